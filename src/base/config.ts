@@ -1,0 +1,80 @@
+import { z } from 'zod';
+import { DocketError } from './error.ts';
+
+const url = (schemes: readonly string[], example: string) =>
+  z.string().refine((value) => URL.canParse(value) && schemes.includes(new URL(value).protocol), {
+    error: `a URL starting with ${schemes.map((scheme) => `${scheme}//`).join(' or ')}, e.g. ${example}`,
+  });
+
+const port = z.coerce.number({ error: 'a port number from 0 to 65535' }).int().min(0).max(65_535);
+
+/** One entry a variable. The README's configuration table is this object, read aloud. */
+const variables = {
+  COMPLIANCE_API_URL: url(['http:', 'https:'], 'https://api.example.com').optional(),
+  REDIS_URL: url(['redis:', 'rediss:'], 'redis://127.0.0.1:6379').default('redis://127.0.0.1:6379'),
+  SMTP_URL: url(['smtp:', 'smtps:'], 'smtps://user:password@mail.example.com').optional(),
+  MAIL_FROM: z.email({ error: 'an e-mail address, e.g. reports@example.com' }).optional(),
+  DOCKET_JOBS: z.string().min(1).default('jobs'),
+  DOCKET_TEMPLATES: z.string().min(1).optional(),
+  DOCKET_ARCHIVE: url(['file:', 's3:'], 'file:///var/lib/docket/archive')
+    .refine((value) => !value.startsWith('s3:'), { error: 'a file: URL (s3: is not supported yet)' })
+    .optional(),
+  DOCKET_ADMIN_HOST: z.string().min(1).default('127.0.0.1'),
+  DOCKET_ADMIN_PORT: port.default(8787),
+  DOCKET_ADMIN_TOKENS: z.string().min(1).optional(),
+  LOG_LEVEL: z
+    .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
+      error: 'one of trace, debug, info, warn, error, fatal, silent',
+    })
+    .default('info'),
+};
+const environmentSchema = z.object(variables);
+
+/** Variables whose value may hold a password and is therefore never repeated in an error. */
+const SECRET_VARIABLES: ReadonlySet<string> = new Set(['REDIS_URL', 'SMTP_URL']);
+
+export type Config = Readonly<z.infer<typeof environmentSchema>>;
+
+/**
+ * The environment → a frozen `Config`. An empty variable counts as unset.
+ * Throws one `config.invalid` that lists every fault at once: the variable, what was expected, what was got.
+ */
+export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
+  const given = Object.fromEntries(
+    Object.keys(variables)
+      .map((name) => [name, env[name]?.trim()] as const)
+      .filter(([, value]) => value !== undefined && value !== ''),
+  );
+  const parsed = environmentSchema.safeParse(given);
+  if (parsed.success) return Object.freeze(parsed.data);
+  const faults = parsed.error.issues.map((issue) => {
+    const name = String(issue.path[0]);
+    const got = SECRET_VARIABLES.has(name)
+      ? 'a value that is not one (not shown: it may hold a password)'
+      : `"${given[name]}"`;
+    return `${name}: expected ${issue.message}, got ${got}`;
+  });
+  throw new DocketError(
+    'config.invalid',
+    `The environment has ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:\n  ${faults.join('\n  ')}`,
+    {
+      next: 'Correct the variables above; the README lists all of them.',
+    },
+  );
+}
+
+/** The value of a variable that this command cannot do without; `config.invalid` names it when it is missing. */
+export function required<Name extends keyof Config>(
+  config: Config,
+  name: Name,
+  why: string,
+): NonNullable<Config[Name]> {
+  const value = config[name];
+  if (value !== undefined) return value as NonNullable<Config[Name]>;
+  throw new DocketError('config.invalid', `${name} is not set, and ${why}.`, {
+    where: name,
+    expected: 'a value',
+    got: 'nothing',
+    next: `Set ${name}; the README's configuration table has an example.`,
+  });
+}

@@ -1,0 +1,127 @@
+/**
+ * Every failure a person may meet, in one table: its stable code, the exit code of the command that
+ * meets it, and whether trying again later can help. Codes never change their meaning; messages may.
+ *
+ * Exit codes: 1 the run or check failed, 2 usage or configuration, 3 held or partly delivered.
+ */
+export const ERRORS = {
+  'usage.invalid': { exit: 2, retryable: false },
+  'config.invalid': { exit: 2, retryable: false },
+  'config.secret_missing': { exit: 2, retryable: false },
+  'config.unsupported': { exit: 2, retryable: false },
+  'definition.invalid': { exit: 1, retryable: false },
+  'definition.not_found': { exit: 2, retryable: false },
+  'plan.invalid': { exit: 1, retryable: false },
+  'api.unreachable': { exit: 1, retryable: true },
+  'api.timeout': { exit: 1, retryable: true },
+  'api.unavailable': { exit: 1, retryable: true },
+  'api.unreadable': { exit: 1, retryable: true },
+  'api.throttled': { exit: 1, retryable: true },
+  'api.unauthorized': { exit: 1, retryable: false },
+  'api.forbidden': { exit: 1, retryable: false },
+  'api.not_found': { exit: 1, retryable: false },
+  'api.refused': { exit: 1, retryable: false },
+  'api.unsafe': { exit: 1, retryable: false },
+  'redis.unreachable': { exit: 1, retryable: true },
+  'redis.unsuitable': { exit: 2, retryable: false },
+  'run.incomplete': { exit: 1, retryable: true },
+  'run.held': { exit: 3, retryable: false },
+  'run.cancelled': { exit: 1, retryable: false },
+  'run.not_found': { exit: 2, retryable: false },
+  'render.failed': { exit: 1, retryable: false },
+  'template.invalid': { exit: 1, retryable: false },
+  'deliver.recipient_refused': { exit: 3, retryable: false },
+  'deliver.target_refused': { exit: 3, retryable: false },
+  'deliver.target_failed': { exit: 3, retryable: true },
+  'deliver.unknown': { exit: 3, retryable: false },
+  'internal.defect': { exit: 1, retryable: true },
+} as const satisfies Record<string, { exit: 1 | 2 | 3; retryable: boolean }>;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+/** What the reader of an error needs beside its sentence. Every field is optional because not every failure has it. */
+export interface ErrorDetail {
+  /** What would have been right, e.g. `an IANA time zone`. */
+  expected?: string;
+  /** What was there instead, e.g. `"Mars/Olympus"`. Never a secret. */
+  got?: string;
+  /** `file:line:column` for definitions, the variable's name for configuration, `METHOD path` for calls. */
+  where?: string;
+  /** What the reader should do now, as an imperative sentence. */
+  next?: string;
+  /** The API's `correlation_id`, to be quoted to its support (specification §7). */
+  correlationId?: string;
+  /** Overrides the table, for a failure that is retryable only in some of its forms. */
+  retryable?: boolean;
+  cause?: unknown;
+}
+
+/** The one error class of Docket. Anything else that is thrown is a defect and is shown as `internal.defect`. */
+export class DocketError extends Error {
+  override readonly name = 'DocketError';
+  readonly code: ErrorCode;
+  readonly expected: string | undefined;
+  readonly got: string | undefined;
+  readonly where: string | undefined;
+  readonly next: string | undefined;
+  readonly correlationId: string | undefined;
+  readonly retryable: boolean;
+
+  constructor(code: ErrorCode, message: string, detail: ErrorDetail = {}) {
+    super(message, detail.cause === undefined ? undefined : { cause: detail.cause });
+    this.code = code;
+    this.expected = detail.expected;
+    this.got = detail.got;
+    this.where = detail.where;
+    this.next = detail.next;
+    this.correlationId = detail.correlationId;
+    this.retryable = detail.retryable ?? ERRORS[code].retryable;
+  }
+
+  get exitCode(): 1 | 2 | 3 {
+    return ERRORS[this.code].exit;
+  }
+
+  /** Only the fields above, never `cause` or the stack: what may leave the process in a record, a log or an answer. */
+  toJSON(): ErrorJson {
+    return {
+      code: this.code,
+      message: this.message,
+      ...(this.expected === undefined ? {} : { expected: this.expected }),
+      ...(this.got === undefined ? {} : { got: this.got }),
+      ...(this.where === undefined ? {} : { where: this.where }),
+      ...(this.next === undefined ? {} : { next: this.next }),
+      ...(this.correlationId === undefined ? {} : { correlation_id: this.correlationId }),
+    };
+  }
+}
+
+export interface ErrorJson {
+  code: ErrorCode;
+  message: string;
+  expected?: string;
+  got?: string;
+  where?: string;
+  next?: string;
+  correlation_id?: string;
+}
+
+/** Anything thrown → a `DocketError`; what we did not foresee becomes `internal.defect` with its cause kept. */
+export function toDocketError(thrown: unknown): DocketError {
+  if (thrown instanceof DocketError) return thrown;
+  const message = thrown instanceof Error ? thrown.message : String(thrown);
+  return new DocketError('internal.defect', `Unexpected failure: ${message}`, {
+    cause: thrown,
+    next: 'This is a defect of Docket: please report it with the log lines around it.',
+  });
+}
+
+/** The error as lines for a terminal: the sentence first, then expected, got, where and what to do. */
+export function formatError(error: DocketError): string {
+  const lines = [`${error.where === undefined ? '' : `${error.where}: `}${error.message} [${error.code}]`];
+  if (error.expected !== undefined) lines.push(`  expected: ${error.expected}`);
+  if (error.got !== undefined) lines.push(`  got:      ${error.got}`);
+  if (error.correlationId !== undefined) lines.push(`  correlation_id: ${error.correlationId}`);
+  if (error.next !== undefined) lines.push(`  do:       ${error.next}`);
+  return lines.join('\n');
+}

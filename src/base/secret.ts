@@ -1,0 +1,78 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { inspect } from 'node:util';
+import { z } from 'zod';
+import { DocketError } from './error.ts';
+
+/** Where a secret is, never what it is: the only form in which definitions, jobs and records may carry one. */
+export const secretRefSchema = z
+  .union([
+    z.strictObject({ env: z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'the name of an environment variable') }),
+    z.strictObject({ file: z.string().min(1) }),
+  ])
+  .describe('A reference to a secret: { env: NAME } or { file: PATH }. Never the secret itself.');
+export type SecretRef = z.infer<typeof secretRefSchema>;
+
+/** A secret's value, which prints as `[secret]` wherever it may be logged, serialised or inspected by accident. */
+export class Secret {
+  readonly #value: string;
+
+  constructor(value: string) {
+    this.#value = value;
+  }
+
+  /** The value itself. Call it at the last moment, where it goes onto the wire. */
+  reveal(): string {
+    return this.#value;
+  }
+
+  /** Names the secret without telling it: 16 hex digits of SHA-256. The budget's lines are keyed by this. */
+  fingerprint(): string {
+    return createHash('sha256').update(`docket:${this.#value}`).digest('hex').slice(0, 16);
+  }
+
+  toString(): string {
+    return '[secret]';
+  }
+
+  toJSON(): string {
+    return '[secret]';
+  }
+
+  [inspect.custom](): string {
+    return '[secret]';
+  }
+}
+
+/** Looks a reference up. Throws `config.secret_missing` naming the reference, never a value. */
+export type SecretSource = (ref: SecretRef) => Promise<Secret>;
+
+export function secretSource(env: Readonly<Record<string, string | undefined>>): SecretSource {
+  return async (ref) => {
+    if ('env' in ref) {
+      const value = env[ref.env]?.trim();
+      if (value) return new Secret(value);
+      throw new DocketError('config.secret_missing', `The environment variable ${ref.env} is not set.`, {
+        where: ref.env,
+        expected: 'a non-empty value',
+        next: `Set ${ref.env} in the environment of the process, or point the reference elsewhere.`,
+      });
+    }
+    try {
+      const value = (await readFile(ref.file, 'utf8')).trim();
+      if (value) return new Secret(value);
+    } catch (cause) {
+      throw new DocketError('config.secret_missing', `The secret file ${ref.file} cannot be read.`, {
+        where: ref.file,
+        expected: 'a readable file that holds the secret',
+        next: 'Create the file, or correct the path or its permissions.',
+        cause,
+      });
+    }
+    throw new DocketError('config.secret_missing', `The secret file ${ref.file} is empty.`, {
+      where: ref.file,
+      expected: 'a file that holds the secret',
+      next: 'Write the secret into the file.',
+    });
+  };
+}

@@ -1,0 +1,129 @@
+import { z } from 'zod';
+
+/** A civil date, YYYY-MM-DD. It has no zone: the zone always travels beside it. */
+export const civilDateSchema = z.iso.date();
+
+/**
+ * A metric the organization has (specification §2.4).
+ * `type`, `unit`, `aggregation`, `time_field` and `granularities` are open strings on purpose: a value that a newer
+ * service adds must degrade visibly (shown as it is named), never fail a run. Unknown fields are kept.
+ */
+export const metricSchema = z.looseObject({
+  id: z.string(),
+  label: z.string(),
+  description: z.string().default(''),
+  type: z.string(),
+  /** `count`, `ratio` (0 to 1) or `seconds`. */
+  unit: z.string().nullable(),
+  aggregation: z.string(),
+  /** When a row counts: `created`, `first decision`, `closed`, or `now` for a current count. */
+  time_field: z.string(),
+  /** Empty for a current count. */
+  granularities: z.array(z.string()),
+  /** Ids of the dimensions it can be grouped and filtered by. */
+  dimensions: z.array(z.string()),
+  /** False for rates, percentiles and distinct counts: their buckets must not be added up. */
+  additive_over_time: z.boolean(),
+  /** The first day with data; earlier buckets read zero. */
+  data_available: z.looseObject({ from: civilDateSchema }).nullish(),
+  deprecated_at: z.string().nullish(),
+  replaced_by: z.string().nullish(),
+});
+export type Metric = z.infer<typeof metricSchema>;
+
+export const dimensionSchema = z.looseObject({
+  id: z.string(),
+  label: z.string(),
+  description: z.string().default(''),
+  type: z.string(),
+  /** Every value it takes in the organization, in the order to show them. */
+  values: z.array(z.looseObject({ value: z.string(), label: z.string() })),
+});
+export type Dimension = z.infer<typeof dimensionSchema>;
+
+/** The metric catalog of one organization (specification §2.4): authoritative for what may be asked. */
+export const catalogSchema = z.looseObject({
+  registry_version: z.int(),
+  metrics: z.array(metricSchema),
+  dimensions: z.array(dimensionSchema),
+  limits: z.looseObject({
+    max_range_days: z.int().positive(),
+    max_dimensions: z.int().positive(),
+    max_rows: z.int().positive(),
+  }),
+});
+export type Catalog = z.infer<typeof catalogSchema>;
+
+/** A current count is the state now: it takes no granularity, and the period does not touch it (specification §2.4). */
+export const isCurrentCount = (metric: Pick<Metric, 'time_field'>): boolean => metric.time_field === 'now';
+
+/** All dimension ids of specification §2.5. */
+export const DIMENSION_IDS = [
+  'profile.type',
+  'profile.group',
+  'profile.review_status',
+  'profile.relationship_status',
+  'profile.risk',
+  'profile.creation_source',
+  'review.age',
+  'alert.type',
+  'alert.status',
+  'hit.kind',
+  'hit.resolution',
+] as const;
+
+/** All metric ids of specification §2.6, by area. */
+export const METRIC_IDS = {
+  Profiles: [
+    'profiles.created',
+    'profiles.decided',
+    'profiles.approval_rate',
+    'profiles.time_to_decision_p50',
+    'profiles.time_to_decision_p90',
+    'profiles.pending_review',
+  ],
+  Cohorts: ['cohort.completion_rate', 'cohort.turnaround_p50', 'cohort.turnaround_p90'],
+  Screening: [
+    'screening.hits',
+    'screening.profiles_hit',
+    'screening.hits_resolved',
+    'screening.address_runs',
+    'screening.address_failure_rate',
+  ],
+  'Blockchain addresses': [
+    'blockchain_addresses.added',
+    'blockchain_addresses.by_risk',
+    'blockchain_addresses.screened',
+    'blockchain_addresses.cannot_be_screened',
+    'blockchain_addresses.risk_rose',
+    'blockchain_addresses.time_to_first_screening_p50',
+  ],
+  'Intake forms': [
+    'intake.submissions',
+    'intake.invitations_sent',
+    'intake.completion_rate',
+    'intake.time_to_submit_p50',
+    'intake.held_duplicates',
+  ],
+  'Transaction alerts': [
+    'transaction_alerts.received',
+    'transaction_alerts.closed',
+    'transaction_alerts.time_to_decide_p50',
+    'transaction_alerts.override_rate',
+  ],
+  Alerts: ['alerts.created', 'alerts.closed', 'alerts.time_to_close_p50', 'alerts.open'],
+  RFIs: ['rfis.sent', 'rfis.answered', 'rfis.response_rate', 'rfis.response_time_p50', 'rfis.open', 'rfis.overdue'],
+  'Workload and SLAs': ['alerts.unassigned', 'reviews.overdue'],
+} as const;
+
+/** Review statuses, code and label (specification §3). */
+export const REVIEW_STATUSES = {
+  PR: 'Pending Review',
+  UR: 'Under Review',
+  RS: 'RFI Sent',
+  RR: 'RFI Responded',
+  ES: 'Escalated',
+  AP: 'Approved',
+  DE: 'Declined',
+  AR: 'Archived',
+} as const;

@@ -1,0 +1,34 @@
+import { z } from 'zod';
+
+/** Stable codes to branch on, with their status (specification §7). */
+export const PROBLEM_CODES = {
+  'auth.invalid_credentials': 401,
+  'auth.token_expired': 401,
+  permission_denied: 403,
+  'auth.permission_denied': 403,
+  'analytics.unknown_metric': 422,
+  'analytics.incompatible_dimension': 422,
+  'analytics.invalid_filter': 422,
+  'analytics.range_too_large': 422,
+  'analytics.cardinality_exceeded': 422,
+  'validation.failed': 422,
+  'rate.throttled': 429,
+} as const;
+
+/** An error body (specification §7). `errors` comes with a 422. Every field is optional: a proxy may answer instead. */
+export const problemSchema = z.looseObject({
+  detail: z.string().optional(),
+  code: z.string().optional(),
+  correlation_id: z.string().optional(),
+  errors: z
+    .array(
+      z.looseObject({
+        pointer: z.string().optional(),
+        code: z.string().optional(),
+        detail: z.string().optional(),
+        metadata: z.record(z.string(), z.unknown()).optional(),
+      }),
+    )
+    .optional(),
+});
+export type Problem = z.infer<typeof problemSchema>;

@@ -1,0 +1,55 @@
+import type { Period } from '../define/period.ts';
+import type { CallRecord, Note } from '../fetch/dataset.ts';
+import type { Artifact, MailBody } from '../render/artifact.ts';
+import type { Receipt } from './receipt.ts';
+
+/** What a run made and from what, kept beside the bytes that were sent. Written once, when the files are complete. */
+export interface Manifest {
+  readonly version: 1;
+  readonly run: string;
+  readonly org: string;
+  readonly organization: string;
+  readonly report: string;
+  readonly title: string;
+  readonly owner: string;
+  /** ISO instant of the schedule, or the trigger's id. */
+  readonly slot: string;
+  readonly digest: string;
+  readonly period: Period;
+  readonly registry_version: number;
+  readonly calls: readonly CallRecord[];
+  readonly incomplete: readonly (Note & { readonly section: string })[];
+  readonly files: readonly {
+    readonly name: string;
+    readonly format: string;
+    readonly bytes: number;
+    readonly sha256: string;
+  }[];
+  readonly recipients: readonly string[];
+  /** ISO instant at which the files were made. */
+  readonly made_at: string;
+}
+
+/** A run's sealed folder: everything that deliveries need, so that a retry neither fetches nor renders again. */
+export interface Sealed {
+  /** Absolute path of the folder. */
+  readonly folder: string;
+  readonly manifest: Manifest;
+  readonly artifacts: readonly Artifact[];
+  readonly mail: MailBody;
+}
+
+/** Where the exact bytes are kept. A folder appears whole or not at all. */
+export interface Archive {
+  /** A private, empty folder in which to make the run's files; on the archive's own file system. */
+  stage(run: string): Promise<string>;
+  /** Publishes the staged folder with its manifest in one step. Sealing a run that is sealed already returns the first. */
+  seal(staged: string, manifest: Manifest, artifacts: readonly Artifact[], mail: MailBody): Promise<Sealed>;
+  find(run: { readonly id: string; readonly org: string; readonly report: string }): Promise<Sealed | undefined>;
+  /** Keeps the exact message before it leaves. */
+  keepMessage(sealed: Sealed, delivery: string, message: Uint8Array): Promise<void>;
+  /** Writes `receipts.json` anew. */
+  keepReceipts(sealed: Sealed, receipts: readonly Receipt[]): Promise<void>;
+  /** Throws a staged folder away; harmless when it is gone. */
+  discard(staged: string): Promise<void>;
+}

@@ -1,0 +1,103 @@
+import type { Granularity } from '../contract/report.ts';
+import type { CHART_KINDS } from '../define/definition.ts';
+import type { Period } from '../define/period.ts';
+
+/** A column of a table: what the header, the number format and the definitions page need to know. */
+export interface Column {
+  readonly name: string;
+  /** The API's own label. */
+  readonly label: string;
+  readonly kind: 'time' | 'dimension' | 'metric' | 'field';
+  /** As the API names it: `date`, `enum`, `integer`, `number`, `duration`, … */
+  readonly type: string;
+  /** `count`, `ratio` (0 to 1), `seconds`, or one we do not know and show as it is named; null for what is not a metric. */
+  readonly unit: string | null;
+  readonly description?: string;
+  readonly aggregation?: string;
+  /** Of an enum: its values with their labels, in the catalog's order. */
+  readonly values?: readonly { readonly value: string; readonly label: string }[];
+}
+
+/** A raw value: a count, a ratio 0–1 and seconds stay numbers; `null` is undefined, which is not 0. */
+export type Value = string | number | boolean | null;
+
+export interface Row {
+  /** Keyed by column name; the time column is `bucket`, a civil date. */
+  readonly values: Readonly<Record<string, Value>>;
+  /** Metric values of the matching bucket of the previous period. */
+  readonly compare?: Readonly<Record<string, number | null>>;
+  /** The bucket is still running: its figures will grow. */
+  readonly partial: boolean;
+}
+
+export type NoteCode =
+  | 'truncated'
+  | 'missing'
+  | 'stale'
+  | 'partial'
+  | 'undefined'
+  | 'deprecated'
+  | 'data_available_from'
+  | 'unknown_unit'
+  | 'count_changed';
+
+/** Something a reader must know of a table. `incomplete` ones make the run follow `on_incomplete`. */
+export interface Note {
+  readonly code: NoteCode;
+  readonly text: string;
+  readonly incomplete: boolean;
+}
+
+/** One section's typed table. Every renderer reads this alone, so a figure cannot differ between e-mail, workbook and CSV. */
+export interface Table {
+  readonly id: string;
+  readonly title: string;
+  readonly description?: string;
+  readonly granularity: Granularity | null;
+  /** A current count is the state at `asOf`; the period does not apply to it. */
+  readonly current: boolean;
+  /** What the service says it covered; null for a list and for current counts. */
+  readonly range: { readonly from: string; readonly to: string } | null;
+  readonly compareRange: { readonly from: string; readonly to: string } | null;
+  /** Instant of computation at the service; null for a list. */
+  readonly asOf: string | null;
+  readonly columns: readonly Column[];
+  readonly rows: readonly Row[];
+  /** The service's own, never a sum made here. */
+  readonly totals?: {
+    readonly values: Readonly<Record<string, number | null>>;
+    readonly compare?: Readonly<Record<string, number | null>>;
+  };
+  readonly chart?: (typeof CHART_KINDS)[number];
+  /** The section's filters in words, e.g. `Risk is High or Severe`. */
+  readonly filters: readonly string[];
+  readonly notes: readonly Note[];
+}
+
+/** What was asked and answered, for the manifest and the run sheet. */
+export interface CallRecord {
+  readonly id: string;
+  readonly method: string;
+  readonly path: string;
+  readonly sections: readonly string[];
+  readonly asOf: string | null;
+  readonly cached: boolean | null;
+  readonly correlationId: string | null;
+  readonly rows: number;
+  /** Answered from the response store: no token was spent in this try. */
+  readonly saved: boolean;
+}
+
+export interface Dataset {
+  readonly org: string;
+  /** The organization's name for readers. */
+  readonly organization: string;
+  readonly report: string;
+  readonly title: string;
+  readonly description?: string;
+  readonly owner: string;
+  readonly period: Period;
+  readonly tables: readonly Table[];
+  readonly calls: readonly CallRecord[];
+  readonly registryVersion: number;
+}

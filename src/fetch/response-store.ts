@@ -1,0 +1,15 @@
+/**
+ * Answers that have come, so that a retried or resumed run spends tokens only on what it lacks.
+ * Keyed by run and call; values are the checked JSON bodies.
+ */
+export interface ResponseStore {
+  get(run: string, call: string): Promise<StoredAnswer | undefined>;
+  put(run: string, call: string, answer: StoredAnswer): Promise<void>;
+  /** The run is over: its answers may go. */
+  drop(run: string): Promise<void>;
+}
+
+export interface StoredAnswer {
+  readonly body: unknown;
+  readonly correlationId: string | null;
+}
