@@ -1,0 +1,279 @@
+import { type Catalog, type Dimension, isCurrentCount, type Metric } from '../contract/catalog.ts';
+import { LIMITS } from '../contract/limits.ts';
+import type { Definition, Section } from '../define/definition.ts';
+import type { Period } from '../define/period.ts';
+import { nearest } from './nearest.ts';
+
+/** One thing the service would refuse, found before a token is spent. */
+export interface PlanFault {
+  /** Into the definition, e.g. `['sections', 2, 'metrics', 1]`: the YAML reader turns it into line and column. */
+  readonly path: readonly (string | number)[];
+  /** What would have been right, as a phrase. */
+  readonly expected: string;
+  readonly got: string;
+  /** What to do, as an imperative sentence. */
+  readonly next: string;
+}
+
+type Path = PlanFault['path'];
+
+const quoted = (words: readonly string[]): string => words.map((word) => `"${word}"`).join(', ');
+
+/** At most `max` of the words, and how many more there are. */
+const some = (words: readonly string[], max = 12): string =>
+  words.length <= max ? quoted(words) : `${quoted(words.slice(0, max))} and ${words.length - max} more`;
+
+const meant = (word: string, known: readonly string[], otherwise: string): string => {
+  const near = nearest(word, known);
+  return near === undefined ? otherwise : `Did you mean "${near}"?`;
+};
+
+/**
+ * Everything in the definition that this organization's catalog does not allow (specification §2.4–2.7), in the order
+ * of the file; empty when all of it may be asked. Pure.
+ */
+export function checkAgainstCatalog(definition: Definition, catalog: Catalog): PlanFault[] {
+  const metrics = new Map(catalog.metrics.map((metric) => [metric.id, metric]));
+  const dimensions = new Map(catalog.dimensions.map((dimension) => [dimension.id, dimension]));
+  return definition.sections.flatMap((section, index) =>
+    section.metrics === undefined ? [] : checkSection(section, ['sections', index], { catalog, metrics, dimensions }),
+  );
+}
+
+interface Known {
+  readonly catalog: Catalog;
+  readonly metrics: ReadonlyMap<string, Metric>;
+  readonly dimensions: ReadonlyMap<string, Dimension>;
+}
+
+function checkSection(section: Section, at: Path, known: Known): PlanFault[] {
+  const asked = (section.metrics ?? []).flatMap((id) => known.metrics.get(id) ?? []);
+  return [
+    ...checkMetrics(section, at, known),
+    ...checkTime(section, at, asked),
+    ...checkDimensions(section, at, known, asked),
+    ...checkFilters(section, at, known, asked),
+    ...checkOrder(section, at),
+    ...checkLimit(section, at, known),
+  ];
+}
+
+function checkMetrics(section: Section, at: Path, { metrics }: Known): PlanFault[] {
+  const faults: PlanFault[] = [];
+  const asked = section.metrics ?? [];
+  asked.forEach((id, index) => {
+    if (!metrics.has(id)) {
+      faults.push({
+        path: [...at, 'metrics', index],
+        expected: "a metric of the organization's catalog",
+        got: `"${id}"`,
+        next: meant(id, [...metrics.keys()], 'Run `docket check` online, or ask the catalog, to see which there are.'),
+      });
+    }
+  });
+  const count = new Set(asked).size;
+  if (count > LIMITS.max_metrics) {
+    faults.push({
+      path: [...at, 'metrics'],
+      expected: `at most ${LIMITS.max_metrics} metrics in a section`,
+      got: `${count}`,
+      next: 'Split the section in two.',
+    });
+  }
+  return faults;
+}
+
+function checkTime(section: Section, at: Path, asked: readonly Metric[]): PlanFault[] {
+  const current = asked.filter(isCurrentCount);
+  const faults: PlanFault[] = [];
+  if (section.granularity !== undefined && current.length > 0) {
+    faults.push({
+      path: [...at, 'granularity'],
+      expected: 'no granularity with a current count, which is the state now',
+      got: `"${section.granularity}" with ${quoted(current.map(({ id }) => id))}`,
+      next: 'Leave "granularity" out, or move the current counts into a section of their own.',
+    });
+  } else if (current.length > 0 && current.length < asked.length) {
+    const first = (section.metrics ?? []).indexOf(current[0]?.id ?? '');
+    faults.push({
+      path: [...at, 'metrics', first],
+      expected: 'current counts in a section of their own: the period does not apply to them',
+      got: `${quoted(current.map(({ id }) => id))} beside metrics of a period`,
+      next: 'Move the current counts into a section of their own.',
+    });
+  }
+  const { granularity } = section;
+  if (granularity === undefined) return faults;
+  (section.metrics ?? []).forEach((id, index) => {
+    const metric = asked.find((candidate) => candidate.id === id);
+    if (metric === undefined || isCurrentCount(metric) || metric.granularities.includes(granularity)) return;
+    faults.push({
+      path: [...at, 'metrics', index],
+      expected: `a metric that can be read by ${granularity}`,
+      got: `"${id}", which takes ${metric.granularities.length === 0 ? 'no granularity' : quoted(metric.granularities)}`,
+      next: 'Use a granularity it takes, or move the metric into a section of its own.',
+    });
+  });
+  return faults;
+}
+
+/** The dimensions that all of the metrics accept. */
+function accepted(asked: readonly Metric[], known: Known): string[] {
+  return known.catalog.dimensions
+    .map(({ id }) => id)
+    .filter((id) => asked.every((metric) => metric.dimensions.includes(id)));
+}
+
+function checkDimension(id: string, path: Path, known: Known, asked: readonly Metric[]): PlanFault[] {
+  if (!known.dimensions.has(id)) {
+    return [
+      {
+        path,
+        expected: "a dimension of the organization's catalog",
+        got: `"${id}"`,
+        next: meant(id, [...known.dimensions.keys()], `Use one of ${some([...known.dimensions.keys()])}.`),
+      },
+    ];
+  }
+  const refusing = asked.filter((metric) => !metric.dimensions.includes(id));
+  if (refusing.length === 0) return [];
+  const allowed = accepted(asked, known);
+  return [
+    {
+      path,
+      expected:
+        allowed.length === 0
+          ? 'no dimension: these metrics share none'
+          : `a dimension that every metric of the section accepts: ${some(allowed)}`,
+      got: `"${id}", which ${quoted(refusing.map((metric) => metric.id))} ${refusing.length === 1 ? 'does' : 'do'} not accept`,
+      next: 'Use an accepted dimension, or move these metrics into a section of their own.',
+    },
+  ];
+}
+
+function checkDimensions(section: Section, at: Path, known: Known, asked: readonly Metric[]): PlanFault[] {
+  const dimensions = section.dimensions ?? [];
+  const { max_dimensions } = known.catalog.limits;
+  const faults = dimensions.flatMap((id, index) =>
+    dimensions.indexOf(id) === index
+      ? checkDimension(id, [...at, 'dimensions', index], known, asked)
+      : [
+          {
+            path: [...at, 'dimensions', index],
+            expected: 'each dimension once',
+            got: `"${id}" again`,
+            next: 'Remove the repetition.',
+          },
+        ],
+  );
+  if (dimensions.length > max_dimensions) {
+    faults.push({
+      path: [...at, 'dimensions'],
+      expected: `at most ${max_dimensions} dimensions`,
+      got: `${dimensions.length}`,
+      next: 'Remove some, or make two sections.',
+    });
+  }
+  return faults;
+}
+
+function checkFilters(section: Section, at: Path, known: Known, asked: readonly Metric[]): PlanFault[] {
+  return (section.filters ?? []).flatMap((filter, index) => {
+    const path: Path = [...at, 'filters', index];
+    const faults = checkDimension(filter.dimension, [...path, 'dimension'], known, asked);
+    const dimension = known.dimensions.get(filter.dimension);
+    const taken = dimension?.values.map(({ value }) => value) ?? [];
+    if (dimension !== undefined) {
+      filter.values.forEach((value, position) => {
+        if (taken.includes(value)) return;
+        // People write what they see: the label. The value that has it is what they meant.
+        const labelled = dimension.values.find(({ label }) => label.toLowerCase() === value.toLowerCase());
+        faults.push({
+          path: [...path, 'values', position],
+          expected: `a value that "${filter.dimension}" takes: ${some(taken)}`,
+          got: `"${value}"`,
+          next:
+            labelled === undefined
+              ? meant(value, taken, 'Use one of the values above.')
+              : `Write "${labelled.value}": "${labelled.label}" is its label.`,
+        });
+      });
+    }
+    if (filter.op === 'eq' && filter.values.length !== 1) {
+      faults.push({
+        path: [...path, 'values'],
+        expected: 'exactly one value with "eq"',
+        got: `${filter.values.length}`,
+        next: 'Use "in" for several values.',
+      });
+    }
+    if (filter.values.length > LIMITS.max_filter_values) {
+      faults.push({
+        path: [...path, 'values'],
+        expected: `at most ${LIMITS.max_filter_values} values in a filter`,
+        got: `${filter.values.length}`,
+        next: 'Name fewer values, or exclude the others with "not_in".',
+      });
+    }
+    return faults;
+  });
+}
+
+function checkOrder(section: Section, at: Path): PlanFault[] {
+  const columns = [
+    ...(section.granularity === undefined ? [] : ['bucket']),
+    ...(section.dimensions ?? []),
+    ...(section.metrics ?? []),
+  ];
+  return (section.order ?? []).flatMap(({ by }, index) =>
+    columns.includes(by)
+      ? []
+      : [
+          {
+            path: [...at, 'order', index, 'by'],
+            expected: `a column of the section: ${some(columns)}`,
+            got: `"${by}"`,
+            next: meant(by, columns, 'Sort by a column that the section asks for.'),
+          },
+        ],
+  );
+}
+
+function checkLimit(section: Section, at: Path, { catalog }: Known): PlanFault[] {
+  const { max_rows } = catalog.limits;
+  if (section.limit === undefined || section.limit <= max_rows) return [];
+  return [
+    {
+      path: [...at, 'limit'],
+      expected: `at most ${max_rows} rows`,
+      got: `${section.limit}`,
+      next: 'Lower the limit.',
+    },
+  ];
+}
+
+/** Days of a period, both ends included. Civil dates have no zone and no daylight saving: UTC midnights count them. */
+export const daysOf = (period: Pick<Period, 'from' | 'to'>): number =>
+  Math.round((Date.parse(period.to) - Date.parse(period.from)) / 86_400_000) + 1;
+
+/** What the catalog does not allow of this period: the range it spans. */
+export function checkPeriod(definition: Definition, period: Period, catalog: Catalog): PlanFault[] {
+  const metrics = new Map(catalog.metrics.map((metric) => [metric.id, metric]));
+  const ranged = definition.sections.some((section) =>
+    section.metrics?.some((id) => {
+      const metric = metrics.get(id);
+      return metric !== undefined && !isCurrentCount(metric);
+    }),
+  );
+  const days = daysOf(period);
+  const { max_range_days } = catalog.limits;
+  if (!ranged || days <= max_range_days) return [];
+  return [
+    {
+      path: ['period'],
+      expected: `a period of at most ${max_range_days} days`,
+      got: `${period.from} to ${period.to}, which is ${days} days`,
+      next: 'Shorten the period, or make two reports.',
+    },
+  ];
+}

@@ -1,0 +1,145 @@
+import { LIMITS } from '../contract/limits.ts';
+import type { Definition } from '../define/definition.ts';
+import { daysOf } from './check.ts';
+import type { Call, Plan } from './plan.ts';
+
+/** What only the caller can know of a run: the line for its key now, its next slots. Everything may be left out. */
+export interface ExplainExtra {
+  /** Tokens free on the key, and when a run that starts now could be answered; from the budget. */
+  readonly budget?: { readonly tokens: number; readonly waiting: number; readonly finish: number };
+  /** Rows a report may have at most, when the catalog says other than the specification. */
+  readonly maxRows?: number;
+  /** The next slots as ISO instants in UTC. */
+  readonly slots?: readonly string[];
+}
+
+/** `docket explain --json`. Plain data. */
+export interface ExplainDocument {
+  readonly org: string;
+  readonly report: string;
+  readonly title: string;
+  readonly period: Plan['period'];
+  readonly registry_version: number;
+  readonly calls: readonly {
+    readonly id: string;
+    readonly kind: Call['kind'];
+    readonly sections: readonly string[];
+    /** What is asked, in words. */
+    readonly asks: string;
+    /** The request's body, or the list's query. */
+    readonly request: unknown;
+    /** Null for a list: its length is the service's to say. */
+    readonly rows_at_most: number | null;
+  }[];
+  /** Metrics calls if each section asked on its own. */
+  readonly naive_calls: number;
+  /** Metrics calls this plan makes; each costs one token of the key. */
+  readonly tokens: number;
+  readonly rows_at_most: number | null;
+  readonly outputs: readonly string[];
+  readonly recipients: readonly string[];
+  readonly budget: ExplainExtra['budget'] | null;
+  readonly slots: readonly string[];
+}
+
+/** The plan as a document that says what a run would ask, cost and send. Asks nothing and sends nothing. */
+export function explain(plan: Plan, extra: ExplainExtra = {}): ExplainDocument {
+  const maxRows = extra.maxRows ?? LIMITS.max_rows;
+  const calls = plan.calls.map((call) => ({
+    id: call.id,
+    kind: call.kind,
+    sections: plan.sections.filter((section) => section.call === call.id).map(({ section }) => section.id),
+    asks: inWords(call),
+    request: call.kind === 'report' ? call.request : queryOf(call),
+    rows_at_most: rowsAtMost(call, plan, maxRows),
+  }));
+  return {
+    org: plan.org,
+    report: plan.report,
+    title: plan.definition.title,
+    period: plan.period,
+    registry_version: plan.registryVersion,
+    calls,
+    naive_calls: plan.definition.sections.filter((section) => section.list === undefined).length,
+    tokens: plan.calls.filter((call) => call.kind === 'report').length,
+    rows_at_most: calls.reduce<number | null>(
+      (sum, { rows_at_most }) => (sum === null || rows_at_most === null ? null : sum + rows_at_most),
+      0,
+    ),
+    outputs: plan.definition.outputs.map(({ format, name }) => (name === undefined ? format : `${format}: ${name}`)),
+    recipients: recipientsOf(plan.definition),
+    budget: extra.budget ?? null,
+    slots: extra.slots ?? [],
+  };
+}
+
+const queryOf = ({ list, ordering, search }: Extract<Call, { kind: 'list' }>) => ({
+  list,
+  ...(ordering === undefined ? {} : { ordering }),
+  ...(search === undefined ? {} : { search }),
+});
+
+function inWords(call: Call): string {
+  if (call.kind === 'list') {
+    const { ordering, search } = call;
+    return `all pages of ${call.list}${ordering === undefined ? '' : ` by ${ordering}`}${search === undefined ? '' : ` matching "${search}"`}`;
+  }
+  const { metrics, dimensions, filters, time, limit } = call.request;
+  const parts = [metrics.join(', ')];
+  if (dimensions !== undefined) parts.push(`by ${dimensions.join(' and ')}`);
+  if (time?.granularity !== undefined) parts.push(`each ${time.granularity}`);
+  for (const { dimension, op, values } of filters ?? []) {
+    parts.push(`where ${dimension} ${op === 'eq' ? 'is' : op.replace('_', ' ')} ${values.join(', ')}`);
+  }
+  if (time?.compare !== undefined) parts.push('with the previous period');
+  if (time?.from === undefined) parts.push('as of now');
+  if (limit !== undefined) parts.push(`first ${limit}`);
+  return parts.join('; ');
+}
+
+/** Buckets × groups would be the exact bound; groups come from the catalog, which a plan does not keep. */
+function rowsAtMost(call: Call, plan: Plan, maxRows: number): number | null {
+  if (call.kind === 'list') return null;
+  const { dimensions, time, limit } = call.request;
+  const cap = Math.min(limit ?? maxRows, maxRows);
+  if (dimensions !== undefined) return cap;
+  const days = daysOf(plan.period);
+  // A week or a month that the period only touches has a bucket too (specification §2.8, rule 4).
+  const buckets = { day: days, week: Math.ceil(days / 7) + 1, month: Math.ceil(days / 28) + 1 };
+  return Math.min(cap, time?.granularity === undefined ? 1 : buckets[time.granularity]);
+}
+
+function recipientsOf({ deliveries }: Definition): string[] {
+  return deliveries.flatMap(({ email, s3, sftp, directory }) => [
+    ...(email?.to ?? []),
+    ...(s3 === undefined ? [] : [`s3://${s3.bucket}/${s3.key}`]),
+    ...(sftp === undefined ? [] : [`sftp://${sftp.host}${sftp.path}`]),
+    ...(directory === undefined ? [] : [`directory ${directory.path}`]),
+  ]);
+}
+
+/** The document for a terminal. */
+export function formatExplain(document: ExplainDocument): string {
+  const { period, budget } = document;
+  const lines = [
+    `${document.org}/${document.report}: ${document.title}`,
+    `Period   ${period.label} (${period.from} to ${period.to}, ${period.timezone})`,
+    `Calls    ${document.tokens} metrics ${document.tokens === 1 ? 'call' : 'calls'} (one for each section would be ${document.naive_calls}), registry version ${document.registry_version}`,
+  ];
+  document.calls.forEach((call, index) => {
+    const rows = call.rows_at_most === null ? '' : `, at most ${call.rows_at_most} rows`;
+    lines.push(`  ${index + 1}. ${call.asks}`, `     for ${call.sections.join(', ')}${rows}`);
+  });
+  lines.push(`Tokens   ${document.tokens} of the key's budget`);
+  if (budget !== null) {
+    lines.push(
+      `Budget   ${budget.tokens} free, ${budget.waiting} waiting; answered by ${new Date(budget.finish).toISOString()} if started now`,
+    );
+  }
+  lines.push(`Outputs  ${document.outputs.join('; ')}`);
+  lines.push(
+    `To       ${document.recipients.length === 0 ? 'nobody: the report has no delivery' : document.recipients.join(', ')}`,
+  );
+  if (document.slots.length > 0) lines.push(`Next     ${document.slots.join('\n         ')}`);
+  return lines.join('\n');
+}
