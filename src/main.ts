@@ -1,2 +1,5 @@
 #!/usr/bin/env node
-console.log('docket');
+import { createProgram } from './cli/program.ts';
+import { exitWith } from './cli/exit.ts';
+
+await exitWith(createProgram());

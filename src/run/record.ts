@@ -31,6 +31,8 @@ export interface RunOrder {
   readonly deliver: boolean;
   /** Epoch ms. */
   readonly createdAt: number;
+  /** Fingerprint of the request that opened a `trigger:` slot: the same trigger id with another request is refused. */
+  readonly asked?: string;
 }
 
 export interface RunRecord extends RunOrder {

@@ -1,0 +1,29 @@
+# syntax=docker/dockerfile:1
+FROM node:24-bookworm-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json tsconfig.json tsconfig.build.json build-assets.mjs ./
+# `--ignore-scripts`: no dependency runs code while installing, and ours is built one step below, from the sources.
+RUN npm ci --ignore-scripts
+COPY src ./src
+RUN npm run build && npm prune --omit=dev --ignore-scripts
+
+FROM node:24-bookworm-slim
+ENV NODE_ENV=production \
+    DOCKET_JOBS=/app/jobs \
+    DOCKET_ARCHIVE=file:///var/lib/docket/archive \
+    DOCKET_ADMIN_HOST=0.0.0.0
+WORKDIR /app
+COPY --from=build /app/package.json ./
+COPY --from=build /app/node_modules ./node_modules
+COPY --from=build /app/dist ./dist
+COPY templates ./templates
+COPY jobs ./jobs
+# The only places Docket writes to; everything else may be (and in docker-compose.yml is) read-only.
+RUN install -d -o node -g node /var/lib/docket/archive
+VOLUME /var/lib/docket
+USER node
+EXPOSE 8787
+HEALTHCHECK --interval=15s --timeout=3s --start-period=10s \
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.DOCKET_ADMIN_PORT ?? 8787}/healthz`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+ENTRYPOINT ["node", "/app/dist/main.js"]
+CMD ["start"]

@@ -1,0 +1,26 @@
+import { type Command, CommanderError } from 'commander';
+import { type DocketError, formatError, toDocketError } from '../base/error.ts';
+
+/**
+ * Runs the program and sets the exit code: 0 done, 1 the run or check failed, 2 usage or configuration, 3 held or partly
+ * delivered. An error is a few lines on stderr for the person who reads them, and with `--json` also the one document on stdout.
+ */
+export async function exitWith(program: Command, argv: readonly string[] = process.argv): Promise<void> {
+  try {
+    await program.parseAsync([...argv]);
+  } catch (thrown) {
+    if (thrown instanceof CommanderError) {
+      // Commander has printed its help or what was wrong with the arguments already.
+      process.exitCode = thrown.exitCode === 0 ? 0 : 2;
+      return;
+    }
+    report(toDocketError(thrown), argv.includes('--json'));
+  }
+}
+
+function report(error: DocketError, json: boolean): void {
+  if (json) process.stdout.write(`${JSON.stringify({ error: error.toJSON() }, null, 2)}\n`);
+  process.stderr.write(`docket: ${formatError(error)}\n`);
+  if (error.code === 'internal.defect' && error.cause instanceof Error) process.stderr.write(`${error.cause.stack ?? ''}\n`);
+  process.exitCode = error.exitCode;
+}

@@ -1,0 +1,34 @@
+import { readFileSync } from 'node:fs';
+import { Command } from 'commander';
+import { addCheck } from './check.ts';
+import { addDemo } from './demo.ts';
+import { addExplain } from './explain.ts';
+import { addRun } from './run.ts';
+import { addRuns } from './runs.ts';
+import { addSandbox } from './sandbox.ts';
+import { addSchedule } from './schedule.ts';
+import { addSchema } from './schema.ts';
+import { addStart } from './start.ts';
+import { addTokens } from './tokens.ts';
+
+/**
+ * Every command's name, options and help; nothing else. What a command needs is imported inside its action, so that
+ * `docket --help` never waits for BullMQ, the workbook writer or the sandbox.
+ */
+export function createProgram(): Command {
+  const program = new Command('docket')
+    .description('Runs saved report definitions on schedules, inside the API budget, and delivers them once.')
+    .version(version())
+    .showHelpAfterError('(run with --help for the options)')
+    .addHelpText('after', '\nExit codes: 0 done, 1 the run or check failed, 2 usage or configuration, 3 held or partly delivered.')
+    .exitOverride();
+  for (const add of [addDemo, addStart, addRun, addCheck, addExplain, addSchedule, addRuns, addTokens, addSchema, addSandbox]) {
+    add(program);
+  }
+  return program;
+}
+
+function version(): string {
+  const manifest: unknown = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+  return typeof manifest === 'object' && manifest !== null && 'version' in manifest ? String(manifest.version) : 'unknown';
+}

@@ -1,0 +1,42 @@
+import { createHash } from 'node:crypto';
+import type { Definition, PeriodSpec } from '../define/definition.ts';
+import type { OrgSettings } from '../define/org.ts';
+import { resolvePeriod } from '../define/period.ts';
+import type { RunOrder } from './record.ts';
+
+/** A run's identity: whoever opens the slot computes the same 32 hex digits. */
+export const runId = (org: string, report: string, slot: string): string =>
+  createHash('sha256').update(JSON.stringify([org, report, slot])).digest('hex').slice(0, 32);
+
+export interface OrderRequest {
+  readonly definition: Definition;
+  readonly settings: OrgSettings;
+  readonly trigger: RunOrder['trigger'];
+  readonly priority: RunOrder['priority'];
+  /** The scheduled instant (ISO, UTC), or `trigger:<id>`. */
+  readonly slot: string;
+  /** Epoch ms from which the period is computed: the scheduled instant, or now. */
+  readonly at: number;
+  /** Replaces the definition's own. */
+  readonly period?: PeriodSpec;
+  readonly deliver: boolean;
+  /** Epoch ms. */
+  readonly now: number;
+}
+
+/** Freezes what was asked for: the period becomes dates, the definition its digest. A retry a month later reads the same. */
+export function orderRun(request: OrderRequest): RunOrder {
+  const { definition, settings } = request;
+  return Object.freeze({
+    id: runId(definition.org, definition.report, request.slot),
+    org: definition.org,
+    report: definition.report,
+    slot: request.slot,
+    trigger: request.trigger,
+    priority: request.priority,
+    period: resolvePeriod(request.period ?? definition.period, request.at, definition.timezone ?? settings.timezone),
+    digest: definition.digest,
+    deliver: request.deliver,
+    createdAt: request.now,
+  });
+}

@@ -1,0 +1,22 @@
+import type { Clock } from '../base/clock.ts';
+import { DocketError, toDocketError } from '../base/error.ts';
+import { cancel, done, fail, type Outcome } from '../base/outcome.ts';
+import type { Definition } from '../define/definition.ts';
+import type { OrgSettings } from '../define/org.ts';
+import type { Archive, Sealed } from '../deliver/archive.ts';
+import { deliver } from '../deliver/deliver.ts';
+import type { Ledger } from '../deliver/ledger.ts';
+import type { Mailer } from '../deliver/mailer.ts';
+import type { Budget } from '../fetch/budget.ts';
+import type { Catalogs } from '../fetch/catalogs.ts';
+import type { ComplianceClient } from '../fetch/client.ts';
+import { fetchDataset } from '../fetch/fetch.ts';
+import { incompleteNotes } from '../fetch/incomplete.ts';
+import type { ResponseStore } from '../fetch/response-store.ts';
+import { compilePlan } from '../plan/compile.ts';
+import { renderFiles } from '../render/files.ts';
+import { renderMail } from '../render/mail.ts';
+import type { Observe } from './event.ts';
+import type { RunOrder } from './record.ts';
+import type { RunResult } from './result.ts';
+
