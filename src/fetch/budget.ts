@@ -5,7 +5,7 @@ export type Priority = (typeof PRIORITIES)[number];
 export interface Ask {
   /** Fingerprint of the API key (`Secret.fingerprint()`), never the key. */
   readonly key: string;
-  /** Names this one call; asking again with it keeps the place in the line and never takes a second token. */
+  /** Names the place in the line: asking again with it keeps the place, from whatever process, until it is granted. */
   readonly id: string;
   /** Organizations that share a key take turns. */
   readonly org: string;
@@ -15,7 +15,16 @@ export interface Ask {
 }
 
 export type Answer =
-  | { readonly granted: true /** Tokens left after this one. */; readonly tokens: number }
+  | {
+      readonly granted: true;
+      /**
+       * Names the token that was taken. One token is one dispatch: whoever asks with the same id after this grant
+       * (a run resumed after a crash cannot know whether the call left) waits for a token of its own.
+       */
+      readonly token: string;
+      /** Tokens left after this one. */
+      readonly tokens: number;
+    }
   | {
       readonly granted: false;
       /** Epoch ms at which this waiter can expect its token; ask again then. */
@@ -33,6 +42,14 @@ export interface BudgetState {
   readonly waiting: number;
   /** Epoch ms, or null. */
   readonly blockedUntil: number | null;
+  /** 429s told by `block` since the line was last idle for long. */
+  readonly throttled: number;
+}
+
+/** How many dispatches (`calls`) any stretch of `windowMs` may hold at the server. */
+export interface BudgetLimits {
+  readonly calls: number;
+  readonly windowMs: number;
 }
 
 /**
@@ -40,18 +57,31 @@ export interface BudgetState {
  *
  * A call holds its token from dispatch until *its reply plus one window* (no reply: `holdMs` plus one window), so no
  * window at the server can ever hold more calls than the limit, whatever its algorithm and whatever the network does.
+ * Waiters stand in one line per key: on-demand before scheduled before backfill (but every tenth token goes to the
+ * class that is being passed, so that nothing starves), organizations in turns, first come first served within one.
+ * A waiter who does not come back at its time is passed by, and has lost its place two windows later.
  * A store that cannot be asked throws `redis.unreachable`, and nothing is called.
  */
 export interface Budget {
+  readonly limits: BudgetLimits;
   /** Takes a token, or a place in the line. */
   ask(ask: Ask): Promise<Answer>;
-  /** The reply to call `id` has come: its token returns one window from now. */
-  replied(key: string, id: string): Promise<void>;
+  /** The reply to the call that holds `token` has come: the token returns one window from now. */
+  replied(key: string, token: string): Promise<void>;
   /** A call that was granted but never left: its token returns at once. */
-  unsent(key: string, id: string): Promise<void>;
-  /** Leaves the line without a token. */
+  unsent(key: string, token: string): Promise<void>;
+  /** Leaves the line without a token. `id` as it was asked with. */
   leave(key: string, id: string): Promise<void>;
-  /** A 429: nobody calls with this key until then (the latest such instant wins). */
+  /** A 429: nobody calls with this key until then (epoch ms; the latest such instant wins). */
   block(key: string, until: number): Promise<void>;
   look(key: string): Promise<BudgetState>;
 }
+
+/** Of the tokens that pass a waiting lower class, how many may go in a row; the next one is that class's. */
+export const PASSES = 9;
+
+/** How late (ms) a waiter may come before others pass it by, and how much later it has lost its place. */
+export const lateness = ({ windowMs }: BudgetLimits): { readonly passedBy: number; readonly lost: number } => ({
+  passedBy: Math.ceil(windowMs / 60),
+  lost: windowMs * 2,
+});

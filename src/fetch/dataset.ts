@@ -14,6 +14,12 @@ export interface Column {
   readonly unit: string | null;
   readonly description?: string;
   readonly aggregation?: string;
+  /** When a row counts, in the API's words: `created`, `first decision`, `closed`, `now`. */
+  readonly counts?: string;
+  /** The first day with data, a civil date; earlier buckets read zero. */
+  readonly availableFrom?: string;
+  /** Id of the metric that takes its place; null when it is deprecated without one. */
+  readonly replacedBy?: string | null;
   /** Of an enum: its values with their labels, in the catalog's order. */
   readonly values?: readonly { readonly value: string; readonly label: string }[];
 }
@@ -100,4 +106,17 @@ export interface Dataset {
   readonly tables: readonly Table[];
   readonly calls: readonly CallRecord[];
   readonly registryVersion: number;
+}
+
+/** A note that makes a run follow `on_incomplete`, with the section it is of. */
+export interface IncompleteNote extends Note {
+  /** The section's id. */
+  readonly section: string;
+}
+
+/** Everything by which the dataset is not whole, in the order of the sections. Empty: every figure is there. */
+export function incompleteNotes(dataset: Pick<Dataset, 'tables'>): IncompleteNote[] {
+  return dataset.tables.flatMap((table) =>
+    table.notes.filter((note) => note.incomplete).map((note) => ({ ...note, section: table.id })),
+  );
 }

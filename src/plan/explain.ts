@@ -38,7 +38,7 @@ export interface ExplainDocument {
   readonly rows_at_most: number | null;
   readonly outputs: readonly string[];
   readonly recipients: readonly string[];
-  readonly budget: ExplainExtra['budget'] | null;
+  readonly budget: NonNullable<ExplainExtra['budget']> | null;
   readonly slots: readonly string[];
 }
 

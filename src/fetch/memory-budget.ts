@@ -1,0 +1,166 @@
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '../base/clock.ts';
+import { type Answer, type Ask, type Budget, type BudgetLimits, lateness, PASSES, PRIORITIES } from './budget.ts';
+
+interface Held {
+  readonly token: string;
+  /** Epoch ms at which it returns; while in flight the latest such instant. */
+  readonly release: number;
+  readonly inFlight: boolean;
+}
+
+interface Waiter {
+  readonly id: string;
+  readonly org: string;
+  /** Index into PRIORITIES: smaller goes first. */
+  readonly rank: number;
+  /** The turn of its organization in which it is served. */
+  readonly round: number;
+  readonly arrival: number;
+  /** Epoch ms at which it was told to come back. */
+  told: number;
+}
+
+interface Line {
+  last: number;
+  blockedUntil: number;
+  throttled: number;
+  arrivals: number;
+  /** Tokens in a row that passed a waiting lower class. */
+  passes: number;
+  held: Held[];
+  waiters: Waiter[];
+  /** By rank: the round being served; by rank and organization: the round it asked for last. */
+  rounds: Map<string, number>;
+}
+
+/**
+ * The budget of one process, for runs without Redis. `budget-7.lua` is the same machine for all workers, and one
+ * suite of tests holds both to the same answers: change them together.
+ */
+export function memoryBudget({ calls, windowMs, clock }: BudgetLimits & { readonly clock: Clock }): Budget {
+  const limits: BudgetLimits = Object.freeze({ calls, windowMs });
+  const { passedBy, lost } = lateness(limits);
+  const lines = new Map<string, Line>();
+
+  /** The key's line as of now: tokens whose time has come are back, waiters who did not come are gone. */
+  const open = (key: string): { line: Line; now: number } => {
+    const line = lines.get(key) ?? newLine();
+    lines.set(key, line);
+    // A clock that is set back must not hold tokens longer than a window, nor hand them out early when it recovers.
+    line.last = Math.max(line.last, clock.now());
+    const now = line.last;
+    line.held = line.held.filter(({ release }) => release > now);
+    line.waiters = line.waiters.filter(({ told }) => told + passedBy + lost >= now);
+    if (line.waiters.length === 0) {
+      line.rounds.clear();
+      line.passes = 0;
+    }
+    return { line, now };
+  };
+
+  const enter = (line: Line, { id, org, priority }: Ask, now: number): Waiter => {
+    const rank = PRIORITIES.indexOf(priority);
+    const there = line.waiters.find((waiter) => waiter.id === id);
+    if (there?.rank === rank) return there;
+    const turn = `${rank}:${org}`;
+    const round = Math.max(line.rounds.get(`${rank}`) ?? 0, (line.rounds.get(turn) ?? -1) + 1);
+    line.rounds.set(turn, round);
+    line.arrivals += 1;
+    const waiter = { id, org, rank, round, arrival: line.arrivals, told: now };
+    line.waiters = [...line.waiters.filter((other) => other !== there), waiter].sort(
+      (a, b) => a.rank - b.rank || a.round - b.round || a.arrival - b.arrival,
+    );
+    return waiter;
+  };
+
+  /** How many go before `me`, not counting those who are late. */
+  const ahead = (line: Line, me: Waiter, now: number): number => {
+    const late = (waiter: Waiter) => waiter.told + passedBy < now;
+    const index = line.waiters.indexOf(me);
+    const present = line.waiters.slice(0, index).filter((waiter) => !late(waiter)).length;
+    const top = line.waiters[0];
+    if (line.passes < PASSES || top === undefined) return present;
+    const owed = line.waiters.findIndex((waiter) => waiter.rank > top.rank);
+    const next = line.waiters[owed];
+    if (next === undefined || late(next)) return present;
+    if (next === me) return 0;
+    return index < owed ? present + 1 : present;
+  };
+
+  const expected = (line: Line, place: number, now: number): number => {
+    const free = Array.from({ length: Math.max(0, calls - line.held.length) }, () => now);
+    // A reply that comes right now is the earliest that can happen to a call in flight.
+    const back = line.held.map(({ release, inFlight }) => (inFlight ? Math.min(release, now + windowMs) : release));
+    const times = [...free, ...back].sort((a, b) => a - b);
+    const at = (times[place % calls] ?? now) + Math.floor(place / calls) * windowMs;
+    return Math.max(at, line.blockedUntil, now + 1);
+  };
+
+  const grant = (line: Line, me: Waiter, holdMs: number, now: number): Answer => {
+    const token = `${me.id}#${randomUUID()}`;
+    line.waiters = line.waiters.filter((waiter) => waiter !== me);
+    line.held.push({ token, release: now + holdMs + windowMs + 1, inFlight: true });
+    line.rounds.set(`${me.rank}`, Math.max(line.rounds.get(`${me.rank}`) ?? 0, me.round));
+    const passesSome = line.waiters.some((waiter) => waiter.rank > me.rank);
+    const wasPassed = line.waiters.some((waiter) => waiter.rank < me.rank);
+    line.passes = passesSome && !wasPassed ? line.passes + 1 : 0;
+    return { granted: true, token, tokens: calls - line.held.length };
+  };
+
+  return {
+    limits,
+    ask: async (ask) => {
+      const { line, now } = open(ask.key);
+      const me = enter(line, ask, now);
+      me.told = now;
+      const place = ahead(line, me, now);
+      const tokens = calls - line.held.length;
+      if (place < tokens && now >= line.blockedUntil) return grant(line, me, ask.holdMs, now);
+      me.told = expected(line, place, now);
+      return { granted: false, at: me.told, ahead: place, tokens };
+    },
+    replied: async (key, token) => {
+      const { line, now } = open(key);
+      // One millisecond more than the window: both ends of it are read from clocks that cut the rest of one off.
+      line.held = line.held.map((held) =>
+        held.token === token && held.inFlight ? { token, release: now + windowMs + 1, inFlight: false } : held,
+      );
+    },
+    unsent: async (key, token) => {
+      const { line } = open(key);
+      line.held = line.held.filter((held) => held.token !== token);
+    },
+    leave: async (key, id) => {
+      const { line } = open(key);
+      line.waiters = line.waiters.filter((waiter) => waiter.id !== id);
+    },
+    block: async (key, until) => {
+      const { line } = open(key);
+      line.blockedUntil = Math.max(line.blockedUntil, until);
+      line.throttled += 1;
+    },
+    look: async (key) => {
+      const { line, now } = open(key);
+      return {
+        key,
+        tokens: calls - line.held.length,
+        inFlight: line.held.filter(({ inFlight }) => inFlight).length,
+        waiting: line.waiters.length,
+        blockedUntil: line.blockedUntil > now ? line.blockedUntil : null,
+        throttled: line.throttled,
+      };
+    },
+  };
+}
+
+const newLine = (): Line => ({
+  last: 0,
+  blockedUntil: 0,
+  throttled: 0,
+  arrivals: 0,
+  passes: 0,
+  held: [],
+  waiters: [],
+  rounds: new Map(),
+});

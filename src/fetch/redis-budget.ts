@@ -1,0 +1,54 @@
+import { randomUUID } from 'node:crypto';
+import type { Redis } from 'ioredis';
+import { z } from 'zod';
+import { type Budget, type BudgetLimits, lateness, PASSES, PRIORITIES } from './budget.ts';
+import { loadScript, runScript, type Script } from './script.ts';
+
+const answerSchema = z.union([z.tuple([z.literal(1), z.int()]), z.tuple([z.literal(0), z.int(), z.int(), z.int()])]);
+const stateSchema = z.tuple([z.int(), z.int(), z.int(), z.int(), z.int()]);
+
+export interface RedisBudgetOptions extends BudgetLimits {
+  /** In front of every key in Redis, e.g. `docket:`. Budgets of different limits need different ones. */
+  readonly prefix: string;
+  /** The script; a test may hand in one whose clock it moves. Default: `budget-7.lua`. */
+  readonly script?: Script;
+}
+
+/** The budget that all workers share. Its whole logic is `budget-7.lua`; every method is one round trip. */
+export function redisBudget(redis: Redis, options: RedisBudgetOptions): Budget {
+  const { prefix, calls, windowMs } = options;
+  const script = options.script ?? loadScript('budget-7.lua');
+  const limits: BudgetLimits = Object.freeze({ calls, windowMs });
+  const { passedBy, lost } = lateness(limits);
+
+  const run = (key: string, operation: string, ...args: (string | number)[]): Promise<unknown> => {
+    const names = ['held', 'flight', 'line', 'told', 'place', 'rounds', 'state'];
+    return runScript(
+      redis,
+      script,
+      names.map((name) => `${prefix}budget:{${key}}:${name}`),
+      [operation, calls, windowMs, passedBy, lost, PASSES, ...args],
+    );
+  };
+
+  return {
+    limits,
+    ask: async ({ key, id, org, priority, holdMs }) => {
+      const token = `${id}#${randomUUID()}`;
+      const answer = answerSchema.parse(
+        await run(key, 'ask', id, token, org, PRIORITIES.indexOf(priority), Math.ceil(holdMs)),
+      );
+      return answer[0] === 1
+        ? { granted: true, token, tokens: answer[1] }
+        : { granted: false, tokens: answer[1], at: answer[2], ahead: answer[3] };
+    },
+    replied: async (key, token) => void (await run(key, 'replied', token)),
+    unsent: async (key, token) => void (await run(key, 'unsent', token)),
+    leave: async (key, id) => void (await run(key, 'leave', id)),
+    block: async (key, until) => void (await run(key, 'block', Math.ceil(until))),
+    look: async (key) => {
+      const [tokens, inFlight, waiting, blocked, throttled] = stateSchema.parse(await run(key, 'look'));
+      return { key, tokens, inFlight, waiting, blockedUntil: blocked === 0 ? null : blocked, throttled };
+    },
+  };
+}
