@@ -28,8 +28,13 @@ export const ERRORS = {
   'run.held': { exit: 3, retryable: false },
   'run.cancelled': { exit: 1, retryable: false },
   'run.not_found': { exit: 2, retryable: false },
+  'run.conflict': { exit: 2, retryable: false },
+  'run.deadline': { exit: 1, retryable: false },
+  'run.poison': { exit: 1, retryable: false },
   'render.failed': { exit: 1, retryable: false },
   'template.invalid': { exit: 1, retryable: false },
+  'archive.corrupt': { exit: 1, retryable: false },
+  'archive.unwritable': { exit: 1, retryable: true },
   'deliver.recipient_refused': { exit: 3, retryable: false },
   'deliver.target_refused': { exit: 3, retryable: false },
   'deliver.target_failed': { exit: 3, retryable: true },
@@ -53,6 +58,8 @@ export interface ErrorDetail {
   correlationId?: string;
   /** Overrides the table, for a failure that is retryable only in some of its forms. */
   retryable?: boolean;
+  /** Of a 429: how long the service asks to wait, ms. */
+  retryAfterMs?: number;
   cause?: unknown;
 }
 
@@ -66,6 +73,7 @@ export class DocketError extends Error {
   readonly next: string | undefined;
   readonly correlationId: string | undefined;
   readonly retryable: boolean;
+  readonly retryAfterMs: number | undefined;
 
   constructor(code: ErrorCode, message: string, detail: ErrorDetail = {}) {
     super(message, detail.cause === undefined ? undefined : { cause: detail.cause });
@@ -76,6 +84,7 @@ export class DocketError extends Error {
     this.next = detail.next;
     this.correlationId = detail.correlationId;
     this.retryable = detail.retryable ?? ERRORS[code].retryable;
+    this.retryAfterMs = detail.retryAfterMs;
   }
 
   get exitCode(): 1 | 2 | 3 {
