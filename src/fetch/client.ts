@@ -1,0 +1,180 @@
+import { type Dispatcher, Pool } from 'undici';
+import { z } from 'zod';
+import { type Clock, systemClock } from '../base/clock.ts';
+import { DocketError } from '../base/error.ts';
+import type { Secret } from '../base/secret.ts';
+import { type Catalog, catalogSchema } from '../contract/catalog.ts';
+import {
+  type ListRecord,
+  listBodySchema,
+  type Organization,
+  type OrgRef,
+  organizationSchema,
+  PATHS,
+} from '../contract/organization.ts';
+import { type ReportRequest, type ReportResponse, reportResponseSchema } from '../contract/report.ts';
+import { checkedJson, networkError, readBody } from './body.ts';
+import { refusalError } from './refusal.ts';
+
+/** All in ms. `total` bounds a request from dispatch to the last byte, whatever the others allow. */
+export interface Timeouts {
+  readonly connect: number;
+  readonly headers: number;
+  readonly body: number;
+  readonly total: number;
+}
+const TIMEOUTS: Timeouts = { connect: 5_000, headers: 30_000, body: 15_000, total: 60_000 };
+
+/** A decoded answer larger than this is refused: a report has at most 5,000 rows. */
+const MAX_BYTES = 64 * 1024 * 1024;
+
+export interface ClientOptions {
+  /** COMPLIANCE_API_URL; a path prefix is kept. */
+  readonly baseUrl: string;
+  readonly key: Secret;
+  readonly timeouts?: Partial<Timeouts>;
+  /** Another connection pool than our own; it stays the caller's to close. */
+  readonly dispatcher?: Dispatcher;
+  /** The largest decoded body, in bytes. */
+  readonly maxBytes?: number;
+  readonly clock?: Clock;
+}
+
+export interface Answered<Body> {
+  readonly body: Body;
+  /** From the `x-correlation-id` header; null where the service does not send one with a good answer. */
+  readonly correlationId: string | null;
+}
+
+export interface ListQuery {
+  readonly org: number;
+  readonly list: 'profiles';
+  readonly ordering?: string | undefined;
+  readonly search?: string | undefined;
+}
+
+export interface ListPage {
+  /** Null for a list without an envelope. */
+  readonly count: number | null;
+  /** Checked: on our origin, on this list's own path. */
+  readonly next: string | null;
+  readonly records: readonly ListRecord[];
+}
+
+/**
+ * The Compliance Service for one key. Every method is one request: it waits for no budget and tries nothing twice.
+ * Failures are classified once, as `DocketError`: `retryable` says whether another try can help. When `signal` aborts,
+ * the promise rejects with its reason. The key is in no error, and goes to no other origin.
+ */
+export interface ComplianceClient {
+  /** A request is given up this long (ms) after dispatch, so a token need not be held longer for want of a reply. */
+  readonly deadlineMs: number;
+  /** Every organization the key can reach. */
+  organizations(signal: AbortSignal): Promise<Organization[]>;
+  catalog(org: OrgRef, signal: AbortSignal): Promise<Catalog>;
+  report(org: OrgRef, request: ReportRequest, signal: AbortSignal): Promise<Answered<ReportResponse>>;
+  /** The first page of the list, or the one that a page before it named as `next`. */
+  page(query: ListQuery, next: string | null, signal: AbortSignal): Promise<ListPage>;
+  close(): Promise<void>;
+}
+
+export function createClient(options: ClientOptions): ComplianceClient {
+  const base = new URL(options.baseUrl);
+  const prefix = base.pathname.replace(/\/+$/, '');
+  const timeouts = { ...TIMEOUTS, ...options.timeouts };
+  const maxBytes = options.maxBytes ?? MAX_BYTES;
+  const clock = options.clock ?? systemClock;
+  const dispatcher =
+    options.dispatcher ?? new Pool(base.origin, { connect: { timeout: timeouts.connect }, keepAliveTimeout: 30_000 });
+
+  async function send<Schema extends z.ZodType>(
+    request: { readonly method: 'GET' | 'POST'; readonly path: string; readonly body?: unknown },
+    schema: Schema,
+    outer: AbortSignal,
+  ): Promise<Answered<z.output<Schema>>> {
+    const { method, path } = request;
+    // Without the query: a search text may name a person, and errors travel.
+    const where = `${method} ${path.split('?')[0]}`;
+    outer.throwIfAborted();
+    const total = AbortSignal.timeout(timeouts.total);
+    const signal = AbortSignal.any([outer, total]);
+    try {
+      const response = await dispatcher.request({
+        origin: base.origin,
+        path,
+        method,
+        signal,
+        headersTimeout: timeouts.headers,
+        bodyTimeout: timeouts.body,
+        headers: {
+          authorization: `Api-Key ${options.key.reveal()}`,
+          accept: 'application/json',
+          'accept-encoding': 'gzip',
+          ...(request.body === undefined ? {} : { 'content-type': 'application/json' }),
+        },
+        body: request.body === undefined ? null : JSON.stringify(request.body),
+      });
+      const header = (name: string): string | undefined => {
+        const value = response.headers[name];
+        return Array.isArray(value) ? value[0] : value;
+      };
+      const bytes = await readBody(response.body, header, { maxBytes, where });
+      if (response.statusCode !== 200) {
+        throw refusalError({ status: response.statusCode, where, header, text: bytes.toString('utf8') }, clock.now());
+      }
+      const body = checkedJson(bytes, header('content-type'), schema, where);
+      return { body, correlationId: header('x-correlation-id') ?? null };
+    } catch (error) {
+      if (outer.aborted) throw outer.reason;
+      throw error instanceof DocketError ? error : networkError(error, where, base.origin, total.aborted, timeouts);
+    }
+  }
+
+  const listPath = (query: ListQuery) => `${prefix}${PATHS.list(query.org, query.list)}`;
+
+  /** `next` as a path of ours, or `api.unsafe`: the key must not follow a link to anywhere else. */
+  const safe = (next: string, query: ListQuery): string => {
+    const url = URL.canParse(next, base.origin) ? new URL(next, base.origin) : undefined;
+    if (url?.origin === base.origin && url.pathname === listPath(query) && url.username === '' && url.password === '') {
+      return `${url.pathname}${url.search}`;
+    }
+    throw new DocketError('api.unsafe', 'The list names a next page somewhere else, where the API key must not go.', {
+      where: `GET ${listPath(query)}`,
+      expected: `a page of ${base.origin}${listPath(query)}`,
+      got: url === undefined ? 'no URL' : `${url.origin}${url.pathname}`,
+      next: 'If the service has another address than COMPLIANCE_API_URL says, correct that; otherwise report it to the service.',
+    });
+  };
+
+  return {
+    deadlineMs: timeouts.total,
+    organizations: async (signal) => {
+      const request = { method: 'GET', path: `${prefix}${PATHS.organizations}` } as const;
+      return (await send(request, z.array(organizationSchema), signal)).body;
+    },
+    catalog: async (org, signal) => {
+      const request = { method: 'GET', path: `${prefix}${PATHS.catalog(org)}` } as const;
+      return (await send(request, catalogSchema, signal)).body;
+    },
+    report: async (org, body, signal) =>
+      send({ method: 'POST', path: `${prefix}${PATHS.report(org)}`, body }, reportResponseSchema, signal),
+    page: async (query, next, signal) => {
+      const path = next === null ? firstPage(listPath(query), query) : safe(next, query);
+      const { body } = await send({ method: 'GET', path }, listBodySchema, signal);
+      if (Array.isArray(body)) return { count: null, next: null, records: body };
+      if (body.next !== null) safe(body.next, query);
+      return { count: body.count, next: body.next, records: body.results };
+    },
+    close: async () => {
+      if (options.dispatcher === undefined) await dispatcher.close();
+    },
+  };
+}
+
+function firstPage(path: string, { ordering, search }: ListQuery): string {
+  const query = new URLSearchParams({
+    ...(ordering === undefined ? {} : { ordering }),
+    ...(search === undefined ? {} : { search }),
+  });
+  return query.size === 0 ? path : `${path}?${query}`;
+}
