@@ -25,6 +25,8 @@ export interface Manifest {
     readonly bytes: number;
     readonly sha256: string;
   }[];
+  /** Hashes of `mail.html` and `mail.txt`, hex; the archive writes them when it seals. */
+  readonly mail?: { readonly html_sha256: string; readonly text_sha256: string } | undefined;
   readonly recipients: readonly string[];
   /** ISO instant at which the files were made. */
   readonly made_at: string;
@@ -45,6 +47,10 @@ export interface Archive {
   stage(run: string): Promise<string>;
   /** Publishes the staged folder with its manifest in one step. Sealing a run that is sealed already returns the first. */
   seal(staged: string, manifest: Manifest, artifacts: readonly Artifact[], mail: MailBody): Promise<Sealed>;
+  /**
+   * The sealed run, its files read and compared with the manifest's hashes. Undefined when it is not sealed.
+   * Throws `archive.corrupt` when something is missing or has changed: then nothing of it may be sent.
+   */
   find(run: { readonly id: string; readonly org: string; readonly report: string }): Promise<Sealed | undefined>;
   /** Keeps the exact message before it leaves. */
   keepMessage(sealed: Sealed, delivery: string, message: Uint8Array): Promise<void>;

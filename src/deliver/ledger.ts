@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+
 /**
  * The ledger decides what was sent. One row per run, target and recipient:
  *
@@ -10,7 +12,7 @@
 export type DeliveryState = 'pending' | 'sending' | 'sent' | 'refused' | 'unknown';
 
 export interface DeliveryRow {
-  /** `<run>/<target>/<recipient>` hashed to 32 hex digits: the same delivery has the same id, whoever computes it. */
+  /** `deliveryId(run, target, recipient)`: the same delivery has the same id, whoever computes it. */
   readonly id: string;
   readonly run: string;
   readonly org: string;
@@ -38,7 +40,8 @@ export interface Ledger {
   begin(id: string, at: number): Promise<number | undefined>;
   /**
    * `sending` with this epoch → `to`. A writer whose `sending` was declared `unknown` meanwhile may still
-   * bring the truth (`sent`, `refused`) with its own epoch. False when refused: another epoch holds the row.
+   * bring the truth (`sent`, `refused`) with its own epoch. Saying the same again is true again, so that a
+   * write whose answer was lost may be repeated. False when refused: another epoch holds the row, or it is settled.
    */
   settle(
     id: string,
@@ -50,3 +53,20 @@ export interface Ledger {
   /** All rows of a run, in the order they were opened. */
   list(run: string): Promise<DeliveryRow[]>;
 }
+
+const HALF = 16;
+
+/**
+ * The id of a delivery: the run's first 16 digits, then 16 hex digits of SHA-256 over run, target and recipient. It
+ * begins with the run's so that all rows of a run can be kept together: on a Redis cluster, on one node.
+ */
+export function deliveryId(run: string, target: string, recipient: string): string {
+  const hash = createHash('sha256')
+    .update(JSON.stringify([run, target, recipient]))
+    .digest('hex');
+  return `${run.slice(0, HALF)}${hash.slice(0, HALF)}`;
+}
+
+/** What the rows of a run share: the part of their ids that is the run's. */
+export const placeOfRun = (run: string): string => run.slice(0, HALF);
+export const placeOfDelivery = (id: string): string => id.slice(0, -HALF);

@@ -11,6 +11,14 @@ export interface Artifact {
   readonly sha256: string;
 }
 
+/** The media type of each format: in e-mails, in answers, and of a file that is read back from the archive. */
+export const MEDIA_TYPES = {
+  xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+  csv: 'text/csv; charset=utf-8',
+  html: 'text/html; charset=utf-8',
+  text: 'text/plain; charset=utf-8',
+} as const satisfies Record<Artifact['format'], string>;
+
 /** The e-mail's body, the same for every recipient; made beside the files and archived with them. */
 export interface MailBody {
   readonly html: string;

@@ -1,0 +1,35 @@
+import { Liquid, LiquidError } from 'liquidjs';
+import { DocketError } from './error.ts';
+
+/** What a name, a subject or a path may be made of. Plain data: values are printed, never called. */
+export type TemplateVariables = Readonly<Record<string, unknown>>;
+
+/**
+ * Fills a LiquidJS template. An unknown variable or filter is an error, because an empty place in a file name would
+ * let two runs overwrite each other. Templates can read no files and no inherited properties, and stop after 100 ms.
+ * Throws `template.invalid`.
+ * @param where what the template is of, for the error: e.g. `subject`
+ */
+export function fillTemplate(template: string, variables: TemplateVariables, where: string): string {
+  const engine = new Liquid({
+    strictVariables: true,
+    strictFilters: true,
+    ownPropertyOnly: true,
+    templates: {},
+    parseLimit: 10_000,
+    renderLimit: 100,
+    memoryLimit: 100_000,
+  });
+  try {
+    return String(engine.parseAndRenderSync(template, { ...variables }));
+  } catch (cause) {
+    const why = LiquidError.is(cause) ? (cause.originalError?.message ?? cause.message) : String(cause);
+    throw new DocketError('template.invalid', `The template of ${where} cannot be filled: ${why}.`, {
+      expected: `a LiquidJS template over ${Object.keys(variables).join(', ')}`,
+      got: `"${template}"`,
+      where,
+      next: 'Correct the template in the report definition.',
+      cause,
+    });
+  }
+}

@@ -1,0 +1,72 @@
+import type { Clock } from '../base/clock.ts';
+import { DocketError } from '../base/error.ts';
+import type { DeliveryRow, DeliveryState, Ledger } from './ledger.ts';
+
+/** How an attempt ended. `pending`: certainly not delivered, may be tried again. */
+export interface Ending {
+  readonly state: Exclude<DeliveryState, 'sending'>;
+  readonly detail: string;
+  /** The target itself cannot be used now: deliveries that need it need not be tried. */
+  readonly targetDown?: boolean;
+}
+
+/** A delivery whose every precondition is durable: what is left is to let it leave. Never throws for what a target does. */
+export type Leave = (signal: AbortSignal) => Promise<Ending>;
+
+/** Pauses, in ms, between tries to write what became of a message. */
+const SETTLE_PAUSES = [250, 1_000, 4_000] as const;
+
+export const INTERRUPTED = 'Docket stopped while this was being sent; it may have been delivered.';
+
+/** A row that was found `sending` belongs to an attempt that ended without a word: nobody knows, and the row says so. */
+export async function reconcile(ledger: Ledger, row: DeliveryRow, clock: Clock): Promise<void> {
+  if (row.state === 'sending') await ledger.settle(row.id, row.epoch, 'unknown', INTERRUPTED, clock.now());
+}
+
+/**
+ * One attempt in the one order that is safe: `prepare` (the message is archived) → `begin` (the ledger says `sending`,
+ * durably) → it leaves → `settle`. A process that dies between any two of them loses nothing and sends nothing twice.
+ * A refusal that `prepare` throws (`deliver.*`, `template.invalid`) is the delivery's end; other errors pass, and leave
+ * the row `pending`. Undefined when somebody else has the row.
+ */
+export async function attempt(
+  row: Pick<DeliveryRow, 'id'>,
+  prepare: () => Promise<Leave>,
+  ports: { readonly ledger: Ledger; readonly clock: Clock; readonly signal: AbortSignal },
+): Promise<Ending | undefined> {
+  const { ledger, clock, signal } = ports;
+  const leave = await prepare().catch(refusal);
+  signal.throwIfAborted();
+  const epoch = await ledger.begin(row.id, clock.now());
+  if (epoch === undefined) return undefined;
+  const ending = await leave(signal).catch(
+    (error: unknown): Ending => ({
+      state: 'unknown',
+      detail: `Failed unexpectedly while it was being sent: ${error instanceof Error ? error.message : String(error)}`,
+    }),
+  );
+  await settleSurely(() => ledger.settle(row.id, epoch, ending.state, ending.detail, clock.now()), clock);
+  return ending;
+}
+
+function refusal(error: unknown): Leave {
+  const terminal =
+    error instanceof DocketError && (error.code.startsWith('deliver.') || error.code === 'template.invalid');
+  if (!terminal || error.retryable) throw error;
+  const { message, expected, got, next } = error;
+  const detail = [message, expected && `Expected ${expected}.`, got && `Got ${got}.`, next].filter(Boolean).join(' ');
+  return async () => ({ state: 'refused', detail });
+}
+
+/** Once the message may have left, losing what became of it costs somebody a decision: worth a few seconds of trying. */
+async function settleSurely(settle: () => Promise<boolean>, clock: Clock): Promise<boolean> {
+  for (const pause of SETTLE_PAUSES) {
+    try {
+      return await settle();
+    } catch (error) {
+      if (!(error instanceof DocketError && error.retryable)) throw error;
+      await clock.sleep(pause);
+    }
+  }
+  return settle();
+}

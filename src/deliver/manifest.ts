@@ -1,0 +1,61 @@
+import { z } from 'zod';
+import type { Manifest } from './archive.ts';
+
+const nullableText = z.string().nullable();
+
+/** What `manifest.json` holds, read back. Loose: a newer version of Docket may have written more. */
+export const manifestSchema: z.ZodType<Manifest> = z.looseObject({
+  version: z.literal(1),
+  run: z.string(),
+  org: z.string(),
+  organization: z.string(),
+  report: z.string(),
+  title: z.string(),
+  owner: z.string(),
+  slot: z.string(),
+  digest: z.string(),
+  period: z.object({ from: z.string(), to: z.string(), timezone: z.string(), label: z.string() }),
+  registry_version: z.number(),
+  calls: z.array(
+    z.object({
+      id: z.string(),
+      method: z.string(),
+      path: z.string(),
+      sections: z.array(z.string()),
+      asOf: nullableText,
+      cached: z.boolean().nullable(),
+      correlationId: nullableText,
+      rows: z.number(),
+      saved: z.boolean(),
+    }),
+  ),
+  incomplete: z.array(
+    z.object({
+      section: z.string(),
+      code: z.enum([
+        'truncated',
+        'missing',
+        'stale',
+        'partial',
+        'undefined',
+        'deprecated',
+        'data_available_from',
+        'unknown_unit',
+        'count_changed',
+      ]),
+      text: z.string(),
+      incomplete: z.boolean(),
+    }),
+  ),
+  files: z.array(
+    z.object({
+      name: z.string(),
+      format: z.enum(['xlsx', 'csv', 'html', 'text']),
+      bytes: z.number(),
+      sha256: z.string(),
+    }),
+  ),
+  mail: z.object({ html_sha256: z.string(), text_sha256: z.string() }).optional(),
+  recipients: z.array(z.string()),
+  made_at: z.string(),
+});

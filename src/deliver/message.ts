@@ -1,0 +1,105 @@
+import { createHash } from 'node:crypto';
+import MailComposer from 'nodemailer/lib/mail-composer';
+import { DocketError } from '../base/error.ts';
+import { canonicalAddress } from '../define/recipients.ts';
+import { oneLine } from './smtp-verdict.ts';
+
+/** Attachments of one message together, before encoding. Many servers refuse more, and some after the dot. */
+export const MAX_ATTACHMENT_BYTES = 10 * 1024 * 1024;
+
+const MAX_SUBJECT = 200;
+
+export interface Attachment {
+  readonly name: string;
+  readonly mediaType: string;
+  readonly content: Uint8Array;
+}
+
+export interface MessageParts {
+  /** The ledger row's id. */
+  readonly delivery: string;
+  readonly run: string;
+  readonly from: string;
+  readonly to: string;
+  /** Whom an answer reaches: the report's owner. */
+  readonly replyTo?: string;
+  readonly subject: string;
+  readonly text: string;
+  readonly html?: string;
+  readonly attachments: readonly Attachment[];
+  /** The same for every attempt, so that every attempt has the same bytes. */
+  readonly date: Date;
+}
+
+export interface Message {
+  readonly messageId: string;
+  readonly envelope: { readonly from: string; readonly to: string };
+  readonly raw: Uint8Array;
+}
+
+/** An address in canonical form, or `deliver.recipient_refused`: nothing else gets into a header or an envelope. */
+function address(value: string, what: string): string {
+  const canonical = canonicalAddress(value);
+  if (canonical !== undefined) return canonical;
+  throw new DocketError('deliver.recipient_refused', `The ${what} of the message is not a plain e-mail address.`, {
+    expected: 'name@domain.example',
+    got: JSON.stringify(value),
+  });
+}
+
+/**
+ * The Message-ID of a delivery: a hash of the ledger row's id at the sender's domain. Every attempt of a delivery has
+ * the same one, so a double that did happen can be recognised at the recipient's side, and a message in a mailbox can
+ * be traced to its row. A plain hash, no HMAC: a Message-ID proves nothing and guards nothing, and a key would have to
+ * stay the same for ever for this to hold.
+ */
+export function messageIdOf(delivery: string, from: string): string {
+  const domain = from.slice(from.lastIndexOf('@') + 1);
+  const hash = createHash('sha256').update(`message:${delivery}`).digest('hex').slice(0, 40);
+  return `<${hash}@${domain}>`;
+}
+
+/**
+ * The exact MIME message of one delivery. The same parts make the same bytes, so that a retry sends what was archived.
+ * Throws `deliver.recipient_refused` for an address that is not plain, `deliver.target_refused` for attachments that
+ * are too large.
+ */
+export async function buildMessage(parts: MessageParts): Promise<Message> {
+  const from = address(parts.from, 'sender');
+  const to = address(parts.to, 'recipient');
+  const size = parts.attachments.reduce((sum, { content }) => sum + content.length, 0);
+  if (size > MAX_ATTACHMENT_BYTES) {
+    throw new DocketError('deliver.target_refused', 'The attachments are too large for an e-mail.', {
+      expected: `at most ${MAX_ATTACHMENT_BYTES} bytes together`,
+      got: `${size} bytes: ${parts.attachments.map(({ name, content }) => `${name} (${content.length})`).join(', ')}`,
+      next: 'Attach fewer files, narrow the report, or deliver it to a directory.',
+    });
+  }
+  const messageId = messageIdOf(parts.delivery, from);
+  const message = new MailComposer({
+    from,
+    to,
+    ...(parts.replyTo === undefined ? {} : { replyTo: address(parts.replyTo, 'owner') }),
+    subject: oneLine(parts.subject).slice(0, MAX_SUBJECT),
+    messageId,
+    date: parts.date,
+    headers: {
+      'X-Docket-Run': oneLine(parts.run),
+      // RFC 3834: asks mailboxes not to answer with an out-of-office note.
+      'Auto-Submitted': 'auto-generated',
+    },
+    text: parts.text,
+    ...(parts.html === undefined ? {} : { html: parts.html }),
+    attachments: parts.attachments.map(({ name, mediaType, content }) => ({
+      filename: name,
+      contentType: mediaType,
+      content: Buffer.from(content.buffer, content.byteOffset, content.byteLength),
+    })),
+    baseBoundary: parts.delivery,
+    newline: 'win',
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
+  const raw = await message.compile().build();
+  return Object.freeze({ messageId, envelope: Object.freeze({ from, to }), raw });
+}

@@ -1,0 +1,147 @@
+import type { Clock } from '../base/clock.ts';
+import { DocketError, type ErrorJson } from '../base/error.ts';
+import { canonicalAddress } from '../define/recipients.ts';
+import type { Archive, Sealed } from './archive.ts';
+import { attempt, reconcile } from './attempt.ts';
+import type { DeliveredEvent } from './deliver.ts';
+import { deliveryId, type Ledger, type NewDelivery } from './ledger.ts';
+import { buildMessage, messageIdOf } from './message.ts';
+import type { Receipt } from './receipt.ts';
+import { sendMessage } from './send-message.ts';
+import type { MailRoute } from './targets.ts';
+
+export const NOTICE_TARGET = 'notice';
+
+export interface NoticeInput {
+  readonly order: {
+    readonly id: string;
+    readonly org: string;
+    readonly report: string;
+    readonly slot: string;
+    readonly period: { readonly label: string };
+    /** Epoch ms. */
+    readonly createdAt: number;
+  };
+  readonly definition: { readonly title: string; readonly owner: string };
+  /** Why the run failed; null when it ran and was delivered in part only. */
+  readonly error: ErrorJson | null;
+  readonly receipts: readonly Receipt[];
+  /** Undefined when the run failed before its files were sealed: the notice is then not archived. */
+  readonly sealed: Sealed | undefined;
+  readonly mail: MailRoute | undefined;
+  readonly ledger: Ledger;
+  readonly archive: Archive;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  readonly observe: (event: DeliveredEvent) => void;
+}
+
+/**
+ * Tells the definition's owner that a run has failed for good or was delivered in part only: what failed, for whom,
+ * what was delivered, what to do. Call it when no further try will follow. A delivery like any other, with a ledger row
+ * of its own (target `notice`), so it goes out once however often it is called; its receipt says what became of it.
+ *
+ * The owner need not be among the organization's recipients: a notice carries no figures and no files, and it must
+ * arrive just when the recipients are what is wrong. It is still one plain address and nothing else.
+ */
+export async function notifyOwner(input: NoticeInput): Promise<Receipt> {
+  const { order, definition, sealed, mail, ledger, archive, clock } = input;
+  const recipient = canonicalAddress(definition.owner) ?? definition.owner;
+  const id = deliveryId(order.id, NOTICE_TARGET, recipient.toLowerCase());
+  const row: NewDelivery = {
+    id,
+    run: order.id,
+    org: order.org,
+    report: order.report,
+    target: NOTICE_TARGET,
+    recipient,
+  };
+  const opened = await ledger.open(row, clock.now());
+  await reconcile(ledger, opened, clock);
+  if (opened.state === 'pending') {
+    const ending = await attempt(
+      opened,
+      async () => {
+        if (mail === undefined) {
+          throw new DocketError('deliver.target_refused', 'The owner cannot be told: no mail server is configured.', {
+            next: 'Set SMTP_URL and MAIL_FROM, or smtp in org.yaml.',
+          });
+        }
+        const message = await buildMessage({
+          delivery: id,
+          run: order.id,
+          from: mail.from,
+          to: recipient,
+          subject: subjectOf(input),
+          text: noticeText(input),
+          attachments: [],
+          date: new Date(order.createdAt),
+        });
+        if (sealed !== undefined) await archive.keepMessage(sealed, id, message.raw);
+        return sendMessage(mail.mailer, message);
+      },
+      input,
+    );
+    if (ending !== undefined) {
+      input.observe({
+        type: 'delivered',
+        target: NOTICE_TARGET,
+        recipient,
+        state: ending.state,
+        detail: ending.detail,
+      });
+    }
+  }
+  const { state, detail } = await ledger.open(row, clock.now());
+  const messageId = mail === undefined || state === 'pending' ? null : messageIdOf(id, mail.from);
+  return Object.freeze({ delivery: id, target: NOTICE_TARGET, recipient, state, detail, messageId });
+}
+
+const subjectOf = ({ error, definition, order }: NoticeInput): string =>
+  `${error === null ? 'Delivered in part only' : 'Failed'}: ${definition.title} ${order.period.label}`;
+
+/** The notice as plain text: it is read on a phone, at night. */
+export function noticeText(input: Pick<NoticeInput, 'order' | 'definition' | 'error' | 'receipts'>): string {
+  const { order, definition, error, receipts } = input;
+  const group = (heading: string, states: readonly string[], after?: string): string[] => {
+    const lines = receipts
+      .filter(({ state }) => states.includes(state))
+      .map(({ recipient, target, detail }) => `  - ${recipient} (${target})${detail === null ? '' : `: ${detail}`}`);
+    return lines.length === 0 ? [] : ['', heading, ...lines, ...(after === undefined ? [] : [after])];
+  };
+  return [
+    error === null
+      ? `"${definition.title}" for ${order.period.label} was made, but did not reach everybody.`
+      : `"${definition.title}" for ${order.period.label} has failed. It will not be tried again by itself.`,
+    ...(error === null ? [] : ['', 'What failed:', ...errorLines(error)]),
+    ...group('Not delivered:', ['refused', 'pending']),
+    ...group(
+      'Perhaps delivered, perhaps not:',
+      ['unknown', 'sending'],
+      '  Docket does not send these again by itself, because they may have arrived. Please ask the recipients.',
+    ),
+    ...group('Delivered:', ['sent']),
+    ...(receipts.length === 0 && error !== null ? ['', 'Nothing was delivered.'] : []),
+    '',
+    `Report:  ${order.org}/${order.report}`,
+    `Run:     ${order.id}`,
+    `Slot:    ${order.slot}`,
+    '',
+    `You get this once, because you are the owner of the report.`,
+    '',
+  ].join('\r\n');
+}
+
+function errorLines(error: ErrorJson): string[] {
+  const { message, code, where, expected, got, next, correlation_id: correlation } = error;
+  const line = (name: string, value: string | undefined): string[] =>
+    value === undefined ? [] : [`  ${name}: ${value}`];
+  return [
+    `  ${message} [${code}]`,
+    ...line('where', where),
+    ...line('expected', expected),
+    ...line('got', got),
+    ...line('correlation_id', correlation),
+    ...line('what to do', next),
+  ];
+}

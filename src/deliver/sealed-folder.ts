@@ -1,0 +1,190 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { copyFile, mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { DocketError } from '../base/error.ts';
+import { type Artifact, type MailBody, MEDIA_TYPES } from '../render/artifact.ts';
+import type { Manifest, Sealed } from './archive.ts';
+import { syncPath, writeSynced } from './durable-file.ts';
+import { manifestSchema } from './manifest.ts';
+
+/** Names that a run's folder has for itself; no artifact may have one of them. */
+export const OWN_NAMES = ['mail.html', 'mail.txt', 'manifest.json', 'receipts.json', 'messages', 'files'] as const;
+
+/** A name of ours in a path: one plain component, so that nothing can be written outside the archive. */
+export function pathName(name: string, what: string): string {
+  if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/.test(name)) return name;
+  throw new DocketError('archive.unwritable', `The archive cannot use this ${what} as a folder name.`, {
+    expected: 'letters, digits, ".", "_" and "-"',
+    got: `"${name}"`,
+    retryable: false,
+  });
+}
+
+function artifactName(name: string): string {
+  const own: readonly string[] = OWN_NAMES;
+  const safe = name.length > 0 && !name.startsWith('.') && !/[/\\\p{Cc}]/u.test(name);
+  if (safe && !own.includes(name.toLowerCase())) return name;
+  throw new DocketError('archive.unwritable', 'The archive cannot keep a file of this name.', {
+    expected: `a plain file name that is none of ${OWN_NAMES.join(', ')}`,
+    got: `"${name}"`,
+    retryable: false,
+  });
+}
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+async function fileDigest(path: string): Promise<string> {
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(path), hash);
+  return hash.digest('hex');
+}
+
+async function sameFileSystemMove(from: string, to: string): Promise<void> {
+  try {
+    await rename(from, to);
+  } catch (error) {
+    // A renderer may have made the file elsewhere; the staged folder must still end up with bytes of its own.
+    if (!isCode(error, 'EXDEV')) throw error;
+    await copyFile(from, to);
+  }
+}
+
+/** Whether a failure of the file system has this code, e.g. `ENOENT`. */
+export const isCode = (error: unknown, ...codes: string[]): boolean =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' && codes.includes(error.code);
+
+/**
+ * Brings a staged folder into its final form, all of it synced: `<files>/<artifact>`, `mail.html`, `mail.txt`,
+ * `manifest.json`, and nothing else (what a renderer left behind goes).
+ * @param files folder of the artifacts inside the run's folder: `files`, or `.`
+ * @returns the names at the top of the folder
+ */
+export async function assemble(
+  staged: string,
+  files: string,
+  manifest: Manifest,
+  artifacts: readonly Artifact[],
+  mail: MailBody,
+): Promise<readonly string[]> {
+  await mkdir(join(staged, files), { recursive: true });
+  for (const artifact of artifacts) {
+    const place = join(staged, files, artifactName(artifact.name));
+    if (resolve(artifact.path) !== resolve(place)) await sameFileSystemMove(artifact.path, place);
+    await syncPath(place);
+  }
+  const sealed: Manifest = {
+    ...manifest,
+    mail: { html_sha256: sha256(mail.html), text_sha256: sha256(mail.text) },
+  };
+  const own = new Map([
+    ['mail.html', mail.html],
+    ['mail.txt', mail.text],
+    ['manifest.json', `${JSON.stringify(sealed, null, 2)}\n`],
+  ]);
+  const listed = files === '.' ? artifacts.map((artifact) => artifact.name) : [files];
+  for (const name of await readdir(staged)) {
+    if (!listed.includes(name)) await rm(join(staged, name), { recursive: true, force: true });
+  }
+  for (const [name, text] of own) await writeSynced(join(staged, name), text);
+  await syncPath(join(staged, files));
+  await syncPath(staged);
+  return [...listed, ...own.keys()];
+}
+
+const corrupt = (folder: string, what: string, detail: { expected?: string; got?: string; cause?: unknown }) =>
+  new DocketError('archive.corrupt', `The archived run in ${folder} is not what was sealed: ${what}.`, {
+    ...detail,
+    where: folder,
+    next: 'Nothing of it is sent. Restore the folder from a backup, or remove it and run the report again.',
+  });
+
+/** The manifest of a run's folder; undefined when there is none. */
+export async function readManifest(folder: string): Promise<Manifest | undefined> {
+  let text: string;
+  try {
+    text = await readFile(join(folder, 'manifest.json'), 'utf8');
+  } catch (error) {
+    if (isCode(error, 'ENOENT', 'ENOTDIR')) return undefined;
+    throw error;
+  }
+  try {
+    return manifestSchema.parse(JSON.parse(text));
+  } catch (cause) {
+    throw corrupt(folder, 'manifest.json cannot be read', { cause });
+  }
+}
+
+/** A run's folder with every file compared with its manifest. Throws `archive.corrupt`. */
+export async function readSealed(folder: string, files: string, manifest: Manifest): Promise<Sealed> {
+  const artifacts: Artifact[] = [];
+  for (const file of manifest.files) {
+    const path = join(folder, files, artifactName(file.name));
+    const found = await stat(path).then(
+      async ({ size }) => ({ size, digest: await fileDigest(path) }),
+      (cause: unknown) => {
+        throw corrupt(folder, `${file.name} is missing`, { cause });
+      },
+    );
+    if (found.digest !== file.sha256) {
+      throw corrupt(folder, `${file.name} has changed`, {
+        expected: `SHA-256 ${file.sha256}`,
+        got: `${found.digest} (${found.size} bytes instead of ${file.bytes})`,
+      });
+    }
+    const { name, bytes } = file;
+    const format = formatOf(file.format, folder);
+    artifacts.push(Object.freeze({ name, format, mediaType: MEDIA_TYPES[format], path, bytes, sha256: file.sha256 }));
+  }
+  const mail = await readMail(folder);
+  if (manifest.mail !== undefined) {
+    if (sha256(mail.html) !== manifest.mail.html_sha256) throw corrupt(folder, 'mail.html has changed', {});
+    if (sha256(mail.text) !== manifest.mail.text_sha256) throw corrupt(folder, 'mail.txt has changed', {});
+  }
+  return Object.freeze({ folder, manifest: Object.freeze(manifest), artifacts: Object.freeze(artifacts), mail });
+}
+
+function formatOf(format: string, folder: string): Artifact['format'] {
+  if (format === 'xlsx' || format === 'csv' || format === 'html' || format === 'text') return format;
+  throw corrupt(folder, `"${format}" is not a format of Docket`, {});
+}
+
+async function readMail(folder: string): Promise<MailBody> {
+  try {
+    const [html, text] = await Promise.all([
+      readFile(join(folder, 'mail.html'), 'utf8'),
+      readFile(join(folder, 'mail.txt'), 'utf8'),
+    ]);
+    return Object.freeze({ html, text });
+  } catch (cause) {
+    throw corrupt(folder, 'the e-mail is missing', { cause });
+  }
+}
+
+/** Failures of the file system → `archive.unwritable`, with the path and what to do; others pass. */
+export async function writing<T>(folder: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (cause) {
+    if (cause instanceof DocketError || !(cause instanceof Error && 'code' in cause)) throw cause;
+    throw new DocketError('archive.unwritable', `The archive cannot be written: ${cause.message}.`, {
+      where: dirname(folder),
+      next: 'Check the folder, its permissions and the free space of its disk.',
+      cause,
+    });
+  }
+}
+
+/** An artifact's bytes, compared with its hash at the moment they are used. Throws `archive.corrupt`. */
+export async function artifactBytes(artifact: Artifact): Promise<Buffer> {
+  const bytes = await readFile(artifact.path).catch((cause: unknown) => {
+    throw corrupt(dirname(artifact.path), `${artifact.name} is missing`, { cause });
+  });
+  const digest = createHash('sha256').update(bytes).digest('hex');
+  if (digest === artifact.sha256) return bytes;
+  throw corrupt(dirname(artifact.path), `${artifact.name} has changed`, {
+    expected: `SHA-256 ${artifact.sha256}`,
+    got: digest,
+  });
+}

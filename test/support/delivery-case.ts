@@ -1,0 +1,109 @@
+import { createHash } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Definition } from '../../src/define/definition.ts';
+import { reportFileSchema } from '../../src/define/definition.ts';
+import type { OrgSettings } from '../../src/define/org.ts';
+import type { Archive, Manifest, Sealed } from '../../src/deliver/archive.ts';
+import { directoryArchive } from '../../src/deliver/directory-archive.ts';
+import type { Artifact, MailBody } from '../../src/render/artifact.ts';
+
+export const PERIOD = { from: '2026-11-09', to: '2026-11-15', timezone: 'Europe/Zurich', label: '2026-W46' } as const;
+
+export const RUN = '0123456789abcdef0123456789abcdef';
+
+export const ORDER = {
+  id: RUN,
+  org: 'acme',
+  report: 'weekly-kpi',
+  slot: '2026-11-16T07:00:00.000Z',
+  period: PERIOD,
+  createdAt: Date.UTC(2026, 10, 16, 7),
+} as const;
+
+export const SETTINGS: OrgSettings = {
+  version: 1,
+  id: 'acme',
+  org: 1,
+  api_key: { env: 'ACME_KEY' },
+  timezone: 'Europe/Zurich',
+  recipients: { domains: ['acme.example'], addresses: ['guest@partner.example'] },
+};
+
+/** A definition with these deliveries, as the define stage would have read it. */
+export function definitionWith(deliveries: unknown[]): Definition {
+  const file = reportFileSchema.parse({
+    version: 1,
+    title: 'Weekly KPIs',
+    owner: 'ops@acme.example',
+    period: 'previous_week',
+    sections: [{ id: 'queue', metrics: ['alerts.open'] }],
+    outputs: [{ format: 'xlsx' }, { format: 'csv' }],
+    deliveries,
+  });
+  return { ...file, org: 'acme', report: 'weekly-kpi', digest: 'd'.repeat(64) };
+}
+
+export function manifestOf(artifacts: readonly Artifact[], run: string = RUN): Manifest {
+  return {
+    version: 1,
+    run,
+    org: 'acme',
+    organization: 'Acme Ltd',
+    report: 'weekly-kpi',
+    title: 'Weekly KPIs',
+    owner: 'ops@acme.example',
+    slot: ORDER.slot,
+    digest: 'd'.repeat(64),
+    period: PERIOD,
+    registry_version: 7,
+    calls: [],
+    incomplete: [],
+    files: artifacts.map(({ name, format, bytes, sha256 }) => ({ name, format, bytes, sha256 })),
+    recipients: [],
+    made_at: '2026-11-16T07:00:05.000Z',
+  };
+}
+
+export const MAIL: MailBody = {
+  html: '<!doctype html><p>All is <b>well</b> in Zürich.</p>',
+  text: 'All is well in Zürich.\n',
+};
+
+export async function writeArtifact(folder: string, name: string, content: string | Uint8Array): Promise<Artifact> {
+  const path = join(folder, name);
+  await writeFile(path, content);
+  const bytes = Buffer.from(content);
+  const format = name.endsWith('.csv') ? 'csv' : 'xlsx';
+  return {
+    name,
+    format,
+    mediaType: 'application/octet-stream',
+    path,
+    bytes: bytes.length,
+    sha256: createHash('sha256').update(bytes).digest('hex'),
+  };
+}
+
+/** A private folder that goes when the test is over. */
+export async function folderFor(onEnd: (cleanUp: () => Promise<void>) => void): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'docket-deliver-'));
+  onEnd(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** A sealed run with a workbook and a CSV file. */
+export async function sealedRun(
+  root: string,
+  files: Readonly<Record<string, string | Uint8Array>> = {
+    'KPIs 2026-W46.xlsx': 'workbook',
+    'queue.csv': 'alerts\r\n3\r\n',
+  },
+): Promise<{ archive: Archive; sealed: Sealed }> {
+  const archive = directoryArchive(join(root, 'archive'));
+  const staged = await archive.stage(RUN);
+  const artifacts: Artifact[] = [];
+  for (const [name, content] of Object.entries(files)) artifacts.push(await writeArtifact(staged, name, content));
+  return { archive, sealed: await archive.seal(staged, manifestOf(artifacts), artifacts, MAIL) };
+}
