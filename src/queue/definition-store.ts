@@ -1,0 +1,81 @@
+import { z } from 'zod';
+import { DocketError } from '../base/error.ts';
+import { type Definition, reportFileSchema } from '../define/definition.ts';
+import { type OrgSettings, orgFileSchema } from '../define/org.ts';
+import { asking } from './connection.ts';
+import { keysOf } from './keys.ts';
+import type { RedisClient } from './script.ts';
+
+/** A report as it was when its run was triggered, with its organization. */
+export interface FrozenDefinition {
+  readonly definition: Definition;
+  readonly settings: OrgSettings;
+}
+
+/** Versions of definitions by digest: a run uses the one it was triggered with, on whichever machine it runs. */
+export interface DefinitionStore {
+  /** Keeps the version; keeping it again only makes it last. */
+  put(frozen: FrozenDefinition): Promise<void>;
+  /** Throws `definition.invalid` when what is stored cannot be read by this version of Docket. */
+  get(digest: string): Promise<FrozenDefinition | undefined>;
+}
+
+const storedSchema = z.strictObject({
+  definition: z.object({ org: z.string(), report: z.string(), digest: z.string(), file: z.unknown() }),
+  settings: z.object({ id: z.string(), file: z.unknown() }),
+});
+
+/**
+ * In Redis, as JSON. A definition holds references to secrets only, so it may be stored.
+ *
+ * @param keepDays days after its last use for which a version is kept: as long as the records of runs
+ */
+export function definitionStore(
+  redis: RedisClient,
+  { prefix, keepDays }: { readonly prefix: string; readonly keepDays: number },
+): DefinitionStore {
+  const keys = keysOf(prefix);
+  const ttl = Math.round(keepDays * 86_400);
+  return {
+    put: ({ definition, settings }) =>
+      asking(redis, async () => {
+        const { org, report, digest, ...file } = definition;
+        const { id, ...orgFile } = settings;
+        const stored: z.input<typeof storedSchema> = {
+          definition: { org, report, digest, file },
+          settings: { id, file: orgFile },
+        };
+        await redis.set(keys.definition(digest), JSON.stringify(stored), 'EX', ttl);
+      }),
+
+    get: (digest) =>
+      asking(redis, async () => {
+        const text = await redis.getex(keys.definition(digest), 'EX', ttl);
+        return text === null ? undefined : read(digest, text);
+      }),
+  };
+}
+
+// Whoever can write to the queue could forge a definition, and a newer Docket may have stored what this one does not know.
+function read(digest: string, text: string): FrozenDefinition {
+  try {
+    const { definition, settings } = storedSchema.parse(JSON.parse(text));
+    if (definition.digest !== digest) throw new Error(`it says of itself that it is ${definition.digest}`);
+    return Object.freeze({
+      definition: Object.freeze({
+        ...reportFileSchema.parse(definition.file),
+        org: definition.org,
+        report: definition.report,
+        digest,
+      }),
+      settings: Object.freeze({ ...orgFileSchema.parse(settings.file), id: settings.id }),
+    });
+  } catch (cause) {
+    throw new DocketError('definition.invalid', `The stored definition ${digest} cannot be read.`, {
+      expected: 'a definition of this version of Docket',
+      got: cause instanceof z.ZodError ? z.prettifyError(cause) : String(cause),
+      next: 'Run the same version of Docket on every machine, then trigger the report again.',
+      cause,
+    });
+  }
+}

@@ -1,0 +1,86 @@
+import { type JobsOptions, Queue } from 'bullmq';
+import { z } from 'zod';
+import { DocketError } from '../base/error.ts';
+import type { RunOrder } from '../run/record.ts';
+import { asking } from './connection.ts';
+import { keysOf } from './keys.ts';
+import type { RedisClient } from './script.ts';
+
+/** The queue of runs, and the tiny one in which BullMQ's job schedulers tick. */
+export const RUNS = 'runs';
+export const TICKS = 'ticks';
+
+/** Tries of a run before it fails for good; a snooze is none. */
+export const ATTEMPTS = 5;
+
+/** A job carries the run's id alone: what to do is in the record, which only we write. */
+export const runJobSchema = z.object({ run: z.string().regex(/^[0-9a-f]{32}$/) });
+
+/** Lower goes first. */
+const PRIORITY: Record<RunOrder['priority'], number> = { on_demand: 1, scheduled: 2, backfill: 3 };
+
+const HOUR_S = 3_600;
+const OPTIONS: JobsOptions = {
+  attempts: ATTEMPTS,
+  // The worker computes the delay of each retry and tells it by the error it throws.
+  backoff: { type: 'custom' },
+  removeOnComplete: { age: 24 * HOUR_S, count: 1_000 },
+  removeOnFail: { age: 7 * 24 * HOUR_S, count: 5_000 },
+  // A stack trace may quote values; the record has the error as a person may read it.
+  stackTraceLimit: 0,
+  sizeLimit: 256,
+};
+
+/** Where runs are put for the workers. */
+export interface RunQueue {
+  /** Puts the run in line; one that is there already stays as it is. */
+  add(order: Pick<RunOrder, 'id' | 'priority'>): Promise<void>;
+  /** Which of these runs the queue has no live job for: none at all, or one that ended. */
+  lost(ids: readonly string[]): Promise<readonly string[]>;
+  /** Puts a run in line again whose job ended or was lost. */
+  revive(order: Pick<RunOrder, 'id' | 'priority'>): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** @param redis a producer's client; it stays its owner's to close */
+export function runQueue(redis: RedisClient, { prefix }: { readonly prefix: string }): RunQueue {
+  const queue = new Queue(RUNS, { connection: redis, prefix: keysOf(prefix).bull });
+  // BullMQ repeats what the client says, whose owner listens to it.
+  queue.on('error', () => {});
+  const add = async (order: Pick<RunOrder, 'id' | 'priority'>) => {
+    await queue.add('run', { run: order.id }, { ...OPTIONS, jobId: order.id, priority: PRIORITY[order.priority] });
+  };
+  return {
+    add: (order) => asking(redis, () => add(order)),
+    lost: (ids) =>
+      asking(redis, async () => {
+        const pipeline = redis.pipeline();
+        for (const id of ids) pipeline.hmget(queue.toKey(id), 'name', 'finishedOn');
+        const replies = (await pipeline.exec()) ?? [];
+        return ids.filter((_, index) => {
+          const [error, reply] = replies[index] ?? [];
+          if (error) throw error;
+          const [name, finishedOn] = z.tuple([z.string().nullable(), z.string().nullable()]).parse(reply);
+          return name === null || finishedOn !== null;
+        });
+      }),
+    revive: (order) =>
+      asking(redis, async () => {
+        // `add` finds an ended job of this id and does nothing; a live one refuses to be removed, and nothing is lost.
+        await queue.remove(order.id);
+        await add(order);
+      }),
+    close: () => queue.close(),
+  };
+}
+
+/** Reads a job's data; throws `internal.defect` for a job that Docket did not make. */
+export function readRunJob(data: unknown): { readonly run: string } {
+  const parsed = runJobSchema.safeParse(data);
+  if (parsed.success) return parsed.data;
+  throw new DocketError('internal.defect', 'A job of the queue is not one of ours.', {
+    expected: '{ run: 32 hex digits }',
+    next: 'Find out who else writes to this Redis under the same prefix.',
+    retryable: false,
+  });
+}

@@ -1,0 +1,39 @@
+/** Names of everything this room keeps in Redis. One hash tag, so that a Cluster holds them together and a script may touch several. */
+export interface Keys {
+  /** For BullMQ; its queues live under it. */
+  readonly bull: string;
+  readonly record: (run: string) => string;
+  /** Runs by time of creation: all, of an organization, of a report. */
+  readonly index: (of?: { readonly org: string; readonly report?: string }) => string;
+  /** Runs that have not ended, by time of creation. */
+  readonly unfinished: string;
+  readonly definition: (digest: string) => string;
+  /** Hash: report → epoch ms up to which its slots were looked at. */
+  readonly cursors: string;
+  /** Hash: report → hash of the schedule that BullMQ has. */
+  readonly schedules: string;
+  /** Hash: report → slots that were skipped. */
+  readonly skipped: string;
+}
+
+/** @param prefix in front of every name, with the hash tag in braces, e.g. `{docket}` */
+export function keysOf(prefix: string): Keys {
+  return {
+    bull: `${prefix}:bull`,
+    record: (run) => `${prefix}:record:${run}`,
+    index: (of) =>
+      of === undefined
+        ? `${prefix}:index`
+        : of.report === undefined
+          ? `${prefix}:index:${of.org}`
+          : `${prefix}:index:${of.org}/${of.report}`,
+    unfinished: `${prefix}:unfinished`,
+    definition: (digest) => `${prefix}:definition:${digest}`,
+    cursors: `${prefix}:cursors`,
+    schedules: `${prefix}:schedules`,
+    skipped: `${prefix}:skipped`,
+  };
+}
+
+/** The prefix unless tests or a shared server ask for another. */
+export const DEFAULT_PREFIX = '{docket}';

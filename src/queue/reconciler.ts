@@ -1,0 +1,69 @@
+import type { Clock } from '../base/clock.ts';
+import { toDocketError } from '../base/error.ts';
+import type { Log } from '../base/log.ts';
+import type { RunQueue } from './jobs.ts';
+import { ENDED, type RedisRunStore } from './run-store.ts';
+
+/** A run this young may still be on its way into the queue. */
+const YOUNG_MS = 30_000;
+const AT_ONCE = 10_000;
+
+/**
+ * Puts runs in line again that are on record but have no job: the process that opened them died before it added one,
+ * or Redis lost the job. Returns how many.
+ */
+export async function requeueLost(ports: {
+  readonly runs: RedisRunStore;
+  readonly queue: RunQueue;
+  readonly clock: Clock;
+  readonly log: Log;
+}): Promise<number> {
+  const { runs, queue, clock, log } = ports;
+  const open = await runs.unfinished(clock.now() - YOUNG_MS, AT_ONCE);
+  if (open.length === 0) return 0;
+  let revived = 0;
+  for (const id of await queue.lost(open.map((run) => run.id))) {
+    // Read after the look into the queue: a run that ended in between has said so in its record first.
+    const record = await runs.get(id);
+    if (record === undefined || ENDED.has(record.state)) continue;
+    if (record.state !== 'queued') await runs.update(id, { state: 'queued', until: null });
+    await queue.revive(record);
+    revived += 1;
+    log.warn('A run without a job was put in line again', { run: id, org: record.org, report: record.report });
+  }
+  return revived;
+}
+
+/**
+ * Calls each step at once and then every minute until it is closed. A step that fails is logged and comes again; the
+ * others go on.
+ */
+export function startReconciler(options: {
+  readonly steps: readonly (() => Promise<unknown>)[];
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly everyMs?: number;
+}): { close(): Promise<void> } {
+  const { steps, clock, log, everyMs = 60_000 } = options;
+  const closing = new AbortController();
+  const loop = async (): Promise<void> => {
+    while (!closing.signal.aborted) {
+      for (const step of steps) {
+        if (closing.signal.aborted) return;
+        try {
+          await step();
+        } catch (thrown) {
+          log.error('The reconciler failed and will try again', { error: toDocketError(thrown).toJSON() });
+        }
+      }
+      await clock.sleep(everyMs, closing.signal).catch(() => {});
+    }
+  };
+  const running = loop();
+  return {
+    close: async () => {
+      closing.abort();
+      await running;
+    },
+  };
+}

@@ -1,0 +1,81 @@
+import { z } from 'zod';
+import { ERRORS, type ErrorCode, type ErrorJson } from '../base/error.ts';
+import { PRIORITIES } from '../fetch/budget.ts';
+import { RUN_STATES, type RunOrder, type RunRecord } from '../run/record.ts';
+
+const orderSchema = z.object({
+  id: z.string().regex(/^[0-9a-f]{32}$/),
+  org: z.string(),
+  report: z.string(),
+  slot: z.string(),
+  trigger: z.enum(['schedule', 'on_demand', 'cli']),
+  priority: z.enum(PRIORITIES),
+  period: z.object({ from: z.string(), to: z.string(), timezone: z.string(), label: z.string() }),
+  digest: z.string(),
+  deliver: z.boolean(),
+  createdAt: z.number(),
+  asked: z.string().exactOptional(),
+});
+
+const isCode = (code: string): code is ErrorCode => code in ERRORS;
+const errorSchema: z.ZodType<ErrorJson> = z.object({
+  // A newer worker may know codes that this process does not.
+  code: z.string().transform((code) => (isCode(code) ? code : ('internal.defect' as const))),
+  message: z.string(),
+  expected: z.string().exactOptional(),
+  got: z.string().exactOptional(),
+  where: z.string().exactOptional(),
+  next: z.string().exactOptional(),
+  correlation_id: z.string().exactOptional(),
+});
+
+const progressSchema = z.object({
+  state: z.enum(RUN_STATES),
+  startedAt: z.number().nullable(),
+  finishedAt: z.number().nullable(),
+  until: z.number().nullable(),
+  calls: z.object({ planned: z.number(), made: z.number(), saved: z.number() }),
+  files: z.array(z.object({ name: z.string(), bytes: z.number(), sha256: z.string() })),
+  deliveries: z.array(
+    z.object({ target: z.string(), recipient: z.string(), state: z.string(), detail: z.string().nullable() }),
+  ),
+  error: errorSchema.nullable(),
+});
+
+/** What of a record changes while the run goes on. */
+export type RunProgress = Omit<RunRecord, keyof RunOrder>;
+
+export const NOT_STARTED: RunProgress = {
+  state: 'queued',
+  startedAt: null,
+  finishedAt: null,
+  until: null,
+  calls: { planned: 0, made: 0, saved: 0 },
+  files: [],
+  deliveries: [],
+  error: null,
+};
+
+/** Fields of the Redis hash of a record: the order as one, each part of the progress as one of its own. JSON, save the state, which scripts read. */
+export function toFields(part: { readonly order?: RunOrder } & Partial<RunProgress>): string[] {
+  return Object.entries(part)
+    .filter(([, value]) => value !== undefined)
+    .flatMap(([name, value]) => [name, name === 'state' ? String(value) : JSON.stringify(value)]);
+}
+
+/** A record as it was stored; throws a `ZodError` for one that was not written by us. */
+export function fromFields(fields: Readonly<Record<string, string>>): RunRecord {
+  const { order, state, ...rest } = fields;
+  const progress = Object.fromEntries(Object.entries(rest).map(([name, value]) => [name, JSON.parse(value)]));
+  return Object.freeze({
+    ...orderSchema.parse(JSON.parse(order ?? '')),
+    ...progressSchema.parse({ ...progress, state }),
+  });
+}
+
+/** A flat reply of HGETALL inside a script. */
+export function fromReply(reply: readonly unknown[]): RunRecord {
+  const fields: Record<string, string> = {};
+  for (let i = 0; i + 1 < reply.length; i += 2) fields[String(reply[i])] = String(reply[i + 1]);
+  return fromFields(fields);
+}

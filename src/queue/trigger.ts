@@ -1,0 +1,92 @@
+import { createHash } from 'node:crypto';
+import type { Clock } from '../base/clock.ts';
+import { DocketError } from '../base/error.ts';
+import type { Log } from '../base/log.ts';
+import type { Definition, PeriodSpec } from '../define/definition.ts';
+import type { OrgSettings } from '../define/org.ts';
+import { orderRun } from '../run/order.ts';
+import type { RunOrder, RunRecord, RunStore } from '../run/record.ts';
+import type { DefinitionStore } from './definition-store.ts';
+import type { RunQueue } from './jobs.ts';
+
+export interface TriggerRequest {
+  readonly definition: Definition;
+  readonly settings: OrgSettings;
+  /** A scheduled instant (epoch ms), or the id of a trigger: the same id with the same request is the same run. */
+  readonly slot: { readonly scheduled: number } | { readonly trigger: string };
+  readonly trigger: RunOrder['trigger'];
+  readonly priority: RunOrder['priority'];
+  /** Replaces the definition's own. */
+  readonly period?: PeriodSpec;
+  readonly deliver: boolean;
+}
+
+export interface TriggerPorts {
+  readonly runs: RunStore;
+  readonly definitions: DefinitionStore;
+  readonly queue: RunQueue;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface Triggered {
+  /** False: the slot had been opened before; the record is that run's. */
+  readonly opened: boolean;
+  readonly record: RunRecord;
+}
+
+/** `trigger` with its ports bound: what the admin route and the schedules call. */
+export type Trigger = (request: TriggerRequest) => Promise<Triggered>;
+
+/**
+ * Opens the slot once and puts its run in line. Whoever comes second gets the first one's record.
+ *
+ * The definition is frozen before the record names it, and the record stands before the job is added: after a crash
+ * between any two steps either nothing happened, or a `queued` record waits for the reconciler.
+ *
+ * Throws `run.conflict` when this trigger's id was used with another request, `redis.unreachable` when nothing could be written.
+ */
+export async function trigger(request: TriggerRequest, ports: TriggerPorts): Promise<Triggered> {
+  const { definition, settings } = request;
+  const now = ports.clock.now();
+  const scheduled = 'scheduled' in request.slot;
+  const order: RunOrder = {
+    ...orderRun({
+      definition,
+      settings,
+      trigger: request.trigger,
+      priority: request.priority,
+      slot:
+        'scheduled' in request.slot
+          ? new Date(request.slot.scheduled).toISOString()
+          : `trigger:${request.slot.trigger}`,
+      at: 'scheduled' in request.slot ? request.slot.scheduled : now,
+      ...(request.period === undefined ? {} : { period: request.period }),
+      deliver: request.deliver,
+      now,
+    }),
+    ...(scheduled ? {} : { asked: fingerprint(request) }),
+  };
+  await ports.definitions.put({ definition, settings });
+  const { opened, record } = await ports.runs.open(order);
+  if (record.asked !== order.asked) {
+    throw new DocketError('run.conflict', 'This trigger was used before, with another request.', {
+      where: `run ${record.id}`,
+      expected: 'the same period and the same deliver as the first time',
+      next: 'Use a new Idempotency-Key for a new request.',
+    });
+  }
+  // Not `if (opened)`: the one who opened it may have died before this line.
+  if (record.state === 'queued') await ports.queue.add(record);
+  if (opened) {
+    ports.log.info('Run opened', { run: record.id, org: record.org, report: record.report, slot: record.slot });
+  }
+  return { opened, record };
+}
+
+/** What was asked, not what came of it: `previous_week` is the same request on Monday as on Sunday. */
+const fingerprint = ({ period, deliver }: TriggerRequest): string =>
+  createHash('sha256')
+    .update(JSON.stringify([typeof period === 'object' ? [period.from, period.to] : (period ?? null), deliver]))
+    .digest('hex')
+    .slice(0, 32);
