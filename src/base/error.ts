@@ -24,7 +24,7 @@ export const ERRORS = {
   'api.unsafe': { exit: 1, retryable: false },
   'redis.unreachable': { exit: 1, retryable: true },
   'redis.unsuitable': { exit: 2, retryable: false },
-  'run.incomplete': { exit: 1, retryable: true },
+  'run.incomplete': { exit: 1, retryable: false },
   'run.held': { exit: 3, retryable: false },
   'run.cancelled': { exit: 1, retryable: false },
   'run.not_found': { exit: 2, retryable: false },
