@@ -1,0 +1,178 @@
+import type { Granularity } from '../contract/report.ts';
+import type { Column, Row, Table, Value } from '../fetch/dataset.ts';
+import { changeKind, changeOf } from './compare.ts';
+import { civilDate, durationScale, instant, isoWeek, type Quantity, rawUnitWord, unitWord } from './format.ts';
+
+/**
+ * A table's column as renderers lay it out. One column of the dataset becomes one or more of these: a weekly bucket
+ * also has its ISO week, and a metric with a comparison has what it was and how it changed beside it.
+ */
+export interface ViewColumn {
+  readonly source: Column;
+  /** `label` covers dimensions and the fields of a list. */
+  readonly role: 'bucket' | 'week' | 'label' | 'value' | 'previous' | 'change';
+  /** For the workbook, with the unit of what is shown, e.g. `Approval rate (%)`; unique in the table. */
+  readonly header: string;
+  /** For data files, with the unit of the raw value, e.g. `Approval rate (ratio 0–1)`; unique in the table. */
+  readonly rawHeader: string;
+  readonly quantity: Quantity;
+  /** The row's value; enum values by their label, the rest raw. */
+  readonly read: (row: Row) => Value;
+  /** The service's total; undefined where a total has no meaning (labels) or was not asked for. */
+  readonly total: Value | undefined;
+}
+
+type Draft = ViewColumn & { readonly name: string };
+
+const withUnit = (label: string, unit: string | undefined): string =>
+  unit === undefined ? label : `${label} (${unit})`;
+
+const BUCKET_HEADERS = { day: 'Day', week: 'Week starting', month: 'Month' } as const;
+
+const numbersOf = (table: Table, column: Column): number[] => {
+  const values: (Value | undefined)[] = [table.totals?.values[column.name], table.totals?.compare?.[column.name]];
+  for (const row of table.rows) values.push(row.values[column.name], row.compare?.[column.name]);
+  return values.filter((value) => typeof value === 'number');
+};
+
+function metricQuantity(table: Table, column: Column): Quantity {
+  switch (column.unit) {
+    case 'count':
+      return { kind: 'count' };
+    case 'ratio':
+      return { kind: 'ratio' };
+    case 'seconds':
+      return { kind: 'duration', scale: durationScale(numbersOf(table, column)) };
+    default:
+      return { kind: 'amount', unit: column.unit };
+  }
+}
+
+/** A field's kind by its values, not by its name or type alone: one value that does not fit makes the column text. */
+function fieldQuantity(table: Table, column: Column): Quantity {
+  const values = table.rows
+    .map((row) => row.values[column.name])
+    .filter((value) => value !== null && value !== undefined);
+  if (values.length === 0) return { kind: 'text' };
+  if (values.every((value) => typeof value === 'number')) {
+    return values.every(Number.isInteger) ? { kind: 'identifier' } : { kind: 'amount', unit: null };
+  }
+  if (values.every((value) => civilDate(value) !== undefined)) return { kind: 'day' };
+  return values.every((value) => instant(value) !== undefined) ? { kind: 'instant' } : { kind: 'text' };
+}
+
+function labelReader(column: Column): (row: Row) => Value {
+  const labels = new Map(column.values?.map(({ value, label }) => [value, label]));
+  return (row) => {
+    const value = row.values[column.name] ?? null;
+    return typeof value === 'string' ? (labels.get(value) ?? value) : value;
+  };
+}
+
+function bucketColumns(column: Column, granularity: Granularity): Draft[] {
+  const bucket: Draft = {
+    name: column.name,
+    source: column,
+    role: 'bucket',
+    header: BUCKET_HEADERS[granularity],
+    rawHeader: column.label,
+    quantity: { kind: 'bucket', granularity },
+    read: (row) => row.values[column.name] ?? null,
+    total: undefined,
+  };
+  if (granularity !== 'week') return [bucket];
+  const week = (row: Row): Value => {
+    const date = civilDate(row.values[column.name]);
+    return date === undefined ? null : isoWeek(date);
+  };
+  return [
+    { ...bucket, role: 'week', header: 'ISO week', rawHeader: 'ISO week', quantity: { kind: 'text' }, read: week },
+    bucket,
+  ];
+}
+
+function labelColumn(table: Table, column: Column): Draft {
+  const quantity: Quantity = column.kind === 'field' ? fieldQuantity(table, column) : { kind: 'text' };
+  return {
+    name: column.name,
+    source: column,
+    role: 'label',
+    header: withUnit(column.label, unitWord(quantity)),
+    rawHeader: column.label,
+    quantity,
+    read: labelReader(column),
+    total: undefined,
+  };
+}
+
+function metricColumns(table: Table, column: Column): Draft[] {
+  const quantity = metricQuantity(table, column);
+  const rawUnit = rawUnitWord(column.unit);
+  const now = (row: Row): Value => row.values[column.name] ?? null;
+  const before = (row: Row): Value => row.compare?.[column.name] ?? null;
+  const total = (values: Readonly<Record<string, number | null>> | undefined): Value | undefined =>
+    table.totals === undefined ? undefined : (values?.[column.name] ?? null);
+  const value: Draft = {
+    name: column.name,
+    source: column,
+    role: 'value',
+    header: withUnit(column.label, unitWord(quantity)),
+    rawHeader: withUnit(column.label, rawUnit),
+    quantity,
+    read: now,
+    total: total(table.totals?.values),
+  };
+  if (table.compareRange === null) return [value];
+  const kind = changeKind(column.unit);
+  const change: Quantity = kind === 'difference' ? { kind, unit: column.unit } : { kind };
+  return [
+    value,
+    {
+      ...value,
+      role: 'previous',
+      header: `${withUnit(column.label, unitWord(quantity))}, previous period`,
+      rawHeader: `${withUnit(column.label, rawUnit)}, previous period`,
+      read: before,
+      total: total(table.totals?.compare),
+    },
+    {
+      ...value,
+      role: 'change',
+      header: withUnit(`${column.label}, change`, unitWord(change)),
+      rawHeader: withUnit(`${column.label}, change`, unitWord(change)),
+      quantity: change,
+      read: (row) => changeOf(column.unit, now(row), before(row)).value,
+      total:
+        table.totals === undefined
+          ? undefined
+          : changeOf(column.unit, table.totals.values[column.name], table.totals.compare?.[column.name]).value,
+    },
+  ];
+}
+
+/** Two columns with one label are told apart by the API's own names: a reader who picks a column by its header gets that one. */
+function unique(drafts: readonly Draft[], header: 'header' | 'rawHeader'): string[] {
+  const seen = new Map<string, number>();
+  for (const draft of drafts) {
+    const key = draft[header].toLowerCase();
+    seen.set(key, (seen.get(key) ?? 0) + 1);
+  }
+  return drafts.map((draft) =>
+    (seen.get(draft[header].toLowerCase()) ?? 0) > 1 ? `${draft[header]} [${draft.name}]` : draft[header],
+  );
+}
+
+/** The columns of a table in order, laid out for readers. Every renderer starts here, so their figures are the same. */
+export function viewColumns(table: Table): readonly ViewColumn[] {
+  const drafts = table.columns.flatMap((column): Draft[] => {
+    if (column.kind === 'time') return bucketColumns(column, table.granularity ?? 'day');
+    return column.kind === 'metric' ? metricColumns(table, column) : [labelColumn(table, column)];
+  });
+  const headers = unique(drafts, 'header');
+  const rawHeaders = unique(drafts, 'rawHeader');
+  return drafts.map(({ name: _, ...draft }, index) => ({
+    ...draft,
+    header: headers[index] ?? draft.header,
+    rawHeader: rawHeaders[index] ?? draft.rawHeader,
+  }));
+}

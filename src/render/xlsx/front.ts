@@ -1,0 +1,156 @@
+import { inWords } from '../../define/period.ts';
+import { type Dataset, incompleteNotes, type Table } from '../../fetch/dataset.ts';
+import { instantText } from '../format.ts';
+import { counted } from '../words.ts';
+import { COLOURS, STYLES } from './style.ts';
+import type { Book, Cell } from './writer.ts';
+
+export interface Pack {
+  readonly dataset: Dataset;
+  readonly run: string;
+  readonly digest: string;
+  /** Epoch ms. */
+  readonly madeAt: number;
+  readonly locale: string;
+  /** Of every sheet, in order: front, one a table, back. */
+  readonly names: {
+    readonly cover: string;
+    readonly contents: string;
+    readonly tables: readonly string[];
+    readonly definitions: string;
+    readonly run: string;
+  };
+}
+
+export const footerOf = (pack: Pack) => ({
+  left: `${pack.dataset.organization} · ${pack.dataset.title}`,
+  right: `${pack.dataset.period.label} · ${instantText(new Date(pack.madeAt), pack.dataset.period.timezone, pack.locale)}`,
+});
+
+/** The page a board sees first: whose figures, of what, of when, made when, whom to ask, and what is missing. */
+export async function writeCover(book: Book, pack: Pack): Promise<void> {
+  const { dataset, locale } = pack;
+  const sheet = book.sheet(pack.names.cover, {
+    widths: [3, 24, 66, 3],
+    landscape: false,
+    footer: footerOf(pack),
+    tab: COLOURS.ink,
+  });
+  const band = Array.from({ length: 4 }, (): Cell => ({ value: null, style: STYLES.band }));
+  const wide = (value: string, style: Cell['style']): (Cell | undefined)[] => [undefined, { value, style, span: 2 }];
+  const fact = (label: string, value: string): (Cell | undefined)[] => [
+    undefined,
+    { value: label, style: STYLES.label },
+    { value, style: STYLES.text },
+  ];
+  const lines = (text: string, width: number) => Math.max(1, Math.ceil(text.length / width));
+
+  await sheet.row(band, 12);
+  await sheet.row([], 90);
+  await sheet.row(wide(dataset.organization, STYLES.coverOrganization), 24);
+  await sheet.row(wide(dataset.title, STYLES.coverTitle), lines(dataset.title, 46) * 36);
+  await sheet.row([], 6);
+  await sheet.row(
+    wide(inWords(dataset.period, locale), { ...STYLES.coverOrganization, font: { ...STYLES.title.font, bold: false } }),
+    24,
+  );
+  if (dataset.description !== undefined) {
+    await sheet.row([], 10);
+    await sheet.row(wide(dataset.description, STYLES.text), lines(dataset.description, 92) * 15 + 3);
+  }
+  await sheet.row([], 30);
+  const facts = [
+    ['Period', `${dataset.period.from} to ${dataset.period.to}, both days included`],
+    ['Time zone', dataset.period.timezone],
+    ['Made', instantText(new Date(pack.madeAt), dataset.period.timezone, locale)],
+    ['Owner', dataset.owner],
+    ['Sections', counted(dataset.tables.length, 'section', 'sections', locale)],
+  ] as const;
+  for (const [label, value] of facts) await sheet.row(fact(label, value), 18);
+  await sheet.row([], 24);
+
+  const incomplete = incompleteNotes(dataset);
+  if (incomplete.length === 0) {
+    await sheet.row(wide('Complete: the service answered every section in full.', STYLES.plain), 20);
+  } else {
+    const heading = `Incomplete: ${counted(incomplete.length, 'thing', 'things', locale)} to know before you use these figures`;
+    await sheet.row(wide(heading, STYLES.warning), 24);
+    const titles = new Map(dataset.tables.map((table) => [table.id, table.title]));
+    for (const note of incomplete) {
+      const title = titles.get(note.section) ?? note.section;
+      const height = Math.max(lines(note.text, 66), lines(title, 24)) * 15 + 3;
+      await sheet.row(
+        [undefined, { value: title, style: STYLES.text }, { value: note.text, style: STYLES.text }],
+        height,
+      );
+    }
+  }
+  await sheet.close();
+}
+
+const covers = (table: Table): string => {
+  if (table.current) return 'Current counts';
+  if (table.range === null) return 'List';
+  return table.granularity === null ? 'Whole period' : `By ${table.granularity}`;
+};
+
+export async function writeContents(book: Book, pack: Pack): Promise<void> {
+  const { dataset, names, locale } = pack;
+  const sheet = book.sheet(names.contents, { widths: [46, 18, 12, 46], landscape: false, footer: footerOf(pack) });
+  await sheet.row([{ value: 'Contents', style: STYLES.title }], 26);
+  await sheet.row(
+    [{ value: `${dataset.organization} · ${dataset.title} · ${dataset.period.label}`, style: STYLES.quiet, span: 4 }],
+    24,
+  );
+  await sheet.row(
+    ['Section', 'Covers', 'Rows', 'To know'].map((value, index) => ({
+      value,
+      style: index === 2 ? STYLES.headerValue : STYLES.headerLabel,
+    })),
+    22,
+  );
+  for (const [index, table] of dataset.tables.entries()) {
+    const incomplete = table.notes.filter((note) => note.incomplete);
+    const remark = incomplete.map((note) => `Incomplete: ${note.text}`).join('\n');
+    const height = Math.max(
+      Math.ceil(table.title.length / 44),
+      remark === '' ? 1 : Math.ceil(remark.length / 44) + incomplete.length - 1,
+    );
+    await sheet.row(
+      [
+        { value: table.title, style: STYLES.cellLink, link: names.tables[index] ?? names.contents },
+        { value: covers(table), style: STYLES.cellText },
+        { value: table.rows.length, style: STYLES.cellCount },
+        {
+          value: remark,
+          style: remark === '' ? STYLES.cellText : { ...STYLES.warning, font: { ...STYLES.warning.font, bold: false } },
+        },
+      ],
+      height * 15 + 3,
+    );
+  }
+  for (const [name, what] of [
+    [names.definitions, 'What each figure means'],
+    [names.run, 'How this pack was made'],
+  ] as const) {
+    await sheet.row(
+      [
+        { value: name, style: STYLES.cellLink, link: name },
+        { value: what, style: STYLES.cellQuiet, span: 3 },
+      ],
+      18,
+    );
+  }
+  await sheet.row([], 12);
+  await sheet.row(
+    [
+      {
+        value: `Figures as the service computed them; ${locale.startsWith('en') ? 'dates' : 'dates'} in ${dataset.period.timezone}.`,
+        style: STYLES.quiet,
+        span: 4,
+      },
+    ],
+    18,
+  );
+  await sheet.close();
+}
