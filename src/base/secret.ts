@@ -6,10 +6,13 @@ import { DocketError } from './error.ts';
 
 /** Where a secret is, never what it is: the only form in which definitions, jobs and records may carry one. */
 export const secretRefSchema = z
-  .union([
-    z.strictObject({ env: z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'the name of an environment variable') }),
-    z.strictObject({ file: z.string().min(1) }),
-  ])
+  .union(
+    [
+      z.strictObject({ env: z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'the name of an environment variable') }),
+      z.strictObject({ file: z.string().min(1, 'the path of a file') }),
+    ],
+    { error: 'a reference to a secret, { env: NAME } or { file: PATH }' },
+  )
   .describe('A reference to a secret: { env: NAME } or { file: PATH }. Never the secret itself.');
 export type SecretRef = z.infer<typeof secretRefSchema>;
 

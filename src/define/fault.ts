@@ -1,0 +1,41 @@
+/** What is wrong in a file, where, and what to do: one line of `docket check`. */
+export interface Fault {
+  /** As the reader would open it, from where Docket runs: `jobs/acme/weekly.yaml`. */
+  readonly file: string;
+  /** From 1. */
+  readonly line: number;
+  /** From 1, in UTF-16 code units, as editors count. */
+  readonly column: number;
+  /** Names the rule when `expected` alone would not say it. */
+  readonly message?: string;
+  readonly expected: string;
+  /** What is there instead; never a secret. */
+  readonly got: string;
+  /** What to do, as an imperative sentence without its full stop. */
+  readonly next: string;
+}
+
+/** `file:line:column: expected …, got …; do: …`, always one line. */
+export function formatFault(fault: Fault): string {
+  const message = fault.message === undefined ? '' : `${fault.message}: `;
+  const line = `${fault.file}:${fault.line}:${fault.column}: ${message}expected ${fault.expected}, got ${fault.got}; do: ${fault.next}`;
+  // A file's name or a field's may hold anything; a line break in it must not forge a line of the report.
+  return line.replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, (character) => JSON.stringify(character).slice(1, -1));
+}
+
+/** By file, then by position. */
+export const byPosition = (a: Fault, b: Fault): number =>
+  (a.file < b.file ? -1 : a.file > b.file ? 1 : 0) || a.line - b.line || a.column - b.column;
+
+const LONGEST = 60;
+
+/** A value of a file as a fault shows it: short, on one line, and told apart from a text that looks like it. */
+export function show(value: unknown): string {
+  if (value === undefined || value === null) return 'nothing';
+  if (typeof value === 'string')
+    return value.length > LONGEST ? `${JSON.stringify(value.slice(0, LONGEST))}…` : JSON.stringify(value);
+  if (typeof value === 'number' || typeof value === 'boolean')
+    return `${value} (${typeof value === 'number' ? 'a number' : 'true or false'}, not a text)`;
+  if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : `a list of ${value.length}`;
+  return 'a mapping';
+}

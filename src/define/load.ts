@@ -1,0 +1,275 @@
+import { createHash } from 'node:crypto';
+import type { Dirent } from 'node:fs';
+import { readdir, realpath, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DocketError } from '../base/error.ts';
+import { type Definition, type ReportFile, reportFileSchema } from './definition.ts';
+import { byPosition, type Fault, formatFault, show } from './fault.ts';
+import { nearest } from './nearest.ts';
+import { type OrgSettings, orgFileSchema } from './org.ts';
+import { faultAt, parseSource } from './parse.ts';
+import { insideFault, readDefinition } from './read-file.ts';
+import { addressKey, recipientFault } from './recipients.ts';
+import type { Source } from './source.ts';
+import { ID, ID_WORDS } from './words.ts';
+
+/** Everything under the jobs folder, read in one pass. What has a fault is in `faults` and in no other map but `sources`. */
+export interface Jobs {
+  /** As it was given; every `file` of a fault starts with it. */
+  readonly folder: string;
+  /** By the organization's folder. */
+  readonly orgs: ReadonlyMap<string, OrgSettings>;
+  /** By `org/report`; a report is here only when its organization is too. */
+  readonly reports: ReadonlyMap<string, Definition>;
+  /** Every file that is YAML, by `org/report`, and by `org` for its `org.yaml`. */
+  readonly sources: ReadonlyMap<string, Source>;
+  /** By file and position. */
+  readonly faults: readonly Fault[];
+}
+
+const YAML_FILE = /\.ya?ml$/i;
+const LEGAL_FILE = /^(.+)\.ya?ml$/;
+
+/**
+ * Reads `<folder>/<org>/org.yaml` and `<folder>/<org>/<report>.yaml` (or `.yml`). Faults of definitions are collected,
+ * never thrown. Hidden entries and files that are not YAML are left alone.
+ * Throws `config.invalid` when the folder itself cannot be read.
+ */
+export async function loadJobs(folder: string): Promise<Jobs> {
+  const root = await realpath(folder).catch((cause: unknown) => {
+    throw new DocketError('config.invalid', `The jobs folder ${folder} cannot be read.`, {
+      where: 'DOCKET_JOBS',
+      expected: 'a folder with one folder per organization',
+      got: folder,
+      next: 'Set DOCKET_JOBS to the folder of the report definitions, or start where it is.',
+      cause,
+    });
+  });
+  const loading: Loading = {
+    root,
+    folder,
+    orgs: new Map(),
+    reports: new Map(),
+    sources: new Map(),
+    faults: [],
+  };
+  for (const entry of await entriesOf(folder, loading)) {
+    if (entry.kind === 'folder') await loadOrganization(entry, loading);
+    else if (YAML_FILE.test(entry.name)) {
+      loading.faults.push(
+        atStart(
+          entry.file,
+          'a definition in the folder of its organization',
+          'one outside of it',
+          `move it to ${join(folder, '<org>', entry.name)}`,
+        ),
+      );
+    }
+  }
+  const { orgs, reports, sources, faults } = loading;
+  return { folder, orgs, reports, sources, faults: faults.sort(byPosition) };
+}
+
+interface Loading {
+  readonly root: string;
+  readonly folder: string;
+  readonly orgs: Map<string, OrgSettings>;
+  readonly reports: Map<string, Definition>;
+  readonly sources: Map<string, Source>;
+  readonly faults: Fault[];
+}
+
+interface Entry {
+  readonly name: string;
+  readonly file: string;
+  readonly kind: 'folder' | 'file';
+}
+
+const atStart = (file: string, expected: string, got: string, next: string): Fault => ({
+  file,
+  line: 1,
+  column: 1,
+  expected,
+  got,
+  next,
+});
+
+/** What is in a folder, by name; a link out of the jobs folder is a fault and is not followed. */
+async function entriesOf(folder: string, { root, faults }: Loading): Promise<Entry[]> {
+  let found: Dirent[];
+  try {
+    found = await readdir(folder, { withFileTypes: true });
+  } catch {
+    faults.push(atStart(folder, 'a folder that can be read', 'one that cannot', 'correct its permissions'));
+    return [];
+  }
+  const entries: Entry[] = [];
+  for (const { name } of found.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+    if (name.startsWith('.')) continue;
+    const file = join(folder, name);
+    const outside = await insideFault(root, file);
+    if (outside !== undefined) faults.push(outside);
+    else entries.push({ name, file, kind: (await stat(file)).isDirectory() ? 'folder' : 'file' });
+  }
+  return entries;
+}
+
+async function loadOrganization(folder: Entry, loading: Loading): Promise<void> {
+  const { faults } = loading;
+  const entries = await entriesOf(folder.file, loading);
+  const files = entries.filter(({ name, kind }) => kind === 'file' && YAML_FILE.test(name));
+  for (const entry of entries) {
+    if (entry.kind === 'folder') {
+      faults.push(
+        atStart(
+          entry.file,
+          "definitions directly in the organization's folder",
+          'a folder in it',
+          `move its files to ${folder.file}`,
+        ),
+      );
+    }
+  }
+  if (files.length === 0) return;
+  if (!ID.test(folder.name)) {
+    faults.push(atStart(folder.file, `a folder name of ${ID_WORDS}`, show(folder.name), 'rename the folder'));
+    return;
+  }
+  const stems = new Map<string, Entry>();
+  for (const file of files) {
+    const stem = LEGAL_FILE.exec(file.name)?.[1] ?? '';
+    const first = stems.get(stem);
+    if (!ID.test(stem))
+      faults.push(
+        atStart(file.file, `a file name of ${ID_WORDS}, ending in .yaml`, show(file.name), 'rename the file'),
+      );
+    else if (first !== undefined)
+      faults.push(atStart(file.file, 'one file a report', `${first.name} beside it`, 'remove one of the two'));
+    else stems.set(stem, file);
+  }
+  const org = await loadSettings(folder, stems.get('org'), loading);
+  for (const [report, file] of stems) {
+    if (report !== 'org') await loadReport(folder.name, report, file, org, loading);
+  }
+}
+
+interface LoadedOrg {
+  readonly text: string;
+  readonly settings: OrgSettings;
+}
+
+async function loadSettings(folder: Entry, file: Entry | undefined, loading: Loading): Promise<LoadedOrg | undefined> {
+  if (file === undefined) {
+    loading.faults.push(
+      atStart(
+        join(folder.file, 'org.yaml'),
+        'an org.yaml in the folder of an organization',
+        'none',
+        'write one: org, api_key, timezone, recipients',
+      ),
+    );
+    return undefined;
+  }
+  const read = await readDefinition(file.file);
+  if ('fault' in read) {
+    loading.faults.push(read.fault);
+    return undefined;
+  }
+  const { source, value, faults } = parseSource(file.file, read.text, orgFileSchema);
+  loading.sources.set(folder.name, source);
+  loading.faults.push(...faults);
+  if (value === undefined) return undefined;
+  const settings = deepFreeze({ ...value, id: folder.name });
+  loading.orgs.set(folder.name, settings);
+  return { text: read.text, settings };
+}
+
+async function loadReport(
+  org: string,
+  report: string,
+  file: Entry,
+  of: LoadedOrg | undefined,
+  loading: Loading,
+): Promise<void> {
+  const read = await readDefinition(file.file);
+  if ('fault' in read) {
+    loading.faults.push(read.fault);
+    return;
+  }
+  const { source, value, faults } = parseSource(file.file, read.text, reportFileSchema);
+  loading.sources.set(`${org}/${report}`, source);
+  const all = value === undefined ? faults : recipientFaults(source, value, of?.settings);
+  loading.faults.push(...all);
+  if (value === undefined || of === undefined || all.length > 0) return;
+  const digest = createHash('sha256')
+    .update(JSON.stringify([read.text, of.text]))
+    .digest('hex');
+  loading.reports.set(`${org}/${report}`, deepFreeze({ ...value, org, report, digest }));
+}
+
+/** Recipients that the organization does not allow. Without its settings only what is no address at all can be told. */
+function recipientFaults(source: Source, report: ReportFile, settings: OrgSettings | undefined): Fault[] {
+  return report.deliveries.flatMap((delivery, index) =>
+    (delivery.email?.to ?? []).flatMap((address, position) => {
+      const path = ['deliveries', index, 'email', 'to', position];
+      if (addressKey(address) === undefined) {
+        return faultAt(source, path, {
+          expected: 'a plain e-mail address (name@domain.example)',
+          got: show(address),
+          next: 'write the address alone, without a display name',
+        });
+      }
+      if (settings === undefined || recipientFault(address, settings.recipients) === undefined) return [];
+      return faultAt(source, path, {
+        message: 'a recipient outside the allow-list',
+        expected: "one of the organization's recipients",
+        got: show(address),
+        next: "remove it, or have it added to recipients in the organization's org.yaml",
+      });
+    }),
+  );
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null) {
+    for (const inner of Object.values(value)) deepFreeze(inner);
+    Object.freeze(value);
+  }
+  return value;
+}
+
+/**
+ * A report with its organization's settings.
+ * Throws `definition.not_found` with the nearest names, or `definition.invalid` with all its faults.
+ * @param name `org/report`
+ */
+export function requireReport(jobs: Jobs, name: string): { definition: Definition; settings: OrgSettings } {
+  const definition = jobs.reports.get(name);
+  const settings = definition === undefined ? undefined : jobs.orgs.get(definition.org);
+  if (definition !== undefined && settings !== undefined) return { definition, settings };
+
+  const [org = '', report = ''] = name.split('/');
+  const own = [report, 'org'].flatMap((stem) =>
+    ['yaml', 'yml'].map((ending) => join(jobs.folder, org, `${stem}.${ending}`)),
+  );
+  const faults = jobs.faults.filter(({ file }) => own.includes(file) || file === join(jobs.folder, org));
+  const exists = jobs.sources.has(name) || faults.some(({ file }) => own.slice(0, 2).includes(file));
+  if (exists && faults.length > 0) {
+    throw new DocketError(
+      'definition.invalid',
+      `The report ${name} has ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:\n  ${faults.map(formatFault).join('\n  ')}`,
+      { next: 'Correct the files; `docket check` shows all faults at once.' },
+    );
+  }
+  const known = [...jobs.reports.keys()];
+  const near = nearest(name, known, 3);
+  throw new DocketError('definition.not_found', `There is no report ${show(name)}.`, {
+    expected:
+      known.length === 0
+        ? `a report in ${jobs.folder}`
+        : `one of ${(near.length > 0 ? near : known.slice(0, 20)).join(', ')}`,
+    got: show(name),
+    where: jobs.folder,
+    next: near[0] === undefined ? '`docket check` lists what is in the jobs folder.' : `Did you mean ${near[0]}?`,
+  });
+}

@@ -1,0 +1,132 @@
+import { DateTime } from 'luxon';
+import { z } from 'zod';
+import { DocketError } from '../base/error.ts';
+import { civilDateSchema } from '../contract/catalog.ts';
+import { LIMITS } from '../contract/limits.ts';
+
+/**
+ * Periods that are computed from the slot, in the report's zone. `previous_*` is the whole unit before the slot's;
+ * `current_*` the whole unit that holds the slot, days ahead included; `*_to_date` from that unit's first day to the
+ * slot's day, which is still running. Weeks start on Monday.
+ */
+export const NAMED_PERIODS = [
+  'previous_day',
+  'previous_week',
+  'previous_month',
+  'previous_quarter',
+  'previous_year',
+  'current_day',
+  'current_week',
+  'current_month',
+  'current_quarter',
+  'current_year',
+  'week_to_date',
+  'month_to_date',
+  'quarter_to_date',
+  'year_to_date',
+] as const;
+export type NamedPeriod = (typeof NAMED_PERIODS)[number];
+
+/** `last_30_days`: so many whole days, weeks or months that ended before the slot's own. */
+const LAST_N = /^last_([1-9]\d{0,2})_(days|weeks|months)$/;
+/** The longest of each that fits the API's range (specification §8). */
+const MOST = { days: LIMITS.max_range_days, weeks: 52, months: 12 } as const;
+
+export interface LastN {
+  readonly count: number;
+  readonly unit: 'days' | 'weeks' | 'months';
+}
+
+/** Takes `last_4_weeks` apart; undefined for every other text. */
+export function readLastN(text: string): LastN | undefined {
+  const match = LAST_N.exec(text);
+  const unit = match?.[2];
+  if (unit !== 'days' && unit !== 'weeks' && unit !== 'months') return undefined;
+  return { count: Number(match?.[1]), unit };
+}
+
+const daysBetween = (from: string, to: string) =>
+  DateTime.fromISO(to, { zone: 'utc' }).diff(DateTime.fromISO(from, { zone: 'utc' }), 'days').days;
+
+const DATE = 'a date, YYYY-MM-DD';
+const civilDate = civilDateSchema.refine((date) => DateTime.fromISO(date).isValid, DATE);
+const explicitSchema = z
+  .strictObject({
+    from: z.string({ error: DATE }).pipe(civilDate).describe('First day, YYYY-MM-DD.'),
+    to: z.string({ error: DATE }).pipe(civilDate).describe('Last day, included.'),
+  })
+  .superRefine(({ from, to }, context) => {
+    const days = daysBetween(from, to) + 1;
+    if (days < 1) {
+      context.addIssue({ code: 'custom', path: ['to'], message: `a day not before "from" (${from})` });
+    } else if (days > LIMITS.max_range_days) {
+      context.addIssue({
+        code: 'custom',
+        path: ['to'],
+        message: `at most ${LIMITS.max_range_days} days, "from" and "to" included (a longer range is not supported yet)`,
+      });
+    }
+  });
+
+const PERIOD = `a period: ${NAMED_PERIODS.join(', ')}, last_N_days, last_N_weeks, last_N_months or { from, to }`;
+
+const lastNSchema = z
+  .string()
+  .regex(LAST_N, PERIOD)
+  .superRefine((text, context) => {
+    const last = readLastN(text);
+    if (last !== undefined && last.count > MOST[last.unit]) {
+      context.addIssue({
+        code: 'custom',
+        message: `at most last_${MOST[last.unit]}_${last.unit} (the API covers ${LIMITS.max_range_days} days; more is not supported yet)`,
+      });
+    }
+  });
+
+/** Which days a report covers, as its file or `--period` says it. */
+export const periodSpecSchema = z
+  .union([z.enum(NAMED_PERIODS), lastNSchema, explicitSchema], { error: PERIOD })
+  .describe(
+    'Which days the figures cover: a name such as previous_week, month_to_date or last_30_days, or { from, to } (both included).',
+  );
+export type PeriodSpec = z.infer<typeof periodSpecSchema>;
+
+const span = (start: DateTime, unit: 'day' | 'week' | 'month' | 'quarter' | 'year'): PeriodSpec | undefined => {
+  const from = start.toISODate();
+  const to = start.endOf(unit).toISODate();
+  return from === null || to === null ? undefined : { from, to };
+};
+const utc = { zone: 'utc' } as const;
+
+/** Calendar spellings of `--period`, each by the shape it is written in. */
+function readCalendar(text: string): PeriodSpec | undefined {
+  if (/^\d{4}$/.test(text)) return span(DateTime.fromISO(text, utc), 'year');
+  if (/^\d{4}-\d{2}$/.test(text)) return span(DateTime.fromISO(text, utc), 'month');
+  if (/^\d{4}-W\d{2}$/.test(text)) return span(DateTime.fromISO(text, utc), 'week');
+  if (/^\d{4}-\d{2}-\d{2}$/.test(text)) return span(DateTime.fromISO(text, utc), 'day');
+  const quarter = /^(\d{4})-Q([1-4])$/.exec(text);
+  if (quarter !== null) {
+    return span(DateTime.utc(Number(quarter[1]), Number(quarter[2]) * 3 - 2), 'quarter');
+  }
+  const range = /^(\d{4}-\d{2}-\d{2})\.\.(\d{4}-\d{2}-\d{2})$/.exec(text);
+  return range === null ? undefined : { from: range[1] ?? '', to: range[2] ?? '' };
+}
+
+/**
+ * The period of `--period` and of the admin route: a name, `last_N_…`, `2026-09`, `2026-W46`, `2026-Q3`, `2026`,
+ * `2026-11-01` or `2026-11-01..2026-11-15`. Throws `usage.invalid`.
+ */
+export function parsePeriod(text: string): PeriodSpec {
+  const parsed = periodSpecSchema.safeParse(readCalendar(text) ?? text);
+  if (parsed.success) return parsed.data;
+  const fault = parsed.error.issues[0]?.message;
+  throw new DocketError('usage.invalid', 'The period is not usable.', {
+    where: '--period',
+    expected:
+      fault !== undefined && fault !== PERIOD
+        ? fault
+        : 'a name such as previous_week or last_30_days, or 2026-09, 2026-W46, 2026-Q3, 2026, 2026-11-01, 2026-11-01..2026-11-15',
+    got: JSON.stringify(text.slice(0, 80)),
+    next: 'Write the period in one of these forms.',
+  });
+}

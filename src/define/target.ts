@@ -1,0 +1,55 @@
+import { z } from 'zod';
+import { lineSchema, notYet } from './words.ts';
+
+/** LiquidJS template over `period`, `org`, `report`, `run`. */
+const templateSchema = lineSchema(300);
+
+export const outputSchema = z.discriminatedUnion('format', [
+  z.strictObject({
+    format: z.literal('xlsx'),
+    name: templateSchema.optional().describe('File name, e.g. "KPIs {{ period.label }}.xlsx".'),
+  }),
+  z.strictObject({
+    format: z.literal('csv'),
+    name: templateSchema.optional().describe('File name; there is one file a section.'),
+  }),
+]);
+export type Output = z.infer<typeof outputSchema>;
+export type OutputFormat = Output['format'];
+export const OUTPUT_FORMATS = ['xlsx', 'csv'] as const satisfies readonly OutputFormat[];
+
+const emailSchema = z.strictObject({
+  to: z.array(lineSchema(320)).min(1).describe("Recipients; each must match the organization's `recipients`."),
+  subject: templateSchema.optional().describe('Defaults to the title and the period.'),
+  attach: z.array(z.enum(OUTPUT_FORMATS)).default([]).describe('Which of the outputs to attach.'),
+});
+const directorySchema = z.strictObject({
+  path: templateSchema.describe('Folder, e.g. "out/{{ period.label }}"; made when it is not there.'),
+});
+
+const TARGETS = ['email', 'directory', 's3', 'sftp'] as const;
+
+export const deliverySchema = z
+  .strictObject({
+    email: emailSchema.optional(),
+    directory: directorySchema.optional(),
+    s3: notYet('"s3" is'),
+    sftp: notYet('"sftp" is'),
+  })
+  .superRefine(
+    (delivery: unknown, context) => {
+      if (typeof delivery !== 'object' || delivery === null) return;
+      const named = TARGETS.filter((target) => Reflect.get(delivery, target) !== undefined);
+      if (named.length === 1) return;
+      context.addIssue({
+        code: 'custom',
+        message: 'exactly one target (email or directory) per entry of the list',
+        params: {
+          got: named.length === 0 ? 'none' : named.join(' and '),
+          next: named.length === 0 ? 'add one' : 'begin a new entry ("- ") for each',
+        },
+      });
+    },
+    { when: () => true },
+  );
+export type DeliverySpec = z.infer<typeof deliverySchema>;
