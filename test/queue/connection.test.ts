@@ -1,0 +1,112 @@
+import { createServer } from 'node:net';
+import { afterAll, describe, expect, inject, it } from 'vitest';
+import { silentLog } from '../../src/base/log.ts';
+import { freePort, localRedis } from '../../src/demo/redis.ts';
+import { asking, assertSuitable, openRedis } from '../../src/queue/connection.ts';
+import { redisRunStore } from '../../src/queue/run-store.ts';
+import { anOrder, linesLog } from '../support/queue-bench.ts';
+
+const closers: (() => unknown)[] = [];
+afterAll(async () => {
+  for (const close of closers.reverse()) await close();
+});
+const aRedis = async (...options: string[]) => {
+  const { REDIS_URL: _, ...env } = process.env;
+  const redis = await localRedis(env, () => {}, options);
+  closers.push(() => redis.close());
+  return redis;
+};
+const open = async (url: string, role: 'producer' | 'worker' = 'producer') => {
+  const redis = await openRedis(url, role, silentLog);
+  closers.push(() => redis.disconnect());
+  return redis;
+};
+
+describe('opening Redis', () => {
+  it('tells host and port, and never the password, when nothing listens', async () => {
+    const port = await freePort();
+    const error = await openRedis(`redis://user:s3cret@127.0.0.1:${port}`, 'producer', silentLog).catch((e) => e);
+    expect(error).toMatchObject({
+      code: 'redis.unreachable',
+      where: 'REDIS_URL',
+      next: expect.stringContaining('REDIS_URL'),
+    });
+    expect(error.message).toContain(`127.0.0.1:${port}`);
+    expect(error.got).toMatch(/ECONNREFUSED/);
+    expect(JSON.stringify(error)).not.toMatch(/s3cret/);
+  });
+
+  it('gives up on a server that accepts and never answers', async () => {
+    const server = createServer(() => {}).listen(0, '127.0.0.1');
+    closers.push(() => server.close());
+    await new Promise((resolve) => server.once('listening', resolve));
+    const address = server.address();
+    const port = address !== null && typeof address === 'object' ? address.port : 0;
+    await expect(openRedis(`redis://127.0.0.1:${port}`, 'worker', silentLog)).rejects.toMatchObject({
+      code: 'redis.unreachable',
+      got: expect.stringContaining('no answer within'),
+    });
+  });
+
+  it('says that it is refused when the password is wrong', async () => {
+    const { url } = await aRedis();
+    await (await open(url)).config('SET', 'requirepass', 'c0rrect');
+    const wrong = url.replace('redis://', 'redis://:wr0ng@');
+    const error = await openRedis(wrong, 'producer', silentLog).catch((e) => e);
+    expect(error).toMatchObject({ code: 'redis.unreachable', message: expect.stringContaining('refuses us') });
+    expect(JSON.stringify(error)).not.toMatch(/wr0ng|c0rrect/);
+  });
+
+  it('fails a producer at once, with the cause, when the server goes away', async () => {
+    const { REDIS_URL: _, ...env } = process.env;
+    const server = await localRedis(env);
+    const redis = await open(server.url);
+    const store = redisRunStore(redis, { prefix: '{gone}', keepDays: 30 });
+    await store.open(anOrder());
+    await server.close();
+    await expect(store.open(anOrder())).rejects.toMatchObject({ code: 'redis.unreachable' });
+    await expect(store.list({ limit: 1 })).rejects.toMatchObject({ code: 'redis.unreachable' });
+  });
+});
+
+describe('a suitable Redis', () => {
+  it('is accepted with what was found out about it', async () => {
+    const log = linesLog();
+    const redis = await open(inject('redisUrl'));
+    const facts = await assertSuitable(redis, log);
+    expect(facts).toMatchObject({ policy: 'noeviction', version: expect.stringMatching(/^\d+\.\d+/) });
+  });
+
+  it('does not evict', async () => {
+    const { url } = await aRedis('--maxmemory-policy', 'allkeys-lru');
+    await expect(assertSuitable(await open(url), silentLog)).rejects.toMatchObject({
+      code: 'redis.unsuitable',
+      got: 'maxmemory-policy allkeys-lru',
+      next: expect.stringContaining('noeviction'),
+    });
+  });
+
+  it('keeps something on disk, or a warning says that it does not', async () => {
+    const log = linesLog();
+    const { url } = await aRedis('--appendonly', 'no');
+    const redis = await open(url);
+    expect(await assertSuitable(redis, log)).toMatchObject({ persistent: false });
+    expect(log.lines).toEqual([
+      expect.objectContaining({ level: 'warn', message: expect.stringContaining('appendonly') }),
+    ]);
+    await redis.config('SET', 'save', '3600 1');
+    expect(await assertSuitable(redis, log)).toMatchObject({ persistent: true });
+    expect(log.lines).toHaveLength(1);
+  });
+
+  it('that is full says so', async () => {
+    const { url } = await aRedis();
+    const redis = await open(url);
+    await redis.config('SET', 'maxmemory', '1');
+    await expect(asking(redis, () => redis.set('a', 'b'))).rejects.toMatchObject({
+      code: 'redis.unsuitable',
+      message: expect.stringContaining('full'),
+      retryable: true,
+    });
+  });
+});

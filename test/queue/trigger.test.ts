@@ -1,0 +1,117 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { silentLog } from '../../src/base/log.ts';
+import { definitionStore } from '../../src/queue/definition-store.ts';
+import { requeueLost } from '../../src/queue/reconciler.ts';
+import { trigger } from '../../src/queue/trigger.ts';
+import { manualClock } from '../support/manual-clock.ts';
+import { aBench, aReport, type Bench, linesLog, onDemand } from '../support/queue-bench.ts';
+
+const MONDAY = Date.parse('2026-11-16T07:00:00Z');
+
+describe('a trigger', () => {
+  let bench: Bench;
+  beforeAll(async () => {
+    bench = await aBench();
+  });
+  afterAll(() => bench.close());
+
+  it('opens one run for fifty triggers of a slot at once', async () => {
+    const other = await aBench(undefined, bench.prefix);
+    const report = aReport();
+    const request = {
+      ...report,
+      slot: { scheduled: MONDAY },
+      trigger: 'schedule',
+      priority: 'scheduled',
+      deliver: true,
+    } as const;
+    const all = await Promise.all(Array.from({ length: 50 }, (_, n) => (n % 2 === 0 ? bench : other).trigger(request)));
+    expect(all.filter(({ opened }) => opened)).toHaveLength(1);
+    expect(new Set(all.map(({ record }) => record.id)).size).toBe(1);
+    expect(await bench.runs.list({ report: 'weekly', limit: 10 })).toHaveLength(1);
+    expect(await bench.producer.zcard(`${bench.prefix}:bull:runs:prioritized`)).toBe(1);
+  });
+
+  it('freezes the period of the slot, not of now', async () => {
+    const { record } = await bench.trigger({
+      ...aReport('frozen'),
+      slot: { scheduled: MONDAY },
+      trigger: 'schedule',
+      priority: 'scheduled',
+      deliver: true,
+    });
+    expect(record).toMatchObject({
+      slot: '2026-11-16T07:00:00.000Z',
+      period: { from: '2026-11-09', to: '2026-11-15', timezone: 'Europe/Zurich' },
+    });
+  });
+
+  it('freezes the definition, so that every worker finds the version of the trigger', async () => {
+    const report = aReport('version');
+    const { record } = await bench.trigger(onDemand(report));
+    expect(record.digest).toBe(report.definition.digest);
+    const store = definitionStore(bench.worker, { prefix: bench.prefix, keepDays: 30 });
+    expect(await store.get(record.digest)).toEqual(report);
+    expect(await store.get('unknown')).toBeUndefined();
+  });
+
+  it('says so when a stored definition is not one of this version', async () => {
+    const store = definitionStore(bench.producer, { prefix: bench.prefix, keepDays: 30 });
+    const report = aReport('broken');
+    await store.put(report);
+    const key = `${bench.prefix}:definition:${report.definition.digest}`;
+    const stored = JSON.parse((await bench.producer.get(key)) ?? '');
+    stored.definition.file.sections[0].surprise = true;
+    await bench.producer.set(key, JSON.stringify(stored));
+    await expect(store.get(report.definition.digest)).rejects.toMatchObject({ code: 'definition.invalid' });
+  });
+
+  it('with an id that was used gives the first run, and refuses another request', async () => {
+    const report = aReport('again');
+    const first = await bench.trigger(onDemand(report, 'key-1'));
+    const same = await bench.trigger(onDemand(report, 'key-1'));
+    expect(same).toEqual({ opened: false, record: first.record });
+    await expect(bench.trigger({ ...onDemand(report, 'key-1'), deliver: false })).rejects.toMatchObject({
+      code: 'run.conflict',
+    });
+    await expect(bench.trigger({ ...onDemand(report, 'key-1'), period: 'previous_day' })).rejects.toMatchObject({
+      code: 'run.conflict',
+    });
+    await expect(bench.trigger(onDemand(report, 'key-2'))).resolves.toMatchObject({ opened: true });
+  });
+
+  it('keeps nothing in the job but the id of the run', async () => {
+    const { record } = await bench.trigger(onDemand(aReport('ids')));
+    const job = await bench.producer.hgetall(`${bench.prefix}:bull:runs:${record.id}`);
+    expect(JSON.parse(job.data ?? '')).toEqual({ run: record.id });
+    expect(JSON.stringify(job)).not.toMatch(/acme|ids/);
+  });
+
+  it('that died before it added the job is made up for by the reconciler', async () => {
+    const own = await aBench();
+    const clock = manualClock(Date.now());
+    const definitions = definitionStore(own.producer, { prefix: own.prefix, keepDays: 30 });
+    const dying = { ...own.queue, add: () => Promise.reject(new Error('killed')) };
+    const request = onDemand(aReport());
+    const ports = { runs: own.runs, definitions, queue: own.queue, clock, log: silentLog };
+    await expect(trigger(request, { ...ports, queue: dying })).rejects.toThrow('killed');
+    const log = linesLog();
+    expect(await requeueLost({ ...own, clock, log })).toBe(0);
+    clock.advance(31_000);
+    expect(await requeueLost({ ...own, clock, log })).toBe(1);
+    expect(log.lines).toMatchObject([{ level: 'warn', message: expect.stringContaining('without a job') }]);
+    expect(await own.producer.zcard(`${own.prefix}:bull:runs:prioritized`)).toBe(1);
+    expect(await requeueLost({ ...own, clock, log })).toBe(0);
+    await own.close();
+  });
+
+  it('that died and is repeated adds the job itself', async () => {
+    const own = await aBench();
+    const request = onDemand(aReport(), 'same');
+    const { record } = await own.trigger(request);
+    await own.producer.del(`${own.prefix}:bull:runs:prioritized`, `${own.prefix}:bull:runs:${record.id}`);
+    expect(await own.trigger(request)).toMatchObject({ opened: false });
+    expect(await own.producer.zcard(`${own.prefix}:bull:runs:prioritized`)).toBe(1);
+    await own.close();
+  });
+});

@@ -1,0 +1,39 @@
+import type { Clock } from '../../src/base/clock.ts';
+
+export interface ManualClock extends Clock {
+  /** Moves time; sleepers whose time has come wake. */
+  advance(ms: number): void;
+  set(now: number): void;
+  /** Resolves when somebody sleeps. */
+  slept(): Promise<void>;
+}
+
+/** A clock that stands still until a test moves it. */
+export function manualClock(start: number): ManualClock {
+  let now = start;
+  let sleepers: { at: number; wake: () => void }[] = [];
+  let told: (() => void)[] = [];
+  const move = (to: number) => {
+    now = to;
+    const due = sleepers.filter((sleeper) => sleeper.at <= now);
+    sleepers = sleepers.filter((sleeper) => sleeper.at > now);
+    for (const sleeper of due) sleeper.wake();
+  };
+  return {
+    now: () => now,
+    sleep: (ms, signal) =>
+      new Promise((resolve, reject) => {
+        if (signal?.aborted) return reject(signal.reason);
+        const sleeper = { at: now + ms, wake: resolve };
+        sleepers.push(sleeper);
+        signal?.addEventListener('abort', () => {
+          sleepers = sleepers.filter((other) => other !== sleeper);
+          reject(signal.reason);
+        });
+        for (const tell of told.splice(0)) tell();
+      }),
+    advance: (ms) => move(now + ms),
+    set: move,
+    slept: () => (sleepers.length > 0 ? Promise.resolve() : new Promise((resolve) => (told = [...told, resolve]))),
+  };
+}
