@@ -121,6 +121,18 @@ export function networkError(
   );
 }
 
+const NEVER_LEFT: ReadonlySet<string> = new Set([
+  'UND_ERR_CONNECT_TIMEOUT',
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+]);
+
+/** Did the failure come before the request could leave? Then the service has not counted it. */
+export const neverLeft = (error: DocketError): boolean => NEVER_LEFT.has(codeOf(error.cause));
+
 /** The first code in the chain: a refused connection to several addresses hides its code one level down. */
 function codeOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0]);

@@ -21,9 +21,10 @@
 
   ARGV
     1 operation   2 calls   3 window ms   4 ms late until passed by   5 ms more until lost   6 passes
-    ask     7 id  8 token  9 org  10 class  11 hold ms   -> {1, tokens left} | {0, tokens, expected at ms, ahead}
-    replied 7 token     unsent 7 token     leave 7 id     block 7 until ms                       -> {}
-    look                                      -> {tokens, in flight, waiting, blocked until ms or 0, throttled}
+    ask     7 id  8 token  9 org  10 class  11 hold ms   -> {1, tokens left} | {0, tokens, ms to expect, ahead}
+    replied 7 token     unsent 7 token     leave 7 id     block 7 for ms                         -> {}
+    look                                           -> {tokens, in flight, waiting, blocked for ms or 0, throttled}
+  Instants go in and out as ms from now: the clocks of this Redis and of its callers need not agree.
   Asking twice with the same token (a command that was sent again) answers twice with the same grant.
 ]]
 local held, flight, line, told, place, rounds, state =
@@ -140,7 +141,7 @@ if operation == 'ask' then
     else
       local at = expected(before)
       redis.call('ZADD', told, at, id)
-      result = { 0, tokens, at, before }
+      result = { 0, tokens, at - now, before }
     end
   end
 elseif operation == 'replied' then
@@ -152,12 +153,12 @@ elseif operation == 'unsent' then
 elseif operation == 'leave' then
   drop(ARGV[7])
 elseif operation == 'block' then
-  redis.call('HSET', state, 'blocked', digits(math.max(number('blocked'), tonumber(ARGV[7]))))
+  redis.call('HSET', state, 'blocked', digits(math.max(number('blocked'), now + tonumber(ARGV[7]))))
   redis.call('HINCRBY', state, 'throttled', 1)
 elseif operation == 'look' then
   local blocked = number('blocked')
   result = {
-    free(), redis.call('SCARD', flight), redis.call('ZCARD', line), blocked > now and blocked or 0, number('throttled'),
+    free(), redis.call('SCARD', flight), redis.call('ZCARD', line), math.max(0, blocked - now), number('throttled'),
   }
 else
   return redis.error_reply('ERR unknown operation ' .. tostring(operation))

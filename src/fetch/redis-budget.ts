@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
+import { type Clock, systemClock } from '../base/clock.ts';
 import { type Budget, type BudgetLimits, lateness, PASSES, PRIORITIES } from './budget.ts';
 import { loadScript, runScript, type Script } from './script.ts';
 
@@ -10,6 +11,8 @@ const stateSchema = z.tuple([z.int(), z.int(), z.int(), z.int(), z.int()]);
 export interface RedisBudgetOptions extends BudgetLimits {
   /** In front of every key in Redis, e.g. `docket:`. Budgets of different limits need different ones. */
   readonly prefix: string;
+  /** Reads the caller's instants; Redis counts by its own clock. */
+  readonly clock?: Clock;
   /** The script; a test may hand in one whose clock it moves. Default: `budget-7.lua`. */
   readonly script?: Script;
 }
@@ -17,6 +20,7 @@ export interface RedisBudgetOptions extends BudgetLimits {
 /** The budget that all workers share. Its whole logic is `budget-7.lua`; every method is one round trip. */
 export function redisBudget(redis: Redis, options: RedisBudgetOptions): Budget {
   const { prefix, calls, windowMs } = options;
+  const clock = options.clock ?? systemClock;
   const script = options.script ?? loadScript('budget-7.lua');
   const limits: BudgetLimits = Object.freeze({ calls, windowMs });
   const { passedBy, lost } = lateness(limits);
@@ -40,15 +44,15 @@ export function redisBudget(redis: Redis, options: RedisBudgetOptions): Budget {
       );
       return answer[0] === 1
         ? { granted: true, token, tokens: answer[1] }
-        : { granted: false, tokens: answer[1], at: answer[2], ahead: answer[3] };
+        : { granted: false, tokens: answer[1], at: clock.now() + answer[2], ahead: answer[3] };
     },
     replied: async (key, token) => void (await run(key, 'replied', token)),
     unsent: async (key, token) => void (await run(key, 'unsent', token)),
     leave: async (key, id) => void (await run(key, 'leave', id)),
-    block: async (key, until) => void (await run(key, 'block', Math.ceil(until))),
+    block: async (key, until) => void (await run(key, 'block', Math.max(0, Math.ceil(until - clock.now())))),
     look: async (key) => {
       const [tokens, inFlight, waiting, blocked, throttled] = stateSchema.parse(await run(key, 'look'));
-      return { key, tokens, inFlight, waiting, blockedUntil: blocked === 0 ? null : blocked, throttled };
+      return { key, tokens, inFlight, waiting, blockedUntil: blocked === 0 ? null : clock.now() + blocked, throttled };
     },
   };
 }

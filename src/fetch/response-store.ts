@@ -12,4 +12,6 @@ export interface ResponseStore {
 export interface StoredAnswer {
   readonly body: unknown;
   readonly correlationId: string | null;
+  /** Epoch ms at which it came. */
+  readonly at: number;
 }

@@ -109,14 +109,12 @@ function rowsAtMost(call: Call, plan: Plan, maxRows: number): number | null {
   return Math.min(cap, time?.granularity === undefined ? 1 : buckets[time.granularity]);
 }
 
-function recipientsOf({ deliveries }: Definition): string[] {
-  return deliveries.flatMap(({ email, s3, sftp, directory }) => [
+/** The addresses and folders the files would go to. */
+const recipientsOf = ({ deliveries }: Definition): string[] =>
+  deliveries.flatMap(({ email, directory }) => [
     ...(email?.to ?? []),
-    ...(s3 === undefined ? [] : [`s3://${s3.bucket}/${s3.key}`]),
-    ...(sftp === undefined ? [] : [`sftp://${sftp.host}${sftp.path}`]),
     ...(directory === undefined ? [] : [`directory ${directory.path}`]),
   ]);
-}
 
 /** The document for a terminal. */
 export function formatExplain(document: ExplainDocument): string {

@@ -1,0 +1,25 @@
+/** What fetching says of itself; each is one of a run's events. */
+export type FetchEvent =
+  | {
+      readonly type: 'waiting';
+      /** Id of the call, or `catalog`. */
+      readonly call: string;
+      /** Epoch ms at which it can expect its token. */
+      readonly until: number;
+      readonly ahead: number;
+      readonly tokens: number;
+    }
+  | {
+      readonly type: 'fetched';
+      readonly call: string;
+      readonly done: number;
+      readonly of: number;
+      /** Answered from the response store. */
+      readonly saved: boolean;
+      /** Tokens left on the key after this call; null where none was taken. */
+      readonly tokens: number | null;
+      /** Epoch ms when the last call is expected to be answered. */
+      readonly finish: number;
+    };
+
+export type ObserveFetch = (event: FetchEvent) => void;

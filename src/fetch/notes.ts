@@ -1,0 +1,147 @@
+import type { Metric } from '../contract/catalog.ts';
+import type { ReportRequest, ReportResponse } from '../contract/report.ts';
+import type { Section } from '../define/definition.ts';
+import type { Period } from '../define/period.ts';
+import type { Column, Note, Row } from './dataset.ts';
+
+/** Everything the notes of one table are made from. */
+export interface Told {
+  readonly section: Section;
+  readonly request: ReportRequest;
+  readonly response: ReportResponse;
+  readonly period: Period;
+  /** The section's metrics, as the catalog has them. */
+  readonly metrics: readonly Metric[];
+  readonly columns: readonly Column[];
+  readonly rows: readonly Row[];
+  /** Names of asked columns that the answer lacks as a whole, and how many cells it lacks beside. */
+  readonly missing: { readonly columns: readonly string[]; readonly cells: number };
+  /** Epoch ms at which the answer came. */
+  readonly at: number;
+  /** Epoch ms at which the period is over. */
+  readonly periodEnd: number;
+  readonly current: boolean;
+}
+
+const UNITS: ReadonlySet<string> = new Set(['count', 'ratio', 'seconds']);
+const HOUR_MS = 3_600_000;
+
+/** What a reader must know of the table, the gravest first. Nothing that is cut, missing or old goes without a note. */
+export function notesOf(told: Told): Note[] {
+  return [
+    ...truncated(told),
+    ...missing(told),
+    ...stale(told),
+    ...partial(told),
+    ...undefinedCells(told),
+    ...deprecated(told),
+    ...availability(told),
+    ...units(told),
+  ];
+}
+
+const plural = (count: number, one: string, many = `${one}s`): string => `${count} ${count === 1 ? one : many}`;
+
+function truncated({ response, section }: Told): Note[] {
+  if (!response.meta.truncated) return [];
+  const rows = plural(response.rows.length, 'row');
+  // A limit of the section's own ("the top ten") cuts on purpose; the service's cap does not.
+  return section.limit === undefined
+    ? [{ code: 'truncated', text: `The service cut the table after ${rows}: there are more.`, incomplete: true }]
+    : [{ code: 'truncated', text: `Only the first ${rows}, as the report asks; there are more.`, incomplete: false }];
+}
+
+function missing({ missing: { columns, cells }, request, response, rows }: Told): Note[] {
+  const notes: Note[] = [];
+  const note = (text: string) => notes.push({ code: 'missing', text, incomplete: true });
+  if (columns.length > 0) note(`The service did not answer ${columns.join(', ')}: these columns are empty.`);
+  if (cells > 0) note(`The service left ${plural(cells, 'cell')} out; they are empty.`);
+  const { meta } = response;
+  if (meta.row_count !== rows.length) {
+    note(`The service speaks of ${plural(meta.row_count, 'row')} and sent ${rows.length}.`);
+  }
+  const { from, to } = request.time ?? {};
+  if (from !== undefined && to !== undefined && (meta.range.from !== from || meta.range.to !== to)) {
+    note(`Asked for ${from} to ${to}, the service answered for ${meta.range.from} to ${meta.range.to}.`);
+  }
+  const zone = request.time?.timezone;
+  if (zone !== undefined && meta.timezone !== zone) {
+    note(`Asked for days in ${zone}, the service answered for days in ${meta.timezone}.`);
+  }
+  return notes;
+}
+
+function stale({ response: { meta }, at, periodEnd, current, period }: Told): Note[] {
+  const computed = Date.parse(meta.as_of);
+  if (Number.isNaN(computed)) return [];
+  // The period was over when we asked, but not when the service counted: its last days are not whole.
+  if (!current && at >= periodEnd && computed < periodEnd) {
+    const text = `Computed at ${meta.as_of}, before the period had ended (${period.to}, ${period.timezone}): its end is not counted.`;
+    return [{ code: 'stale', text, incomplete: true }];
+  }
+  // The service keeps answers for an hour at most; a minute's grace is for clocks that differ.
+  if (meta.cached && at - computed > HOUR_MS + 60_000) {
+    return [
+      {
+        code: 'stale',
+        text: `From the service's cache, computed at ${meta.as_of}: older than an hour.`,
+        incomplete: true,
+      },
+    ];
+  }
+  return [];
+}
+
+function partial({ rows, section }: Told): Note[] {
+  const running = [...new Set(rows.filter((row) => row.partial).map((row) => row.values.bucket))];
+  if (running.length === 0) return [];
+  const named = running.filter((bucket) => typeof bucket === 'string');
+  const text =
+    named.length === 0
+      ? 'The period is still running: its figures will grow.'
+      : `The ${section.granularity ?? 'bucket'} from ${named.join(', ')} is still running: its figures will grow.`;
+  return [{ code: 'partial', text, incomplete: false }];
+}
+
+function undefinedCells({ rows, columns, missing: { columns: absent } }: Told): Note[] {
+  const names = columns.filter((column) => column.kind === 'metric' && !absent.includes(column.name));
+  const empty = names.filter((column) => rows.some((row) => row.values[column.name] === null));
+  if (empty.length === 0) return [];
+  const text = `An empty cell of ${empty.map(({ label }) => label).join(', ')} is undefined (a rate or a median over nothing), not 0.`;
+  return [{ code: 'undefined', text, incomplete: false }];
+}
+
+function deprecated({ metrics }: Told): Note[] {
+  return metrics
+    .filter((metric) => metric.deprecated_at != null)
+    .map((metric) => ({
+      code: 'deprecated',
+      text: `${metric.label} (${metric.id}) is deprecated since ${metric.deprecated_at?.slice(0, 10)}${metric.replaced_by == null ? '' : `; ${metric.replaced_by} takes its place`}.`,
+      incomplete: false,
+    }));
+}
+
+function availability({ metrics, request }: Told): Note[] {
+  const from = request.time?.from;
+  if (from === undefined) return [];
+  return metrics.flatMap((metric) => {
+    const first = metric.data_available?.from;
+    return first === undefined || first <= from
+      ? []
+      : [
+          {
+            code: 'data_available_from' as const,
+            text: `${metric.label} has data from ${first}; days before read zero.`,
+            incomplete: false,
+          },
+        ];
+  });
+}
+
+function units({ columns }: Told): Note[] {
+  return columns.flatMap(({ kind, label, unit }) =>
+    kind !== 'metric' || unit === null || UNITS.has(unit)
+      ? []
+      : [{ code: 'unknown_unit' as const, text: `${label} is in "${unit}", shown as it came.`, incomplete: false }],
+  );
+}

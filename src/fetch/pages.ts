@@ -1,0 +1,114 @@
+import { z } from 'zod';
+import { DocketError } from '../base/error.ts';
+import { done, fail, type Outcome } from '../base/outcome.ts';
+import { type ListRecord, type OrgRef, recordSchema } from '../contract/organization.ts';
+import type { ListCall } from '../plan/plan.ts';
+import type { ComplianceClient, ListPage } from './client.ts';
+import { type Line, type Paid, type PaidCall, paidCall } from './paid-call.ts';
+import type { ResponseStore } from './response-store.ts';
+
+/** A whole list as it was seen. */
+export interface ListAnswer {
+  readonly records: readonly ListRecord[];
+  readonly pages: number;
+  /** What the pages said of the whole, in order and without repetition; more than one says the list changed meanwhile. */
+  readonly counts: readonly number[];
+  /** No page had to be asked for. */
+  readonly saved: boolean;
+}
+
+const storedPageSchema = z.object({
+  count: z.int().nullable(),
+  next: z.string().nullable(),
+  records: z.array(recordSchema),
+});
+
+export interface ListWalk {
+  readonly client: ComplianceClient;
+  readonly responses: ResponseStore;
+  readonly run: string;
+  /** The line of the general rate (600 reads a minute), not of the metrics budget. */
+  readonly line: Line;
+}
+
+/**
+ * All pages of a list, each kept as soon as it came: a resumed run goes on at the page where it stopped. A record that
+ * appears twice, because the list grew while it was read, is taken once. Refuses pages that go in a circle.
+ */
+export async function walkList(
+  { client, responses, run, line }: ListWalk,
+  call: ListCall,
+  org: number,
+  { waiting, signal, stop }: Omit<PaidCall<unknown>, 'id' | 'attempt'>,
+): Promise<Outcome<ListAnswer>> {
+  const query = { org, list: call.list, ordering: call.ordering, search: call.search };
+  const records = new Map<ListRecord['id'], ListRecord>();
+  const counts = new Set<number>();
+  const visited = new Set<string>();
+  let saved = true;
+  let next: string | null = null;
+  for (let number = 1; ; number += 1) {
+    const name = `${call.id}:${number}`;
+    const kept = storedPageSchema.safeParse((await responses.get(run, name))?.body).data;
+    let page: ListPage | undefined = kept;
+    if (page === undefined) {
+      saved = false;
+      const at: string | null = next;
+      const attempt = (): Promise<ListPage> => client.page(query, at, signal);
+      const paid: Outcome<Paid<ListPage>> = await paidCall(line, {
+        id: `${run}:${name}`,
+        attempt,
+        waiting,
+        signal,
+        ...(stop === undefined ? {} : { stop }),
+      });
+      if (paid.kind !== 'done') return paid;
+      page = paid.value.value;
+      await responses.put(run, name, { body: page, correlationId: null, at: line.clock.now() });
+    }
+    const before = records.size;
+    for (const record of page.records) records.set(record.id, record);
+    if (page.count !== null) counts.add(page.count);
+    if (page.next === null) return done({ records: [...records.values()], pages: number, counts: [...counts], saved });
+    if (visited.has(page.next) || records.size === before) return fail(circle(call, org, number));
+    visited.add(page.next);
+    next = page.next;
+  }
+}
+
+const circle = (call: ListCall, org: number, page: number) =>
+  new DocketError(
+    'api.unsafe',
+    `The pages of the list go in a circle: page ${page} brings nothing new and has a next one.`,
+    {
+      where: `GET /api/orgs/${org}/${call.list}/`,
+      expected: 'a last page',
+      next: 'Report it to the service.',
+    },
+  );
+
+/**
+ * The number that list paths need (specification §4). `current` is whatever the key reaches, and only when that is one
+ * organization: guessing could export another's records.
+ */
+export async function numericOrg(client: ComplianceClient, org: OrgRef, signal: AbortSignal): Promise<number> {
+  if (org !== 'current') return org;
+  const reached = await client.organizations(signal);
+  const [only] = reached;
+  if (only !== undefined && reached.length === 1) return only.id;
+  throw new DocketError(
+    'config.invalid',
+    reached.length === 0
+      ? 'The API key reaches no organization.'
+      : 'The API key reaches several organizations, so `org: current` does not say whose list to export.',
+    {
+      where: 'org.yaml: org',
+      expected: 'the id of one organization',
+      got:
+        reached.length === 0
+          ? 'current'
+          : `current, which may be ${reached.map(({ id, name }) => `${id} (${name})`).join(', ')}`,
+      next: 'Write the id as `org` in org.yaml.',
+    },
+  );
+}

@@ -1,0 +1,185 @@
+import { DateTime } from 'luxon';
+import { DocketError } from '../base/error.ts';
+import { type Catalog, isCurrentCount } from '../contract/catalog.ts';
+import type { ReportRequest, ReportResponse } from '../contract/report.ts';
+import type { Section } from '../define/definition.ts';
+import type { Period } from '../define/period.ts';
+import type { Column, Row, Table, Value } from './dataset.ts';
+import { notesOf } from './notes.ts';
+
+export interface ReportTableInput {
+  readonly section: Section;
+  readonly request: ReportRequest;
+  readonly response: ReportResponse;
+  readonly catalog: Catalog;
+  readonly period: Period;
+  /** Epoch ms at which the answer came. */
+  readonly at: number;
+}
+
+/**
+ * One section's table, read from the answer to its call: the section's own columns in its own order, every value as it
+ * came. A column or a cell that is missing is empty and noted; a value of the wrong type is `api.unreadable`.
+ */
+export function reportTable(input: ReportTableInput): Table {
+  const { section, request, response, catalog, period, at } = input;
+  const { meta } = response;
+  const asked = new Set(section.metrics ?? []);
+  const metrics = [...asked].flatMap((id) => catalog.metrics.find((metric) => metric.id === id) ?? []);
+  const current = metrics.length > 0 && metrics.every(isCurrentCount);
+  const columns = columnsOf(section, response, catalog);
+  const names = [...asked];
+  const absent = columns.filter(
+    ({ name }) =>
+      !response.columns.some((column) => column.name === name) && !response.rows.some((row) => row[name] !== undefined),
+  );
+  let cells = 0;
+  const rows = response.rows.map((row, index): Row => {
+    const values = Object.fromEntries(
+      columns.map((column) => {
+        const value = row[column.name];
+        if (value === undefined && !absent.includes(column)) cells += 1;
+        return [column.name, checked(value ?? null, column, index, section)];
+      }),
+    );
+    return {
+      values,
+      ...(row.compare == null ? {} : { compare: pick(row.compare, names) }),
+      partial: row.partial === true,
+    };
+  });
+  const totals = section.totals && response.totals != null ? totalsOf(response.totals, names) : undefined;
+  return {
+    id: section.id,
+    title: section.title ?? section.id,
+    ...(section.description === undefined ? {} : { description: section.description }),
+    granularity: section.granularity ?? null,
+    current,
+    range: current ? null : { from: meta.range.from, to: meta.range.to },
+    compareRange: meta.compare_range == null ? null : { from: meta.compare_range.from, to: meta.compare_range.to },
+    asOf: meta.as_of,
+    columns,
+    rows,
+    ...(totals === undefined ? {} : { totals }),
+    ...(section.chart === undefined ? {} : { chart: section.chart }),
+    filters: filtersInWords(section, catalog),
+    notes: notesOf({
+      section,
+      request,
+      response,
+      period,
+      metrics,
+      columns,
+      rows,
+      missing: {
+        columns: [
+          ...absent.map(({ label }) => label),
+          ...(section.totals && totals === undefined ? ['the totals'] : []),
+        ],
+        cells,
+      },
+      at,
+      periodEnd: endOf(period),
+      current,
+    }),
+  };
+}
+
+/** The first instant after the period, in its zone: not always 24 hours after its last midnight. */
+const endOf = ({ to, timezone }: Period): number =>
+  DateTime.fromISO(to, { zone: timezone }).plus({ days: 1 }).startOf('day').toMillis();
+
+/** Bucket, dimensions and metrics of the section, with what the answer and the catalog know of each. */
+function columnsOf(section: Section, response: ReportResponse, catalog: Catalog): Column[] {
+  const said = new Map(response.columns.map((column) => [column.name, column]));
+  const time: Column[] =
+    section.granularity === undefined
+      ? []
+      : [{ name: 'bucket', label: said.get('bucket')?.label ?? 'Date', kind: 'time', type: 'date', unit: null }];
+  const dimensions = (section.dimensions ?? []).map((id): Column => {
+    const known = catalog.dimensions.find((dimension) => dimension.id === id);
+    return {
+      name: id,
+      label: said.get(id)?.label ?? known?.label ?? id,
+      kind: 'dimension',
+      type: said.get(id)?.type ?? known?.type ?? 'enum',
+      unit: null,
+      ...(known === undefined
+        ? {}
+        : {
+            ...(known.description === '' ? {} : { description: known.description }),
+            values: known.values.map(({ value, label }) => ({ value, label })),
+          }),
+    };
+  });
+  const metrics = [...new Set(section.metrics ?? [])].map((id): Column => {
+    const known = catalog.metrics.find((metric) => metric.id === id);
+    return {
+      name: id,
+      label: said.get(id)?.label ?? known?.label ?? id,
+      kind: 'metric',
+      type: said.get(id)?.type ?? known?.type ?? 'number',
+      unit: said.get(id)?.unit ?? known?.unit ?? null,
+      ...(known === undefined
+        ? {}
+        : {
+            ...(known.description === '' ? {} : { description: known.description }),
+            aggregation: known.aggregation,
+            counts: known.time_field,
+            ...(known.data_available == null ? {} : { availableFrom: known.data_available.from }),
+            ...(known.deprecated_at == null ? {} : { replacedBy: known.replaced_by ?? null }),
+          }),
+    };
+  });
+  return [...time, ...dimensions, ...metrics];
+}
+
+const CIVIL_DATE = /^\d{4}-\d{2}-\d{2}$/;
+
+/** The value itself, or `api.unreadable`: a figure of the wrong type must not be guessed at. */
+function checked(value: Value, column: Column, row: number, section: Section): Value {
+  if (value === null) return value;
+  const expected = { metric: 'a number', time: 'a date', dimension: 'a text', field: 'a value' }[column.kind];
+  const right =
+    column.kind === 'metric'
+      ? typeof value === 'number'
+      : column.kind === 'time'
+        ? typeof value === 'string' && CIVIL_DATE.test(value)
+        : typeof value === 'string';
+  if (right) return value;
+  throw new DocketError('api.unreadable', `The answer has a value of the wrong type in the section "${section.id}".`, {
+    where: `rows.${row}.${column.name}`,
+    expected: `${expected} or null`,
+    got: typeof value,
+    next: 'Try again; if it stays so, report it to the service with the time of the call.',
+  });
+}
+
+const pick = (values: Readonly<Record<string, number | null>>, names: readonly string[]) =>
+  Object.fromEntries(names.flatMap((name) => (name in values ? [[name, values[name] ?? null]] : [])));
+
+function totalsOf(
+  { compare, ...totals }: NonNullable<ReportResponse['totals']>,
+  names: readonly string[],
+): NonNullable<Table['totals']> {
+  const values = Object.fromEntries(
+    names.flatMap((name) => {
+      const value = totals[name];
+      return typeof value === 'number' || value === null ? [[name, value]] : [];
+    }),
+  );
+  return { values, ...(compare == null ? {} : { compare: pick(compare, names) }) };
+}
+
+/** `Risk is High or Severe`, with the catalog's labels. */
+function filtersInWords(section: Section, catalog: Catalog): string[] {
+  return (section.filters ?? []).map(({ dimension: id, op, values }) => {
+    const dimension = catalog.dimensions.find((candidate) => candidate.id === id);
+    const labels = values.map((value) => dimension?.values.find((known) => known.value === value)?.label ?? value);
+    const last = labels.at(-1) ?? '';
+    const listed = (word: string) => (labels.length < 2 ? last : `${labels.slice(0, -1).join(', ')} ${word} ${last}`);
+    const name = dimension?.label ?? id;
+    if (op !== 'not_in') return `${name} is ${listed('or')}`;
+    return labels.length < 2 ? `${name} is not ${last}` : `${name} is neither ${listed('nor')}`;
+  });
+}
