@@ -24,7 +24,8 @@ export const isSecretField = (name: string): boolean => SECRET_FIELD.test(name);
 export function looksLikeSecret(value: string): boolean {
   const text = value.trim();
   if (SECRET_SHAPES.some((shape) => shape.test(text))) return true;
-  const secret = API_KEY.exec(text)?.[1];
-  // A metric id and a host name have the form too, but not letters mixed with digits at this length.
-  return secret !== undefined && /\d/.test(secret) && /[A-Za-z]/.test(secret) && new Set(secret).size >= 8;
+  const secret = API_KEY.exec(text)?.[1] ?? '';
+  // Metric ids and host names have the form too (`profiles.time_to_decision_p50`), but random characters change between
+  // letters and digits, or upper and lower case, all the time; words do not.
+  return (secret.match(/[A-Za-z]\d|\d[A-Za-z]|[a-z][A-Z]/g) ?? []).length >= 4;
 }
