@@ -72,10 +72,7 @@ export function smtpMailer(url: Secret, options: SmtpOptions = {}): Mailer {
     send: (envelope, raw, signal) => {
       const connection = connect(server, options, timeouts);
       open.add(connection);
-      return converse(connection, server, envelope, raw, signal, timeouts.total).finally(() => {
-        open.delete(connection);
-        connection.close();
-      });
+      return converse(connection, server, envelope, raw, signal, timeouts.total).finally(() => open.delete(connection));
     },
     close: async () => {
       for (const connection of open) connection.close();
@@ -121,6 +118,8 @@ function converse(
     const settle = (result: SendResult): void => {
       clearTimeout(timer);
       signal.removeEventListener('abort', stop);
+      // At once, not when the promise is heard: until the connection is closed the dot could still leave.
+      connection.close();
       resolve(result);
     };
     const failed = (error: unknown): void => settle(readFailure(asFailure(error), consumed));

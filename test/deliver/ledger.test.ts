@@ -1,0 +1,196 @@
+import fc from 'fast-check';
+import { Redis } from 'ioredis';
+import { afterAll, describe, expect, inject, test } from 'vitest';
+import { type DeliveryState, deliveryId, type Ledger, type NewDelivery } from '../../src/deliver/ledger.ts';
+import { memoryLedger } from '../../src/deliver/memory-ledger.ts';
+import { redisLedger } from '../../src/deliver/redis-ledger.ts';
+
+const redis = new Redis(inject('redisUrl'), { maxRetriesPerRequest: 1 });
+const prefix = `test-ledger-${process.pid}`;
+afterAll(async () => {
+  const keys = await redis.keys(`${prefix}*`);
+  if (keys.length > 0) await redis.del(...keys);
+  redis.disconnect();
+});
+
+let runs = 0;
+/** A run that no other test knows: the Redis is shared. */
+const newRun = (): string => (runs++).toString(16).padStart(16, '0').padEnd(32, 'f');
+
+function delivery(run: string, recipient = 'lead@acme.example'): NewDelivery {
+  const target = '0-email';
+  return { id: deliveryId(run, target, recipient), run, org: 'acme', report: 'weekly', target, recipient };
+}
+
+const LEDGERS: readonly [string, () => Ledger][] = [
+  ['in memory', memoryLedger],
+  ['in Redis', () => redisLedger(redis, { prefix, ttlDays: 30 })],
+];
+
+describe.each(LEDGERS)('the ledger %s', (_, make) => {
+  test('opens a row as pending, and finds it again whatever became of it', async () => {
+    const ledger = make();
+    const row = delivery(newRun());
+    expect(await ledger.open(row, 10)).toEqual({ ...row, state: 'pending', epoch: 0, detail: null, at: 10 });
+
+    const epoch = await ledger.begin(row.id, 20);
+    await ledger.settle(row.id, epoch!, 'sent', '250 Ok', 30);
+    expect(await ledger.open(row, 40)).toEqual({ ...row, state: 'sent', epoch, detail: '250 Ok', at: 30 });
+  });
+
+  test('lets one of many begin', async () => {
+    const ledger = make();
+    const row = delivery(newRun());
+    await ledger.open(row, 1);
+    const epochs = await Promise.all(Array.from({ length: 20 }, () => ledger.begin(row.id, 2)));
+    expect(epochs.filter((epoch) => epoch !== undefined)).toEqual([1]);
+  });
+
+  test('begins nothing that it does not know, and settles nothing either', async () => {
+    const ledger = make();
+    const { id } = delivery(newRun());
+    expect(await ledger.begin(id, 1)).toBeUndefined();
+    expect(await ledger.settle(id, 0, 'sent', null, 1)).toBe(false);
+    expect(await ledger.settle(id, 1, 'unknown', null, 1)).toBe(false);
+  });
+
+  test('lets a deferred row begin anew, with an epoch that shuts the earlier writer out', async () => {
+    const ledger = make();
+    const row = delivery(newRun());
+    await ledger.open(row, 1);
+    expect(await ledger.begin(row.id, 2)).toBe(1);
+    expect(await ledger.settle(row.id, 1, 'pending', '450 later', 3)).toBe(true);
+    expect(await ledger.open(row, 4)).toMatchObject({ state: 'pending', detail: '450 later', at: 3 });
+    expect(await ledger.begin(row.id, 5)).toBe(2);
+    for (const to of ['sent', 'refused', 'unknown', 'pending'] as const) {
+      expect(await ledger.settle(row.id, 1, to, 'late', 6)).toBe(false);
+    }
+    expect(await ledger.open(row, 7)).toMatchObject({ state: 'sending', epoch: 2, detail: null });
+  });
+
+  test('lets the writer whose sending was declared unknown bring the truth, but not ask for another try', async () => {
+    const ledger = make();
+    const row = delivery(newRun());
+    await ledger.open(row, 1);
+    await ledger.begin(row.id, 2);
+    expect(await ledger.settle(row.id, 1, 'unknown', 'interrupted', 3)).toBe(true);
+    expect(await ledger.settle(row.id, 1, 'pending', 'later', 4)).toBe(false);
+    expect(await ledger.begin(row.id, 5)).toBeUndefined();
+    expect(await ledger.settle(row.id, 1, 'sent', '250 Ok', 6)).toBe(true);
+    expect(await ledger.open(row, 7)).toMatchObject({ state: 'sent', detail: '250 Ok', at: 6 });
+  });
+
+  test('says yes again to what it was told already, and changes nothing', async () => {
+    const ledger = make();
+    const row = delivery(newRun());
+    await ledger.open(row, 1);
+    await ledger.begin(row.id, 2);
+    expect(await ledger.settle(row.id, 1, 'sent', '250 Ok', 3)).toBe(true);
+    expect(await ledger.settle(row.id, 1, 'sent', 'another', 4)).toBe(true);
+    expect(await ledger.settle(row.id, 1, 'refused', '550', 5)).toBe(false);
+    expect(await ledger.open(row, 6)).toMatchObject({ state: 'sent', detail: '250 Ok', at: 3 });
+  });
+
+  test('lists the rows of a run in the order they were opened, and of no other run', async () => {
+    const ledger = make();
+    const run = newRun();
+    // As a run's id is cut to its first half for the place of its rows, two runs may share a place.
+    const neighbour = `${run.slice(0, 16)}${'e'.repeat(16)}`;
+    const recipients = Array.from({ length: 12 }, (_unused, index) => `r${(index * 7) % 12}@acme.example`);
+    for (const recipient of recipients) await ledger.open(delivery(run, recipient), 1);
+    await ledger.open(delivery(neighbour), 1);
+    expect((await ledger.list(run)).map(({ recipient }) => recipient)).toEqual(recipients);
+    expect(await ledger.list(neighbour)).toHaveLength(1);
+    expect(await ledger.list(newRun())).toEqual([]);
+  });
+
+  test('keeps to its state machine whatever is asked of it, in whatever order and by how many at once', async () => {
+    const states = fc.constantFrom('pending', 'sent', 'refused', 'unknown' as const);
+    const step = fc.oneof(
+      fc.record({ do: fc.constant('begin' as const) }),
+      fc.record({ do: fc.constant('settle' as const), epoch: fc.integer({ min: 0, max: 4 }), to: states }),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.array(step, { minLength: 1, maxLength: 4 }), { maxLength: 12 }), async (rounds) => {
+        const ledger = make();
+        const row = delivery(newRun());
+        let before = await ledger.open(row, 0);
+        let begun = 0;
+        for (const round of rounds) {
+          const answers = await Promise.all(
+            round.map(async (asked) => ({
+              asked,
+              answer:
+                asked.do === 'begin'
+                  ? await ledger.begin(row.id, 1)
+                  : await ledger.settle(row.id, asked.epoch, asked.to, asked.to, 1),
+            })),
+          );
+          const after = await ledger.open(row, 2);
+          const epochs = answers.flatMap(({ asked, answer }) => (asked.do === 'begin' ? [answer] : []));
+          for (const epoch of epochs) {
+            // Every beginning has a number of its own, one above the last: nobody ever sends with another's.
+            if (epoch !== undefined) expect(epoch).toBe(++begun);
+          }
+          expect(after.epoch).toBe(begun);
+          // What is settled stays settled, and the past is not rewritten.
+          if (before.state === 'sent' || before.state === 'refused') {
+            expect(after).toEqual(before);
+            expect(epochs.every((epoch) => epoch === undefined)).toBe(true);
+          }
+          if (before.state === 'unknown') {
+            expect(['unknown', 'sent', 'refused']).toContain(after.state);
+            expect(epochs.every((epoch) => epoch === undefined)).toBe(true);
+          }
+          const told = answers.flatMap(({ asked, answer }) =>
+            asked.do === 'settle' && answer === true && asked.to !== 'pending' ? [asked.to] : [],
+          );
+          expect(new Set(told.filter((to) => to !== 'unknown')).size).toBeLessThanOrEqual(1);
+          before = after;
+        }
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  test('never lets two senders send without a deferral between them', async () => {
+    const outcome = fc.constantFrom<Exclude<DeliveryState, 'sending'> | 'crash'>(
+      'sent',
+      'refused',
+      'unknown',
+      'pending',
+      'crash',
+    );
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(outcome, { minLength: 1, maxLength: 6 }),
+        fc.scheduler(),
+        async (outcomes, scheduler) => {
+          const ledger = make();
+          const row = delivery(newRun());
+          const log: string[] = [];
+          const work = outcomes.map(async (end, worker) => {
+            const turn = (what: string) => scheduler.schedule(Promise.resolve(), `${worker} ${what}`);
+            await turn('open');
+            const found = await ledger.open(row, 1);
+            await turn('reconcile');
+            if (found.state === 'sending') await ledger.settle(row.id, found.epoch, 'unknown', null, 2);
+            await turn('begin');
+            const epoch = await ledger.begin(row.id, 2);
+            if (epoch === undefined) return;
+            log.push('send');
+            await turn('send');
+            if (end === 'crash') return;
+            if (end === 'pending') log.push('deferred');
+            await turn('settle');
+            await ledger.settle(row.id, epoch, end, null, 3);
+          });
+          await scheduler.waitFor(Promise.all(work));
+          expect(log.length).toBeGreaterThan(0);
+          expect(log.join(' ')).not.toMatch(/send send/);
+        },
+      ),
+      { numRuns: 150 },
+    );
+  });
+});

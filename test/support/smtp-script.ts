@@ -1,0 +1,177 @@
+import { createServer, type Server, type Socket } from 'node:net';
+
+/** Where in a conversation the server departs from the good course. */
+export type SmtpStep = 'greeting' | 'EHLO' | 'AUTH' | 'MAIL' | 'RCPT' | 'DATA' | 'body' | 'dot';
+
+/**
+ * What it does there: says a line, closes (`FIN`), breaks off (`RST`), goes silent (`hang`), says a line without its
+ * end and closes (`cut`), or calls the test, which decides when the good course goes on (`meanwhile`).
+ */
+export type SmtpAct =
+  | { say: string }
+  | { cut: string }
+  | { meanwhile: (resume: () => void) => void }
+  | 'FIN'
+  | 'RST'
+  | 'hang';
+
+export interface SmtpConversation {
+  readonly commands: string[];
+  /** The body as it came, dots still stuffed, without the final dot. */
+  body: Buffer;
+  /** Whether the final dot arrived. */
+  ended: boolean;
+  /** Whether the server said 2xx to the final dot. */
+  accepted: boolean;
+}
+
+export interface ScriptedSmtp {
+  readonly url: string;
+  readonly port: number;
+  readonly conversations: readonly SmtpConversation[];
+  close(): Promise<void>;
+}
+
+const GOOD: Record<Exclude<SmtpStep, 'EHLO' | 'body'>, string> = {
+  greeting: '220 scripted.example ESMTP',
+  AUTH: '235 2.7.0 Hello',
+  MAIL: '250 2.1.0 Ok',
+  RCPT: '250 2.1.5 Ok',
+  DATA: '354 Go on',
+  dot: '250 2.0.0 Queued as 4711',
+};
+
+/** Body bytes after which a `body` act comes: with the rest unread, the client cannot have handed its end over. */
+const BODY_BYTES = 64 * 1024;
+
+/** An SMTP server on a raw socket that follows RFC 5321 except at the steps of the script. */
+export async function scriptedSmtp(
+  script: Partial<Record<SmtpStep, SmtpAct>>,
+  extensions: readonly string[] = [],
+): Promise<ScriptedSmtp> {
+  const conversations: SmtpConversation[] = [];
+  const sockets = new Set<Socket>();
+  const server: Server = createServer({ allowHalfOpen: true }, (socket) => {
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
+    socket.on('error', () => {});
+    socket.on('end', () => socket.end());
+    const talk: SmtpConversation = { commands: [], body: Buffer.alloc(0), ended: false, accepted: false };
+    conversations.push(talk);
+    converse(socket, talk, script, extensions);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return {
+    url: `smtp://127.0.0.1:${address.port}`,
+    port: address.port,
+    conversations,
+    close: () =>
+      new Promise((resolve) => {
+        for (const socket of sockets) socket.destroy();
+        server.close(() => resolve());
+      }),
+  };
+}
+
+function converse(
+  socket: Socket,
+  talk: SmtpConversation,
+  script: Partial<Record<SmtpStep, SmtpAct>>,
+  extensions: readonly string[],
+): void {
+  let buffered = Buffer.alloc(0);
+  let inBody = false;
+  let silent = false;
+  let refused = false;
+
+  const say = (text: string): void => {
+    socket.write(`${text}\r\n`);
+  };
+  /** Follows the script at this step; true when there is nothing in it and the good course goes on. */
+  const follow = (step: SmtpStep): boolean => {
+    const act = script[step];
+    if (act === undefined) return true;
+    if (act === 'hang') silent = true;
+    else if (act === 'FIN') {
+      silent = true;
+      socket.end();
+    } else if (act === 'RST') {
+      silent = true;
+      socket.resetAndDestroy();
+    } else if ('meanwhile' in act) {
+      if (step === 'body' || step === 'EHLO') throw new Error(`No "meanwhile" at ${step}`);
+      act.meanwhile(() => say(GOOD[step]));
+    } else if ('cut' in act) {
+      silent = true;
+      socket.end(act.cut);
+    } else {
+      say(act.say);
+      if (act.say.startsWith('421')) {
+        silent = true;
+        socket.end();
+      }
+    }
+    return false;
+  };
+  const answer = (step: keyof typeof GOOD): boolean => {
+    const good = follow(step);
+    if (good) say(GOOD[step]);
+    return good;
+  };
+
+  const command = (line: string): void => {
+    talk.commands.push(line);
+    const verb = line.split(/[ :]/)[0]?.toUpperCase();
+    if (verb === 'EHLO' || verb === 'HELO') {
+      if (!follow('EHLO')) return;
+      const lines = verb === 'HELO' ? ['scripted.example'] : ['scripted.example', ...extensions];
+      say(lines.map((text, index) => `250${index === lines.length - 1 ? ' ' : '-'}${text}`).join('\r\n'));
+    } else if (verb === 'AUTH') answer('AUTH');
+    else if (verb === 'MAIL') refused = !answer('MAIL');
+    else if (verb === 'RCPT') {
+      if (refused) say('503 5.5.1 Need MAIL first');
+      else refused = !answer('RCPT');
+    } else if (verb === 'DATA') {
+      if (refused) say('554 5.5.1 No valid recipients');
+      else inBody = answer('DATA');
+    } else if (verb === 'QUIT') {
+      say('221 Bye');
+      socket.end();
+    } else say('500 5.5.2 What?');
+  };
+
+  const body = (): void => {
+    if (script.body !== undefined && buffered.length > BODY_BYTES) {
+      socket.pause();
+      talk.body = buffered;
+      follow('body');
+      silent = true;
+      return;
+    }
+    const end = buffered.indexOf('\r\n.\r\n');
+    if (end === -1) return;
+    talk.body = buffered.subarray(0, end + 2);
+    talk.ended = true;
+    buffered = buffered.subarray(end + 5);
+    inBody = false;
+    const act = script.dot;
+    talk.accepted =
+      act === undefined || (typeof act === 'object' && (!('say' in act) || act.say.startsWith('2')) && !('cut' in act));
+    answer('dot');
+  };
+
+  socket.on('data', (chunk) => {
+    if (silent) return;
+    buffered = Buffer.concat([buffered, chunk]);
+    while (!silent && !inBody && buffered.includes('\r\n')) {
+      const end = buffered.indexOf('\r\n');
+      const line = buffered.subarray(0, end).toString('latin1');
+      buffered = buffered.subarray(end + 2);
+      command(line);
+    }
+    if (!silent && inBody) body();
+  });
+  answer('greeting');
+}
