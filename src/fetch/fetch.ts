@@ -1,46 +1,24 @@
-import type { Clock } from '../base/clock.ts';
-import { DocketError } from '../base/error.ts';
-import { done, fail, type Outcome } from '../base/outcome.ts';
+import { done, type Outcome } from '../base/outcome.ts';
 import type { Catalog } from '../contract/catalog.ts';
+import { PATHS } from '../contract/organization.ts';
 import { type ReportResponse, reportResponseSchema } from '../contract/report.ts';
 import type { Call, Plan, ReportCall, SectionPlan } from '../plan/plan.ts';
-import type { Budget, Priority } from './budget.ts';
-import type { Catalogs } from './catalogs.ts';
-import type { ComplianceClient } from './client.ts';
+import { checkValues } from './check-values.ts';
 import type { CallRecord, Dataset, Table } from './dataset.ts';
-import type { ObserveFetch } from './event.ts';
 import { listTable } from './list-table.ts';
 import { type ListAnswer, numericOrg, walkList } from './pages.ts';
-import { type Line, type PaidCall, paidCall } from './paid-call.ts';
+import { type PaidCall, paidCall } from './paid-call.ts';
+import { type FetchContext, type FetchPorts, lineOf } from './ports.ts';
 import { createProgress } from './progress.ts';
-import type { ResponseStore } from './response-store.ts';
 import { reportTable } from './tables.ts';
 import { inTurns } from './turns.ts';
 
-export interface FetchInput {
+export type { FetchContext, FetchPorts } from './ports.ts';
+
+export interface FetchInput extends FetchContext {
   readonly plan: Plan;
-  /** Id of the run: answers are kept under it, and its places in line are named by it. */
-  readonly run: string;
-  /** The organization's name for readers. */
-  readonly organization: string;
-  readonly client: ComplianceClient;
-  /** Metrics calls (30 a minute a key). */
-  readonly budget: Budget;
-  /** List pages (600 reads a minute): a budget of its own. */
-  readonly reads: Budget;
-  readonly responses: ResponseStore;
   /** The catalog the plan was compiled with. */
   readonly catalog: Catalog;
-  /** Told when a report comes from another registry version. */
-  readonly catalogs?: Catalogs;
-  readonly clock: Clock;
-  readonly priority: Priority;
-  /** Fingerprint of the API key. */
-  readonly key: string;
-  readonly signal: AbortSignal;
-  readonly observe: ObserveFetch;
-  /** A call that would wait longer (ms) for its token snoozes the run, which keeps its place in line. */
-  readonly patienceMs: number;
 }
 
 /** Calls of one run that are under way or in line at once. */
@@ -61,26 +39,21 @@ type Answered =
  * section reads its table. Snoozes when the line for the key is longer than the patience; run again, it asks only for
  * what it lacks. Fails with the first error that trying again does not mend. Rejects with the signal's reason when aborted.
  */
-export async function fetchDataset(input: FetchInput): Promise<Outcome<Dataset>> {
-  const { plan } = input;
-  const answers = await inTurns(plan.calls, WIDTH, callAnswerer(input));
+export async function fetchDataset(input: FetchInput, ports: FetchPorts): Promise<Outcome<Dataset>> {
+  const { plan, settings } = input;
+  const answers = await inTurns(plan.calls, WIDTH, callAnswerer(input, ports));
   if (answers.kind !== 'done') return answers;
   const byCall = new Map(answers.value.map((answer) => [answer.record.id, answer]));
   const tables: Table[] = [];
   for (const section of plan.sections) {
     const answer = byCall.get(section.call);
     if (answer === undefined) throw new Error(`the plan has no call ${section.call} for ${section.section.id}`);
-    try {
-      tables.push(tableOf(section, answer, input));
-    } catch (error) {
-      if (error instanceof DocketError) return fail(error);
-      throw error;
-    }
+    tables.push(tableOf(section, answer, input));
   }
   const { definition } = plan;
   return done({
     org: plan.org,
-    organization: input.organization,
+    organization: settings.name ?? settings.id,
     report: plan.report,
     title: definition.title,
     ...(definition.description === undefined ? {} : { description: definition.description }),
@@ -98,12 +71,15 @@ function tableOf({ section }: SectionPlan, answer: Answered, { plan, catalog }: 
   return reportTable({ section, request: call.request, response, catalog, period: plan.period, at });
 }
 
-function callAnswerer(input: FetchInput): (call: Call, stop: AbortSignal) => Promise<Outcome<Answered>> {
-  const { plan, run, client, budget, reads, clock, key, priority, patienceMs, signal, observe } = input;
+function callAnswerer(
+  input: FetchInput,
+  ports: FetchPorts,
+): (call: Call, stop: AbortSignal) => Promise<Outcome<Answered>> {
+  const { plan, signal, observe } = input;
+  const { client, budget, reads, clock } = ports;
   const progress = createProgress({ of: plan.calls.length, limits: budget.limits, clock, width: WIDTH });
-  const line: Line = { budget, clock, key, org: plan.org, priority, patienceMs, deadlineMs: client.deadlineMs };
   const sectionsOf = (call: Call) => plan.sections.filter(({ call: id }) => id === call.id).map((at) => at.section.id);
-  let organization: Promise<number> | undefined;
+  let organization: Promise<Outcome<number>> | undefined;
 
   const waitingFor = (call: Call): PaidCall<unknown>['waiting'] => {
     return ({ at, ahead, tokens }) => {
@@ -117,14 +93,14 @@ function callAnswerer(input: FetchInput): (call: Call, stop: AbortSignal) => Pro
 
   return async (call, stop) => {
     if (call.kind === 'report') {
-      const answer = await answerReport(input, line, call, { waiting: waitingFor(call), signal, stop });
+      const answer = await answerReport(input, ports, call, { waiting: waitingFor(call), signal, stop });
       if (answer.kind !== 'done') return answer;
       const { response, at, correlationId, tokens } = answer.value;
       fetched(call, tokens === null, tokens);
       const record: CallRecord = {
         id: call.id,
         method: 'POST',
-        path: `/api/orgs/${call.org}/analytics/report/`,
+        path: PATHS.report(call.org),
         sections: sectionsOf(call),
         asOf: response.meta.as_of,
         cached: response.meta.cached,
@@ -134,25 +110,18 @@ function callAnswerer(input: FetchInput): (call: Call, stop: AbortSignal) => Pro
       };
       return done({ kind: 'report', call, response, at, record });
     }
-    organization ??= numericOrg(client, call.org, signal);
-    const org = await outcomeOf(organization);
+    const how = { waiting: waitingFor(call), signal, stop };
+    const walk = { client, responses: ports.responses, run: input.order.id, line: lineOf(input, ports, reads) };
+    organization ??= numericOrg(walk, call.org, how);
+    const org = await organization;
     if (org.kind !== 'done') return org;
-    const answer = await walkList(
-      { client, responses: input.responses, run, line: { ...line, budget: reads } },
-      call,
-      org.value,
-      {
-        waiting: waitingFor(call),
-        signal,
-        stop,
-      },
-    );
+    const answer = await walkList(walk, call, org.value, how);
     if (answer.kind !== 'done') return answer;
     fetched(call, answer.value.saved, null);
     const record: CallRecord = {
       id: call.id,
       method: 'GET',
-      path: `/api/orgs/${org.value}/${call.list}/`,
+      path: PATHS.list(org.value, call.list),
       sections: sectionsOf(call),
       asOf: null,
       cached: null,
@@ -173,36 +142,32 @@ interface ReportAnswer {
 }
 
 async function answerReport(
-  { client, responses, run, clock, catalogs, key, plan }: FetchInput,
-  line: Line,
+  input: FetchInput,
+  ports: FetchPorts,
   call: ReportCall,
   how: Omit<PaidCall<unknown>, 'id' | 'attempt'>,
 ): Promise<Outcome<ReportAnswer>> {
+  const { responses, client, clock, catalogs, key } = ports;
+  const run = input.order.id;
   const kept = await responses.get(run, call.id);
   const body = reportResponseSchema.safeParse(kept?.body);
   if (kept !== undefined && body.success) {
     return done({ response: body.data, at: kept.at, correlationId: kept.correlationId, tokens: null });
   }
-  const paid = await paidCall(line, {
+  const paid = await paidCall(lineOf(input, ports, ports.budget), {
     ...how,
     id: `${run}:${call.id}`,
-    attempt: () => client.report(call.org, call.request, how.signal),
+    attempt: async () => {
+      const answer = await client.report(call.org, call.request, how.signal);
+      checkValues(call.request, answer.body, `POST ${PATHS.report(call.org)}`);
+      return answer;
+    },
   });
   if (paid.kind !== 'done') return paid;
   const { value: answer, tokens } = paid.value;
   const at = clock.now();
   await responses.put(run, call.id, { body: answer.body, correlationId: answer.correlationId, at });
   const { registry_version } = answer.body.meta;
-  if (registry_version !== plan.registryVersion) await catalogs?.saw(key, call.org, registry_version);
+  if (registry_version !== input.plan.registryVersion) await catalogs.saw(key, call.org, registry_version);
   return done({ response: answer.body, at, correlationId: answer.correlationId, tokens });
-}
-
-/** A failure that is ours to tell becomes an outcome; anything else stays thrown. */
-async function outcomeOf<Value>(value: Promise<Value>): Promise<Outcome<Value>> {
-  try {
-    return done(await value);
-  } catch (error) {
-    if (error instanceof DocketError) return fail(error);
-    throw error;
-  }
 }

@@ -39,7 +39,7 @@ export async function walkList(
   { client, responses, run, line }: ListWalk,
   call: ListCall,
   org: number,
-  { waiting, signal, stop }: Omit<PaidCall<unknown>, 'id' | 'attempt'>,
+  how: Omit<PaidCall<unknown>, 'id' | 'attempt'>,
 ): Promise<Outcome<ListAnswer>> {
   const query = { org, list: call.list, ordering: call.ordering, search: call.search };
   const records = new Map<ListRecord['id'], ListRecord>();
@@ -54,14 +54,8 @@ export async function walkList(
     if (page === undefined) {
       saved = false;
       const at: string | null = next;
-      const attempt = (): Promise<ListPage> => client.page(query, at, signal);
-      const paid: Outcome<Paid<ListPage>> = await paidCall(line, {
-        id: `${run}:${name}`,
-        attempt,
-        waiting,
-        signal,
-        ...(stop === undefined ? {} : { stop }),
-      });
+      const attempt = (): Promise<ListPage> => client.page(query, at, how.signal);
+      const paid: Outcome<Paid<ListPage>> = await paidCall(line, { ...how, id: `${run}:${name}`, attempt });
       if (paid.kind !== 'done') return paid;
       page = paid.value.value;
       await responses.put(run, name, { body: page, correlationId: null, at: line.clock.now() });
@@ -91,24 +85,34 @@ const circle = (call: ListCall, org: number, page: number) =>
  * The number that list paths need (specification §4). `current` is whatever the key reaches, and only when that is one
  * organization: guessing could export another's records.
  */
-export async function numericOrg(client: ComplianceClient, org: OrgRef, signal: AbortSignal): Promise<number> {
-  if (org !== 'current') return org;
-  const reached = await client.organizations(signal);
+export async function numericOrg(
+  { client, line, run }: ListWalk,
+  org: OrgRef,
+  how: Omit<PaidCall<unknown>, 'id' | 'attempt'>,
+): Promise<Outcome<number>> {
+  if (org !== 'current') return done(org);
+  const paid = await paidCall(line, {
+    ...how,
+    id: `${run}:organizations`,
+    attempt: () => client.organizations(how.signal),
+  });
+  if (paid.kind !== 'done') return paid;
+  const reached = paid.value.value;
   const [only] = reached;
-  if (only !== undefined && reached.length === 1) return only.id;
-  throw new DocketError(
-    'config.invalid',
-    reached.length === 0
-      ? 'The API key reaches no organization.'
-      : 'The API key reaches several organizations, so `org: current` does not say whose list to export.',
-    {
-      where: 'org.yaml: org',
-      expected: 'the id of one organization',
-      got:
-        reached.length === 0
-          ? 'current'
-          : `current, which may be ${reached.map(({ id, name }) => `${id} (${name})`).join(', ')}`,
-      next: 'Write the id as `org` in org.yaml.',
-    },
+  if (only !== undefined && reached.length === 1) return done(only.id);
+  const several = reached.map(({ id, name }) => `${id} (${name})`).join(', ');
+  return fail(
+    new DocketError(
+      'config.invalid',
+      reached.length === 0
+        ? 'The API key reaches no organization.'
+        : 'The API key reaches several organizations, so `org: current` does not say whose list to export.',
+      {
+        where: 'org.yaml: org',
+        expected: 'the id of one organization',
+        got: reached.length === 0 ? 'current' : `current, which may be ${several}`,
+        next: 'Write the id as `org` in org.yaml.',
+      },
+    ),
   );
 }

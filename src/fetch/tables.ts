@@ -1,10 +1,9 @@
 import { DateTime } from 'luxon';
-import { DocketError } from '../base/error.ts';
 import { type Catalog, isCurrentCount } from '../contract/catalog.ts';
 import type { ReportRequest, ReportResponse } from '../contract/report.ts';
 import type { Section } from '../define/definition.ts';
 import type { Period } from '../define/period.ts';
-import type { Column, Row, Table, Value } from './dataset.ts';
+import type { Column, Row, Table } from './dataset.ts';
 import { notesOf } from './notes.ts';
 
 export interface ReportTableInput {
@@ -19,7 +18,7 @@ export interface ReportTableInput {
 
 /**
  * One section's table, read from the answer to its call: the section's own columns in its own order, every value as it
- * came. A column or a cell that is missing is empty and noted; a value of the wrong type is `api.unreadable`.
+ * came. A column or a cell that is missing is empty and noted.
  */
 export function reportTable(input: ReportTableInput): Table {
   const { section, request, response, catalog, period, at } = input;
@@ -34,12 +33,12 @@ export function reportTable(input: ReportTableInput): Table {
       !response.columns.some((column) => column.name === name) && !response.rows.some((row) => row[name] !== undefined),
   );
   let cells = 0;
-  const rows = response.rows.map((row, index): Row => {
+  const rows = response.rows.map((row): Row => {
     const values = Object.fromEntries(
       columns.map((column) => {
         const value = row[column.name];
         if (value === undefined && !absent.includes(column)) cells += 1;
-        return [column.name, checked(value ?? null, column, index, section)];
+        return [column.name, value ?? null];
       }),
     );
     return {
@@ -132,27 +131,6 @@ function columnsOf(section: Section, response: ReportResponse, catalog: Catalog)
     };
   });
   return [...time, ...dimensions, ...metrics];
-}
-
-const CIVIL_DATE = /^\d{4}-\d{2}-\d{2}$/;
-
-/** The value itself, or `api.unreadable`: a figure of the wrong type must not be guessed at. */
-function checked(value: Value, column: Column, row: number, section: Section): Value {
-  if (value === null) return value;
-  const expected = { metric: 'a number', time: 'a date', dimension: 'a text', field: 'a value' }[column.kind];
-  const right =
-    column.kind === 'metric'
-      ? typeof value === 'number'
-      : column.kind === 'time'
-        ? typeof value === 'string' && CIVIL_DATE.test(value)
-        : typeof value === 'string';
-  if (right) return value;
-  throw new DocketError('api.unreadable', `The answer has a value of the wrong type in the section "${section.id}".`, {
-    where: `rows.${row}.${column.name}`,
-    expected: `${expected} or null`,
-    got: typeof value,
-    next: 'Try again; if it stays so, report it to the service with the time of the call.',
-  });
 }
 
 const pick = (values: Readonly<Record<string, number | null>>, names: readonly string[]) =>

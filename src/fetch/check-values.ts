@@ -1,0 +1,32 @@
+import { DocketError } from '../base/error.ts';
+import type { ReportRequest, ReportResponse } from '../contract/report.ts';
+
+const CIVIL_DATE = /^\d{4}-\d{2}-\d{2}$/;
+
+/**
+ * Every value of the asked columns has its column's type, or `api.unreadable`: a figure of the wrong type must not be
+ * guessed at. Checked before an answer is kept, because a kept one is not asked for again.
+ */
+export function checkValues(request: ReportRequest, response: ReportResponse, where: string): void {
+  const dimensions = request.dimensions ?? [];
+  response.rows.forEach((row, index) => {
+    for (const metric of request.metrics) expectType(row[metric], 'number', `rows.${index}.${metric}`, where);
+    for (const dimension of dimensions) expectType(row[dimension], 'text', `rows.${index}.${dimension}`, where);
+    if (row.bucket !== undefined) expectType(row.bucket, 'date', `rows.${index}.bucket`, where);
+  });
+}
+
+function expectType(value: unknown, type: 'number' | 'text' | 'date', at: string, where: string): void {
+  if (value === null || value === undefined) return;
+  const right =
+    type === 'number'
+      ? typeof value === 'number'
+      : typeof value === 'string' && (type === 'text' || CIVIL_DATE.test(value));
+  if (right) return;
+  throw new DocketError('api.unreadable', 'The answer has a value of the wrong type.', {
+    where,
+    expected: `a ${type} or null at ${at}`,
+    got: `a ${typeof value}`,
+    next: 'Try again; if it stays so, report it to the service with the time of the call.',
+  });
+}

@@ -1,0 +1,49 @@
+import type { Clock } from '../base/clock.ts';
+import type { OrgSettings } from '../define/org.ts';
+import type { Budget, Priority } from './budget.ts';
+import type { Catalogs } from './catalogs.ts';
+import type { ComplianceClient } from './client.ts';
+import type { ObserveFetch } from './event.ts';
+import type { Line } from './paid-call.ts';
+import type { ResponseStore } from './response-store.ts';
+
+/** What fetching needs of the world, bound to one organization's key. Under the worker Redis stands behind these. */
+export interface FetchPorts {
+  readonly client: ComplianceClient;
+  /** Fingerprint of the API key. */
+  readonly key: string;
+  /** Metrics calls: 30 a minute a key. */
+  readonly budget: Budget;
+  /** List pages: 600 reads a minute. A budget of its own, kept apart by its prefix. */
+  readonly reads: Budget;
+  readonly responses: ResponseStore;
+  readonly catalogs: Catalogs;
+  readonly clock: Clock;
+  /** A call that would wait longer (ms) for its token snoozes the run, which keeps its place in line. */
+  readonly patienceMs: number;
+}
+
+/** For whom it is fetched. */
+export interface FetchContext {
+  /** `id` names the run's answers and its places in line. */
+  readonly order: { readonly id: string; readonly priority: Priority };
+  readonly settings: OrgSettings;
+  /** Aborting rejects with its reason. */
+  readonly signal: AbortSignal;
+  readonly observe: ObserveFetch;
+}
+
+/** The place of these calls in the line of their key. */
+export const lineOf = (
+  { order, settings }: FetchContext,
+  { client, key, clock, patienceMs }: FetchPorts,
+  budget: Budget,
+): Line => ({
+  budget,
+  clock,
+  key,
+  org: settings.id,
+  priority: order.priority,
+  patienceMs,
+  deadlineMs: client.deadlineMs,
+});
