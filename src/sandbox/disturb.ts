@@ -1,0 +1,82 @@
+import type { ServerResponse } from 'node:http';
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
+import { FAULT_KINDS, type Fault } from './fault.ts';
+
+/** Marks an answer that never reached the client whole. It is the server's own, and is not sent. */
+export const UNANSWERED = 'x-sandbox-unanswered';
+
+const page = (title: string) =>
+  `<html>\r\n<head><title>${title}</title></head>\r\n<body>\r\n<center><h1>${title}</h1></center>\r\n</body>\r\n</html>\r\n`;
+
+const unanswered = (): Response => {
+  const response = new Response(null, RESPONSE_ALREADY_SENT);
+  response.headers.set(UNANSWERED, '1');
+  return response;
+};
+
+/**
+ * Answers a request with the faults that hit it: delays first, then the first fault that answers instead of the
+ * service, or the service itself.
+ */
+export async function disturb(
+  faults: readonly Fault[],
+  skewMs: number,
+  serve: () => Promise<Response>,
+  outgoing: ServerResponse,
+  sleep: (ms: number) => Promise<void>,
+  stopping: AbortSignal,
+): Promise<Response> {
+  const amount = (fault: Fault) => fault.value ?? FAULT_KINDS[fault.kind].default;
+  for (const fault of faults) if (fault.kind === 'latency') await sleep(amount(fault));
+  const fault = faults.find(({ kind }) => kind !== 'latency');
+  const response = fault === undefined ? await serve() : await instead(fault, amount(fault), serve, outgoing, stopping);
+  if (skewMs !== 0) response.headers.set('Date', new Date(Date.now() + skewMs).toUTCString());
+  return response;
+}
+
+async function instead(
+  fault: Fault,
+  value: number,
+  serve: () => Promise<Response>,
+  outgoing: ServerResponse,
+  stopping: AbortSignal,
+): Promise<Response> {
+  const html = { 'Content-Type': 'text/html' };
+  switch (fault.kind) {
+    case 'throttle':
+      return Response.json(
+        { detail: `Too many requests: wait ${value} s.`, code: 'rate.throttled', correlation_id: crypto.randomUUID() },
+        { status: 429, headers: { 'Retry-After': String(value) } },
+      );
+    case 'status':
+      return new Response(page(`${value} ${value === 502 ? 'Bad Gateway' : 'Server Error'}`), {
+        status: value,
+        headers: html,
+      });
+    case 'content-type':
+      return new Response(page('Maintenance'), { headers: html });
+    case 'reset':
+      outgoing.socket?.resetAndDestroy();
+      return unanswered();
+    case 'hang':
+      await new Promise<void>((resolve) => {
+        stopping.addEventListener('abort', () => resolve(), { once: true });
+        outgoing.once('close', () => resolve());
+      });
+      return unanswered();
+    case 'truncate': {
+      const response = await serve();
+      const body = Buffer.from(await response.arrayBuffer());
+      outgoing.writeHead(response.status, {
+        ...Object.fromEntries(response.headers),
+        'Content-Length': String(body.length),
+      });
+      await new Promise<void>((resolve) => outgoing.write(body.subarray(0, body.length >> 1), () => resolve()));
+      outgoing.socket?.destroy();
+      return unanswered();
+    }
+    case 'latency':
+    case 'clock':
+      return serve();
+  }
+}

@@ -1,0 +1,57 @@
+export const LIMITERS = ['sliding', 'fixed', 'token-bucket'] as const;
+export type LimiterKind = (typeof LIMITERS)[number];
+
+/** Counts calls by name. A call that is refused does not count. */
+export interface Limiter {
+  /** 0: the call counts and may go on; else the ms after which the next one can. */
+  take(name: string, now: number): number;
+}
+
+/**
+ * At most `calls` a window, by one of three algorithms; the specification does not say which (§8).
+ * `sliding`: a log of the calls of the last window. `fixed`: windows aligned to the clock, so two bursts may meet at
+ * an edge. `token-bucket`: full at the start, refilled evenly.
+ */
+export function limiter(kind: LimiterKind, calls: number, windowMs: number): Limiter {
+  const names = new Map<string, number[]>();
+  const state = (name: string, initial: () => number[]): number[] => {
+    const held = names.get(name) ?? initial();
+    names.set(name, held);
+    return held;
+  };
+  if (kind === 'sliding') {
+    return {
+      take(name, now) {
+        const log = state(name, () => []);
+        while (log[0] !== undefined && log[0] <= now - windowMs) log.shift();
+        if (log.length >= calls) return (log[0] ?? now) + windowMs - now;
+        log.push(now);
+        return 0;
+      },
+    };
+  }
+  if (kind === 'fixed') {
+    return {
+      take(name, now) {
+        const window = Math.floor(now / windowMs);
+        const held = state(name, () => [window, 0]);
+        const count = held[0] === window ? (held[1] ?? 0) : 0;
+        if (count >= calls) return (window + 1) * windowMs - now;
+        held[0] = window;
+        held[1] = count + 1;
+        return 0;
+      },
+    };
+  }
+  return {
+    take(name, now) {
+      const held = state(name, () => [calls, now]);
+      const tokens = Math.min(calls, (held[0] ?? 0) + ((now - (held[1] ?? now)) * calls) / windowMs);
+      held[1] = now;
+      held[0] = tokens;
+      if (tokens < 1) return Math.ceil(((1 - tokens) * windowMs) / calls);
+      held[0] = tokens - 1;
+      return 0;
+    },
+  };
+}
