@@ -1,47 +1,82 @@
 import type { Redis } from 'ioredis';
 import type { Clock } from '../base/clock.ts';
+import { done, type Outcome } from '../base/outcome.ts';
 import { type Catalog, catalogSchema } from '../contract/catalog.ts';
 import type { OrgRef } from '../contract/organization.ts';
+import type { Budget, Priority } from './budget.ts';
+import type { ComplianceClient } from './client.ts';
+import type { ObserveFetch } from './event.ts';
+import { paidCall } from './paid-call.ts';
 import { reachable } from './script.ts';
 
-/** Catalogs that are held, one per key and organization, for an hour: a run pays for its catalog only when none is. */
+/** Whose catalog, and who pays for asking. */
+export interface CatalogSource {
+  readonly client: ComplianceClient;
+  readonly budget: Budget;
+  /** Fingerprint of the API key. */
+  readonly key: string;
+  readonly org: OrgRef;
+  /** The organization's name in Docket, which stands in the key's line. */
+  readonly tenant: string;
+  readonly priority: Priority;
+  /** Id of the run: its place in the line is its own. */
+  readonly run: string;
+  readonly patienceMs: number;
+}
+
+/** Catalogs, one per key and organization, kept for an hour: a run costs a metrics call for its catalog only when none is held. */
 export interface Catalogs {
-  /** @param key fingerprint of the API key */
-  get(key: string, org: OrgRef): Promise<Catalog | undefined>;
-  put(key: string, org: OrgRef, catalog: Catalog): Promise<void>;
+  /** The catalog that is held, or the service's own for one token. Snoozes and fails as a call does. */
+  get(source: CatalogSource, signal: AbortSignal, observe: ObserveFetch): Promise<Outcome<Catalog>>;
   /** A report came from a registry of this version: a catalog of another one is forgotten. */
   saw(key: string, org: OrgRef, registryVersion: number): Promise<void>;
+}
+
+/** Where catalogs are kept. */
+interface Shelf {
+  get(name: string): Promise<Catalog | undefined>;
+  put(name: string, catalog: Catalog): Promise<void>;
+  drop(name: string): Promise<void>;
 }
 
 const KEEP_MS = 3_600_000;
 
 export function memoryCatalogs(clock: Clock): Catalogs {
   const held = new Map<string, { readonly catalog: Catalog; readonly until: number }>();
-  return catalogsOn({
-    get: async (name) => {
-      const found = held.get(name);
-      return found !== undefined && clock.now() < found.until ? found.catalog : undefined;
+  return catalogsOn(
+    {
+      get: async (name) => {
+        const found = held.get(name);
+        return found !== undefined && clock.now() < found.until ? found.catalog : undefined;
+      },
+      put: async (name, catalog) => void held.set(name, { catalog, until: clock.now() + KEEP_MS }),
+      drop: async (name) => void held.delete(name),
     },
-    put: async (name, catalog) => void held.set(name, { catalog, until: clock.now() + KEEP_MS }),
-    drop: async (name) => void held.delete(name),
-  });
+    clock,
+  );
 }
 
 /** Shared by all workers. */
-export function redisCatalogs(redis: Redis, { prefix }: { readonly prefix: string }): Catalogs {
+export function redisCatalogs(
+  redis: Redis,
+  { prefix, clock }: { readonly prefix: string; readonly clock: Clock },
+): Catalogs {
   const key = (name: string) => `${prefix}catalog:${name}`;
-  return catalogsOn({
-    get: async (name) => {
-      const text = await reachable(() => redis.get(key(name)));
-      return text === null ? undefined : readCatalog(text);
+  return catalogsOn(
+    {
+      get: async (name) => {
+        const text = await reachable(() => redis.get(key(name)));
+        return text === null ? undefined : readCatalog(text);
+      },
+      put: async (name, catalog) =>
+        void (await reachable(() => redis.set(key(name), JSON.stringify(catalog), 'PX', KEEP_MS))),
+      drop: async (name) => void (await reachable(() => redis.del(key(name)))),
     },
-    put: async (name, catalog) =>
-      void (await reachable(() => redis.set(key(name), JSON.stringify(catalog), 'PX', KEEP_MS))),
-    drop: async (name) => void (await reachable(() => redis.del(key(name)))),
-  });
+    clock,
+  );
 }
 
-/** One that another version of Docket wrote, and that no longer reads, is one we do not have. */
+/** One that an older Docket wrote, and that no longer reads, is one we do not have. */
 function readCatalog(text: string): Catalog | undefined {
   try {
     return catalogSchema.safeParse(JSON.parse(text)).data;
@@ -50,20 +85,31 @@ function readCatalog(text: string): Catalog | undefined {
   }
 }
 
-interface Shelf {
-  get(name: string): Promise<Catalog | undefined>;
-  put(name: string, catalog: Catalog): Promise<void>;
-  drop(name: string): Promise<void>;
-}
-
-function catalogsOn(shelf: Shelf): Catalogs {
+function catalogsOn(shelf: Shelf, clock: Clock): Catalogs {
   const nameOf = (key: string, org: OrgRef) => `${key}:${org}`;
   return {
-    get: (key, org) => shelf.get(nameOf(key, org)),
-    put: (key, org, catalog) => shelf.put(nameOf(key, org), catalog),
+    get: async (source, signal, observe) => {
+      const name = nameOf(source.key, source.org);
+      const held = await shelf.get(name);
+      if (held !== undefined) return done(held);
+      const { client, budget, key, tenant, priority, patienceMs } = source;
+      const paid = await paidCall(
+        { budget, clock, key, org: tenant, priority, patienceMs, deadlineMs: client.deadlineMs },
+        {
+          id: `${source.run}:catalog`,
+          attempt: () => client.catalog(source.org, signal),
+          waiting: ({ at, ahead, tokens }) => observe({ type: 'waiting', call: 'catalog', until: at, ahead, tokens }),
+          signal,
+        },
+      );
+      if (paid.kind !== 'done') return paid;
+      await shelf.put(name, paid.value.value);
+      return done(paid.value.value);
+    },
     saw: async (key, org, registryVersion) => {
-      const held = await shelf.get(nameOf(key, org));
-      if (held !== undefined && held.registry_version !== registryVersion) await shelf.drop(nameOf(key, org));
+      const name = nameOf(key, org);
+      const held = await shelf.get(name);
+      if (held !== undefined && held.registry_version !== registryVersion) await shelf.drop(name);
     },
   };
 }

@@ -8,7 +8,7 @@ import type { CallRecord, Dataset, Table } from './dataset.ts';
 import { listTable } from './list-table.ts';
 import { type ListAnswer, numericOrg, walkList } from './pages.ts';
 import { type PaidCall, paidCall } from './paid-call.ts';
-import { type FetchContext, type FetchPorts, lineOf } from './ports.ts';
+import { type FetchContext, lineOf } from './ports.ts';
 import { createProgress } from './progress.ts';
 import { reportTable } from './tables.ts';
 import { inTurns } from './turns.ts';
@@ -17,6 +17,8 @@ export type { FetchContext, FetchPorts } from './ports.ts';
 
 export interface FetchInput extends FetchContext {
   readonly plan: Plan;
+  /** The organization's name for readers. */
+  readonly organization: string;
   /** The catalog the plan was compiled with. */
   readonly catalog: Catalog;
 }
@@ -39,9 +41,9 @@ type Answered =
  * section reads its table. Snoozes when the line for the key is longer than the patience; run again, it asks only for
  * what it lacks. Fails with the first error that trying again does not mend. Rejects with the signal's reason when aborted.
  */
-export async function fetchDataset(input: FetchInput, ports: FetchPorts): Promise<Outcome<Dataset>> {
-  const { plan, settings } = input;
-  const answers = await inTurns(plan.calls, WIDTH, callAnswerer(input, ports));
+export async function fetchDataset(input: FetchInput): Promise<Outcome<Dataset>> {
+  const { plan, organization } = input;
+  const answers = await inTurns(plan.calls, WIDTH, callAnswerer(input));
   if (answers.kind !== 'done') return answers;
   const byCall = new Map(answers.value.map((answer) => [answer.record.id, answer]));
   const tables: Table[] = [];
@@ -53,7 +55,7 @@ export async function fetchDataset(input: FetchInput, ports: FetchPorts): Promis
   const { definition } = plan;
   return done({
     org: plan.org,
-    organization: settings.name ?? settings.id,
+    organization,
     report: plan.report,
     title: definition.title,
     ...(definition.description === undefined ? {} : { description: definition.description }),
@@ -71,12 +73,8 @@ function tableOf({ section }: SectionPlan, answer: Answered, { plan, catalog }: 
   return reportTable({ section, request: call.request, response, catalog, period: plan.period, at });
 }
 
-function callAnswerer(
-  input: FetchInput,
-  ports: FetchPorts,
-): (call: Call, stop: AbortSignal) => Promise<Outcome<Answered>> {
-  const { plan, signal, observe } = input;
-  const { client, budget, reads, clock } = ports;
+function callAnswerer(input: FetchInput): (call: Call, stop: AbortSignal) => Promise<Outcome<Answered>> {
+  const { plan, signal, observe, client, budget, reads, clock } = input;
   const progress = createProgress({ of: plan.calls.length, limits: budget.limits, clock, width: WIDTH });
   const sectionsOf = (call: Call) => plan.sections.filter(({ call: id }) => id === call.id).map((at) => at.section.id);
   let organization: Promise<Outcome<number>> | undefined;
@@ -93,7 +91,7 @@ function callAnswerer(
 
   return async (call, stop) => {
     if (call.kind === 'report') {
-      const answer = await answerReport(input, ports, call, { waiting: waitingFor(call), signal, stop });
+      const answer = await answerReport(input, call, { waiting: waitingFor(call), signal, stop });
       if (answer.kind !== 'done') return answer;
       const { response, at, correlationId, tokens } = answer.value;
       fetched(call, tokens === null, tokens);
@@ -111,7 +109,7 @@ function callAnswerer(
       return done({ kind: 'report', call, response, at, record });
     }
     const how = { waiting: waitingFor(call), signal, stop };
-    const walk = { client, responses: ports.responses, run: input.order.id, line: lineOf(input, ports, reads) };
+    const walk = { client, responses: input.responses, run: input.run, line: lineOf(plan.org, input, reads) };
     organization ??= numericOrg(walk, call.org, how);
     const org = await organization;
     if (org.kind !== 'done') return org;
@@ -143,18 +141,16 @@ interface ReportAnswer {
 
 async function answerReport(
   input: FetchInput,
-  ports: FetchPorts,
   call: ReportCall,
   how: Omit<PaidCall<unknown>, 'id' | 'attempt'>,
 ): Promise<Outcome<ReportAnswer>> {
-  const { responses, client, clock, catalogs, key } = ports;
-  const run = input.order.id;
+  const { responses, client, clock, catalogs, key, run, plan } = input;
   const kept = await responses.get(run, call.id);
   const body = reportResponseSchema.safeParse(kept?.body);
   if (kept !== undefined && body.success) {
     return done({ response: body.data, at: kept.at, correlationId: kept.correlationId, tokens: null });
   }
-  const paid = await paidCall(lineOf(input, ports, ports.budget), {
+  const paid = await paidCall(lineOf(plan.org, input, input.budget), {
     ...how,
     id: `${run}:${call.id}`,
     attempt: async () => {
@@ -168,6 +164,6 @@ async function answerReport(
   const at = clock.now();
   await responses.put(run, call.id, { body: answer.body, correlationId: answer.correlationId, at });
   const { registry_version } = answer.body.meta;
-  if (registry_version !== input.plan.registryVersion) await catalogs.saw(key, call.org, registry_version);
+  if (registry_version !== plan.registryVersion) await catalogs.saw(key, call.org, registry_version);
   return done({ response: answer.body, at, correlationId: answer.correlationId, tokens });
 }

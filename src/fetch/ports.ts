@@ -1,5 +1,4 @@
 import type { Clock } from '../base/clock.ts';
-import type { OrgSettings } from '../define/org.ts';
 import type { Budget, Priority } from './budget.ts';
 import type { Catalogs } from './catalogs.ts';
 import type { ComplianceClient } from './client.ts';
@@ -24,26 +23,18 @@ export interface FetchPorts {
 }
 
 /** For whom it is fetched. */
-export interface FetchContext {
-  /** `id` names the run's answers and its places in line. */
-  readonly order: { readonly id: string; readonly priority: Priority };
-  readonly settings: OrgSettings;
+export interface FetchContext extends FetchPorts {
+  /** Id of the run: its answers are kept under it, and its places in line are named by it. */
+  readonly run: string;
+  readonly priority: Priority;
   /** Aborting rejects with its reason. */
   readonly signal: AbortSignal;
   readonly observe: ObserveFetch;
 }
 
-/** The place of these calls in the line of their key. */
+/** The place of an organization's calls in the line of a key. */
 export const lineOf = (
-  { order, settings }: FetchContext,
-  { client, key, clock, patienceMs }: FetchPorts,
+  org: string,
+  { client, key, clock, priority, patienceMs }: FetchContext,
   budget: Budget,
-): Line => ({
-  budget,
-  clock,
-  key,
-  org: settings.id,
-  priority: order.priority,
-  patienceMs,
-  deadlineMs: client.deadlineMs,
-});
+): Line => ({ budget, clock, key, org, priority, patienceMs, deadlineMs: client.deadlineMs });
