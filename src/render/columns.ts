@@ -1,7 +1,16 @@
 import type { Granularity } from '../contract/report.ts';
 import type { Column, Row, Table, Value } from '../fetch/dataset.ts';
 import { changeKind, changeOf } from './compare.ts';
-import { civilDate, durationScale, instant, isoWeek, type Quantity, rawUnitWord, unitWord } from './format.ts';
+import {
+  civilDate,
+  decimalsOf,
+  durationScale,
+  instant,
+  isoWeek,
+  type Quantity,
+  rawUnitWord,
+  unitWord,
+} from './format.ts';
 
 /**
  * A table's column as renderers lay it out. One column of the dataset becomes one or more of these: a weekly bucket
@@ -44,7 +53,7 @@ function metricQuantity(table: Table, column: Column): Quantity {
     case 'seconds':
       return { kind: 'duration', scale: durationScale(numbersOf(table, column)) };
     default:
-      return { kind: 'amount', unit: column.unit };
+      return { kind: 'amount', unit: column.unit, decimals: decimalsOf(numbersOf(table, column)) };
   }
 }
 
@@ -55,7 +64,9 @@ function fieldQuantity(table: Table, column: Column): Quantity {
     .filter((value) => value !== null && value !== undefined);
   if (values.length === 0) return { kind: 'text' };
   if (values.every((value) => typeof value === 'number')) {
-    return values.every(Number.isInteger) ? { kind: 'identifier' } : { kind: 'amount', unit: null };
+    return values.every(Number.isInteger)
+      ? { kind: 'identifier' }
+      : { kind: 'amount', unit: null, decimals: decimalsOf(values) };
   }
   if (values.every((value) => civilDate(value) !== undefined)) return { kind: 'day' };
   return values.every((value) => instant(value) !== undefined) ? { kind: 'instant' } : { kind: 'text' };
@@ -124,7 +135,10 @@ function metricColumns(table: Table, column: Column): Draft[] {
   };
   if (table.compareRange === null) return [value];
   const kind = changeKind(column.unit);
-  const change: Quantity = kind === 'difference' ? { kind, unit: column.unit } : { kind };
+  const change: Quantity =
+    kind === 'difference'
+      ? { kind, unit: column.unit, decimals: quantity.kind === 'amount' ? quantity.decimals : 0 }
+      : { kind };
   return [
     value,
     {

@@ -2,7 +2,7 @@ import type { Column, Dataset, Row, Table } from '../fetch/dataset.ts';
 import { type ViewColumn, viewColumns } from './columns.ts';
 import { type Change, changeOf } from './compare.ts';
 import { type Quantity, valueText } from './format.ts';
-import { counted, tableFacts, tableNotes } from './words.ts';
+import { counted, readingNotes, tableFacts, tableNotes } from './words.ts';
 
 /** How many tiles lead the mail; the rest stands in the tables below and in the files. */
 const MAX_TILES = 8;
@@ -48,7 +48,8 @@ export function changeText(
   if (change.direction === null) return `was ${was}`;
   if (change.direction === 'same') return `${ARROWS.same} at ${was}`;
   if (change.value === null) return `${ARROWS[change.direction]} from ${was}`;
-  const changed: Quantity = change.kind === 'difference' ? { kind: change.kind, unit } : { kind: change.kind };
+  const changed: Quantity =
+    change.kind === 'difference' ? { kind: change.kind, unit, decimals: 0 } : { kind: change.kind };
   const size = valueText(Math.abs(change.value), changed, locale).replace(/^\+/, '');
   return `${ARROWS[change.direction]} ${size} from ${was}`;
 }
@@ -137,7 +138,7 @@ function sectionOf(table: Table, options: DigestOptions): DigestSection {
     rows: rows.map((row) => ({ cells: views.map((view) => cell(view, view.read(row), locale)), partial: row.partial })),
     ...totals,
     ...(more.length === 0 ? {} : { more: more.join(' ') }),
-    notes: tableNotes(table, locale)
+    notes: tableNotes(table)
       .filter((note) => !note.incomplete)
       .map((note) => note.text),
   };
@@ -158,6 +159,8 @@ export interface Digest {
   /** Said when there are more headline figures than tiles; absent otherwise. */
   readonly moreTiles?: string;
   readonly sections: readonly DigestSection[];
+  /** How to read the figures, each sentence once. */
+  readonly reading: readonly string[];
 }
 
 export function digestOf(options: DigestOptions): Digest {
@@ -172,5 +175,6 @@ export function digestOf(options: DigestOptions): Digest {
         }
       : {}),
     sections: dataset.tables.filter((table) => !isSingle(table)).map((table) => sectionOf(table, options)),
+    reading: [...new Set(dataset.tables.flatMap(readingNotes))],
   };
 }

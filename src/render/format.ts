@@ -14,10 +14,10 @@ export type Quantity =
   | { readonly kind: 'ratio' }
   | { readonly kind: 'duration'; readonly scale: DurationScale }
   /** A unit that we do not know, shown as it is named; null for a number without one. */
-  | { readonly kind: 'amount'; readonly unit: string | null }
+  | { readonly kind: 'amount'; readonly unit: string | null; readonly decimals: number }
   | { readonly kind: 'points' }
   | { readonly kind: 'relative' }
-  | { readonly kind: 'difference'; readonly unit: string | null }
+  | { readonly kind: 'difference'; readonly unit: string | null; readonly decimals: number }
   | { readonly kind: 'bucket'; readonly granularity: Granularity }
   | { readonly kind: 'day' }
   | { readonly kind: 'instant' }
@@ -33,6 +33,17 @@ export function durationScale(seconds: readonly number[]): DurationScale {
   const longest = seconds.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
   if (longest < 60 && longest > 0) return 'seconds';
   return longest < 2 * DAY_SECONDS ? 'clock' : 'days';
+}
+
+const MAX_DECIMALS = 6;
+
+/** How many decimals show every one of `values` in full; at most six. */
+export function decimalsOf(values: readonly number[]): number {
+  return values.reduce((most, value) => {
+    let decimals = most;
+    while (decimals < MAX_DECIMALS && Number(value.toFixed(decimals)) !== value) decimals += 1;
+    return decimals;
+  }, 0);
 }
 
 /** A civil date (YYYY-MM-DD) as the midnight UTC that stands for it; undefined when it is not one. */
@@ -133,9 +144,9 @@ function numberText(value: number, quantity: Quantity, locale: string): string {
     case 'relative':
       return signed(value, locale, { style: 'percent', minimumFractionDigits: 1, maximumFractionDigits: 1 });
     case 'difference':
-      return `${signed(value, locale, { maximumSignificantDigits: 6 })}${quantity.unit === null ? '' : ` ${quantity.unit}`}`;
+      return `${signed(value, locale, { maximumFractionDigits: 6 })}${quantity.unit === null ? '' : ` ${quantity.unit}`}`;
     case 'amount':
-      return `${plain({ maximumSignificantDigits: 6 })}${quantity.unit === null ? '' : ` ${quantity.unit}`}`;
+      return `${plain({ maximumFractionDigits: 6 })}${quantity.unit === null ? '' : ` ${quantity.unit}`}`;
     case 'identifier':
       return String(value);
     default:

@@ -127,6 +127,7 @@ function mailData(dataset: Dataset, artifacts: readonly Artifact[], options: Mai
     tiles: digest.tiles,
     more_tiles: digest.moreTiles ?? '',
     sections: digest.sections.map((section) => ({ description: '', more: '', totals: [], ...section })),
+    reading: digest.reading,
     files: artifacts.map((artifact) => ({
       name: artifact.name,
       size: sizeText(artifact.bytes, locale),

@@ -2,19 +2,19 @@ import type { Dataset, Note, Table } from '../fetch/dataset.ts';
 import { viewColumns } from './columns.ts';
 import { civilDate, DEFAULT_LOCALE, instant, instantText, rangeText, UNDEFINED_TEXT } from './format.ts';
 
-/** Of a table, in words: what it covers, when it was computed, what was filtered. One short line each. */
+/** Of a table, in words: what it covers and when it was computed, then what was filtered. One short line each. */
 export function tableFacts(dataset: Pick<Dataset, 'period'>, table: Table, locale: string = DEFAULT_LOCALE): string[] {
   const zone = dataset.period.timezone;
   const asOf = instant(table.asOf);
+  const computed = asOf === undefined ? undefined : instantText(asOf, zone, locale);
   const facts: string[] = [];
   if (table.current) {
     facts.push(
-      `Current counts${asOf === undefined ? '' : `, as of ${instantText(asOf, zone, locale)}`}: the period does not apply.`,
+      `Current counts${computed === undefined ? '' : `, as of ${computed}`}. The period does not apply to them.`,
     );
   } else if (table.range !== null) {
     const compare = table.compareRange === null ? '' : `, compared with ${rangeText(table.compareRange, locale)}`;
-    facts.push(`${rangeText(table.range, locale)} (${zone})${compare}`);
-    if (asOf !== undefined) facts.push(`Computed by the service on ${instantText(asOf, zone, locale)}.`);
+    facts.push(`${rangeText(table.range, locale)}${compare}${computed === undefined ? '' : `. Computed ${computed}`}.`);
   }
   if (table.filters.length > 0) facts.push(`Only where ${table.filters.join(' and ')}.`);
   return facts;
@@ -40,28 +40,37 @@ function clippedNote(table: Table): string | undefined {
   return `The ${which} only the days inside the period.`;
 }
 
-/** The table's own notes, and those that follow from how we show it: what a dash means, running and clipped buckets. */
-export function tableNotes(table: Table, _locale: string = DEFAULT_LOCALE): Note[] {
-  const own = new Set(table.notes.map((note) => note.code));
-  const added: Note[] = [];
-  const note = (code: Note['code'], text: string) => added.push({ code, text, incomplete: false });
-  const columns = viewColumns(table).filter((column) => column.role !== 'label');
-  const undefinedShown = table.rows.some((row) => columns.some((column) => column.read(row) === null));
-  if (undefinedShown || columns.some((column) => column.total === null)) {
-    note(
-      'undefined',
-      `“${UNDEFINED_TEXT}” means undefined, such as a rate or a median over nothing, or a change from nothing. It is not zero.`,
-    );
-  }
-  if (!own.has('partial') && table.rows.some((row) => row.partial)) {
-    note('partial', 'Rows in italics are still running: their figures will grow.');
-  }
+/** What a reader must know of this table alone: the notes it came with, and whether its ends are cut. */
+export function tableNotes(table: Table): Note[] {
   const clipped = clippedNote(table);
-  if (clipped !== undefined) note('partial', clipped);
-  if (table.totals !== undefined) {
-    note('undefined', 'Totals are computed by the service over the whole period; they are not sums of the rows.');
-  }
-  return [...table.notes, ...added];
+  return [
+    ...table.notes,
+    ...(clipped === undefined ? [] : [{ code: 'partial' as const, text: clipped, incomplete: false }]),
+  ];
+}
+
+/** How to read what is shown: what a dash means, what italics mean, where totals come from. Only what this table needs. */
+export function readingNotes(table: Table): string[] {
+  const columns = viewColumns(table);
+  const values = columns.filter((column) => column.role !== 'label');
+  const missing = values.some((column) => column.total === null || table.rows.some((row) => column.read(row) === null));
+  const empty = columns.some(
+    (column) => column.role === 'label' && table.rows.some((row) => column.read(row) === null),
+  );
+  return [
+    ...(missing
+      ? [
+          `“${UNDEFINED_TEXT}” means undefined, such as a rate or a median over nothing, or a change from nothing. It is not zero.`,
+        ]
+      : []),
+    ...(empty ? [`“${UNDEFINED_TEXT}” in a name or a field means that it has no value.`] : []),
+    ...(table.rows.some((row) => row.partial)
+      ? ['Rows in italics are of a time that is still running: their figures will grow.']
+      : []),
+    ...(table.totals === undefined
+      ? []
+      : ['Totals are computed by the service over the whole period; they are not sums of the rows.']),
+  ];
 }
 
 /** `1 row`, `12 rows`. */

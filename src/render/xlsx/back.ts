@@ -2,6 +2,7 @@ import { inWords } from '../../define/period.ts';
 import { type Column, type Dataset, incompleteNotes } from '../../fetch/dataset.ts';
 import { counted } from '../words.ts';
 import { footerOf, type Pack } from './front.ts';
+import { heightOf } from './measure.ts';
 import { STYLES } from './style.ts';
 import type { Book, Cell, Sheet } from './writer.ts';
 
@@ -60,21 +61,11 @@ function remarks(column: Column): string {
   return lines.filter((line) => line !== undefined).join('\n');
 }
 
-const heightOf = (...texts: readonly (readonly [string | undefined, number])[]): number =>
-  15 *
-    Math.max(
-      1,
-      ...texts.map(([value, width]) =>
-        (value ?? '').split('\n').reduce((lines, part) => lines + Math.max(1, Math.ceil(part.length / (width - 2))), 0),
-      ),
-    ) +
-  3;
-
 /** What each figure means: metrics with their units, groups with their values, and what each section leaves out. */
 export async function writeDefinitions(book: Book, pack: Pack): Promise<void> {
   const { dataset, names } = pack;
   const widths = [30, 52, 22, 14, 34, 26];
-  const sheet = book.sheet(names.definitions, { widths, landscape: true, footer: footerOf(pack) });
+  const sheet = book.sheet(names.definitions, { widths, landscape: true, footer: footerOf(pack), sharedStrings: true });
   await sheet.row([{ value: 'Definitions', style: STYLES.title }], 26);
   await sheet.row([{ value: '← Contents', style: STYLES.link, link: names.contents }], 18);
   await sheet.row([{ value: 'Metrics', style: STYLES.heading, span: 6 }], 24);
@@ -135,7 +126,7 @@ export async function writeDefinitions(book: Book, pack: Pack): Promise<void> {
 export async function writeRunSheet(book: Book, pack: Pack): Promise<void> {
   const { dataset, names, locale } = pack;
   const widths = [20, 52, 24, 26, 12, 40];
-  const sheet = book.sheet(names.run, { widths, landscape: true, footer: footerOf(pack) });
+  const sheet = book.sheet(names.run, { widths, landscape: true, footer: footerOf(pack), sharedStrings: true });
   await sheet.row([{ value: 'Run', style: STYLES.title }], 26);
   await sheet.row([{ value: '← Contents', style: STYLES.link, link: names.contents }], 18);
   const facts = [
@@ -184,7 +175,14 @@ export async function writeRunSheet(book: Book, pack: Pack): Promise<void> {
     );
   for (const note of incomplete) {
     await sheet.row(
-      [text(note.section), { ...text(note.text), span: 4 }, text(note.code, STYLES.cellCode)],
+      [
+        text(note.section),
+        { ...text(note.text), span: 4 },
+        undefined,
+        undefined,
+        undefined,
+        text(note.code, STYLES.cellCode),
+      ],
       heightOf([note.section, 20], [note.text, 110]),
     );
   }

@@ -2,6 +2,7 @@ import { inWords } from '../../define/period.ts';
 import { type Dataset, incompleteNotes, type Table } from '../../fetch/dataset.ts';
 import { instantText } from '../format.ts';
 import { counted } from '../words.ts';
+import { heightOf, linesOf } from './measure.ts';
 import { COLOURS, STYLES } from './style.ts';
 import type { Book, Cell } from './writer.ts';
 
@@ -35,6 +36,7 @@ export async function writeCover(book: Book, pack: Pack): Promise<void> {
     landscape: false,
     footer: footerOf(pack),
     tab: COLOURS.ink,
+    sharedStrings: true,
   });
   const band = Array.from({ length: 4 }, (): Cell => ({ value: null, style: STYLES.band }));
   const wide = (value: string, style: Cell['style']): (Cell | undefined)[] => [undefined, { value, style, span: 2 }];
@@ -43,20 +45,16 @@ export async function writeCover(book: Book, pack: Pack): Promise<void> {
     { value: label, style: STYLES.label },
     { value, style: STYLES.text },
   ];
-  const lines = (text: string, width: number) => Math.max(1, Math.ceil(text.length / width));
 
   await sheet.row(band, 12);
   await sheet.row([], 90);
   await sheet.row(wide(dataset.organization, STYLES.coverOrganization), 24);
-  await sheet.row(wide(dataset.title, STYLES.coverTitle), lines(dataset.title, 46) * 36);
+  await sheet.row(wide(dataset.title, STYLES.coverTitle), linesOf(dataset.title, 40) * 36);
   await sheet.row([], 6);
-  await sheet.row(
-    wide(inWords(dataset.period, locale), { ...STYLES.coverOrganization, font: { ...STYLES.title.font, bold: false } }),
-    24,
-  );
+  await sheet.row(wide(inWords(dataset.period, locale), STYLES.coverPeriod), 24);
   if (dataset.description !== undefined) {
     await sheet.row([], 10);
-    await sheet.row(wide(dataset.description, STYLES.text), lines(dataset.description, 92) * 15 + 3);
+    await sheet.row(wide(dataset.description, STYLES.text), heightOf([dataset.description, 92]));
   }
   await sheet.row([], 30);
   const facts = [
@@ -78,7 +76,7 @@ export async function writeCover(book: Book, pack: Pack): Promise<void> {
     const titles = new Map(dataset.tables.map((table) => [table.id, table.title]));
     for (const note of incomplete) {
       const title = titles.get(note.section) ?? note.section;
-      const height = Math.max(lines(note.text, 66), lines(title, 24)) * 15 + 3;
+      const height = heightOf([note.text, 66], [title, 24]);
       await sheet.row(
         [undefined, { value: title, style: STYLES.text }, { value: note.text, style: STYLES.text }],
         height,
@@ -95,27 +93,30 @@ const covers = (table: Table): string => {
 };
 
 export async function writeContents(book: Book, pack: Pack): Promise<void> {
-  const { dataset, names, locale } = pack;
-  const sheet = book.sheet(names.contents, { widths: [46, 18, 12, 46], landscape: false, footer: footerOf(pack) });
+  const { dataset, names } = pack;
+  const sheet = book.sheet(names.contents, {
+    widths: [46, 18, 10, 48],
+    landscape: false,
+    footer: footerOf(pack),
+    sharedStrings: true,
+  });
   await sheet.row([{ value: 'Contents', style: STYLES.title }], 26);
   await sheet.row(
     [{ value: `${dataset.organization} · ${dataset.title} · ${dataset.period.label}`, style: STYLES.quiet, span: 4 }],
     24,
   );
   await sheet.row(
-    ['Section', 'Covers', 'Rows', 'To know'].map((value, index) => ({
-      value,
-      style: index === 2 ? STYLES.headerValue : STYLES.headerLabel,
-    })),
+    [
+      { value: 'Section', style: STYLES.headerLabel },
+      { value: 'Covers', style: STYLES.headerLabel },
+      { value: 'Rows', style: STYLES.headerValue },
+      { value: 'To know', style: STYLES.headerIndented },
+    ],
     22,
   );
   for (const [index, table] of dataset.tables.entries()) {
     const incomplete = table.notes.filter((note) => note.incomplete);
     const remark = incomplete.map((note) => `Incomplete: ${note.text}`).join('\n');
-    const height = Math.max(
-      Math.ceil(table.title.length / 44),
-      remark === '' ? 1 : Math.ceil(remark.length / 44) + incomplete.length - 1,
-    );
     await sheet.row(
       [
         { value: table.title, style: STYLES.cellLink, link: names.tables[index] ?? names.contents },
@@ -123,10 +124,10 @@ export async function writeContents(book: Book, pack: Pack): Promise<void> {
         { value: table.rows.length, style: STYLES.cellCount },
         {
           value: remark,
-          style: remark === '' ? STYLES.cellText : { ...STYLES.warning, font: { ...STYLES.warning.font, bold: false } },
+          style: remark === '' ? STYLES.cellText : STYLES.cellWarning,
         },
       ],
-      height * 15 + 3,
+      heightOf([table.title, 46], [remark, 44]),
     );
   }
   for (const [name, what] of [
@@ -145,7 +146,7 @@ export async function writeContents(book: Book, pack: Pack): Promise<void> {
   await sheet.row(
     [
       {
-        value: `Figures as the service computed them; ${locale.startsWith('en') ? 'dates' : 'dates'} in ${dataset.period.timezone}.`,
+        value: 'Every figure is as the service computed it; nothing is added up here.',
         style: STYLES.quiet,
         span: 4,
       },

@@ -1,7 +1,8 @@
 import type { Dataset, Table, Value } from '../../fetch/dataset.ts';
 import { type ViewColumn, viewColumns } from '../columns.ts';
 import { civilDate, DAY_SECONDS, instant, type Quantity, UNDEFINED_TEXT, valueText } from '../format.ts';
-import { tableFacts, tableNotes } from '../words.ts';
+import { readingNotes, tableFacts, tableNotes } from '../words.ts';
+import { heightOf, LINE_POINTS, linesOf } from './measure.ts';
 import { type CellStyle, COLOURS, createDataStyles, STYLES } from './style.ts';
 import type { Book, Cell, Sheet } from './writer.ts';
 
@@ -10,6 +11,8 @@ const MAX_LABEL_WIDTH = 48;
 const MAX_VALUE_WIDTH = 18;
 /** Rows whose texts are measured for the widths: enough to be right, few enough to stay quick. */
 const MEASURED_ROWS = 500;
+/** Rows up to which the texts of a section are kept in memory until the workbook ends. */
+const MAX_SHARED_ROWS = 20_000;
 /** Characters over which a page is turned on its side. */
 const PORTRAIT_CHARACTERS = 95;
 
@@ -42,17 +45,11 @@ const headerStyle = (column: ViewColumn): CellStyle => {
   return isValue(column) ? STYLES.headerValue : STYLES.headerLabel;
 };
 
-/** Lines that a text takes when it is wrapped in `width` characters. */
-const linesOf = (text: string, width: number): number =>
-  text.split('\n').reduce((lines, part) => lines + Math.max(1, Math.ceil(part.length / Math.max(1, width - 1))), 0);
-
-const LINE_POINTS = 15;
-
 /** A line across all columns, as high as its text needs. */
 async function fullWidth(sheet: Sheet, text: string, style: CellStyle, widths: readonly number[]): Promise<void> {
   const characters = widths.reduce((sum, width) => sum + width, 0);
   const span = widths.length > 1 ? { span: widths.length } : {};
-  await sheet.row([{ value: text, style, ...span }], linesOf(text, characters) * LINE_POINTS + 3);
+  await sheet.row([{ value: text, style, ...span }], heightOf([text, characters]));
 }
 
 export interface SectionPage {
@@ -76,7 +73,7 @@ export async function writeSection(book: Book, page: SectionPage): Promise<void>
   const characters = widths.reduce((sum, width) => sum + width, 0);
   // A short table must still have room for its title and notes.
   if (characters < 60 && widths.length > 0) widths.push(60 - characters);
-  const notes = tableNotes(table, page.locale);
+  const notes = tableNotes(table);
   const above = [
     ...(table.description === undefined ? [] : [table.description]),
     ...tableFacts(page.dataset, table, page.locale),
@@ -91,6 +88,7 @@ export async function writeSection(book: Book, page: SectionPage): Promise<void>
     headerRow,
     landscape: characters > PORTRAIT_CHARACTERS,
     footer: page.footer,
+    sharedStrings: table.rows.length <= MAX_SHARED_ROWS,
     ...(warnings.length > 0 ? { tab: COLOURS.warnInk } : {}),
   });
 
@@ -100,12 +98,13 @@ export async function writeSection(book: Book, page: SectionPage): Promise<void>
   await sheet.row([{ value: '← Contents', style: STYLES.link, link: page.contents }]);
 
   const header = columns.map((column): Cell => ({ value: column.header, style: headerStyle(column) }));
+  // Bold letters are wider, and the filter's button takes the last line.
   const lines = columns.map((column, index) =>
-    linesOf(column.header, (widths[index + labelWidth.length] ?? MIN_WIDTH) - 3),
+    linesOf(column.header, (widths[index + labelWidth.length] ?? MIN_WIDTH) - 1),
   );
   await sheet.row(
     [...(needsLabel ? [{ value: '', style: STYLES.headerLabel }] : []), ...header],
-    Math.min(5, Math.max(1, ...lines)) * LINE_POINTS + 6,
+    (Math.max(1, ...lines) + 1) * LINE_POINTS + 4,
   );
 
   const styleOf = createDataStyles();
@@ -127,7 +126,10 @@ export async function writeSection(book: Book, page: SectionPage): Promise<void>
         style: (value === null ? style?.undefined : style?.shown) ?? text,
       };
     });
-    await sheet.row(needsLabel ? [{ value: 'Period', style: text }, ...cells] : cells);
+    await sheet.row(
+      needsLabel ? [{ value: 'Period', style: text }, ...cells] : cells,
+      rowHeight(cells, widths, labelWidth.length),
+    );
   }
   const lastData = sheet.rows;
   if (table.rows.length === 0)
@@ -135,13 +137,21 @@ export async function writeSection(book: Book, page: SectionPage): Promise<void>
   else sheet.filter({ row: headerRow, column: 1 }, { row: lastData, column: columns.length + labelWidth.length });
 
   if (table.totals !== undefined) await writeTotals(sheet, columns, needsLabel, styleOf);
-  const remarks = notes.filter((note) => !note.incomplete);
+  const remarks = [...notes.filter((note) => !note.incomplete).map((note) => note.text), ...readingNotes(table)];
   if (remarks.length > 0) {
     await sheet.row([], 8);
-    for (const note of remarks) await fullWidth(sheet, note.text, STYLES.quiet, widths);
+    for (const remark of remarks) await fullWidth(sheet, remark, STYLES.quiet, widths);
   }
   await sheet.close();
 }
+
+/** Long texts wrap: what a reader cannot see on paper would be cut silently. */
+const rowHeight = (cells: readonly Cell[], widths: readonly number[], offset: number): number =>
+  heightOf(
+    ...cells.map(
+      ({ value }, index) => [typeof value === 'string' ? value : '', widths[index + offset] ?? MIN_WIDTH] as const,
+    ),
+  );
 
 /** A narrow empty row keeps the totals out of the filtered range, so that filtering and sorting never move them. */
 async function writeTotals(

@@ -29,6 +29,8 @@ const middle: Partial<Alignment> = { vertical: 'middle' };
 
 export type CellStyle = Partial<Style>;
 
+const decimal = (decimals: number): string => (decimals === 0 ? '#,##0' : `#,##0.${'0'.repeat(decimals)}`);
+
 /** Excel's number format of a quantity. Directions have a sign and an arrow, so that nobody depends on a colour. */
 export function numberFormat(quantity: Quantity): string {
   switch (quantity.kind) {
@@ -37,15 +39,15 @@ export function numberFormat(quantity: Quantity): string {
     case 'ratio':
       return '0.0%';
     case 'duration':
-      return { seconds: '0.0##', clock: '[h]:mm:ss', days: '#,##0.0' }[quantity.scale];
+      return { seconds: '0.0#####', clock: '[h]:mm:ss', days: '#,##0.0' }[quantity.scale];
     case 'points':
       return '"▲ "+0.0;"▼ "-0.0;"= "0.0';
     case 'relative':
       return '"▲ "+0.0%;"▼ "-0.0%;"= "0.0%';
     case 'difference':
-      return '"▲ "+#,##0.######;"▼ "-#,##0.######;"= "0';
+      return `"▲ "+${decimal(quantity.decimals)};"▼ "-${decimal(quantity.decimals)};"= "0`;
     case 'amount':
-      return 'General';
+      return decimal(quantity.decimals);
     case 'bucket':
       return quantity.granularity === 'month' ? 'mmm yyyy' : 'ddd d mmm yyyy';
     case 'day':
@@ -78,7 +80,11 @@ function dataStyle(style: DataStyle, undefinedValue: boolean): CellStyle {
   const suffix = partial && quantity.kind === 'bucket' ? '" · still running"' : '';
   return {
     font: font({ italic: partial, bold: total, color: { argb: colour } }),
-    alignment: { ...middle, horizontal: isText(quantity) || isDate(quantity) ? 'left' : 'right' },
+    alignment: {
+      ...middle,
+      horizontal: isText(quantity) || isDate(quantity) ? 'left' : 'right',
+      wrapText: isText(quantity),
+    },
     numFmt: undefinedValue ? '@' : `${numberFormat(quantity)}${suffix}`,
     ...(total
       ? {
@@ -97,6 +103,7 @@ export const STYLES = {
     alignment: { ...middle, wrapText: true },
   },
   coverOrganization: { font: font({ size: 14, color: { argb: COLOURS.accent } }), alignment: middle },
+  coverPeriod: { font: font({ size: 14, color: { argb: COLOURS.ink } }), alignment: middle },
   band: { fill: fill(COLOURS.ink), font: font() },
   text: { font: font(), alignment: { vertical: 'top', wrapText: true } },
   plain: { font: font(), alignment: middle },
@@ -116,19 +123,25 @@ export const STYLES = {
   headerLabel: {
     font: font({ bold: true, color: { argb: COLOURS.ink } }),
     fill: fill(COLOURS.band),
-    alignment: { vertical: 'bottom', horizontal: 'left', wrapText: true },
+    alignment: { vertical: 'top', horizontal: 'left', wrapText: true },
     border: line('bottom', 'medium', COLOURS.ink),
   },
   headerValue: {
     font: font({ bold: true, color: { argb: COLOURS.ink } }),
     fill: fill(COLOURS.band),
-    alignment: { vertical: 'bottom', horizontal: 'right', wrapText: true },
+    alignment: { vertical: 'top', horizontal: 'right', wrapText: true },
+    border: line('bottom', 'medium', COLOURS.ink),
+  },
+  headerIndented: {
+    font: font({ bold: true, color: { argb: COLOURS.ink } }),
+    fill: fill(COLOURS.band),
+    alignment: { vertical: 'top', horizontal: 'left', wrapText: true, indent: 1 },
     border: line('bottom', 'medium', COLOURS.ink),
   },
   headerQuiet: {
     font: font({ color: { argb: COLOURS.quiet } }),
     fill: fill(COLOURS.band),
-    alignment: { vertical: 'bottom', horizontal: 'right', wrapText: true },
+    alignment: { vertical: 'top', horizontal: 'right', wrapText: true },
     border: line('bottom', 'medium', COLOURS.ink),
   },
   cellText: {
@@ -144,6 +157,12 @@ export const STYLES = {
   cellLink: {
     font: font({ color: { argb: COLOURS.accent }, underline: true }),
     alignment: { vertical: 'top', wrapText: true },
+    border: line('bottom', 'hair', COLOURS.rule),
+  },
+  cellWarning: {
+    font: font({ color: { argb: COLOURS.warnInk } }),
+    fill: fill(COLOURS.warnBand),
+    alignment: { vertical: 'top', horizontal: 'left', wrapText: true, indent: 1 },
     border: line('bottom', 'hair', COLOURS.rule),
   },
   cellCount: {

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { setImmediate as pause } from 'node:timers/promises';
 import exceljs from 'exceljs';
@@ -18,7 +17,7 @@ export interface Cell {
   readonly style: CellStyle;
   /** Leads to the top of another sheet of the workbook. */
   readonly link?: string;
-  /** How many columns it stretches over; 1 when absent. */
+  /** How many columns it stretches over, the following cells of the row being missing; 1 when absent. */
   readonly span?: number;
 }
 
@@ -33,6 +32,11 @@ export interface SheetOptions {
   /** Left and right of the printed footer. */
   readonly footer: { readonly left: string; readonly right: string };
   readonly tab?: string;
+  /**
+   * Texts in one table for the whole workbook, as Excel itself keeps them; it stands in memory until the end. False
+   * writes them in place: for the sheets that are too long for that. (LibreOffice then shows line breaks as nothing.)
+   */
+  readonly sharedStrings: boolean;
 }
 
 export interface Sheet {
@@ -151,6 +155,9 @@ function insertBefore(sheet: object, method: string, xml: () => string): void {
 const attribute = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
+/** The font's name stands after its size, because a text that begins with a digit would be read as part of the size. */
+const FOOTER_FONT = '&8&"Calibri,Regular"';
+
 /** `&` starts a code in a footer, and is written by doubling it. */
 const footerText = (text: string): string => legalText(text).replaceAll('&', '&&').replaceAll('\n', ' ').slice(0, 80);
 
@@ -193,10 +200,12 @@ function createSheet(
       ...(headerRow === undefined ? {} : { printTitlesRow: `${headerRow}:${headerRow}` }),
     },
     headerFooter: {
-      oddFooter: `&L&8${footerText(options.footer.left)}&C&8Page &P of &N&R&8${footerText(options.footer.right)}`,
+      oddFooter: `&L${FOOTER_FONT}${footerText(options.footer.left)}&C${FOOTER_FONT}Page &P of &N&R${FOOTER_FONT}${footerText(options.footer.right)}`,
     },
     ...(options.tab === undefined ? {} : { properties: { tabColor: { argb: options.tab } } }),
   });
+  // The types do not know it, although the streaming writer does.
+  Reflect.set(sheet, 'useSharedStrings', options.sharedStrings);
   sheet.columns = options.widths.map((width) => ({ width }));
   const links: { readonly cell: string; readonly to: string }[] = [];
   insertBefore(sheet, '_writePageMargins', () =>
@@ -287,7 +296,8 @@ export function createBook(path: string, properties: BookProperties, signal: Abo
     },
     abandon: async () => {
       if (file.closed) return;
-      const closed = once(file, 'close');
+      // Not `once`: the zip may still write into the destroyed file, and that error must not hide the first one.
+      const closed = new Promise<void>((resolve) => file.once('close', resolve));
       file.destroy();
       await closed;
     },
