@@ -54,6 +54,7 @@ export async function mailCatcher(folder: string, port = 0): Promise<MailCatcher
     disabledCommands: ['AUTH', 'STARTTLS'],
     size: MAX_BYTES,
     logger: false,
+    disableReverseLookup: true,
     closeTimeout: 1_000,
     onData: (stream, session, callback) => {
       const { mailFrom, rcptTo } = session.envelope;

@@ -1,20 +1,33 @@
-import { readFile } from 'node:fs/promises';
+import { appendFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import PostalMime from 'postal-mime';
 import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { Secret } from '../../src/base/secret.ts';
 import { type DeliveredEvent, type DeliverInput, deliver } from '../../src/deliver/deliver.ts';
-import { smtpMailer } from '../../src/deliver/mailer.ts';
+import { type Mailer, type SendResult, smtpMailer } from '../../src/deliver/mailer.ts';
 import { memoryLedger } from '../../src/deliver/memory-ledger.ts';
 import { mailCatcher } from '../../src/demo/mail-catcher.ts';
-import { definitionWith, folderFor, ORDER, SETTINGS, sealedRun } from '../support/delivery-case.ts';
+import { definitionWith, folderFor, ORDER, RUN, SETTINGS, sealedRun } from '../support/delivery-case.ts';
 
-async function caseOf(deliveries: unknown[], files?: Parameters<typeof sealedRun>[1]) {
+const FROM = 'reports@docket.example';
+const ACCEPTED: SendResult = { kind: 'accepted', response: '250 Ok' };
+
+/** A mail server that says what the test wants to each recipient, and remembers whom it was asked for. */
+function mailerThat(answer: (to: string) => SendResult): Mailer & { readonly asked: string[] } {
+  const asked: string[] = [];
+  return {
+    asked,
+    send: async ({ to }) => {
+      asked.push(to);
+      return answer(to);
+    },
+    close: async () => {},
+  };
+}
+
+async function caseOf(deliveries: unknown[], mailer: Mailer, files?: Parameters<typeof sealedRun>[1]) {
   const root = await folderFor(onTestFinished);
-  const catcher = await mailCatcher(join(root, 'mail'));
-  onTestFinished(() => catcher.close());
-  const mailer = smtpMailer(new Secret(catcher.url));
   const { archive, sealed } = await sealedRun(root, files);
   const events: DeliveredEvent[] = [];
   const input: DeliverInput = {
@@ -22,7 +35,7 @@ async function caseOf(deliveries: unknown[], files?: Parameters<typeof sealedRun
     definition: definitionWith(deliveries),
     settings: SETTINGS,
     sealed,
-    mail: { mailer, from: 'reports@docket.example' },
+    mail: { mailer, from: FROM },
     ledger: memoryLedger(),
     archive,
     clock: systemClock,
@@ -30,40 +43,295 @@ async function caseOf(deliveries: unknown[], files?: Parameters<typeof sealedRun
     observe: (event) => events.push(event),
     workingDirectory: root,
   };
-  return { root, catcher, input, events, sealed };
+  return { root, input, events, sealed };
 }
 
-test('each recipient gets one message of its own with the files that are to be attached', async () => {
-  const { catcher, input, sealed } = await caseOf([
-    {
-      email: {
-        to: ['lead@acme.example', 'Guest@Partner.example'],
-        subject: 'KPIs {{ period.label }}',
-        attach: ['xlsx'],
-      },
-    },
-  ]);
+const states = (receipts: readonly { recipient: string; state: string }[]) =>
+  Object.fromEntries(receipts.map(({ recipient, state }) => [recipient, state]));
+
+test('each recipient gets one message of its own, exactly the one that is archived', async () => {
+  const catcher = await mailCatcher(join(await folderFor(onTestFinished), 'mail'));
+  onTestFinished(() => catcher.close());
+  const to = ['lead@acme.example', 'Guest@Partner.example'];
+  const { input, sealed, events } = await caseOf(
+    [{ email: { to, subject: 'KPIs {{ period.label }}', attach: ['xlsx'] } }],
+    smtpMailer(new Secret(catcher.url)),
+  );
 
   const { receipts, retryable } = await deliver(input);
 
   expect(retryable).toBe(false);
-  expect(receipts.map(({ recipient, state }) => [recipient, state])).toEqual([
-    ['lead@acme.example', 'sent'],
-    ['Guest@partner.example', 'sent'],
+  expect(states(receipts)).toEqual({ 'lead@acme.example': 'sent', 'Guest@partner.example': 'sent' });
+  expect(events.map(({ recipient, state }) => [recipient, state])).toEqual(Object.entries(states(receipts)));
+  expect(catcher.messages().map((message) => [message.from, message.to])).toEqual([
+    [FROM, ['lead@acme.example']],
+    [FROM, ['Guest@partner.example']],
   ]);
-  expect(catcher.messages().map(({ from, to }) => ({ from, to }))).toEqual([
-    { from: 'reports@docket.example', to: ['lead@acme.example'] },
-    { from: 'reports@docket.example', to: ['Guest@partner.example'] },
-  ]);
-  const [first] = catcher.messages();
-  const sent = await readFile(first!.path);
+  const sent = await readFile(catcher.messages()[0]!.path);
   const mail = await PostalMime.parse(sent);
-  expect(mail.subject).toBe('KPIs 2026-W46');
-  expect(mail.to?.map(({ address }) => address)).toEqual(['lead@acme.example']);
+  expect(mail).toMatchObject({
+    subject: 'KPIs 2026-W46',
+    from: { address: FROM },
+    to: [{ address: 'lead@acme.example' }],
+    replyTo: [{ address: 'ops@acme.example' }],
+    messageId: receipts[0]!.messageId,
+    date: '2026-11-16T07:00:05.000Z',
+  });
   expect(mail.html).toContain('Zürich');
   expect(mail.text).toContain('Zürich');
-  expect(mail.messageId).toBe(receipts[0]!.messageId);
   expect(mail.attachments.map(({ filename }) => filename)).toEqual(['KPIs 2026-W46.xlsx']);
+  expect(mail.headers.find(({ key }) => key === 'x-docket-run')?.value).toBe(RUN);
   const kept = await readFile(join(sealed.folder, 'messages', `${receipts[0]!.delivery}.eml`));
   expect(kept.equals(sent)).toBe(true);
+  expect(JSON.parse(await readFile(join(sealed.folder, 'receipts.json'), 'utf8'))).toEqual(receipts);
+});
+
+test('delivering again sends nothing again', async () => {
+  const mailer = mailerThat(() => ACCEPTED);
+  const { input } = await caseOf([{ email: { to: ['lead@acme.example'] } }, { directory: { path: 'out' } }], mailer);
+  const first = await deliver(input);
+  const second = await deliver(input);
+  expect(second).toEqual(first);
+  expect(mailer.asked).toEqual(['lead@acme.example']);
+});
+
+test('many who deliver one run at once send it once', async () => {
+  const mailer = mailerThat(() => ACCEPTED);
+  const { input } = await caseOf([{ email: { to: ['a@acme.example', 'b@acme.example'] } }], mailer);
+  await Promise.all(Array.from({ length: 50 }, () => deliver(input)));
+  expect(mailer.asked.sort()).toEqual(['a@acme.example', 'b@acme.example']);
+});
+
+test('a deferred recipient is tried again later with the same bytes, and nobody else is', async () => {
+  const answers: SendResult[] = [{ kind: 'deferred', response: '450 Greylisted', server: false }, ACCEPTED];
+  const mailer = mailerThat((to) => (to === 'slow@acme.example' ? (answers.shift() ?? ACCEPTED) : ACCEPTED));
+  const { input, sealed } = await caseOf([{ email: { to: ['slow@acme.example', 'lead@acme.example'] } }], mailer);
+
+  const first = await deliver(input);
+  expect(first.retryable).toBe(true);
+  expect(first.receipts[0]).toMatchObject({ state: 'pending', detail: '450 Greylisted', messageId: null });
+  const message = join(sealed.folder, 'messages', `${first.receipts[0]!.delivery}.eml`);
+  const bytes = await readFile(message);
+
+  const second = await deliver(input);
+  expect(second.retryable).toBe(false);
+  expect(states(second.receipts)).toEqual({ 'slow@acme.example': 'sent', 'lead@acme.example': 'sent' });
+  expect(mailer.asked).toEqual(['slow@acme.example', 'lead@acme.example', 'slow@acme.example']);
+  expect((await readFile(message)).equals(bytes)).toBe(true);
+});
+
+test('a refused recipient and an unknown one are final, and the others get theirs', async () => {
+  const mailer = mailerThat((to) => {
+    if (to.startsWith('gone')) return { kind: 'refused', response: '550 No such user' };
+    return to.startsWith('lost') ? { kind: 'unknown', why: 'No answer' } : ACCEPTED;
+  });
+  const to = ['gone@acme.example', 'lost@acme.example', 'lead@acme.example'];
+  const { input } = await caseOf([{ email: { to } }], mailer);
+  await deliver(input);
+  const { receipts, retryable } = await deliver(input);
+  expect(receipts.map(({ state, detail }) => [state, detail])).toEqual([
+    ['refused', '550 No such user'],
+    ['unknown', 'No answer'],
+    ['sent', '250 Ok'],
+  ]);
+  expect(retryable).toBe(false);
+  expect(mailer.asked).toEqual(to);
+});
+
+test('a mail server that is down is asked once, and every recipient says why it waits', async () => {
+  const mailer = mailerThat(() => ({ kind: 'deferred', response: 'connect ECONNREFUSED', server: true }));
+  const { input, events, root } = await caseOf(
+    [{ email: { to: ['a@acme.example', 'b@acme.example', 'c@acme.example'] } }, { directory: { path: 'out' } }],
+    mailer,
+  );
+  const { receipts, retryable } = await deliver(input);
+  expect(mailer.asked).toEqual(['a@acme.example']);
+  expect(retryable).toBe(true);
+  expect(receipts.map(({ state, detail }) => [state, detail]).slice(0, 3)).toEqual(
+    Array.from({ length: 3 }, () => ['pending', 'connect ECONNREFUSED']),
+  );
+  expect(receipts[3]).toMatchObject({ state: 'sent' });
+  expect(events).toHaveLength(4);
+  expect(await readdir(join(root, 'out'))).toHaveLength(2);
+});
+
+test('a row that was left sending becomes unknown and is not sent', async () => {
+  const mailer = mailerThat(() => ACCEPTED);
+  const { input } = await caseOf([{ email: { to: ['lead@acme.example'] } }], mailer);
+  const { receipts } = await deliver({ ...input, ledger: memoryLedger() });
+  mailer.asked.length = 0;
+  const id = receipts[0]!.delivery;
+  await input.ledger.open({ id, run: RUN, org: 'acme', report: 'r', target: 't', recipient: 'lead@acme.example' }, 1);
+  await input.ledger.begin(id, 2);
+
+  const again = await deliver(input);
+  expect(again.receipts[0]).toMatchObject({ state: 'unknown', detail: expect.stringContaining('may have been') });
+  expect(again.retryable).toBe(false);
+  expect(mailer.asked).toEqual([]);
+});
+
+test.each([
+  ['rival@elsewhere.example', 'not among the organization'],
+  ['lead@sub.acme.example', 'not among the organization'],
+  ['lead@notacme.example', 'not among the organization'],
+  ['"a b"@acme.example', 'not a plain e-mail address'],
+  ['lead@acme.example\r\nBcc: rival@elsewhere.example', 'not a plain e-mail address'],
+])('%j gets nothing, says why, and does not stop the others', async (stranger, why) => {
+  const mailer = mailerThat(() => ACCEPTED);
+  const { input } = await caseOf([], mailer);
+  // Past the checks of the define stage on purpose: the last gate must hold by itself.
+  const deliveries = [{ email: { to: [stranger, 'lead@acme.example'], attach: [] } }];
+  const { receipts, retryable } = await deliver({ ...input, definition: { ...input.definition, deliveries } });
+  expect(receipts[0]).toMatchObject({ state: 'refused', detail: expect.stringContaining(why) });
+  expect(receipts[1]).toMatchObject({ state: 'sent' });
+  expect(retryable).toBe(false);
+  expect(mailer.asked).toEqual(['lead@acme.example']);
+});
+
+test('a mailbox that a target names twice gets one message', async () => {
+  const mailer = mailerThat(() => ACCEPTED);
+  const { input } = await caseOf([{ email: { to: ['lead@acme.example', 'Lead@ACME.example'] } }], mailer);
+  expect((await deliver(input)).receipts).toHaveLength(1);
+  expect(mailer.asked).toHaveLength(1);
+});
+
+test('attachments that are too large are refused loudly instead of being sent or left out', async () => {
+  const mailer = mailerThat(() => ACCEPTED);
+  const { input } = await caseOf([{ email: { to: ['lead@acme.example'], attach: ['xlsx'] } }], mailer, {
+    'big.xlsx': new Uint8Array(10 * 1024 * 1024 + 1),
+  });
+  const { receipts, retryable } = await deliver(input);
+  expect(receipts[0]).toMatchObject({ state: 'refused', detail: expect.stringMatching(/too large.*big\.xlsx/) });
+  expect(retryable).toBe(false);
+  expect(mailer.asked).toEqual([]);
+});
+
+test('a mail whose attachment was not made is refused, never sent without it', async () => {
+  const mailer = mailerThat(() => ACCEPTED);
+  const { input } = await caseOf([{ email: { to: ['lead@acme.example'], attach: ['csv'] } }], mailer, {
+    'a.xlsx': 'x',
+  });
+  expect((await deliver(input)).receipts[0]).toMatchObject({
+    state: 'refused',
+    detail: expect.stringContaining('no csv file'),
+  });
+  expect(mailer.asked).toEqual([]);
+});
+
+test('a subject template that cannot be filled is refused with its reason', async () => {
+  const mailer = mailerThat(() => ACCEPTED);
+  const { input } = await caseOf([{ email: { to: ['lead@acme.example'], subject: '{{ nothing }}' } }], mailer);
+  expect((await deliver(input)).receipts[0]).toMatchObject({
+    state: 'refused',
+    detail: expect.stringContaining('nothing'),
+  });
+  expect(mailer.asked).toEqual([]);
+});
+
+test('without a mail server e-mail waits and says which variables are missing', async () => {
+  const { input } = await caseOf(
+    [{ email: { to: ['a@acme.example', 'b@acme.example'] } }],
+    mailerThat(() => ACCEPTED),
+  );
+  const { receipts, retryable } = await deliver({ ...input, mail: undefined });
+  expect(retryable).toBe(true);
+  expect(receipts[0]).toMatchObject({ state: 'pending', detail: expect.stringContaining('SMTP_URL') });
+  expect(receipts[1]).toMatchObject({ state: 'pending', detail: expect.stringContaining('SMTP_URL') });
+});
+
+test('a file that changed after it was sealed is not sent, and the row stays pending', async () => {
+  const mailer = mailerThat(() => ACCEPTED);
+  const { input, sealed } = await caseOf([{ email: { to: ['lead@acme.example'], attach: ['csv'] } }], mailer);
+  await appendFile(join(sealed.folder, 'files', 'queue.csv'), 'tampered');
+  await expect(deliver(input)).rejects.toMatchObject({ code: 'archive.corrupt' });
+  expect(mailer.asked).toEqual([]);
+  expect(await input.ledger.list(RUN)).toMatchObject([{ state: 'pending' }]);
+});
+
+test("the parts of another organization's run are refused before anything is opened", async () => {
+  const mailer = mailerThat(() => ACCEPTED);
+  const { input } = await caseOf([{ email: { to: ['lead@acme.example'] } }], mailer);
+  const strange: Partial<DeliverInput>[] = [
+    { settings: { ...SETTINGS, id: 'other' } },
+    { order: { ...ORDER, org: 'other' } },
+    { order: { ...ORDER, id: 'f'.repeat(32) } },
+    { definition: { ...input.definition, report: 'other' } },
+    { sealed: { ...input.sealed, manifest: { ...input.sealed.manifest, org: 'other' } } },
+  ];
+  for (const part of strange) {
+    await expect(deliver({ ...input, ...part })).rejects.toMatchObject({ code: 'internal.defect', retryable: false });
+  }
+  expect(mailer.asked).toEqual([]);
+  expect(await input.ledger.list(RUN)).toEqual([]);
+});
+
+test('a stopped run begins nothing further, and goes on where it stopped', async () => {
+  const stop = new AbortController();
+  const mailer = mailerThat((to) => {
+    if (to === 'a@acme.example') stop.abort(new Error('worker stops'));
+    return ACCEPTED;
+  });
+  const { input, sealed } = await caseOf([{ email: { to: ['a@acme.example', 'b@acme.example'] } }], mailer);
+  await expect(deliver({ ...input, signal: stop.signal })).rejects.toThrow('worker stops');
+  expect(mailer.asked).toEqual(['a@acme.example']);
+  const receipts: unknown = JSON.parse(await readFile(join(sealed.folder, 'receipts.json'), 'utf8'));
+  expect(receipts).toMatchObject([{ state: 'sent' }, { state: 'pending' }]);
+
+  await deliver(input);
+  expect(mailer.asked).toEqual(['a@acme.example', 'b@acme.example']);
+});
+
+test('a directory gets every file whole, replaces what has the same name and leaves nothing else behind', async () => {
+  const { input, root } = await caseOf(
+    [{ directory: { path: 'out/{{ period.from }}' } }],
+    mailerThat(() => ACCEPTED),
+  );
+  const folder = join(root, 'out', '2026-11-09');
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, 'queue.csv'), 'of last time');
+
+  const { receipts } = await deliver(input);
+
+  expect(receipts).toMatchObject([{ target: '0-directory', recipient: 'out/2026-11-09', state: 'sent' }]);
+  expect((await readdir(folder)).sort()).toEqual(['KPIs 2026-W46.xlsx', 'queue.csv']);
+  expect(await readFile(join(folder, 'queue.csv'), 'utf8')).toBe('alerts\r\n3\r\n');
+});
+
+test.each(['../out', 'out/../../etc', 'out/{{ org }}/..'])('the directory %s is refused', async (path) => {
+  const { input, root } = await caseOf(
+    [{ directory: { path } }],
+    mailerThat(() => ACCEPTED),
+  );
+  const { receipts } = await deliver(input);
+  expect(receipts[0]).toMatchObject({ state: 'refused', detail: expect.stringContaining('".."') });
+  expect(await readdir(root)).toEqual(['archive']);
+});
+
+test('a directory that cannot be written is tried again later', async () => {
+  const { input, root } = await caseOf(
+    [{ directory: { path: 'out' } }],
+    mailerThat(() => ACCEPTED),
+  );
+  await writeFile(join(root, 'out'), 'a file where the folder should be');
+  const { receipts, retryable } = await deliver(input);
+  expect(receipts[0]).toMatchObject({ state: 'pending' });
+  expect(retryable).toBe(true);
+});
+
+test('an interrupted directory delivery counts as sent when all files are there, and is unknown otherwise', async () => {
+  const { input, root } = await caseOf(
+    [{ directory: { path: 'out' } }],
+    mailerThat(() => ACCEPTED),
+  );
+  const { receipts } = await deliver({ ...input, ledger: memoryLedger() });
+  const interrupted = async () => {
+    const ledger = memoryLedger();
+    const id = receipts[0]!.delivery;
+    await ledger.open({ id, run: RUN, org: 'acme', report: 'r', target: 't', recipient: 'out' }, 1);
+    await ledger.begin(id, 2);
+    return (await deliver({ ...input, ledger })).receipts[0]!.state;
+  };
+  expect(await interrupted()).toBe('sent');
+  await writeFile(join(root, 'out', 'queue.csv'), 'half');
+  expect(await interrupted()).toBe('unknown');
 });

@@ -1,0 +1,92 @@
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import { afterAll, expect, inject, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
+import { Secret } from '../../src/base/secret.ts';
+import { type DeliverInput, deliver } from '../../src/deliver/deliver.ts';
+import type { Ledger } from '../../src/deliver/ledger.ts';
+import { smtpMailer } from '../../src/deliver/mailer.ts';
+import { memoryLedger } from '../../src/deliver/memory-ledger.ts';
+import { redisLedger } from '../../src/deliver/redis-ledger.ts';
+import { mailCatcher } from '../../src/demo/mail-catcher.ts';
+import { Crash, type CrashPlan, crashing } from '../support/crash.ts';
+import { definitionWith, folderFor, ORDER, SETTINGS, sealedRun } from '../support/delivery-case.ts';
+
+const redis = new Redis(inject('redisUrl'));
+const prefix = `test-crash-${process.pid}`;
+afterAll(async () => {
+  const keys = await redis.keys(`${prefix}*`);
+  if (keys.length > 0) await redis.del(...keys);
+  redis.disconnect();
+});
+
+const TO = ['a@acme.example', 'b@acme.example'];
+const DEFINITION = definitionWith([{ email: { to: TO, attach: ['csv'] } }, { directory: { path: 'out' } }]);
+
+/** A run that dies as planned and is then started again, twice, over what the dead process left. */
+async function diesAndIsStartedAgain(ledger: Ledger, plan: CrashPlan | undefined) {
+  const root = await folderFor(onTestFinished);
+  const catcher = await mailCatcher(join(root, 'mail'));
+  onTestFinished(() => catcher.close());
+  const { archive, sealed } = await sealedRun(root);
+  const mailer = smtpMailer(new Secret(catcher.url));
+  const input: DeliverInput = {
+    order: ORDER,
+    definition: DEFINITION,
+    settings: SETTINGS,
+    sealed,
+    mail: { mailer, from: 'reports@docket.example' },
+    ledger,
+    archive,
+    clock: systemClock,
+    signal: new AbortController().signal,
+    observe: () => {},
+    workingDirectory: root,
+  };
+  const { guard, calls } = crashing(plan);
+  const first = deliver({
+    ...input,
+    ledger: guard(ledger),
+    archive: guard(archive),
+    mail: { mailer: guard(mailer), from: 'reports@docket.example' },
+  });
+  if (plan === undefined) await first;
+  else await expect(first).rejects.toBeInstanceOf(Crash);
+  const second = await deliver(input);
+  const third = await deliver(input);
+  const received = (to: string) => catcher.messages().filter((message) => message.to.includes(to)).length;
+  return { second, third, received, calls: calls() };
+}
+
+let round = 0;
+const LEDGERS: readonly [string, () => Ledger][] = [
+  ['in memory', memoryLedger],
+  ['in Redis', () => redisLedger(redis, { prefix: `${prefix}-${round++}`, ttlDays: 1 })],
+];
+
+test.each(LEDGERS)(
+  'dying before or after any step loses nothing and sends nothing twice (ledger %s)',
+  async (_, make) => {
+    const { calls: steps } = await diesAndIsStartedAgain(make(), undefined);
+    expect(steps).toEqual(expect.arrayContaining(['open', 'begin', 'send', 'settle', 'keepMessage', 'keepReceipts']));
+    const unknown: string[] = [];
+    for (const [at, step] of steps.entries()) {
+      for (const when of ['before', 'after'] as const) {
+        const { second, third, received } = await diesAndIsStartedAgain(make(), { at, when });
+        expect(third).toEqual(second);
+        expect(second.receipts).toHaveLength(3);
+        for (const { recipient, state } of second.receipts) {
+          const because = `${when} ${step} (${at}): ${recipient} is ${state}`;
+          expect(['sent', 'unknown'], because).toContain(state);
+          if (state === 'unknown') unknown.push(`${when} ${step}`);
+          if (!TO.includes(recipient)) continue;
+          // Sent is sent once; nothing that nobody knows of was sent; what is unknown was sent at most once.
+          if (state === 'sent') expect(received(recipient), because).toBe(1);
+          else expect(received(recipient), because).toBeLessThanOrEqual(1);
+        }
+      }
+    }
+    // Only between the ledger's `sending` and the ledger's answer is there anything nobody can know.
+    expect(new Set(unknown)).toEqual(new Set(['after begin', 'before send', 'after send', 'before settle']));
+  },
+);
