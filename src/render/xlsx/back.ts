@@ -67,7 +67,7 @@ export async function writeDefinitions(book: Book, pack: Pack): Promise<void> {
   const widths = [30, 52, 22, 14, 34, 26];
   const sheet = book.sheet(names.definitions, { widths, landscape: true, footer: footerOf(pack), sharedStrings: true });
   await sheet.row([{ value: 'Definitions', style: STYLES.title }], 26);
-  await sheet.row([{ value: '← Contents', style: STYLES.link, link: names.contents }], 18);
+  await sheet.row([{ value: '← Contents', style: STYLES.back, link: names.contents }], 18);
   await sheet.row([{ value: 'Metrics', style: STYLES.heading, span: 6 }], 24);
   await head(sheet, ['Metric', 'Description', 'Unit', 'Aggregation', 'To know', 'Sections']);
   for (const { column, sections } of definedColumns(dataset, ['metric'])) {
@@ -128,7 +128,7 @@ export async function writeRunSheet(book: Book, pack: Pack): Promise<void> {
   const widths = [20, 52, 24, 26, 12, 40];
   const sheet = book.sheet(names.run, { widths, landscape: true, footer: footerOf(pack), sharedStrings: true });
   await sheet.row([{ value: 'Run', style: STYLES.title }], 26);
-  await sheet.row([{ value: '← Contents', style: STYLES.link, link: names.contents }], 18);
+  await sheet.row([{ value: '← Contents', style: STYLES.back, link: names.contents }], 18);
   const facts = [
     ['Report', `${dataset.org}/${dataset.report}`],
     ['Run', pack.run],

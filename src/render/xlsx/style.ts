@@ -61,6 +61,15 @@ export function numberFormat(quantity: Quantity): string {
   }
 }
 
+/** Where a header cannot say the unit of a change, the cell does. Other figures have theirs in the metric's name. */
+const formatWithUnit = (quantity: Quantity): string =>
+  quantity.kind === 'points'
+    ? numberFormat(quantity)
+        .split(';')
+        .map((part) => `${part}" pp"`)
+        .join(';')
+    : numberFormat(quantity);
+
 /** Where the cells of a column stand and how strongly they speak. */
 export interface DataStyle {
   readonly quantity: Quantity;
@@ -69,6 +78,8 @@ export interface DataStyle {
   /** The bucket is still running. */
   readonly partial: boolean;
   readonly total: boolean;
+  /** The column mixes units, so that its header cannot name one. */
+  readonly unitInCell: boolean;
 }
 
 const isText = (quantity: Quantity): boolean => quantity.kind === 'text';
@@ -85,7 +96,7 @@ function dataStyle(style: DataStyle, undefinedValue: boolean): CellStyle {
       horizontal: isText(quantity) || isDate(quantity) ? 'left' : 'right',
       wrapText: isText(quantity),
     },
-    numFmt: undefinedValue ? '@' : `${numberFormat(quantity)}${suffix}`,
+    numFmt: undefinedValue ? '@' : `${style.unitInCell ? formatWithUnit(quantity) : numberFormat(quantity)}${suffix}`,
     ...(total
       ? {
           fill: fill(COLOURS.band),
@@ -114,7 +125,7 @@ export const STYLES = {
     alignment: middle,
     border: line('bottom', 'thin', COLOURS.ink),
   },
-  link: { font: font({ color: { argb: COLOURS.accent }, underline: true }), alignment: { ...middle, wrapText: true } },
+  back: { font: font({ color: { argb: COLOURS.accent }, underline: true }), alignment: { vertical: 'top' } },
   warning: {
     font: font({ bold: true, color: { argb: COLOURS.warnInk } }),
     fill: fill(COLOURS.warnBand),

@@ -1,0 +1,168 @@
+import type { Table, Value } from '../../fetch/dataset.ts';
+import { type ViewColumn, viewColumns } from '../columns.ts';
+import { civilDate, DAY_SECONDS, instant, type Quantity, UNDEFINED_TEXT, valueText } from '../format.ts';
+import { type CellStyle, createDataStyles, type DataStyle, STYLES } from './style.ts';
+import type { Cell } from './writer.ts';
+
+const MIN_WIDTH = 9;
+const MAX_LABEL_WIDTH = 48;
+const MAX_VALUE_WIDTH = 18;
+/** Rows whose texts are measured for the widths: enough to be right, few enough to stay quick. */
+const MEASURED_ROWS = 500;
+
+/** The figures of a section as cells, ready to be put on a sheet. */
+export interface Grid {
+  /** Characters of each column. */
+  readonly widths: readonly number[];
+  /** How many columns at the left say what a row is. */
+  readonly labels: number;
+  readonly header: readonly Cell[];
+  readonly rows: Iterable<readonly Cell[]>;
+  readonly count: number;
+  readonly totals?: readonly Cell[];
+  /** Whether filtering its rows makes sense. */
+  readonly filter: boolean;
+  /** The view of each grid column; undefined where a column mixes metrics. */
+  readonly views: readonly (ViewColumn | undefined)[];
+}
+
+/** A raw value as Excel keeps it: durations are days, dates are dates, and what is undefined is a dash, not a number. */
+export function excelValue(value: Value, quantity: Quantity): Cell['value'] {
+  if (value === null) return UNDEFINED_TEXT;
+  if (typeof value === 'number') {
+    return quantity.kind === 'duration' && quantity.scale !== 'seconds' ? value / DAY_SECONDS : value;
+  }
+  if (quantity.kind === 'bucket' || quantity.kind === 'day') return civilDate(value) ?? value;
+  return quantity.kind === 'instant' ? (instant(value) ?? value) : value;
+}
+
+export const isFigure = (column: ViewColumn): boolean => ['value', 'previous', 'change'].includes(column.role);
+const isQuiet = (column: ViewColumn): boolean => column.role === 'previous' || column.role === 'change';
+
+const headerStyle = (column: ViewColumn): CellStyle => {
+  if (isQuiet(column)) return STYLES.headerQuiet;
+  return isFigure(column) ? STYLES.headerValue : STYLES.headerLabel;
+};
+
+/** Characters as Excel shows them; our own texts for people are longer for some. */
+function shownLength(value: Value, quantity: Quantity): number {
+  if (quantity.kind === 'bucket') return quantity.granularity === 'month' ? 8 : 15;
+  if (quantity.kind === 'instant') return 19;
+  if (quantity.kind === 'duration') return 10;
+  return valueText(value, quantity).length;
+}
+
+const longestWord = (text: string): number => text.split(/\s+/).reduce((most, word) => Math.max(most, word.length), 0);
+
+/** Wide enough for the longest value and the longest word of the header, within reason. */
+function widthOf(column: ViewColumn, table: Table): number {
+  const most = isFigure(column) ? MAX_VALUE_WIDTH : MAX_LABEL_WIDTH;
+  const measured = table.rows.slice(0, MEASURED_ROWS);
+  const marked = column.role === 'bucket' && measured.some((row) => row.partial) ? ' · still running'.length : 0;
+  const content = measured.reduce(
+    (longest, row) => Math.max(longest, shownLength(column.read(row), column.quantity) + marked),
+    column.total === undefined ? 0 : shownLength(column.total, column.quantity) + 2,
+  );
+  const header = Math.max(longestWord(column.header) + 2, Math.min(column.header.length / 2 + 3, MAX_VALUE_WIDTH));
+  return Math.min(Math.max(MIN_WIDTH, content + 2, header), most);
+}
+
+type StyleOf = ReturnType<typeof createDataStyles>;
+
+function figureCell(
+  value: Value,
+  column: ViewColumn,
+  more: Pick<DataStyle, 'partial' | 'total' | 'unitInCell'>,
+  styleOf: StyleOf,
+): Cell {
+  const style = styleOf({ quantity: column.quantity, quiet: isQuiet(column), ...more }, value === null);
+  return { value: excelValue(value, column.quantity), style };
+}
+
+function* tableRows(table: Table, columns: readonly ViewColumn[], styleOf: StyleOf): Iterable<readonly Cell[]> {
+  const stylesOf = (partial: boolean) =>
+    columns.map((column) => {
+      const style = { quantity: column.quantity, quiet: isQuiet(column), partial, total: false, unitInCell: false };
+      return { shown: styleOf(style, false), dash: styleOf(style, true) };
+    });
+  const whole = stylesOf(false);
+  const running = stylesOf(true);
+  for (const row of table.rows) {
+    const styles = row.partial ? running : whole;
+    yield columns.map((column, index): Cell => {
+      const value = column.read(row);
+      const style = styles[index];
+      return {
+        value: excelValue(value, column.quantity),
+        style: (value === null ? style?.dash : style?.shown) ?? STYLES.plain,
+      };
+    });
+  }
+}
+
+/** A row per bucket and group, a column per label and figure. */
+function tableGrid(table: Table, columns: readonly ViewColumn[]): Grid {
+  const styleOf = createDataStyles();
+  const label = { quantity: { kind: 'text' }, quiet: false, partial: false, total: true, unitInCell: false } as const;
+  const totals = columns.map((column, index): Cell => {
+    if (column.total === undefined) return { value: index === 0 ? 'Total' : '', style: styleOf(label, false) };
+    return figureCell(column.total, column, { partial: false, total: true, unitInCell: false }, styleOf);
+  });
+  return {
+    widths: columns.map((column) => widthOf(column, table)),
+    labels: columns.filter((column) => !isFigure(column)).length,
+    header: columns.map((column) => ({ value: column.header, style: headerStyle(column) })),
+    rows: { [Symbol.iterator]: () => tableRows(table, columns, styleOf)[Symbol.iterator]() },
+    count: table.rows.length,
+    ...(table.totals === undefined ? {} : { totals }),
+    filter: table.rows.length > 0,
+    views: columns,
+  };
+}
+
+/**
+ * A section of one row without anything to group by, turned: a row per metric reads better than one long line.
+ * The total of such a section is its row; it has a column of its own only where the service says otherwise.
+ */
+function figuresGrid(table: Table, columns: readonly ViewColumn[]): Grid {
+  const styleOf = createDataStyles();
+  const [row] = table.rows;
+  const read = (column: ViewColumn): Value => (row === undefined ? null : column.read(row));
+  const differs = columns.some((column) => column.total !== undefined && column.total !== read(column));
+  const compared = table.compareRange !== null;
+  const more = { partial: row?.partial ?? false, total: false, unitInCell: true };
+  const rows = columns
+    .filter((column) => column.role === 'value')
+    .map((value): Cell[] => {
+      const beside = columns.filter((column) => column.source === value.source && isQuiet(column));
+      const shown = [value, ...beside].map((column) => figureCell(read(column), column, more, styleOf));
+      const total = differs ? [figureCell(value.total ?? null, value, { ...more, total: true }, styleOf)] : [];
+      const text = {
+        quantity: { kind: 'text' },
+        quiet: false,
+        total: false,
+        partial: more.partial,
+        unitInCell: false,
+      } as const;
+      return [{ value: value.header, style: styleOf(text, false) }, ...shown, ...total];
+    });
+  const headings = ['Value', ...(compared ? ['Previous period', 'Change'] : []), ...(differs ? ['Total'] : [])];
+  const longest = columns.reduce((most, column) => Math.max(most, column.header.length), 0);
+  return {
+    widths: [Math.min(Math.max(longest + 2, 24), MAX_LABEL_WIDTH), ...headings.map(() => MAX_VALUE_WIDTH)],
+    labels: 1,
+    header: [
+      { value: 'Metric', style: STYLES.headerLabel },
+      ...headings.map((value) => ({ value, style: value === 'Value' ? STYLES.headerValue : STYLES.headerQuiet })),
+    ],
+    rows,
+    count: rows.length,
+    filter: false,
+    views: [undefined, ...headings.map(() => undefined)],
+  };
+}
+
+export function gridOf(table: Table): Grid {
+  const columns = viewColumns(table);
+  return columns.every(isFigure) && table.rows.length === 1 ? figuresGrid(table, columns) : tableGrid(table, columns);
+}
