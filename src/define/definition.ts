@@ -2,7 +2,14 @@ import { z } from 'zod';
 import { NAMED_PERIODS, type PeriodSpec, periodSpecSchema } from './period-spec.ts';
 import { CATCH_UP, scheduleSchema } from './schedule.ts';
 import { CHART_KINDS, sectionSchema } from './section.ts';
-import { type DeliverySpec, deliverySchema, type Output, type OutputFormat, outputSchema } from './target.ts';
+import {
+  type DeliverySpec,
+  deliverySchema,
+  OUTPUT_FORMATS,
+  type Output,
+  type OutputFormat,
+  outputSchema,
+} from './target.ts';
 import { lineSchema, textSchema } from './words.ts';
 import { zoneSchema } from './zone.ts';
 
@@ -38,28 +45,21 @@ export type ReportFile = z.infer<typeof reportFileSchema>;
 export type Section = ReportFile['sections'][number];
 
 /** What a report may look like when some of its fields are faulty: whatever cannot be read is as if absent. */
-const sketchSchema = z
-  .looseObject({
-    sections: z.array(z.looseObject({ id: z.string().optional().catch(undefined) }).catch({})).catch([]),
-    outputs: z.array(z.looseObject({ format: z.string().optional().catch(undefined) }).catch({})).catch([]),
-    deliveries: z
-      .array(
-        z
-          .looseObject({
-            email: z
-              .looseObject({ attach: z.array(z.string().catch('')).optional().catch(undefined) })
-              .optional()
-              .catch(undefined),
-          })
-          .catch({}),
-      )
-      .catch([]),
-  })
-  .catch({ sections: [], outputs: [], deliveries: [] });
+const sketchSchema = z.looseObject({
+  sections: z.array(z.looseObject({ id: z.string().optional() }).catch({})).catch([]),
+  outputs: z.array(z.looseObject({ format: z.string().catch('') }).catch({ format: '' })).catch([]),
+  deliveries: z
+    .array(
+      z.looseObject({ email: z.looseObject({ attach: z.array(z.string().catch('')).catch([]) }).optional() }).catch({}),
+    )
+    .catch([]),
+});
 
 /** The rules between sections, outputs and deliveries; checked even when other fields are faulty, so that all faults come at once. */
 function crossCheck(report: unknown, context: z.core.$RefinementCtx): void {
-  const { sections, outputs, deliveries } = sketchSchema.parse(report);
+  const sketch = sketchSchema.safeParse(report);
+  if (!sketch.success) return;
+  const { sections, outputs, deliveries } = sketch.data;
   sections.forEach(({ id }, index) => {
     const first = sections.findIndex((section) => section.id === id);
     if (id === undefined || first === index) return;
@@ -70,9 +70,11 @@ function crossCheck(report: unknown, context: z.core.$RefinementCtx): void {
       params: { next: 'give one of the two another id' },
     });
   });
+  // What is wrong with an output says nothing about the attachments that name it.
+  if (context.issues.some(({ path }) => path?.[0] === 'outputs')) return;
   const formats = outputs.map(({ format }) => format);
   formats.forEach((format, index) => {
-    if (format === undefined || formats.indexOf(format) === index) return;
+    if (formats.indexOf(format) === index) return;
     context.addIssue({
       code: 'custom',
       path: ['outputs', index, 'format'],
@@ -81,17 +83,19 @@ function crossCheck(report: unknown, context: z.core.$RefinementCtx): void {
     });
   });
   deliveries.forEach(({ email }, index) => {
-    email?.attach?.forEach((format, position) => {
-      if (formats.includes(format) || format === '') return;
+    email?.attach.forEach((format, position) => {
+      if (formats.includes(format) || !isFormat(format)) return;
       context.addIssue({
         code: 'custom',
         path: ['deliveries', index, 'email', 'attach', position],
-        message: `a format that "outputs" makes (${formats.filter((made) => made !== undefined).join(', ')})`,
+        message: `a format that "outputs" makes (${formats.join(', ')})`,
         params: { next: 'add it to "outputs", or remove it here' },
       });
     });
   });
 }
+
+const isFormat = (text: string) => OUTPUT_FORMATS.some((format) => format === text);
 
 /** A validated report with where it came from. It holds references to secrets, never values, and may be stored. */
 export interface Definition extends ReportFile {

@@ -20,7 +20,10 @@ export function formatFault(fault: Fault): string {
   const message = fault.message === undefined ? '' : `${fault.message}: `;
   const line = `${fault.file}:${fault.line}:${fault.column}: ${message}expected ${fault.expected}, got ${fault.got}; do: ${fault.next}`;
   // A file's name or a field's may hold anything; a line break in it must not forge a line of the report.
-  return line.replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, (character) => JSON.stringify(character).slice(1, -1));
+  return line.replace(
+    /[\p{Cc}\p{Zl}\p{Zp}]/gu,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }
 
 /** By file, then by position. */

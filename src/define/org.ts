@@ -36,12 +36,7 @@ export const orgFileSchema = z.strictObject({
   calendar: notYet('a business calendar is'),
   budget: z
     .strictObject({
-      calls: z
-        .int({ error: 'a whole number' })
-        .min(1)
-        .max(10_000)
-        .optional()
-        .describe('Calls a window; 30 by default.'),
+      calls: z.int().min(1).max(10_000).optional().describe('Calls a window; 30 by default.'),
       window: z.number().positive('more than 0 seconds').max(3600).optional().describe('Seconds; 60 by default.'),
     })
     .optional()

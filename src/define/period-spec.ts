@@ -1,7 +1,6 @@
 import { DateTime } from 'luxon';
 import { z } from 'zod';
 import { DocketError } from '../base/error.ts';
-import { civilDateSchema } from '../contract/catalog.ts';
 import { LIMITS } from '../contract/limits.ts';
 
 /**
@@ -48,12 +47,11 @@ export function readLastN(text: string): LastN | undefined {
 const daysBetween = (from: string, to: string) =>
   DateTime.fromISO(to, { zone: 'utc' }).diff(DateTime.fromISO(from, { zone: 'utc' }), 'days').days;
 
-const DATE = 'a date, YYYY-MM-DD';
-const civilDate = civilDateSchema.refine((date) => DateTime.fromISO(date).isValid, DATE);
+const dateSchema = z.iso.date('a date, YYYY-MM-DD');
 const explicitSchema = z
   .strictObject({
-    from: z.string({ error: DATE }).pipe(civilDate).describe('First day, YYYY-MM-DD.'),
-    to: z.string({ error: DATE }).pipe(civilDate).describe('Last day, included.'),
+    from: dateSchema.describe('First day, YYYY-MM-DD.'),
+    to: dateSchema.describe('Last day, included.'),
   })
   .superRefine(({ from, to }, context) => {
     const days = daysBetween(from, to) + 1;
@@ -72,16 +70,18 @@ const PERIOD = `a period: ${NAMED_PERIODS.join(', ')}, last_N_days, last_N_weeks
 
 const lastNSchema = z
   .string()
-  .regex(LAST_N, PERIOD)
   .superRefine((text, context) => {
     const last = readLastN(text);
-    if (last !== undefined && last.count > MOST[last.unit]) {
+    if (last === undefined) {
+      context.addIssue({ code: 'custom', message: PERIOD, params: { near: NAMED_PERIODS } });
+    } else if (last.count > MOST[last.unit]) {
       context.addIssue({
         code: 'custom',
         message: `at most last_${MOST[last.unit]}_${last.unit} (the API covers ${LIMITS.max_range_days} days; more is not supported yet)`,
       });
     }
-  });
+  })
+  .meta({ pattern: LAST_N.source });
 
 /** Which days a report covers, as its file or `--period` says it. */
 export const periodSpecSchema = z

@@ -46,111 +46,83 @@ const orderSchema = z.strictObject({
 const METRIC_FIELDS = ['metrics', 'dimensions', 'granularity', 'filters', 'order', 'limit', 'totals', 'chart'] as const;
 const LIST_FIELDS = ['ordering', 'search'] as const;
 
-/** One table of a report: metrics of a period, current counts, or a list. */
-export const sectionSchema = z
-  .strictObject({
-    id: idSchema.describe('Names the section in files and errors; unique in the report.'),
-    title: lineSchema(200).optional().describe('Defaults to the id.'),
-    description: textSchema(2000).optional(),
-    metrics: z
-      .array(metricId)
-      .min(1)
-      .max(LIMITS.max_metrics, `at most ${LIMITS.max_metrics} metrics a section (more is not supported yet)`)
-      .optional()
-      .describe(`Metric ids; each becomes a column. At most ${LIMITS.max_metrics}.`),
-    dimensions: z
-      .array(dimensionId)
-      .max(LIMITS.max_dimensions, `at most ${LIMITS.max_dimensions} dimensions`)
-      .optional()
-      .describe('Dimension ids to group by, at most two.'),
-    granularity: z
-      .enum(GRANULARITIES)
-      .optional()
-      .describe('Absent: one row per group; the only way to read a current count.'),
-    filters: z.array(filterSchema).optional().describe('A row must pass every filter.'),
-    order: z.array(orderSchema).optional().describe('Absent: by bucket, then by each dimension.'),
-    limit: z
-      .int({ error: 'a whole number' })
-      .min(1)
-      .max(LIMITS.max_rows)
-      .optional()
-      .describe('Rows kept after sorting; a table that was cut is marked.'),
-    totals: z.boolean().default(false).describe("Adds the service's own totals row."),
-    chart: z.enum(CHART_KINDS).optional(),
-    list: z.literal('profiles').optional().describe('Exports a list instead of metrics, all pages.'),
-    ordering: z
-      .string()
-      .regex(/^-?[A-Za-z_][A-Za-z0-9_.]*$/, 'a field name, "-" in front to reverse')
-      .optional()
-      .describe('Of a list: a field name, "-" in front reverses.'),
-    search: lineSchema(200).optional().describe('Of a list: free text.'),
-  })
-  .superRefine(crossCheck, { when: () => true });
+const fieldsSchema = z.strictObject({
+  id: idSchema.describe('Names the section in files and errors; unique in the report.'),
+  title: lineSchema(200).optional().describe('Defaults to the id.'),
+  description: textSchema(2000).optional(),
+  metrics: z
+    .array(metricId)
+    .min(1)
+    .max(LIMITS.max_metrics, `at most ${LIMITS.max_metrics} metrics a section (more is not supported yet)`)
+    .optional()
+    .describe(`Metric ids; each becomes a column. At most ${LIMITS.max_metrics}.`),
+  dimensions: z
+    .array(dimensionId)
+    .max(LIMITS.max_dimensions, `at most ${LIMITS.max_dimensions} dimensions`)
+    .optional()
+    .describe('Dimension ids to group by, at most two.'),
+  granularity: z
+    .enum(GRANULARITIES)
+    .optional()
+    .describe('Absent: one row per group; the only way to read a current count.'),
+  filters: z.array(filterSchema).optional().describe('A row must pass every filter.'),
+  order: z.array(orderSchema).optional().describe('Absent: by bucket, then by each dimension.'),
+  limit: z
+    .int()
+    .min(1)
+    .max(LIMITS.max_rows)
+    .optional()
+    .describe('Rows kept after sorting; a table that was cut is marked.'),
+  totals: z.boolean().default(false).describe("Adds the service's own totals row."),
+  chart: z.enum(CHART_KINDS).optional(),
+  list: z.literal('profiles').optional().describe('Exports a list instead of metrics, all pages.'),
+  ordering: z
+    .string()
+    .regex(/^-?[A-Za-z_][A-Za-z0-9_.]*$/, 'a field name, "-" in front to reverse')
+    .optional()
+    .describe('Of a list: a field name, "-" in front reverses.'),
+  search: lineSchema(200).optional().describe('Of a list: free text.'),
+});
 
-/** What a section may look like when some of its fields are faulty: whatever cannot be read is as if absent. */
-const texts = z.array(z.string().catch('')).optional().catch(undefined);
-const sketchSchema = z
-  .looseObject({
-    metrics: texts,
-    dimensions: texts,
-    granularity: z.string().optional().catch(undefined),
-    order: z
-      .array(z.looseObject({ by: z.string() }))
-      .optional()
-      .catch(undefined),
-    chart: z.string().optional().catch(undefined),
-  })
-  .catch({});
+type Written = z.output<typeof fieldsSchema>;
 
-/** The rules between fields. They are checked even when a field has a fault of its own, so that all faults come at once. */
-function crossCheck(section: unknown, context: z.core.$RefinementCtx): void {
-  if (typeof section !== 'object' || section === null) return;
-  const fault = (path: (string | number)[], message: string, next?: string) =>
-    context.addIssue({ code: 'custom', path, message, ...(next === undefined ? {} : { params: { next } }) });
-  const has = (name: string) => {
-    const found: unknown = Reflect.get(section, name);
-    return found !== undefined && found !== false;
-  };
+/** The rules between fields. They wait until each field is right by itself, so that one slip gives one fault. */
+function crossCheck(section: Written, context: z.core.$RefinementCtx): void {
+  if (context.issues.length > 0) return;
+  const fault = (path: (string | number)[], message: string, params: Record<string, unknown>) =>
+    context.addIssue({ code: 'custom', path, message, params });
+  const has = (name: keyof Written) => section[name] !== undefined && section[name] !== false;
 
   if (has('list') === has('metrics')) {
     const both = has('list');
-    fault(
-      both ? ['list'] : [],
-      'either "metrics" or "list" in a section',
-      both ? 'make two sections of it' : 'add one of them',
-    );
-    if (both) return;
+    const next = both ? 'make two sections of it' : 'add one of them';
+    fault(both ? ['list'] : [], 'either "metrics" or "list" in a section', { next });
+    return;
   }
+  const of = has('list') ? 'metrics' : 'list';
   for (const name of has('list') ? METRIC_FIELDS : LIST_FIELDS) {
-    if (has(name))
-      fault(
-        [name],
-        `no "${name}" here: it belongs to a section with "${has('list') ? 'metrics' : 'list'}"`,
-        'remove it',
-      );
+    if (has(name)) fault([name], `no "${name}" here: it belongs to a section with "${of}"`, { next: 'remove it' });
   }
   if (has('list')) return;
 
-  const { metrics = [], dimensions = [], granularity, order = [], chart } = sketchSchema.parse(section);
+  const { metrics = [], dimensions = [], granularity, order = [], chart } = section;
   for (const [name, ids] of Object.entries({ metrics, dimensions })) {
     ids.forEach((id, index) => {
-      if (ids.indexOf(id) < index && id !== '')
-        fault([name, index], `each of the ${name} once`, 'remove the second one');
+      if (ids.indexOf(id) < index) fault([name, index], `each of the ${name} once`, { next: 'remove the second one' });
     });
   }
   const columns = [...metrics, ...dimensions, ...(granularity === undefined ? [] : ['bucket'])];
   order.forEach(({ by }, index) => {
     if (columns.includes(by)) return;
-    context.addIssue({
-      code: 'custom',
-      path: ['order', index, 'by'],
-      message: `a column of the section (${columns.join(', ')})`,
-      params: { near: columns },
-    });
+    fault(['order', index, 'by'], `a column of the section (${columns.join(', ')})`, { near: columns });
   });
-  if (chart === 'line' && granularity === undefined)
-    fault(['chart'], 'a "granularity" for a line over time', 'add a granularity, or choose another chart');
-  else if (chart !== undefined && granularity === undefined && dimensions.length === 0) {
-    fault(['chart'], 'a "granularity" or "dimensions" to draw along', 'add one of them, or remove the chart');
+  if (chart === undefined || granularity !== undefined) return;
+  if (chart === 'line') {
+    fault(['chart'], 'a "granularity" for a line over time', { next: 'add a granularity, or choose another chart' });
+  } else if (dimensions.length === 0) {
+    fault(['chart'], 'a "granularity" or "dimensions" to draw along', { next: 'add one of them, or remove the chart' });
   }
 }
+
+/** One table of a report: metrics of a period, current counts, or a list. */
+export const sectionSchema = fieldsSchema.superRefine(crossCheck);

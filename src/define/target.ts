@@ -27,7 +27,7 @@ const directorySchema = z.strictObject({
   path: templateSchema.describe('Folder, e.g. "out/{{ period.label }}"; made when it is not there.'),
 });
 
-const TARGETS = ['email', 'directory', 's3', 'sftp'] as const;
+const TARGETS = ['email', 'directory'] as const;
 
 export const deliverySchema = z
   .strictObject({
@@ -36,20 +36,18 @@ export const deliverySchema = z
     s3: notYet('"s3" is'),
     sftp: notYet('"sftp" is'),
   })
-  .superRefine(
-    (delivery: unknown, context) => {
-      if (typeof delivery !== 'object' || delivery === null) return;
-      const named = TARGETS.filter((target) => Reflect.get(delivery, target) !== undefined);
-      if (named.length === 1) return;
-      context.addIssue({
-        code: 'custom',
-        message: 'exactly one target (email or directory) per entry of the list',
-        params: {
-          got: named.length === 0 ? 'none' : named.join(' and '),
-          next: named.length === 0 ? 'add one' : 'begin a new entry ("- ") for each',
-        },
-      });
-    },
-    { when: () => true },
-  );
+  .superRefine((delivery, context) => {
+    // A misspelt target is one fault, not also a missing one.
+    if (context.issues.length > 0) return;
+    const named = TARGETS.filter((target) => delivery[target] !== undefined);
+    if (named.length === 1) return;
+    context.addIssue({
+      code: 'custom',
+      message: 'exactly one target (email or directory) per entry of the list',
+      params: {
+        got: named.length === 0 ? 'none' : named.join(' and '),
+        next: named.length === 0 ? 'add one' : 'begin a new entry ("- ") for each',
+      },
+    });
+  });
 export type DeliverySpec = z.infer<typeof deliverySchema>;

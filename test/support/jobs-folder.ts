@@ -1,0 +1,54 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { onTestFinished } from 'vitest';
+
+/** A private jobs folder with these files, gone when the test is over. */
+export async function jobsFolder(files: Readonly<Record<string, string | Uint8Array>>): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'docket-jobs-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  for (const [name, content] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, name)), { recursive: true });
+    await writeFile(join(folder, name), content);
+  }
+  return folder;
+}
+
+/** An organization that every report of the tests can belong to. */
+export const ORG = `version: 1
+name: Acme
+org: 7
+api_key: { env: ACME_KEY }
+timezone: Europe/Zurich
+recipients:
+  domains: [acme.example]
+  addresses: [auditor@partner.example]
+`;
+
+/** A report without a fault, which tests change in one place. */
+export const REPORT = `version: 1
+title: Weekly
+owner: ops@acme.example
+schedule: { cron: "0 8 * * MON", timezone: Europe/Zurich, catch_up: latest }
+period: previous_week
+compare: previous_period
+sections:
+  - id: onboarding
+    metrics: [profiles.created, profiles.decided]
+    dimensions: [profile.type]
+    granularity: day
+    filters:
+      - { dimension: profile.risk, op: in, values: [high, severe] }
+    order: [{ by: bucket, dir: desc }]
+    totals: true
+    chart: line
+  - id: roster
+    list: profiles
+    ordering: -id
+outputs:
+  - { format: xlsx, name: "KPIs {{ period.label }}.xlsx" }
+  - { format: csv }
+deliveries:
+  - email: { to: [lead@acme.example], attach: [xlsx] }
+  - directory: { path: out }
+`;
