@@ -17,6 +17,8 @@ export interface LogFields {
   count?: number;
   until?: string;
   why?: string;
+  /** Name of the token of the admin route: who asked for it. */
+  who?: string;
   url?: string;
   path?: string;
   key?: string;
@@ -46,6 +48,7 @@ const ALLOWED: ReadonlySet<string> = new Set<keyof LogFields>([
   'count',
   'until',
   'why',
+  'who',
   'url',
   'path',
   'key',

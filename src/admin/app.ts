@@ -1,0 +1,203 @@
+import { createHash, randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { type Context, Hono } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
+import { HTTPException } from 'hono/http-exception';
+import { methodNotAllowed } from 'hono/method-not-allowed';
+import { secureHeaders } from 'hono/secure-headers';
+import type { Clock } from '../base/clock.ts';
+import { toDocketError } from '../base/error.ts';
+import type { Log } from '../base/log.ts';
+import type { Definition } from '../define/definition.ts';
+import type { OrgSettings } from '../define/org.ts';
+import type { Trigger } from '../queue/trigger.ts';
+import type { RunRecord, RunStore } from '../run/record.ts';
+import { problem, problemOf } from './problem.ts';
+import { faults, idempotencyKeySchema, listQuerySchema, MOST_BODY, readTriggerBody } from './request.ts';
+import { throttle } from './throttle.ts';
+import type { Tokens } from './token-file.ts';
+import { maySee, type Principal } from './tokens.ts';
+import { runView } from './view.ts';
+
+/** One thing that must work for the route to be of use. `detail` is shown to anybody. */
+export interface Check {
+  readonly name: string;
+  readonly ok: boolean;
+  readonly detail?: string;
+}
+
+export interface AdminPorts {
+  readonly trigger: Trigger;
+  readonly runs: Pick<RunStore, 'get' | 'list'>;
+  /** The report as it is defined now, or undefined. */
+  readonly reports: (
+    org: string,
+    report: string,
+  ) => { readonly definition: Definition; readonly settings: OrgSettings } | undefined;
+  readonly tokens: Tokens;
+  /** What `/readyz` asks; never rejects, and answers soon. */
+  readonly health: () => Promise<readonly Check[]>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** `incoming` is there behind a real server. */
+interface Env {
+  Bindings: { readonly incoming?: IncomingMessage };
+  Variables: { principal: Principal };
+}
+export type Admin = Hono<Env>;
+
+/** The admin route as a function of requests; `server.ts` listens. Every error is a problem (RFC 9457). */
+export function createAdmin(ports: AdminPorts): Admin {
+  const { runs, reports, log } = ports;
+  const app: Admin = new Hono<Env>();
+
+  app.use(
+    secureHeaders({
+      contentSecurityPolicy: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
+      xFrameOptions: 'DENY',
+      referrerPolicy: 'no-referrer',
+    }),
+  );
+  app.use(async (context, next) => {
+    await next();
+    context.header('Cache-Control', 'no-store');
+  });
+  app.get('/healthz', (context) => context.json({ status: 'ok' }));
+  app.get('/readyz', async (context) => {
+    const checks = await ports.health();
+    const ready = checks.every((check) => check.ok);
+    return context.json({ status: ready ? 'ready' : 'not ready', checks }, ready ? 200 : 503);
+  });
+  app.use(authenticated(ports));
+  app.use(
+    methodNotAllowed({
+      app,
+      onMethodNotAllowed: (_, methods) =>
+        problem('request.method_not_allowed', { expected: methods.join(', ') }, { Allow: methods.join(', ') }),
+    }),
+  );
+  app.use(
+    bodyLimit({
+      maxSize: MOST_BODY,
+      onError: () => problem('request.too_large', { expected: `at most ${MOST_BODY} bytes` }, { Connection: 'close' }),
+    }),
+  );
+
+  app.post('/api/reports/:org/:report/runs', async (context) => {
+    const principal = context.get('principal');
+    const { org, report } = context.req.param();
+    // Another organization's reports are not there, whether they exist or not.
+    const found = maySee(principal, org) ? reports(org, report) : undefined;
+    if (found === undefined) return notFound(context);
+    if (principal.role !== 'operator') {
+      return problem('auth.forbidden', {
+        expected: 'a token with the role operator',
+        got: `the role ${principal.role}`,
+      });
+    }
+    const header = context.req.header('idempotency-key');
+    const key = idempotencyKeySchema.optional().safeParse(header);
+    if (!key.success) return problem('request.malformed', { detail: key.error.issues[0]?.message ?? '' });
+    const body = await readTriggerBody(context.req.raw);
+    if (body instanceof Response) return body;
+    const { opened, record } = await ports.trigger({
+      ...found,
+      slot: { trigger: key.data === undefined ? randomUUID() : keyOf(principal, key.data) },
+      trigger: 'on_demand',
+      priority: 'on_demand',
+      ...(body.period === undefined ? {} : { period: body.period }),
+      deliver: body.deliver,
+    });
+    log.info('Run triggered', {
+      run: record.id,
+      org,
+      report,
+      who: principal.name,
+      state: opened ? 'opened' : 'repeated',
+    });
+    return context.json(runView(record), 202, { Location: `/api/runs/${record.id}` });
+  });
+
+  app.get('/api/runs/:id', async (context) => {
+    const { id } = context.req.param();
+    const record = /^[0-9a-f]{32}$/.test(id) ? await runs.get(id) : undefined;
+    if (record === undefined || !maySee(context.get('principal'), record.org)) return notFound(context);
+    return context.json(runView(record));
+  });
+
+  app.get('/api/runs', async (context) => {
+    const query = listQuerySchema.safeParse(context.req.query());
+    if (!query.success) return problem('request.invalid', { errors: faults(query.error) });
+    const principal = context.get('principal');
+    const { org, report, limit } = query.data;
+    if (org !== undefined && !maySee(principal, org)) return notFound(context);
+    const filter = { ...(report === undefined ? {} : { report }), limit };
+    const found = await listFor(runs, org === undefined ? principal.orgs : [org], filter);
+    return context.json({ runs: found.map(runView) });
+  });
+
+  app.notFound(notFound);
+  app.onError((thrown, context) => {
+    if (thrown instanceof HTTPException)
+      return problem(thrown.status === 413 ? 'request.too_large' : 'request.malformed');
+    const error = toDocketError(thrown);
+    const response = problemOf(error);
+    if (response.status >= 500) log.error('A request failed', { path: context.req.path, error: error.toJSON() });
+    return response;
+  });
+  return app;
+}
+
+const notFound = (context: Context) =>
+  problem('request.not_found', { detail: `${context.req.method} ${context.req.path.slice(0, 200)}` });
+
+/** A key is its sender's own: two clients that both count from 1 do not meet. */
+const keyOf = ({ name }: Principal, key: string): string =>
+  createHash('sha256')
+    .update(JSON.stringify([name, key]))
+    .digest('hex')
+    .slice(0, 32);
+
+async function listFor(
+  runs: Pick<RunStore, 'list'>,
+  orgs: readonly string[] | '*',
+  filter: { readonly report?: string; readonly limit: number },
+): Promise<readonly RunRecord[]> {
+  if (orgs === '*') return runs.list(filter);
+  const each = await Promise.all(orgs.map((org) => runs.list({ ...filter, org })));
+  return each
+    .flat()
+    .sort((a, b) => b.createdAt - a.createdAt)
+    .slice(0, filter.limit);
+}
+
+/** Lets nobody pass without a token that is accepted, and tells an address that guesses to wait. */
+function authenticated({ tokens, clock, log }: AdminPorts) {
+  const guesses = throttle(() => clock.now());
+  return async (context: Context<Env>, next: () => Promise<void>): Promise<Response | undefined> => {
+    const address = context.env?.incoming?.socket.remoteAddress ?? 'unknown';
+    const challenge = { 'WWW-Authenticate': 'Bearer realm="docket"' };
+    const token = /^Bearer +([\x21-\x7e]{1,512})$/i.exec(context.req.header('authorization') ?? '')?.[1];
+    if (token === undefined) {
+      return problem(
+        'auth.missing',
+        { next: 'Send Authorization: Bearer <token>; `docket tokens create` makes one.' },
+        challenge,
+      );
+    }
+    const verdict = await tokens.verify(token);
+    if (verdict.accepted) {
+      context.set('principal', verdict.principal);
+      await next();
+      return undefined;
+    }
+    // A right token always passes: behind a proxy all clients share an address, and one that guesses must not lock them out.
+    guesses.refused(address);
+    const blocked = guesses.blockedMs(address);
+    log.warn('A token was refused', { why: verdict.why, path: context.req.path.slice(0, 200) });
+    if (blocked > 0) return problem('auth.throttled', {}, { 'Retry-After': String(Math.ceil(blocked / 1000)) });
+    return problem(verdict.why === 'expired' ? 'auth.expired' : 'auth.invalid', {}, challenge);
+  };
+}

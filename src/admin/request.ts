@@ -1,0 +1,71 @@
+import { z } from 'zod';
+import { toDocketError } from '../base/error.ts';
+import { type PeriodSpec, periodSpecSchema } from '../define/definition.ts';
+import { parsePeriod } from '../define/period.ts';
+import { type ProblemDetail, problem } from './problem.ts';
+
+/** Bytes of a body. */
+export const MOST_BODY = 64 * 1024;
+
+/** A period as people write it (`2026-09`, `last_30_days`) or as a definition does (`{ from, to }`). */
+const periodSchema = z.unknown().transform((value, context): PeriodSpec => {
+  if (typeof value !== 'string') {
+    const spec = periodSpecSchema.safeParse(value);
+    if (spec.success) return spec.data;
+    for (const { message, path } of spec.error.issues) context.addIssue({ code: 'custom', message, path: [...path] });
+    return z.NEVER;
+  }
+  try {
+    return parsePeriod(value);
+  } catch (error) {
+    context.addIssue({ code: 'custom', message: `expected ${toDocketError(error).expected ?? 'a period'}` });
+    return z.NEVER;
+  }
+});
+
+/** The body of `POST /api/reports/{org}/{report}/runs`; all of it may be left out. */
+export const triggerBodySchema = z.strictObject({
+  period: periodSchema.optional(),
+  deliver: z.boolean().default(true),
+});
+export type TriggerBody = z.infer<typeof triggerBodySchema>;
+
+export const listQuerySchema = z.strictObject({
+  org: z.string().optional(),
+  report: z.string().optional(),
+  limit: z.coerce.number({ error: 'a number from 1 to 500' }).int().min(1).max(500).default(50),
+});
+
+export const idempotencyKeySchema = z
+  .string()
+  .regex(/^[\x21-\x7e]{1,255}$/, 'Idempotency-Key: 1 to 255 visible ASCII characters');
+
+/** Where and what each fault is, without the values: they may be anything. */
+export const faults = (error: z.ZodError): NonNullable<ProblemDetail['errors']> =>
+  error.issues.map(({ path, message }) => ({
+    pointer: path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join(''),
+    detail: message,
+  }));
+
+/** The body, or the problem with it. An empty body is an empty object, whatever it says it is. */
+export async function readTriggerBody(request: Request): Promise<TriggerBody | Response> {
+  const text = await request.text();
+  let body: unknown = {};
+  if (text !== '') {
+    const type = request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase();
+    if (type !== 'application/json') {
+      return problem(
+        'request.unsupported_media_type',
+        { expected: 'Content-Type: application/json' },
+        { Accept: 'application/json' },
+      );
+    }
+    try {
+      body = JSON.parse(text);
+    } catch {
+      return problem('request.malformed', { detail: 'The body is not JSON.' });
+    }
+  }
+  const parsed = triggerBodySchema.safeParse(body);
+  return parsed.success ? parsed.data : problem('request.invalid', { errors: faults(parsed.error) });
+}

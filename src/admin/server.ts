@@ -1,0 +1,90 @@
+import { createServer } from 'node:http';
+import { isIP } from 'node:net';
+import { getRequestListener, RequestError } from '@hono/node-server';
+import { DocketError } from '../base/error.ts';
+import type { Log } from '../base/log.ts';
+import type { Admin } from './app.ts';
+import { type ProblemCode, problem, REQUEST_PROBLEMS } from './problem.ts';
+
+export interface AdminServer {
+  /** Where it listens, e.g. `http://127.0.0.1:8787`. */
+  readonly url: string;
+  readonly port: number;
+  /** Takes no more requests, lets those in hand end for two seconds. */
+  close(): Promise<void>;
+}
+
+/** Ms for a request to arrive whole, and for its headers. */
+const REQUEST_MS = 30_000;
+const HEADERS_MS = 10_000;
+const CLOSE_MS = 2_000;
+
+/** What Node refuses before there is a request. */
+const REFUSED: Readonly<Record<string, ProblemCode>> = {
+  HPE_HEADER_OVERFLOW: 'request.headers_too_large',
+  ERR_HTTP_REQUEST_TIMEOUT: 'request.timeout',
+};
+
+/** Serves the admin route. Throws `config.invalid` when the address cannot be listened on. Port 0 takes a free one. */
+export async function listenAdmin(
+  app: Admin,
+  { host, port, log }: { readonly host: string; readonly port: number; readonly log: Log },
+): Promise<AdminServer> {
+  const listener = getRequestListener(app.fetch, {
+    hostname: host,
+    // Otherwise it would put its own Request and Response into the whole process.
+    overrideGlobalObjects: false,
+    errorHandler: (error) => {
+      if (error instanceof RequestError) return problem('request.malformed');
+      log.error('A request failed', { why: error instanceof Error ? error.message : String(error) });
+      return problem('server.failed');
+    },
+  });
+  const server = createServer({ requestTimeout: REQUEST_MS, headersTimeout: HEADERS_MS }, (incoming, outgoing) => {
+    void listener(incoming, outgoing);
+  });
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    if (!socket.writable || error.code === 'ECONNRESET') return socket.destroy();
+    const code = REFUSED[error.code ?? ''] ?? 'request.malformed';
+    const { status, title } = REQUEST_PROBLEMS[code];
+    const body = JSON.stringify({ type: `urn:docket:problem:${code}`, title, status, code });
+    socket.end(
+      `HTTP/1.1 ${status} ${title}\r\nContent-Type: application/problem+json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
+    );
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (cause: NodeJS.ErrnoException) =>
+      reject(
+        new DocketError('config.invalid', `The admin route cannot listen on ${host}:${port}.`, {
+          where: 'DOCKET_ADMIN_HOST, DOCKET_ADMIN_PORT',
+          expected: 'an address of this machine and a free port',
+          got: cause.code ?? cause.message,
+          next: 'Choose another port, or stop the process that has it.',
+          cause,
+        }),
+      ),
+    );
+    server.listen(port, host, resolve);
+  });
+  const address = server.address();
+  const bound = address !== null && typeof address === 'object' ? address.port : port;
+  const url = `http://${isIP(host) === 6 ? `[${host}]` : host}:${bound}`;
+  if (!isLoopback(host)) {
+    log.warn('The admin route is reachable from other machines without TLS: put a proxy with TLS in front of it.', {
+      url,
+    });
+  }
+  return {
+    url,
+    port: bound,
+    close: async () => {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      server.closeIdleConnections();
+      const timer = setTimeout(() => server.closeAllConnections(), CLOSE_MS);
+      await closed;
+      clearTimeout(timer);
+    },
+  };
+}
+
+const isLoopback = (host: string): boolean => host === 'localhost' || host === '::1' || host.startsWith('127.');
