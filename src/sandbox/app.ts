@@ -4,7 +4,7 @@ import { gzip } from 'node:zlib';
 import { type Context, Hono } from 'hono';
 import type { Log } from '../base/log.ts';
 import { RATES } from '../contract/limits.ts';
-import type { ReportCache } from './cache.ts';
+import type { HeldReport, ReportCache } from './cache.ts';
 import { home } from './home.ts';
 import { authenticate, type IssuedKey, ROLES, type StoredKey } from './keys.ts';
 import { type Limiter, type LimiterKind, limiter } from './limiter.ts';
@@ -120,13 +120,12 @@ export function createApp(options: AppOptions): Hono<Variables> {
     ]);
     const cached = cache.get(name, clock());
     if (cached !== undefined) {
-      const meta = { ...cached.held.meta, cached: true, refresh_retry_after: cached.secondsLeft };
-      return answer(c, `{"meta":${JSON.stringify(meta)}${cached.held.rest}`);
+      return answer(c, reportBody(cached.held, true, cached.secondsLeft));
     }
-    const { meta, ...rest } = report(question, tenant, world);
-    const held = { at: clock(), meta, rest: `,${JSON.stringify(rest).slice(1)}` };
-    cache.put(name, held);
-    return answer(c, `{"meta":${JSON.stringify({ ...meta, cached: false, refresh_retry_after: null })}${held.rest}`);
+    const { meta, ...members } = report(question, tenant, world);
+    const computed = { at: clock(), meta, rest: JSON.stringify(members).slice(1, -1) };
+    cache.put(name, computed);
+    return answer(c, reportBody(computed, false, null));
   });
 
   app.get('/api/orgs/:org/:list/', (c) => {
@@ -157,6 +156,11 @@ export function createApp(options: AppOptions): Hono<Variables> {
     });
   }
   return app;
+}
+
+/** @param refreshRetryAfter seconds after which the report can be had anew; null when it is new (specification §2.8) */
+function reportBody({ meta, rest }: HeldReport, cached: boolean, refreshRetryAfter: number | null): string {
+  return `{"meta":${JSON.stringify({ ...meta, cached, refresh_retry_after: refreshRetryAfter })},${rest}}`;
 }
 
 /** JSON text, compressed for those who accept it. */

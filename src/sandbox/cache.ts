@@ -1,10 +1,11 @@
-/** A report as it was computed, kept as text so that answering from the cache costs next to nothing. */
+import type { Report } from './report.ts';
+
+/** A report as it was computed, as text, so that answering from the cache costs next to nothing. */
 export interface HeldReport {
   /** When it was computed, in ms of the cache's own clock. */
   readonly at: number;
-  /** `meta` without what depends on the moment of answering. */
-  readonly meta: Readonly<Record<string, unknown>>;
-  /** The rest of the body after `"meta":{…}`, beginning with a comma. */
+  readonly meta: Report['meta'];
+  /** The other members of the body: `"columns":…,"rows":…` and perhaps `,"totals":…`. */
   readonly rest: string;
 }
 

@@ -158,9 +158,14 @@ function percentile(
   });
   const found = new Float64Array(cells).fill(Number.NaN);
   for (let cell = 0; cell < cells; cell++) {
-    const group = values.subarray(starts[cell], starts[cell + 1]);
-    if (group.length === 0) continue;
-    group.sort();
+    const first = starts[cell] ?? 0;
+    const length = (starts[cell + 1] ?? 0) - first;
+    if (length === 0) continue;
+    if (length === 1) {
+      found[cell] = values[first] ?? 0;
+      continue;
+    }
+    const group = values.subarray(first, first + length).sort();
     const rank = fraction * (group.length - 1);
     const low = group[Math.floor(rank)] ?? 0;
     const high = group[Math.ceil(rank)] ?? 0;

@@ -33,7 +33,7 @@ export function ask(body: unknown, tenant: Tenant, world: World): Question {
   const request = parsed.data;
   const found: Found[] = [];
   const metrics = askedMetrics(request, tenant, found);
-  const time = askedTime(request, metrics, tenant, world, found);
+  const time = askedTime(request, metrics, world, found);
   const dimensions = askedDimensions(request, metrics, tenant, found);
   const filters = askedFilters(request, metrics, tenant, found);
   checkOrder(request, found);
@@ -134,14 +134,14 @@ const accepted = (metrics: readonly MetricDeclaration[]): DimensionId[] => {
 function askedTime(
   request: ReportRequest,
   metrics: readonly MetricDeclaration[],
-  _tenant: Tenant,
   world: World,
   found: Found[],
 ): Pick<Question, 'range' | 'compareRange' | 'timezone'> {
   const time = request.time ?? {};
   const named = time.timezone ?? LIMITS.default_timezone;
-  if (!isZone(named)) found.push(invalid('/time/timezone', `"${named}" is not an IANA timezone.`));
-  const timezone = isZone(named) ? named : LIMITS.default_timezone;
+  const known = isZone(named);
+  if (!known) found.push(invalid('/time/timezone', `"${named}" is not an IANA timezone.`));
+  const timezone = known ? named : LIMITS.default_timezone;
 
   const current = metrics.filter((metric) => metric.time_field === 'now').map(({ id }) => id);
   if (time.granularity !== undefined && current.length > 0) {

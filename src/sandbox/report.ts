@@ -7,8 +7,9 @@ import { REGISTRY_VERSION, type Tenant, type World } from './world.ts';
 
 type Cell = number | null;
 
-/** What a report says apart from its cache: `meta` without `cached` and `refresh_retry_after` (specification §2.8). */
+/** What a report says apart from its cache (specification §2.8). */
 export interface Report {
+  /** Without `cached` and `refresh_retry_after`, which depend on the moment of answering. */
   readonly meta: {
     readonly as_of: string;
     readonly timezone: string;
@@ -52,6 +53,9 @@ export function report(question: Question, tenant: Tenant, world: World): Report
   const found = places(question, all, spans.length, grouping, seen);
   const kept = found.length > question.limit ? found.slice(0, question.limit) : found;
   const now = world.now();
+  // A current count has no bucket that could still run.
+  const current = question.metrics.every((metric) => metric.at === undefined);
+  const running = (bucket: Bucket) => !current && zone.start(bucket.to + 1) > now;
   return {
     meta: {
       as_of: new Date(now).toISOString(),
@@ -64,11 +68,7 @@ export function report(question: Question, tenant: Tenant, world: World): Report
       registry_version: REGISTRY_VERSION,
     },
     columns: columns(question),
-    rows: rows(question, all, spans, before?.length ?? 0, grouping, kept, (bucket) => {
-      // A current count has no bucket that could still run.
-      if (question.metrics.every((metric) => metric.at === undefined)) return false;
-      return zone.start(bucket.to + 1) > now;
-    }),
+    rows: rows(question, all, spans, before?.length ?? 0, grouping, kept, running),
     ...(question.totals && { totals: totals(question, tenant, view, zone) }),
   };
 }
