@@ -21,6 +21,7 @@ export async function exitWith(program: Command, argv: readonly string[] = proce
 function report(error: DocketError, json: boolean): void {
   if (json) process.stdout.write(`${JSON.stringify({ error: error.toJSON() }, null, 2)}\n`);
   process.stderr.write(`docket: ${formatError(error)}\n`);
-  if (error.code === 'internal.defect' && error.cause instanceof Error) process.stderr.write(`${error.cause.stack ?? ''}\n`);
+  if (error.code === 'internal.defect' && error.cause instanceof Error)
+    process.stderr.write(`${error.cause.stack ?? ''}\n`);
   process.exitCode = error.exitCode;
 }

@@ -20,9 +20,23 @@ export function createProgram(): Command {
     .description('Runs saved report definitions on schedules, inside the API budget, and delivers them once.')
     .version(version())
     .showHelpAfterError('(run with --help for the options)')
-    .addHelpText('after', '\nExit codes: 0 done, 1 the run or check failed, 2 usage or configuration, 3 held or partly delivered.')
+    .addHelpText(
+      'after',
+      '\nExit codes: 0 done, 1 the run or check failed, 2 usage or configuration, 3 held or partly delivered.',
+    )
     .exitOverride();
-  for (const add of [addDemo, addStart, addRun, addCheck, addExplain, addSchedule, addRuns, addTokens, addSchema, addSandbox]) {
+  for (const add of [
+    addDemo,
+    addStart,
+    addRun,
+    addCheck,
+    addExplain,
+    addSchedule,
+    addRuns,
+    addTokens,
+    addSchema,
+    addSandbox,
+  ]) {
     add(program);
   }
   return program;
@@ -30,5 +44,7 @@ export function createProgram(): Command {
 
 function version(): string {
   const manifest: unknown = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
-  return typeof manifest === 'object' && manifest !== null && 'version' in manifest ? String(manifest.version) : 'unknown';
+  return typeof manifest === 'object' && manifest !== null && 'version' in manifest
+    ? String(manifest.version)
+    : 'unknown';
 }

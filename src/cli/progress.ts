@@ -11,17 +11,25 @@ export function progress(report: string, say: (line: string) => void, now: () =>
       case 'waiting':
         return line(`wait      no token free (${event.ahead} ahead), expected in ${inSeconds(event.until)}`);
       case 'fetched': {
-        const tokens = event.saved ? 'saved answer, no token' : event.tokens === null ? 'no token needed' : `${event.tokens} tokens left`;
+        const tokens = event.saved
+          ? 'saved answer, no token'
+          : event.tokens === null
+            ? 'no token needed'
+            : `${event.tokens} tokens left`;
         return line(`call      ${event.done}/${event.of}, ${tokens}, finish in ${inSeconds(event.finish)}`);
       }
       case 'rendered':
         return line(`render    ${event.name} (${formatBytes(event.bytes)})`);
       case 'delivered':
-        return line(`deliver   ${event.target} → ${event.recipient}: ${event.state}${event.detail === null ? '' : ` (${event.detail})`}`);
+        return line(
+          `deliver   ${event.target} → ${event.recipient}: ${event.state}${event.detail === null ? '' : ` (${event.detail})`}`,
+        );
       case 'snoozed':
         return line(`snooze    ${inSeconds(event.until)}: ${event.why}`);
       case 'finished':
-        return line(`finished  ${event.state}${event.error === undefined ? '' : `: ${event.error.message} [${event.error.code}]`}`);
+        return line(
+          `finished  ${event.state}${event.error === undefined ? '' : `: ${event.error.message} [${event.error.code}]`}`,
+        );
     }
   };
 }

@@ -9,24 +9,24 @@ export function addSchedule(program: Command): void {
     .option('--json', 'one JSON document on stdout')
     .addHelpText('after', '\nExamples:\n  docket schedule\n  docket schedule demo/weekly-kpi --count 10 --json')
     .action(async (report: string | undefined, options: { count: string; json?: boolean }) => {
-      const [{ DateTime }, { DocketError }, { readConfig }, { systemClock }, { loadJobs, requireReport }, { nextSlots }, print] =
-        await Promise.all([
-          import('luxon'),
-          import('../base/error.ts'),
-          import('../base/config.ts'),
-          import('../base/clock.ts'),
-          import('../define/load.ts'),
-          import('../define/slots.ts'),
-          import('./print.ts'),
-        ]);
-      const count = Number(options.count);
-      if (!Number.isInteger(count) || count < 1 || count > 1000) {
-        throw new DocketError('usage.invalid', 'The number of slots is not usable.', {
-          where: '--count',
-          expected: 'a whole number from 1 to 1000',
-          got: options.count,
-        });
-      }
+      const [
+        { DateTime },
+        { readNumber },
+        { readConfig },
+        { systemClock },
+        { loadJobs, requireReport },
+        { nextSlots },
+        print,
+      ] = await Promise.all([
+        import('luxon'),
+        import('./flag.ts'),
+        import('../base/config.ts'),
+        import('../base/clock.ts'),
+        import('../define/load.ts'),
+        import('../define/slots.ts'),
+        import('./print.ts'),
+      ]);
+      const count = readNumber('--count', options.count, { min: 1, max: 1000 });
       const jobs = await loadJobs(readConfig(process.env).DOCKET_JOBS);
       const definitions = report === undefined ? [...jobs.reports.values()] : [requireReport(jobs, report).definition];
       const slots = definitions.flatMap(({ org, report: id, schedule }) => {
@@ -44,6 +44,12 @@ export function addSchedule(program: Command): void {
       for (const fault of jobs.faults) print.sayLine(`left out: ${fault.file} has a fault; see \`docket check\``);
       if (options.json) print.printJson({ slots });
       else if (slots.length === 0) print.printLine('No report has a schedule.');
-      else print.printLine(print.formatColumns(['UTC', 'LOCAL', 'ZONE', 'REPORT'], slots.map((slot) => [slot.at, slot.local, slot.timezone, slot.report])));
+      else
+        print.printLine(
+          print.formatColumns(
+            ['UTC', 'LOCAL', 'ZONE', 'REPORT'],
+            slots.map((slot) => [slot.at, slot.local, slot.timezone, slot.report]),
+          ),
+        );
     });
 }

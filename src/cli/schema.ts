@@ -1,4 +1,4 @@
-import { type Command, Argument } from 'commander';
+import { Argument, type Command } from 'commander';
 
 export function addSchema(program: Command): void {
   program

@@ -108,6 +108,7 @@ export function startWorker(options: WorkerOptions): RunWorker {
         });
       });
     }
+    if (order !== undefined) options.observe?.(order, { type: 'finished', state: 'failed', error: error.toJSON() });
     throw new UnrecoverableError(error.code);
   };
 
@@ -166,11 +167,13 @@ export function startWorker(options: WorkerOptions): RunWorker {
         const counted = progress.calls();
         const calls = { ...counted, planned: Math.max(counted.planned, outcome.value.calls.length) };
         await store.update(id, { ...resultFields(outcome.value, calls), finishedAt: clock.now() });
+        options.observe?.(record, { type: 'finished', state: outcome.value.state });
         log.info('Run ended', { run: id, org: record.org, report: record.report, state: outcome.value.state });
         return;
       }
       case 'snooze':
         await store.update(id, { state: 'waiting', until: outcome.until });
+        options.observe?.(record, { type: 'snoozed', until: outcome.until, why: outcome.why });
         log.debug('Run sleeps', { run: id, until: new Date(outcome.until).toISOString(), why: outcome.why });
         return postpone(job, token, outcome.until);
       case 'cancel':
@@ -182,6 +185,7 @@ export function startWorker(options: WorkerOptions): RunWorker {
           until: null,
         });
         log.info('Run cancelled', { run: id, why: outcome.why });
+        options.observe?.(record, { type: 'finished', state: 'cancelled' });
         throw new UnrecoverableError('run.cancelled');
       case 'fail': {
         const { error } = outcome;

@@ -6,7 +6,10 @@ import type { RunOrder } from './record.ts';
 
 /** A run's identity: whoever opens the slot computes the same 32 hex digits. */
 export const runId = (org: string, report: string, slot: string): string =>
-  createHash('sha256').update(JSON.stringify([org, report, slot])).digest('hex').slice(0, 32);
+  createHash('sha256')
+    .update(JSON.stringify([org, report, slot]))
+    .digest('hex')
+    .slice(0, 32);
 
 export interface OrderRequest {
   readonly definition: Definition;

@@ -1,0 +1,97 @@
+import type { Command } from 'commander';
+import type { Surroundings } from '../compose/ports.ts';
+import type { Definition } from '../define/definition.ts';
+import type { Fault } from '../define/fault.ts';
+import type { Jobs } from '../define/load.ts';
+
+export function addCheck(program: Command): void {
+  program
+    .command('check')
+    .description('Validate the saved reports: every fault at once, as file:line:column')
+    .argument('[paths...]', 'files or folders below DOCKET_JOBS; all of it when absent')
+    .option('--offline', 'leave out the organizations’ metric catalogs')
+    .option('--json', 'one JSON document on stdout')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  docket check                         everything, against the catalogs that can be reached
+  docket check --offline               without calling the API
+  docket check jobs/acme/weekly.yaml   one report`,
+    )
+    .action(check);
+}
+
+async function check(paths: string[], options: { offline?: boolean; json?: boolean }): Promise<void> {
+  const [{ readSurroundings }, { loadJobs }, { checkJobs, isChosen }, { byPosition, formatFault }, print] =
+    await Promise.all([
+      import('./surroundings.ts'),
+      import('../define/load.ts'),
+      import('../define/check.ts'),
+      import('../define/fault.ts'),
+      import('./print.ts'),
+    ]);
+  const around = readSurroundings();
+  const jobs = await loadJobs(around.config.DOCKET_JOBS);
+  const faults = await checkJobs(jobs, paths);
+  const unchecked: string[] = [];
+  if (!options.offline) {
+    const chosen = await isChosen(jobs, paths);
+    const reports = [...jobs.reports.values()].filter(chosen);
+    faults.push(...(await faultsOfCatalogs(reports, jobs, around, (why) => unchecked.push(why))));
+    faults.sort(byPosition);
+  }
+  for (const why of unchecked) print.sayLine(`not checked against the catalog: ${why}`);
+  const files = jobs.sources.size;
+  if (options.json) print.printJson({ files, faults, not_checked: unchecked });
+  else {
+    for (const fault of faults) print.printLine(formatFault(fault));
+    print.sayLine(
+      `${files} files, ${faults.length === 0 ? 'no faults' : faults.length === 1 ? '1 fault' : `${faults.length} faults`}`,
+    );
+  }
+  process.exitCode = faults.length === 0 ? 0 : 1;
+}
+
+/** Asks each organization's catalog once. One that cannot be asked is said, and is no fault of the files. */
+async function faultsOfCatalogs(
+  reports: readonly Definition[],
+  jobs: Jobs,
+  around: Surroundings,
+  unchecked: (why: string) => void,
+): Promise<Fault[]> {
+  if (reports.length === 0) return [];
+  if (around.config.COMPLIANCE_API_URL === undefined) {
+    unchecked('COMPLIANCE_API_URL is not set');
+    return [];
+  }
+  const [{ composeCatalogs }, { toDocketError }, { checkAgainstCatalog }, { locate }] = await Promise.all([
+    import('../compose/ports.ts'),
+    import('../base/error.ts'),
+    import('../plan/check.ts'),
+    import('../define/source.ts'),
+  ]);
+  const { catalogOf, scope } = composeCatalogs(around);
+  try {
+    const faults: Fault[] = [];
+    for (const org of new Set(reports.map((report) => report.org))) {
+      const settings = jobs.orgs.get(org);
+      if (settings === undefined) continue;
+      try {
+        const catalog = await catalogOf(settings);
+        for (const report of reports.filter((each) => each.org === org)) {
+          const source = jobs.sources.get(`${org}/${report.report}`);
+          if (source === undefined) continue;
+          for (const { path, expected, got, next } of checkAgainstCatalog(report, catalog)) {
+            faults.push({ file: source.file, ...locate(source, path), expected, got, next });
+          }
+        }
+      } catch (thrown) {
+        unchecked(`${org}: ${toDocketError(thrown).message}`);
+      }
+    }
+    return faults;
+  } finally {
+    await scope.close();
+  }
+}

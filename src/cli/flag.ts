@@ -1,0 +1,29 @@
+import { DocketError } from '../base/error.ts';
+
+/** A flag's number, or `usage.invalid` that says what the flag takes. */
+export function readNumber(
+  flag: string,
+  text: string,
+  { min, max, fraction = false }: { readonly min: number; readonly max: number; readonly fraction?: boolean },
+): number {
+  const value = text.trim() === '' ? Number.NaN : Number(text);
+  if (value >= min && value <= max && (fraction || Number.isInteger(value))) return value;
+  throw new DocketError('usage.invalid', `${flag} is not usable.`, {
+    where: flag,
+    expected: `a ${fraction ? 'number' : 'whole number'} from ${min} to ${max}`,
+    got: JSON.stringify(text),
+    next: 'See --help.',
+  });
+}
+
+/** A flag's ISO 8601 instant as epoch ms, or `usage.invalid`. Without a zone it would mean another instant on each machine. */
+export function readInstant(flag: string, text: string): number {
+  const value = /(Z|[+-]\d\d:?\d\d)$/.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isFinite(value)) return value;
+  throw new DocketError('usage.invalid', `${flag} is not usable.`, {
+    where: flag,
+    expected: 'an ISO 8601 instant with its zone, e.g. 2026-11-21T08:00:00Z',
+    got: JSON.stringify(text),
+    next: 'See --help.',
+  });
+}

@@ -1,0 +1,134 @@
+import { randomUUID } from 'node:crypto';
+import type { Command } from 'commander';
+import type { RunOrder } from '../run/record.ts';
+import type { RunResult } from '../run/result.ts';
+
+interface RunFlags {
+  readonly period?: string;
+  readonly out?: string;
+  readonly deliver: boolean;
+  readonly json?: boolean;
+}
+
+export function addRun(program: Command): void {
+  program
+    .command('run')
+    .description('Run one report here and now, without Redis')
+    .argument('<report>', '<org>/<report>')
+    .option(
+      '--period <period>',
+      'another period than the definition’s, e.g. previous_month, 2026-10, 2026-W46, 2026-10-01..2026-10-15',
+    )
+    .option('--out <dir>', 'where the files go; out/<org>/<report>/<period> when absent')
+    .option('--no-deliver', 'make the files, send nothing')
+    .option('--json', 'one JSON document on stdout')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  docket run acme/weekly-kpi --no-deliver --out out
+  docket run acme/board-pack --period 2026-10 --json
+
+Exit codes: 0 done; 1 failed; 2 usage or configuration; 3 held, or not delivered to everybody.`,
+    )
+    .action(runInline);
+}
+
+async function runInline(report: string, flags: RunFlags): Promise<void> {
+  const [
+    { abortOnSignal, readSurroundings },
+    { composeInline, requireMail },
+    define,
+    { inlineArchive },
+    { orderRun },
+    { run },
+    print,
+    { progress },
+  ] = await Promise.all([
+    import('./surroundings.ts'),
+    import('../compose/ports.ts'),
+    Promise.all([import('../define/load.ts'), import('../define/period.ts')]),
+    import('../deliver/directory-archive.ts'),
+    import('../run/order.ts'),
+    import('../run/run.ts'),
+    import('./print.ts'),
+    import('./progress.ts'),
+  ]);
+  const [{ loadJobs, requireReport }, { parsePeriod }] = define;
+  const around = readSurroundings();
+  const { definition, settings } = requireReport(await loadJobs(around.config.DOCKET_JOBS), report);
+  if (flags.deliver) requireMail(definition, settings, around.config);
+
+  const now = around.clock.now();
+  const order = orderRun({
+    definition,
+    settings,
+    trigger: 'cli',
+    priority: 'on_demand',
+    slot: `trigger:${randomUUID()}`,
+    at: now,
+    ...(flags.period === undefined ? {} : { period: parsePeriod(flags.period) }),
+    deliver: flags.deliver,
+    now,
+  });
+  const archive = inlineArchive(flags.out ?? `out/${report}/${order.period.label}`);
+  const { portsOf, scope } = composeInline(around, archive);
+  try {
+    const outcome = await run(
+      order,
+      {
+        definition,
+        settings,
+        signal: abortOnSignal(),
+        observe: progress(report, print.sayLine, around.clock.now),
+        lastAttempt: true,
+      },
+      await portsOf(settings),
+    );
+    if (outcome.kind === 'fail') throw outcome.error;
+    if (outcome.kind !== 'done') {
+      const { DocketError } = await import('../base/error.ts');
+      throw new DocketError('run.cancelled', `The run was stopped: ${outcome.why}.`, {
+        next: 'Run it again; nothing half-made was left.',
+      });
+    }
+    if (flags.json) print.printJson(documentOf(order, outcome.value));
+    else print.printLine(summaryOf(order, outcome.value));
+    process.exitCode = outcome.value.state === 'done' ? 0 : 3;
+  } finally {
+    await scope.close();
+  }
+}
+
+/** What `--json` prints. Snake case, as the API and the manifest. */
+const documentOf = (order: RunOrder, result: RunResult) => ({
+  run: order.id,
+  org: order.org,
+  report: order.report,
+  state: result.state,
+  period: order.period,
+  folder: result.folder,
+  files: result.files.map(({ name, format, path, bytes, sha256 }) => ({ name, format, path, bytes, sha256 })),
+  calls: result.calls.map(({ asOf, correlationId, ...call }) => ({
+    ...call,
+    as_of: asOf,
+    correlation_id: correlationId,
+  })),
+  incomplete: result.incomplete.map(({ section, code, text }) => ({ section, code, text })),
+  deliveries: result.receipts.map(({ delivery, messageId, ...receipt }) => ({
+    id: delivery,
+    ...receipt,
+    message_id: messageId,
+  })),
+});
+
+const summaryOf = (order: RunOrder, result: RunResult): string =>
+  [
+    `${order.org}/${order.report} ${order.period.label}: ${result.state.replaceAll('_', ' ')}, ${result.calls.length} API calls`,
+    ...result.incomplete.map(({ section, text }) => `  ! ${section}: ${text}`),
+    ...result.files.map(({ path }) => `  ${path}`),
+    ...result.receipts.map(
+      ({ target, recipient, state, detail }) =>
+        `  ${target} → ${recipient}: ${state}${detail === null || state === 'sent' ? '' : ` (${detail})`}`,
+    ),
+  ].join('\n');

@@ -1,0 +1,19 @@
+import { systemClock } from '../base/clock.ts';
+import { readConfig } from '../base/config.ts';
+import { stderrLog } from '../base/log.ts';
+import type { Surroundings } from '../compose/ports.ts';
+
+/** What a command starts from: the environment checked, the real clock, the log on stderr. */
+export function readSurroundings(env: NodeJS.ProcessEnv = process.env): Surroundings {
+  const config = readConfig(env);
+  return { config, env, clock: systemClock, log: stderrLog(config.LOG_LEVEL) };
+}
+
+/** Aborts on the first Ctrl-C or SIGTERM; a second one ends the process the hard way. */
+export function abortOnSignal(): AbortSignal {
+  const controller = new AbortController();
+  for (const name of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(name, () => controller.abort(new Error(`stopped by ${name}`)));
+  }
+  return controller.signal;
+}

@@ -1,0 +1,201 @@
+import { randomBytes } from 'node:crypto';
+import { copyFile, mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { join, relative, resolve } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { Redis } from 'ioredis';
+import { systemClock } from '../base/clock.ts';
+import { readConfig } from '../base/config.ts';
+import { DocketError } from '../base/error.ts';
+import { stderrLog } from '../base/log.ts';
+import { createScope, type Scope } from '../base/scope.ts';
+import { progress } from '../cli/progress.ts';
+import { loadJobs, requireReport } from '../define/load.ts';
+import { mailCatcher } from '../demo/mail-catcher.ts';
+import { localRedis } from '../demo/redis.ts';
+import type { RunRecord } from '../run/record.ts';
+import { startSandbox } from '../sandbox/sandbox.ts';
+import { composeWorker } from './worker.ts';
+
+/** The reports that the demo runs, in the order of its summary. */
+const REPORTS = ['demo/weekly-kpi', 'demo/board-pack'] as const;
+
+export interface DemoOptions {
+  /** Where everything goes. Made aside and put here whole at the end, so two demos never write into each other. */
+  readonly out: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly say: (line: string) => void;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Docket as it runs for real, on one machine and in one process: Redis, the sandbox, a mail catcher and the worker; the
+ * demo's reports go through the queue. Returns the exit code: 0 when both are done.
+ */
+export async function demo({ out, env, say, signal }: DemoOptions): Promise<number> {
+  const target = resolve(out);
+  const staging = `${target}.${process.pid}-${randomBytes(3).toString('hex')}`;
+  const scope = createScope();
+  try {
+    await mkdir(staging, { recursive: true });
+    const records = await runReports(staging, env, say, signal, scope);
+    // Closed before the folder moves: until then somebody may still write into it.
+    await scope.close();
+    await gather(staging, records);
+    await putInPlace(staging, target);
+    await summary(target, records, say);
+    return records.every(({ state }) => state === 'done') ? 0 : 1;
+  } finally {
+    await scope.close();
+    await rm(staging, { recursive: true, force: true });
+  }
+}
+
+async function runReports(
+  staging: string,
+  env: DemoOptions['env'],
+  say: DemoOptions['say'],
+  signal: AbortSignal,
+  scope: Scope,
+): Promise<RunRecord[]> {
+  const redis = scope.use(await localRedis(env, say), (opened) => opened.close());
+  const prefix = `{docket-demo-${randomBytes(6).toString('hex')}}`;
+  scope.use(redis, ({ url }) => forget(url, prefix));
+  const sandbox = scope.use(await startSandbox(), (opened) => opened.close());
+  const mail = scope.use(await mailCatcher(join(staging, 'mailbox')), (opened) => opened.close());
+  say(`Redis    ${redis.origin}`);
+  say(`Sandbox  ${sandbox.url}, ${sandbox.organizations.length} organizations, 30 calls a minute per key`);
+  say(`Mail     ${mail.url}`);
+  say('');
+
+  const jobs = await loadJobs(fileURLToPath(new URL('../../jobs', import.meta.url)));
+  const config = readConfig({
+    COMPLIANCE_API_URL: sandbox.url,
+    REDIS_URL: redis.url,
+    SMTP_URL: mail.url,
+    MAIL_FROM: 'reports@docket.example',
+    DOCKET_ARCHIVE: pathToFileURL(join(staging, 'archive')).href,
+    LOG_LEVEL: env.LOG_LEVEL ?? 'warn',
+  });
+  const lines = new Map(REPORTS.map((name) => [name as string, progress(name, say, systemClock.now)]));
+  const ended = countdown(REPORTS.length, signal);
+  const worker = scope.use(
+    await composeWorker(
+      {
+        config,
+        env: { DEMO_API_KEY: sandbox.keys[0]?.key },
+        clock: systemClock,
+        log: stderrLog(config.LOG_LEVEL),
+        workingDirectory: staging,
+      },
+      {
+        jobs,
+        prefix,
+        observe: (order, event) => {
+          lines.get(`${order.org}/${order.report}`)?.(event);
+          if (event.type === 'finished') ended.count();
+        },
+      },
+    ),
+    (opened) => opened.close(),
+  );
+
+  const triggered = await Promise.all(
+    REPORTS.map((name) =>
+      worker.trigger({
+        ...requireReport(jobs, name),
+        slot: { trigger: randomBytes(8).toString('hex') },
+        trigger: 'on_demand',
+        priority: 'on_demand',
+        deliver: true,
+      }),
+    ),
+  );
+  await ended.all;
+  const records = await Promise.all(triggered.map(({ record }) => worker.runs.get(record.id)));
+  return records.flatMap((record) => record ?? []);
+}
+
+/** Resolves when `count` was called so often; rejects when stopped before. */
+function countdown(from: number, signal: AbortSignal): { readonly all: Promise<void>; readonly count: () => void } {
+  let left = from;
+  let resolveAll = () => {};
+  const all = new Promise<void>((resolve, reject) => {
+    resolveAll = resolve;
+    signal.addEventListener('abort', () => reject(new DocketError('run.cancelled', 'The demo was stopped.')), {
+      once: true,
+    });
+  });
+  // Until somebody waits for it, a rejection has no listener.
+  all.catch(() => {});
+  return {
+    all,
+    count: () => {
+      left -= 1;
+      if (left === 0) resolveAll();
+    },
+  };
+}
+
+/** A Redis that was given keeps nothing of the demo. */
+async function forget(url: string, prefix: string): Promise<void> {
+  const redis = new Redis(url);
+  try {
+    for await (const keys of redis.scanStream({ match: `${prefix}*`, count: 1000 })) {
+      if (keys.length > 0) await redis.unlink(...keys);
+    }
+  } finally {
+    redis.disconnect();
+  }
+}
+
+/** Puts the e-mail's body where a newcomer looks for it: beside the messages. */
+async function gather(staging: string, records: readonly RunRecord[]): Promise<void> {
+  for (const { org, report, id } of records) {
+    const html = join(staging, 'archive', org, report, id, 'mail.html');
+    await copyFile(html, join(staging, 'mailbox', `${report}.html`)).catch(() => {});
+  }
+}
+
+/** Replaces what an earlier demo left. Of two that end at the same moment the later one stays. */
+async function putInPlace(staging: string, target: string): Promise<void> {
+  for (;;) {
+    await rm(target, { recursive: true, force: true });
+    try {
+      return await rename(staging, target);
+    } catch (error) {
+      const code = error instanceof Error && 'code' in error ? error.code : undefined;
+      if (code !== 'ENOTEMPTY' && code !== 'EEXIST') throw error;
+    }
+  }
+}
+
+async function summary(target: string, records: readonly RunRecord[], say: DemoOptions['say']): Promise<void> {
+  const shown = relative(process.cwd(), target) || '.';
+  say('');
+  for (const record of records) {
+    const { org, report, period, state, calls, files, deliveries } = record;
+    const sent = deliveries.filter((delivery) => delivery.state === 'sent').length;
+    say(
+      `${org}/${report} ${period.label}: ${state.replaceAll('_', ' ')}, ${calls.made} API calls, ${files.length} files, ${sent} of ${deliveries.length} deliveries sent`,
+    );
+    if (record.error !== null) say(`  ${record.error.message}`);
+  }
+  say('');
+  say(`Everything is under ${shown}/:`);
+  for (const path of await listing(target)) say(`  ${join(shown, path)}`);
+  say('');
+  say('Try next:');
+  say('  npx docket explain demo/board-pack --help     what a run would ask and cost');
+  say('  npx docket sandbox                            the API on a port, with keys to call it');
+  say('  npx docket check                              your own definitions in jobs/, checked');
+}
+
+/** What a newcomer opens first; the archive has the rest. */
+async function listing(target: string): Promise<string[]> {
+  const all = await readdir(target, { recursive: true, withFileTypes: true });
+  return all
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(target, join(entry.parentPath, entry.name)))
+    .filter((path) => !path.startsWith('archive') || path.endsWith('manifest.json'))
+    .sort();
+}

@@ -1,0 +1,176 @@
+import { randomUUID } from 'node:crypto';
+import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Pool } from 'undici';
+import type { Clock } from '../base/clock.ts';
+import { type Config, required } from '../base/config.ts';
+import { DocketError } from '../base/error.ts';
+import type { Log } from '../base/log.ts';
+import { createScope, type Scope } from '../base/scope.ts';
+import { Secret, type SecretSource, secretSource } from '../base/secret.ts';
+import type { Catalog } from '../contract/catalog.ts';
+import { RATES } from '../contract/limits.ts';
+import type { Definition } from '../define/definition.ts';
+import type { OrgSettings } from '../define/org.ts';
+import type { Archive } from '../deliver/archive.ts';
+import { inlineArchive } from '../deliver/directory-archive.ts';
+import type { Ledger } from '../deliver/ledger.ts';
+import { smtpMailer } from '../deliver/mailer.ts';
+import { memoryLedger } from '../deliver/memory-ledger.ts';
+import type { MailRoute } from '../deliver/targets.ts';
+import type { Budget, BudgetLimits } from '../fetch/budget.ts';
+import { type Catalogs, memoryCatalogs } from '../fetch/catalogs.ts';
+import { createClient } from '../fetch/client.ts';
+import { memoryBudget } from '../fetch/memory-budget.ts';
+import { memoryStore } from '../fetch/memory-store.ts';
+import type { ResponseStore } from '../fetch/response-store.ts';
+import type { RunPorts } from '../run/run.ts';
+
+/** The process's environment, as read once: what every composition starts from. */
+export interface Surroundings {
+  readonly config: Config;
+  /** Where secret references with `env` are looked up. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** What relative paths of directory deliveries are resolved against; the process's own when absent. */
+  readonly workingDirectory?: string;
+}
+
+/** What differs between the worker (Redis) and an inline run (memory). */
+interface Stores {
+  readonly responses: ResponseStore;
+  readonly catalogs: Catalogs;
+  readonly ledger: Ledger;
+  readonly archive: Archive;
+  /** A budget of its own for each name: metrics calls and list reads never draw on the same tokens. */
+  readonly budget: (name: string, limits: BudgetLimits) => Budget;
+  readonly patienceMs: number;
+}
+
+/** Binds the ports of a run to one organization: its API key, its budget, its mail server. */
+export type PortsOf = (settings: OrgSettings) => Promise<RunPorts>;
+
+/** Ports of an inline run: everything in memory, no Redis. */
+export function composeInline(
+  around: Surroundings,
+  archive: Archive,
+): { readonly portsOf: PortsOf; readonly scope: Scope } {
+  const scope = createScope();
+  const { clock } = around;
+  const portsOf = bindPorts(around, scope, {
+    responses: memoryStore(),
+    catalogs: memoryCatalogs(clock),
+    ledger: memoryLedger(),
+    archive,
+    budget: (_, limits) => memoryBudget({ ...limits, clock }),
+    // Nobody would wake an inline run: it waits in place, however long.
+    patienceMs: Number.POSITIVE_INFINITY,
+  });
+  return { portsOf, scope };
+}
+
+/** The organizations' catalogs, each asked for at most once: what `check` and `explain` need of the service. */
+export function composeCatalogs(around: Surroundings): {
+  readonly catalogOf: (settings: OrgSettings) => Promise<Catalog>;
+  readonly scope: Scope;
+} {
+  const { portsOf, scope } = composeInline(around, inlineArchive('.'));
+  const catalogOf = async (settings: OrgSettings): Promise<Catalog> => {
+    const ports = await portsOf(settings);
+    const source = {
+      ...ports,
+      run: randomUUID(),
+      org: settings.org,
+      tenant: settings.id,
+      priority: 'on_demand' as const,
+    };
+    const outcome = await ports.catalogs.get(source, new AbortController().signal, () => {});
+    if (outcome.kind === 'done') return outcome.value;
+    throw outcome.kind === 'fail' ? outcome.error : new DocketError('run.cancelled', outcome.why);
+  };
+  return { catalogOf, scope };
+}
+
+/** See `PortsOf`. What is opened for an organization is kept until the scope closes. */
+export function bindPorts(
+  { config, env, clock, workingDirectory = process.cwd() }: Surroundings,
+  scope: Scope,
+  stores: Stores,
+): PortsOf {
+  const secrets = secretSource(env);
+  const baseUrl = required(config, 'COMPLIANCE_API_URL', 'it names the service that answers the reports');
+  const dispatcher = scope.use(
+    new Pool(new URL(baseUrl).origin, { connect: { timeout: 5_000 }, keepAliveTimeout: 30_000 }),
+    (pool) => pool.close(),
+  );
+  const limitsOf = oneBudgetPerKey();
+  const budgets = new Map<string, Budget>();
+  const budgetOf = (of: 'metrics' | 'reads', limits: BudgetLimits): Budget => {
+    const name = `${of}:${limits.calls}/${limits.windowMs}`;
+    const budget = budgets.get(name) ?? stores.budget(name, limits);
+    budgets.set(name, budget);
+    return budget;
+  };
+
+  return async (settings) => {
+    // Read anew for each run, so that a rotated key is used without a restart.
+    const secret = await secrets(settings.api_key);
+    const key = secret.fingerprint();
+    return {
+      clock,
+      key,
+      client: createClient({ baseUrl, key: secret, dispatcher, clock }),
+      budget: budgetOf('metrics', limitsOf(key, settings)),
+      reads: budgetOf('reads', RATES.reads),
+      responses: stores.responses,
+      catalogs: stores.catalogs,
+      archive: stores.archive,
+      ledger: stores.ledger,
+      patienceMs: stores.patienceMs,
+      mail: await mailRoute(settings, config, secrets),
+      templates: config.DOCKET_TEMPLATES,
+      workingDirectory,
+    };
+  };
+}
+
+/** Two limits for one key would each be kept, and together broken: refused. */
+function oneBudgetPerKey(): (key: string, settings: OrgSettings) => BudgetLimits {
+  const byKey = new Map<string, { readonly org: string; readonly limits: BudgetLimits }>();
+  return (key, { id, budget }) => {
+    const limits = {
+      calls: budget?.calls ?? RATES.metrics.calls,
+      windowMs: budget?.window === undefined ? RATES.metrics.windowMs : budget.window * 1000,
+    };
+    const first = byKey.get(key) ?? { org: id, limits };
+    byKey.set(key, first);
+    if (first.limits.calls === limits.calls && first.limits.windowMs === limits.windowMs) return limits;
+    throw new DocketError('config.invalid', `${first.org} and ${id} share an API key, but not its budget.`, {
+      where: `${id}/org.yaml`,
+      expected: `budget: { calls: ${first.limits.calls}, window: ${first.limits.windowMs / 1000} } as in ${first.org}/org.yaml`,
+      got: `budget: { calls: ${limits.calls}, window: ${limits.windowMs / 1000} }`,
+      next: 'Write the same budget into both files: the service counts by key.',
+    });
+  };
+}
+
+async function mailRoute(settings: OrgSettings, config: Config, secrets: SecretSource): Promise<MailRoute | undefined> {
+  const url = settings.smtp === undefined ? config.SMTP_URL : await secrets(settings.smtp.url);
+  const from = settings.smtp?.from ?? config.MAIL_FROM;
+  if (url === undefined || from === undefined) return undefined;
+  return { mailer: smtpMailer(typeof url === 'string' ? new Secret(url) : url), from };
+}
+
+/** The folder that `DOCKET_ARCHIVE` names. */
+export const archiveFolder = ({ DOCKET_ARCHIVE }: Config): string =>
+  DOCKET_ARCHIVE === undefined ? resolve('archive') : fileURLToPath(DOCKET_ARCHIVE);
+
+/** Refuses a report with e-mail deliveries before a call is spent on it. Throws `config.invalid`. */
+export function requireMail({ deliveries }: Definition, { smtp }: OrgSettings, config: Config): void {
+  if (!deliveries.some(({ email }) => email !== undefined)) return;
+  if (smtp === undefined)
+    required(config, 'SMTP_URL', 'the report has an e-mail delivery (--no-deliver makes the files alone)');
+  if (smtp?.from === undefined)
+    required(config, 'MAIL_FROM', 'the report has an e-mail delivery, which needs a sender');
+}

@@ -1,0 +1,188 @@
+import { DocketError, type ErrorJson } from '../base/error.ts';
+import { createScope, type Scope } from '../base/scope.ts';
+import type { Jobs } from '../define/load.ts';
+import { directoryArchive } from '../deliver/directory-archive.ts';
+import { NOTICE_TARGET, notifyOwner } from '../deliver/notice.ts';
+import { redisLedger } from '../deliver/redis-ledger.ts';
+import { redisCatalogs } from '../fetch/catalogs.ts';
+import { redisBudget } from '../fetch/redis-budget.ts';
+import { redisStore } from '../fetch/redis-store.ts';
+import { asking, assertSuitable, openRedis } from '../queue/connection.ts';
+import { redisCursors } from '../queue/cursors.ts';
+import { definitionStore, type FrozenDefinition } from '../queue/definition-store.ts';
+import { nameOf, openDue } from '../queue/due.ts';
+import { runQueue } from '../queue/jobs.ts';
+import { DEFAULT_PREFIX } from '../queue/keys.ts';
+import { requeueLost, startReconciler } from '../queue/reconciler.ts';
+import { type RedisRunStore, redisRunStore } from '../queue/run-store.ts';
+import { schedules, startTicks } from '../queue/schedules.ts';
+import { type Trigger, trigger } from '../queue/trigger.ts';
+import { type Execute, startWorker } from '../queue/worker.ts';
+import { incompleteError } from '../run/ending.ts';
+import type { RunEvent } from '../run/event.ts';
+import type { RunOrder } from '../run/record.ts';
+import { run } from '../run/run.ts';
+import { archiveFolder, bindPorts, type PortsOf, type Surroundings } from './ports.ts';
+
+/** Days for which records of runs, ledger rows and frozen definitions are kept. The ledger must not forget before a slot can no longer be opened. */
+export const KEEP_DAYS = 90;
+/** A shorter wait for a token is spent in place; a longer one frees the worker's slot. */
+const PATIENCE_MS = 5_000;
+/** What runs in hand get to end when the process is asked to stop. */
+const GRACE_MS = 10_000;
+const NOTICE_MS = 60_000;
+
+export interface WorkerSettings {
+  readonly jobs: Jobs;
+  /** In front of every Redis key; two Dockets with different ones never meet. */
+  readonly prefix?: string;
+  /** Runs at the same time in this process. */
+  readonly concurrency?: number;
+  readonly observe?: (order: RunOrder, event: RunEvent) => void;
+}
+
+export interface RunningWorker {
+  readonly trigger: Trigger;
+  readonly runs: RedisRunStore;
+  /** Whether Redis answers; throws `redis.unreachable` otherwise. */
+  readonly ping: () => Promise<void>;
+  /** What runs here go through, for `explain` and the like. */
+  readonly portsOf: PortsOf;
+  /** Lets runs in hand end for a while, hands over the rest, closes everything. */
+  close(): Promise<void>;
+}
+
+/**
+ * The worker, its schedules and the reconciler against one Redis. On a failed start everything that was opened is closed.
+ * Throws `redis.unreachable`, `redis.unsuitable`, `config.invalid`.
+ */
+export async function composeWorker(around: Surroundings, settings: WorkerSettings): Promise<RunningWorker> {
+  const scope = createScope();
+  try {
+    return await open(around, settings, scope);
+  } catch (error) {
+    await scope.close();
+    throw error;
+  }
+}
+
+async function open(around: Surroundings, settings: WorkerSettings, scope: Scope): Promise<RunningWorker> {
+  const { config, clock, log } = around;
+  const prefix = settings.prefix ?? DEFAULT_PREFIX;
+  const producer = scope.use(await openRedis(config.REDIS_URL, 'producer', log), (redis) => redis.disconnect());
+  const blocking = scope.use(await openRedis(config.REDIS_URL, 'worker', log), (redis) => redis.disconnect());
+  await assertSuitable(producer, log);
+
+  const kept = { prefix, keepDays: KEEP_DAYS };
+  const runs = redisRunStore(producer, kept);
+  const definitions = definitionStore(producer, kept);
+  const queue = scope.use(runQueue(producer, { prefix }), (opened) => opened.close());
+  const archive = directoryArchive(archiveFolder(config), clock);
+  const portsOf = bindPorts(around, scope, {
+    responses: redisStore(producer, { prefix: `${prefix}:` }),
+    catalogs: redisCatalogs(producer, { prefix: `${prefix}:`, clock }),
+    ledger: redisLedger(producer, { prefix: `${prefix}:`, ttlDays: KEEP_DAYS }),
+    archive,
+    budget: (name, limits) => redisBudget(producer, { prefix: `${prefix}:${name}:`, ...limits, clock }),
+    patienceMs: PATIENCE_MS,
+  });
+  const open: Trigger = (request) => trigger(request, { runs, definitions, queue, clock, log });
+
+  const frozenOf = async (order: RunOrder): Promise<FrozenDefinition> => {
+    const frozen = await definitions.get(order.digest);
+    if (frozen !== undefined) return frozen;
+    throw new DocketError('definition.not_found', `The definition of run ${order.id} is no longer kept.`, {
+      expected: `the version ${order.digest}, for ${KEEP_DAYS} days after its last use`,
+      next: 'Trigger the report again: the run then uses the version that is there now.',
+    });
+  };
+  const tellOwner = async (order: RunOrder, error: ErrorJson | null): Promise<void> => {
+    const { definition, settings: org } = await frozenOf(order);
+    const ports = await portsOf(org);
+    const rows = await ports.ledger.list(order.id);
+    await notifyOwner({
+      ...ports,
+      order,
+      definition,
+      error,
+      receipts: rows
+        .filter(({ target }) => target !== NOTICE_TARGET)
+        .map((row) => ({ ...row, delivery: row.id, messageId: null })),
+      sealed: await archive.find(order),
+      signal: AbortSignal.timeout(NOTICE_MS),
+      observe: (event) => settings.observe?.(order, event),
+    });
+  };
+
+  const execute: Execute = async (order, context) => {
+    const { definition, settings: org } = await frozenOf(order);
+    const outcome = await run(order, { definition, settings: org, ...context }, await portsOf(org));
+    if (outcome.kind !== 'done') return outcome;
+    const { state, incomplete } = outcome.value;
+    if (state === 'partly_delivered') await tellOwner(order, null);
+    if (state === 'held') await tellOwner(order, incompleteError('run.held', incomplete)?.toJSON() ?? null);
+    return outcome;
+  };
+
+  const worker = scope.use(
+    startWorker({
+      connection: blocking,
+      prefix,
+      store: runs,
+      execute,
+      onTerminal: (order, error) => tellOwner(order, error.toJSON()),
+      clock,
+      log,
+      concurrency: settings.concurrency ?? 4,
+      ...(settings.observe === undefined ? {} : { observe: settings.observe }),
+    }),
+    (opened) => opened.close(GRACE_MS),
+  );
+
+  const reports = frozenReports(settings.jobs);
+  const duePorts = { cursors: redisCursors(producer, { prefix }), trigger: open, clock, log };
+  const registered = scope.use(schedules(producer, { prefix, clock, log }), (opened) => opened.close());
+  await registered.sync(reports);
+  const ticks = scope.use(
+    startTicks(blocking, {
+      prefix,
+      log,
+      onTick: async (name) => {
+        await openDue(
+          reports.filter((report) => nameOf(report) === name),
+          duePorts,
+        );
+      },
+    }),
+    (opened) => opened.close(),
+  );
+  scope.use(
+    startReconciler({
+      steps: [
+        () => openDue(reports, duePorts),
+        () => requeueLost({ runs, queue, clock, log }),
+        () => registered.sync(reports),
+      ],
+      clock,
+      log,
+    }),
+    (opened) => opened.close(),
+  );
+  await Promise.all([worker.ready(), ticks.ready()]);
+
+  return {
+    trigger: open,
+    runs,
+    portsOf,
+    ping: async () => {
+      await asking(producer, () => producer.ping());
+    },
+    close: () => scope.close(),
+  };
+}
+
+const frozenReports = ({ reports, orgs }: Jobs): FrozenDefinition[] =>
+  [...reports.values()].flatMap((definition) => {
+    const settings = orgs.get(definition.org);
+    return settings === undefined ? [] : [{ definition, settings }];
+  });

@@ -1,0 +1,61 @@
+import { DocketError } from '../base/error.ts';
+import type { Sealed } from '../deliver/archive.ts';
+import type { Receipt } from '../deliver/receipt.ts';
+import type { Note } from '../fetch/dataset.ts';
+import type { RunResult } from './result.ts';
+
+/** What a run that came to its end has to show. */
+export const resultOf = (state: RunResult['state'], sealed: Sealed, receipts: readonly Receipt[]): RunResult => ({
+  state,
+  folder: sealed.folder,
+  files: sealed.artifacts,
+  calls: sealed.manifest.calls,
+  incomplete: sealed.manifest.incomplete,
+  receipts,
+});
+
+/** Why figures that are not whole stop the run or its delivery; undefined when every figure is there. */
+export function incompleteError(
+  code: 'run.incomplete' | 'run.held',
+  notes: readonly (Note & { readonly section: string })[],
+): DocketError | undefined {
+  if (notes.length === 0) return undefined;
+  const policy = code === 'run.held' ? 'hold' : 'fail';
+  return new DocketError(
+    code,
+    `The figures are not whole: ${notes.map(({ section, text }) => `${section}: ${text}`).join('; ')}`,
+    {
+      expected: `every figure of every section, as on_incomplete: ${policy} asks`,
+      got: `${notes.length} ${notes.length === 1 ? 'remark' : 'remarks'} that something is missing`,
+      next:
+        code === 'run.held'
+          ? 'Look at the files in the archive; nothing was sent. To send such a pack with a mark instead, set on_incomplete: flag.'
+          : 'Narrow the section (filters, dimensions, a shorter period), or set on_incomplete: flag to deliver with a mark.',
+    },
+  );
+}
+
+/** What is not delivered, as one error; undefined when everything was sent. */
+export function undeliveredError(receipts: readonly Receipt[]): DocketError | undefined {
+  const missing = receipts.filter(({ state }) => state !== 'sent');
+  if (missing.length === 0) return undefined;
+  const states = new Set(missing.map(({ state }) => state));
+  const code =
+    states.has('unknown') || states.has('sending')
+      ? 'deliver.unknown'
+      : states.has('pending')
+        ? 'deliver.target_failed'
+        : 'deliver.target_refused';
+  const each = missing.map(
+    ({ recipient, target, state, detail }) =>
+      `${recipient} (${target}): ${state}${detail === null ? '' : `, ${detail}`}`,
+  );
+  return new DocketError(code, `Not delivered to everybody: ${each.join('; ')}`, {
+    expected: `${receipts.length} ${receipts.length === 1 ? 'delivery' : 'deliveries'} sent`,
+    got: `${receipts.length - missing.length} sent`,
+    next: states.has('unknown')
+      ? 'Ask the recipients of the unknown ones whether it has arrived: Docket does not send these again by itself.'
+      : 'Correct what the target says, then trigger the report again.',
+    retryable: states.has('pending'),
+  });
+}
