@@ -168,5 +168,5 @@ end
 local last = redis.call('ZRANGE', held, -1, -1, 'WITHSCORES')[2]
 local promise = redis.call('ZRANGE', told, -1, -1, 'WITHSCORES')[2]
 local keep = math.max(tonumber(last or '0'), tonumber(promise or '0') + passedBy + lost, number('blocked'), now)
-for _, key in ipairs(KEYS) do redis.call('PEXPIREAT', key, keep + 3600000) end
+for _, key in ipairs(KEYS) do redis.call('PEXPIRE', key, keep - now + 3600000) end
 return result

@@ -118,7 +118,8 @@ export function memoryBudget({ calls, windowMs, clock }: BudgetLimits & { readon
       const tokens = calls - line.held.length;
       if (place < tokens && now >= line.blockedUntil) return grant(line, me, ask.holdMs, now);
       me.told = expected(line, place, now);
-      return { granted: false, at: me.told, ahead: place, tokens };
+      // To the caller as its own clock counts, should that have been set back.
+      return { granted: false, at: clock.now() + me.told - now, ahead: place, tokens };
     },
     replied: async (key, token) => {
       const { line, now } = open(key);
@@ -136,8 +137,8 @@ export function memoryBudget({ calls, windowMs, clock }: BudgetLimits & { readon
       line.waiters = line.waiters.filter((waiter) => waiter.id !== id);
     },
     block: async (key, until) => {
-      const { line } = open(key);
-      line.blockedUntil = Math.max(line.blockedUntil, until);
+      const { line, now } = open(key);
+      line.blockedUntil = Math.max(line.blockedUntil, now + Math.max(0, until - clock.now()));
       line.throttled += 1;
     },
     look: async (key) => {
@@ -147,7 +148,7 @@ export function memoryBudget({ calls, windowMs, clock }: BudgetLimits & { readon
         tokens: calls - line.held.length,
         inFlight: line.held.filter(({ inFlight }) => inFlight).length,
         waiting: line.waiters.length,
-        blockedUntil: line.blockedUntil > now ? line.blockedUntil : null,
+        blockedUntil: line.blockedUntil > now ? clock.now() + line.blockedUntil - now : null,
         throttled: line.throttled,
       };
     },

@@ -1,0 +1,302 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { type Answer, type Ask, type Budget, type BudgetLimits, PASSES } from '../../src/fetch/budget.ts';
+import { type BudgetBench, memoryBench, redisBench } from '../support/budgets.ts';
+import { manualClock } from '../support/manual-clock.ts';
+
+const START = Date.parse('2026-11-19T08:00:00Z');
+const KEY = 'fingerprint';
+const LIMITS: BudgetLimits = { calls: 3, windowMs: 60_000 };
+const HOLD = 5_000;
+
+describe.each([
+  ['in memory', memoryBench],
+  ['in Redis', () => redisBench(inject('redisUrl'))],
+])('the budget %s', (_where, open) => {
+  let bench: BudgetBench;
+  beforeAll(async () => {
+    bench = await open();
+  });
+  afterAll(() => bench.close());
+
+  const start = (limits: BudgetLimits = LIMITS) => {
+    const clock = manualClock(START);
+    const budget = bench.budget(limits, clock);
+    const ask = (id: string, more: Partial<Ask> = {}) =>
+      budget.ask({ key: KEY, id, org: 'acme', priority: 'scheduled', holdMs: HOLD, ...more });
+    return { clock, budget, ask };
+  };
+  const tokenOf = (answer: Answer): string => {
+    if (!answer.granted) throw new Error('expected a token');
+    return answer.token;
+  };
+  const refusal = (answer: Answer) => {
+    if (answer.granted) throw new Error('expected a place in the line');
+    return answer;
+  };
+  /** Takes all tokens and has them replied at once: they are back one window from now. */
+  const drain = async (budget: Budget, ask: (id: string) => Promise<Answer>) => {
+    for (let index = 0; index < budget.limits.calls; index += 1) {
+      await budget.replied(KEY, tokenOf(await ask(`drain-${index}`)));
+    }
+  };
+  /** All ask in the order given, then again whenever the one token is back; names them in the order they were served. */
+  const served = async ({ clock, budget, ask }: ReturnType<typeof start>, waiters: [string, Partial<Ask>][]) => {
+    await drain(budget, ask);
+    for (const [id, more] of waiters) await ask(id, more);
+    const order: string[] = [];
+    while (order.length < waiters.length) {
+      clock.advance(budget.limits.windowMs + 1);
+      for (const [id, more] of waiters.filter(([name]) => !order.includes(name))) {
+        const answer = await ask(id, more);
+        if (!answer.granted) continue;
+        order.push(id);
+        await budget.replied(KEY, answer.token);
+      }
+    }
+    return order;
+  };
+
+  test('grants as many tokens as the limit allows, then a place in the line', async () => {
+    const { ask } = start();
+    expect([await ask('a'), await ask('b'), await ask('c')].map(({ granted, tokens }) => [granted, tokens])).toEqual([
+      [true, 2],
+      [true, 1],
+      [true, 0],
+    ]);
+    expect(await ask('d')).toMatchObject({ granted: false, ahead: 0, tokens: 0 });
+    expect(await ask('e')).toMatchObject({ granted: false, ahead: 1 });
+  });
+
+  test('a token returns one window after the reply, not after the dispatch', async () => {
+    const { clock, budget, ask } = start({ calls: 1, windowMs: 60_000 });
+    const token = tokenOf(await ask('a'));
+    clock.advance(4_000);
+    await budget.replied(KEY, token);
+    const { at } = refusal(await ask('b'));
+    expect(at).toBe(START + 4_000 + 60_000 + 1);
+    clock.set(at - 1);
+    expect((await ask('b')).granted).toBe(false);
+    clock.set(at);
+    expect((await ask('b')).granted).toBe(true);
+  });
+
+  test('a call that never tells its reply gives its token back after its hold plus one window', async () => {
+    const { clock, ask } = start({ calls: 1, windowMs: 60_000 });
+    await ask('a', { holdMs: 5_000 });
+    clock.advance(65_000);
+    expect((await ask('b')).granted).toBe(false);
+    clock.advance(1);
+    expect((await ask('b')).granted).toBe(true);
+  });
+
+  test('a token that was not used returns at once', async () => {
+    const { budget, ask } = start({ calls: 1, windowMs: 60_000 });
+    await budget.unsent(KEY, tokenOf(await ask('a')));
+    expect((await ask('b')).granted).toBe(true);
+  });
+
+  test('asking again keeps the place and takes no second one', async () => {
+    const { budget, ask } = start();
+    await drain(budget, ask);
+    await ask('first');
+    await ask('second');
+    for (let again = 0; again < 3; again += 1) expect(await ask('first')).toMatchObject({ ahead: 0 });
+    expect(await ask('second')).toMatchObject({ ahead: 1 });
+    expect((await budget.look(KEY)).waiting).toBe(2);
+  });
+
+  test('one grant is one dispatch: asking with the same id after a grant takes a token of its own', async () => {
+    const { budget, ask } = start();
+    const first = tokenOf(await ask('a'));
+    const second = tokenOf(await ask('a'));
+    expect(second).not.toBe(first);
+    await budget.replied(KEY, first);
+    expect(await budget.look(KEY)).toMatchObject({ tokens: 1, inFlight: 1 });
+  });
+
+  test('tells every waiter when to come, and keeps it', async () => {
+    const { clock, budget, ask } = start();
+    for (const id of ['a', 'b', 'c']) {
+      await budget.replied(KEY, tokenOf(await ask(id)));
+      clock.advance(1_000);
+    }
+    const told = [];
+    for (const id of ['w1', 'w2', 'w3', 'w4']) told.push(refusal(await ask(id)).at);
+    expect(told.map((at) => at - START)).toEqual([60_001, 61_001, 62_001, 120_001]);
+    for (const [index, at] of told.slice(0, 3).entries()) {
+      clock.set(at);
+      expect((await ask(`w${index + 1}`)).granted).toBe(true);
+    }
+  });
+
+  test('does not promise a waiter more than the holder in flight can give: a reply right now', async () => {
+    const { clock, ask } = start({ calls: 1, windowMs: 60_000 });
+    await ask('a', { holdMs: 300_000 });
+    clock.advance(10_000);
+    expect(refusal(await ask('b')).at).toBe(START + 70_000);
+  });
+
+  test('serves on-demand before scheduled before backfill, whoever came first', async () => {
+    const order = await served(start({ calls: 1, windowMs: 60_000 }), [
+      ['backfill', { priority: 'backfill' }],
+      ['scheduled-1', { priority: 'scheduled' }],
+      ['scheduled-2', { priority: 'scheduled' }],
+      ['on-demand', { priority: 'on_demand' }],
+    ]);
+    expect(order).toEqual(['on-demand', 'scheduled-1', 'scheduled-2', 'backfill']);
+  });
+
+  test('a stream of on-demand calls does not starve the scheduled ones', async () => {
+    const { clock, budget, ask } = start({ calls: 1, windowMs: 60_000 });
+    await drain(budget, ask);
+    await ask('scheduled');
+    let passed = 0;
+    for (; passed < 50; passed += 1) {
+      await ask(`on-demand-${passed}`, { priority: 'on_demand' });
+      clock.advance(60_001);
+      const scheduled = await ask('scheduled');
+      if (scheduled.granted) break;
+      await budget.replied(KEY, tokenOf(await ask(`on-demand-${passed}`, { priority: 'on_demand' })));
+    }
+    expect(passed).toBe(PASSES);
+  });
+
+  test('organizations that share a key take turns', async () => {
+    const order = await served(start({ calls: 1, windowMs: 60_000 }), [
+      ...Array.from({ length: 6 }, (_, index): [string, Partial<Ask>] => [`big-${index}`, { org: 'big' }]),
+      ['small-0', { org: 'small' }],
+      ['small-1', { org: 'small' }],
+      ['other-0', { org: 'other' }],
+    ]);
+    expect(order.slice(0, 5)).toEqual(['big-0', 'small-0', 'other-0', 'big-1', 'small-1']);
+    expect(order.slice(5)).toEqual(['big-2', 'big-3', 'big-4', 'big-5']);
+  });
+
+  test('a waiter who does not come is passed by, and finds its place again when it comes a little later', async () => {
+    const { clock, budget, ask } = start({ calls: 1, windowMs: 60_000 });
+    await drain(budget, ask);
+    const { at } = refusal(await ask('sleeper'));
+    await ask('patient');
+    clock.set(at);
+    expect((await ask('patient')).granted).toBe(false);
+    clock.set(at + 1_001);
+    const taken = tokenOf(await ask('patient'));
+    await budget.replied(KEY, taken);
+    await ask('third');
+    expect(await ask('sleeper')).toMatchObject({ granted: false, ahead: 0 });
+  });
+
+  test('a waiter who never comes back has lost its place two windows later', async () => {
+    const { clock, budget, ask } = start();
+    await drain(budget, ask);
+    const { at } = refusal(await ask('dead'));
+    clock.set(at + 1_000 + 120_000);
+    expect((await budget.look(KEY)).waiting).toBe(1);
+    clock.advance(1);
+    expect((await budget.look(KEY)).waiting).toBe(0);
+  });
+
+  test('leaving gives the place up', async () => {
+    const { budget, ask } = start();
+    await drain(budget, ask);
+    await ask('first');
+    await ask('second');
+    await budget.leave(KEY, 'first');
+    expect(await ask('second')).toMatchObject({ ahead: 0 });
+  });
+
+  test('a 429 stops everybody until then; of several the latest counts', async () => {
+    const { clock, budget, ask } = start();
+    await budget.block(KEY, START + 30_000);
+    await budget.block(KEY, START + 10_000);
+    expect(await ask('a')).toMatchObject({ granted: false, at: START + 30_000, tokens: 3 });
+    expect(await budget.look(KEY)).toMatchObject({ blockedUntil: START + 30_000, throttled: 2 });
+    clock.set(START + 29_999);
+    expect((await ask('a')).granted).toBe(false);
+    clock.set(START + 30_000);
+    expect((await ask('a')).granted).toBe(true);
+    expect((await budget.look(KEY)).blockedUntil).toBe(null);
+  });
+
+  test('a clock that is set back hands no token out early', async () => {
+    const { clock, budget, ask } = start({ calls: 1, windowMs: 60_000 });
+    clock.advance(100_000);
+    await budget.replied(KEY, tokenOf(await ask('a')));
+    clock.set(START);
+    expect((await ask('b')).granted).toBe(false);
+    clock.set(START + 100_000 + 60_000);
+    expect((await ask('b')).granted).toBe(false);
+    clock.advance(1);
+    expect((await ask('b')).granted).toBe(true);
+  });
+
+  test('keys do not touch each other', async () => {
+    const { budget, ask } = start();
+    await drain(budget, ask);
+    expect((await ask('a', { key: 'another' })).granted).toBe(true);
+    expect((await budget.look(KEY)).tokens).toBe(0);
+  });
+
+  test('whatever the latencies and losses, no window at the server holds more calls than the limit', async () => {
+    const step = fc.oneof(
+      { weight: 6, arbitrary: fc.record({ kind: fc.constant('ask' as const), who: fc.integer({ min: 0, max: 9 }) }) },
+      {
+        weight: 4,
+        arbitrary: fc.record({ kind: fc.constant('reply' as const), which: fc.nat(20), late: fc.nat(500) }),
+      },
+      { weight: 1, arbitrary: fc.record({ kind: fc.constant('unsent' as const), which: fc.nat(20) }) },
+      { weight: 1, arbitrary: fc.record({ kind: fc.constant('block' as const), ms: fc.nat(2_000) }) },
+      { weight: 5, arbitrary: fc.record({ kind: fc.constant('wait' as const), ms: fc.nat(1_200) }) },
+    );
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 4 }),
+        fc.array(step, { maxLength: 80 }),
+        fc.nat(),
+        async (calls, steps, seed) => {
+          const windowMs = 1_000;
+          const holdMs = 300;
+          const { clock, budget, ask } = start({ calls, windowMs });
+          // Each dispatch reaches the server somewhere between its grant and its reply (or its deadline).
+          const arrivals: number[] = [];
+          let flying: { token: string; granted: number }[] = [];
+          let spread = seed;
+          const arrive = (from: number, to: number) => {
+            spread = (spread * 1_103_515_245 + 12_345) % 2_147_483_648;
+            arrivals.push(from + ((spread % 1_000) / 999) * (to - from));
+          };
+          const expire = () => {
+            for (const { granted } of flying.filter((call) => call.granted + holdMs < clock.now()))
+              arrive(granted, granted + holdMs);
+            flying = flying.filter((call) => call.granted + holdMs >= clock.now());
+          };
+          for (const action of steps) {
+            expire();
+            const call = 'which' in action ? flying[action.which % Math.max(1, flying.length)] : undefined;
+            if (action.kind === 'ask') {
+              const answer = await ask(`w${action.who}`, { holdMs, org: `o${action.who % 3}` });
+              if (answer.granted) flying.push({ token: answer.token, granted: clock.now() });
+            } else if (action.kind === 'wait') clock.advance(action.ms);
+            else if (action.kind === 'block') await budget.block(KEY, clock.now() + action.ms);
+            else if (call !== undefined) {
+              flying = flying.filter((other) => other !== call);
+              if (action.kind === 'unsent') await budget.unsent(KEY, call.token);
+              else {
+                arrive(call.granted, clock.now());
+                await budget.replied(KEY, call.token);
+              }
+            }
+          }
+          clock.advance(10_000);
+          expire();
+          arrivals.sort((a, b) => a - b);
+          for (let index = 0; index + calls < arrivals.length; index += 1) {
+            expect(arrivals[index + calls]! - arrivals[index]!).toBeGreaterThan(windowMs);
+          }
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+});
