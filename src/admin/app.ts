@@ -1,7 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { type Context, Hono } from 'hono';
-import { bodyLimit } from 'hono/body-limit';
 import { HTTPException } from 'hono/http-exception';
 import { methodNotAllowed } from 'hono/method-not-allowed';
 import { secureHeaders } from 'hono/secure-headers';
@@ -13,7 +12,7 @@ import type { OrgSettings } from '../define/org.ts';
 import type { Trigger } from '../queue/trigger.ts';
 import type { RunRecord, RunStore } from '../run/record.ts';
 import { problem, problemOf } from './problem.ts';
-import { faults, idempotencyKeySchema, listQuerySchema, MOST_BODY, readTriggerBody } from './request.ts';
+import { faults, idempotencyKeySchema, listQuerySchema, readTriggerBody } from './request.ts';
 import { throttle } from './throttle.ts';
 import type { Tokens } from './token-file.ts';
 import { maySee, type Principal } from './tokens.ts';
@@ -76,12 +75,6 @@ export function createAdmin(ports: AdminPorts): Admin {
       app,
       onMethodNotAllowed: (_, methods) =>
         problem('request.method_not_allowed', { expected: methods.join(', ') }, { Allow: methods.join(', ') }),
-    }),
-  );
-  app.use(
-    bodyLimit({
-      maxSize: MOST_BODY,
-      onError: () => problem('request.too_large', { expected: `at most ${MOST_BODY} bytes` }, { Connection: 'close' }),
     }),
   );
 

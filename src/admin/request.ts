@@ -5,7 +5,7 @@ import { parsePeriod } from '../define/period.ts';
 import { type ProblemDetail, problem } from './problem.ts';
 
 /** Bytes of a body. */
-export const MOST_BODY = 64 * 1024;
+const MOST_BODY = 64 * 1024;
 
 /** A period as people write it (`2026-09`, `last_30_days`) or as a definition does (`{ from, to }`). */
 const periodSchema = z.unknown().transform((value, context): PeriodSpec => {
@@ -49,7 +49,10 @@ export const faults = (error: z.ZodError): NonNullable<ProblemDetail['errors']> 
 
 /** The body, or the problem with it. An empty body is an empty object, whatever it says it is. */
 export async function readTriggerBody(request: Request): Promise<TriggerBody | Response> {
-  const text = await request.text();
+  const text = await readText(request);
+  if (text === undefined) {
+    return problem('request.too_large', { expected: `at most ${MOST_BODY} bytes` }, { Connection: 'close' });
+  }
   let body: unknown = {};
   if (text !== '') {
     const type = request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase();
@@ -68,4 +71,17 @@ export async function readTriggerBody(request: Request): Promise<TriggerBody | R
   }
   const parsed = triggerBodySchema.safeParse(body);
   return parsed.success ? parsed.data : problem('request.invalid', { errors: faults(parsed.error) });
+}
+
+/** The body as text; undefined as soon as it grows past the limit, however its length was announced. */
+async function readText(request: Request): Promise<string | undefined> {
+  if (request.body === null) return '';
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  for await (const piece of request.body) {
+    size += piece.byteLength;
+    if (size > MOST_BODY) return undefined;
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces).toString('utf8');
 }

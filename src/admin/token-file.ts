@@ -48,9 +48,18 @@ function parse(path: string, text: string): readonly TokenEntry[] {
   const document = parseDocument(text);
   const fault = document.errors[0];
   if (fault !== undefined) throw invalid(path, fault.message.split('\n')[0] ?? 'YAML that cannot be read');
-  const entries = fileSchema.safeParse(document.toJS({ maxAliasCount: 0 }) ?? []);
+  const entries = fileSchema.safeParse(values(path, document) ?? []);
   if (!entries.success) throw invalid(path, z.prettifyError(entries.error), entries.error);
   return entries.data;
+}
+
+// An alias can make a small file huge, and no list of tokens needs one.
+function values(path: string, document: ReturnType<typeof parseDocument>): unknown {
+  try {
+    return document.toJS({ maxAliasCount: 0 });
+  } catch (error) {
+    throw invalid(path, 'a YAML alias', error);
+  }
 }
 
 /**

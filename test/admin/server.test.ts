@@ -1,0 +1,142 @@
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { afterEach, describe, expect, it } from 'vitest';
+import { type AdminPorts, createAdmin } from '../../src/admin/app.ts';
+import { type AdminServer, listenAdmin } from '../../src/admin/server.ts';
+import { newToken, verifyToken } from '../../src/admin/tokens.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { silentLog } from '../../src/base/log.ts';
+import { NOT_STARTED } from '../../src/queue/stored-record.ts';
+import { anOrder, aReport, linesLog, signalled } from '../support/queue-bench.ts';
+
+const { token, sha256 } = newToken();
+const authorization = `Bearer ${token}`;
+
+describe('the server of the admin route', () => {
+  const servers: AdminServer[] = [];
+  afterEach(async () => {
+    for (const server of servers.splice(0)) await server.close();
+  });
+  const listen = async (change: Partial<AdminPorts> = {}) => {
+    const app = createAdmin({
+      trigger: async () => ({ opened: true, record: { ...anOrder(), ...NOT_STARTED } }),
+      runs: { get: async () => undefined, list: async () => [] },
+      reports: () => aReport(),
+      tokens: {
+        verify: async (shown) => verifyToken([{ name: 'a', sha256, role: 'operator', orgs: '*' }], shown, Date.now()),
+      },
+      health: async () => [],
+      clock: systemClock,
+      log: silentLog,
+      ...change,
+    });
+    const server = await listenAdmin(app, { host: '127.0.0.1', port: 0, log: silentLog });
+    servers.push(server);
+    return server;
+  };
+  const raw = async ({ port }: AdminServer, request: string): Promise<string> => {
+    const socket = connect(port, '127.0.0.1');
+    socket.write(request);
+    return text(socket);
+  };
+
+  it('serves requests, with a body of known length and in pieces', async () => {
+    const { url } = await listen();
+    const pieces = new ReadableStream({
+      start: (controller) => {
+        controller.enqueue(new TextEncoder().encode('{"deliver":'));
+        controller.enqueue(new TextEncoder().encode('false}'));
+        controller.close();
+      },
+    });
+    const headers = { authorization, 'content-type': 'application/json' };
+    for (const body of ['{"deliver":false}', pieces]) {
+      const response = await fetch(`${url}/api/reports/acme/weekly/runs`, {
+        method: 'POST',
+        headers,
+        body,
+        duplex: 'half',
+      } as RequestInit);
+      expect(response.status).toBe(202);
+    }
+  });
+
+  it('refuses a body in pieces that grows too large', async () => {
+    const { url } = await listen();
+    const endless = new ReadableStream({
+      pull: (controller) => {
+        controller.enqueue(new Uint8Array(16_384).fill(32));
+      },
+    });
+    const headers = { authorization, 'content-type': 'application/json' };
+    const request = { method: 'POST', headers, body: endless, duplex: 'half' } as RequestInit;
+    const response = await fetch(`${url}/api/reports/acme/weekly/runs`, request);
+    expect(response.status).toBe(413);
+    expect(response.headers.get('content-type')).toBe('application/problem+json');
+  });
+
+  it.each([
+    ['no HTTP at all', 'HELLO\r\n\r\n', '400'],
+    ['headers without end', `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`, '431'],
+    ['a host that is none', 'GET / HTTP/1.1\r\nHost: a b/@\r\nConnection: close\r\n\r\n', '400'],
+    ['a path that is none', 'GET \\\\x HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n', '400'],
+  ])('answers %s with a problem', async (_, request, status) => {
+    const answer = await raw(await listen(), request);
+    expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    expect(answer.toLowerCase()).toContain('content-type: application/problem+json');
+  });
+
+  it('lets requests in hand end when it closes, and takes no more', async () => {
+    const asked = signalled();
+    const go = signalled();
+    const server = await listen({
+      runs: {
+        get: async () => undefined,
+        list: async () => {
+          asked.tell();
+          await go.promise;
+          return [];
+        },
+      },
+    });
+    const inHand = fetch(`${server.url}/api/runs`, { headers: { authorization } });
+    await asked.promise;
+    const closed = server.close();
+    go.tell();
+    expect((await inHand).status).toBe(200);
+    await closed;
+    await expect(fetch(`${server.url}/healthz`)).rejects.toThrow();
+  });
+
+  it('says which address is taken', async () => {
+    const { port } = await listen();
+    const app = createAdmin({
+      trigger: () => Promise.reject(new Error()),
+      runs: { get: async () => undefined, list: async () => [] },
+      reports: () => undefined,
+      tokens: { verify: async () => ({ accepted: false, why: 'unknown' }) },
+      health: async () => [],
+      clock: systemClock,
+      log: silentLog,
+    });
+    await expect(listenAdmin(app, { host: '127.0.0.1', port, log: silentLog })).rejects.toMatchObject({
+      code: 'config.invalid',
+      got: 'EADDRINUSE',
+    });
+  });
+
+  it('warns when other machines can reach it', async () => {
+    const log = linesLog();
+    const app = createAdmin({
+      trigger: () => Promise.reject(new Error()),
+      runs: { get: async () => undefined, list: async () => [] },
+      reports: () => undefined,
+      tokens: { verify: async () => ({ accepted: false, why: 'unknown' }) },
+      health: async () => [],
+      clock: systemClock,
+      log,
+    });
+    servers.push(await listenAdmin(app, { host: '0.0.0.0', port: 0, log }));
+    expect(log.lines).toMatchObject([{ level: 'warn', message: expect.stringContaining('TLS') }]);
+  });
+});

@@ -1,0 +1,130 @@
+import { mkdtemp, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { addToken, noTokens, readTokens, tokenFile } from '../../src/admin/token-file.ts';
+import { hashToken, newToken } from '../../src/admin/tokens.ts';
+import { manualClock } from '../support/manual-clock.ts';
+import { linesLog } from '../support/queue-bench.ts';
+
+describe('the file of tokens', () => {
+  let folder: string;
+  let count = 0;
+  const aPath = () => {
+    count += 1;
+    return join(folder, `tokens-${count}.yaml`);
+  };
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'docket-tokens-'));
+  });
+  afterAll(() => rm(folder, { recursive: true }));
+
+  it('is made by the first token, for its owner alone, and holds no token', async () => {
+    const path = aPath();
+    const token = await addToken(path, { name: 'ci', role: 'operator', orgs: ['acme'], expires: '2027-01-31' });
+    const text = await readFile(path, 'utf8');
+    expect(text).not.toContain(token);
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
+    expect(await readTokens(path)).toEqual([
+      { name: 'ci', sha256: hashToken(token), role: 'operator', orgs: ['acme'], expires: '2027-01-31' },
+    ]);
+  });
+
+  it('keeps its comments and its entries when one is added', async () => {
+    const path = aPath();
+    const { sha256 } = newToken();
+    await writeFile(path, `# who is who\n- name: ann # on call\n  sha256: ${sha256}\n  role: viewer\n  orgs: "*"\n`);
+    await addToken(path, { name: 'ben', role: 'viewer', orgs: '*' });
+    const text = await readFile(path, 'utf8');
+    expect(text).toContain('# who is who');
+    expect(text).toContain('# on call');
+    expect((await readTokens(path)).map((entry) => entry.name)).toEqual(['ann', 'ben']);
+  });
+
+  it('may be JSON, and stays it', async () => {
+    const path = aPath();
+    await writeFile(path, JSON.stringify([{ name: 'ann', sha256: newToken().sha256, role: 'viewer', orgs: ['acme'] }]));
+    await addToken(path, { name: 'ben', role: 'viewer', orgs: ['acme'] });
+    expect(await readTokens(path)).toHaveLength(2);
+  });
+
+  it('refuses a second token of a name', async () => {
+    const path = aPath();
+    await addToken(path, { name: 'ci', role: 'viewer', orgs: '*' });
+    await expect(addToken(path, { name: 'ci', role: 'viewer', orgs: '*' })).rejects.toMatchObject({
+      code: 'usage.invalid',
+    });
+    expect(await readTokens(path)).toHaveLength(1);
+  });
+
+  it('refuses a day that is none', async () => {
+    await expect(addToken(aPath(), { name: 'ci', role: 'viewer', orgs: '*', expires: 'soon' })).rejects.toMatchObject({
+      code: 'usage.invalid',
+    });
+  });
+
+  it.each([
+    ['a mapping', 'name: ann'],
+    ['broken YAML', '- [a'],
+    ['an alias', '- &a { name: x }\n- *a'],
+    ['a token instead of its hash', '- { name: a, sha256: docket_abc, role: viewer, orgs: "*" }'],
+    ['an unknown role', `- { name: a, sha256: ${'0'.repeat(64)}, role: god, orgs: "*" }`],
+    ['an unknown field', `- { name: a, sha256: ${'0'.repeat(64)}, role: viewer, orgs: "*", admin: true }`],
+    [
+      'a name twice',
+      `- &x { name: a, sha256: ${'0'.repeat(64)}, role: viewer, orgs: "*" }\n- { name: a, sha256: ${'1'.repeat(64)}, role: viewer, orgs: "*" }`,
+    ],
+  ])('refuses %s, naming the file', async (_, text) => {
+    const path = aPath();
+    await writeFile(path, text);
+    const error = await readTokens(path).catch((thrown) => thrown);
+    expect(error).toMatchObject({ code: 'config.invalid', where: path });
+  });
+
+  it('says so when it is not there', async () => {
+    await expect(readTokens(join(folder, 'nowhere.yaml'))).rejects.toMatchObject({
+      code: 'config.invalid',
+      got: 'no such file',
+    });
+  });
+
+  describe('while the server runs', () => {
+    const change = async (path: string, text: string) => {
+      await writeFile(path, text);
+      await utimes(path, new Date(), new Date(Date.now() + 5_000 + count * 1_000));
+      count += 1;
+    };
+
+    it('lets in who was added and refuses who was removed', async () => {
+      const [clock, log, path] = [manualClock(0), linesLog(), aPath()];
+      const first = await addToken(path, { name: 'first', role: 'viewer', orgs: '*' });
+      const tokens = await tokenFile(path, { clock, log });
+      const second = await addToken(path, { name: 'second', role: 'viewer', orgs: '*' });
+      expect(await tokens.verify(second)).toEqual({ accepted: false, why: 'unknown' });
+      clock.advance(2_000);
+      expect(await tokens.verify(second)).toMatchObject({ accepted: true, principal: { name: 'second' } });
+      await change(path, '[]');
+      clock.advance(2_000);
+      expect(await tokens.verify(first)).toEqual({ accepted: false, why: 'unknown' });
+    });
+
+    it('keeps the last good version when it breaks, and nobody when it goes', async () => {
+      const [clock, log, path] = [manualClock(0), linesLog(), aPath()];
+      const token = await addToken(path, { name: 'first', role: 'viewer', orgs: '*' });
+      const tokens = await tokenFile(path, { clock, log });
+      await change(path, '- [');
+      clock.advance(2_000);
+      expect(await tokens.verify(token)).toMatchObject({ accepted: true });
+      expect(log.lines).toMatchObject([{ level: 'error', path }]);
+      await rm(path);
+      clock.advance(2_000);
+      expect(await tokens.verify(token)).toMatchObject({ accepted: false });
+    });
+  });
+
+  it('is not needed: then nobody is let in, and the log says how to let somebody', async () => {
+    const log = linesLog();
+    expect(await noTokens(log).verify(newToken().token)).toEqual({ accepted: false, why: 'unknown' });
+    expect(log.lines).toMatchObject([{ level: 'warn', message: expect.stringContaining('docket tokens create') }]);
+  });
+});
