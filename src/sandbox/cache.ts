@@ -1,12 +1,8 @@
 import type { Report } from './report.ts';
 
-/** A report as it was computed, as text, so that answering from the cache costs next to nothing. */
-export interface HeldReport {
+export interface HeldReport extends Report {
   /** When it was computed, in ms of the cache's own clock. */
   readonly at: number;
-  readonly meta: Report['meta'];
-  /** The other members of the body: `"columns":…,"rows":…` and perhaps `,"totals":…`. */
-  readonly rest: string;
 }
 
 export interface ReportCache {
