@@ -104,7 +104,7 @@ async function sandbox(flags: SandboxFlags): Promise<void> {
       ),
     );
     print.printLine(
-      `\nTry:  export COMPLIANCE_API_URL=${url} DEMO_API_KEY=${keys[0]?.key ?? ''}\n      docket run demo/weekly-kpi --no-deliver\nCtrl-C ends it.`,
+      `\nTry:  export COMPLIANCE_API_URL=${url} DEMO_API_KEY=${keys.find(({ label }) => label === 'acme')?.key ?? ''}\n      docket run demo/weekly-kpi --no-deliver\nCtrl-C ends it.`,
     );
   }
   const signal = abortOnSignal();

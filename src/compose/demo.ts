@@ -82,7 +82,7 @@ async function runReports(
     await composeWorker(
       {
         config,
-        env: { DEMO_API_KEY: sandbox.keys[0]?.key },
+        env: { DEMO_API_KEY: sandbox.keys.find(({ label }) => label === 'acme')?.key },
         clock: systemClock,
         log: stderrLog(config.LOG_LEVEL),
         workingDirectory: staging,
