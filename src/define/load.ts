@@ -36,7 +36,7 @@ const LEGAL_FILE = /^(.+)\.ya?ml$/;
  * Throws `config.invalid` when the folder itself cannot be read.
  */
 export async function loadJobs(folder: string): Promise<Jobs> {
-  const root = await realpath(folder).catch((cause: unknown) => {
+  const root = await folderPath(folder).catch((cause: unknown) => {
     throw new DocketError('config.invalid', `The jobs folder ${folder} cannot be read.`, {
       where: 'DOCKET_JOBS',
       expected: 'a folder with one folder per organization',
@@ -68,6 +68,12 @@ export async function loadJobs(folder: string): Promise<Jobs> {
   }
   const { orgs, reports, sources, faults } = loading;
   return { folder, orgs, reports, sources, faults: faults.sort(byPosition) };
+}
+
+/** Rejects for what is no folder or may not be listed. */
+async function folderPath(folder: string): Promise<string> {
+  await readdir(folder);
+  return realpath(folder);
 }
 
 interface Loading {

@@ -1,0 +1,267 @@
+import fc from 'fast-check';
+import { DateTime } from 'luxon';
+import { describe, expect, test } from 'vitest';
+import { cronFault, nextSlots, slotsBetween } from '../../src/define/slots.ts';
+
+/**
+ * Written by hand from the rule: a time in the gap runs once at the first instant after it; a time of day that comes
+ * twice runs once, at its first coming; an interval runs at every coming.
+ * Berlin 2026: 29 March 02:00 → 03:00 (01:00Z), 25 October 03:00 → 02:00 (01:00Z).
+ * New York 2026: 8 March 02:00 → 03:00 (07:00Z), 1 November 02:00 → 01:00 (06:00Z).
+ * Lord Howe 2026: 5 April 02:00 → 01:30 (15:00Z of the 4th), 4 October 02:00 → 02:30 (15:30Z of the 3rd).
+ * Cairo 2026: 24 April 00:00 → 01:00 (22:00Z of the 23rd).
+ */
+const TABLE: readonly [cron: string, zone: string, after: string, slots: readonly string[]][] = [
+  // The gap, as times of day.
+  ['30 2 * * *', 'Europe/Berlin', '2026-03-28T12:00Z', ['2026-03-29T01:00Z', '2026-03-30T00:30Z']],
+  ['0 2 * * *', 'Europe/Berlin', '2026-03-28T12:00Z', ['2026-03-29T01:00Z', '2026-03-30T00:00Z']],
+  ['59 2 * * SUN', 'Europe/Berlin', '2026-03-28T12:00Z', ['2026-03-29T01:00Z', '2026-04-05T00:59Z']],
+  [
+    '0,30 2 * * *',
+    'Europe/Berlin',
+    '2026-03-28T12:00Z',
+    ['2026-03-29T01:00Z', '2026-03-30T00:00Z', '2026-03-30T00:30Z'],
+  ],
+  [
+    '*/15 2 * * *',
+    'Europe/Berlin',
+    '2026-03-28T12:00Z',
+    ['2026-03-29T01:00Z', '2026-03-30T00:00Z', '2026-03-30T00:15Z'],
+  ],
+  [
+    '30 2,14 * * *',
+    'Europe/Berlin',
+    '2026-03-28T13:31Z',
+    ['2026-03-29T01:00Z', '2026-03-29T12:30Z', '2026-03-30T00:30Z'],
+  ],
+  ['0 3 * * *', 'Europe/Berlin', '2026-03-28T12:00Z', ['2026-03-29T01:00Z', '2026-03-30T01:00Z']],
+  [
+    '0 2-3 * * *',
+    'Europe/Berlin',
+    '2026-03-28T12:00Z',
+    ['2026-03-29T01:00Z', '2026-03-30T00:00Z', '2026-03-30T01:00Z'],
+  ],
+  ['30 2 8 3 *', 'America/New_York', '2026-03-01T12:00Z', ['2026-03-08T07:00Z', '2027-03-08T07:30Z']],
+  ['15 2 * * *', 'Australia/Lord_Howe', '2026-10-03T12:00Z', ['2026-10-03T15:30Z', '2026-10-04T15:15Z']],
+  ['45 2 * * *', 'Australia/Lord_Howe', '2026-10-03T12:00Z', ['2026-10-03T15:45Z', '2026-10-04T15:45Z']],
+  ['@daily', 'Africa/Cairo', '2026-04-23T12:00Z', ['2026-04-23T22:00Z', '2026-04-24T21:00Z']],
+  // The gap, as intervals.
+  ['0 * * * *', 'Europe/Berlin', '2026-03-28T23:30Z', ['2026-03-29T00:00Z', '2026-03-29T01:00Z', '2026-03-29T02:00Z']],
+  [
+    '*/30 * * * *',
+    'America/New_York',
+    '2026-03-08T06:00Z',
+    ['2026-03-08T06:30Z', '2026-03-08T07:00Z', '2026-03-08T07:30Z'],
+  ],
+  [
+    '0 */2 * * *',
+    'Europe/Berlin',
+    '2026-03-28T22:30Z',
+    ['2026-03-28T23:00Z', '2026-03-29T01:00Z', '2026-03-29T02:00Z'],
+  ],
+  [
+    '@hourly',
+    'Australia/Lord_Howe',
+    '2026-10-03T14:00Z',
+    ['2026-10-03T14:30Z', '2026-10-03T15:30Z', '2026-10-03T16:00Z'],
+  ],
+  // The overlap, as times of day.
+  ['30 2 * * *', 'Europe/Berlin', '2026-10-24T12:00Z', ['2026-10-25T00:30Z', '2026-10-26T01:30Z']],
+  [
+    '*/30 2 * * *',
+    'Europe/Berlin',
+    '2026-10-24T12:00Z',
+    ['2026-10-25T00:00Z', '2026-10-25T00:30Z', '2026-10-26T01:00Z'],
+  ],
+  [
+    '30 1-3 * * *',
+    'Europe/Berlin',
+    '2026-10-24T12:00Z',
+    ['2026-10-24T23:30Z', '2026-10-25T00:30Z', '2026-10-25T02:30Z'],
+  ],
+  ['30 1 * * *', 'America/New_York', '2026-10-31T12:00Z', ['2026-11-01T05:30Z', '2026-11-02T06:30Z']],
+  ['45 1 * * *', 'Australia/Lord_Howe', '2026-04-04T12:00Z', ['2026-04-04T14:45Z', '2026-04-05T15:15Z']],
+  ['0 3 * * *', 'Europe/Berlin', '2026-10-24T12:00Z', ['2026-10-25T02:00Z', '2026-10-26T02:00Z']],
+  // The overlap, as intervals.
+  ['0 * * * *', 'Europe/Berlin', '2026-10-24T23:30Z', ['2026-10-25T00:00Z', '2026-10-25T01:00Z', '2026-10-25T02:00Z']],
+  [
+    '0 0-23 * * *',
+    'Europe/Berlin',
+    '2026-10-24T23:30Z',
+    ['2026-10-25T00:00Z', '2026-10-25T01:00Z', '2026-10-25T02:00Z'],
+  ],
+  ['@hourly', 'America/New_York', '2026-11-01T04:30Z', ['2026-11-01T05:00Z', '2026-11-01T06:00Z', '2026-11-01T07:00Z']],
+  [
+    '*/15 * * * *',
+    'Australia/Lord_Howe',
+    '2026-04-04T14:40Z',
+    ['2026-04-04T14:45Z', '2026-04-04T15:00Z', '2026-04-04T15:15Z', '2026-04-04T15:30Z'],
+  ],
+  // Asked from between the two comings.
+  ['30 2 * * *', 'Europe/Berlin', '2026-10-25T00:45Z', ['2026-10-26T01:30Z']],
+  ['30 2 * * *', 'Europe/Berlin', '2026-10-25T01:15Z', ['2026-10-26T01:30Z']],
+  // The calendar.
+  ['0 8 * * MON', 'Europe/Zurich', '2026-11-20T12:00Z', ['2026-11-23T07:00Z', '2026-11-30T07:00Z']],
+  ['0 7 1 * *', 'Europe/Zurich', '2026-11-20T12:00Z', ['2026-12-01T06:00Z', '2027-01-01T06:00Z']],
+  ['0 7 31 * *', 'UTC', '2026-11-20T12:00Z', ['2026-12-31T07:00Z', '2027-01-31T07:00Z', '2027-03-31T07:00Z']],
+  ['0 7 29 2 *', 'UTC', '2026-11-20T12:00Z', ['2028-02-29T07:00Z', '2032-02-29T07:00Z']],
+  ['@weekly', 'UTC', '2026-11-20T12:00Z', ['2026-11-22T00:00Z', '2026-11-29T00:00Z']],
+  ['@monthly', 'UTC', '2026-11-20T12:00Z', ['2026-12-01T00:00Z']],
+  ['@yearly', 'UTC', '2026-11-20T12:00Z', ['2027-01-01T00:00Z']],
+];
+
+const iso = (at: number) => new Date(at).toISOString().replace(':00.000Z', 'Z');
+
+describe('slots at changes of summer time and in the calendar', () => {
+  test.each(TABLE)('%s in %s after %s', (cron, zone, after, slots) => {
+    expect(nextSlots({ cron }, zone, Date.parse(after), slots.length).map(iso)).toEqual(slots);
+    const last = Date.parse(slots.at(-1) ?? '');
+    expect(slotsBetween({ cron }, zone, Date.parse(after), last).map(iso)).toEqual(slots);
+  });
+});
+
+describe('the ends of a span', () => {
+  const schedule = { cron: '0 8 * * *' };
+  const eight = Date.parse('2026-11-23T08:00:00Z');
+
+  test('a slot is not after itself, and is up to itself', () => {
+    expect(nextSlots(schedule, 'UTC', eight, 1)).toEqual([eight + 86_400_000]);
+    expect(nextSlots(schedule, 'UTC', eight - 1, 1)).toEqual([eight]);
+    expect(slotsBetween(schedule, 'UTC', eight - 1, eight)).toEqual([eight]);
+    expect(slotsBetween(schedule, 'UTC', eight, eight + 1)).toEqual([]);
+    expect(slotsBetween(schedule, 'UTC', eight + 1, eight)).toEqual([]);
+  });
+});
+
+const zones = fc.constantFrom(
+  'UTC',
+  'Europe/Berlin',
+  'America/New_York',
+  'Australia/Lord_Howe',
+  'Africa/Cairo',
+  'America/Havana',
+  'Asia/Kolkata',
+);
+const crons = fc
+  .tuple(
+    fc.constantFrom('0', '30', '0,30', '*/15', '7', '10-20/5', '59', '*/20'),
+    fc.constantFrom('*', '*/2', '2', '1-3', '2,14', '0', '0-23', '23', '1-5/2'),
+    fc.constantFrom('* * *', '* * MON', '1 * *', '* * SUN', '*/2 * *'),
+  )
+  .map((fields) => fields.join(' '));
+const DAY = 86_400_000;
+
+test('slots in pieces are the slots of the whole: nothing is lost or doubled where two spans touch', () => {
+  const start = fc.integer({ min: Date.parse('2026-01-01'), max: Date.parse('2026-12-31') });
+  fc.assert(
+    fc.property(
+      crons,
+      zones,
+      start,
+      fc.integer({ min: 0, max: 2 * DAY }),
+      fc.integer({ min: 0, max: 2 * DAY }),
+      (cron, zone, a, first, second) => {
+        const [b, c] = [a + first, a + first + second];
+        const whole = slotsBetween({ cron }, zone, a, c);
+        expect([...slotsBetween({ cron }, zone, a, b), ...slotsBetween({ cron }, zone, b, c)]).toEqual(whole);
+        expect(nextSlots({ cron }, zone, a, whole.length)).toEqual(whole);
+        expect([...new Set(whole)].sort((x, y) => x - y)).toEqual(whole);
+      },
+    ),
+    { numRuns: 60 },
+  );
+});
+
+/** What a list field such as `10-20/5` means, read independently of the code. */
+function values(field: string, low: number, high: number): Set<number> {
+  const all = new Set<number>();
+  for (const part of field.split(',')) {
+    const [range = '', step = '1'] = part.split('/');
+    const [from, to] = range === '*' ? [low, high] : [Number(range.split('-')[0]), Number(range.split('-').at(-1))];
+    for (let value = from; value <= to; value += Number(step)) all.add(value);
+  }
+  return all;
+}
+
+test('away from changes of summer time, the slots are the minutes whose fields match', () => {
+  const fields = fc.tuple(
+    fc.constantFrom('0', '30', '0,30', '*/15', '7', '10-20/5', '59', '*/20,1'),
+    fc.constantFrom('*', '*/2', '2', '1-3', '2,14', '0', '0-23', '23', '1-5/2'),
+  );
+  fc.assert(
+    fc.property(
+      fields,
+      zones,
+      fc.constantFrom('2026-01-12', '2026-07-06', '2026-12-30'),
+      ([minute, hour], zone, date) => {
+        const day = DateTime.fromISO(date, { zone });
+        const minutes = values(minute, 0, 59);
+        const hours = values(hour, 0, 23);
+        const expected = Array.from({ length: 1440 }, (_, index) => day.plus({ minutes: index }))
+          .filter((at) => minutes.has(at.minute) && hours.has(at.hour))
+          .map((at) => at.toMillis());
+        const cron = `${minute} ${hour} * * *`;
+        expect(slotsBetween({ cron }, zone, day.toMillis() - 1, day.plus({ days: 1 }).toMillis() - 1)).toEqual(
+          expected,
+        );
+      },
+    ),
+  );
+});
+
+describe('a cron', () => {
+  test.each([
+    '0 8 * * MON',
+    '0 8 * * 1-5',
+    '*/5 * * * *',
+    '0 8 1,15 * *',
+    '0 8 L * *',
+    '0 8 * * MON#1',
+    '@hourly',
+    '@daily',
+    '@weekly',
+    '@monthly',
+    '@yearly',
+    ' 0  8 * * 7 ',
+  ])('%j is accepted and has slots', (cron) => {
+    expect(cronFault(cron)).toBeUndefined();
+    expect(nextSlots({ cron }, 'Europe/Zurich', 0, 2)).toHaveLength(2);
+  });
+
+  test.each([
+    ['0 0 8 * * MON', 'seconds'],
+    ['0 8 * * MON 2026 *', 'seconds'],
+    ['0 8 * *', 'five fields'],
+    ['', 'five fields'],
+    ['every monday', 'five fields'],
+    ['0 24 * * *', 'in its range'],
+    ['60 8 * * *', 'in its range'],
+    ['0 8 * * FOO', 'in its range'],
+    ['*/0 * * * *', 'in its range'],
+    ['5-1 * * * *', 'in its range'],
+    ['0 8 31 2 *', 'a day that exists'],
+    ['0 8 ? * MON', 'not "?"'],
+    ['@reboot', '@hourly'],
+    ['@every 5m', '@hourly'],
+    ['@DAILY', '@hourly'],
+  ])('%j is refused: %s', (cron, expected) => {
+    expect(cronFault(cron)).toContain(expected);
+  });
+
+  test('of any text is refused or has slots, and never throws', () => {
+    const field = fc.stringMatching(/^[0-9*,/LW#A-Z-]{1,6}$/);
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.string(),
+          fc.array(field, { minLength: 5, maxLength: 5 }).map((fields) => fields.join(' ')),
+        ),
+        (cron) => {
+          if (cronFault(cron) !== undefined) return;
+          expect(nextSlots({ cron }, 'Europe/Berlin', 0, 1)).toHaveLength(1);
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+});
