@@ -1,8 +1,8 @@
 import { type Catalog, type Dimension, isCurrentCount, type Metric } from '../contract/catalog.ts';
 import { LIMITS } from '../contract/limits.ts';
 import type { Definition, Section } from '../define/definition.ts';
+import { didYouMean } from '../define/nearest.ts';
 import type { Period } from '../define/period.ts';
-import { nearest } from './nearest.ts';
 
 /** One thing the service would refuse, found before a token is spent. */
 export interface PlanFault {
@@ -24,13 +24,14 @@ const some = (words: readonly string[], max = 12): string =>
   words.length <= max ? quoted(words) : `${quoted(words.slice(0, max))} and ${words.length - max} more`;
 
 const meant = (word: string, known: readonly string[], otherwise: string): string => {
-  const near = nearest(word, known);
-  return near === undefined ? otherwise : `Did you mean "${near}"?`;
+  const near = didYouMean(word, known);
+  return near === undefined ? otherwise : `${near.charAt(0).toUpperCase()}${near.slice(1)}`;
 };
 
 /**
  * Everything in the definition that this organization's catalog does not allow (specification §2.4–2.7), in the order
- * of the file; empty when all of it may be asked. Pure.
+ * of the file; empty when all of it may be asked. What needs no catalog (repetitions, sorting by a column that is not
+ * there) was refused when the definition was read. Pure.
  */
 export function checkAgainstCatalog(definition: Definition, catalog: Catalog): PlanFault[] {
   const metrics = new Map(catalog.metrics.map((metric) => [metric.id, metric]));
@@ -53,7 +54,6 @@ function checkSection(section: Section, at: Path, known: Known): PlanFault[] {
     ...checkTime(section, at, asked),
     ...checkDimensions(section, at, known, asked),
     ...checkFilters(section, at, known, asked),
-    ...checkOrder(section, at),
     ...checkLimit(section, at, known),
   ];
 }
@@ -154,18 +154,7 @@ function checkDimension(id: string, path: Path, known: Known, asked: readonly Me
 function checkDimensions(section: Section, at: Path, known: Known, asked: readonly Metric[]): PlanFault[] {
   const dimensions = section.dimensions ?? [];
   const { max_dimensions } = known.catalog.limits;
-  const faults = dimensions.flatMap((id, index) =>
-    dimensions.indexOf(id) === index
-      ? checkDimension(id, [...at, 'dimensions', index], known, asked)
-      : [
-          {
-            path: [...at, 'dimensions', index],
-            expected: 'each dimension once',
-            got: `"${id}" again`,
-            next: 'Remove the repetition.',
-          },
-        ],
-  );
+  const faults = dimensions.flatMap((id, index) => checkDimension(id, [...at, 'dimensions', index], known, asked));
   if (dimensions.length > max_dimensions) {
     faults.push({
       path: [...at, 'dimensions'],
@@ -199,14 +188,6 @@ function checkFilters(section: Section, at: Path, known: Known, asked: readonly 
         });
       });
     }
-    if (filter.op === 'eq' && filter.values.length !== 1) {
-      faults.push({
-        path: [...path, 'values'],
-        expected: 'exactly one value with "eq"',
-        got: `${filter.values.length}`,
-        next: 'Use "in" for several values.',
-      });
-    }
     if (filter.values.length > LIMITS.max_filter_values) {
       faults.push({
         path: [...path, 'values'],
@@ -217,26 +198,6 @@ function checkFilters(section: Section, at: Path, known: Known, asked: readonly 
     }
     return faults;
   });
-}
-
-function checkOrder(section: Section, at: Path): PlanFault[] {
-  const columns = [
-    ...(section.granularity === undefined ? [] : ['bucket']),
-    ...(section.dimensions ?? []),
-    ...(section.metrics ?? []),
-  ];
-  return (section.order ?? []).flatMap(({ by }, index) =>
-    columns.includes(by)
-      ? []
-      : [
-          {
-            path: [...at, 'order', index, 'by'],
-            expected: `a column of the section: ${some(columns)}`,
-            got: `"${by}"`,
-            next: meant(by, columns, 'Sort by a column that the section asks for.'),
-          },
-        ],
-  );
 }
 
 function checkLimit(section: Section, at: Path, { catalog }: Known): PlanFault[] {
