@@ -60,6 +60,17 @@ export function messageIdOf(delivery: string, from: string): string {
 }
 
 /**
+ * What separates the parts: a hash of the parts themselves. The same for the same message, and nothing inside them can
+ * hold it, so that data in a text cannot end its part and begin an attachment.
+ */
+function boundaryOf({ delivery, text, html = '', attachments }: MessageParts): string {
+  const hash = createHash('sha256').update(JSON.stringify([delivery, text, html]));
+  for (const { name, content } of attachments)
+    hash.update(`\n${JSON.stringify(name)} ${content.length}\n`).update(content);
+  return hash.digest('hex').slice(0, 32);
+}
+
+/**
  * The exact MIME message of one delivery. The same parts make the same bytes, so that a retry sends what was archived.
  * Throws `deliver.recipient_refused` for an address that is not plain, `deliver.target_refused` for attachments that
  * are too large.
@@ -95,7 +106,7 @@ export async function buildMessage(parts: MessageParts): Promise<Message> {
       contentType: mediaType,
       content: Buffer.from(content.buffer, content.byteOffset, content.byteLength),
     })),
-    baseBoundary: parts.delivery,
+    baseBoundary: boundaryOf(parts),
     newline: 'win',
     disableFileAccess: true,
     disableUrlAccess: true,

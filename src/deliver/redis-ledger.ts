@@ -27,6 +27,9 @@ function readRow(fixed: string, changing: Record<keyof z.infer<typeof changingSc
   return Object.freeze({ ...fixedSchema.parse(JSON.parse(fixed)), ...changingSchema.parse(changing) });
 }
 
+/** What the ledger asks of a connection. */
+export type LedgerRedis = Pick<Redis, 'evalsha' | 'eval' | 'hgetall'>;
+
 interface Script {
   readonly source: string;
   readonly sha: string;
@@ -38,7 +41,12 @@ function script(name: string): Script {
 }
 
 /** A script by its hash, sent whole only to a server that does not have it yet. */
-async function run(redis: Redis, { source, sha }: Script, key: string, args: (string | number)[]): Promise<unknown> {
+async function run(
+  redis: LedgerRedis,
+  { source, sha }: Script,
+  key: string,
+  args: (string | number)[],
+): Promise<unknown> {
   try {
     return await redis.evalsha(sha, 1, key, ...args);
   } catch (error) {
@@ -53,7 +61,10 @@ async function run(redis: Redis, { source, sha }: Script, key: string, args: (st
  * nothing may be sent.
  * @param ttlDays how long after the last change the rows of a run are kept
  */
-export function redisLedger(redis: Redis, options: { readonly prefix: string; readonly ttlDays: number }): Ledger {
+export function redisLedger(
+  redis: LedgerRedis,
+  options: { readonly prefix: string; readonly ttlDays: number },
+): Ledger {
   const { prefix, ttlDays } = options;
   const scripts = {
     open: script('./ledger-open-1.lua'),

@@ -44,8 +44,14 @@ export interface DeliveryContext {
   readonly workingDirectory: string;
 }
 
-/** The variables of subjects and paths: those of file names. */
-const variablesOf = ({ period, org, report, title }: Manifest): TemplateVariables => ({ period, org, report, title });
+/** The variables of subjects and paths. */
+const variablesOf = ({ period, org, report, title, run }: Manifest): TemplateVariables => ({
+  period,
+  org,
+  report,
+  title,
+  run,
+});
 
 /** Every delivery of the definition, in its order; a mailbox that a target names twice gets one message. */
 export function listDeliveries(context: DeliveryContext): Delivery[] {
@@ -139,7 +145,9 @@ function filled(fill: () => string): string | undefined {
 
 function directoryDelivery(target: string, spec: DirectoryTarget, context: DeliveryContext): Delivery {
   const { sealed, workingDirectory } = context;
-  const fill = (): string => fillTemplate(spec.path, variablesOf(sealed.manifest), 'the directory');
+  // A title may hold a "/"; a folder of the path it must not become.
+  const variables = { ...variablesOf(sealed.manifest), title: sealed.manifest.title.replace(/[/\\]+/g, '-') };
+  const fill = (): string => fillTemplate(spec.path, variables, 'the directory');
   const folder = (): string => targetFolder(fill(), workingDirectory);
   return {
     row: rowOf(sealed, target, filled(fill) ?? spec.path, spec.path),

@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { afterAll, expect, inject, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
@@ -8,9 +7,9 @@ import type { Ledger } from '../../src/deliver/ledger.ts';
 import { smtpMailer } from '../../src/deliver/mailer.ts';
 import { memoryLedger } from '../../src/deliver/memory-ledger.ts';
 import { redisLedger } from '../../src/deliver/redis-ledger.ts';
-import { mailCatcher } from '../../src/demo/mail-catcher.ts';
 import { Crash, type CrashPlan, crashing } from '../support/crash.ts';
 import { definitionWith, folderFor, ORDER, SETTINGS, sealedRun } from '../support/delivery-case.ts';
+import { scriptedSmtp } from '../support/smtp-script.ts';
 
 const redis = new Redis(inject('redisUrl'));
 const prefix = `test-crash-${process.pid}`;
@@ -26,10 +25,10 @@ const DEFINITION = definitionWith([{ email: { to: TO, attach: ['csv'] } }, { dir
 /** A run that dies as planned and is then started again, twice, over what the dead process left. */
 async function diesAndIsStartedAgain(ledger: Ledger, plan: CrashPlan | undefined) {
   const root = await folderFor(onTestFinished);
-  const catcher = await mailCatcher(join(root, 'mail'));
-  onTestFinished(() => catcher.close());
+  const server = await scriptedSmtp({});
+  onTestFinished(() => server.close());
   const { archive, sealed } = await sealedRun(root);
-  const mailer = smtpMailer(new Secret(catcher.url));
+  const mailer = smtpMailer(new Secret(server.url));
   const input: DeliverInput = {
     order: ORDER,
     definition: DEFINITION,
@@ -54,7 +53,8 @@ async function diesAndIsStartedAgain(ledger: Ledger, plan: CrashPlan | undefined
   else await expect(first).rejects.toBeInstanceOf(Crash);
   const second = await deliver(input);
   const third = await deliver(input);
-  const received = (to: string) => catcher.messages().filter((message) => message.to.includes(to)).length;
+  const received = (to: string) =>
+    server.conversations.filter(({ accepted, commands }) => accepted && commands.includes(`RCPT TO:<${to}>`)).length;
   return { second, third, received, calls: calls() };
 }
 
