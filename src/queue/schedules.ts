@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { Queue, Worker } from 'bullmq';
 import type { Clock } from '../base/clock.ts';
-import { toDocketError } from '../base/error.ts';
+import { DocketError, toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
 import { nextSlots } from '../define/slots.ts';
-import { asking } from './connection.ts';
+import { asking, redisFailure } from './connection.ts';
 import type { FrozenDefinition } from './definition-store.ts';
 import { nameOf } from './due.ts';
 import { TICKS } from './jobs.ts';
@@ -22,6 +22,12 @@ const ABREAST = 200;
 const settings = {
   repeatStrategy: (millis: number, options: { readonly pattern?: string; readonly tz?: string }) =>
     options.pattern === undefined ? undefined : nextSlots({ cron: options.pattern }, options.tz ?? 'UTC', millis, 1)[0],
+};
+
+const TICK = {
+  removeOnComplete: { age: 3_600, count: 100 },
+  removeOnFail: { age: 86_400, count: 100 },
+  stackTraceLimit: 0,
 };
 
 export interface Schedules {
@@ -53,24 +59,25 @@ export function schedules(
     const { schedule } = report.definition;
     if (schedule === undefined) return;
     const name = nameOf(report);
-    try {
-      await queue.upsertJobScheduler(
+    const tz = schedule.timezone ?? report.settings.timezone;
+    const upsert = () =>
+      queue.upsertJobScheduler(
         name,
-        { pattern: schedule.cron, tz: schedule.timezone ?? report.settings.timezone },
-        {
-          name: 'tick',
-          data: { report: name },
-          opts: {
-            removeOnComplete: { age: 3_600, count: 100 },
-            removeOnFail: { age: 86_400, count: 100 },
-            stackTraceLimit: 0,
-          },
-        },
+        { pattern: schedule.cron, tz },
+        { name: 'tick', data: { report: name }, opts: TICK },
       );
+    try {
+      await upsert().catch(async () => {
+        // BullMQ refuses when a kept job bears the id of the next tick, as after the loss of the scheduler alone.
+        const [next] = nextSlots(schedule, tz, clock.now(), 1);
+        await queue.remove(`repeat:${name}:${next}`);
+        return upsert();
+      });
     } catch (error) {
-      // BullMQ refuses when a kept job bears the id of the next tick: that tick is there or has been, the slot is not lost.
-      log.warn('A schedule could not be registered; the reconciler opens its slots', {
-        ...{ org: report.definition.org, report: report.definition.report },
+      if (redisFailure(redis, error) instanceof DocketError) throw error;
+      log.warn('A schedule could not be registered; the reconciler opens its slots meanwhile', {
+        org: report.definition.org,
+        report: report.definition.report,
         why: error instanceof Error ? error.message : String(error),
       });
       return;

@@ -1,0 +1,237 @@
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { slotsBetween } from '../../src/define/slots.ts';
+import { redisCursors } from '../../src/queue/cursors.ts';
+import type { FrozenDefinition } from '../../src/queue/definition-store.ts';
+import { CATCH_UP_MS, decide, openDue } from '../../src/queue/due.ts';
+import { type ManualClock, manualClock } from '../support/manual-clock.ts';
+import { aBench, aReport, type Bench, linesLog } from '../support/queue-bench.ts';
+
+const MINUTE = 60_000;
+const HOUR = 3_600_000;
+const DAY = 86_400_000;
+const at = (text: string) => Date.parse(text);
+
+describe('which due slots are opened', () => {
+  const now = at('2026-11-18T12:00:00Z');
+
+  it('is all of those that are on time, whatever catch_up says', () => {
+    for (const catchUp of ['skip', 'latest', 'all'] as const) {
+      expect(decide([now - MINUTE, now], now, catchUp)).toEqual({ open: [now - MINUTE, now], skipped: [] });
+    }
+  });
+
+  it('is none, the latest or all of those that were missed', () => {
+    const missed = [now - 3 * HOUR, now - 2 * HOUR, now - HOUR];
+    expect(decide(missed, now, 'skip').open).toEqual([]);
+    expect(decide(missed, now, 'latest').open).toEqual([now - HOUR]);
+    expect(decide(missed, now, 'all').open).toEqual(missed);
+    expect(decide(missed, now, 'latest').skipped).toEqual([
+      { slot: now - 3 * HOUR, why: 'superseded' },
+      { slot: now - 2 * HOUR, why: 'superseded' },
+    ]);
+  });
+
+  it('is none of the missed ones when the latest is on time', () => {
+    expect(decide([now - HOUR, now], now, 'latest')).toEqual({
+      open: [now],
+      skipped: [{ slot: now - HOUR, why: 'superseded' }],
+    });
+  });
+
+  it('is never one of more than three days ago', () => {
+    const old = now - CATCH_UP_MS - 1;
+    for (const catchUp of ['skip', 'latest', 'all'] as const) {
+      expect(decide([old], now, catchUp)).toEqual({ open: [], skipped: [{ slot: old, why: 'too_old' }] });
+    }
+  });
+
+  it('forgets no slot, and takes none twice', () => {
+    fc.assert(
+      fc.property(
+        fc.uniqueArray(fc.integer({ min: 0, max: 10 * DAY }), { maxLength: 60 }),
+        fc.constantFrom('skip', 'latest', 'all'),
+        (ages, catchUp) => {
+          const slots = ages.map((age) => now - age).sort((a, b) => a - b);
+          const { open, skipped } = decide(slots, now, catchUp);
+          expect([...open, ...skipped.map(({ slot }) => slot)].sort((a, b) => a - b)).toEqual(slots);
+          expect([...open]).toEqual([...open].sort((a, b) => a - b));
+        },
+      ),
+    );
+  });
+});
+
+describe('due slots', () => {
+  let bench: Bench;
+  let clock: ManualClock;
+  let log: ReturnType<typeof linesLog>;
+  beforeEach(async () => {
+    clock = manualClock(at('2026-11-16T06:30:00Z'));
+    log = linesLog();
+    bench = await aBench(clock);
+  });
+  afterEach(() => bench.close());
+
+  const look = (...reports: FrozenDefinition[]) =>
+    openDue(reports, { cursors: redisCursors(bench.producer, bench), trigger: bench.trigger, clock, log });
+  const slots = async () => (await bench.runs.list({ limit: 1_000 })).map((record) => record.slot).sort();
+  /** Mondays at 08:00 in Zurich: 07:00Z in winter. */
+  const weekly = aReport('weekly', { cron: '0 8 * * MON' });
+  const hourly = (catch_up: 'skip' | 'latest' | 'all') =>
+    aReport(`hourly-${catch_up}`, { cron: '0 * * * *', timezone: 'UTC', catch_up });
+
+  it('start from the first look: what was before is not caught up', async () => {
+    clock.set(at('2026-11-16T07:00:01Z'));
+    expect(await look(weekly)).toEqual({ opened: 0, skipped: 0, failed: 0 });
+    clock.set(at('2026-11-23T07:00:00Z'));
+    expect(await look(weekly)).toMatchObject({ opened: 1 });
+    expect(await slots()).toEqual(['2026-11-23T07:00:00.000Z']);
+  });
+
+  it('are opened once, at their instant and not before', async () => {
+    await look(weekly);
+    clock.set(at('2026-11-16T06:59:59.999Z'));
+    expect(await look(weekly)).toMatchObject({ opened: 0 });
+    clock.advance(1);
+    expect(await look(weekly)).toMatchObject({ opened: 1 });
+    for (const ms of [0, 1, MINUTE]) {
+      clock.advance(ms);
+      expect(await look(weekly)).toMatchObject({ opened: 0 });
+    }
+    const [record] = await bench.runs.list({ limit: 2 });
+    expect(record).toMatchObject({
+      slot: '2026-11-16T07:00:00.000Z',
+      trigger: 'schedule',
+      priority: 'scheduled',
+      period: { from: '2026-11-09', to: '2026-11-15' },
+    });
+  });
+
+  it('that an outage missed are made up for as catch_up says, and the others are counted and told', async () => {
+    const reports = [hourly('skip'), hourly('latest'), hourly('all')];
+    await look(...reports);
+    clock.set(at('2026-11-16T10:30:00Z'));
+    expect(await look(...reports)).toEqual({ opened: 5, skipped: 4 + 3, failed: 0 });
+    const of = async (report: string) =>
+      (await bench.runs.list({ report, limit: 10 })).map((record) => record.slot.slice(11, 16)).sort();
+    expect(await of('hourly-skip')).toEqual([]);
+    expect(await of('hourly-latest')).toEqual(['10:00']);
+    expect(await of('hourly-all')).toEqual(['07:00', '08:00', '09:00', '10:00']);
+    expect(log.lines.filter((line) => line.message === 'Slot skipped')).toHaveLength(7);
+    expect(await bench.producer.hgetall(`${bench.prefix}:skipped`)).toEqual({
+      'acme/hourly-skip': '4',
+      'acme/hourly-latest': '3',
+    });
+    expect(await look(...reports)).toEqual({ opened: 0, skipped: 0, failed: 0 });
+  });
+
+  it('of an outage of ten days are made up for three days back', async () => {
+    const daily = aReport('daily', { cron: '0 0 * * *', timezone: 'UTC', catch_up: 'all' });
+    clock.set(at('2026-11-01T12:00:00Z'));
+    await look(daily);
+    clock.set(at('2026-11-11T12:00:00Z'));
+    expect(await look(daily)).toEqual({ opened: 3, skipped: 7, failed: 0 });
+    expect(await slots()).toEqual(['2026-11-09', '2026-11-10', '2026-11-11'].map((day) => `${day}T00:00:00.000Z`));
+  });
+
+  it('are opened once by two who look at the same time, and skipped ones counted once', async () => {
+    const others = [await aBench(clock, bench.prefix), await aBench(clock, bench.prefix)];
+    const reports = Array.from({ length: 20 }, (_, n) =>
+      aReport(`r${n}`, { cron: '0 * * * *', timezone: 'UTC', catch_up: 'latest' }),
+    );
+    await look(...reports);
+    clock.set(at('2026-11-16T09:30:00Z'));
+    const ends = await Promise.all(
+      [bench, ...others].map((one) =>
+        openDue(reports, { cursors: redisCursors(one.producer, one), trigger: one.trigger, clock, log }),
+      ),
+    );
+    expect(ends.reduce((sum, end) => sum + end.opened, 0)).toBe(20);
+    expect(ends.reduce((sum, end) => sum + end.skipped, 0)).toBe(40);
+    expect(await bench.runs.list({ limit: 100 })).toHaveLength(20);
+    for (const other of others) await other.close();
+  });
+
+  it('are not opened again when the clock goes back an hour', async () => {
+    await look(hourly('all'));
+    clock.set(at('2026-11-16T08:00:00Z'));
+    await look(hourly('all'));
+    clock.advance(-HOUR);
+    expect(await look(hourly('all'))).toMatchObject({ opened: 0 });
+    clock.advance(HOUR + 1);
+    expect(await look(hourly('all'))).toMatchObject({ opened: 0 });
+    expect(await slots()).toEqual(['2026-11-16T07:00:00.000Z', '2026-11-16T08:00:00.000Z']);
+  });
+
+  it('of a schedule that was changed are those after the change', async () => {
+    await look(aReport('moved', { cron: '0 23 * * *', timezone: 'UTC' }));
+    for (let n = 0; n < 6; n += 1) {
+      clock.advance(10 * MINUTE);
+      await look(aReport('moved', { cron: '0 23 * * *', timezone: 'UTC' }));
+    }
+    expect(clock.now()).toBe(at('2026-11-16T07:30:00Z'));
+    expect(await look(aReport('moved', { cron: '0 7 * * *', timezone: 'UTC' }))).toMatchObject({ opened: 0 });
+  });
+
+  it('that cannot be opened stay due, and hold up nobody else', async () => {
+    const [broken, sound] = [
+      aReport('broken', { cron: '0 7 * * *', timezone: 'UTC' }),
+      aReport('sound', { cron: '0 7 * * *', timezone: 'UTC' }),
+    ];
+    await look(broken, sound);
+    clock.set(at('2026-11-16T07:00:00Z'));
+    const cursors = redisCursors(bench.producer, bench);
+    const failing = (request: Parameters<typeof bench.trigger>[0]) =>
+      request.definition.report === 'broken' ? Promise.reject(new Error('no')) : bench.trigger(request);
+    expect(await openDue([broken, sound], { cursors, trigger: failing, clock, log })).toEqual({
+      opened: 1,
+      skipped: 0,
+      failed: 1,
+    });
+    expect(log.lines).toContainEqual(expect.objectContaining({ level: 'error', report: 'broken' }));
+    clock.advance(MINUTE);
+    expect(await look(broken, sound)).toEqual({ opened: 1, skipped: 0, failed: 0 });
+  });
+
+  it('leave reports without a schedule alone', async () => {
+    expect(await look(aReport('manual'))).toEqual({ opened: 0, skipped: 0, failed: 0 });
+    expect(await bench.producer.exists(`${bench.prefix}:cursors`)).toBe(0);
+  });
+
+  it('are, for any outages and looks, each opened exactly once with catch_up: all', async () => {
+    const opened = new Set<number>();
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom('*/15 * * * *', '30 2 * * *', '0 */6 * * *', '5 4 * * SUN'),
+        fc.constantFrom('UTC', 'Europe/Berlin', 'Australia/Lord_Howe'),
+        fc.array(fc.integer({ min: 1, max: 2 * DAY }), { minLength: 1, maxLength: 8 }),
+        async (cron, timezone, gaps) => {
+          opened.clear();
+          const report = aReport(`p${Math.random().toString(36).slice(2)}`, { cron, timezone, catch_up: 'all' });
+          const start = at('2026-10-24T00:00:00Z');
+          const time = manualClock(start);
+          const ports = {
+            cursors: redisCursors(bench.producer, bench),
+            trigger: async (request: Parameters<typeof bench.trigger>[0]) => {
+              if (!('scheduled' in request.slot)) throw new Error('not scheduled');
+              expect(opened.has(request.slot.scheduled)).toBe(false);
+              opened.add(request.slot.scheduled);
+              return { opened: true, record: {} as never };
+            },
+            clock: time,
+            log,
+          };
+          await openDue([report], ports);
+          for (const gap of gaps) {
+            time.advance(gap);
+            await openDue([report], ports);
+          }
+          const expected = slotsBetween({ cron }, timezone, start, time.now());
+          expect([...opened].sort((a, b) => a - b)).toEqual(expected);
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+});

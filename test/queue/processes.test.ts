@@ -1,0 +1,113 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
+import { redisCursors } from '../../src/queue/cursors.ts';
+import type { RunRecord, RunState } from '../../src/run/record.ts';
+import { aBench, aReport, type Bench, onDemand } from '../support/queue-bench.ts';
+
+type Role = 'hangs' | 'works' | 'opens';
+
+describe('processes', () => {
+  let bench: Bench;
+  const children: ChildProcess[] = [];
+  beforeEach(async () => {
+    bench = await aBench();
+  });
+  afterEach(async () => {
+    for (const child of children.splice(0)) {
+      if (child.exitCode === null && child.signalCode === null) {
+        child.kill('SIGKILL');
+        await once(child, 'exit');
+      }
+    }
+    await bench.close();
+  });
+
+  /** Messages are kept until they are asked for. */
+  const start = async (role: Role) => {
+    const child = fork('test/support/queue-child.mjs', [inject('redisUrl'), bench.prefix, role]);
+    children.push(child);
+    const heard: unknown[] = [];
+    let wake = () => {};
+    child.on('message', (message) => {
+      heard.push(message);
+      wake();
+    });
+    const next = async (): Promise<unknown> => {
+      while (heard.length === 0) {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+      return heard.shift();
+    };
+    expect(await next()).toBe('ready');
+    const end = async (signal: NodeJS.Signals) => {
+      child.kill(signal);
+      await once(child, 'exit');
+    };
+    return { child, next, end };
+  };
+  const reached = async (id: string, state: RunState): Promise<RunRecord> => {
+    for (;;) {
+      const record = await bench.runs.get(id);
+      if (record?.state === state) return record;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  };
+
+  it('that are killed in the middle of a run leave it to another, without an attempt spent', async () => {
+    const first = await start('hangs');
+    const { record } = await bench.trigger(onDemand(aReport()));
+    expect(await first.next()).toEqual({ started: record.id, attempt: 1 });
+    await first.end('SIGKILL');
+    expect(await bench.runs.get(record.id)).toMatchObject({ state: 'running' });
+    const second = await start('works');
+    expect(await second.next()).toEqual({ started: record.id, attempt: 1 });
+    await reached(record.id, 'done');
+  });
+
+  it('that are asked to stop put their runs back at once', async () => {
+    const first = await start('hangs');
+    const { record } = await bench.trigger(onDemand(aReport()));
+    await first.next();
+    await first.end('SIGTERM');
+    expect(await bench.runs.get(record.id)).toMatchObject({ state: 'queued', calls: { planned: 3 } });
+    expect(await bench.producer.llen(`${bench.prefix}:bull:runs:active`)).toBe(0);
+    const second = await start('works');
+    expect(await second.next()).toEqual({ started: record.id, attempt: 1 });
+    await reached(record.id, 'done');
+  });
+
+  it('are taken down twice by a poisonous run, and not a third time; others go on', async () => {
+    const { record } = await bench.trigger(onDemand(aReport('poison')));
+    for (let n = 0; n < 2; n += 1) {
+      const victim = await start('hangs');
+      expect(await victim.next()).toMatchObject({ started: record.id });
+      await victim.end('SIGKILL');
+    }
+    const survivor = await start('works');
+    expect(await survivor.next()).toEqual({ failed: record.id, code: 'run.poison' });
+    expect(await bench.runs.get(record.id)).toMatchObject({ state: 'failed', error: { code: 'run.poison' } });
+    const other = await bench.trigger(onDemand(aReport('sound')));
+    await reached(other.record.id, 'done');
+  });
+
+  it('that look at the same overdue slots open each once', async () => {
+    const now = Date.parse('2026-11-16T09:30:00Z');
+    const reports = Array.from({ length: 10 }, (_, n) =>
+      aReport(`r${n}`, { cron: '0 * * * *', timezone: 'UTC', catch_up: 'all' }),
+    );
+    await redisCursors(bench.producer, bench).start(
+      reports.map((_, n) => `acme/r${n}`),
+      now - 3 * 3_600_000,
+    );
+    const both = await Promise.all([start('opens'), start('opens')]);
+    for (const { child } of both) child.send({ now, reports });
+    const ends = await Promise.all(both.map(({ next }) => next()));
+    const opened = ends.map((end) => (end as { opened: number }).opened);
+    expect(opened.reduce((sum, n) => sum + n, 0)).toBe(30);
+    expect(await bench.runs.list({ limit: 100 })).toHaveLength(30);
+    expect(await bench.producer.zcard(`${bench.prefix}:bull:runs:prioritized`)).toBe(30);
+  });
+});
