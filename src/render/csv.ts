@@ -16,11 +16,15 @@ const FORMULA = /^\s*[=+\-@＝＋－＠]|^[\t\r\n]/;
 export const neutral = (value: Value): Value =>
   typeof value === 'string' && FORMULA.test(value) ? `'${value}` : value;
 
-// csv-stringify writes nothing for null and undefined, and `1` or nothing for booleans unless told otherwise.
 const line = (records: readonly (readonly Value[])[]): string =>
   stringify(
     records.map((record) => record.map(neutral)),
-    { record_delimiter: 'windows', cast: { boolean: (value) => String(value), number: (value) => String(value) } },
+    {
+      record_delimiter: 'windows',
+      // It would quote a CR with its LF only; readers take either alone for the end of a record.
+      quoted_match: /[\r\n]/,
+      cast: { boolean: (value) => String(value), number: (value) => String(value) },
+    },
   );
 
 interface CsvColumn {

@@ -167,7 +167,13 @@ export const workload: Table = table({
   range: null,
   columns: [
     { ...countColumn, name: 'alerts.open', label: 'Open alerts', counts: 'now', description: 'Alerts not closed yet.' },
-    { ...countColumn, name: 'rfis.overdue', label: 'Overdue RFIs', counts: 'now', description: 'RFIs past their date.' },
+    {
+      ...countColumn,
+      name: 'rfis.overdue',
+      label: 'Overdue RFIs',
+      counts: 'now',
+      description: 'RFIs past their date.',
+    },
   ],
   rows: [row({ 'alerts.open': 37, 'rfis.overdue': 0 })],
 });

@@ -10,7 +10,7 @@ const MAX_SHARED_ROWS = 20_000;
 /** Characters over which a page is turned on its side. */
 const PORTRAIT_CHARACTERS = 95;
 /** A short table must still have room for its title and notes. */
-const MIN_CHARACTERS = 60;
+const MIN_CHARACTERS = 76;
 
 /** A line across all columns, as high as its text needs. */
 async function fullWidth(sheet: Sheet, text: string, style: CellStyle, widths: readonly number[]): Promise<void> {

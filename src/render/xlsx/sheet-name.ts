@@ -7,7 +7,8 @@ const cut = (text: string, length: number): string => {
     if (kept.length + segment.length > length) break;
     kept += segment;
   }
-  return kept.trimEnd();
+  // One "character" of many marks can be longer than a whole name.
+  return kept.trimEnd() || 'Sheet';
 };
 
 /**

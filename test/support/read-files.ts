@@ -1,0 +1,62 @@
+import { readFileSync } from 'node:fs';
+import { type CellObject, read, utils, type WorkBook } from '@e965/xlsx';
+
+/** A workbook as another program reads it: SheetJS, which did not write it. */
+export const readWorkbook = (path: string): WorkBook =>
+  read(readFileSync(path), { cellNF: true, cellStyles: true, cellDates: false });
+
+/** All cells of a sheet by row and column, from 0; missing cells are undefined. */
+export function cellsOf(book: WorkBook, sheet: string): (CellObject | undefined)[][] {
+  const page = book.Sheets[sheet];
+  if (page?.['!ref'] === undefined) throw new Error(`no sheet "${sheet}" in ${book.SheetNames.join(', ')}`);
+  const range = utils.decode_range(page['!ref']);
+  return Array.from({ length: range.e.r + 1 }, (_, r) =>
+    Array.from({ length: range.e.c + 1 }, (_, c): CellObject | undefined => page[utils.encode_cell({ r, c })]),
+  );
+}
+
+/** A CSV file's fields as texts, nothing interpreted. */
+export function readCsv(path: string): string[][] {
+  const text = readFileSync(path, 'utf8').replace(/^\ufeff/, '');
+  const fields: string[][] = [[]];
+  let field = '';
+  let quoted = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const character = text[at];
+    if (quoted) {
+      if (character !== '"') field += character;
+      else if (text[at + 1] === '"') {
+        field += '"';
+        at += 1;
+      } else quoted = false;
+    } else if (character === '"') quoted = true;
+    else if (character === ',') {
+      fields.at(-1)?.push(field);
+      field = '';
+    } else if (character === '\r' && text[at + 1] === '\n') {
+      fields.at(-1)?.push(field);
+      fields.push([]);
+      field = '';
+      at += 1;
+    } else field += character;
+  }
+  fields.pop();
+  return fields;
+}
+
+/** The tables of an HTML text: of each its rows, of each its cells' texts, entities resolved. */
+export function readHtmlTables(html: string): string[][][] {
+  const text = (part: string) =>
+    part
+      .replace(/<[^>]*>/g, '')
+      .replaceAll('&lt;', '<')
+      .replaceAll('&gt;', '>')
+      .replaceAll('&#34;', '"')
+      .replaceAll('&#39;', "'")
+      .replaceAll('&amp;', '&');
+  return [...html.matchAll(/<table class="data">(.*?)<\/table>/gs)].map(([, table = '']) =>
+    [...table.matchAll(/<tr[^>]*>(.*?)<\/tr>/gs)].map(([, row = '']) =>
+      [...row.matchAll(/<t[hd][^>]*>(.*?)<\/t[hd]>/gs)].map(([, cell = '']) => text(cell)),
+    ),
+  );
+}
