@@ -1,0 +1,46 @@
+import { type ReportResponse, reportResponseSchema } from '../../src/contract/report.ts';
+import { buildSandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
+
+export interface Asked {
+  readonly status: number;
+  readonly headers: Headers;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
+  readonly body: any;
+}
+
+/** The sandbox without a network, and its endpoints as functions. Limits are out of the way unless a window is given. */
+export function inProcessSandbox(options: SandboxOptions = {}) {
+  const sandbox = buildSandbox({ windowMs: 1, ...options });
+  const keyOf = (label: string) => {
+    const found = sandbox.keys.find(({ stored }) => stored.label === label);
+    if (found === undefined) throw new Error(`no key ${label}`);
+    return found.text;
+  };
+  const send = async (method: string, path: string, init: RequestInit & { key?: string } = {}): Promise<Asked> => {
+    const { key = 'all', ...rest } = init;
+    const headers = new Headers({ Authorization: `Api-Key ${keyOf(key)}`, ...Object(rest.headers) });
+    const response = await sandbox.app.request(`http://sandbox.test${path}`, { ...rest, method, headers });
+    const text = await response.text();
+    const json = response.headers.get('Content-Type')?.includes('json') ?? false;
+    return { status: response.status, headers: response.headers, body: json ? JSON.parse(text) : text };
+  };
+  const report = (body: unknown, more: { org?: number | string; key?: string } = {}): Promise<Asked> =>
+    send('POST', `/api/orgs/${more.org ?? 101}/analytics/report/`, {
+      body: JSON.stringify(body),
+      headers: { 'Content-Type': 'application/json' },
+      ...(more.key === undefined ? {} : { key: more.key }),
+    });
+  return {
+    ...sandbox,
+    keyOf,
+    send,
+    get: (path: string, key = 'all') => send('GET', path, { key }),
+    report,
+    /** A report that is expected to be answered; throws the problem when it is not. */
+    async answered(body: unknown, more: { org?: number | string; key?: string } = {}): Promise<ReportResponse> {
+      const asked = await report(body, more);
+      if (asked.status !== 200) throw new Error(`${asked.status} ${JSON.stringify(asked.body)}`);
+      return reportResponseSchema.parse(asked.body);
+    },
+  };
+}
