@@ -21,8 +21,8 @@ export function cronFault(cron: string): string | undefined {
     const seconds = fields.length > 5 ? ' (fields for seconds and years are not taken)' : '';
     return `five fields: minute, hour, day of month, month, day of week${seconds}`;
   }
-  // croner reads "?" as a wildcard and elsewhere it means "now": no two readers would agree.
-  if (text.includes('?')) return 'five fields with "*" where anything matches, not "?"';
+  // croner reads "?" as a wildcard and elsewhere it means "now": no two readers would agree. It takes a ":" for a date.
+  if (!/^[\w*,/#\s-]+$/.test(text)) return 'five fields of digits, names and * , - / # (not "?")';
   try {
     const next = new Cron(text, { mode: '5-part', timezone: 'UTC', paused: true }).nextRun(new Date(0));
     return next === null ? 'a day that exists (this one never comes)' : undefined;

@@ -37,8 +37,8 @@ export function show(value: unknown): string {
   if (value === undefined || value === null) return 'nothing';
   if (typeof value === 'string')
     return value.length > LONGEST ? `${JSON.stringify(value.slice(0, LONGEST))}…` : JSON.stringify(value);
-  if (typeof value === 'number' || typeof value === 'boolean')
-    return `${value} (${typeof value === 'number' ? 'a number' : 'true or false'}, not a text)`;
+  if (typeof value === 'number') return `${value} (a number)`;
+  if (typeof value === 'boolean') return `${value} (true or false)`;
   if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : `a list of ${value.length}`;
   return 'a mapping';
 }

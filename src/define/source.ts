@@ -40,8 +40,8 @@ const MAX_DEPTH = 64;
  * @returns `stopped`: the offset at which reading ended early, and why
  */
 export function readYaml(file: string, text: string): { source: Source; stopped?: Stop } {
-  const lines = new LineCounter();
-  const parser = new Parser(lines.addNewLine);
+  const lines = linesOf(text);
+  const parser = new Parser();
   const composer = new Composer({
     version: '1.2',
     schema: 'core',
@@ -52,7 +52,6 @@ export function readYaml(file: string, text: string): { source: Source; stopped?
   });
   let stopped: Stop | undefined;
   function* tokens() {
-    lines.addNewLine(0);
     for (const lexeme of new Lexer().lex(text)) {
       yield* parser.next(lexeme);
       if (parser.stack.length > MAX_DEPTH) {
@@ -73,6 +72,13 @@ export function readYaml(file: string, text: string): { source: Source; stopped?
   }
   const source = { file, text, document: document ?? new Document(), lines };
   return stopped === undefined ? { source } : { source, stopped };
+}
+
+/** Counted from the text: the parser, where it recovers from an error, passes line breaks without telling. */
+function linesOf(text: string): LineCounter {
+  const lines = new LineCounter();
+  for (let start = 0; start >= 0; start = text.indexOf('\n', start) + 1 || -1) lines.addNewLine(start);
+  return lines;
 }
 
 /** Reading went no further than this offset: a nesting too deep, or a second document. */
