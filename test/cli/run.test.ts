@@ -1,0 +1,135 @@
+import { createHash } from 'node:crypto';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { freePort } from '../../src/demo/redis.ts';
+import { parseFault, type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { docket } from '../support/docket.ts';
+
+const documentSchema = z.object({
+  run: z.string().regex(/^[0-9a-f]{32}$/),
+  state: z.enum(['done', 'partly_delivered', 'held']),
+  period: z.object({ from: z.string(), to: z.string(), timezone: z.string(), label: z.string() }),
+  files: z.array(z.object({ name: z.string(), path: z.string(), bytes: z.number(), sha256: z.string() })),
+  calls: z.array(z.object({ method: z.string(), path: z.string(), as_of: z.string().nullable() })),
+  deliveries: z.array(z.object({ target: z.string(), recipient: z.string(), state: z.string() })),
+});
+const errorSchema = z.object({ error: z.object({ code: z.string(), next: z.string().optional() }) });
+
+describe('docket run, without Redis', () => {
+  let sandbox: Sandbox;
+  let key: string;
+  let out: string;
+
+  beforeAll(async () => {
+    sandbox = await startSandbox();
+    key = sandbox.keys.find(({ label }) => label === 'acme')?.key ?? '';
+  });
+  afterAll(() => sandbox.close());
+  beforeEach(async () => {
+    out = join(await mkdtemp(join(tmpdir(), 'docket-cli-')), 'out');
+  });
+  afterEach(async () => {
+    sandbox.setFaults([]);
+    await rm(dirname(out), { recursive: true, force: true });
+  });
+
+  /** Everything a run needs but Redis, whose address leads nowhere. */
+  const env = async (change: Record<string, string> = {}) => ({
+    COMPLIANCE_API_URL: sandbox.url,
+    DEMO_API_KEY: key,
+    REDIS_URL: `redis://127.0.0.1:${await freePort()}`,
+    ...change,
+  });
+  const nothingIsLeft = async () => expect(await readdir(out).catch(() => [])).toEqual([]);
+
+  test('makes the files and prints one document that names files, calls and period', async () => {
+    const ended = await docket(
+      ['run', 'demo/weekly-kpi', '--period', '2026-W40', '--no-deliver', '--json', '--out', out],
+      { env: await env() },
+    );
+    expect(ended).toMatchObject({ code: 0 });
+    const document = documentSchema.parse(JSON.parse(ended.stdout));
+    expect(document.state).toBe('done');
+    expect(document.period).toEqual({
+      from: '2026-09-28',
+      to: '2026-10-04',
+      timezone: 'Europe/Zurich',
+      label: '2026-W40',
+    });
+    expect(document.calls.map(({ path }) => path)).toContain('/api/orgs/current/analytics/report/');
+    expect(document.deliveries).toEqual([]);
+    expect(document.files.map(({ name }) => name)).toContain('Weekly KPIs 2026-W40.xlsx');
+    for (const { path, sha256 } of document.files) {
+      expect(
+        createHash('sha256')
+          .update(await readFile(path))
+          .digest('hex'),
+      ).toBe(sha256);
+    }
+    expect(ended.stderr).toMatch(/plan +\d+ calls/);
+  });
+
+  test('names the service that cannot be reached, and leaves nothing behind', async () => {
+    const port = await freePort();
+    const ended = await docket(['run', 'demo/weekly-kpi', '--no-deliver', '--json', '--out', out], {
+      env: await env({ COMPLIANCE_API_URL: `http://127.0.0.1:${port}` }),
+    });
+    expect(ended.code).toBe(1);
+    expect(errorSchema.parse(JSON.parse(ended.stdout)).error.code).toBe('api.unreachable');
+    expect(ended.stderr).toContain(`127.0.0.1:${port}`);
+    await nothingIsLeft();
+  });
+
+  test('says what to do about a key that is refused, without showing the key', async () => {
+    const wrong = 'sbx_acme.not-the-secret-of-anything';
+    const ended = await docket(['run', 'demo/weekly-kpi', '--no-deliver', '--json', '--out', out], {
+      env: await env({ DEMO_API_KEY: wrong }),
+    });
+    expect(ended.code).toBe(1);
+    const { error } = errorSchema.parse(JSON.parse(ended.stdout));
+    expect(error.code).toBe('api.unauthorized');
+    expect(error.next).toMatch(/api_key/);
+    expect(ended.stderr).toContain('correlation_id');
+    expect(ended.stdout + ended.stderr).not.toContain('not-the-secret');
+    await nothingIsLeft();
+  });
+
+  test('refuses an answer that ends in the middle', async () => {
+    sandbox.setFaults([parseFault('truncate@/analytics/report/')]);
+    const ended = await docket(['run', 'demo/weekly-kpi', '--no-deliver', '--json', '--out', out], {
+      env: await env(),
+    });
+    expect(ended.code).toBe(1);
+    expect(errorSchema.parse(JSON.parse(ended.stdout)).error.code).toMatch(/^api\.(unreadable|unreachable)$/);
+    expect(ended.stderr).not.toMatch(/\n {4}at /);
+    await nothingIsLeft();
+  });
+
+  test('spends no call on a report whose mail could not leave', async () => {
+    const before = sandbox.requests().length;
+    const ended = await docket(['run', 'demo/weekly-kpi', '--out', out], { env: await env() });
+    expect(ended.code).toBe(2);
+    expect(ended.stderr).toContain('SMTP_URL');
+    expect(sandbox.requests()).toHaveLength(before);
+  });
+
+  test('answers a report that is not there with the nearest one', async () => {
+    const ended = await docket(['run', 'demo/weekly-kpis', '--no-deliver', '--json', '--out', out], {
+      env: await env(),
+    });
+    expect(ended.code).toBe(2);
+    expect(ended.stderr).toContain('demo/weekly-kpi');
+  });
+
+  test('tells all faults of the environment at once', async () => {
+    const ended = await docket(['run', 'demo/weekly-kpi'], {
+      env: { COMPLIANCE_API_URL: 'not a url', REDIS_URL: 'http://user:secret@x', LOG_LEVEL: 'loud' },
+    });
+    expect(ended.code).toBe(2);
+    for (const name of ['COMPLIANCE_API_URL', 'REDIS_URL', 'LOG_LEVEL']) expect(ended.stderr).toContain(name);
+    expect(ended.stderr).not.toContain('secret');
+  });
+});

@@ -1,0 +1,51 @@
+import { mkdtemp, readdir, readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, inject, test } from 'vitest';
+import { docket } from '../support/docket.ts';
+
+test('two demos beside each other end well, each with everything it promises', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'docket-demo-'));
+  const demo = (out: string) => docket(['demo', '--out', out], { cwd: folder, env: { REDIS_URL: inject('redisUrl') } });
+  const ended = await Promise.all([demo('first'), demo('second')]);
+  for (const [index, { code, stderr }] of ended.entries()) {
+    expect({ code, stderr }).toMatchObject({ code: 0 });
+    const files = await readdir(join(folder, index === 0 ? 'first' : 'second'), { recursive: true });
+    for (const pattern of [
+      /Weekly KPIs .*\.xlsx$/,
+      /Board pack .*\.xlsx$/,
+      /\.csv$/,
+      /mailbox\/.*\.eml$/,
+      /weekly-kpi\.html$/,
+      /weekly-kpi\/[0-9a-f]{32}\/manifest\.json$/,
+      /board-pack\/[0-9a-f]{32}\/manifest\.json$/,
+    ]) {
+      expect(files.some((file) => pattern.test(file))).toBe(true);
+    }
+    expect(files.filter((file) => file.endsWith('.part'))).toEqual([]);
+    expect(stderr).toMatch(/demo\/weekly-kpi +plan/);
+    expect(stderr).toMatch(/tokens left, finish in/);
+    expect(stderr).toMatch(/demo\/board-pack \S+: done, \d+ API calls/);
+  }
+  expect((await readdir(folder)).sort()).toEqual(['first', 'second']);
+}, 120_000);
+
+test('an earlier demo is replaced whole', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'docket-demo-'));
+  const run = () => docket(['demo'], { cwd: folder, env: { REDIS_URL: inject('redisUrl') } });
+  expect((await run()).code).toBe(0);
+  const first = await readdir(join(folder, 'demo-out', 'archive', 'demo', 'weekly-kpi'));
+  expect((await run()).code).toBe(0);
+  const second = await readdir(join(folder, 'demo-out', 'archive', 'demo', 'weekly-kpi'));
+  expect(second).toHaveLength(1);
+  expect(second).not.toEqual(first);
+  const manifest = await readFile(
+    join(folder, 'demo-out', 'archive', 'demo', 'weekly-kpi', second[0] ?? '', 'manifest.json'),
+    'utf8',
+  );
+  expect(JSON.parse(manifest)).toMatchObject({
+    org: 'demo',
+    report: 'weekly-kpi',
+    recipients: expect.arrayContaining(['mlro@acme.example']),
+  });
+}, 120_000);
