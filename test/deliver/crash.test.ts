@@ -1,10 +1,13 @@
+import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { afterAll, expect, inject, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { Secret } from '../../src/base/secret.ts';
+import type { Archive } from '../../src/deliver/archive.ts';
 import { type DeliverInput, deliver } from '../../src/deliver/deliver.ts';
+import { directoryArchive } from '../../src/deliver/directory-archive.ts';
 import type { Ledger } from '../../src/deliver/ledger.ts';
-import { smtpMailer } from '../../src/deliver/mailer.ts';
+import { type Mailer, type SendResult, smtpMailer } from '../../src/deliver/mailer.ts';
 import { memoryLedger } from '../../src/deliver/memory-ledger.ts';
 import { redisLedger } from '../../src/deliver/redis-ledger.ts';
 import { Crash, type CrashPlan, crashing } from '../support/crash.ts';
@@ -90,3 +93,74 @@ test.each(LEDGERS)(
     expect(new Set(unknown)).toEqual(new Set(['after begin', 'before send', 'after send', 'before settle']));
   },
 );
+
+/** What really happens at the mail server, and what we hear of it. */
+const FATES = {
+  'delivered, said so': { delivered: true, result: { kind: 'accepted', response: '250 Ok' } },
+  'delivered, answer lost': { delivered: true, result: { kind: 'unknown', why: 'No answer' } },
+  'lost, answer lost': { delivered: false, result: { kind: 'unknown', why: 'No answer' } },
+  'put off': { delivered: false, result: { kind: 'deferred', response: '450 Later', server: false } },
+  'server down': { delivered: false, result: { kind: 'deferred', response: 'ECONNREFUSED', server: true } },
+  refused: { delivered: false, result: { kind: 'refused', response: '550 No' } },
+} as const satisfies Record<string, { delivered: boolean; result: SendResult }>;
+type Fate = keyof typeof FATES;
+
+test('whatever the server does and wherever processes die, nobody gets two and the ledger never lies', async () => {
+  const { sealed } = await sealedRun(await folderFor(onTestFinished));
+  const archive: Archive = {
+    ...directoryArchive(sealed.folder),
+    keepMessage: async () => {},
+    keepReceipts: async () => {},
+  };
+  const definition = definitionWith([{ email: { to: [...TO, 'c@acme.example'] } }]);
+  const fate = fc.constantFrom(...(Object.keys(FATES) as Fate[]));
+  const life = fc.record({
+    fates: fc.array(fate, { minLength: 3, maxLength: 3 }),
+    plan: fc.option(fc.record({ at: fc.nat(25), when: fc.constantFrom('before', 'after' as const) }), {
+      nil: undefined,
+    }),
+  });
+  await fc.assert(
+    fc.asyncProperty(fc.array(life, { minLength: 1, maxLength: 6 }), async (lives) => {
+      const ledger = memoryLedger();
+      const got = new Map<string, number>();
+      for (const { fates, plan } of [...lives, { fates: Array<Fate>(3).fill('delivered, said so'), plan: undefined }]) {
+        const { guard } = crashing(plan);
+        const left = [...fates];
+        const mailer: Mailer = {
+          send: async ({ to }) => {
+            const { delivered, result } = FATES[left.shift() ?? 'refused'];
+            if (delivered) got.set(to, (got.get(to) ?? 0) + 1);
+            return result;
+          },
+          close: async () => {},
+        };
+        await deliver({
+          order: ORDER,
+          definition,
+          settings: SETTINGS,
+          sealed,
+          mail: { mailer: guard(mailer), from: 'reports@docket.example' },
+          ledger: guard(ledger),
+          archive: guard(archive),
+          clock: systemClock,
+          signal: new AbortController().signal,
+          observe: () => {},
+        }).catch((error: unknown) => expect(error).toBeInstanceOf(Crash));
+      }
+      const rows = await ledger.list(ORDER.id);
+      expect(rows).toHaveLength(3);
+      for (const { recipient, state } of rows) {
+        const copies = got.get(recipient) ?? 0;
+        if (state === 'sent') expect(copies).toBe(1);
+        else if (state === 'refused') expect(copies).toBe(0);
+        else {
+          // The last life had no accident, so nothing is left to do: what is not settled is declared unknown.
+          expect(state).toBe('unknown');
+          expect(copies).toBeLessThanOrEqual(1);
+        }
+      }
+    }),
+    { numRuns: 300 },
+  );
+});

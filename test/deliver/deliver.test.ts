@@ -3,8 +3,10 @@ import { join } from 'node:path';
 import PostalMime from 'postal-mime';
 import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
+import { DocketError } from '../../src/base/error.ts';
 import { Secret } from '../../src/base/secret.ts';
 import { type DeliveredEvent, type DeliverInput, deliver } from '../../src/deliver/deliver.ts';
+import type { Ledger } from '../../src/deliver/ledger.ts';
 import { type Mailer, type SendResult, smtpMailer } from '../../src/deliver/mailer.ts';
 import { memoryLedger } from '../../src/deliver/memory-ledger.ts';
 import { mailCatcher } from '../../src/demo/mail-catcher.ts';
@@ -100,6 +102,39 @@ test('many who deliver one run at once send it once', async () => {
   const { input } = await caseOf([{ email: { to: ['a@acme.example', 'b@acme.example'] } }], mailer);
   await Promise.all(Array.from({ length: 50 }, () => deliver(input)));
   expect(mailer.asked.sort()).toEqual(['a@acme.example', 'b@acme.example']);
+  // One may take another's living attempt for a dead one; the attempt itself then brings the truth.
+  expect(await input.ledger.list(RUN)).toMatchObject([{ state: 'sent' }, { state: 'sent' }]);
+});
+
+test('what became of a message is written though the ledger fails for a while', async () => {
+  const mailer = mailerThat(() => ACCEPTED);
+  const { input } = await caseOf([{ email: { to: ['lead@acme.example'] } }], mailer);
+  const pauses: number[] = [];
+  const clock = { now: () => 1, sleep: async (ms: number) => void pauses.push(ms) };
+  const ledger: Ledger = {
+    ...input.ledger,
+    settle: async (...args) => {
+      if (pauses.length < 2) throw new DocketError('redis.unreachable', 'Redis is away.');
+      return input.ledger.settle(...args);
+    },
+  };
+  expect((await deliver({ ...input, ledger, clock })).receipts).toMatchObject([{ state: 'sent' }]);
+  expect(pauses).toHaveLength(2);
+});
+
+test('when the ledger stays away after a message left, the run fails and the row ends as unknown', async () => {
+  const mailer = mailerThat(() => ACCEPTED);
+  const { input } = await caseOf([{ email: { to: ['lead@acme.example'] } }], mailer);
+  const clock = { now: () => 1, sleep: async () => {} };
+  const ledger: Ledger = {
+    ...input.ledger,
+    settle: async () => {
+      throw new DocketError('redis.unreachable', 'Redis is away.');
+    },
+  };
+  await expect(deliver({ ...input, ledger, clock })).rejects.toMatchObject({ code: 'redis.unreachable' });
+  expect((await deliver(input)).receipts).toMatchObject([{ state: 'unknown' }]);
+  expect(mailer.asked).toHaveLength(1);
 });
 
 test('a deferred recipient is tried again later with the same bytes, and nobody else is', async () => {

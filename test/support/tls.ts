@@ -1,0 +1,23 @@
+/**
+ * A certificate for `localhost` and 127.0.0.1, valid from 2020 to 2120, signed by itself, with its key. For servers of
+ * the tests on the loopback interface only; whoever trusts it trusts everybody who can read this file.
+ */
+export const TLS = {
+  cert: `-----BEGIN CERTIFICATE-----
+MIIBZjCCAQ2gAwIBAgIBATAKBggqhkjOPQQDAjAUMRIwEAYDVQQDDAlsb2NhbGhv
+c3QwIBcNMjAwMTAxMDAwMDAwWhgPMjEyMDAxMDEwMDAwMDBaMBQxEjAQBgNVBAMM
+CWxvY2FsaG9zdDBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABHc4Ho1wM7+9RYLq
+JU/BR0r7XeRFpwgSRDTZHpOZ5sGOJkELUf/5DcPl/e8FDgUTgLhxZSisiUFp6V3n
+Arg9D6ajTjBMMBoGA1UdEQQTMBGCCWxvY2FsaG9zdIcEfwAAATAPBgNVHRMBAf8E
+BTADAQH/MB0GA1UdDgQWBBRVagK4xPLJ1sTNiKTyTd6o4ETlFTAKBggqhkjOPQQD
+AgNHADBEAiA6mGNaLSUIfT8ZjwezV19YgUmzn4lZop0YEbq8BB05XAIgWAoYUVUM
+y/Iq93UWBupHuqa/ix3Jb4ePxDxTik+M+vc=
+-----END CERTIFICATE-----
+`,
+  key: `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgYQfd5AQB/COsxJMf
+LGIB1QC7G4DpMIfXxURDpCK7GGqhRANCAAR3OB6NcDO/vUWC6iVPwUdK+13kRacI
+EkQ02R6TmebBjiZBC1H/+Q3D5f3vBQ4FE4C4cWUorIlBaeld5wK4PQ+m
+-----END PRIVATE KEY-----
+`,
+};
