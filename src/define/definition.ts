@@ -10,6 +10,7 @@ import {
   type OutputFormat,
   outputSchema,
 } from './target.ts';
+import { namesSection } from './template.ts';
 import { lineSchema, textSchema } from './words.ts';
 import { zoneSchema } from './zone.ts';
 
@@ -47,7 +48,13 @@ export type Section = ReportFile['sections'][number];
 /** What a report may look like when some of its fields are faulty: whatever cannot be read is as if absent. */
 const sketchSchema = z.looseObject({
   sections: z.array(z.looseObject({ id: z.string().optional() }).catch({})).catch([]),
-  outputs: z.array(z.looseObject({ format: z.string().catch('') }).catch({ format: '' })).catch([]),
+  outputs: z
+    .array(
+      z
+        .looseObject({ format: z.string().catch(''), name: z.string().optional().catch(undefined) })
+        .catch({ format: '' }),
+    )
+    .catch([]),
   deliveries: z
     .array(
       z.looseObject({ email: z.looseObject({ attach: z.array(z.string().catch('')).catch([]) }).optional() }).catch({}),
@@ -73,6 +80,15 @@ function crossCheck(report: unknown, context: z.core.$RefinementCtx): void {
   // What is wrong with an output says nothing about the attachments that name it.
   if (context.issues.some(({ path }) => path?.[0] === 'outputs')) return;
   const formats = outputs.map(({ format }) => format);
+  outputs.forEach(({ format, name }, index) => {
+    if (format !== 'csv' || name === undefined || sections.length < 2 || namesSection(name)) return;
+    context.addIssue({
+      code: 'custom',
+      path: ['outputs', index, 'name'],
+      message: 'a name of its own for the file of each section',
+      params: { next: 'put {{ section.id }} into the name' },
+    });
+  });
   formats.forEach((format, index) => {
     if (formats.indexOf(format) === index) return;
     context.addIssue({

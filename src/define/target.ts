@@ -1,17 +1,17 @@
 import { z } from 'zod';
+import { csvNameSchema, deliveryTextSchema, workbookNameSchema } from './template.ts';
 import { lineSchema, notYet } from './words.ts';
-
-/** LiquidJS template over `period`, `org`, `report`, `run`. */
-const templateSchema = lineSchema(300);
 
 export const outputSchema = z.discriminatedUnion('format', [
   z.strictObject({
     format: z.literal('xlsx'),
-    name: templateSchema.optional().describe('File name, e.g. "KPIs {{ period.label }}.xlsx".'),
+    name: workbookNameSchema.optional().describe('File name, e.g. "KPIs {{ period.label }}.xlsx".'),
   }),
   z.strictObject({
     format: z.literal('csv'),
-    name: templateSchema.optional().describe('File name; there is one file a section.'),
+    name: csvNameSchema
+      .optional()
+      .describe('File name, one file a section, e.g. "{{ section.id }} {{ period.label }}.csv".'),
   }),
 ]);
 export type Output = z.infer<typeof outputSchema>;
@@ -20,11 +20,11 @@ export const OUTPUT_FORMATS = ['xlsx', 'csv'] as const satisfies readonly Output
 
 const emailSchema = z.strictObject({
   to: z.array(lineSchema(320)).min(1).describe("Recipients; each must match the organization's `recipients`."),
-  subject: templateSchema.optional().describe('Defaults to the title and the period.'),
+  subject: deliveryTextSchema.optional().describe('Defaults to the title and the period.'),
   attach: z.array(z.enum(OUTPUT_FORMATS)).default([]).describe('Which of the outputs to attach.'),
 });
 const directorySchema = z.strictObject({
-  path: templateSchema.describe('Folder, e.g. "out/{{ period.label }}"; made when it is not there.'),
+  path: deliveryTextSchema.describe('Folder, e.g. "out/{{ period.label }}"; made when it is not there.'),
 });
 
 const TARGETS = ['email', 'directory'] as const;

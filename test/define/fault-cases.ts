@@ -372,6 +372,48 @@ export const REPORT_CASES: readonly Case[] = [
     expected: /at least 1 entry/,
     got: /an empty list/,
   },
+  {
+    what: 'a variable that is none, with the one meant',
+    from: '{{ period.label }}',
+    to: '{{ perod.label }}',
+    at: '"KPIs',
+    expected: /a template of the variables period\.from/,
+    got: /perod\.label/,
+    next: /"period\.label"/,
+  },
+  {
+    what: 'a variable of a run in a file name',
+    from: '{{ period.label }}',
+    to: '{{ run }}',
+    at: '"KPIs',
+    expected: /a template of the variables/,
+    got: /run/,
+  },
+  {
+    what: 'a template that is not closed',
+    from: '{{ period.label }}',
+    to: '{{ period.label',
+    at: '"KPIs',
+    expected: /a LiquidJS template/,
+    got: /KPIs/,
+  },
+  {
+    what: 'an unknown filter',
+    from: 'path: out',
+    to: 'path: "out/{{ title | slugg }}"',
+    at: '"out/',
+    expected: /a LiquidJS template.*slugg/,
+    got: /slugg/,
+  },
+  {
+    what: 'one CSV name for several sections',
+    from: '{ format: csv }',
+    to: '{ format: csv, name: "{{ period.label }}.csv" }',
+    at: '"{{ period.label }}.csv"',
+    expected: /a name of its own/,
+    got: /csv/,
+    next: /section\.id/,
+  },
 ];
 
 export const ORG_CASES: readonly Case[] = [
