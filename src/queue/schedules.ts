@@ -10,6 +10,7 @@ import { nameOf } from './due.ts';
 import { TICKS } from './jobs.ts';
 import { keysOf } from './keys.ts';
 import type { RedisClient } from './script.ts';
+import { within } from './within.ts';
 
 /** Part of each schedule's hash: raise it when what is registered changes for the same definition. */
 const SHAPE = 1;
@@ -17,6 +18,7 @@ const SHAPE = 1;
 const STUCK_MS = 2 * 60_000;
 /** Registrations that are on their way at the same time. */
 const ABREAST = 200;
+const CLOSE_MS = 3_000;
 
 // BullMQ's own reading of cron differs from ours at changes of summer time; the tick comes when our slot does.
 const settings = {
@@ -156,6 +158,9 @@ export function startTicks(
     ready: async () => {
       await worker.waitUntilReady();
     },
-    close: () => worker.close(),
+    close: async () => {
+      // With Redis away BullMQ would wait for it for ever.
+      await within(worker.close(), CLOSE_MS);
+    },
   };
 }

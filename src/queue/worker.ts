@@ -12,6 +12,7 @@ import { keysOf } from './keys.ts';
 import { recordProgress, resultFields } from './progress.ts';
 import { ENDED } from './run-store.ts';
 import type { RedisClient } from './script.ts';
+import { within } from './within.ts';
 
 /** What happens in one try of a run. It is told when to stop by `signal`, and returns soon after. */
 export type Execute = (
@@ -29,6 +30,7 @@ export interface WorkerOptions {
   /** A worker's client (`openRedis(url, 'worker')`); it stays its owner's to close. */
   readonly connection: RedisClient;
   readonly prefix: string;
+  /** Over a worker's client as well: it has to wait for a Redis that restarts, not to fail the run for it. */
   readonly store: RunStore;
   readonly execute: Execute;
   /** Told everything that runs here say of themselves. */
@@ -259,9 +261,8 @@ export function startWorker(options: WorkerOptions): RunWorker {
   worker.on('stalled', (run) => log.warn('The worker of a run has gone; it goes on elsewhere', { run }));
   worker.on('error', (error) => log.warn('The queue has a fault', { why: error.message }));
 
-  const idleWithin = (ms: number): Promise<void> => {
-    if (inHand.size === 0) return Promise.resolve();
-    return within(new Promise<void>((resolve) => (idle = resolve)), ms);
+  const idleWithin = async (ms: number): Promise<void> => {
+    if (inHand.size > 0) await within(new Promise<void>((resolve) => (idle = resolve)), ms);
   };
 
   return {
@@ -280,17 +281,4 @@ export function startWorker(options: WorkerOptions): RunWorker {
       await within(worker.close(inHand.size > 0), ABORT_MS);
     },
   };
-}
-
-/** Resolves with the promise, or after `ms`, whichever is first. */
-async function within(promise: Promise<unknown>, ms: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms);
-  });
-  try {
-    await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

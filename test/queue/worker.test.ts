@@ -96,7 +96,7 @@ describe('the worker', () => {
       error: null,
     });
     expect(record.startedAt).toBeLessThanOrEqual(record.finishedAt ?? 0);
-    expect(events.map((event) => event.type)).toEqual(['planned', 'fetched', 'fetched']);
+    expect(events.map((event) => event.type)).toEqual(['planned', 'fetched', 'fetched', 'finished']);
     expect(await settled(id)).toMatchObject({ atm: '1' });
   });
 

@@ -59,8 +59,12 @@ export interface Bench {
 }
 
 /** What producers of runs have, on the tests' Redis under a prefix of its own. */
-export async function aBench(clock: Clock = systemClock, prefix = aPrefix(), log: Log = silentLog): Promise<Bench> {
-  const url = inject('redisUrl');
+export async function aBench(
+  clock: Clock = systemClock,
+  prefix = aPrefix(),
+  log: Log = silentLog,
+  url = inject('redisUrl'),
+): Promise<Bench> {
   const producer = await openRedis(url, 'producer', silentLog);
   const worker = await openRedis(url, 'worker', silentLog);
   const runs = redisRunStore(producer, { prefix, keepDays: 30 });

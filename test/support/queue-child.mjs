@@ -34,8 +34,9 @@ if (role === 'opens') {
   tell('ready');
 } else {
   const result = { state: 'done', folder: '', files: [], calls: [], incomplete: [], receipts: [] };
+  const blocking = await openRedis(url, 'worker', silentLog);
   const worker = startWorker({
-    connection: await openRedis(url, 'worker', silentLog),
+    connection: blocking,
     prefix,
     store: runs,
     execute: async (order, { signal, attempt, observe }) => {
@@ -53,12 +54,19 @@ if (role === 'opens') {
     maxLost: 2,
     lock: { durationMs: 600, checkMs: 300 },
   });
-  process.once('SIGTERM', async () => {
-    await worker.close(0);
-    process.exit(0);
+  let stopping = false;
+  process.once('disconnect', () => {
+    // A parent that has gone leaves nobody behind.
+    if (!stopping) process.exit(1);
   });
-  // A parent that has gone leaves nobody behind.
-  process.once('disconnect', () => process.exit(0));
+  process.once('SIGTERM', async () => {
+    stopping = true;
+    await worker.close(0);
+    // Nothing may keep the process alive now.
+    producer.disconnect();
+    blocking.disconnect();
+    process.disconnect();
+  });
   await worker.ready();
   tell('ready');
 }

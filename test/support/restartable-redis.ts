@@ -1,0 +1,48 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import { freePort } from '../../src/demo/redis.ts';
+
+export interface RestartableRedis {
+  readonly url: string;
+  /** As a power cut does: what was acknowledged is on disk, the rest is gone. */
+  kill(): Promise<void>;
+  /** On the same port, with what was on disk. */
+  start(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** A server of a test's own that keeps every write on disk, and can be killed and come back. */
+export async function restartableRedis(): Promise<RestartableRedis> {
+  const folder = await mkdtemp(join(tmpdir(), 'docket-test-redis-'));
+  const port = await freePort();
+  let server: ChildProcess | undefined;
+  const options = ['--bind', '127.0.0.1', '--save', '', '--appendonly', 'yes', '--appendfsync', 'always'];
+  const start = async (): Promise<void> => {
+    server = spawn('redis-server', ['--port', String(port), '--dir', folder, ...options], { stdio: 'ignore' });
+    const client = new Redis({ port, maxRetriesPerRequest: null, retryStrategy: () => 20 });
+    client.on('error', () => {});
+    await client.ping();
+    client.disconnect();
+  };
+  const kill = async (): Promise<void> => {
+    if (server === undefined) return;
+    const exited = once(server, 'exit');
+    server.kill('SIGKILL');
+    await exited;
+    server = undefined;
+  };
+  await start();
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    kill,
+    start,
+    close: async () => {
+      await kill();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
