@@ -10,7 +10,15 @@ import type { Ledger } from '../../src/deliver/ledger.ts';
 import { type Mailer, type SendResult, smtpMailer } from '../../src/deliver/mailer.ts';
 import { memoryLedger } from '../../src/deliver/memory-ledger.ts';
 import { mailCatcher } from '../../src/demo/mail-catcher.ts';
-import { definitionWith, folderFor, ORDER, RUN, SETTINGS, sealedRun } from '../support/delivery-case.ts';
+import {
+  definitionWith,
+  folderFor,
+  ORDER,
+  RUN,
+  SETTINGS,
+  sealedRun,
+  type TestDelivery,
+} from '../support/delivery-case.ts';
 
 const FROM = 'reports@docket.example';
 const ACCEPTED: SendResult = { kind: 'accepted', response: '250 Ok' };
@@ -28,7 +36,7 @@ function mailerThat(answer: (to: string) => SendResult): Mailer & { readonly ask
   };
 }
 
-async function caseOf(deliveries: unknown[], mailer: Mailer, files?: Parameters<typeof sealedRun>[1]) {
+async function caseOf(deliveries: readonly TestDelivery[], mailer: Mailer, files?: Parameters<typeof sealedRun>[1]) {
   const root = await folderFor(onTestFinished);
   const { archive, sealed } = await sealedRun(root, files);
   const events: DeliveredEvent[] = [];
@@ -173,6 +181,17 @@ test('a refused recipient and an unknown one are final, and the others get their
   expect(mailer.asked).toEqual(to);
 });
 
+test('a mailer that fails in a way nobody foresaw may have sent: unknown, and the others get theirs', async () => {
+  const mailer = mailerThat((to) => {
+    if (to === 'a@acme.example') throw new TypeError('defect');
+    return ACCEPTED;
+  });
+  const { input } = await caseOf([{ email: { to: ['a@acme.example', 'b@acme.example'] } }], mailer);
+  const { receipts } = await deliver(input);
+  expect(receipts[0]).toMatchObject({ state: 'unknown', detail: expect.stringContaining('defect') });
+  expect(receipts[1]).toMatchObject({ state: 'sent' });
+});
+
 test('a mail server that is down is asked once, and every recipient says why it waits', async () => {
   const mailer = mailerThat(() => ({ kind: 'deferred', response: 'connect ECONNREFUSED', server: true }));
   const { input, events, root } = await caseOf(
@@ -213,10 +232,8 @@ test.each([
   ['lead@acme.example\r\nBcc: rival@elsewhere.example', 'not a plain e-mail address'],
 ])('%j gets nothing, says why, and does not stop the others', async (stranger, why) => {
   const mailer = mailerThat(() => ACCEPTED);
-  const { input } = await caseOf([], mailer);
-  // Past the checks of the define stage on purpose: the last gate must hold by itself.
-  const deliveries = [{ email: { to: [stranger, 'lead@acme.example'], attach: [] } }];
-  const { receipts, retryable } = await deliver({ ...input, definition: { ...input.definition, deliveries } });
+  const { input } = await caseOf([{ email: { to: [stranger, 'lead@acme.example'] } }], mailer);
+  const { receipts, retryable } = await deliver(input);
   expect(receipts[0]).toMatchObject({ state: 'refused', detail: expect.stringContaining(why) });
   expect(receipts[1]).toMatchObject({ state: 'sent' });
   expect(retryable).toBe(false);

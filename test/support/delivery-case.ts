@@ -31,8 +31,15 @@ export const SETTINGS: OrgSettings = {
   recipients: { domains: ['acme.example'], addresses: ['guest@partner.example'] },
 };
 
-/** A definition with these deliveries, as the define stage would have read it. */
-export function definitionWith(deliveries: unknown[]): Definition {
+export type TestDelivery =
+  | { email: { to: string[]; subject?: string; attach?: ('xlsx' | 'csv')[] } }
+  | { directory: { path: string } };
+
+/**
+ * A definition with these deliveries. They pass by the checks of the define stage on purpose: the gates of delivery
+ * must hold by themselves.
+ */
+export function definitionWith(deliveries: readonly TestDelivery[]): Definition {
   const file = reportFileSchema.parse({
     version: 1,
     title: 'Weekly KPIs',
@@ -40,9 +47,11 @@ export function definitionWith(deliveries: unknown[]): Definition {
     period: 'previous_week',
     sections: [{ id: 'queue', metrics: ['alerts.open'] }],
     outputs: [{ format: 'xlsx' }, { format: 'csv' }],
-    deliveries,
   });
-  return { ...file, org: 'acme', report: 'weekly-kpi', digest: 'd'.repeat(64) };
+  const given = deliveries.map((delivery) =>
+    'email' in delivery ? { email: { attach: [], ...delivery.email } } : delivery,
+  );
+  return { ...file, deliveries: given, org: 'acme', report: 'weekly-kpi', digest: 'd'.repeat(64) };
 }
 
 export function manifestOf(artifacts: readonly Artifact[], run: string = RUN): Manifest {
