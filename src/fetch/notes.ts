@@ -45,10 +45,12 @@ const plural = (count: number, one: string, many = `${one}s`): string => `${coun
 function truncated({ response, section }: Told): Note[] {
   if (!response.meta.truncated) return [];
   const rows = plural(response.rows.length, 'row');
-  // A limit of the section's own ("the top ten") cuts on purpose; the service's cap does not.
-  return section.limit === undefined
-    ? [{ code: 'truncated', text: `The service cut the table after ${rows}: there are more.`, incomplete: true }]
-    : [{ code: 'truncated', text: `Only the first ${rows}, as the report asks; there are more.`, incomplete: false }];
+  // Incomplete also where the section's own limit cuts: whoever reads "the top ten" must know that it is not all.
+  const text =
+    section.limit === undefined
+      ? `The service cut the table after ${rows}: there are more.`
+      : `Only the first ${rows}, as the report asks; there are more.`;
+  return [{ code: 'truncated', text, incomplete: true }];
 }
 
 function missing({ missing: { columns, cells }, request, response, rows }: Told): Note[] {

@@ -1,0 +1,175 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
+import { readConfig } from '../../src/base/config.ts';
+import { silentLog } from '../../src/base/log.ts';
+import { composeInline } from '../../src/compose/ports.ts';
+import type { Definition } from '../../src/define/definition.ts';
+import { loadJobs, requireReport } from '../../src/define/load.ts';
+import { directoryArchive } from '../../src/deliver/directory-archive.ts';
+import { type MailCatcher, mailCatcher } from '../../src/demo/mail-catcher.ts';
+import type { RunEvent } from '../../src/run/event.ts';
+import { orderRun } from '../../src/run/order.ts';
+import { type RunPorts, run } from '../../src/run/run.ts';
+import { parseFault, type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+
+const WINDOW_MS = 300;
+
+describe('a run, from definition to receipts', () => {
+  let sandbox: Sandbox;
+  let mail: MailCatcher;
+  let folder: string;
+  let close: () => Promise<void>;
+  let ports: RunPorts;
+  let report: ReturnType<typeof requireReport>;
+
+  beforeAll(async () => {
+    // A window that does not make the tests wait; the organization's budget below is told the same.
+    sandbox = await startSandbox({ windowMs: WINDOW_MS });
+  });
+  afterAll(() => sandbox.close());
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'docket-run-'));
+    mail = await mailCatcher(join(folder, 'mailbox'));
+    const { definition, settings } = requireReport(await loadJobs('jobs'), 'demo/weekly-kpi');
+    report = { definition, settings: { ...settings, budget: { window: WINDOW_MS / 1000 } } };
+    const config = readConfig({
+      COMPLIANCE_API_URL: sandbox.url,
+      SMTP_URL: mail.url,
+      MAIL_FROM: 'reports@acme.example',
+    });
+    const key = sandbox.keys.find(({ label }) => label === 'acme')?.key;
+    const inline = composeInline(
+      { config, env: { DEMO_API_KEY: key }, clock: systemClock, log: silentLog, workingDirectory: folder },
+      directoryArchive(join(folder, 'archive')),
+    );
+    ports = await inline.portsOf(report.settings);
+    close = () => inline.scope.close();
+  });
+  afterEach(async () => {
+    sandbox.setFaults([]);
+    await close();
+    await mail.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const order = (definition: Definition, deliver = true) =>
+    orderRun({
+      ...report,
+      definition,
+      trigger: 'schedule',
+      priority: 'scheduled',
+      slot: '2026-11-16T07:00:00.000Z',
+      at: Date.parse('2026-11-16T07:00:00Z'),
+      deliver,
+      now: systemClock.now(),
+    });
+  const go = async (
+    change: Partial<Definition> = {},
+    how: { deliver?: boolean; signal?: AbortSignal; ports?: Partial<RunPorts>; lastAttempt?: boolean } = {},
+  ) => {
+    const definition = { ...report.definition, ...change };
+    const events: RunEvent[] = [];
+    const outcome = await run(
+      order(definition, how.deliver),
+      {
+        definition,
+        settings: report.settings,
+        signal: how.signal ?? new AbortController().signal,
+        observe: (event) => events.push(event),
+        lastAttempt: how.lastAttempt ?? true,
+      },
+      { ...ports, ...how.ports },
+    );
+    return { outcome, events };
+  };
+
+  test('sends each recipient one message, writes the directory, and says what it did in order', async () => {
+    const { outcome, events } = await go();
+    expect(outcome).toMatchObject({ kind: 'done', value: { state: 'done' } });
+    expect(mail.messages().map(({ to }) => to)).toEqual([['head-of-compliance@acme.example'], ['mlro@acme.example']]);
+    const kinds = events.map(({ type }) => type).filter((type, index, all) => type !== all[index - 1]);
+    expect(kinds).toEqual(['planned', 'fetched', 'rendered', 'delivered']);
+  });
+
+  test('the same order again asks nothing, makes nothing and sends nothing', async () => {
+    await go();
+    const asked = sandbox.requests().length;
+    const { outcome, events } = await go();
+    expect(outcome).toMatchObject({ kind: 'done', value: { state: 'done' } });
+    expect(sandbox.requests()).toHaveLength(asked);
+    expect(mail.messages()).toHaveLength(2);
+    expect(events).toEqual([]);
+  });
+
+  test('without delivery the files are archived and nobody hears of it', async () => {
+    const { outcome } = await go({}, { deliver: false });
+    expect(outcome).toMatchObject({ kind: 'done', value: { state: 'done', receipts: [] } });
+    expect(mail.messages()).toEqual([]);
+  });
+
+  test('a failure while fetching keeps the answers that came: the next try asks only for the rest', async () => {
+    sandbox.setFaults([parseFault('status=503:2@/analytics/report/'), parseFault('status=500@/analytics/report/')]);
+    const reports = () =>
+      sandbox.requests().filter(({ path, status }) => path.includes('/report/') && status === 200).length;
+    const before = reports();
+    expect((await go()).outcome).toMatchObject({ kind: 'fail', error: { code: 'api.unavailable', retryable: true } });
+    sandbox.setFaults([]);
+    const { outcome } = await go();
+    expect(outcome).toMatchObject({ kind: 'done' });
+    expect(reports() - before).toBe(report.definition.sections.length);
+  });
+
+  test('figures that are cut fail the run, hold it, or are delivered with a mark: as the definition says', async () => {
+    const sections = report.definition.sections.map((section) => ({ ...section, limit: 1 }));
+    const failed = await go({ sections, on_incomplete: 'fail' });
+    expect(failed.outcome).toMatchObject({ kind: 'fail', error: { code: 'run.incomplete' } });
+
+    const flagged = await go({ sections, on_incomplete: 'flag' });
+    expect(flagged.outcome).toMatchObject({ kind: 'done', value: { state: 'done' } });
+    if (flagged.outcome.kind === 'done') {
+      expect(flagged.outcome.value.incomplete.map(({ code }) => code)).toContain('truncated');
+    }
+    expect(mail.messages()).toHaveLength(2);
+  });
+
+  test('a held pack is made and archived, and not sent', async () => {
+    const sections = report.definition.sections.map((section) => ({ ...section, limit: 1 }));
+    const { outcome } = await go({ sections, on_incomplete: 'hold' });
+    expect(outcome).toMatchObject({ kind: 'done', value: { state: 'held', receipts: [] } });
+    expect(mail.messages()).toEqual([]);
+  });
+
+  test('a dead mail server fails the try, and on the last one is the result', async () => {
+    const dead = { mail: undefined };
+    expect((await go({}, { ports: dead, lastAttempt: false })).outcome).toMatchObject({
+      kind: 'fail',
+      error: { code: 'deliver.target_failed', retryable: true },
+    });
+    expect((await go({}, { ports: dead })).outcome).toMatchObject({
+      kind: 'done',
+      value: { state: 'partly_delivered' },
+    });
+    expect((await go()).outcome).toMatchObject({ kind: 'done', value: { state: 'done' } });
+    expect(mail.messages()).toHaveLength(2);
+  });
+
+  test('a run that is told to stop cancels, and leaves no half-made folder', async () => {
+    const stop = new AbortController();
+    stop.abort(new Error('the worker stops'));
+    expect((await go({}, { signal: stop.signal })).outcome).toEqual({ kind: 'cancel', why: 'the worker stops' });
+    expect(await ports.archive.find(order(report.definition))).toBeUndefined();
+  });
+
+  test('a definition that the catalog does not know fails before a report is asked', async () => {
+    const asked = () => sandbox.requests().filter(({ path }) => path.includes('/report/')).length;
+    const before = asked();
+    const [first, ...rest] = report.definition.sections;
+    const sections = [{ ...first, metrics: ['profiles.creatde'] } as typeof first & object, ...rest];
+    const { outcome } = await go({ sections });
+    expect(outcome).toMatchObject({ kind: 'fail', error: { code: 'plan.invalid', retryable: false } });
+    expect(asked()).toBe(before);
+  });
+});
