@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type Fault, show } from './fault.ts';
-import { didYouMean } from './nearest.ts';
+import { didYouMean, nearest } from './nearest.ts';
 import { isSecretField, looksLikeSecret } from './secret-value.ts';
 import { locate, type Path, type Source } from './source.ts';
 
@@ -27,10 +27,10 @@ export const expectation: z.core.$ZodErrorMap = (issue) => {
     case 'invalid_type':
       return NOUNS[issue.expected] ?? `a value of type ${issue.expected}`;
     case 'invalid_value':
-      return oneOf(issue.values.map(String));
+      return oneOf(issue.values.map((value) => (typeof value === 'number' ? `the number ${value}` : String(value))));
     case 'unrecognized_keys':
       // The field names themselves: `faultsOf` makes the sentence and the suggestion of them.
-      return issue.inst instanceof z.ZodObject ? Object.keys(issue.inst.shape).join(' ') : '';
+      return issue.inst instanceof z.ZodObject ? fieldsOf(issue.inst).join(' ') : '';
     case 'invalid_union':
       return Array.isArray(issue.options) ? oneOf(issue.options.map(String)) : 'another value';
     case 'too_small':
@@ -43,6 +43,12 @@ export const expectation: z.core.$ZodErrorMap = (issue) => {
       return 'another value';
   }
 };
+
+/** The fields that may be written; one that answers "not supported yet" is not offered. */
+const fieldsOf = (schema: z.ZodObject): string[] =>
+  Object.entries(schema.shape)
+    .filter(([, field]) => !(field instanceof z.ZodOptional && field.unwrap() instanceof z.ZodNever))
+    .map(([name]) => name);
 
 const oneOf = (values: readonly string[]): string =>
   values.length === 1 ? `${values[0]}` : `one of ${values.join(', ')}`;
@@ -80,17 +86,21 @@ const isSealed = (path: Path) => path.some((step) => typeof step === 'string' &&
  * @param secrets paths that have their own fault already and whose values may not be shown
  */
 export function faultsOf(source: Source, value: unknown, issues: readonly Issue[], secrets: readonly Path[]): Fault[] {
-  return issues
-    .flatMap((issue) => flatten(issue))
-    .filter(
-      ({ issue, path }) => issue.code === 'unrecognized_keys' || !secrets.some((secret) => samePath(secret, path)),
-    )
-    .flatMap(({ issue, path }) => {
-      if (issue.code === 'unrecognized_keys') {
-        return issue.keys.map((key) => unknownField(source, [...path, key], issue.message.split(' ')));
-      }
-      return [valueFault(source, path, valueAt(value, path), issue)];
-    });
+  const found = issues.flatMap((issue) => flatten(issue));
+  const misspelt = found.flatMap(({ issue, path }) =>
+    issue.code === 'unrecognized_keys'
+      ? issue.keys.flatMap((key) => nearest(key, issue.message.split(' ')).map((meant) => [...path, meant]))
+      : [],
+  );
+  return found.flatMap(({ issue, path }) => {
+    if (issue.code === 'unrecognized_keys') {
+      return issue.keys.map((key) => unknownField(source, [...path, key], issue.message.split(' ')));
+    }
+    const at = valueAt(value, path);
+    // A misspelt field is one fault, not also a missing one.
+    if (at === undefined && misspelt.some((meant) => samePath(meant, path))) return [];
+    return secrets.some((secret) => samePath(secret, path)) ? [] : [valueFault(source, path, at, issue)];
+  });
 }
 
 function unknownField(source: Source, path: Path, known: readonly string[]): Fault {
@@ -110,7 +120,8 @@ function valueFault(source: Source, path: Path, found: unknown, issue: Issue): F
   const name = path.at(-1);
   const missing = found === undefined && typeof name === 'string';
   const params: Record<string, unknown> = (issue.code === 'custom' ? issue.params : undefined) ?? {};
-  const known = issue.code === 'invalid_value' ? issue.values.map(String) : candidates(params);
+  const known =
+    issue.code === 'invalid_value' ? issue.values.filter((value) => typeof value === 'string') : candidates(params);
   const suggestion = typeof found === 'string' && !isSealed(path) ? didYouMean(found, known) : undefined;
   const got =
     typeof params.got === 'string'
@@ -138,7 +149,11 @@ function nextFor(params: Record<string, unknown>, issue: Issue, found: unknown, 
   if (typeof params.next === 'string') return params.next;
   if (issue.message.includes('not supported yet')) return 'leave it out until it is supported';
   if (missing) return 'add it';
-  const wantsText = issue.code === 'invalid_type' && issue.expected === 'string';
-  if (wantsText && (typeof found === 'number' || typeof found === 'boolean')) return 'put the value in quotes';
+  const wants =
+    issue.code === 'invalid_type' ? issue.expected : issue.code === 'invalid_value' ? typeof issue.values[0] : '';
+  if (wants === 'string' && (typeof found === 'number' || typeof found === 'boolean')) return 'put the value in quotes';
+  if (wants === 'array' && typeof found === 'string') return 'write a list: put the value in brackets, [ ]';
+  if (['number', 'int', 'boolean'].includes(wants) && typeof found === 'string')
+    return 'write the value without quotes';
   return 'correct the value';
 }

@@ -73,7 +73,10 @@ const lastNSchema = z
   .superRefine((text, context) => {
     const last = readLastN(text);
     if (last === undefined) {
-      context.addIssue({ code: 'custom', message: PERIOD, params: { near: NAMED_PERIODS } });
+      const said = text.replace(/^last_/, 'previous_');
+      const meant = NAMED_PERIODS.find((name) => name === said);
+      const params = meant === undefined ? { near: NAMED_PERIODS } : { next: `did you mean "${meant}"?` };
+      context.addIssue({ code: 'custom', message: PERIOD, params });
     } else if (last.count > MOST[last.unit]) {
       context.addIssue({
         code: 'custom',
