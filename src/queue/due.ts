@@ -76,12 +76,22 @@ export async function openDue(reports: readonly FrozenDefinition[], ports: DuePo
   const unknown = scheduled.filter((_, index) => cursors[index] === undefined);
   if (unknown.length > 0) await ports.cursors.start(unknown.map(nameOf), now);
 
+  // Thousands of reports share a few schedules, and their cursors move together.
+  const seen = new Map<string, readonly number[]>();
+  const slotsSince = ({ definition: { schedule }, settings }: FrozenDefinition, after: number): readonly number[] => {
+    if (schedule === undefined) return [];
+    const zone = schedule.timezone ?? settings.timezone;
+    const key = JSON.stringify([schedule.cron, zone, after]);
+    const slots = seen.get(key) ?? slotsBetween(schedule, zone, after, now);
+    seen.set(key, slots);
+    return slots;
+  };
   const idle: string[] = [];
   const due: { readonly report: FrozenDefinition; readonly cursor: number; readonly slots: readonly number[] }[] = [];
   scheduled.forEach((report, index) => {
     const cursor = cursors[index];
     if (cursor === undefined || cursor >= now) return;
-    const slots = slotsOf(report, Math.max(cursor, now - COUNTED_MS), now);
+    const slots = slotsSince(report, Math.max(cursor, now - COUNTED_MS));
     if (slots.length > 0) due.push({ report, cursor, slots });
     else if (cursor < now - ON_TIME_MS) idle.push(nameOf(report));
   });
@@ -100,11 +110,6 @@ export async function openDue(reports: readonly FrozenDefinition[], ports: DuePo
     }
   }
   return total;
-}
-
-function slotsOf({ definition, settings }: FrozenDefinition, after: number, upTo: number): readonly number[] {
-  if (definition.schedule === undefined) return [];
-  return slotsBetween(definition.schedule, definition.schedule.timezone ?? settings.timezone, after, upTo);
 }
 
 async function openSlots(
