@@ -3,6 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import { done, type Outcome } from '../base/outcome.ts';
 import { type Catalog, catalogSchema } from '../contract/catalog.ts';
 import type { OrgRef } from '../contract/organization.ts';
+import { asOutcome } from './as-outcome.ts';
 import type { Budget, Priority } from './budget.ts';
 import type { ComplianceClient } from './client.ts';
 import type { ObserveFetch } from './event.ts';
@@ -88,24 +89,25 @@ function readCatalog(text: string): Catalog | undefined {
 function catalogsOn(shelf: Shelf, clock: Clock): Catalogs {
   const nameOf = (key: string, org: OrgRef) => `${key}:${org}`;
   return {
-    get: async (source, signal, observe) => {
-      const name = nameOf(source.key, source.org);
-      const held = await shelf.get(name);
-      if (held !== undefined) return done(held);
-      const { client, budget, key, tenant, priority, patienceMs } = source;
-      const paid = await paidCall(
-        { budget, clock, key, org: tenant, priority, patienceMs, deadlineMs: client.deadlineMs },
-        {
-          id: `${source.run}:catalog`,
-          attempt: () => client.catalog(source.org, signal),
-          waiting: ({ at, ahead, tokens }) => observe({ type: 'waiting', call: 'catalog', until: at, ahead, tokens }),
-          signal,
-        },
-      );
-      if (paid.kind !== 'done') return paid;
-      await shelf.put(name, paid.value.value);
-      return done(paid.value.value);
-    },
+    get: (source, signal, observe) =>
+      asOutcome(signal, async () => {
+        const name = nameOf(source.key, source.org);
+        const held = await shelf.get(name);
+        if (held !== undefined) return done(held);
+        const { client, budget, key, tenant, priority, patienceMs } = source;
+        const paid = await paidCall(
+          { budget, clock, key, org: tenant, priority, patienceMs, deadlineMs: client.deadlineMs },
+          {
+            id: `${source.run}:catalog`,
+            attempt: () => client.catalog(source.org, signal),
+            waiting: ({ at, ahead, tokens }) => observe({ type: 'waiting', call: 'catalog', until: at, ahead, tokens }),
+            signal,
+          },
+        );
+        if (paid.kind !== 'done') return paid;
+        await shelf.put(name, paid.value.value);
+        return done(paid.value.value);
+      }),
     saw: async (key, org, registryVersion) => {
       const name = nameOf(key, org);
       const held = await shelf.get(name);

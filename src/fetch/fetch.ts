@@ -3,6 +3,7 @@ import type { Catalog } from '../contract/catalog.ts';
 import { PATHS } from '../contract/organization.ts';
 import { type ReportResponse, reportResponseSchema } from '../contract/report.ts';
 import type { Call, Plan, ReportCall, SectionPlan } from '../plan/plan.ts';
+import { asOutcome } from './as-outcome.ts';
 import { checkValues } from './check-values.ts';
 import type { CallRecord, Dataset, Table } from './dataset.ts';
 import { listTable } from './list-table.ts';
@@ -41,7 +42,11 @@ type Answered =
  * section reads its table. Snoozes when the line for the key is longer than the patience; run again, it asks only for
  * what it lacks. Fails with the first error that trying again does not mend. Rejects with the signal's reason when aborted.
  */
-export async function fetchDataset(input: FetchInput): Promise<Outcome<Dataset>> {
+export function fetchDataset(input: FetchInput): Promise<Outcome<Dataset>> {
+  return asOutcome(input.signal, () => readPlan(input));
+}
+
+async function readPlan(input: FetchInput): Promise<Outcome<Dataset>> {
   const { plan, organization } = input;
   const answers = await inTurns(plan.calls, WIDTH, callAnswerer(input));
   if (answers.kind !== 'done') return answers;

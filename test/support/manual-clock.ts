@@ -24,12 +24,19 @@ export function manualClock(start: number): ManualClock {
     sleep: (ms, signal) =>
       new Promise((resolve, reject) => {
         if (signal?.aborted) return reject(signal.reason);
-        const sleeper = { at: now + ms, wake: resolve };
-        sleepers.push(sleeper);
-        signal?.addEventListener('abort', () => {
+        const aborted = () => {
           sleepers = sleepers.filter((other) => other !== sleeper);
-          reject(signal.reason);
-        });
+          reject(signal?.reason);
+        };
+        const sleeper = {
+          at: now + ms,
+          wake: () => {
+            signal?.removeEventListener('abort', aborted);
+            resolve();
+          },
+        };
+        sleepers.push(sleeper);
+        signal?.addEventListener('abort', aborted);
         for (const tell of told.splice(0)) tell();
       }),
     advance: (ms) => move(now + ms),
