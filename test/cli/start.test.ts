@@ -1,0 +1,139 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { pathToFileURL } from 'node:url';
+import { Redis } from 'ioredis';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { type MailCatcher, mailCatcher } from '../../src/demo/mail-catcher.ts';
+import { freePort, type LocalRedis, localRedis } from '../../src/demo/redis.ts';
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { docket } from '../support/docket.ts';
+
+const lineSchema = z.looseObject({
+  msg: z.string(),
+  run: z.string().optional(),
+  state: z.string().optional(),
+  url: z.string().optional(),
+});
+type Line = z.infer<typeof lineSchema>;
+
+describe('docket start', () => {
+  let sandbox: Sandbox;
+  let mail: MailCatcher;
+  let redis: LocalRedis;
+  let folder: string;
+  let env: Record<string, string>;
+  let child: ChildProcess | undefined;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'docket-start-'));
+    sandbox = await startSandbox();
+    mail = await mailCatcher(join(folder, 'mailbox'));
+    redis = await localRedis({ PATH: process.env.PATH });
+    env = {
+      PATH: process.env.PATH ?? '',
+      COMPLIANCE_API_URL: sandbox.url,
+      DEMO_API_KEY: sandbox.keys.find(({ label }) => label === 'acme')?.key ?? '',
+      REDIS_URL: redis.url,
+      SMTP_URL: mail.url,
+      MAIL_FROM: 'reports@acme.example',
+      DOCKET_JOBS: join(process.cwd(), 'jobs'),
+      DOCKET_ARCHIVE: pathToFileURL(join(folder, 'archive')).href,
+      DOCKET_ADMIN_PORT: String(await freePort()),
+      DOCKET_ADMIN_TOKENS: join(folder, 'tokens.yaml'),
+    };
+  });
+  afterEach(() => {
+    child?.kill('SIGKILL');
+  });
+  afterAll(async () => {
+    await redis.close();
+    await mail.close();
+    await sandbox.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  /** A `docket start` and its log lines as they come. */
+  const start = () => {
+    const started = spawn(process.execPath, [join(process.cwd(), 'dist/main.js'), 'start'], {
+      env,
+      cwd: folder,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    child = started;
+    const lines: Line[] = [];
+    const waiting: { readonly wanted: (line: Line) => boolean; readonly resolve: (line: Line) => void }[] = [];
+    createInterface({ input: started.stderr }).on('line', (text) => {
+      const line = lineSchema.parse(JSON.parse(text));
+      lines.push(line);
+      for (const waiter of waiting) if (waiter.wanted(line)) waiter.resolve(line);
+    });
+    const logged = (wanted: (line: Line) => boolean) =>
+      new Promise<Line>((resolve) => {
+        const found = lines.find(wanted);
+        if (found === undefined) waiting.push({ wanted, resolve });
+        else resolve(found);
+      });
+    return { process: started, lines, logged };
+  };
+
+  test('runs what the admin route is asked for, once per Idempotency-Key, and stops on SIGTERM', async () => {
+    const made = await docket(['tokens', 'create', '--name', 'test', '--role', 'operator'], { env });
+    const token = made.stdout.trim();
+    const worker = start();
+    const { url } = await worker.logged(({ msg }) => msg === 'Docket runs');
+    const ask = () =>
+      fetch(`${url}/api/reports/demo/weekly-kpi/runs`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}`, 'idempotency-key': 'once', 'content-type': 'application/json' },
+        body: JSON.stringify({ period: '2026-W40' }),
+      });
+    const answers = await Promise.all([ask(), ask(), ask()]);
+    expect(answers.map(({ status }) => status)).toEqual([202, 202, 202]);
+    const locations = new Set(answers.map(({ headers }) => headers.get('location')));
+    expect(locations.size).toBe(1);
+    const [location = ''] = locations;
+
+    await worker.logged(
+      ({ msg, run }) => msg === 'Run ended' && run !== null && location?.endsWith(run ?? '?') === true,
+    );
+    const record = await fetch(`${url}${location}`, { headers: { authorization: `Bearer ${token}` } });
+    expect(await record.json()).toMatchObject({ state: 'done', period: { label: '2026-W40' }, error: null });
+    expect(mail.messages().flatMap(({ to }) => to)).toEqual(['head-of-compliance@acme.example', 'mlro@acme.example']);
+
+    const listed = await docket(['runs', '--json', '--org', 'demo'], { env });
+    expect(JSON.parse(listed.stdout)).toMatchObject({ runs: [{ report: 'weekly-kpi', state: 'done' }] });
+    expect(JSON.stringify(worker.lines) + listed.stdout).not.toContain(env.DEMO_API_KEY);
+
+    worker.process.kill('SIGTERM');
+    expect(await once(worker.process, 'exit')).toEqual([0, null]);
+  });
+
+  test('refuses a Redis that may evict, and one that is not there, without showing a password', async () => {
+    const client = new Redis(redis.url);
+    await client.config('SET', 'maxmemory-policy', 'allkeys-lru');
+    const evicting = await docket(['start'], { env });
+    await client.config('SET', 'maxmemory-policy', 'noeviction');
+    await client.quit();
+    expect(evicting.code).toBe(2);
+    expect(evicting.stderr).toContain('redis.unsuitable');
+
+    const port = await freePort();
+    const gone = await docket(['start'], { env: { ...env, REDIS_URL: `redis://user:hunter2@127.0.0.1:${port}` } });
+    expect(gone.code).toBe(1);
+    expect(gone.stderr).toContain(`127.0.0.1:${port}`);
+    expect(gone.stderr).toContain('redis.unreachable');
+    expect(gone.stderr).not.toContain('hunter2');
+  });
+
+  test('does not start without the service it is for', async () => {
+    const { COMPLIANCE_API_URL: _, ...without } = env;
+    const ended = await docket(['start'], { env: without });
+    expect(ended.code).toBe(2);
+    expect(ended.stderr).toContain('COMPLIANCE_API_URL');
+  });
+});
