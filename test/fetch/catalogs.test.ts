@@ -1,0 +1,105 @@
+import { randomUUID } from 'node:crypto';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { type Catalogs, memoryCatalogs, redisCatalogs } from '../../src/fetch/catalogs.ts';
+import { memoryBudget } from '../../src/fetch/memory-budget.ts';
+import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import { doneOf, fetchingFrom, keyOf, openSandbox } from '../support/fetching.ts';
+import { manualClock } from '../support/manual-clock.ts';
+
+const START = Date.parse('2026-11-20T10:00:00Z');
+let sandbox: Sandbox;
+let redis: Redis;
+beforeAll(async () => {
+  sandbox = await openSandbox();
+  redis = new Redis(inject('redisUrl'));
+});
+afterAll(async () => {
+  await redis.quit();
+  await sandbox.close();
+});
+
+describe.each<[string, (clock: ReturnType<typeof manualClock>, prefix: string) => Catalogs]>([
+  ['in memory', (clock) => memoryCatalogs(clock)],
+  ['in Redis', (clock, prefix) => redisCatalogs(redis, { prefix, clock })],
+])('catalogs held %s', (_where, open) => {
+  const start = () => {
+    const clock = manualClock(START);
+    const context = fetchingFrom(sandbox.url, keyOf(sandbox, 'acme'), { clock });
+    const prefix = `catalogs-test:${randomUUID()}:`;
+    const catalogs = open(clock, prefix);
+    const before = sandbox.requests().length;
+    const asked = () => sandbox.requests().length - before;
+    const get = (org: number | 'current' = 'current', more = {}) =>
+      catalogs.get({ ...context, org, tenant: 'acme', ...more }, context.signal, context.observe);
+    return { clock, context, catalogs, asked, get, prefix };
+  };
+
+  test('are asked for once, for one token', async () => {
+    const { context, asked, get } = start();
+    const first = doneOf(await get());
+    expect(doneOf(await get())).toEqual(first);
+    expect(asked()).toBe(1);
+    expect((await context.budget.look(context.key)).tokens).toBe(29);
+  });
+
+  test('are another one for another organization or key', async () => {
+    const { asked, get } = start();
+    doneOf(await get('current'));
+    doneOf(await get(101));
+    doneOf(await get('current', { key: 'another' }));
+    expect(asked()).toBe(3);
+  });
+
+  test('are forgotten when a report comes from another registry version, and only then', async () => {
+    const { context, catalogs, asked, get } = start();
+    const { registry_version } = doneOf(await get());
+    await catalogs.saw(context.key, 'current', registry_version);
+    doneOf(await get());
+    expect(asked()).toBe(1);
+    await catalogs.saw(context.key, 'current', registry_version + 1);
+    doneOf(await get());
+    expect(asked()).toBe(2);
+  });
+
+  test('wait in the line as calls do, and snooze', async () => {
+    const { clock, context, get } = start();
+    const budget = memoryBudget({ calls: 1, windowMs: 60_000, clock });
+    await budget.ask({ key: context.key, id: 'x', org: 'x', priority: 'scheduled', holdMs: 1_000 });
+    expect(await get('current', { budget, patienceMs: 1_000 })).toMatchObject({ kind: 'snooze' });
+  });
+
+  test('of a refused key are a failure', async () => {
+    const { get } = start();
+    const { client } = fetchingFrom(sandbox.url, keyOf(sandbox, 'agent'));
+    expect(await get('current', { client })).toMatchObject({ kind: 'fail', error: { code: 'api.forbidden' } });
+  });
+});
+
+test('a catalog in memory is asked for again after an hour', async () => {
+  const clock = manualClock(START);
+  const context = fetchingFrom(sandbox.url, keyOf(sandbox, 'acme'), { clock });
+  const catalogs = memoryCatalogs(clock);
+  const before = sandbox.requests().length;
+  const get = () => catalogs.get({ ...context, org: 'current', tenant: 'acme' }, context.signal, context.observe);
+  doneOf(await get());
+  clock.advance(3_599_999);
+  doneOf(await get());
+  expect(sandbox.requests().length - before).toBe(1);
+  clock.advance(1);
+  doneOf(await get());
+  expect(sandbox.requests().length - before).toBe(2);
+});
+
+test('a catalog in Redis goes by itself after an hour, and a damaged one is not believed', async () => {
+  const prefix = `catalogs-test:${randomUUID()}:`;
+  const clock = manualClock(START);
+  const context = fetchingFrom(sandbox.url, keyOf(sandbox, 'acme'), { clock });
+  const catalogs = redisCatalogs(redis, { prefix, clock });
+  const get = () => catalogs.get({ ...context, org: 'current', tenant: 'acme' }, context.signal, context.observe);
+  const catalog = doneOf(await get());
+  const [key = ''] = await redis.keys(`${prefix}*`);
+  expect(await redis.pttl(key)).toBeGreaterThan(3_500_000);
+  await redis.set(key, '{"registry_version":"seven"}');
+  expect(doneOf(await get())).toEqual(catalog);
+});

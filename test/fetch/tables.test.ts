@@ -1,0 +1,255 @@
+import { describe, expect, test } from 'vitest';
+import { type ReportResponse, reportResponseSchema } from '../../src/contract/report.ts';
+import { checkValues } from '../../src/fetch/check-values.ts';
+import type { NoteCode, Table } from '../../src/fetch/dataset.ts';
+import { reportTable } from '../../src/fetch/tables.ts';
+import { compilePlan } from '../../src/plan/compile.ts';
+import { CATALOG, definitionOf, type SectionInput, settingsOf, WEEK } from '../support/reports.ts';
+
+/** Monday after the week, in its zone. */
+const AFTER = Date.parse('2026-11-16T07:00:00Z');
+const SECTION: SectionInput = {
+  id: 'types',
+  title: 'By type',
+  metrics: ['profiles.created', 'profiles.approval_rate'],
+  dimensions: ['profile.type'],
+  granularity: 'day',
+  totals: true,
+};
+const META = {
+  as_of: '2026-11-16T06:59:00Z',
+  cached: false,
+  timezone: 'Europe/Zurich',
+  range: { from: '2026-11-09', to: '2026-11-15' },
+  granularity: 'day',
+  row_count: 2,
+  truncated: false,
+  registry_version: 7,
+};
+const COLUMNS = [
+  { name: 'bucket', label: 'Day', kind: 'time', type: 'date', unit: null },
+  { name: 'profile.type', label: 'Type', kind: 'dimension', type: 'enum', unit: null },
+  { name: 'profiles.created', label: 'New profiles', kind: 'metric', type: 'integer', unit: 'count' },
+  { name: 'profiles.approval_rate', label: 'Approved', kind: 'metric', type: 'number', unit: 'ratio' },
+];
+const ROWS = [
+  {
+    bucket: '2026-11-09',
+    'profile.type': 'entity',
+    'profiles.created': 4,
+    'profiles.approval_rate': 0.5,
+    partial: false,
+  },
+  {
+    bucket: '2026-11-09',
+    'profile.type': 'individual',
+    'profiles.created': 0,
+    'profiles.approval_rate': 1,
+    partial: false,
+  },
+];
+const TOTALS = { 'profiles.created': 4, 'profiles.approval_rate': 0.5 };
+
+interface Change {
+  readonly section?: Partial<SectionInput>;
+  readonly meta?: object;
+  readonly columns?: object[];
+  readonly rows?: object[];
+  readonly totals?: object | null;
+  readonly catalog?: typeof CATALOG;
+  readonly at?: number;
+}
+
+function tableOf(change: Change = {}): Table {
+  const definition = definitionOf([{ ...SECTION, ...change.section }]);
+  const catalog = change.catalog ?? CATALOG;
+  const plan = compilePlan({ definition, settings: settingsOf(), period: WEEK, catalog });
+  const [call] = plan.calls;
+  const [section] = definition.sections;
+  if (call?.kind !== 'report' || section === undefined) throw new Error('expected a report');
+  const rows = change.rows ?? ROWS;
+  const response: ReportResponse = reportResponseSchema.parse({
+    meta: { ...META, row_count: rows.length, ...change.meta },
+    columns: change.columns ?? COLUMNS,
+    rows,
+    ...(change.totals === null ? {} : { totals: change.totals ?? TOTALS }),
+  });
+  checkValues(call.request, response, 'POST report');
+  return reportTable({ section, request: call.request, response, catalog, period: WEEK, at: change.at ?? AFTER });
+}
+const notes = (change?: Change) => tableOf(change).notes;
+const noted = (change: Change, code: NoteCode) => notes(change).filter((note) => note.code === code);
+
+test('a table without a flaw has no notes', () => {
+  expect(tableOf().notes).toEqual([]);
+});
+
+test('columns come in the section’s order, with the answer’s labels and the catalog’s knowledge', () => {
+  const { columns } = tableOf();
+  expect(columns.map(({ name, label, kind, type, unit }) => [name, label, kind, type, unit])).toEqual([
+    ['bucket', 'Day', 'time', 'date', null],
+    ['profile.type', 'Type', 'dimension', 'enum', null],
+    ['profiles.created', 'New profiles', 'metric', 'integer', 'count'],
+    ['profiles.approval_rate', 'Approved', 'metric', 'number', 'ratio'],
+  ]);
+  expect(columns[1]?.values?.map(({ label }) => label)).toEqual(['Individual (KYC)', 'Entity (KYB)']);
+  expect(columns[3]).toMatchObject({ aggregation: 'share', counts: 'created', availableFrom: '2024-01-01' });
+});
+
+test('values are never altered: zero is zero, undefined is null, a ratio is a ratio', () => {
+  const rows = [{ ...ROWS[0], 'profiles.created': 0, 'profiles.approval_rate': null }];
+  expect(tableOf({ rows }).rows).toEqual([
+    {
+      values: { bucket: '2026-11-09', 'profile.type': 'entity', 'profiles.created': 0, 'profiles.approval_rate': null },
+      partial: false,
+    },
+  ]);
+});
+
+test('the previous period stands beside each row and the totals', () => {
+  const compare = { 'profiles.created': 3, 'profiles.approval_rate': null };
+  const table = tableOf({
+    rows: [{ ...ROWS[0], compare }],
+    totals: { ...TOTALS, compare },
+    meta: { compare_range: { from: '2026-11-02', to: '2026-11-08' } },
+  });
+  expect(table.rows[0]?.compare).toEqual(compare);
+  expect(table.totals).toEqual({ values: TOTALS, compare });
+  expect(table.compareRange).toEqual({ from: '2026-11-02', to: '2026-11-08' });
+});
+
+test('a current count is the state at an instant, without a range', () => {
+  const table = tableOf({
+    section: { metrics: ['alerts.open'], dimensions: [], granularity: undefined, totals: false },
+    columns: [{ name: 'alerts.open', label: 'Open', kind: 'metric', type: 'integer', unit: 'count' }],
+    rows: [{ 'alerts.open': 9, partial: false }],
+    meta: { range: { from: '2026-10-18', to: '2026-11-16' } },
+  });
+  expect(table).toMatchObject({ current: true, range: null, asOf: META.as_of, notes: [] });
+});
+
+describe('filters in words', () => {
+  const words = (filter: NonNullable<SectionInput['filters']>[number]) =>
+    tableOf({ section: { filters: [filter] } }).filters;
+  test.each([
+    ['eq', ['high'], 'Risk is HIGH'],
+    ['in', ['high', 'severe'], 'Risk is HIGH or SEVERE'],
+    ['in', ['low', 'high', 'severe'], 'Risk is LOW, HIGH or SEVERE'],
+    ['not_in', ['low'], 'Risk is not LOW'],
+    ['not_in', ['low', 'medium'], 'Risk is neither LOW nor MEDIUM'],
+  ] as const)('%s %s', (op, values, text) => {
+    expect(words({ dimension: 'profile.risk', op, values: [...values] })).toEqual([text]);
+  });
+});
+
+describe('what is missing', () => {
+  test('a cut by the service makes the table incomplete', () => {
+    expect(notes({ meta: { truncated: true } })).toEqual([
+      { code: 'truncated', text: 'The service cut the table after 2 rows: there are more.', incomplete: true },
+    ]);
+  });
+
+  test('a cut that the report asked for says so, and follows on_incomplete like any other', () => {
+    expect(notes({ section: { limit: 2 }, meta: { truncated: true } })).toEqual([
+      { code: 'truncated', text: 'Only the first 2 rows, as the report asks; there are more.', incomplete: true },
+    ]);
+  });
+
+  test('a metric that was not answered is an empty column, and noted', () => {
+    const rows = ROWS.map(({ 'profiles.approval_rate': _rate, ...row }) => row);
+    const table = tableOf({ columns: COLUMNS.slice(0, 3), rows });
+    expect(table.columns.map(({ name }) => name)).toContain('profiles.approval_rate');
+    expect(table.rows.map(({ values }) => values['profiles.approval_rate'])).toEqual([null, null]);
+    expect(table.notes).toMatchObject([{ code: 'missing', incomplete: true }]);
+  });
+
+  test('a key that a row lacks is noted', () => {
+    const { 'profiles.created': _created, ...lacking } = ROWS[1]!;
+    expect(noted({ rows: [ROWS[0]!, lacking] }, 'missing')).toEqual([
+      { code: 'missing', text: 'The service left 1 cell out; they are empty.', incomplete: true },
+    ]);
+  });
+
+  test('totals that were asked for and did not come are noted', () => {
+    expect(noted({ totals: null }, 'missing')).toMatchObject([{ incomplete: true }]);
+    expect(tableOf({ totals: null }).totals).toBe(undefined);
+  });
+
+  test('fewer rows than the service speaks of are noted', () => {
+    expect(noted({ meta: { row_count: 3 } }, 'missing')).toMatchObject([{ incomplete: true }]);
+  });
+
+  test('another range or zone than was asked for is noted', () => {
+    expect(noted({ meta: { range: { from: '2026-11-09', to: '2026-11-14' } } }, 'missing')).toMatchObject([
+      { incomplete: true },
+    ]);
+    expect(noted({ meta: { timezone: 'UTC' } }, 'missing')).toMatchObject([{ incomplete: true }]);
+  });
+});
+
+describe('what is old or running', () => {
+  test('figures computed before the period had ended, asked for after, are stale', () => {
+    // The week ends on Sunday at midnight in Zurich, 23:00 UTC.
+    expect(noted({ meta: { as_of: '2026-11-15T22:59:59Z', cached: true } }, 'stale')).toMatchObject([
+      { incomplete: true },
+    ]);
+    expect(
+      noted({ meta: { as_of: '2026-11-15T23:00:00Z', cached: true }, at: Date.parse('2026-11-15T23:30:00Z') }, 'stale'),
+    ).toEqual([]);
+  });
+
+  test('figures of a period that still runs are not stale but partial', () => {
+    const rows = [ROWS[0]!, { ...ROWS[1]!, bucket: '2026-11-12', partial: true }];
+    const change = { rows, meta: { as_of: '2026-11-12T08:00:00Z' }, at: Date.parse('2026-11-12T08:00:01Z') };
+    expect(notes(change)).toEqual([
+      { code: 'partial', text: 'The day from 2026-11-12 is still running: its figures will grow.', incomplete: false },
+    ]);
+    expect(tableOf(change).rows.map(({ partial }) => partial)).toEqual([false, true]);
+  });
+
+  test('a cached answer older than the service’s own hour is stale', () => {
+    expect(noted({ meta: { cached: true, as_of: '2026-11-16T05:58:00Z' } }, 'stale')).toMatchObject([
+      { incomplete: true },
+    ]);
+    expect(noted({ meta: { cached: true, as_of: '2026-11-16T06:01:00Z' } }, 'stale')).toEqual([]);
+  });
+});
+
+test('undefined figures are explained', () => {
+  const rows = [{ ...ROWS[0], 'profiles.approval_rate': null }];
+  expect(notes({ rows })).toEqual([
+    { code: 'undefined', text: expect.stringContaining('Approved is undefined'), incomplete: false },
+  ]);
+});
+
+test('a deprecated metric, a late start of its data and an unknown unit are each noted', () => {
+  const catalog = {
+    ...CATALOG,
+    metrics: CATALOG.metrics.map((metric) =>
+      metric.id === 'profiles.opened' ? { ...metric, data_available: { from: '2026-11-11' } } : metric,
+    ),
+  };
+  const table = tableOf({
+    catalog,
+    section: { metrics: ['profiles.opened'], dimensions: [], totals: false },
+    columns: [
+      COLUMNS[0]!,
+      { name: 'profiles.opened', label: 'Opened', kind: 'metric', type: 'integer', unit: 'parsecs' },
+    ],
+    rows: [{ bucket: '2026-11-09', 'profiles.opened': 1, partial: false }],
+  });
+  expect(table.notes.map(({ code, incomplete }) => [code, incomplete])).toEqual([
+    ['deprecated', false],
+    ['data_available_from', false],
+    ['unknown_unit', false],
+  ]);
+  expect(table.notes[0]?.text).toContain('profiles.created takes its place');
+  expect(table.columns[1]).toMatchObject({ unit: 'parsecs', replacedBy: 'profiles.created' });
+});
+
+test.each([
+  ['a figure that is a text', { 'profiles.created': '4' }],
+  ['a group that is a number', { 'profile.type': 4 }],
+])('%s is not read', (_name, change) => {
+  expect(() => tableOf({ rows: [{ ...ROWS[0], ...change }] })).toThrow(/wrong type/);
+});
