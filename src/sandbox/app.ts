@@ -10,7 +10,7 @@ import { authenticate, type IssuedKey, ROLES, type StoredKey } from './keys.ts';
 import { type Limiter, type LimiterKind, limiter } from './limiter.ts';
 import { LISTS, type ListName, list } from './lists.ts';
 import type { OrganizationSpec } from './organizations.ts';
-import { pageBody } from './page.ts';
+import { pageBody, recordWith } from './page.ts';
 import { ask } from './question.ts';
 import { forbidden, notFound, Refusal } from './refusal.ts';
 import { report } from './report.ts';
@@ -135,11 +135,9 @@ export function createApp(options: AppOptions): Hono<Variables> {
   app.get('/api/orgs/:org/:list/:id/', (c) => {
     const tenant = tenantOf(c.req.param('org'), c.get('key'), world, 'records');
     const found = listOf(c.req.param('list'), tenant, stored);
-    for (let place = 0; place < found.count; place++) {
-      const record = found.at(place);
-      if (String(record.id) === c.req.param('id')) return answer(c, JSON.stringify(record));
-    }
-    throw notFound('There is no such record in this organization.');
+    const record = recordWith(found, c.req.param('id'));
+    if (record === undefined) throw notFound('There is no such record in this organization.');
+    return answer(c, JSON.stringify(record));
   });
 
   for (const [path, allow] of [
@@ -221,7 +219,7 @@ function listOf(name: string, tenant: Tenant, keys: readonly StoredKey[]) {
 /** Specification §2.1, with the link fields that it does not name. */
 function organization(spec: OrganizationSpec, world: World, c: Context<Variables>): Record<string, unknown> {
   const base = `${new URL(c.req.url).origin}/api/orgs/${spec.id}/`;
-  const created = `${world.tenants.get(spec.id)?.view().history.from ?? '1970-01-01'}T00:00:00Z`;
+  const created = new Date(world.tenants.get(spec.id)?.view().history.start ?? 0).toISOString();
   const links = LISTS.map((name) => [`${name.replace('-', '_')}_url`, `${base}${name}/`]);
   return {
     id: spec.id,

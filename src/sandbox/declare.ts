@@ -18,7 +18,8 @@ interface Words {
   readonly aggregation: Aggregation;
   /** The optional feature without which the organization does not have the metric. */
   readonly feature?: Feature;
-  readonly deprecated?: { readonly at: string; readonly replacedBy: string };
+  /** Its meaning changed so many days after the organization's first: its successor has another id (specification §9). */
+  readonly replaced?: { readonly afterDays: number; readonly by: string };
 }
 
 /** A metric as data: its words for the catalog, and which rows of which table count when, for the computation. */
@@ -30,7 +31,7 @@ export interface MetricDeclaration extends Words {
   readonly where: ((view: View) => Test) | undefined;
   /** Of a share: which of the counted rows are its numerator. */
   readonly part: ((view: View) => Test) | undefined;
-  /** Of a percentile: from this instant to `at` or `until`, in seconds. */
+  /** Of a percentile: how long it took, in seconds. */
   readonly seconds: ((view: View) => (row: number) => number) | undefined;
   /** Of a distinct count: what is counted once. */
   readonly key: ((facts: Facts) => Uint32Array) | undefined;
@@ -101,6 +102,8 @@ export const both =
   (row) =>
     tests.every((test) => test(row));
 
+const DAY = 86_400_000;
+
 const SHAPES = {
   count: { type: 'integer', unit: 'count' },
   distinct: { type: 'integer', unit: 'count' },
@@ -109,9 +112,12 @@ const SHAPES = {
   p90: { type: 'duration', unit: 'seconds' },
 } as const;
 
-/** The declaration as the catalog shows it (specification §2.4). */
-export function describe(declaration: MetricDeclaration, dataFrom: string): Metric {
-  const { id, label, description, aggregation, time_field, dimensions, deprecated } = declaration;
+/**
+ * The declaration as the catalog shows it (specification §2.4).
+ * @param dataFrom epoch ms: midnight (UTC) of the first day with data
+ */
+export function describe(declaration: MetricDeclaration, dataFrom: number): Metric {
+  const { id, label, description, aggregation, time_field, dimensions, replaced } = declaration;
   return {
     id,
     label,
@@ -122,8 +128,8 @@ export function describe(declaration: MetricDeclaration, dataFrom: string): Metr
     granularities: time_field === 'now' ? [] : ['day', 'week', 'month'],
     dimensions: [...dimensions],
     additive_over_time: aggregation === 'count' && time_field !== 'now',
-    data_available: { from: dataFrom },
-    deprecated_at: deprecated?.at ?? null,
-    replaced_by: deprecated?.replacedBy ?? null,
+    data_available: { from: new Date(dataFrom).toISOString().slice(0, 10) },
+    deprecated_at: replaced === undefined ? null : new Date(dataFrom + replaced.afterDays * DAY).toISOString(),
+    replaced_by: replaced?.by ?? null,
   };
 }

@@ -114,9 +114,8 @@ export const rowCount = (facts: Facts, table: TableName): number => Object.value
 
 export interface History {
   readonly facts: Facts;
-  /** First instant and first day (YYYY-MM-DD, UTC) with data. */
+  /** Midnight (UTC) of the first day with data, epoch ms. */
   readonly start: number;
-  readonly from: string;
   /** Everything before this instant is there. */
   readonly horizon: number;
 }

@@ -59,12 +59,7 @@ export function generate(spec: OrganizationSpec, seed: number, startedAt: number
       else live(scene, at, source);
     }
   }
-  return {
-    facts: columns(book),
-    start: first * DAY,
-    from: new Date(first * DAY).toISOString().slice(0, 10),
-    horizon,
-  };
+  return { facts: columns(book), start: first * DAY, horizon };
 }
 
 /** The book, each table sorted by time and turned into columns. */

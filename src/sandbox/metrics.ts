@@ -571,7 +571,7 @@ export const REPLACED: readonly MetricDeclaration[] = [
       time_field: 'created',
       aggregation: 'count',
       dimensions: HIT,
-      deprecated: { at: '2026-01-15T00:00:00Z', replacedBy: 'screening.hits' },
+      replaced: { afterDays: 365, by: 'screening.hits' },
     },
     {
       at: 'found',

@@ -74,3 +74,16 @@ function ordered(list: List, places: number[], ordering: string | null): number[
     return sign * (String(left) < String(right) ? -1 : 1);
   });
 }
+
+/** The record with an id, which the list is in the order of. */
+export function recordWith(list: List, id: string): Item | undefined {
+  let low = 0;
+  let high = list.count;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (list.at(middle).id < Number(id)) low = middle + 1;
+    else high = middle;
+  }
+  const record = low < list.count ? list.at(low) : undefined;
+  return String(record?.id) === id ? record : undefined;
+}

@@ -170,7 +170,7 @@ function columns({ metrics, dimensions, granularity }: Question): unknown[] {
       unit: null,
     })),
     ...metrics.map((metric) => {
-      const { id, label: title, type, unit } = describe(metric, '');
+      const { id, label: title, type, unit } = describe(metric, 0);
       return { name: id, label: title, kind: 'metric', type, unit };
     }),
   ];

@@ -72,10 +72,10 @@ function tenant(spec: OrganizationSpec, seed: number, startedAt: number, now: ()
     metrics: new Map(metrics.map((metric) => [metric.id, metric])),
     dimensions,
     catalog() {
-      const { from } = historyUntil(now());
+      const { start } = historyUntil(now());
       return {
         registry_version: REGISTRY_VERSION,
-        metrics: metrics.map((metric) => describe(metric, from)),
+        metrics: metrics.map((metric) => describe(metric, start)),
         dimensions: [...dimensions.values()].map(({ descriptor }) => descriptor),
         limits: {
           max_range_days: LIMITS.max_range_days,

@@ -229,10 +229,15 @@ const TABLES = `
     left join compared using (run);
 
   create table addresses as
-    select owners.*, o.at as added, (o.e->>'can_be_screened')::boolean as can_be_screened,
-      (select min(at) from runs where runs.address = (o.e->>'address')::int and not failed) as screened
-    from (select * from events where e->>'event' = 'address.added') o
-    join owners on owners.profile = (o.e->>'profile')::int;
+    with first as (
+      select address, min(at) as screened from runs where not failed group by address
+    ), added as (
+      select (e->>'address')::int as address, (e->>'profile')::int as profile, at as added,
+        (e->>'can_be_screened')::boolean as can_be_screened
+      from events where e->>'event' = 'address.added'
+    )
+    select owners.*, added, can_be_screened, first.screened
+    from added join owners using (profile) left join first using (address);
 
   create table forms as
     select o.e->>'group' as "group", o.at as invited, c.at as submitted, (c.e->>'held')::boolean as held
