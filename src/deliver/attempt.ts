@@ -14,7 +14,7 @@ export interface Ending {
 export type Leave = (signal: AbortSignal) => Promise<Ending>;
 
 /** Pauses, in ms, between tries to write what became of a message. */
-const SETTLE_PAUSES = [250, 1_000, 4_000] as const;
+const SETTLE_PAUSES = [250, 1_000, 4_000, 10_000] as const;
 
 export const INTERRUPTED = 'Docket stopped while this was being sent; it may have been delivered.';
 

@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import { DocketError, type ErrorJson } from '../base/error.ts';
 import { canonicalAddress } from '../define/recipients.ts';
 import type { Archive, Sealed } from './archive.ts';
-import { attempt, reconcile } from './attempt.ts';
+import { attempt, type Leave, reconcile } from './attempt.ts';
 import type { DeliveredEvent } from './deliver.ts';
 import { deliveryId, type Ledger, type NewDelivery } from './ledger.ts';
 import { buildMessage, messageIdOf } from './message.ts';
@@ -11,6 +11,9 @@ import { sendMessage } from './send-message.ts';
 import type { MailRoute } from './targets.ts';
 
 export const NOTICE_TARGET = 'notice';
+
+/** Ms before each further try: nobody will call again for a notice that a busy server put off. */
+const PAUSES = [2_000, 8_000, 20_000] as const;
 
 export interface NoticeInput {
   readonly order: {
@@ -39,66 +42,66 @@ export interface NoticeInput {
 /**
  * Tells the definition's owner that a run has failed for good or was delivered in part only: what failed, for whom,
  * what was delivered, what to do. Call it when no further try will follow. A delivery like any other, with a ledger row
- * of its own (target `notice`), so it goes out once however often it is called; its receipt says what became of it.
+ * of its own (target `notice`), so it goes out once however often it is called; its receipt says what became of it. A
+ * definite deferral is tried again a few times, as long as the signal lasts.
  *
  * The owner need not be among the organization's recipients: a notice carries no figures and no files, and it must
  * arrive just when the recipients are what is wrong. It is still one plain address and nothing else.
  */
 export async function notifyOwner(input: NoticeInput): Promise<Receipt> {
-  const { order, definition, sealed, mail, ledger, archive, clock } = input;
+  const { order, definition, mail, ledger, clock, signal, observe } = input;
   const recipient = canonicalAddress(definition.owner) ?? definition.owner;
   const id = deliveryId(order.id, NOTICE_TARGET, recipient.toLowerCase());
-  const row: NewDelivery = {
-    id,
-    run: order.id,
-    org: order.org,
-    report: order.report,
-    target: NOTICE_TARGET,
-    recipient,
-  };
-  const opened = await ledger.open(row, clock.now());
-  await reconcile(ledger, opened, clock);
-  if (opened.state === 'pending') {
-    const ending = await attempt(
-      opened,
-      async () => {
-        if (mail === undefined) {
-          throw new DocketError('deliver.target_refused', 'The owner cannot be told: no mail server is configured.', {
-            next: 'Set SMTP_URL and MAIL_FROM, or smtp in org.yaml.',
-          });
-        }
-        const message = await buildMessage({
-          delivery: id,
-          run: order.id,
-          from: mail.from,
-          to: recipient,
-          subject: subjectOf(input),
-          text: noticeText(input),
-          attachments: [],
-          date: new Date(order.createdAt),
-        });
-        if (sealed !== undefined) await archive.keepMessage(sealed, id, message.raw);
-        return sendMessage(mail.mailer, message);
-      },
-      input,
-    );
-    if (ending !== undefined) {
-      input.observe({
-        type: 'delivered',
-        target: NOTICE_TARGET,
-        recipient,
-        state: ending.state,
-        detail: ending.detail,
-      });
-    }
+  const { org, report } = order;
+  const row: NewDelivery = { id, run: order.id, org, report, target: NOTICE_TARGET, recipient };
+  await reconcile(ledger, await ledger.open(row, clock.now()), clock);
+  for (const pause of [0, ...PAUSES]) {
+    const { state } = await ledger.open(row, clock.now());
+    if (state !== 'pending' || !(await waited(pause, clock, signal))) break;
+    const ending = await attempt(row, () => prepare(row, input), input);
+    if (ending === undefined) break;
+    observe({ type: 'delivered', target: NOTICE_TARGET, recipient, state: ending.state, detail: ending.detail });
   }
   const { state, detail } = await ledger.open(row, clock.now());
   const messageId = mail === undefined || state === 'pending' ? null : messageIdOf(id, mail.from);
   return Object.freeze({ delivery: id, target: NOTICE_TARGET, recipient, state, detail, messageId });
 }
 
-const subjectOf = ({ error, definition, order }: NoticeInput): string =>
-  `${error === null ? 'Delivered in part only' : 'Failed'}: ${definition.title} ${order.period.label}`;
+/** False when there is no time left: the notice then stays `pending`, and says so. */
+async function waited(ms: number, clock: Clock, signal: AbortSignal): Promise<boolean> {
+  if (ms > 0) await clock.sleep(ms, signal).catch(() => {});
+  return !signal.aborted;
+}
+
+async function prepare(row: NewDelivery, input: NoticeInput): Promise<Leave> {
+  const { order, sealed, mail, archive } = input;
+  if (mail === undefined) {
+    throw new DocketError('deliver.target_refused', 'The owner cannot be told: no mail server is configured.', {
+      next: 'Set SMTP_URL and MAIL_FROM, or smtp in org.yaml.',
+    });
+  }
+  const message = await buildMessage({
+    delivery: row.id,
+    run: order.id,
+    from: mail.from,
+    to: row.recipient,
+    subject: `${HEADLINES[kindOf(input.error)].subject}: ${input.definition.title} ${order.period.label}`,
+    text: noticeText(input),
+    attachments: [],
+    date: new Date(order.createdAt),
+  });
+  if (sealed !== undefined) await archive.keepMessage(sealed, row.id, message.raw);
+  return sendMessage(mail.mailer, message);
+}
+
+const HEADLINES = {
+  failed: { subject: 'Failed', text: 'has failed. It will not be tried again by itself.' },
+  held: { subject: 'Held', text: 'was made, and is held: nothing was sent.' },
+  partly: { subject: 'Delivered in part only', text: 'was made, but did not reach everybody.' },
+} as const;
+
+const kindOf = (error: ErrorJson | null): keyof typeof HEADLINES =>
+  error === null ? 'partly' : error.code === 'run.held' ? 'held' : 'failed';
 
 /** The notice as plain text: it is read on a phone, at night. */
 export function noticeText(input: Pick<NoticeInput, 'order' | 'definition' | 'error' | 'receipts'>): string {
@@ -110,10 +113,8 @@ export function noticeText(input: Pick<NoticeInput, 'order' | 'definition' | 'er
     return lines.length === 0 ? [] : ['', heading, ...lines, ...(after === undefined ? [] : [after])];
   };
   return [
-    error === null
-      ? `"${definition.title}" for ${order.period.label} was made, but did not reach everybody.`
-      : `"${definition.title}" for ${order.period.label} has failed. It will not be tried again by itself.`,
-    ...(error === null ? [] : ['', 'What failed:', ...errorLines(error)]),
+    `"${definition.title}" for ${order.period.label} ${HEADLINES[kindOf(error)].text}`,
+    ...(error === null ? [] : ['', 'What happened:', ...errorLines(error)]),
     ...group('Not delivered:', ['refused', 'pending']),
     ...group(
       'Perhaps delivered, perhaps not:',
@@ -127,7 +128,7 @@ export function noticeText(input: Pick<NoticeInput, 'order' | 'definition' | 'er
     `Run:     ${order.id}`,
     `Slot:    ${order.slot}`,
     '',
-    `You get this once, because you are the owner of the report.`,
+    'You get this once, because you are the owner of the report.',
     '',
   ].join('\r\n');
 }

@@ -56,9 +56,10 @@ async function run(
 }
 
 /**
- * The ledger in Redis: one hash a run, `<prefix>:deliveries:{<first 16 digits of the run>}`, changed by Lua scripts
+ * The ledger in Redis: one hash a run, `<prefix>deliveries:{<first 16 digits of the run>}`, changed by Lua scripts
  * alone. As durable as the server's persistence. Throws `redis.unreachable` when the server cannot be asked: then
- * nothing may be sent.
+ * nothing may be sent. Give it a client that fails fast (`commandTimeout`, no offline queue).
+ * @param prefix in front of the key, its separator included, e.g. `docket:`
  * @param ttlDays how long after the last change the rows of a run are kept
  */
 export function redisLedger(
@@ -71,7 +72,7 @@ export function redisLedger(
     begin: script('./ledger-begin-1.lua'),
     settle: script('./ledger-settle-1.lua'),
   };
-  const key = (place: string): string => `${prefix}:deliveries:{${place}}`;
+  const key = (place: string): string => `${prefix}deliveries:{${place}}`;
 
   const ask = async <T>(step: string, question: () => Promise<T>): Promise<T> => {
     try {

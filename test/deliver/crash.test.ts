@@ -64,7 +64,7 @@ async function diesAndIsStartedAgain(ledger: Ledger, plan: CrashPlan | undefined
 let round = 0;
 const LEDGERS: readonly [string, () => Ledger][] = [
   ['in memory', memoryLedger],
-  ['in Redis', () => redisLedger(redis, { prefix: `${prefix}-${round++}`, ttlDays: 1 })],
+  ['in Redis', () => redisLedger(redis, { prefix: `${prefix}-${round++}:`, ttlDays: 1 })],
 ];
 
 test.each(LEDGERS)(

@@ -20,7 +20,10 @@ const receipt = (recipient: string, state: Receipt['state'], detail: string | nu
   messageId: null,
 });
 
-async function noticeOf(change: Partial<NoticeInput> = {}, answer: SendResult = { kind: 'accepted', response: '250' }) {
+async function noticeOf(
+  change: Partial<NoticeInput> = {},
+  answer = (): SendResult => ({ kind: 'accepted', response: '250' }),
+) {
   const { archive, sealed } = await sealedRun(await folderFor(onTestFinished));
   const sent: { to: string; raw: Uint8Array }[] = [];
   const events: DeliveredEvent[] = [];
@@ -35,7 +38,7 @@ async function noticeOf(change: Partial<NoticeInput> = {}, answer: SendResult = 
       mailer: {
         send: async ({ to }, raw) => {
           sent.push({ to, raw });
-          return answer;
+          return answer();
         },
         close: async () => {},
       },
@@ -92,15 +95,41 @@ test('a run that was delivered in part names who has it, who has not and of whom
 });
 
 test('a notice that may have arrived is not sent again, one that surely has not may be', async () => {
-  const lost = await noticeOf({}, { kind: 'unknown', why: 'No answer' });
+  const lost = await noticeOf({}, () => ({ kind: 'unknown', why: 'No answer' }));
   expect(await notifyOwner(lost.input)).toMatchObject({ state: 'unknown' });
   expect(await notifyOwner(lost.input)).toMatchObject({ state: 'unknown' });
   expect(lost.sent).toHaveLength(1);
 
-  const late = await noticeOf({}, { kind: 'deferred', response: '450 later', server: false });
-  expect(await notifyOwner(late.input)).toMatchObject({ state: 'pending', detail: '450 later' });
-  await notifyOwner(late.input);
-  expect(late.sent).toHaveLength(2);
+  const answers: SendResult[] = [
+    { kind: 'deferred', response: '450 later', server: false },
+    { kind: 'deferred', response: 'ECONNREFUSED', server: true },
+    { kind: 'accepted', response: '250' },
+  ];
+  const late = await noticeOf({ clock: { now: () => 1, sleep: async () => {} } }, () => answers.shift()!);
+  expect(await notifyOwner(late.input)).toMatchObject({ state: 'sent' });
+  expect(late.sent).toHaveLength(3);
+});
+
+test('a notice that nobody takes in time stays pending with its reason, and is sent when asked again', async () => {
+  const stop = new AbortController();
+  const clock = { now: () => 1, sleep: async () => stop.abort() };
+  let up = false;
+  const { input } = await noticeOf({ clock, signal: stop.signal }, () =>
+    up ? { kind: 'accepted', response: '250' } : { kind: 'deferred', response: '450 later', server: false },
+  );
+  expect(await notifyOwner(input)).toMatchObject({ state: 'pending', detail: '450 later', messageId: null });
+  up = true;
+  expect(await notifyOwner({ ...input, signal: new AbortController().signal })).toMatchObject({ state: 'sent' });
+});
+
+test('a run that is held is not called failed', async () => {
+  const error = new DocketError('run.held', 'The figures are not whole.').toJSON();
+  const { input, sent } = await noticeOf({ error });
+  await notifyOwner(input);
+  const mail = await PostalMime.parse(sent[0]!.raw);
+  expect(mail.subject).toBe('Held: Weekly KPIs 2026-W46');
+  expect(mail.text).toContain('is held: nothing was sent');
+  expect(mail.text).not.toContain('failed');
 });
 
 test('a notice of a run without a sealed folder is sent all the same', async () => {

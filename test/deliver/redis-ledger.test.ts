@@ -4,7 +4,7 @@ import { deliveryId, type NewDelivery } from '../../src/deliver/ledger.ts';
 import { type LedgerRedis, redisLedger } from '../../src/deliver/redis-ledger.ts';
 
 const redis = new Redis(inject('redisUrl'));
-const prefix = `test-redis-ledger-${process.pid}`;
+const prefix = `test-redis-ledger-${process.pid}:`;
 const RUN = '0123456789abcdef0123456789abcdef';
 const ROW: NewDelivery = {
   id: deliveryId(RUN, '0-email', 'lead@acme.example'),
@@ -28,8 +28,8 @@ test('all rows of a run are one key with a hash tag, which goes when its days ar
   const ledger = redisLedger(redis, { prefix, ttlDays: 30 });
   await ledger.open(ROW, 1);
   await ledger.open({ ...ROW, id: deliveryId(RUN, '0-email', 'b@acme.example'), recipient: 'b@acme.example' }, 1);
-  expect(await redis.keys(`${prefix}*`)).toEqual([`${prefix}:deliveries:{0123456789abcdef}`]);
-  const days = (await redis.ttl(`${prefix}:deliveries:{0123456789abcdef}`)) / 86_400;
+  expect(await redis.keys(`${prefix}*`)).toEqual([`${prefix}deliveries:{0123456789abcdef}`]);
+  const days = (await redis.ttl(`${prefix}deliveries:{0123456789abcdef}`)) / 86_400;
   expect(days).toBeGreaterThan(29);
   expect(days).toBeLessThanOrEqual(30);
 });
