@@ -46,7 +46,7 @@ async function explainReport(report: string, flags: { period?: string; json?: bo
     const catalog = await catalogOf(settings);
     const plan = compilePlan({ definition, settings, period, catalog });
     const document = explain(plan, {
-      maxRows: catalog.limits.max_rows,
+      catalog,
       slots: slots.map((at) => new Date(at).toISOString()),
     });
     if (flags.json) print.printJson(document);

@@ -1,0 +1,30 @@
+import { readFile } from 'node:fs/promises';
+import { expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { readConfig } from '../../src/base/config.ts';
+import { createProgram } from '../../src/cli/program.ts';
+import { issueKeys } from '../../src/sandbox/keys.ts';
+import { DEFAULT_SEED } from '../../src/sandbox/sandbox.ts';
+
+const serviceSchema = z.object({
+  image: z.string().optional(),
+  command: z.array(z.string()).optional(),
+  environment: z.record(z.string(), z.string()).optional(),
+  read_only: z.boolean().optional(),
+});
+const compose = z.object({ services: z.record(z.string(), serviceSchema) });
+
+test('docker-compose.yml runs commands that exist, with an environment that is valid, against a Redis that keeps its data', async () => {
+  const { services } = compose.parse(parse(await readFile('docker-compose.yml', 'utf8')));
+  const { docket, sandbox, redis } = services;
+  const commands = createProgram().commands.map((command) => command.name());
+  expect(commands).toContain(docket?.command?.[0]);
+  expect(commands).toContain(sandbox?.command?.[0]);
+  expect([docket?.read_only, sandbox?.read_only]).toEqual([true, true]);
+  expect(() => readConfig(docket?.environment ?? {})).not.toThrow();
+  expect(redis?.command).toEqual(expect.arrayContaining(['--appendonly', 'yes', '--maxmemory-policy', 'noeviction']));
+
+  const key = issueKeys(DEFAULT_SEED, Date.now()).find(({ stored }) => stored.label === 'acme')?.text;
+  expect(docket?.environment?.DEMO_API_KEY).toBe(`\${DEMO_API_KEY:-${key}}`);
+});

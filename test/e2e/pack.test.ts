@@ -1,0 +1,112 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { chromium } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { program } from '../support/debian.ts';
+import { docket, type Ended } from '../support/docket.ts';
+
+const run = promisify(execFile);
+
+/** Every sheet as a CSV file of its own. */
+const EACH_SHEET = 'csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,true,false,false,false,-1';
+
+describe('the packs in the programs that people use', () => {
+  let sandbox: Sandbox;
+  let folder: string;
+  const ended: Record<string, Ended> = {};
+
+  beforeAll(async () => {
+    sandbox = await startSandbox();
+    folder = await mkdtemp(join(tmpdir(), 'docket-e2e-'));
+    const env = {
+      COMPLIANCE_API_URL: sandbox.url,
+      DEMO_API_KEY: sandbox.keys.find(({ label }) => label === 'acme')?.key ?? '',
+    };
+    for (const report of ['weekly-kpi', 'board-pack']) {
+      ended[report] = await docket(['run', `demo/${report}`, '--no-deliver', '--out', join(folder, report)], { env });
+    }
+  });
+  afterAll(async () => {
+    await sandbox.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const workbook = async (report: string) => {
+    const name = (await readdir(join(folder, report))).find((file) => file.endsWith('.xlsx'));
+    return join(folder, report, name ?? 'no workbook');
+  };
+
+  test.each(['weekly-kpi', 'board-pack'])(
+    'LibreOffice opens the workbook of %s and shows the figures of its CSV files',
+    async (report) => {
+      expect(ended[report]).toMatchObject({ code: 0 });
+      const soffice = await program('soffice', 'libreoffice-calc');
+      const out = join(folder, `${report}-sheets`);
+      const profile = `-env:UserInstallation=file://${join(folder, 'profile')}`;
+      await run(soffice, [profile, '--headless', '--convert-to', EACH_SHEET, '--outdir', out, await workbook(report)]);
+      const sheets = await readdir(out);
+      const texts = await Promise.all(sheets.map((file) => readFile(join(out, file), 'utf8')));
+      const all = texts.join('\n');
+      expect(all).not.toMatch(/#(REF|NAME|VALUE|DIV\/0|N\/A)|Err:\d+/);
+
+      const csv = (await readdir(join(folder, report))).find((file) => file.endsWith(' onboarding.csv'));
+      const rows = (await readFile(join(folder, report, csv ?? ''), 'utf8')).trim().split('\r\n').slice(1);
+      const created = rows.map((row) => row.split(',')[1] ?? '');
+      const sheet = texts.find((text) => text.startsWith('Onboarding by day')) ?? '';
+      const shown = sheet
+        .split('\n')
+        .flatMap((line) => /^\d\d\/\d\d\/\d{4},(\d+)/.exec(line)?.[1] ?? []);
+      expect(created.length).toBeGreaterThanOrEqual(7);
+      expect(shown).toEqual(created);
+    },
+  );
+
+  test('the board pack prints: every page has its footer', async () => {
+    const soffice = await program('soffice', 'libreoffice-calc');
+    const pdftotext = await program('pdftotext', 'poppler-utils');
+    const profile = `-env:UserInstallation=file://${join(folder, 'profile')}`;
+    const out = join(folder, 'pdf');
+    await run(soffice, [profile, '--headless', '--convert-to', 'pdf', '--outdir', out, await workbook('board-pack')]);
+    const pdf = join(out, (await readdir(out)).find((file) => file.endsWith('.pdf')) ?? '');
+    const pages = (await run(pdftotext, ['-layout', pdf, '-'])).stdout.split('\f').filter((page) => page.trim() !== '');
+    expect(pages.length).toBeGreaterThanOrEqual(12);
+    pages.forEach((page, index) => {
+      expect(page).toContain(`Page ${index + 1} of ${pages.length}`);
+    });
+  });
+
+  test('the e-mail fits every screen without scrolling sideways, and asks nobody for anything', async () => {
+    const browser = await chromium.launch({
+      executablePath: await program('chromium', 'chromium'),
+      args: [
+        '--no-sandbox',
+        '--disable-gpu',
+        '--disable-background-networking',
+        '--disable-component-update',
+        '--disable-sync',
+      ],
+    });
+    try {
+      for (const colorScheme of ['light', 'dark'] as const) {
+        const page = await browser.newPage({ colorScheme });
+        const asked: string[] = [];
+        page.on('request', (request) => asked.push(request.url()));
+        const html = `file://${join(folder, 'weekly-kpi', 'mail.html')}`;
+        await page.goto(html);
+        for (const width of [320, 360, 600, 1200]) {
+          await page.setViewportSize({ width, height: 900 });
+          const wide = await page.evaluate('document.documentElement.scrollWidth');
+          expect({ width, wide }).toEqual({ width, wide: width });
+        }
+        expect(asked).toEqual([html]);
+        await page.close();
+      }
+    } finally {
+      await browser.close();
+    }
+  });
+});
