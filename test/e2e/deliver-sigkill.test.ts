@@ -1,0 +1,97 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { Redis } from 'ioredis';
+import { afterAll, expect, inject, onTestFinished, test } from 'vitest';
+import { z } from 'zod';
+import { definitionWith, folderFor, ORDER, SETTINGS, sealedRun } from '../support/delivery-case.ts';
+import { type ScriptedSmtp, scriptedSmtp } from '../support/smtp-script.ts';
+
+const redis = new Redis(inject('redisUrl'));
+const prefix = `test-sigkill-${process.pid}:`;
+afterAll(async () => {
+  const keys = await redis.keys(`${prefix}*`);
+  if (keys.length > 0) await redis.del(...keys);
+  redis.disconnect();
+});
+
+const outputSchema = z.object({
+  calls: z.number(),
+  receipts: z.array(z.object({ state: z.string(), detail: z.string().nullable() })),
+});
+
+interface Kill {
+  readonly at: number;
+  readonly when: 'before' | 'after';
+}
+
+let worlds = 0;
+/** A sealed run, a mail server and a ledger, and worker processes that come and go over them. */
+async function world(server: ScriptedSmtp) {
+  onTestFinished(() => server.close());
+  const root = await folderFor(onTestFinished);
+  await sealedRun(root);
+  const own = `${prefix}${worlds++}:`;
+  const start = (kill: Kill | null): ChildProcess => {
+    const told = {
+      archive: join(root, 'archive'),
+      smtp: server.url,
+      redis: inject('redisUrl'),
+      prefix: own,
+      kill,
+      order: ORDER,
+      definition: definitionWith([{ email: { to: ['lead@acme.example'], attach: ['csv'] } }]),
+      settings: SETTINGS,
+    };
+    return spawn(process.execPath, ['test/support/deliver-child.mjs', JSON.stringify(told)], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+  };
+  const killed = async (child: ChildProcess) => {
+    const [, signal] = await once(child, 'exit');
+    expect(signal).toBe('SIGKILL');
+  };
+  const completes = async () => {
+    const child = start(null);
+    const [output] = await Promise.all([child.stdout === null ? '' : text(child.stdout), once(child, 'exit')]);
+    return outputSchema.parse(JSON.parse(output));
+  };
+  const taken = () => server.conversations.filter(({ accepted }) => accepted).length;
+  return { start, killed, completes, taken };
+}
+
+test('a worker that is killed before or after any call, and started again, loses nothing and sends nothing twice', async () => {
+  const { calls } = await (await world(await scriptedSmtp({}))).completes();
+  expect(calls).toBeGreaterThan(6);
+  const ends: string[] = [];
+  for (let at = 0; at < calls; at += 1) {
+    for (const when of ['before', 'after'] as const) {
+      const { start, killed, completes, taken } = await world(await scriptedSmtp({}));
+      await killed(start({ at, when }));
+      const { receipts } = await completes();
+      expect(receipts).toHaveLength(1);
+      const state = receipts[0]!.state;
+      ends.push(state);
+      if (state === 'sent') expect(taken()).toBe(1);
+      else {
+        expect(state).toBe('unknown');
+        expect(taken()).toBeLessThanOrEqual(1);
+      }
+    }
+  }
+  // Between the ledger's `sending` and its answer there are four places to die: after begin, around send, before settle.
+  expect(ends.filter((state) => state === 'unknown')).toHaveLength(4);
+}, 120_000);
+
+test('a worker that is killed while the mail server makes up its mind leaves an unknown, and no second message', async () => {
+  let child: ChildProcess | undefined;
+  const server = await scriptedSmtp({ dot: { meanwhile: () => child?.kill('SIGKILL') } });
+  const { start, killed, completes, taken } = await world(server);
+  child = start(null);
+  await killed(child);
+  const { receipts } = await completes();
+  expect(receipts).toMatchObject([{ state: 'unknown', detail: expect.stringContaining('may have been delivered') }]);
+  expect(taken()).toBe(1);
+  expect(server.conversations).toHaveLength(1);
+});

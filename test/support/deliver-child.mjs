@@ -1,0 +1,45 @@
+// A worker in miniature, as users run it (dist/): delivers a sealed run, and is killed by the kernel where it is told.
+import { Redis } from 'ioredis';
+import { systemClock } from '../../dist/base/clock.js';
+import { Secret } from '../../dist/base/secret.js';
+import { deliver } from '../../dist/deliver/deliver.js';
+import { directoryArchive } from '../../dist/deliver/directory-archive.js';
+import { smtpMailer } from '../../dist/deliver/mailer.js';
+import { redisLedger } from '../../dist/deliver/redis-ledger.js';
+
+const { archive: root, smtp, redis: url, prefix, kill, order, definition, settings } = JSON.parse(process.argv[2]);
+let calls = 0;
+const die = () => {
+  process.kill(process.pid, 'SIGKILL');
+  return new Promise(() => {});
+};
+const guard = (port) =>
+  new Proxy(port, {
+    get:
+      (target, name) =>
+      async (...args) => {
+        const mine = calls++ === kill?.at;
+        if (mine && kill?.when === 'before') await die();
+        const answer = await target[name](...args);
+        if (mine && kill?.when === 'after') await die();
+        return answer;
+      },
+  });
+
+const redis = new Redis(url);
+const archive = directoryArchive(root);
+const sealed = await archive.find(order);
+const { receipts } = await deliver({
+  order,
+  definition,
+  settings,
+  sealed,
+  mail: { mailer: guard(smtpMailer(new Secret(smtp))), from: 'reports@docket.example' },
+  ledger: guard(redisLedger(redis, { prefix, ttlDays: 1 })),
+  archive: guard(archive),
+  clock: systemClock,
+  signal: new AbortController().signal,
+  observe: () => {},
+});
+redis.disconnect();
+process.stdout.write(JSON.stringify({ receipts, calls }));
