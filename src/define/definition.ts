@@ -31,9 +31,9 @@ export const reportFileSchema = z
     period: periodSpecSchema.describe('Frozen into the run when it is triggered.'),
     timezone: zoneSchema.optional().describe("The period's IANA zone; defaults to the organization's."),
     compare: z.literal('previous_period').optional().describe('Adds the figures of the period just before.'),
-    sections: z.array(sectionSchema).min(1),
-    outputs: z.array(outputSchema).min(1),
-    deliveries: z.array(deliverySchema).default([]),
+    sections: z.array(sectionSchema).min(1).max(100),
+    outputs: z.array(outputSchema).min(1).max(OUTPUT_FORMATS.length),
+    deliveries: z.array(deliverySchema).max(50).default([]),
     on_incomplete: z
       .enum(['fail', 'hold', 'flag'])
       .default('flag')
@@ -67,9 +67,14 @@ function crossCheck(report: unknown, context: z.core.$RefinementCtx): void {
   const sketch = sketchSchema.safeParse(report);
   if (!sketch.success) return;
   const { sections, outputs, deliveries } = sketch.data;
+  const ids = new Map<string, number>();
   sections.forEach(({ id }, index) => {
-    const first = sections.findIndex((section) => section.id === id);
-    if (id === undefined || first === index) return;
+    if (id === undefined) return;
+    const first = ids.get(id);
+    if (first === undefined) {
+      ids.set(id, index);
+      return;
+    }
     context.addIssue({
       code: 'custom',
       path: ['sections', index, 'id'],

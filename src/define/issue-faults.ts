@@ -81,26 +81,49 @@ const samePath = (a: Path, b: Path) => a.length === b.length && a.every((step, i
 /** What has no words for its value: a value in a field of a secret, which may be one even if it does not look like it. */
 const isSealed = (path: Path) => path.some((step) => typeof step === 'string' && isSecretField(step));
 
+/** One thing to tell, before its position is looked up. */
+interface Finding {
+  readonly issue: Issue;
+  readonly path: Path;
+  /** Set for an unknown field. */
+  readonly known?: readonly string[];
+}
+
+function findingsOf(issues: readonly Issue[]): Finding[] {
+  return issues
+    .flatMap((issue) => flatten(issue))
+    .flatMap(({ issue, path }): Finding[] => {
+      if (issue.code !== 'unrecognized_keys') return [{ issue, path }];
+      const known = issue.message.split(' ');
+      return issue.keys.map((key) => ({ issue, path: [...path, key], known }));
+    });
+}
+
 /**
  * The issues of a schema as faults with positions.
  * @param secrets paths that have their own fault already and whose values may not be shown
+ * @param most positions are looked up for so many; `more` counts the others
  */
-export function faultsOf(source: Source, value: unknown, issues: readonly Issue[], secrets: readonly Path[]): Fault[] {
-  const found = issues.flatMap((issue) => flatten(issue));
-  const misspelt = found.flatMap(({ issue, path }) =>
-    issue.code === 'unrecognized_keys'
-      ? issue.keys.flatMap((key) => nearest(key, issue.message.split(' ')).map((meant) => [...path, meant]))
-      : [],
+export function faultsOf(
+  source: Source,
+  value: unknown,
+  issues: readonly Issue[],
+  secrets: readonly Path[],
+  most: number,
+): { faults: Fault[]; more: number } {
+  const findings = findingsOf(issues);
+  const shown = findings.slice(0, most);
+  const misspelt = shown.flatMap(({ path, known = [] }) =>
+    nearest(String(path.at(-1)), known).map((meant) => [...path.slice(0, -1), meant]),
   );
-  return found.flatMap(({ issue, path }) => {
-    if (issue.code === 'unrecognized_keys') {
-      return issue.keys.map((key) => unknownField(source, [...path, key], issue.message.split(' ')));
-    }
+  const faults = shown.flatMap(({ issue, path, known }) => {
+    if (known !== undefined) return [unknownField(source, path, known)];
     const at = valueAt(value, path);
     // A misspelt field is one fault, not also a missing one.
     if (at === undefined && misspelt.some((meant) => samePath(meant, path))) return [];
     return secrets.some((secret) => samePath(secret, path)) ? [] : [valueFault(source, path, at, issue)];
   });
+  return { faults, more: findings.length - shown.length };
 }
 
 function unknownField(source: Source, path: Path, known: readonly string[]): Fault {

@@ -21,13 +21,38 @@ export function parseSource<Schema extends z.ZodType>(
   const syntax = syntaxFaults(source, stopped);
   if (syntax.length > 0) return { source, faults: syntax };
   const structure = structureOf(source);
-  if (!structure.sound) return { source, faults: structure.faults };
+  if (!structure.sound) return { source, faults: firstOf(source, structure.faults, 0) };
   const plain = plainValue(source);
   if ('fault' in plain) return { source, faults: [...structure.faults, plain.fault] };
   const parsed = schema.safeParse(plain.value, { error: expectation });
-  const issues = parsed.success ? [] : faultsOf(source, plain.value, parsed.error.issues, structure.secrets);
-  const faults = [...structure.faults, ...issues].sort(byPosition);
-  return parsed.success && faults.length === 0 ? { source, value: parsed.data, faults } : { source, faults };
+  const issues = parsed.success ? [] : parsed.error.issues;
+  const { faults, more } = faultsOf(source, plain.value, issues, structure.secrets, MOST_FAULTS);
+  const all = firstOf(source, [...structure.faults, ...faults].sort(byPosition), more);
+  return parsed.success && all.length === 0 ? { source, value: parsed.data, faults: all } : { source, faults: all };
+}
+
+/** A person corrects some and checks again; a file of nothing but faults must not take minutes to say so. */
+const MOST_FAULTS = 100;
+
+/** The first faults, and one that counts the others. */
+function firstOf(source: Source, faults: readonly Fault[], more: number): readonly Fault[] {
+  const shown = faults.slice(0, MOST_FAULTS);
+  const others = faults.length - shown.length + more;
+  const last = shown.at(-1);
+  if (others === 0 || last === undefined) return shown;
+  const { line, column } = last;
+  return [
+    ...shown,
+    {
+      file: source.file,
+      line,
+      column,
+      message: 'not all faults of this file are shown',
+      expected: 'fewer faults',
+      got: `${others} more`,
+      next: 'correct the first ones and check again',
+    },
+  ];
 }
 
 /** Aliases of aliases multiply; the reader counts what they come to and refuses before the memory is spent. */

@@ -65,8 +65,8 @@ const fieldsSchema = z.strictObject({
     .enum(GRANULARITIES)
     .optional()
     .describe('Absent: one row per group; the only way to read a current count.'),
-  filters: z.array(filterSchema).optional().describe('A row must pass every filter.'),
-  order: z.array(orderSchema).optional().describe('Absent: by bucket, then by each dimension.'),
+  filters: z.array(filterSchema).max(20).optional().describe('A row must pass every filter.'),
+  order: z.array(orderSchema).max(LIMITS.max_metrics).optional().describe('Absent: by bucket, then by each dimension.'),
   limit: z
     .int()
     .min(1)

@@ -19,9 +19,13 @@ export type OutputFormat = Output['format'];
 export const OUTPUT_FORMATS = ['xlsx', 'csv'] as const satisfies readonly OutputFormat[];
 
 const emailSchema = z.strictObject({
-  to: z.array(lineSchema(320)).min(1).describe("Recipients; each must match the organization's `recipients`."),
+  to: z.array(lineSchema(320)).min(1).max(100).describe("Recipients; each must match the organization's `recipients`."),
   subject: deliveryTextSchema.optional().describe('Defaults to the title and the period.'),
-  attach: z.array(z.enum(OUTPUT_FORMATS)).default([]).describe('Which of the outputs to attach.'),
+  attach: z
+    .array(z.enum(OUTPUT_FORMATS))
+    .max(OUTPUT_FORMATS.length)
+    .default([])
+    .describe('Which of the outputs to attach.'),
 });
 const directorySchema = z.strictObject({
   path: deliveryTextSchema.describe('Folder, e.g. "out/{{ period.label }}"; made when it is not there.'),
