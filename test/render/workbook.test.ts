@@ -49,6 +49,7 @@ describe('a board pack', () => {
     expect(book.SheetNames).toEqual([
       'Cover',
       'Contents',
+      'Charts',
       'Onboarding',
       'Open workload',
       'Profiles by group and type, wit',
@@ -57,8 +58,10 @@ describe('a board pack', () => {
       'durations (3)',
       '-Nothing-- a-b-c-- ’',
       'Run (2)',
+      'Created by group & day',
       'Definitions',
       'Run',
+      'Chart data',
     ]);
   });
 
@@ -82,7 +85,14 @@ describe('a board pack', () => {
   it('links its contents to every section, and every section back', async () => {
     const { book } = await workbook(dataset([onboarding, workload]));
     const links = cellsOf(book, 'Contents').flatMap((line) => line.flatMap((cell) => cell?.l?.Target ?? []));
-    expect(links).toEqual(["#'Onboarding'!A1", "#'Open workload'!A1", "#'Definitions'!A1", "#'Run'!A1"]);
+    expect(links).toEqual([
+      "#'Onboarding'!A1",
+      "#'Open workload'!A1",
+      "#'Charts'!A1",
+      "#'Definitions'!A1",
+      "#'Run'!A1",
+      "#'Chart data'!A1",
+    ]);
     const back = cellsOf(book, 'Onboarding').flatMap((line) => line.flatMap((cell) => cell?.l?.Target ?? []));
     expect(back).toEqual(["#'Contents'!A1"]);
   });

@@ -157,6 +157,7 @@ export const onboarding: Table = table({
     compare: { 'profiles.created': 6290, 'profiles.approval_rate': 0.83, 'profiles.time_to_decision_p50': 15_000 },
   },
   filters: ['Risk is High or Severe'],
+  chart: 'line',
 });
 
 /** A state now: no period, no rows by day. */
@@ -184,6 +185,7 @@ export function nastyDataset(): Dataset {
     id: 'groups',
     title: 'Profiles by group and type, with a title that no sheet name can hold',
     compareRange: COMPARE_RANGE,
+    chart: 'bar',
     columns: [groupColumn, typeColumn, countColumn, strangeColumn],
     rows: [
       ['=HYPERLINK("https://evil.example","click")', 'individual', 10, 1_234_567.891],
@@ -230,6 +232,7 @@ export function nastyDataset(): Dataset {
     id: 'weekly',
     title: 'durations',
     granularity: 'week',
+    chart: 'column',
     range: { from: '2026-10-28', to: '2026-11-15' },
     columns: [bucketColumn, countColumn, ratioColumn],
     rows: [
@@ -243,8 +246,21 @@ export function nastyDataset(): Dataset {
     id: 'empty',
     title: "[Nothing]: a/b\\c*? '",
     granularity: 'month',
+    chart: 'stacked_column',
     columns: [bucketColumn, countColumn],
     rows: [],
+  });
+  const byGroup = table({
+    id: 'by_group',
+    title: 'Created by group & day',
+    granularity: 'day',
+    chart: 'stacked_column',
+    columns: [bucketColumn, groupColumn, countColumn],
+    rows: days.flatMap((bucket, day) =>
+      Array.from({ length: 10 }, (_, group) =>
+        row({ bucket, 'profile.group': `Group <${group}>`, 'profiles.created': (day * 7 + group * 3) % 11 }),
+      ),
+    ),
   });
   const roster = table({
     id: 'roster',
@@ -272,6 +288,7 @@ export function nastyDataset(): Dataset {
       weekly,
       empty,
       roster,
+      byGroup,
     ],
     { title: 'KPIs: “weekly” / all', description: 'For the board.' },
   );

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { type CellObject, read, utils, type WorkBook } from '@e965/xlsx';
+import { type CellObject, CFB, read, utils, type WorkBook } from '@e965/xlsx';
 
 /** A workbook as another program reads it: SheetJS, which did not write it. */
 export const readWorkbook = (path: string): WorkBook =>
@@ -12,6 +12,20 @@ export function cellsOf(book: WorkBook, sheet: string): (CellObject | undefined)
   const range = utils.decode_range(page['!ref']);
   return Array.from({ length: range.e.r + 1 }, (_, r) =>
     Array.from({ length: range.e.c + 1 }, (_, c): CellObject | undefined => page[utils.encode_cell({ r, c })]),
+  );
+}
+
+/** The parts of a workbook's zip: their paths and texts. */
+export function readParts(path: string): Map<string, string> {
+  const { FullPaths, FileIndex }: { FullPaths: string[]; FileIndex: { content?: Uint8Array }[] } = CFB.read(
+    readFileSync(path),
+    { type: 'buffer' },
+  );
+  return new Map(
+    FullPaths.map((name, index) => [
+      name.replace(/^Root Entry\//, ''),
+      Buffer.from(FileIndex[index]?.content ?? []).toString('utf8'),
+    ]),
   );
 }
 

@@ -18,6 +18,9 @@ export interface Pack {
     readonly cover: string;
     readonly contents: string;
     readonly tables: readonly string[];
+    /** Absent when no section asks for a chart. */
+    readonly charts?: string;
+    readonly chartData?: string;
     readonly definitions: string;
     readonly run: string;
   };
@@ -130,10 +133,14 @@ export async function writeContents(book: Book, pack: Pack): Promise<void> {
       heightOf([table.title, 46], [remark, 44]),
     );
   }
-  for (const [name, what] of [
+  const others = [
+    [names.charts, 'The charts of the sections'],
     [names.definitions, 'What each figure means'],
     [names.run, 'How this pack was made'],
-  ] as const) {
+    [names.chartData, 'The figures that the charts draw'],
+  ] as const;
+  for (const [name, what] of others) {
+    if (name === undefined) continue;
     await sheet.row(
       [
         { value: name, style: STYLES.cellLink, link: name },

@@ -1,3 +1,5 @@
+import { legalText } from './text.ts';
+
 /** Excel's limit, in UTF-16 units. */
 const MAX_LENGTH = 31;
 
@@ -33,18 +35,4 @@ export function sheetNames(titles: readonly string[]): string[] {
     taken.add(name.toLowerCase());
     return name;
   });
-}
-
-/**
- * Text as XML 1.0 and Excel can hold it: characters that XML has no way to write become U+FFFD, line ends become LF,
- * and what Excel would read as its own escape (`_x0041_`) is escaped.
- */
-export function legalText(text: string): string {
-  return (
-    text
-      .replace(/\r\n?/g, '\n')
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-      .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f\ufffe\uffff]|[\ud800-\udfff]/gu, '\ufffd')
-      .replace(/_(?=x[0-9a-fA-F]{4}_)/g, '_x005F_')
-  );
 }

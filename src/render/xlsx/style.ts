@@ -120,6 +120,7 @@ export const STYLES = {
   plain: { font: font(), alignment: middle },
   quiet: { font: font({ color: { argb: COLOURS.quiet } }), alignment: { vertical: 'top', wrapText: true } },
   label: { font: font({ color: { argb: COLOURS.quiet } }), alignment: { vertical: 'top' } },
+  subtitle: { font: font({ bold: true, color: { argb: COLOURS.ink } }), alignment: middle },
   heading: {
     font: font({ size: 12, bold: true, color: { argb: COLOURS.ink } }),
     alignment: middle,

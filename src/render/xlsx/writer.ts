@@ -1,9 +1,11 @@
 import { createWriteStream } from 'node:fs';
 import { setImmediate as pause } from 'node:timers/promises';
-import exceljs from 'exceljs';
+import type exceljs from 'exceljs';
 import { DocketError } from '../../base/error.ts';
-import { legalText } from './sheet-name.ts';
+import { correctParts, insertBefore, LateWriter, relate } from './corrections.ts';
+import { type Drawn, drawingParts, type Part } from './drawing.ts';
 import type { CellStyle } from './style.ts';
+import { legalText, xmlText } from './text.ts';
 
 /** Excel's own limits. */
 const MAX_ROWS = 1_048_576;
@@ -45,8 +47,12 @@ export interface Sheet {
   readonly rows: number;
   /** `height` in points; Excel's own when absent. A missing cell is left empty. */
   row(cells: readonly (Cell | undefined)[], height?: number): Promise<void>;
+  /** The printed page ends after the last row. */
+  endPage(): void;
   /** Puts filter buttons on the cells of a range, counted from 1, both ends included. */
   filter(from: { row: number; column: number }, to: { row: number; column: number }): void;
+  /** Puts native charts on the sheet; at most once, before it is closed. */
+  draw(charts: readonly Drawn[]): void;
   close(): Promise<void>;
 }
 
@@ -64,102 +70,22 @@ export interface BookProperties {
   readonly madeAt: Date;
 }
 
-interface Zip {
-  append(source: unknown, data: { name: string; date?: Date }): unknown;
-}
-
-const missing = (part: string): DocketError =>
-  new DocketError('internal.defect', `exceljs has no ${part}: Docket was written against exceljs 4.4.0.`, {
-    expected: 'exceljs 4.4.0',
-    next: 'Install the version that package-lock.json names.',
-    retryable: false,
-  });
-
-const isZip = (value: unknown): value is Zip =>
-  typeof value === 'object' && value !== null && 'append' in value && typeof value.append === 'function';
-
-/**
- * exceljs puts the first two parts into the zip while it is being constructed, too early to correct them: they are held
- * back here, and written by `writeFirstParts`.
- */
-class LateWriter extends exceljs.stream.xlsx.WorkbookWriter {
-  override addThemes(): Promise<void> {
-    return Promise.resolve();
-  }
-  override addOfficeRels(): Promise<void> {
-    return Promise.resolve();
-  }
-  async writeFirstParts(): Promise<void> {
-    await super.addThemes();
-    await super.addOfficeRels();
-  }
-}
-
-/** The order in which the format wants a font's parts; exceljs writes them in another one. */
-const FONT_PARTS = [
-  'b',
-  'i',
-  'strike',
-  'outline',
-  'shadow',
-  'u',
-  'vertAlign',
-  'sz',
-  'color',
-  'name',
-  'family',
-  'charset',
-  'scheme',
-];
-
-const inFontOrder = (styles: string): string =>
-  styles.replace(/<font>(.*?)<\/font>/g, (_, parts: string) => {
-    const rank = (part: string) => FONT_PARTS.indexOf(/^<(\w+)/.exec(part)?.[1] ?? '');
-    const sorted = (parts.match(/<[^>]*>/g) ?? []).sort((one, other) => rank(one) - rank(other));
-    return `<font>${sorted.join('')}</font>`;
-  });
-
-/**
- * Every part goes through here on its way into the zip: it gets one date, so that the same dataset and clock give the
- * same bytes, and the style sheet is put into the order that a strict reader wants.
- */
-function correctParts(writer: object, date: Date): void {
-  const zip: unknown = Reflect.get(writer, 'zip');
-  if (!isZip(zip)) throw missing('zip');
-  const append = zip.append.bind(zip);
-  zip.append = (source, data) => {
-    const corrected = data.name === 'xl/styles.xml' && typeof source === 'string' ? inFontOrder(source) : source;
-    return append(corrected, { ...data, date });
-  };
-}
-
-/**
- * Writes `xml()` before what the writer's own `method` writes. The streaming writer knows no links inside a workbook
- * and would put links where the format does not allow them (before conditional formats), so links go through here.
- */
-function insertBefore(sheet: object, method: string, xml: () => string): void {
-  const original: unknown = Reflect.get(sheet, method);
-  const stream: unknown = Reflect.get(sheet, 'stream');
-  if (typeof original !== 'function') throw missing(method);
-  if (typeof stream !== 'object' || stream === null || !('write' in stream) || typeof stream.write !== 'function') {
-    throw missing('stream');
-  }
-  const write = stream.write.bind(stream);
-  Reflect.set(sheet, method, () => {
-    const text = xml();
-    if (text !== '') write(text);
-    Reflect.apply(original, sheet, []);
-  });
-}
-
-const attribute = (text: string): string =>
-  text.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
-
 /** The font's name stands after its size, because a text that begins with a digit would be read as part of the size. */
 const FOOTER_FONT = '&8&"Calibri,Regular"';
 
+/** Excel takes 255 characters for the whole footer, our codes included. */
+const MAX_FOOTER_TEXT = 75;
+
 /** `&` starts a code in a footer, and is written by doubling it. */
-const footerText = (text: string): string => legalText(text).replaceAll('&', '&&').replaceAll('\n', ' ').slice(0, 80);
+function footerText(text: string): string {
+  let kept = '';
+  for (const { segment } of new Intl.Segmenter().segment(legalText(text).replaceAll('\n', ' '))) {
+    const escaped = segment.replaceAll('&', '&&');
+    if (kept.length + escaped.length > MAX_FOOTER_TEXT) return `${kept}…`;
+    kept += escaped;
+  }
+  return kept;
+}
 
 function legalValue(value: Cell['value'], sheet: string): Cell['value'] {
   if (typeof value !== 'string') return value;
@@ -180,8 +106,9 @@ function createSheet(
   writer: exceljs.stream.xlsx.WorkbookWriter,
   name: string,
   options: SheetOptions,
+  added: Part[],
   signal: AbortSignal,
-) {
+): Sheet {
   const { freeze, headerRow } = options;
   const sheet = writer.addWorksheet(name, {
     views: [
@@ -213,12 +140,12 @@ function createSheet(
       ? ''
       : `<hyperlinks>${links
           .map(
-            ({ cell, to }) =>
-              `<hyperlink ref="${cell}" location="${attribute(`'${to}'!A1`)}" display="${attribute(to)}"/>`,
+            ({ cell, to }) => `<hyperlink ref="${cell}" location="${xmlText(`'${to}'!A1`)}" display="${xmlText(to)}"/>`,
           )
           .join('')}</hyperlinks>`,
   );
   let rows = 0;
+  let last: exceljs.Row | undefined;
 
   const put = (cells: readonly (Cell | undefined)[], height: number | undefined): void => {
     rows += 1;
@@ -229,6 +156,7 @@ function createSheet(
       });
     }
     const row = sheet.getRow(rows);
+    last = row;
     if (height !== undefined) row.height = height;
     cells.forEach((cell, index) => {
       if (cell === undefined) return;
@@ -241,7 +169,7 @@ function createSheet(
     row.commit();
   };
 
-  const result: Sheet = {
+  return {
     name,
     get rows() {
       return rows;
@@ -253,15 +181,23 @@ function createSheet(
         signal.throwIfAborted();
       }
     },
+    endPage: () => {
+      last?.addPageBreak();
+    },
     filter: (from, to) => {
       sheet.autoFilter = { from, to };
+    },
+    draw: (charts) => {
+      const drawing = drawingParts(charts, added.length);
+      added.push(...drawing.parts);
+      const relation = relate(sheet, drawing.target);
+      insertBefore(sheet, '_writeLegacyData', () => `<drawing r:id="${relation}"/>`);
     },
     close: async () => {
       sheet.commit();
       await pause();
     },
   };
-  return result;
 }
 
 /**
@@ -279,7 +215,8 @@ export function createBook(path: string, properties: BookProperties, signal: Abo
     zip: { zlib: { level: 6 } },
   });
   const { title, subject, madeAt } = properties;
-  correctParts(writer, madeAt);
+  const added: Part[] = [];
+  const zip = correctParts(writer, madeAt, added);
   Object.assign(writer, {
     title: legalText(title),
     subject: legalText(subject),
@@ -289,9 +226,10 @@ export function createBook(path: string, properties: BookProperties, signal: Abo
     modified: madeAt,
   });
   return {
-    sheet: (name, options) => createSheet(writer, name, options, signal),
+    sheet: (name, options) => createSheet(writer, name, options, added, signal),
     close: async () => {
       await writer.writeFirstParts();
+      for (const { name, xml } of added) zip.append(xml, { name });
       await Promise.race([writer.commit(), broken]);
     },
     abandon: async () => {

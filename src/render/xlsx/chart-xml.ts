@@ -1,0 +1,150 @@
+import type { Chart, Series } from '../chart.ts';
+import { excelValue } from './grid.ts';
+import { numberFormat } from './style.ts';
+import { xmlText } from './text.ts';
+
+/** Where a chart's figures stand: categories in the first column, a series in each that follows, names in the first row. */
+export interface ChartRange {
+  readonly sheet: string;
+  /** The row of the names, counted from 1. */
+  readonly row: number;
+}
+
+/** Colours that a colour-blind reader tells apart (after Okabe and Ito), in an order that also differs in grey. */
+const COLOURS = ['0B6E69', 'D55E00', '1B2A41', 'E69F00', '56B4E9', 'A44C7F', '6BA539', '7F7F7F'];
+const MARKERS = ['circle', 'square', 'triangle', 'diamond', 'x', 'star', 'plus', 'dash'];
+const QUIET = '9AA5B1';
+
+/** `A`, `B`, … `AA` of a column counted from 0. */
+export const columnName = (index: number): string =>
+  index < 26 ? String.fromCharCode(65 + index) : columnName(Math.floor(index / 26) - 1) + columnName(index % 26);
+
+const reference = (range: ChartRange, column: number, from: number, to: number): string => {
+  const name = columnName(column);
+  const start = `$${name}$${range.row + from}`;
+  return xmlText(`'${range.sheet}'!${from === to ? start : `${start}:$${name}$${range.row + to}`}`);
+};
+
+const points = (values: readonly (string | number | null)[]): string =>
+  `<c:ptCount val="${values.length}"/>${values
+    .map((value, index) => (value === null ? '' : `<c:pt idx="${index}"><c:v>${xmlText(String(value))}</c:v></c:pt>`))
+    .join('')}`;
+
+const strings = (formula: string, values: readonly string[]): string =>
+  `<c:strRef><c:f>${formula}</c:f><c:strCache>${points(values)}</c:strCache></c:strRef>`;
+
+const textProperties = (size: number, bold = false): string =>
+  `<a:bodyPr/><a:lstStyle/><a:p><a:pPr><a:defRPr sz="${size}" b="${bold ? 1 : 0}"><a:solidFill><a:srgbClr val="22272E"/></a:solidFill></a:defRPr></a:pPr>`;
+
+const title = (text: string, size: number, bold: boolean): string =>
+  `<c:title><c:tx><c:rich>${textProperties(size, bold)}<a:r><a:rPr lang="en-GB" sz="${size}" b="${bold ? 1 : 0}"><a:solidFill><a:srgbClr val="22272E"/></a:solidFill></a:rPr><a:t>${xmlText(text)}</a:t></a:r></a:p></c:rich></c:tx><c:overlay val="0"/></c:title>`;
+
+const smallText = `<c:txPr>${textProperties(900)}<a:endParaRPr lang="en-GB"/></a:p></c:txPr>`;
+const line = (colour: string, width: number, dash = ''): string =>
+  `<a:ln w="${width}" cap="rnd"><a:solidFill><a:srgbClr val="${colour}"/></a:solidFill>${dash}<a:round/></a:ln>`;
+
+/** A figure as its cell holds it, so that the chart's own copy and the cell agree. */
+const plotted = (series: Series): (number | null)[] =>
+  series.values.map((value) => {
+    const kept = value === null ? null : excelValue(value, series.quantity);
+    return typeof kept === 'number' ? kept : null;
+  });
+
+interface Placed {
+  readonly series: Series;
+  /** Its column on the sheet, counted from 0. */
+  readonly column: number;
+}
+
+function seriesXml(chart: Chart, range: ChartRange, { series, column }: Placed, asLine: boolean): string {
+  const index = column - 1;
+  const last = chart.categories.length;
+  const colour = series.previous ? QUIET : (COLOURS[index % COLOURS.length] ?? QUIET);
+  const marker = MARKERS[index % MARKERS.length] ?? 'circle';
+  const shape = asLine
+    ? `<c:spPr>${line(colour, 28_575, series.previous ? '<a:prstDash val="dash"/>' : '')}</c:spPr>` +
+      `<c:marker><c:symbol val="${series.previous ? 'none' : marker}"/>${series.previous ? '' : `<c:size val="6"/><c:spPr><a:solidFill><a:srgbClr val="${colour}"/></a:solidFill><a:ln><a:noFill/></a:ln></c:spPr>`}</c:marker>`
+    : `<c:spPr><a:solidFill><a:srgbClr val="${colour}"/></a:solidFill></c:spPr><c:invertIfNegative val="0"/>`;
+  return (
+    `<c:ser><c:idx val="${index}"/><c:order val="${index}"/>` +
+    `<c:tx>${strings(reference(range, column, 0, 0), [series.name])}</c:tx>${shape}` +
+    `<c:cat>${strings(reference(range, 0, 1, last), chart.categories)}</c:cat>` +
+    `<c:val><c:numRef><c:f>${reference(range, column, 1, last)}</c:f><c:numCache><c:formatCode>${xmlText(numberFormat(series.quantity))}</c:formatCode>${points(plotted(series))}</c:numCache></c:numRef></c:val>` +
+    `${asLine ? '<c:smooth val="0"/>' : ''}</c:ser>`
+  );
+}
+
+function groupXml(
+  chart: Chart,
+  range: ChartRange,
+  placed: readonly Placed[],
+  asLine: boolean,
+  ids: readonly number[],
+): string {
+  const series = placed.map((each) => seriesXml(chart, range, each, asLine)).join('');
+  const axes = ids.map((id) => `<c:axId val="${id}"/>`).join('');
+  if (asLine) {
+    return `<c:lineChart><c:grouping val="standard"/><c:varyColors val="0"/>${series}<c:marker val="1"/>${axes}</c:lineChart>`;
+  }
+  const stacked = chart.kind === 'stacked_column';
+  return (
+    `<c:barChart><c:barDir val="${chart.kind === 'bar' ? 'bar' : 'col'}"/><c:grouping val="${stacked ? 'stacked' : 'clustered'}"/>` +
+    `<c:varyColors val="0"/>${series}<c:gapWidth val="60"/>${stacked ? '<c:overlap val="100"/>' : ''}${axes}</c:barChart>`
+  );
+}
+
+const AXIS_LINE = `<c:spPr>${line('C9D1DA', 9525)}</c:spPr>`;
+
+function categoryAxis(chart: Chart, id: number, crosses: number, hidden: boolean): string {
+  const bar = chart.kind === 'bar';
+  return (
+    `<c:catAx><c:axId val="${id}"/><c:scaling><c:orientation val="${bar ? 'maxMin' : 'minMax'}"/></c:scaling><c:delete val="${hidden ? 1 : 0}"/>` +
+    `<c:axPos val="${bar ? 'l' : 'b'}"/>${hidden ? '' : title(chart.categoryTitle, 900, false)}<c:numFmt formatCode="General" sourceLinked="0"/>` +
+    `<c:majorTickMark val="none"/><c:minorTickMark val="none"/><c:tickLblPos val="low"/>${AXIS_LINE}${smallText}` +
+    `<c:crossAx val="${crosses}"/><c:crosses val="autoZero"/><c:auto val="0"/><c:lblAlgn val="ctr"/><c:lblOffset val="100"/>${bar ? '<c:tickLblSkip val="1"/>' : ''}<c:noMultiLvlLbl val="1"/></c:catAx>`
+  );
+}
+
+function valueAxis(chart: Chart, axis: Chart['axes'][number], id: number, crosses: number, second: boolean): string {
+  const position = chart.kind === 'bar' ? 'b' : second ? 'r' : 'l';
+  const grid = second ? '' : `<c:majorGridlines><c:spPr>${line('E3E8EE', 6350)}</c:spPr></c:majorGridlines>`;
+  // A share is between nothing and all of it; an axis that ends at 120 % says otherwise.
+  const ratios = axis.series.flatMap(({ values }) => values).filter((value) => value !== null);
+  const whole = axis.quantity.kind === 'ratio' && ratios.every((value) => value >= 0 && value <= 1);
+  const bounds = whole ? '<c:max val="1"/><c:min val="0"/>' : '';
+  const format = axis.quantity.kind === 'ratio' ? '0%' : numberFormat(axis.quantity);
+  return (
+    `<c:valAx><c:axId val="${id}"/><c:scaling><c:orientation val="minMax"/>${bounds}</c:scaling><c:delete val="0"/><c:axPos val="${position}"/>${grid}` +
+    `${title(axis.title, 900, false)}<c:numFmt formatCode="${xmlText(format)}" sourceLinked="0"/>` +
+    `<c:majorTickMark val="none"/><c:minorTickMark val="none"/><c:tickLblPos val="nextTo"/><c:spPr><a:ln><a:noFill/></a:ln></c:spPr>${smallText}` +
+    `<c:crossAx val="${crosses}"/><c:crosses val="${second || chart.kind === 'bar' ? 'max' : 'autoZero'}"/><c:crossBetween val="between"/></c:valAx>`
+  );
+}
+
+/** A native chart (DrawingML, ECMA-376 part 1 §21.2) over figures that stand on a sheet, with its own copy of them. */
+export function chartXml(chart: Chart, range: ChartRange): string {
+  let column = 0;
+  const axes = chart.axes.map((axis, index) => {
+    const placed = axis.series.map((series): Placed => {
+      column += 1;
+      return { series, column };
+    });
+    const ids = [index * 2 + 1, index * 2 + 2] as const;
+    // The second unit is a line across the columns of the first.
+    const asLine = chart.kind === 'line' || index > 0;
+    return {
+      group: groupXml(chart, range, placed, asLine, ids),
+      axis: categoryAxis(chart, ids[0], ids[1], index > 0) + valueAxis(chart, axis, ids[1], ids[0], index > 0),
+    };
+  });
+  return (
+    '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n' +
+    '<c:chartSpace xmlns:c="http://schemas.openxmlformats.org/drawingml/2006/chart" xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main" xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships">' +
+    `<c:roundedCorners val="0"/><c:chart>${title(chart.title, 1300, true)}<c:autoTitleDeleted val="0"/><c:plotArea><c:layout/>` +
+    `${axes.map(({ group }) => group).join('')}${axes.map(({ axis }) => axis).join('')}</c:plotArea>` +
+    `${column > 1 ? `<c:legend><c:legendPos val="b"/><c:overlay val="0"/>${smallText}</c:legend>` : ''}` +
+    '<c:plotVisOnly val="0"/><c:dispBlanksAs val="gap"/></c:chart>' +
+    '<c:spPr><a:solidFill><a:srgbClr val="FFFFFF"/></a:solidFill><a:ln><a:noFill/></a:ln></c:spPr>' +
+    `<c:txPr>${textProperties(1000)}<a:endParaRPr lang="en-GB"/></a:p></c:txPr></c:chartSpace>`
+  );
+}

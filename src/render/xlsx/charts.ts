@@ -1,0 +1,156 @@
+import type { Table } from '../../fetch/dataset.ts';
+import { type Chart, chartOf } from '../chart.ts';
+import { type ChartRange, chartXml } from './chart-xml.ts';
+import type { Drawn } from './drawing.ts';
+import { footerOf, type Pack } from './front.ts';
+import { excelValue } from './grid.ts';
+import { heightOf } from './measure.ts';
+import { COLOURS, createDataStyles, STYLES } from './style.ts';
+import type { Book, Cell } from './writer.ts';
+
+/** Characters of the page's columns: together the width of a printed page, and of a chart. */
+const WIDTHS = [32, 32, 32];
+const PAGE_CHARACTERS = 96;
+const ROW_POINTS = 15;
+/** Rows that a chart covers: two of them stand on a printed page. */
+const CHART_ROWS = 19;
+/** Lying bars need a row each, up to a whole page. */
+const MAX_CHART_ROWS = 42;
+
+const rowsOf = (chart: Chart): number =>
+  chart.kind === 'bar' ? Math.min(MAX_CHART_ROWS, Math.max(CHART_ROWS, chart.categories.length + 6)) : CHART_ROWS;
+
+/** A section that asks for a chart, with what is drawn of it and where its figures stand. */
+interface Planned {
+  readonly table: Table;
+  readonly sheet: string;
+  readonly chart: Chart | undefined;
+  readonly range: ChartRange;
+}
+
+export interface ChartPages {
+  readonly planned: readonly Planned[];
+  readonly charts: string;
+  readonly data: string;
+}
+
+/** The title, a line of explanation and an empty row stand above the first block. */
+const FIRST_BLOCK = 5;
+
+/** What is drawn, and at which rows its figures will stand; undefined when no section asks for a chart. */
+export function planCharts(pack: Pack): ChartPages | undefined {
+  const { charts, chartData } = pack.names;
+  if (charts === undefined || chartData === undefined) return undefined;
+  let row = FIRST_BLOCK;
+  const planned = pack.dataset.tables.flatMap((table, index): Planned[] => {
+    if (table.chart === undefined) return [];
+    const chart = chartOf(table, pack.locale);
+    const range = { sheet: chartData, row };
+    // A line with the section's title above, the names, the figures, an empty row.
+    if (chart !== undefined) row += chart.categories.length + 3;
+    return [{ table, sheet: pack.names.tables[index] ?? table.id, chart, range }];
+  });
+  return { planned, charts, data: chartData };
+}
+
+const describe = (chart: Chart): string =>
+  `${chart.kind.replace('_', ' ')} chart of ${chart.axes.flatMap(({ series }) => series.map(({ name }) => name)).join(', ')} by ${chart.categoryTitle}`;
+
+function remarkOf(table: Table, chart: Chart | undefined): string | undefined {
+  if (chart === undefined) {
+    return `No chart: ${table.rows.length === 0 ? 'there are no figures' : 'there is nothing to draw along, no time and no group'}.`;
+  }
+  return chart.omitted.length === 0 ? undefined : `In this chart ${chart.omitted.join('; ')}.`;
+}
+
+/** Every chart of the pack on pages of its own, each with a link to its section. */
+export async function writeCharts(book: Book, pack: Pack, pages: ChartPages): Promise<void> {
+  const sheet = book.sheet(pages.charts, {
+    widths: WIDTHS,
+    landscape: false,
+    footer: footerOf(pack),
+    sharedStrings: true,
+    tab: COLOURS.accent,
+  });
+  await sheet.row([{ value: 'Charts', style: STYLES.title }], 26);
+  await sheet.row([{ value: '← Contents', style: STYLES.back, link: pack.names.contents }], 22);
+  const drawn: Drawn[] = [];
+  // A chart that is cut by the end of a page cannot be read; half a page is left for each.
+  let room = 2;
+  for (const { table, sheet: section, chart, range } of pages.planned) {
+    const needs = chart !== undefined && rowsOf(chart) > CHART_ROWS ? 2 : 1;
+    if (needs > room) {
+      sheet.endPage();
+      room = 2;
+    }
+    room -= needs;
+    if (chart !== undefined) {
+      const from = { row: sheet.rows, column: 0 };
+      const to = { row: from.row + rowsOf(chart), column: WIDTHS.length };
+      drawn.push({ xml: chartXml(chart, range), name: table.title, description: describe(chart), from, to });
+      while (sheet.rows < to.row) await sheet.row([], ROW_POINTS);
+    }
+    const link = `Figures: ${table.title}`;
+    await sheet.row(
+      [{ value: link, style: STYLES.back, link: section, span: WIDTHS.length }],
+      heightOf([link, PAGE_CHARACTERS]),
+    );
+    const remark = remarkOf(table, chart);
+    if (remark !== undefined) {
+      await sheet.row(
+        [{ value: remark, style: STYLES.quiet, span: WIDTHS.length }],
+        heightOf([remark, PAGE_CHARACTERS]),
+      );
+    }
+    await sheet.row([], 12);
+  }
+  if (drawn.length > 0) sheet.draw(drawn);
+  await sheet.close();
+}
+
+/**
+ * The figures that the charts draw, in cells of their own: where a section shows a dash, Excel would draw a zero; here
+ * the cell is empty and the line has a gap.
+ */
+export async function writeChartData(book: Book, pack: Pack, pages: ChartPages): Promise<void> {
+  const sheet = book.sheet(pages.data, {
+    widths: [26, ...Array.from({ length: 16 }, () => 16)],
+    landscape: true,
+    footer: footerOf(pack),
+    sharedStrings: true,
+  });
+  const styleOf = createDataStyles();
+  const text = styleOf(
+    { quantity: { kind: 'text' }, quiet: false, partial: false, total: false, unitInCell: false },
+    false,
+  );
+  await sheet.row([{ value: 'Chart data', style: STYLES.title }], 26);
+  await sheet.row([{ value: '← Contents', style: STYLES.back, link: pack.names.contents }], 22);
+  const what =
+    'What the charts draw, as in the sections. An empty cell is undefined: the chart has a gap there, not a zero.';
+  await sheet.row([{ value: what, style: STYLES.plain }], 18);
+  for (const { chart } of pages.planned) {
+    if (chart === undefined) continue;
+    const series = chart.axes.flatMap((axis) => axis.series);
+    await sheet.row([{ value: chart.title, style: STYLES.subtitle }], 20);
+    await sheet.row(
+      [chart.categoryTitle, ...series.map(({ name }) => name)].map(
+        (value, index): Cell => ({
+          value,
+          style: index === 0 ? STYLES.headerLabel : STYLES.headerValue,
+        }),
+      ),
+      heightOf(...series.map(({ name }) => [name, 14] as const)),
+    );
+    for (const [index, category] of chart.categories.entries()) {
+      const figures = series.map(({ values, quantity, previous }): Cell => {
+        const value = values[index] ?? null;
+        const style = styleOf({ quantity, quiet: previous, partial: false, total: false, unitInCell: false }, false);
+        return { value: value === null ? null : excelValue(value, quantity), style };
+      });
+      await sheet.row([{ value: category, style: text }, ...figures]);
+    }
+    await sheet.row([], ROW_POINTS);
+  }
+  await sheet.close();
+}

@@ -1,0 +1,150 @@
+import { describe, expect, it } from 'vitest';
+import { chartOf } from '../../src/render/chart.ts';
+import {
+  bucketColumn,
+  countColumn,
+  dataset,
+  durationColumn,
+  groupColumn,
+  nastyDataset,
+  onboarding,
+  ratioColumn,
+  row,
+  table,
+  typeColumn,
+  workload,
+} from '../support/dataset.ts';
+import { cellsOf, readParts, readWorkbook } from '../support/read-files.ts';
+import { artifactNamed, useRenderFolder } from '../support/render-folder.ts';
+
+const { render } = useRenderFolder();
+
+describe('the chart of a section', () => {
+  it('has an axis for each of two units, and says what it leaves out', () => {
+    const chart = chartOf(onboarding);
+    expect(chart?.axes.map(({ title, series }) => [title, series.map(({ name }) => name)])).toEqual([
+      ['Profiles created', ['Profiles created']],
+      ['Approval rate', ['Approval rate']],
+    ]);
+    expect(chart?.omitted).toEqual(['Time to decision (median) is not drawn']);
+    expect(chart?.categories[0]).toBe('9 Nov');
+  });
+
+  it('keeps what is undefined undefined, and a zero a zero', () => {
+    const [counts, rates] = chartOf(onboarding)?.axes ?? [];
+    expect(counts?.series[0]?.values.slice(4)).toEqual([1352, 0, 0]);
+    expect(rates?.series[0]?.values.slice(4)).toEqual([expect.closeTo(0.862), null, null]);
+  });
+
+  it('draws the previous period beside a metric that stands alone', () => {
+    const { totals: _, ...rest } = onboarding;
+    const chart = chartOf({ ...rest, columns: [bucketColumn, countColumn] });
+    expect(chart?.axes[0]?.series.map(({ name, previous }) => [name, previous])).toEqual([
+      ['Profiles created', false],
+      ['Previous period', true],
+    ]);
+  });
+
+  it('draws a series per group over time, however the rows are sorted, with gaps where a group has none', () => {
+    const rows = [
+      row({ bucket: '2026-11-10', 'profile.type': 'entity', 'profiles.created': 4 }),
+      row({ bucket: '2026-11-09', 'profile.type': 'individual', 'profiles.created': 1 }),
+      row({ bucket: '2026-11-10', 'profile.type': 'individual', 'profiles.created': 2 }),
+    ];
+    const by = table({
+      id: 'by',
+      granularity: 'day',
+      chart: 'line',
+      columns: [bucketColumn, typeColumn, countColumn],
+      rows,
+    });
+    const chart = chartOf(by);
+    expect(chart?.categories).toEqual(['9 Nov', '10 Nov']);
+    expect(chart?.axes[0]?.series.map(({ name, values }) => [name, values])).toEqual([
+      ['Entity (KYB)', [null, 4]],
+      ['Individual (KYC)', [1, 2]],
+    ]);
+  });
+
+  it('puts durations of one chart on one scale', () => {
+    const other = { ...durationColumn, name: 'p90', label: 'p90' };
+    const rows = [row({ 'profile.group': 'A', [durationColumn.name]: 5, p90: 400_000 })];
+    const chart = chartOf(table({ id: 'd', chart: 'bar', columns: [groupColumn, durationColumn, other], rows }));
+    expect(chart?.axes).toHaveLength(1);
+    for (const { quantity } of chart?.axes[0]?.series ?? [])
+      expect(quantity).toEqual({ kind: 'duration', scale: 'days' });
+  });
+
+  it('has one axis when its bars lie, and at most eight groups', () => {
+    const rows = [row({ 'profile.group': 'A', 'profiles.created': 1, 'profiles.approval_rate': 0.5 })];
+    const bar = chartOf(table({ id: 'b', chart: 'bar', columns: [groupColumn, countColumn, ratioColumn], rows }));
+    expect(bar?.axes).toHaveLength(1);
+    expect(bar?.omitted).toEqual(['Approval rate is not drawn']);
+    const many = nastyDataset().tables.find(({ id }) => id === 'by_group')!;
+    const stacked = chartOf(many);
+    expect(stacked?.axes[0]?.series).toHaveLength(8);
+    expect(stacked?.omitted).toEqual(['the first 8 of 10 groups are drawn']);
+  });
+
+  it('is none where none is asked for or there is nothing to draw along', () => {
+    const { chart: _, ...without } = onboarding;
+    expect(chartOf(without)).toBeUndefined();
+    expect(chartOf({ ...workload, chart: 'line' })).toBeUndefined();
+    expect(chartOf({ ...onboarding, rows: [] })).toBeUndefined();
+  });
+});
+
+describe('the charts of a pack', () => {
+  const pack = async (data = nastyDataset()) => artifactNamed(await render(data, [{ format: 'xlsx' }]), '.xlsx').path;
+
+  it('are native ones on a sheet of their own, each with a name and a description', async () => {
+    const parts = readParts(await pack());
+    const charts = [...parts].filter(([name]) => name.startsWith('xl/charts/'));
+    expect(charts).toHaveLength(4);
+    const drawing = parts.get('xl/drawings/drawing1.xml') ?? '';
+    expect(drawing.match(/<c:chart /g)).toHaveLength(4);
+    expect(drawing).toContain('name="Onboarding" descr="line chart of Profiles created, Approval rate by Day"');
+  });
+
+  it('draw cells of the workbook that hold the figures of their own copy', async () => {
+    const path = await pack();
+    const book = readWorkbook(path);
+    let compared = 0;
+    for (const [name, xml] of readParts(path)) {
+      if (!name.startsWith('xl/charts/')) continue;
+      for (const [, sheet = '', from = '', to = '', cache = ''] of xml.matchAll(
+        /<c:numRef><c:f>'([^']+)'!\$([A-Z]+\$\d+):\$([A-Z]+\$\d+)<\/c:f><c:numCache>(.*?)<\/c:numCache>/g,
+      )) {
+        const cells = cellsOf(book, sheet);
+        const column = from.charCodeAt(0) - 65;
+        const first = Number(from.split('$')[1]) - 1;
+        const last = Number(to.split('$')[1]) - 1;
+        const drawn = new Map(
+          [...cache.matchAll(/<c:pt idx="(\d+)"><c:v>([^<]*)<\/c:v>/g)].map(([, at, value]) => [
+            Number(at),
+            Number(value),
+          ]),
+        );
+        for (let at = first; at <= last; at += 1) {
+          const cell = cells[at]?.[column];
+          expect(cell?.t === 'n' ? cell.v : undefined).toEqual(drawn.get(at - first));
+          compared += 1;
+        }
+      }
+    }
+    expect(compared).toBeGreaterThan(50);
+  });
+
+  it('are said to be none where there is nothing to draw', async () => {
+    const book = readWorkbook(await pack(dataset([{ ...workload, chart: 'line' }])));
+    const texts = cellsOf(book, 'Charts')
+      .flat()
+      .map((cell) => cell?.v);
+    expect(texts).toContain('No chart: there is nothing to draw along, no time and no group.');
+  });
+
+  it('take no sheet where no section asks for one', async () => {
+    const book = readWorkbook(await pack(dataset([workload])));
+    expect(book.SheetNames).toEqual(['Cover', 'Contents', 'Open workload', 'Definitions', 'Run']);
+  });
+});
