@@ -6,7 +6,7 @@ import type { Period } from '../define/period.ts';
 import type { ListCall, ReportCall } from './plan.ts';
 
 /** JSON with sorted keys and nothing undefined: equal questions have equal texts. */
-function canonical(value: unknown): string {
+export function canonical(value: unknown): string {
   return JSON.stringify(value, (_key, inner: unknown) =>
     typeof inner === 'object' && inner !== null && !Array.isArray(inner)
       ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))

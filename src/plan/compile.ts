@@ -6,6 +6,7 @@ import type { Period } from '../define/period.ts';
 import { listCall, reportCall, requestOf } from './call.ts';
 import { checkAgainstCatalog, checkPeriod, type PlanFault } from './check.ts';
 import type { Call, Plan, SectionPlan } from './plan.ts';
+import { shareRequests } from './share.ts';
 
 export interface PlanInput {
   readonly definition: Definition;
@@ -17,33 +18,30 @@ export interface PlanInput {
 /**
  * Definition × Period × Catalog → the calls a run will make, as frozen data. Pure: the same input gives the same plan.
  *
- * Calls stand in the order of the sections they answer first, so that the top of the report is fetched first; equal
- * questions are asked once. Throws `plan.invalid` listing every `PlanFault`.
+ * Calls stand in the order of the sections they answer first, so that the top of the report is fetched first. Sections
+ * share a call wherever each of their tables stays the same, cell for cell (`share.ts`). Throws `plan.invalid` listing
+ * every `PlanFault`.
  */
 export function compilePlan({ definition, settings, period, catalog }: PlanInput): Plan {
   const faults = [...checkAgainstCatalog(definition, catalog), ...checkPeriod(definition, period, catalog)];
   if (faults.length > 0) throw planInvalid(definition, faults);
   const current = new Set(catalog.metrics.filter(isCurrentCount).map(({ id }) => id));
-  const callOf = (section: Section): Call =>
-    section.list === undefined
-      ? reportCall(
-          settings.org,
-          requestOf(
-            definition,
-            section,
-            period,
-            (section.metrics ?? []).every((id) => current.has(id)),
-          ),
-        )
-      : listCall(settings.org, section.list, section);
+  const isCurrent = ({ metrics = [] }: Section) => metrics.every((id) => current.has(id));
 
+  const requests = shareRequests(
+    definition.sections
+      .filter((section) => section.list === undefined)
+      .map((section) => ({ section, request: requestOf(definition, section, period, isCurrent(section)) })),
+  );
   const calls = new Map<string, Call>();
-  const sections: SectionPlan[] = [];
-  for (const section of definition.sections) {
-    const call = callOf(section);
-    if (!calls.has(call.id)) calls.set(call.id, call);
-    sections.push({ section, call: call.id });
-  }
+  const sections = definition.sections.map((section): SectionPlan => {
+    const request = requests.get(section.id);
+    const call =
+      request === undefined ? listCall(settings.org, 'profiles', section) : reportCall(settings.org, request);
+    // Setting a key again keeps its place: equal questions are asked once.
+    calls.set(call.id, call);
+    return { section, call: call.id };
+  });
   // Cloned first: freezing must not reach into what the caller goes on using.
   const plan: Plan = {
     org: definition.org,

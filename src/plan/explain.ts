@@ -1,3 +1,4 @@
+import type { Catalog } from '../contract/catalog.ts';
 import { LIMITS } from '../contract/limits.ts';
 import type { Definition } from '../define/definition.ts';
 import { daysOf } from './check.ts';
@@ -7,8 +8,8 @@ import type { Call, Plan } from './plan.ts';
 export interface ExplainExtra {
   /** Tokens free on the key, and when a run that starts now could be answered; from the budget. */
   readonly budget?: { readonly tokens: number; readonly waiting: number; readonly finish: number };
-  /** Rows a report may have at most, when the catalog says other than the specification. */
-  readonly maxRows?: number;
+  /** Tells how many groups there can be, and so how many rows; without it the specification's limit is the bound. */
+  readonly catalog?: Catalog;
   /** The next slots as ISO instants in UTC. */
   readonly slots?: readonly string[];
 }
@@ -31,8 +32,10 @@ export interface ExplainDocument {
     /** Null for a list: its length is the service's to say. */
     readonly rows_at_most: number | null;
   }[];
-  /** Metrics calls if each section asked on its own. */
+  /** Metrics calls if each metric of each section were asked for on its own, as one query a chart series does. */
   readonly naive_calls: number;
+  /** Metrics calls if each section were asked for on its own. */
+  readonly section_calls: number;
   /** Metrics calls this plan makes; each costs one token of the key. */
   readonly tokens: number;
   readonly rows_at_most: number | null;
@@ -44,14 +47,13 @@ export interface ExplainDocument {
 
 /** The plan as a document that says what a run would ask, cost and send. Asks nothing and sends nothing. */
 export function explain(plan: Plan, extra: ExplainExtra = {}): ExplainDocument {
-  const maxRows = extra.maxRows ?? LIMITS.max_rows;
   const calls = plan.calls.map((call) => ({
     id: call.id,
     kind: call.kind,
     sections: plan.sections.filter((section) => section.call === call.id).map(({ section }) => section.id),
     asks: inWords(call),
     request: call.kind === 'report' ? call.request : queryOf(call),
-    rows_at_most: rowsAtMost(call, plan, maxRows),
+    rows_at_most: rowsAtMost(call, plan, extra.catalog),
   }));
   return {
     org: plan.org,
@@ -60,7 +62,8 @@ export function explain(plan: Plan, extra: ExplainExtra = {}): ExplainDocument {
     period: plan.period,
     registry_version: plan.registryVersion,
     calls,
-    naive_calls: plan.definition.sections.filter((section) => section.list === undefined).length,
+    naive_calls: plan.definition.sections.reduce((sum, { metrics = [] }) => sum + metrics.length, 0),
+    section_calls: plan.definition.sections.filter(({ list }) => list === undefined).length,
     tokens: plan.calls.filter((call) => call.kind === 'report').length,
     rows_at_most: calls.reduce<number | null>(
       (sum, { rows_at_most }) => (sum === null || rows_at_most === null ? null : sum + rows_at_most),
@@ -97,16 +100,19 @@ function inWords(call: Call): string {
   return parts.join('; ');
 }
 
-/** Buckets × groups would be the exact bound; groups come from the catalog, which a plan does not keep. */
-function rowsAtMost(call: Call, plan: Plan, maxRows: number): number | null {
+/** Buckets × groups, as far as `limit` and the service's own cap let them through; null for a list. */
+function rowsAtMost(call: Call, { period }: Plan, catalog: Catalog | undefined): number | null {
   if (call.kind === 'list') return null;
-  const { dimensions, time, limit } = call.request;
-  const cap = Math.min(limit ?? maxRows, maxRows);
-  if (dimensions !== undefined) return cap;
-  const days = daysOf(plan.period);
+  const { dimensions = [], time, limit } = call.request;
+  const groups = dimensions.reduce((product, id) => {
+    const values = catalog?.dimensions.find((dimension) => dimension.id === id)?.values;
+    return product * (values?.length ?? Number.POSITIVE_INFINITY);
+  }, 1);
+  const days = daysOf(period);
   // A week or a month that the period only touches has a bucket too (specification §2.8, rule 4).
   const buckets = { day: days, week: Math.ceil(days / 7) + 1, month: Math.ceil(days / 28) + 1 };
-  return Math.min(cap, time?.granularity === undefined ? 1 : buckets[time.granularity]);
+  const rows = groups * (time?.granularity === undefined ? 1 : buckets[time.granularity]);
+  return Math.min(rows, limit ?? Number.POSITIVE_INFINITY, catalog?.limits.max_rows ?? LIMITS.max_rows);
 }
 
 /** The addresses and folders the files would go to. */
@@ -122,7 +128,7 @@ export function formatExplain(document: ExplainDocument): string {
   const lines = [
     `${document.org}/${document.report}: ${document.title}`,
     `Period   ${period.label} (${period.from} to ${period.to}, ${period.timezone})`,
-    `Calls    ${document.tokens} metrics ${document.tokens === 1 ? 'call' : 'calls'} (one for each section would be ${document.naive_calls}), registry version ${document.registry_version}`,
+    `Calls    ${document.tokens} metrics ${document.tokens === 1 ? 'call' : 'calls'} (section by section ${document.section_calls}, metric by metric ${document.naive_calls}), registry version ${document.registry_version}`,
   ];
   document.calls.forEach((call, index) => {
     const rows = call.rows_at_most === null ? '' : `, at most ${call.rows_at_most} rows`;

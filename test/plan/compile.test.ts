@@ -1,0 +1,174 @@
+import { describe, expect, test } from 'vitest';
+import { DocketError } from '../../src/base/error.ts';
+import { reportRequestSchema } from '../../src/contract/report.ts';
+import { compilePlan } from '../../src/plan/compile.ts';
+import type { Plan } from '../../src/plan/plan.ts';
+import { CATALOG, definitionOf, type SectionInput, settingsOf, WEEK } from '../support/reports.ts';
+
+const compile = (sections: SectionInput[], more: Parameters<typeof definitionOf>[1] = {}): Plan =>
+  compilePlan({ definition: definitionOf(sections, more), settings: settingsOf(), period: WEEK, catalog: CATALOG });
+const requests = (plan: Plan) => plan.calls.map((call) => (call.kind === 'report' ? call.request : call.list));
+const served = (plan: Plan) =>
+  plan.calls.map(({ id }) => plan.sections.filter(({ call }) => call === id).map(({ section }) => section.id));
+
+describe('a call', () => {
+  test('asks for what the section says, over the period, in its zone', () => {
+    const [request] = requests(
+      compile(
+        [
+          {
+            id: 'a',
+            metrics: ['profiles.created', 'profiles.decided'],
+            dimensions: ['profile.type'],
+            granularity: 'day',
+            filters: [{ dimension: 'profile.risk', op: 'in', values: ['severe', 'high'] }],
+            order: [{ by: 'profiles.created', dir: 'desc' }],
+            limit: 10,
+            totals: true,
+          },
+        ],
+        { compare: 'previous_period' },
+      ),
+    );
+    expect(request).toEqual({
+      metrics: ['profiles.created', 'profiles.decided'],
+      dimensions: ['profile.type'],
+      filters: [{ dimension: 'profile.risk', op: 'in', values: ['high', 'severe'] }],
+      time: {
+        from: '2026-11-09',
+        to: '2026-11-15',
+        timezone: 'Europe/Zurich',
+        granularity: 'day',
+        compare: 'previous_period',
+      },
+      order: [{ by: 'profiles.created', dir: 'desc' }],
+      limit: 10,
+      include: ['totals'],
+    });
+    expect(reportRequestSchema.safeParse(request).success).toBe(true);
+  });
+
+  test('for current counts has neither range nor comparison', () => {
+    const [request] = requests(compile([{ id: 'a', metrics: ['alerts.open'] }], { compare: 'previous_period' }));
+    expect(request).toEqual({ metrics: ['alerts.open'], time: { timezone: 'Europe/Zurich' } });
+  });
+
+  test('has an id that is the same for the same question, however it is written, and no other', () => {
+    const ids = (sections: SectionInput[]) => compile(sections).calls.map(({ id }) => id);
+    const base: SectionInput = { id: 'a', metrics: ['profiles.created'], dimensions: ['profile.type'] };
+    const filtered = (...values: string[]): SectionInput => ({
+      ...base,
+      filters: [{ dimension: 'profile.risk', values }],
+    });
+    expect(ids([filtered('high', 'severe')])).toEqual(ids([{ ...filtered('severe', 'high'), id: 'b', title: 'B' }]));
+    expect(ids([filtered('high')])).toEqual(
+      ids([{ ...base, filters: [{ dimension: 'profile.risk', op: 'eq', values: 'high' }] }]),
+    );
+    const different = [
+      base,
+      filtered('high'),
+      filtered('low'),
+      { ...base, granularity: 'day' as const },
+      { ...base, totals: true },
+    ];
+    expect(new Set(different.flatMap((section) => ids([section]))).size).toBe(different.length);
+    expect(ids([base])[0]).toMatch(/^[0-9a-f]{16}$/);
+  });
+});
+
+describe('sections share a call', () => {
+  test('when there is one row a bucket, whatever is asked', () => {
+    const plan = compile([
+      { id: 'a', metrics: ['profiles.created'], granularity: 'day' },
+      { id: 'b', metrics: ['profiles.decided', 'profiles.created'], granularity: 'day', totals: true },
+      { id: 'c', metrics: ['profiles.decided'], granularity: 'week' },
+    ]);
+    expect(served(plan)).toEqual([['a', 'b'], ['c']]);
+    expect(requests(plan)[0]).toMatchObject({ metrics: ['profiles.created', 'profiles.decided'], include: ['totals'] });
+  });
+
+  test('of current counts among themselves', () => {
+    const plan = compile([
+      { id: 'a', metrics: ['alerts.open'] },
+      { id: 'b', metrics: ['profiles.created'] },
+      { id: 'c', metrics: ['rfis.open'] },
+    ]);
+    expect(served(plan)).toEqual([['a', 'c'], ['b']]);
+  });
+
+  test('with groups only for the very same metrics, in whatever order', () => {
+    const by: Partial<SectionInput> = { dimensions: ['profile.type'] };
+    const plan = compile([
+      { id: 'a', metrics: ['profiles.created', 'profiles.decided'], ...by },
+      { id: 'b', metrics: ['profiles.decided', 'profiles.created'], ...by, totals: true },
+      { id: 'c', metrics: ['profiles.created'], ...by },
+    ]);
+    expect(served(plan)).toEqual([['a', 'b'], ['c']]);
+  });
+
+  test.each<[string, Partial<SectionInput>]>([
+    ['a filter', { filters: [{ dimension: 'profile.type', values: 'entity' }] }],
+    ['a limit', { limit: 3 }],
+    ['an order by a metric', { order: [{ by: 'profiles.decided', dir: 'desc' }] }],
+    ['the buckets the other way round', { order: [{ by: 'bucket', dir: 'desc' }] }],
+  ])('but not across %s', (_name, more) => {
+    const plan = compile([
+      { id: 'a', metrics: ['profiles.created'], granularity: 'day' },
+      { id: 'b', metrics: ['profiles.decided'], granularity: 'day', ...more },
+    ]);
+    expect(plan.calls.length).toBe(2);
+  });
+
+  test('of at most twenty metrics', () => {
+    const many = Array.from({ length: 25 }, (_, index) => `m${index}`);
+    const catalog = { ...CATALOG, metrics: many.map((id) => ({ ...CATALOG.metrics[0]!, id })) };
+    const sections = many.map((id) => ({ id, metrics: [id], granularity: 'day' as const }));
+    const plan = compilePlan({ definition: definitionOf(sections), settings: settingsOf(), period: WEEK, catalog });
+    expect(served(plan).map((ids) => ids.length)).toEqual([20, 5]);
+  });
+
+  test('for lists that are the same', () => {
+    const plan = compile([
+      { id: 'a', list: 'profiles', search: 'x' },
+      { id: 'b', list: 'profiles', search: 'x' },
+      { id: 'c', list: 'profiles' },
+    ]);
+    expect(served(plan)).toEqual([['a', 'b'], ['c']]);
+  });
+});
+
+test('a plan is frozen through and through, and leaves the definition as it was', () => {
+  const definition = definitionOf([{ id: 'a', metrics: ['profiles.created'], dimensions: ['profile.type'] }]);
+  const plan = compilePlan({ definition, settings: settingsOf(), period: WEEK, catalog: CATALOG });
+  const walk = (value: unknown): void => {
+    if (typeof value !== 'object' || value === null) return;
+    expect(Object.isFrozen(value)).toBe(true);
+    Object.values(value).forEach(walk);
+  };
+  walk(plan);
+  expect(Object.isFrozen(definition.sections)).toBe(false);
+});
+
+test('the same input gives the same plan', () => {
+  const sections: SectionInput[] = [
+    { id: 'a', metrics: ['profiles.created'], granularity: 'day' },
+    { id: 'b', list: 'profiles' },
+  ];
+  expect(compile(sections)).toEqual(compile(sections));
+});
+
+test('what the catalog does not have is refused with every fault and its place', () => {
+  try {
+    compile([
+      { id: 'a', metrics: ['profile.created'] },
+      { id: 'b', metrics: ['profiles.created'], dimensions: ['hit.kind'] },
+    ]);
+    expect.unreachable();
+  } catch (error) {
+    if (!(error instanceof DocketError)) throw error;
+    expect(error.code).toBe('plan.invalid');
+    expect(error.message).toContain('2 faults');
+    expect(error.message).toContain('sections[0].metrics[0]: expected');
+    expect(error.message).toContain('sections[1].dimensions[0]: expected');
+  }
+});

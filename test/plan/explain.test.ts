@@ -1,0 +1,95 @@
+import { expect, test } from 'vitest';
+import { compilePlan } from '../../src/plan/compile.ts';
+import { explain, formatExplain } from '../../src/plan/explain.ts';
+import { CATALOG, definitionOf, settingsOf, WEEK } from '../support/reports.ts';
+
+const definition = definitionOf(
+  [
+    { id: 'days', metrics: ['profiles.created', 'profiles.decided'], granularity: 'day' },
+    { id: 'rate', metrics: ['profiles.approval_rate'], granularity: 'day' },
+    { id: 'mix', metrics: ['profiles.created'], dimensions: ['profile.type', 'profile.risk'], granularity: 'week' },
+    { id: 'now', metrics: ['alerts.open'] },
+    { id: 'roster', list: 'profiles', search: 'Freight' },
+  ],
+  {
+    outputs: [{ format: 'xlsx', name: 'KPIs.xlsx' }, { format: 'csv' }],
+    deliveries: [{ email: { to: ['lead@acme.example'], attach: [] } }, { directory: { path: 'out' } }],
+  },
+);
+const plan = compilePlan({ definition, settings: settingsOf(), period: WEEK, catalog: CATALOG });
+
+test('says what a run would ask, for which sections, and what it costs', () => {
+  const document = explain(plan, { catalog: CATALOG });
+  expect(document).toMatchObject({
+    org: 'acme',
+    report: 'weekly',
+    tokens: 3,
+    section_calls: 4,
+    naive_calls: 5,
+    outputs: ['xlsx: KPIs.xlsx', 'csv'],
+    recipients: ['lead@acme.example', 'directory out'],
+    registry_version: 7,
+  });
+  expect(document.calls.map(({ sections, rows_at_most }) => [sections, rows_at_most])).toEqual([
+    [['days', 'rate'], 7],
+    // Two types × four risks × the week and perhaps one more.
+    [['mix'], 16],
+    [['now'], 1],
+    [['roster'], null],
+  ]);
+});
+
+test('never promises more rows than limit and service let through', () => {
+  const rows = (limit: number | undefined, catalog = CATALOG) =>
+    explain(
+      compilePlan({
+        definition: definitionOf([
+          {
+            id: 'a',
+            metrics: ['profiles.created'],
+            dimensions: ['profile.type'],
+            granularity: 'day',
+            ...(limit && { limit }),
+          },
+        ]),
+        settings: settingsOf(),
+        period: { ...WEEK, from: '2026-01-01', to: '2026-12-31' },
+        catalog,
+      }),
+      { catalog },
+    ).rows_at_most;
+  expect(rows(undefined)).toBe(730);
+  expect(rows(100)).toBe(100);
+  expect(rows(undefined, { ...CATALOG, limits: { ...CATALOG.limits, max_rows: 500 } })).toBe(500);
+});
+
+test('is plain data', () => {
+  const document = explain(plan, { catalog: CATALOG });
+  expect(JSON.parse(JSON.stringify(document))).toEqual(document);
+});
+
+test('reads well on a terminal', () => {
+  const text = formatExplain(
+    explain(plan, {
+      catalog: CATALOG,
+      budget: { tokens: 28, waiting: 2, finish: Date.parse('2026-11-16T07:01:00Z') },
+      slots: ['2026-11-23T07:00:00.000Z'],
+    }),
+  );
+  expect(text).toBe(`acme/weekly: Weekly
+Period   2026-W46 (2026-11-09 to 2026-11-15, Europe/Zurich)
+Calls    3 metrics calls (section by section 4, metric by metric 5), registry version 7
+  1. profiles.created, profiles.decided, profiles.approval_rate; each day
+     for days, rate, at most 7 rows
+  2. profiles.created; by profile.type and profile.risk; each week
+     for mix, at most 16 rows
+  3. alerts.open; as of now
+     for now, at most 1 rows
+  4. all pages of profiles matching "Freight"
+     for roster
+Tokens   3 of the key's budget
+Budget   28 free, 2 waiting; answered by 2026-11-16T07:01:00.000Z if started now
+Outputs  xlsx: KPIs.xlsx; csv
+To       lead@acme.example, directory out
+Next     2026-11-23T07:00:00.000Z`);
+});
