@@ -15,6 +15,16 @@ export interface Fault {
   readonly next: string;
 }
 
+/** A fault of a file as a whole. */
+export const atStart = (file: string, expected: string, got: string, next: string): Fault => ({
+  file,
+  line: 1,
+  column: 1,
+  expected,
+  got,
+  next,
+});
+
 /** `file:line:column: expected …, got …; do: …`, always one line. */
 export function formatFault(fault: Fault): string {
   const message = fault.message === undefined ? '' : `${fault.message}: `;

@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
-import type { Dirent } from 'node:fs';
-import { readdir, realpath, stat } from 'node:fs/promises';
+import { readdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DocketError } from '../base/error.ts';
 import { type Definition, type ReportFile, reportFileSchema } from './definition.ts';
-import { byPosition, type Fault, formatFault, show } from './fault.ts';
+import { type Entry, entriesOf } from './entries.ts';
+import { atStart, byPosition, type Fault, formatFault, show } from './fault.ts';
 import { nearest } from './nearest.ts';
 import { type OrgSettings, orgFileSchema } from './org.ts';
 import { faultAt, parseSource } from './parse.ts';
-import { insideFault, readDefinition } from './read-file.ts';
+import { readDefinition } from './read-file.ts';
 import { addressKey, recipientFault } from './recipients.ts';
 import type { Source } from './source.ts';
 import { ID, ID_WORDS } from './words.ts';
@@ -53,7 +53,7 @@ export async function loadJobs(folder: string): Promise<Jobs> {
     sources: new Map(),
     faults: [],
   };
-  for (const entry of await entriesOf(folder, loading)) {
+  for (const entry of await entriesOf(folder, root, loading.faults)) {
     if (entry.kind === 'folder') await loadOrganization(entry, loading);
     else if (YAML_FILE.test(entry.name)) {
       loading.faults.push(
@@ -85,44 +85,9 @@ interface Loading {
   readonly faults: Fault[];
 }
 
-interface Entry {
-  readonly name: string;
-  readonly file: string;
-  readonly kind: 'folder' | 'file';
-}
-
-const atStart = (file: string, expected: string, got: string, next: string): Fault => ({
-  file,
-  line: 1,
-  column: 1,
-  expected,
-  got,
-  next,
-});
-
-/** What is in a folder, by name; a link out of the jobs folder is a fault and is not followed. */
-async function entriesOf(folder: string, { root, faults }: Loading): Promise<Entry[]> {
-  let found: Dirent[];
-  try {
-    found = await readdir(folder, { withFileTypes: true });
-  } catch {
-    faults.push(atStart(folder, 'a folder that can be read', 'one that cannot', 'correct its permissions'));
-    return [];
-  }
-  const entries: Entry[] = [];
-  for (const { name } of found.sort((a, b) => (a.name < b.name ? -1 : 1))) {
-    if (name.startsWith('.')) continue;
-    const file = join(folder, name);
-    const outside = await insideFault(root, file);
-    if (outside !== undefined) faults.push(outside);
-    else entries.push({ name, file, kind: (await stat(file)).isDirectory() ? 'folder' : 'file' });
-  }
-  return entries;
-}
-
 async function loadOrganization(folder: Entry, loading: Loading): Promise<void> {
   const { faults } = loading;
-  const entries = await entriesOf(folder.file, loading);
+  const entries = await entriesOf(folder.file, loading.root, faults);
   const files = entries.filter(({ name, kind }) => kind === 'file' && YAML_FILE.test(name));
   for (const entry of entries) {
     if (entry.kind === 'folder') {

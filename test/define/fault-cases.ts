@@ -459,6 +459,23 @@ export const REPORT_CASES: readonly Case[] = [
     got: /"directori"/,
     next: /"directory"/,
   },
+  {
+    what: 'a chart of one row',
+    from: '    list: profiles\n    ordering: -id\n',
+    to: '    metrics: [profiles.created]\n    chart: bar # alone\n',
+    at: 'bar # alone',
+    expected: /a "granularity" or "dimensions"/,
+    got: /"bar"/,
+  },
+  {
+    what: 'metrics and a list in one section',
+    from: 'totals: true',
+    to: 'list: profiles',
+    at: 'profiles\n    chart',
+    expected: /either "metrics" or "list"/,
+    got: /"profiles"/,
+    next: /two sections/,
+  },
 ];
 
 export const ORG_CASES: readonly Case[] = [

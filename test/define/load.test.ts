@@ -50,6 +50,12 @@ describe('a folder without faults', () => {
     expect(jobs.reports.get('acme/weekly')?.sections[0]?.filters?.[1]?.values).toEqual(['high', 'severe']);
   });
 
+  test('reads one value of a filter without its brackets', async () => {
+    const { jobs } = await load(REPORT.replace('op: in, values: [high, severe]', 'op: eq, values: high'));
+    expect(jobs.faults).toEqual([]);
+    expect(jobs.reports.get('acme/weekly')?.sections[0]?.filters?.[0]).toMatchObject({ op: 'eq', values: ['high'] });
+  });
+
   test('leaves alone what is hidden or not YAML', async () => {
     const folder = await jobsFolder({
       'acme/org.yaml': ORG,
