@@ -7,8 +7,24 @@ import type { Archive, Sealed } from './archive.ts';
 import { makeFolder, replaceFile, syncPath } from './durable-file.ts';
 import { assemble, isCode, pathName, readManifest, readSealed, writing } from './sealed-folder.ts';
 
+/** How the hidden folders of inline runs are called. */
+const STAGED = '.docket-';
+
 /** A staged folder that is this old belongs to a process that is gone. */
 const ABANDONED_MS = 24 * 60 * 60 * 1000;
+
+/** Throws away what dead processes were making in this folder, under names that begin so. */
+async function sweep(folder: string, prefix: string, clock: Clock): Promise<void> {
+  for (const name of await readdir(folder)) {
+    if (!name.startsWith(prefix)) continue;
+    const path = join(folder, name);
+    // Another process may sweep, seal or discard at the same moment: what is gone is gone.
+    const age = await stat(path)
+      .then(({ mtimeMs }) => clock.now() - mtimeMs)
+      .catch(() => 0);
+    if (age > ABANDONED_MS) await rm(path, { recursive: true, force: true });
+  }
+}
 
 /** What both archives do with a sealed folder. */
 const keeping = (): Pick<Archive, 'keepMessage' | 'keepReceipts' | 'discard'> => ({
@@ -37,17 +53,6 @@ export function directoryArchive(root: string, clock: Clock = systemClock): Arch
   const folderOf = (run: { id: string; org: string; report: string }): string =>
     join(base, pathName(run.org, 'organization'), pathName(run.report, 'report'), pathName(run.id, 'run'));
 
-  const sweep = async (): Promise<void> => {
-    for (const name of await readdir(staging)) {
-      const path = join(staging, name);
-      // Another process may sweep, seal or discard at the same moment: what is gone is gone.
-      const age = await stat(path)
-        .then(({ mtimeMs }) => clock.now() - mtimeMs)
-        .catch(() => 0);
-      if (age > ABANDONED_MS) await rm(path, { recursive: true, force: true });
-    }
-  };
-
   const find = async (run: { id: string; org: string; report: string }): Promise<Sealed | undefined> => {
     const folder = folderOf(run);
     const manifest = await readManifest(folder);
@@ -67,7 +72,7 @@ export function directoryArchive(root: string, clock: Clock = systemClock): Arch
     stage: (run) =>
       writing(staging, async () => {
         await makeFolder(staging);
-        await sweep();
+        await sweep(staging, '', clock);
         const staged = join(staging, `${pathName(run, 'run')}-${randomBytes(6).toString('hex')}`);
         await mkdir(staged, { mode: 0o700 });
         return staged;
@@ -98,9 +103,10 @@ export function directoryArchive(root: string, clock: Clock = systemClock): Arch
 /**
  * The archive of `docket run --out DIR`: the run's files directly in DIR. They are made in a hidden folder inside it
  * and moved once all of them are complete; files of the same name are replaced, others stay. `manifest.json` goes
- * first and comes back last, so that where it stands everything it names stands too.
+ * first and comes back last, so that where it stands everything it names stands too. For one run at a time: when two
+ * end in one folder at once, `find` may call the mixture corrupt.
  */
-export function inlineArchive(folder: string): Archive {
+export function inlineArchive(folder: string, clock: Clock = systemClock): Archive {
   const base = resolve(folder);
   const find = async (run: { id: string }): Promise<Sealed | undefined> => {
     const manifest = await readManifest(base);
@@ -112,7 +118,8 @@ export function inlineArchive(folder: string): Archive {
     stage: (run) =>
       writing(base, async () => {
         await makeFolder(base);
-        const staged = join(base, `.docket-${pathName(run, 'run')}-${randomBytes(6).toString('hex')}`);
+        await sweep(base, STAGED, clock);
+        const staged = join(base, `${STAGED}${pathName(run, 'run')}-${randomBytes(6).toString('hex')}`);
         await mkdir(staged, { mode: 0o700 });
         return staged;
       }),

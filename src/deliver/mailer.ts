@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import SMTPConnection from 'nodemailer/lib/smtp-connection';
 import type { Secret } from '../base/secret.ts';
+import { oneLine } from './one-line.ts';
 import { readSmtpUrl, type SmtpServer } from './smtp-url.ts';
 import { readFailure, type SendResult, type SmtpFailure } from './smtp-verdict.ts';
 
@@ -138,7 +139,7 @@ function converse(
     const send = (): void =>
       connection.send({ from: envelope.from, to: [envelope.to], size: raw.length }, message, (error, info) => {
         if (error) return failed(error);
-        const response = info?.response ?? '';
+        const response = oneLine(info?.response ?? '');
         if (info?.rejected.length) return failed(new Error(`The recipient was rejected: ${response}`));
         // A "250" amid the message is an answer to something else; what the server made of it nobody knows.
         if (!consumed) return settle({ kind: 'unknown', why: `Answered before the message had ended: ${response}` });

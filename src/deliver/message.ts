@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import MailComposer from 'nodemailer/lib/mail-composer';
 import { DocketError } from '../base/error.ts';
 import { canonicalAddress } from '../define/recipients.ts';
-import { oneLine } from './smtp-verdict.ts';
+import { oneLine } from './one-line.ts';
 
 /** Attachments of one message together, before encoding. Many servers refuse more, and some after the dot. */
 export const MAX_ATTACHMENT_BYTES = 10 * 1024 * 1024;

@@ -43,7 +43,12 @@ export function readSmtpUrl(secret: Secret): SmtpServer {
   if (given !== null && given !== 'required' && given !== 'offered' && given !== 'off') {
     throw fault('tls=required, tls=offered or tls=off', `tls=${given}`);
   }
-  if (url.username === '' && url.password !== '') throw fault('a user name with the password', 'a password alone');
+  if ((url.username === '') !== (url.password === '')) {
+    throw fault(
+      'both a user name and a password, or neither',
+      url.username === '' ? 'a password alone' : 'a name alone',
+    );
+  }
   const fallback = url.username !== '' && !LOOPBACK.has(host) ? 'required' : 'offered';
   let user: string;
   let pass: string;

@@ -1,3 +1,5 @@
+import { oneLine } from './one-line.ts';
+
 /** What became of one message to one recipient. */
 export type SendResult =
   /** The server took responsibility for the message. */
@@ -31,15 +33,6 @@ const AUTHENTICATION_CODES: ReadonlySet<number> = new Set([530, 534, 535, 538]);
 
 /** RFC 5321 §3.8: the server shuts down. After the dot it says nothing certain of the message. */
 const CLOSING = 421;
-
-const MAX_RESPONSE = 500;
-
-/** A server's words, fit for a ledger and a log: one line of bounded length. */
-export const oneLine = (text: string): string =>
-  text
-    .replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
-    .trim()
-    .slice(0, MAX_RESPONSE);
 
 /**
  * Reads a failure as cautiously as SMTP demands.

@@ -44,6 +44,8 @@ export interface DeliveryContext {
   readonly workingDirectory: string;
 }
 
+const NO_MAIL = 'No mail server is configured (SMTP_URL and MAIL_FROM, or smtp in org.yaml).';
+
 /** The variables of subjects and paths. */
 const variablesOf = ({ period, org, report, title, run }: Manifest): TemplateVariables => ({
   period,
@@ -118,8 +120,6 @@ async function prepareMail(row: NewDelivery, spec: EmailTarget, context: Deliver
   await archive.keepMessage(sealed, row.id, message.raw);
   return sendMessage(mail.mailer, message);
 }
-
-const NO_MAIL = 'No mail server is configured (SMTP_URL and MAIL_FROM, or smtp in org.yaml).';
 
 /** The artifacts of the formats to attach. A format that nothing was made in is refused: no mail without its report. */
 function attachments(spec: EmailTarget, artifacts: readonly Artifact[]): readonly Artifact[] {

@@ -118,16 +118,22 @@ test.each(['../escape.csv', 'a/b.csv', '.hidden', 'manifest.json', 'Mail.html', 
   },
 );
 
-test('what a dead process staged a day ago is swept away, and what is being made is not', async () => {
+test.each([
+  ['the archive', directoryArchive],
+  ['the folder of an inline run', inlineArchive],
+])('what a dead process staged a day ago in %s is swept away, and what is being made is not', async (_, make) => {
   const root = await folder();
-  const archive = directoryArchive(root, { now: () => Date.now(), sleep: async () => {} });
+  const archive = make(root, { now: () => Date.now(), sleep: async () => {} });
   const dead = await archive.stage(RUN);
   const alive = await archive.stage(RUN);
+  const stranger = join(root, 'notes');
+  await mkdir(stranger);
   const twoDaysAgo = Date.now() / 1000 - 2 * 86_400;
-  await utimes(dead, twoDaysAgo, twoDaysAgo);
+  for (const path of [dead, stranger]) await utimes(path, twoDaysAgo, twoDaysAgo);
   await archive.stage(RUN);
   await expect(stat(dead)).rejects.toMatchObject({ code: 'ENOENT' });
   await expect(stat(alive)).resolves.toBeDefined();
+  await expect(stat(stranger)).resolves.toBeDefined();
 });
 
 test('an archive that cannot be written says where and what to do', async () => {
