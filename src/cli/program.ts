@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { addCheck } from './check.ts';
 import { addDemo } from './demo.ts';
+import { addDoctor } from './doctor.ts';
 import { addExplain } from './explain.ts';
 import { addRun } from './run.ts';
 import { addRuns } from './runs.ts';
@@ -33,6 +34,7 @@ export function createProgram(): Command {
     addExplain,
     addSchedule,
     addRuns,
+    addDoctor,
     addTokens,
     addSchema,
     addSandbox,

@@ -1,37 +1,35 @@
-import { createTransport } from 'nodemailer';
 import { DocketError } from '../base/error.ts';
 import type { Secret } from '../base/secret.ts';
+import { oneLine } from './one-line.ts';
+import { enter, openConnection, type SmtpOptions } from './smtp-connection.ts';
 import { readSmtpUrl } from './smtp-url.ts';
 
 const PATIENCE_MS = 10_000;
 
 /**
- * Connects, greets and signs in as a delivery would, and sends nothing. Resolves with what was reached, in words.
+ * Connects, greets and signs in exactly as a delivery would, and sends nothing. Resolves with what was reached, in words.
  * Throws `deliver.target_failed` with the server's answer, `config.invalid` for a URL that cannot be read.
  */
-export async function probeMailServer(url: Secret): Promise<string> {
-  const { host, port, secure, tls, user, pass } = readSmtpUrl(url);
-  const transport = createTransport({
-    host,
-    port,
-    secure,
-    requireTLS: tls === 'required' && !secure,
-    ignoreTLS: tls === 'off',
-    connectionTimeout: PATIENCE_MS,
-    greetingTimeout: PATIENCE_MS,
-    socketTimeout: PATIENCE_MS,
-    ...(user === undefined ? {} : { auth: { user, pass: pass?.reveal() ?? '' } }),
-  });
+export async function probeMailServer(url: Secret, options: SmtpOptions = {}): Promise<string> {
+  const server = readSmtpUrl(url);
+  const timeouts = { connect: PATIENCE_MS, silence: PATIENCE_MS, ...options.timeouts };
+  const connection = openConnection(server, { ...options, timeouts });
+  const name = `${server.host}:${server.port}`;
   try {
-    await transport.verify();
-    return `${host}:${port} answers${user === undefined ? '' : ` and lets ${user} in`}`;
+    await new Promise<void>((resolve, reject) => {
+      // Stays for good: nodemailer may emit a late `error`, which without a listener ends the process.
+      connection.on('error', reject);
+      connection.once('end', () => setImmediate(reject, new Error('Connection closed unexpectedly')));
+      enter(connection, server, (error) => (error ? reject(error) : resolve()));
+    });
+    return `${name} answers${server.user === undefined ? '' : ` and lets ${server.user} in`}`;
   } catch (cause) {
-    throw new DocketError('deliver.target_failed', `The mail server ${host}:${port} cannot be used.`, {
-      got: cause instanceof Error ? cause.message : String(cause),
+    throw new DocketError('deliver.target_failed', `The mail server ${name} cannot be used.`, {
+      got: oneLine(cause instanceof Error ? cause.message : String(cause)),
       next: 'Correct SMTP_URL (or smtp.url in org.yaml), or start the server.',
       cause,
     });
   } finally {
-    transport.close();
+    connection.close();
   }
 }

@@ -1,0 +1,165 @@
+import type { Command } from 'commander';
+import type { Surroundings } from '../compose/ports.ts';
+import type { Jobs } from '../define/load.ts';
+
+/** One thing that was looked at. */
+interface Finding {
+  readonly what: string;
+  readonly state: 'ok' | 'warn' | 'fail';
+  readonly detail: string;
+  /** What to do about it; absent when it is well. */
+  readonly remedy?: string;
+}
+
+export function addDoctor(program: Command): void {
+  program
+    .command('doctor')
+    .description('Try everything that `docket start` needs: Redis, definitions, API keys, mail server, archive')
+    .option('--json', 'one JSON document on stdout')
+    .addHelpText(
+      'after',
+      `
+Sends nothing; asks each organization's metric catalog once, which costs its key one call.
+Exit codes: 0 when nothing fails (warnings are allowed), 1 otherwise.
+
+Example:
+  docket doctor --json`,
+    )
+    .action(doctor);
+}
+
+async function doctor(flags: { readonly json?: boolean }): Promise<void> {
+  const [{ readSurroundings }, { loadJobs }, print] = await Promise.all([
+    import('./surroundings.ts'),
+    import('../define/load.ts'),
+    import('./print.ts'),
+  ]);
+  const around = readSurroundings();
+  const jobs = await loadJobs(around.config.DOCKET_JOBS);
+  const findings = [
+    ...(await examine('Redis', () => redis(around))),
+    definitions(jobs),
+    ...(await keys(jobs, around)),
+    ...(await mail(jobs, around)),
+    ...(await examine('Archive', () => archive(around))),
+  ];
+  if (flags.json) print.printJson({ findings });
+  else {
+    for (const { what, state, detail, remedy } of findings) {
+      print.printLine(`${state.padEnd(4)}  ${what}: ${detail}${remedy === undefined ? '' : `\n      ${remedy}`}`);
+    }
+  }
+  process.exitCode = findings.some(({ state }) => state === 'fail') ? 1 : 0;
+}
+
+/** A finding for what the look throws, too: one broken part must not hide the others. */
+async function examine(what: string, look: () => Promise<Omit<Finding, 'what'>>): Promise<Finding[]> {
+  try {
+    return [{ what, ...(await look()) }];
+  } catch (thrown) {
+    const { toDocketError } = await import('../base/error.ts');
+    const { message, got, next } = toDocketError(thrown);
+    const detail = got === undefined ? message : `${message} (${got})`;
+    return [{ what, state: 'fail', detail, ...(next === undefined ? {} : { remedy: next }) }];
+  }
+}
+
+async function redis({ config }: Surroundings): Promise<Omit<Finding, 'what'>> {
+  const [{ assertSuitable, openRedis, redisName }, { silentLog }] = await Promise.all([
+    import('../queue/connection.ts'),
+    import('../base/log.ts'),
+  ]);
+  const client = await openRedis(config.REDIS_URL, 'producer', silentLog);
+  try {
+    const { version, policy, persistent } = await assertSuitable(client, silentLog);
+    const detail = `${redisName(client)}, version ${version}, ${policy}`;
+    if (persistent !== false) return { state: 'ok', detail };
+    return {
+      state: 'warn',
+      detail: `${detail}, nothing kept on disk`,
+      remedy: 'Turn on `appendonly yes`: a restart of Redis forgets runs and deliveries otherwise.',
+    };
+  } finally {
+    client.disconnect();
+  }
+}
+
+function definitions({ folder, orgs, reports, faults }: Jobs): Finding {
+  const detail = `${reports.size} reports of ${orgs.size} organizations in ${folder}`;
+  if (faults.length === 0) return { what: 'Definitions', state: 'ok', detail };
+  return {
+    what: 'Definitions',
+    state: 'fail',
+    detail: `${detail}, ${faults.length} ${faults.length === 1 ? 'fault' : 'faults'}`,
+    remedy: '`docket check` shows each of them with its line.',
+  };
+}
+
+async function keys(jobs: Jobs, around: Surroundings): Promise<Finding[]> {
+  const { composeCatalogs } = await import('../compose/ports.ts');
+  if (around.config.COMPLIANCE_API_URL === undefined) {
+    const remedy = 'Set COMPLIANCE_API_URL to the base URL of the Compliance Service.';
+    return [{ what: 'API', state: 'fail', detail: 'COMPLIANCE_API_URL is not set', remedy }];
+  }
+  const { catalogOf, scope } = composeCatalogs(around);
+  try {
+    const findings: Finding[] = [];
+    for (const settings of jobs.orgs.values()) {
+      findings.push(
+        ...(await examine(`API key of ${settings.id}`, async () => {
+          const { metrics, dimensions, registry_version } = await catalogOf(settings);
+          const detail = `${metrics.length} metrics, ${dimensions.length} dimensions, registry version ${registry_version}`;
+          return { state: 'ok', detail };
+        })),
+      );
+    }
+    return findings;
+  } finally {
+    await scope.close();
+  }
+}
+
+/** Every mail server that a delivery would use, once. */
+async function mail(jobs: Jobs, { config, env }: Surroundings): Promise<Finding[]> {
+  const [{ Secret, secretSource }, { probeMailServer }] = await Promise.all([
+    import('../base/secret.ts'),
+    import('../deliver/probe.ts'),
+  ]);
+  const mailing = new Set(
+    [...jobs.reports.values()].filter(({ deliveries }) => deliveries.some(({ email }) => email)).map(({ org }) => org),
+  );
+  const findings: Finding[] = [];
+  const own = [...jobs.orgs.values()].filter(({ id, smtp }) => mailing.has(id) && smtp !== undefined);
+  if (own.length < mailing.size) {
+    findings.push(
+      ...(await examine('Mail server (SMTP_URL)', async () => {
+        if (config.SMTP_URL === undefined || config.MAIL_FROM === undefined) {
+          const remedy = 'Set both: reports have e-mail deliveries.';
+          return { state: 'fail', detail: 'SMTP_URL or MAIL_FROM is not set', remedy };
+        }
+        return { state: 'ok', detail: await probeMailServer(new Secret(config.SMTP_URL)) };
+      })),
+    );
+  }
+  for (const { id, smtp } of own) {
+    if (smtp === undefined) continue;
+    findings.push(
+      ...(await examine(`Mail server of ${id}`, async () => ({
+        state: 'ok',
+        detail: await probeMailServer(await secretSource(env)(smtp.url)),
+      }))),
+    );
+  }
+  return findings;
+}
+
+async function archive({ config }: Surroundings): Promise<Omit<Finding, 'what'>> {
+  const [{ archiveFolder }, { directoryArchive }] = await Promise.all([
+    import('../compose/ports.ts'),
+    import('../deliver/directory-archive.ts'),
+  ]);
+  const folder = archiveFolder(config);
+  const kept = directoryArchive(folder);
+  await kept.discard(await kept.stage('doctor'));
+  return { state: 'ok', detail: `${folder} can be written` };
+}
