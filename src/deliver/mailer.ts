@@ -1,10 +1,12 @@
 import { Readable } from 'node:stream';
-import SMTPConnection from 'nodemailer/lib/smtp-connection';
+import type SMTPConnection from 'nodemailer/lib/smtp-connection';
 import type { Secret } from '../base/secret.ts';
 import { oneLine } from './one-line.ts';
+import { enter, openConnection, type SmtpOptions, TIMEOUTS } from './smtp-connection.ts';
 import { readSmtpUrl, type SmtpServer } from './smtp-url.ts';
 import { readFailure, type SendResult, type SmtpFailure } from './smtp-verdict.ts';
 
+export type { SmtpOptions } from './smtp-connection.ts';
 export type { SendResult } from './smtp-verdict.ts';
 
 /** One recipient an envelope: a message that some of its recipients refuse cannot exist. */
@@ -24,25 +26,6 @@ export interface Mailer {
   close(): Promise<void>;
 }
 
-export interface SmtpOptions {
-  /** How we name ourselves in EHLO; the host's name by default. */
-  readonly name?: string;
-  /** PEM certificates to trust instead of the system's own. */
-  readonly ca?: string;
-  /** Milliseconds. They bound an attempt, so that it ends while the worker still holds its run. */
-  readonly timeouts?: Partial<SmtpTimeouts>;
-}
-
-export interface SmtpTimeouts {
-  /** DNS, TCP, TLS and the greeting together. */
-  readonly connect: number;
-  /** Silence of the server at any later step, the answer to the message included. */
-  readonly silence: number;
-  /** The whole attempt, for a server that trickles. */
-  readonly total: number;
-}
-
-const TIMEOUTS: SmtpTimeouts = { connect: 10_000, silence: 60_000, total: 180_000 };
 const CHUNK = 16 * 1024;
 
 /** The message as a stream that reads no further ahead than it must: `end` is emitted just before the dot may leave. */
@@ -67,36 +50,18 @@ const asFailure = (error: unknown): SmtpFailure =>
  */
 export function smtpMailer(url: Secret, options: SmtpOptions = {}): Mailer {
   const server = readSmtpUrl(url);
-  const timeouts = { ...TIMEOUTS, ...options.timeouts };
+  const totalMs = options.timeouts?.total ?? TIMEOUTS.total;
   const open = new Set<SMTPConnection>();
   return {
     send: (envelope, raw, signal) => {
-      const connection = connect(server, options, timeouts);
+      const connection = openConnection(server, options);
       open.add(connection);
-      return converse(connection, server, envelope, raw, signal, timeouts.total).finally(() => open.delete(connection));
+      return converse(connection, server, envelope, raw, signal, totalMs).finally(() => open.delete(connection));
     },
     close: async () => {
       for (const connection of open) connection.close();
     },
   };
-}
-
-function connect(server: SmtpServer, options: SmtpOptions, timeouts: SmtpTimeouts): SMTPConnection {
-  return new SMTPConnection({
-    host: server.host,
-    port: server.port,
-    secure: server.secure,
-    requireTLS: server.tls === 'required' && !server.secure,
-    ignoreTLS: server.tls === 'off',
-    connectionTimeout: timeouts.connect,
-    greetingTimeout: timeouts.connect,
-    dnsTimeout: timeouts.connect,
-    socketTimeout: timeouts.silence,
-    socketCloseTimeout: 1_000,
-    maxResponseSize: 64 * 1024,
-    ...(options.name === undefined ? {} : { name: options.name }),
-    ...(options.ca === undefined ? {} : { tls: { ca: options.ca } }),
-  });
 }
 
 /** One conversation from greeting to answer. Resolves exactly once, whichever of nodemailer's signs comes first. */
@@ -145,13 +110,6 @@ function converse(
         if (!consumed) return settle({ kind: 'unknown', why: `Answered before the message had ended: ${response}` });
         settle({ kind: 'accepted', response });
       });
-    connection.connect((error) => {
-      if (error) return failed(error);
-      const { user, pass } = server;
-      if (user === undefined) return send();
-      connection.login({ credentials: { user, pass: pass?.reveal() ?? '' } }, (refused) =>
-        refused ? failed(refused) : send(),
-      );
-    });
+    enter(connection, server, (error) => (error ? failed(error) : send()));
   });
 }
