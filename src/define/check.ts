@@ -52,7 +52,7 @@ async function chosenFiles(jobs: Jobs, only: readonly string[]): Promise<(file: 
   const files = filesOf(jobs);
   for (const [index, path] of paths.entries()) {
     if (path === resolve(jobs.folder) || files.some((file) => isIn(file, path))) continue;
-    throw new DocketError('usage.invalid', `${only[index]} holds no definition of the jobs folder.`, {
+    throw new DocketError('usage.invalid', 'The path holds no definition of the jobs folder.', {
       where: only[index] ?? '',
       expected: `a file or folder of definitions in ${jobs.folder}`,
       next: 'Name a file in the jobs folder, or set DOCKET_JOBS to the folder it is in.',
@@ -64,7 +64,7 @@ async function chosenFiles(jobs: Jobs, only: readonly string[]): Promise<(file: 
 async function existing(path: string): Promise<string> {
   const full = resolve(path);
   await realpath(full).catch((cause: unknown) => {
-    throw new DocketError('usage.invalid', `${path} does not exist.`, {
+    throw new DocketError('usage.invalid', 'The path does not exist.', {
       where: path,
       expected: 'a file or folder',
       next: 'Correct the path.',

@@ -68,5 +68,5 @@ export function cronsOf(cron: string, timezone: string): readonly Cron[] {
   const hours = spelledOut(hour, RANGES[1]);
   const times = make([spelledOut(minute, RANGES[0]), hours, ...days].join(' '), 'no-wildcard');
   const interval = /[*/]/.test(hour) || hours === '0-23';
-  return interval ? [times, make([minute, hours === '0-23' ? '*' : hour, ...days].join(' '), 'single-value')] : [times];
+  return interval ? [times, make([minute, hour, ...days].join(' '), 'single-value')] : [times];
 }

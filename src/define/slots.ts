@@ -7,6 +7,7 @@ type Cron = Pick<Schedule, 'cron'>;
 
 /**
  * The next slots of a schedule, ascending, in epoch ms; fewer than `count` when the calendar has no more.
+ * @param schedule its cron is valid (`scheduleSchema`)
  * @param zone IANA zone in which the cron is read
  * @param after epoch ms; a slot at exactly this instant is not among them
  */

@@ -55,6 +55,18 @@ describe('a secret written into a file is a fault and is shown nowhere', () => {
   });
 
   test.each([
+    ['the API key', ORG.replace('{ env: ACME_KEY }', 'hunter2')],
+    ['a number', ORG.replace('{ env: ACME_KEY }', '8675309')],
+    ['a list', ORG.replace('{ env: ACME_KEY }', '[hunter2]')],
+    ['an unknown field', `${ORG}password: hunter2\n`],
+    ['an unknown field of a mapping', `${ORG}smtp: { url: { env: SMTP }, smtp_password: hunter2 }\n`],
+    ['a mail server with its password', `${ORG}smtp: { url: "smtps://me:hunter2@mail.acme.example" }\n`],
+  ])('%s is told to be a secret, whatever else is wrong with it', async (_, org) => {
+    const { faults } = await shown({ 'acme/org.yaml': org });
+    expect(faults.filter(({ message }) => message === 'a secret is never written into a file')).toHaveLength(1);
+  });
+
+  test.each([
     ['a title', REPORT.replace('title: Weekly', `title: ${KEY}`)],
     ['a value that is refused for another reason', REPORT.replace('granularity: day', `granularity: ${KEY}`)],
     ['the name of a field', REPORT.replace('period:', `${KEY}: 1\nperiod:`)],
