@@ -64,6 +64,8 @@ function fieldQuantity(table: Table, column: Column): Quantity {
     .filter((value) => value !== null && value !== undefined);
   if (values.length === 0) return { kind: 'text' };
   if (values.every((value) => typeof value === 'number')) {
+    // Excel keeps 15 digits: a longer id would become another one.
+    if (values.some((value) => Math.abs(value) >= 1e15)) return { kind: 'text' };
     return values.every(Number.isInteger)
       ? { kind: 'identifier' }
       : { kind: 'amount', unit: null, decimals: decimalsOf(values) };

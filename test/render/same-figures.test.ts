@@ -164,6 +164,6 @@ it('workbook, CSV and mail show the figures of the dataset, whatever they are', 
       checkCsv(artifactNamed(artifacts, 'section.csv').path, totals, from);
       await checkMail(data, from);
     }),
-    { numRuns: 60 },
+    { numRuns: 40 },
   );
 });

@@ -1,6 +1,6 @@
 import type { Table, Value } from '../../fetch/dataset.ts';
 import { type ViewColumn, viewColumns } from '../columns.ts';
-import { civilDate, DAY_SECONDS, instant, type Quantity, UNDEFINED_TEXT, valueText } from '../format.ts';
+import { civilDate, DAY_SECONDS, instant, type Quantity, UNDEFINED_TEXT } from '../format.ts';
 import { type CellStyle, createDataStyles, type DataStyle, STYLES } from './style.ts';
 import type { Cell } from './writer.ts';
 
@@ -26,14 +26,19 @@ export interface Grid {
   readonly views: readonly (ViewColumn | undefined)[];
 }
 
+/** Excel's calendar begins in 1900 and has a 29 February there; earlier dates stay texts. */
+const FIRST_DATE = Date.UTC(1900, 2, 1);
+
 /** A raw value as Excel keeps it: durations are days, dates are dates, and what is undefined is a dash, not a number. */
 export function excelValue(value: Value, quantity: Quantity): Cell['value'] {
   if (value === null) return UNDEFINED_TEXT;
   if (typeof value === 'number') {
+    if (quantity.kind === 'text') return String(value);
     return quantity.kind === 'duration' && quantity.scale !== 'seconds' ? value / DAY_SECONDS : value;
   }
-  if (quantity.kind === 'bucket' || quantity.kind === 'day') return civilDate(value) ?? value;
-  return quantity.kind === 'instant' ? (instant(value) ?? value) : value;
+  const isDay = quantity.kind === 'bucket' || quantity.kind === 'day';
+  const date = isDay ? civilDate(value) : quantity.kind === 'instant' ? instant(value) : undefined;
+  return date === undefined || date.getTime() < FIRST_DATE ? value : date;
 }
 
 export const isFigure = (column: ViewColumn): boolean => ['value', 'previous', 'change'].includes(column.role);
@@ -44,12 +49,19 @@ const headerStyle = (column: ViewColumn): CellStyle => {
   return isFigure(column) ? STYLES.headerValue : STYLES.headerLabel;
 };
 
-/** Characters as Excel shows them; our own texts for people are longer for some. */
+const DECIMALS: Readonly<Partial<Record<Quantity['kind'], number>>> = { ratio: 3, points: 5, relative: 6 };
+
+/** Characters as Excel shows them, counted and not formatted: for a large table that would take longer than to write it. */
 function shownLength(value: Value, quantity: Quantity): number {
   if (quantity.kind === 'bucket') return quantity.granularity === 'month' ? 8 : 15;
   if (quantity.kind === 'instant') return 19;
   if (quantity.kind === 'duration') return 10;
-  return valueText(value, quantity).length;
+  if (typeof value !== 'number') return typeof value === 'string' ? value.length : UNDEFINED_TEXT.length;
+  const shown = quantity.kind === 'ratio' || quantity.kind === 'relative' ? value * 100 : value;
+  const digits = Math.trunc(Math.abs(shown)).toString().length;
+  const decimals =
+    'decimals' in quantity && quantity.decimals > 0 ? quantity.decimals + 1 : (DECIMALS[quantity.kind] ?? 0);
+  return digits + Math.floor((digits - 1) / 3) + decimals + (quantity.kind === 'difference' ? 3 : 1);
 }
 
 const longestWord = (text: string): number => text.split(/\s+/).reduce((most, word) => Math.max(most, word.length), 0);

@@ -10,6 +10,8 @@ import { legalText, xmlText } from './text.ts';
 /** Excel's own limits. */
 const MAX_ROWS = 1_048_576;
 const MAX_CELL = 32_767;
+/** Points. */
+const MAX_HEIGHT = 409;
 /** The writer hands over whole rows at once; a pause every so many keeps the process answering and the zip flowing. */
 const ROWS_BETWEEN_PAUSES = 50;
 
@@ -157,7 +159,7 @@ function createSheet(
     }
     const row = sheet.getRow(rows);
     last = row;
-    if (height !== undefined) row.height = height;
+    if (height !== undefined) row.height = Math.min(height, MAX_HEIGHT);
     cells.forEach((cell, index) => {
       if (cell === undefined) return;
       const target = row.getCell(index + 1);
