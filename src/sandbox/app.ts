@@ -18,6 +18,7 @@ import type { Tenant, World } from './world.ts';
 
 const zip = promisify(gzip);
 
+const LIST = `/api/orgs/:org/:list{${LISTS.join('|')}}/` as const;
 /** Bodies of requests larger than this are refused, in characters. */
 const LARGEST_BODY = 262_144;
 /** Answers smaller than this are not worth compressing, in characters. */
@@ -127,12 +128,12 @@ export function createApp(options: AppOptions): Hono<Variables> {
     return answer(c, reportBody(computed, false, null));
   });
 
-  app.get('/api/orgs/:org/:list/', (c) => {
+  app.get(LIST, (c) => {
     const tenant = tenantOf(c.req.param('org'), c.get('key'), world, 'records');
     return answer(c, JSON.stringify(pageBody(listOf(c.req.param('list'), tenant, stored), new URL(c.req.url))));
   });
 
-  app.get('/api/orgs/:org/:list/:id/', (c) => {
+  app.get(`${LIST}:id/`, (c) => {
     const tenant = tenantOf(c.req.param('org'), c.get('key'), world, 'records');
     const found = listOf(c.req.param('list'), tenant, stored);
     const record = recordWith(found, c.req.param('id'));
@@ -145,7 +146,8 @@ export function createApp(options: AppOptions): Hono<Variables> {
     ['/api/orgs/:org/', 'GET'],
     ['/api/orgs/:org/analytics/metrics/', 'GET'],
     ['/api/orgs/:org/analytics/report/', 'POST'],
-    [`/api/orgs/:org/:list{${LISTS.join('|')}}/`, 'GET'],
+    [LIST, 'GET'],
+    [`${LIST}:id/`, 'GET'],
   ] as const) {
     app.all(path, (c) => {
       if (c.get('key').access === 'read' && c.req.method !== 'GET') throw forbidden('This key is read-only.');
