@@ -123,8 +123,8 @@ async function takeToken<Value>(
     const wait = answer.at - clock.now();
     if (wait > patienceMs) return snooze(answer.at, `waiting for the API budget, ${answer.ahead} calls ahead`);
     try {
-      // Asking again once in a while costs one command, and finds the tokens that others gave back early.
-      await clock.sleep(Math.max(1, Math.min(wait, budget.limits.windowMs / 30)), awake);
+      // Asking again half-way costs few commands, and finds the tokens that others gave back early.
+      await clock.sleep(Math.max(1, Math.min(wait, Math.max(wait / 2, budget.limits.windowMs / 30))), awake);
     } catch (error) {
       if (!awake.aborted) throw error;
     }
