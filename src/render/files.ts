@@ -21,7 +21,7 @@ export interface RenderOptions {
   /** The definition's digest. */
   readonly digest: string;
   /** BCP 47, for words in files; `en-GB` when absent. */
-  readonly locale?: string;
+  readonly locale?: string | undefined;
   readonly signal: AbortSignal;
 }
 

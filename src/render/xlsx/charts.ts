@@ -12,6 +12,7 @@ import type { Book, Cell } from './writer.ts';
 const WIDTHS = [32, 32, 32];
 const PAGE_CHARACTERS = 96;
 const ROW_POINTS = 15;
+const CATEGORY_WIDTH = 44;
 /** Rows that a chart covers: two of them stand on a printed page. */
 const CHART_ROWS = 19;
 /** Lying bars need a row each, up to a whole page. */
@@ -114,7 +115,7 @@ export async function writeCharts(book: Book, pack: Pack, pages: ChartPages): Pr
  */
 export async function writeChartData(book: Book, pack: Pack, pages: ChartPages): Promise<void> {
   const sheet = book.sheet(pages.data, {
-    widths: [26, ...Array.from({ length: 16 }, () => 16)],
+    widths: [CATEGORY_WIDTH, ...Array.from({ length: 16 }, () => 16)],
     landscape: true,
     footer: footerOf(pack),
     sharedStrings: true,
@@ -148,7 +149,7 @@ export async function writeChartData(book: Book, pack: Pack, pages: ChartPages):
         const style = styleOf({ quantity, quiet: previous, partial: false, total: false, unitInCell: false }, false);
         return { value: value === null ? null : excelValue(value, quantity), style };
       });
-      await sheet.row([{ value: category, style: text }, ...figures]);
+      await sheet.row([{ value: category, style: text }, ...figures], heightOf([category, CATEGORY_WIDTH - 2]));
     }
     await sheet.row([], ROW_POINTS);
   }

@@ -12,7 +12,7 @@ export interface WorkbookOptions {
   readonly digest: string;
   /** Epoch ms. */
   readonly madeAt: number;
-  readonly locale?: string;
+  readonly locale?: string | undefined;
   readonly signal: AbortSignal;
 }
 
