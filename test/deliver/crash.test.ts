@@ -163,4 +163,4 @@ test('whatever the server does and wherever processes die, nobody gets two and t
     }),
     { numRuns: 300 },
   );
-});
+}, 120_000);
