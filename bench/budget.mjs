@@ -70,7 +70,7 @@ async function measure(limiter, { redisUrl, calls, windowMs, workers }) {
   await systemClock.sleep(Math.random() * windowMs);
   const prefix = `bench:${process.pid}:${limiter}:`;
   const before = sandbox.requests().length;
-  const children = Array.from({ length: workers }, (_, index) => fork(fileURLToPath(import.meta.url), ['--work']));
+  const children = Array.from({ length: workers }, () => fork(fileURLToPath(import.meta.url), ['--work']));
   await Promise.all(children.map((child) => new Promise((resolve) => child.once('message', resolve))));
   const started = performance.now();
   const done = await Promise.all(
