@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { copyFile, mkdir, readdir, rename, rm } from 'node:fs/promises';
-import { join, relative, resolve } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { Redis } from 'ioredis';
 import { systemClock } from '../base/clock.ts';
@@ -181,21 +181,27 @@ async function summary(target: string, records: readonly RunRecord[], say: DemoO
     if (record.error !== null) say(`  ${record.error.message}`);
   }
   say('');
-  say(`Everything is under ${shown}/:`);
-  for (const path of await listing(target)) say(`  ${join(shown, path)}`);
+  say(`Everything is under ${shown}/. Open first:`);
+  for (const line of await openFirst(target)) say(`  ${join(shown, line)}`);
   say('');
   say('Try next:');
-  say('  npx docket explain demo/board-pack --help     what a run would ask and cost');
-  say('  npx docket sandbox                            the API on a port, with keys to call it');
-  say('  npx docket check                              your own definitions in jobs/, checked');
+  say('  npx docket sandbox              the API on a port; prints the two variables to set for the next two');
+  say('  npx docket explain demo/board-pack      what a run asks and costs, and who gets it');
+  say('  npx docket run demo/weekly-kpi --no-deliver --period 2026-10      one run, without Redis');
+  say('  README.md                       a report of your own in five minutes');
 }
 
-/** What a newcomer opens first; the archive has the rest. */
-async function listing(target: string): Promise<string[]> {
-  const all = await readdir(target, { recursive: true, withFileTypes: true });
-  return all
+/** The workbooks, the messages, their bodies and the manifests; the CSV files of a folder as one line. */
+async function openFirst(target: string): Promise<string[]> {
+  const entries = await readdir(target, { recursive: true, withFileTypes: true });
+  const paths = entries
     .filter((entry) => entry.isFile())
-    .map((entry) => relative(target, join(entry.parentPath, entry.name)))
-    .filter((path) => !path.startsWith('archive') || path.endsWith('manifest.json'))
-    .sort();
+    .map((entry) => relative(target, join(entry.parentPath, entry.name)));
+  const csv = new Map<string, number>();
+  const single: string[] = [];
+  for (const path of paths.filter((each) => !each.startsWith('archive') || each.endsWith('manifest.json'))) {
+    if (path.endsWith('.csv')) csv.set(dirname(path), (csv.get(dirname(path)) ?? 0) + 1);
+    else single.push(path);
+  }
+  return [...single, ...[...csv].map(([folder, count]) => `${folder}/  (${count} CSV files)`)].sort();
 }

@@ -51,7 +51,7 @@ export async function writeAll(folder: string, artifacts: readonly Artifact[], s
       named += 1;
     }
     await syncPath(folder);
-    return { state: 'sent', detail: `${artifacts.length} ${artifacts.length === 1 ? 'file' : 'files'} in ${folder}` };
+    return { state: 'sent', detail: `${artifacts.length} ${artifacts.length === 1 ? 'file' : 'files'}` };
   } catch (error) {
     for (const { temporary } of written) await rm(temporary, { force: true }).catch(() => {});
     const why = error instanceof Error ? error.message : String(error);
