@@ -163,9 +163,17 @@ export interface Digest {
   readonly reading: readonly string[];
 }
 
+/** The same figure of two sections leads once; two figures of one name say which section they are of. */
+function distinct(tiles: readonly Tile[]): Tile[] {
+  const once = new Map(tiles.map((each) => [`${each.label}\n${each.value}\n${each.change}`, each] as const).reverse());
+  const kept = tiles.filter((each) => [...once.values()].includes(each));
+  const named = (label: string) => kept.filter((each) => each.label === label).length;
+  return kept.map((each) => (named(each.label) > 1 ? { ...each, label: `${each.label} (${each.section})` } : each));
+}
+
 export function digestOf(options: DigestOptions): Digest {
   const { dataset, locale, elsewhere } = options;
-  const tiles = dataset.tables.flatMap((table) => tilesOf(table, locale));
+  const tiles = distinct(dataset.tables.flatMap((table) => tilesOf(table, locale)));
   const more = tiles.length - MAX_TILES;
   return {
     tiles: tiles.slice(0, MAX_TILES),

@@ -30,6 +30,16 @@ describe('the mail of a report', () => {
     expect(text).toContain('Overdue RFIs: 0');
   });
 
+  it('leads with a figure once, and names the section where two of one name differ', async () => {
+    const again = { ...onboarding, id: 'again', title: 'Again' };
+    const once = await mail(dataset([onboarding, again]));
+    expect(once.text.match(/ {2}Profiles created: 6,390/g)).toHaveLength(1);
+    const totals = { values: { ...onboarding.totals?.values, 'profiles.created': 7 } };
+    const { text } = await mail(dataset([onboarding, { ...again, totals }]));
+    expect(text).toContain('Profiles created (Onboarding): 6,390');
+    expect(text).toContain('Profiles created (Again): 7');
+  });
+
   it('makes up no headline where the service gave no total', async () => {
     const { totals: _, ...without } = onboarding;
     const { text } = await mail(dataset([without]));
