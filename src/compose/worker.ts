@@ -108,7 +108,8 @@ async function open(around: Surroundings, settings: WorkerSettings, scope: Scope
       receipts: rows
         .filter(({ target }) => target !== NOTICE_TARGET)
         .map((row) => ({ ...row, delivery: row.id, messageId: null })),
-      sealed: await archive.find(order),
+      // An archive that cannot be trusted is a reason more to tell the owner, not one to keep silent.
+      sealed: await archive.find(order).catch(() => undefined),
       signal: AbortSignal.timeout(NOTICE_MS),
       observe: (event) => settings.observe?.(order, event),
     });

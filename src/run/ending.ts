@@ -55,7 +55,8 @@ export function undeliveredError(receipts: readonly Receipt[]): DocketError | un
     got: `${receipts.length - missing.length} sent`,
     next: states.has('unknown')
       ? 'Ask the recipients of the unknown ones whether it has arrived: Docket does not send these again by itself.'
-      : 'Correct what the target says, then trigger the report again.',
-    retryable: states.has('pending'),
+      : 'Correct what the target says. A new run sends to everybody again, also to those who have it.',
+    // `sending`: another worker holds the row just now, and the next try will know more.
+    retryable: states.has('pending') || states.has('sending'),
   });
 }
