@@ -7,6 +7,7 @@
     holds more than `calls` dispatches, however requests and replies travel.
     The line goes by class (0 on demand, 1 scheduled, 2 backfill), then organizations in turns, then arrival; after
     `passes` tokens in a row that passed a waiting lower class, the next one is that class's.
+    After a 429 there are half as many tokens, and `recovery` more with each window without another.
     Time is this Redis's own, and never runs backwards. No key of the API and no other secret ever comes here.
     The same machine stands in memory-budget.ts; one suite of tests holds both to the same answers.
 
@@ -17,21 +18,21 @@
     4 told    zset   id -> ms at which the waiter was told to come back
     5 place   hash   id -> its name in `line`
     6 rounds  hash   <class> -> round being served; <class>:<org> -> round that organization asked for last
-    7 state   hash   last, blocked, throttled, arrivals, passes
+    7 state   hash   last, blocked, throttled, cut_to, cut_at, arrivals, passes
 
   ARGV
-    1 operation   2 calls   3 window ms   4 ms late until passed by   5 ms more until lost   6 passes
-    ask     7 id  8 token  9 org  10 class  11 hold ms   -> {1, tokens left} | {0, tokens, ms to expect, ahead}
-    replied 7 token     unsent 7 token     leave 7 id     block 7 for ms                         -> {}
-    look                                           -> {tokens, in flight, waiting, blocked for ms or 0, throttled}
+    1 operation   2 calls   3 window ms   4 ms late until passed by   5 ms more until lost   6 passes   7 recovery
+    ask     8 id  9 token  10 org  11 class  12 hold ms  -> {1, tokens left} | {0, tokens, ms to expect, ahead}
+    replied 8 token     unsent 8 token     leave 8 id     block 8 for ms                         -> {}
+    look                                    -> {tokens, in flight, waiting, blocked for ms or 0, throttled, limit}
   Instants go in and out as ms from now: the clocks of this Redis and of its callers need not agree.
   Asking twice with the same token (a command that was sent again) answers twice with the same grant.
 ]]
 local held, flight, line, told, place, rounds, state =
   KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 local operation = ARGV[1]
-local calls, window, passedBy, lost, passes =
-  tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
+local calls, window, passedBy, lost, passes, recovery = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]),
+  tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
 
 -- 14 digits hold milliseconds, rounds and arrivals for good, and numbers of one length sort as text.
 local function digits(number) return string.format('%014d', number) end
@@ -59,7 +60,13 @@ if redis.call('ZCARD', line) == 0 then
   redis.call('HDEL', state, 'passes')
 end
 
-local function free() return calls - redis.call('ZCARD', held) end
+local function limit()
+  local to = redis.call('HGET', state, 'cut_to')
+  if not to then return calls end
+  return math.min(calls, tonumber(to) + math.floor(math.max(0, now - number('cut_at')) / window) * recovery)
+end
+local most = limit()
+local function free() return math.max(0, most - redis.call('ZCARD', held)) end
 
 -- The caller's name in the line: the one it has, or a new one behind its organization's last.
 local function enter(id, org, class)
@@ -106,7 +113,9 @@ local function expected(before)
     times[#times + 1] = release
   end
   table.sort(times)
-  local at = (times[before % calls + 1] or now) + math.floor(before / calls) * window
+  -- Where more are out than there are now, the first that come back are nobody's.
+  local nobodys = math.max(0, #times - most)
+  local at = (times[nobodys + before % most + 1] or now) + math.floor(before / most) * window
   return math.max(at, number('blocked'), now + 1)
 end
 
@@ -127,7 +136,7 @@ end
 
 local result = {}
 if operation == 'ask' then
-  local id, token, org, class, hold = ARGV[7], ARGV[8], ARGV[9], ARGV[10], tonumber(ARGV[11])
+  local id, token, org, class, hold = ARGV[8], ARGV[9], ARGV[10], ARGV[11], tonumber(ARGV[12])
   if redis.call('ZSCORE', held, token) then
     result = { 1, free() }
   else
@@ -146,19 +155,25 @@ if operation == 'ask' then
   end
 elseif operation == 'replied' then
   -- One millisecond more than the window: both ends of it are read from clocks that cut the rest of one off.
-  if redis.call('SREM', flight, ARGV[7]) == 1 then redis.call('ZADD', held, now + window + 1, ARGV[7]) end
+  if redis.call('SREM', flight, ARGV[8]) == 1 then redis.call('ZADD', held, now + window + 1, ARGV[8]) end
 elseif operation == 'unsent' then
-  redis.call('SREM', flight, ARGV[7])
-  redis.call('ZREM', held, ARGV[7])
+  redis.call('SREM', flight, ARGV[8])
+  redis.call('ZREM', held, ARGV[8])
 elseif operation == 'leave' then
-  drop(ARGV[7])
+  drop(ARGV[8])
 elseif operation == 'block' then
-  redis.call('HSET', state, 'blocked', digits(math.max(number('blocked'), now + tonumber(ARGV[7]))))
+  local blocked = math.max(number('blocked'), now + tonumber(ARGV[8]))
+  redis.call('HSET', state, 'blocked', digits(blocked))
   redis.call('HINCRBY', state, 'throttled', 1)
+  -- Calls that were under way with the first of them all come back throttled: one cut for them together.
+  local cut_at = redis.call('HGET', state, 'cut_at')
+  local cut = cut_at and tonumber(cut_at) or -math.huge
+  if now >= cut + window then redis.call('HSET', state, 'cut_to', math.max(1, math.floor(most / 2))) end
+  redis.call('HSET', state, 'cut_at', digits(math.max(cut, blocked)))
 elseif operation == 'look' then
   local blocked = number('blocked')
   result = {
-    free(), redis.call('SCARD', flight), redis.call('ZCARD', line), math.max(0, blocked - now), number('throttled'),
+    free(), redis.call('SCARD', flight), redis.call('ZCARD', line), math.max(0, blocked - now), number('throttled'), most,
   }
 else
   return redis.error_reply('ERR unknown operation ' .. tostring(operation))

@@ -44,6 +44,8 @@ export interface BudgetState {
   readonly blockedUntil: number | null;
   /** 429s told by `block` since the line was last idle for long. */
   readonly throttled: number;
+  /** Tokens there are in all: fewer than the limit for some windows after a 429. */
+  readonly limit: number;
 }
 
 /** How many dispatches (`calls`) any stretch of `windowMs` may hold at the server. */
@@ -60,6 +62,8 @@ export interface BudgetLimits {
  * Waiters stand in one line per key: on-demand before scheduled before backfill (but every tenth token goes to the
  * class that is being passed, so that nothing starves), organizations in turns, first come first served within one.
  * A waiter who does not come back at its time is passed by, and has lost its place two windows later.
+ * A 429 although all of this was kept means that somebody else uses the key, or that the service is stricter than it
+ * says: there are then half as many tokens, and a tenth of the limit more with each window that passes without another.
  * A store that cannot be asked throws `redis.unreachable`, and nothing is called.
  */
 export interface Budget {
@@ -79,6 +83,9 @@ export interface Budget {
 
 /** Of the tokens that pass a waiting lower class, how many may go in a row; the next one is that class's. */
 export const PASSES = 9;
+
+/** Tokens that come back with each window after a 429 has halved them. */
+export const recovery = ({ calls }: BudgetLimits): number => Math.ceil(calls / 10);
 
 /** How late (ms) a waiter may come before others pass it by, and how much later it has lost its place. */
 export const lateness = ({ windowMs }: BudgetLimits): { readonly passedBy: number; readonly lost: number } => ({

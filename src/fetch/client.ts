@@ -78,7 +78,15 @@ export interface ComplianceClient {
   close(): Promise<void>;
 }
 
+/** Throws `config.invalid` for a key that cannot be one. */
 export function createClient(options: ClientOptions): ComplianceClient {
+  // Such a key cannot stand in a header, and would fail each call as if the network had.
+  if (!/^[\x21-\x7e]+$/.test(options.key.reveal())) {
+    throw new DocketError('config.invalid', 'The API key has characters that no key has.', {
+      expected: 'prefix.secret in one line, without spaces',
+      next: "Check what the secret that `api_key` in org.yaml refers to holds: only the key's own text may be in it.",
+    });
+  }
   const base = new URL(options.baseUrl);
   const prefix = base.pathname.replace(/\/+$/, '');
   const timeouts = { ...TIMEOUTS, ...options.timeouts };

@@ -1,6 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
-import { type Answer, type Ask, type Budget, type BudgetLimits, lateness, PASSES, PRIORITIES } from './budget.ts';
+import {
+  type Answer,
+  type Ask,
+  type Budget,
+  type BudgetLimits,
+  lateness,
+  PASSES,
+  PRIORITIES,
+  recovery,
+} from './budget.ts';
 
 interface Held {
   readonly token: string;
@@ -25,6 +34,9 @@ interface Line {
   last: number;
   blockedUntil: number;
   throttled: number;
+  /** Tokens left by the last 429, from `cutAt` (epoch ms) on; they grow again from there. */
+  cutTo: number;
+  cutAt: number;
   arrivals: number;
   /** Tokens in a row that passed a waiting lower class. */
   passes: number;
@@ -41,6 +53,7 @@ interface Line {
 export function memoryBudget({ calls, windowMs, clock }: BudgetLimits & { readonly clock: Clock }): Budget {
   const limits: BudgetLimits = Object.freeze({ calls, windowMs });
   const { passedBy, lost } = lateness(limits);
+  const step = recovery(limits);
   const lines = new Map<string, Line>();
 
   /** The key's line as of now: tokens whose time has come are back, waiters who did not come are gone. */
@@ -58,6 +71,9 @@ export function memoryBudget({ calls, windowMs, clock }: BudgetLimits & { readon
     }
     return { line, now };
   };
+
+  const limit = (line: Line, now: number): number =>
+    Math.min(calls, line.cutTo + Math.floor(Math.max(0, now - line.cutAt) / windowMs) * step);
 
   const enter = (line: Line, { id, org, priority }: Ask, now: number): Waiter => {
     const rank = PRIORITIES.indexOf(priority);
@@ -89,11 +105,13 @@ export function memoryBudget({ calls, windowMs, clock }: BudgetLimits & { readon
   };
 
   const expected = (line: Line, place: number, now: number): number => {
-    const free = Array.from({ length: Math.max(0, calls - line.held.length) }, () => now);
+    const most = limit(line, now);
+    const free = Array.from({ length: Math.max(0, most - line.held.length) }, () => now);
     // A reply that comes right now is the earliest that can happen to a call in flight.
     const back = line.held.map(({ release, inFlight }) => (inFlight ? Math.min(release, now + windowMs) : release));
-    const times = [...free, ...back].sort((a, b) => a - b);
-    const at = (times[place % calls] ?? now) + Math.floor(place / calls) * windowMs;
+    // Where more are out than there are now, the first that come back are nobody's.
+    const times = [...free, ...back].sort((a, b) => a - b).slice(-most);
+    const at = (times[place % most] ?? now) + Math.floor(place / most) * windowMs;
     return Math.max(at, line.blockedUntil, now + 1);
   };
 
@@ -105,7 +123,7 @@ export function memoryBudget({ calls, windowMs, clock }: BudgetLimits & { readon
     const passesSome = line.waiters.some((waiter) => waiter.rank > me.rank);
     const wasPassed = line.waiters.some((waiter) => waiter.rank < me.rank);
     line.passes = passesSome && !wasPassed ? line.passes + 1 : 0;
-    return { granted: true, token, tokens: calls - line.held.length };
+    return { granted: true, token, tokens: limit(line, now) - line.held.length };
   };
 
   return {
@@ -115,7 +133,7 @@ export function memoryBudget({ calls, windowMs, clock }: BudgetLimits & { readon
       const me = enter(line, ask, now);
       me.told = now;
       const place = ahead(line, me, now);
-      const tokens = calls - line.held.length;
+      const tokens = Math.max(0, limit(line, now) - line.held.length);
       if (place < tokens && now >= line.blockedUntil) return grant(line, me, ask.holdMs, now);
       me.told = expected(line, place, now);
       // To the caller as its own clock counts, should that have been set back.
@@ -140,16 +158,20 @@ export function memoryBudget({ calls, windowMs, clock }: BudgetLimits & { readon
       const { line, now } = open(key);
       line.blockedUntil = Math.max(line.blockedUntil, now + Math.max(0, until - clock.now()));
       line.throttled += 1;
+      // Calls that were under way with the first of them all come back throttled: one cut for them together.
+      if (now >= line.cutAt + windowMs) line.cutTo = Math.max(1, Math.floor(limit(line, now) / 2));
+      line.cutAt = Math.max(line.cutAt, line.blockedUntil);
     },
     look: async (key) => {
       const { line, now } = open(key);
       return {
         key,
-        tokens: calls - line.held.length,
+        tokens: Math.max(0, limit(line, now) - line.held.length),
         inFlight: line.held.filter(({ inFlight }) => inFlight).length,
         waiting: line.waiters.length,
         blockedUntil: line.blockedUntil > now ? clock.now() + line.blockedUntil - now : null,
         throttled: line.throttled,
+        limit: limit(line, now),
       };
     },
   };
@@ -159,6 +181,8 @@ const newLine = (): Line => ({
   last: 0,
   blockedUntil: 0,
   throttled: 0,
+  cutTo: Number.POSITIVE_INFINITY,
+  cutAt: Number.NEGATIVE_INFINITY,
   arrivals: 0,
   passes: 0,
   held: [],

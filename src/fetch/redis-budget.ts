@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import { type Clock, systemClock } from '../base/clock.ts';
-import { type Budget, type BudgetLimits, lateness, PASSES, PRIORITIES } from './budget.ts';
+import { type Budget, type BudgetLimits, lateness, PASSES, PRIORITIES, recovery } from './budget.ts';
 import { loadScript, runScript, type Script } from './script.ts';
 
 const answerSchema = z.union([z.tuple([z.literal(1), z.int()]), z.tuple([z.literal(0), z.int(), z.int(), z.int()])]);
-const stateSchema = z.tuple([z.int(), z.int(), z.int(), z.int(), z.int()]);
+const stateSchema = z.tuple([z.int(), z.int(), z.int(), z.int(), z.int(), z.int()]);
 
 export interface RedisBudgetOptions extends BudgetLimits {
   /** In front of every key in Redis, e.g. `docket:`. Budgets of different limits need different ones. */
@@ -31,7 +31,7 @@ export function redisBudget(redis: Redis, options: RedisBudgetOptions): Budget {
       redis,
       script,
       names.map((name) => `${prefix}budget:{${key}}:${name}`),
-      [operation, calls, windowMs, passedBy, lost, PASSES, ...args],
+      [operation, calls, windowMs, passedBy, lost, PASSES, recovery(limits), ...args],
     );
   };
 
@@ -51,8 +51,16 @@ export function redisBudget(redis: Redis, options: RedisBudgetOptions): Budget {
     leave: async (key, id) => void (await run(key, 'leave', id)),
     block: async (key, until) => void (await run(key, 'block', Math.max(0, Math.ceil(until - clock.now())))),
     look: async (key) => {
-      const [tokens, inFlight, waiting, blocked, throttled] = stateSchema.parse(await run(key, 'look'));
-      return { key, tokens, inFlight, waiting, blockedUntil: blocked === 0 ? null : clock.now() + blocked, throttled };
+      const [tokens, inFlight, waiting, blocked, throttled, limit] = stateSchema.parse(await run(key, 'look'));
+      return {
+        key,
+        tokens,
+        inFlight,
+        waiting,
+        blockedUntil: blocked === 0 ? null : clock.now() + blocked,
+        throttled,
+        limit,
+      };
     },
   };
 }

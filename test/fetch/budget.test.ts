@@ -210,13 +210,48 @@ describe.each([
     const { clock, budget, ask } = start();
     await budget.block(KEY, START + 30_000);
     await budget.block(KEY, START + 10_000);
-    expect(await ask('a')).toMatchObject({ granted: false, at: START + 30_000, tokens: 3 });
+    expect(await ask('a')).toMatchObject({ granted: false, at: START + 30_000 });
     expect(await budget.look(KEY)).toMatchObject({ blockedUntil: START + 30_000, throttled: 2 });
     clock.set(START + 29_999);
     expect((await ask('a')).granted).toBe(false);
     clock.set(START + 30_000);
     expect((await ask('a')).granted).toBe(true);
     expect((await budget.look(KEY)).blockedUntil).toBe(null);
+  });
+
+  test('a 429 halves the tokens, whose number then grows again with each window', async () => {
+    const { clock, budget } = start({ calls: 30, windowMs: 60_000 });
+    const limit = async () => (await budget.look(KEY)).limit;
+    await budget.block(KEY, START + 10_000);
+    await budget.block(KEY, START + 10_000);
+    expect(await limit()).toBe(15);
+    const seen = [];
+    clock.set(START + 10_000);
+    for (let window = 0; window < 6; window += 1) {
+      clock.advance(60_000);
+      seen.push(await limit());
+    }
+    expect(seen).toEqual([18, 21, 24, 27, 30, 30]);
+    await budget.block(KEY, clock.now() + 10_000);
+    clock.advance(70_000);
+    await budget.block(KEY, clock.now() + 10_000);
+    expect(await limit()).toBe(9);
+  });
+
+  test('while there are fewer tokens, those that come back too many are nobody’s', async () => {
+    const { clock, budget, ask } = start({ calls: 4, windowMs: 60_000 });
+    for (const id of ['a', 'b', 'c', 'd']) {
+      await budget.replied(KEY, tokenOf(await ask(id)));
+      clock.advance(1_000);
+    }
+    await budget.block(KEY, clock.now() + 1);
+    // Two tokens are left of four: the first two that return fill nobody's hand.
+    expect(refusal(await ask('w')).at).toBe(START + 62_001);
+    clock.set(START + 62_000);
+    expect((await ask('w')).granted).toBe(false);
+    clock.set(START + 62_001);
+    expect((await ask('w')).granted).toBe(true);
+    expect(await budget.look(KEY)).toMatchObject({ tokens: 0, limit: 2 });
   });
 
   test('a clock that is set back hands no token out early', async () => {

@@ -267,6 +267,10 @@ describe('a refusal', () => {
   });
 });
 
+test.each(['two\nlines', 'a b', 'ключ', ''])('a key that cannot be one is refused before a call: %j', (key) => {
+  expect(() => createClient({ baseUrl: server.url, key: new Secret(key) })).toThrow(/characters/);
+});
+
 describe('the key goes nowhere else', () => {
   test('a redirect is not followed', async () => {
     const other = await hostileServer();
