@@ -1,6 +1,15 @@
 import type { Row, Table, Value } from '../fetch/dataset.ts';
 import { type ViewColumn, viewColumns } from './columns.ts';
-import { bucketText, civilDate, DEFAULT_LOCALE, isoWeek, type Quantity, UNDEFINED_TEXT, valueText } from './format.ts';
+import {
+  bucketText,
+  civilDate,
+  DEFAULT_LOCALE,
+  isoWeek,
+  type Quantity,
+  UNDEFINED_TEXT,
+  unitWord,
+  valueText,
+} from './format.ts';
 
 /** More than this nobody can tell apart. */
 const MAX_SERIES = 8;
@@ -48,7 +57,8 @@ const unitKey = ({ quantity }: Series): string =>
 
 const axisTitle = (quantity: Quantity, series: readonly Series[]): string => {
   const [only] = series;
-  if (series.length === 1 && only !== undefined) return only.name;
+  const unit = unitWord(quantity);
+  if (series.length === 1 && only !== undefined) return unit === undefined ? only.name : `${only.name} (${unit})`;
   if (quantity.kind === 'count') return 'Count';
   if (quantity.kind === 'ratio') return 'Share (%)';
   if (quantity.kind === 'duration') return { seconds: 'Seconds', clock: 'h:mm:ss', days: 'Days' }[quantity.scale];

@@ -158,6 +158,8 @@ export interface Digest {
   readonly tiles: readonly Tile[];
   /** Said when there are more headline figures than tiles; absent otherwise. */
   readonly moreTiles?: string;
+  /** What most sections cover and when they were computed, said once; the sections that differ say their own. */
+  readonly basis?: string;
   readonly sections: readonly DigestSection[];
   /** How to read the figures, each sentence once. */
   readonly reading: readonly string[];
@@ -171,18 +173,29 @@ function distinct(tiles: readonly Tile[]): Tile[] {
   return kept.map((each) => (named(each.label) > 1 ? { ...each, label: `${each.label} (${each.section})` } : each));
 }
 
+/** The fact that most sections share; none where each has its own. */
+function sharedFact(sections: readonly DigestSection[]): string | undefined {
+  const counts = new Map<string, number>();
+  for (const fact of sections.flatMap(({ facts }) => facts)) counts.set(fact, (counts.get(fact) ?? 0) + 1);
+  const [most] = [...counts].sort(([, one], [, other]) => other - one);
+  return most !== undefined && most[1] > 1 ? most[0] : undefined;
+}
+
 export function digestOf(options: DigestOptions): Digest {
   const { dataset, locale, elsewhere } = options;
   const tiles = distinct(dataset.tables.flatMap((table) => tilesOf(table, locale)));
   const more = tiles.length - MAX_TILES;
+  const sections = dataset.tables.filter((table) => !isSingle(table)).map((table) => sectionOf(table, options));
+  const basis = sharedFact(sections);
   return {
     tiles: tiles.slice(0, MAX_TILES),
+    ...(basis === undefined ? {} : { basis }),
     ...(more > 0
       ? {
           moreTiles: `${counted(more, 'more headline figure', 'more headline figures', locale)} below and ${elsewhere}.`,
         }
       : {}),
-    sections: dataset.tables.filter((table) => !isSingle(table)).map((table) => sectionOf(table, options)),
+    sections: sections.map((section) => ({ ...section, facts: section.facts.filter((fact) => fact !== basis) })),
     reading: [...new Set(dataset.tables.flatMap(readingNotes))],
   };
 }

@@ -122,6 +122,7 @@ function mailData(dataset: Dataset, artifacts: readonly Artifact[], options: Mai
     made: instantText(new Date(options.madeAt), dataset.period.timezone, locale),
     reason:
       options.reason ?? `You get this mail because ${dataset.owner} set it up for ${dataset.organization} in Docket.`,
+    basis: digest.basis ?? '',
     incomplete,
     incomplete_heading: `${counted(incomplete.length, 'thing', 'things', locale)} to know before you use these figures`,
     tiles: digest.tiles,

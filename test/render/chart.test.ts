@@ -25,7 +25,7 @@ describe('the chart of a section', () => {
     const chart = chartOf(onboarding);
     expect(chart?.axes.map(({ title, series }) => [title, series.map(({ name }) => name)])).toEqual([
       ['Profiles created', ['Profiles created']],
-      ['Approval rate', ['Approval rate']],
+      ['Approval rate (%)', ['Approval rate']],
     ]);
     expect(chart?.omitted).toEqual(['Time to decision (median) is not drawn']);
     expect(chart?.categories[0]).toBe('9 Nov');

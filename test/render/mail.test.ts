@@ -56,6 +56,12 @@ describe('the mail of a report', () => {
     expect((await mail(dataset([onboarding]))).html).not.toContain('Incomplete');
   });
 
+  it('says once what most sections cover', async () => {
+    const { text } = await mail(dataset([onboarding, { ...onboarding, id: 'again', title: 'Again' }]));
+    expect(text.match(/compared with/g)).toHaveLength(1);
+    expect(text.indexOf('compared with')).toBeLessThan(text.indexOf('HEADLINE'));
+  });
+
   it('tells period, zone, why the reader gets it and whom to ask', async () => {
     const { html, text } = await mail(dataset([onboarding]), { reason: 'You get this mail every Monday at 08:00.' });
     for (const body of [html, text]) {

@@ -287,6 +287,18 @@ describe('a section of the pack', () => {
     ]);
   });
 
+  it('turns a single bucket too, and says in the heading which it is', async () => {
+    const month = table({
+      id: 'month',
+      granularity: 'month',
+      columns: [bucketColumn, countColumn, ratioColumn],
+      rows: [row({ bucket: '2026-11-01', 'profiles.created': 3, 'profiles.approval_rate': null }, { partial: true })],
+    });
+    const { header, rows } = below(cellsOf((await workbook(dataset([month]))).book, 'month'), 'Metric');
+    expect(header.slice(0, 2).map((cell) => cell?.v)).toEqual(['Metric', 'Nov 2026 · still running']);
+    expect(rows.slice(0, 2).map((line) => line[1]?.v)).toEqual([3, '–']);
+  });
+
   it('turns single figures into a row per metric', async () => {
     const { book } = await workbook(dataset([workload]));
     const { rows } = below(cellsOf(book, 'Open workload'), 'Metric');

@@ -108,10 +108,11 @@ function categoryAxis(chart: Chart, id: number, crosses: number, hidden: boolean
 function valueAxis(chart: Chart, axis: Chart['axes'][number], id: number, crosses: number, second: boolean): string {
   const position = chart.kind === 'bar' ? 'b' : second ? 'r' : 'l';
   const grid = second ? '' : `<c:majorGridlines><c:spPr>${line('E3E8EE', 6350)}</c:spPr></c:majorGridlines>`;
-  // A share is between nothing and all of it; an axis that ends at 120 % says otherwise.
-  const ratios = axis.series.flatMap(({ values }) => values).filter((value) => value !== null);
-  const whole = axis.quantity.kind === 'ratio' && ratios.every((value) => value >= 0 && value <= 1);
-  const bounds = whole ? '<c:max val="1"/><c:min val="0"/>' : '';
+  // An axis that does not begin at nothing makes small changes look large, and one of shares that ends at 120 % lies.
+  const values = axis.series.flatMap((series) => series.values).filter((value) => value !== null);
+  const whole = axis.quantity.kind === 'ratio' && values.every((value) => value >= 0 && value <= 1);
+  const positive = values.every((value) => value >= 0);
+  const bounds = `${whole ? '<c:max val="1"/>' : ''}${positive ? '<c:min val="0"/>' : ''}`;
   const format = axis.quantity.kind === 'ratio' ? '0%' : numberFormat(axis.quantity);
   return (
     `<c:valAx><c:axId val="${id}"/><c:scaling><c:orientation val="minMax"/>${bounds}</c:scaling><c:delete val="0"/><c:axPos val="${position}"/>${grid}` +

@@ -1,6 +1,6 @@
-import type { Table, Value } from '../../fetch/dataset.ts';
+import type { Row, Table, Value } from '../../fetch/dataset.ts';
 import { type ViewColumn, viewColumns } from '../columns.ts';
-import { civilDate, DAY_SECONDS, instant, type Quantity, UNDEFINED_TEXT } from '../format.ts';
+import { civilDate, DAY_SECONDS, instant, type Quantity, UNDEFINED_TEXT, valueText } from '../format.ts';
 import { type CellStyle, createDataStyles, type DataStyle, STYLES } from './style.ts';
 import type { Cell } from './writer.ts';
 
@@ -22,8 +22,6 @@ export interface Grid {
   readonly totals?: readonly Cell[];
   /** Whether filtering its rows makes sense. */
   readonly filter: boolean;
-  /** The view of each grid column; undefined where a column mixes metrics. */
-  readonly views: readonly (ViewColumn | undefined)[];
 }
 
 /** Excel's calendar begins in 1900 and has a 29 February there; earlier dates stay texts. */
@@ -128,15 +126,22 @@ function tableGrid(table: Table, columns: readonly ViewColumn[]): Grid {
     count: table.rows.length,
     ...(table.totals === undefined ? {} : { totals }),
     filter: table.rows.length > 0,
-    views: columns,
   };
 }
 
+/** What the one value of each metric is of: a bucket, or nothing but the section itself. */
+function valueHeading(columns: readonly ViewColumn[], row: Row | undefined, locale: string): string {
+  const bucket = columns.find((column) => column.role === 'bucket');
+  if (bucket === undefined || row === undefined) return 'Value';
+  return `${valueText(bucket.read(row), bucket.quantity, locale)}${row.partial ? ' · still running' : ''}`;
+}
+
 /**
- * A section of one row without anything to group by, turned: a row per metric reads better than one long line.
+ * A section of one row without groups, turned: a row per metric reads better than one long line.
  * The total of such a section is its row; it has a column of its own only where the service says otherwise.
  */
-function figuresGrid(table: Table, columns: readonly ViewColumn[]): Grid {
+function figuresGrid(table: Table, all: readonly ViewColumn[], locale: string): Grid {
+  const columns = all.filter(isFigure);
   const styleOf = createDataStyles();
   const [row] = table.rows;
   const read = (column: ViewColumn): Value => (row === undefined ? null : column.read(row));
@@ -158,23 +163,29 @@ function figuresGrid(table: Table, columns: readonly ViewColumn[]): Grid {
       } as const;
       return [{ value: value.header, style: styleOf(text, false) }, ...shown, ...total];
     });
-  const headings = ['Value', ...(compared ? ['Previous period', 'Change'] : []), ...(differs ? ['Total'] : [])];
+  const headings = [
+    valueHeading(all, row, locale),
+    ...(compared ? ['Previous period', 'Change'] : []),
+    ...(differs ? ['Total'] : []),
+  ];
   const longest = columns.reduce((most, column) => Math.max(most, column.header.length), 0);
   return {
     widths: [Math.min(Math.max(longest + 2, 24), MAX_LABEL_WIDTH), ...headings.map(() => MAX_VALUE_WIDTH)],
     labels: 1,
     header: [
       { value: 'Metric', style: STYLES.headerLabel },
-      ...headings.map((value) => ({ value, style: value === 'Value' ? STYLES.headerValue : STYLES.headerQuiet })),
+      ...headings.map((value, index) => ({ value, style: index === 0 ? STYLES.headerValue : STYLES.headerQuiet })),
     ],
     rows,
     count: rows.length,
     filter: false,
-    views: [undefined, ...headings.map(() => undefined)],
   };
 }
 
-export function gridOf(table: Table): Grid {
+/** @param locale BCP 47, for the one date that becomes a heading; dates in cells follow the reader's Excel */
+export function gridOf(table: Table, locale: string): Grid {
   const columns = viewColumns(table);
-  return columns.every(isFigure) && table.rows.length === 1 ? figuresGrid(table, columns) : tableGrid(table, columns);
+  const turned =
+    table.rows.length === 1 && columns.some(isFigure) && columns.every((column) => column.role !== 'label');
+  return turned ? figuresGrid(table, columns, locale) : tableGrid(table, columns);
 }

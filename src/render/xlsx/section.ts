@@ -53,7 +53,7 @@ async function writeGrid(sheet: Sheet, grid: Grid, widths: readonly number[]): P
 /** One section as one sheet: title, what it covers, what is incomplete, the figures, the service's totals, notes. */
 export async function writeSection(book: Book, page: SectionPage): Promise<void> {
   const { table } = page;
-  const grid = gridOf(table);
+  const grid = gridOf(table, page.locale);
   const characters = grid.widths.reduce((sum, width) => sum + width, 0);
   const widths = characters < MIN_CHARACTERS ? [...grid.widths, MIN_CHARACTERS - characters] : grid.widths;
   const notes = tableNotes(table);
