@@ -25,6 +25,7 @@ export interface Check {
   readonly detail?: string;
 }
 
+/** What the admin route asks of the rest. */
 export interface AdminPorts {
   readonly trigger: Trigger;
   readonly runs: Pick<RunStore, 'get' | 'list'>;
@@ -45,6 +46,7 @@ interface Env {
   Bindings: { readonly incoming?: IncomingMessage };
   Variables: { principal: Principal };
 }
+/** A function of requests. */
 export type Admin = Hono<Env>;
 
 /** The admin route as a function of requests; `server.ts` listens. Every error is a problem (RFC 9457). */

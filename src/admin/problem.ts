@@ -17,6 +17,7 @@ export const REQUEST_PROBLEMS = {
   'request.headers_too_large': { status: 431, title: 'The headers are too large' },
   'server.failed': { status: 500, title: 'Something went wrong here' },
 } as const;
+/** A key of the table above. */
 export type ProblemCode = keyof typeof REQUEST_PROBLEMS;
 
 /** RFC 9457, with our own members `code`, `expected`, `got`, `next` and `errors`. */
@@ -28,6 +29,7 @@ export interface ProblemDetail {
   readonly errors?: readonly { readonly pointer: string; readonly detail: string }[];
 }
 
+/** A problem of the table as a response. */
 export function problem(
   code: ProblemCode,
   detail: ProblemDetail = {},

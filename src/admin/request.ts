@@ -28,14 +28,17 @@ export const triggerBodySchema = z.strictObject({
   period: periodSchema.optional(),
   deliver: z.boolean().default(true),
 });
+/** The body, with its defaults. */
 export type TriggerBody = z.infer<typeof triggerBodySchema>;
 
+/** The query of `GET /api/runs`. */
 export const listQuerySchema = z.strictObject({
   org: z.string().optional(),
   report: z.string().optional(),
   limit: z.coerce.number({ error: 'a number from 1 to 500' }).int().min(1).max(500).default(50),
 });
 
+/** The header by which a trigger may be repeated. */
 export const idempotencyKeySchema = z
   .string()
   .regex(/^[\x21-\x7e]{1,255}$/, 'Idempotency-Key: 1 to 255 visible ASCII characters');

@@ -6,6 +6,7 @@ import type { Log } from '../base/log.ts';
 import type { Admin } from './app.ts';
 import { type ProblemCode, problem, REQUEST_PROBLEMS } from './problem.ts';
 
+/** The admin route, listening. */
 export interface AdminServer {
   /** Where it listens, e.g. `http://127.0.0.1:8787`. */
   readonly url: string;

@@ -11,6 +11,7 @@ export interface Throttle {
   refused(address: string): void;
 }
 
+/** @param now epoch ms */
 export function throttle(now: () => number): Throttle {
   const refusals = new Map<string, { count: number; readonly until: number }>();
   return {

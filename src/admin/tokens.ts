@@ -1,6 +1,7 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 
+/** A viewer reads; an operator also triggers. */
 export const ROLES = ['viewer', 'operator'] as const;
 export type Role = (typeof ROLES)[number];
 
@@ -24,6 +25,7 @@ export interface Principal {
   readonly orgs: readonly string[] | '*';
 }
 
+/** What became of a token that was shown. */
 export type Verdict =
   | { readonly accepted: true; readonly principal: Principal }
   | { readonly accepted: false; readonly why: 'unknown' | 'expired' };
@@ -52,4 +54,5 @@ export function verifyToken(entries: readonly TokenEntry[], token: string, now: 
   return { accepted: true, principal: Object.freeze({ name, role, orgs }) };
 }
 
+/** Whether an organization exists for the bearer. */
 export const maySee = ({ orgs }: Principal, org: string): boolean => orgs === '*' || orgs.includes(org);

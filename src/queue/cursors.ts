@@ -20,6 +20,7 @@ redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
 return 1
 `);
 
+/** The cursors of a server, in one hash. Throws `redis.unreachable` when it is away. */
 export function redisCursors(redis: RedisClient, { prefix }: { readonly prefix: string }): Cursors {
   const keys = keysOf(prefix);
   return {

@@ -18,6 +18,7 @@ const COUNTED_MS = 31 * DAY_MS;
 /** Reports that are looked at side by side. */
 const ABREAST = 50;
 
+/** A slot that is not opened: by the report's own `catch_up`, for a later slot, or for its age. */
 export type Skip = { readonly slot: number; readonly why: 'catch_up' | 'superseded' | 'too_old' };
 
 /**
@@ -45,6 +46,7 @@ export function decide(
   };
 }
 
+/** What a look at the due slots needs. */
 export interface DuePorts {
   readonly cursors: Cursors;
   readonly trigger: Trigger;
@@ -52,6 +54,7 @@ export interface DuePorts {
   readonly log: Log;
 }
 
+/** What a look at the due slots did. */
 export interface Due {
   /** Slots that this call opened; another process may have opened others. */
   readonly opened: number;

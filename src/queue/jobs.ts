@@ -6,8 +6,9 @@ import { asking } from './connection.ts';
 import { keysOf } from './keys.ts';
 import type { RedisClient } from './script.ts';
 
-/** The queue of runs, and the tiny one in which BullMQ's job schedulers tick. */
+/** The queue of runs. */
 export const RUNS = 'runs';
+/** The tiny queue in which BullMQ's job schedulers tick. */
 export const TICKS = 'ticks';
 
 /** Tries of a run before it fails for good; a snooze is none. */

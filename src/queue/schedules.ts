@@ -4,13 +4,13 @@ import type { Clock } from '../base/clock.ts';
 import { DocketError, toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
 import { nextSlots } from '../define/slots.ts';
+import { closeWorker } from './close-worker.ts';
 import { asking, redisFailure } from './connection.ts';
 import type { FrozenDefinition } from './definition-store.ts';
 import { nameOf } from './due.ts';
 import { TICKS } from './jobs.ts';
 import { keysOf } from './keys.ts';
 import type { RedisClient } from './script.ts';
-import { within } from './within.ts';
 
 /** Part of each schedule's hash: raise it when what is registered changes for the same definition. */
 const SHAPE = 1;
@@ -18,7 +18,6 @@ const SHAPE = 1;
 const STUCK_MS = 2 * 60_000;
 /** Registrations that are on their way at the same time. */
 const ABREAST = 200;
-const CLOSE_MS = 3_000;
 
 // BullMQ's own reading of cron differs from ours at changes of summer time; the tick comes when our slot does.
 const settings = {
@@ -32,6 +31,7 @@ const TICK = {
   stackTraceLimit: 0,
 };
 
+/** What BullMQ is told to wake us for. */
 export interface Schedules {
   /**
    * Registers what changed and removes what is gone. Two reads, and nothing else when nothing changed: on BullMQ,
@@ -41,6 +41,7 @@ export interface Schedules {
   close(): Promise<void>;
 }
 
+/** What a sync changed. */
 export interface Synced {
   readonly registered: number;
   readonly removed: number;
@@ -158,9 +159,6 @@ export function startTicks(
     ready: async () => {
       await worker.waitUntilReady();
     },
-    close: async () => {
-      // With Redis away BullMQ would wait for it for ever.
-      await within(worker.close(), CLOSE_MS);
-    },
+    close: () => closeWorker(worker, redis, false),
   };
 }

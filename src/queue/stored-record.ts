@@ -45,6 +45,7 @@ const progressSchema = z.object({
 /** What of a record changes while the run goes on. */
 export type RunProgress = Omit<RunRecord, keyof RunOrder>;
 
+/** Of a run that was just opened. */
 export const NOT_STARTED: RunProgress = {
   state: 'queued',
   startedAt: null,

@@ -9,6 +9,7 @@ import type { RunOrder, RunRecord, RunStore } from '../run/record.ts';
 import type { DefinitionStore } from './definition-store.ts';
 import type { RunQueue } from './jobs.ts';
 
+/** Which run is asked for. */
 export interface TriggerRequest {
   readonly definition: Definition;
   readonly settings: OrgSettings;
@@ -21,6 +22,7 @@ export interface TriggerRequest {
   readonly deliver: boolean;
 }
 
+/** Where a run is opened: its record, its definition, its place in line. */
 export interface TriggerPorts {
   readonly runs: RunStore;
   readonly definitions: DefinitionStore;
@@ -29,6 +31,7 @@ export interface TriggerPorts {
   readonly log: Log;
 }
 
+/** The run of the slot, whoever opened it. */
 export interface Triggered {
   /** False: the slot had been opened before; the record is that run's. */
   readonly opened: boolean;
