@@ -21,7 +21,7 @@ const zip = promisify(gzip);
 const LIST = `/api/orgs/:org/:list{${LISTS.join('|')}}/` as const;
 /** Bodies of requests larger than this are refused, in characters. */
 const LARGEST_BODY = 262_144;
-/** Answers smaller than this are not worth compressing, in characters. */
+/** Answers smaller than this are not worth compressing, in bytes. */
 const SMALL = 1024;
 
 export interface AppOptions {
@@ -123,7 +123,8 @@ export function createApp(options: AppOptions): Hono<Variables> {
     if (cached !== undefined) {
       return answer(c, reportBody(cached.held, true, cached.secondsLeft));
     }
-    const computed = { at: clock(), ...report(question, tenant, world) };
+    const { meta, rest } = report(question, tenant, world);
+    const computed = { at: clock(), meta, rest: Buffer.from(rest) };
     cache.put(name, computed);
     return answer(c, reportBody(computed, false, null));
   });
@@ -158,17 +159,20 @@ export function createApp(options: AppOptions): Hono<Variables> {
 }
 
 /** @param refreshRetryAfter seconds after which the report can be had anew; null when it is new (specification §2.8) */
-function reportBody({ meta, rest }: HeldReport, cached: boolean, refreshRetryAfter: number | null): string {
-  return `{"meta":${JSON.stringify({ ...meta, cached, refresh_retry_after: refreshRetryAfter })},${rest}}`;
+function reportBody({ meta, rest }: HeldReport, cached: boolean, refreshRetryAfter: number | null): Buffer {
+  const whole = JSON.stringify({ ...meta, cached, refresh_retry_after: refreshRetryAfter });
+  return Buffer.concat([Buffer.from(`{"meta":${whole},`), rest, CLOSING]);
 }
+const CLOSING = Buffer.from('}');
 
 /** JSON text, compressed for those who accept it. */
-async function answer(c: Context<Variables>, text: string): Promise<Response> {
+async function answer(c: Context<Variables>, json: string | Buffer): Promise<Response> {
   c.header('Content-Type', 'application/json');
   c.header('Vary', 'Accept-Encoding');
-  if (text.length < SMALL || !/\bgzip\b/.test(c.req.header('Accept-Encoding') ?? '')) return c.body(text);
-  c.header('Content-Encoding', 'gzip');
-  return c.body(new Uint8Array(await zip(text, { level: 1 })));
+  const wanted = json.length >= SMALL && /\bgzip\b/.test(c.req.header('Accept-Encoding') ?? '');
+  if (wanted) c.header('Content-Encoding', 'gzip');
+  const body = wanted ? await zip(json, { level: 1 }) : json;
+  return c.body(typeof body === 'string' ? body : new Uint8Array(body));
 }
 
 /** The body as JSON. Throws a 422 `Refusal`, also for another content type than §4 asks for. */

@@ -1,8 +1,11 @@
 import type { Report } from './report.ts';
 
-export interface HeldReport extends Report {
+/** A report as it was computed, kept as bytes so that answering from the cache costs next to nothing. */
+export interface HeldReport extends Pick<Report, 'meta'> {
   /** When it was computed, in ms of the cache's own clock. */
   readonly at: number;
+  /** `Report.rest` */
+  readonly rest: Buffer;
 }
 
 export interface ReportCache {
@@ -11,15 +14,15 @@ export interface ReportCache {
   put(question: string, report: HeldReport): void;
 }
 
-/** Bounded by characters, about 64 MB: the oldest answers go first. */
-const MOST_CHARACTERS = 32_000_000;
+/** When more is held, the oldest answers go first. */
+const MOST_BYTES = 64_000_000;
 
 /** @param seconds how long an answer is held; 0 holds nothing (specification §4.5: up to an hour) */
 export function reportCache(seconds: number): ReportCache {
   const reports = new Map<string, HeldReport>();
-  let characters = 0;
+  let bytes = 0;
   const drop = (question: string) => {
-    characters -= reports.get(question)?.rest.length ?? 0;
+    bytes -= reports.get(question)?.rest.length ?? 0;
     reports.delete(question);
   };
   return {
@@ -35,9 +38,9 @@ export function reportCache(seconds: number): ReportCache {
       drop(question);
       if (seconds === 0) return;
       reports.set(question, report);
-      characters += report.rest.length;
+      bytes += report.rest.length;
       for (const oldest of reports.keys()) {
-        if (characters <= MOST_CHARACTERS) return;
+        if (bytes <= MOST_BYTES) return;
         drop(oldest);
       }
     },
