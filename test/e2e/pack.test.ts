@@ -57,9 +57,7 @@ describe('the packs in the programs that people use', () => {
       const rows = (await readFile(join(folder, report, csv ?? ''), 'utf8')).trim().split('\r\n').slice(1);
       const created = rows.map((row) => row.split(',')[1] ?? '');
       const sheet = texts.find((text) => text.startsWith('Onboarding by day')) ?? '';
-      const shown = sheet
-        .split('\n')
-        .flatMap((line) => /^\d\d\/\d\d\/\d{4},(\d+)/.exec(line)?.[1] ?? []);
+      const shown = sheet.split('\n').flatMap((line) => /^\d\d\/\d\d\/\d{4},(\d+)/.exec(line)?.[1] ?? []);
       expect(created.length).toBeGreaterThanOrEqual(7);
       expect(shown).toEqual(created);
     },
