@@ -196,6 +196,6 @@ export function digestOf(options: DigestOptions): Digest {
         }
       : {}),
     sections: sections.map((section) => ({ ...section, facts: section.facts.filter((fact) => fact !== basis) })),
-    reading: [...new Set(dataset.tables.flatMap(readingNotes))],
+    reading: [...new Set(dataset.tables.flatMap((table) => readingNotes(table)))],
   };
 }

@@ -50,7 +50,7 @@ export function tableNotes(table: Table): Note[] {
 }
 
 /** How to read what is shown: what a dash means, what italics mean, where totals come from. Only what this table needs. */
-export function readingNotes(table: Table): string[] {
+export function readingNotes(table: Table, showsTotals: boolean = table.totals !== undefined): string[] {
   const columns = viewColumns(table);
   const values = columns.filter((column) => column.role !== 'label');
   const missing = values.some((column) => column.total === null || table.rows.some((row) => column.read(row) === null));
@@ -67,7 +67,7 @@ export function readingNotes(table: Table): string[] {
     ...(table.rows.some((row) => row.partial)
       ? ['Rows in italics are of a time that is still running: their figures will grow.']
       : []),
-    ...(table.totals === undefined
+    ...(!showsTotals
       ? []
       : ['Totals are computed by the service over the whole period; they are not sums of the rows.']),
   ];

@@ -20,6 +20,8 @@ export interface Grid {
   readonly rows: Iterable<readonly Cell[]>;
   readonly count: number;
   readonly totals?: readonly Cell[];
+  /** Whether a total is shown, in a row or in a column. */
+  readonly showsTotals: boolean;
   /** Whether filtering its rows makes sense. */
   readonly filter: boolean;
 }
@@ -125,6 +127,7 @@ function tableGrid(table: Table, columns: readonly ViewColumn[]): Grid {
     rows: { [Symbol.iterator]: () => tableRows(table, columns, styleOf)[Symbol.iterator]() },
     count: table.rows.length,
     ...(table.totals === undefined ? {} : { totals }),
+    showsTotals: table.totals !== undefined,
     filter: table.rows.length > 0,
   };
 }
@@ -178,6 +181,7 @@ function figuresGrid(table: Table, all: readonly ViewColumn[], locale: string): 
     ],
     rows,
     count: rows.length,
+    showsTotals: differs,
     filter: false,
   };
 }

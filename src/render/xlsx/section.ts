@@ -76,7 +76,10 @@ export async function writeSection(book: Book, page: SectionPage): Promise<void>
   for (const warning of warnings) await fullWidth(sheet, warning, STYLES.warning, widths);
   await sheet.row([{ value: '← Contents', style: STYLES.back, link: page.contents }], 22);
   await writeGrid(sheet, grid, widths);
-  const remarks = [...notes.filter((note) => !note.incomplete).map((note) => note.text), ...readingNotes(table)];
+  const remarks = [
+    ...notes.filter((note) => !note.incomplete).map((note) => note.text),
+    ...readingNotes(table, grid.showsTotals),
+  ];
   if (remarks.length > 0) await sheet.row([], 8);
   for (const remark of remarks) await fullWidth(sheet, remark, STYLES.quiet, widths);
   await sheet.close();
