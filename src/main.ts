@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { createProgram } from './cli/program.ts';
 import { exitWith } from './cli/exit.ts';
+import { createProgram } from './cli/program.ts';
 
 await exitWith(createProgram());
