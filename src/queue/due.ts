@@ -93,7 +93,7 @@ export async function openDue(reports: readonly FrozenDefinition[], ports: DuePo
   const due: { readonly report: FrozenDefinition; readonly cursor: number; readonly slots: readonly number[] }[] = [];
   scheduled.forEach((report, index) => {
     const cursor = cursors[index];
-    if (cursor === undefined || cursor >= now) return;
+    if (cursor === undefined) return;
     const slots = slotsSince(report, Math.max(cursor, now - COUNTED_MS));
     if (slots.length > 0) due.push({ report, cursor, slots });
     else if (cursor < now - ON_TIME_MS) idle.push(nameOf(report));

@@ -124,6 +124,35 @@ describe('the worker', () => {
     await reached(id, 'done');
   });
 
+  it('writes the end down after everything that was observed before it', async () => {
+    const id = await opened();
+    const writing = signalled();
+    const go = signalled();
+    const written: unknown[] = [];
+    const slow: typeof bench.runs = {
+      ...bench.runs,
+      update: async (run, change) => {
+        if (change.state === undefined) {
+          writing.tell();
+          await go.promise;
+        }
+        written.push(change.state ?? Object.keys(change));
+        await bench.runs.update(run, change);
+      },
+    };
+    start(
+      async (_, { observe }) => {
+        observe({ type: 'planned', calls: 7, sections: 1 });
+        await writing.promise;
+        setImmediate(go.tell);
+        return done(aResult());
+      },
+      { store: slow },
+    );
+    await reached(id, 'done');
+    expect(written).toEqual(['running', ['calls'], 'done']);
+  });
+
   it('lets a run sleep without spending an attempt or a place', async () => {
     const id = await opened();
     const attempts: number[] = [];
@@ -373,6 +402,33 @@ describe('the worker', () => {
     await worker.close(1_000);
     const keys = await bench.producer.keys(`${bench.prefix}:bull:*`);
     await bench.producer.del(...keys);
+    const clock = manualClock(Date.now() + 60_000);
+    expect(await requeueLost({ runs: bench.runs, queue: bench.queue, clock, log })).toBe(1);
+    expect(await bench.runs.get(id)).toMatchObject({ state: 'queued', until: null });
+    start(async () => done(aResult()));
+    await reached(id, 'done');
+  });
+
+  it('gets a run back from the reconciler whose job ended without a word in its record', async () => {
+    const id = await opened();
+    let tries = 0;
+    const forgetful: typeof bench.runs = {
+      ...bench.runs,
+      update: async (run, change) => {
+        if (tries > 0) throw new Error('Redis was full');
+        await bench.runs.update(run, change);
+      },
+    };
+    const worker = start(
+      async () => {
+        tries += 1;
+        return fail(new DocketError('render.failed', 'No.'));
+      },
+      { store: forgetful, backoff: () => 1 },
+    );
+    await settled(id);
+    await worker.close(1_000);
+    expect(await bench.runs.get(id)).toMatchObject({ state: 'running' });
     const clock = manualClock(Date.now() + 60_000);
     expect(await requeueLost({ runs: bench.runs, queue: bench.queue, clock, log })).toBe(1);
     start(async () => done(aResult()));
