@@ -150,6 +150,27 @@ describe('failures', () => {
     expect(reports().length).toBe(3);
   });
 
+  test('of an answer with a figure of the wrong type are not kept: the next try asks again', async () => {
+    const clock = manualClock(START);
+    const responses = memoryStore();
+    const { context, plan, catalog } = await start({ clock, responses, sections: SECTIONS.slice(1, 2) });
+    let answers = 0;
+    const client = {
+      ...context.client,
+      report: async (...args: Parameters<typeof context.client.report>) => {
+        const answer = await context.client.report(...args);
+        answers += 1;
+        if (answers > 1) return answer;
+        const rows = answer.body.rows.map((row) => ({ ...row, 'profiles.approval_rate': '90%' }));
+        return { ...answer, body: { ...answer.body, rows } };
+      },
+    };
+    const outcome = await throughTime(clock, fetchDataset({ ...context, client, plan, catalog, organization: 'x' }));
+    expect(answers).toBe(2);
+    const rates = doneOf(outcome).tables[0]?.rows.map(({ values }) => typeof values['profiles.approval_rate']);
+    expect(new Set(rates)).toEqual(new Set(['number']));
+  });
+
   test('that no try can mend end it at once, and nothing new is asked', async () => {
     const { context, plan, catalog, reports } = await start();
     const key = keyOf(sandbox, 'expired');

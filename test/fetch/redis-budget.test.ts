@@ -4,6 +4,7 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { freePort } from '../../src/demo/redis.ts';
 import { redisBudget } from '../../src/fetch/redis-budget.ts';
+import { loadScript, runScript } from '../../src/fetch/script.ts';
 
 describe('the budget on a real clock', () => {
   const clients: Redis[] = [];
@@ -47,6 +48,30 @@ describe('the budget on a real clock', () => {
     for (let index = 0; index + calls < arrivals.length; index += 1) {
       expect(arrivals[index + calls]! - arrivals[index]!).toBeGreaterThan(windowMs);
     }
+  });
+
+  test('a command that the client sends again after a broken connection takes no second token', async () => {
+    const [client] = clients;
+    const keys = Array.from({ length: 7 }, (_, index) => `${prefix}again:{k}:${index}`);
+    const ask = () =>
+      runScript(client!, loadScript('budget-7.lua'), keys, [
+        'ask',
+        5,
+        1_000,
+        20,
+        2_000,
+        9,
+        1,
+        'id',
+        'id#1',
+        'org',
+        1,
+        500,
+      ]);
+    expect([await ask(), await ask()]).toEqual([
+      [1, 4],
+      [1, 4],
+    ]);
   });
 
   test('nothing secret and nothing unbounded is left in Redis: all keys of a line share a hash tag and expire', async () => {

@@ -119,6 +119,16 @@ describe('sections share a call', () => {
     expect(plan.calls.length).toBe(2);
   });
 
+  test('but not when sorted by a metric, unless they ask the very same: how ties fall is not specified', () => {
+    const order = [{ by: 'profiles.created', dir: 'desc' as const }];
+    const plan = compile([
+      { id: 'a', metrics: ['profiles.created'], granularity: 'day', order },
+      { id: 'b', metrics: ['profiles.created', 'profiles.decided'], granularity: 'day', order },
+      { id: 'c', metrics: ['profiles.decided', 'profiles.created'], granularity: 'day', order },
+    ]);
+    expect(served(plan)).toEqual([['a'], ['b', 'c']]);
+  });
+
   test('of at most twenty metrics', () => {
     const many = Array.from({ length: 25 }, (_, index) => `m${index}`);
     const catalog = { ...CATALOG, metrics: many.map((id) => ({ ...CATALOG.metrics[0]!, id })) };
