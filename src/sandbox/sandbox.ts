@@ -109,7 +109,8 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       faults.skew(),
       () => Promise.resolve(app.fetch(request, env)),
       env.outgoing,
-      (ms) => clock.sleep(ms, stopping.signal),
+      // Closing ends the wait; the connection is gone by then.
+      (ms) => clock.sleep(ms, stopping.signal).catch(() => undefined),
       stopping.signal,
     );
     const record: SandboxRequest = {

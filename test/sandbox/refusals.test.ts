@@ -120,6 +120,12 @@ describe('refused reports, row by row of §7', () => {
     ['"to" alone', { ...created, time: { to: '2026-03-02' } }, '/time/from'],
     ['a day that is not', { ...created, time: { from: '2026-02-30', to: '2026-03-02' } }, '/time/from'],
     ['an instant for a day', { ...created, time: { from: '2026-02-03T00:00:00Z', to: '2026-03-02' } }, '/time/from'],
+    ['a day before the year 1', { ...created, time: { from: '0000-12-31', to: '0001-01-01' } }, '/time/from'],
+    [
+      'a day before the year 1, by comparison',
+      { ...created, time: { from: '0001-01-01', to: '0001-01-31', compare: 'previous_period' } },
+      '/time/from',
+    ],
     ['an unknown timezone', { ...created, time: { timezone: 'Mars/Olympus' } }, '/time/timezone'],
     ['an offset for a timezone', { ...created, time: { timezone: '+02:00' } }, '/time/timezone'],
     ['a timezone in lower case', { ...created, time: { timezone: 'europe/zurich' } }, '/time/timezone'],

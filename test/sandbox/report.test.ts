@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { ReportRow } from '../../src/contract/report.ts';
 import { buckets, toDate, toDay } from '../../src/sandbox/calendar.ts';
 import { inProcessSandbox } from '../support/in-process-sandbox.ts';
+import { manualClock } from '../support/manual-clock.ts';
 
 /** A Wednesday, 10:30 in Zurich; summer time there began ten days before. */
 const NOW = Date.parse('2026-04-08T08:30:00Z');
@@ -392,6 +393,24 @@ describe('current counts (§2.4, §2.7)', () => {
     const early = await answered({ metrics: ['alerts.created', 'alerts.closed'], time, include: ['totals'] });
     const change = (id: string) => Number(flow.totals?.[id]) - Number(early.totals?.[id]);
     expect((await open(later)) - (await open(sandbox))).toBe(change('alerts.created') - change('alerts.closed'));
+  });
+});
+
+describe('a running clock', () => {
+  it('shows what happens as it happens, weeks ahead, and leaves the past as it was', async () => {
+    const clock = manualClock(NOW);
+    const running = inProcessSandbox({ clock, cacheSeconds: 0 });
+    const days = async () => {
+      const time = { from: '2026-03-01', to: '2026-06-30', granularity: 'month' };
+      return counts((await running.answered({ metrics: ['profiles.created'], time })).rows, 'profiles.created');
+    };
+    const [marchBefore = 0, aprilBefore = 0, ...future] = await days();
+    expect(future).toEqual([0, 0]);
+    clock.advance(70 * 86_400_000);
+    const [marchAfter, aprilAfter = 0, may = 0, june = 0] = await days();
+    expect(marchAfter).toBe(marchBefore);
+    expect(aprilAfter).toBeGreaterThan(2 * aprilBefore);
+    expect(Math.min(may, june)).toBeGreaterThan(100);
   });
 });
 
