@@ -1,4 +1,3 @@
-import { Liquid } from 'liquidjs';
 import { DocketError } from '../base/error.ts';
 import { fillTemplate } from '../base/template.ts';
 import type { Period } from '../define/period.ts';
@@ -13,49 +12,9 @@ export interface NameVariables {
   readonly section?: { readonly id: string; readonly title: string };
 }
 
-/** Why a template cannot be used, for a fault with a position in a definition. */
-export interface TemplateFault {
-  readonly expected: string;
-  readonly got: string;
-}
-
-const VARIABLES = [
-  'period.from',
-  'period.to',
-  'period.label',
-  'period.timezone',
-  'org',
-  'report',
-  'title',
-  'section.id',
-  'section.title',
-];
-
 const MAX_CHARACTERS = 120;
 /** File systems count bytes (255), and a temporary name and a second ending have to fit too. */
 const MAX_BYTES = 200;
-
-/** The first line of Liquid's message, without its "line:1, col:9" tail and the excerpt below it. */
-const reason = (thrown: unknown): string => {
-  const message = thrown instanceof Error ? thrown.message : String(thrown);
-  return (message.split('\n')[0] ?? message).replace(/, (file:.*, )?line:\d+, col:\d+$/, '');
-};
-
-/** What is wrong with a template of a name or a subject; undefined when it parses and names only variables there are. */
-export function validateName(template: string): TemplateFault | undefined {
-  try {
-    // Without strict filters an unknown one would be found only when the report runs.
-    const liquid = new Liquid({ strictFilters: true, templates: {}, parseLimit: 10_000 });
-    const unknown = liquid
-      .globalVariableSegmentsSync(liquid.parse(template))
-      .map((segments) => segments.map(String).join('.'))
-      .find((name) => !VARIABLES.includes(name));
-    if (unknown === undefined) return undefined;
-    return { expected: `one of the variables ${VARIABLES.join(', ')}`, got: `"${unknown}"` };
-  } catch (thrown) {
-    return { expected: 'a LiquidJS template, e.g. "KPIs {{ period.label }}"', got: `"${template}": ${reason(thrown)}` };
-  }
-}
 
 const RESERVED = /^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\.|$)/i;
 

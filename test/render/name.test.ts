@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type NameVariables, refuseCollisions, renderName, safeName, validateName } from '../../src/render/name.ts';
+import { type NameVariables, refuseCollisions, renderName, safeName } from '../../src/render/name.ts';
 import { sheetNames } from '../../src/render/xlsx/sheet-name.ts';
 import { PERIOD } from '../support/dataset.ts';
 
@@ -57,22 +57,6 @@ describe('a file name', () => {
         { name: 'kpis.csv', of: 'two' },
       ]),
     ).toThrow(expect.objectContaining({ code: 'render.failed', next: expect.stringContaining('section.id') }));
-  });
-});
-
-describe('a name template is checked without running', () => {
-  it('and a good one has no fault', () => {
-    expect(validateName('KPIs {{ period.label | replace: "-", "" }} {{ section.id }}')).toBeUndefined();
-  });
-
-  it.each([
-    ['{{ period.lable }}', 'period.lable'],
-    ['{{ env.SECRET }}', 'env.SECRET'],
-    ['{{ period.label', 'not closed'],
-    ['{{ title | nope }}', 'nope'],
-    ['{% include "x" %}', ''],
-  ])('%j is a fault', (template, got) => {
-    expect(validateName(template)?.got).toContain(got);
   });
 });
 
