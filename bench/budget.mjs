@@ -1,7 +1,11 @@
 // The budget against a server that enforces it: 150 calls by four worker processes that share one key through Redis,
-// under each of the limiters a service may have. Prints one JSON line a limiter; exits 1 when a 429 was earned.
+// under each of the limiters a service may have. Prints one JSON line a limiter; exits 1 when a 429 was earned or a call
+// was not answered once.
 //
-//   npm run build && node bench/budget.mjs [--calls 150] [--window 10000] [--workers 4]
+//   npm run build && node bench/budget.mjs [--calls 150] [--window 10000] [--workers 4] [--kills 0]
+//
+// With --kills, so many times a worker is killed without warning (SIGKILL) and started again: every call must still be
+// answered and kept once, and no 429 be earned, although nobody knows which calls the dead had sent.
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -12,6 +16,7 @@ import { localRedis } from '../dist/demo/redis.js';
 import { createClient } from '../dist/fetch/client.js';
 import { paidCall } from '../dist/fetch/paid-call.js';
 import { redisBudget } from '../dist/fetch/redis-budget.js';
+import { redisStore } from '../dist/fetch/redis-store.js';
 import { startSandbox } from '../dist/sandbox/sandbox.js';
 
 const LIMIT = 30;
@@ -20,7 +25,9 @@ const REQUEST = { metrics: ['profiles.created'], time: { from: '2026-01-01', to:
 async function work({ redisUrl, prefix, url, key, windowMs, name, ids }) {
   const redis = new Redis(redisUrl);
   const secret = new Secret(key);
-  const client = createClient({ baseUrl: url, key: secret });
+  // A dead worker's token is out for as long as its call could have been answered.
+  const client = createClient({ baseUrl: url, key: secret, timeouts: { total: 2_000 } });
+  const responses = redisStore(redis, { prefix });
   const budget = redisBudget(redis, { prefix, calls: LIMIT, windowMs });
   const line = {
     budget,
@@ -32,22 +39,46 @@ async function work({ redisUrl, prefix, url, key, windowMs, name, ids }) {
     deadlineMs: client.deadlineMs,
   };
   const { signal } = new AbortController();
-  const outcomes = await Promise.all(
-    ids.map((id) =>
-      paidCall(line, {
-        id,
-        attempt: () => client.report('current', REQUEST, signal),
-        waiting: () => {},
-        signal,
-      }),
-    ),
-  );
+  const make = async (id) => {
+    if ((await responses.get('run', id)) !== undefined) return;
+    const outcome = await paidCall(line, {
+      id,
+      attempt: () => client.report('current', REQUEST, signal),
+      waiting: () => {},
+      signal,
+    });
+    if (outcome.kind !== 'done') throw new Error(JSON.stringify(outcome));
+    await responses.put('run', id, { ...outcome.value.value, at: Date.now() });
+    await redis.incr(`${prefix}kept`);
+  };
+  await Promise.all(ids.map(make));
   await client.close();
   await redis.quit();
-  return outcomes.filter(({ kind }) => kind === 'done').length;
 }
 
-async function measure(limiter, { redisUrl, calls, windowMs, workers }) {
+/** Runs one worker to its end, again and again if it is killed. */
+function employ(order, workers) {
+  return new Promise((resolve, reject) => {
+    const start = () => {
+      const child = fork(fileURLToPath(import.meta.url), ['--work']);
+      workers.add(child);
+      let done = false;
+      child.on('message', (message) => {
+        if (message === 'ready') child.send(order);
+        else done = true;
+      });
+      child.once('exit', (code, signal) => {
+        workers.delete(child);
+        if (done) resolve();
+        else if (signal === 'SIGKILL') start();
+        else reject(new Error(`a worker ended with ${code ?? signal}`));
+      });
+    };
+    start();
+  });
+}
+
+async function measure(limiter, { redisUrl, calls, windowMs, workers, kills }) {
   const sandbox = await startSandbox({
     limiter,
     windowMs,
@@ -70,21 +101,35 @@ async function measure(limiter, { redisUrl, calls, windowMs, workers }) {
   await systemClock.sleep(Math.random() * windowMs);
   const prefix = `bench:${process.pid}:${limiter}:`;
   const before = sandbox.requests().length;
-  const children = Array.from({ length: workers }, () => fork(fileURLToPath(import.meta.url), ['--work']));
-  await Promise.all(children.map((child) => new Promise((resolve) => child.once('message', resolve))));
-  const started = performance.now();
-  const done = await Promise.all(
-    children.map((child, index) => {
+  const alive = new Set();
+  const over = Promise.all(
+    Array.from({ length: workers }, (_, index) => {
       const ids = Array.from({ length: calls }, (_, call) => call)
         .filter((call) => call % workers === index)
         .map((call) => `call-${call}`);
-      child.send({ redisUrl, prefix, url: sandbox.url, key, windowMs, name: `worker-${index}`, ids });
-      return new Promise((resolve) => child.once('message', resolve));
+      return employ({ redisUrl, prefix, url: sandbox.url, key, windowMs, name: `worker-${index}`, ids }, alive);
     }),
   );
-  const ms = performance.now() - started;
+  let killed = 0;
+  let working = true;
+  over.finally(() => {
+    working = false;
+  });
+  while (working && killed < kills) {
+    await Promise.race([over, systemClock.sleep((Math.random() * windowMs) / 2)]);
+    const [victim] = [...alive].sort(() => Math.random() - 0.5);
+    if (victim?.kill('SIGKILL')) killed += 1;
+  }
+  await over;
+  const ended = Date.now();
   const requests = sandbox.requests().slice(before);
+  // From the first call at the server: how long a process takes to start is not the budget's.
+  const ms = ended - requests[0].at;
   await sandbox.close();
+  const redis = new Redis(redisUrl);
+  const kept = Number(await redis.get(`${prefix}kept`));
+  const answered = await redis.hlen(`${prefix}answers:run`);
+  await redis.quit();
   const bound =
     limiter === 'token-bucket' ? ((calls - LIMIT) * windowMs) / LIMIT : (Math.ceil(calls / LIMIT) - 1) * windowMs;
   return {
@@ -93,7 +138,9 @@ async function measure(limiter, { redisUrl, calls, windowMs, workers }) {
     calls,
     window_ms: windowMs,
     workers,
-    answered: done.reduce((sum, count) => sum + count, 0),
+    killed,
+    answered,
+    answered_twice: kept - answered,
     requests: requests.length,
     throttled: requests.filter(({ status }) => status === 429).length,
     ms: Math.round(ms),
@@ -104,7 +151,8 @@ async function measure(limiter, { redisUrl, calls, windowMs, workers }) {
 
 if (process.argv[2] === '--work') {
   process.once('message', async (order) => {
-    process.send(await work(order));
+    await work(order);
+    process.send('done');
     process.disconnect();
   });
   process.send('ready');
@@ -114,10 +162,11 @@ if (process.argv[2] === '--work') {
       calls: { type: 'string', default: '150' },
       window: { type: 'string', default: '10000' },
       workers: { type: 'string', default: '4' },
+      kills: { type: 'string', default: '0' },
     },
   });
   const redis = await localRedis(process.env);
-  let throttled = 0;
+  let faults = 0;
   try {
     for (const limiter of ['sliding', 'fixed', 'token-bucket']) {
       const line = await measure(limiter, {
@@ -125,12 +174,13 @@ if (process.argv[2] === '--work') {
         calls: Number(values.calls),
         windowMs: Number(values.window),
         workers: Number(values.workers),
+        kills: Number(values.kills),
       });
-      throttled += line.throttled;
+      faults += line.throttled + (line.calls - line.answered) + line.answered_twice;
       console.log(JSON.stringify(line));
     }
   } finally {
     await redis.close();
   }
-  process.exitCode = throttled === 0 ? 0 : 1;
+  process.exitCode = faults === 0 ? 0 : 1;
 }
