@@ -129,7 +129,8 @@ async function open(around: Surroundings, settings: WorkerSettings, scope: Scope
     startWorker({
       connection: blocking,
       prefix,
-      store: runs,
+      // A client that waits for Redis: the end of a run in hand must be written even while Redis restarts.
+      store: redisRunStore(blocking, kept),
       execute,
       onTerminal: (order, error) => tellOwner(order, error.toJSON()),
       clock,

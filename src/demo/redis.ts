@@ -110,7 +110,10 @@ async function startPrivate(program: string, options: readonly string[]): Promis
     // The server must not outlive us, however we end; `exit` handlers run on an uncaught error too.
     const kill = () => child.kill('SIGKILL');
     process.once('exit', kill);
-    const ready = await Promise.race([answers(port, ended), ended]);
+    const ready = await Promise.race([answers(port, ended), ended]).catch((error: unknown) => {
+      kill();
+      throw error;
+    });
     if (ready === 'ready') {
       return {
         url: `redis://127.0.0.1:${port}`,
