@@ -8,7 +8,7 @@ import type { DeliveryRow, DeliveryState, Ledger } from './ledger.ts';
 import type { Receipt } from './receipt.ts';
 import { type Delivery, listDeliveries, type MailRoute } from './targets.ts';
 
-/** Said once for each delivery that was settled in this try; `run/event.ts` has the same form. */
+/** Said once for each delivery that was settled in this try. */
 export interface DeliveredEvent {
   readonly type: 'delivered';
   readonly target: string;
