@@ -31,6 +31,8 @@ export interface Catalogs {
   get(source: CatalogSource, signal: AbortSignal, observe: ObserveFetch): Promise<Outcome<Catalog>>;
   /** A report came from a registry of this version: a catalog of another one is forgotten. */
   saw(key: string, org: OrgRef, registryVersion: number): Promise<void>;
+  /** A question that the held catalog allows was refused: it is forgotten, so that the next plan is made with a new one. */
+  forget(key: string, org: OrgRef): Promise<void>;
 }
 
 /** Where catalogs are kept. */
@@ -108,6 +110,7 @@ function catalogsOn(shelf: Shelf, clock: Clock): Catalogs {
         await shelf.put(name, paid.value.value);
         return done(paid.value.value);
       }),
+    forget: (key, org) => shelf.drop(nameOf(key, org)),
     saw: async (key, org, registryVersion) => {
       const name = nameOf(key, org);
       const held = await shelf.get(name);

@@ -164,6 +164,7 @@ async function answerReport(
       return answer;
     },
   });
+  if (paid.kind === 'fail' && paid.error.code === 'api.refused') await catalogs.forget(key, call.org);
   if (paid.kind !== 'done') return paid;
   const { value: answer, tokens } = paid.value;
   const at = clock.now();

@@ -124,19 +124,17 @@ function deprecated({ metrics }: Told): Note[] {
 }
 
 function availability({ metrics, request }: Told): Note[] {
-  const from = request.time?.from;
-  if (from === undefined) return [];
-  return metrics.flatMap((metric) => {
+  const { from, to } = request.time ?? {};
+  if (from === undefined || to === undefined) return [];
+  return metrics.flatMap((metric): Note[] => {
     const first = metric.data_available?.from;
-    return first === undefined || first <= from
-      ? []
-      : [
-          {
-            code: 'data_available_from' as const,
-            text: `${metric.label} has data from ${first}; days before read zero.`,
-            incomplete: false,
-          },
-        ];
+    if (first === undefined || first <= from) return [];
+    // A zero that only says that nobody counted yet is not a figure.
+    const none = first > to;
+    const text = none
+      ? `${metric.label} has no data before ${first}: its zeros say nothing.`
+      : `${metric.label} has data from ${first}; days before read zero.`;
+    return [{ code: 'data_available_from', text, incomplete: none }];
   });
 }
 

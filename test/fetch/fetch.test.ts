@@ -171,6 +171,20 @@ describe('failures', () => {
     expect(new Set(rates)).toEqual(new Set(['number']));
   });
 
+  test('of a question that the catalog allows forget the catalog: it must have changed', async () => {
+    const { context, catalog } = await start();
+    await context.catalogs.get({ ...context, org: 'current', tenant: 'acme' }, context.signal, context.observe);
+    const [metric] = catalog.metrics;
+    const outdated = { ...catalog, metrics: [{ ...metric!, id: 'profiles.removed' }] };
+    const definition = definitionOf([{ id: 'a', metrics: ['profiles.removed'] }]);
+    const plan = compilePlan({ definition, settings: settingsOf(), period: WEEK, catalog: outdated });
+    const outcome = await fetchDataset({ ...context, plan, catalog: outdated, organization: 'x' });
+    expect(outcome).toMatchObject({ kind: 'fail', error: { code: 'api.refused', retryable: false } });
+    const before = (await context.budget.look(context.key)).tokens;
+    await context.catalogs.get({ ...context, org: 'current', tenant: 'acme' }, context.signal, context.observe);
+    expect((await context.budget.look(context.key)).tokens).toBe(before - 1);
+  });
+
   test('that no try can mend end it at once, and nothing new is asked', async () => {
     const { context, plan, catalog, reports } = await start();
     const key = keyOf(sandbox, 'expired');

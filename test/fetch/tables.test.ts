@@ -247,6 +247,14 @@ test('a deprecated metric, a late start of its data and an unknown unit are each
   expect(table.columns[1]).toMatchObject({ unit: 'parsecs', replacedBy: 'profiles.created' });
 });
 
+test('a metric without any data in the period makes the table incomplete: its zeros are no figures', () => {
+  const catalog = {
+    ...CATALOG,
+    metrics: CATALOG.metrics.map((metric) => ({ ...metric, data_available: { from: '2026-11-16' } })),
+  };
+  expect(noted({ catalog }, 'data_available_from').map(({ incomplete }) => incomplete)).toEqual([true, true]);
+});
+
 test.each([
   ['a figure that is a text', { 'profiles.created': '4' }],
   ['a group that is a number', { 'profile.type': 4 }],
