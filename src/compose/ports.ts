@@ -24,7 +24,7 @@ import { createClient } from '../fetch/client.ts';
 import { memoryBudget } from '../fetch/memory-budget.ts';
 import { memoryStore } from '../fetch/memory-store.ts';
 import type { ResponseStore } from '../fetch/response-store.ts';
-import type { RunPorts } from '../run/run.ts';
+import type { RunPorts } from '../run/ports.ts';
 
 /** The process's environment, as read once: what every composition starts from. */
 export interface Surroundings {

@@ -3,8 +3,8 @@ import { type Dataset, incompleteNotes } from '../fetch/dataset.ts';
 import type { Artifact } from '../render/artifact.ts';
 import { renderFiles } from '../render/files.ts';
 import { renderMail } from '../render/mail.ts';
+import type { RunContext, RunPorts } from './ports.ts';
 import type { RunOrder } from './record.ts';
-import type { RunContext, RunPorts } from './run.ts';
 
 /**
  * Makes the files and the mail's body in a private folder of the archive and publishes them with their manifest in one

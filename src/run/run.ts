@@ -1,44 +1,14 @@
-import type { Clock } from '../base/clock.ts';
 import { toDocketError } from '../base/error.ts';
 import { cancel, done, fail, type Outcome } from '../base/outcome.ts';
-import type { Definition } from '../define/definition.ts';
-import type { OrgSettings } from '../define/org.ts';
-import type { Archive } from '../deliver/archive.ts';
 import { deliver } from '../deliver/deliver.ts';
-import type { Ledger } from '../deliver/ledger.ts';
-import type { MailRoute } from '../deliver/targets.ts';
-import type { Catalogs } from '../fetch/catalogs.ts';
 import { incompleteNotes } from '../fetch/dataset.ts';
-import { type FetchInput, fetchDataset } from '../fetch/fetch.ts';
+import { fetchDataset } from '../fetch/fetch.ts';
 import { compilePlan } from '../plan/compile.ts';
 import { incompleteError, resultOf, undeliveredError } from './ending.ts';
-import type { Observe } from './event.ts';
+import type { RunContext, RunPorts } from './ports.ts';
 import type { RunOrder } from './record.ts';
 import { render } from './render.ts';
 import type { RunResult } from './result.ts';
-
-/** What a run needs of the world, bound to one organization. Under the worker Redis stands behind these, inline memory. */
-export interface RunPorts extends Pick<FetchInput, 'client' | 'key' | 'budget' | 'reads' | 'responses' | 'patienceMs'> {
-  readonly clock: Clock;
-  readonly catalogs: Catalogs;
-  readonly archive: Archive;
-  readonly ledger: Ledger;
-  /** Undefined: no mail server is configured. */
-  readonly mail: MailRoute | undefined;
-  /** Folder of the user's own templates. */
-  readonly templates: string | undefined;
-  /** What relative directory targets are resolved against. */
-  readonly workingDirectory: string;
-}
-
-export interface RunContext {
-  readonly definition: Definition;
-  readonly settings: OrgSettings;
-  readonly signal: AbortSignal;
-  readonly observe: Observe;
-  /** No try will follow: what is still undelivered is then the result, not a reason to fail. */
-  readonly lastAttempt: boolean;
-}
 
 /**
  * One run of a report: plan → fetch → render → deliver, each stage taking the value of the one before.

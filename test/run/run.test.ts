@@ -12,7 +12,8 @@ import { directoryArchive } from '../../src/deliver/directory-archive.ts';
 import { type MailCatcher, mailCatcher } from '../../src/demo/mail-catcher.ts';
 import type { RunEvent } from '../../src/run/event.ts';
 import { orderRun } from '../../src/run/order.ts';
-import { type RunPorts, run } from '../../src/run/run.ts';
+import type { RunPorts } from '../../src/run/ports.ts';
+import { run } from '../../src/run/run.ts';
 import { parseFault, type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 
 const WINDOW_MS = 300;

@@ -1,0 +1,32 @@
+import type { Clock } from '../base/clock.ts';
+import type { Definition } from '../define/definition.ts';
+import type { OrgSettings } from '../define/org.ts';
+import type { Archive } from '../deliver/archive.ts';
+import type { Ledger } from '../deliver/ledger.ts';
+import type { MailRoute } from '../deliver/targets.ts';
+import type { Catalogs } from '../fetch/catalogs.ts';
+import type { FetchInput } from '../fetch/fetch.ts';
+import type { Observe } from './event.ts';
+
+/** What a run needs of the world, bound to one organization. Under the worker Redis stands behind these, inline memory. */
+export interface RunPorts extends Pick<FetchInput, 'client' | 'key' | 'budget' | 'reads' | 'responses' | 'patienceMs'> {
+  readonly clock: Clock;
+  readonly catalogs: Catalogs;
+  readonly archive: Archive;
+  readonly ledger: Ledger;
+  /** Undefined: no mail server is configured. */
+  readonly mail: MailRoute | undefined;
+  /** Folder of the user's own templates. */
+  readonly templates: string | undefined;
+  /** What relative directory targets are resolved against. */
+  readonly workingDirectory: string;
+}
+
+export interface RunContext {
+  readonly definition: Definition;
+  readonly settings: OrgSettings;
+  readonly signal: AbortSignal;
+  readonly observe: Observe;
+  /** No try will follow: what is still undelivered is then the result, not a reason to fail. */
+  readonly lastAttempt: boolean;
+}
