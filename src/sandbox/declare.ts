@@ -9,21 +9,17 @@ export type Test = (row: number) => boolean;
 export type TimeField = 'created' | 'first decision' | 'closed' | 'now';
 export type Aggregation = 'count' | 'distinct' | 'share' | 'p50' | 'p90';
 
-interface Words {
-  readonly id: string;
-  readonly label: string;
+/** How rows become a figure, in the words of the catalog. */
+interface Counting {
   readonly description: string;
-  readonly dimensions: readonly DimensionId[];
   readonly time_field: TimeField;
   readonly aggregation: Aggregation;
-  /** The optional feature without which the organization does not have the metric. */
-  readonly feature?: Feature;
   /** Its meaning changed so many days after the organization's first: its successor has another id (specification §9). */
-  readonly replaced?: { readonly afterDays: number; readonly by: string };
+  readonly replaced?: { readonly afterDays: number; readonly by: string } | undefined;
 }
 
-/** A metric as data: its words for the catalog, and which rows of which table count when, for the computation. */
-export interface MetricDeclaration extends Words {
+/** Which rows of which table count when. */
+interface Bound {
   readonly table: TableName;
   /** The instants at which rows count; undefined for a current count, whose rows count now. */
   readonly at: ((facts: Facts) => Float64Array) | undefined;
@@ -35,6 +31,15 @@ export interface MetricDeclaration extends Words {
   readonly seconds: ((view: View) => (row: number) => number) | undefined;
   /** Of a distinct count: what is counted once. */
   readonly key: ((facts: Facts) => Uint32Array) | undefined;
+}
+
+/** A metric as data: its words for the catalog, and its rows for the computation. */
+export interface MetricDeclaration extends Counting, Bound {
+  readonly id: string;
+  readonly label: string;
+  readonly dimensions: readonly DimensionId[];
+  /** The optional feature without which the organization does not have the metric. */
+  readonly feature: Feature | undefined;
 }
 
 type ColumnsOf<Table, Kind> = { [Name in keyof Table]: Table[Name] extends Kind ? Name : never }[keyof Table] & string;
@@ -54,11 +59,29 @@ const instants = <Table>(rows: Table, name: ColumnsOf<Table, Float64Array>): Flo
   throw new TypeError(`${name} is not a column of instants`);
 };
 
-/** Declares a metric over the rows of one table. */
-export function metric<Name extends TableName>(table: Name, words: Words, rule: Rule<Facts[Name]>): MetricDeclaration {
+/** Declares the metrics over the rows of one table, which share their dimensions and the feature they belong to. */
+export function area<Name extends TableName>(table: Name, dimensions: readonly DimensionId[], feature?: Feature) {
+  return (
+    id: string,
+    label: string,
+    { description, aggregation, time_field, replaced, ...rule }: Counting & Rule<Facts[Name]>,
+  ): MetricDeclaration => ({
+    id,
+    label,
+    description,
+    dimensions,
+    aggregation,
+    time_field,
+    feature,
+    replaced,
+    ...bound(table, rule),
+  });
+}
+
+/** The rule of one table, to be followed without knowing the table. */
+function bound<Name extends TableName>(table: Name, rule: Rule<Facts[Name]>): Bound {
   const { at, where, part, seconds, key } = rule;
   return {
-    ...words,
     table,
     at: at === undefined ? undefined : (facts) => instants(facts[table], at),
     where: where === undefined ? undefined : (view) => where(view.history.facts[table], view),

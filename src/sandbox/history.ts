@@ -1,5 +1,6 @@
+import type { Book } from './book.ts';
 import { code, type Facts, type History, NEVER } from './facts.ts';
-import { type Book, invite, live, type Scene } from './life.ts';
+import { invite, live, type Scene } from './life.ts';
 import type { OrganizationSpec } from './organizations.ts';
 import { type Draw, draws } from './random.ts';
 

@@ -140,7 +140,7 @@ function expectRules(body: any, asked: Asked) {
   }
 }
 
-describe('10,000 generated requests (§7)', () => {
+describe('10,000 generated requests (§7)', { timeout: 180_000 }, () => {
   it('are answered as documented: reports', async () => {
     let accepted = 0;
     await fc.assert(

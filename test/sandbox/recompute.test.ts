@@ -68,52 +68,56 @@ it('there is a rule in SQL for every metric', () => {
 });
 
 // One with all but adverse media and with the replaced metric; one with adverse media.
-describe.each([102, 103])('every metric of organization %i, recomputed in SQL from the dump', (organization) => {
-  const catalog = sandbox.world.tenants.get(organization)!.catalog();
-  let sql: Awaited<ReturnType<typeof recomputer>>;
-  beforeAll(async () => {
-    sql = await recomputer({ seed: SEED, now: NOW, organization });
-  }, 120_000);
-  afterAll(() => sql.close());
+describe.each([102, 103])(
+  'every metric of organization %i, recomputed in SQL from the dump',
+  { timeout: 120_000 },
+  (organization) => {
+    const catalog = sandbox.world.tenants.get(organization)!.catalog();
+    let sql: Awaited<ReturnType<typeof recomputer>>;
+    beforeAll(async () => {
+      sql = await recomputer({ seed: SEED, now: NOW, organization });
+    }, 120_000);
+    afterAll(() => sql.close());
 
-  it.each(catalog.metrics.map((metric) => [metric.id, metric] as const))('%s', async (id, metric) => {
-    const nothing = metric.unit === 'count' ? 0 : null;
-    for (const question of fc.sample(questions(catalog, id), { numRuns: 8, seed: 20260331 })) {
-      const { from, to, timezone, granularity, dimensions, filters, compare } = question;
-      const answer = await sandbox.answered(
-        {
-          metrics: [id],
-          dimensions,
-          filters,
-          time: {
-            from,
-            to,
-            timezone,
-            ...(granularity === undefined ? {} : { granularity }),
-            ...(compare ? { compare: 'previous_period' } : {}),
+    it.each(catalog.metrics.map((metric) => [metric.id, metric] as const))('%s', async (id, metric) => {
+      const nothing = metric.unit === 'count' ? 0 : null;
+      for (const question of fc.sample(questions(catalog, id), { numRuns: 8, seed: 20260331 })) {
+        const { from, to, timezone, granularity, dimensions, filters, compare } = question;
+        const answer = await sandbox.answered(
+          {
+            metrics: [id],
+            dimensions,
+            filters,
+            time: {
+              from,
+              to,
+              timezone,
+              ...(granularity === undefined ? {} : { granularity }),
+              ...(compare ? { compare: 'previous_period' } : {}),
+            },
+            include: ['totals'],
           },
-          include: ['totals'],
-        },
-        { org: organization },
-      );
-      const expected = new Map((await sql.ask(question)).map((row) => [name(row.bucket, row.group), row.value]));
-      for (const row of answer.rows) {
-        const key = name(
-          row.bucket,
-          dimensions.map((dimension) => row[dimension]),
+          { org: organization },
         );
-        close(row[id] as number | null, expected.get(key) ?? nothing, { question, key });
-        expected.delete(key);
-      }
-      if (!answer.meta.truncated) expect([...expected], JSON.stringify(question)).toEqual([]);
+        const expected = new Map((await sql.ask(question)).map((row) => [name(row.bucket, row.group), row.value]));
+        for (const row of answer.rows) {
+          const key = name(
+            row.bucket,
+            dimensions.map((dimension) => row[dimension]),
+          );
+          close(row[id] as number | null, expected.get(key) ?? nothing, { question, key });
+          expected.delete(key);
+        }
+        if (!answer.meta.truncated) expect([...expected], JSON.stringify(question)).toEqual([]);
 
-      const [total] = await sql.ask({ ...question, granularity: undefined, dimensions: [] });
-      close(answer.totals?.[id] as number | null, total?.value ?? nothing, { question, totals: true });
-      const before = answer.meta.compare_range;
-      if (before && metric.time_field !== 'now') {
-        const [previous] = await sql.ask({ ...question, ...before, granularity: undefined, dimensions: [] });
-        close(answer.totals?.compare?.[id], previous?.value ?? nothing, { question, before });
+        const [total] = await sql.ask({ ...question, granularity: undefined, dimensions: [] });
+        close(answer.totals?.[id] as number | null, total?.value ?? nothing, { question, totals: true });
+        const before = answer.meta.compare_range;
+        if (before && metric.time_field !== 'now') {
+          const [previous] = await sql.ask({ ...question, ...before, granularity: undefined, dimensions: [] });
+          close(answer.totals?.compare?.[id], previous?.value ?? nothing, { question, before });
+        }
       }
-    }
-  });
-});
+    });
+  },
+);
