@@ -90,16 +90,16 @@ function callAnswerer(input: FetchInput): (call: Call, stop: AbortSignal) => Pro
       observe({ type: 'waiting', call: call.id, until: at, ahead, tokens });
     };
   };
-  const fetched = (call: Call, saved: boolean, tokens: number | null): void => {
-    observe({ type: 'fetched', call: call.id, saved, tokens, of: plan.calls.length, ...progress.came(tokens) });
+  const fetched = (call: Call, saved: boolean, tokens: number | null, ms: number | null): void => {
+    observe({ type: 'fetched', call: call.id, saved, tokens, of: plan.calls.length, ...progress.came(tokens, ms) });
   };
 
   return async (call, stop) => {
     if (call.kind === 'report') {
       const answer = await answerReport(input, call, { waiting: waitingFor(call), signal, stop });
       if (answer.kind !== 'done') return answer;
-      const { response, at, correlationId, tokens } = answer.value;
-      fetched(call, tokens === null, tokens);
+      const { response, at, correlationId, tokens, ms } = answer.value;
+      fetched(call, tokens === null, tokens, ms);
       const record: CallRecord = {
         id: call.id,
         method: 'POST',
@@ -120,7 +120,7 @@ function callAnswerer(input: FetchInput): (call: Call, stop: AbortSignal) => Pro
     if (org.kind !== 'done') return org;
     const answer = await walkList(walk, call, org.value, how);
     if (answer.kind !== 'done') return answer;
-    fetched(call, answer.value.saved, null);
+    fetched(call, answer.value.saved, null, null);
     const record: CallRecord = {
       id: call.id,
       method: 'GET',
@@ -142,6 +142,8 @@ interface ReportAnswer {
   readonly correlationId: string | null;
   /** Null: it was kept, and no token was spent. */
   readonly tokens: number | null;
+  /** From dispatch to answer; null where it was kept. */
+  readonly ms: number | null;
 }
 
 async function answerReport(
@@ -153,12 +155,14 @@ async function answerReport(
   const kept = await responses.get(run, call.id);
   const body = reportResponseSchema.safeParse(kept?.body);
   if (kept !== undefined && body.success) {
-    return done({ response: body.data, at: kept.at, correlationId: kept.correlationId, tokens: null });
+    return done({ response: body.data, at: kept.at, correlationId: kept.correlationId, tokens: null, ms: null });
   }
+  let dispatched = 0;
   const paid = await paidCall(lineOf(plan.org, input, input.budget), {
     ...how,
     id: `${run}:${call.id}`,
     attempt: async () => {
+      dispatched = clock.now();
       const answer = await client.report(call.org, call.request, how.signal);
       checkValues(call.request, answer.body, `POST ${PATHS.report(call.org)}`);
       return answer;
@@ -171,5 +175,5 @@ async function answerReport(
   await responses.put(run, call.id, { body: answer.body, correlationId: answer.correlationId, at });
   const { registry_version } = answer.body.meta;
   if (registry_version !== plan.registryVersion) await catalogs.saw(key, call.org, registry_version);
-  return done({ response: answer.body, at, correlationId: answer.correlationId, tokens });
+  return done({ response: answer.body, at, correlationId: answer.correlationId, tokens, ms: at - dispatched });
 }

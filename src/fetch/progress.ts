@@ -5,13 +5,17 @@ import type { BudgetLimits } from './budget.ts';
 export interface Progress {
   /** A call waits for its token until then (epoch ms). */
   waits(until: number): void;
-  /** An answer has come. `tokens`: left on the key, or null when none was taken. */
-  came(tokens: number | null): { readonly done: number; readonly finish: number };
+  /**
+   * An answer has come.
+   * @param tokens left on the key; null when none was taken
+   * @param ms from dispatch to answer; null when nothing was asked
+   */
+  came(tokens: number | null, ms: number | null): { readonly done: number; readonly finish: number };
 }
 
 /**
- * The estimate: calls that have a token take as long as those before them did, `width` at once; the others wait for
- * one window for each `limits.calls` of them, from the latest time that the line has promised.
+ * The estimate: calls that have a token take as long as those before them did on average, `width` at once; the others
+ * wait one window for each `limits.calls` of them, counted from what the line has promised last.
  */
 export function createProgress(options: {
   readonly of: number;
@@ -20,29 +24,28 @@ export function createProgress(options: {
   readonly width: number;
 }): Progress {
   const { of, limits, clock, width } = options;
-  const started = clock.now();
+  const took: number[] = [];
   let answered = 0;
   let promised = 0;
-  let free: number = limits.calls;
+  let free = limits.calls;
   return {
     waits: (until) => {
       promised = Math.max(promised, until);
       free = 0;
     },
-    came: (tokens) => {
+    came: (tokens, ms) => {
       answered += 1;
       free = tokens ?? free;
+      if (ms !== null) took.push(ms);
       const now = clock.now();
       const left = of - answered;
+      const pace = took.reduce((sum, one) => sum + one, 0) / Math.max(1, took.length);
       const waiting = Math.max(0, left - free);
-      const pace = (now - started) / answered;
-      const windows = waiting === 0 ? 0 : Math.ceil(waiting / limits.calls) * limits.windowMs;
-      // A promise in the line already holds the first of those windows.
-      const from = waiting > 0 && promised > now ? promised - limits.windowMs : now;
-      return {
-        done: answered,
-        finish: left === 0 ? now : Math.round(Math.max(from + windows, now) + (pace * Math.min(left, width)) / width),
-      };
+      if (waiting === 0) return { done: answered, finish: Math.round(now + Math.ceil(left / width) * pace) };
+      const windows = Math.ceil(waiting / limits.calls) * limits.windowMs;
+      // A promise already holds the first of those windows.
+      const last = promised > now ? promised + windows - limits.windowMs : now + windows;
+      return { done: answered, finish: Math.round(last + pace) };
     },
   };
 }
