@@ -11,7 +11,7 @@ import { type Limiter, type LimiterKind, limiter } from './limiter.ts';
 import { LISTS, type ListName, list } from './lists.ts';
 import type { OrganizationSpec } from './organizations.ts';
 import { pageBody, recordWith } from './page.ts';
-import { ask } from './question.ts';
+import { ask, nameOf } from './question.ts';
 import { forbidden, notFound, Refusal } from './refusal.ts';
 import { report } from './report.ts';
 import type { Tenant, World } from './world.ts';
@@ -113,16 +113,9 @@ export function createApp(options: AppOptions): Hono<Variables> {
     // A read-only key may call GET only (§5.4), unless it was made for metrics, which are read by this POST (§5.5).
     if (key.access === 'read' && key.scope === null) throw forbidden('This key is read-only: GET endpoints only.');
     const question = ask(await jsonBody(c), tenant, world);
-    const { metrics, dimensions, filters } = question;
-    const name = JSON.stringify([
-      tenant.spec.id,
-      { ...question, metrics: metrics.map(({ id }) => id), dimensions: dimensions.map(({ id }) => id) },
-      filters.map(({ allowed }) => [...allowed]),
-    ]);
+    const name = `${tenant.spec.id} ${nameOf(question)}`;
     const cached = cache.get(name, clock());
-    if (cached !== undefined) {
-      return answer(c, reportBody(cached.held, true, cached.secondsLeft));
-    }
+    if (cached !== undefined) return answer(c, reportBody(cached.held, true, cached.secondsLeft));
     const { meta, rest } = report(question, tenant, world);
     const computed = { at: clock(), meta, rest: Buffer.from(rest) };
     cache.put(name, computed);

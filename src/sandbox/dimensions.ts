@@ -19,7 +19,7 @@ const listed =
   (values: readonly string[], labels: Readonly<Record<string, string>> = {}): Declaration['values'] =>
   () =>
     values.map((value) => ({ value, label: labels[value] ?? sentence(value) }));
-/** Without adverse media its values are not there (specification §2.4). They stand last or are skipped by code. */
+/** Its values are not there in an organization that does not use adverse media (specification §2.4). */
 const unlessAdverse =
   (values: Declaration['values']): Declaration['values'] =>
   (spec) =>

@@ -50,6 +50,15 @@ export function ask(body: unknown, tenant: Tenant, world: World): Question {
   };
 }
 
+/** The same for two questions that mean the same, however they were written. */
+export const nameOf = (question: Question): string =>
+  JSON.stringify({
+    ...question,
+    metrics: question.metrics.map(({ id }) => id),
+    dimensions: question.dimensions.map(({ id }) => id),
+    filters: question.filters.map(({ dimension, allowed }) => [dimension, ...allowed]),
+  });
+
 interface Found extends Fault422 {
   /** The problem's own code when this fault comes first. */
   readonly problem: Code422;

@@ -41,12 +41,10 @@ export function report(question: Question, tenant: Tenant, world: World): Report
   const before = question.compareRange && buckets(question.compareRange, question.granularity);
   const grouping = groups(question, view);
   const seen = new Uint8Array(grouping.size).fill(question.dimensions.length === 0 ? 1 : 0);
-  const series = (over: readonly Bucket[], of: Groups, mark: Uint8Array) =>
-    question.metrics.map((metric) =>
-      compute(metric, view, tenant.timeline, edges(over, zone), of.by(metric.table), mark),
-    );
-  const present = series(spans, grouping, seen);
-  const previous = before && series(before, grouping, seen);
+  const series = (at: Float64Array) =>
+    question.metrics.map((metric) => compute(metric, view, tenant.timeline, at, grouping.by(metric.table), seen));
+  const present = series(edges(spans, zone));
+  const previous = before && series(edges(before, zone));
   const all: Series[] = present.map((values, index) => ({ values, compare: previous?.[index] }));
 
   const found = places(question, all, spans.length, grouping, seen);
@@ -218,12 +216,13 @@ function rows(
 /** Each metric recomputed over the whole range, ungrouped, whatever the limit cut (specification §2.8). */
 function totals(question: Question, tenant: Tenant, view: View, zone: ZoneDays): Record<string, unknown> {
   const grouping = groups({ dimensions: [], filters: question.filters }, view);
-  const over = (range: DayRange) =>
-    question.metrics.map((metric) => {
-      const span = edges([{ label: range.from, ...range }], zone);
+  const over = (range: DayRange) => {
+    const span = edges(buckets(range, undefined), zone);
+    return question.metrics.map((metric) => {
       const [value] = compute(metric, view, tenant.timeline, span, grouping.by(metric.table), new Uint8Array(1));
       return [metric.id, cell(value), metric.at] as const;
     });
+  };
   const { compareRange } = question;
   return {
     ...Object.fromEntries(over(question.range)),
