@@ -16,7 +16,6 @@ import { localRedis } from '../dist/demo/redis.js';
 import { createClient } from '../dist/fetch/client.js';
 import { paidCall } from '../dist/fetch/paid-call.js';
 import { redisBudget } from '../dist/fetch/redis-budget.js';
-import { redisStore } from '../dist/fetch/redis-store.js';
 import { startSandbox } from '../dist/sandbox/sandbox.js';
 
 const LIMIT = 30;
@@ -27,7 +26,6 @@ async function work({ redisUrl, prefix, url, key, windowMs, name, ids }) {
   const secret = new Secret(key);
   // A dead worker's token is out for as long as its call could have been answered.
   const client = createClient({ baseUrl: url, key: secret, timeouts: { total: 2_000 } });
-  const responses = redisStore(redis, { prefix });
   const budget = redisBudget(redis, { prefix, calls: LIMIT, windowMs });
   const line = {
     budget,
@@ -40,7 +38,7 @@ async function work({ redisUrl, prefix, url, key, windowMs, name, ids }) {
   };
   const { signal } = new AbortController();
   const make = async (id) => {
-    if ((await responses.get('run', id)) !== undefined) return;
+    if ((await redis.hexists(`${prefix}answers`, id)) === 1) return;
     const outcome = await paidCall(line, {
       id,
       attempt: () => client.report('current', REQUEST, signal),
@@ -48,8 +46,8 @@ async function work({ redisUrl, prefix, url, key, windowMs, name, ids }) {
       signal,
     });
     if (outcome.kind !== 'done') throw new Error(JSON.stringify(outcome));
-    await responses.put('run', id, { ...outcome.value.value, at: Date.now() });
-    await redis.incr(`${prefix}kept`);
+    const first = await redis.hsetnx(`${prefix}answers`, id, JSON.stringify(outcome.value.value));
+    if (first === 0) await redis.incr(`${prefix}twice`);
   };
   await Promise.all(ids.map(make));
   await client.close();
@@ -127,8 +125,8 @@ async function measure(limiter, { redisUrl, calls, windowMs, workers, kills }) {
   const ms = ended - requests[0].at;
   await sandbox.close();
   const redis = new Redis(redisUrl);
-  const kept = Number(await redis.get(`${prefix}kept`));
-  const answered = await redis.hlen(`${prefix}answers:run`);
+  const twice = Number(await redis.get(`${prefix}twice`));
+  const answered = await redis.hlen(`${prefix}answers`);
   await redis.quit();
   const bound =
     limiter === 'token-bucket' ? ((calls - LIMIT) * windowMs) / LIMIT : (Math.ceil(calls / LIMIT) - 1) * windowMs;
@@ -140,7 +138,7 @@ async function measure(limiter, { redisUrl, calls, windowMs, workers, kills }) {
     workers,
     killed,
     answered,
-    answered_twice: kept - answered,
+    answered_twice: twice,
     requests: requests.length,
     throttled: requests.filter(({ status }) => status === 429).length,
     ms: Math.round(ms),
