@@ -25,6 +25,7 @@ import { memoryBudget } from '../fetch/memory-budget.ts';
 import { memoryStore } from '../fetch/memory-store.ts';
 import type { ResponseStore } from '../fetch/response-store.ts';
 import type { RunPorts } from '../run/ports.ts';
+import { type BudgetOf, budgetName, oneBudgetPerKey } from './budgets.ts';
 
 /** The process's environment, as read once: what every composition starts from. */
 export interface Surroundings {
@@ -106,8 +107,8 @@ export function bindPorts(
   );
   const limitsOf = oneBudgetPerKey();
   const budgets = new Map<string, Budget>();
-  const budgetOf = (of: 'metrics' | 'reads', limits: BudgetLimits): Budget => {
-    const name = `${of}:${limits.calls}/${limits.windowMs}`;
+  const budgetOf = (of: BudgetOf, limits: BudgetLimits): Budget => {
+    const name = budgetName(of, limits);
     const budget = budgets.get(name) ?? stores.budget(name, limits);
     budgets.set(name, budget);
     return budget;
@@ -132,26 +133,6 @@ export function bindPorts(
       templates: config.DOCKET_TEMPLATES,
       workingDirectory,
     };
-  };
-}
-
-/** Two limits for one key would each be kept, and together broken: refused. */
-function oneBudgetPerKey(): (key: string, settings: OrgSettings) => BudgetLimits {
-  const byKey = new Map<string, { readonly org: string; readonly limits: BudgetLimits }>();
-  return (key, { id, budget }) => {
-    const limits = {
-      calls: budget?.calls ?? RATES.metrics.calls,
-      windowMs: budget?.window === undefined ? RATES.metrics.windowMs : budget.window * 1000,
-    };
-    const first = byKey.get(key) ?? { org: id, limits };
-    byKey.set(key, first);
-    if (first.limits.calls === limits.calls && first.limits.windowMs === limits.windowMs) return limits;
-    throw new DocketError('config.invalid', `${first.org} and ${id} share an API key, but not its budget.`, {
-      where: `${id}/org.yaml`,
-      expected: `budget: { calls: ${first.limits.calls}, window: ${first.limits.windowMs / 1000} } as in ${first.org}/org.yaml`,
-      got: `budget: { calls: ${limits.calls}, window: ${limits.windowMs / 1000} }`,
-      next: 'Write the same budget into both files: the service counts by key.',
-    });
   };
 }
 

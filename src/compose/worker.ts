@@ -5,7 +5,6 @@ import { directoryArchive } from '../deliver/directory-archive.ts';
 import { NOTICE_TARGET, notifyOwner } from '../deliver/notice.ts';
 import { redisLedger } from '../deliver/redis-ledger.ts';
 import { redisCatalogs } from '../fetch/catalogs.ts';
-import { redisBudget } from '../fetch/redis-budget.ts';
 import { redisStore } from '../fetch/redis-store.ts';
 import { asking, assertSuitable, openRedis } from '../queue/connection.ts';
 import { redisCursors } from '../queue/cursors.ts';
@@ -22,6 +21,7 @@ import { incompleteError } from '../run/ending.ts';
 import type { RunEvent } from '../run/event.ts';
 import type { RunOrder } from '../run/record.ts';
 import { run } from '../run/run.ts';
+import { sharedBudgets } from './budgets.ts';
 import { archiveFolder, bindPorts, type PortsOf, type Surroundings } from './ports.ts';
 
 /** Days for which records of runs, ledger rows and frozen definitions are kept. The ledger must not forget before a slot can no longer be opened. */
@@ -69,8 +69,9 @@ export async function composeWorker(around: Surroundings, settings: WorkerSettin
 async function open(around: Surroundings, settings: WorkerSettings, scope: Scope): Promise<RunningWorker> {
   const { config, clock, log } = around;
   const prefix = settings.prefix ?? DEFAULT_PREFIX;
+  // Whoever triggers waits for an answer and is told at once when Redis is away; a run in hand outlasts a restart of it.
   const producer = scope.use(await openRedis(config.REDIS_URL, 'producer', log), (redis) => redis.disconnect());
-  const blocking = scope.use(await openRedis(config.REDIS_URL, 'worker', log), (redis) => redis.disconnect());
+  const patient = scope.use(await openRedis(config.REDIS_URL, 'worker', log), (redis) => redis.disconnect());
   await assertSuitable(producer, log);
 
   const kept = { prefix, keepDays: KEEP_DAYS };
@@ -79,17 +80,17 @@ async function open(around: Surroundings, settings: WorkerSettings, scope: Scope
   const queue = scope.use(runQueue(producer, { prefix }), (opened) => opened.close());
   const archive = directoryArchive(archiveFolder(config), clock);
   const portsOf = bindPorts(around, scope, {
-    responses: redisStore(producer, { prefix: `${prefix}:` }),
-    catalogs: redisCatalogs(producer, { prefix: `${prefix}:`, clock }),
-    ledger: redisLedger(producer, { prefix: `${prefix}:`, ttlDays: KEEP_DAYS }),
+    responses: redisStore(patient, { prefix: `${prefix}:` }),
+    catalogs: redisCatalogs(patient, { prefix: `${prefix}:`, clock }),
+    ledger: redisLedger(patient, { prefix: `${prefix}:`, ttlDays: KEEP_DAYS }),
     archive,
-    budget: (name, limits) => redisBudget(producer, { prefix: `${prefix}:${name}:`, ...limits, clock }),
+    budget: sharedBudgets(producer, prefix, clock),
     patienceMs: PATIENCE_MS,
   });
   const open: Trigger = (request) => trigger(request, { runs, definitions, queue, clock, log });
 
   const frozenOf = async (order: RunOrder): Promise<FrozenDefinition> => {
-    const frozen = await definitions.get(order.digest);
+    const frozen = await definitionStore(patient, kept).get(order.digest);
     if (frozen !== undefined) return frozen;
     throw new DocketError('definition.not_found', `The definition of run ${order.id} is no longer kept.`, {
       expected: `the version ${order.digest}, for ${KEEP_DAYS} days after its last use`,
@@ -127,10 +128,9 @@ async function open(around: Surroundings, settings: WorkerSettings, scope: Scope
 
   const worker = scope.use(
     startWorker({
-      connection: blocking,
+      connection: patient,
       prefix,
-      // A client that waits for Redis: the end of a run in hand must be written even while Redis restarts.
-      store: redisRunStore(blocking, kept),
+      store: redisRunStore(patient, kept),
       execute,
       onTerminal: (order, error) => tellOwner(order, error.toJSON()),
       clock,
@@ -146,7 +146,7 @@ async function open(around: Surroundings, settings: WorkerSettings, scope: Scope
   const registered = scope.use(schedules(producer, { prefix, clock, log }), (opened) => opened.close());
   await registered.sync(reports);
   const ticks = scope.use(
-    startTicks(blocking, {
+    startTicks(patient, {
       prefix,
       log,
       onTick: async (name) => {
