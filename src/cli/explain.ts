@@ -1,4 +1,7 @@
 import type { Command } from 'commander';
+import type { Surroundings } from '../compose/ports.ts';
+import type { OrgSettings } from '../define/org.ts';
+import type { ExplainExtra } from '../plan/explain.ts';
 
 export function addExplain(program: Command): void {
   program
@@ -45,8 +48,11 @@ async function explainReport(report: string, flags: { period?: string; json?: bo
   try {
     const catalog = await catalogOf(settings);
     const plan = compilePlan({ definition, settings, period, catalog });
+    const tokens = plan.calls.filter(({ kind }) => kind === 'report').length;
+    const budget = await lineNow(around, settings, tokens);
     const document = explain(plan, {
       catalog,
+      ...(budget === undefined ? {} : { budget }),
       slots: slots.map((at) => new Date(at).toISOString()),
     });
     if (flags.json) print.printJson(document);
@@ -54,4 +60,34 @@ async function explainReport(report: string, flags: { period?: string; json?: bo
   } finally {
     await scope.close();
   }
+}
+
+/** The line of the key as it is now, and when `calls` more would be through; undefined where no Redis can tell. */
+async function lineNow(
+  around: Surroundings,
+  settings: OrgSettings,
+  calls: number,
+): Promise<ExplainExtra['budget'] | undefined> {
+  const [{ expectedFinish, lookAtBudgets, sharedBudgets }, { secretSource }, { DEFAULT_PREFIX }, { askRedisIfSet }] =
+    await Promise.all([
+      import('../compose/budgets.ts'),
+      import('../base/secret.ts'),
+      import('../queue/keys.ts'),
+      import('./redis-if-set.ts'),
+    ]);
+  const { clock, env } = around;
+  const now = await askRedisIfSet(around, 'the line of the API key', (redis) =>
+    lookAtBudgets([settings], {
+      secrets: secretSource(env),
+      budgetOf: sharedBudgets(redis, DEFAULT_PREFIX, clock),
+    }),
+  );
+  const line = now?.keys[0];
+  if (line === undefined) return undefined;
+  const { metrics, windowMs } = line;
+  return {
+    tokens: metrics.tokens,
+    waiting: metrics.waiting,
+    finish: expectedFinish(metrics, windowMs, calls, clock.now()),
+  };
 }

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
+import { addBudget } from './budget.ts';
 import { addCheck } from './check.ts';
 import { addDemo } from './demo.ts';
 import { addDoctor } from './doctor.ts';
@@ -34,6 +35,7 @@ export function createProgram(): Command {
     addExplain,
     addSchedule,
     addRuns,
+    addBudget,
     addDoctor,
     addTokens,
     addSchema,

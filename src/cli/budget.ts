@@ -1,0 +1,87 @@
+import type { Command } from 'commander';
+import type { BudgetsNow } from '../compose/budgets.ts';
+import type { BudgetState } from '../fetch/budget.ts';
+
+export function addBudget(program: Command): void {
+  program
+    .command('budget')
+    .description('Show each API key’s line: tokens free, calls in flight, waiting, blocked, 429s seen')
+    .option('--json', 'one JSON document on stdout')
+    .addHelpText(
+      'after',
+      `
+Reads Redis and the organizations of DOCKET_JOBS; calls nothing and spends no token. A key is named by its fingerprint.
+
+Example:
+  docket budget --json`,
+    )
+    .action(budget);
+}
+
+async function budget(flags: { readonly json?: boolean }): Promise<void> {
+  const [{ readSurroundings }, { loadJobs }, budgets, { secretSource }, { openRedis }, { DEFAULT_PREFIX }, print] =
+    await Promise.all([
+      import('./surroundings.ts'),
+      import('../define/load.ts'),
+      import('../compose/budgets.ts'),
+      import('../base/secret.ts'),
+      import('../queue/connection.ts'),
+      import('../queue/keys.ts'),
+      import('./print.ts'),
+    ]);
+  const { config, env, clock, log } = readSurroundings();
+  const jobs = await loadJobs(config.DOCKET_JOBS);
+  const redis = await openRedis(config.REDIS_URL, 'producer', log);
+  try {
+    const now = await budgets.lookAtBudgets(jobs.orgs.values(), {
+      secrets: secretSource(env),
+      budgetOf: budgets.sharedBudgets(redis, DEFAULT_PREFIX, clock),
+    });
+    for (const fault of jobs.faults) print.sayLine(`left out: ${fault.file} has a fault; see \`docket check\``);
+    if (flags.json) return print.printJson(documentOf(now));
+    if (now.keys.length > 0) print.printLine(print.formatColumns(HEADER, rowsOf(now)));
+    else if (now.unknown.length === 0) print.printLine(`No organization in ${config.DOCKET_JOBS}.`);
+    for (const { org, error } of now.unknown) print.printLine(`${org}: key not known here. ${error.message}`);
+  } finally {
+    redis.disconnect();
+  }
+}
+
+const instant = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString());
+
+const HEADER = ['KEY', 'OF', 'FREE', 'IN FLIGHT', 'WAITING', 'BLOCKED UNTIL', '429S', 'ORGANIZATIONS'];
+
+const rowsOf = ({ keys }: BudgetsNow): string[][] =>
+  keys.flatMap(({ key, organizations, metrics, reads }) => {
+    const row = (of: string, { tokens, limit, inFlight, waiting, blockedUntil, throttled }: BudgetState) => [
+      key,
+      of,
+      `${tokens}/${limit}`,
+      String(inFlight),
+      String(waiting),
+      instant(blockedUntil) ?? '-',
+      String(throttled),
+      organizations.join(', '),
+    ];
+    return [row('metrics', metrics), ...(reads === null ? [] : [row('reads', reads)])];
+  });
+
+/** What `--json` prints. Snake case, as the API and the manifest. */
+const documentOf = ({ keys, unknown }: BudgetsNow) => ({
+  keys: keys.map(({ key, organizations, metrics, reads }) => ({
+    key,
+    organizations,
+    metrics: stateOf(metrics),
+    reads: reads === null ? null : stateOf(reads),
+  })),
+  unknown: unknown.map(({ org, error }) => ({ organization: org, error })),
+});
+
+const stateOf = ({ tokens, limit, inFlight, waiting, blockedUntil, throttled }: BudgetState) => ({
+  tokens,
+  limit,
+  in_flight: inFlight,
+  waiting,
+  blocked_until: instant(blockedUntil),
+  throttled,
+});

@@ -1,0 +1,107 @@
+import type { Redis } from 'ioredis';
+import type { Clock } from '../base/clock.ts';
+import { DocketError, type ErrorJson, toDocketError } from '../base/error.ts';
+import type { SecretSource } from '../base/secret.ts';
+import { RATES } from '../contract/limits.ts';
+import type { OrgSettings } from '../define/org.ts';
+import type { Budget, BudgetLimits, BudgetState } from '../fetch/budget.ts';
+import { redisBudget } from '../fetch/redis-budget.ts';
+
+/** Metrics calls and list reads never draw on the same tokens. */
+export type BudgetOf = 'metrics' | 'reads';
+
+/** Budgets of different limits are different ones: this is where each keeps its tokens. */
+export const budgetName = (of: BudgetOf, { calls, windowMs }: BudgetLimits): string => `${of}:${calls}/${windowMs}`;
+
+/** The budgets that all workers of one Redis share, by `budgetName`. */
+export const sharedBudgets =
+  (redis: Redis, prefix: string, clock: Clock) =>
+  (name: string, limits: BudgetLimits): Budget =>
+    redisBudget(redis, { prefix: `${prefix}:${name}:`, ...limits, clock });
+
+/** An organization's metrics limits by its key. Two limits for one key would each be kept, and together broken: `config.invalid`. */
+export function oneBudgetPerKey(): (key: string, settings: OrgSettings) => BudgetLimits {
+  const byKey = new Map<string, { readonly org: string; readonly limits: BudgetLimits }>();
+  return (key, { id, budget }) => {
+    const limits = {
+      calls: budget?.calls ?? RATES.metrics.calls,
+      windowMs: budget?.window === undefined ? RATES.metrics.windowMs : budget.window * 1000,
+    };
+    const first = byKey.get(key) ?? { org: id, limits };
+    byKey.set(key, first);
+    if (first.limits.calls === limits.calls && first.limits.windowMs === limits.windowMs) return limits;
+    throw new DocketError('config.invalid', `${first.org} and ${id} share an API key, but not its budget.`, {
+      where: `${id}/org.yaml`,
+      expected: `budget: { calls: ${first.limits.calls}, window: ${first.limits.windowMs / 1000} } as in ${first.org}/org.yaml`,
+      got: `budget: { calls: ${limits.calls}, window: ${limits.windowMs / 1000} }`,
+      next: 'Write the same budget into both files: the service counts by key.',
+    });
+  };
+}
+
+/** One API key's lines, as they are now. */
+export interface KeyBudgets {
+  /** Fingerprint of the key. */
+  readonly key: string;
+  readonly organizations: readonly string[];
+  readonly windowMs: number;
+  readonly metrics: BudgetState;
+  /** Null while nothing is or lately was in the line of list reads. */
+  readonly reads: BudgetState | null;
+}
+
+/** The budgets of some organizations' keys, and the organizations whose key is not known here, with the reason. */
+export interface BudgetsNow {
+  readonly keys: readonly KeyBudgets[];
+  readonly unknown: readonly { readonly org: string; readonly error: ErrorJson }[];
+}
+
+/**
+ * Looks at the budgets of these organizations' keys. Asks Redis alone: no call is made and no token spent. One key that
+ * cannot be resolved does not hide the others. Throws `redis.unreachable`.
+ */
+export async function lookAtBudgets(
+  orgs: Iterable<OrgSettings>,
+  { secrets, budgetOf }: { readonly secrets: SecretSource; readonly budgetOf: ReturnType<typeof sharedBudgets> },
+): Promise<BudgetsNow> {
+  const limitsOf = oneBudgetPerKey();
+  const byKey = new Map<string, { readonly organizations: string[]; readonly limits: BudgetLimits }>();
+  const unknown: { org: string; error: ErrorJson }[] = [];
+  for (const settings of orgs) {
+    try {
+      const key = (await secrets(settings.api_key)).fingerprint();
+      const limits = limitsOf(key, settings);
+      const known = byKey.get(key) ?? { organizations: [], limits };
+      known.organizations.push(settings.id);
+      byKey.set(key, known);
+    } catch (thrown) {
+      unknown.push({ org: settings.id, error: toDocketError(thrown).toJSON() });
+    }
+  }
+  const look = (of: BudgetOf, key: string, limits: BudgetLimits) => budgetOf(budgetName(of, limits), limits).look(key);
+  const keys = await Promise.all(
+    [...byKey].map(async ([key, { organizations, limits }]): Promise<KeyBudgets> => {
+      const [metrics, reads] = await Promise.all([look('metrics', key, limits), look('reads', key, RATES.reads)]);
+      return { key, organizations, windowMs: limits.windowMs, metrics, reads: untouched(reads) ? null : reads };
+    }),
+  );
+  return { keys, unknown };
+}
+
+const untouched = ({ tokens, limit, inFlight, waiting, blockedUntil, throttled }: BudgetState): boolean =>
+  tokens === RATES.reads.calls &&
+  limit === RATES.reads.calls &&
+  inFlight + waiting + throttled === 0 &&
+  blockedUntil === null;
+
+/**
+ * When a run that starts now can have dispatched its last call (epoch ms), if nobody goes before it: those who wait now
+ * come first, and each window brings at most `limit` tokens.
+ *
+ * @param calls tokens the run needs
+ */
+export function expectedFinish(state: BudgetState, windowMs: number, calls: number, now: number): number {
+  const start = Math.max(now, state.blockedUntil ?? now);
+  const without = state.waiting + calls - state.tokens;
+  return calls === 0 ? now : start + Math.max(0, Math.ceil(without / state.limit)) * windowMs;
+}
