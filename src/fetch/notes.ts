@@ -56,7 +56,7 @@ function truncated({ response, section }: Told): Note[] {
 function missing({ missing: { columns, cells }, request, response, rows }: Told): Note[] {
   const notes: Note[] = [];
   const note = (text: string) => notes.push({ code: 'missing', text, incomplete: true });
-  if (columns.length > 0) note(`The service did not answer ${columns.join(', ')}: these columns are empty.`);
+  if (columns.length > 0) note(`The service did not answer ${columns.join(', ')}: empty here.`);
   if (cells > 0) note(`The service left ${plural(cells, 'cell')} out; they are empty.`);
   const { meta } = response;
   if (meta.row_count !== rows.length) {

@@ -71,10 +71,7 @@ export function reportTable(input: ReportTableInput): Table {
       columns,
       rows,
       missing: {
-        columns: [
-          ...absent.map(({ label }) => label),
-          ...(section.totals && totals === undefined ? ['the totals'] : []),
-        ],
+        columns: [...absent.map(({ label }) => label), ...unanswered(input, totals, names)],
         cells,
       },
       at,
@@ -82,6 +79,21 @@ export function reportTable(input: ReportTableInput): Table {
       current,
     }),
   };
+}
+
+/** What was asked for beside the rows and did not come, in words. */
+function unanswered(
+  { section, request, response }: ReportTableInput,
+  totals: Table['totals'],
+  names: readonly string[],
+): string[] {
+  const compared = request.time?.compare === undefined || response.rows.every((row) => row.compare != null);
+  const lacking = totals === undefined ? [] : names.filter((name) => !(name in totals.values));
+  return [
+    ...(compared ? [] : ['the previous period']),
+    ...(section.totals && totals === undefined ? ['the totals'] : []),
+    ...lacking.map((name) => `the total of ${name}`),
+  ];
 }
 
 /** The first instant after the period, in its zone: not always 24 hours after its last midnight. */

@@ -33,11 +33,15 @@ export function compilePlan({ definition, settings, period, catalog }: PlanInput
       .filter((section) => section.list === undefined)
       .map((section) => ({ section, request: requestOf(definition, section, period, isCurrent(section)) })),
   );
+  const callOf = (section: Section): Call => {
+    if (section.list !== undefined) return listCall(settings.org, section.list, section);
+    const request = requests.get(section.id);
+    if (request === undefined) throw new Error(`nothing was planned for the section ${section.id}`);
+    return reportCall(settings.org, request);
+  };
   const calls = new Map<string, Call>();
   const sections = definition.sections.map((section): SectionPlan => {
-    const request = requests.get(section.id);
-    const call =
-      request === undefined ? listCall(settings.org, 'profiles', section) : reportCall(settings.org, request);
+    const call = callOf(section);
     // Setting a key again keeps its place: equal questions are asked once.
     calls.set(call.id, call);
     return { section, call: call.id };

@@ -131,7 +131,8 @@ export function formatExplain(document: ExplainDocument): string {
     `Calls    ${document.tokens} metrics ${document.tokens === 1 ? 'call' : 'calls'} (section by section ${document.section_calls}, metric by metric ${document.naive_calls}), registry version ${document.registry_version}`,
   ];
   document.calls.forEach((call, index) => {
-    const rows = call.rows_at_most === null ? '' : `, at most ${call.rows_at_most} rows`;
+    const rows =
+      call.rows_at_most === null ? '' : `, at most ${call.rows_at_most} ${call.rows_at_most === 1 ? 'row' : 'rows'}`;
     lines.push(`  ${index + 1}. ${call.asks}`, `     for ${call.sections.join(', ')}${rows}`);
   });
   lines.push(`Tokens   ${document.tokens} of the key's budget`);

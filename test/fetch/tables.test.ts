@@ -58,10 +58,14 @@ interface Change {
   readonly totals?: object | null;
   readonly catalog?: typeof CATALOG;
   readonly at?: number;
+  readonly compare?: boolean;
 }
 
 function tableOf(change: Change = {}): Table {
-  const definition = definitionOf([{ ...SECTION, ...change.section }]);
+  const definition = definitionOf(
+    [{ ...SECTION, ...change.section }],
+    change.compare ? { compare: 'previous_period' } : {},
+  );
   const catalog = change.catalog ?? CATALOG;
   const plan = compilePlan({ definition, settings: settingsOf(), period: WEEK, catalog });
   const [call] = plan.calls;
@@ -173,6 +177,24 @@ describe('what is missing', () => {
   test('totals that were asked for and did not come are noted', () => {
     expect(noted({ totals: null }, 'missing')).toMatchObject([{ incomplete: true }]);
     expect(tableOf({ totals: null }).totals).toBe(undefined);
+  });
+
+  test('a total that did not come is noted', () => {
+    expect(noted({ totals: { 'profiles.created': 4 } }, 'missing')).toEqual([
+      {
+        code: 'missing',
+        text: 'The service did not answer the total of profiles.approval_rate: empty here.',
+        incomplete: true,
+      },
+    ]);
+  });
+
+  test('a previous period that was asked for and did not come is noted', () => {
+    const compare = { 'profiles.created': 3, 'profiles.approval_rate': null };
+    expect(noted({ compare: true, rows: ROWS.map((row) => ({ ...row, compare })) }, 'missing')).toEqual([]);
+    expect(noted({ compare: true, rows: [{ ...ROWS[0], compare }, ROWS[1]!] }, 'missing')).toMatchObject([
+      { text: 'The service did not answer the previous period: empty here.', incomplete: true },
+    ]);
   });
 
   test('fewer rows than the service speaks of are noted', () => {

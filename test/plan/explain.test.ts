@@ -84,7 +84,7 @@ Calls    3 metrics calls (section by section 4, metric by metric 5), registry ve
   2. profiles.created; by profile.type and profile.risk; each week
      for mix, at most 16 rows
   3. alerts.open; as of now
-     for now, at most 1 rows
+     for now, at most 1 row
   4. all pages of profiles matching "Freight"
      for roster
 Tokens   3 of the key's budget
