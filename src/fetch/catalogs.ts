@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { Clock } from '../base/clock.ts';
-import { done, type Outcome } from '../base/outcome.ts';
+import { done, type Outcome, snooze } from '../base/outcome.ts';
 import { type Catalog, catalogSchema } from '../contract/catalog.ts';
 import type { OrgRef } from '../contract/organization.ts';
 import { asOutcome } from './as-outcome.ts';
@@ -40,12 +40,20 @@ interface Shelf {
   get(name: string): Promise<Catalog | undefined>;
   put(name: string, catalog: Catalog): Promise<void>;
   drop(name: string): Promise<void>;
+  /** True for the one that may ask the service; it holds for `CLAIM_MS`, or until it is released. */
+  claim(name: string): Promise<boolean>;
+  release(name: string): Promise<void>;
 }
 
 const KEEP_MS = 3_600_000;
+/** Should whoever asks die, the others ask themselves after this. */
+const CLAIM_MS = 30_000;
+/** How often those who wait for another's answer look for it. */
+const LOOK_MS = 250;
 
 export function memoryCatalogs(clock: Clock): Catalogs {
   const held = new Map<string, { readonly catalog: Catalog; readonly until: number }>();
+  const claims = new Map<string, number>();
   return catalogsOn(
     {
       get: async (name) => {
@@ -54,6 +62,12 @@ export function memoryCatalogs(clock: Clock): Catalogs {
       },
       put: async (name, catalog) => void held.set(name, { catalog, until: clock.now() + KEEP_MS }),
       drop: async (name) => void held.delete(name),
+      claim: async (name) => {
+        if (clock.now() < (claims.get(name) ?? 0)) return false;
+        claims.set(name, clock.now() + CLAIM_MS);
+        return true;
+      },
+      release: async (name) => void claims.delete(name),
     },
     clock,
   );
@@ -74,6 +88,9 @@ export function redisCatalogs(
       put: async (name, catalog) =>
         void (await reachable(() => redis.set(key(name), JSON.stringify(catalog), 'PX', KEEP_MS))),
       drop: async (name) => void (await reachable(() => redis.del(key(name)))),
+      claim: async (name) =>
+        (await reachable(() => redis.set(`${key(name)}:claim`, '1', 'PX', CLAIM_MS, 'NX'))) === 'OK',
+      release: async (name) => void (await reachable(() => redis.del(`${key(name)}:claim`))),
     },
     clock,
   );
@@ -90,25 +107,48 @@ function readCatalog(text: string): Catalog | undefined {
 
 function catalogsOn(shelf: Shelf, clock: Clock): Catalogs {
   const nameOf = (key: string, org: OrgRef) => `${key}:${org}`;
+  const ask = async (
+    source: CatalogSource,
+    name: string,
+    signal: AbortSignal,
+    observe: ObserveFetch,
+  ): Promise<Outcome<Catalog>> => {
+    const { client, budget, key, tenant, priority, patienceMs } = source;
+    try {
+      // It may have come between our look and our claim.
+      const held = await shelf.get(name);
+      if (held !== undefined) return done(held);
+      const paid = await paidCall(
+        { budget, clock, key, org: tenant, priority, patienceMs, deadlineMs: client.deadlineMs },
+        {
+          id: `${source.run}:catalog`,
+          attempt: () => client.catalog(source.org, signal),
+          waiting: ({ at, ahead, tokens }) => observe({ type: 'waiting', call: 'catalog', until: at, ahead, tokens }),
+          signal,
+        },
+      );
+      if (paid.kind !== 'done') return paid;
+      await shelf.put(name, paid.value.value);
+      return done(paid.value.value);
+    } finally {
+      await shelf.release(name);
+    }
+  };
+
   return {
     get: (source, signal, observe) =>
       asOutcome(signal, async () => {
         const name = nameOf(source.key, source.org);
-        const held = await shelf.get(name);
-        if (held !== undefined) return done(held);
-        const { client, budget, key, tenant, priority, patienceMs } = source;
-        const paid = await paidCall(
-          { budget, clock, key, org: tenant, priority, patienceMs, deadlineMs: client.deadlineMs },
-          {
-            id: `${source.run}:catalog`,
-            attempt: () => client.catalog(source.org, signal),
-            waiting: ({ at, ahead, tokens }) => observe({ type: 'waiting', call: 'catalog', until: at, ahead, tokens }),
-            signal,
-          },
-        );
-        if (paid.kind !== 'done') return paid;
-        await shelf.put(name, paid.value.value);
-        return done(paid.value.value);
+        const since = clock.now();
+        for (;;) {
+          const held = await shelf.get(name);
+          if (held !== undefined) return done(held);
+          if (await shelf.claim(name)) return await ask(source, name, signal, observe);
+          // Many runs start at one instant: one of them asks for all.
+          if (clock.now() - since > source.patienceMs)
+            return snooze(clock.now() + LOOK_MS, 'another run asks for the catalog');
+          await clock.sleep(LOOK_MS, signal);
+        }
       }),
     forget: (key, org) => shelf.drop(nameOf(key, org)),
     saw: async (key, org, registryVersion) => {

@@ -43,6 +43,47 @@ describe.each<[string, (clock: ReturnType<typeof manualClock>, prefix: string) =
     expect((await context.budget.look(context.key)).tokens).toBe(29);
   });
 
+  test('are asked for once by all the runs that start at one instant', async () => {
+    const { clock, asked, get } = start();
+    const runs = Array.from({ length: 10 }, (_, index) => get('current', { run: `run-${index}` }));
+    let over = false;
+    const all = Promise.all(runs).finally(() => {
+      over = true;
+    });
+    while (!over) {
+      await Promise.race([clock.slept(), all]);
+      clock.advance(10);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(new Set((await all).map((outcome) => doneOf(outcome).registry_version)).size).toBe(1);
+    expect(asked()).toBe(1);
+  });
+
+  test('are asked for by another run when the first has failed', async () => {
+    const { asked, get } = start();
+    const { client } = fetchingFrom(sandbox.url, keyOf(sandbox, 'agent'));
+    expect((await get('current', { client })).kind).toBe('fail');
+    doneOf(await get());
+    expect(asked()).toBe(2);
+  });
+
+  test('are not waited for longer than the patience', async () => {
+    const { clock, context, get } = start();
+    const hanging = { ...context.client, catalog: () => new Promise<never>(() => {}) };
+    void get('current', { client: hanging });
+    const second = get('current', { run: 'run-2', patienceMs: 1_000 });
+    let outcome: Awaited<typeof second> | undefined;
+    void second.then((value) => {
+      outcome = value;
+    });
+    while (outcome === undefined) {
+      await Promise.race([clock.slept(), second]);
+      clock.advance(250);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(outcome).toMatchObject({ kind: 'snooze' });
+  });
+
   test('are another one for another organization or key', async () => {
     const { asked, get } = start();
     doneOf(await get('current'));
