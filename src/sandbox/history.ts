@@ -161,7 +161,17 @@ function numbered<Row extends { row: number }>(rows: Row[]): Row[] {
   return rows;
 }
 
-const instants = <Row>(rows: readonly Row[], of: (row: Row) => number) => Float64Array.from(rows, of);
-const codes = <Row>(rows: readonly Row[], of: (row: Row) => number) => Uint8Array.from(rows, of);
+function instants<Row>(rows: readonly Row[], of: (row: Row) => number): Float64Array {
+  const column = new Float64Array(rows.length);
+  for (const [index, row] of rows.entries()) column[index] = of(row);
+  return column;
+}
+
+function codes<Row>(rows: readonly Row[], of: (row: Row) => number): Uint8Array {
+  const column = new Uint8Array(rows.length);
+  for (const [index, row] of rows.entries()) column[index] = of(row);
+  return column;
+}
+
 const owners = (rows: readonly { readonly profile: { readonly row: number } }[]) =>
   Uint32Array.from(rows, (row) => row.profile.row);

@@ -186,7 +186,7 @@ function raise(
   });
 }
 
-/** Blockchain addresses of a profile and their screening, first and then about every other month. */
+/** Blockchain addresses of a profile and their screening, first and then about every quarter. */
 function holdAddresses({ draw: life, book, horizon }: Scene, profile: Profile): void {
   const entity = profile.type === code('type', 'entity');
   const held = life.chance(entity ? 0.6 : 0.35) ? 1 + life.count(entity ? 1.2 : 0.3) : 0;
@@ -216,7 +216,7 @@ function holdAddresses({ draw: life, book, horizon }: Scene, profile: Profile): 
         known = rating;
         if (address.screened === NEVER) address.screened = at;
       }
-      at += failed ? draw.lasting(HOUR, 0.3) : draw.lasting(60 * DAY, 0.1);
+      at += failed ? draw.lasting(HOUR, 0.3) : draw.lasting(90 * DAY, 0.1);
     }
   }
 }

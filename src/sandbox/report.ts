@@ -66,7 +66,7 @@ export function report(question: Question, tenant: Tenant, world: World): Report
     },
     rest:
       `"columns":${JSON.stringify(columns(question))}` +
-      `,"rows":${rows(question, all, spans, before?.length ?? 0, grouping, kept, running)}` +
+      `,"rows":${rows(question, all, spans, grouping, kept, running)}` +
       (question.totals ? `,"totals":${JSON.stringify(totals(question, tenant, view, zone))}` : ''),
   };
 }
@@ -182,7 +182,6 @@ function rows(
   question: Question,
   all: readonly Series[],
   spans: readonly Bucket[],
-  bucketsBefore: number,
   grouping: Groups,
   kept: readonly number[],
   running: (bucket: Bucket) => boolean,
@@ -203,9 +202,8 @@ function rows(
     for (let nth = 0; nth < names.length; nth++) text += names[nth]?.[grouping.place(index % grouping.size, nth)];
     for (let nth = 0; nth < keys.length; nth++) text += `${keys[nth]}${cell(figures[nth]?.[index])},`;
     if (question.compareRange !== undefined) {
-      // The n-th bucket is matched with the n-th of the previous period, if it has so many.
-      const matched = bucket < bucketsBefore;
-      const values = keys.map((key, nth) => `${key}${matched ? cell(before[nth]?.[index]) : null}`);
+      // The n-th bucket is matched with the n-th of the previous period; past the end of that there is nothing: null.
+      const values = keys.map((key, nth) => `${key}${cell(before[nth]?.[index])}`);
       text += `"compare":{${values.join()}},`;
     }
     text += tails[bucket];
