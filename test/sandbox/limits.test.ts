@@ -76,6 +76,14 @@ describe('the general rate (§8)', () => {
 });
 
 describe.each(LIMITERS)('a %s limiter', (kind) => {
+  it('lets exactly its calls through at one instant, and counts each name for itself', () => {
+    const limit = limiter(kind, 5, 1000);
+    const waits = Array.from({ length: 8 }, () => limit.take('key', START));
+    expect(waits.slice(0, 5)).toEqual([0, 0, 0, 0, 0]);
+    expect(Math.min(...waits.slice(5))).toBeGreaterThan(0);
+    expect(limit.take('another', START)).toBe(0);
+  });
+
   it('never lets more through than its algorithm allows, and its wait is exact', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(900), { minLength: 1, maxLength: 300 }), (gaps) => {
