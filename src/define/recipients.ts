@@ -1,5 +1,10 @@
 import { domainToASCII } from 'node:url';
-import type { OrgSettings } from './org.ts';
+
+/** Who may receive: `recipients` of an org.yaml. */
+export interface AllowList {
+  readonly addresses: readonly string[];
+  readonly domains: readonly string[];
+}
 
 /** RFC 5321 §4.1.2, the dot-string alone: no quotes, comments, routes or source addresses, and ASCII only. */
 const LOCAL_PART = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/;
@@ -40,7 +45,7 @@ export const addressKey = (address: string): string | undefined => canonicalAddr
  * A domain of the list allows exactly that domain: `acme.example` allows neither `sub.acme.example` nor
  * `notacme.example`. An entry of the list that is not a domain or an address allows nothing.
  */
-export function recipientFault(address: string, allowed: OrgSettings['recipients']): string | undefined {
+export function recipientFault(address: string, allowed: AllowList): string | undefined {
   const key = addressKey(address);
   if (key === undefined) {
     return 'is not a plain e-mail address (name@domain.example: no spaces, quotes, comments or display name)';

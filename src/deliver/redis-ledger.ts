@@ -1,8 +1,8 @@
-import { createHash, randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import { DocketError } from '../base/error.ts';
+import { readLua, runLua } from '../base/lua.ts';
 import { type DeliveryRow, type Ledger, placeOfDelivery, placeOfRun } from './ledger.ts';
 
 const fixedSchema = z.object({
@@ -30,35 +30,10 @@ function readRow(fixed: string, changing: Record<keyof z.infer<typeof changingSc
 /** What the ledger asks of a connection. */
 export type LedgerRedis = Pick<Redis, 'evalsha' | 'eval' | 'hgetall'>;
 
-interface Script {
-  readonly source: string;
-  readonly sha: string;
-}
-
-function script(name: string): Script {
-  const source = readFileSync(new URL(name, import.meta.url), 'utf8');
-  return { source, sha: createHash('sha1').update(source).digest('hex') };
-}
-
-/** A script by its hash, sent whole only to a server that does not have it yet. */
-async function run(
-  redis: LedgerRedis,
-  { source, sha }: Script,
-  key: string,
-  args: (string | number)[],
-): Promise<unknown> {
-  try {
-    return await redis.evalsha(sha, 1, key, ...args);
-  } catch (error) {
-    if (error instanceof Error && error.message.startsWith('NOSCRIPT')) return redis.eval(source, 1, key, ...args);
-    throw error;
-  }
-}
-
 /**
  * The ledger in Redis: one hash a run, `<prefix>deliveries:{<first 16 digits of the run>}`, changed by Lua scripts
  * alone. As durable as the server's persistence. Throws `redis.unreachable` when the server cannot be asked: then
- * nothing may be sent. Give it a client that fails fast (`commandTimeout`, no offline queue).
+ * nothing may be sent. A client that waits for Redis brings the truth of a send also after a restart of the server.
  * @param prefix in front of the key, its separator included, e.g. `docket:`
  * @param ttlDays how long after the last change the rows of a run are kept
  */
@@ -68,9 +43,9 @@ export function redisLedger(
 ): Ledger {
   const { prefix, ttlDays } = options;
   const scripts = {
-    open: script('./ledger-open-1.lua'),
-    begin: script('./ledger-begin-1.lua'),
-    settle: script('./ledger-settle-1.lua'),
+    open: readLua('./ledger-open-1.lua', import.meta.url),
+    begin: readLua('./ledger-begin-1.lua', import.meta.url),
+    settle: readLua('./ledger-settle-1.lua', import.meta.url),
   };
   const key = (place: string): string => `${prefix}deliveries:{${place}}`;
 
@@ -90,7 +65,7 @@ export function redisLedger(
     open: async ({ id, run: of, org, report, target, recipient }, at) => {
       const fixed = JSON.stringify({ id, run: of, org, report, target, recipient });
       const answer = await ask('open', () =>
-        run(redis, scripts.open, key(placeOfDelivery(id)), [id, fixed, at, ttlDays]),
+        runLua(redis, scripts.open, [key(placeOfDelivery(id))], [id, fixed, at, ttlDays]),
       );
       const [row, state, epoch, detail, changed] = openedSchema.parse(answer);
       return readRow(row, { state, epoch, detail, at: changed });
@@ -98,13 +73,13 @@ export function redisLedger(
     begin: async (id, at) => {
       const request = randomUUID();
       const answer = await ask('begin', () =>
-        run(redis, scripts.begin, key(placeOfDelivery(id)), [id, at, ttlDays, request]),
+        runLua(redis, scripts.begin, [key(placeOfDelivery(id))], [id, at, ttlDays, request]),
       );
       return epochSchema.parse(answer) ?? undefined;
     },
     settle: async (id, epoch, to, detail, at) => {
       const answer = await ask('settle', () =>
-        run(redis, scripts.settle, key(placeOfDelivery(id)), [id, epoch, to, detail ?? '', at, ttlDays]),
+        runLua(redis, scripts.settle, [key(placeOfDelivery(id))], [id, epoch, to, detail ?? '', at, ttlDays]),
       );
       return answer === 1;
     },

@@ -4,7 +4,14 @@ import { gunzip } from 'node:zlib';
 import { errors } from 'undici';
 import type { z } from 'zod';
 import { DocketError } from '../base/error.ts';
-import type { Timeouts } from './client.ts';
+
+/** All in ms. `total` bounds a request from dispatch to the last byte, whatever the others allow. */
+export interface Timeouts {
+  readonly connect: number;
+  readonly headers: number;
+  readonly body: number;
+  readonly total: number;
+}
 
 const unzip = promisify(gunzip);
 

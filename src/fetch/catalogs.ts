@@ -8,7 +8,7 @@ import type { Budget, Priority } from './budget.ts';
 import type { ComplianceClient } from './client.ts';
 import type { ObserveFetch } from './event.ts';
 import { paidCall } from './paid-call.ts';
-import { reachable } from './script.ts';
+import { reachable } from './reachable.ts';
 
 /** Whose catalog, and who pays for asking. */
 export interface CatalogSource {

@@ -13,16 +13,9 @@ import {
   PATHS,
 } from '../contract/organization.ts';
 import { type ReportRequest, type ReportResponse, reportResponseSchema } from '../contract/report.ts';
-import { checkedJson, networkError, readBody } from './body.ts';
+import { checkedJson, networkError, readBody, type Timeouts } from './body.ts';
 import { refusalError } from './refusal.ts';
 
-/** All in ms. `total` bounds a request from dispatch to the last byte, whatever the others allow. */
-export interface Timeouts {
-  readonly connect: number;
-  readonly headers: number;
-  readonly body: number;
-  readonly total: number;
-}
 const TIMEOUTS: Timeouts = { connect: 5_000, headers: 30_000, body: 15_000, total: 60_000 };
 
 /** A decoded answer larger than this is refused: a report has at most 5,000 rows. */

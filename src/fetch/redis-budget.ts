@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import { type Clock, systemClock } from '../base/clock.ts';
+import { type LuaScript, readLua, runLua } from '../base/lua.ts';
 import { type Budget, type BudgetLimits, lateness, PASSES, PRIORITIES, recovery } from './budget.ts';
-import { loadScript, runScript, type Script } from './script.ts';
+import { reachable } from './reachable.ts';
 
 const answerSchema = z.union([z.tuple([z.literal(1), z.int()]), z.tuple([z.literal(0), z.int(), z.int(), z.int()])]);
 const stateSchema = z.tuple([z.int(), z.int(), z.int(), z.int(), z.int(), z.int()]);
@@ -14,25 +15,25 @@ export interface RedisBudgetOptions extends BudgetLimits {
   /** Reads the caller's instants; Redis counts by its own clock. */
   readonly clock?: Clock;
   /** The script; a test may hand in one whose clock it moves. Default: `budget-7.lua`. */
-  readonly script?: Script;
+  readonly script?: LuaScript;
 }
+
+/** The script that holds the whole logic of the budget. */
+export const budgetScript = (): LuaScript => readLua('./budget-7.lua', import.meta.url);
 
 /** The budget that all workers share. Its whole logic is `budget-7.lua`; every method is one round trip. */
 export function redisBudget(redis: Redis, options: RedisBudgetOptions): Budget {
   const { prefix, calls, windowMs } = options;
   const clock = options.clock ?? systemClock;
-  const script = options.script ?? loadScript('budget-7.lua');
+  const script = options.script ?? budgetScript();
   const limits: BudgetLimits = Object.freeze({ calls, windowMs });
   const { passedBy, lost } = lateness(limits);
 
   const run = (key: string, operation: string, ...args: (string | number)[]): Promise<unknown> => {
     const names = ['held', 'flight', 'line', 'told', 'place', 'rounds', 'state'];
-    return runScript(
-      redis,
-      script,
-      names.map((name) => `${prefix}budget:{${key}}:${name}`),
-      [operation, calls, windowMs, passedBy, lost, PASSES, recovery(limits), ...args],
-    );
+    const keys = names.map((name) => `${prefix}budget:{${key}}:${name}`);
+    const values = [operation, calls, windowMs, passedBy, lost, PASSES, recovery(limits), ...args];
+    return reachable(() => runLua(redis, script, keys, values));
   };
 
   return {

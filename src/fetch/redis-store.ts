@@ -2,8 +2,8 @@ import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
+import { reachable } from './reachable.ts';
 import type { ResponseStore, StoredAnswer } from './response-store.ts';
-import { reachable } from './script.ts';
 
 const pack = promisify(gzip);
 const unpack = promisify(gunzip);

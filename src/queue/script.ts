@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import type { Cluster, Redis } from 'ioredis';
+import { luaScript, runLua } from '../base/lua.ts';
 
 /** A client that stores speak through: one server, a Sentinel group or a Cluster. */
 export type RedisClient = Redis | Cluster;
@@ -11,15 +11,7 @@ export type Script = (
   args: readonly (string | number)[],
 ) => Promise<unknown>;
 
-/** Sends the script's digest, and its text only to a server that does not know it yet (a restart, a failover). */
 export function script(lua: string): Script {
-  const digest = createHash('sha1').update(lua).digest('hex');
-  return async (redis, keys, args) => {
-    try {
-      return await redis.evalsha(digest, keys.length, ...keys, ...args);
-    } catch (error) {
-      if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
-      return await redis.eval(lua, keys.length, ...keys, ...args);
-    }
-  };
+  const known = luaScript(lua);
+  return (redis, keys, args) => runLua(redis, known, keys, args);
 }

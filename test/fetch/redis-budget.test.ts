@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { runLua } from '../../src/base/lua.ts';
 import { freePort } from '../../src/demo/redis.ts';
-import { redisBudget } from '../../src/fetch/redis-budget.ts';
-import { loadScript, runScript } from '../../src/fetch/script.ts';
+import { budgetScript, redisBudget } from '../../src/fetch/redis-budget.ts';
 
 describe('the budget on a real clock', () => {
   const clients: Redis[] = [];
@@ -54,20 +54,7 @@ describe('the budget on a real clock', () => {
     const [client] = clients;
     const keys = Array.from({ length: 7 }, (_, index) => `${prefix}again:{k}:${index}`);
     const ask = () =>
-      runScript(client!, loadScript('budget-7.lua'), keys, [
-        'ask',
-        5,
-        1_000,
-        20,
-        2_000,
-        9,
-        1,
-        'id',
-        'id#1',
-        'org',
-        1,
-        500,
-      ]);
+      runLua(client!, budgetScript(), keys, ['ask', 5, 1_000, 20, 2_000, 9, 1, 'id', 'id#1', 'org', 1, 500]);
     expect([await ask(), await ask()]).toEqual([
       [1, 4],
       [1, 4],

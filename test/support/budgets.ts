@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import type { Clock } from '../../src/base/clock.ts';
+import { luaScript } from '../../src/base/lua.ts';
 import type { Budget, BudgetLimits } from '../../src/fetch/budget.ts';
 import { memoryBudget } from '../../src/fetch/memory-budget.ts';
-import { redisBudget } from '../../src/fetch/redis-budget.ts';
-import { loadScript } from '../../src/fetch/script.ts';
+import { budgetScript, redisBudget } from '../../src/fetch/redis-budget.ts';
 
 export interface BudgetBench {
   budget(limits: BudgetLimits, clock: Clock): Budget;
@@ -24,11 +24,10 @@ export const redisBench = async (url: string): Promise<BudgetBench> => {
     budget: (limits, clock) => {
       const prefix = `budget-test:${randomUUID()}:`;
       prefixes.push(prefix);
-      const script = loadScript('budget-7.lua', (lua) => {
-        const moved = lua.replace("redis.call('TIME')", `redis.call('HMGET', '${prefix}clock', 's', 'us')`);
-        if (moved === lua) throw new Error('the script no longer reads its clock in one place');
-        return moved;
-      });
+      const { lua } = budgetScript();
+      const moved = lua.replace("redis.call('TIME')", `redis.call('HMGET', '${prefix}clock', 's', 'us')`);
+      if (moved === lua) throw new Error('the script no longer reads its clock in one place');
+      const script = luaScript(moved);
       const budget = redisBudget(redis, { ...limits, prefix, clock, script });
       const tick = async () => {
         const now = clock.now();
