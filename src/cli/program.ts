@@ -5,6 +5,7 @@ import { addCheck } from './check.ts';
 import { addDemo } from './demo.ts';
 import { addDoctor } from './doctor.ts';
 import { addExplain } from './explain.ts';
+import { addResume } from './resume.ts';
 import { addRun } from './run.ts';
 import { addRuns } from './runs.ts';
 import { addSandbox } from './sandbox.ts';
@@ -34,6 +35,7 @@ export function createProgram(): Command {
     addCheck,
     addExplain,
     addSchedule,
+    addResume,
     addRuns,
     addBudget,
     addDoctor,

@@ -1,5 +1,6 @@
 import { DocketError, type ErrorJson } from '../base/error.ts';
 import { createScope, type Scope } from '../base/scope.ts';
+import { type SecretSource, secretSource } from '../base/secret.ts';
 import type { Jobs } from '../define/load.ts';
 import { directoryArchive } from '../deliver/directory-archive.ts';
 import { NOTICE_TARGET, notifyOwner } from '../deliver/notice.ts';
@@ -12,6 +13,8 @@ import { definitionStore, type FrozenDefinition } from '../queue/definition-stor
 import { nameOf, openDue } from '../queue/due.ts';
 import { runQueue } from '../queue/jobs.ts';
 import { DEFAULT_PREFIX } from '../queue/keys.ts';
+import { redisPauses } from '../queue/pauses.ts';
+import { pausedNow, unlessPaused } from '../queue/pausing.ts';
 import { requeueLost, startReconciler } from '../queue/reconciler.ts';
 import { type RedisRunStore, redisRunStore } from '../queue/run-store.ts';
 import { schedules, startTicks } from '../queue/schedules.ts';
@@ -116,9 +119,26 @@ async function open(around: Surroundings, settings: WorkerSettings, scope: Scope
     });
   };
 
+  const keyOf = currentKeys(settings.jobs, secretSource(around.env));
+  const trying = {
+    pauses: redisPauses(patient, { prefix }),
+    keyOf,
+    runs: redisRunStore(patient, kept),
+    // An archive that cannot be trusted is the run's to speak of.
+    sealed: (order: RunOrder) =>
+      archive.find(order).then(
+        (sealed) => sealed !== undefined,
+        () => true,
+      ),
+    clock,
+    log,
+  };
   const execute: Execute = async (order, context) => {
     const { definition, settings: org } = await frozenOf(order);
-    const outcome = await run(order, { definition, settings: org, ...context }, await portsOf(org));
+    const outcome = await unlessPaused(order, context, trying, async (observed) => {
+      const ports = await portsOf(org);
+      return { outcome: await run(order, { definition, settings: org, ...observed }, ports), key: ports.key };
+    });
     if (outcome.kind !== 'done') return outcome;
     const { state, incomplete } = outcome.value;
     if (state === 'partly_delivered') await tellOwner(order, null);
@@ -142,7 +162,14 @@ async function open(around: Surroundings, settings: WorkerSettings, scope: Scope
   );
 
   const reports = frozenReports(settings.jobs);
-  const duePorts = { cursors: redisCursors(producer, { prefix }), trigger: open, clock, log };
+  const pauses = redisPauses(producer, { prefix });
+  const duePorts = {
+    cursors: redisCursors(producer, { prefix }),
+    trigger: open,
+    paused: () => pausedNow({ pauses, keyOf, log }),
+    clock,
+    log,
+  };
   const registered = scope.use(schedules(producer, { prefix, clock, log }), (opened) => opened.close());
   await registered.sync(reports);
   const ticks = scope.use(
@@ -188,3 +215,12 @@ const frozenReports = ({ reports, orgs }: Jobs): FrozenDefinition[] =>
     const settings = orgs.get(definition.org);
     return settings === undefined ? [] : [{ definition, settings }];
   });
+
+/** Fingerprint of the key that an organization has now: read anew each time, so that a rotated key is noticed. */
+const currentKeys =
+  ({ orgs }: Jobs, secrets: SecretSource) =>
+  async (org: string): Promise<string | undefined> => {
+    const settings = orgs.get(org);
+    const secret = settings === undefined ? undefined : await secrets(settings.api_key).catch(() => undefined);
+    return secret?.fingerprint();
+  };

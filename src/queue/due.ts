@@ -50,6 +50,8 @@ export function decide(
 export interface DuePorts {
   readonly cursors: Cursors;
   readonly trigger: Trigger;
+  /** Organizations whose scheduled runs wait; nobody's when absent. */
+  readonly paused?: () => Promise<ReadonlyMap<string, unknown>>;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -70,12 +72,16 @@ export const nameOf = ({ definition }: FrozenDefinition): string => `${definitio
  * Opens every slot that came due since the last look: BullMQ only wakes us, the record decides. Whoever else looks at
  * the same time opens nothing twice, since a slot's run has one id. A report seen for the first time starts from now.
  *
+ * Slots of a paused organization are left due: its cursors stay, and when the pause is lifted they are slots that were
+ * missed, of which `catch_up` decides. To skip them instead would lose for good what the report asks to be made up for.
+ *
  * Throws `redis.unreachable` when the cursors cannot be read.
  */
 export async function openDue(reports: readonly FrozenDefinition[], ports: DuePorts): Promise<Due> {
   const scheduled = reports.filter(({ definition }) => definition.schedule !== undefined);
   const now = ports.clock.now();
   const cursors = await ports.cursors.read(scheduled.map(nameOf));
+  const paused = await ports.paused?.();
   const unknown = scheduled.filter((_, index) => cursors[index] === undefined);
   if (unknown.length > 0) await ports.cursors.start(unknown.map(nameOf), now);
 
@@ -95,7 +101,10 @@ export async function openDue(reports: readonly FrozenDefinition[], ports: DuePo
     const cursor = cursors[index];
     if (cursor === undefined) return;
     const slots = slotsSince(report, Math.max(cursor, now - COUNTED_MS));
-    if (slots.length > 0) due.push({ report, cursor, slots });
+    const { org, report: id } = report.definition;
+    if (slots.length > 0 && paused?.has(org)) {
+      ports.log.debug('Slots wait: the organization is paused', { org, report: id, count: slots.length });
+    } else if (slots.length > 0) due.push({ report, cursor, slots });
     else if (cursor < now - ON_TIME_MS) idle.push(nameOf(report));
   });
   // A schedule that is changed must not find slots of the time before it was: the cursor follows, though not every minute.

@@ -14,6 +14,8 @@ export interface Keys {
   readonly schedules: string;
   /** Hash: report → slots that were skipped. */
   readonly skipped: string;
+  /** Hash: organization → why its scheduled runs wait. */
+  readonly pauses: string;
 }
 
 /** @param prefix in front of every name, with the hash tag in braces, e.g. `{docket}` */
@@ -32,6 +34,7 @@ export function keysOf(prefix: string): Keys {
     cursors: `${prefix}:cursors`,
     schedules: `${prefix}:schedules`,
     skipped: `${prefix}:skipped`,
+    pauses: `${prefix}:pauses`,
   };
 }
 

@@ -3,9 +3,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { systemClock } from '../../src/base/clock.ts';
 import { Secret } from '../../src/base/secret.ts';
-import { budgetName, sharedBudgets } from '../../src/compose/budgets.ts';
+import { type BudgetOf, budgetName, sharedBudgets } from '../../src/compose/budgets.ts';
 import { RATES } from '../../src/contract/limits.ts';
 import { freePort, type LocalRedis, localRedis } from '../../src/demo/redis.ts';
+import type { BudgetLimits } from '../../src/fetch/budget.ts';
 import { DEFAULT_PREFIX } from '../../src/queue/keys.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { docket } from '../support/docket.ts';
@@ -50,7 +51,7 @@ afterAll(async () => {
 
 const ACME = 'acme.s3cr3t-of-acme';
 const fingerprint = (key: string) => new Secret(key).fingerprint();
-const budgetOf = (of: 'metrics' | 'reads', limits = RATES[of]) =>
+const budgetOf = (of: BudgetOf, limits: BudgetLimits = RATES[of]) =>
   sharedBudgets(client, DEFAULT_PREFIX, systemClock)(budgetName(of, limits), limits);
 const ask = (id: string, key = fingerprint(ACME)) =>
   ({ key, id, org: 'acme', priority: 'scheduled', holdMs: 30_000 }) as const;

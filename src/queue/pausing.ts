@@ -1,0 +1,112 @@
+import type { Clock } from '../base/clock.ts';
+import { DocketError, type ErrorCode } from '../base/error.ts';
+import type { Log } from '../base/log.ts';
+import { cancel, fail, type Outcome, snooze } from '../base/outcome.ts';
+import type { RunOrder, RunStore } from '../run/record.ts';
+import type { RunResult } from '../run/result.ts';
+import { CATCH_UP_MS } from './due.ts';
+import type { Pause, Pauses } from './pauses.ts';
+import type { Execute } from './run-job.ts';
+
+/** Refusals that every further call with the key would meet as well. */
+const REFUSED: ReadonlySet<ErrorCode> = new Set(['api.unauthorized', 'api.forbidden']);
+/** A run that was opened before the pause looks this often, ms, whether it is over. */
+const LOOK_MS = 60_000;
+
+/** What pausing needs of the world. */
+export interface PausingPorts {
+  readonly pauses: Pauses;
+  /** Fingerprint of the API key that the organization has now; undefined while it cannot be resolved. */
+  readonly keyOf: (org: string) => Promise<string | undefined>;
+  readonly log: Log;
+}
+
+/** The organizations that are paused. A pause whose key has been replaced since is lifted here. */
+export async function pausedNow({ pauses, keyOf, log }: PausingPorts): Promise<ReadonlyMap<string, Pause>> {
+  const standing = new Map<string, Pause>();
+  for (const pause of await pauses.list()) {
+    const { org, run } = pause;
+    const key = await keyOf(org);
+    if (key === undefined || key === pause.key) standing.set(org, pause);
+    else if ((await pauses.lift(org, run)) !== undefined) lifted(log, org, key, 'the API key is another one');
+  }
+  return standing;
+}
+
+const lifted = (log: Log, org: string, key: string, why: string): void =>
+  log.info('The pause of the organization is lifted', { org, key, why });
+
+/** What trying a run that may be paused needs besides. */
+export interface TryPorts extends PausingPorts {
+  readonly runs: Pick<RunStore, 'update'>;
+  /** Whether the run's files are made, so that it calls nothing any more. */
+  readonly sealed: (order: RunOrder) => Promise<boolean>;
+  readonly clock: Clock;
+}
+
+/**
+ * One try of a run, unless its organization is paused: a scheduled run then sleeps without a call, until the pause is
+ * over or its slot is too old to be made up for. A run whose key is refused for good pauses its organization and fails,
+ * so that one owner is told; other scheduled runs that meet the same refusal sleep. Runs that somebody asked for are
+ * always tried, and one that succeeds with an answer of the service lifts the pause.
+ *
+ * @param attempt the try itself, and the fingerprint of the key that it used
+ */
+export async function unlessPaused(
+  order: RunOrder,
+  context: Parameters<Execute>[1],
+  ports: TryPorts,
+  attempt: (context: Parameters<Execute>[1]) => Promise<{ readonly outcome: Outcome<RunResult>; readonly key: string }>,
+): Promise<Outcome<RunResult>> {
+  const { org } = order;
+  const before = (await pausedNow(ports)).get(org);
+  // The run that caused the pause goes on: its worker may have died before the owner was told.
+  const waits = before !== undefined && before.run !== order.id && order.trigger === 'schedule';
+  if (waits && !(await ports.sealed(order))) return sleepOn(order, before, ports);
+
+  let answered = false;
+  const observe: typeof context.observe = (event) => {
+    if (event.type === 'fetched' && !event.saved) answered = true;
+    context.observe(event);
+  };
+  const { outcome, key } = await attempt({ ...context, observe });
+  if (outcome.kind === 'done' && answered && before !== undefined) {
+    const own = await ports.pauses.lift(org, before.run);
+    if (own !== undefined) lifted(ports.log, org, key, `run ${order.id} has succeeded`);
+  }
+  return outcome.kind === 'fail' && REFUSED.has(outcome.error.code)
+    ? refused(order, outcome.error, key, ports)
+    : outcome;
+}
+
+async function refused(order: RunOrder, error: DocketError, key: string, ports: TryPorts): Promise<Outcome<RunResult>> {
+  const { org, id: run, report } = order;
+  // A run keeps the reference to its key from when it was opened; that the old key is refused says nothing of the new one.
+  if ((await ports.keyOf(org)) !== key) return fail(error);
+  const why = `${error.message.split('\n')[0]} [${error.code}]`;
+  const pause = await ports.pauses.put({ org, who: 'docket', why, since: ports.clock.now(), key, run });
+  if (pause.run !== run && order.trigger === 'schedule') return sleepOn(order, pause, ports);
+  if (pause.run === run)
+    ports.log.warn('The scheduled runs of the organization are paused', { org, report, run, key, why });
+  const { code, message, correlation_id: correlationId, next = '', ...detail } = error.toJSON();
+  return fail(
+    new DocketError(code, message, {
+      ...detail,
+      ...(correlationId === undefined ? {} : { correlationId }),
+      next: `${next} The scheduled runs of ${org} are paused: they go on by themselves with another key, or after \`docket resume ${org}\`.`,
+      cause: error,
+    }),
+  );
+}
+
+async function sleepOn(order: RunOrder, pause: Pause, { runs, clock }: TryPorts): Promise<Outcome<RunResult>> {
+  const since = new Date(pause.since).toISOString();
+  if (clock.now() - Date.parse(order.slot) > CATCH_UP_MS) {
+    return cancel(
+      `The scheduled runs of ${order.org} are paused since ${since}, and slots of more than three days ago are not made up for. ${pause.why}`,
+    );
+  }
+  // The time for which a run may take counts from its first start, and this one has not begun.
+  await runs.update(order.id, { startedAt: null });
+  return snooze(clock.now() + LOOK_MS, `the scheduled runs of ${order.org} are paused since ${since}`);
+}
