@@ -58,12 +58,12 @@ function tenant(spec: OrganizationSpec, seed: number, startedAt: number, now: ()
   const dimensions = dimensionsOf(spec);
   let history: History | undefined;
   let view: View | undefined;
-  let timelines = new WeakMap<Float64Array, Timeline>();
+  // Weak: a history that was replaced takes its timelines along.
+  const timelines = new WeakMap<Float64Array, Timeline>();
 
   const historyUntil = (instant: number): History => {
     if (history !== undefined && instant < history.horizon) return history;
     history = generate(spec, seed, startedAt, instant + AHEAD);
-    timelines = new WeakMap();
     return history;
   };
 
