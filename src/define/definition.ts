@@ -31,6 +31,10 @@ export const reportFileSchema = z
     period: periodSpecSchema.describe('Frozen into the run when it is triggered.'),
     timezone: zoneSchema.optional().describe("The period's IANA zone; defaults to the organization's."),
     compare: z.literal('previous_period').optional().describe('Adds the figures of the period just before.'),
+    follow_replacements: z
+      .boolean()
+      .default(false)
+      .describe('Asks for the successor of a deprecated metric in its place; the table says so.'),
     sections: z.array(sectionSchema).min(1).max(100),
     outputs: z.array(outputSchema).min(1).max(OUTPUT_FORMATS.length),
     deliveries: z.array(deliverySchema).max(50).default([]),

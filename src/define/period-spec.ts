@@ -1,7 +1,6 @@
 import { DateTime } from 'luxon';
 import { z } from 'zod';
 import { DocketError } from '../base/error.ts';
-import { LIMITS } from '../contract/limits.ts';
 
 /**
  * Periods that are computed from the slot, in the report's zone. `previous_*` is the whole unit before the slot's;
@@ -27,9 +26,10 @@ export const NAMED_PERIODS = [
 export type NamedPeriod = (typeof NAMED_PERIODS)[number];
 
 /** `last_30_days`: so many whole days, weeks or months that ended before the slot's own. */
-const LAST_N = /^last_([1-9]\d{0,2})_(days|weeks|months)$/;
-/** The longest of each that fits the API's range (specification §8). */
-const MOST = { days: LIMITS.max_range_days, weeks: 52, months: 12 } as const;
+const LAST_N = /^last_([1-9]\d{0,3})_(days|weeks|months)$/;
+/** Ten years. The API's own range (specification §8) is shorter: longer periods are asked in several calls. */
+const MOST_DAYS = 3660;
+const MOST = { days: MOST_DAYS, weeks: 522, months: 120 } as const;
 
 export interface LastN {
   readonly count: number;
@@ -57,11 +57,11 @@ const explicitSchema = z
     const days = daysBetween(from, to) + 1;
     if (days < 1) {
       context.addIssue({ code: 'custom', path: ['to'], message: `a day not before "from" (${from})` });
-    } else if (days > LIMITS.max_range_days) {
+    } else if (days > MOST_DAYS) {
       context.addIssue({
         code: 'custom',
         path: ['to'],
-        message: `at most ${LIMITS.max_range_days} days, "from" and "to" included (a longer range is not supported yet)`,
+        message: `at most ${MOST_DAYS} days (ten years), "from" and "to" included`,
       });
     }
   });
@@ -80,7 +80,7 @@ const lastNSchema = z
     } else if (last.count > MOST[last.unit]) {
       context.addIssue({
         code: 'custom',
-        message: `at most last_${MOST[last.unit]}_${last.unit} (the API covers ${LIMITS.max_range_days} days; more is not supported yet)`,
+        message: `at most last_${MOST[last.unit]}_${last.unit} (ten years)`,
       });
     }
   })

@@ -3,6 +3,10 @@ import { LIMITS } from '../contract/limits.ts';
 import { FILTER_OPS, GRANULARITIES } from '../contract/report.ts';
 import { idSchema, lineSchema, textSchema } from './words.ts';
 
+/** Metrics of a section and values of a filter, at most. What goes beyond one call (specification §8) takes several. */
+export const MOST_METRICS = 100;
+export const MOST_FILTER_VALUES = 1000;
+
 export const CHART_KINDS = ['line', 'column', 'stacked_column', 'bar'] as const;
 
 const metricId = lineSchema(200);
@@ -17,14 +21,13 @@ const filterSchema = z
       .union(
         [
           value.transform((only) => [only]),
-          z
-            .array(value)
-            .min(1)
-            .max(LIMITS.max_filter_values, `at most ${LIMITS.max_filter_values} values (more is not supported yet)`),
+          z.array(value).min(1).max(MOST_FILTER_VALUES, `at most ${MOST_FILTER_VALUES} values`),
         ],
         { error: 'a value or a list of values' },
       )
-      .describe(`The values to compare with, one or a list; at most ${LIMITS.max_filter_values}.`),
+      .describe(
+        `The values to compare with, one or a list; more than ${LIMITS.max_filter_values} are asked in several calls, where that comes to the same.`,
+      ),
   })
   .superRefine(({ op, values }, context) => {
     if (op === 'eq' && values.length > 1) {
@@ -53,9 +56,9 @@ const fieldsSchema = z.strictObject({
   metrics: z
     .array(metricId)
     .min(1)
-    .max(LIMITS.max_metrics, `at most ${LIMITS.max_metrics} metrics a section (more is not supported yet)`)
+    .max(MOST_METRICS, `at most ${MOST_METRICS} metrics a section`)
     .optional()
-    .describe(`Metric ids; each becomes a column. At most ${LIMITS.max_metrics}.`),
+    .describe(`Metric ids; each becomes a column. More than ${LIMITS.max_metrics} are asked in several calls.`),
   dimensions: z
     .array(dimensionId)
     .max(LIMITS.max_dimensions, `at most ${LIMITS.max_dimensions} dimensions`)

@@ -1,8 +1,8 @@
-import type { Order, ReportRow } from '../contract/report.ts';
+import type { Order } from '../contract/report.ts';
 
 /** A row with its place when nothing is said of the order: by bucket, then by each dimension in turn. */
 export interface PlacedRow {
-  readonly row: ReportRow;
+  readonly row: Readonly<Record<string, unknown>>;
   readonly bucket: number;
   /** Place of its group among all groups. */
   readonly rank: number;

@@ -2,10 +2,11 @@ import { done, type Outcome } from '../base/outcome.ts';
 import type { Catalog } from '../contract/catalog.ts';
 import { PATHS } from '../contract/organization.ts';
 import { type ReportResponse, reportResponseSchema } from '../contract/report.ts';
-import type { Call, Plan, ReportCall, SectionPlan } from '../plan/plan.ts';
+import { type Call, callsOf, type Plan, type ReportCall, type SectionPlan } from '../plan/plan.ts';
 import { asOutcome } from './as-outcome.ts';
 import { checkValues } from './check-values.ts';
 import type { CallRecord, Dataset, Table } from './dataset.ts';
+import { joinAnswers } from './join.ts';
 import { listTable } from './list-table.ts';
 import { type ListAnswer, numericOrg, walkList } from './pages.ts';
 import { type PaidCall, paidCall } from './paid-call.ts';
@@ -53,9 +54,8 @@ async function readPlan(input: FetchInput): Promise<Outcome<Dataset>> {
   const byCall = new Map(answers.value.map((answer) => [answer.record.id, answer]));
   const tables: Table[] = [];
   for (const section of plan.sections) {
-    const answer = byCall.get(section.call);
-    if (answer === undefined) throw new Error(`the plan has no call ${section.call} for ${section.section.id}`);
-    tables.push(tableOf(section, answer, input));
+    const own = callsOf(section).map((call) => byCall.get(call) ?? unplanned(call, section));
+    tables.push(tableOf(section, own, input));
   }
   const { definition } = plan;
   return done({
@@ -72,16 +72,28 @@ async function readPlan(input: FetchInput): Promise<Outcome<Dataset>> {
   });
 }
 
-function tableOf({ section }: SectionPlan, answer: Answered, { plan, catalog }: FetchInput): Table {
-  if (answer.kind === 'list') return listTable(section, answer.answer);
-  const { call, response, at } = answer;
-  return reportTable({ section, request: call.request, response, catalog, period: plan.period, at });
+function unplanned(call: string, { section }: SectionPlan): never {
+  throw new Error(`the plan has no call ${call} for ${section.id}`);
+}
+
+function tableOf({ section, join, replaced }: SectionPlan, answers: Answered[], { plan, catalog }: FetchInput): Table {
+  const [first] = answers;
+  if (first?.kind === 'list') return listTable(section, first.answer);
+  const pieces = answers.flatMap((one) => (one.kind === 'list' ? [] : { ...one, request: one.call.request }));
+  const [only] = pieces;
+  if (only === undefined) throw new Error(`nothing was planned for the section ${section.id}`);
+  const table = { section, catalog, period: plan.period, at: only.at, ...(replaced === undefined ? {} : { replaced }) };
+  if (join === undefined) return reportTable({ ...table, request: only.request, response: only.response });
+  const response = joinAnswers(join, new Map(pieces.map((piece) => [piece.call.id, piece])), catalog);
+  const { request, undefinedTotals } = join;
+  return reportTable({ ...table, request, response, pieces, ...(undefinedTotals && { undefinedTotals }) });
 }
 
 function callAnswerer(input: FetchInput): (call: Call, stop: AbortSignal) => Promise<Outcome<Answered>> {
   const { plan, signal, observe, client, budget, reads, clock } = input;
   const progress = createProgress({ of: plan.calls.length, limits: budget.limits, clock, width: WIDTH });
-  const sectionsOf = (call: Call) => plan.sections.filter(({ call: id }) => id === call.id).map((at) => at.section.id);
+  const sectionsOf = (call: Call) =>
+    plan.sections.filter((at) => callsOf(at).includes(call.id)).map((at) => at.section.id);
   let organization: Promise<Outcome<number>> | undefined;
 
   const waitingFor = (call: Call): PaidCall<unknown>['waiting'] => {

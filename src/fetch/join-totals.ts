@@ -1,7 +1,6 @@
 import type { ReportResponse } from '../contract/report.ts';
 import type { Join } from '../plan/plan.ts';
 
-type Totals = NonNullable<ReportResponse['totals']>;
 type Figures = Record<string, number | null>;
 
 /**
@@ -12,7 +11,7 @@ type Figures = Record<string, number | null>;
 export function readTotals(
   join: Join,
   answers: ReadonlyMap<string, { readonly response: ReportResponse }>,
-): Totals | undefined {
+): Readonly<Record<string, number | null | Figures>> | undefined {
   const undefinable = join.undefinedTotals?.metrics ?? [];
   const now: Figures = Object.fromEntries(undefinable.map((id) => [id, null]));
   const before: Figures = { ...now };

@@ -1,15 +1,13 @@
 import { DateTime } from 'luxon';
 import type { Catalog } from '../contract/catalog.ts';
-import type { ReportResponse, ReportRow } from '../contract/report.ts';
+import { type ReportResponse, type ReportRow, reportResponseSchema } from '../contract/report.ts';
 import type { Join, Piece } from '../plan/plan.ts';
 import { compareCells } from './cell-order.ts';
 import { readTotals } from './join-totals.ts';
 
-/** A call's answer and when it came. */
-export interface PieceAnswer {
+/** A call's answer. */
+interface PieceAnswer {
   readonly response: ReportResponse;
-  /** Epoch ms */
-  readonly at: number;
 }
 
 type Figure = number | null | undefined;
@@ -59,10 +57,7 @@ export function joinAnswers(join: Join, answers: ReadonlyMap<string, PieceAnswer
     const before = new Map(metrics.map((id) => [id, covering('previous', index, id)]));
     const matched = index < (previous?.buckets.length ?? 0);
     const known = [...new Set([...now.values()].flat())];
-    const running = (group: string): boolean => {
-      const rows = known.flatMap(({ rows: own }) => own.get(placeOf(index, group)) ?? []);
-      return rows.length === 0 ? endOf(bucket.to, time?.timezone) > asOf : rows.some(({ partial }) => partial === true);
-    };
+    const partial = isRunning(index, known, endOf(bucket.to, time?.timezone) > asOf);
     return groups.flatMap((group, rank) => {
       const place = placeOf(index, group.name);
       const figure = (id: string, among: readonly Read[], pick: (row: ReportRow) => Figure): Figure =>
@@ -79,12 +74,12 @@ export function joinAnswers(join: Join, answers: ReadonlyMap<string, PieceAnswer
             : figure(id, now.get(id) ?? [], (row) => row.compare?.[id]);
         return [id, value] as const;
       });
-      const row: ReportRow = {
+      const row = {
         ...(time?.granularity === undefined ? {} : { bucket: bucket.label }),
         ...Object.fromEntries(dimensions.map((id, nth) => [id, group.values[nth] ?? null])),
         ...present(figures),
         ...(previous === undefined ? {} : { compare: present(compared) }),
-        partial: running(group.name),
+        partial,
       };
       return [{ row, bucket: index, rank }];
     });
@@ -95,12 +90,12 @@ export function joinAnswers(join: Join, answers: ReadonlyMap<string, PieceAnswer
   const sorted = order.length === 0 ? cells : cells.sort(compareCells(order, ranks));
   const kept = sorted.slice(0, limit);
   const totals = readTotals(join, answers);
-  return {
+  return reportResponseSchema.parse({
     meta: metaOf(join, reads, kept.length, kept.length < sorted.length),
     columns: columnsOf(reads),
     rows: kept.map(({ row }) => row),
     ...(totals === undefined ? {} : { totals }),
-  };
+  });
 }
 
 function responseTo({ call }: Piece, answers: ReadonlyMap<string, PieceAnswer>): ReportResponse {
@@ -126,6 +121,17 @@ function readPiece(piece: Piece, response: ReportResponse, { request, buckets, p
     if (bucket !== undefined) rows.set(placeOf(bucket, group), row);
   }
   return { piece, response, rows, groups };
+}
+
+/**
+ * Whether a bucket is still running: as any row of it says, for all of them alike.
+ * @param byDate what its last day says; for a piece that has no row of it
+ */
+function isRunning(bucket: number, among: readonly Read[], byDate: boolean): boolean {
+  return among.some(({ rows, groups }) => {
+    const said = [...groups].flatMap((group) => rows.get(placeOf(bucket, group))?.partial ?? []);
+    return said.length === 0 ? byDate : said.includes(true);
+  });
 }
 
 /** The place of a dimension's values in the catalog, by which they are sorted; values it does not have come last. */
@@ -186,7 +192,12 @@ const endOf = (day: string, zone = 'UTC'): number =>
   day === '' ? 0 : DateTime.fromISO(day, { zone }).plus({ days: 1 }).startOf('day').toMillis();
 
 /** What the pieces say of themselves, as if one had said it: whichever says something worse speaks for all. */
-function metaOf({ request, previous }: Join, reads: readonly Read[], rows: number, cut: boolean): ReportResponse['meta'] {
+function metaOf(
+  { request, previous }: Join,
+  reads: readonly Read[],
+  rows: number,
+  cut: boolean,
+): ReportResponse['meta'] {
   const metas = reads.map(({ response }) => response.meta);
   const [first] = metas;
   if (first === undefined) throw new Error('a table was to be joined from no pieces');

@@ -1,14 +1,28 @@
-import type { Metric } from '../contract/catalog.ts';
+import type { Catalog, Metric } from '../contract/catalog.ts';
 import type { ReportRequest, ReportResponse } from '../contract/report.ts';
 import type { Section } from '../define/definition.ts';
 import type { Period } from '../define/period.ts';
+import type { Replacement, UndefinedTotals } from '../plan/plan.ts';
 import type { Column, Note, Row } from './dataset.ts';
+
+/** One call with its answer. */
+export interface CallAnswer {
+  readonly request: ReportRequest;
+  readonly response: ReportResponse;
+  /** Epoch ms at which the answer came. */
+  readonly at: number;
+}
 
 /** Everything the notes of one table are made from. */
 export interface Told {
   readonly section: Section;
   readonly request: ReportRequest;
   readonly response: ReportResponse;
+  /** The calls that the table was read from. */
+  readonly answers: readonly CallAnswer[];
+  readonly undefinedTotals: UndefinedTotals | undefined;
+  readonly replaced: readonly Replacement[];
+  readonly catalog: Catalog;
   readonly period: Period;
   /** The section's metrics, as the catalog has them. */
   readonly metrics: readonly Metric[];
@@ -16,8 +30,6 @@ export interface Told {
   readonly rows: readonly Row[];
   /** Names of asked columns that the answer lacks as a whole, and how many cells it lacks beside. */
   readonly missing: { readonly columns: readonly string[]; readonly cells: number };
-  /** Epoch ms at which the answer came. */
-  readonly at: number;
   /** Epoch ms at which the period is over. */
   readonly periodEnd: number;
   readonly current: boolean;
@@ -31,10 +43,13 @@ export function notesOf(told: Told): Note[] {
   return [
     ...truncated(told),
     ...missing(told),
+    ...unexpected(told),
     ...stale(told),
     ...partial(told),
     ...undefinedCells(told),
+    ...undefinedTotals(told),
     ...deprecated(told),
+    ...followed(told),
     ...availability(told),
     ...units(told),
   ];
@@ -42,8 +57,12 @@ export function notesOf(told: Told): Note[] {
 
 const plural = (count: number, one: string, many = `${one}s`): string => `${count} ${count === 1 ? one : many}`;
 
-function truncated({ response, section }: Told): Note[] {
+function truncated({ response, section, answers }: Told): Note[] {
   if (!response.meta.truncated) return [];
+  if (answers.length > 1 && answers.some((answer) => answer.response.meta.truncated)) {
+    const text = 'The service cut an answer that this table is put together from: there are more rows.';
+    return [{ code: 'truncated', text, incomplete: true }];
+  }
   const rows = plural(response.rows.length, 'row');
   // Incomplete also where the section's own limit cuts: whoever reads "the top ten" must know that it is not all.
   const text =
@@ -53,31 +72,46 @@ function truncated({ response, section }: Told): Note[] {
   return [{ code: 'truncated', text, incomplete: true }];
 }
 
-function missing({ missing: { columns, cells }, request, response, rows }: Told): Note[] {
+function missing({ missing: { columns, cells } }: Told): Note[] {
   const notes: Note[] = [];
   const note = (text: string) => notes.push({ code: 'missing', text, incomplete: true });
   if (columns.length > 0) note(`The service did not answer ${columns.join(', ')}: empty here.`);
   if (cells > 0) note(`The service left ${plural(cells, 'cell')} out; they are empty.`);
-  const { meta } = response;
-  if (meta.row_count !== rows.length) {
-    note(`The service speaks of ${plural(meta.row_count, 'row')} and sent ${rows.length}.`);
-  }
-  const { from, to } = request.time ?? {};
-  if (from !== undefined && to !== undefined && (meta.range.from !== from || meta.range.to !== to)) {
-    note(`Asked for ${from} to ${to}, the service answered for ${meta.range.from} to ${meta.range.to}.`);
-  }
-  const zone = request.time?.timezone;
-  if (zone !== undefined && meta.timezone !== zone) {
-    note(`Asked for days in ${zone}, the service answered for days in ${meta.timezone}.`);
-  }
   return notes;
 }
 
-function stale({ response: { meta }, at, periodEnd, current, period }: Told): Note[] {
+/** Answers to something else than was asked. */
+function unexpected({ answers }: Told): Note[] {
+  return answers.flatMap(({ request, response: { meta, rows } }) => {
+    const notes: Note[] = [];
+    const note = (text: string) => notes.push({ code: 'missing', text, incomplete: true });
+    if (meta.row_count !== rows.length) {
+      note(`The service speaks of ${plural(meta.row_count, 'row')} and sent ${rows.length}.`);
+    }
+    const { from, to } = request.time ?? {};
+    if (from !== undefined && to !== undefined && (meta.range.from !== from || meta.range.to !== to)) {
+      note(`Asked for ${from} to ${to}, the service answered for ${meta.range.from} to ${meta.range.to}.`);
+    }
+    const zone = request.time?.timezone;
+    if (zone !== undefined && meta.timezone !== zone) {
+      note(`Asked for days in ${zone}, the service answered for days in ${meta.timezone}.`);
+    }
+    return notes;
+  });
+}
+
+/** The first answer that is too old speaks for all. */
+function stale(told: Told): Note[] {
+  return told.answers.flatMap((answer) => staleAnswer(answer, told)).slice(0, 1);
+}
+
+function staleAnswer({ request, response: { meta }, at }: CallAnswer, told: Told): Note[] {
+  const { periodEnd, current, period } = told;
   const computed = Date.parse(meta.as_of);
   if (Number.isNaN(computed)) return [];
   // The period was over when we asked, but not when the service counted: its last days are not whole.
-  if (!current && at >= periodEnd && computed < periodEnd) {
+  const last = request.time?.to === undefined || request.time.to === period.to;
+  if (!current && last && at >= periodEnd && computed < periodEnd) {
     const text = `Computed at ${meta.as_of}, before the period had ended (${period.to}, ${period.timezone}): its end is not counted.`;
     return [{ code: 'stale', text, incomplete: true }];
   }
@@ -111,6 +145,24 @@ function undefinedCells({ rows, columns, missing: { columns: absent } }: Told): 
   if (empty.length === 0) return [];
   const text = `An empty cell of ${empty.map(({ label }) => label).join(', ')} is undefined (a rate or a median over nothing), not 0.`;
   return [{ code: 'undefined', text, incomplete: false }];
+}
+
+/** Not incomplete: nothing that the service has is missing, and no other try would bring it. */
+function undefinedTotals({ undefinedTotals: lacking, columns }: Told): Note[] {
+  if (lacking === undefined) return [];
+  const labels = columns.filter(({ name }) => lacking.metrics.includes(name)).map(({ label }) => label);
+  const why = lacking.why === 'range' ? 'the period is longer' : 'a filter has more values';
+  const text = `The total of ${labels.join(', ')} is undefined: ${why} than one call of the service takes, and what is not a plain count cannot be added up from parts.`;
+  return [{ code: 'undefined', text, incomplete: false }];
+}
+
+function followed({ replaced, catalog }: Told): Note[] {
+  const labelOf = (id: string) => catalog.metrics.find((metric) => metric.id === id)?.label ?? id;
+  return replaced.map(({ from, to }) => ({
+    code: 'deprecated',
+    text: `${labelOf(to)} (${to}) stands in place of ${labelOf(from)} (${from}), which is deprecated.`,
+    incomplete: false,
+  }));
 }
 
 function deprecated({ metrics }: Told): Note[] {

@@ -3,8 +3,9 @@ import { type Catalog, isCurrentCount } from '../contract/catalog.ts';
 import type { ReportRequest, ReportResponse } from '../contract/report.ts';
 import type { Section } from '../define/definition.ts';
 import type { Period } from '../define/period.ts';
+import type { Replacement, UndefinedTotals } from '../plan/plan.ts';
 import type { Column, Row, Table } from './dataset.ts';
-import { notesOf } from './notes.ts';
+import { type CallAnswer, notesOf } from './notes.ts';
 
 export interface ReportTableInput {
   readonly section: Section;
@@ -14,6 +15,10 @@ export interface ReportTableInput {
   readonly period: Period;
   /** Epoch ms at which the answer came. */
   readonly at: number;
+  /** What `response` was joined from, where no single call gave it. */
+  readonly pieces?: readonly CallAnswer[];
+  readonly undefinedTotals?: UndefinedTotals;
+  readonly replaced?: readonly Replacement[];
 }
 
 /**
@@ -66,6 +71,10 @@ export function reportTable(input: ReportTableInput): Table {
       section,
       request,
       response,
+      answers: input.pieces ?? [{ request, response, at }],
+      undefinedTotals: input.undefinedTotals,
+      replaced: input.replaced ?? [],
+      catalog,
       period,
       metrics,
       columns,
@@ -74,7 +83,6 @@ export function reportTable(input: ReportTableInput): Table {
         columns: [...absent.map(({ label }) => label), ...unanswered(input, totals, names)],
         cells,
       },
-      at,
       periodEnd: endOf(period),
       current,
     }),

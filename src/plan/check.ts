@@ -1,8 +1,6 @@
 import { type Catalog, type Dimension, isCurrentCount, type Metric } from '../contract/catalog.ts';
-import { LIMITS } from '../contract/limits.ts';
 import type { Definition, Section } from '../define/definition.ts';
 import { didYouMean } from '../define/nearest.ts';
-import type { Period } from '../define/period.ts';
 
 /** One thing the service would refuse, found before a token is spent. */
 export interface PlanFault {
@@ -71,15 +69,6 @@ function checkMetrics(section: Section, at: Path, { metrics }: Known): PlanFault
       });
     }
   });
-  const count = new Set(asked).size;
-  if (count > LIMITS.max_metrics) {
-    faults.push({
-      path: [...at, 'metrics'],
-      expected: `at most ${LIMITS.max_metrics} metrics in a section`,
-      got: `${count}`,
-      next: 'Split the section in two.',
-    });
-  }
   return faults;
 }
 
@@ -188,14 +177,6 @@ function checkFilters(section: Section, at: Path, known: Known, asked: readonly 
         });
       });
     }
-    if (filter.values.length > LIMITS.max_filter_values) {
-      faults.push({
-        path: [...path, 'values'],
-        expected: `at most ${LIMITS.max_filter_values} values in a filter`,
-        got: `${filter.values.length}`,
-        next: 'Name fewer values, or exclude the others with "not_in".',
-      });
-    }
     return faults;
   });
 }
@@ -209,32 +190,6 @@ function checkLimit(section: Section, at: Path, { catalog }: Known): PlanFault[]
       expected: `at most ${max_rows} rows`,
       got: `${section.limit}`,
       next: 'Lower the limit.',
-    },
-  ];
-}
-
-/** Days of a period, both ends included. Civil dates have no zone and no daylight saving: UTC midnights count them. */
-export const daysOf = (period: Pick<Period, 'from' | 'to'>): number =>
-  Math.round((Date.parse(period.to) - Date.parse(period.from)) / 86_400_000) + 1;
-
-/** What the catalog does not allow of this period: the range it spans. */
-export function checkPeriod(definition: Definition, period: Period, catalog: Catalog): PlanFault[] {
-  const metrics = new Map(catalog.metrics.map((metric) => [metric.id, metric]));
-  const ranged = definition.sections.some((section) =>
-    section.metrics?.some((id) => {
-      const metric = metrics.get(id);
-      return metric !== undefined && !isCurrentCount(metric);
-    }),
-  );
-  const days = daysOf(period);
-  const { max_range_days } = catalog.limits;
-  if (!ranged || days <= max_range_days) return [];
-  return [
-    {
-      path: ['period'],
-      expected: `a period of at most ${max_range_days} days`,
-      got: `${period.from} to ${period.to}, which is ${days} days`,
-      next: 'Shorten the period, or make two reports.',
     },
   ];
 }

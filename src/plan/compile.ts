@@ -3,48 +3,61 @@ import { type Catalog, isCurrentCount } from '../contract/catalog.ts';
 import type { Definition, Section } from '../define/definition.ts';
 import type { OrgSettings } from '../define/org.ts';
 import type { Period } from '../define/period.ts';
-import { listCall, reportCall, requestOf } from './call.ts';
-import { checkAgainstCatalog, checkPeriod, type PlanFault } from './check.ts';
+import { assemble } from './assemble.ts';
+import { listCall, requestOf } from './call.ts';
+import { type CallLimits, callLimits } from './call-limits.ts';
+import { checkAgainstCatalog, type PlanFault } from './check.ts';
+import { checkCuts } from './check-cuts.ts';
 import type { Call, Plan, SectionPlan } from './plan.ts';
-import { shareRequests } from './share.ts';
+import { followReplacements } from './replace.ts';
 
 export interface PlanInput {
   readonly definition: Definition;
   readonly settings: OrgSettings;
   readonly period: Period;
   readonly catalog: Catalog;
+  /** Keeps calls smaller than the service's own limits ask; the tables stay the same. */
+  readonly limits?: Partial<CallLimits>;
 }
 
 /**
  * Definition × Period × Catalog → the calls a run will make, as frozen data. Pure: the same input gives the same plan.
  *
  * Calls stand in the order of the sections they answer first, so that the top of the report is fetched first. Sections
- * share a call wherever each of their tables stays the same, cell for cell (`share.ts`). Throws `plan.invalid` listing
- * every `PlanFault`.
+ * share a call wherever each of their tables stays the same, cell for cell (`share.ts`); a table that no single call
+ * can give is put together from several (`cut.ts`). Throws `plan.invalid` listing every `PlanFault`.
  */
-export function compilePlan({ definition, settings, period, catalog }: PlanInput): Plan {
-  const faults = [...checkAgainstCatalog(definition, catalog), ...checkPeriod(definition, period, catalog)];
-  if (faults.length > 0) throw planInvalid(definition, faults);
+export function compilePlan({ definition, settings, period, catalog, limits: stricter }: PlanInput): Plan {
+  const limits = callLimits(catalog, stricter);
+  const followed = followReplacements(definition, catalog);
+  const faults = checkAgainstCatalog({ ...definition, sections: followed.map(({ section }) => section) }, catalog);
   const current = new Set(catalog.metrics.filter(isCurrentCount).map(({ id }) => id));
   const isCurrent = ({ metrics = [] }: Section) => metrics.every((id) => current.has(id));
+  const questions = followed.flatMap(({ section }, index) => {
+    if (section.list !== undefined) return [];
+    const question = { section, request: requestOf(definition, section, period, isCurrent(section)) };
+    // How it would be cut can only be told of a section that may be asked at all.
+    const sound = !faults.some(({ path }) => path[1] === index);
+    if (sound) faults.push(...checkCuts(question, ['sections', index], catalog, limits));
+    return [question];
+  });
+  if (faults.length > 0) throw planInvalid(definition, faults);
 
-  const requests = shareRequests(
-    definition.sections
-      .filter((section) => section.list === undefined)
-      .map((section) => ({ section, request: requestOf(definition, section, period, isCurrent(section)) })),
-  );
-  const callOf = (section: Section): Call => {
-    if (section.list !== undefined) return listCall(settings.org, section.list, section);
-    const request = requests.get(section.id);
-    if (request === undefined) throw new Error(`nothing was planned for the section ${section.id}`);
-    return reportCall(settings.org, request);
-  };
+  const assembled = assemble(questions, settings.org, catalog, limits);
   const calls = new Map<string, Call>();
-  const sections = definition.sections.map((section): SectionPlan => {
-    const call = callOf(section);
+  const sections = followed.map(({ section, replaced }): SectionPlan => {
+    const { calls: own, join } =
+      section.list === undefined
+        ? (assembled.get(section.id) ?? unplanned(section))
+        : { calls: [listCall(settings.org, section.list, section)] as const, join: undefined };
     // Setting a key again keeps its place: equal questions are asked once.
-    calls.set(call.id, call);
-    return { section, call: call.id };
+    for (const call of own) calls.set(call.id, call);
+    return {
+      section,
+      call: own[0].id,
+      ...(join === undefined ? {} : { join }),
+      ...(replaced.length === 0 ? {} : { replaced }),
+    };
   });
   // Cloned first: freezing must not reach into what the caller goes on using.
   const plan: Plan = {
@@ -57,6 +70,10 @@ export function compilePlan({ definition, settings, period, catalog }: PlanInput
     registryVersion: catalog.registry_version,
   };
   return freeze(structuredClone(plan));
+}
+
+function unplanned({ id }: Section): never {
+  throw new Error(`nothing was planned for the section ${id}`);
 }
 
 /** `['sections', 2, 'metrics', 1]` → `sections[2].metrics[1]`. */

@@ -1,8 +1,9 @@
 import type { Catalog } from '../contract/catalog.ts';
 import { LIMITS } from '../contract/limits.ts';
 import type { Definition } from '../define/definition.ts';
-import { daysOf } from './check.ts';
-import type { Call, Plan } from './plan.ts';
+import { bucketsOf } from './buckets.ts';
+import { groupsAtMost } from './filters.ts';
+import { type Call, callsOf, type Plan, type SectionPlan } from './plan.ts';
 
 /** What only the caller can know of a run: the line for its key now, its next slots. Everything may be left out. */
 export interface ExplainExtra {
@@ -50,10 +51,10 @@ export function explain(plan: Plan, extra: ExplainExtra = {}): ExplainDocument {
   const calls = plan.calls.map((call) => ({
     id: call.id,
     kind: call.kind,
-    sections: plan.sections.filter((section) => section.call === call.id).map(({ section }) => section.id),
-    asks: inWords(call),
+    sections: plan.sections.filter((section) => callsOf(section).includes(call.id)).map(({ section }) => section.id),
+    asks: inWords(call, plan.period),
     request: call.kind === 'report' ? call.request : queryOf(call),
-    rows_at_most: rowsAtMost(call, plan, extra.catalog),
+    rows_at_most: rowsAtMost(call, extra.catalog),
   }));
   return {
     org: plan.org,
@@ -62,8 +63,11 @@ export function explain(plan: Plan, extra: ExplainExtra = {}): ExplainDocument {
     period: plan.period,
     registry_version: plan.registryVersion,
     calls,
-    naive_calls: plan.definition.sections.reduce((sum, { metrics = [] }) => sum + metrics.length, 0),
-    section_calls: plan.definition.sections.filter(({ list }) => list === undefined).length,
+    naive_calls: plan.sections.reduce((sum, section) => sum + metricByMetric(section), 0),
+    section_calls: plan.sections.reduce(
+      (sum, one) => sum + (one.section.list === undefined ? callsOf(one).length : 0),
+      0,
+    ),
     tokens: plan.calls.filter((call) => call.kind === 'report').length,
     rows_at_most: calls.reduce<number | null>(
       (sum, { rows_at_most }) => (sum === null || rows_at_most === null ? null : sum + rows_at_most),
@@ -76,13 +80,19 @@ export function explain(plan: Plan, extra: ExplainExtra = {}): ExplainDocument {
   };
 }
 
+/** Calls of a section when each of its metrics is asked for by itself; one that is asked in pieces takes as many again. */
+const metricByMetric = ({ section, join }: SectionPlan): number =>
+  join === undefined
+    ? new Set(section.metrics).size
+    : join.pieces.reduce((sum, { metrics, totals }) => sum + Math.max(metrics.length, totals.length), 0);
+
 const queryOf = ({ list, ordering, search }: Extract<Call, { kind: 'list' }>) => ({
   list,
   ...(ordering === undefined ? {} : { ordering }),
   ...(search === undefined ? {} : { search }),
 });
 
-function inWords(call: Call): string {
+function inWords(call: Call, period: Plan['period']): string {
   if (call.kind === 'list') {
     const { ordering, search } = call;
     return `all pages of ${call.list}${ordering === undefined ? '' : ` by ${ordering}`}${search === undefined ? '' : ` matching "${search}"`}`;
@@ -96,23 +106,20 @@ function inWords(call: Call): string {
   }
   if (time?.compare !== undefined) parts.push('with the previous period');
   if (time?.from === undefined) parts.push('as of now');
+  else if (time.from !== period.from || time.to !== period.to) parts.push(`${time.from} to ${time.to}`);
   if (limit !== undefined) parts.push(`first ${limit}`);
   return parts.join('; ');
 }
 
 /** Buckets × groups, as far as `limit` and the service's own cap let them through; null for a list. */
-function rowsAtMost(call: Call, { period }: Plan, catalog: Catalog | undefined): number | null {
+function rowsAtMost(call: Call, catalog: Catalog | undefined): number | null {
   if (call.kind === 'list') return null;
-  const { dimensions = [], time, limit } = call.request;
-  const groups = dimensions.reduce((product, id) => {
-    const values = catalog?.dimensions.find((dimension) => dimension.id === id)?.values;
-    return product * (values?.length ?? Number.POSITIVE_INFINITY);
-  }, 1);
-  const days = daysOf(period);
-  // A week or a month that the period only touches has a bucket too (specification §2.8, rule 4).
-  const buckets = { day: days, week: Math.ceil(days / 7) + 1, month: Math.ceil(days / 28) + 1 };
-  const rows = groups * (time?.granularity === undefined ? 1 : buckets[time.granularity]);
-  return Math.min(rows, limit ?? Number.POSITIVE_INFINITY, catalog?.limits.max_rows ?? LIMITS.max_rows);
+  const { dimensions = [], filters = [], time, limit } = call.request;
+  const { from, to, granularity } = time ?? {};
+  const buckets = from === undefined || to === undefined ? 1 : bucketsOf({ from, to }, granularity).length;
+  const unknown = catalog === undefined && dimensions.length > 0;
+  const groups = unknown ? Number.POSITIVE_INFINITY : groupsAtMost(dimensions, filters, catalog ?? { dimensions: [] });
+  return Math.min(groups * buckets, limit ?? Number.POSITIVE_INFINITY, catalog?.limits.max_rows ?? LIMITS.max_rows);
 }
 
 /** The addresses and folders the files would go to. */

@@ -1,16 +1,15 @@
 import { LIMITS } from '../contract/limits.ts';
 import type { ReportRequest } from '../contract/report.ts';
-import type { Section } from '../define/definition.ts';
 import { canonical } from './call.ts';
 
-/** A section with the body that would ask for it alone. */
+/** What a section, or a part of one, would ask alone. */
 export interface Wanted {
-  readonly section: Section;
+  readonly key: string;
   readonly request: ReportRequest;
 }
 
 /**
- * The fewest bodies that answer all sections, by section id: those that may share one get the same.
+ * The fewest bodies that answer everything wanted, by its key: those that may share one get the same.
  *
  * Sharing adds metrics to a call, and a section then reads its own columns. That leaves its table as it was only where
  * the other metrics can neither add, drop nor reorder rows:
@@ -21,23 +20,26 @@ export interface Wanted {
  *   groups it brought in cannot be told from the answer.
  * Totals are each metric's own, so asking for them too changes nothing for a section that does not show them.
  */
-export function shareRequests(wanted: readonly Wanted[]): ReadonlyMap<string, ReportRequest> {
-  const shared: { readonly key: string; readonly ids: string[]; request: ReportRequest }[] = [];
-  for (const { section, request } of wanted) {
-    const key = shareKey(request);
-    const fits = shared.find((one) => one.key === key && union(one.request, request).length <= LIMITS.max_metrics);
+export function shareRequests(
+  wanted: readonly Wanted[],
+  maxMetrics: number = LIMITS.max_metrics,
+): ReadonlyMap<string, ReportRequest> {
+  const shared: { readonly question: string; readonly keys: string[]; request: ReportRequest }[] = [];
+  for (const { key, request } of wanted) {
+    const question = shareKey(request);
+    const fits = shared.find((one) => one.question === question && union(one.request, request).length <= maxMetrics);
     if (fits === undefined) {
-      shared.push({ key, ids: [section.id], request });
+      shared.push({ question, keys: [key], request });
       continue;
     }
-    fits.ids.push(section.id);
+    fits.keys.push(key);
     fits.request = {
       ...fits.request,
       metrics: union(fits.request, request),
       ...(request.include === undefined ? {} : { include: request.include }),
     };
   }
-  return new Map(shared.flatMap(({ ids, request }) => ids.map((id) => [id, request] as const)));
+  return new Map(shared.flatMap(({ keys, request }) => keys.map((key) => [key, request] as const)));
 }
 
 const union = (a: ReportRequest, b: ReportRequest): string[] => [...new Set([...a.metrics, ...b.metrics])];

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { checkAgainstCatalog, checkPeriod, daysOf } from '../../src/plan/check.ts';
-import { CATALOG, definitionOf, type SectionInput, WEEK } from '../support/reports.ts';
+import { checkAgainstCatalog } from '../../src/plan/check.ts';
+import { CATALOG, definitionOf, type SectionInput } from '../support/reports.ts';
 
 const faults = (section: Partial<SectionInput>, first: SectionInput[] = []) =>
   checkAgainstCatalog(definitionOf([...first, { id: 'a', ...section }]), CATALOG);
@@ -130,29 +130,4 @@ test('every fault of every section is found at once, in the order of the file', 
     'sections.0.dimensions.0',
     'sections.1.filters.0.values.0',
   ]);
-});
-
-describe('the period', () => {
-  test.each([
-    ['one day', '2026-11-19', '2026-11-19', 1],
-    ['over the end of summer time', '2026-10-20', '2026-10-30', 11],
-    ['a leap year', '2028-01-01', '2028-12-31', 366],
-  ])('%s counts both ends', (_name, from, to, days) => {
-    expect(daysOf({ from, to })).toBe(days);
-  });
-
-  const year = { ...WEEK, from: '2025-01-01', to: '2026-01-02' };
-  test('longer than a report may span is refused', () => {
-    expect(checkPeriod(definitionOf([{ id: 'a', metrics: ['profiles.created'] }]), year, CATALOG)).toMatchObject([
-      {
-        path: ['period'],
-        expected: 'a period of at most 366 days',
-        got: '2025-01-01 to 2026-01-02, which is 367 days',
-      },
-    ]);
-  });
-
-  test('of any length is right where only the state now is asked', () => {
-    expect(checkPeriod(definitionOf([{ id: 'a', metrics: ['alerts.open'] }]), year, CATALOG)).toEqual([]);
-  });
 });

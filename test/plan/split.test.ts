@@ -1,0 +1,173 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Catalog, isCurrentCount } from '../../src/contract/catalog.ts';
+import type { Period } from '../../src/define/period.ts';
+import type { Table } from '../../src/fetch/dataset.ts';
+import { fetchDataset } from '../../src/fetch/fetch.ts';
+import { memoryBudget } from '../../src/fetch/memory-budget.ts';
+import type { FetchContext } from '../../src/fetch/ports.ts';
+import type { CallLimits } from '../../src/plan/call-limits.ts';
+import { compilePlan } from '../../src/plan/compile.ts';
+import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import { doneOf, fetchingFrom, keyOf, NOW, openSandbox } from '../support/fetching.ts';
+import { manualClock } from '../support/manual-clock.ts';
+import { definitionOf, type SectionInput, settingsOf } from '../support/reports.ts';
+
+let sandbox: Sandbox;
+beforeAll(async () => {
+  sandbox = await openSandbox();
+});
+afterAll(() => sandbox.close());
+
+const PERIODS: Period[] = [
+  { from: '2026-01-01', to: '2026-06-30', timezone: 'Europe/Zurich', label: 'whole months' },
+  { from: '2025-11-19', to: '2026-11-18', timezone: 'America/New_York', label: 'a year off the calendar' },
+  { from: '2026-10-14', to: '2026-12-03', timezone: 'Europe/Zurich', label: 'days that are yet to come' },
+  { from: '2024-03-01', to: '2024-07-15', timezone: 'Pacific/Auckland', label: 'from before the first record' },
+  { from: '2026-03-01', to: '2026-03-31', timezone: 'UTC', label: 'a month after a shorter one' },
+];
+const DIMENSIONS = [
+  [],
+  ['profile.type'],
+  ['profile.risk'],
+  ['profile.group', 'profile.risk'],
+  ['profile.review_status'],
+];
+
+/** Sections that this catalog allows. */
+function sectionsOf(catalog: Catalog): fc.Arbitrary<SectionInput[]> {
+  const section = fc.record({
+    current: fc.integer({ min: 0, max: 5 }).map((draw) => draw === 0),
+    dimensions: fc.constantFrom(...DIMENSIONS),
+    granularity: fc.constantFrom(undefined, 'day' as const, 'week' as const, 'month' as const, 'month' as const),
+    risk: fc.subarray(['low', 'medium', 'high', 'severe']),
+    op: fc.constantFrom('in' as const, 'not_in' as const),
+    filtered: fc.boolean(),
+    limit: fc.constantFrom(undefined, undefined, 7),
+    order: fc.constantFrom('none', 'none', 'bucket', 'metric', 'dimension'),
+    dir: fc.constantFrom('asc' as const, 'desc' as const),
+    additive: fc.boolean(),
+    picks: fc.array(fc.nat(100), { minLength: 1, maxLength: 5 }),
+    totals: fc.boolean(),
+  });
+  return fc.array(section, { minLength: 1, maxLength: 3 }).map((drawn) =>
+    drawn.flatMap((one, index): SectionInput[] => {
+      const values = one.filtered && one.risk.length > 0 && one.risk.length < 4 ? one.risk : undefined;
+      const needed = [...one.dimensions, ...(values === undefined ? [] : ['profile.risk'])];
+      const fitting = catalog.metrics.filter(
+        (metric) =>
+          isCurrentCount(metric) === one.current &&
+          (!one.additive || one.current || metric.additive_over_time) &&
+          needed.every((id) => metric.dimensions.includes(id)),
+      );
+      if (fitting.length === 0) return [];
+      const metrics = [...new Set(one.picks.map((pick) => fitting[pick % fitting.length]!.id))];
+      const granularity = one.current ? undefined : one.granularity;
+      const by =
+        one.order === 'metric'
+          ? metrics.at(-1)
+          : one.order === 'dimension'
+            ? one.dimensions[0]
+            : one.order === 'bucket' && granularity !== undefined
+              ? 'bucket'
+              : undefined;
+      return [
+        {
+          id: `s${index}`,
+          metrics,
+          ...(one.dimensions.length === 0 ? {} : { dimensions: one.dimensions }),
+          ...(granularity === undefined ? {} : { granularity }),
+          ...(values === undefined ? {} : { filters: [{ dimension: 'profile.risk', op: one.op, values }] }),
+          ...(by === undefined ? {} : { order: [{ by, dir: one.dir }] }),
+          ...(one.limit === undefined ? {} : { limit: one.limit }),
+          totals: one.totals,
+        },
+      ];
+    }),
+  );
+}
+
+/** The table without the totals that no sum of parts can give, and without the notes that say so. */
+function definable(table: Table, cut: Table): Table {
+  const lacking = cut.columns.filter(
+    ({ name, kind }) =>
+      kind === 'metric' &&
+      cut.notes.some(({ text }) => text.startsWith('The total of')) &&
+      cut.totals?.values[name] === null,
+  );
+  const without = (values: Readonly<Record<string, number | null>>) =>
+    Object.fromEntries(Object.entries(values).filter(([name]) => !lacking.some((column) => column.name === name)));
+  const { totals, ...rest } = table;
+  return {
+    ...rest,
+    notes: table.notes.filter(({ text }) => !text.startsWith('The total of')),
+    ...(totals === undefined
+      ? {}
+      : { totals: { values: without(totals.values), ...(totals.compare && { compare: without(totals.compare) }) } }),
+  };
+}
+
+test('every section’s table is the same, cell for cell, whether one call answered it or many pieces', async () => {
+  const seen = { cut: 0, compared: 0, ordered: 0, totals: 0, undefinedTotals: 0, summed: 0, refused: 0, pieces: 0 };
+  for (const label of ['acme', 'lakeside', 'blank']) {
+    const clock = manualClock(NOW);
+    const budget = memoryBudget({ calls: 1_000_000, windowMs: 1, clock });
+    const context: FetchContext = fetchingFrom(sandbox.url, keyOf(sandbox, label), { budget, clock });
+    const catalog = await context.client.catalog('current', context.signal);
+    const limits = fc.record({
+      max_range_days: fc.constantFrom(31, 40, 93, 366, 366),
+      max_rows: fc.constantFrom(20, 150, 5000, 5000),
+      max_metrics: fc.constantFrom(1, 2, 20, 20),
+      max_filter_values: fc.constantFrom(1, 2, 50),
+    });
+    let run = 0;
+    await fc.assert(
+      fc.asyncProperty(
+        sectionsOf(catalog),
+        fc.constantFrom(...PERIODS),
+        fc.boolean(),
+        limits,
+        async (sections, period, compare, stricter) => {
+          const plan = (asked: SectionInput[], less: Partial<CallLimits>) => {
+            const definition = definitionOf(asked, compare ? { compare: 'previous_period' } : {});
+            return compilePlan({ definition, settings: settingsOf(), period, catalog, limits: less });
+          };
+          const possible = sections.filter((section) => {
+            try {
+              return plan([section], stricter).calls.length > 0;
+            } catch {
+              seen.refused += 1;
+              return false;
+            }
+          });
+          fc.pre(possible.length > 0);
+          const read = async (less: Partial<CallLimits>): Promise<readonly Table[]> => {
+            run += 1;
+            const made = plan(possible, less);
+            for (const { join, section } of made.sections) {
+              if (join === undefined) continue;
+              seen.cut += 1;
+              seen.pieces += join.pieces.length;
+              if (compare) seen.compared += 1;
+              if (section.order !== undefined) seen.ordered += 1;
+              if (join.sums) seen.summed += 1;
+              if (section.totals) seen.totals += 1;
+              if (join.undefinedTotals !== undefined) seen.undefinedTotals += 1;
+            }
+            const of = { ...context, run: `${label}-${run}`, plan: made, catalog, organization: 'x' };
+            return doneOf(await fetchDataset(of)).tables;
+          };
+          const whole = await read({});
+          fc.pre(whole.every(({ rows }) => rows.length < catalog.limits.max_rows));
+          const pieces = await read(stricter);
+          expect(pieces.map((table) => definable(table, table))).toEqual(
+            whole.map((table, index) => definable(table, pieces[index]!)),
+          );
+        },
+      ),
+      { numRuns: label === 'acme' ? 120 : 40 },
+    );
+  }
+  // Otherwise nothing has been shown.
+  for (const [what, times] of Object.entries(seen)) expect(times, what).toBeGreaterThan(10);
+}, 240_000);
