@@ -1,9 +1,8 @@
-import { DocketError, type ErrorJson } from '../base/error.ts';
+import { DocketError } from '../base/error.ts';
 import { createScope, type Scope } from '../base/scope.ts';
 import { type SecretSource, secretSource } from '../base/secret.ts';
 import type { Jobs } from '../define/load.ts';
 import { directoryArchive } from '../deliver/directory-archive.ts';
-import { NOTICE_TARGET, notifyOwner } from '../deliver/notice.ts';
 import { redisLedger } from '../deliver/redis-ledger.ts';
 import { redisCatalogs } from '../fetch/catalogs.ts';
 import { redisStore } from '../fetch/redis-store.ts';
@@ -13,6 +12,7 @@ import { definitionStore, type FrozenDefinition } from '../queue/definition-stor
 import { nameOf, openDue } from '../queue/due.ts';
 import { runQueue } from '../queue/jobs.ts';
 import { DEFAULT_PREFIX } from '../queue/keys.ts';
+import { owedNotices } from '../queue/owed-notices.ts';
 import { redisPauses } from '../queue/pauses.ts';
 import { pausedNow, unlessPaused } from '../queue/pausing.ts';
 import { requeueLost, startReconciler } from '../queue/reconciler.ts';
@@ -25,7 +25,8 @@ import type { RunEvent } from '../run/event.ts';
 import type { RunOrder } from '../run/record.ts';
 import { run } from '../run/run.ts';
 import { sharedBudgets } from './budgets.ts';
-import { archiveFolder, bindPorts, type PortsOf, type Surroundings } from './ports.ts';
+import { createNotices } from './notices.ts';
+import { archiveFolder, bindPorts, mailRoute, type PortsOf, type Surroundings } from './ports.ts';
 
 /** Days for which records of runs, ledger rows and frozen definitions are kept. The ledger must not forget before a slot can no longer be opened. */
 export const KEEP_DAYS = 90;
@@ -33,7 +34,6 @@ export const KEEP_DAYS = 90;
 const PATIENCE_MS = 5_000;
 /** What runs in hand get to end when the process is asked to stop. */
 const GRACE_MS = 10_000;
-const NOTICE_MS = 60_000;
 
 export interface WorkerSettings {
   readonly jobs: Jobs;
@@ -82,12 +82,13 @@ async function open(around: Surroundings, settings: WorkerSettings, scope: Scope
   const definitions = definitionStore(producer, kept);
   const queue = scope.use(runQueue(producer, { prefix }), (opened) => opened.close());
   const archive = directoryArchive(archiveFolder(config), clock);
+  const ledger = redisLedger(patient, { prefix: `${prefix}:`, ttlDays: KEEP_DAYS });
   const portsOf = bindPorts(around, scope, {
     responses: redisStore(patient, { prefix: `${prefix}:` }),
     catalogs: redisCatalogs(patient, { prefix: `${prefix}:`, clock }),
-    ledger: redisLedger(patient, { prefix: `${prefix}:`, ttlDays: KEEP_DAYS }),
+    ledger,
     archive,
-    budget: sharedBudgets(producer, prefix, clock),
+    budget: sharedBudgets(patient, prefix, clock),
     patienceMs: PATIENCE_MS,
   });
   const open: Trigger = (request) => trigger(request, { runs, definitions, queue, clock, log });
@@ -100,26 +101,20 @@ async function open(around: Surroundings, settings: WorkerSettings, scope: Scope
       next: 'Trigger the report again: the run then uses the version that is there now.',
     });
   };
-  const tellOwner = async (order: RunOrder, error: ErrorJson | null): Promise<void> => {
-    const { definition, settings: org } = await frozenOf(order);
-    const ports = await portsOf(org);
-    const rows = await ports.ledger.list(order.id);
-    await notifyOwner({
-      ...ports,
-      order,
-      definition,
-      error,
-      receipts: rows
-        .filter(({ target }) => target !== NOTICE_TARGET)
-        .map((row) => ({ ...row, delivery: row.id, messageId: null })),
-      // An archive that cannot be trusted is a reason more to tell the owner, not one to keep silent.
-      sealed: await archive.find(order).catch(() => undefined),
-      signal: AbortSignal.timeout(NOTICE_MS),
-      observe: (event) => settings.observe?.(order, event),
-    });
-  };
+  const secrets = secretSource(around.env);
+  const notices = createNotices({
+    owed: owedNotices(patient, { prefix }),
+    runs,
+    frozenOf,
+    mailOf: (org) => mailRoute(org, config, secrets),
+    ledger,
+    archive,
+    clock,
+    log,
+    observe: (order, event) => settings.observe?.(order, event),
+  });
 
-  const keyOf = currentKeys(settings.jobs, secretSource(around.env));
+  const keyOf = currentKeys(settings.jobs, secrets);
   const trying = {
     pauses: redisPauses(patient, { prefix }),
     keyOf,
@@ -141,8 +136,8 @@ async function open(around: Surroundings, settings: WorkerSettings, scope: Scope
     });
     if (outcome.kind !== 'done') return outcome;
     const { state, incomplete } = outcome.value;
-    if (state === 'partly_delivered') await tellOwner(order, null);
-    if (state === 'held') await tellOwner(order, incompleteError('run.held', incomplete)?.toJSON() ?? null);
+    if (state === 'partly_delivered') await notices.tell(order, null);
+    if (state === 'held') await notices.tell(order, incompleteError('run.held', incomplete)?.toJSON() ?? null);
     return outcome;
   };
 
@@ -152,7 +147,7 @@ async function open(around: Surroundings, settings: WorkerSettings, scope: Scope
       prefix,
       store: redisRunStore(patient, kept),
       execute,
-      onTerminal: (order, error) => tellOwner(order, error.toJSON()),
+      onTerminal: (order, error) => notices.tell(order, error.toJSON()),
       clock,
       log,
       concurrency: settings.concurrency ?? 4,
@@ -163,6 +158,10 @@ async function open(around: Surroundings, settings: WorkerSettings, scope: Scope
 
   const reports = frozenReports(settings.jobs);
   const pauses = redisPauses(producer, { prefix });
+  for (const { org, key, why, since } of (await pausedNow({ pauses, keyOf, log })).values()) {
+    const from = new Date(since).toISOString();
+    log.warn('The organization is paused: its scheduled runs wait', { org, key, why: `since ${from}: ${why}` });
+  }
   const duePorts = {
     cursors: redisCursors(producer, { prefix }),
     trigger: open,
@@ -190,6 +189,7 @@ async function open(around: Surroundings, settings: WorkerSettings, scope: Scope
       steps: [
         () => openDue(reports, duePorts),
         () => requeueLost({ runs, queue, clock, log }),
+        () => notices.again(),
         () => registered.sync(reports),
       ],
       clock,

@@ -161,6 +161,9 @@ deliveries:
 
     await missed('third');
     const paused = start();
+    await paused.logged(
+      ({ msg, why }) => /^The organization is paused/.test(msg) && why?.includes('[api.unauthorized]') === true,
+    );
     await paused.logged(({ msg, report }) => msg === 'Slots wait: the organization is paused' && report === 'third');
     await paused.stop();
     expect(sandbox.requests()).toHaveLength(before + 1);
