@@ -10,14 +10,14 @@ import { redisBudget } from '../fetch/redis-budget.ts';
 /** Metrics calls and list reads never draw on the same tokens. */
 export type BudgetOf = 'metrics' | 'reads';
 
-/** Budgets of different limits are different ones: this is where each keeps its tokens. */
-export const budgetName = (of: BudgetOf, { calls, windowMs }: BudgetLimits): string => `${of}:${calls}/${windowMs}`;
-
-/** The budgets that all workers of one Redis share, by `budgetName`. */
+/**
+ * The budgets that all workers of one Redis share. The limits are no part of where the tokens are kept: a deploy that
+ * changes them must find what is in flight, or the service sees both budgets in one window.
+ */
 export const sharedBudgets =
   (redis: Redis, prefix: string, clock: Clock) =>
-  (name: string, limits: BudgetLimits): Budget =>
-    redisBudget(redis, { prefix: `${prefix}:${name}:`, ...limits, clock });
+  (of: BudgetOf, limits: BudgetLimits): Budget =>
+    redisBudget(redis, { prefix: `${prefix}:${of}:`, ...limits, clock });
 
 /** An organization's metrics limits by its key. Two limits for one key would each be kept, and together broken: `config.invalid`. */
 export function oneBudgetPerKey(): (key: string, settings: OrgSettings) => BudgetLimits {
@@ -78,7 +78,7 @@ export async function lookAtBudgets(
       unknown.push({ org: settings.id, error: toDocketError(thrown).toJSON() });
     }
   }
-  const look = (of: BudgetOf, key: string, limits: BudgetLimits) => budgetOf(budgetName(of, limits), limits).look(key);
+  const look = (of: BudgetOf, key: string, limits: BudgetLimits) => budgetOf(of, limits).look(key);
   const keys = await Promise.all(
     [...byKey].map(async ([key, { organizations, limits }]): Promise<KeyBudgets> => {
       const [metrics, reads] = await Promise.all([look('metrics', key, limits), look('reads', key, RATES.reads)]);

@@ -25,7 +25,7 @@ import { memoryBudget } from '../fetch/memory-budget.ts';
 import { memoryStore } from '../fetch/memory-store.ts';
 import type { ResponseStore } from '../fetch/response-store.ts';
 import type { RunPorts } from '../run/ports.ts';
-import { type BudgetOf, budgetName, oneBudgetPerKey } from './budgets.ts';
+import { type BudgetOf, oneBudgetPerKey } from './budgets.ts';
 
 /** The process's environment, as read once: what every composition starts from. */
 export interface Surroundings {
@@ -45,7 +45,7 @@ interface Stores {
   readonly ledger: Ledger;
   readonly archive: Archive;
   /** A budget of its own for each name: metrics calls and list reads never draw on the same tokens. */
-  readonly budget: (name: string, limits: BudgetLimits) => Budget;
+  readonly budget: (of: BudgetOf, limits: BudgetLimits) => Budget;
   readonly patienceMs: number;
 }
 
@@ -108,8 +108,8 @@ export function bindPorts(
   const limitsOf = oneBudgetPerKey();
   const budgets = new Map<string, Budget>();
   const budgetOf = (of: BudgetOf, limits: BudgetLimits): Budget => {
-    const name = budgetName(of, limits);
-    const budget = budgets.get(name) ?? stores.budget(name, limits);
+    const name = `${of} ${limits.calls}/${limits.windowMs}`;
+    const budget = budgets.get(name) ?? stores.budget(of, limits);
     budgets.set(name, budget);
     return budget;
   };
@@ -136,7 +136,12 @@ export function bindPorts(
   };
 }
 
-async function mailRoute(settings: OrgSettings, config: Config, secrets: SecretSource): Promise<MailRoute | undefined> {
+/** How an organization's e-mail leaves: its own server, or the deployment's; undefined when there is neither. */
+export async function mailRoute(
+  settings: OrgSettings,
+  config: Config,
+  secrets: SecretSource,
+): Promise<MailRoute | undefined> {
   const url = settings.smtp === undefined ? config.SMTP_URL : await secrets(settings.smtp.url);
   const from = settings.smtp?.from ?? config.MAIL_FROM;
   if (url === undefined || from === undefined) return undefined;

@@ -10,7 +10,7 @@ const answerSchema = z.union([z.tuple([z.literal(1), z.int()]), z.tuple([z.liter
 const stateSchema = z.tuple([z.int(), z.int(), z.int(), z.int(), z.int(), z.int()]);
 
 export interface RedisBudgetOptions extends BudgetLimits {
-  /** In front of every key in Redis, e.g. `docket:`. Budgets of different limits need different ones. */
+  /** In front of every key in Redis, e.g. `docket:`. Metrics calls and list reads need different ones. */
   readonly prefix: string;
   /** Reads the caller's instants; Redis counts by its own clock. */
   readonly clock?: Clock;

@@ -11,8 +11,11 @@ export const RUNS = 'runs';
 /** The tiny queue in which BullMQ's job schedulers tick. */
 export const TICKS = 'ticks';
 
-/** Tries of a run before it fails for good; a snooze is none. */
-export const ATTEMPTS = 5;
+/**
+ * Tries of a run before it fails for good; a snooze is none. With `backoffMs` between them they last between one and two
+ * hours: an outage of the API or of a mail server is over by then, or is somebody's concern already.
+ */
+export const ATTEMPTS = 12;
 
 /** A job carries the run's id alone: what to do is in the record, which only we write. */
 export const runJobSchema = z.object({ run: z.string().regex(/^[0-9a-f]{32}$/) });

@@ -12,6 +12,8 @@ export interface Keys {
   readonly cursors: string;
   /** Hash: report → hash of the schedule that BullMQ has. */
   readonly schedules: string;
+  /** Hash: run → why its owner has to be told of its end. */
+  readonly notices: string;
   /** Hash: report → slots that were skipped. */
   readonly skipped: string;
   /** Hash: organization → why its scheduled runs wait. */
@@ -33,6 +35,7 @@ export function keysOf(prefix: string): Keys {
     definition: (digest) => `${prefix}:definition:${digest}`,
     cursors: `${prefix}:cursors`,
     schedules: `${prefix}:schedules`,
+    notices: `${prefix}:notices`,
     skipped: `${prefix}:skipped`,
     pauses: `${prefix}:pauses`,
   };

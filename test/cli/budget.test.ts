@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { systemClock } from '../../src/base/clock.ts';
 import { Secret } from '../../src/base/secret.ts';
-import { type BudgetOf, budgetName, sharedBudgets } from '../../src/compose/budgets.ts';
+import { type BudgetOf, sharedBudgets } from '../../src/compose/budgets.ts';
 import { RATES } from '../../src/contract/limits.ts';
 import { freePort, type LocalRedis, localRedis } from '../../src/demo/redis.ts';
 import type { BudgetLimits } from '../../src/fetch/budget.ts';
@@ -52,7 +52,7 @@ afterAll(async () => {
 const ACME = 'acme.s3cr3t-of-acme';
 const fingerprint = (key: string) => new Secret(key).fingerprint();
 const budgetOf = (of: BudgetOf, limits: BudgetLimits = RATES[of]) =>
-  sharedBudgets(client, DEFAULT_PREFIX, systemClock)(budgetName(of, limits), limits);
+  sharedBudgets(client, DEFAULT_PREFIX, systemClock)(of, limits);
 const ask = (id: string, key = fingerprint(ACME)) =>
   ({ key, id, org: 'acme', priority: 'scheduled', holdMs: 30_000 }) as const;
 

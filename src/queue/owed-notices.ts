@@ -1,0 +1,49 @@
+import { z } from 'zod';
+import type { ErrorJson } from '../base/error.ts';
+import { asking } from './connection.ts';
+import { keysOf } from './keys.ts';
+import type { RedisClient } from './script.ts';
+
+/** A run whose owner has to be told of its end. */
+export interface OwedNotice {
+  /** The run's id. */
+  readonly run: string;
+  /** Why it failed; null when it was delivered in part. */
+  readonly error: ErrorJson | null;
+  /** Epoch ms since when it is owed. */
+  readonly since: number;
+}
+
+/** Notices that are not settled: written down before the first try, so that neither a crash nor a dead mail server loses one. */
+export interface OwedNotices {
+  owe(notice: OwedNotice): Promise<void>;
+  list(): Promise<readonly OwedNotice[]>;
+  settled(run: string): Promise<void>;
+}
+
+const storedSchema = z.object({
+  since: z.number(),
+  // What was written from an `ErrorJson` of this or an older version: its code may be one that we no longer have.
+  error: z.custom<ErrorJson>((value) => typeof value === 'object' && value !== null && 'message' in value).nullable(),
+});
+
+export function owedNotices(redis: RedisClient, { prefix }: { readonly prefix: string }): OwedNotices {
+  const key = keysOf(prefix).notices;
+  return {
+    owe: ({ run, error, since }) =>
+      asking(redis, async () => {
+        await redis.hsetnx(key, run, JSON.stringify({ error, since }));
+      }),
+    list: () =>
+      asking(redis, async () =>
+        Object.entries(await redis.hgetall(key)).map(([run, text]) => ({
+          run,
+          ...storedSchema.parse(JSON.parse(text)),
+        })),
+      ),
+    settled: (run) =>
+      asking(redis, async () => {
+        await redis.hdel(key, run);
+      }),
+  };
+}

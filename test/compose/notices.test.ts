@@ -1,0 +1,120 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
+import { DocketError } from '../../src/base/error.ts';
+import { silentLog } from '../../src/base/log.ts';
+import { Secret } from '../../src/base/secret.ts';
+import { sharedBudgets } from '../../src/compose/budgets.ts';
+import { createNotices, type Notices } from '../../src/compose/notices.ts';
+import { loadJobs, requireReport } from '../../src/define/load.ts';
+import { directoryArchive } from '../../src/deliver/directory-archive.ts';
+import { smtpMailer } from '../../src/deliver/mailer.ts';
+import { redisLedger } from '../../src/deliver/redis-ledger.ts';
+import { type MailCatcher, mailCatcher } from '../../src/demo/mail-catcher.ts';
+import { freePort } from '../../src/demo/redis.ts';
+import { type OwedNotices, owedNotices } from '../../src/queue/owed-notices.ts';
+import { redisRunStore } from '../../src/queue/run-store.ts';
+import { orderRun } from '../../src/run/order.ts';
+import type { RunOrder } from '../../src/run/record.ts';
+
+let redis: Redis;
+let prefix: string;
+beforeEach(() => {
+  redis = new Redis(inject('redisUrl'));
+  prefix = `{notices-${randomUUID()}}`;
+});
+afterEach(async () => {
+  const keys = await redis.keys(`${prefix}*`);
+  if (keys.length > 0) await redis.unlink(...keys);
+  await redis.quit();
+});
+
+describe('the owner of a run that ended badly', () => {
+  const error = new DocketError('config.secret_missing', 'The environment variable DEMO_API_KEY is not set.').toJSON();
+  let folder: string;
+  let mail: MailCatcher;
+  let owed: OwedNotices;
+  let order: RunOrder;
+  let notices: Notices;
+  let smtp: string;
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'docket-notices-'));
+    mail = await mailCatcher(join(folder, 'mailbox'));
+    smtp = mail.url;
+    const report = requireReport(await loadJobs('jobs'), 'demo/weekly-kpi');
+    const now = systemClock.now();
+    order = orderRun({
+      ...report,
+      trigger: 'schedule',
+      priority: 'scheduled',
+      slot: new Date(now).toISOString(),
+      at: now,
+      deliver: true,
+      now,
+    });
+    const runs = redisRunStore(redis, { prefix, keepDays: 4 });
+    await runs.open(order);
+    owed = owedNotices(redis, { prefix });
+    notices = createNotices({
+      owed,
+      runs,
+      frozenOf: async () => report,
+      mailOf: async () => ({ mailer: smtpMailer(new Secret(smtp)), from: 'reports@acme.example' }),
+      ledger: redisLedger(redis, { prefix: `${prefix}:`, ttlDays: 1 }),
+      archive: directoryArchive(join(folder, 'archive')),
+      clock: { ...systemClock, sleep: async () => {} },
+      log: silentLog,
+      observe: () => {},
+    });
+  });
+  afterEach(async () => {
+    await mail.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  test('is told once, and nothing is owed any more', async () => {
+    await notices.tell(order, error);
+    await notices.tell(order, error);
+    await notices.again();
+    expect(mail.messages().map(({ to }) => to)).toEqual([['compliance-ops@acme.example']]);
+    expect(await owed.list()).toEqual([]);
+  });
+
+  test('is told later when the mail server was down, also by another process', async () => {
+    smtp = `smtp://127.0.0.1:${await freePort()}`;
+    await notices.tell(order, error);
+    expect(await owed.list()).toMatchObject([{ run: order.id, error: { code: 'config.secret_missing' } }]);
+    await notices.again();
+    expect(mail.messages()).toEqual([]);
+    smtp = mail.url;
+    await notices.again();
+    await notices.again();
+    expect(mail.messages()).toHaveLength(1);
+    expect(await owed.list()).toEqual([]);
+  });
+
+  test('a notice of a run that is no longer on record is given up', async () => {
+    await owed.owe({ run: 'f'.repeat(32), error, since: 0 });
+    await notices.again();
+    expect(await owed.list()).toEqual([]);
+  });
+});
+
+test('a budget that is changed by a deploy finds the calls in flight: no window sees both', async () => {
+  const budgets = sharedBudgets(redis, prefix, systemClock);
+  const ask = (calls: number, id: string) =>
+    budgets('metrics', { calls, windowMs: 60_000 }).ask({
+      key: 'fingerprint',
+      id,
+      org: 'acme',
+      priority: 'scheduled',
+      holdMs: 1_000,
+    });
+  for (let call = 0; call < 30; call += 1) expect((await ask(30, `before:${call}`)).granted).toBe(true);
+  for (let call = 0; call < 30; call += 1) expect((await ask(29, `after:${call}`)).granted).toBe(false);
+});
