@@ -298,13 +298,22 @@ describe('a try of a run', () => {
     expect(messages()).toEqual(['The pause of the organization is lifted']);
   });
 
-  it('that began before the pause does not lift it', async () => {
+  it('that began before a pause does not lift it', async () => {
     const context = { signal: new AbortController().signal, observe: () => {}, attempt: 1, lastAttempt: false };
-    await unlessPaused(asked, context, ports(), async ({ observe }) => {
-      observe(answer());
-      await pauses.put(aPause());
-      return { outcome: done(result), key: OLD };
-    });
+    const during = (change: () => Promise<unknown>) =>
+      unlessPaused(asked, context, ports(), async ({ observe }) => {
+        observe(answer());
+        await change();
+        return { outcome: done(result), key: OLD };
+      });
+    await during(() => pauses.put(aPause()));
     expect(await pauses.list()).toEqual([aPause()]);
+
+    const later = aPause({ run: 'b'.repeat(32) });
+    await during(async () => {
+      await pauses.lift('acme');
+      await pauses.put(later);
+    });
+    expect(await pauses.list()).toEqual([later]);
   });
 });
