@@ -6,11 +6,12 @@ import { type DocketError, formatError, toDocketError } from '../base/error.ts';
  * delivered. An error is a few lines on stderr for the person who reads them, and with `--json` also the one document on stdout.
  */
 export async function exitWith(program: Command, argv: readonly string[] = process.argv): Promise<void> {
-  // `docket check | head`: the reader has had enough, which is nothing to report.
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code === 'EPIPE') process.exit(process.exitCode ?? 0);
-    throw error;
-  });
+  // `docket run … 2>&1 | head -1`: the reader has had enough. A run must not die of it amid its deliveries.
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') throw error;
+    });
+  }
   try {
     await program.parseAsync([...argv]);
   } catch (thrown) {

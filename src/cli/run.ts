@@ -72,6 +72,9 @@ async function runInline(report: string, flags: RunFlags): Promise<void> {
     now,
   });
   const archive = inlineArchive(flags.out ?? `out/${report}/${order.period.label}`);
+  // Before a call is spent: a folder that cannot be written would throw all of them away.
+  await archive.find(order);
+  await archive.discard(await archive.stage(order.id));
   const { portsOf, scope } = composeInline(around, archive);
   try {
     const outcome = await run(

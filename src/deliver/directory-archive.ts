@@ -109,7 +109,14 @@ export function directoryArchive(root: string, clock: Clock = systemClock): Arch
 export function inlineArchive(folder: string, clock: Clock = systemClock): Archive {
   const base = resolve(folder);
   const find = async (run: { id: string }): Promise<Sealed | undefined> => {
-    const manifest = await readManifest(base);
+    const manifest = await readManifest(base).catch((cause: unknown) => {
+      throw new DocketError('usage.invalid', `${base} holds a manifest.json that is not Docket's.`, {
+        where: base,
+        expected: 'a folder of its own for the files of a run',
+        next: 'Choose another folder with --out; nothing in this one was touched.',
+        cause,
+      });
+    });
     return manifest?.run === run.id ? readSealed(base, '.', manifest) : undefined;
   };
   return {

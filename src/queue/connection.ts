@@ -57,6 +57,8 @@ export async function openRedis(url: string, role: ClientRole, log: Log): Promis
   try {
     // `connect()` also rejects while ioredis itself goes on trying, e.g. when the server is still loading its data.
     await Promise.race([redis.connect().then(() => ready), late]);
+    // ioredis goes on in database 0 when the one of the URL is refused: two deployments kept apart would meet there.
+    if (redis.options.db) await redis.select(redis.options.db);
   } catch (error) {
     redis.disconnect();
     throw unreachable(name, failure ?? error);

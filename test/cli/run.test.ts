@@ -1,5 +1,7 @@
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -122,6 +124,31 @@ describe('docket run, without Redis', () => {
     });
     expect(ended.code).toBe(2);
     expect(ended.stderr).toContain('demo/weekly-kpi');
+  });
+
+  test('spends no call on a folder that it cannot use, and leaves what is in it alone', async () => {
+    const before = sandbox.requests().length;
+    await writeFile(out, 'a file');
+    const file = await docket(['run', 'demo/weekly-kpi', '--no-deliver', '--out', out], { env: await env() });
+    expect(file.code).toBe(1);
+    await rm(out);
+    await mkdir(out);
+    await writeFile(join(out, 'manifest.json'), '{"name":"somebody else’s"}');
+    const foreign = await docket(['run', 'demo/weekly-kpi', '--no-deliver', '--out', out], { env: await env() });
+    expect(foreign.code).toBe(2);
+    expect(await readdir(out)).toEqual(['manifest.json']);
+    expect(sandbox.requests()).toHaveLength(before);
+  });
+
+  test('goes on to its end when nobody reads its progress any more', async () => {
+    const child = spawn(process.execPath, ['dist/main.js', 'run', 'demo/weekly-kpi', '--no-deliver', '--out', out], {
+      env: { PATH: process.env.PATH ?? '', ...(await env()) },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    await once(child.stderr, 'data');
+    child.stderr.destroy();
+    expect(await once(child, 'exit')).toEqual([0, null]);
+    expect(await readdir(out)).toContain('manifest.json');
   });
 
   test('tells all faults of the environment at once', async () => {
