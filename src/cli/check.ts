@@ -65,10 +65,11 @@ async function faultsOfCatalogs(
     unchecked('COMPLIANCE_API_URL is not set');
     return [];
   }
-  const [{ composeCatalogs }, { toDocketError }, { checkAgainstCatalog }, { locate }] = await Promise.all([
+  const [{ composeCatalogs }, { toDocketError }, { resolvePeriod }, { checkPlan }, { locate }] = await Promise.all([
     import('../compose/ports.ts'),
     import('../base/error.ts'),
-    import('../plan/check.ts'),
+    import('../define/period.ts'),
+    import('../plan/check-plan.ts'),
     import('../define/source.ts'),
   ]);
   const { catalogOf, scope } = composeCatalogs(around);
@@ -82,7 +83,9 @@ async function faultsOfCatalogs(
         for (const report of reports.filter((each) => each.org === org)) {
           const source = jobs.sources.get(`${org}/${report.report}`);
           if (source === undefined) continue;
-          for (const { path, expected, got, next } of checkAgainstCatalog(report, catalog)) {
+          // Periods of one name differ by days from run to run: a run of now stands for those to come.
+          const period = resolvePeriod(report.period, around.clock.now(), report.timezone ?? settings.timezone);
+          for (const { path, expected, got, next } of checkPlan({ definition: report, period, catalog })) {
             faults.push({ file: source.file, ...locate(source, path), expected, got, next });
           }
         }

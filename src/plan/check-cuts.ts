@@ -1,10 +1,11 @@
 import type { Catalog } from '../contract/catalog.ts';
 import type { Section } from '../define/definition.ts';
+import { MAX_PIECES } from './arrange.ts';
 import { type Question, spreadMetrics } from './assemble.ts';
 import { daysOf } from './buckets.ts';
 import type { CallLimits } from './call-limits.ts';
 import type { PlanFault } from './check.ts';
-import { cutRequest, MAX_PIECES, type Refusal } from './cut.ts';
+import { cutRequest, type Refusal } from './cut.ts';
 
 const quoted = (words: readonly string[]): string => words.map((word) => `"${word}"`).join(', ');
 

@@ -1,23 +1,16 @@
 import { DocketError } from '../base/error.ts';
-import { type Catalog, isCurrentCount } from '../contract/catalog.ts';
 import type { Definition, Section } from '../define/definition.ts';
 import type { OrgSettings } from '../define/org.ts';
-import type { Period } from '../define/period.ts';
+import { askedBy } from './asked.ts';
 import { assemble } from './assemble.ts';
-import { listCall, requestOf } from './call.ts';
-import { type CallLimits, callLimits } from './call-limits.ts';
-import { checkAgainstCatalog, type PlanFault } from './check.ts';
-import { checkCuts } from './check-cuts.ts';
+import { listCall } from './call.ts';
+import { callLimits } from './call-limits.ts';
+import type { PlanFault } from './check.ts';
+import { checkPlan, type Planned } from './check-plan.ts';
 import type { Call, Plan, SectionPlan } from './plan.ts';
-import { followReplacements } from './replace.ts';
 
-export interface PlanInput {
-  readonly definition: Definition;
+export interface PlanInput extends Planned {
   readonly settings: OrgSettings;
-  readonly period: Period;
-  readonly catalog: Catalog;
-  /** Keeps calls smaller than the service's own limits ask; the tables stay the same. */
-  readonly limits?: Partial<CallLimits>;
 }
 
 /**
@@ -27,25 +20,15 @@ export interface PlanInput {
  * share a call wherever each of their tables stays the same, cell for cell (`share.ts`); a table that no single call
  * can give is put together from several (`cut.ts`). Throws `plan.invalid` listing every `PlanFault`.
  */
-export function compilePlan({ definition, settings, period, catalog, limits: stricter }: PlanInput): Plan {
-  const limits = callLimits(catalog, stricter);
-  const followed = followReplacements(definition, catalog);
-  const faults = checkAgainstCatalog({ ...definition, sections: followed.map(({ section }) => section) }, catalog);
-  const current = new Set(catalog.metrics.filter(isCurrentCount).map(({ id }) => id));
-  const isCurrent = ({ metrics = [] }: Section) => metrics.every((id) => current.has(id));
-  const questions = followed.flatMap(({ section }, index) => {
-    if (section.list !== undefined) return [];
-    const question = { section, request: requestOf(definition, section, period, isCurrent(section)) };
-    // How it would be cut can only be told of a section that may be asked at all.
-    const sound = !faults.some(({ path }) => path[1] === index);
-    if (sound) faults.push(...checkCuts(question, ['sections', index], catalog, limits));
-    return [question];
-  });
+export function compilePlan(input: PlanInput): Plan {
+  const { definition, settings, period, catalog } = input;
+  const faults = checkPlan(input);
   if (faults.length > 0) throw planInvalid(definition, faults);
-
-  const assembled = assemble(questions, settings.org, catalog, limits);
+  const asked = askedBy(definition, period, catalog);
+  const questions = asked.flatMap(({ section, request }) => (request === undefined ? [] : { section, request }));
+  const assembled = assemble(questions, settings.org, catalog, callLimits(catalog, input.limits));
   const calls = new Map<string, Call>();
-  const sections = followed.map(({ section, replaced }): SectionPlan => {
+  const sections = asked.map(({ section, replaced }): SectionPlan => {
     const { calls: own, join } =
       section.list === undefined
         ? (assembled.get(section.id) ?? unplanned(section))
@@ -90,7 +73,7 @@ function planInvalid(definition: Definition, faults: readonly PlanFault[]): Dock
   const name = `${definition.org}/${definition.report}`;
   return new DocketError(
     'plan.invalid',
-    `${name} asks for what the organization's catalog does not have (${faults.length === 1 ? '1 fault' : `${faults.length} faults`}):\n  ${lines.join('\n  ')}`,
+    `${name} asks for what the service does not answer (${faults.length === 1 ? '1 fault' : `${faults.length} faults`}):\n  ${lines.join('\n  ')}`,
     {
       where: name,
       next: 'Correct the definition; `docket check` shows each fault with its line.',

@@ -1,12 +1,10 @@
 import type { Catalog } from '../contract/catalog.ts';
 import type { Filter, ReportRequest } from '../contract/report.ts';
-import { bucketsOf, type Days, daysOf, foldsOf, previousPeriod, type Slice, slicesOf } from './buckets.ts';
+import { type Arrangement, arrange, rangeOf, rowsAtMost, type Unarranged } from './arrange.ts';
+import { bucketsOf, daysOf, type Slice } from './buckets.ts';
 import type { CallLimits } from './call-limits.ts';
-import { fitFilters, groupsAtMost, partGroups } from './filters.ts';
+import { fitFilters } from './filters.ts';
 import type { UndefinedTotals } from './plan.ts';
-
-/** More calls for one table are refused: they would hold the key for minutes. */
-export const MAX_PIECES = 100;
 
 /** One call of a table that needs several. */
 export interface CutPiece extends Pick<Slice, 'first' | 'buckets'> {
@@ -31,23 +29,9 @@ export type Refusal =
   | { readonly of: 'fold'; readonly metrics: readonly string[] }
   | { readonly of: 'filter'; readonly dimension: string; readonly metrics: readonly string[] }
   | { readonly of: 'empty'; readonly dimension: string }
-  | { readonly of: 'bucket' }
-  | { readonly of: 'groups'; readonly rows: number }
-  | { readonly of: 'calls'; readonly calls: number };
+  | Unarranged;
 
 export type Cutting = Cut | { readonly refused: Refusal };
-
-interface Arrangement {
-  readonly now: readonly Slice[];
-  readonly before: readonly Slice[];
-  readonly variants: readonly Filter[][];
-}
-
-const callsOf = ({ now, before, variants }: Arrangement): number => (now.length + before.length) * variants.length;
-
-/** The range of a question, if it has one: a current count has none. */
-const rangeOf = ({ time }: ReportRequest): Days | undefined =>
-  time?.from === undefined || time.to === undefined ? undefined : { from: time.from, to: time.to };
 
 /**
  * The fewest legal calls that together answer what `request` would, were there no limits; itself where it keeps them.
@@ -73,47 +57,16 @@ export function cutRequest(request: ReportRequest, catalog: Catalog, limits: Cal
   }
 
   const range = rangeOf(request);
-  const granularity = time?.granularity;
   const tooLong = range !== undefined && daysOf(range) > limits.max_range_days;
-  if (tooLong && granularity === undefined && rigid.length > 0) return { refused: { of: 'fold', metrics: rigid } };
-  const buckets = range === undefined ? undefined : bucketsOf(range, granularity);
-  const rows = (buckets?.length ?? 1) * groupsAtMost(dimensions, request.filters ?? [], catalog);
+  const folded = time?.granularity === undefined;
+  if (tooLong && folded && rigid.length > 0) return { refused: { of: 'fold', metrics: rigid } };
   const [only, ...more] = fitted;
-  const tooMany = limit === undefined && rows > limits.max_rows;
+  const tooMany = limit === undefined && rowsAtMost(request, catalog) > limits.max_rows;
   if (!tooLong && !tooMany && only !== undefined && more.length === 0) {
-    const whole: CutPiece = {
-      request: withFilters(request, only),
-      of: 'this',
-      first: 0,
-      buckets: buckets?.length ?? 1,
-      rows: true,
-      totals: include === undefined ? [] : metrics,
-    };
-    return { pieces: [whole], sums: false };
+    return { pieces: [wholePiece(withFilters(request, only))], sums: false };
   }
-
-  const arrange = (most: number): Arrangement | Refusal => {
-    const slices = (days: Days): Slice[] | undefined =>
-      granularity === undefined
-        ? foldsOf(days, limits.max_range_days)
-        : slicesOf(bucketsOf(days, granularity), limits.max_range_days, most);
-    const now = range === undefined ? [{ from: '', to: '', first: 0, buckets: 1 }] : slices(range);
-    // Each piece of a cut range would be compared with its own neighbour: the right one is asked for by itself.
-    const apart = time?.compare !== undefined && (now?.length ?? 0) > 1 && range !== undefined;
-    const before = apart ? slices(previousPeriod(range)) : [];
-    if (now === undefined || before === undefined) return { of: 'bucket' };
-    const longest = Math.max(...[...now, ...before].map((slice) => slice.buckets));
-    const groups = Math.floor(limits.max_rows / longest);
-    const parts = fitted.map((filters) => partGroups(dimensions, filters, catalog, groups, limits.max_filter_values));
-    const variants = parts.flatMap((part) => part ?? []);
-    return parts.includes(undefined) ? { of: 'groups', rows } : { now, before, variants };
-  };
-  // Either as many buckets a call as may be, with the groups parted; or all groups, with the range cut.
-  const groups = Math.max(1, groupsAtMost(dimensions, request.filters ?? [], catalog));
-  const ways = [buckets?.length ?? 1, Math.max(1, Math.floor(limits.max_rows / groups))].map(arrange);
-  const [best] = ways.filter((way) => 'variants' in way).sort((a, b) => callsOf(a) - callsOf(b));
-  if (best === undefined) return { refused: ways.find((way) => 'of' in way) ?? { of: 'groups', rows } };
-  if (callsOf(best) > MAX_PIECES) return { refused: { of: 'calls', calls: callsOf(best) } };
+  const best = arrange(request, fitted, catalog, limits);
+  if ('of' in best) return { refused: best };
 
   const totals = include === undefined ? [] : metrics.filter((id) => additive.has(id));
   const slice = (part: Slice, of: CutPiece['of'], filters: readonly Filter[]): CutPiece => ({
@@ -133,7 +86,7 @@ export function cutRequest(request: ReportRequest, catalog: Catalog, limits: Cal
   ]);
   const asked = {
     pieces,
-    sums: (best.now.length > 1 && granularity === undefined) || summedFilter !== undefined,
+    sums: (best.now.length > 1 && folded) || summedFilter !== undefined,
   };
   if (include === undefined || rigid.length === 0) return asked;
   if (tooLong || more.length > 0 || only === undefined) {
@@ -145,6 +98,18 @@ export function cutRequest(request: ReportRequest, catalog: Catalog, limits: Cal
 
 const withFilters = ({ filters: _filters, ...rest }: ReportRequest, filters: readonly Filter[]): ReportRequest =>
   filters.length === 0 ? rest : { ...rest, filters: [...filters] };
+
+function wholePiece(request: ReportRequest): CutPiece {
+  const range = rangeOf(request);
+  return {
+    request,
+    of: 'this',
+    first: 0,
+    buckets: range === undefined ? 1 : bucketsOf(range, request.time?.granularity).length,
+    rows: true,
+    totals: request.include === undefined ? [] : request.metrics,
+  };
+}
 
 function timed({ time }: ReportRequest, { from, to }: Slice, { now }: Arrangement): Pick<ReportRequest, 'time'> {
   if (time?.from === undefined) return time === undefined ? {} : { time };

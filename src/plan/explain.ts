@@ -1,8 +1,7 @@
 import type { Catalog } from '../contract/catalog.ts';
 import { LIMITS } from '../contract/limits.ts';
 import type { Definition } from '../define/definition.ts';
-import { bucketsOf } from './buckets.ts';
-import { groupsAtMost } from './filters.ts';
+import { rowsAtMost as rowsOf } from './arrange.ts';
 import { type Call, callsOf, type Plan, type SectionPlan } from './plan.ts';
 
 /** What only the caller can know of a run: the line for its key now, its next slots. Everything may be left out. */
@@ -114,12 +113,10 @@ function inWords(call: Call, period: Plan['period']): string {
 /** Buckets × groups, as far as `limit` and the service's own cap let them through; null for a list. */
 function rowsAtMost(call: Call, catalog: Catalog | undefined): number | null {
   if (call.kind === 'list') return null;
-  const { dimensions = [], filters = [], time, limit } = call.request;
-  const { from, to, granularity } = time ?? {};
-  const buckets = from === undefined || to === undefined ? 1 : bucketsOf({ from, to }, granularity).length;
+  const { dimensions = [], limit } = call.request;
   const unknown = catalog === undefined && dimensions.length > 0;
-  const groups = unknown ? Number.POSITIVE_INFINITY : groupsAtMost(dimensions, filters, catalog ?? { dimensions: [] });
-  return Math.min(groups * buckets, limit ?? Number.POSITIVE_INFINITY, catalog?.limits.max_rows ?? LIMITS.max_rows);
+  const rows = unknown ? Number.POSITIVE_INFINITY : rowsOf(call.request, catalog ?? { dimensions: [] });
+  return Math.min(rows, limit ?? Number.POSITIVE_INFINITY, catalog?.limits.max_rows ?? LIMITS.max_rows);
 }
 
 /** The addresses and folders the files would go to. */

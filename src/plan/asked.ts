@@ -1,0 +1,28 @@
+import { type Catalog, isCurrentCount } from '../contract/catalog.ts';
+import type { ReportRequest } from '../contract/report.ts';
+import type { Definition, Section } from '../define/definition.ts';
+import type { Period } from '../define/period.ts';
+import { requestOf } from './call.ts';
+import type { Replacement } from './plan.ts';
+import { followReplacements } from './replace.ts';
+
+/** A section with the body that would ask for it alone, whatever the limits; a list has none. */
+export interface Asked {
+  readonly section: Section;
+  readonly replaced: readonly Replacement[];
+  readonly request: ReportRequest | undefined;
+}
+
+/** What each section of the report asks for over the period, in the order of the file. */
+export function askedBy(definition: Definition, period: Period, catalog: Catalog): Asked[] {
+  const current = new Set(catalog.metrics.filter(isCurrentCount).map(({ id }) => id));
+  return followReplacements(definition, catalog).map(({ section, replaced }) => {
+    const { list, metrics = [] } = section;
+    const isCurrent = metrics.every((id) => current.has(id));
+    return {
+      section,
+      replaced,
+      request: list === undefined ? requestOf(definition, section, period, isCurrent) : undefined,
+    };
+  });
+}
