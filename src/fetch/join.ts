@@ -41,7 +41,7 @@ export function joinAnswers(join: Join, answers: ReadonlyMap<string, PieceAnswer
   const { metrics, dimensions = [], time } = request;
   const reads = join.pieces.map((piece) => readPiece(piece, responseTo(piece, answers), join));
   const groups = groupsOf(reads, dimensions, catalog);
-  const asOf = Math.min(...reads.map(({ response }) => Date.parse(response.meta.as_of)));
+  const asOf = Math.min(...reads.map(({ response }) => instantOf(response.meta)));
   const covering = (of: Piece['of'], bucket: number, metric: string) =>
     reads.filter(
       ({ piece }) =>
@@ -71,7 +71,7 @@ export function joinAnswers(join: Join, answers: ReadonlyMap<string, PieceAnswer
           ? null
           : apart.length > 0
             ? figure(id, apart, (row) => numberOf(row[id]))
-            : figure(id, now.get(id) ?? [], (row) => row.compare?.[id]);
+            : figure(id, now.get(id) ?? [], (row) => numberOf(row.compare?.[id]));
         return [id, value] as const;
       });
       const row = {
@@ -187,6 +187,9 @@ function zeroOf(id: string, { metrics }: Catalog): Figure {
 const present = (figures: readonly (readonly [string, Figure])[]): Record<string, number | null> =>
   Object.fromEntries(figures.flatMap(([id, value]) => (value === undefined ? [] : [[id, value]])));
 
+/** When an answer was computed; one that does not say it may be older than any. */
+const instantOf = ({ as_of }: { readonly as_of: string | null }): number => Date.parse(as_of ?? '') || 0;
+
 /** The first instant after a day, in its zone. */
 const endOf = (day: string, zone = 'UTC'): number =>
   day === '' ? 0 : DateTime.fromISO(day, { zone }).plus({ days: 1 }).startOf('day').toMillis();
@@ -201,7 +204,7 @@ function metaOf(
   const metas = reads.map(({ response }) => response.meta);
   const [first] = metas;
   if (first === undefined) throw new Error('a table was to be joined from no pieces');
-  const oldest = metas.reduce((a, b) => (Date.parse(b.as_of) < Date.parse(a.as_of) ? b : a), first);
+  const oldest = metas.reduce((a, b) => (instantOf(b) < instantOf(a) ? b : a), first);
   const elsewhere = metas.find(({ timezone }) => timezone !== request.time?.timezone);
   const { from, to } = request.time ?? {};
   return {
