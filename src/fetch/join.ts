@@ -57,14 +57,15 @@ export function joinAnswers(join: Join, answers: ReadonlyMap<string, PieceAnswer
     const before = new Map(metrics.map((id) => [id, covering('previous', index, id)]));
     const matched = index < (previous?.buckets.length ?? 0);
     const known = [...new Set([...now.values()].flat())];
+    const cut = known.some(({ response }) => response.meta.truncated);
     const partial = isRunning(index, known, endOf(bucket.to, time?.timezone) > asOf);
     return groups.flatMap((group, rank) => {
       const place = placeOf(index, group.name);
       const figure = (id: string, among: readonly Read[], pick: (row: ReportRow) => Figure): Figure =>
         figureOf(place, group.name, among, { pick, sums: join.sums, zero: zeros.get(id) });
       const figures = metrics.map((id) => [id, figure(id, now.get(id) ?? [], (row) => numberOf(row[id]))] as const);
-      // A row that only a cut answer could tell of is none.
-      if (figures.every(([, value]) => value === undefined)) return [];
+      // Whether a cut answer would have had the row cannot be told.
+      if (cut && figures.every(([, value]) => value === undefined)) return [];
       const compared = metrics.map((id) => {
         const apart = before.get(id) ?? [];
         const value = !matched

@@ -1,0 +1,260 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { reportResponseSchema } from '../../src/contract/report.ts';
+import type { Definition } from '../../src/define/definition.ts';
+import type { Period } from '../../src/define/period.ts';
+import { incompleteNotes, type NoteCode, type Table } from '../../src/fetch/dataset.ts';
+import { fetchDataset } from '../../src/fetch/fetch.ts';
+import { joinAnswers } from '../../src/fetch/join.ts';
+import { reportTable } from '../../src/fetch/tables.ts';
+import { compilePlan } from '../../src/plan/compile.ts';
+import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import { doneOf, fetchingFrom, keyOf, openSandbox } from '../support/fetching.ts';
+import { CATALOG, definitionOf, type SectionInput, settingsOf } from '../support/reports.ts';
+
+const MONTHS: Period = { from: '2026-08-01', to: '2026-09-30', timezone: 'Europe/Zurich', label: 'x' };
+const AFTER = Date.parse('2026-10-01T06:00:00Z');
+const SECTION: SectionInput = {
+  id: 'a',
+  metrics: ['profiles.created', 'profiles.approval_rate'],
+  dimensions: ['profile.type'],
+  granularity: 'month',
+  totals: true,
+};
+
+interface Answer {
+  readonly rows?: object[];
+  readonly totals?: object;
+  readonly meta?: object;
+  readonly at?: number;
+}
+interface Change {
+  readonly section?: Partial<SectionInput>;
+  readonly more?: Partial<Definition>;
+  readonly catalog?: typeof CATALOG;
+  /** Of the pieces in the order of their calls; what a piece does not say is that nothing happened in it. */
+  readonly answers?: readonly Answer[];
+}
+
+/** The table of two months, a call each, from these answers. */
+function tableOf({ section: change, more = {}, catalog = CATALOG, answers = [] }: Change): Table {
+  const plan = compilePlan({
+    definition: definitionOf([{ ...SECTION, ...change }], more),
+    settings: settingsOf(),
+    period: MONTHS,
+    catalog,
+    limits: { max_range_days: 31 },
+  });
+  const [at] = plan.sections;
+  if (at?.join === undefined) throw new Error('expected a cut');
+  const pieces = plan.calls.map((call, index) => {
+    if (call.kind !== 'report') throw new Error('expected a report');
+    const { rows = [], totals, meta, at: came = AFTER } = answers[index] ?? {};
+    const response = reportResponseSchema.parse({
+      meta: {
+        as_of: '2026-10-01T05:00:00Z',
+        cached: false,
+        timezone: 'Europe/Zurich',
+        range: { from: call.request.time?.from, to: call.request.time?.to },
+        row_count: rows.length,
+        truncated: false,
+        registry_version: 7,
+        ...meta,
+      },
+      columns: call.request.metrics.map((name) => ({ name, label: name, kind: 'metric', type: 'integer', unit: null })),
+      rows,
+      totals: totals ?? { 'profiles.created': 0 },
+    });
+    return { id: call.id, request: call.request, response, at: came };
+  });
+  const { join, section, replaced } = at;
+  const response = joinAnswers(join, new Map(pieces.map((piece) => [piece.id, piece])), catalog);
+  const extra = {
+    ...(replaced && { replaced }),
+    ...(join.undefinedTotals && { undefinedTotals: join.undefinedTotals }),
+  };
+  return reportTable({
+    section,
+    request: join.request,
+    response,
+    catalog,
+    period: MONTHS,
+    at: AFTER,
+    pieces,
+    ...extra,
+  });
+}
+
+const row = (bucket: string, type: string, created: number, rate: number | null, more: object = {}) => ({
+  bucket,
+  'profile.type': type,
+  'profiles.created': created,
+  'profiles.approval_rate': rate,
+  partial: false,
+  ...more,
+});
+const AUGUST: Answer = { rows: [row('2026-08-01', 'individual', 4, 0.5)], totals: { 'profiles.created': 4 } };
+const SEPTEMBER: Answer = { rows: [row('2026-09-01', 'entity', 2, 1)], totals: { 'profiles.created': 2 } };
+const BOTH = [AUGUST, SEPTEMBER];
+const noted = (change: Change, code: NoteCode) => tableOf(change).notes.filter((note) => note.code === code);
+const cells = ({ rows }: Table) => rows.map(({ values }) => Object.values(values));
+
+describe('a joined table', () => {
+  test('has every group in every bucket: where a piece does not know one, nothing of it happened', () => {
+    expect(cells(tableOf({ answers: BOTH }))).toEqual([
+      ['2026-08-01', 'individual', 4, 0.5],
+      ['2026-08-01', 'entity', 0, null],
+      ['2026-09-01', 'individual', 0, null],
+      ['2026-09-01', 'entity', 2, 1],
+    ]);
+  });
+
+  test('is ordered and cut as a whole, the undefined last in either direction', () => {
+    const section = { order: [{ by: 'profiles.approval_rate', dir: 'desc' as const }], limit: 3 };
+    const table = tableOf({ section, answers: BOTH });
+    expect(cells(table)).toEqual([
+      ['2026-09-01', 'entity', 2, 1],
+      ['2026-08-01', 'individual', 4, 0.5],
+      ['2026-08-01', 'entity', 0, null],
+    ]);
+    expect(noted({ section, answers: BOTH }, 'truncated')).toMatchObject([
+      { text: 'Only the first 3 rows, as the report asks; there are more.', incomplete: true },
+    ]);
+  });
+
+  test('adds up the service’s totals of its pieces where that is allowed, and says where it is not', () => {
+    const table = tableOf({ answers: BOTH });
+    expect(table.totals).toEqual({ values: { 'profiles.created': 6, 'profiles.approval_rate': null } });
+    expect(table.notes.filter(({ text }) => text.startsWith('The total of'))).toEqual([
+      {
+        code: 'undefined',
+        text: expect.stringMatching(
+          /^The total of profiles.approval_rate is undefined: the period is longer than one call/,
+        ),
+        incomplete: false,
+      },
+    ]);
+    expect(incompleteNotes({ tables: [table] })).toEqual([]);
+  });
+
+  test('has its previous period matched by the place of the bucket, and nothing where that is shorter', () => {
+    const before = [
+      { rows: [row('2026-06-01', 'entity', 7, 0.1)], totals: { 'profiles.created': 7 } },
+      { rows: [row('2026-07-01', 'entity', 8, 0.2)], totals: { 'profiles.created': 8 } },
+    ];
+    const table = tableOf({ more: { compare: 'previous_period' }, answers: [...BOTH, ...before] });
+    expect(table.compareRange).toEqual({ from: '2026-06-01', to: '2026-07-31' });
+    expect(table.rows.map(({ compare }) => Object.values(compare ?? {}))).toEqual([
+      [0, null],
+      [7, 0.1],
+      [0, null],
+      [8, 0.2],
+    ]);
+    expect(table.totals?.compare).toEqual({ 'profiles.created': 15, 'profiles.approval_rate': null });
+  });
+
+  test('says which metric stands in place of a deprecated one', () => {
+    const section = { metrics: ['profiles.opened'], totals: false };
+    const found = noted({ section, more: { follow_replacements: true }, answers: BOTH }, 'deprecated');
+    expect(found.map(({ text }) => text)).toEqual([
+      'profiles.created (profiles.created) stands in place of profiles.opened (profiles.opened), which is deprecated.',
+    ]);
+  });
+});
+
+describe('what a piece lacks is not made up', () => {
+  test('a bucket of a group that it knows', () => {
+    const answers = [AUGUST, { ...SEPTEMBER, rows: [row('2026-08-01', 'entity', 1, 1)] }];
+    expect(cells(tableOf({ answers }))).toEqual([
+      ['2026-08-01', 'individual', 4, 0.5],
+      ['2026-08-01', 'entity', 0, null],
+      ['2026-09-01', 'individual', 0, null],
+      ['2026-09-01', 'entity', null, null],
+    ]);
+    expect(noted({ answers }, 'missing')).toMatchObject([{ text: expect.stringContaining('2 cells') }]);
+  });
+
+  test('a figure', () => {
+    const { 'profiles.created': _created, ...lacking } = row('2026-09-01', 'entity', 2, 1);
+    expect(noted({ answers: [AUGUST, { ...SEPTEMBER, rows: [lacking] }] }, 'missing')).toMatchObject([
+      { text: 'The service left 1 cell out; they are empty.', incomplete: true },
+    ]);
+  });
+
+  test('the groups that the service cut off', () => {
+    const answers = [AUGUST, { ...SEPTEMBER, meta: { truncated: true } }];
+    expect(cells(tableOf({ answers })).map(([bucket, type]) => [bucket, type])).toEqual([
+      ['2026-08-01', 'individual'],
+      ['2026-08-01', 'entity'],
+      ['2026-09-01', 'entity'],
+    ]);
+    expect(noted({ answers }, 'truncated')).toMatchObject([{ incomplete: true }]);
+  });
+
+  test('a total', () => {
+    const answers = [AUGUST, { ...SEPTEMBER, totals: {} }];
+    expect(tableOf({ answers }).totals).toBe(undefined);
+    expect(noted({ answers }, 'missing')).toMatchObject([{ incomplete: true }]);
+  });
+
+  test('a zero in a unit of which nobody knows what nothing is', () => {
+    const metrics = CATALOG.metrics.map((metric) => ({ ...metric, unit: 'parsecs' }));
+    const change = { catalog: { ...CATALOG, metrics }, answers: BOTH };
+    expect(cells(tableOf(change))).toContainEqual(['2026-08-01', 'entity', null, null]);
+    expect(noted(change, 'missing')).toMatchObject([{ text: expect.stringContaining('4 cells'), incomplete: true }]);
+  });
+});
+
+describe('what one piece says is said of the table', () => {
+  test.each<[string, NoteCode, Answer]>([
+    ['another range', 'missing', { meta: { range: { from: '2026-09-01', to: '2026-09-29' } } }],
+    ['another zone', 'missing', { meta: { timezone: 'UTC' } }],
+    ['fewer rows than it speaks of', 'missing', { meta: { row_count: 9 } }],
+    ['figures older than the end of the period', 'stale', { meta: { as_of: '2026-09-30T21:00:00Z' } }],
+    ['an answer from the cache that is too old', 'stale', { meta: { cached: true, as_of: '2026-10-01T04:00:00Z' } }],
+  ])('%s', (_name, code, change) => {
+    expect(noted({ answers: [AUGUST, { ...SEPTEMBER, ...change }] }, code)).toMatchObject([{ incomplete: true }]);
+  });
+
+  test('but a piece that was over long before may be older than the end of the period', () => {
+    const answers = [{ ...AUGUST, meta: { as_of: '2026-09-30T21:00:00Z' } }, SEPTEMBER];
+    expect(noted({ answers }, 'stale')).toEqual([]);
+    expect(tableOf({ answers }).asOf).toBe('2026-09-30T21:00:00Z');
+  });
+});
+
+describe('against the service', () => {
+  let sandbox: Sandbox;
+  beforeAll(async () => {
+    sandbox = await openSandbox();
+  });
+  afterAll(() => sandbox.close());
+
+  test('18 months are each as the service has it alone, and the 18 before them stand beside', async () => {
+    const context = fetchingFrom(sandbox.url, keyOf(sandbox, 'acme'));
+    const catalog = await context.client.catalog('current', context.signal);
+    const metrics = ['profiles.created', 'profiles.approval_rate', 'screening.profiles_hit'];
+    const period: Period = { from: '2025-01-01', to: '2026-06-30', timezone: 'Europe/Zurich', label: 'x' };
+    const definition = definitionOf([{ id: 'a', metrics, granularity: 'month' }], { compare: 'previous_period' });
+    const plan = compilePlan({ definition, settings: settingsOf(), period, catalog });
+    const dataset = doneOf(await fetchDataset({ ...context, plan, catalog, organization: 'x' }));
+    expect(dataset.calls.map(({ sections }) => sections)).toEqual([['a'], ['a'], ['a'], ['a']]);
+    const [table] = dataset.tables;
+    expect(table?.rows.length).toBe(18);
+    expect(table?.compareRange).toEqual({ from: '2023-07-01', to: '2024-12-31' });
+
+    const alone = async (from: string) => {
+      const [year = 0, month = 0] = from.split('-').map(Number);
+      const to = new Date(Date.UTC(year, month, 0)).toISOString().slice(0, 10);
+      const time = { from, to, timezone: 'Europe/Zurich' };
+      const { body } = await context.client.report('current', { metrics, time }, context.signal);
+      return metrics.map((id) => body.rows[0]?.[id]);
+    };
+    for (const [index, { values, compare }] of (table?.rows ?? []).entries()) {
+      const bucket = new Date(Date.UTC(2025, index, 1)).toISOString().slice(0, 10);
+      const before = new Date(Date.UTC(2023, 6 + index, 1)).toISOString().slice(0, 10);
+      expect(values.bucket).toBe(bucket);
+      expect(metrics.map((id) => values[id])).toEqual(await alone(bucket));
+      expect(metrics.map((id) => compare?.[id])).toEqual(await alone(before));
+    }
+  });
+});
