@@ -2,7 +2,7 @@ import { asking } from './connection.ts';
 import { keysOf } from './keys.ts';
 import { type RedisClient, script } from './script.ts';
 
-/** Up to which instant (epoch ms) the slots of each report were looked at. Reports are named `<org>/<report>`. */
+/** Up to which instant (epoch ms) the slots of each report were looked at. Named by report and schedule. */
 export interface Cursors {
   read(reports: readonly string[]): Promise<readonly (number | undefined)[]>;
   /** Reports seen for the first time start here; those that are known stay where they are. */

@@ -65,6 +65,10 @@ export interface Due {
   readonly failed: number;
 }
 
+/** A schedule's place in time: one that is changed has a new one, and finds no slots of the time before it was. */
+export const cursorOf = (report: FrozenDefinition): string =>
+  `${nameOf(report)} ${report.definition.schedule?.cron} ${report.definition.schedule?.timezone ?? report.settings.timezone}`;
+
 /** `<org>/<report>`. */
 export const nameOf = ({ definition }: FrozenDefinition): string => `${definition.org}/${definition.report}`;
 
@@ -80,10 +84,10 @@ export const nameOf = ({ definition }: FrozenDefinition): string => `${definitio
 export async function openDue(reports: readonly FrozenDefinition[], ports: DuePorts): Promise<Due> {
   const scheduled = reports.filter(({ definition }) => definition.schedule !== undefined);
   const now = ports.clock.now();
-  const cursors = await ports.cursors.read(scheduled.map(nameOf));
+  const cursors = await ports.cursors.read(scheduled.map(cursorOf));
   const paused = await ports.paused?.();
   const unknown = scheduled.filter((_, index) => cursors[index] === undefined);
-  if (unknown.length > 0) await ports.cursors.start(unknown.map(nameOf), now);
+  if (unknown.length > 0) await ports.cursors.start(unknown.map(cursorOf), now);
 
   // Thousands of reports share a few schedules, and their cursors move together.
   const seen = new Map<string, readonly number[]>();
@@ -96,19 +100,28 @@ export async function openDue(reports: readonly FrozenDefinition[], ports: DuePo
     return slots;
   };
   const idle: string[] = [];
+  const ahead: string[] = [];
   const due: { readonly report: FrozenDefinition; readonly cursor: number; readonly slots: readonly number[] }[] = [];
   scheduled.forEach((report, index) => {
     const cursor = cursors[index];
     if (cursor === undefined) return;
+    if (cursor > now + ON_TIME_MS) {
+      // Some machine's clock was ahead. Slots that were opened then are found again, and are open already.
+      ahead.push(cursorOf(report));
+      return;
+    }
     const slots = slotsSince(report, Math.max(cursor, now - COUNTED_MS));
     const { org, report: id } = report.definition;
     if (slots.length > 0 && paused?.has(org)) {
       ports.log.debug('Slots wait: the organization is paused', { org, report: id, count: slots.length });
     } else if (slots.length > 0) due.push({ report, cursor, slots });
-    else if (cursor < now - ON_TIME_MS) idle.push(nameOf(report));
+    else if (cursor < now - ON_TIME_MS) idle.push(cursorOf(report));
   });
-  // A schedule that is changed must not find slots of the time before it was: the cursor follows, though not every minute.
-  await ports.cursors.pass(idle, now);
+  if (ahead.length > 0) {
+    ports.log.warn('Schedules were looked at by a clock that is ahead of this one; set back', { count: ahead.length });
+  }
+  // The cursor follows a schedule that has nothing due, though not every minute.
+  await ports.cursors.pass([...idle, ...ahead], now);
 
   const total = { opened: 0, skipped: 0, failed: 0 };
   for (let from = 0; from < due.length; from += ABREAST) {
@@ -146,7 +159,7 @@ async function openSlots(
       if (run.opened) opened += 1;
     }
     // Only now: a process that dies before this line leaves the slots to the next look.
-    const first = await cursors.advance(nameOf(report), cursor, now);
+    const first = await cursors.advance(cursorOf(report), cursor, now);
     if (!first || skipped.length === 0) return { opened, skipped: 0, failed: 0 };
     for (const { slot, why } of skipped) {
       log.warn('Slot skipped', { org, report: id, slot: new Date(slot).toISOString(), why });

@@ -174,6 +174,28 @@ describe('due slots', () => {
     expect(await look(aReport('moved', { cron: '0 7 * * *', timezone: 'UTC' }))).toMatchObject({ opened: 0 });
   });
 
+  it('of a schedule that was changed while nothing ran are those of the time after', async () => {
+    await look(aReport('edited', { cron: '0 23 * * *', timezone: 'UTC', catch_up: 'all' }));
+    clock.set(at('2026-11-16T10:30:00Z'));
+    const edited = aReport('edited', { cron: '0 7 * * *', timezone: 'UTC', catch_up: 'all' });
+    expect(await look(edited)).toMatchObject({ opened: 0 });
+    clock.set(at('2026-11-17T07:00:00Z'));
+    expect(await look(edited)).toMatchObject({ opened: 1 });
+  });
+
+  it('are not silenced for ever by a clock that was far ahead, nor opened twice after it', async () => {
+    await look(weekly);
+    clock.set(at('2026-12-16T12:00:00Z'));
+    await look(weekly);
+    const before = await slots();
+    clock.set(at('2026-11-16T06:40:00Z'));
+    expect(await look(weekly)).toMatchObject({ opened: 0 });
+    expect(log.lines).toContainEqual(expect.objectContaining({ level: 'warn', count: 1 }));
+    clock.set(at('2026-11-16T07:00:00Z'));
+    expect(await look(weekly)).toMatchObject({ opened: 1 });
+    expect(await slots()).toEqual(['2026-11-16T07:00:00.000Z', ...before]);
+  });
+
   it('that cannot be opened stay due, and hold up nobody else', async () => {
     const [broken, sound] = [
       aReport('broken', { cron: '0 7 * * *', timezone: 'UTC' }),

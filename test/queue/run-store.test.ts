@@ -84,7 +84,7 @@ describe('the record of runs', () => {
   it('forgets runs after their time, also in its listings', async () => {
     const own = await aBench();
     const days = (n: number) => Date.now() - n * 86_400_000;
-    await own.runs.open(anOrder({ createdAt: days(31), slot: 'trigger:old' }));
+    await own.runs.open(anOrder({ createdAt: days(32), slot: 'trigger:old' }));
     await own.runs.open(anOrder({ createdAt: days(1), slot: 'trigger:new' }));
     expect((await own.runs.list({ limit: 10 })).map((record) => record.slot)).toEqual(['trigger:new']);
     await own.close();

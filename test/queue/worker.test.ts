@@ -5,6 +5,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { DocketError } from '../../src/base/error.ts';
 import { cancel, done, fail, type Outcome, snooze } from '../../src/base/outcome.ts';
 import { backoffMs } from '../../src/queue/backoff.ts';
+import { ATTEMPTS } from '../../src/queue/jobs.ts';
 import { requeueLost } from '../../src/queue/reconciler.ts';
 import { type Execute, type RunWorker, startWorker, type WorkerOptions } from '../../src/queue/worker.ts';
 import type { RunEvent } from '../../src/run/event.ts';
@@ -199,7 +200,7 @@ describe('the worker', () => {
     expect(await reached(id, 'done')).toMatchObject({ error: null });
   });
 
-  it('gives up after five attempts and tells the owner once', async () => {
+  it('gives up after its last attempt and tells the owner once', async () => {
     const id = await opened();
     const last: boolean[] = [];
     const told: string[] = [];
@@ -213,7 +214,7 @@ describe('the worker', () => {
     expect(await reached(id, 'failed')).toMatchObject({
       error: { code: 'api.unavailable', message: 'The service is down.' },
     });
-    expect(last).toEqual([false, false, false, false, true]);
+    expect(last).toEqual([...Array.from({ length: ATTEMPTS - 1 }, () => false), true]);
     expect(await settled(id)).toMatchObject({ failedReason: 'api.unavailable' });
     expect(told).toEqual([`${id} api.unavailable`]);
   });
