@@ -190,6 +190,19 @@ describe('what a piece lacks is not made up', () => {
     expect(noted({ answers }, 'truncated')).toMatchObject([{ incomplete: true }]);
   });
 
+  test('a part of a sum', () => {
+    const section: Partial<SectionInput> = { metrics: ['profiles.created'], granularity: undefined, totals: false };
+    const folded = ({ bucket: _bucket, ...rest }: ReturnType<typeof row>) => rest;
+    const august = { rows: [folded(row('', 'individual', 4, 0)), folded(row('', 'entity', 5, 0))] };
+    const september = { rows: [folded(row('', 'entity', 2, 0))] };
+    expect(cells(tableOf({ section, answers: [august, september] }))).toEqual([
+      ['individual', 4],
+      ['entity', 7],
+    ]);
+    const answers = [august, { ...september, meta: { truncated: true } }];
+    expect(cells(tableOf({ section, answers }))).toEqual([['entity', 7]]);
+  });
+
   test('a total', () => {
     const answers = [AUGUST, { ...SEPTEMBER, totals: {} }];
     expect(tableOf({ answers }).totals).toBe(undefined);
