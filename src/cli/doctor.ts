@@ -107,9 +107,15 @@ async function keys(jobs: Jobs, around: Surroundings): Promise<Finding[]> {
     for (const settings of jobs.orgs.values()) {
       findings.push(
         ...(await examine(`API key of ${settings.id}`, async () => {
-          const { metrics, dimensions, registry_version } = await catalogOf(settings);
-          const detail = `${metrics.length} metrics, ${dimensions.length} dimensions, registry version ${registry_version}`;
-          return { state: 'ok', detail };
+          const { metrics, dimensions, registry_version, unread = [] } = await catalogOf(settings);
+          const read = `${metrics.length} metrics, ${dimensions.length} dimensions, registry version ${registry_version}`;
+          if (unread.length === 0) return { state: 'ok', detail: read };
+          const odd = unread.map(({ id, why }) => `${id} (${why})`).join(', ');
+          return {
+            state: 'warn',
+            detail: `${read}; not readable and left out: ${odd}`,
+            remedy: 'Report it to the service. Reports that do not use them are not affected.',
+          };
         })),
       );
     }

@@ -3,6 +3,12 @@ import { z } from 'zod';
 /** A civil date, YYYY-MM-DD. It has no zone: the zone always travels beside it. */
 export const civilDateSchema = z.iso.date();
 
+/** A text for readers alone; empty where the service has none. */
+const wordsSchema = z
+  .string()
+  .nullish()
+  .transform((words) => words ?? '');
+
 /**
  * A metric the organization has (specification §2.4).
  * `type`, `unit`, `aggregation`, `time_field` and `granularities` are open strings on purpose: a value that a newer
@@ -11,11 +17,11 @@ export const civilDateSchema = z.iso.date();
 export const metricSchema = z.looseObject({
   id: z.string(),
   label: z.string(),
-  description: z.string().default(''),
+  description: wordsSchema,
   type: z.string(),
   /** `count`, `ratio` (0 to 1) or `seconds`. */
   unit: z.string().nullable(),
-  aggregation: z.string(),
+  aggregation: wordsSchema,
   /** When a row counts: `created`, `first decision`, `closed`, or `now` for a current count. */
   time_field: z.string(),
   /** Empty for a current count. */
@@ -24,8 +30,8 @@ export const metricSchema = z.looseObject({
   dimensions: z.array(z.string()),
   /** False for rates, percentiles and distinct counts: their buckets must not be added up. */
   additive_over_time: z.boolean(),
-  /** The first day with data; earlier buckets read zero. */
-  data_available: z.looseObject({ from: civilDateSchema }).nullish(),
+  /** The first day with data; earlier buckets read zero. Null: the service does not say. */
+  data_available: z.looseObject({ from: civilDateSchema.nullish() }).nullish(),
   deprecated_at: z.string().nullish(),
   replaced_by: z.string().nullish(),
 });
@@ -34,24 +40,62 @@ export type Metric = z.infer<typeof metricSchema>;
 export const dimensionSchema = z.looseObject({
   id: z.string(),
   label: z.string(),
-  description: z.string().default(''),
+  description: wordsSchema,
   type: z.string(),
   /** Every value it takes in the organization, in the order to show them. */
   values: z.array(z.looseObject({ value: z.string(), label: z.string() })),
 });
 export type Dimension = z.infer<typeof dimensionSchema>;
 
-/** The metric catalog of one organization (specification §2.4): authoritative for what may be asked. */
-export const catalogSchema = z.looseObject({
-  registry_version: z.int(),
-  metrics: z.array(metricSchema),
-  dimensions: z.array(dimensionSchema),
-  limits: z.looseObject({
-    max_range_days: z.int().positive(),
-    max_dimensions: z.int().positive(),
-    max_rows: z.int().positive(),
-  }),
-});
+/** A metric or dimension whose description Docket cannot read. */
+const unreadSchema = z.object({ id: z.string(), why: z.string() });
+export type Unread = z.infer<typeof unreadSchema>;
+
+/** The descriptors that can be read, and of each other one its id and the first thing that is odd about it. */
+function sift<Schema extends z.ZodType>(schema: Schema, listed: readonly unknown[], name: string) {
+  const read: z.output<Schema>[] = [];
+  const unread: Unread[] = [];
+  listed.forEach((descriptor, index) => {
+    const parsed = schema.safeParse(descriptor);
+    if (parsed.success) {
+      read.push(parsed.data);
+      return;
+    }
+    const id = z.looseObject({ id: z.string() }).safeParse(descriptor).data?.id ?? `${name}[${index}]`;
+    const [issue] = parsed.error.issues;
+    unread.push({ id, why: `${issue?.path.join('.') || name}: ${issue?.message ?? 'odd'}` });
+  });
+  return { read, unread };
+}
+
+/**
+ * The metric catalog of one organization (specification §2.4): authoritative for what may be asked. A descriptor that
+ * cannot be read is left out and named in `unread`: one metric that nobody reports on must not stop every report.
+ */
+export const catalogSchema = z
+  .looseObject({
+    registry_version: z.int(),
+    metrics: z.array(z.unknown()),
+    dimensions: z.array(z.unknown()),
+    limits: z.looseObject({
+      max_range_days: z.int().positive(),
+      max_dimensions: z.int().positive(),
+      max_rows: z.int().positive(),
+    }),
+    /** Not the service's: there when a catalog that was read before is read again. */
+    unread: z.array(unreadSchema).optional().catch(undefined),
+  })
+  .transform(({ unread = [], ...catalog }) => {
+    const metrics = sift(metricSchema, catalog.metrics, 'metrics');
+    const dimensions = sift(dimensionSchema, catalog.dimensions, 'dimensions');
+    const left = [...unread, ...metrics.unread, ...dimensions.unread];
+    return {
+      ...catalog,
+      metrics: metrics.read,
+      dimensions: dimensions.read,
+      ...(left.length === 0 ? {} : { unread: left }),
+    };
+  });
 export type Catalog = z.infer<typeof catalogSchema>;
 
 /** A current count is the state now: it takes no granularity, and the period does not touch it (specification §2.4). */

@@ -15,20 +15,26 @@ export const PROBLEM_CODES = {
   'rate.throttled': 429,
 } as const;
 
-/** An error body (specification §7). `errors` comes with a 422. Every field is optional: a proxy may answer instead. */
+const textSchema = z.string().optional().catch(undefined);
+
+/**
+ * An error body (specification §7). `errors` comes with a 422. Every field is optional, for a proxy may answer instead;
+ * one that cannot be read is as one that is not there, and costs the reader none of the others.
+ */
 export const problemSchema = z.looseObject({
-  detail: z.string().optional(),
-  code: z.string().optional(),
-  correlation_id: z.string().optional(),
+  detail: textSchema,
+  code: textSchema,
+  correlation_id: textSchema,
   errors: z
     .array(
       z.looseObject({
-        pointer: z.string().optional(),
-        code: z.string().optional(),
-        detail: z.string().optional(),
-        metadata: z.record(z.string(), z.unknown()).optional(),
+        pointer: textSchema,
+        code: textSchema,
+        detail: textSchema,
+        metadata: z.record(z.string(), z.unknown()).optional().catch(undefined),
       }),
     )
-    .optional(),
+    .optional()
+    .catch(undefined),
 });
 export type Problem = z.infer<typeof problemSchema>;

@@ -42,7 +42,7 @@ export type ReportRequest = z.infer<typeof reportRequestSchema>;
 
 const rangeSchema = z.looseObject({ from: civilDateSchema, to: civilDateSchema });
 
-/** Specification §2.8 names four of the fields twice; the second spelling is read as the first. */
+/** Specification §2.8 names four of the fields twice; the second spelling is read where the first says nothing. */
 const SECOND_SPELLINGS = {
   rows_count: 'row_count',
   is_truncated: 'truncated',
@@ -54,21 +54,40 @@ const withFirstSpellings = (meta: unknown): unknown => {
   if (typeof meta !== 'object' || meta === null || Array.isArray(meta)) return meta;
   const read: Record<string, unknown> = { ...meta };
   for (const [second, first] of Object.entries(SECOND_SPELLINGS)) {
-    if (!(first in read) && second in read) read[first] = read[second];
+    if (read[first] == null && second in read) read[first] = read[second];
   }
+  // Should the two disagree, rows are more likely cut than not: a cut must not go unseen.
+  if (read.is_truncated === true) read.truncated = true;
   return read;
 };
+
+const ZONED = /(Z|[+-]\d{2}:?\d{2})$/;
+
+/**
+ * A timestamp as an instant that reads alike everywhere: one without a zone is UTC, as all of the service's are
+ * (specification §2.1). Null for what is no instant: a report does not fail for it, but says so.
+ */
+const instantSchema = z.unknown().transform((said, context): string | null => {
+  if (said === undefined) {
+    context.addIssue({ code: 'custom', message: 'expected a timestamp, received nothing' });
+    return z.NEVER;
+  }
+  const text = typeof said === 'string' ? said.trim().replace(' ', 'T').toUpperCase() : '';
+  const instant = ZONED.test(text) ? text : `${text}Z`;
+  return /^\d{4}-\d{2}-\d{2}T/.test(text) && !Number.isNaN(Date.parse(instant)) ? instant : null;
+});
 
 export const reportMetaSchema = z.preprocess(
   withFirstSpellings,
   z.looseObject({
-    /** When the figures were computed: an instant. */
-    as_of: z.string(),
+    /** When the figures were computed: an instant; null where it cannot be read. */
+    as_of: instantSchema,
     cached: z.boolean(),
     /** Its type is not shown: seconds in the sandbox. Docket keeps it and does not rely on it. */
     refresh_retry_after: z.unknown().optional(),
     timezone: z.string(),
-    range: rangeSchema,
+    /** Null: the service does not say, as it may of a current count, which has no range. */
+    range: rangeSchema.nullish(),
     compare_range: rangeSchema.nullish(),
     granularity: z.string().nullish(),
     row_count: z.int(),
@@ -86,20 +105,21 @@ export const columnSchema = z.looseObject({
   unit: z.string().nullish(),
 });
 
-/** 0 when nothing happened; null when undefined: a rate or a median over nothing (specification §2.8, rule 2). */
-export const metricValueSchema = z.number().nullable();
-const metricValuesSchema = z.record(z.string(), metricValueSchema);
+/** Keyed by metric id, perhaps with more: only who knows what was asked can tell which values must be figures. */
+const figuresSchema = z.looseObject({});
 
-export const rowSchema = z
-  .looseObject({
-    bucket: civilDateSchema.optional(),
-    compare: metricValuesSchema.nullish(),
-    partial: z.boolean().optional(),
-  })
-  .catchall(z.union([z.string(), z.number(), z.boolean(), z.null()]));
+/**
+ * Its values by column are unknown here, because a row may carry more than was asked for. A figure is 0 when nothing
+ * happened and null when it is undefined: a rate or a median over nothing (specification §2.8, rule 2).
+ */
+export const rowSchema = z.looseObject({
+  bucket: civilDateSchema.nullish(),
+  compare: figuresSchema.nullish(),
+  partial: z.boolean().nullish(),
+});
 export type ReportRow = z.infer<typeof rowSchema>;
 
-export const totalsSchema = z.looseObject({ compare: metricValuesSchema.nullish() }).catchall(metricValueSchema);
+export const totalsSchema = z.looseObject({ compare: figuresSchema.nullish() });
 
 /** The answer of `POST …/analytics/report/` (specification §2.8). Unknown fields are kept. */
 export const reportResponseSchema = z.looseObject({

@@ -14,6 +14,7 @@ import {
 } from '../contract/organization.ts';
 import { type ReportRequest, type ReportResponse, reportResponseSchema } from '../contract/report.ts';
 import { checkedJson, networkError, readBody, type Timeouts } from './body.ts';
+import { clip, clipName } from './clip.ts';
 import { refusalError } from './refusal.ts';
 
 const TIMEOUTS: Timeouts = { connect: 5_000, headers: 30_000, body: 15_000, total: 60_000 };
@@ -49,7 +50,7 @@ export interface ListQuery {
 export interface ListPage {
   /** Null for a list without an envelope. */
   readonly count: number | null;
-  /** Checked: on our origin, on this list's own path. */
+  /** A path of this list, to be asked for at our own origin whatever origin the service named. */
   readonly next: string | null;
   readonly records: readonly ListRecord[];
 }
@@ -124,7 +125,8 @@ export function createClient(options: ClientOptions): ComplianceClient {
         throw refusalError({ status: response.statusCode, where, header, text: bytes.toString('utf8') }, clock.now());
       }
       const body = checkedJson(bytes, header('content-type'), schema, where);
-      return { body, correlationId: header('x-correlation-id') ?? null };
+      const correlationId = header('x-correlation-id');
+      return { body, correlationId: correlationId === undefined ? null : clipName(correlationId) };
     } catch (error) {
       if (outer.aborted) throw outer.reason;
       throw error instanceof DocketError ? error : networkError(error, where, base.origin, total.aborted, timeouts);
@@ -133,17 +135,21 @@ export function createClient(options: ClientOptions): ComplianceClient {
 
   const listPath = (query: ListQuery) => `${prefix}${PATHS.list(query.org, query.list)}`;
 
-  /** `next` as a path of ours, or `api.unsafe`: the key must not follow a link to anywhere else. */
-  const safe = (next: string, query: ListQuery): string => {
+  /**
+   * `next` as a path of this list, or `api.unsafe`. Its origin is never followed: behind a proxy a service may know itself
+   * by another scheme, port or name than we do, and the key goes only to the address that was configured.
+   */
+  const nextPage = (next: string, query: ListQuery): string => {
     const url = URL.canParse(next, base.origin) ? new URL(next, base.origin) : undefined;
-    if (url?.origin === base.origin && url.pathname === listPath(query) && url.username === '' && url.password === '') {
-      return `${url.pathname}${url.search}`;
+    const own = [listPath(query), PATHS.list(query.org, query.list)];
+    if (url !== undefined && /^https?:$/.test(url.protocol) && own.includes(url.pathname)) {
+      return `${listPath(query)}${url.search}`;
     }
-    throw new DocketError('api.unsafe', 'The list names a next page somewhere else, where the API key must not go.', {
+    throw new DocketError('api.unsafe', 'The list names a next page that is not of this list; it was not asked for.', {
       where: `GET ${listPath(query)}`,
-      expected: `a page of ${base.origin}${listPath(query)}`,
-      got: url === undefined ? 'no URL' : `${url.origin}${url.pathname}`,
-      next: 'If the service has another address than COMPLIANCE_API_URL says, correct that; otherwise report it to the service.',
+      expected: `a page of ${listPath(query)}`,
+      got: url === undefined ? 'no URL' : clip(`${url.origin}${url.pathname}`),
+      next: 'Report it to the service. The address in COMPLIANCE_API_URL is not the cause: leave it as it is.',
     });
   };
 
@@ -160,11 +166,11 @@ export function createClient(options: ClientOptions): ComplianceClient {
     report: async (org, body, signal) =>
       send({ method: 'POST', path: `${prefix}${PATHS.report(org)}`, body }, reportResponseSchema, signal),
     page: async (query, next, signal) => {
-      const path = next === null ? firstPage(listPath(query), query) : safe(next, query);
+      const path = next === null ? firstPage(listPath(query), query) : nextPage(next, query);
       const { body } = await send({ method: 'GET', path }, listBodySchema, signal);
       if (Array.isArray(body)) return { count: null, next: null, records: body };
-      if (body.next !== null) safe(body.next, query);
-      return { count: body.count, next: body.next, records: body.results };
+      const following = body.next === null ? null : nextPage(body.next, query);
+      return { count: body.count, next: following, records: body.results };
     },
     close: async () => {
       if (options.dispatcher === undefined) await dispatcher.close();

@@ -62,10 +62,13 @@ export interface Table {
   readonly granularity: Granularity | null;
   /** A current count is the state at `asOf`; the period does not apply to it. */
   readonly current: boolean;
-  /** What the service says it covered; null for a list and for current counts. */
+  /** What the service says it covered; null for a list and for current counts, and where it does not say. */
   readonly range: { readonly from: string; readonly to: string } | null;
+  /** The previous period belongs to it: its columns stand beside the metrics', even where the service left it out. */
+  readonly compared: boolean;
+  /** The previous period, as the service says; null where nothing is compared, and where it does not say. */
   readonly compareRange: { readonly from: string; readonly to: string } | null;
-  /** Instant of computation at the service; null for a list. */
+  /** Instant of computation at the service, with its zone; null for a list, and where it cannot be read. */
   readonly asOf: string | null;
   readonly columns: readonly Column[];
   readonly rows: readonly Row[];

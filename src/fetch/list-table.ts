@@ -31,6 +31,7 @@ export function listTable(section: Section, { records, counts }: ListAnswer): Ta
     granularity: null,
     current: false,
     range: null,
+    compared: false,
     compareRange: null,
     asOf: null,
     columns,

@@ -80,24 +80,30 @@ function missing({ missing: { columns, cells } }: Told): Note[] {
   return notes;
 }
 
-/** Answers to something else than was asked. */
+/** Answers to something else than was asked. What several calls say alike is said once. */
 function unexpected({ answers }: Told): Note[] {
-  return answers.flatMap(({ request, response: { meta, rows } }) => {
-    const notes: Note[] = [];
-    const note = (text: string) => notes.push({ code: 'missing', text, incomplete: true });
-    if (meta.row_count !== rows.length) {
-      note(`The service speaks of ${plural(meta.row_count, 'row')} and sent ${rows.length}.`);
+  const texts = new Set<string>();
+  for (const { request, response } of answers) {
+    const { meta, rows } = response;
+    // Both spellings of the count: where they disagree, one of them says that rows are lacking.
+    for (const said of [meta.row_count, meta.rows_count]) {
+      if (typeof said === 'number' && said !== rows.length) {
+        texts.add(`The service speaks of ${plural(said, 'row')} and sent ${rows.length}.`);
+      }
     }
-    const { from, to } = request.time ?? {};
-    if (from !== undefined && to !== undefined && (meta.range.from !== from || meta.range.to !== to)) {
-      note(`Asked for ${from} to ${to}, the service answered for ${meta.range.from} to ${meta.range.to}.`);
+    const { from, to, timezone, compare } = request.time ?? {};
+    if (from !== undefined && to !== undefined && (meta.range?.from !== from || meta.range.to !== to)) {
+      const got = meta.range == null ? 'does not say for which' : `answered for ${meta.range.from} to ${meta.range.to}`;
+      texts.add(`Asked for ${from} to ${to}, the service ${got}.`);
     }
-    const zone = request.time?.timezone;
-    if (zone !== undefined && meta.timezone !== zone) {
-      note(`Asked for days in ${zone}, the service answered for days in ${meta.timezone}.`);
+    if (timezone !== undefined && meta.timezone !== timezone) {
+      texts.add(`Asked for days in ${timezone}, the service answered for days in ${meta.timezone}.`);
     }
-    return notes;
-  });
+    if (compare !== undefined && meta.compare_range == null) {
+      texts.add('The service does not say which days the previous period has.');
+    }
+  }
+  return [...texts].map((text) => ({ code: 'missing', text, incomplete: true }));
 }
 
 /** The first answer that is too old speaks for all. */
@@ -107,8 +113,12 @@ function stale(told: Told): Note[] {
 
 function staleAnswer({ request, response: { meta }, at }: CallAnswer, told: Told): Note[] {
   const { periodEnd, current, period } = told;
+  if (meta.as_of === null) {
+    const kept = meta.cached ? ', and had kept them: they may be old' : '';
+    const text = `The service does not say readably when it computed the figures${kept}.`;
+    return [{ code: 'stale', text, incomplete: meta.cached }];
+  }
   const computed = Date.parse(meta.as_of);
-  if (Number.isNaN(computed)) return [];
   // The period was over when we asked, but not when the service counted: its last days are not whole.
   const last = request.time?.to === undefined || request.time.to === period.to;
   if (!current && last && at >= periodEnd && computed < periodEnd) {
@@ -180,7 +190,7 @@ function availability({ metrics, request }: Told): Note[] {
   if (from === undefined || to === undefined) return [];
   return metrics.flatMap((metric): Note[] => {
     const first = metric.data_available?.from;
-    if (first === undefined || first <= from) return [];
+    if (first == null || first <= from) return [];
     // A zero that only says that nobody counted yet is not a figure.
     const none = first > to;
     const text = none

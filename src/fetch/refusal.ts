@@ -1,5 +1,6 @@
 import { DocketError, type ErrorCode, type ErrorDetail } from '../base/error.ts';
 import { type Problem, problemSchema } from '../contract/problem.ts';
+import { clip, clipName } from './clip.ts';
 import { retryAfterMs } from './retry-after.ts';
 
 /** An answer that is not a 200, as far as it could be read. */
@@ -20,10 +21,11 @@ export function refusalError(refusal: Refusal, now: number): DocketError {
   const { status, where } = refusal;
   const problem = readProblem(refusal.text);
   const said = saying(problem);
+  const correlationId = problem.correlation_id ?? refusal.header('x-correlation-id');
   const detail: ErrorDetail = {
     where,
-    got: `HTTP ${status}${problem.code === undefined ? '' : ` ${problem.code}`}`,
-    ...(problem.correlation_id === undefined ? {} : { correlationId: problem.correlation_id }),
+    got: `HTTP ${status}${problem.code === undefined ? '' : ` ${clipName(problem.code)}`}`,
+    ...(correlationId === undefined ? {} : { correlationId: clipName(correlationId) }),
   };
   const error = (code: ErrorCode, message: string, next: string, more: ErrorDetail = {}) =>
     new DocketError(code, `${message}${said}`, { ...detail, next, ...more });
@@ -95,9 +97,3 @@ function saying({ detail, errors = [] }: Problem): string {
   });
   return `${detail === undefined ? '' : ` It says: ${clip(detail)}`}${entries.map((entry) => `\n  ${clip(entry)}`).join('')}`;
 }
-
-/** An answer is not ours to trust with the length of a log line or a terminal's control characters. */
-const clip = (text: string): string => {
-  const line = text.replace(/[\p{Cc}\p{Cf}]+/gu, ' ');
-  return line.length <= 500 ? line : `${line.slice(0, 500)}…`;
-};

@@ -4,7 +4,7 @@ import type { ReportRequest, ReportResponse } from '../contract/report.ts';
 import type { Section } from '../define/definition.ts';
 import type { Period } from '../define/period.ts';
 import type { Replacement, UndefinedTotals } from '../plan/plan.ts';
-import type { Column, Row, Table } from './dataset.ts';
+import type { Column, Row, Table, Value } from './dataset.ts';
 import { type CallAnswer, notesOf } from './notes.ts';
 
 export interface ReportTableInput {
@@ -41,7 +41,7 @@ export function reportTable(input: ReportTableInput): Table {
   const rows = response.rows.map((row): Row => {
     const values = Object.fromEntries(
       columns.map((column) => {
-        const value = row[column.name];
+        const value = scalarOf(row[column.name]);
         if (value === undefined && !absent.includes(column)) cells += 1;
         return [column.name, value ?? null];
       }),
@@ -53,14 +53,16 @@ export function reportTable(input: ReportTableInput): Table {
     };
   });
   const totals = section.totals && response.totals != null ? totalsOf(response.totals, names) : undefined;
+  const compareRange = meta.compare_range == null ? null : { from: meta.compare_range.from, to: meta.compare_range.to };
   return {
     id: section.id,
     title: section.title ?? section.id,
     ...(section.description === undefined ? {} : { description: section.description }),
     granularity: section.granularity ?? null,
     current,
-    range: current ? null : { from: meta.range.from, to: meta.range.to },
-    compareRange: meta.compare_range == null ? null : { from: meta.compare_range.from, to: meta.compare_range.to },
+    range: current || meta.range == null ? null : { from: meta.range.from, to: meta.range.to },
+    compared: asksCompare(request) || compareRange !== null || rows.some(({ compare }) => compare !== undefined),
+    compareRange,
     asOf: meta.as_of,
     columns,
     rows,
@@ -95,14 +97,38 @@ function unanswered(
   totals: Table['totals'],
   names: readonly string[],
 ): string[] {
-  const compared = request.time?.compare === undefined || response.rows.every((row) => row.compare != null);
-  const lacking = totals === undefined ? [] : names.filter((name) => !(name in totals.values));
+  const absentFrom = (figures: Readonly<Record<string, unknown>> | null | undefined) =>
+    names.filter((name) => numberOf(figures?.[name]) === undefined);
+  const uncompared = asksCompare(request)
+    ? new Set(response.rows.flatMap((row) => absentFrom(row.compare)))
+    : new Set();
+  const lacking = totals === undefined ? [] : absentFrom(totals.values);
+  const uncomparedTotals = totals === undefined || !asksCompare(request) ? [] : absentFrom(totals.compare);
   return [
-    ...(compared ? [] : ['the previous period']),
+    ...inWords(
+      'the previous period',
+      names,
+      [...names].filter((name) => uncompared.has(name)),
+    ),
     ...(section.totals && totals === undefined ? ['the totals'] : []),
     ...lacking.map((name) => `the total of ${name}`),
+    ...inWords('the previous period of the totals', names, uncomparedTotals),
   ];
 }
+
+/** What is absent as a whole goes by one name, a part of it by the metrics that lack it. */
+function inWords(what: string, names: readonly string[], absent: readonly string[]): string[] {
+  if (absent.length === 0) return [];
+  return absent.length === names.length ? [what] : [`${what} (${absent.join(', ')})`];
+}
+
+const asksCompare = ({ time }: ReportRequest): boolean => time?.compare !== undefined;
+
+const numberOf = (value: unknown): number | null | undefined =>
+  typeof value === 'number' || value === null ? value : undefined;
+
+const scalarOf = (value: unknown): Value | undefined =>
+  typeof value === 'string' || typeof value === 'boolean' ? value : numberOf(value);
 
 /** The first instant after the period, in its zone: not always 24 hours after its last midnight. */
 const endOf = ({ to, timezone }: Period): number =>
@@ -143,9 +169,9 @@ function columnsOf(section: Section, response: ReportResponse, catalog: Catalog)
         ? {}
         : {
             ...(known.description === '' ? {} : { description: known.description }),
-            aggregation: known.aggregation,
+            ...(known.aggregation === '' ? {} : { aggregation: known.aggregation }),
             counts: known.time_field,
-            ...(known.data_available == null ? {} : { availableFrom: known.data_available.from }),
+            ...(known.data_available?.from == null ? {} : { availableFrom: known.data_available.from }),
             ...(known.deprecated_at == null ? {} : { replacedBy: known.replaced_by ?? null }),
           }),
     };
@@ -153,20 +179,21 @@ function columnsOf(section: Section, response: ReportResponse, catalog: Catalog)
   return [...time, ...dimensions, ...metrics];
 }
 
-const pick = (values: Readonly<Record<string, number | null>>, names: readonly string[]) =>
-  Object.fromEntries(names.flatMap((name) => (name in values ? [[name, values[name] ?? null]] : [])));
+/** The figures of these metrics that are there. */
+function pick(values: Readonly<Record<string, unknown>>, names: readonly string[]): Record<string, number | null> {
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const value = numberOf(values[name]);
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+}
 
 function totalsOf(
   { compare, ...totals }: NonNullable<ReportResponse['totals']>,
   names: readonly string[],
 ): NonNullable<Table['totals']> {
-  const values = Object.fromEntries(
-    names.flatMap((name) => {
-      const value = totals[name];
-      return typeof value === 'number' || value === null ? [[name, value]] : [];
-    }),
-  );
-  return { values, ...(compare == null ? {} : { compare: pick(compare, names) }) };
+  return { values: pick(totals, names), ...(compare == null ? {} : { compare: pick(compare, names) }) };
 }
 
 /** `Risk is High or Severe`, with the catalog's labels. */

@@ -26,6 +26,12 @@ const meant = (word: string, known: readonly string[], otherwise: string): strin
   return near === undefined ? otherwise : `${near.charAt(0).toUpperCase()}${near.slice(1)}`;
 };
 
+/** The advice for what the catalog has, but describes in a way that cannot be read. */
+function unreadable(id: string, { unread = [] }: Catalog): string | undefined {
+  const odd = unread.find((candidate) => candidate.id === id);
+  return odd && `The catalog has it, but Docket cannot read its description (${odd.why}): report it to the service.`;
+}
+
 /**
  * Everything in the definition that this organization's catalog does not allow (specification §2.4–2.7), in the order
  * of the file; empty when all of it may be asked. What needs no catalog (repetitions, sorting by a column that is not
@@ -56,7 +62,7 @@ function checkSection(section: Section, at: Path, known: Known): PlanFault[] {
   ];
 }
 
-function checkMetrics(section: Section, at: Path, { metrics }: Known): PlanFault[] {
+function checkMetrics(section: Section, at: Path, { metrics, catalog }: Known): PlanFault[] {
   const faults: PlanFault[] = [];
   const asked = section.metrics ?? [];
   asked.forEach((id, index) => {
@@ -65,7 +71,9 @@ function checkMetrics(section: Section, at: Path, { metrics }: Known): PlanFault
         path: [...at, 'metrics', index],
         expected: "a metric of the organization's catalog",
         got: `"${id}"`,
-        next: meant(id, [...metrics.keys()], 'Run `docket check` online, or ask the catalog, to see which there are.'),
+        next:
+          unreadable(id, catalog) ??
+          meant(id, [...metrics.keys()], 'Run `docket check` online, or ask the catalog, to see which there are.'),
       });
     }
   });
@@ -120,7 +128,9 @@ function checkDimension(id: string, path: Path, known: Known, asked: readonly Me
         path,
         expected: "a dimension of the organization's catalog",
         got: `"${id}"`,
-        next: meant(id, [...known.dimensions.keys()], `Use one of ${some([...known.dimensions.keys()])}.`),
+        next:
+          unreadable(id, known.catalog) ??
+          meant(id, [...known.dimensions.keys()], `Use one of ${some([...known.dimensions.keys()])}.`),
       },
     ];
   }

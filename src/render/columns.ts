@@ -135,7 +135,7 @@ function metricColumns(table: Table, column: Column): Draft[] {
     read: now,
     total: total(table.totals?.values),
   };
-  if (table.compareRange === null) return [value];
+  if (!table.compared) return [value];
   const kind = changeKind(column.unit);
   const change: Quantity =
     kind === 'difference'

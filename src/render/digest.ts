@@ -58,10 +58,9 @@ function tile(table: Table, view: ViewColumn, values: Row['values'], compare: Ro
   const { source, quantity } = view;
   const now = values[source.name] ?? null;
   const before = compare?.[source.name] ?? null;
-  const change =
-    table.compareRange === null
-      ? {}
-      : { change: changeText(changeOf(source.unit, now, before), before, quantity, source.unit, locale) };
+  const change = table.compared
+    ? { change: changeText(changeOf(source.unit, now, before), before, quantity, source.unit, locale) }
+    : {};
   return { label: source.label, value: valueText(now, quantity, locale), section: table.title, ...change };
 }
 

@@ -13,11 +13,17 @@ export function tableFacts(dataset: Pick<Dataset, 'period'>, table: Table, local
       `Current counts${computed === undefined ? '' : `, as of ${computed}`}. The period does not apply to them.`,
     );
   } else if (table.range !== null) {
-    const compare = table.compareRange === null ? '' : `, compared with ${rangeText(table.compareRange, locale)}`;
-    facts.push(`${rangeText(table.range, locale)}${compare}${computed === undefined ? '' : `. Computed ${computed}`}.`);
+    facts.push(
+      `${rangeText(table.range, locale)}${comparedWith(table, locale)}${computed === undefined ? '' : `. Computed ${computed}`}.`,
+    );
   }
   if (table.filters.length > 0) facts.push(`Only where ${table.filters.join(' and ')}.`);
   return facts;
+}
+
+function comparedWith({ compared, compareRange }: Table, locale: string): string {
+  if (!compared) return '';
+  return `, compared with ${compareRange === null ? 'the previous period (its days are not known)' : rangeText(compareRange, locale)}`;
 }
 
 const first = (table: Table, which: 'from' | 'to'): Date | undefined => civilDate(table.range?.[which]);

@@ -8,6 +8,8 @@ import { type MailCatcher, mailCatcher } from '../../src/demo/mail-catcher.ts';
 import { freePort } from '../../src/demo/redis.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { docket } from '../support/docket.ts';
+import { hostileServer } from '../support/hostile-server.ts';
+import { otherService } from '../support/other-service.ts';
 
 const findingsSchema = z.object({
   findings: z.array(
@@ -59,6 +61,16 @@ test('finds everything well where it is, and sends nothing', async () => {
   ]);
   expect(code).toBe(0);
   expect(mail.messages()).toEqual([]);
+});
+
+test('names what the catalog describes unreadably, which stops nothing', async () => {
+  const server = await hostileServer();
+  server.behave(otherService({ dimension: { values: [{ value: true, label: 'Yes' }] } }));
+  const { code, findings } = await examine({ COMPLIANCE_API_URL: server.url });
+  await server.close();
+  const key = findings.find(({ what }) => what === 'API key of demo');
+  expect(key).toMatchObject({ state: 'warn', detail: expect.stringContaining('x.other (values.0.value: ') });
+  expect(code).toBe(0);
 });
 
 test('names each broken part with its remedy, one not hiding another, and no secret', async () => {

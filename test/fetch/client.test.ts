@@ -251,9 +251,29 @@ describe('a refusal', () => {
   });
 
   test('cannot smuggle control characters into a terminal', async () => {
-    server.behave(json({ detail: 'a\u001b[2Jb\nc' }, 422));
-    const { message } = await failure(client().report('current', REQUEST, signal()));
-    expect(message).toMatch(/a +\[2Jb c$/);
+    server.behave(json({ detail: 'a\u001b[2Jb\nc', code: 'x\u001b[31m\n', correlation_id: 'c\u009b2J' }, 422));
+    const error = await failure(client().report('current', REQUEST, signal()));
+    expect(error.message).toMatch(/a +\[2Jb c$/);
+    expect(error).toMatchObject({ got: 'HTTP 422 x [31m ', correlationId: 'c 2J' });
+  });
+
+  test('cannot fill a log with its code or its correlation id', async () => {
+    server.behave(json({ code: 'x'.repeat(300), correlation_id: 'y'.repeat(300) }, 422));
+    const { got, correlationId } = await failure(client().report('current', REQUEST, signal()));
+    expect(got).toBe(`HTTP 422 ${'x'.repeat(100)}…`);
+    expect(correlationId).toBe(`${'y'.repeat(100)}…`);
+  });
+
+  test('of which one part is odd still says the others', async () => {
+    server.behave(json(problem('validation.failed', { errors: { metrics: ['unknown'] } }), 422));
+    const error = await failure(client().report('current', REQUEST, signal()));
+    expect(error).toMatchObject({ got: 'HTTP 422 validation.failed', correlationId: 'c-42' });
+    expect(error.message).toContain('No.');
+  });
+
+  test('has the correlation id of the header where the body has none', async () => {
+    server.behave(json({ detail: 'No.', correlation_id: 7 }, 500, { 'x-correlation-id': 'h-1' }));
+    expect((await failure(client().report('current', REQUEST, signal()))).correlationId).toBe('h-1');
   });
 
   test('a 429 says how long to wait', async () => {
@@ -298,23 +318,60 @@ describe('the key goes nowhere else', () => {
   });
 
   test.each([
-    ['another host', 'http://evil.example/api/orgs/7/profiles/?page=2'],
-    ['another scheme', 'SELF-https/api/orgs/7/profiles/?page=2'],
     ['another organization', 'SELF/api/orgs/8/profiles/?page=2'],
     ['another list', 'SELF/api/orgs/7/members/?page=2'],
     ['a way around', 'SELF/api/orgs/7/profiles/../members/?page=2'],
-    ['a user in the URL', 'http://user@HOST/api/orgs/7/profiles/?page=2'],
+    ['another host and list', 'http://evil.example/api/orgs/7/members/?page=2'],
+    ['another protocol', 'ftp://evil.example/api/orgs/7/profiles/?page=2'],
     ['a host that only begins like ours', 'SELF.evil.example/api/orgs/7/profiles/'],
     ['no URL', 'http://[broken'],
   ])('a next page at %s is refused', async (_name, next) => {
-    const own = next
-      .replace('SELF-https', server.url.replace('http:', 'https:'))
-      .replace('SELF', server.url)
-      .replace('HOST', new URL(server.url).host);
+    const own = next.replace('SELF', server.url);
     server.behave(json(page(own)));
     expect((await failure(client().page(query, null, signal()))).code).toBe('api.unsafe');
     expect((await failure(client().page(query, own, signal()))).code).toBe('api.unsafe');
     expect(server.requests.length).toBe(1);
+  });
+
+  test.each([
+    ['another scheme', (port: string) => `https://127.0.0.1:${port}`],
+    ['another port', () => 'http://127.0.0.1:1'],
+    ['another name', (port: string) => `http://localhost:${port}`],
+    ['another host', () => 'http://evil.example'],
+    ['a user', (port: string) => `http://user:word@127.0.0.1:${port}`],
+  ])('a next page of the same list at %s is asked for at our own address', async (_name, origin) => {
+    const next = `${origin(new URL(server.url).port)}/api/orgs/7/profiles/?page=2`;
+    server.behave(json(page(next)));
+    const first = await client().page(query, null, signal());
+    await client().page(query, first.next, signal());
+    await client().page(query, next, signal());
+    expect(first.next).toBe('/api/orgs/7/profiles/?page=2');
+    expect(server.requests.map(({ url }) => url)).toEqual([
+      '/api/orgs/7/profiles/',
+      '/api/orgs/7/profiles/?page=2',
+      '/api/orgs/7/profiles/?page=2',
+    ]);
+  });
+
+  test('the server that a next page names never sees the key', async () => {
+    const other = await hostileServer();
+    other.behave(json(page(null)));
+    server.behave(json(page(`${other.url}/api/orgs/7/profiles/?page=2`)));
+    const { next } = await client().page(query, null, signal());
+    await client().page(query, next, signal());
+    expect(server.requests).toHaveLength(2);
+    expect(other.requests).toEqual([]);
+    await other.close();
+  });
+
+  test('a next page is asked for behind our prefix, with or without which the service names it', async () => {
+    for (const prefix of ['/compliance', '']) {
+      server.behave(json(page(`${server.url}${prefix}/api/orgs/7/profiles/?page=2`)));
+      const prefixed = client({ baseUrl: `${server.url}/compliance` });
+      const { next } = await prefixed.page(query, null, signal());
+      await prefixed.page(query, next, signal());
+      expect(server.requests.at(-1)?.url).toBe('/compliance/api/orgs/7/profiles/?page=2');
+    }
   });
 
   test('a search text is sent, and is in no error', async () => {

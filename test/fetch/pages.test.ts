@@ -97,6 +97,17 @@ test('a page that is named a second time is refused, whatever it would bring', a
   expect(server.requests.length).toBe(2);
 });
 
+test('a page that is named again at another address is the same page', async () => {
+  let id = 0;
+  server.behave((request, response, body) => {
+    id += 1;
+    const next = `http://host-${id}.example/api/orgs/7/profiles/?page=2`;
+    json({ count: 9, next, previous: null, results: [{ id }] })(request, response, body);
+  });
+  expect(await walk()).toMatchObject({ kind: 'fail', error: { code: 'api.unsafe' } });
+  expect(server.requests.length).toBe(2);
+});
+
 test('columns are id, name and every other single value seen, of the one type they all have', async () => {
   serve([
     {

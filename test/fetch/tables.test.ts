@@ -191,9 +191,18 @@ describe('what is missing', () => {
 
   test('a previous period that was asked for and did not come is noted', () => {
     const compare = { 'profiles.created': 3, 'profiles.approval_rate': null };
-    expect(noted({ compare: true, rows: ROWS.map((row) => ({ ...row, compare })) }, 'missing')).toEqual([]);
-    expect(noted({ compare: true, rows: [{ ...ROWS[0], compare }, ROWS[1]!] }, 'missing')).toMatchObject([
+    const asked = {
+      compare: true,
+      meta: { compare_range: { from: '2026-11-02', to: '2026-11-08' } },
+      totals: { ...TOTALS, compare },
+    };
+    expect(noted({ ...asked, rows: ROWS.map((row) => ({ ...row, compare })) }, 'missing')).toEqual([]);
+    expect(noted({ ...asked, rows: [{ ...ROWS[0], compare }, ROWS[1]!] }, 'missing')).toMatchObject([
       { text: 'The service did not answer the previous period: empty here.', incomplete: true },
+    ]);
+    const rate = { 'profiles.approval_rate': null };
+    expect(noted({ ...asked, rows: ROWS.map((row) => ({ ...row, compare: rate })) }, 'missing')).toMatchObject([
+      { text: 'The service did not answer the previous period (profiles.created): empty here.', incomplete: true },
     ]);
   });
 
@@ -277,9 +286,12 @@ test('a metric without any data in the period makes the table incomplete: its ze
   expect(noted({ catalog }, 'data_available_from').map(({ incomplete }) => incomplete)).toEqual([true, true]);
 });
 
-test.each([
-  ['a figure that is a text', { 'profiles.created': '4' }],
-  ['a group that is a number', { 'profile.type': 4 }],
+test.each<[string, Change]>([
+  ['a figure that is a text', { rows: [{ ...ROWS[0], 'profiles.created': '4' }] }],
+  ['a group that is a number', { rows: [{ ...ROWS[0], 'profile.type': 4 }] }],
+  ['a figure of the previous period that is a text', { rows: [{ ...ROWS[0], compare: { 'profiles.created': '4' } }] }],
+  ['a total that is a list', { totals: { ...TOTALS, 'profiles.created': [4] } }],
+  ['a total of the previous period that is a truth', { totals: { compare: { 'profiles.approval_rate': true } } }],
 ])('%s is not read', (_name, change) => {
-  expect(() => tableOf({ rows: [{ ...ROWS[0], ...change }] })).toThrow(/wrong type/);
+  expect(() => tableOf(change)).toThrow(/wrong type/);
 });

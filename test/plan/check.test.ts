@@ -34,6 +34,20 @@ test('a metric that is like no other gets advice, not a guess', () => {
   expect(faults({ metrics: ['revenue'] })[0]?.next).toContain('catalog');
 });
 
+test('a metric or dimension that the catalog describes unreadably is told apart from one it does not have', () => {
+  const unread = [
+    { id: 'odd.metric', why: 'granularities: odd' },
+    { id: 'x.flag', why: 'values: odd' },
+  ];
+  const definition = definitionOf([
+    { id: 'a', metrics: ['odd.metric'] },
+    { id: 'b', metrics: ['profiles.created'], dimensions: ['x.flag'] },
+  ]);
+  const found = checkAgainstCatalog(definition, { ...CATALOG, unread });
+  expect(found.map(({ got }) => got)).toEqual(['"odd.metric"', '"x.flag"']);
+  for (const { next } of found) expect(next).toContain('cannot read its description');
+});
+
 test('a deprecated metric may be asked', () => {
   expect(faults({ metrics: ['profiles.opened'] })).toEqual([]);
 });

@@ -110,6 +110,12 @@ describe('a CSV file', () => {
   const read = async (data: Parameters<typeof render>[0], ending: string) =>
     readFile(artifactNamed(await render(data, [{ format: 'csv' }]), ending).path, 'utf8');
 
+  it('has the previous period also where the service does not say its days', async () => {
+    const lines = (await read(dataset([{ ...onboarding, compareRange: null }]), ' onboarding.csv')).split('\r\n');
+    expect(lines[0]).toContain('"Profiles created (count), previous period"');
+    expect(lines[1]).toBe('2026-11-09,1204,1300,0.81,0.83,12345,15000,false');
+  });
+
   it('has a byte order mark, CRLF, labels with units, raw values and nothing where a figure is undefined', async () => {
     const lines = (await read(dataset([onboarding]), ' onboarding.csv')).split('\r\n');
     expect(lines[0]).toBe(

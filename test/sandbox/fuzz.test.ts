@@ -123,7 +123,7 @@ function expectRules(body: any, asked: Asked) {
   const { meta, rows, columns, totals } = answer;
   expect(meta.row_count, context).toBe(rows.length);
   expect(rows.length, context).toBeLessThanOrEqual(body.limit ?? 5000);
-  expect(toDay(meta.range.to) - toDay(meta.range.from), context).toBeLessThanOrEqual(365);
+  expect(toDay(meta.range?.to ?? '') - toDay(meta.range?.from ?? ''), context).toBeLessThanOrEqual(365);
   expect(
     columns.map(({ name }) => name),
     context,

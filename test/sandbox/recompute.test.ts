@@ -115,7 +115,7 @@ describe.each([102, 103])(
         const before = answer.meta.compare_range;
         if (before && metric.time_field !== 'now') {
           const [previous] = await sql.ask({ ...question, ...before, granularity: undefined, dimensions: [] });
-          close(answer.totals?.compare?.[id], previous?.value ?? nothing, { question, before });
+          close(answer.totals?.compare?.[id] as number | null, previous?.value ?? nothing, { question, before });
         }
       }
     });

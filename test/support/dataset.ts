@@ -75,6 +75,7 @@ export function table(change: Partial<Table> & Pick<Table, 'id' | 'columns' | 'r
     granularity: null,
     current: false,
     range: RANGE,
+    compared: change.compareRange != null,
     compareRange: null,
     asOf: AS_OF,
     filters: [],

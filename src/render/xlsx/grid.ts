@@ -149,7 +149,7 @@ function figuresGrid(table: Table, all: readonly ViewColumn[], locale: string): 
   const [row] = table.rows;
   const read = (column: ViewColumn): Value => (row === undefined ? null : column.read(row));
   const differs = columns.some((column) => column.total !== undefined && column.total !== read(column));
-  const compared = table.compareRange !== null;
+  const { compared } = table;
   const more = { partial: row?.partial ?? false, total: false, unitInCell: true };
   const rows = columns
     .filter((column) => column.role === 'value')
