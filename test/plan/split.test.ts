@@ -165,9 +165,9 @@ test('every section’s table is the same, cell for cell, whether one call answe
           );
         },
       ),
-      { numRuns: label === 'acme' ? 120 : 40 },
+      { numRuns: label === 'acme' ? 90 : 30 },
     );
   }
   // Otherwise nothing has been shown.
-  for (const [what, times] of Object.entries(seen)) expect(times, what).toBeGreaterThan(10);
+  for (const [what, times] of Object.entries(seen)) expect(times, what).toBeGreaterThan(5);
 }, 240_000);
