@@ -52,7 +52,7 @@ async function runInline(report: string, flags: RunFlags): Promise<void> {
     import('../run/order.ts'),
     import('../run/run.ts'),
     import('./print.ts'),
-    import('./progress.ts'),
+    import('../run/progress.ts'),
   ]);
   const [{ loadJobs, requireReport }, { parsePeriod }] = define;
   const around = readSurroundings();

@@ -1,4 +1,4 @@
-import type { Observe } from '../run/event.ts';
+import type { Observe } from './event.ts';
 
 /** How a run looks to somebody who watches it: one line an event, with the tokens left and the expected finish. */
 export function progress(report: string, say: (line: string) => void, now: () => number): Observe {
