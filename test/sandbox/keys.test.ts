@@ -1,4 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { catalogSchema } from '../../src/contract/catalog.ts';
+import { organizationSchema } from '../../src/contract/organization.ts';
 import { issueKeys } from '../../src/sandbox/keys.ts';
 import { buildSandbox } from '../../src/sandbox/sandbox.ts';
 import { inProcessSandbox } from '../support/in-process-sandbox.ts';
@@ -74,7 +77,10 @@ describe('the header (§5.1, §5.2)', () => {
 describe('what a key may do (§5.3 to §5.5, §7)', () => {
   it('reaches every organization of its owner, unless it is scoped to one', async () => {
     const reached = async (key: string) =>
-      (await sandbox.get('/api/orgs/', key)).body.map(({ id }: { id: number }) => id);
+      z
+        .array(organizationSchema)
+        .parse((await sandbox.get('/api/orgs/', key)).body)
+        .map(({ id }) => id);
     expect(await reached('all')).toEqual([101, 102, 103, 104]);
     expect(await reached('northwind')).toEqual([102]);
     expect(await reached('elsewhere')).toEqual([102]);
@@ -120,7 +126,7 @@ describe('what a key may do (§5.3 to §5.5, §7)', () => {
   it('means by `current` the organization in which the key was issued', async () => {
     const groups = async (key: string) => {
       const { body } = await sandbox.get('/api/orgs/current/analytics/metrics/', key);
-      return body.dimensions.find(({ id }: { id: string }) => id === 'profile.group').values.length;
+      return catalogSchema.parse(body).dimensions.find(({ id }) => id === 'profile.group')?.values.length;
     };
     expect(await groups('all')).toBe(4);
     expect(await groups('lakeside')).toBe(2);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { organizationSchema, pageSchema } from '../../src/contract/organization.ts';
 import { PAGE_SIZE } from '../../src/sandbox/page.ts';
 import { inProcessSandbox } from '../support/in-process-sandbox.ts';
@@ -20,8 +21,8 @@ async function walk(path: string) {
 describe('organizations (§2.1)', () => {
   it('come as a plain array with links that lead somewhere', async () => {
     const { body } = await sandbox.get('/api/orgs/');
-    expect(Array.isArray(body)).toBe(true);
-    for (const raw of body) {
+    const raws = z.array(z.record(z.string(), z.unknown())).parse(body);
+    for (const raw of raws) {
       const organization = organizationSchema.parse(raw);
       expect(organization.created_at).toBe(new Date(organization.created_at ?? '').toISOString());
       for (const [field, link] of Object.entries(raw)) {
@@ -30,7 +31,7 @@ describe('organizations (§2.1)', () => {
         expect((await sandbox.get(String(link).replace(ORIGIN, ''))).status, field).toBe(200);
       }
     }
-    expect(Object.keys(body[0])).toEqual(
+    expect(Object.keys(raws[0] ?? {})).toEqual(
       expect.arrayContaining([
         'profiles_url',
         'blockchain_addresses_url',

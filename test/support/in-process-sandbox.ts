@@ -4,8 +4,8 @@ import { buildSandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts'
 export interface Asked {
   readonly status: number;
   readonly headers: Headers;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
-  readonly body: any;
+  /** JSON where it is, else text. */
+  readonly body: unknown;
 }
 
 /** The sandbox without a network, and its endpoints as functions. Limits are out of the way unless a window is given. */
