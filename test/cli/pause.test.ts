@@ -17,6 +17,8 @@ import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { docket } from '../support/docket.ts';
 
 const HOUR = 3_600_000;
+/** Due at the last full hour but one, or within it. */
+const CRON = `0 ${new Date(Date.now() - HOUR).getUTCHours()} * * *`;
 const lineSchema = z.looseObject({ msg: z.string(), report: z.string().optional(), why: z.string().optional() });
 type Line = z.infer<typeof lineSchema>;
 const runsSchema = z.object({ runs: z.array(z.looseObject({ report: z.string(), state: z.string() })) });
@@ -40,7 +42,7 @@ recipients: { domains: [acme.example] }
   const report = (owner: string) => `version: 1
 title: Daily
 owner: ${owner}
-schedule: { cron: "0 ${new Date(Date.now() - HOUR).getUTCHours()} * * *", catch_up: latest }
+schedule: { cron: "${CRON}", catch_up: latest }
 period: previous_week
 sections:
   - { id: queue, metrics: [alerts.open] }
@@ -118,7 +120,7 @@ deliveries:
   /** As if no worker had looked at these reports for three hours. */
   const missed = async (...names: string[]) => {
     for (const name of names) {
-      await client.hset(keysOf(DEFAULT_PREFIX).cursors, `acme/${name}`, Date.now() - 3 * HOUR);
+      await client.hset(keysOf(DEFAULT_PREFIX).cursors, `acme/${name} ${CRON} UTC`, Date.now() - 3 * HOUR);
     }
   };
   const states = async () => {
