@@ -36,6 +36,12 @@ describe('opening Redis', () => {
     expect(JSON.stringify(error)).not.toMatch(/s3cret/);
   });
 
+  it('refuses a database that the server does not have, instead of working in another one', async () => {
+    const { url } = await aRedis('--databases', '2');
+    await open(`${url}/1`);
+    await expect(openRedis(`${url}/7`, 'producer', silentLog)).rejects.toMatchObject({ code: 'redis.unreachable' });
+  });
+
   it('gives up on a server that accepts and never answers', async () => {
     const server = createServer(() => {}).listen(0, '127.0.0.1');
     closers.push(() => server.close());
