@@ -129,4 +129,3 @@ export const reportResponseSchema = z.looseObject({
   totals: totalsSchema.nullish(),
 });
 export type ReportResponse = z.infer<typeof reportResponseSchema>;
-export type ReportMeta = ReportResponse['meta'];

@@ -23,7 +23,6 @@ export const NAMED_PERIODS = [
   'quarter_to_date',
   'year_to_date',
 ] as const;
-export type NamedPeriod = (typeof NAMED_PERIODS)[number];
 
 /** `last_30_days`: so many whole days, weeks or months that ended before the slot's own. */
 const LAST_N = /^last_([1-9]\d{0,3})_(days|weeks|months)$/;
