@@ -1,6 +1,7 @@
 import type { Granularity } from '../contract/report.ts';
 import type { CHART_KINDS } from '../define/definition.ts';
 import type { Period } from '../define/period.ts';
+import type { Rows } from './rows.ts';
 
 /** A column of a table: what the header, the number format and the definitions page need to know. */
 export interface Column {
@@ -71,7 +72,7 @@ export interface Table {
   /** Instant of computation at the service, with its zone; null for a list, and where it cannot be read. */
   readonly asOf: string | null;
   readonly columns: readonly Column[];
-  readonly rows: readonly Row[];
+  readonly rows: Rows;
   /** The service's own, never a sum made here. */
   readonly totals?: {
     readonly values: Readonly<Record<string, number | null>>;

@@ -126,7 +126,8 @@ function callAnswerer(input: FetchInput): (call: Call, stop: AbortSignal) => Pro
       return done({ kind: 'report', call, response, at, record });
     }
     const how = { waiting: waitingFor(call), signal, stop };
-    const walk = { client, responses: input.responses, run: input.run, line: lineOf(plan.org, input, reads) };
+    const { responses, run, folder } = input;
+    const walk = { client, responses, run, folder, line: lineOf(plan.org, input, reads) };
     organization ??= numericOrg(walk, call.org, how);
     const org = await organization;
     if (org.kind !== 'done') return org;
@@ -141,7 +142,7 @@ function callAnswerer(input: FetchInput): (call: Call, stop: AbortSignal) => Pro
       asOf: null,
       cached: null,
       correlationId: null,
-      rows: answer.value.records.length,
+      rows: answer.value.rows.length,
       saved: answer.value.saved,
     };
     return done({ kind: 'list', answer: answer.value, record });

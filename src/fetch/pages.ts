@@ -1,15 +1,20 @@
+import { join } from 'node:path';
 import { z } from 'zod';
 import { DocketError } from '../base/error.ts';
 import { done, fail, type Outcome } from '../base/outcome.ts';
 import { type ListRecord, type OrgRef, recordSchema } from '../contract/organization.ts';
 import type { ListCall } from '../plan/plan.ts';
 import type { ComplianceClient, ListPage } from './client.ts';
+import type { Column } from './dataset.ts';
+import { listColumns } from './list-columns.ts';
 import { type Line, type Paid, type PaidCall, paidCall } from './paid-call.ts';
 import type { ResponseStore } from './response-store.ts';
+import { type RowFile, type RowWriter, writeRows } from './rows.ts';
 
 /** A whole list as it was seen. */
 export interface ListAnswer {
-  readonly records: readonly ListRecord[];
+  readonly rows: RowFile;
+  readonly columns: readonly Column[];
   readonly pages: number;
   /** What the pages said of the whole, in order and without repetition; more than one says the list changed meanwhile. */
   readonly counts: readonly number[];
@@ -29,20 +34,39 @@ export interface ListWalk {
   readonly run: string;
   /** The line of the general rate (600 reads a minute), not of the metrics budget. */
   readonly line: Line;
+  /** Where the rows are written; the folder lives as long as they are read. */
+  readonly folder: string;
 }
 
 /**
- * All pages of a list, each kept as soon as it came: a resumed run goes on at the page where it stopped. A record that
- * appears twice, because the list grew while it was read, is taken once. Refuses pages that go in a circle.
+ * All pages of a list, each kept as soon as it came: a resumed run goes on at the page where it stopped. The rows go to
+ * a file, so that memory does not grow with the list. A record that appears twice, because the list grew while it was
+ * read, is taken as it was first seen. Refuses pages that go in a circle.
  */
 export async function walkList(
+  walk: ListWalk,
+  call: ListCall,
+  org: number,
+  how: Omit<PaidCall<unknown>, 'id' | 'attempt'>,
+): Promise<Outcome<ListAnswer>> {
+  const file = await writeRows(join(walk.folder, `${call.id}.ndjson`));
+  try {
+    return await walkInto(file, walk, call, org, how);
+  } finally {
+    await file.close();
+  }
+}
+
+async function walkInto(
+  file: RowWriter,
   { client, responses, run, line }: ListWalk,
   call: ListCall,
   org: number,
   how: Omit<PaidCall<unknown>, 'id' | 'attempt'>,
 ): Promise<Outcome<ListAnswer>> {
   const query = { org, list: call.list, ordering: call.ordering, search: call.search };
-  const records = new Map<ListRecord['id'], ListRecord>();
+  const list = listColumns();
+  const seen = new Set<ListRecord['id']>();
   const counts = new Set<number>();
   const visited = new Set<string>();
   let saved = true;
@@ -60,11 +84,16 @@ export async function walkList(
       page = paid.value.value;
       await responses.put(run, name, { body: page, correlationId: null, at: line.clock.now() });
     }
-    const before = records.size;
-    for (const record of page.records) records.set(record.id, record);
+    const before = seen.size;
+    const fresh = page.records.filter(({ id }) => !seen.has(id) && seen.add(id));
+    await file.append(fresh.map(list.see));
     if (page.count !== null) counts.add(page.count);
-    if (page.next === null) return done({ records: [...records.values()], pages: number, counts: [...counts], saved });
-    if (visited.has(page.next) || records.size === before) return fail(circle(call, org, number));
+    if (page.next === null) {
+      const columns = list.columns();
+      const rows = await file.end(columns.map((column) => column.name));
+      return done({ rows, columns, pages: number, counts: [...counts], saved });
+    }
+    if (visited.has(page.next) || seen.size === before) return fail(circle(call, org, number));
     visited.add(page.next);
     next = page.next;
   }

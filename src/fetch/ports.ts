@@ -30,6 +30,8 @@ export interface FetchContext extends FetchPorts {
   /** Aborting rejects with its reason. */
   readonly signal: AbortSignal;
   readonly observe: ObserveFetch;
+  /** A private folder for rows that may not fit into memory; it must live as long as the dataset is read. */
+  readonly folder: string;
 }
 
 /** The place of an organization's calls in the line of a key. */

@@ -1,4 +1,5 @@
 import type { Row, Table, Value } from '../fetch/dataset.ts';
+import { firstRows, type Rows, rowsIn } from '../fetch/rows.ts';
 import { type ViewColumn, viewColumns } from './columns.ts';
 import {
   bucketText,
@@ -74,9 +75,9 @@ function withOneScale(series: readonly Series[]): Series[] {
 }
 
 /** Time goes from left to right, however the section's rows are ordered. */
-function inTime(rows: readonly Row[], bucket: ViewColumn): Row[] {
+function inTime(rows: Rows, bucket: ViewColumn): Row[] {
   const at = (row: Row) => String(bucket.read(row));
-  return [...rows].sort((one, other) => (at(one) < at(other) ? -1 : at(one) > at(other) ? 1 : 0));
+  return [...rowsIn(rows)].sort((one, other) => (at(one) < at(other) ? -1 : at(one) > at(other) ? 1 : 0));
 }
 
 interface Drawn {
@@ -88,7 +89,7 @@ interface Drawn {
 /** A category per row, a series per metric; the previous period beside a metric that stands alone. */
 function byMetric(table: Table, labels: readonly ViewColumn[], figures: readonly ViewColumn[], locale: string): Drawn {
   const bucket = labels.find((column) => column.role === 'bucket');
-  const rows = bucket === undefined ? table.rows.slice(0, MAX_GROUPS) : inTime(table.rows, bucket);
+  const rows = bucket === undefined ? firstRows(table.rows, MAX_GROUPS) : inTime(table.rows, bucket);
   const alone = figures.filter((column) => column.role === 'value').length === 1;
   const series = figures
     .filter((column) => column.role === 'value' || (alone && column.role === 'previous'))
@@ -118,7 +119,7 @@ function byGroup(
     inTime(table.rows, bucket).map((row) => [bucket.read(row), categoryText(bucket, row, locale)]),
   );
   const cells = new Map<string, Map<Value, number | null>>();
-  for (const row of table.rows) {
+  for (const row of rowsIn(table.rows)) {
     const at = bucket.read(row);
     const group = groupText(groups, row, locale);
     const line = cells.get(group) ?? new Map<Value, number | null>();

@@ -1,5 +1,6 @@
 import type { Granularity } from '../contract/report.ts';
 import type { Column, Row, Table, Value } from '../fetch/dataset.ts';
+import { rowsIn } from '../fetch/rows.ts';
 import { changeKind, changeOf } from './compare.ts';
 import {
   civilDate,
@@ -40,7 +41,7 @@ const BUCKET_HEADERS = { day: 'Day', week: 'Week starting', month: 'Month' } as 
 
 const numbersOf = (table: Table, column: Column): number[] => {
   const values: (Value | undefined)[] = [table.totals?.values[column.name], table.totals?.compare?.[column.name]];
-  for (const row of table.rows) values.push(row.values[column.name], row.compare?.[column.name]);
+  for (const row of rowsIn(table.rows)) values.push(row.values[column.name], row.compare?.[column.name]);
   return values.filter((value) => typeof value === 'number');
 };
 
@@ -57,21 +58,40 @@ function metricQuantity(table: Table, column: Column): Quantity {
   }
 }
 
-/** A field's kind by its values, not by its name or type alone: one value that does not fit makes the column text. */
-function fieldQuantity(table: Table, column: Column): Quantity {
-  const values = table.rows
-    .map((row) => row.values[column.name])
-    .filter((value) => value !== null && value !== undefined);
-  if (values.length === 0) return { kind: 'text' };
-  if (values.every((value) => typeof value === 'number')) {
-    // Excel keeps 15 digits: a longer id would become another one.
-    if (values.some((value) => Math.abs(value) >= 1e15)) return { kind: 'text' };
-    return values.every(Number.isInteger)
-      ? { kind: 'identifier' }
-      : { kind: 'amount', unit: null, decimals: decimalsOf(values) };
-  }
-  if (values.every((value) => civilDate(value) !== undefined)) return { kind: 'day' };
-  return values.every((value) => instant(value) !== undefined) ? { kind: 'instant' } : { kind: 'text' };
+/**
+ * The kinds of a list's fields by their values, not by name or type alone: one value that does not fit makes the column
+ * text. All fields in one reading, because the rows may be in a file.
+ */
+function fieldQuantities(table: Table): ReadonlyMap<string, Quantity> {
+  const fields = table.columns.filter(({ kind }) => kind === 'field').map(({ name }) => ({ name, seen: fieldKind() }));
+  if (fields.length === 0) return new Map();
+  for (const { values } of rowsIn(table.rows)) for (const { name, seen } of fields) seen.see(values[name]);
+  return new Map(fields.map(({ name, seen }) => [name, seen.quantity()]));
+}
+
+/** What all values seen so far can be. */
+function fieldKind() {
+  const could = { number: true, integer: true, day: true, instant: true };
+  let decimals = 0;
+  let empty = true;
+  return {
+    see: (value: Value | undefined): void => {
+      if (value === null || value === undefined) return;
+      empty = false;
+      // Excel keeps 15 digits: a longer id would become another one.
+      could.number &&= typeof value === 'number' && Math.abs(value) < 1e15;
+      could.integer &&= Number.isInteger(value);
+      could.day &&= civilDate(value) !== undefined;
+      could.instant &&= instant(value) !== undefined;
+      if (could.number && !could.integer) decimals = Math.max(decimals, decimalsOf([Number(value)]));
+    },
+    quantity: (): Quantity => {
+      if (empty) return { kind: 'text' };
+      if (could.number) return could.integer ? { kind: 'identifier' } : { kind: 'amount', unit: null, decimals };
+      if (could.day) return { kind: 'day' };
+      return { kind: could.instant ? 'instant' : 'text' };
+    },
+  };
 }
 
 function labelReader(column: Column): (row: Row) => Value {
@@ -104,8 +124,7 @@ function bucketColumns(column: Column, granularity: Granularity): Draft[] {
   ];
 }
 
-function labelColumn(table: Table, column: Column): Draft {
-  const quantity: Quantity = column.kind === 'field' ? fieldQuantity(table, column) : { kind: 'text' };
+function labelColumn(column: Column, quantity: Quantity): Draft {
   return {
     name: column.name,
     source: column,
@@ -180,9 +199,12 @@ function unique(drafts: readonly Draft[], header: 'header' | 'rawHeader'): strin
 
 /** The columns of a table in order, laid out for readers. Every renderer starts here, so their figures are the same. */
 export function viewColumns(table: Table): readonly ViewColumn[] {
+  const fields = fieldQuantities(table);
   const drafts = table.columns.flatMap((column): Draft[] => {
     if (column.kind === 'time') return bucketColumns(column, table.granularity ?? 'day');
-    return column.kind === 'metric' ? metricColumns(table, column) : [labelColumn(table, column)];
+    return column.kind === 'metric'
+      ? metricColumns(table, column)
+      : [labelColumn(column, fields.get(column.name) ?? { kind: 'text' })];
   });
   const headers = unique(drafts, 'header');
   const rawHeaders = unique(drafts, 'rawHeader');

@@ -3,6 +3,7 @@ import { createWriteStream } from 'node:fs';
 import { finished } from 'node:stream/promises';
 import { stringify } from 'csv-stringify/sync';
 import type { Row, Table, Value } from '../fetch/dataset.ts';
+import { rowsIn } from '../fetch/rows.ts';
 import { type ViewColumn, viewColumns } from './columns.ts';
 
 const BOM = '\ufeff';
@@ -63,9 +64,14 @@ async function write(path: string, chunks: Iterable<string>, signal: AbortSignal
 function* dataChunks(table: Table): Iterable<string> {
   const columns = dataColumns(table);
   yield BOM + line([columns.map((column) => column.header)]);
-  for (let start = 0; start < table.rows.length; start += ROWS_A_CHUNK) {
-    yield line(table.rows.slice(start, start + ROWS_A_CHUNK).map((row) => columns.map((column) => column.read(row))));
+  let chunk: Value[][] = [];
+  for (const row of rowsIn(table.rows)) {
+    chunk.push(columns.map((column) => column.read(row)));
+    if (chunk.length < ROWS_A_CHUNK) continue;
+    yield line(chunk);
+    chunk = [];
   }
+  if (chunk.length > 0) yield line(chunk);
 }
 
 /**

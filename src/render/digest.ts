@@ -1,4 +1,5 @@
 import type { Column, Dataset, Row, Table } from '../fetch/dataset.ts';
+import { firstRows, rowsIn } from '../fetch/rows.ts';
 import { type ViewColumn, viewColumns } from './columns.ts';
 import { type Change, changeOf } from './compare.ts';
 import { type Quantity, valueText } from './format.ts';
@@ -69,7 +70,7 @@ const isSingle = (table: Table): boolean =>
   table.rows.length === 1 && table.columns.every((column: Column) => column.kind === 'metric');
 
 function tilesOf(table: Table, locale: string): Tile[] {
-  const [only] = table.rows;
+  const [only] = firstRows(table.rows, 1);
   const values = table.totals?.values ?? (isSingle(table) ? only?.values : undefined);
   const compare = table.totals === undefined ? only?.compare : table.totals.compare;
   if (values === undefined) return [];
@@ -86,10 +87,10 @@ const cell = (view: ViewColumn, value: ReturnType<ViewColumn['read']>, locale: s
 
 /** The service's last rows of a series, the first ones of a ranking: what a reader looks for first. */
 function shownRows(table: Table, limit: number): { rows: readonly Row[]; which: string } {
-  if (table.rows.length <= limit) return { rows: table.rows, which: '' };
+  if (table.rows.length <= limit) return { rows: firstRows(table.rows, limit), which: '' };
   return table.granularity === null
-    ? { rows: table.rows.slice(0, limit), which: 'first' }
-    : { rows: table.rows.slice(-limit), which: 'last' };
+    ? { rows: firstRows(table.rows, limit), which: 'first' }
+    : { rows: [...rowsIn(table.rows)].slice(-limit), which: 'last' };
 }
 
 function sectionOf(table: Table, options: DigestOptions): DigestSection {

@@ -1,4 +1,5 @@
 import type { Dataset, Note, Table } from '../fetch/dataset.ts';
+import { someRow } from '../fetch/rows.ts';
 import { viewColumns } from './columns.ts';
 import { civilDate, DEFAULT_LOCALE, instant, instantText, rangeText, UNDEFINED_TEXT } from './format.ts';
 
@@ -59,9 +60,11 @@ export function tableNotes(table: Table): Note[] {
 export function readingNotes(table: Table, showsTotals: boolean = table.totals !== undefined): string[] {
   const columns = viewColumns(table);
   const values = columns.filter((column) => column.role !== 'label');
-  const missing = values.some((column) => column.total === null || table.rows.some((row) => column.read(row) === null));
+  const missing = values.some(
+    (column) => column.total === null || someRow(table.rows, (row) => column.read(row) === null),
+  );
   const empty = columns.some(
-    (column) => column.role === 'label' && table.rows.some((row) => column.read(row) === null),
+    (column) => column.role === 'label' && someRow(table.rows, (row) => column.read(row) === null),
   );
   return [
     ...(missing
@@ -70,7 +73,7 @@ export function readingNotes(table: Table, showsTotals: boolean = table.totals !
         ]
       : []),
     ...(empty ? [`“${UNDEFINED_TEXT}” in a name or a field means that it has no value.`] : []),
-    ...(table.rows.some((row) => row.partial)
+    ...(someRow(table.rows, (row) => row.partial)
       ? ['Rows in italics are of a time that is still running: their figures will grow.']
       : []),
     ...(!showsTotals

@@ -7,32 +7,23 @@ import type { RunContext, RunPorts } from './ports.ts';
 import type { RunOrder } from './record.ts';
 
 /**
- * Makes the files and the mail's body in a private folder of the archive and publishes them with their manifest in one
+ * Makes the files and the mail's body in the private folder of this try and publishes them with their manifest in one
  * step. Until then a crash leaves nothing behind that anybody could take for a pack.
  */
 export async function render(
   dataset: Dataset,
+  folder: string,
   order: RunOrder,
   { definition, signal, observe }: RunContext,
   { archive, clock, templates }: RunPorts,
 ): Promise<Sealed> {
-  const folder = await archive.stage(order.id);
-  try {
-    const about = { run: order.id, digest: order.digest, madeAt: clock.now(), templates, signal };
-    const artifacts = await renderFiles(dataset, definition.outputs, { ...about, folder });
-    const mail = await renderMail(dataset, artifacts, { ...about, attached: attachedToAll(definition) });
-    const sealed = await archive.seal(
-      folder,
-      manifestOf(dataset, order, artifacts, about.madeAt, definition),
-      artifacts,
-      mail,
-    );
-    for (const { name, bytes } of sealed.artifacts) observe({ type: 'rendered', name, bytes });
-    return sealed;
-  } catch (error) {
-    await archive.discard(folder);
-    throw error;
-  }
+  const about = { run: order.id, digest: order.digest, madeAt: clock.now(), templates, signal };
+  const artifacts = await renderFiles(dataset, definition.outputs, { ...about, folder });
+  const mail = await renderMail(dataset, artifacts, { ...about, attached: attachedToAll(definition) });
+  const manifest = manifestOf(dataset, order, artifacts, about.madeAt, definition);
+  const sealed = await archive.seal(folder, manifest, artifacts, mail);
+  for (const { name, bytes } of sealed.artifacts) observe({ type: 'rendered', name, bytes });
+  return sealed;
 }
 
 /** One body is read by all recipients, so it may speak only of files that every one of them gets. */

@@ -1,5 +1,6 @@
 import { toDocketError } from '../base/error.ts';
 import { cancel, done, fail, type Outcome } from '../base/outcome.ts';
+import type { Sealed } from '../deliver/archive.ts';
 import { deliver } from '../deliver/deliver.ts';
 import { incompleteNotes } from '../fetch/dataset.ts';
 import { fetchDataset } from '../fetch/fetch.ts';
@@ -30,25 +31,10 @@ async function stages(order: RunOrder, context: RunContext, ports: RunPorts): Pr
   const { definition, settings, signal, observe } = context;
 
   // The checkpoint of everything before the first delivery: a sealed folder is neither fetched nor rendered again.
-  let sealed = await ports.archive.find(order);
-  if (sealed === undefined) {
-    const line = { ...ports, run: order.id, priority: order.priority };
-    const catalog = await ports.catalogs.get({ ...line, org: settings.org, tenant: order.org }, signal, observe);
-    if (catalog.kind !== 'done') return catalog;
-
-    const plan = compilePlan({ definition, settings, period: order.period, catalog: catalog.value });
-    observe({ type: 'planned', calls: plan.calls.length, sections: plan.sections.length });
-
-    const organization = settings.name ?? settings.id;
-    const dataset = await fetchDataset({ ...line, plan, organization, catalog: catalog.value, signal, observe });
-    if (dataset.kind !== 'done') return dataset;
-
-    const incomplete = incompleteError('run.incomplete', incompleteNotes(dataset.value));
-    if (definition.on_incomplete === 'fail' && incomplete !== undefined) return fail(incomplete);
-
-    sealed = await render(dataset.value, order, context, ports);
-    await ports.responses.drop(order.id);
-  }
+  const found = await ports.archive.find(order);
+  const made = found === undefined ? await pack(order, context, ports) : done(found);
+  if (made.kind !== 'done') return made;
+  const sealed = made.value;
 
   const held = definition.on_incomplete === 'hold' && sealed.manifest.incomplete.length > 0;
   if (!order.deliver || held) return done(resultOf(held ? 'held' : 'done', sealed, []));
@@ -59,4 +45,32 @@ async function stages(order: RunOrder, context: RunContext, ports: RunPorts): Pr
   if (retryable && !context.lastAttempt) return fail(undelivered);
   const somebodyMayHaveIt = receipts.some(({ state }) => state === 'sent' || state === 'unknown');
   return somebodyMayHaveIt ? done(resultOf('partly_delivered', sealed, receipts)) : fail(undelivered);
+}
+
+/** plan → fetch → render, in a private folder that is gone unless it was sealed. */
+async function pack(order: RunOrder, context: RunContext, ports: RunPorts): Promise<Outcome<Sealed>> {
+  const { definition, settings, signal, observe } = context;
+  const line = { ...ports, run: order.id, priority: order.priority };
+  const catalog = await ports.catalogs.get({ ...line, org: settings.org, tenant: order.org }, signal, observe);
+  if (catalog.kind !== 'done') return catalog;
+
+  const plan = compilePlan({ definition, settings, period: order.period, catalog: catalog.value });
+  observe({ type: 'planned', calls: plan.calls.length, sections: plan.sections.length });
+
+  const organization = settings.name ?? settings.id;
+  const folder = await ports.archive.stage(order.id);
+  try {
+    const asked = { ...line, plan, organization, catalog: catalog.value, folder, signal, observe };
+    const dataset = await fetchDataset(asked);
+    if (dataset.kind !== 'done') return dataset;
+
+    const incomplete = incompleteError('run.incomplete', incompleteNotes(dataset.value));
+    if (definition.on_incomplete === 'fail' && incomplete !== undefined) return fail(incomplete);
+
+    const sealed = await render(dataset.value, folder, order, context, ports);
+    await ports.responses.drop(order.id);
+    return done(sealed);
+  } finally {
+    await ports.archive.discard(folder);
+  }
 }

@@ -13,6 +13,7 @@ import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { doneOf, type FetchingOptions, fetchingFrom, keyOf, openSandbox } from '../support/fetching.ts';
 import { manualClock } from '../support/manual-clock.ts';
 import { definitionOf, type SectionInput, settingsOf, WEEK } from '../support/reports.ts';
+import { rowsOf } from '../support/rows.ts';
 
 const START = Date.parse('2026-11-20T10:00:00Z');
 const SECTIONS: SectionInput[] = [
@@ -72,10 +73,10 @@ describe('a dataset', () => {
     if (call?.kind !== 'report') throw new Error('expected a report');
     const { body } = await context.client.report('current', call.request, context.signal);
     const [days] = dataset.tables;
-    expect(days?.rows.map(({ values }) => values)).toEqual(
+    expect(rowsOf(days).map(({ values }) => values)).toEqual(
       body.rows.map(({ compare: _compare, partial: _partial, ...values }) => values),
     );
-    expect(days?.rows.map(({ compare }) => compare)).toEqual(body.rows.map(({ compare }) => compare));
+    expect(rowsOf(days).map(({ compare }) => compare)).toEqual(body.rows.map(({ compare }) => compare));
     expect(days).toMatchObject({
       granularity: 'day',
       current: false,
@@ -167,7 +168,7 @@ describe('failures', () => {
     };
     const outcome = await throughTime(clock, fetchDataset({ ...context, client, plan, catalog, organization: 'x' }));
     expect(answers).toBe(2);
-    const rates = doneOf(outcome).tables[0]?.rows.map(({ values }) => typeof values['profiles.approval_rate']);
+    const rates = rowsOf(doneOf(outcome).tables[0]).map(({ values }) => typeof values['profiles.approval_rate']);
     expect(new Set(rates)).toEqual(new Set(['number']));
   });
 
@@ -325,7 +326,7 @@ describe('lists', () => {
     const [roster] = tables;
     const pages = requests().filter(({ path }) => path.includes('/profiles/'));
     expect(pages.length).toBeGreaterThan(1);
-    expect(new Set(roster?.rows.map(({ values }) => values.id)).size).toBe(roster?.rows.length);
+    expect(new Set(rowsOf(roster).map(({ values }) => values.id)).size).toBe(roster?.rows.length);
     expect(roster?.columns.slice(0, 2).map(({ name, kind }) => [name, kind])).toEqual([
       ['id', 'field'],
       ['name', 'field'],

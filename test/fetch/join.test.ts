@@ -10,6 +10,7 @@ import { compilePlan } from '../../src/plan/compile.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { doneOf, fetchingFrom, keyOf, openSandbox } from '../support/fetching.ts';
 import { CATALOG, definitionOf, type SectionInput, settingsOf } from '../support/reports.ts';
+import { rowsOf } from '../support/rows.ts';
 
 const MONTHS: Period = { from: '2026-08-01', to: '2026-09-30', timezone: 'Europe/Zurich', label: 'x' };
 const AFTER = Date.parse('2026-10-01T06:00:00Z');
@@ -96,7 +97,7 @@ const AUGUST: Answer = { rows: [row('2026-08-01', 'individual', 4, 0.5)], totals
 const SEPTEMBER: Answer = { rows: [row('2026-09-01', 'entity', 2, 1)], totals: { 'profiles.created': 2 } };
 const BOTH = [AUGUST, SEPTEMBER];
 const noted = (change: Change, code: NoteCode) => tableOf(change).notes.filter((note) => note.code === code);
-const cells = ({ rows }: Table) => rows.map(({ values }) => Object.values(values));
+const cells = (table: Table) => rowsOf(table).map(({ values }) => Object.values(values));
 
 describe('a joined table', () => {
   test('has every group in every bucket: where a piece does not know one, nothing of it happened', () => {
@@ -143,7 +144,7 @@ describe('a joined table', () => {
     ];
     const table = tableOf({ more: { compare: 'previous_period' }, answers: [...BOTH, ...before] });
     expect(table.compareRange).toEqual({ from: '2026-06-01', to: '2026-07-31' });
-    expect(table.rows.map(({ compare }) => Object.values(compare ?? {}))).toEqual([
+    expect(rowsOf(table).map(({ compare }) => Object.values(compare ?? {}))).toEqual([
       [0, null],
       [7, 0.1],
       [0, null],
@@ -262,7 +263,7 @@ describe('against the service', () => {
       const { body } = await context.client.report('current', { metrics, time }, context.signal);
       return metrics.map((id) => body.rows[0]?.[id]);
     };
-    for (const [index, { values, compare }] of (table?.rows ?? []).entries()) {
+    for (const [index, { values, compare }] of rowsOf(table).entries()) {
       const bucket = new Date(Date.UTC(2025, index, 1)).toISOString().slice(0, 10);
       const before = new Date(Date.UTC(2023, 6 + index, 1)).toISOString().slice(0, 10);
       expect(values.bucket).toBe(bucket);

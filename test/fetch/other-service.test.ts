@@ -6,6 +6,7 @@ import { doneOf, fetchingFrom } from '../support/fetching.ts';
 import { type HostileServer, hostileServer } from '../support/hostile-server.ts';
 import { type Differences, otherService } from '../support/other-service.ts';
 import { definitionOf, settingsOf, WEEK } from '../support/reports.ts';
+import { rowsOf } from '../support/rows.ts';
 
 let server: HostileServer;
 beforeEach(async () => {
@@ -67,7 +68,9 @@ describe('a comparison that was asked for and did not come', () => {
 
   test('in the range is told, and its figures stay', async () => {
     expect(await lacking({ meta: { compare_range: null } })).toEqual([RANGE]);
-    expect((await tableOf({ meta: { compare_range: undefined } })).rows[0]?.compare).toEqual({ 'profiles.created': 2 });
+    expect(rowsOf(await tableOf({ meta: { compare_range: undefined } }))[0]?.compare).toEqual({
+      'profiles.created': 2,
+    });
   });
 
   test('in the rows is told, also where it is there without the figure', async () => {

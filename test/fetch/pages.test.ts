@@ -6,6 +6,7 @@ import { listCall } from '../../src/plan/call.ts';
 import { doneOf, fetchingFrom } from '../support/fetching.ts';
 import { type HostileServer, hostileServer, json } from '../support/hostile-server.ts';
 import { sectionOf } from '../support/reports.ts';
+import { rowsOf } from '../support/rows.ts';
 
 let server: HostileServer;
 beforeEach(async () => {
@@ -16,9 +17,9 @@ afterEach(() => server.close());
 const SECTION = sectionOf({ id: 'roster', list: 'profiles' });
 const walk = () => {
   const context = fetchingFrom(server.url, 'a.b');
-  const { client, responses, run, signal } = context;
+  const { client, responses, run, signal, folder } = context;
   return walkList(
-    { client, responses, run, line: lineOf('acme', context, context.reads) },
+    { client, responses, run, folder, line: lineOf('acme', context, context.reads) },
     listCall(7, 'profiles', SECTION),
     7,
     { waiting: () => {}, signal },
@@ -33,7 +34,7 @@ const serve = (pages: { count: number; ids: (number | object)[]; next?: number }
     const results = page.ids.map((id) => (typeof id === 'number' ? { id, name: `n${id}` } : id));
     json({ count: page.count, next, previous: null, results })(request, response, body);
   });
-const ids = ({ records }: ListAnswer) => records.map(({ id }) => id);
+const ids = (answer: ListAnswer) => rowsOf(answer).map(({ values }) => values.id);
 
 test('a record that moved to the next page because the list grew is taken once, and the change is told', async () => {
   serve([
@@ -59,7 +60,7 @@ test('fewer records than the list speaks of make the table incomplete', async ()
 test('an empty list is a table without rows and without notes', async () => {
   serve([{ count: 0, ids: [] }]);
   const table = listTable(SECTION, doneOf(await walk()));
-  expect(table.rows).toEqual([]);
+  expect(rowsOf(table)).toEqual([]);
   expect(table.notes).toEqual([]);
 });
 
@@ -128,5 +129,5 @@ test('columns are id, name and every other single value seen, of the one type th
     ['mixed', 'Mixed', 'string'],
     ['since_when', 'Since when', 'string'],
   ]);
-  expect(table.rows.map(({ values }) => values.mixed)).toEqual([1, 'one', null]);
+  expect(rowsOf(table).map(({ values }) => values.mixed)).toEqual([1, 'one', null]);
 });

@@ -5,6 +5,7 @@ import type { NoteCode, Table } from '../../src/fetch/dataset.ts';
 import { reportTable } from '../../src/fetch/tables.ts';
 import { compilePlan } from '../../src/plan/compile.ts';
 import { CATALOG, definitionOf, type SectionInput, settingsOf, WEEK } from '../support/reports.ts';
+import { rowsOf } from '../support/rows.ts';
 
 /** Monday after the week, in its zone. */
 const AFTER = Date.parse('2026-11-16T07:00:00Z');
@@ -117,7 +118,7 @@ test('the previous period stands beside each row and the totals', () => {
     totals: { ...TOTALS, compare },
     meta: { compare_range: { from: '2026-11-02', to: '2026-11-08' } },
   });
-  expect(table.rows[0]?.compare).toEqual(compare);
+  expect(rowsOf(table)[0]?.compare).toEqual(compare);
   expect(table.totals).toEqual({ values: TOTALS, compare });
   expect(table.compareRange).toEqual({ from: '2026-11-02', to: '2026-11-08' });
 });
@@ -163,7 +164,7 @@ describe('what is missing', () => {
     const rows = ROWS.map(({ 'profiles.approval_rate': _rate, ...row }) => row);
     const table = tableOf({ columns: COLUMNS.slice(0, 3), rows });
     expect(table.columns.map(({ name }) => name)).toContain('profiles.approval_rate');
-    expect(table.rows.map(({ values }) => values['profiles.approval_rate'])).toEqual([null, null]);
+    expect(rowsOf(table).map(({ values }) => values['profiles.approval_rate'])).toEqual([null, null]);
     expect(table.notes).toMatchObject([{ code: 'missing', incomplete: true }]);
   });
 
@@ -235,7 +236,7 @@ describe('what is old or running', () => {
     expect(notes(change)).toEqual([
       { code: 'partial', text: 'The day from 2026-11-12 is still running: its figures will grow.', incomplete: false },
     ]);
-    expect(tableOf(change).rows.map(({ partial }) => partial)).toEqual([false, true]);
+    expect(rowsOf(tableOf(change)).map(({ partial }) => partial)).toEqual([false, true]);
   });
 
   test('a cached answer older than the service’s own hour is stale', () => {

@@ -18,6 +18,7 @@ import {
 } from '../support/dataset.ts';
 import { cellsOf, readCsv, readHtmlTables, readWorkbook } from '../support/read-files.ts';
 import { artifactNamed, useRenderFolder } from '../support/render-folder.ts';
+import { rowsOf } from '../support/rows.ts';
 
 const { render } = useRenderFolder();
 const DAY_MS = 86_400_000;
@@ -75,7 +76,7 @@ const tables: fc.Arbitrary<Table> = fc
 
 /** What the dataset says, in the order of its own columns: raw, nothing computed. */
 const expectedRows = (from: Table): (string | number | null)[][] =>
-  from.rows.map((row) =>
+  rowsOf(from).map((row) =>
     from.columns.flatMap((column): (string | number | null)[] => {
       const value = row.values[column.name] ?? null;
       if (typeof value === 'boolean') throw new Error('no booleans here');
@@ -129,7 +130,7 @@ function checkCsv(path: string, totalsPath: string | undefined, from: Table): vo
   expect(rows).toEqual(
     expectedRows(from).map(([bucket, type, ...rest], index) => [
       ...fields([bucket ?? null, label(type ?? null), ...rest]),
-      String(from.rows[index]?.partial),
+      String(rowsOf(from)[index]?.partial),
     ]),
   );
   if (totalsPath !== undefined) expect(readCsv(totalsPath)[1]).toEqual(fields(expectedTotals(from)));
@@ -141,7 +142,7 @@ async function checkMail(data: Dataset, from: Table): Promise<void> {
     .filter(({ role }) => ['bucket', 'label', 'value'].includes(role))
     .slice(0, 5);
   const [, ...rows] = readHtmlTables(html)[0] ?? [];
-  const expected = from.rows.map((row) =>
+  const expected = rowsOf(from).map((row) =>
     shown.map(({ source, quantity }, index) => {
       const value = row.values[source.name] ?? null;
       const text = source === typeColumn ? String(label(value as string)) : valueText(value, quantity);

@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import type { Outcome } from '../../src/base/outcome.ts';
@@ -47,6 +50,8 @@ export function fetchingFrom(
     ...(options.timeouts && { timeouts: options.timeouts }),
   });
   onTestFinished(() => client.close());
+  const folder = mkdtempSync(join(tmpdir(), 'docket-fetch-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
   const events: FetchEvent[] = [];
   return {
     client,
@@ -60,6 +65,7 @@ export function fetchingFrom(
     run: options.run ?? 'run-1',
     priority: 'scheduled',
     signal: options.signal ?? new AbortController().signal,
+    folder,
     observe: (event) => void events.push(event),
     events,
   };

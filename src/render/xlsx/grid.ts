@@ -1,4 +1,5 @@
 import type { Row, Table, Value } from '../../fetch/dataset.ts';
+import { firstRows, rowsIn } from '../../fetch/rows.ts';
 import { type ViewColumn, viewColumns } from '../columns.ts';
 import { civilDate, DAY_SECONDS, instant, type Quantity, UNDEFINED_TEXT, valueText } from '../format.ts';
 import { type CellStyle, createDataStyles, type DataStyle, STYLES } from './style.ts';
@@ -67,9 +68,8 @@ function shownLength(value: Value, quantity: Quantity): number {
 const longestWord = (text: string): number => text.split(/\s+/).reduce((most, word) => Math.max(most, word.length), 0);
 
 /** Wide enough for the longest value and the longest word of the header, within reason. */
-function widthOf(column: ViewColumn, table: Table): number {
+function widthOf(column: ViewColumn, measured: readonly Row[]): number {
   const most = isFigure(column) ? MAX_VALUE_WIDTH : MAX_LABEL_WIDTH;
-  const measured = table.rows.slice(0, MEASURED_ROWS);
   const marked = column.role === 'bucket' && measured.some((row) => row.partial) ? ' · still running'.length : 0;
   const content = measured.reduce(
     (longest, row) => Math.max(longest, shownLength(column.read(row), column.quantity) + marked),
@@ -99,7 +99,7 @@ function* tableRows(table: Table, columns: readonly ViewColumn[], styleOf: Style
     });
   const whole = stylesOf(false);
   const running = stylesOf(true);
-  for (const row of table.rows) {
+  for (const row of rowsIn(table.rows)) {
     const styles = row.partial ? running : whole;
     yield columns.map((column, index): Cell => {
       const value = column.read(row);
@@ -115,13 +115,14 @@ function* tableRows(table: Table, columns: readonly ViewColumn[], styleOf: Style
 /** A row per bucket and group, a column per label and figure. */
 function tableGrid(table: Table, columns: readonly ViewColumn[]): Grid {
   const styleOf = createDataStyles();
+  const measured = firstRows(table.rows, MEASURED_ROWS);
   const label = { quantity: { kind: 'text' }, quiet: false, partial: false, total: true, unitInCell: false } as const;
   const totals = columns.map((column, index): Cell => {
     if (column.total === undefined) return { value: index === 0 ? 'Total' : '', style: styleOf(label, false) };
     return figureCell(column.total, column, { partial: false, total: true, unitInCell: false }, styleOf);
   });
   return {
-    widths: columns.map((column) => widthOf(column, table)),
+    widths: columns.map((column) => widthOf(column, measured)),
     labels: columns.filter((column) => !isFigure(column)).length,
     header: columns.map((column) => ({ value: column.header, style: headerStyle(column) })),
     rows: { [Symbol.iterator]: () => tableRows(table, columns, styleOf)[Symbol.iterator]() },
@@ -146,7 +147,7 @@ function valueHeading(columns: readonly ViewColumn[], row: Row | undefined, loca
 function figuresGrid(table: Table, all: readonly ViewColumn[], locale: string): Grid {
   const columns = all.filter(isFigure);
   const styleOf = createDataStyles();
-  const [row] = table.rows;
+  const [row] = firstRows(table.rows, 1);
   const read = (column: ViewColumn): Value => (row === undefined ? null : column.read(row));
   const differs = columns.some((column) => column.total !== undefined && column.total !== read(column));
   const { compared } = table;

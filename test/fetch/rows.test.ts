@@ -1,0 +1,63 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Value } from '../../src/fetch/dataset.ts';
+import { firstRows, rowsIn, someRow, writeRows } from '../../src/fetch/rows.ts';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'docket-rows-'));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+const COLUMNS = ['id', 'a', 'b'];
+const value = fc.oneof(
+  fc.string({ unit: 'binary' }),
+  fc.double({ noNaN: true, noDefaultInfinity: true }).map((number) => (Object.is(number, -0) ? 0 : number)),
+  fc.boolean(),
+  fc.constant(null),
+);
+const record: fc.Arbitrary<Record<string, Value>> = fc.dictionary(fc.constantFrom(...COLUMNS, 'other'), value);
+
+const keep = async (pages: readonly Record<string, Value>[][], path = join(folder, 'rows.ndjson')) => {
+  const file = await writeRows(path);
+  for (const page of pages) await file.append(page);
+  return file.end(COLUMNS);
+};
+
+test('rows come back from their file as they went in, as often as they are asked for', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.array(record, { maxLength: 5 }), { maxLength: 5 }), async (pages) => {
+      const rows = await keep(pages);
+      const expected = pages.flat().map((each) => ({
+        values: Object.fromEntries(COLUMNS.map((name) => [name, each[name] ?? null])),
+        partial: false,
+      }));
+      expect(rows.length).toBe(expected.length);
+      expect([...rowsIn(rows)]).toEqual(expected);
+      expect([...rowsIn(rows)]).toEqual(expected);
+      expect(firstRows(rows, 2)).toEqual(expected.slice(0, 2));
+    }),
+    { numRuns: 50 },
+  );
+});
+
+test('a character that begins in one piece of the file and ends in the next stays whole', async () => {
+  // Three bytes a character: whatever a piece's length, some character lies across its end.
+  const records = Array.from({ length: 400 }, (_, id) => ({ id, a: '€'.repeat(1000 + (id % 3)) }));
+  const rows = await keep([records]);
+  expect([...rowsIn(rows)].map(({ values }) => values.a)).toEqual(records.map(({ a }) => a));
+});
+
+test('whoever stops reading early lets go of the file', async () => {
+  const rows = await keep([[{ id: 1 }, { id: 2 }]]);
+  for (let times = 0; times < 5_000; times += 1) expect(someRow(rows, ({ values }) => values.id === 1)).toBe(true);
+});
+
+test('a try that goes over an earlier one writes its file anew', async () => {
+  await keep([[{ id: 1 }, { id: 2 }]]);
+  const rows = await keep([[{ id: 3 }]]);
+  expect([...rowsIn(rows)].map(({ values }) => values.id)).toEqual([3]);
+});
