@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { createAdaptorServer, type HttpBindings } from '@hono/node-server';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { DocketError } from '../base/error.ts';
@@ -99,6 +100,8 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const host = options.host ?? '127.0.0.1';
   const requests: SandboxRequest[] = [];
   const stopping = new AbortController();
+  // Each answer that is delayed listens to it: Node would warn of a leak from the eleventh on.
+  setMaxListeners(0, stopping.signal);
 
   const fetch = async (request: Request, env: HttpBindings): Promise<Response> => {
     const at = clock.now();
