@@ -1,0 +1,24 @@
+import { systemClock } from '../../../dist/base/clock.js';
+import { Secret } from '../../../dist/base/secret.js';
+import { paidCall } from '../../../dist/fetch/paid-call.js';
+import { redisBudget } from '../../../dist/fetch/redis-budget.js';
+
+/** Every call stands in the line of the key at once, as the calls of many runs do. */
+export async function make({ redis, prefix, limit, windowMs, key, name, ids, api, call, keep, signal }) {
+  const line = {
+    budget: redisBudget(redis, { prefix, calls: limit, windowMs }),
+    clock: systemClock,
+    key: new Secret(key).fingerprint(),
+    org: name,
+    priority: 'scheduled',
+    patienceMs: Number.POSITIVE_INFINITY,
+    deadlineMs: api.deadlineMs,
+  };
+  await Promise.all(
+    ids.map(async (id) => {
+      const outcome = await paidCall(line, { id, attempt: call, waiting: () => {}, signal });
+      if (outcome.kind !== 'done') throw new Error(JSON.stringify(outcome));
+      await keep(id);
+    }),
+  );
+}

@@ -1,0 +1,31 @@
+import { Secret } from '../../dist/base/secret.js';
+import { createClient } from '../../dist/fetch/client.js';
+import { startSandbox } from '../../dist/sandbox/sandbox.js';
+
+/** What every call asks: an answer that the service holds, so that only the budget takes time. */
+export const REQUEST = { metrics: ['profiles.created'], time: { from: '2026-01-01', to: '2026-01-31' } };
+
+/** 20 to 80 ms in steps of 20, the longest of them named. */
+export const LATENCY = [
+  { kind: 'latency', value: 20 },
+  { kind: 'latency', value: 20, probability: 0.5 },
+  { kind: 'latency', value: 40, probability: 0.5 },
+];
+export const LONGEST_MS = 80;
+
+export const keyOf = (sandbox, label) => sandbox.keys.find((one) => one.label === label).key;
+
+/** A sandbox that has computed the one answer already, and has counted nothing on `acme`, the key of the benches. */
+export async function startService(options) {
+  const sandbox = await startSandbox({ faults: LATENCY, ...options });
+  const other = createClient({ baseUrl: sandbox.url, key: new Secret(keyOf(sandbox, 'metrics')) });
+  await other.report('current', REQUEST, new AbortController().signal);
+  await other.close();
+  const before = sandbox.requests().length;
+  return {
+    url: sandbox.url,
+    key: keyOf(sandbox, 'acme'),
+    requests: () => sandbox.requests().slice(before),
+    close: () => sandbox.close(),
+  };
+}

@@ -1,0 +1,38 @@
+// One of the processes that share a key: makes its part of the calls by the client it is told. Forked by fleet.mjs.
+import { setMaxListeners } from 'node:events';
+import { Redis } from 'ioredis';
+import { Secret } from '../../dist/base/secret.js';
+import { createClient } from '../../dist/fetch/client.js';
+import { answersOf } from './answers.mjs';
+import { REQUEST } from './service.mjs';
+
+async function work(order) {
+  const { make } = await import(`./clients/${order.client}.mjs`);
+  const redis = new Redis(order.redisUrl);
+  const answers = answersOf(redis, order.prefix);
+  // A dead worker's token is out for as long as its call could have been answered.
+  const api = createClient({ baseUrl: order.url, key: new Secret(order.key), timeouts: { total: 2_000 } });
+  const { signal } = new AbortController();
+  // All calls of this process share one signal, and each listens to it; in a worker four calls of a run do.
+  setMaxListeners(0, signal);
+  const had = await answers.ids();
+  await make({
+    ...order,
+    redis,
+    api,
+    signal,
+    ids: order.ids.filter((id) => !had.has(id)),
+    call: () => api.report('current', REQUEST, signal),
+    keep: answers.keep,
+    answered: answers.count,
+  });
+  await api.close();
+  await redis.quit();
+}
+
+process.once('message', async (order) => {
+  await work(order);
+  process.send('done');
+  process.disconnect();
+});
+process.send('ready');
