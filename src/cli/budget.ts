@@ -5,12 +5,13 @@ import type { BudgetState } from '../fetch/budget.ts';
 export function addBudget(program: Command): void {
   program
     .command('budget')
-    .description('Show each API key’s line: tokens free, calls in flight, waiting, blocked, 429s seen')
+    .description('Show each API key’s line: tokens free, calls in flight, waiting, blocked, 429s seen, slowed')
     .option('--json', 'one JSON document on stdout')
     .addHelpText(
       'after',
       `
 Reads Redis and the organizations of DOCKET_JOBS; calls nothing and spends no token. A key is named by its fingerprint.
+After a 429 a key has fewer tokens for some windows: the limit shown is the one of now, and "slowed until" says when it is whole again.
 
 Example:
   docket budget --json`,
@@ -49,18 +50,19 @@ async function budget(flags: { readonly json?: boolean }): Promise<void> {
 
 const instant = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString());
 
-const HEADER = ['KEY', 'OF', 'FREE', 'IN FLIGHT', 'WAITING', 'BLOCKED UNTIL', '429S', 'ORGANIZATIONS'];
+const HEADER = ['KEY', 'OF', 'FREE', 'IN FLIGHT', 'WAITING', 'BLOCKED UNTIL', '429S', 'SLOWED UNTIL', 'ORGANIZATIONS'];
 
 const rowsOf = ({ keys }: BudgetsNow): string[][] =>
   keys.flatMap(({ key, organizations, metrics, reads }) => {
-    const row = (of: string, { tokens, limit, inFlight, waiting, blockedUntil, throttled }: BudgetState) => [
+    const row = (of: string, state: BudgetState) => [
       key,
       of,
-      `${tokens}/${limit}`,
-      String(inFlight),
-      String(waiting),
-      instant(blockedUntil) ?? '-',
-      String(throttled),
+      `${state.tokens}/${state.limit}`,
+      String(state.inFlight),
+      String(state.waiting),
+      instant(state.blockedUntil) ?? '-',
+      String(state.throttled),
+      instant(state.slowedUntil) ?? '-',
       organizations.join(', '),
     ];
     return [row('metrics', metrics), ...(reads === null ? [] : [row('reads', reads)])];
@@ -77,11 +79,12 @@ const documentOf = ({ keys, unknown }: BudgetsNow) => ({
   unknown: unknown.map(({ org, error }) => ({ organization: org, error })),
 });
 
-const stateOf = ({ tokens, limit, inFlight, waiting, blockedUntil, throttled }: BudgetState) => ({
+const stateOf = ({ tokens, limit, inFlight, waiting, blockedUntil, throttled, slowedUntil }: BudgetState) => ({
   tokens,
   limit,
   in_flight: inFlight,
   waiting,
   blocked_until: instant(blockedUntil),
   throttled,
+  slowed_until: instant(slowedUntil),
 });

@@ -72,7 +72,12 @@ async function faultsOfCatalogs(
     import('../plan/check-plan.ts'),
     import('../define/source.ts'),
   ]);
-  const { catalogOf, scope } = composeCatalogs(around);
+  const opened = await composeCatalogs(around).catch((thrown: unknown) => {
+    const { message, next = '' } = toDocketError(thrown);
+    unchecked(`${message} ${next}`.trim());
+  });
+  if (opened === undefined) return [];
+  const { catalogOf, scope } = opened;
   try {
     const faults: Fault[] = [];
     for (const org of new Set(reports.map((report) => report.org))) {

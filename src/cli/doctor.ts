@@ -20,6 +20,7 @@ export function addDoctor(program: Command): void {
       'after',
       `
 Sends nothing; asks each organization's metric catalog once, which costs its key one call.
+With REDIS_URL set, that call stands in the same line as those of the workers: beside busy ones it may take a minute.
 Exit codes: 0 when nothing fails (warnings are allowed), 1 otherwise.
 
 Example:
@@ -96,12 +97,17 @@ function definitions({ folder, orgs, reports, faults }: Jobs): Finding {
 }
 
 async function keys(jobs: Jobs, around: Surroundings): Promise<Finding[]> {
-  const { composeCatalogs } = await import('../compose/ports.ts');
+  const [{ composeCatalogs }, { DocketError, toDocketError }] = await Promise.all([
+    import('../compose/ports.ts'),
+    import('../base/error.ts'),
+  ]);
   if (around.config.COMPLIANCE_API_URL === undefined) {
     const remedy = 'Set COMPLIANCE_API_URL to the base URL of the Compliance Service.';
     return [{ what: 'API', state: 'fail', detail: 'COMPLIANCE_API_URL is not set', remedy }];
   }
-  const { catalogOf, scope } = composeCatalogs(around);
+  const opened = await composeCatalogs(around, { freshCatalogs: true }).catch(toDocketError);
+  if (opened instanceof DocketError) return examine('API keys', () => Promise.reject(opened));
+  const { catalogOf, scope } = opened;
   try {
     const findings: Finding[] = [];
     for (const settings of jobs.orgs.values()) {

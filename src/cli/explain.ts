@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { Budgets } from '../compose/budgets.ts';
 import type { Surroundings } from '../compose/ports.ts';
 import type { OrgSettings } from '../define/org.ts';
 import type { ExplainExtra } from '../plan/explain.ts';
@@ -12,7 +13,12 @@ export function addExplain(program: Command): void {
     .option('--json', 'one JSON document on stdout')
     .addHelpText(
       'after',
-      '\nExamples:\n  docket explain acme/board-pack\n  docket explain acme/board-pack --period 2026-10 --json',
+      `
+With REDIS_URL set, tells the line of the key, and asks for a metric catalog only where the workers hold none.
+
+Examples:
+  docket explain acme/board-pack
+  docket explain acme/board-pack --period 2026-10 --json`,
     )
     .action(explainReport);
 }
@@ -44,12 +50,12 @@ async function explainReport(report: string, flags: { period?: string; json?: bo
   const period = periods.resolvePeriod(spec, now, definition.timezone ?? settings.timezone);
   const { schedule } = definition;
   const slots = schedule === undefined ? [] : nextSlots(schedule, schedule.timezone ?? settings.timezone, now, 5);
-  const { catalogOf, scope } = composeCatalogs(around);
+  const { catalogOf, shared, scope } = await composeCatalogs(around);
   try {
     const catalog = await catalogOf(settings);
     const plan = compilePlan({ definition, settings, period, catalog });
     const tokens = plan.calls.filter(({ kind }) => kind === 'report').length;
-    const budget = await lineNow(around, settings, tokens);
+    const budget = shared === undefined ? undefined : await lineNow(shared, around, settings, tokens);
     const document = explain(plan, {
       catalog,
       ...(budget === undefined ? {} : { budget }),
@@ -62,32 +68,24 @@ async function explainReport(report: string, flags: { period?: string; json?: bo
   }
 }
 
-/** The line of the key as it is now, and when `calls` more would be through; undefined where no Redis can tell. */
+/** The line of the key as it is now, and when `calls` more would be through. */
 async function lineNow(
-  around: Surroundings,
+  budgetOf: Budgets,
+  { clock, env }: Surroundings,
   settings: OrgSettings,
   calls: number,
 ): Promise<ExplainExtra['budget'] | undefined> {
-  const [{ expectedFinish, lookAtBudgets, sharedBudgets }, { secretSource }, { DEFAULT_PREFIX }, { askRedisIfSet }] =
-    await Promise.all([
-      import('../compose/budgets.ts'),
-      import('../base/secret.ts'),
-      import('../queue/keys.ts'),
-      import('./redis-if-set.ts'),
-    ]);
-  const { clock, env } = around;
-  const now = await askRedisIfSet(around, 'the line of the API key', (redis) =>
-    lookAtBudgets([settings], {
-      secrets: secretSource(env),
-      budgetOf: sharedBudgets(redis, DEFAULT_PREFIX, clock),
-    }),
-  );
-  const line = now?.keys[0];
+  const [{ expectedFinish, lookAtBudgets }, { secretSource }] = await Promise.all([
+    import('../compose/budgets.ts'),
+    import('../base/secret.ts'),
+  ]);
+  const { keys } = await lookAtBudgets([settings], { secrets: secretSource(env), budgetOf });
+  const [line] = keys;
   if (line === undefined) return undefined;
-  const { metrics, windowMs } = line;
+  const { metrics, limits } = line;
   return {
     tokens: metrics.tokens,
     waiting: metrics.waiting,
-    finish: expectedFinish(metrics, windowMs, calls, clock.now()),
+    finish: expectedFinish(metrics, limits.windowMs, calls, clock.now()),
   };
 }

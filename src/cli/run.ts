@@ -13,7 +13,7 @@ interface RunFlags {
 export function addRun(program: Command): void {
   program
     .command('run')
-    .description('Run one report here and now, without Redis')
+    .description('Run one report here and now, without the queue')
     .argument('<report>', '<org>/<report>')
     .option(
       '--period <period>',
@@ -25,6 +25,9 @@ export function addRun(program: Command): void {
     .addHelpText(
       'after',
       `
+With REDIS_URL set, its calls stand in the same line for the API key as those of the workers; without, the run keeps a
+budget of its own, and beside busy workers on the same key it may have to wait out a 429.
+
 Examples:
   docket run acme/weekly-kpi --no-deliver --out out
   docket run acme/board-pack --period 2026-10 --json
@@ -75,7 +78,7 @@ async function runInline(report: string, flags: RunFlags): Promise<void> {
   // Before a call is spent: a folder that cannot be written would throw all of them away.
   await archive.find(order);
   await archive.discard(await archive.stage(order.id));
-  const { portsOf, scope } = composeInline(around, archive);
+  const { portsOf, scope } = await composeInline(around, archive);
   try {
     const outcome = await run(
       order,

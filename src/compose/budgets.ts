@@ -1,23 +1,56 @@
 import type { Redis } from 'ioredis';
 import type { Clock } from '../base/clock.ts';
 import { DocketError, type ErrorJson, toDocketError } from '../base/error.ts';
+import { type Log, silentLog } from '../base/log.ts';
 import type { SecretSource } from '../base/secret.ts';
 import { RATES } from '../contract/limits.ts';
 import type { OrgSettings } from '../define/org.ts';
-import type { Budget, BudgetLimits, BudgetState } from '../fetch/budget.ts';
+import type { Budget, BudgetLimits, BudgetState, TellBudget } from '../fetch/budget.ts';
+import { memoryBudget } from '../fetch/memory-budget.ts';
 import { redisBudget } from '../fetch/redis-budget.ts';
 
 /** Metrics calls and list reads never draw on the same tokens. */
 export type BudgetOf = 'metrics' | 'reads';
 
+/** A budget of its own for each name: metrics calls and list reads never draw on the same tokens. */
+export type Budgets = (of: BudgetOf, limits: BudgetLimits) => Budget;
+
 /**
  * The budgets that all workers of one Redis share. The limits are no part of where the tokens are kept: a deploy that
  * changes them must find what is in flight, or the service sees both budgets in one window.
+ *
+ * @param log told once, by one of all processes, that a key goes slower after a 429, and once that it has recovered
  */
 export const sharedBudgets =
-  (redis: Redis, prefix: string, clock: Clock) =>
-  (of: BudgetOf, limits: BudgetLimits): Budget =>
-    redisBudget(redis, { prefix: `${prefix}:${of}:`, ...limits, clock });
+  (redis: Redis, prefix: string, clock: Clock, log: Log = silentLog): Budgets =>
+  (of, limits) =>
+    redisBudget(redis, { prefix: `${prefix}:${of}:`, ...limits, clock, tell: saying(log, of, limits) });
+
+/** The budgets of one process that asks no Redis: nobody else sees what it spends. */
+export const ownBudgets =
+  (clock: Clock, log: Log): Budgets =>
+  (of, limits) =>
+    memoryBudget({ ...limits, clock, tell: saying(log, of, limits) });
+
+const CALLS: Record<BudgetOf, string> = { metrics: 'metrics calls', reads: 'list reads' };
+
+const saying =
+  (log: Log, of: BudgetOf, { calls }: BudgetLimits): TellBudget =>
+  (news) => {
+    const { key, org } = news;
+    if (news.kind === 'recovered') {
+      log.info('The API key goes at its full rate again', { key, org, count: calls, ms: news.afterMs, why: CALLS[of] });
+      return;
+    }
+    const blocked = new Date(news.blockedUntil).toISOString();
+    log.warn('A 429 although the budget was kept: the API key goes slower for a while', {
+      key,
+      org,
+      count: news.limit,
+      until: new Date(news.slowedUntil).toISOString(),
+      why: `${CALLS[of]}: ${news.limit} of ${calls} tokens, and none before ${blocked}; somebody else uses the key, or the service is stricter than it says`,
+    });
+  };
 
 /** An organization's metrics limits by its key. Two limits for one key would each be kept, and together broken: `config.invalid`. */
 export function oneBudgetPerKey(): (key: string, settings: OrgSettings) => BudgetLimits {
@@ -44,7 +77,8 @@ export interface KeyBudgets {
   /** Fingerprint of the key. */
   readonly key: string;
   readonly organizations: readonly string[];
-  readonly windowMs: number;
+  /** Of metrics calls, as they are configured. */
+  readonly limits: BudgetLimits;
   readonly metrics: BudgetState;
   /** Null while nothing is or lately was in the line of list reads. */
   readonly reads: BudgetState | null;
@@ -62,7 +96,7 @@ export interface BudgetsNow {
  */
 export async function lookAtBudgets(
   orgs: Iterable<OrgSettings>,
-  { secrets, budgetOf }: { readonly secrets: SecretSource; readonly budgetOf: ReturnType<typeof sharedBudgets> },
+  { secrets, budgetOf }: { readonly secrets: SecretSource; readonly budgetOf: Budgets },
 ): Promise<BudgetsNow> {
   const limitsOf = oneBudgetPerKey();
   const byKey = new Map<string, { readonly organizations: string[]; readonly limits: BudgetLimits }>();
@@ -82,7 +116,7 @@ export async function lookAtBudgets(
   const keys = await Promise.all(
     [...byKey].map(async ([key, { organizations, limits }]): Promise<KeyBudgets> => {
       const [metrics, reads] = await Promise.all([look('metrics', key, limits), look('reads', key, RATES.reads)]);
-      return { key, organizations, windowMs: limits.windowMs, metrics, reads: untouched(reads) ? null : reads };
+      return { key, organizations, limits, metrics, reads: untouched(reads) ? null : reads };
     }),
   );
   return { keys, unknown };

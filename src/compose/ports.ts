@@ -19,13 +19,14 @@ import { smtpMailer } from '../deliver/mailer.ts';
 import { memoryLedger } from '../deliver/memory-ledger.ts';
 import type { MailRoute } from '../deliver/targets.ts';
 import type { Budget, BudgetLimits } from '../fetch/budget.ts';
-import { type Catalogs, memoryCatalogs } from '../fetch/catalogs.ts';
+import { type Catalogs, memoryCatalogs, redisCatalogs } from '../fetch/catalogs.ts';
 import { createClient } from '../fetch/client.ts';
-import { memoryBudget } from '../fetch/memory-budget.ts';
 import { memoryStore } from '../fetch/memory-store.ts';
 import type { ResponseStore } from '../fetch/response-store.ts';
+import { DEFAULT_PREFIX } from '../queue/keys.ts';
 import type { RunPorts } from '../run/ports.ts';
-import { type BudgetOf, oneBudgetPerKey } from './budgets.ts';
+import { type BudgetOf, type Budgets, oneBudgetPerKey, ownBudgets, sharedBudgets } from './budgets.ts';
+import { redisIfNamed } from './redis-if-named.ts';
 
 /** The process's environment, as read once: what every composition starts from. */
 export interface Surroundings {
@@ -44,39 +45,63 @@ interface Stores {
   readonly catalogs: Catalogs;
   readonly ledger: Ledger;
   readonly archive: Archive;
-  /** A budget of its own for each name: metrics calls and list reads never draw on the same tokens. */
-  readonly budget: (of: BudgetOf, limits: BudgetLimits) => Budget;
+  readonly budget: Budgets;
   readonly patienceMs: number;
 }
 
 /** Binds the ports of a run to one organization: its API key, its budget, its mail server. */
 export type PortsOf = (settings: OrgSettings) => Promise<RunPorts>;
 
-/** Ports of an inline run: everything in memory, no Redis. */
-export function composeInline(
-  around: Surroundings,
-  archive: Archive,
-): { readonly portsOf: PortsOf; readonly scope: Scope } {
-  const scope = createScope();
-  const { clock } = around;
-  const portsOf = bindPorts(around, scope, {
-    responses: memoryStore(),
-    catalogs: memoryCatalogs(clock),
-    ledger: memoryLedger(),
-    archive,
-    budget: (_, limits) => memoryBudget({ ...limits, clock }),
-    // Nobody would wake an inline run: it waits in place, however long.
-    patienceMs: Number.POSITIVE_INFINITY,
-  });
-  return { portsOf, scope };
+/** What an inline run goes through. */
+export interface Inline {
+  readonly portsOf: PortsOf;
+  /** The workers' budgets; undefined where no Redis is named, and each process has its own. */
+  readonly shared: Budgets | undefined;
+  readonly scope: Scope;
 }
 
-/** The organizations' catalogs, each asked for at most once: what `check` and `explain` need of the service. */
-export function composeCatalogs(around: Surroundings): {
-  readonly catalogOf: (settings: OrgSettings) => Promise<Catalog>;
-  readonly scope: Scope;
-} {
-  const { portsOf, scope } = composeInline(around, inlineArchive('.'));
+/**
+ * Ports of an inline run: everything in memory, except that with a `REDIS_URL` in the environment it stands in the same
+ * line for its key as the workers, and knows their catalogs: beside busy ones it would otherwise earn a 429 for all.
+ * Throws `redis.unreachable`, `redis.unsuitable` for a Redis that is named and of no use: then nothing is called.
+ *
+ * @param freshCatalogs asks the service even where the workers hold its catalog
+ */
+export async function composeInline(
+  around: Surroundings,
+  archive: Archive,
+  { freshCatalogs = false }: { readonly freshCatalogs?: boolean } = {},
+): Promise<Inline> {
+  const scope = createScope();
+  const { clock, log } = around;
+  try {
+    const redis = await redisIfNamed(around, scope);
+    const shared = redis === undefined ? undefined : sharedBudgets(redis, DEFAULT_PREFIX, clock, log);
+    const portsOf = bindPorts(around, scope, {
+      responses: memoryStore(),
+      catalogs:
+        redis === undefined || freshCatalogs
+          ? memoryCatalogs(clock)
+          : redisCatalogs(redis, { prefix: `${DEFAULT_PREFIX}:`, clock }),
+      ledger: memoryLedger(),
+      archive,
+      budget: shared ?? ownBudgets(clock, log),
+      // Nobody would wake an inline run: it waits in place, however long.
+      patienceMs: Number.POSITIVE_INFINITY,
+    });
+    return { portsOf, shared, scope };
+  } catch (error) {
+    await scope.close();
+    throw error;
+  }
+}
+
+/** The organizations' catalogs: what `check`, `explain` and `doctor` need of the service. Throws as `composeInline`. */
+export async function composeCatalogs(
+  around: Surroundings,
+  options: { readonly freshCatalogs?: boolean } = {},
+): Promise<Pick<Inline, 'shared' | 'scope'> & { readonly catalogOf: (settings: OrgSettings) => Promise<Catalog> }> {
+  const { portsOf, shared, scope } = await composeInline(around, inlineArchive('.'), options);
   const catalogOf = async (settings: OrgSettings): Promise<Catalog> => {
     const ports = await portsOf(settings);
     const source = {
@@ -86,11 +111,19 @@ export function composeCatalogs(around: Surroundings): {
       tenant: settings.id,
       priority: 'on_demand' as const,
     };
-    const outcome = await ports.catalogs.get(source, new AbortController().signal, () => {});
+    const outcome = await ports.catalogs.get(source, new AbortController().signal, (event) => {
+      if (event.type !== 'waiting') return;
+      around.log.info('Waiting for a token of the API key', {
+        key: ports.key,
+        org: settings.id,
+        count: event.ahead,
+        until: new Date(event.until).toISOString(),
+      });
+    });
     if (outcome.kind === 'done') return outcome.value;
     throw outcome.kind === 'fail' ? outcome.error : new DocketError('run.cancelled', outcome.why);
   };
-  return { catalogOf, scope };
+  return { catalogOf, shared, scope };
 }
 
 /** See `PortsOf`. What is opened for an organization is kept until the scope closes. */

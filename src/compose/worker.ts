@@ -88,7 +88,7 @@ async function open(around: Surroundings, settings: WorkerSettings, scope: Scope
     catalogs: redisCatalogs(patient, { prefix: `${prefix}:`, clock }),
     ledger,
     archive,
-    budget: sharedBudgets(patient, prefix, clock),
+    budget: sharedBudgets(patient, prefix, clock, log),
     patienceMs: PATIENCE_MS,
   });
   const open: Trigger = (request) => trigger(request, { runs, definitions, queue, clock, log });

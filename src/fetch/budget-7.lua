@@ -7,7 +7,8 @@
     holds more than `calls` dispatches, however requests and replies travel.
     The line goes by class (0 on demand, 1 scheduled, 2 backfill), then organizations in turns, then arrival; after
     `passes` tokens in a row that passed a waiting lower class, the next one is that class's.
-    After a 429 there are half as many tokens, and `recovery` more with each window without another.
+    After a 429 there are half as many tokens, and `recovery` more with each window without another. The first 429 of
+    such a stretch, and the first to ask after it, are told so: one caller each, whatever number of workers there is.
     Time is this Redis's own, and never runs backwards. No key of the API and no other secret ever comes here.
     The same machine stands in memory-budget.ts; one suite of tests holds both to the same answers.
 
@@ -18,13 +19,15 @@
     4 told    zset   id -> ms at which the waiter was told to come back
     5 place   hash   id -> its name in `line`
     6 rounds  hash   <class> -> round being served; <class>:<org> -> round that organization asked for last
-    7 state   hash   last, blocked, throttled, cut_to, cut_at, arrivals, passes
+    7 state   hash   last, blocked, throttled, cut_to, cut_at, slowed, arrivals, passes
 
   ARGV
     1 operation   2 calls   3 window ms   4 ms late until passed by   5 ms more until lost   6 passes   7 recovery
-    ask     8 id  9 token  10 org  11 class  12 hold ms  -> {1, tokens left} | {0, tokens, ms to expect, ahead}
-    replied 8 token     unsent 8 token     leave 8 id     block 8 for ms                         -> {}
-    look                                    -> {tokens, in flight, waiting, blocked for ms or 0, throttled, limit}
+    ask     8 id  9 token  10 org  11 class  12 hold ms  -> {over, 1, tokens left} | {over, 0, tokens, ms to expect, ahead}
+                                                 over: ms since the first 429 of a stretch that has ended since, or -1
+    replied 8 token     unsent 8 token     leave 8 id    -> {}
+    block   8 for ms            -> {1 if it is the first of its stretch, limit, blocked for ms, slowed for ms}
+    look                        -> {tokens, in flight, waiting, blocked for ms or 0, throttled, limit, slowed for ms or 0}
   Instants go in and out as ms from now: the clocks of this Redis and of its callers need not agree.
   Asking twice with the same token (a command that was sent again) answers twice with the same grant.
 ]]
@@ -66,6 +69,12 @@ local function limit()
   return math.min(calls, tonumber(to) + math.floor(math.max(0, now - number('cut_at')) / window) * recovery)
 end
 local most = limit()
+-- When all tokens are there again if no other 429 comes: the end of the stretch. 0 where none is on record.
+local function whole()
+  local to = redis.call('HGET', state, 'cut_to')
+  if not to then return 0 end
+  return number('cut_at') + math.max(0, math.ceil((calls - tonumber(to)) / recovery)) * window
+end
 local function free() return math.max(0, most - redis.call('ZCARD', held)) end
 
 -- The caller's name in the line: the one it has, or a new one behind its organization's last.
@@ -134,11 +143,18 @@ local function grant(id, name, token, class, hold)
   end
 end
 
+local function over()
+  local since = redis.call('HGET', state, 'slowed')
+  if not since or now < whole() then return -1 end
+  redis.call('HDEL', state, 'slowed')
+  return now - tonumber(since)
+end
+
 local result = {}
 if operation == 'ask' then
   local id, token, org, class, hold = ARGV[8], ARGV[9], ARGV[10], ARGV[11], tonumber(ARGV[12])
   if redis.call('ZSCORE', held, token) then
-    result = { 1, free() }
+    result = { -1, 1, free() }
   else
     local name = enter(id, org, class)
     redis.call('ZADD', told, now, id)
@@ -146,11 +162,11 @@ if operation == 'ask' then
     local tokens = free()
     if before < tokens and now >= number('blocked') then
       grant(id, name, token, class, hold)
-      result = { 1, tokens - 1 }
+      result = { over(), 1, tokens - 1 }
     else
       local at = expected(before)
       redis.call('ZADD', told, at, id)
-      result = { 0, tokens, at - now, before }
+      result = { over(), 0, tokens, at - now, before }
     end
   end
 elseif operation == 'replied' then
@@ -162,6 +178,8 @@ elseif operation == 'unsent' then
 elseif operation == 'leave' then
   drop(ARGV[8])
 elseif operation == 'block' then
+  local first = now >= whole() or not redis.call('HGET', state, 'slowed')
+  if first then redis.call('HSET', state, 'slowed', digits(now)) end
   local blocked = math.max(number('blocked'), now + tonumber(ARGV[8]))
   redis.call('HSET', state, 'blocked', digits(blocked))
   redis.call('HINCRBY', state, 'throttled', 1)
@@ -170,18 +188,21 @@ elseif operation == 'block' then
   local cut = cut_at and tonumber(cut_at) or -math.huge
   if now >= cut + window then redis.call('HSET', state, 'cut_to', math.max(1, math.floor(most / 2))) end
   redis.call('HSET', state, 'cut_at', digits(math.max(cut, blocked)))
+  result = { first and 1 or 0, limit(), blocked - now, whole() - now }
 elseif operation == 'look' then
   local blocked = number('blocked')
   result = {
     free(), redis.call('SCARD', flight), redis.call('ZCARD', line), math.max(0, blocked - now), number('throttled'), most,
+    math.max(0, whole() - now),
   }
 else
   return redis.error_reply('ERR unknown operation ' .. tostring(operation))
 end
 
--- An idle line goes away; never before its last token, its block or a promise to a waiter has run out.
+-- An idle line goes away; never before its last token, its block, a promise to a waiter or a slow stretch has run out.
 local last = redis.call('ZRANGE', held, -1, -1, 'WITHSCORES')[2]
 local promise = redis.call('ZRANGE', told, -1, -1, 'WITHSCORES')[2]
-local keep = math.max(tonumber(last or '0'), tonumber(promise or '0') + passedBy + lost, number('blocked'), now)
+local keep = math.max(tonumber(last or '0'), tonumber(promise or '0') + passedBy + lost, number('blocked'),
+  whole(), now)
 for _, key in ipairs(KEYS) do redis.call('PEXPIRE', key, keep - now + 3600000) end
 return result

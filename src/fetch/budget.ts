@@ -46,7 +46,36 @@ export interface BudgetState {
   readonly throttled: number;
   /** Tokens there are in all: fewer than the limit for some windows after a 429. */
   readonly limit: number;
+  /** Epoch ms at which the line goes at its full rate again if no other 429 comes; null while it does. */
+  readonly slowedUntil: number | null;
 }
+
+/**
+ * What the line of a key has to say of itself. It is told in one process only, whichever of all workers it showed to:
+ * `slowed` by the first 429 of a stretch, `recovered` to the first who asks when that stretch is over.
+ */
+export type BudgetNews =
+  | {
+      readonly kind: 'slowed';
+      readonly key: string;
+      /** Whose call met the 429. */
+      readonly org: string;
+      /** Tokens there are now. */
+      readonly limit: number;
+      /** Epoch ms until which nobody calls. */
+      readonly blockedUntil: number;
+      /** Epoch ms; see `BudgetState`. */
+      readonly slowedUntil: number;
+    }
+  | {
+      readonly kind: 'recovered';
+      readonly key: string;
+      readonly org: string;
+      /** Ms since the first 429 of the stretch. */
+      readonly afterMs: number;
+    };
+
+export type TellBudget = (news: BudgetNews) => void;
 
 /** How many dispatches (`calls`) any stretch of `windowMs` may hold at the server. */
 export interface BudgetLimits {
@@ -64,6 +93,7 @@ export interface BudgetLimits {
  * A waiter who does not come back at its time is passed by, and has lost its place two windows later.
  * A 429 although all of this was kept means that somebody else uses the key, or that the service is stricter than it
  * says: there are then half as many tokens, and a tenth of the limit more with each window that passes without another.
+ * That is told once, and once that it is over (`BudgetNews`).
  * A store that cannot be asked throws `redis.unreachable`, and nothing is called.
  */
 export interface Budget {
@@ -76,8 +106,8 @@ export interface Budget {
   unsent(key: string, token: string): Promise<void>;
   /** Leaves the line without a token. `id` as it was asked with. */
   leave(key: string, id: string): Promise<void>;
-  /** A 429: nobody calls with this key until then (epoch ms; the latest such instant wins). */
-  block(key: string, until: number): Promise<void>;
+  /** A 429 that a call of `org` met: nobody calls with this key until then (epoch ms; the latest such instant wins). */
+  block(key: string, until: number, org: string): Promise<void>;
   look(key: string): Promise<BudgetState>;
 }
 

@@ -9,6 +9,7 @@ import {
   PASSES,
   PRIORITIES,
   recovery,
+  type TellBudget,
 } from './budget.ts';
 
 interface Held {
@@ -37,6 +38,8 @@ interface Line {
   /** Tokens left by the last 429, from `cutAt` (epoch ms) on; they grow again from there. */
   cutTo: number;
   cutAt: number;
+  /** Epoch ms of the first 429 of the stretch that is not told to be over; null where there is none. */
+  slowed: number | null;
   arrivals: number;
   /** Tokens in a row that passed a waiting lower class. */
   passes: number;
@@ -50,7 +53,12 @@ interface Line {
  * The budget of one process, for runs without Redis. `budget-7.lua` is the same machine for all workers, and one
  * suite of tests holds both to the same answers: change them together.
  */
-export function memoryBudget({ calls, windowMs, clock }: BudgetLimits & { readonly clock: Clock }): Budget {
+export function memoryBudget({
+  calls,
+  windowMs,
+  clock,
+  tell,
+}: BudgetLimits & { readonly clock: Clock; readonly tell?: TellBudget }): Budget {
   const limits: BudgetLimits = Object.freeze({ calls, windowMs });
   const { passedBy, lost } = lateness(limits);
   const step = recovery(limits);
@@ -74,6 +82,10 @@ export function memoryBudget({ calls, windowMs, clock }: BudgetLimits & { readon
 
   const limit = (line: Line, now: number): number =>
     Math.min(calls, line.cutTo + Math.floor(Math.max(0, now - line.cutAt) / windowMs) * step);
+
+  /** When all tokens are there again if no other 429 comes: the end of the stretch. */
+  const whole = (line: Line): number =>
+    Number.isFinite(line.cutTo) ? line.cutAt + Math.max(0, Math.ceil((calls - line.cutTo) / step)) * windowMs : 0;
 
   const enter = (line: Line, { id, org, priority }: Ask, now: number): Waiter => {
     const rank = PRIORITIES.indexOf(priority);
@@ -130,6 +142,10 @@ export function memoryBudget({ calls, windowMs, clock }: BudgetLimits & { readon
     limits,
     ask: async (ask) => {
       const { line, now } = open(ask.key);
+      if (line.slowed !== null && now >= whole(line)) {
+        tell?.({ kind: 'recovered', key: ask.key, org: ask.org, afterMs: now - line.slowed });
+        line.slowed = null;
+      }
       const me = enter(line, ask, now);
       me.told = now;
       const place = ahead(line, me, now);
@@ -154,13 +170,25 @@ export function memoryBudget({ calls, windowMs, clock }: BudgetLimits & { readon
       const { line } = open(key);
       line.waiters = line.waiters.filter((waiter) => waiter.id !== id);
     },
-    block: async (key, until) => {
+    block: async (key, until, org) => {
       const { line, now } = open(key);
+      const first = line.slowed === null || now >= whole(line);
+      if (first) line.slowed = now;
       line.blockedUntil = Math.max(line.blockedUntil, now + Math.max(0, until - clock.now()));
       line.throttled += 1;
       // Calls that were under way with the first of them all come back throttled: one cut for them together.
       if (now >= line.cutAt + windowMs) line.cutTo = Math.max(1, Math.floor(limit(line, now) / 2));
       line.cutAt = Math.max(line.cutAt, line.blockedUntil);
+      if (!first) return;
+      const toCaller = clock.now() - now;
+      tell?.({
+        kind: 'slowed',
+        key,
+        org,
+        limit: limit(line, now),
+        blockedUntil: line.blockedUntil + toCaller,
+        slowedUntil: whole(line) + toCaller,
+      });
     },
     look: async (key) => {
       const { line, now } = open(key);
@@ -172,6 +200,7 @@ export function memoryBudget({ calls, windowMs, clock }: BudgetLimits & { readon
         blockedUntil: line.blockedUntil > now ? clock.now() + line.blockedUntil - now : null,
         throttled: line.throttled,
         limit: limit(line, now),
+        slowedUntil: whole(line) > now ? clock.now() + whole(line) - now : null,
       };
     },
   };
@@ -183,6 +212,7 @@ const newLine = (): Line => ({
   throttled: 0,
   cutTo: Number.POSITIVE_INFINITY,
   cutAt: Number.NEGATIVE_INFINITY,
+  slowed: null,
   arrivals: 0,
   passes: 0,
   held: [],

@@ -52,7 +52,7 @@ const DISPATCH_MS = 5_000;
  * A 429 blocks the key for all workers and is no try. Nothing is called without a token.
  */
 export async function paidCall<Value>(line: Line, call: PaidCall<Value>): Promise<Outcome<Paid<Value>>> {
-  const { budget, clock, key } = line;
+  const { budget, clock, key, org } = line;
   for (let tries = 1; ; ) {
     const taken = await takeToken(line, call);
     if (taken.kind !== 'done') return taken;
@@ -66,7 +66,7 @@ export async function paidCall<Value>(line: Line, call: PaidCall<Value>): Promis
       if (call.signal.aborted || !(thrown instanceof DocketError)) throw thrown;
       await settle(line, token, thrown);
       if (thrown.code === 'api.throttled') {
-        await budget.block(key, clock.now() + pauseOf429(thrown, budget.limits.windowMs));
+        await budget.block(key, clock.now() + pauseOf429(thrown, budget.limits.windowMs), org);
         continue;
       }
       if (!thrown.retryable || tries === TRIES) return fail(thrown);

@@ -3,17 +3,23 @@ import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { type LuaScript, readLua, runLua } from '../base/lua.ts';
-import { type Budget, type BudgetLimits, lateness, PASSES, PRIORITIES, recovery } from './budget.ts';
+import { type Budget, type BudgetLimits, lateness, PASSES, PRIORITIES, recovery, type TellBudget } from './budget.ts';
 import { reachable } from './reachable.ts';
 
-const answerSchema = z.union([z.tuple([z.literal(1), z.int()]), z.tuple([z.literal(0), z.int(), z.int(), z.int()])]);
-const stateSchema = z.tuple([z.int(), z.int(), z.int(), z.int(), z.int(), z.int()]);
+const answerSchema = z.union([
+  z.tuple([z.int(), z.literal(1), z.int()]),
+  z.tuple([z.int(), z.literal(0), z.int(), z.int(), z.int()]),
+]);
+const blockSchema = z.tuple([z.literal([0, 1]), z.int(), z.int(), z.int()]);
+const stateSchema = z.tuple([z.int(), z.int(), z.int(), z.int(), z.int(), z.int(), z.int()]);
 
 export interface RedisBudgetOptions extends BudgetLimits {
   /** In front of every key in Redis, e.g. `docket:`. Metrics calls and list reads need different ones. */
   readonly prefix: string;
   /** Reads the caller's instants; Redis counts by its own clock. */
   readonly clock?: Clock;
+  /** Told what shows to this process; the other workers are not told it again. */
+  readonly tell?: TellBudget;
   /** The script; a test may hand in one whose clock it moves. Default: `budget-7.lua`. */
   readonly script?: LuaScript;
 }
@@ -23,7 +29,7 @@ export const budgetScript = (): LuaScript => readLua('./budget-7.lua', import.me
 
 /** The budget that all workers share. Its whole logic is `budget-7.lua`; every method is one round trip. */
 export function redisBudget(redis: Redis, options: RedisBudgetOptions): Budget {
-  const { prefix, calls, windowMs } = options;
+  const { prefix, calls, windowMs, tell } = options;
   const clock = options.clock ?? systemClock;
   const script = options.script ?? budgetScript();
   const limits: BudgetLimits = Object.freeze({ calls, windowMs });
@@ -40,9 +46,10 @@ export function redisBudget(redis: Redis, options: RedisBudgetOptions): Budget {
     limits,
     ask: async ({ key, id, org, priority, holdMs }) => {
       const token = `${id}#${randomUUID()}`;
-      const answer = answerSchema.parse(
+      const [over, ...answer] = answerSchema.parse(
         await run(key, 'ask', id, token, org, PRIORITIES.indexOf(priority), Math.ceil(holdMs)),
       );
+      if (over >= 0) tell?.({ kind: 'recovered', key, org, afterMs: over });
       return answer[0] === 1
         ? { granted: true, token, tokens: answer[1] }
         : { granted: false, tokens: answer[1], at: clock.now() + answer[2], ahead: answer[3] };
@@ -50,9 +57,15 @@ export function redisBudget(redis: Redis, options: RedisBudgetOptions): Budget {
     replied: async (key, token) => void (await run(key, 'replied', token)),
     unsent: async (key, token) => void (await run(key, 'unsent', token)),
     leave: async (key, id) => void (await run(key, 'leave', id)),
-    block: async (key, until) => void (await run(key, 'block', Math.max(0, Math.ceil(until - clock.now())))),
+    block: async (key, until, org) => {
+      const forMs = Math.max(0, Math.ceil(until - clock.now()));
+      const [first, limit, blocked, slowed] = blockSchema.parse(await run(key, 'block', forMs));
+      const now = clock.now();
+      if (first === 1)
+        tell?.({ kind: 'slowed', key, org, limit, blockedUntil: now + blocked, slowedUntil: now + slowed });
+    },
     look: async (key) => {
-      const [tokens, inFlight, waiting, blocked, throttled, limit] = stateSchema.parse(await run(key, 'look'));
+      const [tokens, inFlight, waiting, blocked, throttled, limit, slowed] = stateSchema.parse(await run(key, 'look'));
       return {
         key,
         tokens,
@@ -61,6 +74,7 @@ export function redisBudget(redis: Redis, options: RedisBudgetOptions): Budget {
         blockedUntil: blocked === 0 ? null : clock.now() + blocked,
         throttled,
         limit,
+        slowedUntil: slowed === 0 ? null : clock.now() + slowed,
       };
     },
   };

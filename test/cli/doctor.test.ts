@@ -76,14 +76,22 @@ test('names what the catalog describes unreadably, which stops nothing', async (
 test('names each broken part with its remedy, one not hiding another, and no secret', async () => {
   const port = await freePort();
   const { code, findings } = await examine({
-    REDIS_URL: `redis://user:hunter2@127.0.0.1:${port}`,
     SMTP_URL: `smtp://user:hunter2@127.0.0.1:${port}`,
     DEMO_API_KEY: 'sbx_acme.hunter2',
     DOCKET_ARCHIVE: 'file:///dev/null/archive',
   });
   expect(code).toBe(1);
   const failed = findings.filter(({ state }) => state === 'fail');
-  expect(failed.map(({ what }) => what)).toEqual(['Redis', 'API key of demo', 'Mail server (SMTP_URL)', 'Archive']);
+  expect(failed.map(({ what }) => what)).toEqual(['API key of demo', 'Mail server (SMTP_URL)', 'Archive']);
   for (const { remedy } of failed) expect(remedy).toMatch(/\w/);
+  expect(JSON.stringify(findings)).not.toContain('hunter2');
+});
+
+test('calls nothing while the Redis that holds the budget is away, and says how to try without it', async () => {
+  const { code, findings } = await examine({ REDIS_URL: `redis://user:hunter2@127.0.0.1:${await freePort()}` });
+  expect(code).toBe(1);
+  const failed = findings.filter(({ state }) => state === 'fail');
+  expect(failed.map(({ what }) => what)).toEqual(['Redis', 'API keys']);
+  expect(failed[1]?.remedy).toContain('unset REDIS_URL');
   expect(JSON.stringify(findings)).not.toContain('hunter2');
 });

@@ -4,11 +4,20 @@ import { once } from 'node:events';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { freePort } from '../../src/demo/redis.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { Secret } from '../../src/base/secret.ts';
+import { sharedBudgets } from '../../src/compose/budgets.ts';
+import { RATES } from '../../src/contract/limits.ts';
+import { freePort, type LocalRedis, localRedis } from '../../src/demo/redis.ts';
+import { createClient } from '../../src/fetch/client.ts';
+import { paidCall } from '../../src/fetch/paid-call.ts';
+import { DEFAULT_PREFIX } from '../../src/queue/keys.ts';
 import { parseFault, type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { docket } from '../support/docket.ts';
+import { jobsFolder, ORG, REPORT } from '../support/jobs-folder.ts';
 
 const documentSchema = z.object({
   run: z.string().regex(/^[0-9a-f]{32}$/),
@@ -38,11 +47,10 @@ describe('docket run, without Redis', () => {
     await rm(dirname(out), { recursive: true, force: true });
   });
 
-  /** Everything a run needs but Redis, whose address leads nowhere. */
+  /** Everything a run needs, and no Redis. */
   const env = async (change: Record<string, string> = {}) => ({
     COMPLIANCE_API_URL: sandbox.url,
     DEMO_API_KEY: key,
-    REDIS_URL: `redis://127.0.0.1:${await freePort()}`,
     ...change,
   });
   const nothingIsLeft = async () => expect(await readdir(out).catch(() => [])).toEqual([]);
@@ -158,5 +166,99 @@ describe('docket run, without Redis', () => {
     expect(ended.code).toBe(2);
     for (const name of ['COMPLIANCE_API_URL', 'REDIS_URL', 'LOG_LEVEL']) expect(ended.stderr).toContain(name);
     expect(ended.stderr).not.toContain('secret');
+  });
+});
+
+describe('docket run and check, with a Redis', () => {
+  const WINDOW_MS = 1_500;
+  let sandbox: Sandbox;
+  let redis: LocalRedis;
+  let client: Redis;
+  let key: string;
+  beforeAll(async () => {
+    // As the service of the specification, but for the length of its minute.
+    sandbox = await startSandbox({ windowMs: WINDOW_MS, cacheSeconds: 0 });
+    key = sandbox.keys.find(({ label }) => label === 'acme')?.key ?? '';
+    redis = await localRedis({ PATH: process.env.PATH });
+    client = new Redis(redis.url);
+  });
+  afterAll(async () => {
+    client.disconnect();
+    await redis.close();
+    await sandbox.close();
+  });
+  const files = async () => {
+    const org = `${ORG.replace('org: 7', 'org: current')}budget: { window: ${WINDOW_MS / 1_000} }\n`;
+    const report = REPORT.replace(/ {2}- id: roster\n( {4}.*\n)+/, '');
+    return jobsFolder({ 'acme/org.yaml': org, 'acme/weekly.yaml': report });
+  };
+  const command = async (args: readonly string[], url: string) => {
+    const folder = await files();
+    const env = { COMPLIANCE_API_URL: sandbox.url, ACME_KEY: key, DOCKET_JOBS: folder, REDIS_URL: url };
+    return docket(args, { env, cwd: folder });
+  };
+
+  test('a run beside a worker that uses up the budget of the key earns nobody a 429', async () => {
+    const secret = new Secret(key);
+    const service = createClient({ baseUrl: sandbox.url, key: secret, clock: systemClock });
+    const limits = { calls: RATES.metrics.calls, windowMs: WINDOW_MS };
+    const budget = sharedBudgets(client, DEFAULT_PREFIX, systemClock)('metrics', limits);
+    const over = new AbortController();
+    const busy = async (waiter: number) => {
+      for (let call = 0; !over.signal.aborted; call += 1) {
+        const paid = await paidCall(
+          {
+            budget,
+            clock: systemClock,
+            key: secret.fingerprint(),
+            org: 'branch',
+            priority: 'scheduled',
+            patienceMs: Number.POSITIVE_INFINITY,
+            deadlineMs: 10_000,
+          },
+          {
+            id: `busy:${waiter}:${call}`,
+            attempt: () => service.catalog('current', new AbortController().signal),
+            waiting: () => {},
+            signal: new AbortController().signal,
+            stop: over.signal,
+          },
+        );
+        if (paid.kind === 'fail') throw paid.error;
+      }
+    };
+    const worker = Array.from({ length: 40 }, (_, waiter) => busy(waiter));
+    const runs = await Promise.all(
+      ['2026-W40', '2026-W41', '2026-W42'].map((period) =>
+        command(['run', 'acme/weekly', '--period', period, '--no-deliver', '--json'], redis.url),
+      ),
+    );
+    over.abort();
+    await Promise.all(worker);
+    await service.close();
+    for (const { code, stderr } of runs) expect({ code, stderr }).toMatchObject({ code: 0 });
+    const calls = sandbox.requests().filter(({ path }) => path.includes('/analytics/'));
+    expect(calls.length).toBeGreaterThan(RATES.metrics.calls);
+    expect(calls.filter(({ status }) => status === 429)).toEqual([]);
+  });
+
+  test('a run whose Redis is away calls nothing, leaves nothing, and says what to do', async () => {
+    const before = sandbox.requests().length;
+    const url = `redis://user:hunter2@127.0.0.1:${await freePort()}`;
+    const ended = await command(['run', 'acme/weekly', '--no-deliver', '--json'], url);
+    expect(ended.code).toBe(1);
+    const { error } = errorSchema.parse(JSON.parse(ended.stdout));
+    expect(error.code).toBe('redis.unreachable');
+    expect(error.next).toContain('unset REDIS_URL');
+    expect(sandbox.requests().length).toBe(before);
+    expect(ended.stdout + ended.stderr).not.toContain('hunter2');
+  });
+
+  test('a check whose Redis is away says that the catalog was not asked, and checks the files', async () => {
+    const before = sandbox.requests().length;
+    const ended = await command(['check'], `redis://127.0.0.1:${await freePort()}`);
+    expect(ended.code).toBe(0);
+    expect(ended.stderr).toMatch(/not checked against the catalog: Redis at .* cannot be reached.*unset REDIS_URL/);
+    expect(sandbox.requests().length).toBe(before);
   });
 });

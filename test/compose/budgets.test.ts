@@ -1,6 +1,12 @@
-import { expect, test } from 'vitest';
-import { expectedFinish } from '../../src/compose/budgets.ts';
+import { Redis } from 'ioredis';
+import { expect, inject, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
+import { DocketError } from '../../src/base/error.ts';
+import { expectedFinish, sharedBudgets } from '../../src/compose/budgets.ts';
 import type { BudgetState } from '../../src/fetch/budget.ts';
+import { paidCall } from '../../src/fetch/paid-call.ts';
+import { doneOf } from '../support/fetching.ts';
+import { aPrefix, linesLog } from '../support/queue-bench.ts';
 
 const state = (change: Partial<BudgetState> = {}): BudgetState => ({
   key: 'f'.repeat(16),
@@ -10,6 +16,7 @@ const state = (change: Partial<BudgetState> = {}): BudgetState => ({
   blockedUntil: null,
   throttled: 0,
   limit: 30,
+  slowedUntil: null,
   ...change,
 });
 
@@ -25,4 +32,66 @@ test('a run is expected to end at once on a free key, and a window later for eac
   expect(finish({ blockedUntil: 1_005_000 }, 1)).toBe(1_005_000);
   expect(finish({ blockedUntil: 999_000 }, 1)).toBe(1_000_000);
   expect(finish({ tokens: 0, waiting: 500 }, 0)).toBe(1_000_000);
+});
+
+test('of all who wait and meet a 429, in whatever process, one says that the key goes slower, and one that it recovered', async () => {
+  const [prefix, limits] = [aPrefix(), { calls: 6, windowMs: 120 }];
+  const workers = Array.from({ length: 3 }, () => {
+    const redis = new Redis(inject('redisUrl'));
+    onTestFinished(() => redis.disconnect());
+    const log = linesLog();
+    return { log, budget: sharedBudgets(redis, prefix, systemClock, log)('metrics', limits) };
+  });
+  // The first six calls leave together and all come back refused.
+  let refusals = limits.calls;
+  const round = async (name: string, waiters: number) => {
+    const calls = workers.flatMap(({ budget }, worker) =>
+      Array.from({ length: waiters }, (_, waiter) =>
+        paidCall(
+          {
+            budget,
+            clock: systemClock,
+            key: 'fingerprint',
+            org: `org-${worker}`,
+            priority: 'scheduled',
+            patienceMs: Number.POSITIVE_INFINITY,
+            deadlineMs: 5_000,
+          },
+          {
+            id: `${name}:${worker}:${waiter}`,
+            attempt: async () => {
+              refusals -= 1;
+              if (refusals >= 0) throw new DocketError('api.throttled', 'Too many.', { retryAfterMs: 50 });
+              return 'answer';
+            },
+            waiting: () => {},
+            signal: new AbortController().signal,
+          },
+        ),
+      ),
+    );
+    expect((await Promise.all(calls)).map((outcome) => doneOf(outcome).value)).toEqual(calls.map(() => 'answer'));
+  };
+  const said = () => workers.flatMap(({ log }) => log.lines);
+
+  await round('first', 5);
+  expect((await workers[0]?.budget.look('fingerprint'))?.throttled).toBe(limits.calls);
+  const slowed = said().filter(({ message }) => message.startsWith('A 429'));
+  expect(slowed).toEqual([
+    expect.objectContaining({
+      level: 'warn',
+      key: 'fingerprint',
+      org: expect.stringMatching(/^org-\d$/),
+      count: 3,
+      until: expect.stringMatching(/^\d{4}-.*Z$/),
+      why: expect.stringContaining('metrics calls: 3 of 6 tokens, and none before '),
+    }),
+  ]);
+
+  const recovered = () => said().filter(({ message }) => message.includes('full rate again'));
+  // Each round takes tokens, and so the time that the recovery needs.
+  for (let next = 0; recovered().length === 0; next += 1) await round(`later-${next}`, 1);
+  await round('last', 2);
+  expect(recovered()).toEqual([expect.objectContaining({ level: 'info', key: 'fingerprint', count: 6 })]);
+  expect(said()).toHaveLength(2);
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { type Answer, PRIORITIES } from '../../src/fetch/budget.ts';
+import { type Answer, type BudgetNews, PRIORITIES } from '../../src/fetch/budget.ts';
 import { type BudgetBench, memoryBench, redisBench } from '../support/budgets.ts';
 import { manualClock } from '../support/manual-clock.ts';
 
@@ -39,10 +39,11 @@ test('the budget in memory and the one in Redis give the same answers to the sam
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 1, max: 4 }), fc.array(step, { maxLength: 60 }), async (calls, story) => {
       const clock = manualClock(1_800_000_000_000);
-      const twins = [memory, redis].map((bench) => ({
-        budget: bench.budget({ calls, windowMs: 1_000 }, clock),
-        tokens: [] as string[],
-      }));
+      const twins = [memory, redis].map((bench) => {
+        const news: BudgetNews[] = [];
+        const budget = bench.budget({ calls, windowMs: 1_000 }, clock, (told) => void news.push(told));
+        return { budget, tokens: [] as string[], news };
+      });
       const shown = ({ tokens, ...answer }: Answer) => ({ ...answer, token: undefined, tokens });
       for (const action of story) {
         if (action.kind === 'wait') {
@@ -58,12 +59,13 @@ test('the budget in memory and the one in Redis give the same answers to the sam
               return shown(answer);
             }
             if (action.kind === 'leave') await budget.leave(KEY, `w${action.who}`);
-            else if (action.kind === 'block') await budget.block(KEY, clock.now() + action.ms);
+            else if (action.kind === 'block') await budget.block(KEY, clock.now() + action.ms, 'acme');
             else if (tokens.length > 0) await budget[action.kind](KEY, tokens[action.which % tokens.length]!);
             return budget.look(KEY);
           }),
         );
         expect(other).toEqual(one);
+        expect(twins[1]?.news).toEqual(twins[0]?.news);
       }
     }),
     { numRuns: 150 },

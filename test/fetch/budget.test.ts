@@ -1,6 +1,13 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { type Answer, type Ask, type Budget, type BudgetLimits, PASSES } from '../../src/fetch/budget.ts';
+import {
+  type Answer,
+  type Ask,
+  type Budget,
+  type BudgetLimits,
+  type BudgetNews,
+  PASSES,
+} from '../../src/fetch/budget.ts';
 import { type BudgetBench, memoryBench, redisBench } from '../support/budgets.ts';
 import { manualClock } from '../support/manual-clock.ts';
 
@@ -21,10 +28,11 @@ describe.each([
 
   const start = (limits: BudgetLimits = LIMITS) => {
     const clock = manualClock(START);
-    const budget = bench.budget(limits, clock);
+    const news: BudgetNews[] = [];
+    const budget = bench.budget(limits, clock, (told) => void news.push(told));
     const ask = (id: string, more: Partial<Ask> = {}) =>
       budget.ask({ key: KEY, id, org: 'acme', priority: 'scheduled', holdMs: HOLD, ...more });
-    return { clock, budget, ask };
+    return { clock, budget, ask, news };
   };
   const tokenOf = (answer: Answer): string => {
     if (!answer.granted) throw new Error('expected a token');
@@ -208,8 +216,8 @@ describe.each([
 
   test('a 429 stops everybody until then; of several the latest counts', async () => {
     const { clock, budget, ask } = start();
-    await budget.block(KEY, START + 30_000);
-    await budget.block(KEY, START + 10_000);
+    await budget.block(KEY, START + 30_000, 'acme');
+    await budget.block(KEY, START + 10_000, 'acme');
     expect(await ask('a')).toMatchObject({ granted: false, at: START + 30_000 });
     expect(await budget.look(KEY)).toMatchObject({ blockedUntil: START + 30_000, throttled: 2 });
     clock.set(START + 29_999);
@@ -222,8 +230,8 @@ describe.each([
   test('a 429 halves the tokens, whose number then grows again with each window', async () => {
     const { clock, budget } = start({ calls: 30, windowMs: 60_000 });
     const limit = async () => (await budget.look(KEY)).limit;
-    await budget.block(KEY, START + 10_000);
-    await budget.block(KEY, START + 10_000);
+    await budget.block(KEY, START + 10_000, 'acme');
+    await budget.block(KEY, START + 10_000, 'acme');
     expect(await limit()).toBe(15);
     const seen = [];
     clock.set(START + 10_000);
@@ -232,10 +240,59 @@ describe.each([
       seen.push(await limit());
     }
     expect(seen).toEqual([18, 21, 24, 27, 30, 30]);
-    await budget.block(KEY, clock.now() + 10_000);
+    await budget.block(KEY, clock.now() + 10_000, 'acme');
     clock.advance(70_000);
-    await budget.block(KEY, clock.now() + 10_000);
+    await budget.block(KEY, clock.now() + 10_000, 'acme');
     expect(await limit()).toBe(9);
+  });
+
+  test('a stretch of 429s is told once, and once that it is over', async () => {
+    const { clock, budget, ask, news } = start({ calls: 30, windowMs: 60_000 });
+    const slowedUntil = async () => (await budget.look(KEY)).slowedUntil;
+    expect(await slowedUntil()).toBe(null);
+    await budget.block(KEY, START + 10_000, 'acme');
+    const wholeAt = START + 10_000 + 5 * 60_000;
+    const slowed = { kind: 'slowed', key: KEY, org: 'acme', limit: 15, blockedUntil: START + 10_000 };
+    expect(news).toEqual([{ ...slowed, slowedUntil: wholeAt }]);
+    expect(await slowedUntil()).toBe(wholeAt);
+
+    await budget.block(KEY, START + 10_000, 'rival');
+    clock.set(START + 130_000);
+    await budget.block(KEY, START + 140_000, 'acme');
+    await ask('during');
+    expect(news).toHaveLength(1);
+    // 18 tokens were back: 9 of them are left, and 7 windows bring the others.
+    const later = START + 140_000 + 7 * 60_000;
+    expect(await slowedUntil()).toBe(later);
+
+    clock.set(later - 1);
+    await ask('just before');
+    expect(news).toHaveLength(1);
+    clock.set(later);
+    expect(await budget.look(KEY)).toMatchObject({ limit: 30, slowedUntil: null });
+    await ask('first');
+    await ask('second');
+    expect(news.slice(1)).toEqual([{ kind: 'recovered', key: KEY, org: 'acme', afterMs: later - START }]);
+
+    await budget.block(KEY, later + 1_000, 'acme');
+    expect(news.slice(2)).toMatchObject([{ kind: 'slowed', limit: 15 }]);
+  });
+
+  test('a 429 that comes when nobody has asked since the last stretch ended is a new one', async () => {
+    const { clock, budget, news } = start();
+    await budget.block(KEY, START + 1_000, 'acme');
+    clock.advance(3_600_000 / 2);
+    await budget.block(KEY, clock.now() + 1_000, 'acme');
+    expect(news.map(({ kind }) => kind)).toEqual(['slowed', 'slowed']);
+  });
+
+  test('a budget of one token cannot go slower than it does, and says that it was throttled all the same', async () => {
+    const { clock, budget, ask, news } = start({ calls: 1, windowMs: 60_000 });
+    await budget.block(KEY, START + 5_000, 'acme');
+    expect(news).toMatchObject([{ kind: 'slowed', limit: 1, slowedUntil: START + 5_000 }]);
+    clock.advance(5_000);
+    await ask('a');
+    expect(news).toMatchObject([{}, { kind: 'recovered', afterMs: 5_000 }]);
   });
 
   test('while there are fewer tokens, those that come back too many are nobody’s', async () => {
@@ -244,7 +301,7 @@ describe.each([
       await budget.replied(KEY, tokenOf(await ask(id)));
       clock.advance(1_000);
     }
-    await budget.block(KEY, clock.now() + 1);
+    await budget.block(KEY, clock.now() + 1, 'acme');
     // Two tokens are left of four: the first two that return fill nobody's hand.
     expect(refusal(await ask('w')).at).toBe(START + 62_001);
     clock.set(START + 62_000);
@@ -313,7 +370,7 @@ describe.each([
               const answer = await ask(`w${action.who}`, { holdMs, org: `o${action.who % 3}` });
               if (answer.granted) flying.push({ token: answer.token, granted: clock.now() });
             } else if (action.kind === 'wait') clock.advance(action.ms);
-            else if (action.kind === 'block') await budget.block(KEY, clock.now() + action.ms);
+            else if (action.kind === 'block') await budget.block(KEY, clock.now() + action.ms, 'acme');
             else if (call !== undefined) {
               flying = flying.filter((other) => other !== call);
               if (action.kind === 'unsent') await budget.unsent(KEY, call.token);

@@ -1,4 +1,6 @@
+import { getEventListeners } from 'node:events';
 import { describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
 import { DocketError } from '../../src/base/error.ts';
 import type { Budget } from '../../src/fetch/budget.ts';
 import { memoryBudget } from '../../src/fetch/memory-budget.ts';
@@ -114,6 +116,25 @@ describe('a 429', () => {
     }
     expect(doneOf(await outcome).value).toBe('answer');
   });
+});
+
+test('a call that is over listens to no signal any more', async () => {
+  const { line } = start();
+  const budget = memoryBudget({ calls: 1, windowMs: 20, clock: systemClock });
+  const real: Line = { ...line, budget, clock: systemClock };
+  const run = new AbortController();
+  const stop = new AbortController();
+  const calls = Array.from({ length: 8 }, (_, index) =>
+    paidCall(real, {
+      id: `c${index}`,
+      attempt: async () => index,
+      waiting: () => {},
+      signal: run.signal,
+      ...(index % 2 === 0 ? { stop: stop.signal } : {}),
+    }),
+  );
+  expect((await Promise.all(calls)).map((outcome) => doneOf(outcome).value)).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+  expect([run, stop].flatMap(({ signal }) => getEventListeners(signal, 'abort'))).toEqual([]);
 });
 
 test('whoever is stopped while waiting leaves the line', async () => {

@@ -44,7 +44,7 @@ describe('everything in jobs/', () => {
       deliver: false,
       now,
     });
-    const inline = composeInline(
+    const inline = await composeInline(
       {
         config: readConfig({ COMPLIANCE_API_URL: sandbox.url }),
         env: { DEMO_API_KEY: sandbox.keys.find(({ label }) => label === 'acme')?.key },

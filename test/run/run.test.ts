@@ -42,7 +42,7 @@ describe('a run, from definition to receipts', () => {
       MAIL_FROM: 'reports@acme.example',
     });
     const key = sandbox.keys.find(({ label }) => label === 'acme')?.key;
-    const inline = composeInline(
+    const inline = await composeInline(
       { config, env: { DEMO_API_KEY: key }, clock: systemClock, log: silentLog, workingDirectory: folder },
       directoryArchive(join(folder, 'archive')),
     );

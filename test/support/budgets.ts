@@ -2,17 +2,17 @@ import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import type { Clock } from '../../src/base/clock.ts';
 import { luaScript } from '../../src/base/lua.ts';
-import type { Budget, BudgetLimits } from '../../src/fetch/budget.ts';
+import type { Budget, BudgetLimits, TellBudget } from '../../src/fetch/budget.ts';
 import { memoryBudget } from '../../src/fetch/memory-budget.ts';
 import { budgetScript, redisBudget } from '../../src/fetch/redis-budget.ts';
 
 export interface BudgetBench {
-  budget(limits: BudgetLimits, clock: Clock): Budget;
+  budget(limits: BudgetLimits, clock: Clock, tell?: TellBudget): Budget;
   close(): Promise<void>;
 }
 
 export const memoryBench = async (): Promise<BudgetBench> => ({
-  budget: (limits, clock) => memoryBudget({ ...limits, clock }),
+  budget: (limits, clock, tell) => memoryBudget({ ...limits, clock, ...(tell && { tell }) }),
   close: async () => {},
 });
 
@@ -21,14 +21,14 @@ export const redisBench = async (url: string): Promise<BudgetBench> => {
   const redis = new Redis(url);
   const prefixes: string[] = [];
   return {
-    budget: (limits, clock) => {
+    budget: (limits, clock, tell) => {
       const prefix = `budget-test:${randomUUID()}:`;
       prefixes.push(prefix);
       const { lua } = budgetScript();
       const moved = lua.replace("redis.call('TIME')", `redis.call('HMGET', '${prefix}clock', 's', 'us')`);
       if (moved === lua) throw new Error('the script no longer reads its clock in one place');
       const script = luaScript(moved);
-      const budget = redisBudget(redis, { ...limits, prefix, clock, script });
+      const budget = redisBudget(redis, { ...limits, prefix, clock, script, ...(tell && { tell }) });
       const tick = async () => {
         const now = clock.now();
         await redis.hset(`${prefix}clock`, { s: Math.floor(now / 1000), us: (now % 1000) * 1000 });
