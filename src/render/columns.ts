@@ -192,9 +192,15 @@ function unique(drafts: readonly Draft[], header: 'header' | 'rawHeader'): strin
     const key = draft[header].toLowerCase();
     seen.set(key, (seen.get(key) ?? 0) + 1);
   }
-  return drafts.map((draft) =>
-    (seen.get(draft[header].toLowerCase()) ?? 0) > 1 ? `${draft[header]} [${draft.name}]` : draft[header],
-  );
+  const taken = new Set<string>();
+  return drafts.map((draft) => {
+    const alone = seen.get(draft[header].toLowerCase()) === 1 && draft[header].trim() !== '';
+    const stem = alone ? draft[header] : `${draft[header]} [${draft.name}]`.trim();
+    let name = stem;
+    for (let count = 2; taken.has(name.toLowerCase()); count += 1) name = `${stem} (${count})`;
+    taken.add(name.toLowerCase());
+    return name;
+  });
 }
 
 /** The columns of a table in order, laid out for readers. Every renderer starts here, so their figures are the same. */

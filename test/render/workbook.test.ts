@@ -13,7 +13,7 @@ import {
   table,
   workload,
 } from '../support/dataset.ts';
-import { cellsOf, readWorkbook } from '../support/read-files.ts';
+import { cellsOf, readWorkbook, tablesOf } from '../support/read-files.ts';
 import { artifactNamed, useRenderFolder } from '../support/render-folder.ts';
 
 const { render } = useRenderFolder();
@@ -178,7 +178,7 @@ describe('a section of the pack', () => {
   });
 
   it('has the service’s totals in a row of their own, outside the filter, and never a formula', async () => {
-    const { book } = await workbook(dataset([onboarding]));
+    const { book, path } = await workbook(dataset([onboarding]));
     const cells = cellsOf(book, 'Onboarding');
     const total = cells.findIndex((line) => line[0]?.v === 'Total');
     expect(cells[total]!.map((cell) => cell?.v)).toEqual([
@@ -193,7 +193,8 @@ describe('a section of the pack', () => {
       expect.closeTo(15_000 / 86_400, 12),
       expect.closeTo(4011.5 / 15_000, 12),
     ]);
-    expect(book.Sheets.Onboarding!['!autofilter']).toEqual({ ref: `A6:J${total - 1}` });
+    expect(tablesOf(path)).toMatchObject([{ range: `A6:J${total - 1}`, filter: `A6:J${total - 1}` }]);
+    expect(book.Sheets.Onboarding!['!autofilter']).toBeUndefined();
     for (const name of book.SheetNames) {
       for (const line of cellsOf(book, name)) for (const cell of line) expect(cell?.f).toBeUndefined();
     }

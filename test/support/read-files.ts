@@ -29,6 +29,32 @@ export function readParts(path: string): Map<string, string> {
   );
 }
 
+/** The tables of a workbook in the order of their ids, as its parts say: SheetJS does not read them. */
+export function tablesOf(path: string) {
+  const parts = readParts(path);
+  const tables = [...parts].filter(([name]) => name.startsWith('xl/tables/table'));
+  return tables
+    .map(([, xml]) => {
+      const of = (pattern: RegExp): string | undefined => pattern.exec(xml)?.[1];
+      return {
+        id: Number(of(/<table [^>]*\bid="(\d+)"/)),
+        name: of(/displayName="([^"]*)"/),
+        range: of(/<table [^>]*\bref="([^"]*)"/),
+        filter: of(/<autoFilter ref="([^"]*)"/),
+        columns: [...xml.matchAll(/<tableColumn id="\d+" name="([^"]*)"/g)].map(([, name = '']) =>
+          name
+            .replaceAll('_x000a_', '\n')
+            .replaceAll('_x005F_', '_')
+            .replaceAll('&lt;', '<')
+            .replaceAll('&gt;', '>')
+            .replaceAll('&quot;', '"')
+            .replaceAll('&amp;', '&'),
+        ),
+      };
+    })
+    .sort((one, other) => one.id - other.id);
+}
+
 /** A CSV file's fields as texts, nothing interpreted. */
 export function readCsv(path: string): string[][] {
   const text = readFileSync(path, 'utf8').replace(/^\ufeff/, '');

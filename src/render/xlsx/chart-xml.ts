@@ -1,6 +1,7 @@
 import type { Chart, Series } from '../chart.ts';
 import { excelValue } from './grid.ts';
 import { numberFormat } from './style.ts';
+import { columnName } from './table.ts';
 import { xmlText } from './text.ts';
 
 /** Where a chart's figures stand: categories in the first column, a series in each that follows, names in the first row. */
@@ -14,10 +15,6 @@ export interface ChartRange {
 const COLOURS = ['0B6E69', 'D55E00', '1B2A41', 'E69F00', '56B4E9', 'A44C7F', '6BA539', '7F7F7F'];
 const MARKERS = ['circle', 'square', 'triangle', 'diamond', 'x', 'star', 'plus', 'dash'];
 const QUIET = '9AA5B1';
-
-/** `A`, `B`, … `AA` of a column counted from 0. */
-export const columnName = (index: number): string =>
-  index < 26 ? String.fromCharCode(65 + index) : columnName(Math.floor(index / 26) - 1) + columnName(index % 26);
 
 const reference = (range: ChartRange, column: number, from: number, to: number): string => {
   const name = columnName(column);

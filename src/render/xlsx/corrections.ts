@@ -1,5 +1,6 @@
 import exceljs from 'exceljs';
 import { DocketError } from '../../base/error.ts';
+import { DIFFERENTIAL_STYLES } from './conditional.ts';
 import type { Part } from './drawing.ts';
 
 /*
@@ -62,6 +63,9 @@ const inFontOrder = (styles: string): string =>
     return `<font>${sorted.join('')}</font>`;
   });
 
+/** The writer's own conditional formats are not used: their bars have no id, and their place is wrong. */
+const withMarks = (styles: string): string => styles.replace(/<dxfs count="0"\s*\/>/, DIFFERENTIAL_STYLES);
+
 /**
  * Every part goes through here on its way into the zip: it gets one date, so that the same dataset and clock give the
  * same bytes, the style sheet is put into the order that a strict reader wants, and the list of contents gets the parts
@@ -73,7 +77,7 @@ export function correctParts(writer: object, date: Date, added: readonly Part[])
   const append = zip.append.bind(zip);
   const correct = (source: unknown, name: string): unknown => {
     if (typeof source !== 'string') return source;
-    if (name === 'xl/styles.xml') return inFontOrder(source);
+    if (name === 'xl/styles.xml') return withMarks(inFontOrder(source));
     return name === '[Content_Types].xml' ? source.replace('</Types>', `${overrides(added)}</Types>`) : source;
   };
   zip.append = (source, data) => append(correct(source, data.name), { ...data, date });
@@ -86,10 +90,10 @@ const overrides = (parts: readonly Part[]): string =>
     .map(({ name, contentType }) => `<Override PartName="/${name}" ContentType="${contentType}"/>`)
     .join('');
 
-const DRAWING = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships/drawing';
+const OFFICE = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
 
-/** Relates a sheet to its drawing; the writer's own relations take care of the part that says so. */
-export function relate(sheet: object, target: string): string {
+/** Relates a sheet to a part of its own; the writer's own relations take care of the part that says so. */
+export function relate(sheet: object, type: 'drawing' | 'table', target: string): string {
   const relations: unknown = Reflect.get(sheet, '_sheetRelsWriter');
   if (
     typeof relations !== 'object' ||
@@ -99,7 +103,7 @@ export function relate(sheet: object, target: string): string {
   ) {
     throw missing('_sheetRelsWriter');
   }
-  return String(relations.addRelationship({ Type: DRAWING, Target: target }));
+  return String(relations.addRelationship({ Type: `${OFFICE}/${type}`, Target: target }));
 }
 
 /**

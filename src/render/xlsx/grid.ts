@@ -1,7 +1,8 @@
 import type { Row, Table, Value } from '../../fetch/dataset.ts';
-import { firstRows, rowsIn } from '../../fetch/rows.ts';
+import { firstRows, rowsIn, someRow } from '../../fetch/rows.ts';
 import { type ViewColumn, viewColumns } from '../columns.ts';
 import { civilDate, DAY_SECONDS, instant, type Quantity, UNDEFINED_TEXT, valueText } from '../format.ts';
+import type { Mark } from './conditional.ts';
 import { type CellStyle, createDataStyles, type DataStyle, STYLES } from './style.ts';
 import type { Cell } from './writer.ts';
 
@@ -10,6 +11,8 @@ const MAX_LABEL_WIDTH = 48;
 const MAX_VALUE_WIDTH = 18;
 /** Rows whose texts are measured for the widths: enough to be right, few enough to stay quick. */
 const MEASURED_ROWS = 500;
+/** Fewer rows are compared without help. */
+const LEAST_BARS = 4;
 
 /** The figures of a section as cells, ready to be put on a sheet. */
 export interface Grid {
@@ -25,6 +28,8 @@ export interface Grid {
   readonly showsTotals: boolean;
   /** Whether filtering its rows makes sense. */
   readonly filter: boolean;
+  /** What the figures of a column are marked by, one a column. */
+  readonly marks: readonly (Mark['kind'] | undefined)[];
 }
 
 /** Excel's calendar begins in 1900 and has a 29 February there; earlier dates stay texts. */
@@ -112,6 +117,14 @@ function* tableRows(table: Table, columns: readonly ViewColumn[], styleOf: Style
   }
 }
 
+/** Bars where figures of one kind stand below each other; a share has its own scale, and a bar of nothing none. */
+function markOf(table: Table, column: ViewColumn): Mark['kind'] | undefined {
+  if (column.role === 'change') return 'change';
+  const measures = column.quantity.kind === 'count' || column.quantity.kind === 'duration';
+  if (column.role !== 'value' || !measures || table.rows.length < LEAST_BARS) return undefined;
+  return someRow(table.rows, (row) => Number(column.read(row)) > 0) ? 'bar' : undefined;
+}
+
 /** A row per bucket and group, a column per label and figure. */
 function tableGrid(table: Table, columns: readonly ViewColumn[]): Grid {
   const styleOf = createDataStyles();
@@ -130,6 +143,7 @@ function tableGrid(table: Table, columns: readonly ViewColumn[]): Grid {
     ...(table.totals === undefined ? {} : { totals }),
     showsTotals: table.totals !== undefined,
     filter: table.rows.length > 0,
+    marks: columns.map((column) => markOf(table, column)),
   };
 }
 
@@ -184,6 +198,7 @@ function figuresGrid(table: Table, all: readonly ViewColumn[], locale: string): 
     count: rows.length,
     showsTotals: differs,
     filter: false,
+    marks: [undefined, undefined, undefined, compared ? 'change' : undefined],
   };
 }
 

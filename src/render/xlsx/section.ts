@@ -1,8 +1,10 @@
 import type { Dataset, Table } from '../../fetch/dataset.ts';
 import { readingNotes, tableFacts, tableNotes } from '../words.ts';
+import type { Mark } from './conditional.ts';
 import { type Grid, gridOf } from './grid.ts';
 import { heightOf, LINE_POINTS, linesOf } from './measure.ts';
 import { type CellStyle, COLOURS, STYLES } from './style.ts';
+import { canBeTable } from './table.ts';
 import type { Book, Cell, Sheet } from './writer.ts';
 
 /** Rows up to which the texts of a section are kept in memory until the workbook ends. */
@@ -34,7 +36,7 @@ export interface SectionPage {
 }
 
 /** Header, rows and totals. A narrow empty row keeps the totals out of the filtered range, where sorting would move them. */
-async function writeGrid(sheet: Sheet, grid: Grid, widths: readonly number[]): Promise<void> {
+async function writeGrid(sheet: Sheet, id: string, grid: Grid, widths: readonly number[]): Promise<void> {
   const lines = grid.header.map(({ value }, index) => linesOf(String(value), grid.widths[index] ?? 1));
   // The filter's button takes the last line of a header cell.
   await sheet.row(grid.header, (Math.max(1, ...lines) + (grid.filter ? 1 : 0)) * LINE_POINTS + 4);
@@ -43,11 +45,20 @@ async function writeGrid(sheet: Sheet, grid: Grid, widths: readonly number[]): P
   if (grid.count === 0) {
     await fullWidth(sheet, 'No rows: the service has nothing for this section.', STYLES.quiet, widths);
   }
-  if (grid.filter) sheet.filter({ row: headerRow, column: 1 }, { row: sheet.rows, column: grid.header.length });
+  const range = { id, headerRow, headers: grid.header.map(({ value }) => String(value)), rows: grid.count };
+  if (canBeTable(range)) sheet.table({ ...range, filter: grid.filter });
+  else if (grid.filter) sheet.filter({ row: headerRow, column: 1 }, { row: sheet.rows, column: grid.header.length });
   if (grid.totals !== undefined) {
     await sheet.row([], 5);
     await sheet.row(grid.totals, 18);
   }
+  if (grid.count === 0) return;
+  const to = { bar: headerRow + grid.count, change: sheet.rows };
+  sheet.mark(
+    grid.marks.flatMap((kind, column): Mark[] =>
+      kind === undefined ? [] : [{ kind, column, rows: { from: headerRow + 1, to: to[kind] } }],
+    ),
+  );
 }
 
 /** One section as one sheet: title, what it covers, what is incomplete, the figures, the service's totals, notes. */
@@ -75,10 +86,13 @@ export async function writeSection(book: Book, page: SectionPage): Promise<void>
   for (const line of above) await fullWidth(sheet, line, STYLES.quiet, widths);
   for (const warning of warnings) await fullWidth(sheet, warning, STYLES.warning, widths);
   await sheet.row([{ value: '← Contents', style: STYLES.back, link: page.contents }], 22);
-  await writeGrid(sheet, grid, widths);
+  await writeGrid(sheet, table.id, grid, widths);
   const remarks = [
     ...notes.filter((note) => !note.incomplete).map((note) => note.text),
     ...readingNotes(table, grid.showsTotals),
+    ...(grid.marks.includes('change') && grid.count > 0
+      ? ['▲ in blue is more than in the previous period, ▼ in orange is less; neither says whether that is good.']
+      : []),
   ];
   if (remarks.length > 0) await sheet.row([], 8);
   for (const remark of remarks) await fullWidth(sheet, remark, STYLES.quiet, widths);

@@ -2,9 +2,11 @@ import { createWriteStream } from 'node:fs';
 import { setImmediate as pause } from 'node:timers/promises';
 import type exceljs from 'exceljs';
 import { DocketError } from '../../base/error.ts';
+import { conditionalExtension, conditionalFormats, type Mark } from './conditional.ts';
 import { correctParts, insertBefore, LateWriter, relate } from './corrections.ts';
 import { type Drawn, drawingParts, type Part } from './drawing.ts';
 import type { CellStyle } from './style.ts';
+import { type TableRange, tablePart } from './table.ts';
 import { legalText, xmlText } from './text.ts';
 
 /** Excel's own limits. */
@@ -53,6 +55,10 @@ export interface Sheet {
   endPage(): void;
   /** Puts filter buttons on the cells of a range, counted from 1, both ends included. */
   filter(from: { row: number; column: number }, to: { row: number; column: number }): void;
+  /** Makes a table of a range that was written; `canBeTable` holds, and no filter is on the sheet. */
+  table(range: TableRange): void;
+  /** Marks the figures of a column, e.g. by bars; once for all columns, before it is closed. */
+  mark(marks: readonly Mark[]): void;
   /** Puts native charts on the sheet; at most once, before it is closed. */
   draw(charts: readonly Drawn[]): void;
   close(): Promise<void>;
@@ -109,6 +115,7 @@ function createSheet(
   name: string,
   options: SheetOptions,
   added: Part[],
+  tableNames: Set<string>,
   signal: AbortSignal,
 ): Sheet {
   const { freeze, headerRow } = options;
@@ -133,8 +140,6 @@ function createSheet(
     },
     ...(options.tab === undefined ? {} : { properties: { tabColor: { argb: options.tab } } }),
   });
-  // The types do not know it, although the streaming writer does.
-  Reflect.set(sheet, 'useSharedStrings', options.sharedStrings);
   sheet.columns = options.widths.map((width) => ({ width }));
   const links: { readonly cell: string; readonly to: string }[] = [];
   insertBefore(sheet, '_writePageMargins', () =>
@@ -146,6 +151,9 @@ function createSheet(
           )
           .join('')}</hyperlinks>`,
   );
+  // What the format wants after everything else, in this order.
+  const end = { tables: '', extension: '' };
+  insertBefore(sheet, '_writeCloseWorksheet', () => end.tables + end.extension);
   let rows = 0;
   let last: exceljs.Row | undefined;
 
@@ -157,6 +165,8 @@ function createSheet(
         next: 'Write this section as CSV instead, or narrow it.',
       });
     }
+    // Excel wants the headers of a table among the shared texts. (The types do not know it, the streaming writer does.)
+    Reflect.set(sheet, 'useSharedStrings', options.sharedStrings || rows <= (headerRow ?? 0));
     const row = sheet.getRow(rows);
     last = row;
     if (height !== undefined) row.height = Math.min(height, MAX_HEIGHT);
@@ -189,10 +199,20 @@ function createSheet(
     filter: (from, to) => {
       sheet.autoFilter = { from, to };
     },
+    table: (range) => {
+      const { part, target } = tablePart(range, tableNames);
+      added.push(part);
+      const relation = relate(sheet, 'table', target);
+      end.tables = `<tableParts count="1"><tablePart r:id="${relation}"/></tableParts>`;
+    },
+    mark: (marks) => {
+      insertBefore(sheet, '_writeDataValidations', () => conditionalFormats(name, marks));
+      end.extension = conditionalExtension(name, marks);
+    },
     draw: (charts) => {
       const drawing = drawingParts(charts, added.length);
       added.push(...drawing.parts);
-      const relation = relate(sheet, drawing.target);
+      const relation = relate(sheet, 'drawing', drawing.target);
       insertBefore(sheet, '_writeLegacyData', () => `<drawing r:id="${relation}"/>`);
     },
     close: async () => {
@@ -218,6 +238,7 @@ export function createBook(path: string, properties: BookProperties, signal: Abo
   });
   const { title, subject, madeAt } = properties;
   const added: Part[] = [];
+  const tableNames = new Set<string>();
   const zip = correctParts(writer, madeAt, added);
   Object.assign(writer, {
     title: legalText(title),
@@ -228,7 +249,7 @@ export function createBook(path: string, properties: BookProperties, signal: Abo
     modified: madeAt,
   });
   return {
-    sheet: (name, options) => createSheet(writer, name, options, added, signal),
+    sheet: (name, options) => createSheet(writer, name, options, added, tableNames, signal),
     close: async () => {
       await writer.writeFirstParts();
       for (const { name, xml } of added) zip.append(xml, { name });
