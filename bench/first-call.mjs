@@ -1,0 +1,70 @@
+// A run on demand whose key is free: ms from the moment before POST /api/reports/{org}/report/runs to the arrival of its
+// first metrics call at the service, through `docket start` as it is deployed, one run after the other.
+//
+//   npm run build && node bench/first-call.mjs [--quick] [--times 80]
+//
+// Four organizations with keys of their own take turns, and a window is a second: the budget never limits. Their catalogs
+// are held, as they are in any worker that has run for a minute.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Secret } from '../dist/base/secret.js';
+import { startSandbox } from '../dist/sandbox/sandbox.js';
+import { startDocket } from './support/deployment.mjs';
+import { readOptions } from './support/options.mjs';
+import { privateRedis } from './support/redis.mjs';
+import { percentile, reportOf } from './support/report.mjs';
+import { keyOf } from './support/service.mjs';
+
+const { times } = readOptions({ times: 80 }, { times: 30 });
+const ORGS = ['acme', 'northwind', 'lakeside', 'blank'];
+const REPORT = {
+  version: 1,
+  title: 'One call',
+  owner: 'ops@acme.example',
+  period: 'previous_month',
+  sections: [{ id: 'created', title: 'Profiles', metrics: ['profiles.created'], granularity: 'day' }],
+  outputs: [{ format: 'csv' }],
+};
+
+const report = reportOf('first-call');
+const redis = await privateRedis();
+const sandbox = await startSandbox({ windowMs: 1_000 });
+const keys = Object.fromEntries(ORGS.map((label) => [label, keyOf(sandbox, label)]));
+const docket = await startDocket({
+  redisUrl: redis.url,
+  apiUrl: sandbox.url,
+  keys,
+  budget: { calls: 30, window: 1 },
+  report: REPORT,
+});
+try {
+  // The first run of each asks for its catalog, and everything that is loaded late is loaded.
+  for (const org of [...ORGS, ...ORGS, ...ORGS]) await docket.ask(org);
+  const took = [];
+  for (let time = 0; time < times; time++) {
+    const org = ORGS[time % ORGS.length];
+    const before = sandbox.requests().length;
+    const posted = Date.now();
+    await docket.ask(org);
+    const mine = new Secret(keys[org]).fingerprint();
+    const first = sandbox
+      .requests()
+      .slice(before)
+      .find(({ key }) => key === mine);
+    took.push(first.at - posted);
+    // Not in step with anything that happens every so often.
+    await sleep(Math.random() * 100);
+  }
+  report({
+    name: 'the key is free',
+    p50_ms: percentile(took, 0.5),
+    p90_ms: percentile(took, 0.9),
+    most_ms: Math.max(...took),
+    times,
+    throttled: sandbox.requests().filter(({ status }) => status === 429).length,
+    limit: { p50_ms: 30, throttled: 0 },
+  });
+} finally {
+  await docket.close();
+  await sandbox.close();
+  await redis.close();
+}

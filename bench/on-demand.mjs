@@ -1,0 +1,64 @@
+// A call on demand while 2,000 scheduled ones wait for the same key: it must have the next token that returns, so
+// between its arrival and its own grant no scheduled call may take the last token there is.
+//
+// Tokens of one burst return within the same millisecond, and whose timer fires first then asks first: a scheduled call
+// that is granted in that millisecond and leaves a token for the one on demand has not passed it by. `late_ms` is how
+// long its token lay there at most.
+//
+//   npm run build && node bench/on-demand.mjs [--quick] [--calls 2000] [--window 2000] [--times 20]
+import { setTimeout as sleep } from 'node:timers/promises';
+import { lineOf } from './support/line.mjs';
+import { readOptions } from './support/options.mjs';
+import { privateRedis } from './support/redis.mjs';
+import { percentile, reportOf } from './support/report.mjs';
+import { startService } from './support/service.mjs';
+
+const { calls, window, times } = readOptions({ calls: 2_000, window: 2_000, times: 20 }, { times: 5 });
+const LIMIT = 30;
+
+/** One call on demand: by how many scheduled ones it was passed by, its wait, and how late it took its token. */
+async function arrive(line, id) {
+  const came = Date.now();
+  await line.call({ id, org: 'acme', priority: 'on_demand' });
+  const arrival = line.answers.findIndex((answer) => answer.id === id);
+  const grant = line.answers.findIndex((answer) => answer.id === id && answer.granted);
+  const { at } = line.answers[grant];
+  const between = line.answers.slice(arrival + 1, grant).filter(({ granted }) => granted);
+  return {
+    passedBy: between.filter(({ tokens }) => tokens === 0).length,
+    ms: at - came,
+    late: at - (between[0]?.at ?? at),
+  };
+}
+
+const report = reportOf('on-demand');
+const redis = await privateRedis();
+const service = await startService({ windowMs: window });
+const line = lineOf({ redisUrl: redis.url, service, limit: LIMIT, windowMs: window });
+try {
+  for (let index = 0; index < calls; index++)
+    line.call({ id: `scheduled-${index}`, org: 'acme', priority: 'scheduled' });
+  while (line.answers.length < calls) await sleep(1);
+  const waiting = await line.waiting();
+  const arrivals = [];
+  for (let time = 0; time < times; time++) {
+    await sleep(Math.random() * window);
+    arrivals.push(await arrive(line, `on-demand-${time}`));
+  }
+  const waits = arrivals.map(({ ms }) => ms);
+  report({
+    name: `${calls} scheduled calls waiting`,
+    passed_by: Math.max(...arrivals.map(({ passedBy }) => passedBy)),
+    wait_ms_p50: percentile(waits, 0.5),
+    wait_ms_most: Math.max(...waits),
+    late_ms: Math.max(...arrivals.map(({ late }) => late)),
+    waiting,
+    times,
+    throttled: service.requests().filter(({ status }) => status === 429).length,
+    limit: { passed_by: 0, throttled: 0 },
+  });
+} finally {
+  await line.close();
+  await service.close();
+  await redis.close();
+}
