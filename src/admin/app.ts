@@ -11,6 +11,7 @@ import type { Definition } from '../define/definition.ts';
 import type { OrgSettings } from '../define/org.ts';
 import type { Trigger } from '../queue/trigger.ts';
 import type { RunRecord, RunStore } from '../run/record.ts';
+import type { Exposition } from './metrics.ts';
 import { problem, problemOf } from './problem.ts';
 import { faults, idempotencyKeySchema, listQuerySchema, readTriggerBody } from './request.ts';
 import { throttle } from './throttle.ts';
@@ -37,6 +38,7 @@ export interface AdminPorts {
   readonly tokens: Tokens;
   /** What `/readyz` asks; never rejects, and answers soon. */
   readonly health: () => Promise<readonly Check[]>;
+  readonly metrics: () => Promise<Exposition>;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -131,6 +133,19 @@ export function createAdmin(ports: AdminPorts): Admin {
     const filter = { ...(report === undefined ? {} : { report }), limit };
     const found = await listFor(runs, org === undefined ? principal.orgs : [org], filter);
     return context.json({ runs: found.map(runView) });
+  });
+
+  app.get('/metrics', async (context) => {
+    const { orgs } = context.get('principal');
+    // They name every organization and the state of its key.
+    if (orgs !== '*') {
+      return problem('auth.forbidden', {
+        expected: 'a token for all organizations (`docket tokens create` without --org)',
+        got: `one for ${orgs.join(', ')}`,
+      });
+    }
+    const { type, body } = await ports.metrics();
+    return context.body(body, 200, { 'Content-Type': type });
   });
 
   app.notFound(notFound);

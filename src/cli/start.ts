@@ -21,6 +21,7 @@ async function start(flags: { readonly concurrency: string }): Promise<void> {
     { abortOnSignal, readSurroundings },
     { composeWorker },
     { composeAdmin },
+    { createMetrics },
     { requireMail },
     { loadJobs },
     { formatFault },
@@ -30,6 +31,7 @@ async function start(flags: { readonly concurrency: string }): Promise<void> {
     import('./surroundings.ts'),
     import('../compose/worker.ts'),
     import('../compose/admin.ts'),
+    import('../admin/metrics.ts'),
     import('../compose/ports.ts'),
     import('../define/load.ts'),
     import('../define/fault.ts'),
@@ -49,8 +51,10 @@ async function start(flags: { readonly concurrency: string }): Promise<void> {
   const signal = abortOnSignal();
   const scope = createScope();
   try {
-    const worker = scope.use(await composeWorker(around, { jobs, concurrency }), (opened) => opened.close());
-    const admin = scope.use(await composeAdmin(around, jobs, worker), (opened) => opened.close());
+    const metrics = createMetrics(jobs.orgs.keys());
+    const { observe } = metrics;
+    const worker = scope.use(await composeWorker(around, { jobs, concurrency, observe }), (opened) => opened.close());
+    const admin = scope.use(await composeAdmin(around, jobs, worker, metrics), (opened) => opened.close());
     log.info('Docket runs', { url: admin.url, count: jobs.reports.size, path: config.DOCKET_JOBS });
     if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
     log.info('Stopping: runs in hand may end');

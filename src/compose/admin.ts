@@ -1,4 +1,5 @@
 import { createAdmin } from '../admin/app.ts';
+import type { Metrics } from '../admin/metrics.ts';
 import { type AdminServer, listenAdmin } from '../admin/server.ts';
 import { noTokens, tokenFile } from '../admin/token-file.ts';
 import { toDocketError } from '../base/error.ts';
@@ -6,11 +7,16 @@ import type { Jobs } from '../define/load.ts';
 import type { Surroundings } from './ports.ts';
 import type { RunningWorker } from './worker.ts';
 
-/** The admin route in front of a worker. Throws `config.invalid` when it cannot listen or the tokens cannot be read. */
+/**
+ * The admin route in front of a worker. Throws `config.invalid` when it cannot listen or the tokens cannot be read.
+ *
+ * @param metrics those that observe this worker
+ */
 export async function composeAdmin(
   { config, clock, log }: Surroundings,
   jobs: Jobs,
   worker: RunningWorker,
+  metrics: Metrics,
 ): Promise<AdminServer> {
   const { DOCKET_ADMIN_TOKENS: file, DOCKET_ADMIN_HOST: host, DOCKET_ADMIN_PORT: port } = config;
   const app = createAdmin({
@@ -33,6 +39,7 @@ export async function composeAdmin(
         detail: `${jobs.reports.size} loaded, ${jobs.faults.length} faults`,
       },
     ],
+    metrics: () => metrics.scrape(worker.readings),
     clock,
     log,
   });

@@ -1,3 +1,4 @@
+import type { Readings } from '../admin/metrics.ts';
 import { DocketError } from '../base/error.ts';
 import { createScope, type Scope } from '../base/scope.ts';
 import { type SecretSource, secretSource } from '../base/secret.ts';
@@ -27,6 +28,7 @@ import { run } from '../run/run.ts';
 import { sharedBudgets } from './budgets.ts';
 import { createNotices } from './notices.ts';
 import { archiveFolder, bindPorts, mailRoute, type PortsOf, type Surroundings } from './ports.ts';
+import { readNow } from './readings.ts';
 
 /** Days for which records of runs, ledger rows and frozen definitions are kept. The ledger must not forget before a slot can no longer be opened. */
 export const KEEP_DAYS = 90;
@@ -49,6 +51,8 @@ export interface RunningWorker {
   readonly runs: RedisRunStore;
   /** Whether Redis answers; throws `redis.unreachable` otherwise. */
   readonly ping: () => Promise<void>;
+  /** What the metrics tell of all processes; throws `redis.unreachable`. */
+  readonly readings: () => Promise<Readings>;
   /** What runs here go through, for `explain` and the like. */
   readonly portsOf: PortsOf;
   /** Lets runs in hand end for a while, hands over the rest, closes everything. */
@@ -206,6 +210,7 @@ async function open(around: Surroundings, settings: WorkerSettings, scope: Scope
     ping: async () => {
       await asking(producer, () => producer.ping());
     },
+    readings: () => readNow({ redis: producer, prefix, queue, jobs: settings.jobs, secrets, clock }),
     close: () => scope.close(),
   };
 }

@@ -35,6 +35,14 @@ const OPTIONS: JobsOptions = {
   sizeLimit: 256,
 };
 
+/** Runs in the queue by the state of their job: snoozed and backing off are `delayed`; `failed` ones are kept for a week. */
+export interface QueueCounts {
+  readonly waiting: number;
+  readonly active: number;
+  readonly delayed: number;
+  readonly failed: number;
+}
+
 /** Where runs are put for the workers. */
 export interface RunQueue {
   /** Puts the run in line; one that is there already stays as it is. */
@@ -43,6 +51,7 @@ export interface RunQueue {
   lost(ids: readonly string[]): Promise<readonly string[]>;
   /** Puts a run in line again whose job ended or was lost. */
   revive(order: Pick<RunOrder, 'id' | 'priority'>): Promise<void>;
+  counts(): Promise<QueueCounts>;
   close(): Promise<void>;
 }
 
@@ -73,6 +82,12 @@ export function runQueue(redis: RedisClient, { prefix }: { readonly prefix: stri
         // `add` finds an ended job of this id and does nothing; a live one refuses to be removed, and nothing is lost.
         await queue.remove(order.id);
         await add(order);
+      }),
+    counts: () =>
+      asking(redis, async () => {
+        const counted = await queue.getJobCounts('waiting', 'prioritized', 'active', 'delayed', 'failed');
+        const { waiting = 0, prioritized = 0, active = 0, delayed = 0, failed = 0 } = counted;
+        return { waiting: waiting + prioritized, active, delayed, failed };
       }),
     close: () => queue.close(),
   };

@@ -49,6 +49,7 @@ describe('the admin route', () => {
     reports: (org, report) => reports.get(`${org}/${report}`),
     tokens: { verify: async (token) => verifyToken(entries, token, clock.now()) },
     health: async () => [{ name: 'redis', ok: true }],
+    metrics: async () => ({ type: 'text/plain', body: '' }),
     clock,
     log,
     ...change,
@@ -323,6 +324,27 @@ describe('the admin route', () => {
         checks: [{ name: 'redis', ok: false, detail: 'no answer' }],
       });
       expect((await app.request('/healthz')).status).toBe(200);
+    });
+  });
+
+  describe('metrics', () => {
+    const type = 'text/plain; version=0.0.4; charset=utf-8';
+    const scraped = (as?: As) => {
+      app = createAdmin(ports({ metrics: async () => ({ type, body: 'docket_redis_up 1\n' }) }));
+      return call('GET', '/metrics', as);
+    };
+
+    it('are for whoever may see all organizations, in the type that Prometheus expects', async () => {
+      const response = await scraped('lastDay');
+      expect([response.status, response.headers.get('content-type')]).toEqual([200, type]);
+      expect(await response.text()).toBe('docket_redis_up 1\n');
+    });
+
+    it('are not for a token of one organization, nor for nobody', async () => {
+      expect((await scraped()).status).toBe(401);
+      const response = await scraped('operator');
+      expect(response.status).toBe(403);
+      expect(await problemOf(response)).toMatchObject({ code: 'auth.forbidden', got: 'one for acme' });
     });
   });
 

@@ -26,6 +26,7 @@ describe('the server of the admin route', () => {
         verify: async (shown) => verifyToken([{ name: 'a', sha256, role: 'operator', orgs: '*' }], shown, Date.now()),
       },
       health: async () => [],
+      metrics: async () => ({ type: 'text/plain', body: '' }),
       clock: systemClock,
       log: silentLog,
       ...change,
@@ -116,6 +117,7 @@ describe('the server of the admin route', () => {
       reports: () => undefined,
       tokens: { verify: async () => ({ accepted: false, why: 'unknown' }) },
       health: async () => [],
+      metrics: async () => ({ type: 'text/plain', body: '' }),
       clock: systemClock,
       log: silentLog,
     });
@@ -133,6 +135,7 @@ describe('the server of the admin route', () => {
       reports: () => undefined,
       tokens: { verify: async () => ({ accepted: false, why: 'unknown' }) },
       health: async () => [],
+      metrics: async () => ({ type: 'text/plain', body: '' }),
       clock: systemClock,
       log,
     });

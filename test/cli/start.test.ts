@@ -105,6 +105,21 @@ describe('docket start', () => {
     expect(await record.json()).toMatchObject({ state: 'done', period: { label: '2026-W40' }, error: null });
     expect(mail.messages().flatMap(({ to }) => to)).toEqual(['head-of-compliance@acme.example', 'mlro@acme.example']);
 
+    const scraped = await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${token}` } });
+    const metrics = await scraped.text();
+    for (const line of [
+      'docket_redis_up 1',
+      'docket_runs_finished_total{org="demo",state="done"} 1',
+      'docket_deliveries_total{org="demo",state="sent"} 3',
+      'docket_runs_finished_total{org="demo",state="failed"} 0',
+      'docket_queue_runs{state="waiting"} 0',
+    ]) {
+      expect(metrics).toContain(`\n${line}\n`);
+    }
+    expect(metrics).toMatch(/^docket_budget_tokens_free\{key="[0-9a-f]{16}",of="metrics"\} \d+$/m);
+    expect(metrics).toMatch(/^process_resident_memory_bytes \d+$/m);
+    expect(metrics).not.toContain(env.DEMO_API_KEY);
+
     const listed = await docket(['runs', '--json', '--org', 'demo'], { env });
     expect(JSON.parse(listed.stdout)).toMatchObject({ runs: [{ report: 'weekly-kpi', state: 'done' }] });
     expect(JSON.stringify(worker.lines) + listed.stdout).not.toContain(env.DEMO_API_KEY);

@@ -1,0 +1,45 @@
+import type { Redis } from 'ioredis';
+import type { BudgetReading, Readings } from '../admin/metrics.ts';
+import type { Clock } from '../base/clock.ts';
+import type { SecretSource } from '../base/secret.ts';
+import { RATES } from '../contract/limits.ts';
+import type { Jobs } from '../define/load.ts';
+import type { RunQueue } from '../queue/jobs.ts';
+import { owedNotices } from '../queue/owed-notices.ts';
+import { redisPauses } from '../queue/pauses.ts';
+import { lookAtBudgets, sharedBudgets } from './budgets.ts';
+
+/** What is read, and where. */
+export interface ReadingPorts {
+  /** A producer's client: whoever scrapes does not wait for a Redis that is away. */
+  readonly redis: Redis;
+  readonly prefix: string;
+  readonly queue: Pick<RunQueue, 'counts'>;
+  readonly jobs: Jobs;
+  readonly secrets: SecretSource;
+  readonly clock: Clock;
+}
+
+/** What all processes share, as it is now. A few commands, and two for each API key. Throws `redis.unreachable`. */
+export async function readNow({ redis, prefix, queue, jobs, secrets, clock }: ReadingPorts): Promise<Readings> {
+  const [now, counts, pauses, owed] = await Promise.all([
+    lookAtBudgets(jobs.orgs.values(), { secrets, budgetOf: sharedBudgets(redis, prefix, clock) }),
+    queue.counts(),
+    redisPauses(redis, { prefix }).list(),
+    owedNotices(redis, { prefix }).list(),
+  ]);
+  const keys = new Map<string, string | null>(now.unknown.map(({ org }) => [org, null]));
+  for (const { key, organizations } of now.keys) for (const org of organizations) keys.set(org, key);
+  return {
+    budgets: now.keys.flatMap(({ limits, metrics, reads }): BudgetReading[] => [
+      { of: 'metrics', calls: limits.calls, state: metrics },
+      ...(reads === null ? [] : [{ of: 'reads' as const, calls: RATES.reads.calls, state: reads }]),
+    ]),
+    keys,
+    queue: counts,
+    paused: new Map(pauses.map(({ org, since }) => [org, since])),
+    owedNotices: owed.length,
+    reports: jobs.reports.size,
+    faults: jobs.faults.length,
+  };
+}

@@ -1,0 +1,58 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
+import { DocketError } from '../../src/base/error.ts';
+import { Secret, secretSource } from '../../src/base/secret.ts';
+import { sharedBudgets } from '../../src/compose/budgets.ts';
+import { readNow } from '../../src/compose/readings.ts';
+import { loadJobs } from '../../src/define/load.ts';
+import { owedNotices } from '../../src/queue/owed-notices.ts';
+import { redisPauses } from '../../src/queue/pauses.ts';
+import { jobsFolder, ORG, REPORT } from '../support/jobs-folder.ts';
+import { aBench, aReport, type Bench, onDemand } from '../support/queue-bench.ts';
+
+let bench: Bench;
+beforeAll(async () => {
+  bench = await aBench();
+});
+afterAll(() => bench.close());
+
+test('reads what workers of any process have put there', async () => {
+  const { prefix, producer, queue, trigger } = bench;
+  const jobs = await loadJobs(
+    await jobsFolder({
+      'acme/org.yaml': `${ORG}budget: { calls: 5, window: 60 }\n`,
+      'acme/weekly.yaml': REPORT,
+      'lost/org.yaml': ORG.replace('ACME_KEY', 'LOST_KEY'),
+      'bad/org.yaml': 'org: [',
+    }),
+  );
+  const key = new Secret('acme.s3cr3t').fingerprint();
+  const metrics = sharedBudgets(producer, prefix, systemClock)('metrics', { calls: 5, windowMs: 60_000 });
+  for (let call = 0; call < 7; call += 1) {
+    await metrics.ask({ key, id: `run:${call}`, org: 'acme', priority: 'scheduled', holdMs: 30_000 });
+  }
+  await trigger(onDemand(aReport()));
+  await trigger(onDemand(aReport('daily')));
+  const since = Date.now();
+  await redisPauses(producer, { prefix }).put({ org: 'acme', who: 'docket', why: 'refused', since, key, run: 'r' });
+  await owedNotices(producer, { prefix }).owe({
+    run: 'r',
+    error: new DocketError('run.held', 'Held.').toJSON(),
+    since,
+  });
+
+  const secrets = secretSource({ ACME_KEY: 'acme.s3cr3t' });
+  const read = await readNow({ redis: producer, prefix, queue, jobs, secrets, clock: systemClock });
+  expect(read).toMatchObject({
+    budgets: [{ of: 'metrics', calls: 5, state: { key, tokens: 0, inFlight: 5, waiting: 2, limit: 5 } }],
+    queue: { waiting: 2, active: 0, delayed: 0, failed: 0 },
+    owedNotices: 1,
+    reports: 1,
+  });
+  expect(read.faults).toBeGreaterThan(0);
+  expect([...read.keys].sort()).toEqual([
+    ['acme', key],
+    ['lost', null],
+  ]);
+  expect([...read.paused]).toEqual([['acme', since]]);
+});
