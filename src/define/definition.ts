@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import { type ChartKind, type ChartSpec, chartAsked } from './chart.ts';
 import { NAMED_PERIODS, type PeriodSpec, periodSpecSchema } from './period-spec.ts';
 import { CATCH_UP, scheduleSchema } from './schedule.ts';
-import { CHART_KINDS, sectionSchema } from './section.ts';
+import { sectionSchema } from './section.ts';
 import {
   type DeliverySpec,
   deliverySchema,
@@ -14,8 +15,8 @@ import { namesSection } from './template.ts';
 import { lineSchema, textSchema } from './words.ts';
 import { zoneSchema } from './zone.ts';
 
-export type { DeliverySpec, Output, OutputFormat, PeriodSpec };
-export { CATCH_UP, CHART_KINDS, deliverySchema, NAMED_PERIODS, periodSpecSchema, sectionSchema };
+export type { ChartKind, ChartSpec, DeliverySpec, Output, OutputFormat, PeriodSpec };
+export { CATCH_UP, chartAsked, deliverySchema, NAMED_PERIODS, periodSpecSchema, sectionSchema };
 
 /** The largest definition file that is read, in bytes. */
 export const MAX_DEFINITION_BYTES = 1024 * 1024;

@@ -1,13 +1,12 @@
 import { z } from 'zod';
 import { LIMITS } from '../contract/limits.ts';
 import { FILTER_OPS, GRANULARITIES } from '../contract/report.ts';
+import { chartFaults, chartSchema } from './chart.ts';
 import { idSchema, lineSchema, textSchema } from './words.ts';
 
 /** Metrics of a section and values of a filter, at most. What goes beyond one call (specification §8) takes several. */
 export const MOST_METRICS = 100;
 export const MOST_FILTER_VALUES = 1000;
-
-export const CHART_KINDS = ['line', 'column', 'stacked_column', 'bar'] as const;
 
 const metricId = lineSchema(200);
 const dimensionId = lineSchema(200);
@@ -77,7 +76,7 @@ const fieldsSchema = z.strictObject({
     .optional()
     .describe('Rows kept after sorting; a table that was cut is marked.'),
   totals: z.boolean().default(false).describe("Adds the service's own totals row."),
-  chart: z.enum(CHART_KINDS).optional(),
+  chart: chartSchema.optional(),
   list: z.literal('profiles').optional().describe('Exports a list instead of metrics, all pages.'),
   ordering: z
     .string()
@@ -92,7 +91,7 @@ type Written = z.output<typeof fieldsSchema>;
 /** The rules between fields. They wait until each field is right by itself, so that one slip gives one fault. */
 function crossCheck(section: Written, context: z.core.$RefinementCtx): void {
   if (context.issues.length > 0) return;
-  const fault = (path: (string | number)[], message: string, params: Record<string, unknown>) =>
+  const fault = (path: (string | number)[], message: string, params: object) =>
     context.addIssue({ code: 'custom', path, message, params });
   const has = (name: keyof Written) => section[name] !== undefined && section[name] !== false;
 
@@ -119,11 +118,9 @@ function crossCheck(section: Written, context: z.core.$RefinementCtx): void {
     if (columns.includes(by)) return;
     fault(['order', index, 'by'], `a column of the section (${columns.join(', ')})`, { near: columns });
   });
-  if (chart === undefined || granularity !== undefined) return;
-  if (chart === 'line') {
-    fault(['chart'], 'a "granularity" for a line over time', { next: 'add a granularity, or choose another chart' });
-  } else if (dimensions.length === 0) {
-    fault(['chart'], 'a "granularity" or "dimensions" to draw along', { next: 'add one of them, or remove the chart' });
+  if (chart === undefined) return;
+  for (const { path, message, params } of chartFaults(chart, { metrics, dimensions, granularity })) {
+    fault(path, message, params);
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Granularity } from '../contract/report.ts';
-import type { CHART_KINDS } from '../define/definition.ts';
+import type { ChartSpec } from '../define/definition.ts';
 import type { Period } from '../define/period.ts';
 import type { Rows } from './rows.ts';
 
@@ -78,7 +78,9 @@ export interface Table {
     readonly values: Readonly<Record<string, number | null>>;
     readonly compare?: Readonly<Record<string, number | null>>;
   };
-  readonly chart?: (typeof CHART_KINDS)[number];
+  readonly chart?: ChartSpec;
+  /** The definition says in which order its groups stand; else the catalog's order is theirs. */
+  readonly ordered?: boolean;
   /** The section's filters in words, e.g. `Risk is High or Severe`. */
   readonly filters: readonly string[];
   readonly notes: readonly Note[];

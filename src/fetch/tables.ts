@@ -68,6 +68,7 @@ export function reportTable(input: ReportTableInput): Table {
     rows,
     ...(totals === undefined ? {} : { totals }),
     ...(section.chart === undefined ? {} : { chart: section.chart }),
+    ...(section.order?.some(({ by }) => by !== 'bucket') ? { ordered: true } : {}),
     filters: filtersInWords(section, catalog),
     notes: notesOf({
       section,

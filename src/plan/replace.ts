@@ -1,5 +1,5 @@
 import type { Catalog } from '../contract/catalog.ts';
-import type { Definition, Section } from '../define/definition.ts';
+import type { ChartSpec, Definition, Section } from '../define/definition.ts';
 import type { Replacement } from './plan.ts';
 
 /** A section as it is asked, and which of its metrics stand for deprecated ones. */
@@ -17,7 +17,7 @@ export function followReplacements({ sections, follow_replacements }: Definition
   if (!follow_replacements) return sections.map((section) => ({ section, replaced: [] }));
   const successor = (id: string): string => successorOf(id, catalog);
   return sections.map((section) => {
-    const { metrics, order } = section;
+    const { metrics, order, chart } = section;
     const replaced = [...new Set(metrics)].flatMap((from) => {
       const to = successor(from);
       return to === from ? [] : [{ from, to }];
@@ -30,10 +30,22 @@ export function followReplacements({ sections, follow_replacements }: Definition
         ...(order === undefined
           ? {}
           : { order: order.map(({ by, dir }) => ({ by: metrics.includes(by) ? successor(by) : by, dir })) }),
+        ...(chart === undefined ? {} : { chart: chartOf(chart, successor) }),
       },
       replaced,
     };
   });
+}
+
+function chartOf(chart: ChartSpec, successor: (id: string) => string): ChartSpec {
+  if (typeof chart === 'string') return chart;
+  const { series, secondary, ...rest } = chart;
+  const followed = (ids: readonly string[]) => [...new Set(ids.map(successor))];
+  return {
+    ...rest,
+    ...(series === undefined ? {} : { series: followed(series) }),
+    ...(secondary === undefined ? {} : { secondary: followed(secondary) }),
+  };
 }
 
 function successorOf(id: string, { metrics }: Catalog): string {

