@@ -1,7 +1,7 @@
 // The budget against a server that enforces it: 150 calls by four worker processes that share one key through Redis,
 // under each of the limiters a service may have, beside the peers on the same work.
 //
-//   npm run build && node bench/budget.mjs [--quick] [--calls 150] [--window 10000] [--workers 4]
+//   npm run build && node bench/budget.mjs [--quick] [--calls 150] [--window 10000] [--workers 4] [--times 1]
 //
 // The three limiters are three servers that are measured at the same time, the clients one after the other.
 import { readOptions } from './support/options.mjs';
@@ -22,12 +22,13 @@ const CLIENTS = [
   'rate-limiter-flexible',
   'rate-limiter-flexible-queue',
 ];
-const LIMIT = { throttled: 0, ratio: 1.02, missing: 0, kept_twice: 0 };
+// The replies of a window are no smaller in a shorter one, so a quick look proves less.
+const LIMIT = { throttled: 0, ratio: window < 10_000 ? 1.1 : 1.02, missing: 0, kept_twice: 0 };
 
 const report = reportOf('budget');
 const redis = await privateRedis();
 try {
-  for (const client of CLIENTS) {
+  for (const client of Array.from({ length: times }, () => CLIENTS).flat()) {
     await Promise.all(
       LIMITERS.map(async (limiter) => {
         const figures = await makeCalls({ client, limiter, redisUrl: redis.url, calls, windowMs: window, workers });

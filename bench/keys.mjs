@@ -16,8 +16,8 @@ const CHILD = fileURLToPath(new URL('./support/many-keys-child.mjs', import.meta
 /** Of the commands a call at the fewest keys. */
 const FLAT = 1.1;
 /** What a key with six calls in line may take: of Redis, and of the process. */
-const REDIS_BYTES = 8_192;
-const HEAP_BYTES = 65_536;
+const REDIS_BYTES = 4_096;
+const HEAP_BYTES = 32_768;
 
 async function measure(order) {
   const redis = await privateRedis();

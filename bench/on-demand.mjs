@@ -7,6 +7,7 @@
 //
 //   npm run build && node bench/on-demand.mjs [--quick] [--calls 2000] [--window 2000] [--times 20]
 import { setTimeout as sleep } from 'node:timers/promises';
+import { bullmqLineOf } from './support/bullmq-line.mjs';
 import { lineOf } from './support/line.mjs';
 import { readOptions } from './support/options.mjs';
 import { privateRedis } from './support/redis.mjs';
@@ -31,34 +32,46 @@ async function arrive(line, id) {
   };
 }
 
+async function measure(redisUrl, lineBy) {
+  const service = await startService({ windowMs: window });
+  const line = lineBy({ redisUrl, service, limit: LIMIT, windowMs: window });
+  try {
+    for (let index = 0; index < calls; index++) {
+      line.call({ id: `scheduled-${index}`, org: 'acme', priority: 'scheduled' });
+    }
+    while (line.answers.length < calls) await sleep(1);
+    const waiting = await line.waiting();
+    const arrivals = [];
+    for (let time = 0; time < times; time++) {
+      await sleep(Math.random() * window);
+      arrivals.push(await arrive(line, `on-demand-${time}`));
+    }
+    const waits = arrivals.map(({ ms }) => ms);
+    return {
+      passed_by: Math.max(...arrivals.map(({ passedBy }) => passedBy)),
+      wait_ms_p50: percentile(waits, 0.5),
+      wait_ms_most: Math.max(...waits),
+      late_ms: Math.max(...arrivals.map(({ late }) => late)),
+      waiting,
+      times,
+      throttled: service.requests().filter(({ status }) => status === 429).length,
+    };
+  } finally {
+    await line.close();
+    await service.close();
+  }
+}
+
 const report = reportOf('on-demand');
 const redis = await privateRedis();
-const service = await startService({ windowMs: window });
-const line = lineOf({ redisUrl: redis.url, service, limit: LIMIT, windowMs: window });
 try {
-  for (let index = 0; index < calls; index++)
-    line.call({ id: `scheduled-${index}`, org: 'acme', priority: 'scheduled' });
-  while (line.answers.length < calls) await sleep(1);
-  const waiting = await line.waiting();
-  const arrivals = [];
-  for (let time = 0; time < times; time++) {
-    await sleep(Math.random() * window);
-    arrivals.push(await arrive(line, `on-demand-${time}`));
+  for (const [who, lineBy] of [
+    ['docket', lineOf],
+    ['bullmq', bullmqLineOf],
+  ]) {
+    const figures = await measure(redis.url, lineBy);
+    report({ name: `${calls} scheduled calls wait`, who, ...figures, limit: { passed_by: 0, throttled: 0 } });
   }
-  const waits = arrivals.map(({ ms }) => ms);
-  report({
-    name: `${calls} scheduled calls waiting`,
-    passed_by: Math.max(...arrivals.map(({ passedBy }) => passedBy)),
-    wait_ms_p50: percentile(waits, 0.5),
-    wait_ms_most: Math.max(...waits),
-    late_ms: Math.max(...arrivals.map(({ late }) => late)),
-    waiting,
-    times,
-    throttled: service.requests().filter(({ status }) => status === 429).length,
-    limit: { passed_by: 0, throttled: 0 },
-  });
 } finally {
-  await line.close();
-  await service.close();
   await redis.close();
 }

@@ -1,19 +1,19 @@
-/**
- * What the sandbox costs whoever waits for it, measured over HTTP on the built code.
- *
- *   npm run build && node bench/sandbox.mjs
- */
+// What the sandbox costs whoever waits for it, measured over HTTP on the built code. It has no limit and no peer.
+//
+//   npm run build && node bench/sandbox.mjs [--quick] [--each 4000]
 import { performance } from 'node:perf_hooks';
 import { Agent, request } from 'undici';
 import { startSandbox } from '../dist/sandbox/sandbox.js';
+import { readOptions } from './support/options.mjs';
+import { percentile, reportOf, rounded } from './support/report.mjs';
 
 const NOW = Date.parse('2026-04-08T08:30:00Z');
 const keepAlive = new Agent({ connections: 1, pipelining: 1 });
 
+/** ms for which each question is asked. */
+const { each } = readOptions({ each: 4_000 }, { each: 500 });
+const report = reportOf('sandbox');
 const memory = () => Math.round(process.memoryUsage().rss / 1_048_576);
-const percentile = (sorted, share) =>
-  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
-const print = (what, figure) => process.stdout.write(`${what.padEnd(62)} ${figure}\n`);
 
 async function start(cacheSeconds) {
   const sandbox = await startSandbox({ now: NOW, windowMs: 1, cacheSeconds });
@@ -35,16 +35,18 @@ async function start(cacheSeconds) {
 
 const before = memory();
 const startedAt = performance.now();
+const since = () => Math.round(performance.now() - startedAt);
 const { sandbox, send } = await start(0);
-print('start', `${(performance.now() - startedAt).toFixed(0)} ms`);
+report({ name: 'start', ms: since() });
 const catalog = JSON.parse(Buffer.from(await send('/api/orgs/101/analytics/metrics/')).toString());
-print(
-  'start and first answer (30 months of Acme Payments generated)',
-  `${(performance.now() - startedAt).toFixed(0)} ms`,
-);
+report({ name: 'start and first answer (30 months of Acme Payments generated)', ms: since() });
 for (const org of [102, 103, 104]) await send(`/api/orgs/${org}/analytics/metrics/`);
-print('start and the histories of all organizations', `${(performance.now() - startedAt).toFixed(0)} ms`);
-print('memory before, and with all histories', `${before} MB, ${memory()} MB`);
+report({
+  name: 'start and the histories of all organizations',
+  ms: since(),
+  rss_mb: memory(),
+  rss_mb_before: before,
+});
 
 const accepting = (...dimensions) =>
   catalog.metrics
@@ -68,22 +70,23 @@ const QUESTIONS = [
   ],
 ];
 
-async function measure(what, ask) {
+async function measure(name, ask) {
   let bytes = 0;
   for (let warm = 0; warm < 10; warm++) bytes = (await ask()).byteLength;
   const took = [];
-  for (const until = performance.now() + 4000; performance.now() < until; ) {
+  for (const until = performance.now() + each; performance.now() < until; ) {
     const from = performance.now();
     await ask();
     took.push(performance.now() - from);
   }
-  const sorted = [...took].sort((a, b) => a - b);
   const rate = (1000 * took.length) / took.reduce((sum, one) => sum + one, 0);
-  print(
-    what,
-    `p50 ${percentile(sorted, 0.5).toFixed(1)} ms, p99 ${percentile(sorted, 0.99).toFixed(1)} ms, ` +
-      `${rate.toFixed(0)}/s, ${Math.round(bytes / 1024)} KB`,
-  );
+  report({
+    name,
+    p50_ms: rounded(percentile(took, 0.5), 1),
+    p99_ms: rounded(percentile(took, 0.99), 1),
+    per_second: Math.round(rate),
+    kb: Math.round(bytes / 1024),
+  });
 }
 
 for (const [what, question] of QUESTIONS) {
@@ -99,6 +102,6 @@ const held = await start(3600);
 for (const [what, question] of QUESTIONS) {
   await measure(`cached: ${what}`, () => held.send('/api/orgs/101/analytics/report/', question));
 }
-print('memory at the end', `${memory()} MB`);
+report({ name: 'memory at the end', rss_mb: memory() });
 await held.sandbox.close();
 await keepAlive.close();
