@@ -10,8 +10,8 @@ import { reportOf } from './support/report.mjs';
 import { LIMITERS, makeCalls } from './support/shared-key.mjs';
 
 // bottleneck's clusters refresh a reservoir every 5 s or multiples of it.
-const { calls, window, workers } = readOptions(
-  { calls: 150, window: 10_000, workers: 4 },
+const { calls, window, workers, times } = readOptions(
+  { calls: 150, window: 10_000, workers: 4, times: 1 },
   { calls: 60, window: 5_000 },
 );
 const CLIENTS = [
