@@ -23,6 +23,8 @@ const unknown = positionals.filter((name) => !found.includes(`${name}.mjs`));
 if (unknown.length > 0) throw new Error(`no bench ${unknown.join(', ')}; there are ${found.join(', ')}`);
 const files = positionals.length === 0 ? found : positionals.map((name) => `${name}.mjs`);
 
+const json = values.json === undefined ? undefined : createWriteStream(values.json);
+
 /** The lines a bench prints, and whether it kept its limits. Progress and faults of its own go to stderr as they come. */
 async function run(file) {
   const child = spawn(process.execPath, [join(FOLDER, file), ...(values.quick ? ['--quick'] : [])], {
@@ -30,17 +32,18 @@ async function run(file) {
   });
   const ended = new Promise((resolve) => child.once('close', resolve));
   const lines = [];
-  for await (const line of createInterface({ input: child.stdout })) lines.push(JSON.parse(line));
+  for await (const line of createInterface({ input: child.stdout })) {
+    json?.write(`${line}\n`);
+    lines.push(JSON.parse(line));
+  }
   return { lines, ok: (await ended) === 0 };
 }
 
-const json = values.json === undefined ? undefined : createWriteStream(values.json);
 const rows = [];
 const failed = [];
 for (const file of files) {
   console.error(`${new Date().toISOString()} ${file}`);
   const { lines, ok } = await run(file);
-  for (const line of lines) json?.write(`${JSON.stringify(line)}\n`);
   rows.push(...rowsOf(lines));
   if (!ok) failed.push(file);
 }

@@ -35,6 +35,8 @@ export async function makeCalls({ client, limiter, redisUrl, calls, windowMs, wo
     windowMs,
     workers,
     name: `worker-${index}`,
+    // A dead worker's token is out for as long as its call could have been answered.
+    timeoutMs: kills === 0 ? 30_000 : 5_000,
     total: calls,
     ids: Array.from({ length: calls }, (_, call) => call)
       .filter((call) => call % workers === index)

@@ -10,8 +10,7 @@ async function work(order) {
   const { make } = await import(`./clients/${order.client}.mjs`);
   const redis = new Redis(order.redisUrl);
   const answers = answersOf(redis, order.prefix);
-  // A dead worker's token is out for as long as its call could have been answered.
-  const api = createClient({ baseUrl: order.url, key: new Secret(order.key), timeouts: { total: 2_000 } });
+  const api = createClient({ baseUrl: order.url, key: new Secret(order.key), timeouts: { total: order.timeoutMs } });
   const { signal } = new AbortController();
   // All calls of this process share one signal, and each listens to it; in a worker four calls of a run do.
   setMaxListeners(0, signal);
@@ -30,6 +29,8 @@ async function work(order) {
   await redis.quit();
 }
 
+// The bench has gone, or has heard that we are done.
+process.once('disconnect', () => process.exit());
 process.once('message', async (order) => {
   await work(order);
   process.send('done');

@@ -11,7 +11,7 @@ export async function make({ redis, redisUrl, prefix, limit, windowMs, workers, 
   const connection = new Redis(redisUrl, { maxRetriesPerRequest: null });
   const at = { connection, prefix: `${prefix}bull`.replaceAll(':', '-') };
   const queue = new Queue('calls', at);
-  await queue.addBulk(ids.map((id) => ({ name: 'call', data: { id }, opts: { jobId: id } })));
+  await queue.addBulk(ids.map((id) => ({ name: 'call', data: { id }, opts: { jobId: id, attempts: 3 } })));
   const worker = new Worker(
     'calls',
     async ({ data }) => {
