@@ -24,6 +24,7 @@ import { createClient } from '../fetch/client.ts';
 import { memoryStore } from '../fetch/memory-store.ts';
 import type { ResponseStore } from '../fetch/response-store.ts';
 import { DEFAULT_PREFIX } from '../queue/keys.ts';
+import { renderPool } from '../render/pool.ts';
 import type { RunPorts } from '../run/ports.ts';
 import { type BudgetOf, type Budgets, oneBudgetPerKey, ownBudgets, sharedBudgets } from './budgets.ts';
 import { redisIfNamed } from './redis-if-named.ts';
@@ -138,6 +139,7 @@ export function bindPorts(
     new Pool(new URL(baseUrl).origin, { connect: { timeout: 5_000 }, keepAliveTimeout: 30_000 }),
     (pool) => pool.close(),
   );
+  const pool = scope.use(renderPool(), (opened) => opened.close());
   const limitsOf = oneBudgetPerKey();
   const budgets = new Map<string, Budget>();
   const budgetOf = (of: BudgetOf, limits: BudgetLimits): Budget => {
@@ -153,12 +155,14 @@ export function bindPorts(
     const key = secret.fingerprint();
     return {
       clock,
+      secrets,
       key,
       client: createClient({ baseUrl, key: secret, dispatcher, clock }),
       budget: budgetOf('metrics', limitsOf(key, settings)),
       reads: budgetOf('reads', RATES.reads),
       responses: stores.responses,
       catalogs: stores.catalogs,
+      render: pool.render,
       archive: stores.archive,
       ledger: stores.ledger,
       patienceMs: stores.patienceMs,

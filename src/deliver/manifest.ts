@@ -1,5 +1,9 @@
 import { z } from 'zod';
+import { ARTIFACT_FORMATS } from '../render/artifact.ts';
 import type { Manifest } from './archive.ts';
+
+/** Of a mail's picture beside `mail.html`. */
+export const PICTURE_NAME = /^mail-[a-z0-9][a-z0-9_-]*\.png$/;
 
 const nullableText = z.string().nullable();
 
@@ -50,12 +54,20 @@ export const manifestSchema: z.ZodType<Manifest> = z.looseObject({
   files: z.array(
     z.object({
       name: z.string(),
-      format: z.enum(['xlsx', 'csv', 'html', 'text']),
+      format: z.enum(ARTIFACT_FORMATS),
       bytes: z.number(),
       sha256: z.string(),
     }),
   ),
-  mail: z.object({ html_sha256: z.string(), text_sha256: z.string() }).optional(),
+  mail: z
+    .object({
+      html_sha256: z.string(),
+      text_sha256: z.string(),
+      pictures: z
+        .array(z.object({ name: z.string().regex(PICTURE_NAME), cid: z.string(), sha256: z.string() }))
+        .optional(),
+    })
+    .optional(),
   recipients: z.array(z.string()),
   made_at: z.string(),
 });

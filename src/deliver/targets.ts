@@ -3,7 +3,7 @@ import { fillTemplate, type TemplateVariables } from '../base/template.ts';
 import type { Definition } from '../define/definition.ts';
 import type { OrgSettings } from '../define/org.ts';
 import { addressKey, canonicalAddress, recipientFault } from '../define/recipients.ts';
-import type { Artifact } from '../render/artifact.ts';
+import { type Artifact, folderFiles, mailFiles } from '../render/artifact.ts';
 import type { Archive, Manifest, Sealed } from './archive.ts';
 import type { Leave } from './attempt.ts';
 import { holdsAll, targetFolder, writeAll } from './directory-target.ts';
@@ -103,6 +103,7 @@ async function prepareMail(row: NewDelivery, spec: EmailTarget, context: Deliver
     subject: fillTemplate(spec.subject ?? '{{ title }} {{ period.label }}', variablesOf(manifest), 'the subject'),
     text: sealed.mail.text,
     html: sealed.mail.html,
+    pictures: sealed.mail.pictures,
     attachments: await Promise.all(
       attached.map(async (artifact) => ({
         name: artifact.name,
@@ -130,8 +131,7 @@ function attachments(spec: EmailTarget, artifacts: readonly Artifact[]): readonl
       got: artifacts.map(({ name }) => name).join(', ') || 'no files',
     });
   }
-  const formats: readonly string[] = spec.attach;
-  return artifacts.filter(({ format }) => formats.includes(format));
+  return mailFiles(artifacts, spec.attach);
 }
 
 /** What a template makes; undefined when it makes nothing, which `prepare` then refuses with its reason. */
@@ -155,8 +155,8 @@ function directoryDelivery(target: string, spec: DirectoryTarget, context: Deliv
     messageId: null,
     prepare: async () => {
       const path = folder();
-      return (signal) => writeAll(path, sealed.artifacts, signal);
+      return (signal) => writeAll(path, folderFiles(sealed.artifacts), signal);
     },
-    proof: async () => holdsAll(folder(), sealed.artifacts),
+    proof: async () => holdsAll(folder(), folderFiles(sealed.artifacts)),
   };
 }

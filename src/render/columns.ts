@@ -25,6 +25,8 @@ export interface ViewColumn {
   readonly header: string;
   /** For data files, with the unit of the raw value, e.g. `Approval rate (ratio 0–1)`; unique in the table. */
   readonly rawHeader: string;
+  /** Without a unit, for values that are written with theirs; unique in the table. */
+  readonly plainHeader: string;
   readonly quantity: Quantity;
   /** The row's value; enum values by their label, the rest raw. */
   readonly read: (row: Row) => Value;
@@ -109,6 +111,7 @@ function bucketColumns(column: Column, granularity: Granularity): Draft[] {
     role: 'bucket',
     header: BUCKET_HEADERS[granularity],
     rawHeader: column.label,
+    plainHeader: column.label,
     quantity: { kind: 'bucket', granularity },
     read: (row) => row.values[column.name] ?? null,
     total: undefined,
@@ -119,7 +122,15 @@ function bucketColumns(column: Column, granularity: Granularity): Draft[] {
     return date === undefined ? null : isoWeek(date);
   };
   return [
-    { ...bucket, role: 'week', header: 'ISO week', rawHeader: 'ISO week', quantity: { kind: 'text' }, read: week },
+    {
+      ...bucket,
+      role: 'week',
+      header: 'ISO week',
+      rawHeader: 'ISO week',
+      plainHeader: 'ISO week',
+      quantity: { kind: 'text' },
+      read: week,
+    },
     bucket,
   ];
 }
@@ -131,6 +142,7 @@ function labelColumn(column: Column, quantity: Quantity): Draft {
     role: 'label',
     header: withUnit(column.label, unitWord(quantity)),
     rawHeader: column.label,
+    plainHeader: column.label,
     quantity,
     read: labelReader(column),
     total: undefined,
@@ -150,6 +162,7 @@ function metricColumns(table: Table, column: Column): Draft[] {
     role: 'value',
     header: withUnit(column.label, unitWord(quantity)),
     rawHeader: withUnit(column.label, rawUnit),
+    plainHeader: column.label,
     quantity,
     read: now,
     total: total(table.totals?.values),
@@ -167,6 +180,7 @@ function metricColumns(table: Table, column: Column): Draft[] {
       role: 'previous',
       header: `${withUnit(column.label, unitWord(quantity))}, previous period`,
       rawHeader: `${withUnit(column.label, rawUnit)}, previous period`,
+      plainHeader: `${column.label}, previous period`,
       read: before,
       total: total(table.totals?.compare),
     },
@@ -175,6 +189,7 @@ function metricColumns(table: Table, column: Column): Draft[] {
       role: 'change',
       header: withUnit(`${column.label}, change`, unitWord(change)),
       rawHeader: withUnit(`${column.label}, change`, unitWord(change)),
+      plainHeader: `${column.label}, change`,
       quantity: change,
       read: (row) => changeOf(column.unit, now(row), before(row)).value,
       total:
@@ -186,7 +201,7 @@ function metricColumns(table: Table, column: Column): Draft[] {
 }
 
 /** Two columns with one label are told apart by the API's own names: a reader who picks a column by its header gets that one. */
-function unique(drafts: readonly Draft[], header: 'header' | 'rawHeader'): string[] {
+function unique(drafts: readonly Draft[], header: 'header' | 'rawHeader' | 'plainHeader'): string[] {
   const seen = new Map<string, number>();
   for (const draft of drafts) {
     const key = draft[header].toLowerCase();
@@ -214,9 +229,11 @@ export function viewColumns(table: Table): readonly ViewColumn[] {
   });
   const headers = unique(drafts, 'header');
   const rawHeaders = unique(drafts, 'rawHeader');
+  const plainHeaders = unique(drafts, 'plainHeader');
   return drafts.map(({ name: _, ...draft }, index) => ({
     ...draft,
     header: headers[index] ?? draft.header,
     rawHeader: rawHeaders[index] ?? draft.rawHeader,
+    plainHeader: plainHeaders[index] ?? draft.plainHeader,
   }));
 }

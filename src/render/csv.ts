@@ -1,95 +1,113 @@
-import { once } from 'node:events';
-import { createWriteStream } from 'node:fs';
-import { finished } from 'node:stream/promises';
-import { stringify } from 'csv-stringify/sync';
+import type { CsvOptions } from '../define/target.ts';
 import type { Row, Table, Value } from '../fetch/dataset.ts';
 import { rowsIn } from '../fetch/rows.ts';
 import { type ViewColumn, viewColumns } from './columns.ts';
+import { field, neutral, rawField, record } from './csv-text.ts';
+import { DEFAULT_LOCALE, valueReader } from './format.ts';
+import { writePieces } from './write-file.ts';
 
 const BOM = '\ufeff';
-/** Large enough to be quick, small enough that a long list never stands in memory as one string. */
-const ROWS_A_CHUNK = 1000;
+/** Characters. Large enough to be quick, small enough that a long list never stands in memory as one string. */
+const PIECE = 64 * 1024;
 
-/** What a spreadsheet would take for a formula, blanks in front or full-width signs included. */
-const FORMULA = /^\s*[=+\-@＝＋－＠]|^[\t\r\n]/;
+/** How a section's files are written. */
+export interface CsvSettings extends CsvOptions {
+  /** BCP 47, for formatted values; `en-GB` when absent. */
+  readonly locale?: string | undefined;
+}
 
-/** Text that a spreadsheet would run as a formula gets an apostrophe in front. Numbers are never touched. */
-export const neutral = (value: Value): Value =>
-  typeof value === 'string' && FORMULA.test(value) ? `'${value}` : value;
-
-const line = (records: readonly (readonly Value[])[]): string =>
-  stringify(
-    records.map((record) => record.map(neutral)),
-    {
-      record_delimiter: 'windows',
-      // It would quote a CR with its LF only; readers take either alone for the end of a record.
-      quoted_match: /[\r\n]/,
-      cast: { boolean: (value) => String(value), number: (value) => String(value) },
-    },
-  );
-
-interface CsvColumn {
+/** A column of a CSV file, ready to be written. */
+export interface CsvColumn {
+  /** The first field of the column, before it is quoted. */
   readonly header: string;
-  readonly read: (row: Row) => Value;
+  /** Null for `Still running`, which is about the row. */
+  readonly view: ViewColumn | null;
+  /** The row's field, quoted. */
+  readonly field: (row: Row) => string;
+  /** The field of the service's total, quoted; undefined where there is none. */
+  readonly total: string | undefined;
 }
 
-/** Changes are left out: they follow from the two values beside them, and an analyst computes from those. */
-const dataColumns = (table: Table): CsvColumn[] => {
-  const columns: CsvColumn[] = viewColumns(table)
-    .filter((column) => column.role !== 'change' && column.role !== 'week')
-    .map((column) => ({ header: column.rawHeader, read: column.read }));
+const unchanged = (text: string): string => text;
+
+/** A spreadsheet takes a leading hyphen for the begin of a formula; the true minus sign reads the same and is not one. */
+const asText = (value: Value, text: string): string => (typeof value === 'number' ? text.replace(/^-/, '−') : text);
+
+/**
+ * The columns of a section's CSV file in order. Changes are left out: they follow from the two values beside them, and
+ * an analyst computes from those.
+ */
+export function csvColumns(table: Table, { values, raw, locale }: CsvSettings): readonly CsvColumn[] {
+  const guard = raw === true ? unchanged : neutral;
+  const formatted = values === 'formatted';
+  const written = (quantity: ViewColumn['quantity']): ((value: Value) => string) => {
+    if (!formatted) return rawField(guard);
+    const read = valueReader(quantity, locale ?? DEFAULT_LOCALE);
+    return (value) => field(guard(asText(value, read(value))));
+  };
+  const columns = viewColumns(table)
+    .filter(({ role }) => role !== 'change' && role !== 'week')
+    .map((view): CsvColumn => {
+      const text = written(view.quantity);
+      return {
+        header: guard(formatted ? view.plainHeader : view.rawHeader),
+        view,
+        field: (row) => text(view.read(row)),
+        total: view.total === undefined ? undefined : text(view.total),
+      };
+    });
   // Always there beside a time column, so that the file's shape does not depend on the day it was made.
-  if (table.granularity !== null) columns.push({ header: 'Still running', read: (row) => row.partial });
-  return columns;
-};
-
-async function write(path: string, chunks: Iterable<string>, signal: AbortSignal): Promise<void> {
-  const file = createWriteStream(path, { encoding: 'utf8', flags: 'wx' });
-  const closed = finished(file);
-  // The failure is read from `closed`; without this a broken disk would also count as an unhandled rejection.
-  closed.catch(() => {});
-  try {
-    for (const chunk of chunks) {
-      signal.throwIfAborted();
-      if (!file.write(chunk)) await Promise.race([once(file, 'drain'), closed]);
-    }
-    file.end();
-  } catch (error) {
-    file.destroy();
-    throw error;
-  }
-  await closed;
+  if (table.granularity === null) return columns;
+  const running = written({ kind: 'text' });
+  return [...columns, { header: 'Still running', view: null, field: (row) => running(row.partial), total: undefined }];
 }
 
-function* dataChunks(table: Table): Iterable<string> {
-  const columns = dataColumns(table);
-  yield BOM + line([columns.map((column) => column.header)]);
-  let chunk: Value[][] = [];
+const headerOf = (columns: readonly CsvColumn[], { bom }: CsvSettings): string =>
+  (bom === false ? '' : BOM) + record(columns.map(({ header }) => field(header)).join(','));
+
+function* dataPieces(table: Table, columns: readonly CsvColumn[], settings: CsvSettings): Iterable<string> {
+  const fields = columns.map((column) => column.field);
+  let piece = headerOf(columns, settings);
   for (const row of rowsIn(table.rows)) {
-    chunk.push(columns.map((column) => column.read(row)));
-    if (chunk.length < ROWS_A_CHUNK) continue;
-    yield line(chunk);
-    chunk = [];
+    let line = '';
+    let comma = '';
+    for (const text of fields) {
+      line += comma + text(row);
+      comma = ',';
+    }
+    piece += record(line);
+    if (piece.length < PIECE) continue;
+    yield piece;
+    piece = '';
   }
-  if (chunk.length > 0) yield line(chunk);
+  yield piece;
 }
 
 /**
- * One section as CSV: UTF-8 with a byte order mark (Excel needs it), CRLF (RFC 4180), a header of label and unit, raw
- * values (ratio 0–1, seconds, ISO dates), enum values by label, nothing where a figure is undefined.
+ * One section as CSV: UTF-8, with a byte order mark unless `bom` is false (Excel needs it), CRLF (RFC 4180), a header of
+ * label and unit. Raw values (ratio 0–1, seconds, ISO dates) with nothing where a figure is undefined, or formatted
+ * ones; enum values by label. Unless `raw`, texts that a spreadsheet would run as a formula get an apostrophe in front.
  * `path` must not exist. The totals are not in it: a sum over a column would count them twice. See `writeTotalsCsv`.
  */
-export function writeCsv(path: string, table: Table, signal: AbortSignal): Promise<void> {
-  return write(path, dataChunks(table), signal);
-}
+export const writeCsv = (
+  path: string,
+  table: Table,
+  columns: readonly CsvColumn[],
+  settings: CsvSettings,
+  signal: AbortSignal,
+): Promise<void> => writePieces(path, dataPieces(table, columns, settings), signal);
 
-const isMetric = (column: ViewColumn): boolean => column.role === 'value' || column.role === 'previous';
+/** Of the columns, those of the totals: metrics and their previous period. */
+export const totalsColumns = (columns: readonly CsvColumn[]): readonly CsvColumn[] =>
+  columns.filter(({ view }) => view?.role === 'value' || view?.role === 'previous');
 
-/** The service's own totals of a section: one row, its metric columns as in the section's own file. */
-export function writeTotalsCsv(path: string, table: Table, signal: AbortSignal): Promise<void> {
-  const columns = viewColumns(table).filter(isMetric);
-  const chunks = [
-    BOM + line([columns.map((column) => column.rawHeader), columns.map((column) => column.total ?? null)]),
-  ];
-  return write(path, chunks, signal);
+/** The service's own totals of a section: one row of `totalsColumns`. */
+export function writeTotalsCsv(
+  path: string,
+  columns: readonly CsvColumn[],
+  settings: CsvSettings,
+  signal: AbortSignal,
+): Promise<void> {
+  const totals = columns.map(({ total }) => total ?? '').join(',');
+  return writePieces(path, [headerOf(columns, settings) + record(totals)], signal);
 }

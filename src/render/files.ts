@@ -5,13 +5,14 @@ import { join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { DocketError } from '../base/error.ts';
 import type { Output } from '../define/definition.ts';
-import type { Dataset, Table } from '../fetch/dataset.ts';
+import type { Dataset } from '../fetch/dataset.ts';
 import { type Artifact, MEDIA_TYPES } from './artifact.ts';
-import { writeCsv, writeTotalsCsv } from './csv.ts';
-import { type NameVariables, refuseCollisions, renderName, safeName } from './name.ts';
-import { writeWorkbook } from './xlsx/workbook.ts';
+import { csvJobs, zipJobs } from './csv-files.ts';
+import type { FileJob } from './file-job.ts';
+import { type NameVariables, refuseCollisions, renderName } from './name.ts';
+import { type WorkbookLook, writeWorkbook } from './xlsx/workbook.ts';
 
-export interface RenderOptions {
+export interface RenderOptions extends WorkbookLook {
   /** Where the files are made; it exists. */
   readonly folder: string;
   /** The run's id. */
@@ -22,51 +23,27 @@ export interface RenderOptions {
   readonly digest: string;
   /** BCP 47, for words in files; `en-GB` when absent. */
   readonly locale?: string | undefined;
+  /** An e-mail attaches the CSV files: several are put into one zip besides. */
+  readonly zipped?: boolean | undefined;
   readonly signal: AbortSignal;
 }
 
-const DEFAULT_NAMES = {
-  xlsx: '{{ title }} {{ period.label }}',
-  csv: '{{ title }} {{ period.label }} {{ section.id }}',
-} as const;
+const WORKBOOK_NAME = '{{ title }} {{ period.label }}';
 
-interface Job {
-  readonly name: string;
-  readonly format: 'xlsx' | 'csv';
-  /** For the error about two files of one name. */
-  readonly of: string;
-  readonly write: (path: string) => Promise<void>;
-}
-
-function csvJobs(dataset: Dataset, output: Output, variables: NameVariables, signal: AbortSignal): Job[] {
-  const template = output.name ?? DEFAULT_NAMES.csv;
-  return dataset.tables.flatMap((table: Table): Job[] => {
-    const name = renderName(template, { ...variables, section: { id: table.id, title: table.title } }, '.csv');
-    const of = `the CSV file of section "${table.id}"`;
-    const data: Job = { name, format: 'csv', of, write: (path) => writeCsv(path, table, signal) };
-    if (table.totals === undefined) return [data];
-    const totals: Job = {
-      name: safeName(name.slice(0, -'.csv'.length), '.totals.csv'),
-      format: 'csv',
-      of: `the totals of section "${table.id}"`,
-      write: (path) => writeTotalsCsv(path, table, signal),
-    };
-    return [data, totals];
-  });
-}
-
-function jobsOf(dataset: Dataset, outputs: readonly Output[], options: RenderOptions): Job[] {
+function jobsOf(dataset: Dataset, outputs: readonly Output[], options: RenderOptions): FileJob[] {
   const variables: NameVariables = {
     period: dataset.period,
     org: dataset.org,
     report: dataset.report,
     title: dataset.title,
   };
-  return outputs.flatMap((output): Job[] => {
-    if (output.format === 'csv') return csvJobs(dataset, output, variables, options.signal);
-    const name = renderName(output.name ?? DEFAULT_NAMES.xlsx, variables, '.xlsx');
+  const about = { variables, locale: options.locale, signal: options.signal };
+  const jobs = outputs.flatMap((output): FileJob[] => {
+    if (output.format === 'csv') return csvJobs(dataset, output, about);
+    const name = renderName(output.name ?? WORKBOOK_NAME, variables, '.xlsx');
     return [{ name, format: 'xlsx', of: 'the workbook', write: (path) => writeWorkbook(path, dataset, options) }];
   });
+  return options.zipped === true ? [...jobs, ...zipJobs(jobs, about, options.madeAt)] : jobs;
 }
 
 async function sha256(path: string): Promise<string> {
@@ -75,12 +52,12 @@ async function sha256(path: string): Promise<string> {
   return hash.digest('hex');
 }
 
-async function make(job: Job, folder: string, index: number): Promise<Artifact> {
-  const temporary = join(folder, `.docket-${index}.part`);
+async function make(job: FileJob, folder: string, made: readonly Artifact[]): Promise<Artifact> {
+  const temporary = join(folder, `.docket-${made.length}.part`);
   const path = join(folder, job.name);
   try {
     await rm(temporary, { force: true });
-    await job.write(temporary);
+    await job.write(temporary, made);
     const artifact: Artifact = {
       name: job.name,
       format: job.format,
@@ -98,7 +75,8 @@ async function make(job: Job, folder: string, index: number): Promise<Artifact> 
 }
 
 /**
- * Makes every file of a report: a workbook per `xlsx` output, a file per section (and its totals) per `csv` output.
+ * Makes every file of a report: a workbook per `xlsx` output, a file per section (and
+ * its totals) with its schema per `csv` output.
  * A file appears under its name only when it is complete; when one fails, those made before it are taken away again.
  * Throws `template.invalid` or `render.failed`; what aborts `signal` is thrown as it is.
  */
@@ -112,9 +90,9 @@ export async function renderFiles(
   refuseCollisions(jobs);
   const made: Artifact[] = [];
   try {
-    for (const [index, job] of jobs.entries()) {
+    for (const job of jobs) {
       options.signal.throwIfAborted();
-      made.push(await make(job, folder, index));
+      made.push(await make(job, folder, made));
     }
     return made;
   } catch (error) {

@@ -70,17 +70,25 @@ export function isoWeek(date: Date): string {
   return `${year}-W${String(week).padStart(2, '0')}`;
 }
 
-const dateText = (date: Date, locale: string, options: Intl.DateTimeFormatOptions): string =>
-  new Intl.DateTimeFormat(locale, { timeZone: 'UTC', ...options }).format(date);
+const dateReader = (locale: string, options: Intl.DateTimeFormatOptions): ((date: Date) => string) => {
+  const format = new Intl.DateTimeFormat(locale, { timeZone: 'UTC', ...options });
+  return (date) => format.format(date);
+};
+
+function bucketReader(granularity: Granularity, locale: string): (date: Date) => string {
+  if (granularity === 'month') return dateReader(locale, { month: 'short', year: 'numeric' });
+  if (granularity === 'week') {
+    const first = dateReader(locale, { day: 'numeric', month: 'short' });
+    return (date) => `${isoWeek(date)} (from ${first(date)})`;
+  }
+  const day = dateReader(locale, { weekday: 'short', day: 'numeric', month: 'short', year: 'numeric' });
+  // A comma after the weekday is the locale's habit, and noise in a table.
+  return (date) => day(date).replace(',', '');
+}
 
 /** A bucket's first day in words: `Mon 16 Nov 2026`, `2026-W47 (from 16 Nov)`, `Nov 2026`. */
-export function bucketText(date: Date, granularity: Granularity, locale: string = DEFAULT_LOCALE): string {
-  if (granularity === 'month') return dateText(date, locale, { month: 'short', year: 'numeric' });
-  if (granularity === 'week')
-    return `${isoWeek(date)} (from ${dateText(date, locale, { day: 'numeric', month: 'short' })})`;
-  // A comma after the weekday is the locale's habit, and noise in a table.
-  return dateText(date, locale, { weekday: 'short', day: 'numeric', month: 'short', year: 'numeric' }).replace(',', '');
-}
+export const bucketText = (date: Date, granularity: Granularity, locale: string = DEFAULT_LOCALE): string =>
+  bucketReader(granularity, locale)(date);
 
 /** `9–15 November 2026`; one day when both ends are the same. */
 export function rangeText(
@@ -107,63 +115,89 @@ export function instantText(at: Date, timezone: string, locale: string = DEFAULT
   return `${text.replace(' at ', ', ')} (${timezone})`;
 }
 
-/** A duration in its two largest parts: `2 d 4 h`, `3 h 12 min`, `4 min 5 s`, `12.4 s`. */
-export function durationText(seconds: number, locale: string = DEFAULT_LOCALE): string {
-  const sign = seconds < 0 ? '−' : '';
-  const size = Math.abs(seconds);
-  if (size < 60 && Math.round(size * 10) < 600) {
-    const digits = size !== 0 && size < 0.1 ? { maximumSignificantDigits: 2 } : { maximumFractionDigits: 1 };
-    return `${sign}${new Intl.NumberFormat(locale, digits).format(size)} s`;
-  }
-  const parts = (whole: number, large: string, rest: number, small: string) =>
-    `${sign}${new Intl.NumberFormat(locale).format(whole)} ${large}${rest === 0 ? '' : ` ${rest} ${small}`}`;
-  const total = Math.round(size);
-  if (total < 3600) return parts(Math.floor(total / 60), 'min', total % 60, 's');
-  const minutes = Math.round(size / 60);
-  if (minutes < 24 * 60) return parts(Math.floor(minutes / 60), 'h', minutes % 60, 'min');
-  const hours = Math.round(size / 3600);
-  return parts(Math.floor(hours / 24), 'd', hours % 24, 'h');
+function durationReader(locale: string): (seconds: number) => string {
+  const tiny = new Intl.NumberFormat(locale, { maximumSignificantDigits: 2 });
+  const small = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 });
+  const whole = new Intl.NumberFormat(locale);
+  const parts = (most: number, large: string, rest: number, unit: string): string =>
+    `${whole.format(most)} ${large}${rest === 0 ? '' : ` ${rest} ${unit}`}`;
+  const text = (size: number): string => {
+    if (size < 60 && Math.round(size * 10) < 600) return `${(size !== 0 && size < 0.1 ? tiny : small).format(size)} s`;
+    const total = Math.round(size);
+    if (total < 3600) return parts(Math.floor(total / 60), 'min', total % 60, 's');
+    const minutes = Math.round(size / 60);
+    if (minutes < 24 * 60) return parts(Math.floor(minutes / 60), 'h', minutes % 60, 'min');
+    const hours = Math.round(size / 3600);
+    return parts(Math.floor(hours / 24), 'd', hours % 24, 'h');
+  };
+  return (seconds) => `${seconds < 0 ? '−' : ''}${text(Math.abs(seconds))}`;
 }
 
-const signed = (value: number, locale: string, options: Intl.NumberFormatOptions): string =>
-  new Intl.NumberFormat(locale, { signDisplay: 'exceptZero', ...options }).format(value);
+/** A duration in its two largest parts: `2 d 4 h`, `3 h 12 min`, `4 min 5 s`, `12.4 s`. */
+export const durationText = (seconds: number, locale: string = DEFAULT_LOCALE): string =>
+  durationReader(locale)(seconds);
 
-function numberText(value: number, quantity: Quantity, locale: string): string {
-  const plain = (options: Intl.NumberFormatOptions = { maximumFractionDigits: 2 }) =>
-    new Intl.NumberFormat(locale, options).format(value);
+const withUnit = (text: (value: number) => string, unit: string | null): ((value: number) => string) =>
+  unit === null ? text : (value) => `${text(value)} ${unit}`;
+
+function numberReader(quantity: Quantity, locale: string): (value: number) => string {
+  const written = (options: Intl.NumberFormatOptions): ((value: number) => string) => {
+    const format = new Intl.NumberFormat(locale, options);
+    return (value) => format.format(value);
+  };
+  const oneDecimal = { minimumFractionDigits: 1, maximumFractionDigits: 1 } as const;
+  const signed = { signDisplay: 'exceptZero' } as const;
   switch (quantity.kind) {
     case 'ratio': {
-      const digits = { style: 'percent', minimumFractionDigits: 1, maximumFractionDigits: 1 } as const;
+      const percent = written({ style: 'percent', ...oneDecimal });
       // A share that is there must not read as one that is not.
-      return value > 0 && value < 0.0005 ? `<${new Intl.NumberFormat(locale, digits).format(0.001)}` : plain(digits);
+      return (value) => (value > 0 && value < 0.0005 ? `<${percent(0.001)}` : percent(value));
     }
     case 'duration':
-      return durationText(value, locale);
+      return durationReader(locale);
     case 'points':
-      return `${signed(value, locale, { minimumFractionDigits: 1, maximumFractionDigits: 1 })} pp`;
+      return withUnit(written({ ...signed, ...oneDecimal }), 'pp');
     case 'relative':
-      return signed(value, locale, { style: 'percent', minimumFractionDigits: 1, maximumFractionDigits: 1 });
+      return written({ style: 'percent', ...signed, ...oneDecimal });
     case 'difference':
-      return `${signed(value, locale, { maximumFractionDigits: 6 })}${quantity.unit === null ? '' : ` ${quantity.unit}`}`;
+      return withUnit(written({ ...signed, maximumFractionDigits: 6 }), quantity.unit);
     case 'amount':
-      return `${plain({ maximumFractionDigits: 6 })}${quantity.unit === null ? '' : ` ${quantity.unit}`}`;
+      return withUnit(written({ maximumFractionDigits: 6 }), quantity.unit);
     case 'identifier':
     case 'text':
-      return String(value);
+      return String;
     default:
-      return plain();
+      return written({ maximumFractionDigits: 2 });
   }
 }
 
-/** A raw value as a person reads it, with its unit; `–` where it is undefined. The one place that does so. */
-export function valueText(value: Value | undefined, quantity: Quantity, locale: string = DEFAULT_LOCALE): string {
-  if (value === null || value === undefined) return UNDEFINED_TEXT;
-  if (typeof value === 'number') return numberText(value, quantity, locale);
-  if (typeof value === 'boolean') return value ? 'yes' : 'no';
-  const date = quantity.kind === 'bucket' || quantity.kind === 'day' ? civilDate(value) : undefined;
-  if (date !== undefined) return bucketText(date, quantity.kind === 'bucket' ? quantity.granularity : 'day', locale);
-  return value;
+function textReader(quantity: Quantity, locale: string): (value: string) => string {
+  if (quantity.kind !== 'bucket' && quantity.kind !== 'day') return (value) => value;
+  const words = bucketReader(quantity.kind === 'bucket' ? quantity.granularity : 'day', locale);
+  return (value) => {
+    const date = civilDate(value);
+    return date === undefined ? value : words(date);
+  };
 }
+
+/**
+ * How a person reads the values of one column, with their unit; `–` where one is undefined. The one place that does so.
+ * Made once for a column: it costs far more to make than to use.
+ */
+export function valueReader(quantity: Quantity, locale: string = DEFAULT_LOCALE): (value: Value | undefined) => string {
+  const numberText = numberReader(quantity, locale);
+  const text = textReader(quantity, locale);
+  return (value) => {
+    if (value === null || value === undefined) return UNDEFINED_TEXT;
+    if (typeof value === 'number') return numberText(value);
+    if (typeof value === 'boolean') return value ? 'yes' : 'no';
+    return text(value);
+  };
+}
+
+/** One raw value as a person reads it; see `valueReader`. */
+export const valueText = (value: Value | undefined, quantity: Quantity, locale: string = DEFAULT_LOCALE): string =>
+  valueReader(quantity, locale)(value);
 
 /** The unit as a column header of the workbook names it; undefined where the figures speak for themselves. */
 export function unitWord(quantity: Quantity): string | undefined {

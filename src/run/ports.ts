@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts';
+import type { SecretSource } from '../base/secret.ts';
 import type { Definition } from '../define/definition.ts';
 import type { OrgSettings } from '../define/org.ts';
 import type { Archive } from '../deliver/archive.ts';
@@ -6,12 +7,16 @@ import type { Ledger } from '../deliver/ledger.ts';
 import type { MailRoute } from '../deliver/targets.ts';
 import type { Catalogs } from '../fetch/catalogs.ts';
 import type { FetchInput } from '../fetch/fetch.ts';
+import type { Renderer } from '../render/renderer.ts';
 import type { Observe } from './event.ts';
 
 /** What a run needs of the world, bound to one organization. Under the worker Redis stands behind these, inline memory. */
 export interface RunPorts extends Pick<FetchInput, 'client' | 'key' | 'budget' | 'reads' | 'responses' | 'patienceMs'> {
   readonly clock: Clock;
+  /** Of what the report itself refers to: the password of its workbook. */
+  readonly secrets: SecretSource;
   readonly catalogs: Catalogs;
+  readonly render: Renderer;
   readonly archive: Archive;
   readonly ledger: Ledger;
   /** Undefined: no mail server is configured. */

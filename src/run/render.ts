@@ -1,8 +1,8 @@
 import type { Manifest, Sealed } from '../deliver/archive.ts';
 import { type Dataset, incompleteNotes } from '../fetch/dataset.ts';
 import type { Artifact } from '../render/artifact.ts';
-import { renderFiles } from '../render/files.ts';
-import { renderMail } from '../render/mail.ts';
+import type { MailOptions } from '../render/mail-data.ts';
+import type { WorkbookLook } from '../render/xlsx/workbook.ts';
 import type { RunContext, RunPorts } from './ports.ts';
 import type { RunOrder } from './record.ts';
 
@@ -14,13 +14,29 @@ export async function render(
   dataset: Dataset,
   folder: string,
   order: RunOrder,
-  { definition, signal, observe }: RunContext,
-  { archive, clock, templates }: RunPorts,
+  look: WorkbookLook,
+  { definition, settings, signal, observe }: RunContext,
+  { archive, clock, templates, render: renderer }: RunPorts,
 ): Promise<Sealed> {
-  const about = { run: order.id, digest: order.digest, madeAt: clock.now(), templates, signal };
-  const artifacts = await renderFiles(dataset, definition.outputs, { ...about, folder });
-  const mail = await renderMail(dataset, artifacts, { ...about, attached: attachedToAll(definition) });
-  const manifest = manifestOf(dataset, order, artifacts, about.madeAt, definition);
+  const madeAt = clock.now();
+  const { outputs, deliveries } = definition;
+  const { artifacts, mail } = await renderer(
+    {
+      dataset,
+      outputs,
+      files: {
+        ...look,
+        folder,
+        digest: order.digest,
+        zipped: deliveries.some(({ email }) => email?.attach.includes('csv')),
+      },
+      mail: { templates, attached: attachedToAll(definition), ...occasionOf(order, definition, settings) },
+      run: order.id,
+      madeAt,
+    },
+    signal,
+  );
+  const manifest = manifestOf(dataset, order, artifacts, madeAt, definition);
   const sealed = await archive.seal(folder, manifest, artifacts, mail);
   for (const { name, bytes } of sealed.artifacts) observe({ type: 'rendered', name, bytes });
   return sealed;
@@ -29,8 +45,19 @@ export async function render(
 /** One body is read by all recipients, so it may speak only of files that every one of them gets. */
 function attachedToAll({ deliveries, outputs }: RunContext['definition']): readonly Artifact['format'][] {
   const mails = deliveries.flatMap(({ email }) => email ?? []);
+  if (mails.length === 0) return [];
   return outputs.map(({ format }) => format).filter((format) => mails.every(({ attach }) => attach.includes(format)));
 }
+
+/** When the report is made by itself, and whether this one was asked for. */
+const occasionOf = (
+  { trigger }: RunOrder,
+  { schedule }: RunContext['definition'],
+  { timezone }: RunContext['settings'],
+): Pick<MailOptions, 'schedule' | 'onDemand'> => ({
+  ...(schedule === undefined ? {} : { schedule: { cron: schedule.cron, timezone: schedule.timezone ?? timezone } }),
+  onDemand: trigger !== 'schedule',
+});
 
 const manifestOf = (
   dataset: Dataset,

@@ -31,8 +31,11 @@ describe('the files of a report', () => {
     expect(artifacts.map(({ name, format }) => [name, format])).toEqual([
       ['KPIs 2026-W46.xlsx', 'xlsx'],
       ['acme onboarding.csv', 'csv'],
+      ['acme onboarding.schema.json', 'schema'],
       ['acme onboarding.totals.csv', 'csv'],
+      ['acme onboarding.totals.schema.json', 'schema'],
       ['acme workload.csv', 'csv'],
+      ['acme workload.schema.json', 'schema'],
     ]);
     for (const { name, path, bytes, sha256 } of artifacts) {
       const content = await readFile(path);

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { Column, Dataset, Row, Table } from '../../src/fetch/dataset.ts';
 import { viewColumns } from '../../src/render/columns.ts';
-import { neutral } from '../../src/render/csv.ts';
+import { neutral } from '../../src/render/csv-text.ts';
 import { UNDEFINED_TEXT, valueText } from '../../src/render/format.ts';
 import { renderMail } from '../../src/render/mail.ts';
 import {
