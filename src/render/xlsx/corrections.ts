@@ -1,3 +1,4 @@
+import { PassThrough } from 'node:stream';
 import exceljs from 'exceljs';
 import { DocketError } from '../../base/error.ts';
 import { DIFFERENTIAL_STYLES } from './conditional.ts';
@@ -22,9 +23,19 @@ const missing = (part: string): DocketError =>
 const isZip = (value: unknown): value is Zip =>
   typeof value === 'object' && value !== null && 'append' in value && typeof value.append === 'function';
 
+const zipOf = (writer: object): Zip => {
+  const zip: unknown = Reflect.get(writer, 'zip');
+  if (!isZip(zip)) throw missing('zip');
+  return zip;
+};
+
+/** Bytes of a sheet that may wait for the zip, so that both always have something to do. */
+const WAITING_BYTES = 256 * 1024;
+
 /**
  * exceljs puts the first two parts into the zip while it is being constructed, too early to correct them: they are held
- * back here, and written by `writeFirstParts`.
+ * back here, and written by `writeFirstParts`. Its own streams never say that they are full, so that a workbook would
+ * pile up in memory before the zip; those made here do.
  */
 export class LateWriter extends exceljs.stream.xlsx.WorkbookWriter {
   override addThemes(): Promise<void> {
@@ -37,7 +48,19 @@ export class LateWriter extends exceljs.stream.xlsx.WorkbookWriter {
     await super.addThemes();
     await super.addOfficeRels();
   }
+  // What the sheets and their relations are written to; the types do not know it.
+  _openStream(name: string): PassThrough {
+    const stream = new PassThrough({ highWaterMark: WAITING_BYTES });
+    const write = stream.write.bind(stream);
+    Object.assign(stream, { write: (chunk: unknown) => write(isBuffer(chunk) ? chunk.toBuffer() : chunk) });
+    zipOf(this).append(stream, { name });
+    return stream;
+  }
 }
+
+/** exceljs' own buffer of text, which it uses again after it is written. */
+const isBuffer = (chunk: unknown): chunk is { toBuffer: () => Buffer } =>
+  typeof chunk === 'object' && chunk !== null && 'toBuffer' in chunk && typeof chunk.toBuffer === 'function';
 
 /** The order in which the format wants a font's parts; exceljs writes them in another one. */
 const FONT_PARTS = [
@@ -72,8 +95,7 @@ const withMarks = (styles: string): string => styles.replace(/<dxfs count="0"\s*
  * that we add.
  */
 export function correctParts(writer: object, date: Date, added: readonly Part[]): Zip {
-  const zip: unknown = Reflect.get(writer, 'zip');
-  if (!isZip(zip)) throw missing('zip');
+  const zip = zipOf(writer);
   const append = zip.append.bind(zip);
   const correct = (source: unknown, name: string): unknown => {
     if (typeof source !== 'string') return source;
@@ -104,6 +126,43 @@ export function relate(sheet: object, type: 'drawing' | 'table', target: string)
     throw missing('_sheetRelsWriter');
   }
   return String(relations.addRelationship({ Type: `${OFFICE}/${type}`, Target: target }));
+}
+
+/** The place of a style in the workbook's style sheet, where it is put when it is new. */
+export function styleIds(writer: object): (style: object) => number {
+  const styles: unknown = Reflect.get(writer, 'styles');
+  if (
+    typeof styles !== 'object' ||
+    styles === null ||
+    !('addStyleModel' in styles) ||
+    typeof styles.addStyleModel !== 'function'
+  ) {
+    throw missing('styles');
+  }
+  const add = styles.addStyleModel.bind(styles);
+  return (style) => Number(add(style));
+}
+
+/** The workbook's table of texts: exceljs writes it at the end. */
+export function sharedTexts(writer: object): unknown[] {
+  const strings: unknown = Reflect.get(writer, 'sharedStrings');
+  if (typeof strings !== 'object' || strings === null || !('values' in strings) || !Array.isArray(strings.values)) {
+    throw missing('sharedStrings');
+  }
+  return strings.values;
+}
+
+/** Begins a sheet's rows, and gives the stream that they are written to as XML, past exceljs' own rows and cells. */
+export function beginRows(sheet: object): PassThrough {
+  for (const method of ['_writeColumns', '_writeOpenSheetData']) {
+    const write: unknown = Reflect.get(sheet, method);
+    if (typeof write !== 'function') throw missing(method);
+    Reflect.apply(write, sheet, []);
+  }
+  Reflect.set(sheet, 'startedData', true);
+  const stream: unknown = Reflect.get(sheet, 'stream');
+  if (!(stream instanceof PassThrough)) throw missing('stream');
+  return stream;
 }
 
 /**

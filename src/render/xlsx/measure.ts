@@ -4,6 +4,7 @@ export const LINE_POINTS = 15;
 /** How many lines `text` takes in a column of `width` characters, wrapped between words as Excel does. */
 export function linesOf(text: string, width: number): number {
   const room = Math.max(1, Math.floor(width));
+  if (text.length <= room && !text.includes('\n')) return 1;
   return text.split('\n').reduce((lines, paragraph) => {
     let used = 0;
     let count = 1;

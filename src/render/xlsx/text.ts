@@ -12,6 +12,15 @@ export function legalText(text: string): string {
   );
 }
 
+/** Nothing of what `legalText` or XML would change; most texts of a large table are like this. */
+const PLAIN = /^[\t\n !#-%'-;=?-^`-~\u00a0-\ud7ff\ue000-\ufffd]*$/;
+
 /** Text inside an element or an attribute of a part that we write ourselves. */
 export const xmlText = (text: string): string =>
-  legalText(text).replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
+  PLAIN.test(text)
+    ? text
+    : legalText(text)
+        .replaceAll('&', '&amp;')
+        .replaceAll('<', '&lt;')
+        .replaceAll('>', '&gt;')
+        .replaceAll('"', '&quot;');

@@ -1,31 +1,23 @@
+import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { setImmediate as pause } from 'node:timers/promises';
 import type exceljs from 'exceljs';
 import { DocketError } from '../../base/error.ts';
 import { conditionalExtension, conditionalFormats, type Mark } from './conditional.ts';
-import { correctParts, insertBefore, LateWriter, relate } from './corrections.ts';
+import { beginRows, correctParts, insertBefore, LateWriter, relate, sharedTexts, styleIds } from './corrections.ts';
 import { type Drawn, drawingParts, type Part } from './drawing.ts';
-import type { CellStyle } from './style.ts';
-import { type TableRange, tablePart } from './table.ts';
+import { type Cell, createRowXml, type RowContext } from './sheet-data.ts';
+import { columnName, type TableRange, tablePart } from './table.ts';
 import { legalText, xmlText } from './text.ts';
 
-/** Excel's own limits. */
-const MAX_ROWS = 1_048_576;
-const MAX_CELL = 32_767;
-/** Points. */
-const MAX_HEIGHT = 409;
-/** The writer hands over whole rows at once; a pause every so many keeps the process answering and the zip flowing. */
-const ROWS_BETWEEN_PAUSES = 50;
+export type { Cell };
 
-export interface Cell {
-  /** Text stays text whatever it begins with; a `Date` is a civil date or an instant, in UTC. */
-  readonly value: string | number | boolean | Date | null;
-  readonly style: CellStyle;
-  /** Leads to the top of another sheet of the workbook. */
-  readonly link?: string;
-  /** How many columns it stretches over, the following cells of the row being missing; 1 when absent. */
-  readonly span?: number;
-}
+/** Excel's own limit. */
+const MAX_ROWS = 1_048_576;
+/** Characters of rows that are handed over at once, and between which the process answers. */
+const CHUNK = 64 * 1024;
+/** Where a page break ends, counted from 0. */
+const LAST_COLUMN = 16_383;
 
 export interface SheetOptions {
   /** In characters, one a column. */
@@ -95,28 +87,20 @@ function footerText(text: string): string {
   return kept;
 }
 
-function legalValue(value: Cell['value'], sheet: string): Cell['value'] {
-  if (typeof value !== 'string') return value;
-  const text = legalText(value);
-  if (text.length <= MAX_CELL) return text;
-  throw new DocketError(
-    'render.failed',
-    `A text in "${sheet}" has ${text.length.toLocaleString('en')} characters; a cell of Excel holds 32,767.`,
-    {
-      expected: 'at most 32,767 characters',
-      got: `"${text.slice(0, 40)}…"`,
-      next: 'Write this section as CSV instead.',
-    },
-  );
+/** What the sheets of one workbook have in common. */
+interface Shared extends Omit<RowContext, 'sheet'> {
+  readonly added: Part[];
+  readonly tableNames: Set<string>;
+  readonly signal: AbortSignal;
+  /** Rejects when the file can no longer be written. */
+  readonly broken: Promise<never>;
 }
 
 function createSheet(
   writer: exceljs.stream.xlsx.WorkbookWriter,
   name: string,
   options: SheetOptions,
-  added: Part[],
-  tableNames: Set<string>,
-  signal: AbortSignal,
+  { added, tableNames, signal, broken, ...texts }: Shared,
 ): Sheet {
   const { freeze, headerRow } = options;
   const sheet = writer.addWorksheet(name, {
@@ -154,8 +138,28 @@ function createSheet(
   // What the format wants after everything else, in this order.
   const end = { tables: '', extension: '' };
   insertBefore(sheet, '_writeCloseWorksheet', () => end.tables + end.extension);
+  const merges: string[] = [];
+  insertBefore(sheet, '_writeMergeCells', () =>
+    merges.length === 0
+      ? ''
+      : `<mergeCells count="${merges.length}">${merges.map((range) => `<mergeCell ref="${range}"/>`).join('')}</mergeCells>`,
+  );
+  const breaks: number[] = [];
+  insertBefore(sheet, '_writeRowBreaks', () =>
+    breaks.length === 0
+      ? ''
+      : `<rowBreaks count="${breaks.length}" manualBreakCount="${breaks.length}">${breaks.map((row) => `<brk id="${row}" max="${LAST_COLUMN}" man="1"/>`).join('')}</rowBreaks>`,
+  );
+  const rowXml = createRowXml({ sheet: name, ...texts });
+  const stream = beginRows(sheet);
   let rows = 0;
-  let last: exceljs.Row | undefined;
+  let chunk = '';
+
+  const note = (cell: Cell, index: number): void => {
+    const address = `${columnName(index)}${rows}`;
+    if (cell.link !== undefined) links.push({ cell: address, to: cell.link });
+    if (cell.span !== undefined && cell.span > 1) merges.push(`${address}:${columnName(index + cell.span - 1)}${rows}`);
+  };
 
   const put = (cells: readonly (Cell | undefined)[], height: number | undefined): void => {
     rows += 1;
@@ -165,20 +169,21 @@ function createSheet(
         next: 'Write this section as CSV instead, or narrow it.',
       });
     }
-    // Excel wants the headers of a table among the shared texts. (The types do not know it, the streaming writer does.)
-    Reflect.set(sheet, 'useSharedStrings', options.sharedStrings || rows <= (headerRow ?? 0));
-    const row = sheet.getRow(rows);
-    last = row;
-    if (height !== undefined) row.height = Math.min(height, MAX_HEIGHT);
-    cells.forEach((cell, index) => {
-      if (cell === undefined) return;
-      const target = row.getCell(index + 1);
-      target.value = legalValue(cell.value, name);
-      target.style = cell.style;
-      if (cell.link !== undefined) links.push({ cell: target.address, to: cell.link });
-      if (cell.span !== undefined && cell.span > 1) sheet.mergeCells(rows, index + 1, rows, index + cell.span);
-    });
-    row.commit();
+    // Excel wants the headers of a table among the shared texts.
+    const shared = options.sharedStrings || rows <= (headerRow ?? 0);
+    chunk += rowXml(rows, cells, shared, height);
+    for (let index = 0; index < cells.length; index += 1) {
+      const cell = cells[index];
+      if (cell !== undefined && (cell.link !== undefined || cell.span !== undefined)) note(cell, index);
+    }
+  };
+
+  /** Waits for the zip where it has enough to do, and lets the process answer in any case. */
+  const handOver = async (): Promise<void> => {
+    const room = stream.write(chunk);
+    chunk = '';
+    await (room ? pause() : Promise.race([once(stream, 'drain', { signal }), broken]));
+    signal.throwIfAborted();
   };
 
   return {
@@ -188,13 +193,10 @@ function createSheet(
     },
     row: async (cells, height) => {
       put(cells, height);
-      if (rows % ROWS_BETWEEN_PAUSES === 0) {
-        await pause();
-        signal.throwIfAborted();
-      }
+      if (chunk.length >= CHUNK) await handOver();
     },
     endPage: () => {
-      last?.addPageBreak();
+      breaks.push(rows);
     },
     filter: (from, to) => {
       sheet.autoFilter = { from, to };
@@ -216,9 +218,23 @@ function createSheet(
       insertBefore(sheet, '_writeLegacyData', () => `<drawing r:id="${relation}"/>`);
     },
     close: async () => {
+      stream.write(chunk);
       sheet.commit();
       await pause();
     },
+  };
+}
+
+/** Each text once, as Excel can hold it. */
+function textIds(writer: object): (text: string) => number {
+  const table = sharedTexts(writer);
+  const places = new Map<string, number>();
+  return (text) => {
+    const known = places.get(text);
+    if (known !== undefined) return known;
+    const place = table.push(legalText(text)) - 1;
+    places.set(text, place);
+    return place;
   };
 }
 
@@ -238,8 +254,15 @@ export function createBook(path: string, properties: BookProperties, signal: Abo
   });
   const { title, subject, madeAt } = properties;
   const added: Part[] = [];
-  const tableNames = new Set<string>();
   const zip = correctParts(writer, madeAt, added);
+  const shared = {
+    added,
+    tableNames: new Set<string>(),
+    signal,
+    broken,
+    styleId: styleIds(writer),
+    textId: textIds(writer),
+  };
   Object.assign(writer, {
     title: legalText(title),
     subject: legalText(subject),
@@ -249,7 +272,7 @@ export function createBook(path: string, properties: BookProperties, signal: Abo
     modified: madeAt,
   });
   return {
-    sheet: (name, options) => createSheet(writer, name, options, added, tableNames, signal),
+    sheet: (name, options) => createSheet(writer, name, options, shared),
     close: async () => {
       await writer.writeFirstParts();
       for (const { name, xml } of added) zip.append(xml, { name });
