@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type ChartKind, type ChartSpec, chartAsked } from './chart.ts';
+import { classificationSchema } from './org.ts';
 import { NAMED_PERIODS, type PeriodSpec, periodSpecSchema } from './period-spec.ts';
 import { CATCH_UP, scheduleSchema } from './schedule.ts';
 import { sectionSchema } from './section.ts';
@@ -28,6 +29,7 @@ export const reportFileSchema = z
     title: lineSchema(200),
     description: textSchema(2000).optional(),
     owner: z.email('an e-mail address').describe('Told once when a run has failed for good.'),
+    classification: classificationSchema.optional(),
     schedule: scheduleSchema.optional().describe('Absent: on demand only.'),
     period: periodSpecSchema.describe('Frozen into the run when it is triggered.'),
     timezone: zoneSchema.optional().describe("The period's IANA zone; defaults to the organization's."),

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import { readdir, realpath } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, isAbsolute, join } from 'node:path';
 import { DocketError } from '../base/error.ts';
 import { type Definition, type ReportFile, reportFileSchema } from './definition.ts';
 import { type Entry, entriesOf } from './entries.ts';
 import { atStart, byPosition, type Fault, formatFault, show } from './fault.ts';
+import { type NoLogo, readLogo } from './logo.ts';
 import { nearest } from './nearest.ts';
 import { type OrgSettings, orgFileSchema } from './org.ts';
 import { faultAt, parseSource } from './parse.ts';
@@ -150,9 +151,29 @@ async function loadSettings(folder: Entry, file: Entry | undefined, loading: Loa
   loading.sources.set(folder.name, source);
   loading.faults.push(...faults);
   if (value === undefined) return undefined;
-  const settings = deepFreeze({ ...value, id: folder.name });
+  const { logo, ...rest } = value;
+  const shown = logo === undefined ? {} : await loadLogo(folder, source, logo);
+  if ('expected' in shown) {
+    loading.faults.push(faultAt(source, ['logo'], shown));
+    return undefined;
+  }
+  const settings = deepFreeze({ ...rest, ...shown.settings, id: folder.name });
   loading.orgs.set(folder.name, settings);
-  return { text: read.text, settings };
+  return { text: read.text + (shown.digest ?? ''), settings };
+}
+
+interface LoadedLogo {
+  readonly settings?: { readonly logo: string };
+  /** Another picture makes another pack. */
+  readonly digest?: string;
+}
+
+async function loadLogo(folder: Entry, source: Source, logo: string): Promise<LoadedLogo | NoLogo> {
+  const file = join(dirname(source.file), logo);
+  const read = await readLogo(file, await realpath(folder.file));
+  if ('expected' in read)
+    return isAbsolute(logo) ? { ...read, next: 'write a path from the folder of org.yaml' } : read;
+  return { settings: { logo: file }, digest: createHash('sha256').update(read.bytes).digest('hex') };
 }
 
 async function loadReport(

@@ -11,10 +11,19 @@ const domainSchema = z
   .string()
   .refine((text) => canonicalDomain(text) !== undefined, 'a domain such as acme.example (no "@", no wildcard)');
 
+/** Who may read what is printed, e.g. `Confidential`. */
+export const classificationSchema = lineSchema(40).describe(
+  'Printed on the cover and in the footer of each page of a workbook, e.g. Confidential.',
+);
+
 /** `jobs/<org>/org.yaml`: who the organization is at the API, its key by reference, and who may receive its reports. */
 export const orgFileSchema = z.strictObject({
   version: z.literal(1).default(1),
   name: lineSchema(200).optional().describe('How reports name it; defaults to the folder.'),
+  logo: lineSchema(1000)
+    .optional()
+    .describe('A PNG or JPEG beside this file, for the cover of workbooks; up to 512 KB.'),
+  classification: classificationSchema.optional(),
   org: z
     .union([z.int().positive(), z.literal('current')], { error: "the organization's number at the API, or current" })
     .describe("The organization's id at the API, or `current`: the organization of the API key."),
@@ -44,7 +53,10 @@ export const orgFileSchema = z.strictObject({
 });
 export type OrgFile = z.infer<typeof orgFileSchema>;
 
-/** A validated `org.yaml`. It holds references to secrets, never values. */
+/**
+ * A validated `org.yaml`. It holds references to secrets, never values. Its `logo` is a path from where Docket was
+ * started, no longer from the file.
+ */
 export interface OrgSettings extends OrgFile {
   /** The folder under `jobs/`: the organization's name in Docket. */
   readonly id: string;

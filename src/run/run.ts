@@ -6,6 +6,7 @@ import { incompleteNotes } from '../fetch/dataset.ts';
 import { fetchDataset } from '../fetch/fetch.ts';
 import { compilePlan } from '../plan/compile.ts';
 import { incompleteError, resultOf, undeliveredError } from './ending.ts';
+import { workbookLook } from './look.ts';
 import type { RunContext, RunPorts } from './ports.ts';
 import type { RunOrder } from './record.ts';
 import { render } from './render.ts';
@@ -50,6 +51,7 @@ async function stages(order: RunOrder, context: RunContext, ports: RunPorts): Pr
 /** plan → fetch → render, in a private folder that is gone unless it was sealed. */
 async function pack(order: RunOrder, context: RunContext, ports: RunPorts): Promise<Outcome<Sealed>> {
   const { definition, settings, signal, observe } = context;
+  const look = await workbookLook(context, ports.secrets);
   const line = { ...ports, run: order.id, priority: order.priority };
   const catalog = await ports.catalogs.get({ ...line, org: settings.org, tenant: order.org }, signal, observe);
   if (catalog.kind !== 'done') return catalog;
@@ -67,7 +69,7 @@ async function pack(order: RunOrder, context: RunContext, ports: RunPorts): Prom
     const incomplete = incompleteError('run.incomplete', incompleteNotes(dataset.value));
     if (definition.on_incomplete === 'fail' && incomplete !== undefined) return fail(incomplete);
 
-    const sealed = await render(dataset.value, folder, order, context, ports);
+    const sealed = await render(dataset.value, folder, order, look, context, ports);
     await ports.responses.drop(order.id);
     return done(sealed);
   } finally {

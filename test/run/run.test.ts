@@ -1,10 +1,12 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import officeCrypto from 'officecrypto-tool';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { readConfig } from '../../src/base/config.ts';
 import { silentLog } from '../../src/base/log.ts';
+import { secretSource } from '../../src/base/secret.ts';
 import { composeInline } from '../../src/compose/ports.ts';
 import type { Definition } from '../../src/define/definition.ts';
 import { loadJobs, requireReport } from '../../src/define/load.ts';
@@ -103,6 +105,27 @@ describe('a run, from definition to receipts', () => {
     expect(sandbox.requests()).toHaveLength(asked);
     expect(mail.messages()).toHaveLength(2);
     expect(events).toEqual([]);
+  });
+
+  test('a password of the workbook that is missing is told before a call is spent', async () => {
+    const asked = sandbox.requests().length;
+    const outputs = [{ format: 'xlsx', password: { env: 'PACK_PASSWORD' } }] as const;
+    const { outcome } = await go({ outputs: [...outputs], deliveries: [] });
+    expect(outcome).toMatchObject({ kind: 'fail', error: { code: 'config.secret_missing', where: 'PACK_PASSWORD' } });
+    expect(sandbox.requests()).toHaveLength(asked);
+  });
+
+  test('a workbook with a password is encrypted, and the password stands in no file', async () => {
+    const password = 'correct-horse-9f2c';
+    const outputs = [{ format: 'xlsx', password: { env: 'PACK_PASSWORD' } }] as const;
+    const secrets = secretSource({ PACK_PASSWORD: password });
+    const { outcome } = await go({ outputs: [...outputs], deliveries: [] }, { ports: { secrets } });
+    expect(outcome).toMatchObject({ kind: 'done', value: { state: 'done' } });
+    const files = (await readdir(folder, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile());
+    const contents = await Promise.all(files.map(({ parentPath, name }) => readFile(join(parentPath, name))));
+    const workbook = contents[files.findIndex(({ name }) => name.endsWith('.xlsx'))] ?? Buffer.of();
+    expect(officeCrypto.isEncrypted(workbook)).toBe(true);
+    expect(contents.filter((bytes) => bytes.includes(password))).toEqual([]);
   });
 
   test('without delivery the files are archived and nobody hears of it', async () => {

@@ -1,10 +1,12 @@
+import type { Logo } from '../../define/logo.ts';
 import { inWords } from '../../define/period.ts';
 import { type Dataset, incompleteNotes, type Table } from '../../fetch/dataset.ts';
 import { instantText } from '../format.ts';
 import { counted } from '../words.ts';
+import type { DrawnPicture } from './drawing.ts';
 import { heightOf, linesOf } from './measure.ts';
 import { COLOURS, STYLES } from './style.ts';
-import type { Book, Cell } from './writer.ts';
+import type { Book, Cell, Footer } from './writer.ts';
 
 export interface Pack {
   readonly dataset: Dataset;
@@ -13,6 +15,9 @@ export interface Pack {
   /** Epoch ms. */
   readonly madeAt: number;
   readonly locale: string;
+  readonly logo: Logo | undefined;
+  /** Who may read it. */
+  readonly classification: string | undefined;
   /** Of every sheet, in order: front, one a table, back. */
   readonly names: {
     readonly cover: string;
@@ -26,10 +31,27 @@ export interface Pack {
   };
 }
 
-export const footerOf = (pack: Pack) => ({
+export const footerOf = (pack: Pack): Footer => ({
+  classification: pack.classification,
   left: `${pack.dataset.organization} · ${pack.dataset.title}`,
   right: `${pack.dataset.period.label} · ${instantText(new Date(pack.madeAt), pack.dataset.period.timezone, pack.locale)}`,
 });
+
+/** Pixels that a logo may take on the cover. */
+const LOGO_ROOM = { width: 320, height: 96 };
+
+/** Made smaller where it is too large for its room, never larger: a small picture blown up is not sharp. */
+function logoOnCover({ width, height, ...logo }: Logo, organization: string): DrawnPicture {
+  const scale = Math.min(1, LOGO_ROOM.width / width, LOGO_ROOM.height / height);
+  return {
+    ...logo,
+    name: 'Logo',
+    description: `Logo of ${organization}`,
+    width: width * scale,
+    height: height * scale,
+    from: { row: 2, column: 1 },
+  };
+}
 
 /** The page a board sees first: whose figures, of what, of when, made when, whom to ask, and what is missing. */
 export async function writeCover(book: Book, pack: Pack): Promise<void> {
@@ -50,7 +72,12 @@ export async function writeCover(book: Book, pack: Pack): Promise<void> {
   ];
 
   await sheet.row(band, 12);
-  await sheet.row([], 90);
+  await sheet.row([], 12);
+  await sheet.row([], 78);
+  if (pack.logo !== undefined) sheet.draw([logoOnCover(pack.logo, dataset.organization)]);
+  if (pack.classification !== undefined) {
+    await sheet.row(wide(pack.classification, STYLES.coverClassification), 24);
+  }
   await sheet.row(wide(dataset.organization, STYLES.coverOrganization), 24);
   await sheet.row(wide(dataset.title, STYLES.coverTitle), linesOf(dataset.title, 40) * 36);
   await sheet.row([], 6);

@@ -113,6 +113,7 @@ export const STYLES = {
     font: font({ size: 26, bold: true, color: { argb: COLOURS.ink } }),
     alignment: { ...middle, wrapText: true },
   },
+  coverClassification: { font: font({ bold: true, color: { argb: COLOURS.warnInk } }), alignment: middle },
   coverOrganization: { font: font({ size: 14, color: { argb: COLOURS.accent } }), alignment: middle },
   coverPeriod: { font: font({ size: 14, color: { argb: COLOURS.ink } }), alignment: middle },
   band: { fill: fill(COLOURS.ink), font: font() },

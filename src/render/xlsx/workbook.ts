@@ -1,13 +1,17 @@
+import { rm } from 'node:fs/promises';
+import { DocketError } from '../../base/error.ts';
+import { type Logo, readLogo } from '../../define/logo.ts';
 import type { Dataset } from '../../fetch/dataset.ts';
 import { DEFAULT_LOCALE } from '../format.ts';
 import { writeDefinitions, writeRunSheet } from './back.ts';
 import { planCharts, writeChartData, writeCharts } from './charts.ts';
+import { encryptFile } from './encrypt.ts';
 import { footerOf, type Pack, writeContents, writeCover } from './front.ts';
 import { writeSection } from './section.ts';
 import { sheetNames } from './sheet-name.ts';
 import { createBook } from './writer.ts';
 
-export interface WorkbookOptions {
+export interface WorkbookOptions extends WorkbookLook {
   readonly run: string;
   readonly digest: string;
   /** Epoch ms. */
@@ -16,8 +20,18 @@ export interface WorkbookOptions {
   readonly signal: AbortSignal;
 }
 
+/** What an organization gives its workbooks of its own. */
+export interface WorkbookLook {
+  /** Path of a PNG or JPEG, for the cover. */
+  readonly logo?: string | undefined;
+  /** Who may read it, e.g. `Confidential`: on the cover and on each printed page. */
+  readonly classification?: string | undefined;
+  /** Revealed, because it may travel to another thread: encrypts the file, whose bytes then differ each time. */
+  readonly password?: string | undefined;
+}
+
 /** Our own sheets take their names first, so that a section called "Cover" is the one that gives way. */
-function packOf(dataset: Dataset, options: WorkbookOptions): Pack {
+function packOf(dataset: Dataset, options: WorkbookOptions, logo: Logo | undefined): Pack {
   const charted = dataset.tables.some((table) => table.chart !== undefined) ? ['Charts', 'Chart data'] : [];
   const own = ['Cover', 'Contents', 'Definitions', 'Run', ...charted];
   const [cover = '', contents = '', definitions = '', run = '', ...rest] = sheetNames([
@@ -31,6 +45,8 @@ function packOf(dataset: Dataset, options: WorkbookOptions): Pack {
     digest: options.digest,
     madeAt: options.madeAt,
     locale: options.locale ?? DEFAULT_LOCALE,
+    logo,
+    classification: options.classification,
     names: {
       cover,
       contents,
@@ -42,12 +58,26 @@ function packOf(dataset: Dataset, options: WorkbookOptions): Pack {
   };
 }
 
+/** The logo as it is now: it was checked when the definitions were read, and may have changed since. */
+async function logoAt(path: string | undefined): Promise<Logo | undefined> {
+  if (path === undefined) return undefined;
+  const read = await readLogo(path);
+  if (!('expected' in read)) return read;
+  const { expected, got, next } = read;
+  throw new DocketError('render.failed', 'The logo of the organization cannot be put on the cover.', {
+    where: path,
+    expected,
+    got,
+    next: `As to the file: ${next}.`,
+  });
+}
+
 /**
  * The board pack: cover, contents, charts, a sheet per section, definitions, the run's own record, the charts' figures.
  * `path` must not exist; on failure the caller removes what is there. The same dataset, run and instant give the same bytes.
  */
-export async function writeWorkbook(path: string, dataset: Dataset, options: WorkbookOptions): Promise<void> {
-  const pack = packOf(dataset, options);
+async function writePack(path: string, dataset: Dataset, options: WorkbookOptions): Promise<void> {
+  const pack = packOf(dataset, options, await logoAt(options.logo));
   const charts = planCharts(pack);
   const book = createBook(
     path,
@@ -79,5 +109,22 @@ export async function writeWorkbook(path: string, dataset: Dataset, options: Wor
   } catch (error) {
     await book.abandon();
     throw error;
+  }
+}
+
+/**
+ * The board pack, encrypted where there is a password. `path` must not exist; on failure the caller removes what is there.
+ * Throws `render.failed`; `config.invalid` for a password that Excel does not take.
+ */
+export async function writeWorkbook(path: string, dataset: Dataset, options: WorkbookOptions): Promise<void> {
+  const { password, ...open } = options;
+  if (password === undefined) return writePack(path, dataset, open);
+  const readable = `${path}.readable`;
+  try {
+    await rm(readable, { force: true });
+    await writePack(readable, dataset, open);
+    await encryptFile(readable, path, password);
+  } finally {
+    await rm(readable, { force: true });
   }
 }

@@ -19,6 +19,14 @@ const CHUNK = 64 * 1024;
 /** Where a page break ends, counted from 0. */
 const LAST_COLUMN = 16_383;
 
+/** What is printed below each page, beside its number. */
+export interface Footer {
+  readonly left: string;
+  readonly right: string;
+  /** Who may read it; in the middle, before the number. */
+  readonly classification?: string | undefined;
+}
+
 export interface SheetOptions {
   /** In characters, one a column. */
   readonly widths: readonly number[];
@@ -27,8 +35,7 @@ export interface SheetOptions {
   /** The row repeated on each printed page and carrying the filter. */
   readonly headerRow?: number;
   readonly landscape: boolean;
-  /** Left and right of the printed footer. */
-  readonly footer: { readonly left: string; readonly right: string };
+  readonly footer: Footer;
   readonly tab?: string;
   /**
    * Texts in one table for the whole workbook, as Excel itself keeps them; it stands in memory until the end. False
@@ -51,8 +58,8 @@ export interface Sheet {
   table(range: TableRange): void;
   /** Marks the figures of a column, e.g. by bars; once for all columns, before it is closed. */
   mark(marks: readonly Mark[]): void;
-  /** Puts native charts on the sheet; at most once, before it is closed. */
-  draw(charts: readonly Drawn[]): void;
+  /** Puts native charts and pictures on the sheet; at most once, before it is closed. */
+  draw(drawn: readonly Drawn[]): void;
   close(): Promise<void>;
 }
 
@@ -73,18 +80,28 @@ export interface BookProperties {
 /** The font's name stands after its size, because a text that begins with a digit would be read as part of the size. */
 const FOOTER_FONT = '&8&"Calibri,Regular"';
 
-/** Excel takes 255 characters for the whole footer, our codes included. */
+/** Excel takes so many characters for the whole footer, our codes included. */
+const MAX_FOOTER = 255;
 const MAX_FOOTER_TEXT = 75;
 
-/** `&` starts a code in a footer, and is written by doubling it. */
-function footerText(text: string): string {
+/** `&` starts a code in a footer, and is written by doubling it. What is cut ends in an ellipsis. */
+function footerText(text: string, most = MAX_FOOTER_TEXT): string {
   let kept = '';
   for (const { segment } of new Intl.Segmenter().segment(legalText(text).replaceAll('\n', ' '))) {
     const escaped = segment.replaceAll('&', '&&');
-    if (kept.length + escaped.length > MAX_FOOTER_TEXT) return `${kept}…`;
+    if (kept.length + escaped.length > most) return `${kept}…`;
     kept += escaped;
   }
   return kept;
+}
+
+/** What stands at the left is on the cover in full, so it gives way to the rest. */
+function footerCodes({ left, right, classification }: Footer): string {
+  const marked =
+    classification === undefined ? '' : `&"Calibri,Bold"${footerText(classification)}&"Calibri,Regular" · `;
+  const rest = `&C${FOOTER_FONT}${marked}Page &P of &N&R${FOOTER_FONT}${footerText(right)}`;
+  const room = MAX_FOOTER - rest.length - `&L${FOOTER_FONT}…`.length;
+  return `&L${FOOTER_FONT}${footerText(left, Math.min(room, MAX_FOOTER_TEXT))}${rest}`;
 }
 
 /** What the sheets of one workbook have in common. */
@@ -120,7 +137,7 @@ function createSheet(
       ...(headerRow === undefined ? {} : { printTitlesRow: `${headerRow}:${headerRow}` }),
     },
     headerFooter: {
-      oddFooter: `&L${FOOTER_FONT}${footerText(options.footer.left)}&C${FOOTER_FONT}Page &P of &N&R${FOOTER_FONT}${footerText(options.footer.right)}`,
+      oddFooter: footerCodes(options.footer),
     },
     ...(options.tab === undefined ? {} : { properties: { tabColor: { argb: options.tab } } }),
   });
@@ -211,8 +228,8 @@ function createSheet(
       insertBefore(sheet, '_writeDataValidations', () => conditionalFormats(name, marks));
       end.extension = conditionalExtension(name, marks);
     },
-    draw: (charts) => {
-      const drawing = drawingParts(charts, added.length);
+    draw: (drawn) => {
+      const drawing = drawingParts(drawn, added.length);
       added.push(...drawing.parts);
       const relation = relate(sheet, 'drawing', drawing.target);
       insertBefore(sheet, '_writeLegacyData', () => `<drawing r:id="${relation}"/>`);
