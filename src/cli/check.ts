@@ -7,7 +7,7 @@ import type { Jobs } from '../define/load.ts';
 export function addCheck(program: Command): void {
   program
     .command('check')
-    .description('Validate the saved reports: every fault at once, as file:line:column')
+    .description('Validate the saved reports and your own templates: every fault at once, as file:line:column')
     .argument('[paths...]', 'files or folders below DOCKET_JOBS; all of it when absent')
     .option('--offline', 'leave out the organizations’ metric catalogs')
     .option('--json', 'one JSON document on stdout')
@@ -34,6 +34,8 @@ async function check(paths: string[], options: { offline?: boolean; json?: boole
   const around = readSurroundings();
   const jobs = await loadJobs(around.config.DOCKET_JOBS);
   const faults = await checkJobs(jobs, paths);
+  // A mail that cannot be made concerns every report, whichever was named.
+  faults.push(...(await faultsOfTemplates(around.config.DOCKET_TEMPLATES)));
   const unchecked: string[] = [];
   if (!options.offline) {
     const chosen = await isChosen(jobs, paths);
@@ -51,6 +53,12 @@ async function check(paths: string[], options: { offline?: boolean; json?: boole
     );
   }
   process.exitCode = faults.length === 0 ? 0 : 1;
+}
+
+async function faultsOfTemplates(folder: string | undefined): Promise<Fault[]> {
+  if (folder === undefined) return [];
+  const { checkTemplates } = await import('../render/check-templates.ts');
+  return checkTemplates(folder);
 }
 
 /** Asks each organization's catalog once. One that cannot be asked is said, and is no fault of the files. */

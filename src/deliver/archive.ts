@@ -25,8 +25,16 @@ export interface Manifest {
     readonly bytes: number;
     readonly sha256: string;
   }[];
-  /** Hashes of `mail.html` and `mail.txt`, hex; the archive writes them when it seals. */
-  readonly mail?: { readonly html_sha256: string; readonly text_sha256: string } | undefined;
+  /** Hashes (hex) of `mail.html`, `mail.txt` and the pictures that the HTML shows; the archive writes them when it seals. */
+  readonly mail?:
+    | {
+        readonly html_sha256: string;
+        readonly text_sha256: string;
+        readonly pictures?:
+          | readonly { readonly name: string; readonly cid: string; readonly sha256: string }[]
+          | undefined;
+      }
+    | undefined;
   readonly recipients: readonly string[];
   /** ISO instant at which the files were made. */
   readonly made_at: string;

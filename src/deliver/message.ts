@@ -15,6 +15,15 @@ export interface Attachment {
   readonly content: Uint8Array;
 }
 
+/** A picture that the HTML shows as `cid:<cid>`. */
+export interface InlinePicture {
+  /** Content-ID without brackets. */
+  readonly cid: string;
+  readonly name: string;
+  /** PNG. */
+  readonly bytes: Uint8Array;
+}
+
 export interface MessageParts {
   /** The ledger row's id. */
   readonly delivery: string;
@@ -27,6 +36,8 @@ export interface MessageParts {
   readonly text: string;
   readonly html?: string;
   readonly attachments: readonly Attachment[];
+  /** Sent as parts related to the HTML; no reader sees them among the attachments. */
+  readonly pictures?: readonly InlinePicture[];
   /** The same for every attempt, so that every attempt has the same bytes. */
   readonly date: Date;
 }
@@ -63,10 +74,11 @@ export function messageIdOf(delivery: string, from: string): string {
  * What separates the parts: a hash of the parts themselves. The same for the same message, and nothing inside them can
  * hold it, so that data in a text cannot end its part and begin an attachment.
  */
-function boundaryOf({ delivery, text, html = '', attachments }: MessageParts): string {
+function boundaryOf({ delivery, text, html = '', attachments, pictures = [] }: MessageParts): string {
   const hash = createHash('sha256').update(JSON.stringify([delivery, text, html]));
   for (const { name, content } of attachments)
     hash.update(`\n${JSON.stringify(name)} ${content.length}\n`).update(content);
+  for (const { cid, bytes } of pictures) hash.update(`\n${JSON.stringify(cid)} ${bytes.length}\n`).update(bytes);
   return hash.digest('hex').slice(0, 32);
 }
 
@@ -78,7 +90,11 @@ function boundaryOf({ delivery, text, html = '', attachments }: MessageParts): s
 export async function buildMessage(parts: MessageParts): Promise<Message> {
   const from = address(parts.from, 'sender');
   const to = address(parts.to, 'recipient');
-  const size = parts.attachments.reduce((sum, { content }) => sum + content.length, 0);
+  const pictures = parts.pictures ?? [];
+  const size = [...parts.attachments.map(({ content }) => content), ...pictures.map(({ bytes }) => bytes)].reduce(
+    (sum, { length }) => sum + length,
+    0,
+  );
   if (size > MAX_ATTACHMENT_BYTES) {
     throw new DocketError('deliver.target_refused', 'The attachments are too large for an e-mail.', {
       expected: `at most ${MAX_ATTACHMENT_BYTES} bytes together`,
@@ -101,11 +117,20 @@ export async function buildMessage(parts: MessageParts): Promise<Message> {
     },
     text: parts.text,
     ...(parts.html === undefined ? {} : { html: parts.html }),
-    attachments: parts.attachments.map(({ name, mediaType, content }) => ({
-      filename: name,
-      contentType: mediaType,
-      content: Buffer.from(content.buffer, content.byteOffset, content.byteLength),
-    })),
+    attachments: [
+      ...pictures.map(({ cid, name, bytes }) => ({
+        cid,
+        filename: name,
+        contentType: 'image/png',
+        contentDisposition: 'inline' as const,
+        content: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
+      })),
+      ...parts.attachments.map(({ name, mediaType, content }) => ({
+        filename: name,
+        contentType: mediaType,
+        content: Buffer.from(content.buffer, content.byteOffset, content.byteLength),
+      })),
+    ],
     baseBoundary: boundaryOf(parts),
     newline: 'win',
     disableFileAccess: true,

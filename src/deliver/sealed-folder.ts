@@ -4,10 +4,10 @@ import { copyFile, mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/pr
 import { dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { DocketError } from '../base/error.ts';
-import { type Artifact, type MailBody, MEDIA_TYPES } from '../render/artifact.ts';
+import { ARTIFACT_FORMATS, type Artifact, type MailBody, MEDIA_TYPES, type Picture } from '../render/artifact.ts';
 import type { Manifest, Sealed } from './archive.ts';
 import { syncPath, writeSynced } from './durable-file.ts';
-import { manifestSchema } from './manifest.ts';
+import { manifestSchema, PICTURE_NAME } from './manifest.ts';
 
 /** Names that a run's folder has for itself; no artifact may have one of them. */
 export const OWN_NAMES = ['mail.html', 'mail.txt', 'manifest.json', 'receipts.json', 'messages', 'files'] as const;
@@ -33,7 +33,17 @@ function artifactName(name: string): string {
   });
 }
 
-const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+/** Pictures stand beside `mail.html`, where no artifact can: those have other endings. */
+function pictureName(name: string): string {
+  if (PICTURE_NAME.test(name)) return name;
+  throw new DocketError('archive.unwritable', 'The archive cannot keep a picture of this name.', {
+    expected: 'mail-<section>.png',
+    got: `"${name}"`,
+    retryable: false,
+  });
+}
+
+const sha256 = (bytes: string | Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
 async function fileDigest(path: string): Promise<string> {
   const hash = createHash('sha256');
@@ -57,7 +67,7 @@ export const isCode = (error: unknown, ...codes: string[]): boolean =>
 
 /**
  * Brings a staged folder into its final form, all of it synced: `<files>/<artifact>`, `mail.html`, `mail.txt`,
- * `manifest.json`, and nothing else (what a renderer left behind goes).
+ * the mail's pictures, `manifest.json`, and nothing else (what a renderer left behind goes).
  * @param files folder of the artifacts inside the run's folder: `files`, or `.`
  * @returns the names at the top of the folder
  */
@@ -76,9 +86,14 @@ export async function assemble(
   }
   const sealed: Manifest = {
     ...manifest,
-    mail: { html_sha256: sha256(mail.html), text_sha256: sha256(mail.text) },
+    mail: {
+      html_sha256: sha256(mail.html),
+      text_sha256: sha256(mail.text),
+      pictures: mail.pictures.map(({ name, cid, bytes }) => ({ name, cid, sha256: sha256(bytes) })),
+    },
   };
-  const own = new Map([
+  const own = new Map<string, string | Uint8Array>([
+    ...mail.pictures.map(({ name, bytes }) => [pictureName(name), bytes] as const),
     ['mail.html', mail.html],
     ['mail.txt', mail.text],
     ['manifest.json', `${JSON.stringify(sealed, null, 2)}\n`],
@@ -87,7 +102,7 @@ export async function assemble(
   for (const name of await readdir(staged)) {
     if (!listed.includes(name)) await rm(join(staged, name), { recursive: true, force: true });
   }
-  for (const [name, text] of own) await writeSynced(join(staged, name), text);
+  for (const [name, content] of own) await writeSynced(join(staged, name), content);
   await syncPath(join(staged, files));
   await syncPath(staged);
   return [...listed, ...own.keys()];
@@ -137,7 +152,7 @@ export async function readSealed(folder: string, files: string, manifest: Manife
     const format = formatOf(file.format, folder);
     artifacts.push(Object.freeze({ name, format, mediaType: MEDIA_TYPES[format], path, bytes, sha256: file.sha256 }));
   }
-  const mail = await readMail(folder);
+  const mail = await readMail(folder, manifest);
   if (manifest.mail !== undefined) {
     if (sha256(mail.html) !== manifest.mail.html_sha256) throw corrupt(folder, 'mail.html has changed', {});
     if (sha256(mail.text) !== manifest.mail.text_sha256) throw corrupt(folder, 'mail.txt has changed', {});
@@ -146,20 +161,29 @@ export async function readSealed(folder: string, files: string, manifest: Manife
 }
 
 function formatOf(format: string, folder: string): Artifact['format'] {
-  if (format === 'xlsx' || format === 'csv' || format === 'html' || format === 'text') return format;
+  const known = ARTIFACT_FORMATS.find((one) => one === format);
+  if (known !== undefined) return known;
   throw corrupt(folder, `"${format}" is not a format of Docket`, {});
 }
 
-async function readMail(folder: string): Promise<MailBody> {
-  try {
-    const [html, text] = await Promise.all([
-      readFile(join(folder, 'mail.html'), 'utf8'),
-      readFile(join(folder, 'mail.txt'), 'utf8'),
-    ]);
-    return Object.freeze({ html, text });
-  } catch (cause) {
-    throw corrupt(folder, 'the e-mail is missing', { cause });
-  }
+async function readMail(folder: string, manifest: Manifest): Promise<MailBody> {
+  const missing =
+    (what: string) =>
+    (cause: unknown): never => {
+      throw corrupt(folder, `${what} is missing`, { cause });
+    };
+  const [html, text, pictures] = await Promise.all([
+    readFile(join(folder, 'mail.html'), 'utf8').catch(missing('the e-mail')),
+    readFile(join(folder, 'mail.txt'), 'utf8').catch(missing('the e-mail')),
+    Promise.all(
+      (manifest.mail?.pictures ?? []).map(async ({ name, cid, sha256: expected }): Promise<Picture> => {
+        const bytes = await readFile(join(folder, pictureName(name))).catch(missing(name));
+        if (sha256(bytes) !== expected) throw corrupt(folder, `${name} has changed`, {});
+        return { name, cid, bytes };
+      }),
+    ),
+  ]);
+  return Object.freeze({ html, text, pictures });
 }
 
 /** Failures of the file system → `archive.unwritable`, with the path and what to do; others pass. */

@@ -39,8 +39,20 @@ export function mailFiles(artifacts: readonly Artifact[], formats: readonly Arti
 export const folderFiles = (artifacts: readonly Artifact[]): readonly Artifact[] =>
   artifacts.filter(({ format }) => format !== 'zip');
 
+/** A picture that the HTML of a mail shows as `cid:<cid>`. */
+export interface Picture {
+  /** Content-ID without brackets, `name@domain`; the same for the same picture. */
+  readonly cid: string;
+  /** File name, `mail-<section>.png`. */
+  readonly name: string;
+  /** PNG. */
+  readonly bytes: Uint8Array;
+}
+
 /** The e-mail's body, the same for every recipient; made beside the files and archived with them. */
 export interface MailBody {
   readonly html: string;
   readonly text: string;
+  /** Exactly those that the HTML shows. */
+  readonly pictures: readonly Picture[];
 }

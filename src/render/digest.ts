@@ -1,14 +1,21 @@
 import type { Column, Dataset, Row, Table } from '../fetch/dataset.ts';
 import { firstRows, rowsIn } from '../fetch/rows.ts';
+import { type Chart, chartOf } from './chart.ts';
 import { type ViewColumn, viewColumns } from './columns.ts';
 import { type Change, changeOf } from './compare.ts';
 import { type Quantity, valueText } from './format.ts';
-import { counted, readingNotes, tableFacts, tableNotes } from './words.ts';
+import { readingNotes, tableFacts, tableNotes } from './words.ts';
 
 /** How many tiles lead the mail; the rest stands in the tables below and in the files. */
 const MAX_TILES = 8;
 /** Columns that a phone can still show side by side. */
 const MAX_COLUMNS = 5;
+/** Rows of a section; a small mail shows fewer. */
+export const MAX_ROWS = 10;
+/** Pictures of a mail: those of the first sections that ask for a chart. Each costs every recipient some 20 kB. */
+export const MAX_CHARTS = 3;
+/** Groups along the axis of a picture that a phone can still tell apart. */
+const MAX_CHART_GROUPS = 15;
 
 /** A headline figure: the service's total, or the one value of a section without groups. Never a sum made here. */
 export interface Tile {
@@ -19,19 +26,28 @@ export interface Tile {
   readonly section: string;
 }
 
+export interface Cell {
+  readonly text: string;
+  readonly number: boolean;
+  readonly undefined: boolean;
+}
+
 export interface DigestSection {
+  readonly id: string;
   readonly title: string;
   readonly description?: string;
   readonly facts: readonly string[];
   readonly headers: readonly { readonly text: string; readonly number: boolean }[];
-  readonly rows: readonly {
-    readonly cells: readonly { readonly text: string; readonly number: boolean; readonly undefined: boolean }[];
-    readonly partial: boolean;
-  }[];
-  readonly totals?: readonly { readonly text: string; readonly number: boolean; readonly undefined: boolean }[];
-  /** What was left out here, and where it is; absent when everything is shown. */
-  readonly more?: string;
+  /** At most `MAX_ROWS`: the last ones of a series, the first ones of a ranking. */
+  readonly rows: readonly { readonly cells: readonly Cell[]; readonly partial: boolean }[];
+  /** Which rows are of interest where not all are shown. */
+  readonly which: 'first' | 'last';
+  /** How many rows and columns there are. */
+  readonly of: { readonly rows: number; readonly columns: number };
+  readonly totals?: readonly Cell[];
   readonly notes: readonly string[];
+  /** What a picture shows; of the first sections that ask for one. */
+  readonly chart?: Chart;
 }
 
 const ARROWS = { up: '▲ up', down: '▼ down', same: '= unchanged' } as const;
@@ -79,43 +95,24 @@ function tilesOf(table: Table, locale: string): Tile[] {
     .map((view) => tile(table, view, values, compare, locale));
 }
 
-const cell = (view: ViewColumn, value: ReturnType<ViewColumn['read']>, locale: string) => ({
+const cell = (view: ViewColumn, value: ReturnType<ViewColumn['read']>, locale: string): Cell => ({
   text: valueText(value, view.quantity, locale),
   number: view.role === 'value',
   undefined: value === null,
 });
 
 /** The service's last rows of a series, the first ones of a ranking: what a reader looks for first. */
-function shownRows(table: Table, limit: number): { rows: readonly Row[]; which: string } {
-  if (table.rows.length <= limit) return { rows: firstRows(table.rows, limit), which: '' };
-  return table.granularity === null
-    ? { rows: firstRows(table.rows, limit), which: 'first' }
-    : { rows: [...rowsIn(table.rows)].slice(-limit), which: 'last' };
-}
+const shownRows = (table: Table): readonly Row[] =>
+  table.granularity === null || table.rows.length <= MAX_ROWS
+    ? firstRows(table.rows, MAX_ROWS)
+    : [...rowsIn(table.rows)].slice(-MAX_ROWS);
 
-function sectionOf(table: Table, options: DigestOptions): DigestSection {
-  const { locale, maxRows, elsewhere } = options;
-  const all = viewColumns(table).filter(
-    ({ role, source }) => role === 'value' || role === 'label' || source.kind === 'time',
-  );
+function sectionOf(table: Table, { dataset, locale }: DigestOptions): DigestSection {
   // The week's own column is in the bucket's text already.
-  const wanted = all.filter((view) => view.role !== 'week');
+  const wanted = viewColumns(table).filter(
+    ({ role, source }) => role !== 'week' && (role === 'value' || role === 'label' || source.kind === 'time'),
+  );
   const views = wanted.slice(0, MAX_COLUMNS);
-  const { rows, which } = shownRows(table, maxRows);
-  const left = [
-    ...(rows.length < table.rows.length
-      ? [
-          rows.length === 0
-            ? `All ${counted(table.rows.length, 'row', 'rows', locale)} are`
-            : `The ${which} ${rows.length} of ${counted(table.rows.length, 'row', 'rows', locale)}; the rest is`,
-        ]
-      : []),
-  ];
-  const columns = wanted.length - views.length;
-  const more = [
-    left.length === 0 ? undefined : `${left[0]} ${elsewhere}.`,
-    columns === 0 ? undefined : `${counted(columns, 'more column', 'more columns', locale)} ${elsewhere}.`,
-  ].filter((text) => text !== undefined);
   const [firstView] = views;
   const totals =
     table.totals === undefined
@@ -128,16 +125,21 @@ function sectionOf(table: Table, options: DigestOptions): DigestSection {
           ),
         };
   return {
+    id: table.id,
     title: table.title,
     ...(table.description === undefined ? {} : { description: table.description }),
-    facts: tableFacts(options.dataset, table, locale),
+    facts: tableFacts(dataset, table, locale),
     headers: views.map((view) => ({
       text: view.role === 'bucket' ? view.header : view.source.label,
       number: view.role === 'value',
     })),
-    rows: rows.map((row) => ({ cells: views.map((view) => cell(view, view.read(row), locale)), partial: row.partial })),
+    rows: shownRows(table).map((row) => ({
+      cells: views.map((view) => cell(view, view.read(row), locale)),
+      partial: row.partial,
+    })),
+    which: table.granularity === null ? 'first' : 'last',
+    of: { rows: table.rows.length, columns: wanted.length },
     ...totals,
-    ...(more.length === 0 ? {} : { more: more.join(' ') }),
     notes: tableNotes(table)
       .filter((note) => !note.incomplete)
       .map((note) => note.text),
@@ -147,17 +149,13 @@ function sectionOf(table: Table, options: DigestOptions): DigestSection {
 export interface DigestOptions {
   readonly dataset: Dataset;
   readonly locale: string;
-  /** Rows shown of each section. */
-  readonly maxRows: number;
-  /** Where the rest is, e.g. `in the attached workbook`. */
-  readonly elsewhere: string;
 }
 
 /** What the mail shows of a dataset, as texts: the headline, and a short table of each section. */
 export interface Digest {
   readonly tiles: readonly Tile[];
-  /** Said when there are more headline figures than tiles; absent otherwise. */
-  readonly moreTiles?: string;
+  /** Headline figures for which there is no room. */
+  readonly moreTiles: number;
   /** What most sections cover and when they were computed, said once; the sections that differ say their own. */
   readonly basis?: string;
   readonly sections: readonly DigestSection[];
@@ -181,21 +179,32 @@ function sharedFact(sections: readonly DigestSection[]): string | undefined {
   return most !== undefined && most[1] > 1 ? most[0] : undefined;
 }
 
+/** The sections with what their pictures show. */
+function withCharts(sections: readonly DigestSection[], { dataset, locale }: DigestOptions): DigestSection[] {
+  const tables = new Map(dataset.tables.map((table) => [table.id, table]));
+  let drawn = 0;
+  return sections.map((section) => {
+    const table = tables.get(section.id);
+    const chart = drawn < MAX_CHARTS && table !== undefined ? chartOf(table, locale, MAX_CHART_GROUPS) : undefined;
+    if (chart === undefined) return section;
+    drawn += 1;
+    return { ...section, chart };
+  });
+}
+
 export function digestOf(options: DigestOptions): Digest {
-  const { dataset, locale, elsewhere } = options;
+  const { dataset, locale } = options;
   const tiles = distinct(dataset.tables.flatMap((table) => tilesOf(table, locale)));
-  const more = tiles.length - MAX_TILES;
   const sections = dataset.tables.filter((table) => !isSingle(table)).map((table) => sectionOf(table, options));
   const basis = sharedFact(sections);
   return {
     tiles: tiles.slice(0, MAX_TILES),
+    moreTiles: Math.max(0, tiles.length - MAX_TILES),
     ...(basis === undefined ? {} : { basis }),
-    ...(more > 0
-      ? {
-          moreTiles: `${counted(more, 'more headline figure', 'more headline figures', locale)} below and ${elsewhere}.`,
-        }
-      : {}),
-    sections: sections.map((section) => ({ ...section, facts: section.facts.filter((fact) => fact !== basis) })),
+    sections: withCharts(sections, options).map((section) => ({
+      ...section,
+      facts: section.facts.filter((fact) => fact !== basis),
+    })),
     reading: [...new Set(dataset.tables.flatMap((table) => readingNotes(table)))],
   };
 }

@@ -2,6 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Dataset } from '../../src/fetch/dataset.ts';
+import type { Artifact } from '../../src/render/artifact.ts';
 import { MAX_HTML_BYTES, type MailOptions, renderMail } from '../../src/render/mail.ts';
 import {
   countColumn,
@@ -19,6 +20,7 @@ import { useRenderFolder } from '../support/render-folder.ts';
 
 const { folder, render } = useRenderFolder();
 const about: MailOptions = { run: '0123456789abcdef0123456789abcdef', madeAt: MADE_AT };
+const FILE: Artifact = { name: 'KPIs.xlsx', format: 'xlsx', mediaType: '', path: '/', bytes: 4321, sha256: '' };
 const mail = (data: Dataset, change: Partial<MailOptions> = {}) => renderMail(data, [], { ...about, ...change });
 
 describe('the mail of a report', () => {
@@ -63,10 +65,13 @@ describe('the mail of a report', () => {
   });
 
   it('tells period, zone, why the reader gets it and whom to ask', async () => {
-    const { html, text } = await mail(dataset([onboarding]), { reason: 'You get this mail every Monday at 08:00.' });
+    const schedule = { cron: '0 8 * * MON', timezone: 'Europe/Zurich' };
+    const { html, text } = await mail(dataset([onboarding]), { schedule, onDemand: true });
     for (const body of [html, text]) {
       expect(body).toContain('Monday 9 to Sunday 15 November 2026 (Europe/Zurich)');
-      expect(body).toContain('You get this mail every Monday at 08:00.');
+      expect(body).toContain('recipient list of the report “Weekly compliance KPIs” of Acme Compliance AG, which ops@');
+      expect(body).toContain('made at 08:00, only on Monday (Europe/Zurich).');
+      expect(body).toContain('somebody asked for it');
       expect(body).toContain('ops@acme.example');
       expect(body).toContain('Acme Compliance AG');
     }
@@ -80,7 +85,7 @@ describe('the mail of a report', () => {
 
   it('asks for nothing from outside', async () => {
     const { html } = await mail(nastyDataset());
-    expect(html).not.toMatch(/<(img|link|script|iframe)|url\(|@import|src=/i);
+    expect(html).not.toMatch(/<(link|script|iframe)|url\(|@import|src="(?!cid:)/i);
     expect([...html.matchAll(/href="([^"]*)"/g)].map(([, target]) => target)).toEqual(['mailto:ops@acme.example']);
   });
 
@@ -117,21 +122,40 @@ describe('the mail of a report', () => {
     const wide = table({ id: 'wide', columns: [groupColumn, ...columns], rows: [row({ 'profile.group': 'A' })] });
     const { html, text } = await mail(dataset([wide]), { attached: ['csv'] });
     expect(readHtmlTables(html)[0]![0]).toHaveLength(5);
-    expect(text).toContain('5 more columns in the attached CSV files.');
+    expect(text).toContain('5 more columns are in the attached CSV files.');
   });
 
+  const wide = (id: number) =>
+    table({
+      id: `section-${id}`,
+      columns: [groupColumn, countColumn],
+      rows: Array.from({ length: 40 }, (_, index) =>
+        row({ 'profile.group': `${'Group with a long name '.repeat(8)}${index}`, 'profiles.created': index }),
+      ),
+      notes: [{ code: 'truncated', text: 'The service cut the table.', incomplete: true }],
+    });
+
   it('stays under the size at which mail programs cut, by showing fewer rows', async () => {
-    const wide = (id: number) =>
-      table({
-        id: `section-${id}`,
-        columns: [groupColumn, countColumn],
-        rows: Array.from({ length: 40 }, (_, index) =>
-          row({ 'profile.group': `${'Group with a long name '.repeat(8)}${index}`, 'profiles.created': index }),
-        ),
-      });
-    const { html, text } = await mail(dataset(Array.from({ length: 40 }, (_, id) => wide(id))));
+    const { html, text } = await mail(dataset(Array.from({ length: 20 }, (_, id) => wide(id))));
     expect(Buffer.byteLength(html)).toBeLessThanOrEqual(MAX_HTML_BYTES);
     expect(text).toMatch(/The first [357] of 40 rows/);
+    expect(text).not.toContain('more section');
+  });
+
+  it('then by showing fewer sections, files and remarks, and says of each how many more there are', async () => {
+    const sections = Array.from({ length: 100 }, (_, id) => ({ ...wide(id), description: 'Long. '.repeat(300) }));
+    const files = sections.map(({ id }) => ({ ...FILE, name: `${id}.csv`, format: 'csv' as const }));
+    const { html, text } = await renderMail(dataset(sections), [...files, FILE], { ...about, attached: ['xlsx'] });
+    expect(Buffer.byteLength(html)).toBeLessThanOrEqual(MAX_HTML_BYTES);
+    for (const body of [html, text]) {
+      const shown = Number(/(\d+) more sections are in the attached workbook\./.exec(body)?.[1]);
+      expect(shown).toBeGreaterThan(50);
+      expect(body.match(/All 40 rows are in the attached workbook\./g)).toHaveLength(100 - shown);
+      expect(body).toContain('100 things to know');
+      expect(body).toContain('94 more such remarks are in the attached workbook.');
+      expect(body).toContain('95 more files are made with these.');
+    }
+    expect(text.indexOf('KPIs.xlsx')).toBeLessThan(text.indexOf('section-0.csv'));
   });
 
   it('lists the files, and which of them are attached', async () => {
@@ -146,27 +170,40 @@ describe('a template of one’s own', () => {
   const withTemplate = async (html: string): Promise<string> => {
     const templates = await folder();
     await mkdir(join(templates, 'email'));
-    await writeFile(join(templates, 'email', 'report.html.liquid'), html);
+    await writeFile(join(templates, 'email', 'report.mjml'), html);
     return templates;
   };
 
+  const page = (text: string) =>
+    `<mjml><mj-body><mj-section><mj-column><mj-text>\n${text}\n</mj-text></mj-column></mj-section></mj-body></mjml>`;
+
   it('takes the place of ours, and the other one stays ours', async () => {
-    const templates = await withTemplate('<p>{{ title }}{% for tile in tiles %} {{ tile.value }}{% endfor %}</p>');
-    const { html, text } = await mail(dataset([workload], { title: 'A & B' }), { templates });
-    expect(html).toBe('<p>A &amp; B 37 0</p>');
+    const templates = await withTemplate(page('{{ title }}{% for tile in tiles %} {{ tile.value }}{% endfor %}'));
+    const { html, text, pictures } = await mail(dataset([workload, onboarding], { title: 'A & B' }), { templates });
+    expect(html).toContain('A &amp; B 37 0 6,390 83.6% 5 h 17 min');
+    expect(html).not.toContain('Questions');
     expect(text).toContain('Open alerts: 37');
+    expect(pictures).toEqual([]);
   });
 
   it.each([
-    ['<p>\n{{ titel }}</p>', 2, 'titel'],
-    ['<p>\n\n{{ title | shout }}</p>', 3, 'shout'],
-    ['{% for tile in tiles %}', 1, 'not closed'],
+    [page('\n{{ titel }}'), 3, 'titel'],
+    [page('\n\n{{ title | shout }}'), 4, 'shout'],
+    [page('{% for tile in tiles %}{{ tile.vlaue }}{% endfor %}'), 2, 'vlaue'],
+    [page('{% for tile in tiles %}'), 2, 'not closed'],
+    [page('</mj-section>'), 2, '</mj-section> closes <mj-text>'],
+    ['<mjml>\n<mj-body>\n<mj-sektion></mj-sektion></mj-body></mjml>', 3, '<mj-sektion> is no element'],
+    ['<mjml>\n<mj-body>\n<mj-section></mj-body></mjml>', 3, 'closes <mj-section>'],
+    [page('{% if tiles.size < 2 %}a{% endif %}'), 2, 'invalid'],
+    ['<p>{{ title }}</p>', 1, 'no <mjml> element'],
+    ['<mjml><mj-body>\n<mj-include path="/etc/passwd" /></mj-body></mjml>', 2, '<mj-include> is no element'],
+    [page("{% render '../../secret' %}"), 2, 'secret'],
   ])('that fails is told with file and line: %j', async (template, line, why) => {
     const templates = await withTemplate(template);
     await expect(mail(dataset([workload]), { templates })).rejects.toMatchObject({
       code: 'template.invalid',
       message: expect.stringContaining(why),
-      where: expect.stringMatching(new RegExp(`report\\.html\\.liquid:${line}:\\d+$`)),
+      where: expect.stringMatching(new RegExp(`report\\.mjml:${line}:\\d+$`)),
     });
   });
 });

@@ -78,6 +78,7 @@ export function manifestOf(artifacts: readonly Artifact[], run: string = RUN): M
 export const MAIL: MailBody = {
   html: '<!doctype html><p>All is <b>well</b> in Zürich.</p>',
   text: 'All is well in Zürich.\n',
+  pictures: [],
 };
 
 export async function writeArtifact(folder: string, name: string, content: string | Uint8Array): Promise<Artifact> {

@@ -94,7 +94,7 @@ export function readHtmlTables(html: string): string[][][] {
       .replaceAll('&#34;', '"')
       .replaceAll('&#39;', "'")
       .replaceAll('&amp;', '&');
-  return [...html.matchAll(/<table class="data">(.*?)<\/table>/gs)].map(([, table = '']) =>
+  return [...html.matchAll(/<table class="data"[^>]*>(.*?)<\/table>/gs)].map(([, table = '']) =>
     [...table.matchAll(/<tr[^>]*>(.*?)<\/tr>/gs)].map(([, row = '']) =>
       [...row.matchAll(/<t[hd][^>]*>(.*?)<\/t[hd]>/gs)].map(([, cell = '']) => text(cell)),
     ),

@@ -1,0 +1,134 @@
+import { inWords } from '../define/period.ts';
+import { type Dataset, incompleteNotes } from '../fetch/dataset.ts';
+import type { Artifact } from './artifact.ts';
+import type { Digest, DigestSection, Tile } from './digest.ts';
+import { DEFAULT_LOCALE, instantText } from './format.ts';
+import { elsewhereText, leftOutText, moreText, type Occasion, reasonText } from './mail-words.ts';
+import { counted } from './words.ts';
+
+export interface MailOptions extends Occasion {
+  readonly run: string;
+  /** Epoch ms. */
+  readonly madeAt: number;
+  /** A folder of one's own, with `email/report.mjml`, `email/report.txt.liquid` or both; Docket's when absent. */
+  readonly templates?: string | undefined;
+  /** Formats that are attached to the mail; none when absent. */
+  readonly attached?: readonly Artifact['format'][] | undefined;
+  /** BCP 47; `en-GB` when absent. */
+  readonly locale?: string | undefined;
+}
+
+/** How much of the digest a mail shows. */
+export interface Room {
+  /** Rows of each section. */
+  readonly rows: number;
+  readonly sections: number;
+  /** Of what is incomplete, and of the files. */
+  readonly entries: number;
+}
+
+/** A section's picture as a template speaks of it. */
+export interface ShownPicture {
+  readonly cid: string;
+  /** What it shows, with the figures in words. */
+  readonly alt: string;
+  /** What it leaves out; may be empty. */
+  readonly note: string;
+}
+
+export interface MailParts {
+  readonly dataset: Dataset;
+  readonly digest: Digest;
+  readonly artifacts: readonly Artifact[];
+  /** By section id. */
+  readonly pictures: ReadonlyMap<string, ShownPicture>;
+  readonly options: MailOptions;
+}
+
+const sizeText = (bytes: number, locale: string): string =>
+  bytes < 1_000_000
+    ? `${new Intl.NumberFormat(locale).format(Math.max(1, Math.round(bytes / 1000)))} kB`
+    : `${new Intl.NumberFormat(locale, { maximumFractionDigits: 1 }).format(bytes / 1_000_000)} MB`;
+
+/** Side by side on a screen; a phone shows two beside two. */
+const TILES_A_ROW = 4;
+
+function tileRows(tiles: readonly Tile[]): Tile[][] {
+  const rows = Math.ceil(tiles.length / TILES_A_ROW);
+  return Array.from({ length: rows }, (_, row) => tiles.slice(row * TILES_A_ROW, (row + 1) * TILES_A_ROW));
+}
+
+function sectionData(
+  section: DigestSection,
+  picture: ShownPicture | undefined,
+  room: Room,
+  where: string,
+  locale: string,
+) {
+  const { title, description = '', facts, headers, rows, which, totals = [], notes } = section;
+  const shown = room.rows === 0 ? [] : which === 'last' ? rows.slice(-room.rows) : rows.slice(0, room.rows);
+  return {
+    title,
+    description,
+    facts,
+    headers,
+    rows: shown,
+    totals,
+    more: leftOutText(section, shown.length, where, locale),
+    notes,
+    chart: picture ?? null,
+  };
+}
+
+/**
+ * What a template may speak of: the contract with templates of one's own, documented in `templates/README.md`. Texts
+ * may be empty and lists too, but every name is there; only a section's `chart` may be nil.
+ */
+export function mailData({ dataset, digest, artifacts, pictures, options }: MailParts, room: Room) {
+  const locale = options.locale ?? DEFAULT_LOCALE;
+  const attached = new Set<string>(options.attached ?? []);
+  const where = elsewhereText(attached);
+  const titles = new Map(dataset.tables.map((table) => [table.id, table.title]));
+  const incomplete = incompleteNotes(dataset).map(({ section, text }) => ({
+    section: titles.get(section) ?? section,
+    text,
+  }));
+  const files = [...artifacts].sort(
+    (one, other) => Number(attached.has(other.format)) - Number(attached.has(one.format)),
+  );
+  const tiles = digest.tiles.map((tile) => ({ ...tile, change: tile.change ?? '' }));
+  return {
+    title: dataset.title,
+    description: dataset.description ?? '',
+    organization: dataset.organization,
+    org: dataset.org,
+    report: dataset.report,
+    owner: dataset.owner,
+    run: options.run,
+    locale,
+    period: { ...dataset.period, words: inWords(dataset.period, locale) },
+    made: instantText(new Date(options.madeAt), dataset.period.timezone, locale),
+    reason: reasonText(dataset, options),
+    basis: digest.basis ?? '',
+    incomplete: incomplete.slice(0, room.entries),
+    incomplete_heading:
+      incomplete.length === 0
+        ? ''
+        : `${counted(incomplete.length, 'thing', 'things', locale)} to know before you use these figures`,
+    more_incomplete: moreText(incomplete.length - room.entries, 'such remark', where, locale),
+    tiles,
+    tile_rows: tileRows(tiles),
+    more_tiles: moreText(digest.moreTiles, 'headline figure', `below and ${where}`, locale),
+    sections: digest.sections
+      .slice(0, room.sections)
+      .map((section) => sectionData(section, pictures.get(section.id), room, where, locale)),
+    more_sections: moreText(digest.sections.length - room.sections, 'section', where, locale),
+    reading: digest.reading,
+    files: files.slice(0, room.entries).map((artifact) => ({
+      name: artifact.name,
+      size: sizeText(artifact.bytes, locale),
+      attached: attached.has(artifact.format),
+    })),
+    more_files: moreText(files.length - room.entries, 'file', 'made with these', locale),
+  };
+}
