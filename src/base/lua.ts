@@ -19,7 +19,7 @@ export async function runLua(
   redis: Pick<Redis, 'evalsha' | 'eval'>,
   { lua, sha1 }: LuaScript,
   keys: readonly string[],
-  args: readonly (string | number)[],
+  args: readonly (string | number | Buffer)[],
 ): Promise<unknown> {
   try {
     return await redis.evalsha(sha1, keys.length, ...keys, ...args);

@@ -7,6 +7,7 @@ interface RunFlags {
   readonly period?: string;
   readonly out?: string;
   readonly deliver: boolean;
+  readonly fresh?: boolean;
   readonly json?: boolean;
 }
 
@@ -21,6 +22,7 @@ export function addRun(program: Command): void {
     )
     .option('--out <dir>', 'where the files go; out/<org>/<report>/<period> when absent')
     .option('--no-deliver', 'make the files, send nothing')
+    .option('--fresh', 'ask the service anew, whatever max_age allows')
     .option('--json', 'one JSON document on stdout')
     .addHelpText(
       'after',
@@ -83,7 +85,7 @@ async function runInline(report: string, flags: RunFlags): Promise<void> {
     const outcome = await run(
       order,
       {
-        definition,
+        definition: flags.fresh ? { ...definition, max_age: 0 } : definition,
         settings,
         signal: abortOnSignal(),
         observe: progress(report, print.sayLine, around.clock.now),

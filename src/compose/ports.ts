@@ -21,8 +21,11 @@ import type { MailRoute } from '../deliver/targets.ts';
 import type { Budget, BudgetLimits } from '../fetch/budget.ts';
 import { type Catalogs, memoryCatalogs, redisCatalogs } from '../fetch/catalogs.ts';
 import { createClient } from '../fetch/client.ts';
+import { memoryShared } from '../fetch/memory-shared.ts';
 import { memoryStore } from '../fetch/memory-store.ts';
+import { redisShared } from '../fetch/redis-shared.ts';
 import type { ResponseStore } from '../fetch/response-store.ts';
+import type { SharedAnswers } from '../fetch/shared-answers.ts';
 import { DEFAULT_PREFIX } from '../queue/keys.ts';
 import { renderPool } from '../render/pool.ts';
 import type { RunPorts } from '../run/ports.ts';
@@ -43,6 +46,7 @@ export interface Surroundings {
 /** What differs between the worker (Redis) and an inline run (memory). */
 interface Stores {
   readonly responses: ResponseStore;
+  readonly sharedAnswers: SharedAnswers;
   readonly catalogs: Catalogs;
   readonly ledger: Ledger;
   readonly archive: Archive;
@@ -63,7 +67,7 @@ export interface Inline {
 
 /**
  * Ports of an inline run: everything in memory, except that with a `REDIS_URL` in the environment it stands in the same
- * line for its key as the workers, and knows their catalogs: beside busy ones it would otherwise earn a 429 for all.
+ * line for its key as the workers, and knows their catalogs and answers: beside busy ones it would otherwise earn a 429 for all.
  * Throws `redis.unreachable`, `redis.unsuitable` for a Redis that is named and of no use: then nothing is called.
  *
  * @param freshCatalogs asks the service even where the workers hold its catalog
@@ -78,12 +82,11 @@ export async function composeInline(
   try {
     const redis = await redisIfNamed(around, scope);
     const shared = redis === undefined ? undefined : sharedBudgets(redis, DEFAULT_PREFIX, clock, log);
+    const prefix = `${DEFAULT_PREFIX}:`;
     const portsOf = bindPorts(around, scope, {
       responses: memoryStore(),
-      catalogs:
-        redis === undefined || freshCatalogs
-          ? memoryCatalogs(clock)
-          : redisCatalogs(redis, { prefix: `${DEFAULT_PREFIX}:`, clock }),
+      sharedAnswers: redis === undefined ? memoryShared(clock) : redisShared(redis, { prefix }),
+      catalogs: redis === undefined || freshCatalogs ? memoryCatalogs(clock) : redisCatalogs(redis, { prefix, clock }),
       ledger: memoryLedger(),
       archive,
       budget: shared ?? ownBudgets(clock, log),
@@ -161,6 +164,7 @@ export function bindPorts(
       budget: budgetOf('metrics', limitsOf(key, settings)),
       reads: budgetOf('reads', RATES.reads),
       responses: stores.responses,
+      sharedAnswers: stores.sharedAnswers,
       catalogs: stores.catalogs,
       render: pool.render,
       archive: stores.archive,

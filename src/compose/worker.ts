@@ -6,6 +6,7 @@ import type { Jobs } from '../define/load.ts';
 import { directoryArchive } from '../deliver/directory-archive.ts';
 import { redisLedger } from '../deliver/redis-ledger.ts';
 import { redisCatalogs } from '../fetch/catalogs.ts';
+import { redisShared } from '../fetch/redis-shared.ts';
 import { redisStore } from '../fetch/redis-store.ts';
 import { asking, assertSuitable, openRedis } from '../queue/connection.ts';
 import { redisCursors } from '../queue/cursors.ts';
@@ -89,6 +90,7 @@ async function open(around: Surroundings, settings: WorkerSettings, scope: Scope
   const ledger = redisLedger(patient, { prefix: `${prefix}:`, ttlDays: KEEP_DAYS });
   const portsOf = bindPorts(around, scope, {
     responses: redisStore(patient, { prefix: `${prefix}:` }),
+    sharedAnswers: redisShared(patient, { prefix: `${prefix}:` }),
     catalogs: redisCatalogs(patient, { prefix: `${prefix}:`, clock }),
     ledger,
     archive,

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type ChartKind, type ChartSpec, chartAsked } from './chart.ts';
+import { maxAgeSchema } from './max-age.ts';
 import { classificationSchema } from './org.ts';
 import { NAMED_PERIODS, type PeriodSpec, periodSpecSchema } from './period-spec.ts';
 import { CATCH_UP, scheduleSchema } from './schedule.ts';
@@ -38,6 +39,11 @@ export const reportFileSchema = z
       .boolean()
       .default(false)
       .describe('Asks for the successor of a deprecated metric in its place; the table says so.'),
+    max_age: maxAgeSchema
+      .prefault('15m')
+      .describe(
+        "How old an answer of the organization's other runs may be to be used instead of asking again: seconds, or with a unit (30s, 15m, 1h). 0 always asks.",
+      ),
     sections: z.array(sectionSchema).min(1).max(100),
     outputs: z.array(outputSchema).min(1).max(OUTPUT_FORMATS.length),
     deliveries: z.array(deliverySchema).max(50).default([]),

@@ -31,6 +31,7 @@ export const manifestSchema: z.ZodType<Manifest> = z.looseObject({
       correlationId: nullableText,
       rows: z.number(),
       saved: z.boolean(),
+      shared: z.object({ run: z.string(), at: z.string() }).optional(),
     }),
   ),
   incomplete: z.array(

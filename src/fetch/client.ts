@@ -61,6 +61,8 @@ export interface ListPage {
  * the promise rejects with its reason. The key is in no error, and goes to no other origin.
  */
 export interface ComplianceClient {
+  /** The base URL: an answer of one service is never taken for another's. */
+  readonly service: string;
   /** A request is given up this long (ms) after dispatch, so a token need not be held longer for want of a reply. */
   readonly deadlineMs: number;
   /** Every organization the key can reach. */
@@ -154,6 +156,7 @@ export function createClient(options: ClientOptions): ComplianceClient {
   };
 
   return {
+    service: base.origin + prefix,
     deadlineMs: timeouts.total,
     organizations: async (signal) => {
       const request = { method: 'GET', path: `${prefix}${PATHS.organizations}` } as const;

@@ -96,8 +96,10 @@ export interface CallRecord {
   readonly cached: boolean | null;
   readonly correlationId: string | null;
   readonly rows: number;
-  /** Answered from the response store: no token was spent in this try. */
+  /** Answered from the response store, or by another run's call: no token was spent in this try. */
   readonly saved: boolean;
+  /** The run that asked, where that was another one, and the instant (ISO, UTC) at which its answer came. */
+  readonly shared?: { readonly run: string; readonly at: string } | undefined;
 }
 
 export interface Dataset {

@@ -14,7 +14,7 @@ export type FetchEvent =
       readonly call: string;
       readonly done: number;
       readonly of: number;
-      /** Answered from the response store. */
+      /** Answered from the response store, or by another run's call. */
       readonly saved: boolean;
       /** Tokens left on the key after this call; null where none was taken. */
       readonly tokens: number | null;

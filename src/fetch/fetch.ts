@@ -12,6 +12,8 @@ import { type ListAnswer, numericOrg, walkList } from './pages.ts';
 import { type PaidCall, paidCall } from './paid-call.ts';
 import { type FetchContext, lineOf } from './ports.ts';
 import { createProgress } from './progress.ts';
+import type { SharedAnswer } from './shared-answers.ts';
+import { sharingOf } from './sharing.ts';
 import { reportTable } from './tables.ts';
 import { inTurns } from './turns.ts';
 
@@ -110,7 +112,7 @@ function callAnswerer(input: FetchInput): (call: Call, stop: AbortSignal) => Pro
     if (call.kind === 'report') {
       const answer = await answerReport(input, call, { waiting: waitingFor(call), signal, stop });
       if (answer.kind !== 'done') return answer;
-      const { response, at, correlationId, tokens, ms } = answer.value;
+      const { body: response, at, correlationId, askedBy, tokens, ms } = answer.value;
       fetched(call, tokens === null, tokens, ms);
       const record: CallRecord = {
         id: call.id,
@@ -122,6 +124,7 @@ function callAnswerer(input: FetchInput): (call: Call, stop: AbortSignal) => Pro
         correlationId,
         rows: response.rows.length,
         saved: tokens === null,
+        ...(askedBy === input.run ? {} : { shared: { run: askedBy, at: new Date(at).toISOString() } }),
       };
       return done({ kind: 'report', call, response, at, record });
     }
@@ -149,13 +152,10 @@ function callAnswerer(input: FetchInput): (call: Call, stop: AbortSignal) => Pro
   };
 }
 
-interface ReportAnswer {
-  readonly response: ReportResponse;
-  readonly at: number;
-  readonly correlationId: string | null;
-  /** Null: it was kept, and no token was spent. */
+interface ReportAnswer extends SharedAnswer {
+  /** Null: it was kept, or another run has asked, and no token was spent. */
   readonly tokens: number | null;
-  /** From dispatch to answer; null where it was kept. */
+  /** From dispatch to answer; null where nothing was asked. */
   readonly ms: number | null;
 }
 
@@ -168,25 +168,25 @@ async function answerReport(
   const kept = await responses.get(run, call.id);
   const body = reportResponseSchema.safeParse(kept?.body);
   if (kept !== undefined && body.success) {
-    return done({ response: body.data, at: kept.at, correlationId: kept.correlationId, tokens: null, ms: null });
+    return done({ ...kept, body: body.data, askedBy: kept.askedBy ?? run, tokens: null, ms: null });
   }
   let dispatched = 0;
-  const paid = await paidCall(lineOf(plan.org, input, input.budget), {
+  const asking: PaidCall<SharedAnswer> = {
     ...how,
     id: `${run}:${call.id}`,
     attempt: async () => {
       dispatched = clock.now();
       const answer = await client.report(call.org, call.request, how.signal);
       checkValues(call.request, answer.body, `POST ${PATHS.report(call.org)}`);
-      return answer;
+      return { ...answer, at: clock.now(), askedBy: run };
     },
-  });
+  };
+  const paid = await paidCall(lineOf(plan.org, input, input.budget), asking, sharingOf(call, input));
   if (paid.kind === 'fail' && paid.error.code === 'api.refused') await catalogs.forget(key, call.org);
   if (paid.kind !== 'done') return paid;
   const { value: answer, tokens } = paid.value;
-  const at = clock.now();
-  await responses.put(run, call.id, { body: answer.body, correlationId: answer.correlationId, at });
+  await responses.put(run, call.id, answer);
   const { registry_version } = answer.body.meta;
   if (registry_version !== plan.registryVersion) await catalogs.saw(key, call.org, registry_version);
-  return done({ response: answer.body, at, correlationId: answer.correlationId, tokens, ms: at - dispatched });
+  return done({ ...answer, tokens, ms: tokens === null ? null : answer.at - dispatched });
 }

@@ -3,6 +3,7 @@ import { DocketError, toDocketError } from '../base/error.ts';
 import { cancel, done, fail, type Outcome, snooze } from '../base/outcome.ts';
 import { neverLeft } from './body.ts';
 import type { Answer, Budget, Priority } from './budget.ts';
+import type { Elsewhere, Sharing } from './sharing.ts';
 
 /** Where a run stands in line: its key's budget, and how long it waits there in place. */
 export interface Line {
@@ -36,8 +37,8 @@ export interface PaidCall<Value> {
 
 export interface Paid<Value> {
   readonly value: Value;
-  /** Tokens left when this call took its own. */
-  readonly tokens: number;
+  /** Tokens left when this call took its own; null where another run's call has answered it. */
+  readonly tokens: number | null;
 }
 
 /** Tries of one call in one run, when trying again can help. */
@@ -46,42 +47,60 @@ const TRIES = 3;
 const FIRST_PAUSE_MS = 1_000;
 /** From asking for a token to dispatch. A process that was frozen for longer gives the token back unused. */
 const DISPATCH_MS = 5_000;
+/** Between looks for the answer to another run's call: doubled each time. No run needs it sooner than a call takes. */
+const LOOK_MS = { first: 25, most: 1_000 } as const;
+/** How long a run sleeps that has waited for another's call for longer than its patience. */
+const SLEEP_MS = 5_000;
 
 /**
  * One call, paid for: token → request → token back, and again where another try can help. Each try costs a token.
  * A 429 blocks the key for all workers and is no try. Nothing is called without a token.
+ *
+ * @param sharing other runs may want the same call: whoever has a token first makes it for all, and the others wait for
+ * its answer without one. Absent: the call is this run's alone.
  */
-export async function paidCall<Value>(line: Line, call: PaidCall<Value>): Promise<Outcome<Paid<Value>>> {
-  const { budget, clock, key, org } = line;
+export async function paidCall<Value>(
+  line: Line,
+  call: PaidCall<Value>,
+  sharing?: Sharing<Value>,
+): Promise<Outcome<Paid<Value>>> {
+  const { budget, clock, key } = line;
+  const released = () => giveBack(async () => sharing?.release());
   for (let tries = 1; ; ) {
-    const taken = await takeToken(line, call);
+    const taken = await takeToken(line, call, sharing);
     if (taken.kind !== 'done') return taken;
+    if ('value' in taken.value) return done({ value: taken.value.value, tokens: null });
     const { token, tokens } = taken.value;
     try {
       const value = await call.attempt();
       await giveBack(() => budget.replied(key, token));
+      await giveBack(async () => sharing?.land(value));
       return done({ value, tokens });
     } catch (thrown) {
-      // Aborted or unforeseen: nobody knows whether the request left, so the token stays out for its whole time.
-      if (call.signal.aborted || !(thrown instanceof DocketError)) throw thrown;
-      await settle(line, token, thrown);
-      if (thrown.code === 'api.throttled') {
-        await budget.block(key, clock.now() + pauseOf429(thrown, budget.limits.windowMs), org);
-        continue;
-      }
-      if (!thrown.retryable || tries === TRIES) return fail(thrown);
+      // Released last: whoever waits for this call asks next, and must find the token told and the key blocked.
+      const error = await settled(line, token, call.signal, thrown).finally(released);
+      if (error.code === 'api.throttled') continue;
+      if (!error.retryable || tries === TRIES) return fail(error);
       await clock.sleep((line.random ?? Math.random)() * FIRST_PAUSE_MS * 2 ** (tries - 1), call.signal);
       tries += 1;
     }
   }
 }
 
-async function settle({ budget, key }: Line, token: string, error: DocketError): Promise<void> {
-  if (neverLeft(error)) await giveBack(() => budget.unsent(key, token));
+/** What a call's failure means for its token and its key. Rejects with what cannot be told: an abort, a defect. */
+async function settled(line: Line, token: string, signal: AbortSignal, thrown: unknown): Promise<DocketError> {
+  const { budget, clock, key, org } = line;
+  // Aborted or unforeseen: nobody knows whether the request left, so the token stays out for its whole time.
+  if (signal.aborted || !(thrown instanceof DocketError)) throw thrown;
+  if (neverLeft(thrown)) await giveBack(() => budget.unsent(key, token));
   // Timed out or broken off: the service may count it yet. The budget returns the token when that can no longer be.
-  else if (error.code !== 'api.timeout' && error.code !== 'api.unreachable') {
+  else if (thrown.code !== 'api.timeout' && thrown.code !== 'api.unreachable') {
     await giveBack(() => budget.replied(key, token));
   }
+  if (thrown.code === 'api.throttled') {
+    await budget.block(key, clock.now() + pauseOf429(thrown, budget.limits.windowMs), org);
+  }
+  return thrown;
 }
 
 /** The answer is here and must not be lost because Redis is away just now: the token then returns by itself, later. */
@@ -97,23 +116,55 @@ async function giveBack(tell: () => Promise<void>): Promise<void> {
 const pauseOf429 = (error: DocketError, windowMs: number): number =>
   Math.max(error.retryAfterMs ?? windowMs, windowMs / 60);
 
+type Taken<Value> = { readonly token: string; readonly tokens: number } | { readonly value: Value };
+
 async function takeToken<Value>(
-  { budget, clock, key, org, priority, patienceMs, deadlineMs }: Line,
+  line: Line,
   { id, waiting, signal, stop }: PaidCall<Value>,
-): Promise<Outcome<{ readonly token: string; readonly tokens: number }>> {
+  sharing: Sharing<Value> | undefined,
+): Promise<Outcome<Taken<Value>>> {
+  const { budget, clock, key, org, priority, patienceMs, deadlineMs } = line;
   const awake = stop === undefined ? signal : AbortSignal.any([signal, stop]);
+  const pause = async (ms: number): Promise<void> => {
+    try {
+      await clock.sleep(ms, awake);
+    } catch (error) {
+      if (!awake.aborted) throw error;
+    }
+  };
   let told = Number.NEGATIVE_INFINITY;
+  let waits: { readonly since: number; readonly looks: number } | undefined;
   for (;;) {
     signal.throwIfAborted();
     if (stop?.aborted) {
       await giveBack(() => budget.leave(key, id));
       return cancel('another call of the run has ended it');
     }
+    const elsewhere = await sharing?.look();
+    if (elsewhere?.kind === 'answered') {
+      await giveBack(() => budget.leave(key, id));
+      return done({ value: elsewhere.value });
+    }
+    if (elsewhere?.kind === 'asking') {
+      const { forMs } = elsewhere;
+      const { since, looks }: NonNullable<typeof waits> = waits ?? { since: clock.now(), looks: 0 };
+      const wait = Math.max(1, Math.min(forMs, LOOK_MS.first * 2 ** looks, LOOK_MS.most));
+      if (clock.now() - since + wait > patienceMs) {
+        return snooze(clock.now() + Math.min(forMs, SLEEP_MS), 'another run is asking for the same figures');
+      }
+      waits = { since, looks: looks + 1 };
+      await pause(wait);
+      continue;
+    }
+    waits = undefined;
     const asked = clock.now();
     const answer = await budget.ask({ key, id, org, priority, holdMs: deadlineMs + DISPATCH_MS });
     if (answer.granted) {
-      if (clock.now() - asked <= DISPATCH_MS) return done({ token: answer.token, tokens: answer.tokens });
-      await budget.unsent(key, answer.token);
+      const { token, tokens } = answer;
+      const claimed = await claim(line, token, sharing);
+      if (claimed && clock.now() - asked <= DISPATCH_MS) return done({ token, tokens });
+      await budget.unsent(key, token);
+      if (claimed) await sharing?.release();
       continue;
     }
     if (Math.abs(answer.at - told) >= budget.limits.windowMs / 60) {
@@ -122,11 +173,23 @@ async function takeToken<Value>(
     }
     const wait = answer.at - clock.now();
     if (wait > patienceMs) return snooze(answer.at, `waiting for the API budget, ${answer.ahead} calls ahead`);
-    try {
-      // Asking again half-way costs few commands, and finds the tokens that others gave back early.
-      await clock.sleep(Math.max(1, Math.min(wait, Math.max(wait / 2, budget.limits.windowMs / 30))), awake);
-    } catch (error) {
-      if (!awake.aborted) throw error;
-    }
+    // Asking again half-way costs few commands, and finds the tokens that others gave back early.
+    await pause(Math.max(1, Math.min(wait, Math.max(wait / 2, budget.limits.windowMs / 30))));
+  }
+}
+
+/** Whether the call is this run's to make with the token in hand: another may have been quicker by a moment. */
+async function claim<Value>(
+  { budget, key, deadlineMs }: Line,
+  token: string,
+  sharing: Sharing<Value> | undefined,
+): Promise<boolean> {
+  if (sharing === undefined) return true;
+  try {
+    const found: Elsewhere<Value> = await sharing.claim(deadlineMs + DISPATCH_MS);
+    return found.kind === 'nobody';
+  } catch (error) {
+    await giveBack(() => budget.unsent(key, token));
+    throw error;
   }
 }

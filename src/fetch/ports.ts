@@ -5,6 +5,7 @@ import type { ComplianceClient } from './client.ts';
 import type { ObserveFetch } from './event.ts';
 import type { Line } from './paid-call.ts';
 import type { ResponseStore } from './response-store.ts';
+import type { SharedAnswers } from './shared-answers.ts';
 
 /** What fetching needs of the world, bound to one organization's key. Under the worker Redis stands behind these. */
 export interface FetchPorts {
@@ -16,6 +17,8 @@ export interface FetchPorts {
   /** List pages: 600 reads a minute. A budget of its own, kept apart by its prefix. */
   readonly reads: Budget;
   readonly responses: ResponseStore;
+  /** Answers of other runs. */
+  readonly sharedAnswers: SharedAnswers;
   readonly catalogs: Catalogs;
   readonly clock: Clock;
   /** A call that would wait longer (ms) for its token snoozes the run, which keeps its place in line. */

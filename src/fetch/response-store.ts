@@ -14,4 +14,6 @@ export interface StoredAnswer {
   readonly correlationId: string | null;
   /** Epoch ms at which it came. */
   readonly at: number;
+  /** The run that asked for it, where that was another one (`max_age`). */
+  readonly askedBy?: string | undefined;
 }

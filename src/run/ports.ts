@@ -11,7 +11,8 @@ import type { Renderer } from '../render/renderer.ts';
 import type { Observe } from './event.ts';
 
 /** What a run needs of the world, bound to one organization. Under the worker Redis stands behind these, inline memory. */
-export interface RunPorts extends Pick<FetchInput, 'client' | 'key' | 'budget' | 'reads' | 'responses' | 'patienceMs'> {
+export interface RunPorts
+  extends Pick<FetchInput, 'client' | 'key' | 'budget' | 'reads' | 'responses' | 'sharedAnswers' | 'patienceMs'> {
   readonly clock: Clock;
   /** Of what the report itself refers to: the password of its workbook. */
   readonly secrets: SecretSource;

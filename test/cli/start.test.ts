@@ -124,6 +124,17 @@ describe('docket start', () => {
     expect(JSON.parse(listed.stdout)).toMatchObject({ runs: [{ report: 'weekly-kpi', state: 'done' }] });
     expect(JSON.stringify(worker.lines) + listed.stdout).not.toContain(env.DEMO_API_KEY);
 
+    const again = await fetch(`${url}/api/reports/demo/weekly-kpi/runs`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'idempotency-key': 'again', 'content-type': 'application/json' },
+      body: JSON.stringify({ period: '2026-W40', deliver: false }),
+    });
+    const other = again.headers.get('location') ?? '';
+    await worker.logged(({ msg, run }) => msg === 'Run ended' && run !== undefined && other.endsWith(run));
+    const second = await fetch(`${url}${other}`, { headers: { authorization: `Bearer ${token}` } });
+    // The same questions within `max_age`: the first run's answers.
+    expect(await second.json()).toMatchObject({ state: 'done', calls: { made: 0 } });
+
     worker.process.kill('SIGTERM');
     expect(await once(worker.process, 'exit')).toEqual([0, null]);
   });

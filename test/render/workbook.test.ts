@@ -128,6 +128,14 @@ describe('a board pack', () => {
       ]),
     );
   });
+
+  it('says of a call which run asked, where that was another one', async () => {
+    const asked = dataset([onboarding]);
+    const shared = { run: 'fedcba9876543210fedcba9876543210', at: '2026-11-16T06:59:31.000Z' };
+    const calls = asked.calls.map((call) => ({ ...call, saved: true, shared }));
+    const run = texts(cellsOf((await workbook({ ...asked, calls })).book, 'Run'));
+    expect(run.filter((text) => text.includes(`asked by run ${shared.run}, answered ${shared.at}`))).toHaveLength(1);
+  });
 });
 
 describe('a section of the pack', () => {

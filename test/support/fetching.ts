@@ -11,9 +11,11 @@ import { memoryCatalogs } from '../../src/fetch/catalogs.ts';
 import { createClient } from '../../src/fetch/client.ts';
 import type { FetchEvent } from '../../src/fetch/event.ts';
 import { memoryBudget } from '../../src/fetch/memory-budget.ts';
+import { memoryShared } from '../../src/fetch/memory-shared.ts';
 import { memoryStore } from '../../src/fetch/memory-store.ts';
 import type { FetchContext } from '../../src/fetch/ports.ts';
 import type { ResponseStore } from '../../src/fetch/response-store.ts';
+import type { SharedAnswers } from '../../src/fetch/shared-answers.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
 
 /** The end of the sandbox's history in tests: a Friday. */
@@ -29,6 +31,7 @@ export interface FetchingOptions {
   readonly budget?: Budget;
   readonly reads?: Budget;
   readonly responses?: ResponseStore;
+  readonly shared?: SharedAnswers;
   readonly timeouts?: Partial<Timeouts>;
   readonly patienceMs?: number;
   readonly signal?: AbortSignal;
@@ -60,6 +63,7 @@ export function fetchingFrom(
     budget: options.budget ?? memoryBudget({ calls: 30, windowMs: 60_000, clock }),
     reads: options.reads ?? memoryBudget({ calls: 600, windowMs: 60_000, clock }),
     responses: options.responses ?? memoryStore(),
+    sharedAnswers: options.shared ?? memoryShared(clock),
     catalogs: memoryCatalogs(clock),
     patienceMs: options.patienceMs ?? Number.POSITIVE_INFINITY,
     run: options.run ?? 'run-1',

@@ -1,5 +1,5 @@
 import { inWords } from '../../define/period.ts';
-import { type Column, type Dataset, incompleteNotes } from '../../fetch/dataset.ts';
+import { type CallRecord, type Column, type Dataset, incompleteNotes } from '../../fetch/dataset.ts';
 import { counted } from '../words.ts';
 import { footerOf, type Pack } from './front.ts';
 import { heightOf } from './measure.ts';
@@ -122,6 +122,12 @@ export async function writeDefinitions(book: Book, pack: Pack): Promise<void> {
   await sheet.close();
 }
 
+/** Where an answer comes from that this try of the run did not ask for. */
+function whence({ shared, saved }: CallRecord): string {
+  if (shared !== undefined) return `, asked by run ${shared.run}, answered ${shared.at}`;
+  return saved ? ', kept from an earlier try of this run' : '';
+}
+
 /** How the pack was made, for whoever has to prove it: run, definition, calls, and what is incomplete and why. */
 export async function writeRunSheet(book: Book, pack: Pack): Promise<void> {
   const { dataset, names, locale } = pack;
@@ -152,7 +158,7 @@ export async function writeRunSheet(book: Book, pack: Pack): Promise<void> {
   await head(sheet, ['Call', 'Request', 'Sections', 'As of', 'Cached', 'Correlation id']);
   for (const call of dataset.calls) {
     const sections = call.sections.join(', ');
-    const request = `${call.method} ${call.path}\n${counted(call.rows, 'row', 'rows', locale)}${call.saved ? ', kept from an earlier try of this run' : ''}`;
+    const request = `${call.method} ${call.path}\n${counted(call.rows, 'row', 'rows', locale)}${whence(call)}`;
     await sheet.row(
       [
         text(call.id, STYLES.cellCode),

@@ -1,0 +1,62 @@
+--[[
+  The answer to one question that several runs may use, and who is asking now. One atomic step per call of this script.
+
+  GUARANTEE
+    An answer is found only by those who allow its age, or who wanted it before it was asked for. Its age counts from the
+    claim of its call, less what it was older by then. Of two answers the one computed later stays.
+    One holder at a time asks, until its answer lands, it releases, or its time is over.
+    Time is this Redis's own; an answer from its future (a failover to a slower clock) is not believed.
+    The same machine stands in memory-shared.ts; one suite of tests holds both to the same answers.
+
+  KEYS (with the same hash tag)
+    1 answer   hash    computed, asked, till: ms;  packed: the answer itself, which this script never reads
+    2 flight   string  the holder that asks; gone when it must be dead
+
+  ARGV
+    1 operation
+    look    2 ms of age allowed  3 ms since it is wanted  4 holder   -> {'answered'} | {'asking', ms at most} | {'nobody'}
+    claim   2 - 4 as above  5 ms at most                             -> the same, or {'claimed', asked}
+    land    2 holder  3 asked  4 ms computed before  5 ms to keep  6 packed   -> {}
+    release 2 holder                                                          -> {}
+  What a holder asks itself is `nobody` to it: it asks again after a crash, and a command that was sent again finds its
+  own claim.
+]]
+local answer, flight = KEYS[1], KEYS[2]
+local operation = ARGV[1]
+local time = redis.call('TIME')
+local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+
+local function instants()
+  local kept = redis.call('HMGET', answer, 'computed', 'asked', 'till')
+  return tonumber(kept[1]), tonumber(kept[2]), tonumber(kept[3])
+end
+local function digits(ms) return string.format('%.0f', ms) end
+local function release(holder)
+  if redis.call('GET', flight) == holder then redis.call('DEL', flight) end
+end
+
+if operation == 'look' or operation == 'claim' then
+  local maxAge, wanted, holder = tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
+  local computed, asked, till = instants()
+  if computed and asked <= now and now <= till and (now - computed <= maxAge or now - asked <= wanted) then return { 'answered' } end
+  local other = redis.call('GET', flight)
+  if other and other ~= holder then return { 'asking', redis.call('PTTL', flight) } end
+  if operation == 'look' then return { 'nobody' } end
+  redis.call('SET', flight, holder, 'PX', ARGV[5])
+  return { 'claimed', now }
+elseif operation == 'land' then
+  local asked = tonumber(ARGV[3])
+  local computed = asked - tonumber(ARGV[4])
+  local before, latest = instants()
+  if not before or before <= computed then
+    redis.call('HSET', answer, 'computed', digits(computed), 'packed', ARGV[6])
+  end
+  redis.call('HSET', answer, 'asked', digits(math.max(asked, latest or asked)), 'till', digits(now + tonumber(ARGV[5])))
+  redis.call('PEXPIRE', answer, ARGV[5])
+  release(ARGV[2])
+elseif operation == 'release' then
+  release(ARGV[2])
+else
+  return redis.error_reply('ERR unknown operation ' .. tostring(operation))
+end
+return {}
