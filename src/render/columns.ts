@@ -13,28 +13,30 @@ import {
   unitWord,
 } from './format.ts';
 
-/**
- * A table's column as renderers lay it out. One column of the dataset becomes one or more of these: a weekly bucket
- * also has its ISO week, and a metric with a comparison has what it was and how it changed beside it.
- */
-export interface ViewColumn {
+/** A table's column as data files show it: every value raw. Nothing of it has to be learnt from the rows. */
+export interface RawColumn {
   readonly source: Column;
   /** `label` covers dimensions and the fields of a list. */
   readonly role: 'bucket' | 'week' | 'label' | 'value' | 'previous' | 'change';
-  /** For the workbook, with the unit of what is shown, e.g. `Approval rate (%)`; unique in the table. */
-  readonly header: string;
-  /** For data files, with the unit of the raw value, e.g. `Approval rate (ratio 0–1)`; unique in the table. */
+  /** With the unit of the raw value, e.g. `Approval rate (ratio 0–1)`; unique in the table. */
   readonly rawHeader: string;
   /** Without a unit, for values that are written with theirs; unique in the table. */
   readonly plainHeader: string;
-  readonly quantity: Quantity;
   /** The row's value; enum values by their label, the rest raw. */
   readonly read: (row: Row) => Value;
   /** The service's total; undefined where a total has no meaning (labels) or was not asked for. */
   readonly total: Value | undefined;
 }
 
-type Draft = ViewColumn & { readonly name: string };
+/**
+ * A table's column as renderers for people lay it out. One column of the dataset becomes one or more of these: a weekly
+ * bucket also has its ISO week, and a metric with a comparison has what it was and how it changed beside it.
+ */
+export interface ViewColumn extends RawColumn {
+  /** For the workbook, with the unit of what is shown, e.g. `Approval rate (%)`; unique in the table. */
+  readonly header: string;
+  readonly quantity: Quantity;
+}
 
 const withUnit = (label: string, unit: string | undefined): string =>
   unit === undefined ? label : `${label} (${unit})`;
@@ -64,7 +66,7 @@ function metricQuantity(table: Table, column: Column): Quantity {
  * The kinds of a list's fields by their values, not by name or type alone: one value that does not fit makes the column
  * text. All fields in one reading, because the rows may be in a file.
  */
-function fieldQuantities(table: Table): ReadonlyMap<string, Quantity> {
+export function fieldQuantities(table: Table): Map<string, Quantity> {
   const fields = table.columns.filter(({ kind }) => kind === 'field').map(({ name }) => ({ name, seen: fieldKind() }));
   if (fields.length === 0) return new Map();
   for (const { values } of rowsIn(table.rows)) for (const { name, seen } of fields) seen.see(values[name]);
@@ -85,7 +87,7 @@ function fieldKind() {
       could.integer &&= Number.isInteger(value);
       could.day &&= civilDate(value) !== undefined;
       could.instant &&= instant(value) !== undefined;
-      if (could.number && !could.integer) decimals = Math.max(decimals, decimalsOf([Number(value)]));
+      if (could.number && !could.integer) decimals = decimalsOf([Number(value)], decimals);
     },
     quantity: (): Quantity => {
       if (empty) return { kind: 'text' };
@@ -104,136 +106,143 @@ function labelReader(column: Column): (row: Row) => Value {
   };
 }
 
-function bucketColumns(column: Column, granularity: Granularity): Draft[] {
-  const bucket: Draft = {
-    name: column.name,
-    source: column,
+function bucketColumns(source: Column, granularity: Granularity): RawColumn[] {
+  const bucket: RawColumn = {
+    source,
     role: 'bucket',
-    header: BUCKET_HEADERS[granularity],
-    rawHeader: column.label,
-    plainHeader: column.label,
-    quantity: { kind: 'bucket', granularity },
-    read: (row) => row.values[column.name] ?? null,
+    rawHeader: source.label,
+    plainHeader: source.label,
+    read: (row) => row.values[source.name] ?? null,
     total: undefined,
   };
   if (granularity !== 'week') return [bucket];
-  const week = (row: Row): Value => {
-    const date = civilDate(row.values[column.name]);
+  const read = (row: Row): Value => {
+    const date = civilDate(row.values[source.name]);
     return date === undefined ? null : isoWeek(date);
   };
-  return [
-    {
-      ...bucket,
-      role: 'week',
-      header: 'ISO week',
-      rawHeader: 'ISO week',
-      plainHeader: 'ISO week',
-      quantity: { kind: 'text' },
-      read: week,
-    },
-    bucket,
-  ];
+  return [{ ...bucket, role: 'week', rawHeader: 'ISO week', plainHeader: 'ISO week', read }, bucket];
 }
 
-function labelColumn(column: Column, quantity: Quantity): Draft {
-  return {
-    name: column.name,
-    source: column,
-    role: 'label',
-    header: withUnit(column.label, unitWord(quantity)),
-    rawHeader: column.label,
-    plainHeader: column.label,
-    quantity,
-    read: labelReader(column),
-    total: undefined,
-  };
-}
+const labelColumn = (source: Column): RawColumn => ({
+  source,
+  role: 'label',
+  rawHeader: source.label,
+  plainHeader: source.label,
+  read: labelReader(source),
+  total: undefined,
+});
 
-function metricColumns(table: Table, column: Column): Draft[] {
-  const quantity = metricQuantity(table, column);
-  const rawUnit = rawUnitWord(column.unit);
-  const now = (row: Row): Value => row.values[column.name] ?? null;
-  const before = (row: Row): Value => row.compare?.[column.name] ?? null;
-  const total = (values: Readonly<Record<string, number | null>> | undefined): Value | undefined =>
-    table.totals === undefined ? undefined : (values?.[column.name] ?? null);
-  const value: Draft = {
-    name: column.name,
-    source: column,
+function metricColumns({ totals, compared }: Table, source: Column): RawColumn[] {
+  const { name, label, unit } = source;
+  const rawUnit = rawUnitWord(unit);
+  const now = (row: Row): Value => row.values[name] ?? null;
+  const before = (row: Row): Value => row.compare?.[name] ?? null;
+  const value: RawColumn = {
+    source,
     role: 'value',
-    header: withUnit(column.label, unitWord(quantity)),
-    rawHeader: withUnit(column.label, rawUnit),
-    plainHeader: column.label,
-    quantity,
+    rawHeader: withUnit(label, rawUnit),
+    plainHeader: label,
     read: now,
-    total: total(table.totals?.values),
+    total: totals === undefined ? undefined : (totals.values[name] ?? null),
   };
-  if (!table.compared) return [value];
-  const kind = changeKind(column.unit);
-  const change: Quantity =
-    kind === 'difference'
-      ? { kind, unit: column.unit, decimals: quantity.kind === 'amount' ? quantity.decimals : 0 }
-      : { kind };
+  if (!compared) return [value];
   return [
     value,
     {
       ...value,
       role: 'previous',
-      header: `${withUnit(column.label, unitWord(quantity))}, previous period`,
-      rawHeader: `${withUnit(column.label, rawUnit)}, previous period`,
-      plainHeader: `${column.label}, previous period`,
+      rawHeader: `${value.rawHeader}, previous period`,
+      plainHeader: `${label}, previous period`,
       read: before,
-      total: total(table.totals?.compare),
+      total: totals === undefined ? undefined : (totals.compare?.[name] ?? null),
     },
     {
       ...value,
       role: 'change',
-      header: withUnit(`${column.label}, change`, unitWord(change)),
-      rawHeader: withUnit(`${column.label}, change`, unitWord(change)),
-      plainHeader: `${column.label}, change`,
-      quantity: change,
-      read: (row) => changeOf(column.unit, now(row), before(row)).value,
-      total:
-        table.totals === undefined
-          ? undefined
-          : changeOf(column.unit, table.totals.values[column.name], table.totals.compare?.[column.name]).value,
+      rawHeader: withUnit(`${label}, change`, unitWord(changeQuantity(source, undefined))),
+      plainHeader: `${label}, change`,
+      read: (row) => changeOf(unit, now(row), before(row)).value,
+      total: totals === undefined ? undefined : changeOf(unit, totals.values[name], totals.compare?.[name]).value,
     },
   ];
 }
 
-/** Two columns with one label are told apart by the API's own names: a reader who picks a column by its header gets that one. */
-function unique(drafts: readonly Draft[], header: 'header' | 'rawHeader' | 'plainHeader'): string[] {
-  const seen = new Map<string, number>();
-  for (const draft of drafts) {
-    const key = draft[header].toLowerCase();
-    seen.set(key, (seen.get(key) ?? 0) + 1);
-  }
-  const taken = new Set<string>();
-  return drafts.map((draft) => {
-    const alone = seen.get(draft[header].toLowerCase()) === 1 && draft[header].trim() !== '';
-    const stem = alone ? draft[header] : `${draft[header]} [${draft.name}]`.trim();
-    let name = stem;
-    for (let count = 2; taken.has(name.toLowerCase()); count += 1) name = `${stem} (${count})`;
-    taken.add(name.toLowerCase());
-    return name;
-  });
+/** How the change of a metric is shown, beside figures of `quantity`. */
+function changeQuantity({ unit }: Column, quantity: Quantity | undefined): Quantity {
+  const kind = changeKind(unit);
+  if (kind !== 'difference') return { kind };
+  return { kind, unit, decimals: quantity?.kind === 'amount' ? quantity.decimals : 0 };
 }
 
-/** The columns of a table in order, laid out for readers. Every renderer starts here, so their figures are the same. */
-export function viewColumns(table: Table): readonly ViewColumn[] {
-  const fields = fieldQuantities(table);
-  const drafts = table.columns.flatMap((column): Draft[] => {
+function headerOf({ role, source, rawHeader }: RawColumn, quantity: Quantity): string {
+  if (role === 'bucket') return quantity.kind === 'bucket' ? BUCKET_HEADERS[quantity.granularity] : rawHeader;
+  if (role === 'week') return 'ISO week';
+  if (role === 'change') return withUnit(`${source.label}, change`, unitWord(quantity));
+  const header = withUnit(source.label, unitWord(quantity));
+  return role === 'previous' ? `${header}, previous period` : header;
+}
+
+/** Two columns with one label are told apart by the API's own names: a reader who picks a column by its header gets that one. */
+function unique(headers: readonly string[], columns: readonly RawColumn[]): readonly string[] {
+  const seen = new Map<string, number>();
+  for (const header of headers) seen.set(header.toLowerCase(), (seen.get(header.toLowerCase()) ?? 0) + 1);
+  return headers.map((header, index) =>
+    (seen.get(header.toLowerCase()) ?? 0) > 1 ? `${header} [${columns[index]?.source.name}]` : header,
+  );
+}
+
+/** The columns of a table in order, for data files. */
+export function rawColumns(table: Table): readonly RawColumn[] {
+  const columns = table.columns.flatMap((column) => {
     if (column.kind === 'time') return bucketColumns(column, table.granularity ?? 'day');
-    return column.kind === 'metric'
-      ? metricColumns(table, column)
-      : [labelColumn(column, fields.get(column.name) ?? { kind: 'text' })];
+    return column.kind === 'metric' ? metricColumns(table, column) : [labelColumn(column)];
   });
-  const headers = unique(drafts, 'header');
-  const rawHeaders = unique(drafts, 'rawHeader');
-  const plainHeaders = unique(drafts, 'plainHeader');
-  return drafts.map(({ name: _, ...draft }, index) => ({
-    ...draft,
-    header: headers[index] ?? draft.header,
-    rawHeader: rawHeaders[index] ?? draft.rawHeader,
-    plainHeader: plainHeaders[index] ?? draft.plainHeader,
+  const rawHeaders = unique(
+    columns.map(({ rawHeader }) => rawHeader),
+    columns,
+  );
+  const plainHeaders = unique(
+    columns.map(({ plainHeader }) => plainHeader),
+    columns,
+  );
+  return columns.map((column, index) => ({
+    ...column,
+    rawHeader: rawHeaders[index] ?? column.rawHeader,
+    plainHeader: plainHeaders[index] ?? column.plainHeader,
   }));
+}
+
+/** What the values of each column are. Reads the rows: once for all fields of a list, else once for some metrics. */
+function quantitiesOf(table: Table): (column: RawColumn) => Quantity {
+  const known = fieldQuantities(table);
+  const metric = (source: Column): Quantity => {
+    const quantity = known.get(source.name) ?? metricQuantity(table, source);
+    known.set(source.name, quantity);
+    return quantity;
+  };
+  return ({ role, source }) => {
+    switch (role) {
+      case 'bucket':
+        return { kind: 'bucket', granularity: table.granularity ?? 'day' };
+      case 'week':
+        return { kind: 'text' };
+      case 'label':
+        return known.get(source.name) ?? { kind: 'text' };
+      case 'change':
+        return changeQuantity(source, metric(source));
+      default:
+        return metric(source);
+    }
+  };
+}
+
+/** The columns of a table in order, laid out for readers. All that people read starts here, so its figures are the same. */
+export function viewColumns(table: Table): readonly ViewColumn[] {
+  const quantityOf = quantitiesOf(table);
+  const columns = rawColumns(table).map((column) => ({ ...column, quantity: quantityOf(column) }));
+  const headers = unique(
+    columns.map((column) => headerOf(column, column.quantity)),
+    columns,
+  );
+  return columns.map((column, index) => ({ ...column, header: headers[index] ?? column.rawHeader }));
 }

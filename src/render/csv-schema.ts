@@ -1,9 +1,9 @@
 import type { Dataset, Row, Table, Value } from '../fetch/dataset.ts';
 import { rowsIn } from '../fetch/rows.ts';
-import type { ViewColumn } from './columns.ts';
+import { fieldQuantities, type RawColumn } from './columns.ts';
 import type { CsvColumn, CsvSettings } from './csv.ts';
 import { neutral } from './csv-text.ts';
-import { civilDate, DEFAULT_LOCALE, UNDEFINED_TEXT } from './format.ts';
+import { civilDate, DEFAULT_LOCALE, type Quantity, UNDEFINED_TEXT } from './format.ts';
 import { tableFacts, tableNotes } from './words.ts';
 
 type FieldType = 'string' | 'number' | 'integer' | 'boolean' | 'date' | 'datetime';
@@ -38,7 +38,7 @@ interface Seen {
 }
 
 /** Reads the rows once. Not for fields of a list: their kinds are known from their values already. */
-function seen(rows: Iterable<Row>, columns: readonly ViewColumn[]): readonly Seen[] {
+function seen(rows: Iterable<Row>, columns: readonly RawColumn[]): readonly Seen[] {
   const all = columns.map(() => ({ integer: true, date: true, texts: new Set<string>() }));
   for (const row of rows) {
     for (const [index, { read, role }] of columns.entries()) {
@@ -53,17 +53,17 @@ function seen(rows: Iterable<Row>, columns: readonly ViewColumn[]): readonly See
   return all;
 }
 
-function typeOf({ role, source, quantity, total }: ViewColumn, { integer, date }: Seen): FieldType {
+function typeOf({ role, source, total }: RawColumn, { integer, date }: Seen, quantity?: Quantity): FieldType {
   if (role === 'bucket') return date ? 'date' : 'string';
   if (source.kind === 'metric') {
     const whole = integer && (total === undefined || total === null || Number.isInteger(total));
     return source.type === 'integer' && whole ? 'integer' : 'number';
   }
   if (source.kind !== 'field') return 'string';
-  if (quantity.kind === 'identifier') return 'integer';
-  if (quantity.kind === 'amount') return 'number';
-  if (quantity.kind === 'day') return 'date';
-  if (quantity.kind === 'instant') return 'datetime';
+  if (quantity?.kind === 'identifier') return 'integer';
+  if (quantity?.kind === 'amount') return 'number';
+  if (quantity?.kind === 'day') return 'date';
+  if (quantity?.kind === 'instant') return 'datetime';
   return source.type === 'boolean' ? 'boolean' : 'string';
 }
 
@@ -73,7 +73,7 @@ const sentences = (parts: readonly (string | undefined)[]): string =>
     .map((part) => (/[.!?]$/.test(part ?? '') ? part : `${part}.`))
     .join(' ');
 
-function about({ role, source }: ViewColumn, nothing: string): string {
+function about({ role, source }: RawColumn, nothing: string): string {
   const metric = source.kind === 'metric';
   return sentences([
     role === 'previous' ? 'The figure of the previous period' : undefined,
@@ -94,7 +94,7 @@ function about({ role, source }: ViewColumn, nothing: string): string {
 }
 
 /** The labels of the catalog, then whatever else there is: a schema must not refuse the file beside it. */
-function labelsOf({ role, source }: ViewColumn, { texts }: Seen, guard: (text: string) => string): readonly string[] {
+function labelsOf({ role, source }: RawColumn, { texts }: Seen, guard: (text: string) => string): readonly string[] {
   if (role !== 'label' || source.values === undefined || source.values.length === 0) return [];
   return [...new Set([...source.values.map(({ label }) => label), ...texts])].map(guard);
 }
@@ -113,6 +113,7 @@ export function tableSchema(
   // A list has fields alone, and may be long.
   const rows = views.some(({ source }) => source.kind !== 'field') ? rowsIn(table.rows) : [];
   const facts = new Map(seen(rows, views).map((known, index) => [views[index], known]));
+  const quantities = formatted ? undefined : fieldQuantities(table);
   const fields = columns.map(({ header, view }): SchemaField => {
     const known = view === null ? undefined : facts.get(view);
     if (view === null || known === undefined) {
@@ -124,7 +125,7 @@ export function tableSchema(
     return {
       name: header,
       title: view.plainHeader,
-      type: formatted ? 'string' : typeOf(view, known),
+      type: formatted ? 'string' : typeOf(view, known, quantities?.get(source.name)),
       ...(formatted || source.unit === null ? {} : { unit: source.unit }),
       description: about(view, nothing),
       ...(labels.length === 0 ? {} : { constraints: { enum: labels } }),

@@ -1,9 +1,9 @@
 import type { CsvOptions } from '../define/target.ts';
 import type { Row, Table, Value } from '../fetch/dataset.ts';
 import { rowsIn } from '../fetch/rows.ts';
-import { type ViewColumn, viewColumns } from './columns.ts';
+import { type RawColumn, rawColumns, viewColumns } from './columns.ts';
 import { field, neutral, rawField, record } from './csv-text.ts';
-import { DEFAULT_LOCALE, valueReader } from './format.ts';
+import { DEFAULT_LOCALE, type Quantity, valueReader } from './format.ts';
 import { writePieces } from './write-file.ts';
 
 const BOM = '\ufeff';
@@ -21,7 +21,7 @@ export interface CsvColumn {
   /** The first field of the column, before it is quoted. */
   readonly header: string;
   /** Null for `Still running`, which is about the row. */
-  readonly view: ViewColumn | null;
+  readonly view: RawColumn | null;
   /** The row's field, quoted. */
   readonly field: (row: Row) => string;
   /** The field of the service's total, quoted; undefined where there is none. */
@@ -33,32 +33,36 @@ const unchanged = (text: string): string => text;
 /** A spreadsheet takes a leading hyphen for the begin of a formula; the true minus sign reads the same and is not one. */
 const asText = (value: Value, text: string): string => (typeof value === 'number' ? text.replace(/^-/, '−') : text);
 
+const isData = ({ role }: RawColumn): boolean => role !== 'change' && role !== 'week';
+
 /**
  * The columns of a section's CSV file in order. Changes are left out: they follow from the two values beside them, and
  * an analyst computes from those.
  */
 export function csvColumns(table: Table, { values, raw, locale }: CsvSettings): readonly CsvColumn[] {
   const guard = raw === true ? unchanged : neutral;
-  const formatted = values === 'formatted';
-  const written = (quantity: ViewColumn['quantity']): ((value: Value) => string) => {
-    if (!formatted) return rawField(guard);
+  const formatted = (quantity: Quantity): ((value: Value) => string) => {
     const read = valueReader(quantity, locale ?? DEFAULT_LOCALE);
     return (value) => field(guard(asText(value, read(value))));
   };
-  const columns = viewColumns(table)
-    .filter(({ role }) => role !== 'change' && role !== 'week')
-    .map((view): CsvColumn => {
-      const text = written(view.quantity);
-      return {
-        header: guard(formatted ? view.plainHeader : view.rawHeader),
-        view,
-        field: (row) => text(view.read(row)),
-        total: view.total === undefined ? undefined : text(view.total),
-      };
-    });
+  const column = (view: RawColumn, header: string, text: (value: Value) => string): CsvColumn => ({
+    header: guard(header),
+    view,
+    field: (row) => text(view.read(row)),
+    total: view.total === undefined ? undefined : text(view.total),
+  });
+  const asIs = rawField(guard);
+  const columns =
+    values === 'formatted'
+      ? viewColumns(table)
+          .filter(isData)
+          .map((view) => column(view, view.plainHeader, formatted(view.quantity)))
+      : rawColumns(table)
+          .filter(isData)
+          .map((view) => column(view, view.rawHeader, asIs));
   // Always there beside a time column, so that the file's shape does not depend on the day it was made.
   if (table.granularity === null) return columns;
-  const running = written({ kind: 'text' });
+  const running = values === 'formatted' ? formatted({ kind: 'text' }) : asIs;
   return [...columns, { header: 'Still running', view: null, field: (row) => running(row.partial), total: undefined }];
 }
 

@@ -37,13 +37,13 @@ export function durationScale(seconds: readonly number[]): DurationScale {
 
 const MAX_DECIMALS = 6;
 
-/** How many decimals show every one of `values` in full; at most six. */
-export function decimalsOf(values: readonly number[]): number {
+/** How many decimals show every one of `values` in full; at least `atLeast`, at most six. */
+export function decimalsOf(values: readonly number[], atLeast = 0): number {
   return values.reduce((most, value) => {
     let decimals = most;
     while (decimals < MAX_DECIMALS && Number(value.toFixed(decimals)) !== value) decimals += 1;
     return decimals;
-  }, 0);
+  }, atLeast);
 }
 
 /** A civil date (YYYY-MM-DD) as the midnight UTC that stands for it; undefined when it is not one. */
