@@ -2,16 +2,7 @@ import { type ChartKind, chartAsked } from '../define/definition.ts';
 import type { Row, Table, Value } from '../fetch/dataset.ts';
 import { firstRows, type Rows, rowsIn } from '../fetch/rows.ts';
 import { type ViewColumn, viewColumns } from './columns.ts';
-import {
-  bucketText,
-  civilDate,
-  DEFAULT_LOCALE,
-  isoWeek,
-  type Quantity,
-  UNDEFINED_TEXT,
-  unitWord,
-  valueText,
-} from './format.ts';
+import { civilDate, DEFAULT_LOCALE, isoWeek, type Quantity, UNDEFINED_TEXT, unitWord, valueReader } from './format.ts';
 
 /** More than this nobody can tell apart. */
 const MAX_SERIES = 8;
@@ -63,17 +54,33 @@ export interface Axis {
 
 const number = (value: Value): number | null => (typeof value === 'number' ? value : null);
 
-function categoryText(column: ViewColumn, row: Row, locale: string): string {
-  const value = column.read(row);
-  const date = civilDate(value);
-  if (column.quantity.kind !== 'bucket' || date === undefined) return valueText(value, column.quantity, locale);
-  if (column.quantity.granularity === 'month') return bucketText(date, 'month', locale);
-  if (column.quantity.granularity === 'week') return isoWeek(date);
-  return new Intl.DateTimeFormat(locale, { timeZone: 'UTC', day: 'numeric', month: 'short' }).format(date);
+function categoryWriter({ quantity }: ViewColumn, locale: string): (value: Value) => string {
+  const other = valueReader(quantity, locale);
+  if (quantity.kind !== 'bucket') return other;
+  const day = new Intl.DateTimeFormat(locale, { timeZone: 'UTC', day: 'numeric', month: 'short' });
+  return (value) => {
+    const date = civilDate(value);
+    if (date === undefined || quantity.granularity === 'month') return other(value);
+    return quantity.granularity === 'week' ? isoWeek(date) : day.format(date);
+  };
 }
 
-const groupText = (labels: readonly ViewColumn[], row: Row, locale: string): string =>
-  labels.map((column) => categoryText(column, row, locale) || UNDEFINED_TEXT).join(' · ');
+/** A row's value as the chart names it. Each value is written once: a day has many rows, and to write a date takes long. */
+function categoryReader(column: ViewColumn, locale: string): (row: Row) => string {
+  const write = categoryWriter(column, locale);
+  const written = new Map<Value, string>();
+  return (row) => {
+    const value = column.read(row);
+    const text = written.get(value) ?? write(value);
+    written.set(value, text);
+    return text;
+  };
+}
+
+function groupReader(labels: readonly ViewColumn[], locale: string): (row: Row) => string {
+  const readers = labels.map((column) => categoryReader(column, locale));
+  return (row) => readers.map((read) => read(row) || UNDEFINED_TEXT).join(' · ');
+}
 
 const unitKey = ({ quantity }: Series): string =>
   quantity.kind === 'duration' ? 'duration' : quantity.kind === 'amount' ? `amount ${quantity.unit}` : quantity.kind;
@@ -147,7 +154,7 @@ function byMetric(
     }));
   const omitted =
     rows.length < table.rows.length ? [`the first ${rows.length} of ${table.rows.length} groups are drawn`] : [];
-  return { categories: rows.map((row) => groupText(labels, row, locale)), series, omitted };
+  return { categories: rows.map(groupReader(labels, locale)), series, omitted };
 }
 
 /** A category per bucket, a series per group, of the first metric. */
@@ -161,12 +168,12 @@ function byGroup(
   const metrics = figures.filter((column) => column.role === 'value');
   const [metric] = metrics;
   if (metric === undefined) return { categories: [], series: [], omitted: [] };
-  const buckets = new Map(
-    inTime(table.rows, bucket).map((row) => [bucket.read(row), categoryText(bucket, row, locale)]),
-  );
+  const textOf = categoryReader(bucket, locale);
+  const buckets = new Map(inTime(table.rows, bucket).map((row) => [bucket.read(row), textOf(row)]));
+  const groupOf = groupReader(groups, locale);
   const cells = new Map<string, { readonly first: Row; readonly line: Map<Value, number | null> }>();
   for (const row of rowsIn(table.rows)) {
-    const group = groupText(groups, row, locale);
+    const group = groupOf(row);
     const cell = cells.get(group) ?? { first: row, line: new Map<Value, number | null>() };
     cell.line.set(bucket.read(row), number(metric.read(row)));
     cells.set(group, cell);
