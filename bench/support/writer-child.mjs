@@ -1,0 +1,29 @@
+// One writer, one workload, one process: `node writer-child.mjs <writer> <folder> <sections> <rows>`, sections 0 for a list.
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { datasetOf, listTable, sectionTable } from './pack.mjs';
+import { listSheets, sectionSheets } from './peer-sheets.mjs';
+
+const [writer, folder, sections, rows] = process.argv.slice(2);
+
+const packOf = (count, length) =>
+  datasetOf(Array.from({ length: count }, (_, section) => sectionTable(section, length)));
+
+const inputOf = async (count, length) => {
+  if (!writer.startsWith('docket')) return count > 0 ? sectionSheets(count, length) : listSheets(length);
+  return count > 0 ? packOf(count, length) : datasetOf([await listTable(length, join(folder, 'rows.jsonl'))]);
+};
+
+const { write } = await import(`./writers/${writer}.mjs`);
+const input = await inputOf(Number(sections), Number(rows));
+const path = join(folder, 'book.xlsx');
+const from = performance.now();
+const figures = await write(path, input);
+console.log(
+  JSON.stringify({
+    ms: Math.round(performance.now() - from),
+    rss_mb: Math.round(process.resourceUsage().maxRSS / 1024),
+    mb: Number((statSync(path).size / 1e6).toFixed(1)),
+    ...figures,
+  }),
+);

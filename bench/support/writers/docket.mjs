@@ -1,0 +1,10 @@
+import { writeWorkbook } from '../../../dist/render/xlsx/workbook.js';
+import { MADE_AT } from '../pack.mjs';
+
+export const write = (path, dataset) =>
+  writeWorkbook(path, dataset, {
+    run: '0123456789abcdef0123456789abcdef',
+    digest: 'd'.repeat(64),
+    madeAt: MADE_AT,
+    signal: new AbortController().signal,
+  });
