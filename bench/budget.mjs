@@ -1,7 +1,7 @@
 // The budget against a server that enforces it: 150 calls by four worker processes that share one key through Redis,
 // under each of the limiters a service may have, beside the peers on the same work.
 //
-//   npm run build && node bench/budget.mjs [--quick] [--calls 150] [--window 10000] [--workers 4] [--times 1]
+//   npm run build && node bench/budget.mjs [--quick] [--calls 150] [--window 10000] [--workers 4] [--times 1] [--peers 1]
 //
 // The three limiters are three servers that are measured at the same time, the clients one after the other.
 import { readOptions } from './support/options.mjs';
@@ -10,8 +10,8 @@ import { reportOf } from './support/report.mjs';
 import { LIMITERS, makeCalls } from './support/shared-key.mjs';
 
 // bottleneck's clusters refresh a reservoir every 5 s or multiples of it.
-const { calls, window, workers, times } = readOptions(
-  { calls: 150, window: 10_000, workers: 4, times: 1 },
+const { calls, window, workers, times, peers } = readOptions(
+  { calls: 150, window: 10_000, workers: 4, times: 1, peers: 1 },
   { calls: 60, window: 5_000 },
 );
 const CLIENTS = [
@@ -28,7 +28,7 @@ const LIMIT = { throttled: 0, ratio: window < 10_000 ? 1.1 : 1.02, missing: 0, k
 const report = reportOf('budget');
 const redis = await privateRedis();
 try {
-  for (const client of Array.from({ length: times }, () => CLIENTS).flat()) {
+  for (const client of Array.from({ length: times }, () => (peers > 0 ? CLIENTS : ['docket'])).flat()) {
     await Promise.all(
       LIMITERS.map(async (limiter) => {
         const figures = await makeCalls({ client, limiter, redisUrl: redis.url, calls, windowMs: window, workers });
