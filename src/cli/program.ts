@@ -5,6 +5,7 @@ import { addCheck } from './check.ts';
 import { addDemo } from './demo.ts';
 import { addDoctor } from './doctor.ts';
 import { addExplain } from './explain.ts';
+import { addPreview } from './preview.ts';
 import { addResume } from './resume.ts';
 import { addRun } from './run.ts';
 import { addRuns } from './runs.ts';
@@ -32,6 +33,7 @@ export function createProgram(): Command {
     addDemo,
     addStart,
     addRun,
+    addPreview,
     addCheck,
     addExplain,
     addSchedule,

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
 import type { RunOrder } from '../run/record.ts';
 import type { RunResult } from '../run/result.ts';
@@ -36,76 +35,35 @@ Examples:
 
 Exit codes: 0 done; 1 failed; 2 usage or configuration; 3 held, or not delivered to everybody.`,
     )
-    .action(runInline);
+    .action(runReport);
 }
 
-async function runInline(report: string, flags: RunFlags): Promise<void> {
-  const [
-    { abortOnSignal, readSurroundings },
-    { composeInline, requireMail },
-    define,
-    { inlineArchive },
-    { orderRun },
-    { run },
-    print,
-    { progress },
-  ] = await Promise.all([
-    import('./surroundings.ts'),
-    import('../compose/ports.ts'),
-    Promise.all([import('../define/load.ts'), import('../define/period.ts')]),
-    import('../deliver/directory-archive.ts'),
-    import('../run/order.ts'),
-    import('../run/run.ts'),
-    import('./print.ts'),
-    import('../run/progress.ts'),
-  ]);
-  const [{ loadJobs, requireReport }, { parsePeriod }] = define;
+async function runReport(report: string, flags: RunFlags): Promise<void> {
+  const [{ readSurroundings }, { requireMail }, { loadJobs, requireReport }, { parsePeriod }, { runInline }, print] =
+    await Promise.all([
+      import('./surroundings.ts'),
+      import('../compose/ports.ts'),
+      import('../define/load.ts'),
+      import('../define/period.ts'),
+      import('./inline.ts'),
+      import('./print.ts'),
+    ]);
   const around = readSurroundings();
   const { definition, settings } = requireReport(await loadJobs(around.config.DOCKET_JOBS), report);
   if (flags.deliver) requireMail(definition, settings, around.config);
-
-  const now = around.clock.now();
-  const order = orderRun({
-    definition,
-    settings,
-    trigger: 'cli',
-    priority: 'on_demand',
-    slot: `trigger:${randomUUID()}`,
-    at: now,
-    ...(flags.period === undefined ? {} : { period: parsePeriod(flags.period) }),
-    deliver: flags.deliver,
-    now,
-  });
-  const archive = inlineArchive(flags.out ?? `out/${report}/${order.period.label}`);
-  // Before a call is spent: a folder that cannot be written would throw all of them away.
-  await archive.find(order);
-  await archive.discard(await archive.stage(order.id));
-  const { portsOf, scope } = await composeInline(around, archive);
-  try {
-    const outcome = await run(
-      order,
-      {
-        definition: flags.fresh ? { ...definition, max_age: 0 } : definition,
-        settings,
-        signal: abortOnSignal(),
-        observe: progress(report, print.sayLine, around.clock.now),
-        lastAttempt: true,
-      },
-      await portsOf(settings),
-    );
-    if (outcome.kind === 'fail') throw outcome.error;
-    if (outcome.kind !== 'done') {
-      const { DocketError } = await import('../base/error.ts');
-      throw new DocketError('run.cancelled', `The run was stopped: ${outcome.why}.`, {
-        next: 'Run it again; nothing half-made was left.',
-      });
-    }
-    if (flags.json) print.printJson(documentOf(order, outcome.value));
-    else print.printLine(summaryOf(order, outcome.value));
-    process.exitCode = outcome.value.state === 'done' ? 0 : 3;
-  } finally {
-    await scope.close();
-  }
+  const { order, result } = await runInline(
+    {
+      definition: flags.fresh ? { ...definition, max_age: 0 } : definition,
+      settings,
+      period: flags.period === undefined ? undefined : parsePeriod(flags.period),
+      out: ({ period }) => flags.out ?? `out/${report}/${period.label}`,
+      deliver: flags.deliver,
+    },
+    around,
+  );
+  if (flags.json) print.printJson(documentOf(order, result));
+  else print.printLine(summaryOf(order, result));
+  process.exitCode = result.state === 'done' ? 0 : 3;
 }
 
 /** What `--json` prints. Snake case, as the API and the manifest. */

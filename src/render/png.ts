@@ -12,16 +12,31 @@ function chunk(type: string, data: Uint8Array): Buffer {
   return Buffer.concat([ends.subarray(0, 4), body, ends.subarray(4)]);
 }
 
-/** The colours of an opaque picture in the order in which they occur; undefined when they are too many to be named. */
-function paletteOf(pixels: Uint8Array): Map<number, number> | undefined {
-  const palette = new Map<number, number>();
+/**
+ * The place of each colour of an opaque picture in its palette: the most frequent ones have one of their own, the few
+ * beyond them (shades at the edges of lines) that of the nearest.
+ */
+function paletteOf(pixels: Uint8Array): { readonly colours: readonly number[]; readonly places: Map<number, number> } {
+  const counts = new Map<number, number>();
   for (let at = 0; at < pixels.length; at += 4) {
     const colour = colourAt(pixels, at);
-    if (palette.has(colour)) continue;
-    if (palette.size === PALETTE) return undefined;
-    palette.set(colour, palette.size);
+    counts.set(colour, (counts.get(colour) ?? 0) + 1);
   }
-  return palette;
+  const colours = [...counts.keys()].sort(
+    (one, other) => (counts.get(other) ?? 0) - (counts.get(one) ?? 0) || one - other,
+  );
+  const kept = colours.slice(0, PALETTE);
+  const places = new Map(kept.map((colour, place) => [colour, place]));
+  for (const colour of colours.slice(PALETTE)) places.set(colour, nearest(colour, kept));
+  return { colours: kept, places };
+}
+
+function nearest(colour: number, colours: readonly number[]): number {
+  const wanted = bytesOf(colour);
+  const distances = colours.map((each) =>
+    bytesOf(each).reduce((sum, byte, channel) => sum + (byte - (wanted[channel] ?? 0)) ** 2, 0),
+  );
+  return distances.indexOf(Math.min(...distances));
 }
 
 const colourAt = (pixels: Uint8Array, at: number): number =>
@@ -31,30 +46,27 @@ const bytesOf = (colour: number): readonly number[] => [colour >> 16, (colour >>
 
 /**
  * An opaque picture as PNG, small: a chart has few colours and long runs of them, so that a byte a pixel without
- * filters takes a third of what a general encoder makes of it.
+ * filters takes a third of what an encoder for photographs makes of it.
  * @param pixels RGBA, row by row; the alpha is not looked at
  */
 export function encodePng(pixels: Uint8Array, width: number, height: number): Uint8Array {
-  const palette = paletteOf(pixels);
-  const perPixel = palette === undefined ? 3 : 1;
+  const { colours, places } = paletteOf(pixels);
   // Each row begins with its filter, which is 0: none.
-  const rows = Buffer.alloc(height * (1 + width * perPixel));
-  let to = 0;
-  for (let at = 0; at < pixels.length; at += 4) {
-    if (at % (width * 4) === 0) to += 1;
-    const colour = colourAt(pixels, at);
-    if (palette !== undefined) rows[to++] = palette.get(colour) ?? 0;
-    else for (const byte of bytesOf(colour)) rows[to++] = byte;
+  const rows = Buffer.alloc(height * (1 + width));
+  for (let row = 0; row < height; row += 1) {
+    for (let column = 0; column < width; column += 1) {
+      rows[row * (1 + width) + 1 + column] = places.get(colourAt(pixels, 4 * (row * width + column))) ?? 0;
+    }
   }
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);
   header.writeUInt32BE(height, 4);
-  header[8] = 8;
-  header[9] = palette === undefined ? 2 : 3;
+  header[8] = 8; // bits of a place in the palette
+  header[9] = 3; // colours by their place
   return Buffer.concat([
     SIGNATURE,
     chunk('IHDR', header),
-    ...(palette === undefined ? [] : [chunk('PLTE', Uint8Array.from([...palette.keys()].flatMap(bytesOf)))]),
+    chunk('PLTE', Uint8Array.from(colours.flatMap(bytesOf))),
     chunk('IDAT', deflateSync(rows, { level: 9 })),
     chunk('IEND', new Uint8Array()),
   ]);

@@ -31,6 +31,34 @@ test('a sealed run has its files, its e-mail and its manifest under organization
   expect(await readdir(join(root, '.staging'))).toEqual([]);
 });
 
+const ILLUSTRATED = {
+  ...MAIL,
+  pictures: [{ cid: 'onboarding.0123@docket', name: 'mail-onboarding.png', bytes: Buffer.from('a picture') }],
+};
+
+test('the pictures of the e-mail are kept beside it, and found with it', async () => {
+  const archive = directoryArchive(await folder());
+  const sealed = await archive.seal(await archive.stage(RUN), manifestOf([]), [], ILLUSTRATED);
+  expect(await readFile(join(sealed.folder, 'mail-onboarding.png'), 'utf8')).toBe('a picture');
+  expect((await archive.find(ORDER))?.mail).toEqual(ILLUSTRATED);
+  await appendFile(join(sealed.folder, 'mail-onboarding.png'), '!');
+  await expect(archive.find(ORDER)).rejects.toMatchObject({
+    code: 'archive.corrupt',
+    message: expect.stringContaining('mail-onboarding.png has changed'),
+  });
+});
+
+test.each(['../mail-a.png', 'mail-a.html', 'mail-../a.png', 'mail.png'])(
+  'a picture named %s is refused, and nothing is sealed',
+  async (name) => {
+    const archive = directoryArchive(await folder());
+    const mail = { ...MAIL, pictures: [{ ...ILLUSTRATED.pictures[0]!, name }] };
+    const staged = await archive.stage(RUN);
+    await expect(archive.seal(staged, manifestOf([]), [], mail)).rejects.toMatchObject({ code: 'archive.unwritable' });
+    expect(await archive.find(ORDER)).toBeUndefined();
+  },
+);
+
 test('files that were made elsewhere end up in the sealed folder', async () => {
   const [root, elsewhere] = [await folder(), await folder()];
   const archive = directoryArchive(root);

@@ -55,6 +55,38 @@ test('a message that was built says what it was given', async () => {
   expect(Buffer.from(content as ArrayBuffer)).toEqual(Buffer.from([0, 1, 255]));
 });
 
+const PICTURES = ['onboarding', 'screening'].map((id) => ({
+  cid: `${id}.0123456789abcdef@docket`,
+  name: `mail-${id}.png`,
+  bytes: Uint8Array.of(0x89, 0x50, ...Buffer.from(id)),
+}));
+const ILLUSTRATED: MessageParts = {
+  ...PARTS,
+  html: PICTURES.map(({ cid }) => `<img src="cid:${cid}" alt="">`).join(''),
+  pictures: PICTURES,
+};
+
+test('each picture that the HTML shows is a part beside it, and none of the attachments', async () => {
+  const { raw } = await buildMessage(ILLUSTRATED);
+  const mail = await PostalMime.parse(raw);
+  const shown = [...(mail.html ?? '').matchAll(/"cid:([^"]+)"/g)].map(([, cid]) => cid);
+  const related = mail.attachments.filter(({ related }) => related);
+  expect(related.map(({ contentId }) => contentId)).toEqual(shown.map((cid) => `<${cid}>`));
+  related.forEach(({ disposition, mimeType, content }, index) => {
+    expect({ disposition, mimeType }).toEqual({ disposition: 'inline', mimeType: 'image/png' });
+    expect(new Uint8Array(content as ArrayBuffer)).toEqual(PICTURES[index]!.bytes);
+  });
+  expect(mail.attachments.filter(({ related }) => !related).map(({ filename }) => filename)).toEqual([
+    'KPIs – Zürich.xlsx',
+  ]);
+  expect(Buffer.from(raw).equals((await buildMessage(ILLUSTRATED)).raw)).toBe(true);
+});
+
+test('pictures count among what makes a message too large', async () => {
+  const pictures = [{ ...PICTURES[0]!, bytes: new Uint8Array(MAX_ATTACHMENT_BYTES) }];
+  await expect(buildMessage({ ...ILLUSTRATED, pictures })).rejects.toMatchObject({ code: 'deliver.target_refused' });
+});
+
 test('what separates the parts cannot be foreseen from what they say', async () => {
   const boundary = async (text: string) =>
     /boundary="([^"]+)"/.exec(Buffer.from((await buildMessage({ ...PARTS, text })).raw).toString('latin1'))?.[1];

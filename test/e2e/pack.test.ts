@@ -27,7 +27,7 @@ describe('the packs in the programs that people use', () => {
       DEMO_API_KEY: sandbox.keys.find(({ label }) => label === 'acme')?.key ?? '',
     };
     for (const report of ['weekly-kpi', 'board-pack']) {
-      ended[report] = await docket(['run', `demo/${report}`, '--no-deliver', '--out', join(folder, report)], { env });
+      ended[report] = await docket(['preview', `demo/${report}`, '--out', join(folder, report)], { env });
     }
   });
   afterAll(async () => {
@@ -77,7 +77,7 @@ describe('the packs in the programs that people use', () => {
     });
   });
 
-  test('the e-mail fits every screen without scrolling sideways, and asks nobody for anything', async () => {
+  test('the e-mail fits every screen without scrolling sideways, shows its pictures, and asks nobody for anything', async () => {
     const browser = await chromium.launch({
       executablePath: await program('chromium', 'chromium'),
       args: [
@@ -93,14 +93,16 @@ describe('the packs in the programs that people use', () => {
         const page = await browser.newPage({ colorScheme });
         const asked: string[] = [];
         page.on('request', (request) => asked.push(request.url()));
-        const html = `file://${join(folder, 'weekly-kpi', 'mail.html')}`;
+        const html = `file://${join(folder, 'weekly-kpi', 'preview.html')}`;
         await page.goto(html);
         for (const width of [320, 360, 600, 1200]) {
           await page.setViewportSize({ width, height: 900 });
           const wide = await page.evaluate('document.documentElement.scrollWidth');
           expect({ width, wide }).toEqual({ width, wide: width });
         }
-        expect(asked).toEqual([html]);
+        expect(asked.filter((url) => !url.startsWith('data:'))).toEqual([html]);
+        const drawn = await page.evaluate('[...document.images].map(({ naturalWidth }) => naturalWidth)');
+        expect(drawn).toEqual([1184, 1184]);
         await page.close();
       }
     } finally {

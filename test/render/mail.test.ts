@@ -158,6 +158,29 @@ describe('the mail of a report', () => {
     expect(text.indexOf('KPIs.xlsx')).toBeLessThan(text.indexOf('section-0.csv'));
   });
 
+  it('shows a picture of the first three sections that ask for a chart, each told in words, and sends no other', async () => {
+    const charted = ['a', 'b', 'c', 'd'].map((id) => ({ ...onboarding, id }));
+    const { html, pictures } = await mail(dataset([workload, ...charted]));
+    const shown = [...html.matchAll(/<img alt="([^"]*)"[^>]* src="cid:([^"]*)"/g)];
+    expect(shown.map(([, , cid]) => cid)).toEqual(pictures.map(({ cid }) => cid));
+    expect(pictures.map(({ name }) => name)).toEqual(['mail-a.png', 'mail-b.png', 'mail-c.png']);
+    for (const [, alt] of shown) expect(alt).toContain('Profiles created: from 1,204 (9 Nov) to 0 (15 Nov), highest');
+    expect(html).toContain('In this chart Time to decision (median) is not drawn.');
+    expect(await mail(dataset([workload, ...charted]))).toEqual({ html, text: expect.anything(), pictures });
+  });
+
+  it('says where a picture is missing because its font lacks the letters', async () => {
+    const { text, pictures } = await mail(nastyDataset());
+    expect(text.match(/The chart is not drawn here/g)).toHaveLength(1);
+    expect(pictures.map(({ name }) => name)).toEqual(['mail-onboarding.png', 'mail-weekly.png']);
+  });
+
+  it('is laid out in tables for Outlook, with nothing that it does not know', async () => {
+    const { html } = await mail(nastyDataset());
+    expect(html).toContain('<!--[if mso | IE]><table');
+    expect(html).not.toMatch(/display:\s*(flex|grid)|position:\s*(absolute|fixed)|<(form|svg|video)/i);
+  });
+
   it('lists the files, and which of them are attached', async () => {
     const artifacts = await render(dataset([workload]), [{ format: 'xlsx' }, { format: 'csv' }]);
     const { text } = await renderMail(dataset([workload]), artifacts, { ...about, attached: ['xlsx'] });
