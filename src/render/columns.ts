@@ -99,7 +99,8 @@ function fieldKind() {
 }
 
 function labelReader(column: Column): (row: Row) => Value {
-  const labels = new Map(column.values?.map(({ value, label }) => [value, label]));
+  if (column.values === undefined || column.values.length === 0) return (row) => row.values[column.name] ?? null;
+  const labels = new Map(column.values.map(({ value, label }) => [value, label]));
   return (row) => {
     const value = row.values[column.name] ?? null;
     return typeof value === 'string' ? (labels.get(value) ?? value) : value;

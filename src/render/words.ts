@@ -1,6 +1,6 @@
 import type { Dataset, Note, Table } from '../fetch/dataset.ts';
-import { someRow } from '../fetch/rows.ts';
-import { viewColumns } from './columns.ts';
+import { rowsIn } from '../fetch/rows.ts';
+import { rawColumns } from './columns.ts';
 import { civilDate, DEFAULT_LOCALE, instant, instantText, rangeText, UNDEFINED_TEXT } from './format.ts';
 
 /** Of a table, in words: what it covers and when it was computed, then what was filtered. One short line each. */
@@ -58,14 +58,7 @@ export function tableNotes(table: Table): Note[] {
 
 /** How to read what is shown: what a dash means, what italics mean, where totals come from. Only what this table needs. */
 export function readingNotes(table: Table, showsTotals: boolean = table.totals !== undefined): string[] {
-  const columns = viewColumns(table);
-  const values = columns.filter((column) => column.role !== 'label');
-  const missing = values.some(
-    (column) => column.total === null || someRow(table.rows, (row) => column.read(row) === null),
-  );
-  const empty = columns.some(
-    (column) => column.role === 'label' && someRow(table.rows, (row) => column.read(row) === null),
-  );
+  const { missing, empty, running } = marksOf(table);
   return [
     ...(missing
       ? [
@@ -73,13 +66,29 @@ export function readingNotes(table: Table, showsTotals: boolean = table.totals !
         ]
       : []),
     ...(empty ? [`“${UNDEFINED_TEXT}” in a name or a field means that it has no value.`] : []),
-    ...(someRow(table.rows, (row) => row.partial)
-      ? ['Rows in italics are of a time that is still running: their figures will grow.']
-      : []),
+    ...(running ? ['Rows in italics are of a time that is still running: their figures will grow.'] : []),
     ...(!showsTotals
       ? []
       : ['Totals are computed by the service over the whole period; they are not sums of the rows.']),
   ];
+}
+
+/** What is to be explained. One reading of the rows at most: they may be in a file. */
+function marksOf(table: Table): { readonly missing: boolean; readonly empty: boolean; readonly running: boolean } {
+  const columns = rawColumns(table);
+  const figures = columns.filter(({ role }) => role !== 'label');
+  const labels = columns.filter(({ role }) => role === 'label');
+  let missing = figures.some(({ total }) => total === null);
+  let empty = false;
+  let running = false;
+  for (const row of rowsIn(table.rows)) {
+    missing ||= figures.some(({ read }) => read(row) === null);
+    empty ||= labels.some(({ read }) => read(row) === null);
+    running ||= row.partial;
+    // Of a list nothing more can come.
+    if ((missing || figures.length === 0) && empty && (running || table.granularity === null)) break;
+  }
+  return { missing, empty, running };
 }
 
 /** `1 row`, `12 rows`. */

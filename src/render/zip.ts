@@ -5,9 +5,13 @@ import { writePieces } from './write-file.ts';
 /** Of the plain format, which every mail program and phone opens. */
 export const MOST_BYTES = 0xffff_ffff;
 
+/** What a zip can say. A machine whose clock is not set makes its reports all the same. */
+const FIRST_DAY = Date.UTC(1980, 0, 1);
+const LAST_DAY = Date.UTC(2099, 11, 31);
+
 /** Zip times are civil and have no zone. Noon is there on every day in every zone, so the bytes do not depend on ours. */
 const noonOf = (at: number): Date => {
-  const date = new Date(at);
+  const date = new Date(Math.min(Math.max(at, FIRST_DAY), LAST_DAY));
   return new Date(date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate(), 12);
 };
 
