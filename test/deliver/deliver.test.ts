@@ -96,6 +96,22 @@ test('each recipient gets one message of its own, exactly the one that is archiv
   expect(JSON.parse(await readFile(join(sealed.folder, 'receipts.json'), 'utf8'))).toEqual(receipts);
 });
 
+test('several CSV files are one zip in an e-mail, and themselves in a folder', async () => {
+  const catcher = await mailCatcher(join(await folderFor(onTestFinished), 'mail'));
+  onTestFinished(() => catcher.close());
+  const { input, root } = await caseOf(
+    [{ email: { to: ['lead@acme.example'], attach: ['csv'] } }, { directory: { path: 'out' } }],
+    smtpMailer(new Secret(catcher.url)),
+    { 'queue.csv': 'alerts\r\n3\r\n', 'rfis.csv': 'rfis\r\n4\r\n', 'KPIs.zip': 'both' },
+  );
+
+  await deliver(input);
+
+  const mail = await PostalMime.parse(await readFile(catcher.messages()[0]!.path));
+  expect(mail.attachments.map(({ filename }) => filename)).toEqual(['KPIs.zip']);
+  expect((await readdir(join(root, 'out'))).sort()).toEqual(['queue.csv', 'rfis.csv']);
+});
+
 test('delivering again sends nothing again', async () => {
   const mailer = mailerThat(() => ACCEPTED);
   const { input } = await caseOf([{ email: { to: ['lead@acme.example'] } }, { directory: { path: 'out' } }], mailer);

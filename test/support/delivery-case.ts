@@ -85,7 +85,7 @@ export async function writeArtifact(folder: string, name: string, content: strin
   const path = join(folder, name);
   await writeFile(path, content);
   const bytes = Buffer.from(content);
-  const format = name.endsWith('.csv') ? 'csv' : 'xlsx';
+  const format = name.endsWith('.csv') ? 'csv' : name.endsWith('.zip') ? 'zip' : 'xlsx';
   return {
     name,
     format,
