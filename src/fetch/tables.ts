@@ -1,4 +1,5 @@
 import { DateTime } from 'luxon';
+import { isolate } from '../base/bidi.ts';
 import { type Catalog, isCurrentCount } from '../contract/catalog.ts';
 import type { ReportRequest, ReportResponse } from '../contract/report.ts';
 import type { Section } from '../define/definition.ts';
@@ -201,10 +202,12 @@ function totalsOf(
 function filtersInWords(section: Section, catalog: Catalog): string[] {
   return (section.filters ?? []).map(({ dimension: id, op, values }) => {
     const dimension = catalog.dimensions.find((candidate) => candidate.id === id);
-    const labels = values.map((value) => dimension?.values.find((known) => known.value === value)?.label ?? value);
+    const labels = values.map((value) =>
+      isolate(dimension?.values.find((known) => known.value === value)?.label ?? value),
+    );
     const last = labels.at(-1) ?? '';
     const listed = (word: string) => (labels.length < 2 ? last : `${labels.slice(0, -1).join(', ')} ${word} ${last}`);
-    const name = dimension?.label ?? id;
+    const name = isolate(dimension?.label ?? id);
     if (op !== 'not_in') return `${name} is ${listed('or')}`;
     return labels.length < 2 ? `${name} is not ${last}` : `${name} is neither ${listed('nor')}`;
   });

@@ -1,3 +1,4 @@
+import { isolate } from '../base/bidi.ts';
 import { type ChartKind, chartAsked } from '../define/definition.ts';
 import type { Row, Table, Value } from '../fetch/dataset.ts';
 import { firstRows, type Rows, rowsIn } from '../fetch/rows.ts';
@@ -77,9 +78,17 @@ function categoryReader(column: ViewColumn, locale: string): (row: Row) => strin
   };
 }
 
+/** Several texts in one line; a text alone has nothing beside it that it could carry along. */
+const joined = (texts: readonly string[], between: string): string =>
+  texts.length === 1 ? (texts[0] ?? '') : texts.map(isolate).join(between);
+
 function groupReader(labels: readonly ViewColumn[], locale: string): (row: Row) => string {
   const readers = labels.map((column) => categoryReader(column, locale));
-  return (row) => readers.map((read) => read(row) || UNDEFINED_TEXT).join(' · ');
+  return (row) =>
+    joined(
+      readers.map((read) => read(row) || UNDEFINED_TEXT),
+      ' · ',
+    );
 }
 
 const unitKey = ({ quantity }: Series): string =>
@@ -110,17 +119,20 @@ function inTime(rows: Rows, bucket: ViewColumn): Row[] {
   return [...rowsIn(rows)].sort((one, other) => (at(one) < at(other) ? -1 : at(one) > at(other) ? 1 : 0));
 }
 
-/** Groups as the catalog lists their values; those it does not know come last, as the service has them. */
-function inCatalog(groups: readonly ViewColumn[], one: Row, other: Row): number {
-  for (const { source } of groups) {
-    const place = (row: Row): number => {
-      const at = source.values?.findIndex(({ value }) => value === row.values[source.name]) ?? -1;
-      return at === -1 ? Number.MAX_SAFE_INTEGER : at;
-    };
-    const difference = place(one) - place(other);
-    if (difference !== 0) return difference;
-  }
-  return 0;
+/** Compares groups by the order in which the catalog lists their values; those it does not know stay behind, as they came. */
+function catalogOrder(groups: readonly ViewColumn[]): (one: Row, other: Row) => number {
+  const places = groups.map(({ source }) => ({
+    name: source.name,
+    place: new Map<Value, number>(source.values?.map(({ value }, index) => [value, index])),
+  }));
+  return (one, other) => {
+    for (const { name, place } of places) {
+      const at = (row: Row): number => place.get(row.values[name] ?? null) ?? Number.MAX_SAFE_INTEGER;
+      const difference = at(one) - at(other);
+      if (difference !== 0) return difference;
+    }
+    return 0;
+  };
 }
 
 interface Drawn {
@@ -178,10 +190,9 @@ function byGroup(
     cell.line.set(bucket.read(row), number(metric.read(row)));
     cells.set(group, cell);
   }
+  const compare = catalogOrder(groups);
   // A group that is missing from the first bucket would otherwise stand behind those it comes before.
-  const inOrder = table.ordered
-    ? [...cells]
-    : [...cells].sort(([, one], [, other]) => inCatalog(groups, one.first, other.first));
+  const inOrder = table.ordered ? [...cells] : [...cells].sort(([, one], [, other]) => compare(one.first, other.first));
   const shown = inOrder.slice(0, MAX_SERIES);
   const series = shown.map(([name, { line }]) => ({
     name,
@@ -194,7 +205,7 @@ function byGroup(
     categories: [...buckets.values()],
     series,
     omitted: [
-      ...(metrics.length > 1 ? [`only ${metric.source.label} is drawn`] : []),
+      ...(metrics.length > 1 ? [`only ${isolate(metric.source.label)} is drawn`] : []),
       ...(shown.length < cells.size ? [`the first ${shown.length} of ${cells.size} groups are drawn`] : []),
     ],
   };
@@ -268,13 +279,18 @@ export function chartOf(
   return {
     kind,
     title: table.title,
-    categoryTitle: labels.map((column) => column.header).join(' · '),
+    categoryTitle: joined(
+      labels.map((column) => column.header),
+      ' · ',
+    ),
     categories: drawn.categories,
     overTime: bucket !== undefined,
     axes,
     omitted: [
       ...drawn.omitted,
-      ...(outside.length === 0 ? [] : [`${outside.join(', ')} ${outside.length === 1 ? 'is' : 'are'} not drawn`]),
+      ...(outside.length === 0
+        ? []
+        : [`${outside.map(isolate).join(', ')} ${outside.length === 1 ? 'is' : 'are'} not drawn`]),
     ],
   };
 }

@@ -183,13 +183,22 @@ function headerOf({ role, source, rawHeader }: RawColumn, quantity: Quantity): s
   return role === 'previous' ? `${header}, previous period` : header;
 }
 
-/** Two columns with one label are told apart by the API's own names: a reader who picks a column by its header gets that one. */
+/**
+ * Every column has a name of its own, whatever its case: a reader who picks a column by its header gets that one, and a
+ * table of Excel has no other columns. What shares its label, or has none, is told apart by the API's own name.
+ */
 function unique(headers: readonly string[], columns: readonly RawColumn[]): readonly string[] {
   const seen = new Map<string, number>();
   for (const header of headers) seen.set(header.toLowerCase(), (seen.get(header.toLowerCase()) ?? 0) + 1);
-  return headers.map((header, index) =>
-    (seen.get(header.toLowerCase()) ?? 0) > 1 ? `${header} [${columns[index]?.source.name}]` : header,
-  );
+  const taken = new Set<string>();
+  return headers.map((header, index) => {
+    const alone = seen.get(header.toLowerCase()) === 1 && header.trim() !== '';
+    const stem = alone ? header : `${header} [${columns[index]?.source.name}]`.trim();
+    let name = stem;
+    for (let count = 2; taken.has(name.toLowerCase()); count += 1) name = `${stem} (${count})`;
+    taken.add(name.toLowerCase());
+    return name;
+  });
 }
 
 /** The columns of a table in order, for data files. */

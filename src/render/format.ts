@@ -133,6 +133,10 @@ function durationReader(locale: string): (seconds: number) => string {
   return (seconds) => `${seconds < 0 ? '−' : ''}${text(Math.abs(seconds))}`;
 }
 
+/** The day of an instant in the reader's zone: `16 November 2026`. */
+export const dayText = (at: Date, timezone: string, locale: string = DEFAULT_LOCALE): string =>
+  new Intl.DateTimeFormat(locale, { timeZone: timezone, day: 'numeric', month: 'long', year: 'numeric' }).format(at);
+
 /** A duration in its two largest parts: `2 d 4 h`, `3 h 12 min`, `4 min 5 s`, `12.4 s`. */
 export const durationText = (seconds: number, locale: string = DEFAULT_LOCALE): string =>
   durationReader(locale)(seconds);

@@ -5,7 +5,6 @@ import {
   bucketColumn,
   countColumn,
   dataset,
-  groupColumn,
   nastyDataset,
   onboarding,
   ratioColumn,
@@ -325,15 +324,6 @@ describe('a section of the pack', () => {
     expect(texts(cellsOf(book, 'Profiles by group and type, wit'))).toContain(
       'Incomplete: The service cut the table at 5,000 rows; there are more groups than are shown.',
     );
-  });
-
-  it('refuses a text that no cell can hold, rather than to cut it', async () => {
-    const long = table({
-      id: 'long',
-      columns: [groupColumn, countColumn],
-      rows: [row({ 'profile.group': 'x'.repeat(32_768), 'profiles.created': 1 })],
-    });
-    await expect(workbook(dataset([long]))).rejects.toMatchObject({ code: 'render.failed', message: /32,767/ });
   });
 
   it('clips are told: the first and last bucket count only days inside the period', async () => {

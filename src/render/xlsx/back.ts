@@ -1,3 +1,4 @@
+import { isolate } from '../../base/bidi.ts';
 import { inWords } from '../../define/period.ts';
 import { type CallRecord, type Column, type Dataset, incompleteNotes } from '../../fetch/dataset.ts';
 import { counted } from '../words.ts';
@@ -72,7 +73,7 @@ export async function writeDefinitions(book: Book, pack: Pack): Promise<void> {
   await head(sheet, ['Metric', 'Description', 'Unit', 'Aggregation', 'To know', 'Sections']);
   for (const { column, sections } of definedColumns(dataset, ['metric'])) {
     const name = `${column.label}\n${column.name}`;
-    const where = sections.join(', ');
+    const where = sections.map(isolate).join(', ');
     await sheet.row(
       [
         text(name),
@@ -92,8 +93,8 @@ export async function writeDefinitions(book: Book, pack: Pack): Promise<void> {
     await head(sheet, ['Name', 'Description', 'Type', '', 'Values', 'Sections']);
     for (const { column, sections } of groups) {
       const name = column.label === column.name ? column.label : `${column.label}\n${column.name}`;
-      const values = (column.values ?? []).map(({ label }) => label).join(', ');
-      const where = sections.join(', ');
+      const values = (column.values ?? []).map(({ label }) => isolate(label)).join(', ');
+      const where = sections.map(isolate).join(', ');
       await sheet.row(
         [
           text(name),
@@ -191,6 +192,30 @@ export async function writeRunSheet(book: Book, pack: Pack): Promise<void> {
       ],
       heightOf([note.section, 20], [note.text, 110]),
     );
+  }
+  await sheet.close();
+}
+
+/** The texts that no cell can hold, whole, in pieces one below the other. */
+export async function writeLongTexts(book: Book, { names, ...pack }: Pack): Promise<void> {
+  const widths = [8, 30, 10, 10, 90];
+  const footer = footerOf({ names, ...pack });
+  const sheet = book.sheet(names.longTexts, { widths, landscape: true, footer, sharedStrings: false });
+  await sheet.row([{ value: 'Long texts', style: STYLES.title }], 26);
+  await sheet.row([{ value: '← Contents', style: STYLES.back, link: names.contents }], 18);
+  const what = 'Texts that are longer than a cell can be. Put the parts of a number together and you have the whole.';
+  await sheet.row([{ value: what, style: STYLES.plain }], 18);
+  await head(sheet, ['No.', 'Sheet', 'Cell', 'Part', 'Text']);
+  for (const [index, { sheet: from, cell, pieces }] of book.longTexts.entries()) {
+    for (const [part, piece] of pieces.entries()) {
+      await sheet.row([
+        { value: index + 1, style: STYLES.cellCount },
+        { ...text(from, STYLES.cellLink), link: from },
+        text(cell),
+        text(`${part + 1} of ${pieces.length}`),
+        text(piece),
+      ]);
+    }
   }
   await sheet.close();
 }

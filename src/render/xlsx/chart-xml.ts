@@ -60,7 +60,7 @@ function lastLabel(series: Series): string {
   const shown = (on: boolean) =>
     `<c:showLegendKey val="0"/><c:showVal val="${on ? 1 : 0}"/><c:showCatName val="0"/><c:showSerName val="0"/><c:showPercent val="0"/><c:showBubbleSize val="0"/>`;
   const format = `<c:numFmt formatCode="${xmlText(numberFormat(series.quantity))}" sourceLinked="0"/>`;
-  return `<c:dLbls><c:dLbl><c:idx val="${last}"/>${format}<c:spPr><a:noFill/></c:spPr>${smallText}<c:dLblPos val="t"/>${shown(true)}</c:dLbl>${shown(false)}</c:dLbls>`;
+  return `<c:dLbls><c:dLbl><c:idx val="${last}"/>${format}<c:spPr><a:noFill/></c:spPr>${smallText}<c:dLblPos val="r"/>${shown(true)}</c:dLbl>${shown(false)}</c:dLbls>`;
 }
 
 function seriesXml(chart: Chart, range: ChartRange, { series, column }: Placed, asLine: boolean): string {
@@ -137,10 +137,10 @@ const hiddenAxes = (ids: readonly [number, number], positive: boolean): string =
   `<c:valAx><c:axId val="${ids[1]}"/><c:scaling><c:orientation val="minMax"/>${positive ? '<c:min val="0"/>' : ''}</c:scaling><c:delete val="1"/><c:axPos val="l"/><c:crossAx val="${ids[0]}"/></c:valAx>`;
 
 /** Everything around what is drawn. */
-const chartSpace = (name: string, size: number, plot: string, legend: boolean): string =>
+const chartSpace = (name: string, size: number, plot: string, legend: boolean, layout = ''): string =>
   '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n' +
   '<c:chartSpace xmlns:c="http://schemas.openxmlformats.org/drawingml/2006/chart" xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main" xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships">' +
-  `<c:roundedCorners val="0"/><c:chart>${title(name, size, true)}<c:autoTitleDeleted val="0"/><c:plotArea><c:layout/>${plot}</c:plotArea>` +
+  `<c:roundedCorners val="0"/><c:chart>${title(name, size, true)}<c:autoTitleDeleted val="0"/><c:plotArea><c:layout>${layout}</c:layout>${plot}</c:plotArea>` +
   `${legend ? `<c:legend><c:legendPos val="b"/><c:overlay val="0"/>${smallText}</c:legend>` : ''}` +
   '<c:plotVisOnly val="0"/><c:dispBlanksAs val="gap"/></c:chart>' +
   '<c:spPr><a:solidFill><a:srgbClr val="FFFFFF"/></a:solidFill><a:ln><a:noFill/></a:ln></c:spPr>' +
@@ -165,13 +165,17 @@ function placedAxes(chart: Chart): PlacedAxis[] {
   }));
 }
 
+/** Room for the last figure at the right of a small line, and for two lines of its name above. */
+const SMALL_LAYOUT =
+  '<c:manualLayout><c:layoutTarget val="inner"/><c:xMode val="edge"/><c:yMode val="edge"/><c:x val="0.04"/><c:y val="0.36"/><c:w val="0.7"/><c:h val="0.52"/></c:manualLayout>';
+
 /** The small lines of a `sparkline`, one native chart for each of its axes. */
 export function smallLines(chart: Chart, range: ChartRange): { readonly axis: Axis; readonly xml: string }[] {
   return placedAxes(chart).map(({ axis, placed, ids }) => {
     const positive = axis.series.flatMap(({ values }) => values).every((value) => value === null || value >= 0);
     const name = axis.series.find(({ previous }) => !previous)?.name ?? axis.title;
     const plot = groupXml(chart, range, placed, true, ids) + hiddenAxes(ids, positive);
-    return { axis, xml: chartSpace(name, 900, plot, false) };
+    return { axis, xml: chartSpace(name, 900, plot, false, SMALL_LAYOUT) };
   });
 }
 

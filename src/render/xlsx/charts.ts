@@ -1,3 +1,4 @@
+import { isolate } from '../../base/bidi.ts';
 import type { Table } from '../../fetch/dataset.ts';
 import { type Axis, type Chart, chartOf } from '../chart.ts';
 import { valueText } from '../format.ts';
@@ -59,18 +60,19 @@ export function planCharts(pack: Pack): ChartPages | undefined {
     const range = { sheet: chartData, row };
     // A line with the section's title above, the names, the figures, an empty row.
     if (chart !== undefined) row += chart.categories.length + 3;
-    return [{ table, sheet: pack.names.tables[index] ?? table.id, chart, range }];
+    return [{ table, sheet: pack.names.tables[index]?.[0] ?? table.id, chart, range }];
   });
   return { planned, charts, data: chartData };
 }
 
 /** For whoever cannot see the chart: what is drawn, along what, and where each line begins and ends. */
 function describe(chart: Chart, axes: readonly Axis[], locale: string): string {
-  const along = `by ${chart.categoryTitle} from ${chart.categories[0]} to ${chart.categories.at(-1)}`;
+  const ends = [chart.categories[0] ?? '', chart.categories.at(-1) ?? ''].map(isolate);
+  const along = `by ${isolate(chart.categoryTitle)} from ${ends[0]} to ${ends[1]}`;
   const series = axes.flatMap((axis) =>
     axis.series.map(({ name, values, quantity }) => {
-      const ends = [values[0], values.at(-1)].map((value) => valueText(value, quantity, locale));
-      return chart.kind === 'bar' ? name : `${name} (${ends.join(' to ')})`;
+      const figures = [values[0], values.at(-1)].map((value) => valueText(value, quantity, locale));
+      return chart.kind === 'bar' ? isolate(name) : `${isolate(name)} (${figures.join(' to ')})`;
     }),
   );
   return `${chart.kind.replace('_', ' ')} chart of ${series.join(', ')} ${along}`;
@@ -131,7 +133,7 @@ export async function writeCharts(book: Book, pack: Pack, pages: ChartPages): Pr
       drawn.push(...drawnOf(chart, range, top, pack.locale));
       while (sheet.rows < top + rowsOf(chart)) await sheet.row([], ROW_POINTS);
     }
-    const link = `Figures: ${table.title}`;
+    const link = `Figures: ${isolate(table.title)}`;
     await sheet.row(
       [{ value: link, style: STYLES.back, link: section, span: WIDTHS.length }],
       heightOf([link, PAGE_CHARACTERS]),

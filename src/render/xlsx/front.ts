@@ -1,7 +1,8 @@
+import { isolate } from '../../base/bidi.ts';
 import type { Logo } from '../../define/logo.ts';
 import { inWords } from '../../define/period.ts';
 import { type Dataset, incompleteNotes, type Table } from '../../fetch/dataset.ts';
-import { instantText } from '../format.ts';
+import { dayText, instantText } from '../format.ts';
 import { counted } from '../words.ts';
 import type { DrawnPicture } from './drawing.ts';
 import { heightOf, linesOf } from './measure.ts';
@@ -22,19 +23,24 @@ export interface Pack {
   readonly names: {
     readonly cover: string;
     readonly contents: string;
-    readonly tables: readonly string[];
+    /** Of each table the sheets that its rows are on. */
+    readonly tables: readonly (readonly string[])[];
     /** Absent when no section asks for a chart. */
     readonly charts?: string;
     readonly chartData?: string;
     readonly definitions: string;
     readonly run: string;
+    /** Of a sheet that is there only when a text is too long for its cell. */
+    readonly longTexts: string;
   };
+  readonly rowsPerSheet: number;
 }
 
 export const footerOf = (pack: Pack): Footer => ({
   classification: pack.classification,
-  left: `${pack.dataset.organization} · ${pack.dataset.title}`,
-  right: `${pack.dataset.period.label} · ${instantText(new Date(pack.madeAt), pack.dataset.period.timezone, pack.locale)}`,
+  left: `${isolate(pack.dataset.organization)} · ${isolate(pack.dataset.title)}`,
+  // The time of day is on the cover: the middle needs the room.
+  right: `${pack.dataset.period.label} · ${dayText(new Date(pack.madeAt), pack.dataset.period.timezone, pack.locale)}`,
 });
 
 /** Pixels that a logo may take on the cover. */
@@ -46,7 +52,7 @@ function logoOnCover({ width, height, ...logo }: Logo, organization: string): Dr
   return {
     ...logo,
     name: 'Logo',
-    description: `Logo of ${organization}`,
+    description: `Logo of ${isolate(organization)}`,
     width: width * scale,
     height: height * scale,
     from: { row: 2, column: 1 },
@@ -122,6 +128,10 @@ const covers = (table: Table): string => {
   return table.granularity === null ? 'Whole period' : `By ${table.granularity}`;
 };
 
+/** A section whose rows are on several sheets says on each which part it is. */
+export const partTitle = (title: string, part: number, parts: number): string =>
+  parts === 1 ? title : `${isolate(title)} (part ${part + 1} of ${parts})`;
+
 export async function writeContents(book: Book, pack: Pack): Promise<void> {
   const { dataset, names } = pack;
   const sheet = book.sheet(names.contents, {
@@ -132,7 +142,13 @@ export async function writeContents(book: Book, pack: Pack): Promise<void> {
   });
   await sheet.row([{ value: 'Contents', style: STYLES.title }], 26);
   await sheet.row(
-    [{ value: `${dataset.organization} · ${dataset.title} · ${dataset.period.label}`, style: STYLES.quiet, span: 4 }],
+    [
+      {
+        value: `${isolate(dataset.organization)} · ${isolate(dataset.title)} · ${dataset.period.label}`,
+        style: STYLES.quiet,
+        span: 4,
+      },
+    ],
     24,
   );
   await sheet.row(
@@ -147,18 +163,25 @@ export async function writeContents(book: Book, pack: Pack): Promise<void> {
   for (const [index, table] of dataset.tables.entries()) {
     const incomplete = table.notes.filter((note) => note.incomplete);
     const remark = incomplete.map((note) => `Incomplete: ${note.text}`).join('\n');
-    await sheet.row(
-      [
-        { value: table.title, style: STYLES.cellLink, link: names.tables[index] ?? names.contents },
-        { value: covers(table), style: STYLES.cellText },
-        { value: table.rows.length, style: STYLES.cellCount },
-        {
-          value: remark,
-          style: remark === '' ? STYLES.cellText : STYLES.cellWarning,
-        },
-      ],
-      heightOf([table.title, 46], [remark, 44]),
-    );
+    const sheets = names.tables[index] ?? [];
+    for (const [part, name] of sheets.entries()) {
+      const title = partTitle(table.title, part, sheets.length);
+      await sheet.row(
+        [
+          { value: title, style: STYLES.cellLink, link: name },
+          { value: covers(table), style: STYLES.cellText },
+          {
+            value: Math.min(table.rows.length - part * pack.rowsPerSheet, pack.rowsPerSheet),
+            style: STYLES.cellCount,
+          },
+          {
+            value: remark,
+            style: remark === '' ? STYLES.cellText : STYLES.cellWarning,
+          },
+        ],
+        heightOf([title, 46], [remark, 44]),
+      );
+    }
   }
   const others = [
     [names.charts, 'The charts of the sections'],

@@ -1,11 +1,13 @@
+import { isolate } from '../../base/bidi.ts';
 import type { Dataset, Table } from '../../fetch/dataset.ts';
 import { readingNotes, tableFacts, tableNotes } from '../words.ts';
 import type { Mark } from './conditional.ts';
+import { partTitle } from './front.ts';
 import { type Grid, gridOf } from './grid.ts';
 import { heightOf, LINE_POINTS, linesOf } from './measure.ts';
 import { type CellStyle, COLOURS, STYLES } from './style.ts';
 import { canBeTable } from './table.ts';
-import type { Book, Cell, Sheet } from './writer.ts';
+import type { Book, Cell, Footer, Sheet } from './writer.ts';
 
 /** Rows up to which the texts of a section are kept in memory until the workbook ends. */
 const MAX_SHARED_ROWS = 20_000;
@@ -28,37 +30,82 @@ const rowHeight = (cells: readonly Cell[], widths: readonly number[]): number =>
 export interface SectionPage {
   readonly dataset: Dataset;
   readonly table: Table;
-  readonly name: string;
+  /** Of the sheets that its rows are on. */
+  readonly names: readonly string[];
+  readonly rowsPerSheet: number;
   /** The contents sheet's name, for the way back. */
   readonly contents: string;
   readonly locale: string;
-  readonly footer: { readonly left: string; readonly right: string };
+  readonly footer: Footer;
+}
+
+/** One sheet's share of a section. */
+interface Part {
+  readonly name: string;
+  /** Of the table. */
+  readonly id: string;
+  readonly title: string;
+  /** Lines above the header. */
+  readonly above: readonly string[];
+  /** Rows of the grid. */
+  readonly count: number;
+  /** Totals and notes stand below the last row of all. */
+  readonly last: boolean;
 }
 
 /** Header, rows and totals. A narrow empty row keeps the totals out of the filtered range, where sorting would move them. */
-async function writeGrid(sheet: Sheet, id: string, grid: Grid, widths: readonly number[]): Promise<void> {
+async function writeGrid(
+  sheet: Sheet,
+  { id, count, last }: Part,
+  grid: Grid,
+  rows: Iterator<readonly Cell[]>,
+  widths: readonly number[],
+): Promise<void> {
   const lines = grid.header.map(({ value }, index) => linesOf(String(value), grid.widths[index] ?? 1));
   // The filter's button takes the last line of a header cell.
   await sheet.row(grid.header, (Math.max(1, ...lines) + (grid.filter ? 1 : 0)) * LINE_POINTS + 4);
   const headerRow = sheet.rows;
-  for (const cells of grid.rows) await sheet.row(cells, rowHeight(cells, grid.widths));
-  if (grid.count === 0) {
+  for (let row = 0; row < count; row += 1) {
+    const next = rows.next();
+    if (next.done === true) break;
+    await sheet.row(next.value, rowHeight(next.value, grid.widths));
+  }
+  if (count === 0) {
     await fullWidth(sheet, 'No rows: the service has nothing for this section.', STYLES.quiet, widths);
   }
-  const range = { id, headerRow, headers: grid.header.map(({ value }) => String(value)), rows: grid.count };
+  const range = { id, headerRow, headers: grid.header.map(({ value }) => String(value)), rows: count };
   if (canBeTable(range)) sheet.table({ ...range, filter: grid.filter });
   else if (grid.filter) sheet.filter({ row: headerRow, column: 1 }, { row: sheet.rows, column: grid.header.length });
-  if (grid.totals !== undefined) {
+  if (grid.totals !== undefined && last) {
     await sheet.row([], 5);
     await sheet.row(grid.totals, 18);
   }
-  if (grid.count === 0) return;
-  const to = { bar: headerRow + grid.count, change: sheet.rows };
+  if (count === 0) return;
+  const to = { bar: headerRow + count, change: sheet.rows };
   sheet.mark(
     grid.marks.flatMap((kind, column): Mark[] =>
       kind === undefined ? [] : [{ kind, column, rows: { from: headerRow + 1, to: to[kind] } }],
     ),
   );
+}
+
+/** The rows of a long section go on from sheet to sheet, as many as it has names for. */
+function partsOf({ table, names, rowsPerSheet, locale }: SectionPage, grid: Grid, above: readonly string[]): Part[] {
+  const number = (count: number) => new Intl.NumberFormat(locale).format(count);
+  return names.map((name, index) => {
+    const from = index * rowsPerSheet;
+    const last = index === names.length - 1;
+    const count = last ? grid.count - from : rowsPerSheet;
+    const which = `Rows ${number(from + 1)} to ${number(from + count)} of ${number(grid.count)}${last ? '.' : `; they go on in “${isolate(names[index + 1] ?? '')}”.`}`;
+    return {
+      name,
+      id: index === 0 ? table.id : `${table.id}_${index + 1}`,
+      title: partTitle(table.title, index, names.length),
+      above: names.length === 1 ? above : [...above, which],
+      count,
+      last,
+    };
+  });
 }
 
 /** One section as one sheet: title, what it covers, what is incomplete, the figures, the service's totals, notes. */
@@ -70,23 +117,7 @@ export async function writeSection(book: Book, page: SectionPage): Promise<void>
   const notes = tableNotes(table);
   const warnings = notes.filter((note) => note.incomplete).map((note) => `Incomplete: ${note.text}`);
   const facts = tableFacts(page.dataset, table, page.locale);
-  const above = table.description === undefined ? facts : [table.description, ...facts];
-  const headerRow = above.length + warnings.length + 3;
-  const sheet = book.sheet(page.name, {
-    widths,
-    freeze: { rows: headerRow, columns: grid.labels <= 3 && grid.labels < grid.header.length ? grid.labels : 0 },
-    headerRow,
-    landscape: characters > PORTRAIT_CHARACTERS,
-    footer: page.footer,
-    sharedStrings: table.rows.length <= MAX_SHARED_ROWS,
-    ...(warnings.length > 0 ? { tab: COLOURS.warnInk } : {}),
-  });
-
-  await sheet.row([{ value: table.title, style: STYLES.title }], 26);
-  for (const line of above) await fullWidth(sheet, line, STYLES.quiet, widths);
-  for (const warning of warnings) await fullWidth(sheet, warning, STYLES.warning, widths);
-  await sheet.row([{ value: '← Contents', style: STYLES.back, link: page.contents }], 22);
-  await writeGrid(sheet, table.id, grid, widths);
+  const about = table.description === undefined ? facts : [table.description, ...facts];
   const remarks = [
     ...notes.filter((note) => !note.incomplete).map((note) => note.text),
     ...readingNotes(table, grid.showsTotals),
@@ -94,7 +125,32 @@ export async function writeSection(book: Book, page: SectionPage): Promise<void>
       ? ['▲ in blue is more than in the previous period, ▼ in orange is less; neither says whether that is good.']
       : []),
   ];
-  if (remarks.length > 0) await sheet.row([], 8);
-  for (const remark of remarks) await fullWidth(sheet, remark, STYLES.quiet, widths);
-  await sheet.close();
+  const rows = grid.rows[Symbol.iterator]();
+  try {
+    for (const part of partsOf(page, grid, about)) {
+      const headerRow = part.above.length + warnings.length + 3;
+      const sheet = book.sheet(part.name, {
+        widths,
+        freeze: { rows: headerRow, columns: grid.labels <= 3 && grid.labels < grid.header.length ? grid.labels : 0 },
+        headerRow,
+        landscape: characters > PORTRAIT_CHARACTERS,
+        footer: page.footer,
+        sharedStrings: table.rows.length <= MAX_SHARED_ROWS,
+        ...(warnings.length > 0 ? { tab: COLOURS.warnInk } : {}),
+      });
+      await sheet.row([{ value: part.title, style: STYLES.title }], 26);
+      for (const line of part.above) await fullWidth(sheet, line, STYLES.quiet, widths);
+      for (const warning of warnings) await fullWidth(sheet, warning, STYLES.warning, widths);
+      await sheet.row([{ value: '← Contents', style: STYLES.back, link: page.contents }], 22);
+      await writeGrid(sheet, part, grid, rows, widths);
+      if (part.last && remarks.length > 0) {
+        await sheet.row([], 8);
+        for (const remark of remarks) await fullWidth(sheet, remark, STYLES.quiet, widths);
+      }
+      await sheet.close();
+    }
+  } finally {
+    // Rows in a file hold it open until they are let go.
+    rows.return?.();
+  }
 }

@@ -1,4 +1,4 @@
-import { DocketError } from '../../base/error.ts';
+import type { LongTexts } from './long-texts.ts';
 import type { CellStyle } from './style.ts';
 import { columnName } from './table.ts';
 import { xmlText } from './text.ts';
@@ -25,12 +25,13 @@ export interface Cell {
 
 /** What a sheet's rows refer to, and where they find it. */
 export interface RowContext {
-  /** The sheet's name, for errors. */
+  /** The sheet's name. */
   readonly sheet: string;
   /** The style's place in the workbook's style sheet. */
   readonly styleId: (style: CellStyle) => number;
   /** The text's place in the workbook's table of texts. */
   readonly textId: (text: string) => number;
+  readonly longTexts: LongTexts;
 }
 
 const DAY_MS = 86_400_000;
@@ -39,10 +40,10 @@ const EPOCH_DAY = 25_569;
 
 /**
  * Makes the rows of one sheet: each is the XML of the row with this number, '' when it has nothing to say. `shared`
- * texts are written by their place in the table of texts, others in place. `height` in points.
- * Throws `render.failed` for a text that no cell can hold.
+ * texts are written by their place in the table of texts, others in place. `height` in points. Of a text that no cell can
+ * hold the beginning is written.
  */
-export function createRowXml({ sheet, styleId, textId }: RowContext) {
+export function createRowXml({ sheet, styleId, textId, longTexts }: RowContext) {
   const columns: string[] = [];
   const column = (index: number): string => {
     columns[index] ??= columnName(index);
@@ -57,15 +58,16 @@ export function createRowXml({ sheet, styleId, textId }: RowContext) {
     }
     return attribute;
   };
-  const textXml = (text: string, shared: boolean): string => {
-    if (text.length > MAX_CELL) throw tooLong(text, sheet);
-    return shared
+  const textXml = (text: string, shared: boolean): string =>
+    shared
       ? ` t="s"><v>${textId(text)}</v></c>`
       : ` t="inlineStr"><is><t xml:space="preserve">${xmlText(text)}</t></is></c>`;
-  };
-  const valueXml = (value: Cell['value'], shared: boolean): string => {
+  const valueXml = (value: Cell['value'], shared: boolean, index: number, row: number): string => {
     if (typeof value === 'number') return `><v>${value}</v></c>`;
-    if (typeof value === 'string') return textXml(value, shared);
+    if (typeof value === 'string') {
+      if (value.length <= MAX_CELL) return textXml(value, shared);
+      return textXml(longTexts.shorten(value, { sheet, cell: `${column(index)}${row}` }), shared);
+    }
     if (typeof value === 'boolean') return value ? ' t="b"><v>1</v></c>' : ' t="b"><v>0</v></c>';
     return value === null ? '/>' : `><v>${EPOCH_DAY + value.getTime() / DAY_MS}</v></c>`;
   };
@@ -75,7 +77,7 @@ export function createRowXml({ sheet, styleId, textId }: RowContext) {
       const cell = cells[index];
       if (cell === undefined) continue;
       const style = styleOf(cell.style);
-      xml += `<c r="${column(index)}${number}${style}${valueXml(cell.value, shared)}`;
+      xml += `<c r="${column(index)}${number}${style}${valueXml(cell.value, shared, index, number)}`;
       // The cells below a stretched one carry its fill and its lines.
       const end = index + (cell.span ?? 1);
       for (let below = index + 1; below < end; below += 1) xml += `<c r="${column(below)}${number}${style}/>`;
@@ -86,14 +88,3 @@ export function createRowXml({ sheet, styleId, textId }: RowContext) {
     return xml === '' ? '' : `<row r="${number}">${xml}</row>`;
   };
 }
-
-const tooLong = (text: string, sheet: string): DocketError =>
-  new DocketError(
-    'render.failed',
-    `A text in "${sheet}" has ${text.length.toLocaleString('en')} characters; a cell of Excel holds 32,767.`,
-    {
-      expected: 'at most 32,767 characters',
-      got: `"${text.slice(0, 40)}…"`,
-      next: 'Write this section as CSV instead.',
-    },
-  );

@@ -83,6 +83,8 @@ export interface DataStyle {
 }
 
 const isText = (quantity: Quantity): boolean => quantity.kind === 'text';
+/** A number that names something reads like a name. */
+const isName = (quantity: Quantity): boolean => quantity.kind === 'text' || quantity.kind === 'identifier';
 const isDate = (quantity: Quantity): boolean => ['bucket', 'day', 'instant'].includes(quantity.kind);
 
 function dataStyle(style: DataStyle, undefinedValue: boolean): CellStyle {
@@ -93,7 +95,7 @@ function dataStyle(style: DataStyle, undefinedValue: boolean): CellStyle {
     font: font({ italic: partial, bold: total, color: { argb: colour } }),
     alignment: {
       ...middle,
-      horizontal: isText(quantity) || isDate(quantity) ? 'left' : 'right',
+      horizontal: isName(quantity) || isDate(quantity) ? 'left' : 'right',
       wrapText: isText(quantity),
     },
     numFmt: undefinedValue ? '@' : `${style.unitInCell ? formatWithUnit(quantity) : numberFormat(quantity)}${suffix}`,

@@ -3,7 +3,7 @@ import { DocketError } from '../../base/error.ts';
 import { type Logo, readLogo } from '../../define/logo.ts';
 import type { Dataset } from '../../fetch/dataset.ts';
 import { DEFAULT_LOCALE } from '../format.ts';
-import { writeDefinitions, writeRunSheet } from './back.ts';
+import { writeDefinitions, writeLongTexts, writeRunSheet } from './back.ts';
 import { planCharts, writeChartData, writeCharts } from './charts.ts';
 import { encryptFile } from './encrypt.ts';
 import { footerOf, type Pack, writeContents, writeCover } from './front.ts';
@@ -17,8 +17,13 @@ export interface WorkbookOptions extends WorkbookLook {
   /** Epoch ms. */
   readonly madeAt: number;
   readonly locale?: string | undefined;
+  /** Rows of a section on one sheet, at most; `ROWS_PER_SHEET` when absent. */
+  readonly rowsPerSheet?: number | undefined;
   readonly signal: AbortSignal;
 }
+
+/** Rows of a section on one sheet, unless told otherwise. Excel has room for 48,576 more: for headers, totals and notes. */
+export const ROWS_PER_SHEET = 1_000_000;
 
 /** What an organization gives its workbooks of its own. */
 export interface WorkbookLook {
@@ -33,26 +38,31 @@ export interface WorkbookLook {
 /** Our own sheets take their names first, so that a section called "Cover" is the one that gives way. */
 function packOf(dataset: Dataset, options: WorkbookOptions, logo: Logo | undefined): Pack {
   const charted = dataset.tables.some((table) => table.chart !== undefined) ? ['Charts', 'Chart data'] : [];
-  const own = ['Cover', 'Contents', 'Definitions', 'Run', ...charted];
-  const [cover = '', contents = '', definitions = '', run = '', ...rest] = sheetNames([
+  const own = ['Cover', 'Contents', 'Definitions', 'Run', 'Long texts', ...charted];
+  const rowsPerSheet = options.rowsPerSheet ?? ROWS_PER_SHEET;
+  const parts = dataset.tables.map(({ rows }) => Math.max(1, Math.ceil(rows.length / rowsPerSheet)));
+  const [cover = '', contents = '', definitions = '', run = '', longTexts = '', ...rest] = sheetNames([
     ...own,
-    ...dataset.tables.map((table) => table.title),
+    ...dataset.tables.flatMap(({ title }, index) => Array.from({ length: parts[index] ?? 1 }, () => title)),
   ]);
   const [charts, chartData] = charted.length === 0 ? [] : rest;
+  const sections = rest.slice(charted.length);
   return {
     dataset,
     run: options.run,
     digest: options.digest,
     madeAt: options.madeAt,
     locale: options.locale ?? DEFAULT_LOCALE,
+    rowsPerSheet,
     logo,
     classification: options.classification,
     names: {
       cover,
       contents,
-      tables: rest.slice(charted.length),
+      tables: parts.map((count) => sections.splice(0, count)),
       definitions,
       run,
+      longTexts,
       ...(charts === undefined || chartData === undefined ? {} : { charts, chartData }),
     },
   };
@@ -85,6 +95,7 @@ async function writePack(path: string, dataset: Dataset, options: WorkbookOption
       title: `${dataset.title} ${dataset.period.label}`,
       subject: dataset.organization,
       madeAt: new Date(options.madeAt),
+      longTexts: pack.names.longTexts,
     },
     options.signal,
   );
@@ -96,7 +107,8 @@ async function writePack(path: string, dataset: Dataset, options: WorkbookOption
       await writeSection(book, {
         dataset,
         table,
-        name: pack.names.tables[index] ?? table.id,
+        names: pack.names.tables[index] ?? [table.id],
+        rowsPerSheet: pack.rowsPerSheet,
         contents: pack.names.contents,
         locale: pack.locale,
         footer: footerOf(pack),
@@ -105,6 +117,7 @@ async function writePack(path: string, dataset: Dataset, options: WorkbookOption
     await writeDefinitions(book, pack);
     await writeRunSheet(book, pack);
     if (charts !== undefined) await writeChartData(book, pack, charts);
+    if (book.longTexts.length > 0) await writeLongTexts(book, pack);
     await book.close();
   } catch (error) {
     await book.abandon();

@@ -6,6 +6,7 @@ import { DocketError } from '../../base/error.ts';
 import { conditionalExtension, conditionalFormats, type Mark } from './conditional.ts';
 import { beginRows, correctParts, insertBefore, LateWriter, relate, sharedTexts, styleIds } from './corrections.ts';
 import { type Drawn, drawingParts, type Part } from './drawing.ts';
+import { createLongTexts, type LongText } from './long-texts.ts';
 import { type Cell, createRowXml, type RowContext } from './sheet-data.ts';
 import { columnName, type TableRange, tablePart } from './table.ts';
 import { legalText, xmlText } from './text.ts';
@@ -64,6 +65,8 @@ export interface Sheet {
 }
 
 export interface Book {
+  /** Texts of the sheets so far that no cell can hold. */
+  readonly longTexts: readonly LongText[];
   sheet(name: string, options: SheetOptions): Sheet;
   /** Resolves when the file is complete on disk. */
   close(): Promise<void>;
@@ -75,6 +78,8 @@ export interface BookProperties {
   readonly title: string;
   readonly subject: string;
   readonly madeAt: Date;
+  /** The name of the sheet that will hold the texts which no cell can hold. */
+  readonly longTexts: string;
 }
 
 /** The font's name stands after its size, because a text that begins with a digit would be read as part of the size. */
@@ -270,6 +275,7 @@ export function createBook(path: string, properties: BookProperties, signal: Abo
     zip: { zlib: { level: 6 } },
   });
   const { title, subject, madeAt } = properties;
+  const longTexts = createLongTexts(properties.longTexts);
   const added: Part[] = [];
   const zip = correctParts(writer, madeAt, added);
   const shared = {
@@ -279,6 +285,7 @@ export function createBook(path: string, properties: BookProperties, signal: Abo
     broken,
     styleId: styleIds(writer),
     textId: textIds(writer),
+    longTexts,
   };
   Object.assign(writer, {
     title: legalText(title),
@@ -289,6 +296,7 @@ export function createBook(path: string, properties: BookProperties, signal: Abo
     modified: madeAt,
   });
   return {
+    longTexts: longTexts.kept,
     sheet: (name, options) => createSheet(writer, name, options, shared),
     close: async () => {
       await writer.writeFirstParts();
