@@ -114,11 +114,13 @@ end
 local function expected(before)
   local times = {}
   for _ = 1, free() do times[#times + 1] = now end
+  local inFlight = {}
+  for _, token in ipairs(redis.call('SMEMBERS', flight)) do inFlight[token] = true end
   local tokens = redis.call('ZRANGE', held, 0, -1, 'WITHSCORES')
   for index = 1, #tokens, 2 do
     local release = tonumber(tokens[index + 1])
     -- A reply that comes right now is the earliest that can happen to a call in flight.
-    if redis.call('SISMEMBER', flight, tokens[index]) == 1 then release = math.min(release, now + window) end
+    if inFlight[tokens[index]] then release = math.min(release, now + window) end
     times[#times + 1] = release
   end
   table.sort(times)
