@@ -151,9 +151,9 @@ export function chartOption(chart: Chart, locale: string): Drawing {
   const placed = chart.axes.flatMap(({ series }, axis) => series.map((each): Placed => ({ series: each, axis })));
   const names = placed.map(({ series }) => short(series.name, 36));
   const legendWidth = names.reduce((sum, name) => sum + name.length * LETTER + LEGEND_MARK, 0);
-  const legendRows = names.length > 1 ? Math.ceil(legendWidth / (PICTURE_WIDTH - 2 * LEGEND_MARK)) : 0;
+  const legendRows = names.length > 1 ? Math.ceil(legendWidth / (PICTURE_WIDTH - LEGEND_MARK / 2)) : 0;
   const lying = chart.kind === 'bar';
-  const top = legendRows * LEGEND_ROW + (lying ? 4 : 34);
+  const top = legendRows * LEGEND_ROW + (!lying ? 34 : legendRows > 0 ? 16 : 4);
   const bars = chart.categories.length * Math.max(1, placed.length * 0.6) * BAR_HEIGHT;
   const height = top + (lying ? bars + 56 : PICTURE_HEIGHT - 34);
   const groups = !chart.overTime && !lying;

@@ -58,6 +58,12 @@ function tileRows(tiles: readonly Tile[]): Tile[][] {
   return Array.from({ length: rows }, (_, row) => tiles.slice(row * TILES_A_ROW, (row + 1) * TILES_A_ROW));
 }
 
+/** The files that come with the mail; where none comes, those that were made, without the descriptions beside them. */
+function listed(artifacts: readonly Artifact[], attached: ReadonlySet<string>): readonly Artifact[] {
+  const here = artifacts.filter(({ format }) => attached.has(format));
+  return here.length > 0 ? here : artifacts.filter(({ format }) => format !== 'schema');
+}
+
 function sectionData(
   section: DigestSection,
   picture: ShownPicture | undefined,
@@ -93,9 +99,7 @@ export function mailData({ dataset, digest, artifacts, pictures, options }: Mail
     section: titles.get(section) ?? section,
     text,
   }));
-  const files = [...artifacts].sort(
-    (one, other) => Number(attached.has(other.format)) - Number(attached.has(one.format)),
-  );
+  const files = listed(artifacts, attached);
   const tiles = digest.tiles.map((tile) => ({ ...tile, change: tile.change ?? '' }));
   return {
     title: dataset.title,
@@ -129,6 +133,6 @@ export function mailData({ dataset, digest, artifacts, pictures, options }: Mail
       size: sizeText(artifact.bytes, locale),
       attached: attached.has(artifact.format),
     })),
-    more_files: moreText(files.length - room.entries, 'file', 'made with these', locale),
+    more_files: moreText(artifacts.length - Math.min(files.length, room.entries), 'file', 'made with these', locale),
   };
 }
