@@ -13,8 +13,8 @@ export const ROWS_A_PIECE = 250;
 
 /** Of a thread. A workbook of two million cells needs a fraction; what needs more must not take the process with it. */
 const MEMORY_MB = 1024;
-/** A thread without work goes after this, with the memory of its last report. */
-const IDLE_MS = 10_000;
+/** A thread without work goes after this, with the memory of its last report; the next takes about a second to start. */
+const IDLE_MS = 60_000;
 /** A stopped task cleans up after itself; one that does not answer by then is ended with its thread. */
 const GRACE_MS = 5_000;
 
