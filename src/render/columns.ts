@@ -36,6 +36,8 @@ export interface ViewColumn extends RawColumn {
   /** For the workbook, with the unit of what is shown, e.g. `Approval rate (%)`; unique in the table. */
   readonly header: string;
   readonly quantity: Quantity;
+  /** What there is among its values in the rows. */
+  readonly seen: { readonly undefined: boolean; readonly positive: boolean };
 }
 
 const withUnit = (label: string, unit: string | undefined): string =>
@@ -43,23 +45,40 @@ const withUnit = (label: string, unit: string | undefined): string =>
 
 const BUCKET_HEADERS = { day: 'Day', week: 'Week starting', month: 'Month' } as const;
 
-const numbersOf = (table: Table, column: Column): number[] => {
-  const values: (Value | undefined)[] = [table.totals?.values[column.name], table.totals?.compare?.[column.name]];
-  for (const row of rowsIn(table.rows)) values.push(row.values[column.name], row.compare?.[column.name]);
-  return values.filter((value) => typeof value === 'number');
-};
+/** Learns from the values of a column what they are. */
+interface Kind {
+  readonly see: (value: Value | undefined) => void;
+  readonly quantity: () => Quantity;
+}
 
-function metricQuantity(table: Table, column: Column): Quantity {
-  switch (column.unit) {
-    case 'count':
-      return { kind: 'count' };
-    case 'ratio':
-      return { kind: 'ratio' };
-    case 'seconds':
-      return { kind: 'duration', scale: durationScale(numbersOf(table, column)) };
-    default:
-      return { kind: 'amount', unit: column.unit, decimals: decimalsOf(numbersOf(table, column)) };
-  }
+const known = (quantity: Quantity): Kind => ({ see: () => {}, quantity: () => quantity });
+
+function kindOf({ kind, unit }: Column, granularity: Granularity): Kind {
+  if (kind === 'time') return known({ kind: 'bucket', granularity });
+  if (kind === 'dimension') return known({ kind: 'text' });
+  if (kind === 'field') return fieldKind();
+  if (unit === 'count' || unit === 'ratio') return known({ kind: unit });
+  return unit === 'seconds' ? durationKind() : amountKind(unit);
+}
+
+function durationKind(): Kind {
+  let longest = 0;
+  return {
+    see: (value) => {
+      if (typeof value === 'number') longest = Math.max(longest, Math.abs(value));
+    },
+    quantity: () => ({ kind: 'duration', scale: durationScale([longest]) }),
+  };
+}
+
+function amountKind(unit: string | null): Kind {
+  let decimals = 0;
+  return {
+    see: (value) => {
+      if (typeof value === 'number') decimals = decimalsOf([value], decimals);
+    },
+    quantity: () => ({ kind: 'amount', unit, decimals }),
+  };
 }
 
 /**
@@ -74,12 +93,12 @@ export function fieldQuantities(table: Table): Map<string, Quantity> {
 }
 
 /** What all values seen so far can be. */
-function fieldKind() {
+function fieldKind(): Kind {
   const could = { number: true, integer: true, day: true, instant: true };
   let decimals = 0;
   let empty = true;
   return {
-    see: (value: Value | undefined): void => {
+    see: (value) => {
       if (value === null || value === undefined) return;
       empty = false;
       // Excel keeps 15 digits: a longer id would become another one.
@@ -89,7 +108,7 @@ function fieldKind() {
       could.instant &&= instant(value) !== undefined;
       if (could.number && !could.integer) decimals = decimalsOf([Number(value)], decimals);
     },
-    quantity: (): Quantity => {
+    quantity: () => {
       if (empty) return { kind: 'text' };
       if (could.number) return could.integer ? { kind: 'identifier' } : { kind: 'amount', unit: null, decimals };
       if (could.day) return { kind: 'day' };
@@ -222,34 +241,53 @@ export function rawColumns(table: Table): readonly RawColumn[] {
   }));
 }
 
-/** What the values of each column are. Reads the rows: once for all fields of a list, else once for some metrics. */
-function quantitiesOf(table: Table): (column: RawColumn) => Quantity {
-  const known = fieldQuantities(table);
-  const metric = (source: Column): Quantity => {
-    const quantity = known.get(source.name) ?? metricQuantity(table, source);
-    known.set(source.name, quantity);
-    return quantity;
-  };
-  return ({ role, source }) => {
-    switch (role) {
-      case 'bucket':
-        return { kind: 'bucket', granularity: table.granularity ?? 'day' };
-      case 'week':
-        return { kind: 'text' };
-      case 'label':
-        return known.get(source.name) ?? { kind: 'text' };
-      case 'change':
-        return changeQuantity(source, metric(source));
-      default:
-        return metric(source);
+/**
+ * What there is to learn from the rows, for all columns in one reading: the rows may be in a file, and a large table is
+ * read for long enough as it is.
+ */
+function learn(table: Table, columns: readonly RawColumn[]) {
+  const kinds = new Map(table.columns.map((source) => [source.name, kindOf(source, table.granularity ?? 'day')]));
+  const learners = columns.map(({ source, role, read }) => ({
+    read,
+    // Weeks and changes are computed from the others, and say nothing of their kind.
+    see: role === 'value' || role === 'previous' || role === 'label' ? kinds.get(source.name)?.see : undefined,
+    undefined: false,
+    positive: false,
+  }));
+  for (const { role, source, total } of columns) {
+    if (role === 'value' || role === 'previous') kinds.get(source.name)?.see(total);
+  }
+  for (const row of rowsIn(table.rows)) {
+    for (const learner of learners) {
+      const value = learner.read(row);
+      if (value === null) learner.undefined = true;
+      else {
+        if (typeof value === 'number' && value > 0) learner.positive = true;
+        learner.see?.(value);
+      }
     }
-  };
+  }
+  return { kinds, learners };
 }
 
-/** The columns of a table in order, laid out for readers. All that people read starts here, so its figures are the same. */
+function quantityOf({ role, source }: RawColumn, kind: Kind | undefined): Quantity {
+  const quantity = kind?.quantity() ?? { kind: 'text' };
+  if (role === 'week') return { kind: 'text' };
+  return role === 'change' ? changeQuantity(source, quantity) : quantity;
+}
+
+/**
+ * The columns of a table in order, laid out for readers. All that people read starts here, so its figures are the same.
+ * Reads all rows, once: keep what it returns.
+ */
 export function viewColumns(table: Table): readonly ViewColumn[] {
-  const quantityOf = quantitiesOf(table);
-  const columns = rawColumns(table).map((column) => ({ ...column, quantity: quantityOf(column) }));
+  const raw = rawColumns(table);
+  const { kinds, learners } = learn(table, raw);
+  const columns = raw.map((column, index) => ({
+    ...column,
+    quantity: quantityOf(column, kinds.get(column.source.name)),
+    seen: { undefined: learners[index]?.undefined ?? false, positive: learners[index]?.positive ?? false },
+  }));
   const headers = unique(
     columns.map((column) => headerOf(column, column.quantity)),
     columns,

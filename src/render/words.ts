@@ -1,6 +1,6 @@
 import type { Dataset, Note, Table } from '../fetch/dataset.ts';
-import { rowsIn } from '../fetch/rows.ts';
-import { rawColumns } from './columns.ts';
+import { someRow } from '../fetch/rows.ts';
+import { type ViewColumn, viewColumns } from './columns.ts';
 import { civilDate, DEFAULT_LOCALE, instant, instantText, rangeText, UNDEFINED_TEXT } from './format.ts';
 
 /** Of a table, in words: what it covers and when it was computed, then what was filtered. One short line each. */
@@ -56,9 +56,19 @@ export function tableNotes(table: Table): Note[] {
   ];
 }
 
-/** How to read what is shown: what a dash means, what italics mean, where totals come from. Only what this table needs. */
-export function readingNotes(table: Table, showsTotals: boolean = table.totals !== undefined): string[] {
-  const { missing, empty, running } = marksOf(table);
+/**
+ * How to read what is shown: what a dash means, what italics mean, where totals come from. Only what this table needs.
+ * @param columns the table's own, where they are at hand: to make them reads all rows
+ */
+export function readingNotes(
+  table: Table,
+  showsTotals: boolean = table.totals !== undefined,
+  columns: readonly ViewColumn[] = viewColumns(table),
+): string[] {
+  const missing = columns.some(({ role, seen, total }) => role !== 'label' && (total === null || seen.undefined));
+  const empty = columns.some(({ role, seen }) => role === 'label' && seen.undefined);
+  // Those of a file are a list's, which has no time.
+  const running = !('path' in table.rows) && someRow(table.rows, (row) => row.partial);
   return [
     ...(missing
       ? [
@@ -71,24 +81,6 @@ export function readingNotes(table: Table, showsTotals: boolean = table.totals !
       ? []
       : ['Totals are computed by the service over the whole period; they are not sums of the rows.']),
   ];
-}
-
-/** What is to be explained. One reading of the rows at most: they may be in a file. */
-function marksOf(table: Table): { readonly missing: boolean; readonly empty: boolean; readonly running: boolean } {
-  const columns = rawColumns(table);
-  const figures = columns.filter(({ role }) => role !== 'label');
-  const labels = columns.filter(({ role }) => role === 'label');
-  let missing = figures.some(({ total }) => total === null);
-  let empty = false;
-  let running = false;
-  for (const row of rowsIn(table.rows)) {
-    missing ||= figures.some(({ read }) => read(row) === null);
-    empty ||= labels.some(({ read }) => read(row) === null);
-    running ||= row.partial;
-    // Of a list nothing more can come.
-    if ((missing || figures.length === 0) && empty && (running || table.granularity === null)) break;
-  }
-  return { missing, empty, running };
 }
 
 /** `1 row`, `12 rows`. */

@@ -1,5 +1,5 @@
 import type { Row, Table, Value } from '../../fetch/dataset.ts';
-import { firstRows, rowsIn, someRow } from '../../fetch/rows.ts';
+import { firstRows, rowsIn } from '../../fetch/rows.ts';
 import { type ViewColumn, viewColumns } from '../columns.ts';
 import { civilDate, DAY_SECONDS, instant, type Quantity, UNDEFINED_TEXT, valueText } from '../format.ts';
 import type { Mark } from './conditional.ts';
@@ -16,6 +16,8 @@ const LEAST_BARS = 4;
 
 /** The figures of a section as cells, ready to be put on a sheet. */
 export interface Grid {
+  /** The table's, from which the cells are made. */
+  readonly columns: readonly ViewColumn[];
   /** Characters of each column. */
   readonly widths: readonly number[];
   /** How many columns at the left say what a row is. */
@@ -122,7 +124,7 @@ function markOf(table: Table, column: ViewColumn): Mark['kind'] | undefined {
   if (column.role === 'change') return 'change';
   const measures = column.quantity.kind === 'count' || column.quantity.kind === 'duration';
   if (column.role !== 'value' || !measures || table.rows.length < LEAST_BARS) return undefined;
-  return someRow(table.rows, (row) => Number(column.read(row)) > 0) ? 'bar' : undefined;
+  return column.seen.positive ? 'bar' : undefined;
 }
 
 /** A row per bucket and group, a column per label and figure. */
@@ -135,6 +137,7 @@ function tableGrid(table: Table, columns: readonly ViewColumn[]): Grid {
     return figureCell(column.total, column, { partial: false, total: true, unitInCell: false }, styleOf);
   });
   return {
+    columns,
     widths: columns.map((column) => widthOf(column, measured)),
     labels: columns.filter((column) => !isFigure(column)).length,
     header: columns.map((column) => ({ value: column.header, style: headerStyle(column) })),
@@ -188,6 +191,7 @@ function figuresGrid(table: Table, all: readonly ViewColumn[], locale: string): 
   ];
   const longest = columns.reduce((most, column) => Math.max(most, column.header.length), 0);
   return {
+    columns: all,
     widths: [Math.min(Math.max(longest + 2, 24), MAX_LABEL_WIDTH), ...headings.map(() => MAX_VALUE_WIDTH)],
     labels: 1,
     header: [

@@ -120,7 +120,7 @@ export async function writeSection(book: Book, page: SectionPage): Promise<void>
   const about = table.description === undefined ? facts : [table.description, ...facts];
   const remarks = [
     ...notes.filter((note) => !note.incomplete).map((note) => note.text),
-    ...readingNotes(table, grid.showsTotals),
+    ...readingNotes(table, grid.showsTotals, grid.columns),
     ...(grid.marks.includes('change') && grid.count > 0
       ? ['▲ in blue is more than in the previous period, ▼ in orange is less; neither says whether that is good.']
       : []),
