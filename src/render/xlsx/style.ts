@@ -25,7 +25,9 @@ const fill = (argb: string): Fill => ({ type: 'pattern', pattern: 'solid', fgCol
 const line = (edge: 'top' | 'bottom', style: 'thin' | 'hair' | 'medium', argb: string): Partial<Borders> => ({
   [edge]: { style, color: { argb } },
 });
-const middle: Partial<Alignment> = { vertical: 'middle' };
+// Without a side of its own a text from right to left stands at the right, where a title would run out of the page.
+const middle: Partial<Alignment> = { vertical: 'middle', horizontal: 'left' };
+const top: Partial<Alignment> = { vertical: 'top', horizontal: 'left' };
 
 export type CellStyle = Partial<Style>;
 
@@ -119,21 +121,21 @@ export const STYLES = {
   coverOrganization: { font: font({ size: 14, color: { argb: COLOURS.accent } }), alignment: middle },
   coverPeriod: { font: font({ size: 14, color: { argb: COLOURS.ink } }), alignment: middle },
   band: { fill: fill(COLOURS.ink), font: font() },
-  text: { font: font(), alignment: { vertical: 'top', wrapText: true } },
+  text: { font: font(), alignment: { ...top, wrapText: true } },
   plain: { font: font(), alignment: middle },
-  quiet: { font: font({ color: { argb: COLOURS.quiet } }), alignment: { vertical: 'top', wrapText: true } },
-  label: { font: font({ color: { argb: COLOURS.quiet } }), alignment: { vertical: 'top' } },
+  quiet: { font: font({ color: { argb: COLOURS.quiet } }), alignment: { ...top, wrapText: true } },
+  label: { font: font({ color: { argb: COLOURS.quiet } }), alignment: top },
   subtitle: { font: font({ bold: true, color: { argb: COLOURS.ink } }), alignment: middle },
   heading: {
     font: font({ size: 12, bold: true, color: { argb: COLOURS.ink } }),
     alignment: middle,
     border: line('bottom', 'thin', COLOURS.ink),
   },
-  back: { font: font({ color: { argb: COLOURS.accent }, underline: true }), alignment: { vertical: 'top' } },
+  back: { font: font({ color: { argb: COLOURS.accent }, underline: true }), alignment: top },
   warning: {
     font: font({ bold: true, color: { argb: COLOURS.warnInk } }),
     fill: fill(COLOURS.warnBand),
-    alignment: { vertical: 'middle', wrapText: true },
+    alignment: { ...middle, wrapText: true },
   },
   headerLabel: {
     font: font({ bold: true, color: { argb: COLOURS.ink } }),
@@ -161,17 +163,17 @@ export const STYLES = {
   },
   cellText: {
     font: font(),
-    alignment: { vertical: 'top', wrapText: true },
+    alignment: { ...top, wrapText: true },
     border: line('bottom', 'hair', COLOURS.rule),
   },
   cellQuiet: {
     font: font({ color: { argb: COLOURS.quiet } }),
-    alignment: { vertical: 'top', wrapText: true },
+    alignment: { ...top, wrapText: true },
     border: line('bottom', 'hair', COLOURS.rule),
   },
   cellLink: {
     font: font({ color: { argb: COLOURS.accent }, underline: true }),
-    alignment: { vertical: 'top', wrapText: true },
+    alignment: { ...top, wrapText: true },
     border: line('bottom', 'hair', COLOURS.rule),
   },
   cellWarning: {
@@ -188,7 +190,7 @@ export const STYLES = {
   },
   cellCode: {
     font: font({ name: 'Consolas', family: 3, size: 9, color: { argb: COLOURS.quiet } }),
-    alignment: { vertical: 'top', wrapText: true },
+    alignment: { ...top, wrapText: true },
     border: line('bottom', 'hair', COLOURS.rule),
   },
 } as const satisfies Record<string, CellStyle>;
