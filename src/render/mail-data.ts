@@ -32,7 +32,7 @@ export interface ShownPicture {
   readonly cid: string;
   /** What it shows, with the figures in words. */
   readonly alt: string;
-  /** What it leaves out; may be empty. */
+  /** What it leaves out, and whether its end will grow; may be empty. */
   readonly note: string;
 }
 

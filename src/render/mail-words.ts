@@ -107,9 +107,14 @@ export function chartText(chart: Chart, locale: string): string {
   ].join(' ');
 }
 
-/** What a picture leaves out, as a sentence; empty when it leaves out nothing. */
-export const omittedText = ({ omitted }: Chart): string =>
-  omitted.length === 0 ? '' : `In this chart ${omitted.join('; ')}.`;
+/** What a reader of a picture must know: what it leaves out, and that its end will grow. May be empty. */
+export const pictureNote = ({ omitted, overTime }: Chart, { rows }: DigestSection): string =>
+  [
+    ...(omitted.length === 0 ? [] : [`In this chart ${omitted.join('; ')}.`]),
+    ...(overTime && rows.some(({ partial }) => partial)
+      ? ['Its last figures are of a time that is still running.']
+      : []),
+  ].join(' ');
 
 /** Said where there would be a picture. */
 export const UNPAINTABLE = 'The chart is not drawn here: it has names in a script that its font does not have.';

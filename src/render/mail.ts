@@ -6,7 +6,7 @@ import { isPaintable, loadPainter } from './chart-picture.ts';
 import { type Digest, type DigestSection, digestOf, MAX_ROWS } from './digest.ts';
 import { DEFAULT_LOCALE } from './format.ts';
 import { type MailOptions, mailData, type Room, type ShownPicture } from './mail-data.ts';
-import { chartText, omittedText, UNPAINTABLE } from './mail-words.ts';
+import { chartText, pictureNote, UNPAINTABLE } from './mail-words.ts';
 import { loadTemplate } from './template.ts';
 
 export type { MailOptions };
@@ -29,19 +29,20 @@ interface Painted {
 
 /** The pictures of the sections that have a chart to draw. */
 async function paintAll(sections: readonly DigestSection[], locale: string): Promise<Painted[]> {
-  const charts = sections.flatMap(({ id, chart }) =>
-    chart !== undefined && isPaintable(chart) ? [{ id, chart }] : [],
+  const charts = sections.flatMap((section) =>
+    section.chart !== undefined && isPaintable(section.chart) ? [{ section, chart: section.chart }] : [],
   );
   if (charts.length === 0) return [];
   const paint = await loadPainter();
-  return charts.map(({ id, chart }) => {
+  return charts.map(({ section, chart }) => {
+    const { id } = section;
     const bytes = paint(chart, locale);
     // The same picture has the same id in every attempt; another picture never has it.
     const cid = `${id}.${createHash('sha256').update(bytes).digest('hex').slice(0, 24)}@docket`;
     return {
       section: id,
       picture: { cid, name: `mail-${id}.png`, bytes },
-      shown: { cid, alt: chartText(chart, locale), note: omittedText(chart) },
+      shown: { cid, alt: chartText(chart, locale), note: pictureNote(chart, section) },
     };
   });
 }

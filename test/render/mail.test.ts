@@ -165,7 +165,7 @@ describe('the mail of a report', () => {
     expect(shown.map(([, , cid]) => cid)).toEqual(pictures.map(({ cid }) => cid));
     expect(pictures.map(({ name }) => name)).toEqual(['mail-a.png', 'mail-b.png', 'mail-c.png']);
     for (const [, alt] of shown) expect(alt).toContain('Profiles created: from 1,204 (9 Nov) to 0 (15 Nov), highest');
-    expect(html).toContain('In this chart Time to decision (median) is not drawn.');
+    expect(html).toContain('In this chart Time to decision (median) is not drawn. Its last figures are of a time that');
     expect(await mail(dataset([workload, ...charted]))).toEqual({ html, text: expect.anything(), pictures });
   });
 

@@ -2,6 +2,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import officeCrypto from 'officecrypto-tool';
+import PostalMime from 'postal-mime';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { readConfig } from '../../src/base/config.ts';
@@ -95,6 +96,26 @@ describe('a run, from definition to receipts', () => {
     expect(mail.messages().map(({ to }) => to)).toEqual([['head-of-compliance@acme.example'], ['mlro@acme.example']]);
     const kinds = events.map(({ type }) => type).filter((type, index, all) => type !== all[index - 1]);
     expect(kinds).toEqual(['planned', 'fetched', 'rendered', 'delivered']);
+  });
+
+  test('each picture that the mail shows is a part of the message, and the one that is archived', async () => {
+    const { outcome } = await go();
+    if (outcome.kind !== 'done') throw new Error(outcome.kind);
+    const { mail: kept } = (await ports.archive.find(order(report.definition)))!;
+    const [file = ''] = (await readdir(join(folder, 'mailbox'))).filter((name) => name.endsWith('.eml'));
+    const message = await PostalMime.parse(await readFile(join(folder, 'mailbox', file)));
+    const shown = [...(message.html ?? '').matchAll(/src="cid:([^"]+)"/g)].map(([, cid]) => `<${cid}>`);
+    expect(shown).toHaveLength(2);
+    const parts = message.attachments.filter(({ related }) => related);
+    expect(parts.map(({ contentId }) => contentId)).toEqual(shown);
+    expect(parts.map(({ content }) => Buffer.from(content as ArrayBuffer))).toEqual(
+      kept.pictures.map(({ bytes }) => Buffer.from(bytes)),
+    );
+    expect(message.attachments.filter(({ related }) => !related).map(({ filename }) => filename)).toEqual([
+      'Weekly KPIs 2026-W46.xlsx',
+    ]);
+    expect(message.text).toContain('made at 08:00, only on Monday (Europe/Zurich).');
+    expect(message.text).not.toContain('somebody asked');
   });
 
   test('the same order again asks nothing, makes nothing and sends nothing', async () => {
