@@ -18,9 +18,12 @@ function chunk(type: string, data: Uint8Array): Buffer {
  */
 function paletteOf(pixels: Uint8Array): { readonly colours: readonly number[]; readonly places: Map<number, number> } {
   const counts = new Map<number, number>();
-  for (let at = 0; at < pixels.length; at += 4) {
+  // Most pixels have the colour of the one before: runs are counted, not pixels.
+  for (let at = 0; at < pixels.length; ) {
     const colour = colourAt(pixels, at);
-    counts.set(colour, (counts.get(colour) ?? 0) + 1);
+    const start = at;
+    while (at < pixels.length && colourAt(pixels, at) === colour) at += 4;
+    counts.set(colour, (counts.get(colour) ?? 0) + at - start);
   }
   const colours = [...counts.keys()].sort(
     (one, other) => (counts.get(other) ?? 0) - (counts.get(one) ?? 0) || one - other,
@@ -53,9 +56,12 @@ export function encodePng(pixels: Uint8Array, width: number, height: number): Ui
   const { colours, places } = paletteOf(pixels);
   // Each row begins with its filter, which is 0: none.
   const rows = Buffer.alloc(height * (1 + width));
+  let [last, place] = [-1, 0];
   for (let row = 0; row < height; row += 1) {
     for (let column = 0; column < width; column += 1) {
-      rows[row * (1 + width) + 1 + column] = places.get(colourAt(pixels, 4 * (row * width + column))) ?? 0;
+      const colour = colourAt(pixels, 4 * (row * width + column));
+      if (colour !== last) [last, place] = [colour, places.get(colour) ?? 0];
+      rows[row * (1 + width) + 1 + column] = place;
     }
   }
   const header = Buffer.alloc(13);
