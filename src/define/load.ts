@@ -12,6 +12,7 @@ import { faultAt, parseSource } from './parse.ts';
 import { readDefinition } from './read-file.ts';
 import { addressKey, recipientFault } from './recipients.ts';
 import type { Source } from './source.ts';
+import { targetFaults } from './target-faults.ts';
 import { ID, ID_WORDS } from './words.ts';
 
 /** Everything under the jobs folder, read in one pass. What has a fault is in `faults` and in no other map but `sources`. */
@@ -190,7 +191,13 @@ async function loadReport(
   }
   const { source, value, faults } = parseSource(file.file, read.text, reportFileSchema);
   loading.sources.set(`${org}/${report}`, source);
-  const all = value === undefined ? faults : recipientFaults(source, value, of?.settings);
+  const all =
+    value === undefined
+      ? faults
+      : [
+          ...recipientFaults(source, value, of?.settings),
+          ...targetFaults(source, { org, report }, value, of?.settings),
+        ];
   loading.faults.push(...all);
   if (value === undefined || of === undefined || all.length > 0) return;
   const digest = createHash('sha256')

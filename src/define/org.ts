@@ -42,6 +42,12 @@ export const orgFileSchema = z.strictObject({
     .strictObject({ url: secretRefSchema, from: addressSchema.optional() })
     .optional()
     .describe('A mail server of its own; defaults to SMTP_URL and MAIL_FROM.'),
+  allow_private: z
+    .boolean()
+    .optional()
+    .describe(
+      'true: webhooks may go to private addresses (this machine, 10.0.0.0/8, …) and over http. Default: refused.',
+    ),
   calendar: notYet('a business calendar is'),
   budget: z
     .strictObject({

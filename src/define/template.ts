@@ -7,6 +7,8 @@ const ALWAYS = ['period.from', 'period.to', 'period.label', 'period.timezone', '
 /** A CSV file holds one section. */
 const CSV = [...ALWAYS, 'section.id', 'section.title'] as const;
 const DELIVERY = [...ALWAYS, 'run'] as const;
+/** An object store has no folders: the key names each file. */
+const KEY = [...DELIVERY, 'file.name'] as const;
 
 interface TemplateFault {
   readonly expected: string;
@@ -45,6 +47,8 @@ export const workbookNameSchema = templateSchema(ALWAYS);
 export const csvNameSchema = templateSchema(CSV);
 /** Subject of an e-mail, path of a delivery. */
 export const deliveryTextSchema = templateSchema(DELIVERY);
+/** Key of an object. */
+export const objectKeySchema = templateSchema(KEY);
 
 /** Whether a CSV name differs between sections. */
 export const namesSection = (template: string): boolean => /\bsection\.(id|title)\b/.test(template);

@@ -13,6 +13,9 @@ export interface Ending {
 /** A delivery whose every precondition is durable: what is left is to let it leave. Never throws for what a target does. */
 export type Leave = (signal: AbortSignal) => Promise<Ending>;
 
+/** What a target shows of an attempt that ended without a word. `unsent`: to do it again is to do it once. */
+export type Proof = 'sent' | 'unsent' | 'unknown';
+
 /** Pauses, in ms, between tries to write what became of a message. */
 const SETTLE_PAUSES = [250, 1_000, 4_000, 10_000] as const;
 

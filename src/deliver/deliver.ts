@@ -1,12 +1,14 @@
 import type { Clock } from '../base/clock.ts';
 import { DocketError } from '../base/error.ts';
+import type { SecretSource } from '../base/secret.ts';
 import type { Definition } from '../define/definition.ts';
 import type { OrgSettings } from '../define/org.ts';
 import type { Archive, Sealed } from './archive.ts';
-import { attempt, type Ending, reconcile } from './attempt.ts';
+import { attempt, type Ending, type Proof, reconcile } from './attempt.ts';
+import type { Delivery } from './delivery.ts';
 import type { DeliveryRow, DeliveryState, Ledger } from './ledger.ts';
 import type { Receipt } from './receipt.ts';
-import { type Delivery, listDeliveries, type MailRoute } from './targets.ts';
+import { listDeliveries, type MailRoute } from './targets.ts';
 
 /** Said once for each delivery that was settled in this try. */
 export interface DeliveredEvent {
@@ -30,6 +32,8 @@ export interface DeliverInput {
   /** Aborted when the run is to stop or has lost its lock: nothing further is begun. */
   readonly signal: AbortSignal;
   readonly observe: (event: DeliveredEvent) => void;
+  /** Of what the targets refer to: keys, passwords. */
+  readonly secrets: SecretSource;
   /** What relative directory targets are resolved against; the process' working directory by default. */
   readonly workingDirectory?: string;
 }
@@ -88,10 +92,22 @@ function refuseStrangers({ order, definition, settings, sealed }: DeliverInput):
 async function openRow(delivery: Delivery, ledger: Ledger, clock: Clock): Promise<void> {
   const row = await ledger.open(delivery.row, clock.now());
   if (row.state !== 'sending') return;
-  if (await delivery.proof?.()) {
+  const proof = await proofOf(delivery);
+  if (proof === 'sent') {
     await ledger.settle(row.id, row.epoch, 'sent', 'Interrupted, but the target has every file.', clock.now());
+  } else if (proof === 'unsent') {
+    await ledger.settle(row.id, row.epoch, 'pending', 'Interrupted before the target had it.', clock.now());
   } else {
     await reconcile(ledger, row, clock);
+  }
+}
+
+/** A target that cannot be asked proves nothing. */
+async function proofOf({ proof }: Delivery): Promise<Proof> {
+  try {
+    return (await proof?.()) ?? 'unknown';
+  } catch {
+    return 'unknown';
   }
 }
 
@@ -101,7 +117,8 @@ async function sendPending(
   skipped: Map<string, string>,
 ): Promise<void> {
   const down = new Map<Delivery['service'], Ending>();
-  for (const delivery of deliveries) {
+  const order = [...deliveries.filter(({ last }) => !last), ...deliveries.filter(({ last }) => last)];
+  for (const delivery of order) {
     const { id, target, recipient } = delivery.row;
     const row = await input.ledger.open(delivery.row, input.clock.now());
     if (row.state !== 'pending') continue;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { copyFile, mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { copyFile, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { DocketError } from '../base/error.ts';
@@ -200,15 +200,50 @@ export async function writing<T>(folder: string, work: () => Promise<T>): Promis
   }
 }
 
-/** An artifact's bytes, compared with its hash at the moment they are used. Throws `archive.corrupt`. */
-export async function artifactBytes(artifact: Artifact): Promise<Buffer> {
-  const bytes = await readFile(artifact.path).catch((cause: unknown) => {
-    throw corrupt(dirname(artifact.path), `${artifact.name} is missing`, { cause });
-  });
-  const digest = createHash('sha256').update(bytes).digest('hex');
-  if (digest === artifact.sha256) return bytes;
+/** Refuses bytes of another hash than the sealed ones. Throws `archive.corrupt`. */
+function requireDigest(artifact: Artifact, digest: string): void {
+  if (digest === artifact.sha256) return;
   throw corrupt(dirname(artifact.path), `${artifact.name} has changed`, {
     expected: `SHA-256 ${artifact.sha256}`,
     got: digest,
   });
+}
+
+const isMissing = (artifact: Artifact) => (cause: unknown) => {
+  throw corrupt(dirname(artifact.path), `${artifact.name} is missing`, { cause });
+};
+
+/** An artifact's bytes, compared with its hash at the moment they are used. Throws `archive.corrupt`. */
+export async function artifactBytes(artifact: Artifact): Promise<Buffer> {
+  const bytes = await readFile(artifact.path).catch(isMissing(artifact));
+  requireDigest(artifact, createHash('sha256').update(bytes).digest('hex'));
+  return bytes;
+}
+
+const PIECE = 1024 * 1024;
+
+/**
+ * An artifact's bytes in pieces of 1 MiB, for files that memory need not hold. Whoever takes them may call the file whole
+ * only after the last one: it fails there when they are not the sealed ones (`archive.corrupt`), and earlier when stopped.
+ */
+export async function* artifactPieces(artifact: Artifact, signal: AbortSignal): AsyncGenerator<Buffer, void> {
+  const hash = createHash('sha256');
+  const file = await open(artifact.path, 'r').catch(isMissing(artifact));
+  try {
+    let at = 0;
+    // A file that has grown since is not the sealed one either: its hash will say so.
+    for (;;) {
+      signal.throwIfAborted();
+      const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(PIECE), 0, PIECE, at);
+      const last = bytesRead < PIECE;
+      const piece = buffer.subarray(0, bytesRead);
+      hash.update(piece);
+      at += bytesRead;
+      if (last) requireDigest(artifact, hash.digest('hex'));
+      if (bytesRead > 0) yield piece;
+      if (last) return;
+    }
+  } finally {
+    await file.close();
+  }
 }

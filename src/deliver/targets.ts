@@ -1,20 +1,18 @@
 import { DocketError } from '../base/error.ts';
-import { fillTemplate, type TemplateVariables } from '../base/template.ts';
+import { fillTemplate } from '../base/template.ts';
 import type { Definition } from '../define/definition.ts';
-import type { OrgSettings } from '../define/org.ts';
 import { addressKey, canonicalAddress, recipientFault } from '../define/recipients.ts';
-import { type Artifact, folderFiles, mailFiles } from '../render/artifact.ts';
-import type { Archive, Manifest, Sealed } from './archive.ts';
+import { type Artifact, mailFiles } from '../render/artifact.ts';
 import type { Leave } from './attempt.ts';
-import { holdsAll, targetFolder, writeAll } from './directory-target.ts';
-import { deliveryId, type NewDelivery } from './ledger.ts';
+import { type Delivery, type PlaceContext, rowOf, variablesOf } from './delivery.ts';
+import type { NewDelivery } from './ledger.ts';
 import type { Mailer } from './mailer.ts';
 import { buildMessage, messageIdOf } from './message.ts';
+import { directoryDelivery, s3Delivery, sftpDelivery, webhookDelivery } from './places.ts';
 import { artifactBytes } from './sealed-folder.ts';
 import { sendMessage } from './send-message.ts';
 
 type EmailTarget = NonNullable<Definition['deliveries'][number]['email']>;
-type DirectoryTarget = NonNullable<Definition['deliveries'][number]['directory']>;
 
 /** How an organization's e-mail leaves: its own server, or the deployment's. */
 export interface MailRoute {
@@ -23,50 +21,24 @@ export interface MailRoute {
   readonly from: string;
 }
 
-/** One delivery of a definition: its ledger row, and how to make it. */
-export interface Delivery {
-  readonly row: NewDelivery;
-  /** Deliveries of one service go down together. */
-  readonly service: 'mail' | 'directory';
-  readonly messageId: string | null;
-  /** Archives what will leave. Throws `deliver.*` when it is refused for good. */
-  readonly prepare: () => Promise<Leave>;
-  /** Whether the target shows that this was delivered; for a row that was left `sending`. */
-  readonly proof?: () => Promise<boolean>;
-}
-
-export interface DeliveryContext {
+export interface DeliveryContext extends PlaceContext {
   readonly definition: Definition;
-  readonly settings: OrgSettings;
-  readonly sealed: Sealed;
-  readonly archive: Archive;
   readonly mail: MailRoute | undefined;
-  readonly workingDirectory: string;
 }
 
 const NO_MAIL = 'No mail server is configured (SMTP_URL and MAIL_FROM, or smtp in org.yaml).';
 
-/** The variables of subjects and paths. */
-const variablesOf = ({ period, org, report, title, run }: Manifest): TemplateVariables => ({
-  period,
-  org,
-  report,
-  title,
-  run,
-});
-
 /** Every delivery of the definition, in its order; a mailbox that a target names twice gets one message. */
 export function listDeliveries(context: DeliveryContext): Delivery[] {
-  return context.definition.deliveries.flatMap((delivery, index) => {
-    if (delivery.email !== undefined) return emailDeliveries(`${index}-email`, delivery.email, context);
-    if (delivery.directory !== undefined) return [directoryDelivery(`${index}-directory`, delivery.directory, context)];
+  const all: Delivery[] = context.definition.deliveries.flatMap(({ email, directory, s3, sftp, webhook }, index) => {
+    if (email !== undefined) return emailDeliveries(`${index}-email`, email, context);
+    if (directory !== undefined) return [directoryDelivery(`${index}-directory`, directory, context)];
+    if (s3 !== undefined) return [s3Delivery(`${index}-s3`, s3, context)];
+    if (sftp !== undefined) return [sftpDelivery(`${index}-sftp`, sftp, context)];
+    if (webhook !== undefined) return [webhookDelivery(`${index}-webhook`, webhook, context, () => all)];
     return [];
   });
-}
-
-function rowOf({ manifest }: Sealed, target: string, recipient: string, key = recipient): NewDelivery {
-  const { run, org, report } = manifest;
-  return { id: deliveryId(run, target, key), run, org, report, target, recipient };
+  return all;
 }
 
 function emailDeliveries(target: string, spec: EmailTarget, context: DeliveryContext): Delivery[] {
@@ -132,31 +104,4 @@ function attachments(spec: EmailTarget, artifacts: readonly Artifact[]): readonl
     });
   }
   return mailFiles(artifacts, spec.attach);
-}
-
-/** What a template makes; undefined when it makes nothing, which `prepare` then refuses with its reason. */
-function filled(fill: () => string): string | undefined {
-  try {
-    return fill();
-  } catch {
-    return undefined;
-  }
-}
-
-function directoryDelivery(target: string, spec: DirectoryTarget, context: DeliveryContext): Delivery {
-  const { sealed, workingDirectory } = context;
-  // A title may hold a "/"; a folder of the path it must not become.
-  const variables = { ...variablesOf(sealed.manifest), title: sealed.manifest.title.replace(/[/\\]+/g, '-') };
-  const fill = (): string => fillTemplate(spec.path, variables, 'the directory');
-  const folder = (): string => targetFolder(fill(), workingDirectory);
-  return {
-    row: rowOf(sealed, target, filled(fill) ?? spec.path, spec.path),
-    service: 'directory',
-    messageId: null,
-    prepare: async () => {
-      const path = folder();
-      return (signal) => writeAll(path, folderFiles(sealed.artifacts), signal);
-    },
-    proof: async () => holdsAll(folder(), folderFiles(sealed.artifacts)),
-  };
 }

@@ -1,6 +1,7 @@
 import type { Catalog } from '../contract/catalog.ts';
 import { LIMITS } from '../contract/limits.ts';
 import type { Definition } from '../define/definition.ts';
+import { addressesOf } from '../define/target.ts';
 import { rowsAtMost as rowsOf } from './arrange.ts';
 import { type Call, callsOf, type Plan, type SectionPlan } from './plan.ts';
 
@@ -121,10 +122,9 @@ function rowsAtMost(call: Call, catalog: Catalog | undefined): number | null {
 
 /** The addresses and folders the files would go to. */
 const recipientsOf = ({ deliveries }: Definition): string[] =>
-  deliveries.flatMap(({ email, directory }) => [
-    ...(email?.to ?? []),
-    ...(directory === undefined ? [] : [`directory ${directory.path}`]),
-  ]);
+  deliveries.flatMap((delivery) =>
+    delivery.directory === undefined ? addressesOf(delivery) : [`directory ${delivery.directory.path}`],
+  );
 
 /** The document for a terminal. */
 export function formatExplain(document: ExplainDocument): string {

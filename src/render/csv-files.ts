@@ -1,10 +1,11 @@
 import { DocketError } from '../base/error.ts';
+import { safeName } from '../base/path.ts';
 import type { Output } from '../define/definition.ts';
 import type { Dataset, Table } from '../fetch/dataset.ts';
 import { type CsvColumn, type CsvSettings, csvColumns, totalsColumns, writeCsv, writeTotalsCsv } from './csv.ts';
 import { tableSchema } from './csv-schema.ts';
 import type { FileJob } from './file-job.ts';
-import { type NameVariables, renderName, safeName } from './name.ts';
+import { type NameVariables, renderName } from './name.ts';
 import { writePieces } from './write-file.ts';
 import { MOST_BYTES, writeZip } from './zip.ts';
 

@@ -1,3 +1,4 @@
+import { addressesOf } from '../define/target.ts';
 import type { Manifest, Sealed } from '../deliver/archive.ts';
 import { type Dataset, incompleteNotes } from '../fetch/dataset.ts';
 import type { Artifact } from '../render/artifact.ts';
@@ -80,9 +81,6 @@ const manifestOf = (
   calls: dataset.calls,
   incomplete: incompleteNotes(dataset),
   files: artifacts.map(({ name, format, bytes, sha256 }) => ({ name, format, bytes, sha256 })),
-  recipients: deliveries.flatMap(({ email, directory }) => [
-    ...(email?.to ?? []),
-    ...(directory === undefined ? [] : [directory.path]),
-  ]),
+  recipients: deliveries.flatMap(addressesOf),
   made_at: new Date(madeAt).toISOString(),
 });

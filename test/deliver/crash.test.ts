@@ -11,7 +11,7 @@ import { type Mailer, type SendResult, smtpMailer } from '../../src/deliver/mail
 import { memoryLedger } from '../../src/deliver/memory-ledger.ts';
 import { redisLedger } from '../../src/deliver/redis-ledger.ts';
 import { Crash, type CrashPlan, crashing } from '../support/crash.ts';
-import { definitionWith, folderFor, ORDER, SETTINGS, sealedRun } from '../support/delivery-case.ts';
+import { definitionWith, folderFor, NO_SECRETS, ORDER, SETTINGS, sealedRun } from '../support/delivery-case.ts';
 import { scriptedSmtp } from '../support/smtp-script.ts';
 
 const redis = new Redis(inject('redisUrl'));
@@ -36,6 +36,7 @@ async function diesAndIsStartedAgain(ledger: Ledger, plan: CrashPlan | undefined
     order: ORDER,
     definition: DEFINITION,
     settings: SETTINGS,
+    secrets: NO_SECRETS,
     sealed,
     mail: { mailer, from: 'reports@docket.example' },
     ledger,
@@ -139,6 +140,7 @@ test('whatever the server does and wherever processes die, nobody gets two and t
           order: ORDER,
           definition,
           settings: SETTINGS,
+          secrets: NO_SECRETS,
           sealed,
           mail: { mailer: guard(mailer), from: 'reports@docket.example' },
           ledger: guard(ledger),

@@ -13,6 +13,7 @@ import { mailCatcher } from '../../src/demo/mail-catcher.ts';
 import {
   definitionWith,
   folderFor,
+  NO_SECRETS,
   ORDER,
   RUN,
   SETTINGS,
@@ -44,6 +45,7 @@ async function caseOf(deliveries: readonly TestDelivery[], mailer: Mailer, files
     order: ORDER,
     definition: definitionWith(deliveries),
     settings: SETTINGS,
+    secrets: NO_SECRETS,
     sealed,
     mail: { mailer, from: FROM },
     ledger: memoryLedger(),

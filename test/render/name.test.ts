@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type NameVariables, refuseCollisions, renderName, safeName } from '../../src/render/name.ts';
+import { safeName } from '../../src/base/path.ts';
+import { type NameVariables, refuseCollisions, renderName } from '../../src/render/name.ts';
 import { sheetNames } from '../../src/render/xlsx/sheet-name.ts';
 import { PERIOD } from '../support/dataset.ts';
 

@@ -1,7 +1,7 @@
 // A worker in miniature, as users run it (dist/): delivers a sealed run, and is killed by the kernel where it is told.
 import { Redis } from 'ioredis';
 import { systemClock } from '../../dist/base/clock.js';
-import { Secret } from '../../dist/base/secret.js';
+import { Secret, secretSource } from '../../dist/base/secret.js';
 import { deliver } from '../../dist/deliver/deliver.js';
 import { directoryArchive } from '../../dist/deliver/directory-archive.js';
 import { smtpMailer } from '../../dist/deliver/mailer.js';
@@ -33,6 +33,7 @@ const { receipts } = await deliver({
   order,
   definition,
   settings,
+  secrets: secretSource(process.env),
   sealed,
   mail: { mailer: guard(smtpMailer(new Secret(smtp))), from: 'reports@docket.example' },
   ledger: guard(redisLedger(redis, { prefix, ttlDays: 1 })),

@@ -2,9 +2,11 @@ import { createHash } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { secretSource } from '../../src/base/secret.ts';
 import type { Definition } from '../../src/define/definition.ts';
 import { reportFileSchema } from '../../src/define/definition.ts';
 import type { OrgSettings } from '../../src/define/org.ts';
+import type { S3Spec, SftpSpec, WebhookSpec } from '../../src/define/target.ts';
 import type { Archive, Manifest, Sealed } from '../../src/deliver/archive.ts';
 import { directoryArchive } from '../../src/deliver/directory-archive.ts';
 import type { Artifact, MailBody } from '../../src/render/artifact.ts';
@@ -31,9 +33,15 @@ export const SETTINGS: OrgSettings = {
   recipients: { domains: ['acme.example'], addresses: ['guest@partner.example'] },
 };
 
+/** For deliveries that refer to no secret: any look-up fails. */
+export const NO_SECRETS = secretSource({});
+
 export type TestDelivery =
   | { email: { to: string[]; subject?: string; attach?: ('xlsx' | 'csv')[] } }
-  | { directory: { path: string } };
+  | { directory: { path: string } }
+  | { s3: S3Spec }
+  | { sftp: SftpSpec }
+  | { webhook: WebhookSpec };
 
 /**
  * A definition with these deliveries. They pass by the checks of the define stage on purpose: the gates of delivery

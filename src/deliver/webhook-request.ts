@@ -1,0 +1,141 @@
+import { lookup } from 'node:dns';
+import { isIP, type LookupFunction } from 'node:net';
+import { buildConnector, Client } from 'undici';
+import { isPrivateAddress } from '../base/private-address.ts';
+import { oneLine } from './one-line.ts';
+
+/** What became of one POST. */
+export type Posted =
+  | { readonly kind: 'answered'; readonly status: number; readonly said: string }
+  /** Nothing of the request left. `forbidden`: the address is a private one. */
+  | { readonly kind: 'unsent'; readonly why: string; readonly forbidden: boolean }
+  /** A connection stood: the request may have been taken. */
+  | { readonly kind: 'lost'; readonly why: string };
+
+export interface PostOptions {
+  readonly allowPrivate: boolean;
+  readonly signal: AbortSignal;
+  /** CA certificates (PEM) instead of the system's, for tests. */
+  readonly ca?: string;
+  /** Ms for connecting, and for the whole answer; for tests. */
+  readonly timeouts?: { readonly connect: number; readonly answer: number };
+}
+
+const CONNECT_MS = 5_000;
+const ANSWER_MS = 30_000;
+/** Nobody reads what a receiver answers beyond its first words. */
+const MAX_ANSWER = 64 * 1024;
+const MAX_SAID = 200;
+
+class Forbidden extends Error {
+  override readonly name = 'Forbidden';
+}
+
+const forbidden = (host: string, address: string): Forbidden =>
+  new Forbidden(
+    `${host === address ? host : `${host} is ${address}, which`} is a private address; write "allow_private: true" into org.yaml if it is right`,
+  );
+
+/** Looks a name up and hands over what may be connected to: what is compared here is what the connection then takes. */
+const publicLookup: LookupFunction = (host, options, callback) => {
+  lookup(host, { ...options, all: true }, (error, addresses) => {
+    if (error !== null) return callback(error, '');
+    const open = addresses.filter(({ address }) => !isPrivateAddress(address));
+    const [first] = open;
+    if (first === undefined) return callback(forbidden(host, addresses[0]?.address ?? 'nothing'), '');
+    if (options.all) return callback(null, open);
+    callback(null, first.address, first.family);
+  });
+};
+
+/** A connector that refuses private addresses, whether a name leads there or the URL has one; and says when it stood. */
+function guarded(options: PostOptions, stood: () => void): buildConnector.connector {
+  const { allowPrivate, ca, timeouts } = options;
+  const connect = buildConnector({
+    timeout: timeouts?.connect ?? CONNECT_MS,
+    ...(ca === undefined ? {} : { ca }),
+    ...(allowPrivate ? {} : { lookup: publicLookup }),
+  });
+  return (target, callback) => {
+    const host = target.hostname.replace(/^\[|\]$/g, '');
+    // For an address there is nothing to look up, and so no lookup to refuse it.
+    if (!allowPrivate && isIP(host) !== 0 && isPrivateAddress(host)) return callback(forbidden(host, host), null);
+    connect(target, (...result) => {
+      const [error, socket] = result;
+      if (error !== null) return callback(error, null);
+      const address = socket.remoteAddress ?? '';
+      if (!allowPrivate && isPrivateAddress(address)) {
+        socket.destroy();
+        return callback(forbidden(host, address), null);
+      }
+      stood();
+      callback(null, socket);
+    });
+  };
+}
+
+const messageOf = (error: unknown): string => {
+  const words = error instanceof Error ? error.message || error.name : String(error);
+  // Several addresses that all failed come as one error without words.
+  const inner = error instanceof AggregateError ? error.errors.map(messageOf).join('; ') : '';
+  return oneLine(inner === '' ? words : inner);
+};
+
+/** One POST over a connection of its own: no redirect is followed, nothing is repeated. Never throws. */
+export async function post(
+  url: URL,
+  headers: Readonly<Record<string, string>>,
+  body: string,
+  options: PostOptions,
+): Promise<Posted> {
+  let connected = false;
+  const client = new Client(url.origin, {
+    connect: guarded(options, () => {
+      connected = true;
+    }),
+    pipelining: 1,
+    maxResponseSize: MAX_ANSWER,
+  });
+  const limit = AbortSignal.timeout(options.timeouts?.answer ?? ANSWER_MS);
+  try {
+    const answer = await client.request({
+      method: 'POST',
+      path: url.pathname + url.search,
+      headers: { ...headers },
+      body,
+      // A request that has left is waited for: giving it up would make it `unknown`.
+      signal: AbortSignal.any([limit, stopUntil(() => connected, options.signal)]),
+    });
+    const text = await answer.body.text().catch(() => '');
+    return { kind: 'answered', status: answer.statusCode, said: oneLine(text).slice(0, MAX_SAID) };
+  } catch (error) {
+    const why = limit.aborted ? 'no answer in time' : messageOf(error);
+    return connected ? { kind: 'lost', why } : { kind: 'unsent', why, forbidden: error instanceof Forbidden };
+  } finally {
+    await client.destroy().catch(() => {});
+  }
+}
+
+/** The signal as long as `passed` is false. */
+function stopUntil(passed: () => boolean, signal: AbortSignal): AbortSignal {
+  const controller = new AbortController();
+  const stop = (): void => {
+    if (!passed()) controller.abort(signal.reason);
+  };
+  if (signal.aborted) stop();
+  else signal.addEventListener('abort', stop, { once: true });
+  return controller.signal;
+}
+
+/** Connects as a POST would, TLS included, and says nothing. Throws an `Error` whose message tells why it cannot. */
+export async function reach(url: URL, options: Omit<PostOptions, 'signal'>): Promise<void> {
+  const connect = guarded({ ...options, signal: new AbortController().signal }, () => {});
+  await new Promise<void>((resolve, reject) => {
+    const { protocol, hostname, host, port } = url;
+    connect({ protocol, hostname, host, port: port || (protocol === 'https:' ? '443' : '80') }, (error, socket) => {
+      if (error !== null) return reject(new Error(messageOf(error)));
+      socket.destroy();
+      resolve();
+    });
+  });
+}

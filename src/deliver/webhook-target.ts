@@ -1,0 +1,105 @@
+import type { Clock } from '../base/clock.ts';
+import { DocketError } from '../base/error.ts';
+import type { SecretSource } from '../base/secret.ts';
+import { type WebhookSpec, webhookName } from '../define/target.ts';
+import { webhookFault } from '../define/target-faults.ts';
+import type { Ending, Leave } from './attempt.ts';
+import { signedHeaders, signingKey } from './webhook-message.ts';
+import { type Posted, type PostOptions, post } from './webhook-request.ts';
+
+/** How a webhook is sent; another one in tests. */
+export type Post = typeof post;
+
+/** Its URL, which may be a secret. Throws `config.secret_missing`, `config.invalid`. */
+export async function webhookUrl({ url }: WebhookSpec, secrets: SecretSource): Promise<URL> {
+  const text = typeof url === 'string' ? url : (await secrets(url)).reveal();
+  if (URL.canParse(text)) {
+    const parsed = new URL(text);
+    const { protocol, username, password } = parsed;
+    if (['https:', 'http:'].includes(protocol) && username === '' && password === '') return parsed;
+  }
+  throw new DocketError('config.invalid', `The URL of the ${webhookName({ url })} is not one.`, {
+    expected: 'a URL, https://…, without user and password',
+    got: 'another text (not shown)',
+    next: 'Correct the value that the reference names.',
+  });
+}
+
+/** What a URL that is a secret must be checked for when it is known. Throws `deliver.target_refused`. */
+export function requireOpen(url: URL, allowPrivate: boolean): void {
+  const fault = allowPrivate ? undefined : webhookFault(url.href);
+  if (fault === undefined) return;
+  throw new DocketError('deliver.target_refused', 'The webhook may not go there.', {
+    expected: fault.expected,
+    got: fault.got,
+    next: `${fault.next}.`,
+  });
+}
+
+export interface WebhookDelivery {
+  readonly spec: WebhookSpec;
+  /** The ledger row's id: the receiver knows a second sending by it. */
+  readonly id: string;
+  readonly body: string;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly options: Omit<PostOptions, 'signal'>;
+}
+
+/** Lets a webhook leave whose body is archived. What of its references cannot be read leaves it `pending`. */
+export function sendWebhook(delivery: WebhookDelivery, secrets: SecretSource, send: Post = post): Leave {
+  const { spec, id, body, clock, options } = delivery;
+  return async (signal) => {
+    let url: URL;
+    let key: Buffer;
+    try {
+      url = await webhookUrl(spec, secrets);
+      requireOpen(url, options.allowPrivate);
+      key = signingKey(await secrets(spec.secret));
+    } catch (error) {
+      return notReady(error);
+    }
+    const headers = signedHeaders(id, clock.now(), body, key);
+    const ending = endingOf(await send(url, headers, body, { ...options, signal }), spec.idempotent);
+    // Receivers like to repeat the path in their refusal.
+    const hidden = typeof spec.url === 'string' ? [] : [url.href, url.pathname + url.search, url.pathname, url.search];
+    const detail = hidden
+      .filter((part) => part.length > 1)
+      .reduce((text, part) => text.replaceAll(part, '[secret]'), ending.detail);
+    return { ...ending, detail };
+  };
+}
+
+function notReady(error: unknown): Ending {
+  if (!(error instanceof DocketError)) return { state: 'pending', detail: String(error), targetDown: true };
+  const { code, message, got, next } = error;
+  const detail = [message, got && `Got ${got}.`, next].filter(Boolean).join(' ');
+  return code === 'deliver.target_refused'
+    ? { state: 'refused', detail }
+    : { state: 'pending', detail, targetDown: true };
+}
+
+/**
+ * | what happened                                  | state                                   |
+ * |------------------------------------------------|-----------------------------------------|
+ * | 2xx                                            | sent                                    |
+ * | 408, 429, 5xx                                  | pending: sent again                     |
+ * | anything else, redirects too                   | refused                                 |
+ * | a private address                              | refused                                 |
+ * | no connection                                  | pending                                 |
+ * | connected, and no answer                       | unknown; pending where it is idempotent |
+ */
+function endingOf(posted: Posted, idempotent: boolean): Ending {
+  if (posted.kind === 'unsent') {
+    if (posted.forbidden) return { state: 'refused', detail: posted.why };
+    return { state: 'pending', detail: `Not connected: ${posted.why}`, targetDown: true };
+  }
+  if (posted.kind === 'lost') {
+    if (idempotent) return { state: 'pending', detail: `No answer, sent again: ${posted.why}` };
+    return { state: 'unknown', detail: `No certain answer after the request had left: ${posted.why}` };
+  }
+  const { status, said } = posted;
+  const detail = `HTTP ${status}${said === '' ? '' : ` ${said}`}`;
+  if (status >= 200 && status < 300) return { state: 'sent', detail };
+  if (status === 408 || status === 429 || status >= 500) return { state: 'pending', detail };
+  return { state: 'refused', detail: status < 400 ? `${detail} (redirects are not followed)` : detail };
+}
