@@ -5,9 +5,12 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { chromium } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { renderFiles } from '../../src/render/files.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { dataset, MADE_AT, onboarding } from '../support/dataset.ts';
 import { program } from '../support/debian.ts';
 import { docket, type Ended } from '../support/docket.ts';
+import { runMacro } from '../support/libreoffice-macro.ts';
 
 const run = promisify(execFile);
 
@@ -62,6 +65,44 @@ describe('the packs in the programs that people use', () => {
       expect(shown).toEqual(created);
     },
   );
+
+  test('LibreOffice opens an encrypted workbook with its password, and with no other', async () => {
+    const soffice = await program('soffice', 'libreoffice-calc');
+    const password = 'Bücher & 日本';
+    const [locked] = await renderFiles(dataset([onboarding]), [{ format: 'xlsx', name: 'locked' }], {
+      folder,
+      run: 'run',
+      madeAt: MADE_AT,
+      digest: 'digest',
+      password,
+      signal: new AbortController().signal,
+    });
+    const told = async (secret: string): Promise<string> => {
+      const answer = join(folder, 'answer.txt');
+      await runMacro(soffice, join(folder, 'macro-profile'), [
+        'On Error GoTo Failed',
+        'Dim args(1) As New com.sun.star.beans.PropertyValue',
+        'args(0).Name = "Hidden"',
+        'args(0).Value = True',
+        'args(1).Name = "Password"',
+        `args(1).Value = "${secret}"`,
+        'Dim book As Object',
+        `book = StarDesktop.loadComponentFromURL("file://${locked?.path}", "_blank", 0, args())`,
+        `Open "${answer}" For Output As #1`,
+        'Print #1, book.Sheets.getByName("Onboarding").getCellRangeByName("B7").String',
+        'Close #1',
+        'book.close(True)',
+        'Exit Sub',
+        'Failed:',
+        `Open "${answer}" For Output As #2`,
+        'Print #2, "refused: " & Error$',
+        'Close #2',
+      ]);
+      return (await readFile(answer, 'utf8')).trim();
+    };
+    expect(await told(password)).toBe('1,204');
+    expect(await told('another')).toMatch(/^refused: /);
+  });
 
   test('the board pack prints: every page has its footer', async () => {
     const soffice = await program('soffice', 'libreoffice-calc');
