@@ -191,7 +191,7 @@ async function summary(target: string, records: readonly RunRecord[], say: DemoO
   say('  README.md                       a report of your own in five minutes');
 }
 
-/** The workbooks, the messages, their bodies and the manifests; the CSV files of a folder as one line. */
+/** The workbooks, the messages, their bodies and the manifests; a folder's CSV files and their schemas as one line. */
 async function openFirst(target: string): Promise<string[]> {
   const entries = await readdir(target, { recursive: true, withFileTypes: true });
   const paths = entries
@@ -201,7 +201,7 @@ async function openFirst(target: string): Promise<string[]> {
   const single: string[] = [];
   for (const path of paths.filter((each) => !each.startsWith('archive') || each.endsWith('manifest.json'))) {
     if (path.endsWith('.csv')) csv.set(dirname(path), (csv.get(dirname(path)) ?? 0) + 1);
-    else single.push(path);
+    else if (!path.endsWith('.schema.json')) single.push(path);
   }
-  return [...single, ...[...csv].map(([folder, count]) => `${folder}/  (${count} CSV files)`)].sort();
+  return [...single, ...[...csv].map(([folder, count]) => `${folder}/  (${count} CSV files, a schema beside each)`)].sort();
 }
