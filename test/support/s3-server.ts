@@ -1,0 +1,191 @@
+import { createHash, createHmac, randomBytes } from 'node:crypto';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export interface StoredObject {
+  readonly bytes: Buffer;
+  readonly headers: IncomingMessage['headers'];
+}
+
+export interface S3Request {
+  readonly method: string;
+  readonly key: string;
+  /** Names of the parameters, e.g. `uploads`. */
+  readonly query: URLSearchParams;
+  readonly headers: IncomingMessage['headers'];
+}
+
+/** What happens instead of an answer; `after` the request was carried out, or `before`. */
+export interface Fault {
+  readonly when: 'before' | 'after';
+  readonly how:
+    | 'reset'
+    | 'close'
+    | 'hang'
+    | { readonly status: number; readonly code: string; readonly message?: string };
+}
+
+export interface S3Server {
+  readonly url: string;
+  readonly bucket: string;
+  /** What stands there, by key. */
+  readonly objects: Map<string, StoredObject>;
+  /** Multipart uploads that were begun and neither completed nor given up. */
+  readonly uploads: ReadonlyMap<string, unknown>;
+  readonly requests: S3Request[];
+  /** False: `If-None-Match` is ignored; `refuse`: answered with 501. */
+  conditional: boolean | 'refuse';
+  /** Asked for each request; undefined lets it pass. */
+  fault: (request: S3Request) => Fault | undefined;
+  close(): Promise<void>;
+}
+
+export const ACCESS_KEY_ID = 'AKIDTESTTESTTESTTEST';
+export const SECRET_ACCESS_KEY = 'test/secret+key/of/the/store/0123456789a';
+
+const hex = (bytes: string | Buffer): string => createHash('sha256').update(bytes).digest('hex');
+const hmac = (key: string | Buffer, text: string): Buffer => createHmac('sha256', key).update(text).digest();
+
+/** Signature Version 4 over what came, by its specification: undefined when it is right, else S3's code. */
+function signatureFault(request: IncomingMessage, body: Buffer): string | undefined {
+  const parsed =
+    /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8}\/[^/]+\/s3\/aws4_request), SignedHeaders=([^,]+), Signature=([0-9a-f]{64})$/.exec(
+      request.headers.authorization ?? '',
+    );
+  if (parsed === null) return 'AccessDenied';
+  const [, id = '', scope = '', signed = '', signature = ''] = parsed;
+  if (id !== ACCESS_KEY_ID) return 'InvalidAccessKeyId';
+  const payload = String(request.headers['x-amz-content-sha256']);
+  if (payload !== 'UNSIGNED-PAYLOAD' && payload !== hex(body)) return 'XAmzContentSHA256Mismatch';
+  const [path = '', search = ''] = (request.url ?? '').split('?');
+  const query = search
+    .split('&')
+    .filter((pair) => pair !== '')
+    .map((pair) => (pair.includes('=') ? pair : `${pair}=`))
+    .sort()
+    .join('&');
+  const headers = signed
+    .split(';')
+    .map((name) => `${name}:${String(request.headers[name]).trim().replace(/ +/g, ' ')}\n`);
+  const canonical = [request.method, path, query, headers.join(''), signed, payload].join('\n');
+  const [date = '', region = ''] = scope.split('/');
+  const key = ['aws4_request'].reduce(hmac, hmac(hmac(hmac(`AWS4${SECRET_ACCESS_KEY}`, date), region), 's3'));
+  const text = ['AWS4-HMAC-SHA256', request.headers['x-amz-date'], scope, hex(canonical)].join('\n');
+  return hmac(key, text).toString('hex') === signature ? undefined : 'SignatureDoesNotMatch';
+}
+
+const STATUS: Readonly<Record<string, number>> = {
+  AccessDenied: 403,
+  InvalidAccessKeyId: 403,
+  SignatureDoesNotMatch: 403,
+  XAmzContentSHA256Mismatch: 400,
+  BadDigest: 400,
+  NoSuchBucket: 404,
+  NoSuchKey: 404,
+  NoSuchUpload: 404,
+  PreconditionFailed: 412,
+  NotImplemented: 501,
+};
+
+/** An S3 server of one bucket, in memory, that checks signatures and checksums and fails as it is told. */
+export async function s3Server(bucket = 'reports'): Promise<S3Server> {
+  const uploads = new Map<string, { headers: IncomingMessage['headers']; parts: Map<number, Buffer> }>();
+  const state: S3Server = {
+    url: '',
+    bucket,
+    objects: new Map(),
+    uploads,
+    requests: [],
+    conditional: true,
+    fault: () => undefined,
+    close: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+
+  const refuse = (response: ServerResponse, status: number, code: string, message = code): void => {
+    // S3 itself repeats what was signed and the id of the key.
+    const body = `<?xml version="1.0"?><Error><Code>${code}</Code><Message>${message}</Message><AWSAccessKeyId>${ACCESS_KEY_ID}</AWSAccessKeyId></Error>`;
+    response.writeHead(status, { 'content-type': 'application/xml' }).end(body);
+  };
+
+  /** Carries the request out; the answer, or S3's code of the refusal. */
+  function carryOut(
+    { method, key, query, headers }: S3Request,
+    body: Buffer,
+  ): { headers?: Record<string, string>; body?: Buffer | string } | string {
+    const { objects } = state;
+    const digest = headers['x-amz-checksum-sha256'];
+    if (digest !== undefined && digest !== createHash('sha256').update(body).digest('base64')) return 'BadDigest';
+    const only = headers['if-none-match'] === '*';
+    if (only && state.conditional === 'refuse') return 'NotImplemented';
+    const taken = only && state.conditional === true && objects.has(key);
+    const upload = uploads.get(query.get('uploadId') ?? '');
+    if (query.has('uploadId') && upload === undefined) return 'NoSuchUpload';
+    if (method === 'POST' && query.has('uploads')) {
+      const id = randomBytes(8).toString('hex');
+      uploads.set(id, { headers, parts: new Map() });
+      return {
+        body: `<InitiateMultipartUploadResult><Bucket>${bucket}</Bucket><Key>${key}</Key><UploadId>${id}</UploadId></InitiateMultipartUploadResult>`,
+      };
+    }
+    if (method === 'PUT' && upload !== undefined) {
+      upload.parts.set(Number(query.get('partNumber')), body);
+      return { headers: { etag: `"${hex(body).slice(0, 32)}"` } };
+    }
+    if (method === 'POST' && upload !== undefined) {
+      if (taken) return 'PreconditionFailed';
+      const parts = [...upload.parts].sort(([one], [other]) => one - other).map(([, bytes]) => bytes);
+      objects.set(key, { bytes: Buffer.concat(parts), headers: upload.headers });
+      uploads.delete(query.get('uploadId') ?? '');
+      return {
+        body: `<CompleteMultipartUploadResult><Bucket>${bucket}</Bucket><Key>${key}</Key><ETag>"x"</ETag></CompleteMultipartUploadResult>`,
+      };
+    }
+    if (method === 'DELETE' && upload !== undefined) {
+      uploads.delete(query.get('uploadId') ?? '');
+      return {};
+    }
+    if (method === 'PUT') {
+      if (taken) return 'PreconditionFailed';
+      objects.set(key, { bytes: body, headers });
+      return { headers: { etag: `"${hex(body).slice(0, 32)}"` } };
+    }
+    const found = objects.get(key);
+    if (found === undefined) return 'NoSuchKey';
+    const meta = Object.entries(found.headers).filter(([name]) => name.startsWith('x-amz-meta-'));
+    return { headers: Object.fromEntries(meta.map(([name, value]) => [name, String(value)])), body: found.bytes };
+  }
+
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const body = Buffer.concat(chunks);
+    const { pathname, searchParams } = new URL(request.url ?? '', 'http://store');
+    const [, asked = '', ...rest] = pathname.split('/').map(decodeURIComponent);
+    const told: S3Request = {
+      method: request.method ?? '',
+      key: rest.join('/'),
+      query: searchParams,
+      headers: request.headers,
+    };
+    state.requests.push(told);
+    const wrong = signatureFault(request, body) ?? (asked === bucket ? undefined : 'NoSuchBucket');
+    if (wrong !== undefined) return refuse(response, STATUS[wrong] ?? 400, wrong);
+    const fault = state.fault(told);
+    const done = fault?.when === 'before' ? undefined : carryOut(told, body);
+    if (fault !== undefined) {
+      if (fault.how === 'reset') return void request.socket.resetAndDestroy();
+      if (fault.how === 'close') return void request.socket.end();
+      if (fault.how === 'hang') return;
+      return refuse(response, fault.how.status, fault.how.code, fault.how.message);
+    }
+    if (typeof done === 'string') return refuse(response, STATUS[done] ?? 400, done);
+    const content = Buffer.from(done?.body ?? '');
+    response.writeHead(200, { 'content-type': 'application/xml', ...done?.headers, 'content-length': content.length });
+    response.end(request.method === 'HEAD' ? undefined : content);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return Object.assign(state, { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
+}
