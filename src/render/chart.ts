@@ -237,15 +237,16 @@ function groupsOf(
  * The chart that a section asks for; undefined when it asks for none, or has nothing along which to draw.
  * Two units get an axis each; what does not fit is left out and told in `omitted`.
  * @param mostGroups groups along the axis, at most; as many as a page can show when absent
+ * @param columns the table's own, where they are at hand: to make them reads all rows
  */
 export function chartOf(
   table: Table,
   locale: string = DEFAULT_LOCALE,
   mostGroups: number = MAX_GROUPS,
+  columns: readonly ViewColumn[] = viewColumns(table),
 ): Chart | undefined {
   if (table.chart === undefined) return undefined;
   const { kind, series: asked, secondary, axes: titles } = chartAsked(table.chart);
-  const columns = viewColumns(table);
   const bucket = columns.find((column) => column.role === 'bucket');
   const groups = columns.filter((column) => column.role === 'label');
   const drawable = columns.filter((column) => column.role === 'value' || column.role === 'previous');

@@ -50,7 +50,8 @@ export function decimalsOf(values: readonly number[], atLeast = 0): number {
 export function civilDate(text: Value | undefined): Date | undefined {
   if (typeof text !== 'string' || !/^\d{4}-\d{2}-\d{2}$/.test(text)) return undefined;
   const date = new Date(`${text}T00:00:00Z`);
-  return Number.isNaN(date.getTime()) || date.toISOString().slice(0, 10) !== text ? undefined : date;
+  // 30 February is read as 2 March. (No day of an unreadable date equals any.)
+  return date.getUTCDate() === Number(text.slice(8)) ? date : undefined;
 }
 
 /** An ISO 8601 instant with its offset; undefined when it is not one. */

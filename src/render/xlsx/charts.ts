@@ -56,7 +56,7 @@ export function planCharts(pack: Pack): ChartPages | undefined {
   let row = FIRST_BLOCK;
   const planned = pack.dataset.tables.flatMap((table, index): Planned[] => {
     if (table.chart === undefined) return [];
-    const chart = chartOf(table, pack.locale);
+    const chart = chartOf(table, pack.locale, undefined, pack.columns[index]);
     const range = { sheet: chartData, row };
     // A line with the section's title above, the names, the figures, an empty row.
     if (chart !== undefined) row += chart.categories.length + 3;

@@ -2,6 +2,7 @@ import { isolate } from '../../base/bidi.ts';
 import type { Logo } from '../../define/logo.ts';
 import { inWords } from '../../define/period.ts';
 import { type Dataset, incompleteNotes, type Table } from '../../fetch/dataset.ts';
+import type { ViewColumn } from '../columns.ts';
 import { dayText, instantText } from '../format.ts';
 import { counted } from '../words.ts';
 import type { DrawnPicture } from './drawing.ts';
@@ -19,6 +20,8 @@ export interface Pack {
   readonly logo: Logo | undefined;
   /** Who may read it. */
   readonly classification: string | undefined;
+  /** Of each table. Made once for all sheets, because to make them reads all rows. */
+  readonly columns: readonly (readonly ViewColumn[])[];
   /** Of every sheet, in order: front, one a table, back. */
   readonly names: {
     readonly cover: string;

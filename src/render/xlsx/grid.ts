@@ -1,6 +1,6 @@
 import type { Row, Table, Value } from '../../fetch/dataset.ts';
 import { firstRows, rowsIn } from '../../fetch/rows.ts';
-import { type ViewColumn, viewColumns } from '../columns.ts';
+import type { ViewColumn } from '../columns.ts';
 import { civilDate, DAY_SECONDS, instant, type Quantity, UNDEFINED_TEXT, valueText } from '../format.ts';
 import type { Mark } from './conditional.ts';
 import { type CellStyle, createDataStyles, type DataStyle, STYLES } from './style.ts';
@@ -16,8 +16,6 @@ const LEAST_BARS = 4;
 
 /** The figures of a section as cells, ready to be put on a sheet. */
 export interface Grid {
-  /** The table's, from which the cells are made. */
-  readonly columns: readonly ViewColumn[];
   /** Characters of each column. */
   readonly widths: readonly number[];
   /** How many columns at the left say what a row is. */
@@ -137,7 +135,6 @@ function tableGrid(table: Table, columns: readonly ViewColumn[]): Grid {
     return figureCell(column.total, column, { partial: false, total: true, unitInCell: false }, styleOf);
   });
   return {
-    columns,
     widths: columns.map((column) => widthOf(column, measured)),
     labels: columns.filter((column) => !isFigure(column)).length,
     header: columns.map((column) => ({ value: column.header, style: headerStyle(column) })),
@@ -191,7 +188,6 @@ function figuresGrid(table: Table, all: readonly ViewColumn[], locale: string): 
   ];
   const longest = columns.reduce((most, column) => Math.max(most, column.header.length), 0);
   return {
-    columns: all,
     widths: [Math.min(Math.max(longest + 2, 24), MAX_LABEL_WIDTH), ...headings.map(() => MAX_VALUE_WIDTH)],
     labels: 1,
     header: [
@@ -206,9 +202,11 @@ function figuresGrid(table: Table, all: readonly ViewColumn[], locale: string): 
   };
 }
 
-/** @param locale BCP 47, for the one date that becomes a heading; dates in cells follow the reader's Excel */
-export function gridOf(table: Table, locale: string): Grid {
-  const columns = viewColumns(table);
+/**
+ * @param columns the table's
+ * @param locale BCP 47, for the one date that becomes a heading; dates in cells follow the reader's Excel
+ */
+export function gridOf(table: Table, columns: readonly ViewColumn[], locale: string): Grid {
   const turned =
     table.rows.length === 1 && columns.some(isFigure) && columns.every((column) => column.role !== 'label');
   return turned ? figuresGrid(table, columns, locale) : tableGrid(table, columns);

@@ -22,6 +22,9 @@ export function linesOf(text: string, width: number): number {
   }, 0);
 }
 
+/** The height in points of a row of so many lines. */
+export const pointsOf = (lines: number): number => lines * LINE_POINTS + 3;
+
 /** The height in points of a row whose texts stand in columns of these widths; never less than a line. */
 export const heightOf = (...texts: readonly (readonly [text: string | undefined, width: number])[]): number =>
-  Math.max(1, ...texts.map(([text, width]) => linesOf(text ?? '', width))) * LINE_POINTS + 3;
+  pointsOf(Math.max(1, ...texts.map(([text, width]) => linesOf(text ?? '', width))));

@@ -1,10 +1,11 @@
 import { isolate } from '../../base/bidi.ts';
 import type { Dataset, Table } from '../../fetch/dataset.ts';
+import type { ViewColumn } from '../columns.ts';
 import { readingNotes, tableFacts, tableNotes } from '../words.ts';
 import type { Mark } from './conditional.ts';
 import { partTitle } from './front.ts';
 import { type Grid, gridOf } from './grid.ts';
-import { heightOf, LINE_POINTS, linesOf } from './measure.ts';
+import { heightOf, LINE_POINTS, linesOf, pointsOf } from './measure.ts';
 import { type CellStyle, COLOURS, STYLES } from './style.ts';
 import { canBeTable } from './table.ts';
 import type { Book, Cell, Footer, Sheet } from './writer.ts';
@@ -24,12 +25,19 @@ async function fullWidth(sheet: Sheet, text: string, style: CellStyle, widths: r
 }
 
 /** Long texts wrap: what a reader cannot see on paper would be cut silently. */
-const rowHeight = (cells: readonly Cell[], widths: readonly number[]): number =>
-  heightOf(...cells.map(({ value }, index) => [typeof value === 'string' ? value : '', widths[index] ?? 1] as const));
+function rowHeight(cells: readonly Cell[], widths: readonly number[]): number {
+  let lines = 1;
+  for (const [index, { value }] of cells.entries()) {
+    if (typeof value === 'string') lines = Math.max(lines, linesOf(value, widths[index] ?? 1));
+  }
+  return pointsOf(lines);
+}
 
 export interface SectionPage {
   readonly dataset: Dataset;
   readonly table: Table;
+  /** The table's. */
+  readonly columns: readonly ViewColumn[];
   /** Of the sheets that its rows are on. */
   readonly names: readonly string[];
   readonly rowsPerSheet: number;
@@ -111,7 +119,7 @@ function partsOf({ table, names, rowsPerSheet, locale }: SectionPage, grid: Grid
 /** One section as one sheet: title, what it covers, what is incomplete, the figures, the service's totals, notes. */
 export async function writeSection(book: Book, page: SectionPage): Promise<void> {
   const { table } = page;
-  const grid = gridOf(table, page.locale);
+  const grid = gridOf(table, page.columns, page.locale);
   const characters = grid.widths.reduce((sum, width) => sum + width, 0);
   const widths = characters < MIN_CHARACTERS ? [...grid.widths, MIN_CHARACTERS - characters] : grid.widths;
   const notes = tableNotes(table);
@@ -120,7 +128,7 @@ export async function writeSection(book: Book, page: SectionPage): Promise<void>
   const about = table.description === undefined ? facts : [table.description, ...facts];
   const remarks = [
     ...notes.filter((note) => !note.incomplete).map((note) => note.text),
-    ...readingNotes(table, grid.showsTotals, grid.columns),
+    ...readingNotes(table, grid.showsTotals, page.columns),
     ...(grid.marks.includes('change') && grid.count > 0
       ? ['▲ in blue is more than in the previous period, ▼ in orange is less; neither says whether that is good.']
       : []),

@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises';
 import { DocketError } from '../../base/error.ts';
 import { type Logo, readLogo } from '../../define/logo.ts';
 import type { Dataset } from '../../fetch/dataset.ts';
+import { viewColumns } from '../columns.ts';
 import { DEFAULT_LOCALE } from '../format.ts';
 import { writeDefinitions, writeLongTexts, writeRunSheet } from './back.ts';
 import { planCharts, writeChartData, writeCharts } from './charts.ts';
@@ -54,6 +55,7 @@ function packOf(dataset: Dataset, options: WorkbookOptions, logo: Logo | undefin
     madeAt: options.madeAt,
     locale: options.locale ?? DEFAULT_LOCALE,
     rowsPerSheet,
+    columns: dataset.tables.map(viewColumns),
     logo,
     classification: options.classification,
     names: {
@@ -107,6 +109,7 @@ async function writePack(path: string, dataset: Dataset, options: WorkbookOption
       await writeSection(book, {
         dataset,
         table,
+        columns: pack.columns[index] ?? viewColumns(table),
         names: pack.names.tables[index] ?? [table.id],
         rowsPerSheet: pack.rowsPerSheet,
         contents: pack.names.contents,

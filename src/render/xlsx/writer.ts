@@ -17,6 +17,8 @@ export type { Cell };
 const MAX_ROWS = 1_048_576;
 /** Characters of rows that are handed over at once, and between which the process answers. */
 const CHUNK = 64 * 1024;
+/** Of 1 to 9. On a sheet of figures 5 takes a quarter less time than 6 for 1 % more bytes; 4 would save little more. */
+const ZIP_LEVEL = 5;
 /** Where a page break ends, counted from 0. */
 const LAST_COLUMN = 16_383;
 
@@ -272,7 +274,7 @@ export function createBook(path: string, properties: BookProperties, signal: Abo
   const writer = new LateWriter({
     stream: file,
     useStyles: true,
-    zip: { zlib: { level: 6 } },
+    zip: { zlib: { level: ZIP_LEVEL } },
   });
   const { title, subject, madeAt } = properties;
   const longTexts = createLongTexts(properties.longTexts);
