@@ -132,16 +132,18 @@ async function keys(jobs: Jobs, around: Surroundings): Promise<Finding[]> {
 }
 
 /** Every mail server that a delivery would use, once. */
-async function mail(jobs: Jobs, { config, env }: Surroundings): Promise<Finding[]> {
-  const [{ Secret, secretSource }, { probeMailServer }] = await Promise.all([
+async function mail(jobs: Jobs, around: Surroundings): Promise<Finding[]> {
+  const { config } = around;
+  const [{ Secret }, { mailServerOf }, { probeMailServer }] = await Promise.all([
     import('../base/secret.ts'),
+    import('../compose/mail.ts'),
     import('../deliver/probe.ts'),
   ]);
   const mailing = new Set(
     [...jobs.reports.values()].filter(({ deliveries }) => deliveries.some(({ email }) => email)).map(({ org }) => org),
   );
   const findings: Finding[] = [];
-  const own = [...jobs.orgs.values()].filter(({ id, smtp }) => mailing.has(id) && smtp !== undefined);
+  const own = [...jobs.orgs.values()].filter(({ id, smtp }) => mailing.has(id) && smtp?.url !== undefined);
   if (own.length < mailing.size) {
     findings.push(
       ...(await examine('Mail server (SMTP_URL)', async () => {
@@ -153,13 +155,13 @@ async function mail(jobs: Jobs, { config, env }: Surroundings): Promise<Finding[
       })),
     );
   }
-  for (const { id, smtp } of own) {
-    if (smtp === undefined) continue;
+  for (const settings of own) {
     findings.push(
-      ...(await examine(`Mail server of ${id}`, async () => ({
-        state: 'ok',
-        detail: await probeMailServer(await secretSource(env)(smtp.url)),
-      }))),
+      ...(await examine(`Mail server of ${settings.id}`, async () => {
+        const server = await mailServerOf(settings, around);
+        if (server === undefined) return { state: 'fail', detail: 'it has none' };
+        return { state: 'ok', detail: await probeMailServer(server.url, server.options) };
+      })),
     );
   }
   return findings;

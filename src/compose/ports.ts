@@ -7,7 +7,7 @@ import { type Config, required } from '../base/config.ts';
 import { DocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
 import { createScope, type Scope } from '../base/scope.ts';
-import { Secret, type SecretSource, secretSource } from '../base/secret.ts';
+import { secretSource } from '../base/secret.ts';
 import type { Catalog } from '../contract/catalog.ts';
 import { RATES } from '../contract/limits.ts';
 import type { Definition } from '../define/definition.ts';
@@ -15,9 +15,8 @@ import type { OrgSettings } from '../define/org.ts';
 import type { Archive } from '../deliver/archive.ts';
 import { inlineArchive } from '../deliver/directory-archive.ts';
 import type { Ledger } from '../deliver/ledger.ts';
-import { smtpMailer } from '../deliver/mailer.ts';
 import { memoryLedger } from '../deliver/memory-ledger.ts';
-import type { MailRoute } from '../deliver/targets.ts';
+import type { SentFigures } from '../deliver/sent-figures.ts';
 import type { Budget, BudgetLimits } from '../fetch/budget.ts';
 import { type Catalogs, memoryCatalogs, redisCatalogs } from '../fetch/catalogs.ts';
 import { createClient } from '../fetch/client.ts';
@@ -30,6 +29,7 @@ import { DEFAULT_PREFIX } from '../queue/keys.ts';
 import { renderPool } from '../render/pool.ts';
 import type { RunPorts } from '../run/ports.ts';
 import { type BudgetOf, type Budgets, oneBudgetPerKey, ownBudgets, sharedBudgets } from './budgets.ts';
+import { type MailOf, mailRoutes } from './mail.ts';
 import { redisIfNamed } from './redis-if-named.ts';
 
 /** The process's environment, as read once: what every composition starts from. */
@@ -52,6 +52,10 @@ interface Stores {
   readonly archive: Archive;
   readonly budget: Budgets;
   readonly patienceMs: number;
+  /** Absent: an inline run, which remembers nothing. */
+  readonly sentFigures?: SentFigures;
+  /** Where the process's connections to mail servers are kept; its own when absent. */
+  readonly mailOf?: MailOf;
 }
 
 /** Binds the ports of a run to one organization: its API key, its budget, its mail server. */
@@ -131,11 +135,9 @@ export async function composeCatalogs(
 }
 
 /** See `PortsOf`. What is opened for an organization is kept until the scope closes. */
-export function bindPorts(
-  { config, env, clock, workingDirectory = process.cwd() }: Surroundings,
-  scope: Scope,
-  stores: Stores,
-): PortsOf {
+export function bindPorts(around: Surroundings, scope: Scope, stores: Stores): PortsOf {
+  const { config, env, clock, workingDirectory = process.cwd() } = around;
+  const mailOf = stores.mailOf ?? mailRoutes(around, scope);
   const secrets = secretSource(env);
   const baseUrl = required(config, 'COMPLIANCE_API_URL', 'it names the service that answers the reports');
   const dispatcher = scope.use(
@@ -169,24 +171,13 @@ export function bindPorts(
       render: pool.render,
       archive: stores.archive,
       ledger: stores.ledger,
+      sentFigures: stores.sentFigures,
       patienceMs: stores.patienceMs,
-      mail: await mailRoute(settings, config, secrets),
+      mail: await mailOf(settings),
       templates: config.DOCKET_TEMPLATES,
       workingDirectory,
     };
   };
-}
-
-/** How an organization's e-mail leaves: its own server, or the deployment's; undefined when there is neither. */
-export async function mailRoute(
-  settings: OrgSettings,
-  config: Config,
-  secrets: SecretSource,
-): Promise<MailRoute | undefined> {
-  const url = settings.smtp === undefined ? config.SMTP_URL : await secrets(settings.smtp.url);
-  const from = settings.smtp?.from ?? config.MAIL_FROM;
-  if (url === undefined || from === undefined) return undefined;
-  return { mailer: smtpMailer(typeof url === 'string' ? new Secret(url) : url), from };
 }
 
 /** The folder that `DOCKET_ARCHIVE` names. */
@@ -196,7 +187,7 @@ export const archiveFolder = ({ DOCKET_ARCHIVE }: Config): string =>
 /** Refuses a report with e-mail deliveries before a call is spent on it. Throws `config.invalid`. */
 export function requireMail({ deliveries }: Definition, { smtp }: OrgSettings, config: Config): void {
   if (!deliveries.some(({ email }) => email !== undefined)) return;
-  if (smtp === undefined)
+  if (smtp?.url === undefined)
     required(config, 'SMTP_URL', 'the report has an e-mail delivery (--no-deliver makes the files alone)');
   if (smtp?.from === undefined)
     required(config, 'MAIL_FROM', 'the report has an e-mail delivery, which needs a sender');

@@ -5,6 +5,7 @@ import { type SecretSource, secretSource } from '../base/secret.ts';
 import type { Jobs } from '../define/load.ts';
 import { directoryArchive } from '../deliver/directory-archive.ts';
 import { redisLedger } from '../deliver/redis-ledger.ts';
+import { redisSentFigures } from '../deliver/sent-figures.ts';
 import { redisCatalogs } from '../fetch/catalogs.ts';
 import { redisShared } from '../fetch/redis-shared.ts';
 import { redisStore } from '../fetch/redis-store.ts';
@@ -27,8 +28,9 @@ import type { RunEvent } from '../run/event.ts';
 import type { RunOrder } from '../run/record.ts';
 import { run } from '../run/run.ts';
 import { sharedBudgets } from './budgets.ts';
+import { mailRoutes } from './mail.ts';
 import { createNotices } from './notices.ts';
-import { archiveFolder, bindPorts, mailRoute, type PortsOf, type Surroundings } from './ports.ts';
+import { archiveFolder, bindPorts, type PortsOf, type Surroundings } from './ports.ts';
 import { readNow } from './readings.ts';
 
 /** Days for which records of runs, ledger rows and frozen definitions are kept. The ledger must not forget before a slot can no longer be opened. */
@@ -88,7 +90,10 @@ async function open(around: Surroundings, settings: WorkerSettings, scope: Scope
   const queue = scope.use(runQueue(producer, { prefix }), (opened) => opened.close());
   const archive = directoryArchive(archiveFolder(config), clock);
   const ledger = redisLedger(patient, { prefix: `${prefix}:`, ttlDays: KEEP_DAYS });
+  const mailOf = mailRoutes(around, scope);
   const portsOf = bindPorts(around, scope, {
+    mailOf,
+    sentFigures: redisSentFigures(patient, { prefix: `${prefix}:` }),
     responses: redisStore(patient, { prefix: `${prefix}:` }),
     sharedAnswers: redisShared(patient, { prefix: `${prefix}:` }),
     catalogs: redisCatalogs(patient, { prefix: `${prefix}:`, clock }),
@@ -112,7 +117,7 @@ async function open(around: Surroundings, settings: WorkerSettings, scope: Scope
     owed: owedNotices(patient, { prefix }),
     runs,
     frozenOf,
-    mailOf: (org) => mailRoute(org, config, secrets),
+    mailOf,
     ledger,
     archive,
     clock,

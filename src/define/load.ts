@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdir, realpath } from 'node:fs/promises';
 import { dirname, isAbsolute, join } from 'node:path';
 import { DocketError } from '../base/error.ts';
+import { conditionFaults } from './condition-faults.ts';
 import { type Definition, type ReportFile, reportFileSchema } from './definition.ts';
 import { type Entry, entriesOf } from './entries.ts';
 import { atStart, byPosition, type Fault, formatFault, show } from './fault.ts';
@@ -196,6 +197,7 @@ async function loadReport(
       ? faults
       : [
           ...recipientFaults(source, value, of?.settings),
+          ...conditionFaults(source, value),
           ...targetFaults(source, { org, report }, value, of?.settings),
         ];
   loading.faults.push(...all);

@@ -16,6 +16,63 @@ export const classificationSchema = lineSchema(40).describe(
   'Printed on the cover and in the footer of each page of a workbook, e.g. Confidential.',
 );
 
+const tokenUrlSchema = lineSchema(2000).refine((text) => {
+  if (!URL.canParse(text)) return false;
+  const { protocol, username, password } = new URL(text);
+  return protocol === 'https:' && username === '' && password === '';
+}, 'a URL, https://…, without user and password');
+
+/** How an organization's e-mail leaves, where it is not as everybody's. */
+const smtpSchema = z
+  .strictObject({
+    url: secretRefSchema.optional().describe('A mail server of its own, smtp://… or smtps://…; defaults to SMTP_URL.'),
+    from: addressSchema.optional().describe('Sender; defaults to MAIL_FROM.'),
+    oauth2: z
+      .strictObject({
+        user: lineSchema(320).describe('The mailbox that is logged into.'),
+        token_url: tokenUrlSchema.describe(
+          'Where access tokens are asked for, e.g. https://oauth2.googleapis.com/token.',
+        ),
+        client_id: secretRefSchema,
+        client_secret: secretRefSchema.optional(),
+        refresh_token: secretRefSchema
+          .optional()
+          .describe('Absent: the client asks for itself (client_credentials), which needs its secret.'),
+        scope: lineSchema(500).optional().describe('Asked for with the token, where the server wants one.'),
+      })
+      .refine(({ client_secret, refresh_token }) => client_secret !== undefined || refresh_token !== undefined, {
+        message: '"refresh_token" or "client_secret"',
+        params: { next: 'add one of them' },
+      })
+      .optional()
+      .describe('Logs in by access token (XOAUTH2) instead of a password in the URL.'),
+    dkim: z
+      .strictObject({
+        domain: z
+          .string()
+          .refine((text) => canonicalDomain(text) === text, 'a domain such as acme.example, in lower case'),
+        selector: z
+          .string()
+          .regex(
+            /^[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*$/,
+            'the selector of the key',
+          ),
+        key: secretRefSchema.describe('A reference to an RSA private key in PEM form.'),
+      })
+      .optional()
+      .describe('Signs every message (DKIM). The public key is published at <selector>._domainkey.<domain>.'),
+  })
+  .superRefine(({ url, oauth2 }, context) => {
+    if (url !== undefined || oauth2 === undefined) return;
+    context.addIssue({
+      code: 'custom',
+      path: ['oauth2'],
+      message: 'no "oauth2" without a "url": a token is for one mail server',
+      params: { next: 'add url' },
+    });
+  })
+  .describe('How its e-mail leaves; what is absent is as SMTP_URL and MAIL_FROM say.');
+
 /** `jobs/<org>/org.yaml`: who the organization is at the API, its key by reference, and who may receive its reports. */
 export const orgFileSchema = z.strictObject({
   version: z.literal(1).default(1),
@@ -38,10 +95,7 @@ export const orgFileSchema = z.strictObject({
       addresses: z.array(addressSchema).default([]),
     })
     .describe("The only recipients that may get this organization's reports."),
-  smtp: z
-    .strictObject({ url: secretRefSchema, from: addressSchema.optional() })
-    .optional()
-    .describe('A mail server of its own; defaults to SMTP_URL and MAIL_FROM.'),
+  smtp: smtpSchema.optional(),
   allow_private: z
     .boolean()
     .optional()

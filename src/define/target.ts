@@ -1,7 +1,9 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { secretRefSchema } from '../base/secret.ts';
+import { sendIfSchema } from './condition.ts';
 import { hostKeySchema } from './host-key.ts';
+import { sizeSchema } from './size.ts';
 import { csvNameSchema, deliveryTextSchema, objectKeySchema, workbookNameSchema } from './template.ts';
 import { lineSchema } from './words.ts';
 
@@ -57,6 +59,17 @@ const emailSchema = z.strictObject({
     .max(OUTPUT_FORMATS.length)
     .default([])
     .describe('Which of the outputs to attach.'),
+  together: z
+    .boolean()
+    .optional()
+    .describe(
+      'true: one message that names all recipients; each still has a delivery of its own. Default: one message each.',
+    ),
+  max_attachment: sizeSchema
+    .optional()
+    .describe(
+      'Files and pictures of a message together, 10MB by default. Larger files become links to an S3 or SFTP delivery of the report; without one the e-mail is refused.',
+    ),
 });
 const directorySchema = z.strictObject({
   path: deliveryTextSchema.describe('Folder, e.g. "out/{{ period.label }}"; made when it is not there.'),
@@ -189,6 +202,7 @@ export const deliverySchema = z
       })
       .optional(),
     webhook: webhookSchema.optional(),
+    send_if: sendIfSchema.optional(),
   })
   .superRefine((delivery, context) => {
     // A misspelt target is one fault, not also a missing one.

@@ -1,6 +1,7 @@
 import type { Period } from '../define/period.ts';
 import type { CallRecord, Note } from '../fetch/dataset.ts';
 import type { Artifact, MailBody } from '../render/artifact.ts';
+import type { Decision } from './decision.ts';
 import type { Receipt } from './receipt.ts';
 
 /** What a run made and from what, kept beside the bytes that were sent. Written once, when the files are complete. */
@@ -36,6 +37,10 @@ export interface Manifest {
       }
     | undefined;
   readonly recipients: readonly string[];
+  /** SHA-256 (hex) over the values of every table: two runs with one show the same figures. */
+  readonly figures?: string | undefined;
+  /** Of deliveries with `send_if`. */
+  readonly conditions?: readonly Decision[] | undefined;
   /** ISO instant at which the files were made. */
   readonly made_at: string;
 }

@@ -3,8 +3,9 @@ import { DocketError } from '../base/error.ts';
 import type { SecretSource } from '../base/secret.ts';
 import type { Definition } from '../define/definition.ts';
 import type { OrgSettings } from '../define/org.ts';
-import type { Archive, Sealed } from './archive.ts';
+import type { Archive, Manifest, Sealed } from './archive.ts';
 import { attempt, type Ending, type Proof, reconcile } from './attempt.ts';
+import { decisionOn } from './decision.ts';
 import type { Delivery } from './delivery.ts';
 import type { DeliveryRow, DeliveryState, Ledger } from './ledger.ts';
 import type { Receipt } from './receipt.ts';
@@ -15,7 +16,7 @@ export interface DeliveredEvent {
   readonly type: 'delivered';
   readonly target: string;
   readonly recipient: string;
-  readonly state: DeliveryState;
+  readonly state: DeliveryState | 'skipped';
   readonly detail: string | null;
 }
 
@@ -50,18 +51,26 @@ export interface Delivered {
  *
  * May be called as often as one likes, by whomever: `sent`, `refused` and `unknown` are never touched; `sending` was
  * left by an attempt that died and becomes `unknown`, unless the target itself proves the delivery. A target that
- * fails does not stop the others. Throws the signal's reason when stopped, `redis.unreachable` when the ledger cannot
+ * fails does not stop the others. What the manifest says is not to be sent (`send_if`) is `skipped`. Throws the signal's reason when stopped, `redis.unreachable` when the ledger cannot
  * be asked, `archive.*` when the files cannot be trusted or kept: what was settled before stays settled.
  */
 export async function deliver(input: DeliverInput): Promise<Delivered> {
   refuseStrangers(input);
   const { sealed, ledger, archive, clock } = input;
-  const deliveries = listDeliveries({ workingDirectory: process.cwd(), ...input });
+  const all = listDeliveries({ workingDirectory: process.cwd(), ...input });
+  const unmet = ({ row }: Delivery) => decisionOn(sealed.manifest, row)?.send === false;
+  const deliveries = all.filter((delivery) => !unmet(delivery));
   const skipped = new Map<string, string>();
-  const receipts = async (): Promise<Receipt[]> => receiptsOf(deliveries, await ledger.list(input.order.id), skipped);
+  const receipts = async (): Promise<Receipt[]> =>
+    receiptsOf(all, sealed.manifest, await ledger.list(input.order.id), skipped);
   try {
     // All rows first: from here on, whatever happens, the ledger knows everything that was meant to be sent.
     for (const delivery of deliveries) await openRow(delivery, ledger, clock);
+    for (const { row } of all.filter(unmet)) {
+      const { target, recipient } = row;
+      const detail = decisionOn(sealed.manifest, row)?.reason ?? null;
+      input.observe({ type: 'delivered', target, recipient, state: 'skipped', detail });
+    }
     await sendPending(deliveries, input, skipped);
   } catch (error) {
     // What was sent before the failure shall be in the archive too; that failure, not this one, is the news.
@@ -117,7 +126,7 @@ async function sendPending(
   skipped: Map<string, string>,
 ): Promise<void> {
   const down = new Map<Delivery['service'], Ending>();
-  const order = [...deliveries.filter(({ last }) => !last), ...deliveries.filter(({ last }) => last)];
+  const order = [0, 1, 2].flatMap((turn) => deliveries.filter((delivery) => (delivery.turn ?? 0) === turn));
   for (const delivery of order) {
     const { id, target, recipient } = delivery.row;
     const row = await input.ledger.open(delivery.row, input.clock.now());
@@ -134,11 +143,18 @@ async function sendPending(
 
 function receiptsOf(
   deliveries: readonly Delivery[],
+  manifest: Manifest,
   rows: readonly DeliveryRow[],
   skipped: ReadonlyMap<string, string>,
 ): Receipt[] {
   const byId = new Map(rows.map((row) => [row.id, row]));
-  return deliveries.flatMap(({ row: { id }, messageId }) => {
+  return deliveries.flatMap(({ row: meant, messageId }): Receipt[] => {
+    const { id } = meant;
+    const decision = decisionOn(manifest, meant);
+    if (decision?.send === false) {
+      const { target, recipient } = meant;
+      return [{ delivery: id, target, recipient, state: 'skipped', detail: decision.reason, messageId: null }];
+    }
     const row = byId.get(id);
     if (row === undefined) return [];
     const { target, recipient, state } = row;

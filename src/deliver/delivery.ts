@@ -18,8 +18,8 @@ export interface Delivery {
   readonly proof?: () => Promise<Proof>;
   /** Where each file is once this is `sent`, by the file's name. */
   readonly links?: () => ReadonlyMap<string, string>;
-  /** Tells of the other deliveries, and so goes after them. */
-  readonly last?: boolean;
+  /** Tells of deliveries of an earlier turn, and so goes after them: 0, the default, to 2. */
+  readonly turn?: 1 | 2;
 }
 
 /** What deliveries of every kind are made from. */

@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
-import type SMTPConnection from 'nodemailer/lib/smtp-connection';
 import type { Secret } from '../base/secret.ts';
 import { oneLine } from './one-line.ts';
-import { enter, openConnection, type SmtpOptions, TIMEOUTS } from './smtp-connection.ts';
+import { type SmtpOptions, TIMEOUTS } from './smtp-connection.ts';
+import { keptLines, type Line, newLine, openLine } from './smtp-line.ts';
 import { readSmtpUrl, type SmtpServer } from './smtp-url.ts';
 import { readFailure, type SendResult, type SmtpFailure } from './smtp-verdict.ts';
 
@@ -44,35 +44,51 @@ const asFailure = (error: unknown): SmtpFailure =>
   error instanceof Error ? error : { message: String(error), code: 'EUNKNOWN' };
 
 /**
- * A mailer over SMTP: one connection a message, no pool (a pool queues a message again when a connection closes early)
- * and no retries of its own. URL: `smtp://` (STARTTLS) or `smtps://` (TLS from the start), see `readSmtpUrl`.
+ * A mailer over SMTP: a connection is kept for the next message once a message was taken, and closed after anything
+ * else. Not nodemailer's pool: that one queues a message again when a connection closes early, and tells nobody whether
+ * the message had left by then. URL: `smtp://` (STARTTLS) or `smtps://` (TLS from the start), see `readSmtpUrl`.
  * Throws `config.invalid` for a URL it cannot read, without repeating it.
  */
 export function smtpMailer(url: Secret, options: SmtpOptions = {}): Mailer {
-  const server = readSmtpUrl(url);
-  const totalMs = options.timeouts?.total ?? TIMEOUTS.total;
-  const open = new Set<SMTPConnection>();
+  const server = readSmtpUrl(url, options.oauth2 !== undefined);
+  const lines = keptLines(options);
+  const busy = new Set<Line>();
+
+  const sendOver = async (line: Line, entered: boolean, envelope: Envelope, raw: Uint8Array, signal: AbortSignal) => {
+    busy.add(line);
+    const result = await converse(line, entered, server, options, envelope, raw, signal);
+    busy.delete(line);
+    if (result.kind === 'accepted') lines.keep(line);
+    return result;
+  };
   return {
-    send: (envelope, raw, signal) => {
-      const connection = openConnection(server, options);
-      open.add(connection);
-      return converse(connection, server, envelope, raw, signal, totalMs).finally(() => open.delete(connection));
+    send: async (envelope, raw, signal) => {
+      const kept = await lines.take();
+      if (kept !== undefined) {
+        const result = await sendOver(kept, true, envelope, raw, signal);
+        // A connection that broke at its next message says nothing of the server: that message had not left.
+        if (result.kind !== 'deferred' || !result.server || signal.aborted) return result;
+      }
+      return sendOver(newLine(server, options), false, envelope, raw, signal);
     },
     close: async () => {
-      for (const connection of open) connection.close();
+      lines.close();
+      for (const line of busy) line.close();
     },
   };
 }
 
-/** One conversation from greeting to answer. Resolves exactly once, whichever of nodemailer's signs comes first. */
+/** One conversation up to the answer. Resolves exactly once, whichever of nodemailer's signs comes first. */
 function converse(
-  connection: SMTPConnection,
+  line: Line,
+  entered: boolean,
   server: SmtpServer,
+  options: SmtpOptions,
   envelope: Envelope,
   raw: Uint8Array,
   signal: AbortSignal,
-  totalMs: number,
 ): Promise<SendResult> {
+  const totalMs = options.timeouts?.total ?? TIMEOUTS.total;
   return new Promise((resolve) => {
     const message = messageStream(raw);
     let consumed = false;
@@ -84,8 +100,9 @@ function converse(
     const settle = (result: SendResult): void => {
       clearTimeout(timer);
       signal.removeEventListener('abort', stop);
+      line.listen(undefined);
       // At once, not when the promise is heard: until the connection is closed the dot could still leave.
-      connection.close();
+      if (result.kind !== 'accepted') line.close();
       resolve(result);
     };
     const failed = (error: unknown): void => settle(readFailure(asFailure(error), consumed));
@@ -94,15 +111,12 @@ function converse(
     };
     const timer = setTimeout(() => failed(new Error(`No end after ${totalMs} ms`)), totalMs);
 
-    // The listener stays for good: nodemailer may emit a late `error`, which without a listener ends the process.
-    connection.on('error', failed);
-    // A connection that ends without an error: every callback that knows more comes in the same turn.
-    connection.once('end', () => setImmediate(failed, new Error('Connection closed unexpectedly')));
+    line.listen({ failed });
     signal.addEventListener('abort', stop, { once: true });
     if (signal.aborted) return stop();
 
     const send = (): void =>
-      connection.send({ from: envelope.from, to: [envelope.to], size: raw.length }, message, (error, info) => {
+      line.connection.send({ from: envelope.from, to: [envelope.to], size: raw.length }, message, (error, info) => {
         if (error) return failed(error);
         const response = oneLine(info?.response ?? '');
         if (info?.rejected.length) return failed(new Error(`The recipient was rejected: ${response}`));
@@ -110,6 +124,7 @@ function converse(
         if (!consumed) return settle({ kind: 'unknown', why: `Answered before the message had ended: ${response}` });
         settle({ kind: 'accepted', response });
       });
-    enter(connection, server, (error) => (error ? failed(error) : send()));
+    if (entered) send();
+    else openLine(line, server, options, (error) => (error ? failed(error) : send()));
   });
 }

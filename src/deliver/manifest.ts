@@ -70,5 +70,17 @@ export const manifestSchema: z.ZodType<Manifest> = z.looseObject({
     })
     .optional(),
   recipients: z.array(z.string()),
+  figures: z.string().optional(),
+  conditions: z
+    .array(
+      z.object({
+        target: z.string(),
+        recipient: nullableText,
+        send_if: z.string(),
+        send: z.boolean(),
+        reason: z.string(),
+      }),
+    )
+    .optional(),
   made_at: z.string(),
 });

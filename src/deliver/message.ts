@@ -2,9 +2,10 @@ import { createHash } from 'node:crypto';
 import MailComposer from 'nodemailer/lib/mail-composer';
 import { DocketError } from '../base/error.ts';
 import { canonicalAddress } from '../define/recipients.ts';
+import { type DkimKey, signMessage } from './dkim.ts';
 import { oneLine } from './one-line.ts';
 
-/** Attachments of one message together, before encoding. Many servers refuse more, and some after the dot. */
+/** Attachments and pictures of one message together, before encoding, where nothing else is said. Many servers refuse more, and some after the dot. */
 export const MAX_ATTACHMENT_BYTES = 10 * 1024 * 1024;
 
 const MAX_SUBJECT = 200;
@@ -29,7 +30,12 @@ export interface MessageParts {
   readonly delivery: string;
   readonly run: string;
   readonly from: string;
+  /** Who gets this one. */
   readonly to: string;
+  /** Everybody whom the message names as recipients, where it is one for all; `to` alone otherwise. */
+  readonly addressed?: readonly string[];
+  /** Names the message in its Message-ID, where it is one for several deliveries; `delivery` otherwise. */
+  readonly thread?: string;
   /** Whom an answer reaches: the report's owner. */
   readonly replyTo?: string;
   readonly subject: string;
@@ -40,6 +46,9 @@ export interface MessageParts {
   readonly pictures?: readonly InlinePicture[];
   /** The same for every attempt, so that every attempt has the same bytes. */
   readonly date: Date;
+  /** Of attachments and pictures together, in bytes. */
+  readonly maxBytes?: number;
+  readonly dkim?: DkimKey | undefined;
 }
 
 export interface Message {
@@ -74,8 +83,15 @@ export function messageIdOf(delivery: string, from: string): string {
  * What separates the parts: a hash of the parts themselves. The same for the same message, and nothing inside them can
  * hold it, so that data in a text cannot end its part and begin an attachment.
  */
-function boundaryOf({ delivery, text, html = '', attachments, pictures = [] }: MessageParts): string {
-  const hash = createHash('sha256').update(JSON.stringify([delivery, text, html]));
+function boundaryOf({
+  delivery,
+  thread = delivery,
+  text,
+  html = '',
+  attachments,
+  pictures = [],
+}: MessageParts): string {
+  const hash = createHash('sha256').update(JSON.stringify([thread, text, html]));
   for (const { name, content } of attachments)
     hash.update(`\n${JSON.stringify(name)} ${content.length}\n`).update(content);
   for (const { cid, bytes } of pictures) hash.update(`\n${JSON.stringify(cid)} ${bytes.length}\n`).update(bytes);
@@ -90,22 +106,24 @@ function boundaryOf({ delivery, text, html = '', attachments, pictures = [] }: M
 export async function buildMessage(parts: MessageParts): Promise<Message> {
   const from = address(parts.from, 'sender');
   const to = address(parts.to, 'recipient');
+  const addressed = (parts.addressed ?? [parts.to]).map((each) => address(each, 'recipient'));
   const pictures = parts.pictures ?? [];
+  const maxBytes = parts.maxBytes ?? MAX_ATTACHMENT_BYTES;
   const size = [...parts.attachments.map(({ content }) => content), ...pictures.map(({ bytes }) => bytes)].reduce(
     (sum, { length }) => sum + length,
     0,
   );
-  if (size > MAX_ATTACHMENT_BYTES) {
+  if (size > maxBytes) {
     throw new DocketError('deliver.target_refused', 'The attachments are too large for an e-mail.', {
-      expected: `at most ${MAX_ATTACHMENT_BYTES} bytes together`,
+      expected: `at most ${maxBytes} bytes together`,
       got: `${size} bytes: ${parts.attachments.map(({ name, content }) => `${name} (${content.length})`).join(', ')}`,
-      next: 'Attach fewer files, narrow the report, or deliver it to a directory.',
+      next: 'Attach fewer files, narrow the report, raise max_attachment, or add an S3 or SFTP delivery: the mail then links to it.',
     });
   }
-  const messageId = messageIdOf(parts.delivery, from);
+  const messageId = messageIdOf(parts.thread ?? parts.delivery, from);
   const message = new MailComposer({
     from,
-    to,
+    to: addressed,
     ...(parts.replyTo === undefined ? {} : { replyTo: address(parts.replyTo, 'owner') }),
     subject: oneLine(parts.subject).slice(0, MAX_SUBJECT),
     messageId,
@@ -136,6 +154,7 @@ export async function buildMessage(parts: MessageParts): Promise<Message> {
     disableFileAccess: true,
     disableUrlAccess: true,
   });
-  const raw = await message.compile().build();
+  const built = await message.compile().build();
+  const raw = parts.dkim === undefined ? built : await signMessage(built, parts.dkim);
   return Object.freeze({ messageId, envelope: Object.freeze({ from, to }), raw });
 }

@@ -89,6 +89,7 @@ async function prepare(row: NewDelivery, input: NoticeInput): Promise<Leave> {
     text: noticeText(input),
     attachments: [],
     date: new Date(order.createdAt),
+    dkim: mail.dkim,
   });
   if (sealed !== undefined) await archive.keepMessage(sealed, row.id, message.raw);
   return sendMessage(mail.mailer, message);

@@ -107,7 +107,7 @@ export function webhookDelivery(
     row,
     service: `webhook ${name}`,
     messageId: null,
-    last: true,
+    turn: 2,
     prepare: async () => {
       const rows = new Map((await ledger.list(row.run)).map(({ id, state }) => [id, state]));
       const links = new Map<string, string[]>();

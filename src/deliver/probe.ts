@@ -11,7 +11,7 @@ const PATIENCE_MS = 10_000;
  * Throws `deliver.target_failed` with the server's answer, `config.invalid` for a URL that cannot be read.
  */
 export async function probeMailServer(url: Secret, options: SmtpOptions = {}): Promise<string> {
-  const server = readSmtpUrl(url);
+  const server = readSmtpUrl(url, options.oauth2 !== undefined);
   const timeouts = { connect: PATIENCE_MS, silence: PATIENCE_MS, ...options.timeouts };
   const connection = openConnection(server, { ...options, timeouts });
   const name = `${server.host}:${server.port}`;
@@ -20,9 +20,10 @@ export async function probeMailServer(url: Secret, options: SmtpOptions = {}): P
       // Stays for good: nodemailer may emit a late `error`, which without a listener ends the process.
       connection.on('error', reject);
       connection.once('end', () => setImmediate(reject, new Error('Connection closed unexpectedly')));
-      enter(connection, server, (error) => (error ? reject(error) : resolve()));
+      enter(connection, server, options, (error) => (error ? reject(error) : resolve()));
     });
-    return `${name} answers${server.user === undefined ? '' : ` and lets ${server.user} in`}`;
+    const user = options.oauth2?.user ?? server.user;
+    return `${name} answers${user === undefined ? '' : ` and lets ${user} in`}`;
   } catch (cause) {
     throw new DocketError('deliver.target_failed', `The mail server ${name} cannot be used.`, {
       got: oneLine(cause instanceof Error ? cause.message : String(cause)),

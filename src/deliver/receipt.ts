@@ -6,7 +6,8 @@ export interface Receipt {
   readonly delivery: string;
   readonly target: string;
   readonly recipient: string;
-  readonly state: DeliveryState;
+  /** `skipped`: its `send_if` was not met, so it has no ledger row; `detail` says why. */
+  readonly state: DeliveryState | 'skipped';
   readonly detail: string | null;
   readonly messageId: string | null;
 }

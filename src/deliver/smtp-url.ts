@@ -19,9 +19,10 @@ const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '::1'])
  *
  * Without `tls`, a password makes it `required` except on this very machine, so that a password never crosses a
  * network in the clear because somebody in between removed STARTTLS from the answer; else it is `offered`.
+ * A login by token counts like a password, and the URL then has neither.
  * Throws `config.invalid`, never repeating the URL.
  */
-export function readSmtpUrl(secret: Secret): SmtpServer {
+export function readSmtpUrl(secret: Secret, byToken = false): SmtpServer {
   const fault = (expected: string, got: string) =>
     new DocketError('config.invalid', 'The URL of the mail server cannot be used.', {
       expected,
@@ -49,7 +50,8 @@ export function readSmtpUrl(secret: Secret): SmtpServer {
       url.username === '' ? 'a password alone' : 'a name alone',
     );
   }
-  const fallback = url.username !== '' && !LOOPBACK.has(host) ? 'required' : 'offered';
+  if (byToken && url.username !== '') throw fault('no user and password beside smtp.oauth2', 'a user name');
+  const fallback = (byToken || url.username !== '') && !LOOPBACK.has(host) ? 'required' : 'offered';
   let user: string;
   let pass: string;
   try {

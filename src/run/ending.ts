@@ -35,9 +35,9 @@ export function incompleteError(
   );
 }
 
-/** What is not delivered, as one error; undefined when everything was sent. */
+/** What is not delivered, as one error; undefined when everything was sent that was to be sent. */
 export function undeliveredError(receipts: readonly Receipt[]): DocketError | undefined {
-  const missing = receipts.filter(({ state }) => state !== 'sent');
+  const missing = receipts.filter(({ state }) => state !== 'sent' && state !== 'skipped');
   if (missing.length === 0) return undefined;
   const states = new Set(missing.map(({ state }) => state));
   const code =
@@ -52,7 +52,7 @@ export function undeliveredError(receipts: readonly Receipt[]): DocketError | un
   );
   return new DocketError(code, `Not delivered to everybody: ${each.join('; ')}`, {
     expected: `${receipts.length} ${receipts.length === 1 ? 'delivery' : 'deliveries'} sent`,
-    got: `${receipts.length - missing.length} sent`,
+    got: `${receipts.filter(({ state }) => state === 'sent').length} sent`,
     next: states.has('unknown')
       ? 'Ask the recipients of the unknown ones whether it has arrived: Docket does not send these again by itself.'
       : 'Correct what the target says. A new run sends to everybody again, also to those who have it.',

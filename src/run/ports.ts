@@ -4,6 +4,7 @@ import type { Definition } from '../define/definition.ts';
 import type { OrgSettings } from '../define/org.ts';
 import type { Archive } from '../deliver/archive.ts';
 import type { Ledger } from '../deliver/ledger.ts';
+import type { SentFigures } from '../deliver/sent-figures.ts';
 import type { MailRoute } from '../deliver/targets.ts';
 import type { Catalogs } from '../fetch/catalogs.ts';
 import type { FetchInput } from '../fetch/fetch.ts';
@@ -20,6 +21,8 @@ export interface RunPorts
   readonly render: Renderer;
   readonly archive: Archive;
   readonly ledger: Ledger;
+  /** Undefined: nothing is remembered from run to run, and `send_if: changed` always sends. */
+  readonly sentFigures?: SentFigures | undefined;
   /** Undefined: no mail server is configured. */
   readonly mail: MailRoute | undefined;
   /** Folder of the user's own templates. */

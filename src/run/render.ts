@@ -4,6 +4,7 @@ import { type Dataset, incompleteNotes } from '../fetch/dataset.ts';
 import type { Artifact } from '../render/artifact.ts';
 import type { MailOptions } from '../render/mail-data.ts';
 import type { WorkbookLook } from '../render/xlsx/workbook.ts';
+import { decide } from './conditions.ts';
 import type { RunContext, RunPorts } from './ports.ts';
 import type { RunOrder } from './record.ts';
 
@@ -17,7 +18,7 @@ export async function render(
   order: RunOrder,
   look: WorkbookLook,
   { definition, settings, signal, observe }: RunContext,
-  { archive, clock, templates, render: renderer }: RunPorts,
+  { archive, clock, templates, render: renderer, sentFigures }: RunPorts,
 ): Promise<Sealed> {
   const madeAt = clock.now();
   const { outputs, deliveries } = definition;
@@ -37,7 +38,8 @@ export async function render(
     },
     signal,
   );
-  const manifest = manifestOf(dataset, order, artifacts, madeAt, definition);
+  const decided = await decide(dataset, definition, sentFigures);
+  const manifest = { ...manifestOf(dataset, order, artifacts, madeAt, definition), ...decided };
   const sealed = await archive.seal(folder, manifest, artifacts, mail);
   for (const { name, bytes } of sealed.artifacts) observe({ type: 'rendered', name, bytes });
   return sealed;

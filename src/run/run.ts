@@ -1,7 +1,9 @@
 import { toDocketError } from '../base/error.ts';
 import { cancel, done, fail, type Outcome } from '../base/outcome.ts';
 import type { Sealed } from '../deliver/archive.ts';
-import { deliver } from '../deliver/deliver.ts';
+import { decisionOn } from '../deliver/decision.ts';
+import { type Delivered, deliver } from '../deliver/deliver.ts';
+import type { Place } from '../deliver/sent-figures.ts';
 import { incompleteNotes } from '../fetch/dataset.ts';
 import { fetchDataset } from '../fetch/fetch.ts';
 import { compilePlan } from '../plan/compile.ts';
@@ -29,7 +31,7 @@ export async function run(order: RunOrder, context: RunContext, ports: RunPorts)
 }
 
 async function stages(order: RunOrder, context: RunContext, ports: RunPorts): Promise<Outcome<RunResult>> {
-  const { definition, settings, signal, observe } = context;
+  const { definition } = context;
 
   // The checkpoint of everything before the first delivery: a sealed folder is neither fetched nor rendered again.
   const found = await ports.archive.find(order);
@@ -40,12 +42,36 @@ async function stages(order: RunOrder, context: RunContext, ports: RunPorts): Pr
   const held = definition.on_incomplete === 'hold' && sealed.manifest.incomplete.length > 0;
   if (!order.deliver || held) return done(resultOf(held ? 'held' : 'done', sealed, []));
 
-  const { receipts, retryable } = await deliver({ ...ports, order, definition, settings, sealed, signal, observe });
+  const { receipts, retryable } = await deliverOnce(order, sealed, context, ports);
   const undelivered = undeliveredError(receipts);
   if (undelivered === undefined) return done(resultOf('done', sealed, receipts));
   if (retryable && !context.lastAttempt) return fail(undelivered);
   const somebodyMayHaveIt = receipts.some(({ state }) => state === 'sent' || state === 'unknown');
   return somebodyMayHaveIt ? done(resultOf('partly_delivered', sealed, receipts)) : fail(undelivered);
+}
+
+/** Delivers, and remembers where these figures went in this try: `send_if: changed` compares the next ones with them. */
+async function deliverOnce(order: RunOrder, sealed: Sealed, context: RunContext, ports: RunPorts): Promise<Delivered> {
+  const { definition, settings, signal, observe } = context;
+  const { manifest } = sealed;
+  const gone: Place[] = [];
+  const watch: RunContext['observe'] = (event) => {
+    observe(event);
+    if (event.type !== 'delivered' || event.state !== 'sent') return;
+    const decision = decisionOn(manifest, event);
+    if (decision !== undefined) gone.push({ org: order.org, report: order.report, ...decision });
+  };
+  try {
+    return await deliver({ ...ports, order, definition, settings, sealed, signal, observe: watch });
+  } finally {
+    for (const place of manifest.figures === undefined ? [] : gone) {
+      await ports.sentFigures?.remember(place, {
+        figures: manifest.figures ?? '',
+        run: order.id,
+        at: ports.clock.now(),
+      });
+    }
+  }
 }
 
 /** plan → fetch → render, in a private folder that is gone unless it was sealed. */

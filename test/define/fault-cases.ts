@@ -552,7 +552,7 @@ export const REPORT_CASES: readonly Case[] = [
     from: '- directory: {',
     to: '- directori: {',
     at: 'directori',
-    expected: /one of email, directory, s3, sftp, webhook$/,
+    expected: /one of email, directory, s3, sftp, webhook, send_if$/,
     got: /"directori"/,
     next: /"directory"/,
   },

@@ -28,6 +28,7 @@ const guard = (port) =>
 
 const redis = new Redis(url);
 const archive = directoryArchive(root);
+const mailer = smtpMailer(new Secret(smtp));
 const sealed = await archive.find(order);
 const { receipts } = await deliver({
   order,
@@ -35,12 +36,13 @@ const { receipts } = await deliver({
   settings,
   secrets: secretSource(process.env),
   sealed,
-  mail: { mailer: guard(smtpMailer(new Secret(smtp))), from: 'reports@docket.example' },
+  mail: { mailer: guard(mailer), from: 'reports@docket.example' },
   ledger: guard(redisLedger(redis, { prefix, ttlDays: 1 })),
   archive: guard(archive),
   clock: systemClock,
   signal: new AbortController().signal,
   observe: () => {},
 });
+await mailer.close();
 redis.disconnect();
 process.stdout.write(JSON.stringify({ receipts, calls }));

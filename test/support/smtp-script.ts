@@ -1,7 +1,7 @@
 import { createServer, type Server, type Socket } from 'node:net';
 
 /** Where in a conversation the server departs from the good course. */
-export type SmtpStep = 'greeting' | 'EHLO' | 'AUTH' | 'MAIL' | 'RCPT' | 'DATA' | 'body' | 'dot';
+export type SmtpStep = 'greeting' | 'EHLO' | 'AUTH' | 'RSET' | 'MAIL' | 'RCPT' | 'DATA' | 'body' | 'dot';
 
 /**
  * What it does there: says a line, closes (`FIN`), breaks off (`RST`), goes silent (`hang`), says a line without its
@@ -15,7 +15,10 @@ export type SmtpAct =
   | 'RST'
   | 'hang';
 
+/** One message's way: what is said after a reset begins another. */
 export interface SmtpConversation {
+  /** Connections are counted from 0. */
+  readonly connection: number;
   readonly commands: string[];
   /** The body as it came, dots still stuffed, without the final dot. */
   body: Buffer;
@@ -35,6 +38,7 @@ export interface ScriptedSmtp {
 const GOOD: Record<Exclude<SmtpStep, 'EHLO' | 'body'>, string> = {
   greeting: '220 scripted.example ESMTP',
   AUTH: '235 2.7.0 Hello',
+  RSET: '250 2.0.0 Forgotten',
   MAIL: '250 2.1.0 Ok',
   RCPT: '250 2.1.5 Ok',
   DATA: '354 Go on',
@@ -44,21 +48,28 @@ const GOOD: Record<Exclude<SmtpStep, 'EHLO' | 'body'>, string> = {
 /** Body bytes after which a `body` act comes: with the rest unread, the client cannot have handed its end over. */
 const BODY_BYTES = 64 * 1024;
 
-/** An SMTP server on a raw socket that follows RFC 5321 except at the steps of the script. */
+export type SmtpScript = Partial<Record<SmtpStep, SmtpAct>>;
+
+/** An SMTP server on a raw socket that follows RFC 5321 except at the steps of the script, which may differ by connection. */
 export async function scriptedSmtp(
-  script: Partial<Record<SmtpStep, SmtpAct>>,
+  script: SmtpScript | ((connection: number) => SmtpScript),
   extensions: readonly string[] = [],
 ): Promise<ScriptedSmtp> {
   const conversations: SmtpConversation[] = [];
   const sockets = new Set<Socket>();
+  let connections = 0;
   const server: Server = createServer({ allowHalfOpen: true }, (socket) => {
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket));
     socket.on('error', () => {});
     socket.on('end', () => socket.end());
-    const talk: SmtpConversation = { commands: [], body: Buffer.alloc(0), ended: false, accepted: false };
-    conversations.push(talk);
-    converse(socket, talk, script, extensions);
+    const connection = connections++;
+    const begin = (): SmtpConversation => {
+      const talk = { connection, commands: [], body: Buffer.alloc(0), ended: false, accepted: false };
+      conversations.push(talk);
+      return talk;
+    };
+    converse(socket, begin, typeof script === 'function' ? script(connection) : script, extensions);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();
@@ -77,10 +88,11 @@ export async function scriptedSmtp(
 
 function converse(
   socket: Socket,
-  talk: SmtpConversation,
-  script: Partial<Record<SmtpStep, SmtpAct>>,
+  begin: () => SmtpConversation,
+  script: SmtpScript,
   extensions: readonly string[],
 ): void {
+  let talk = begin();
   let buffered = Buffer.alloc(0);
   let inBody = false;
   let silent = false;
@@ -122,12 +134,16 @@ function converse(
   };
 
   const command = (line: string): void => {
-    talk.commands.push(line);
     const verb = line.split(/[ :]/)[0]?.toUpperCase();
+    if (verb !== 'RSET') talk.commands.push(line);
     if (verb === 'EHLO' || verb === 'HELO') {
       if (!follow('EHLO')) return;
       const lines = verb === 'HELO' ? ['scripted.example'] : ['scripted.example', ...extensions];
       say(lines.map((text, index) => `250${index === lines.length - 1 ? ' ' : '-'}${text}`).join('\r\n'));
+    } else if (verb === 'RSET') {
+      talk = begin();
+      talk.commands.push(line);
+      answer('RSET');
     } else if (verb === 'AUTH') answer('AUTH');
     else if (verb === 'MAIL') refused = !answer('MAIL');
     else if (verb === 'RCPT') {
