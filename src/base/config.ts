@@ -19,6 +19,12 @@ const variables = {
   DOCKET_ARCHIVE: url(['file:', 's3:'], 'file:///var/lib/docket/archive')
     .refine((value) => !value.startsWith('s3:'), { error: 'a file: URL (s3: is not supported yet)' })
     .optional(),
+  DOCKET_ARCHIVE_DAYS: z.coerce
+    .number({ error: 'a whole number of days, 7 or more' })
+    .int({ error: 'a whole number of days' })
+    .min(7, { error: '7 days or more: until then a missed slot may still be made up for' })
+    .max(36_500, { error: '36500 days at most; leave it unset to keep runs for ever' })
+    .optional(),
   DOCKET_ADMIN_HOST: z.string().min(1).default('127.0.0.1'),
   DOCKET_ADMIN_PORT: port.default(8787),
   DOCKET_ADMIN_TOKENS: z.string().min(1).optional(),

@@ -34,6 +34,8 @@ export const ERRORS = {
   'template.invalid': { exit: 1, retryable: false },
   'archive.corrupt': { exit: 1, retryable: false },
   'archive.unwritable': { exit: 1, retryable: true },
+  'delivery.not_found': { exit: 2, retryable: false },
+  'delivery.conflict': { exit: 2, retryable: false },
   'deliver.recipient_refused': { exit: 3, retryable: false },
   'deliver.target_refused': { exit: 3, retryable: false },
   'deliver.target_failed': { exit: 3, retryable: true },

@@ -102,6 +102,18 @@ export const orgFileSchema = z.strictObject({
     .describe(
       'true: webhooks may go to private addresses (this machine, 10.0.0.0/8, …) and over http. Default: refused.',
     ),
+  on_unknown: z
+    .enum(['hold', 'resend'])
+    .optional()
+    .describe(
+      'What happens to a delivery that may have arrived and may not have: hold, the default, until somebody decides (`docket deliveries`); resend once, with the same Message-ID.',
+    ),
+  retention_days: z
+    .int()
+    .min(7, '7 days or more: until then a missed slot may still be made up for')
+    .max(36_500)
+    .optional()
+    .describe('Days after which runs leave the archive; DOCKET_ARCHIVE_DAYS by default, else never.'),
   calendar: notYet('a business calendar is'),
   budget: z
     .strictObject({

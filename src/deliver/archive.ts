@@ -2,6 +2,7 @@ import type { Period } from '../define/period.ts';
 import type { CallRecord, Note } from '../fetch/dataset.ts';
 import type { Artifact, MailBody } from '../render/artifact.ts';
 import type { Decision } from './decision.ts';
+import type { DeliveryRow, DeliveryState, Evidence, Resolution } from './ledger.ts';
 import type { Receipt } from './receipt.ts';
 
 /** What a run made and from what, kept beside the bytes that were sent. Written once, when the files are complete. */
@@ -54,6 +55,38 @@ export interface Sealed {
   readonly mail: MailBody;
 }
 
+/** One attempt at a delivery: written when it begins, before anything leaves, and again when its end is known. */
+export interface AttemptRecord {
+  /** The ledger row's id. */
+  readonly delivery: string;
+  /** The row's epoch that this attempt has; with a decision, the one that it made. */
+  readonly epoch: number;
+  readonly state: DeliveryState;
+  readonly detail: string | null;
+  /** Epoch ms. */
+  readonly at: number;
+  /** Somebody's decision brought the row here, not an attempt. */
+  readonly decision?: Resolution | undefined;
+}
+
+/** A decision that was carried out, as the archive keeps it: it counts like the end of an attempt. */
+export const decidedAttempt = (row: DeliveryRow, decision: Resolution): AttemptRecord => ({
+  delivery: row.id,
+  epoch: row.epoch,
+  state: row.state,
+  detail: row.detail,
+  at: decision.at,
+  decision,
+});
+
+/** Who let a held pack go out as it is, and why. */
+export interface Release {
+  readonly by: string;
+  readonly reason: string;
+  /** Epoch ms. */
+  readonly at: number;
+}
+
 /** Where the exact bytes are kept. A folder appears whole or not at all. */
 export interface Archive {
   /** A private, empty folder in which to make the run's files; on the archive's own file system. */
@@ -65,10 +98,15 @@ export interface Archive {
    * Throws `archive.corrupt` when something is missing or has changed: then nothing of it may be sent.
    */
   find(run: { readonly id: string; readonly org: string; readonly report: string }): Promise<Sealed | undefined>;
-  /** Keeps the exact message before it leaves. */
+  /** Keeps the exact message, and its hash beside it, before it leaves. */
   keepMessage(sealed: Sealed, delivery: string, message: Uint8Array): Promise<void>;
   /** Writes `receipts.json` anew. */
   keepReceipts(sealed: Sealed, receipts: readonly Receipt[]): Promise<void>;
+  /** Keeps what an attempt is about to do, or has done. An attempt of another epoch is not touched. */
+  keepAttempt(sealed: Pick<Sealed, 'folder'>, attempt: AttemptRecord): Promise<void>;
+  /** What the archive knows of each delivery, by its id: for a ledger that was lost or rolled back. */
+  evidence(sealed: Pick<Sealed, 'folder'>): Promise<ReadonlyMap<string, Evidence>>;
+  keepRelease(sealed: Pick<Sealed, 'folder'>, release: Release): Promise<void>;
   /** Throws a staged folder away; harmless when it is gone. */
   discard(staged: string): Promise<void>;
 }

@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import { DocketError } from '../base/error.ts';
+import type { AttemptRecord } from './archive.ts';
 import type { DeliveryRow, DeliveryState, Ledger } from './ledger.ts';
 
 /** How an attempt ended. `pending`: certainly not delivered, may be tried again. */
@@ -26,29 +27,50 @@ export async function reconcile(ledger: Ledger, row: DeliveryRow, clock: Clock):
   if (row.state === 'sending') await ledger.settle(row.id, row.epoch, 'unknown', INTERRUPTED, clock.now());
 }
 
+/** What an attempt needs besides. */
+export interface AttemptPorts {
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** Keeps the attempt in the archive; absent where there is no folder for it. */
+  readonly keep?: (attempt: AttemptRecord) => Promise<void>;
+}
+
 /**
  * One attempt in the one order that is safe: `prepare` (the message is archived) → `begin` (the ledger says `sending`,
- * durably) → it leaves → `settle`. A process that dies between any two of them loses nothing and sends nothing twice.
+ * durably) → the archive says so too → it leaves → the archive knows its end → `settle`. A process that dies between any
+ * two of them loses nothing and sends nothing twice, and neither does a ledger that forgets what it said last.
+ *
  * A refusal that `prepare` throws (`deliver.*`, `template.invalid`) is the delivery's end; other errors pass, and leave
  * the row `pending`. Undefined when somebody else has the row.
  */
 export async function attempt(
   row: Pick<DeliveryRow, 'id'>,
   prepare: () => Promise<Leave>,
-  ports: { readonly ledger: Ledger; readonly clock: Clock; readonly signal: AbortSignal },
+  { ledger, clock, signal, keep = async () => {} }: AttemptPorts,
 ): Promise<Ending | undefined> {
-  const { ledger, clock, signal } = ports;
   const leave = await prepare().catch(refusal);
   signal.throwIfAborted();
   const epoch = await ledger.begin(row.id, clock.now());
   if (epoch === undefined) return undefined;
+  const record = { delivery: row.id, epoch, detail: null, at: clock.now() };
+  try {
+    await keep({ ...record, state: 'sending' });
+  } catch (error) {
+    // An archive that cannot be written stops the run; the row must not be taken for a message that may have left.
+    await settleSurely(() => ledger.settle(row.id, epoch, 'pending', null, clock.now()), clock);
+    throw error;
+  }
   const ending = await leave(signal).catch(
     (error: unknown): Ending => ({
       state: 'unknown',
       detail: `Failed unexpectedly while it was being sent: ${error instanceof Error ? error.message : String(error)}`,
     }),
   );
-  await settleSurely(() => ledger.settle(row.id, epoch, ending.state, ending.detail, clock.now()), clock);
+  // The ledger is the record; an archive that cannot be written just now must not keep the truth from it.
+  const { state, detail } = ending;
+  await keep({ ...record, state, detail, at: clock.now() }).catch(() => {});
+  await settleSurely(() => ledger.settle(row.id, epoch, state, detail, clock.now()), clock);
   return ending;
 }
 

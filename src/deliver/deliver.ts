@@ -3,11 +3,12 @@ import { DocketError } from '../base/error.ts';
 import type { SecretSource } from '../base/secret.ts';
 import type { Definition } from '../define/definition.ts';
 import type { OrgSettings } from '../define/org.ts';
-import type { Archive, Manifest, Sealed } from './archive.ts';
-import { attempt, type Ending, type Proof, reconcile } from './attempt.ts';
+import { type Archive, decidedAttempt, type Manifest, type Sealed } from './archive.ts';
+import { attempt, type Proof, reconcile } from './attempt.ts';
+import type { Circuit, Outage } from './circuit.ts';
 import { decisionOn } from './decision.ts';
 import type { Delivery } from './delivery.ts';
-import type { DeliveryRow, DeliveryState, Ledger } from './ledger.ts';
+import type { DeliveryRow, DeliveryState, Evidence, Ledger } from './ledger.ts';
 import type { Receipt } from './receipt.ts';
 import { listDeliveries, type MailRoute } from './targets.ts';
 
@@ -29,7 +30,11 @@ export interface DeliverInput {
   readonly mail: MailRoute | undefined;
   readonly ledger: Ledger;
   readonly archive: Archive;
+  /** What is known of the targets' servers; absent where nobody shares it. */
+  readonly circuit?: Circuit | undefined;
   readonly clock: Clock;
+  /** No try will follow: nothing is put back for one. */
+  readonly lastAttempt?: boolean;
   /** Aborted when the run is to stop or has lost its lock: nothing further is begun. */
   readonly signal: AbortSignal;
   readonly observe: (event: DeliveredEvent) => void;
@@ -44,34 +49,46 @@ export interface Delivered {
   readonly receipts: readonly Receipt[];
   /** Something is still `pending`: calling again later may deliver it, and touches nothing else. */
   readonly retryable: boolean;
+  /** What is still `pending` was not tried because its server is known to be down: worth another call from then on. */
+  readonly outage: Outage | undefined;
 }
+
+/** What one call has found out, by service: why it is not tried any more, and until when where all workers know. */
+type Outages = Map<string, Partial<Outage> & Pick<Outage, 'why'>>;
 
 /**
  * Delivers a sealed run to every target and recipient of its definition that the ledger has not settled.
  *
  * May be called as often as one likes, by whomever: `sent`, `refused` and `unknown` are never touched; `sending` was
- * left by an attempt that died and becomes `unknown`, unless the target itself proves the delivery. A target that
- * fails does not stop the others. What the manifest says is not to be sent (`send_if`) is `skipped`. Throws the signal's reason when stopped, `redis.unreachable` when the ledger cannot
- * be asked, `archive.*` when the files cannot be trusted or kept: what was settled before stays settled.
+ * left by an attempt that died and becomes `unknown`, unless the target itself proves the delivery. A ledger that was
+ * lost or rolled back learns first what the archive knows. A target that fails does not stop the others. What the
+ * manifest says is not to be sent (`send_if`) is `skipped`. Where the organization asks for it (`on_unknown: resend`),
+ * what ends as `unknown` is put back once, to be sent again.
+ *
+ * Throws the signal's reason when stopped, `redis.unreachable` when the ledger cannot be asked, `archive.*` when the
+ * files cannot be trusted or kept: what was settled before stays settled.
  */
 export async function deliver(input: DeliverInput): Promise<Delivered> {
   refuseStrangers(input);
-  const { sealed, ledger, archive, clock } = input;
+  const { sealed, ledger, archive } = input;
   const all = listDeliveries({ workingDirectory: process.cwd(), ...input });
   const unmet = ({ row }: Delivery) => decisionOn(sealed.manifest, row)?.send === false;
   const deliveries = all.filter((delivery) => !unmet(delivery));
+  const evidence = await archive.evidence(sealed);
+  const outages: Outages = new Map();
   const skipped = new Map<string, string>();
   const receipts = async (): Promise<Receipt[]> =>
     receiptsOf(all, sealed.manifest, await ledger.list(input.order.id), skipped);
   try {
     // All rows first: from here on, whatever happens, the ledger knows everything that was meant to be sent.
-    for (const delivery of deliveries) await openRow(delivery, ledger, clock);
+    for (const delivery of deliveries) await openRow(delivery, evidence, input);
     for (const { row } of all.filter(unmet)) {
       const { target, recipient } = row;
       const detail = decisionOn(sealed.manifest, row)?.reason ?? null;
       input.observe({ type: 'delivered', target, recipient, state: 'skipped', detail });
     }
-    await sendPending(deliveries, input, skipped);
+    await sendPending(deliveries, evidence, input, outages, skipped);
+    if (input.settings.on_unknown === 'resend' && !input.lastAttempt) await putBack(deliveries, input);
   } catch (error) {
     // What was sent before the failure shall be in the archive too; that failure, not this one, is the news.
     await receipts()
@@ -81,8 +98,21 @@ export async function deliver(input: DeliverInput): Promise<Delivered> {
   }
   const known = await receipts();
   await archive.keepReceipts(sealed, known);
-  return { receipts: known, retryable: known.some(({ state }) => state === 'pending' || state === 'sending') };
+  const open = known.filter(({ state }) => state === 'pending' || state === 'sending');
+  return { receipts: known, retryable: open.length > 0, outage: outageOf(open, deliveries, outages) };
 }
+
+/** When to come back for what is open, if all of it waits for servers that all workers know to be down. */
+function outageOf(open: readonly Receipt[], deliveries: readonly Delivery[], outages: Outages): Outage | undefined {
+  const serviceOf = new Map(deliveries.map(({ row, service }) => [row.id, service]));
+  const each = open.map(({ delivery }) => outages.get(serviceOf.get(delivery) ?? ''));
+  const first = each
+    .flatMap((outage) => (outage?.until === undefined ? [] : [{ until: outage.until, why: outage.why }]))
+    .sort((one, other) => one.until - other.until);
+  return first.length === each.length ? first[0] : undefined;
+}
+
+const LOST = 'The ledger has lost this delivery.';
 
 /** A run, its files, its definition and its organization must be of one organization at every step. */
 function refuseStrangers({ order, definition, settings, sealed }: DeliverInput): void {
@@ -98,13 +128,17 @@ function refuseStrangers({ order, definition, settings, sealed }: DeliverInput):
   });
 }
 
-async function openRow(delivery: Delivery, ledger: Ledger, clock: Clock): Promise<void> {
-  const row = await ledger.open(delivery.row, clock.now());
-  if (row.state !== 'sending') return;
+async function openRow(
+  delivery: Delivery,
+  evidence: ReadonlyMap<string, Evidence>,
+  { ledger, clock }: DeliverInput,
+): Promise<void> {
+  const row = await ledger.open(delivery.row, clock.now(), evidence.get(delivery.row.id));
+  if (row.state !== 'sending' && row.state !== 'unknown') return;
   const proof = await proofOf(delivery);
   if (proof === 'sent') {
     await ledger.settle(row.id, row.epoch, 'sent', 'Interrupted, but the target has every file.', clock.now());
-  } else if (proof === 'unsent') {
+  } else if (proof === 'unsent' && row.state === 'sending') {
     await ledger.settle(row.id, row.epoch, 'pending', 'Interrupted before the target had it.', clock.now());
   } else {
     await reconcile(ledger, row, clock);
@@ -122,22 +156,56 @@ async function proofOf({ proof }: Delivery): Promise<Proof> {
 
 async function sendPending(
   deliveries: readonly Delivery[],
+  evidence: ReadonlyMap<string, Evidence>,
   input: DeliverInput,
+  outages: Outages,
   skipped: Map<string, string>,
 ): Promise<void> {
-  const down = new Map<Delivery['service'], Ending>();
+  const { ledger, archive, circuit, clock, signal, sealed } = input;
+  const keep: Parameters<typeof attempt>[2]['keep'] = (record) => archive.keepAttempt(sealed, record);
+  const asked = new Set<string>();
   const order = [0, 1, 2].flatMap((turn) => deliveries.filter((delivery) => (delivery.turn ?? 0) === turn));
-  for (const delivery of order) {
-    const { id, target, recipient } = delivery.row;
-    const row = await input.ledger.open(delivery.row, input.clock.now());
+  for (const { row: own, service, prepare } of order) {
+    const row = await ledger.open(own, clock.now(), evidence.get(own.id));
     if (row.state !== 'pending') continue;
-    // A mail server that is down would make every further recipient wait for its timeout.
-    const outage = down.get(delivery.service);
-    if (outage !== undefined) skipped.set(id, outage.detail);
-    const ending = outage ?? (await attempt(row, delivery.prepare, input));
+    const observe = ({ state, detail }: { state: DeliveryState; detail: string }): void =>
+      input.observe({ type: 'delivered', target: own.target, recipient: own.recipient, state, detail });
+    if (!asked.has(service)) {
+      asked.add(service);
+      const known = await circuit?.ask(service);
+      if (known !== undefined) outages.set(service, { ...known, why: notTried(service, known) });
+    }
+    // A server that is down would make every further recipient wait for its timeout.
+    const outage = outages.get(service);
+    if (outage !== undefined) {
+      skipped.set(own.id, outage.why);
+      observe({ state: 'pending', detail: outage.why });
+      continue;
+    }
+    const ending = await attempt(row, prepare, { ledger, clock, signal, keep });
     if (ending === undefined) continue;
-    if (ending.targetDown) down.set(delivery.service, ending);
-    input.observe({ type: 'delivered', target, recipient, state: ending.state, detail: ending.detail });
+    if (ending.targetDown) {
+      outages.set(service, { why: ending.detail });
+      await circuit?.failed(service, ending.detail);
+    } else if (ending.state === 'sent') {
+      await circuit?.answered(service);
+    }
+    observe(ending);
+  }
+}
+
+const notTried = (service: string, { until, why }: Outage): string =>
+  `Not tried before ${new Date(until).toISOString()}: ${service} has been failing (${why}).`;
+
+/** Once for each delivery: a server that never answers after the message must not send it a dozen times. */
+async function putBack(deliveries: readonly Delivery[], input: DeliverInput): Promise<void> {
+  const { ledger, archive, clock, sealed, order } = input;
+  const own = new Set(deliveries.map(({ row }) => row.id));
+  for (const { id, state, epoch, decisions } of await ledger.list(order.id)) {
+    if (state !== 'unknown' || !own.has(id) || decisions.some(({ by }) => by === 'docket')) continue;
+    const decision = { to: 'pending', by: 'docket', reason: 'on_unknown: resend', at: clock.now() } as const;
+    const row = await ledger.resolve(id, epoch, decision);
+    if (row !== undefined) await archive.keepAttempt(sealed, decidedAttempt(row, decision));
   }
 }
 
@@ -148,17 +216,21 @@ function receiptsOf(
   skipped: ReadonlyMap<string, string>,
 ): Receipt[] {
   const byId = new Map(rows.map((row) => [row.id, row]));
-  return deliveries.flatMap(({ row: meant, messageId }): Receipt[] => {
-    const { id } = meant;
-    const decision = decisionOn(manifest, meant);
+  return deliveries.map(({ row: own, messageId }): Receipt => {
+    const { id: delivery, target, recipient } = own;
+    const decision = decisionOn(manifest, own);
     if (decision?.send === false) {
-      const { target, recipient } = meant;
-      return [{ delivery: id, target, recipient, state: 'skipped', detail: decision.reason, messageId: null }];
+      return { delivery, target, recipient, state: 'skipped', detail: decision.reason, messageId: null };
     }
-    const row = byId.get(id);
-    if (row === undefined) return [];
-    const { target, recipient, state } = row;
-    const detail = row.detail ?? skipped.get(id) ?? null;
-    return [{ delivery: id, target, recipient, state, detail, messageId: state === 'pending' ? null : messageId }];
+    // A row that was opened above and is gone: the ledger was lost amid the run, and the next call asks the archive.
+    const { state, detail } = byId.get(delivery) ?? { state: 'pending' as const, detail: LOST };
+    return {
+      delivery,
+      target,
+      recipient,
+      state,
+      detail: detail ?? skipped.get(delivery) ?? null,
+      messageId: state === 'pending' ? null : messageId,
+    };
   });
 }

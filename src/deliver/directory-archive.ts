@@ -1,10 +1,11 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { DocketError } from '../base/error.ts';
 import type { Archive, Sealed } from './archive.ts';
 import { makeFolder, replaceFile, syncPath } from './durable-file.ts';
+import { readEvidence, writeAttempt } from './kept-attempts.ts';
 import { assemble, isCode, pathName, readManifest, readSealed, writing } from './sealed-folder.ts';
 
 /** How the hidden folders of inline runs are called. */
@@ -27,23 +28,34 @@ async function sweep(folder: string, prefix: string, clock: Clock): Promise<void
 }
 
 /** What both archives do with a sealed folder. */
-const keeping = (): Pick<Archive, 'keepMessage' | 'keepReceipts' | 'discard'> => ({
+const keeping = (): Pick<
+  Archive,
+  'keepMessage' | 'keepReceipts' | 'keepAttempt' | 'evidence' | 'keepRelease' | 'discard'
+> => ({
   keepMessage: (sealed, delivery, message) =>
     writing(sealed.folder, async () => {
       const folder = join(sealed.folder, 'messages');
       await makeFolder(folder);
-      await replaceFile(join(folder, `${pathName(delivery, 'delivery')}.eml`), message);
+      const name = `${pathName(delivery, 'delivery')}.eml`;
+      const digest = createHash('sha256').update(message).digest('hex');
+      // The hash first, so that a message is never without one; as `sha256sum --check` reads it.
+      await replaceFile(join(folder, `${name}.sha256`), `${digest}  ${name}\n`);
+      await replaceFile(join(folder, name), message);
     }),
   keepReceipts: (sealed, receipts) =>
     writing(sealed.folder, () =>
       replaceFile(join(sealed.folder, 'receipts.json'), `${JSON.stringify(receipts, null, 2)}\n`),
     ),
+  keepAttempt: ({ folder }, attempt) => writing(folder, () => writeAttempt(folder, attempt)),
+  evidence: ({ folder }) => readEvidence(folder),
+  keepRelease: ({ folder }, release) =>
+    writing(folder, () => replaceFile(join(folder, 'release.json'), `${JSON.stringify(release, null, 2)}\n`)),
   discard: (staged) => rm(staged, { recursive: true, force: true }),
 });
 
 /**
  * The archive in a directory: `<root>/<org>/<report>/<run>/` with `files/`, `mail.html`, `mail.txt`, `manifest.json`,
- * `receipts.json` and `messages/`. A run is made in `<root>/.staging/` and published by one rename, synced before and
+ * `receipts.json`, `messages/` and `attempts/`. A run is made in `<root>/.staging/` and published by one rename, synced before and
  * after: two processes that seal a run at once both get the folder of the first.
  * Throws `archive.unwritable` (disk full, permissions) and `archive.corrupt`.
  */

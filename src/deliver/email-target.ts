@@ -31,7 +31,7 @@ export function emailDeliveries(
     const row = rowOf(sealed, target, canonicalAddress(recipient) ?? recipient, mailbox);
     return {
       row,
-      service: 'mail',
+      service: mail?.service ?? 'mail',
       messageId: mail === undefined ? null : messageIdOf(spec.together ? threadOf(row) : row.id, mail.from),
       // Files that are too large are linked to where they are, which must be true when somebody clicks.
       ...(tooLarge(spec, context) ? { turn: 1 as const } : {}),
@@ -67,7 +67,7 @@ async function prepareMail(
       next: 'Correct the recipient, or allow it in org.yaml.',
     });
   }
-  if (mail === undefined) return async () => ({ state: 'pending', detail: NO_MAIL, targetDown: true });
+  if (mail === undefined) return async () => ({ state: 'pending', detail: NO_MAIL });
   const attached = attachments(spec, sealed.artifacts);
   let body: Pick<MailBody, 'html' | 'text'> = sealed.mail;
   const linked = tooLarge(spec, context);

@@ -2,7 +2,7 @@
   `sending` with this epoch -> ARGV[3]; `unknown` with this epoch -> `sent` or `refused`. Saying the same again is 1
   again and changes nothing.
 
-  KEYS[1]  the run's rows: a hash
+  KEYS[1]  the run's rows: a hash   KEYS[2]  the rows that wait for a decision: a sorted set by time
   ARGV[1]  id   ARGV[2]  epoch   ARGV[3]  the new state   ARGV[4]  detail, empty for none   ARGV[5]  at, epoch ms
   ARGV[6]  days to keep the rows
 
@@ -17,4 +17,11 @@ local truth = state == 'unknown' and (to == 'sent' or to == 'refused')
 if state ~= 'sending' and not truth then return 0 end
 redis.call('HSET', rows, id .. ':state', to, id .. ':detail', ARGV[4], id .. ':at', ARGV[5])
 redis.call('EXPIRE', rows, tonumber(ARGV[6]) * 86400)
+if to == 'unknown' then
+  redis.call('ZADD', KEYS[2], ARGV[5], id)
+  redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', ARGV[5] - ARGV[6] * 86400000)
+  redis.call('EXPIRE', KEYS[2], tonumber(ARGV[6]) * 86400)
+else
+  redis.call('ZREM', KEYS[2], id)
+end
 return 1

@@ -1,4 +1,4 @@
-import type { DeliveryRow, DeliveryState, Ledger } from './ledger.ts';
+import { type DeliveryRow, type DeliveryState, decisionText, type Ledger, yieldsTo } from './ledger.ts';
 
 /** Whether `settle` may write: the rule of the ledger, which `ledger-settle-1.lua` says in Lua. */
 function settles(row: DeliveryRow, epoch: number, to: Exclude<DeliveryState, 'sending'>): boolean {
@@ -14,11 +14,14 @@ export function memoryLedger(): Ledger {
     return row;
   };
   return {
-    open: async (delivery, at) => {
+    open: async (delivery, at, evidence) => {
       const { id, run, org, report, target, recipient } = delivery;
-      return (
-        rows.get(id) ?? put({ id, run, org, report, target, recipient, state: 'pending', epoch: 0, detail: null, at })
-      );
+      const row = rows.get(id);
+      if (row !== undefined) {
+        return evidence !== undefined && yieldsTo(row, evidence) ? put({ ...row, ...evidence, at }) : row;
+      }
+      const { state, epoch, detail } = evidence ?? { state: 'pending', epoch: 0, detail: null };
+      return put({ id, run, org, report, target, recipient, state, epoch, detail, at, decisions: [] });
     },
     begin: async (id, at) => {
       const row = rows.get(id);
@@ -33,6 +36,21 @@ export function memoryLedger(): Ledger {
       put({ ...row, state: to, detail, at });
       return true;
     },
+    resolve: async (id, epoch, decision) => {
+      const row = rows.get(id);
+      const { to, at } = decision;
+      const open = row?.state === 'unknown' || (row?.state === 'refused' && to === 'pending');
+      if (row === undefined || !open || row.epoch !== epoch) return undefined;
+      const detail = decisionText(decision);
+      const decisions = [...row.decisions, decision];
+      return put({ ...row, state: to, epoch: to === 'pending' ? epoch + 1 : epoch, detail, at, decisions });
+    },
+    find: async (id) => rows.get(id),
+    unknown: async (limit) =>
+      [...rows.values()]
+        .filter(({ state }) => state === 'unknown')
+        .sort((one, other) => one.at - other.at)
+        .slice(0, limit),
     list: async (run) => [...rows.values()].filter((row) => row.run === run),
   };
 }

@@ -1,8 +1,9 @@
 import type { Clock } from '../base/clock.ts';
 import { DocketError, type ErrorJson } from '../base/error.ts';
 import { canonicalAddress } from '../define/recipients.ts';
-import type { Archive, Sealed } from './archive.ts';
+import type { Archive, AttemptRecord, Sealed } from './archive.ts';
 import { attempt, type Leave, reconcile } from './attempt.ts';
+import type { Circuit } from './circuit.ts';
 import type { DeliveredEvent } from './deliver.ts';
 import { deliveryId, type Ledger, type NewDelivery } from './ledger.ts';
 import { buildMessage, messageIdOf } from './message.ts';
@@ -34,6 +35,8 @@ export interface NoticeInput {
   readonly mail: MailRoute | undefined;
   readonly ledger: Ledger;
   readonly archive: Archive;
+  /** What is known of the mail server; absent where nobody shares it. */
+  readonly circuit?: Circuit | undefined;
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly observe: (event: DeliveredEvent) => void;
@@ -54,12 +57,19 @@ export async function notifyOwner(input: NoticeInput): Promise<Receipt> {
   const id = deliveryId(order.id, NOTICE_TARGET, recipient.toLowerCase());
   const { org, report } = order;
   const row: NewDelivery = { id, run: order.id, org, report, target: NOTICE_TARGET, recipient };
-  await reconcile(ledger, await ledger.open(row, clock.now()), clock);
+  const { sealed, archive, circuit } = input;
+  const evidence = sealed === undefined ? undefined : (await archive.evidence(sealed)).get(id);
+  await reconcile(ledger, await ledger.open(row, clock.now(), evidence), clock);
+  const keep = sealed === undefined ? {} : { keep: (record: AttemptRecord) => archive.keepAttempt(sealed, record) };
+  const service = mail?.service ?? 'mail';
   for (const pause of [0, ...PAUSES]) {
     const { state } = await ledger.open(row, clock.now());
     if (state !== 'pending' || !(await waited(pause, clock, signal))) break;
-    const ending = await attempt(row, () => prepare(row, input), input);
+    if ((await circuit?.ask(service)) !== undefined) break;
+    const ending = await attempt(row, () => prepare(row, input), { ledger, clock, signal, ...keep });
     if (ending === undefined) break;
+    if (ending.targetDown) await circuit?.failed(service, ending.detail);
+    else if (ending.state === 'sent') await circuit?.answered(service);
     observe({ type: 'delivered', target: NOTICE_TARGET, recipient, state: ending.state, detail: ending.detail });
   }
   const { state, detail } = await ledger.open(row, clock.now());
@@ -107,23 +117,37 @@ const kindOf = (error: ErrorJson | null): keyof typeof HEADLINES =>
 /** The notice as plain text: it is read on a phone, at night. */
 export function noticeText(input: Pick<NoticeInput, 'order' | 'definition' | 'error' | 'receipts'>): string {
   const { order, definition, error, receipts } = input;
-  const group = (heading: string, states: readonly string[], after?: string): string[] => {
-    const lines = receipts
-      .filter(({ state }) => states.includes(state))
-      .map(({ recipient, target, detail }) => `  - ${recipient} (${target})${detail === null ? '' : `: ${detail}`}`);
-    return lines.length === 0 ? [] : ['', heading, ...lines, ...(after === undefined ? [] : [after])];
+  const group = (
+    heading: string,
+    states: readonly string[],
+    after: (found: readonly Receipt[]) => readonly string[] = () => [],
+  ): string[] => {
+    const found = receipts.filter(({ state }) => states.includes(state));
+    const lines = found.map(
+      ({ recipient, target, detail }) => `  - ${recipient} (${target})${detail === null ? '' : `: ${detail}`}`,
+    );
+    return lines.length === 0 ? [] : ['', heading, ...lines, ...after(found)];
   };
+  const kind = kindOf(error);
   return [
-    `"${definition.title}" for ${order.period.label} ${HEADLINES[kindOf(error)].text}`,
+    `"${definition.title}" for ${order.period.label} ${HEADLINES[kind].text}`,
     ...(error === null ? [] : ['', 'What happened:', ...errorLines(error)]),
-    ...group('Not delivered:', ['refused', 'pending']),
-    ...group(
-      'Perhaps delivered, perhaps not:',
-      ['unknown', 'sending'],
-      '  Docket does not send these again by itself, because they may have arrived. Please ask the recipients.',
-    ),
+    ...group('Not delivered:', ['refused', 'pending'], () => [
+      '  These alone are tried again, with the same files, by',
+      `    docket runs retry ${order.id} --reason "..."`,
+    ]),
+    ...group('Perhaps delivered, perhaps not:', ['unknown', 'sending'], (found) => [
+      '  Docket does not send these again by itself, because they may have arrived. Please ask the recipients, then',
+      '  say so, or have it sent again:',
+      ...found.map(({ delivery }) => `    docket deliveries resolve ${delivery} --sent|--resend --reason "..."`),
+    ]),
     ...group('Delivered:', ['sent']),
     ...(receipts.length === 0 && error !== null ? ['', 'Nothing was delivered.'] : []),
+    ...(kind === 'held'
+      ? ['', 'To send it as it is:', `  docket runs release ${order.id} --reason "..."`]
+      : kind === 'failed' && receipts.length === 0
+        ? ['', 'When the cause is gone:', `  docket runs retry ${order.id} --reason "..."`]
+        : []),
     '',
     `Report:  ${order.org}/${order.report}`,
     `Run:     ${order.id}`,

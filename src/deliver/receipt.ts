@@ -1,4 +1,5 @@
-import type { DeliveryState } from './ledger.ts';
+import { z } from 'zod';
+import { DELIVERY_STATES, type DeliveryState } from './ledger.ts';
 
 /** What became of one delivery. */
 export interface Receipt {
@@ -11,3 +12,15 @@ export interface Receipt {
   readonly detail: string | null;
   readonly messageId: string | null;
 }
+
+/** `receipts.json` as it is read back; loose, because a newer version may have written more. */
+export const receiptsSchema: z.ZodType<readonly Receipt[]> = z.array(
+  z.looseObject({
+    delivery: z.string(),
+    target: z.string(),
+    recipient: z.string(),
+    state: z.enum([...DELIVERY_STATES, 'skipped']),
+    detail: z.string().nullable(),
+    messageId: z.string().nullable(),
+  }),
+);

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
-import { DocketError } from '../base/error.ts';
 import { readLua, runLua } from '../base/lua.ts';
-import { type DeliveryRow, type Ledger, placeOfDelivery, placeOfRun } from './ledger.ts';
+import { askRedis } from './ask-redis.ts';
+import { DELIVERY_STATES, type DeliveryRow, decisionText, type Ledger, placeOfDelivery, placeOfRun } from './ledger.ts';
 
 const fixedSchema = z.object({
   id: z.string(),
@@ -13,26 +13,44 @@ const fixedSchema = z.object({
   target: z.string(),
   recipient: z.string(),
 });
+const decisionSchema = z.object({
+  to: z.enum(['sent', 'pending']),
+  by: z.string(),
+  reason: z.string(),
+  at: z.number(),
+});
 const changingSchema = z.object({
-  state: z.enum(['pending', 'sending', 'sent', 'refused', 'unknown']),
+  state: z.enum(DELIVERY_STATES),
   epoch: z.coerce.number().int(),
   detail: z.string().transform((text) => (text === '' ? null : text)),
   at: z.coerce.number().int(),
+  // One line each. Null in a row that an older version opened.
+  decisions: z
+    .string()
+    .nullish()
+    .transform((text) => (text ? text.split('\n').map((line) => decisionSchema.parse(JSON.parse(line))) : [])),
 });
-const openedSchema = z.tuple([z.string(), z.string(), z.string(), z.string(), z.string()]);
+const FIELDS = ['row', 'state', 'epoch', 'detail', 'at', 'decisions'] as const;
+const foundSchema = z.tuple([z.string(), z.string(), z.string(), z.string(), z.string(), z.string().nullable()]);
 const rowsSchema = z.record(z.string(), z.string());
 const epochSchema = z.number().int().nullable();
+
+function readFound(answer: unknown): DeliveryRow {
+  const [fixed, state, epoch, detail, at, decisions] = foundSchema.parse(answer);
+  return readRow(fixed, { state, epoch, detail, at, decisions });
+}
 
 function readRow(fixed: string, changing: Record<keyof z.infer<typeof changingSchema>, unknown>): DeliveryRow {
   return Object.freeze({ ...fixedSchema.parse(JSON.parse(fixed)), ...changingSchema.parse(changing) });
 }
 
 /** What the ledger asks of a connection. */
-export type LedgerRedis = Pick<Redis, 'evalsha' | 'eval' | 'hgetall'>;
+export type LedgerRedis = Pick<Redis, 'evalsha' | 'eval' | 'hgetall' | 'hmget' | 'zrange'>;
 
 /**
- * The ledger in Redis: one hash a run, `<prefix>deliveries:{<first 16 digits of the run>}`, changed by Lua scripts
- * alone. As durable as the server's persistence. Throws `redis.unreachable` when the server cannot be asked: then
+ * The ledger in Redis: one hash a run, `<prefix>deliveries:{<first 16 digits of the run>}`, and one sorted set of all
+ * rows that wait for a decision, `<prefix>unknown`, changed by Lua scripts alone. On a cluster the prefix must hold the
+ * hash tag. As durable as the server's persistence. Throws `redis.unreachable` when the server cannot be asked: then
  * nothing may be sent. A client that waits for Redis brings the truth of a send also after a restart of the server.
  * @param prefix in front of the key, its separator included, e.g. `docket:`
  * @param ttlDays how long after the last change the rows of a run are kept
@@ -46,29 +64,27 @@ export function redisLedger(
     open: readLua('./ledger-open-1.lua', import.meta.url),
     begin: readLua('./ledger-begin-1.lua', import.meta.url),
     settle: readLua('./ledger-settle-1.lua', import.meta.url),
+    resolve: readLua('./ledger-resolve-1.lua', import.meta.url),
   };
   const key = (place: string): string => `${prefix}deliveries:{${place}}`;
+  const waiting = `${prefix}unknown`;
+  const keysFor = (id: string): string[] => [key(placeOfDelivery(id)), waiting];
 
-  const ask = async <T>(step: string, question: () => Promise<T>): Promise<T> => {
-    try {
-      return await question();
-    } catch (cause) {
-      throw new DocketError('redis.unreachable', `The ledger of deliveries cannot be asked (${step}).`, {
-        got: cause instanceof Error ? cause.message : String(cause),
-        next: 'See that Redis is up and that REDIS_URL points to it; nothing is sent without the ledger.',
-        cause,
-      });
-    }
+  const ask = <T>(step: string, question: () => Promise<T>): Promise<T> =>
+    askRedis(`The ledger of deliveries (${step})`, question);
+
+  const find = async (id: string): Promise<DeliveryRow | undefined> => {
+    const fields = FIELDS.map((field) => `${id}:${field}`);
+    const found = await ask('find', () => redis.hmget(key(placeOfDelivery(id)), ...fields));
+    return found[0] === null ? undefined : readFound(found);
   };
 
   return {
-    open: async ({ id, run: of, org, report, target, recipient }, at) => {
+    open: async ({ id, run: of, org, report, target, recipient }, at, evidence) => {
       const fixed = JSON.stringify({ id, run: of, org, report, target, recipient });
-      const answer = await ask('open', () =>
-        runLua(redis, scripts.open, [key(placeOfDelivery(id))], [id, fixed, at, ttlDays]),
-      );
-      const [row, state, epoch, detail, changed] = openedSchema.parse(answer);
-      return readRow(row, { state, epoch, detail, at: changed });
+      const { state, epoch, detail } = evidence ?? { state: 'pending', epoch: 0, detail: null };
+      const args = [id, fixed, at, ttlDays, state, epoch, detail ?? ''];
+      return readFound(await ask('open', () => runLua(redis, scripts.open, keysFor(id), args)));
     },
     begin: async (id, at) => {
       const request = randomUUID();
@@ -78,10 +94,21 @@ export function redisLedger(
       return epochSchema.parse(answer) ?? undefined;
     },
     settle: async (id, epoch, to, detail, at) => {
-      const answer = await ask('settle', () =>
-        runLua(redis, scripts.settle, [key(placeOfDelivery(id))], [id, epoch, to, detail ?? '', at, ttlDays]),
-      );
-      return answer === 1;
+      const args = [id, epoch, to, detail ?? '', at, ttlDays];
+      return (await ask('settle', () => runLua(redis, scripts.settle, keysFor(id), args))) === 1;
+    },
+    resolve: async (id, epoch, decision) => {
+      const { to, at } = decision;
+      const said = [decisionText(decision), at, ttlDays, JSON.stringify(decision), randomUUID()];
+      const answer = await ask('resolve', () => runLua(redis, scripts.resolve, keysFor(id), [id, epoch, to, ...said]));
+      return answer === 1 ? find(id) : undefined;
+    },
+    find,
+    unknown: async (limit) => {
+      const ids = await ask('unknown', () => redis.zrange(waiting, 0, String(limit - 1)));
+      const rows = await Promise.all(ids.map(find));
+      // A row that has expired stays in the set for a while.
+      return rows.filter((row) => row?.state === 'unknown').flatMap((row) => row ?? []);
     },
     list: async (of) => {
       const fields = rowsSchema.parse(await ask('list', () => redis.hgetall(key(placeOfRun(of)))));
@@ -96,6 +123,7 @@ export function redisLedger(
             epoch: field(id, 'epoch'),
             detail: field(id, 'detail'),
             at: field(id, 'at'),
+            decisions: field(id, 'decisions'),
           }),
         )
         .filter((row) => row.run === of);

@@ -10,7 +10,16 @@ import { syncPath, writeSynced } from './durable-file.ts';
 import { manifestSchema, PICTURE_NAME } from './manifest.ts';
 
 /** Names that a run's folder has for itself; no artifact may have one of them. */
-export const OWN_NAMES = ['mail.html', 'mail.txt', 'manifest.json', 'receipts.json', 'messages', 'files'] as const;
+export const OWN_NAMES = [
+  'mail.html',
+  'mail.txt',
+  'manifest.json',
+  'receipts.json',
+  'release.json',
+  'messages',
+  'attempts',
+  'files',
+] as const;
 
 /** A name of ours in a path: one plain component, so that nothing can be written outside the archive. */
 export function pathName(name: string, what: string): string {
@@ -45,7 +54,8 @@ function pictureName(name: string): string {
 
 const sha256 = (bytes: string | Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
-async function fileDigest(path: string): Promise<string> {
+/** SHA-256 of a file, hex. */
+export async function fileDigest(path: string): Promise<string> {
   const hash = createHash('sha256');
   await pipeline(createReadStream(path), hash);
   return hash.digest('hex');
@@ -108,7 +118,8 @@ export async function assemble(
   return [...listed, ...own.keys()];
 }
 
-const corrupt = (folder: string, what: string, detail: { expected?: string; got?: string; cause?: unknown }) =>
+/** An `archive.corrupt` that names the folder and what is wrong with it. */
+export const corrupt = (folder: string, what: string, detail: { expected?: string; got?: string; cause?: unknown }) =>
   new DocketError('archive.corrupt', `The archived run in ${folder} is not what was sealed: ${what}.`, {
     ...detail,
     where: folder,

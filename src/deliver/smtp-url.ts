@@ -68,3 +68,12 @@ export function readSmtpUrl(secret: Secret, byToken = false): SmtpServer {
     ...(user === '' ? {} : { user, pass: new Secret(pass) }),
   });
 }
+
+/**
+ * A mail server as logs and shared state may name it: its host and port, and the beginning of what tells one login from
+ * another. A login that is corrected has another name, and does not wait for the failures of the old one.
+ */
+export function smtpService(url: Secret, login: string): string {
+  const { host, port } = readSmtpUrl(url);
+  return `mail ${host}:${port} ${login.slice(0, 8)}`;
+}

@@ -12,6 +12,8 @@ export interface MailRoute {
   readonly from: string;
   /** Signs every message. */
   readonly dkim?: DkimKey;
+  /** The server, named without secrets: routes of one server go down together, whoever uses them. */
+  readonly service?: string;
 }
 
 export interface DeliveryContext extends PlaceContext {

@@ -115,7 +115,10 @@ test('messages and receipts are kept beside the run, and written anew as a whole
   await archive.keepMessage(sealed, 'a'.repeat(32), Buffer.from('first'));
   await archive.keepMessage(sealed, 'a'.repeat(32), Buffer.from('second'));
   await archive.keepReceipts(sealed, []);
-  expect(await readdir(join(sealed.folder, 'messages'))).toEqual([`${'a'.repeat(32)}.eml`]);
+  expect(await readdir(join(sealed.folder, 'messages'))).toEqual([
+    `${'a'.repeat(32)}.eml`,
+    `${'a'.repeat(32)}.eml.sha256`,
+  ]);
   expect(await readFile(join(sealed.folder, 'messages', `${'a'.repeat(32)}.eml`), 'utf8')).toBe('second');
   expect(JSON.parse(await readFile(join(sealed.folder, 'receipts.json'), 'utf8'))).toEqual([]);
   expect(await archive.find(ORDER)).toBeDefined();

@@ -31,11 +31,25 @@ describe.each(LEDGERS)('the ledger %s', (_, make) => {
   test('opens a row as pending, and finds it again whatever became of it', async () => {
     const ledger = make();
     const row = delivery(newRun());
-    expect(await ledger.open(row, 10)).toEqual({ ...row, state: 'pending', epoch: 0, detail: null, at: 10 });
+    expect(await ledger.open(row, 10)).toEqual({
+      ...row,
+      state: 'pending',
+      epoch: 0,
+      detail: null,
+      at: 10,
+      decisions: [],
+    });
 
     const epoch = await ledger.begin(row.id, 20);
     await ledger.settle(row.id, epoch!, 'sent', '250 Ok', 30);
-    expect(await ledger.open(row, 40)).toEqual({ ...row, state: 'sent', epoch, detail: '250 Ok', at: 30 });
+    expect(await ledger.open(row, 40)).toEqual({
+      ...row,
+      state: 'sent',
+      epoch,
+      detail: '250 Ok',
+      at: 30,
+      decisions: [],
+    });
   });
 
   test('lets one of many begin', async () => {

@@ -89,7 +89,7 @@ test('a run that was delivered in part names who has it, who has not and of whom
   const mail = await PostalMime.parse(sent[0]!.raw);
   expect(mail.subject).toBe('Delivered in part only: Weekly KPIs 2026-W46');
   expect(mail.text).toMatch(
-    /Not delivered:\s+- b@acme\.example.*550 No such user\s+Perhaps delivered, perhaps not:\s+- c@acme.*No answer[\s\S]*Delivered:\s+- a@acme/,
+    /Not delivered:\s+- b@acme\.example.*550 No such user[\s\S]*docket runs retry 0123456789abcdef0123456789abcdef [\s\S]*Perhaps delivered, perhaps not:\s+- c@acme.*No answer[\s\S]*docket deliveries resolve c@acme.example --sent\|--resend[\s\S]*Delivered:\s+- a@acme/,
   );
   expect(mail.attachments).toEqual([]);
 });

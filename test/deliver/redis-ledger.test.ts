@@ -43,6 +43,8 @@ test('a command that the client sends again because its answer was lost has no s
     }) as Redis['evalsha'],
     eval: redis.eval.bind(redis),
     hgetall: redis.hgetall.bind(redis),
+    hmget: redis.hmget.bind(redis),
+    zrange: redis.zrange.bind(redis),
   };
   const ledger = redisLedger(twice, { prefix, ttlDays: 1 });
   expect(await ledger.open(ROW, 1)).toMatchObject({ state: 'pending', epoch: 0 });

@@ -1,0 +1,85 @@
+import { readFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import type { Clock } from '../base/clock.ts';
+import { toDocketError } from '../base/error.ts';
+import type { Log } from '../base/log.ts';
+import { removeShelved, type Shelved, shelvedRuns } from './archive-shelf.ts';
+import { makeFolder, replaceFile } from './durable-file.ts';
+import { readEvidence } from './kept-attempts.ts';
+import type { Ledger } from './ledger.ts';
+import { readManifest } from './sealed-folder.ts';
+
+const DAY_MS = 86_400_000;
+/** When the archive was swept last: in the archive itself, so that all who share it sweep it once a day together. */
+const SWEPT = '.swept';
+
+export interface RetentionPorts {
+  /** The archive's folder. */
+  readonly root: string;
+  /** Days for which an organization's runs are kept; undefined: for ever. */
+  readonly daysOf: (org: string) => number | undefined;
+  readonly ledger: Pick<Ledger, 'list'>;
+  /** Whether a run has not ended. */
+  readonly open: (run: string) => Promise<boolean>;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Stops between two runs. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Removes runs that are older than their organization keeps them, at most once a day. Never one that has not ended or
+ * has a delivery of which nobody knows whether it arrived: its files are what the decision is about. Dying amid it is
+ * harmless, and so is doing it twice at once. Returns how many were removed; undefined when it was done today already.
+ */
+export async function sweepArchive(ports: RetentionPorts): Promise<number | undefined> {
+  const { root, clock, log, signal } = ports;
+  const mark = join(resolve(root), SWEPT);
+  const last = Number(await readFile(mark, 'utf8').catch(() => '0'));
+  const now = clock.now();
+  // A mark of the future was written by a clock that was wrong.
+  if (last <= now && now - last < DAY_MS) return undefined;
+  let removed = 0;
+  for await (const run of shelvedRuns(root)) {
+    if (signal.aborted) return removed;
+    const of = { run: run.id, org: run.org, report: run.report };
+    try {
+      const days = ports.daysOf(run.org);
+      const madeAt = days === undefined ? undefined : await ageOf(run);
+      if (days === undefined || madeAt === undefined || now - madeAt <= days * DAY_MS) continue;
+      if (await waits(run, ports)) {
+        log.warn('A run is past its days in the archive, and stays: it waits for a decision', of);
+        continue;
+      }
+      if (!(await removeShelved(root, run))) continue;
+      removed += 1;
+      log.info('A run has left the archive', { ...of, why: `made ${iso(madeAt)}, kept for ${days} days` });
+    } catch (thrown) {
+      log.error('A run could not be removed from the archive', { ...of, error: toDocketError(thrown).toJSON() });
+    }
+  }
+  await makeFolder(resolve(root));
+  await replaceFile(mark, String(now));
+  return removed;
+}
+
+const iso = (at: number): string => new Date(at).toISOString();
+
+/** Epoch ms at which the run was made; undefined for a folder without a manifest, which is left for a person to look at. */
+async function ageOf({ folder }: Shelved): Promise<number | undefined> {
+  const manifest = await readManifest(folder);
+  const at = manifest === undefined ? Number.NaN : Date.parse(manifest.made_at);
+  return Number.isNaN(at) ? undefined : at;
+}
+
+async function waits({ id, folder }: Shelved, { ledger, open }: RetentionPorts): Promise<boolean> {
+  if (await open(id)) return true;
+  const rows = await ledger.list(id);
+  const known = new Map(rows.map(({ id: delivery, state }) => [delivery, state]));
+  if (rows.some(({ state }) => state === 'unknown' || state === 'sending')) return true;
+  // What the ledger has forgotten, the archive may still know to be open.
+  const evidence = await readEvidence(folder);
+  return [...evidence].some(
+    ([delivery, { state }]) => (state === 'unknown' || state === 'sending') && !known.has(delivery),
+  );
+}
