@@ -127,6 +127,8 @@ export interface RedisFacts {
   readonly policy: string;
   /** Whether what it holds survives its restart; undefined where the server does not let us ask. */
   readonly persistent: boolean | undefined;
+  /** Whether each write goes to its log (AOF). Snapshots alone lose what came after the last one. */
+  readonly logged: boolean;
 }
 
 /** The oldest server with everything that BullMQ and our scripts use. */
@@ -135,8 +137,14 @@ const OLDEST: readonly [number, number] = [6, 2];
 /**
  * Refuses a Redis that would lose runs silently. Throws `redis.unsuitable` for one that may evict keys or is too old;
  * warns when nothing of it is kept on disk.
+ *
+ * @param requireDurable refuses one that does not log each write, too
  */
-export async function assertSuitable(redis: Redis, log: Log): Promise<RedisFacts> {
+export async function assertSuitable(
+  redis: Redis,
+  log: Log,
+  { requireDurable = false }: { readonly requireDurable?: boolean } = {},
+): Promise<RedisFacts> {
   const info = await asking(redis, () => redis.info());
   const field = (name: string) => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? '';
   const version = field('valkey_version') || field('redis_version');
@@ -162,15 +170,28 @@ export async function assertSuitable(redis: Redis, log: Log): Promise<RedisFacts
       },
     );
   }
-  const persistent = field('aof_enabled') === '1' ? true : await savesSnapshots(redis);
+  const logged = field('aof_enabled') === '1';
+  const persistent = logged ? true : await savesSnapshots(redis);
+  if (requireDurable && !logged) {
+    throw new DocketError('redis.unsuitable', `Redis at ${redisName(redis)} does not log its writes: ${LOSES}`, {
+      where: 'REDIS_URL, --require-durable',
+      expected: 'appendonly yes',
+      got: persistent === true ? 'snapshots alone' : 'appendonly no',
+      next: 'Run `redis-cli config set appendonly yes` and write it into redis.conf (best with `appendfsync always`).',
+    });
+  }
   if (persistent === false) {
     log.warn(
-      'Redis keeps nothing on disk: a restart of it forgets runs and deliveries. Turn on `appendonly yes` (best with `appendfsync always`).',
+      `Redis keeps nothing on disk: ${LOSES} Turn on \`appendonly yes\` (best with \`appendfsync always\`); \`docket start --require-durable\` insists on it.`,
       { url: redisName(redis) },
     );
   }
-  return { version, policy, persistent };
+  return { version, policy, persistent, logged };
 }
+
+/** What is at stake. What was delivered is in the archive as well. */
+const LOSES =
+  'a restart of it forgets runs that wait or are under way, slots to be made up for, decisions and notices that are owed.';
 
 // Hosted servers often forbid CONFIG: then it is not known, which is not a reason to warn.
 async function savesSnapshots(redis: Redis): Promise<boolean | undefined> {

@@ -1,8 +1,9 @@
 import type { Clock } from '../base/clock.ts';
 import { toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
+import { ENDED } from '../run/record.ts';
 import type { RunQueue } from './jobs.ts';
-import { ENDED, type RedisRunStore } from './run-store.ts';
+import type { RedisRunStore } from './run-store.ts';
 
 /** A run this young may still be on its way into the queue. */
 const YOUNG_MS = 30_000;

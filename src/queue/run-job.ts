@@ -4,12 +4,11 @@ import { DocketError, toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
 import { fail, type Outcome } from '../base/outcome.ts';
 import type { Observe, RunEvent } from '../run/event.ts';
-import type { RunOrder, RunRecord, RunStore } from '../run/record.ts';
+import { ENDED, type RunOrder, type RunRecord, type RunStore } from '../run/record.ts';
 import type { RunResult } from '../run/result.ts';
 import { RetryLater } from './backoff.ts';
 import { ATTEMPTS, readRunJob } from './jobs.ts';
 import { recordProgress, resultFields } from './progress.ts';
-import { ENDED } from './run-store.ts';
 
 /** What happens in one try of a run. It is told when to stop by `signal`, and returns soon after. */
 export type Execute = (
@@ -20,6 +19,8 @@ export type Execute = (
     /** From 1; a snooze is no attempt. */
     readonly attempt: number;
     readonly lastAttempt: boolean;
+    /** Somebody let the held pack go out as it is. */
+    readonly released?: boolean;
   },
 ) => Promise<Outcome<RunResult>>;
 
@@ -116,6 +117,7 @@ export async function tryRun(
     },
     attempt,
     lastAttempt: attempt >= attempts,
+    released: record.reopened.some(({ what }) => what === 'release'),
   });
   if (hand.stop === 'lost') {
     // The job is another worker's now: not a word to the record nor to the queue.

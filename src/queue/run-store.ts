@@ -1,16 +1,18 @@
 import { z } from 'zod';
 import { DocketError } from '../base/error.ts';
-import type { RunRecord, RunState, RunStore } from '../run/record.ts';
+import { ENDED, type Reopening, type RunRecord, type RunState, type RunStore } from '../run/record.ts';
 import { asking } from './connection.ts';
 import { keysOf } from './keys.ts';
 import { type RedisClient, script } from './script.ts';
 import { fromFields, fromReply, NOT_STARTED, toFields } from './stored-record.ts';
 
-/** States from which nothing moves by itself any more. */
-export const ENDED: ReadonlySet<RunState> = new Set(['done', 'partly_delivered', 'held', 'cancelled', 'failed']);
-
 /** The run store of a server, with what only the queue asks of it. */
 export interface RedisRunStore extends RunStore {
+  /**
+   * Puts a run that has ended back to `queued`, as one step; the record as it is then. Undefined when the run is not in
+   * one of these states (any more), or not on record.
+   */
+  reopen(id: string, from: readonly RunState[], reopening: Reopening): Promise<RunRecord | undefined>;
   /** Runs that have not ended and were created before `before` (epoch ms), oldest first. */
   unfinished(before: number, limit: number): Promise<readonly { readonly id: string; readonly createdAt: number }[]>;
 }
@@ -49,6 +51,25 @@ if ARGV[3] == 'ends' then
   redis.call('ZREM', KEYS[2], ARGV[1])
 end
 return 'written'
+`);
+
+// KEYS: record, unfinished  ARGV: id, ttl ms, the reopening as JSON, states it may be in…
+// Each reopening names its moment and who asked: the client's repetition of a command finds its own, and changes nothing.
+const REOPEN = script(`
+local held = redis.call('HMGET', KEYS[1], 'state', 'reopened', 'order')
+local state, reopened = held[1], held[2] or '[]'
+if not state then return 0 end
+if string.sub(reopened, -#ARGV[3] - 1, -2) == ARGV[3] then return 1 end
+local may = false
+for i = 4, #ARGV do may = may or ARGV[i] == state end
+if not may then return 0 end
+local before = string.sub(reopened, 1, -2)
+if before ~= '[' then before = before .. ',' end
+redis.call('HSET', KEYS[1], 'state', 'queued', 'startedAt', 'null', 'finishedAt', 'null', 'until', 'null',
+  'error', 'null', 'reopened', before .. ARGV[3] .. ']')
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+redis.call('ZADD', KEYS[2], cjson.decode(held[3]).createdAt, ARGV[1])
+return 1
 `);
 
 const fieldsSchema = z.record(z.string(), z.string());
@@ -117,6 +138,14 @@ export function redisRunStore(
             next: 'It may have been forgotten after its time; list the runs that are kept with `docket runs`.',
           });
         }
+      }),
+
+    reopen: (id, from, reopening) =>
+      asking(redis, async () => {
+        const args = [id, ttl, JSON.stringify(reopening), ...from];
+        return (await REOPEN(redis, [keys.record(id), keys.unfinished], args)) === 1
+          ? (await read([id]))[0]
+          : undefined;
       }),
 
     list: ({ org, report, limit }) =>

@@ -40,6 +40,17 @@ const progressSchema = z.object({
     z.object({ target: z.string(), recipient: z.string(), state: z.string(), detail: z.string().nullable() }),
   ),
   error: errorSchema.nullable(),
+  // Older records have none.
+  reopened: z
+    .array(
+      z.object({
+        what: z.enum(['release', 'retry', 'resend', 'settle']),
+        by: z.string(),
+        reason: z.string(),
+        at: z.number(),
+      }),
+    )
+    .default([]),
 });
 
 /** What of a record changes while the run goes on. */
@@ -55,6 +66,7 @@ export const NOT_STARTED: RunProgress = {
   files: [],
   deliveries: [],
   error: null,
+  reopened: [],
 };
 
 /** Fields of the Redis hash of a record: the order as one, each part of the progress as one of its own. JSON, save the state, which scripts read. */

@@ -29,14 +29,17 @@ export function incompleteError(
       got: `${notes.length} ${notes.length === 1 ? 'remark' : 'remarks'} that something is missing`,
       next:
         code === 'run.held'
-          ? 'Look at the files in the archive; nothing was sent. To send such a pack with a mark instead, set on_incomplete: flag.'
+          ? 'Look at the files in the archive; nothing was sent. `docket runs release` sends them as they are, with their marks.'
           : 'Narrow the section (filters, dimensions, a shorter period), or set on_incomplete: flag to deliver with a mark.',
     },
   );
 }
 
-/** What is not delivered, as one error; undefined when everything was sent that was to be sent. */
-export function undeliveredError(receipts: readonly Receipt[]): DocketError | undefined {
+/**
+ * What is not delivered, as one error; undefined when everything was sent that was to be sent.
+ * @param run its id, where it is on record and can be tried again; undefined for an inline run
+ */
+export function undeliveredError(receipts: readonly Receipt[], run: string | undefined): DocketError | undefined {
   const missing = receipts.filter(({ state }) => state !== 'sent' && state !== 'skipped');
   if (missing.length === 0) return undefined;
   const states = new Set(missing.map(({ state }) => state));
@@ -53,10 +56,19 @@ export function undeliveredError(receipts: readonly Receipt[]): DocketError | un
   return new DocketError(code, `Not delivered to everybody: ${each.join('; ')}`, {
     expected: `${receipts.length} ${receipts.length === 1 ? 'delivery' : 'deliveries'} sent`,
     got: `${receipts.filter(({ state }) => state === 'sent').length} sent`,
-    next: states.has('unknown')
-      ? 'Ask the recipients of the unknown ones whether it has arrived: Docket does not send these again by itself.'
-      : 'Correct what the target says. A new run sends to everybody again, also to those who have it.',
+    next: nextStep(states.has('unknown'), run),
     // `sending`: another worker holds the row just now, and the next try will know more.
     retryable: states.has('pending') || states.has('sending'),
   });
+}
+
+function nextStep(unknown: boolean, run: string | undefined): string {
+  if (unknown) {
+    const ask =
+      'Ask the recipients of the unknown ones whether it has arrived: Docket does not send these again by itself';
+    return run === undefined ? `${ask}.` : `${ask}; \`docket deliveries resolve\` settles them.`;
+  }
+  return run === undefined
+    ? 'Correct what the target says. A new run sends to everybody again, also to those who have it.'
+    : `Correct what the target says, then \`docket runs retry ${run}\`: it sends to those alone who do not have it.`;
 }

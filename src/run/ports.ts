@@ -3,6 +3,7 @@ import type { SecretSource } from '../base/secret.ts';
 import type { Definition } from '../define/definition.ts';
 import type { OrgSettings } from '../define/org.ts';
 import type { Archive } from '../deliver/archive.ts';
+import type { Circuit } from '../deliver/circuit.ts';
 import type { Ledger } from '../deliver/ledger.ts';
 import type { SentFigures } from '../deliver/sent-figures.ts';
 import type { MailRoute } from '../deliver/targets.ts';
@@ -23,6 +24,8 @@ export interface RunPorts
   readonly ledger: Ledger;
   /** Undefined: nothing is remembered from run to run, and `send_if: changed` always sends. */
   readonly sentFigures?: SentFigures | undefined;
+  /** What all workers know of the targets' servers; an inline run finds out by itself. */
+  readonly circuit?: Circuit | undefined;
   /** Undefined: no mail server is configured. */
   readonly mail: MailRoute | undefined;
   /** Folder of the user's own templates. */
@@ -38,4 +41,6 @@ export interface RunContext {
   readonly observe: Observe;
   /** No try will follow: what is still undelivered is then the result, not a reason to fail. */
   readonly lastAttempt: boolean;
+  /** Somebody let a held pack go out as it is. */
+  readonly released?: boolean;
 }

@@ -14,6 +14,22 @@ export const RUN_STATES = [
 ] as const;
 export type RunState = (typeof RUN_STATES)[number];
 
+/** States from which nothing moves by itself any more. */
+export const ENDED: ReadonlySet<RunState> = new Set(['done', 'partly_delivered', 'held', 'cancelled', 'failed']);
+
+/** Why a run that had ended goes on: who asked for it. */
+export interface Reopening {
+  /**
+   * `release`: a held pack goes out as it is. `retry`: what surely did not arrive is tried again. `resend`: one delivery
+   * is sent again. `settle`: the last open delivery was declared sent.
+   */
+  readonly what: 'release' | 'retry' | 'resend' | 'settle';
+  readonly by: string;
+  readonly reason: string;
+  /** Epoch ms. */
+  readonly at: number;
+}
+
 /** What was asked for, frozen when the run was triggered; a retry reads this and nothing newer. */
 export interface RunOrder {
   /** 32 hex digits of SHA-256 over `(org, report, slot)`: whoever opens the slot computes the same id. */
@@ -50,6 +66,8 @@ export interface RunRecord extends RunOrder {
     readonly detail: string | null;
   }[];
   readonly error: ErrorJson | null;
+  /** In the order in which they were asked for. */
+  readonly reopened: readonly Reopening[];
 }
 
 /** The record of runs. Opening a slot is one atomic step: whoever comes second is told so and finds the first. */

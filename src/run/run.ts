@@ -1,5 +1,5 @@
 import { toDocketError } from '../base/error.ts';
-import { cancel, done, fail, type Outcome } from '../base/outcome.ts';
+import { cancel, done, fail, type Outcome, snooze } from '../base/outcome.ts';
 import type { Sealed } from '../deliver/archive.ts';
 import { decisionOn } from '../deliver/decision.ts';
 import { type Delivered, deliver } from '../deliver/deliver.ts';
@@ -39,20 +39,23 @@ async function stages(order: RunOrder, context: RunContext, ports: RunPorts): Pr
   if (made.kind !== 'done') return made;
   const sealed = made.value;
 
-  const held = definition.on_incomplete === 'hold' && sealed.manifest.incomplete.length > 0;
+  const held = definition.on_incomplete === 'hold' && sealed.manifest.incomplete.length > 0 && !context.released;
   if (!order.deliver || held) return done(resultOf(held ? 'held' : 'done', sealed, []));
 
-  const { receipts, retryable } = await deliverOnce(order, sealed, context, ports);
-  const undelivered = undeliveredError(receipts);
+  const { lastAttempt } = context;
+  const { receipts, retryable, outage } = await deliverOnce(order, sealed, context, ports);
+  const undelivered = undeliveredError(receipts, order.trigger === 'cli' ? undefined : order.id);
   if (undelivered === undefined) return done(resultOf('done', sealed, receipts));
-  if (retryable && !context.lastAttempt) return fail(undelivered);
+  // Nothing was tried that could have failed: no attempt is spent.
+  if (outage !== undefined) return snooze(outage.until, outage.why);
+  if (retryable && !lastAttempt) return fail(undelivered);
   const somebodyMayHaveIt = receipts.some(({ state }) => state === 'sent' || state === 'unknown');
   return somebodyMayHaveIt ? done(resultOf('partly_delivered', sealed, receipts)) : fail(undelivered);
 }
 
 /** Delivers, and remembers where these figures went in this try: `send_if: changed` compares the next ones with them. */
 async function deliverOnce(order: RunOrder, sealed: Sealed, context: RunContext, ports: RunPorts): Promise<Delivered> {
-  const { definition, settings, signal, observe } = context;
+  const { definition, settings, signal, observe, lastAttempt } = context;
   const { manifest } = sealed;
   const gone: Place[] = [];
   const watch: RunContext['observe'] = (event) => {
@@ -62,7 +65,7 @@ async function deliverOnce(order: RunOrder, sealed: Sealed, context: RunContext,
     if (decision !== undefined) gone.push({ org: order.org, report: order.report, ...decision });
   };
   try {
-    return await deliver({ ...ports, order, definition, settings, sealed, signal, observe: watch });
+    return await deliver({ ...ports, order, definition, settings, sealed, signal, lastAttempt, observe: watch });
   } finally {
     for (const place of manifest.figures === undefined ? [] : gone) {
       await ports.sentFigures?.remember(place, {

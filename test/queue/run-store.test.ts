@@ -45,6 +45,7 @@ describe('the record of runs', () => {
       files: [],
       deliveries: [],
       error: { code: 'api.timeout', message: 'Too late.', next: 'Wait.' },
+      reopened: [],
     });
   });
 

@@ -1,0 +1,245 @@
+import type { Clock } from '../base/clock.ts';
+import { DocketError, toDocketError } from '../base/error.ts';
+import type { Log } from '../base/log.ts';
+import type { DeliveryRow, DeliveryState, Ledger, Resolution } from '../deliver/ledger.ts';
+import type { Reopening, RunOrder, RunRecord, RunState } from '../run/record.ts';
+import type { RunQueue } from './jobs.ts';
+import type { RedisRunStore } from './run-store.ts';
+
+export { DELIVERY_STATES, type DeliveryRow, type DeliveryState } from '../deliver/ledger.ts';
+
+/** Who decides, and why: kept with the decision. */
+export interface Decider {
+  readonly by: string;
+  readonly reason: string;
+}
+
+export interface DeliveryFilter {
+  /** Organizations whose deliveries may be seen. */
+  readonly orgs: readonly string[] | '*';
+  readonly report?: string;
+  readonly run?: string;
+  readonly state?: DeliveryState;
+  /** Runs that are looked through, newest first; with `state: 'unknown'`, all of them are, and so many rows come back. */
+  readonly limit: number;
+}
+
+/** What a person may decide about deliveries and runs that have ended. */
+export interface Decisions {
+  find(delivery: string): Promise<DeliveryRow | undefined>;
+  list(filter: DeliveryFilter): Promise<DeliveryRow[]>;
+  /**
+   * `sent`: an `unknown` delivery has arrived. `resend`: an `unknown` or `refused` one is sent again, with the same
+   * Message-ID, and no other delivery of its run. Throws `delivery.not_found`, `delivery.conflict`, `run.not_found`.
+   */
+  resolve(delivery: string, as: 'sent' | 'resend', who: Decider): Promise<DeliveryRow>;
+  /**
+   * Tries again what surely did not arrive, or the whole run when it failed before its files were made. Deliveries that
+   * are `unknown` stay so. Throws `run.not_found`, `run.conflict`.
+   */
+  retry(run: string, who: Decider): Promise<RunRecord>;
+  /** Sends a held pack as it is. Throws `run.not_found`, `run.conflict`. */
+  release(run: string, who: Decider): Promise<RunRecord>;
+}
+
+export interface DecisionPorts {
+  readonly runs: Pick<RedisRunStore, 'get' | 'list' | 'update' | 'reopen'>;
+  readonly queue: Pick<RunQueue, 'revive'>;
+  readonly ledger: Ledger;
+  readonly archive: {
+    /** Whether the run's files are there and what they were. Throws `archive.corrupt`. */
+    readonly sealed: (order: RunOrder) => Promise<boolean>;
+    /** Keeps a decision beside the run's files, if they are there. */
+    readonly keep: (row: DeliveryRow, decision: Resolution) => Promise<void>;
+    readonly release: (order: RunOrder, who: Decider & { readonly at: number }) => Promise<void>;
+  };
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Rows of a run that tell its owner how it ended. Nobody's report hangs on them. */
+const NOTICE = 'notice';
+const OVER: readonly RunState[] = ['done', 'partly_delivered', 'cancelled', 'failed'];
+const FAILED: readonly RunState[] = ['partly_delivered', 'cancelled', 'failed'];
+
+/**
+ * Each decision is written in the order that a crash may interrupt: the ledger, the archive, the record, the queue. What
+ * is missing after one is done by deciding again, or by the reconciler.
+ */
+export function decisions(ports: DecisionPorts): Decisions {
+  const { runs, ledger, archive, clock, log } = ports;
+
+  const recordOf = async (run: string): Promise<RunRecord> => {
+    const record = await runs.get(run);
+    if (record !== undefined) return record;
+    throw new DocketError('run.not_found', `There is no record of run ${run}.`, {
+      next: '`docket runs` lists what is kept.',
+    });
+  };
+  const deliveriesOf = async (run: string): Promise<DeliveryRow[]> =>
+    (await ledger.list(run)).filter(({ target }) => target !== NOTICE);
+  const decide = async (row: DeliveryRow, to: Resolution['to'], { by, reason }: Decider): Promise<DeliveryRow> => {
+    const decision = { to, by, reason, at: clock.now() };
+    const decided = await ledger.resolve(row.id, row.epoch, decision);
+    if (decided === undefined) throw changed(row);
+    await archive.keep(decided, decision).catch((thrown: unknown) => {
+      const of = { delivery: row.id, run: row.run, error: toDocketError(thrown).toJSON() };
+      log.warn('A decision about a delivery is in the ledger, but could not be archived', of);
+    });
+    const { id: delivery, run, org, report, target } = row;
+    log.info('Delivery resolved', { delivery, run, org, report, target, state: to, who: by, why: reason });
+    return decided;
+  };
+  const reopen = async (
+    run: RunRecord,
+    from: readonly RunState[],
+    what: Reopening['what'],
+    { by, reason }: Decider,
+  ): Promise<RunRecord> => {
+    const record = await runs.reopen(run.id, from, { what, by, reason, at: clock.now() });
+    if (record === undefined) {
+      throw new DocketError('run.conflict', `The run ${run.id} is not what it was a moment ago.`, {
+        next: 'Look at it again with `docket runs show`, and decide anew.',
+      });
+    }
+    await ports.queue.revive(record);
+    const { id, org, report, state } = run;
+    log.info('Run reopened', { run: id, org, report, stage: what, state, who: by, why: reason });
+    return record;
+  };
+  const requireFiles = async (run: RunRecord): Promise<void> => {
+    if (await archive.sealed(run)) return;
+    throw new DocketError('run.conflict', `The files of run ${run.id} are not in the archive (any more).`, {
+      expected: 'the very files that the others have got',
+      next: 'Look at DOCKET_ARCHIVE, restore the folder from a backup, or trigger the report again.',
+    });
+  };
+
+  return {
+    find: (delivery) => ledger.find(delivery),
+
+    list: async ({ orgs, report, run, state, limit }) => {
+      const visible = (row: DeliveryRow): boolean =>
+        (orgs === '*' || orgs.includes(row.org)) &&
+        (report === undefined || row.report === report) &&
+        (state === undefined || row.state === state);
+      if (run !== undefined) return (await ledger.list(run)).filter(visible);
+      if (state === 'unknown') return (await ledger.unknown(10_000)).filter(visible).slice(0, limit);
+      const of = { ...(report === undefined ? {} : { report }), limit };
+      const lists = await Promise.all(orgs === '*' ? [runs.list(of)] : orgs.map((org) => runs.list({ ...of, org })));
+      const newest = lists.flat().sort((one, other) => other.createdAt - one.createdAt);
+      const rows = await Promise.all(newest.slice(0, limit).map(({ id }) => ledger.list(id)));
+      return rows.flat().filter(visible);
+    },
+
+    resolve: async (id, as, who) => {
+      const row = await ledger.find(id);
+      if (row === undefined) {
+        throw new DocketError('delivery.not_found', `There is no delivery ${id}.`, {
+          next: '`docket deliveries` lists those of recent runs.',
+        });
+      }
+      const open: readonly DeliveryState[] = as === 'sent' ? ['unknown'] : ['unknown', 'refused'];
+      if (!open.includes(row.state)) throw notOpen(row, as, open);
+      if (as === 'sent') {
+        const decided = await decide(row, 'sent', who);
+        await tellRecord(decided.run, who);
+        return decided;
+      }
+      if (row.target === NOTICE) {
+        throw new DocketError('delivery.conflict', 'A notice to an owner is not sent again.', {
+          where: `delivery ${id}`,
+          next: `Tell ${row.recipient} yourself, then settle it with --sent.`,
+        });
+      }
+      const record = await recordOf(row.run);
+      await requireFiles(record);
+      const decided = await decide(row, 'pending', who);
+      // A run that is still at it sends the row at its next try by itself.
+      if (OVER.includes(record.state)) await reopen(record, OVER, 'resend', who);
+      return decided;
+    },
+
+    retry: async (id, who) => {
+      const record = await recordOf(id);
+      if (!FAILED.includes(record.state)) throw notFailed(record);
+      const rows = await deliveriesOf(id);
+      const refused = rows.filter(({ state }) => state === 'refused');
+      const rest = [...refused, ...rows.filter(({ state }) => state === 'pending' || state === 'sending')];
+      if (record.state === 'partly_delivered' && rest.length === 0) {
+        throw new DocketError('run.conflict', `Nothing of run ${id} surely did not arrive.`, {
+          got: `${rows.filter(({ state }) => state === 'unknown').length} deliveries that may have arrived`,
+          next: `Ask their recipients, then \`docket deliveries resolve\`; \`docket deliveries --run ${id}\` lists them.`,
+        });
+      }
+      // Whoever has it already has those files: a new pack of other figures must not go to the rest.
+      if (rows.some(({ state }) => state === 'sent' || state === 'unknown')) await requireFiles(record);
+      for (const row of refused) await decide(row, 'pending', who);
+      return reopen(record, FAILED, 'retry', who);
+    },
+
+    release: async (id, who) => {
+      const record = await recordOf(id);
+      if (record.state !== 'held') {
+        throw new DocketError('run.conflict', `The run ${id} is not held.`, {
+          expected: 'a run in state held',
+          got: record.state,
+          next: `See \`docket runs show ${id}\`.`,
+        });
+      }
+      if (!record.deliver) {
+        throw new DocketError('run.conflict', `The run ${id} was asked to deliver nothing.`, {
+          next: 'Trigger the report again, with deliveries.',
+        });
+      }
+      await requireFiles(record);
+      await archive.release(record, { ...who, at: clock.now() });
+      return reopen(record, ['held'], 'release', who);
+    },
+  };
+
+  /** The record follows a delivery that was declared sent; with the last one, the run comes to its proper end. */
+  async function tellRecord(id: string, who: Decider): Promise<void> {
+    const record = await runs.get(id);
+    if (record === undefined) return;
+    const rows = await deliveriesOf(id);
+    const deliveries = rows.map(({ target, recipient, state, detail }) => ({ target, recipient, state, detail }));
+    if (rows.length > 0) await runs.update(id, { deliveries });
+    if (record.state !== 'partly_delivered' || rows.some(({ state }) => state !== 'sent')) return;
+    if (await archive.sealed(record).catch(() => false)) await reopen(record, ['partly_delivered'], 'settle', who);
+  }
+}
+
+const changed = ({ id }: DeliveryRow): DocketError =>
+  new DocketError('delivery.conflict', `The delivery ${id} is not what it was a moment ago.`, {
+    next: 'Look at it again with `docket deliveries`, and decide anew.',
+  });
+
+function notOpen(row: DeliveryRow, as: 'sent' | 'resend', open: readonly DeliveryState[]): DocketError {
+  return new DocketError('delivery.conflict', `The delivery ${row.id} waits for no such decision.`, {
+    where: `delivery ${row.id} to ${row.recipient}`,
+    expected: `${open.join(' or ')}, to ${as === 'sent' ? 'be declared sent' : 'be sent again'}`,
+    got: row.state,
+    next: {
+      pending: `It is tried again by itself, or by \`docket runs retry ${row.run}\` when its run has ended.`,
+      sending: 'It is being sent just now: look again in a minute.',
+      sent: 'It has arrived; a new run of the report sends a new pack.',
+      refused: 'The target did not take it. Correct what it says, then decide for --resend.',
+      unknown: 'Look at it again.',
+    }[row.state],
+  });
+}
+
+function notFailed({ id, state }: RunRecord): DocketError {
+  const next =
+    state === 'held'
+      ? `\`docket runs release ${id}\` sends it as it is.`
+      : state === 'done'
+        ? 'Everything was delivered; trigger the report again for new figures.'
+        : 'It is still at it, and tries again by itself.';
+  return new DocketError('run.conflict', `There is nothing to retry of run ${id}.`, {
+    expected: `a run in state ${FAILED.join(', ')}`,
+    got: state,
+    next,
+  });
+}
