@@ -1,5 +1,4 @@
 import { createHash, randomUUID } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
 import { type Context, Hono } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import { methodNotAllowed } from 'hono/method-not-allowed';
@@ -9,11 +8,14 @@ import { toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
 import type { Definition } from '../define/definition.ts';
 import type { OrgSettings } from '../define/org.ts';
+import type { Decisions } from '../queue/decisions.ts';
 import type { Trigger } from '../queue/trigger.ts';
 import type { RunRecord, RunStore } from '../run/record.ts';
+import { addDeliveries } from './deliveries.ts';
+import { type Admin, type Env, notFound, notOperator } from './env.ts';
 import type { Exposition } from './metrics.ts';
 import { problem, problemOf } from './problem.ts';
-import { faults, idempotencyKeySchema, listQuerySchema, readTriggerBody } from './request.ts';
+import { faults, idempotencyKeySchema, listQuerySchema, readBody, triggerBodySchema } from './request.ts';
 import { throttle } from './throttle.ts';
 import type { Tokens } from './token-file.ts';
 import { maySee, type Principal } from './tokens.ts';
@@ -30,6 +32,7 @@ export interface Check {
 export interface AdminPorts {
   readonly trigger: Trigger;
   readonly runs: Pick<RunStore, 'get' | 'list'>;
+  readonly decisions: Decisions;
   /** The report as it is defined now, or undefined. */
   readonly reports: (
     org: string,
@@ -43,13 +46,7 @@ export interface AdminPorts {
   readonly log: Log;
 }
 
-/** `incoming` is there behind a real server. */
-interface Env {
-  Bindings: { readonly incoming?: IncomingMessage };
-  Variables: { principal: Principal };
-}
-/** A function of requests. */
-export type Admin = Hono<Env>;
+export type { Admin } from './env.ts';
 
 /** The admin route as a function of requests; `server.ts` listens. Every error is a problem (RFC 9457). */
 export function createAdmin(ports: AdminPorts): Admin {
@@ -88,16 +85,12 @@ export function createAdmin(ports: AdminPorts): Admin {
     // Another organization's reports are not there, whether they exist or not.
     const found = maySee(principal, org) ? reports(org, report) : undefined;
     if (found === undefined) return notFound(context);
-    if (principal.role !== 'operator') {
-      return problem('auth.forbidden', {
-        expected: 'a token with the role operator',
-        got: `the role ${principal.role}`,
-      });
-    }
+    const refusal = notOperator(principal);
+    if (refusal !== undefined) return refusal;
     const header = context.req.header('idempotency-key');
     const key = idempotencyKeySchema.optional().safeParse(header);
     if (!key.success) return problem('request.malformed', { detail: key.error.issues[0]?.message ?? '' });
-    const body = await readTriggerBody(context.req.raw);
+    const body = await readBody(context.req.raw, triggerBodySchema);
     if (body instanceof Response) return body;
     const { opened, record } = await ports.trigger({
       ...found,
@@ -135,6 +128,8 @@ export function createAdmin(ports: AdminPorts): Admin {
     return context.json({ runs: found.map(runView) });
   });
 
+  addDeliveries(app, ports);
+
   app.get('/metrics', async (context) => {
     const { orgs } = context.get('principal');
     // They name every organization and the state of its key.
@@ -159,9 +154,6 @@ export function createAdmin(ports: AdminPorts): Admin {
   });
   return app;
 }
-
-const notFound = (context: Context) =>
-  problem('request.not_found', { detail: `${context.req.method} ${context.req.path.slice(0, 200)}` });
 
 /** A key is its sender's own: two clients that both count from 1 do not meet. */
 const keyOf = ({ name }: Principal, key: string): string =>

@@ -46,6 +46,8 @@ const STATUS: Partial<Record<ErrorCode, number>> = {
   'definition.not_found': 404,
   'run.not_found': 404,
   'run.conflict': 409,
+  'delivery.not_found': 404,
+  'delivery.conflict': 409,
   'redis.unreachable': 503,
   'redis.unsuitable': 503,
 };

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { toDocketError } from '../base/error.ts';
 import { type PeriodSpec, periodSpecSchema } from '../define/definition.ts';
 import { parsePeriod } from '../define/period.ts';
+import { DELIVERY_STATES } from '../queue/decisions.ts';
 import { type ProblemDetail, problem } from './problem.ts';
 
 /** Bytes of a body. */
@@ -31,6 +32,30 @@ export const triggerBodySchema = z.strictObject({
 /** The body, with its defaults. */
 export type TriggerBody = z.infer<typeof triggerBodySchema>;
 
+const reasonSchema = z
+  .string()
+  .trim()
+  .min(1)
+  .max(500)
+  .regex(/^\P{Cc}*$/u, 'one line');
+
+/** The body of `POST /api/runs/{id}/retry` and `…/release`. */
+export const reasonBodySchema = z.strictObject({ reason: reasonSchema });
+/** The body of `POST /api/deliveries/{id}/resolve`. */
+export const resolveBodySchema = z.strictObject({ as: z.enum(['sent', 'resend']), reason: reasonSchema });
+
+/** The query of `GET /api/deliveries`. */
+export const deliveriesQuerySchema = z.strictObject({
+  org: z.string().optional(),
+  report: z.string().optional(),
+  run: z
+    .string()
+    .regex(/^[0-9a-f]{32}$/, '32 hex digits')
+    .optional(),
+  state: z.enum(DELIVERY_STATES).optional(),
+  limit: z.coerce.number({ error: 'a number from 1 to 500' }).int().min(1).max(500).default(50),
+});
+
 /** The query of `GET /api/runs`. */
 export const listQuerySchema = z.strictObject({
   org: z.string().optional(),
@@ -51,7 +76,7 @@ export const faults = (error: z.ZodError): NonNullable<ProblemDetail['errors']> 
   }));
 
 /** The body, or the problem with it. An empty body is an empty object, whatever it says it is. */
-export async function readTriggerBody(request: Request): Promise<TriggerBody | Response> {
+export async function readBody<Body>(request: Request, schema: z.ZodType<Body>): Promise<Body | Response> {
   const text = await readText(request);
   if (text === undefined) {
     return problem('request.too_large', { expected: `at most ${MOST_BODY} bytes` }, { Connection: 'close' });
@@ -72,7 +97,7 @@ export async function readTriggerBody(request: Request): Promise<TriggerBody | R
       return problem('request.malformed', { detail: 'The body is not JSON.' });
     }
   }
-  const parsed = triggerBodySchema.safeParse(body);
+  const parsed = schema.safeParse(body);
   return parsed.success ? parsed.data : problem('request.invalid', { errors: faults(parsed.error) });
 }
 

@@ -1,3 +1,4 @@
+import type { DeliveryRow } from '../queue/decisions.ts';
 import type { RunRecord } from '../run/record.ts';
 
 const instant = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
@@ -22,5 +23,22 @@ export const runView = (record: RunRecord) => ({
   files: record.files,
   deliveries: record.deliveries,
   error: record.error,
+  reopened: record.reopened.map(({ at, ...reopening }) => ({ ...reopening, at: instant(at) })),
 });
 export type RunView = ReturnType<typeof runView>;
+
+/** A delivery as the admin route shows it. */
+export const deliveryView = (row: DeliveryRow) => ({
+  id: row.id,
+  run: row.run,
+  org: row.org,
+  report: row.report,
+  target: row.target,
+  recipient: row.recipient,
+  state: row.state,
+  epoch: row.epoch,
+  detail: row.detail,
+  changed_at: instant(row.at),
+  decisions: row.decisions.map(({ at, ...decision }) => ({ ...decision, at: instant(at) })),
+});
+export type DeliveryView = ReturnType<typeof deliveryView>;

@@ -27,3 +27,13 @@ export function readInstant(flag: string, text: string): number {
     next: 'See --help.',
   });
 }
+
+/** A report's id means something within its organization only: `usage.invalid` when it is named alone. */
+export function requireOrgWithReport({ org, report }: { readonly org?: string; readonly report?: string }): void {
+  if (report === undefined || org !== undefined) return;
+  throw new DocketError('usage.invalid', 'A report is named without its organization.', {
+    where: '--report',
+    expected: '--org as well',
+    next: `Add --org, e.g. --org acme --report ${report}.`,
+  });
+}

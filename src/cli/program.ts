@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
+import { addArchive } from './archive.ts';
 import { addBudget } from './budget.ts';
 import { addCheck } from './check.ts';
+import { addDeliveries } from './deliveries.ts';
 import { addDemo } from './demo.ts';
 import { addDoctor } from './doctor.ts';
 import { addExplain } from './explain.ts';
@@ -39,6 +41,8 @@ export function createProgram(): Command {
     addSchedule,
     addResume,
     addRuns,
+    addDeliveries,
+    addArchive,
     addBudget,
     addDoctor,
     addTokens,

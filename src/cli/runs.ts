@@ -1,4 +1,7 @@
 import type { Command } from 'commander';
+import { addRunDecisions } from './runs-decide.ts';
+import { addRunsGet } from './runs-get.ts';
+import { addRunsShow } from './runs-show.ts';
 
 interface RunsFlags {
   readonly org?: string;
@@ -8,87 +11,54 @@ interface RunsFlags {
 }
 
 export function addRuns(program: Command): void {
-  program
-    .command('runs')
-    .description('List the runs that the worker keeps a record of, newest first; or show one')
-    .argument('[id]', 'the run to show')
+  const runs = program.command('runs').description('List runs, show one, get what it sent, retry or release it');
+  runs
+    .command('list', { isDefault: true })
+    .description('List the runs that the worker keeps a record of, newest first')
     .option('--org <org>', 'only of this organization')
     .option('--report <report>', 'only of this report, with --org')
     .option('--limit <n>', 'at most so many', '20')
     .option('--json', 'one JSON document on stdout')
-    .addHelpText(
-      'after',
-      '\nExamples:\n  docket runs --org acme\n  docket runs 2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e --json',
-    )
-    .action(runs);
+    .addHelpText('after', '\nExample:\n  docket runs --org acme')
+    .action(list);
+  addRunsShow(runs);
+  addRunsGet(runs);
+  addRunDecisions(runs);
 }
 
-async function runs(id: string | undefined, flags: RunsFlags): Promise<void> {
-  const [
-    { DocketError },
-    { readSurroundings },
-    { openRedis },
-    { DEFAULT_PREFIX },
-    { redisRunStore },
-    { KEEP_DAYS },
-    { readNumber },
-    print,
-  ] = await Promise.all([
-    import('../base/error.ts'),
+async function list(flags: RunsFlags): Promise<void> {
+  const [{ readSurroundings }, { openDesk }, { readNumber, requireOrgWithReport }, print] = await Promise.all([
     import('./surroundings.ts'),
-    import('../queue/connection.ts'),
-    import('../queue/keys.ts'),
-    import('../queue/run-store.ts'),
-    import('../compose/worker.ts'),
+    import('../compose/decisions.ts'),
     import('./flag.ts'),
     import('./print.ts'),
   ]);
   const limit = readNumber('--limit', flags.limit, { min: 1, max: 1000 });
-  if (flags.report !== undefined && flags.org === undefined) {
-    throw new DocketError('usage.invalid', 'A report is named without its organization.', {
-      where: '--report',
-      expected: '--org as well',
-      next: `Add --org, e.g. --org acme --report ${flags.report}.`,
-    });
-  }
-  const { config, log } = readSurroundings();
-  const redis = await openRedis(config.REDIS_URL, 'producer', log);
+  requireOrgWithReport(flags);
+  const { runs, scope } = await openDesk(readSurroundings());
   try {
-    const store = redisRunStore(redis, { prefix: DEFAULT_PREFIX, keepDays: KEEP_DAYS });
-    if (id !== undefined) {
-      const record = await store.get(id);
-      if (record === undefined) {
-        throw new DocketError('run.not_found', `There is no record of run ${id}.`, {
-          next: '`docket runs` lists what is kept.',
-        });
-      }
-      print.printJson(record);
-      return;
-    }
     const { org, report } = flags;
-    const list = await store.list({
+    const found = await runs.list({
       ...(org === undefined ? {} : { org }),
       ...(report === undefined ? {} : { report }),
       limit,
     });
-    if (flags.json) print.printJson({ runs: list });
-    else if (list.length === 0) print.printLine('No run is on record.');
-    else {
-      print.printLine(
-        print.formatColumns(
-          ['CREATED', 'STATE', 'REPORT', 'PERIOD', 'CALLS', 'RUN'],
-          list.map((run) => [
-            new Date(run.createdAt).toISOString(),
-            run.state,
-            `${run.org}/${run.report}`,
-            run.period.label,
-            `${run.calls.made}+${run.calls.saved}`,
-            run.id,
-          ]),
-        ),
-      );
-    }
+    if (flags.json) return print.printJson({ runs: found });
+    if (found.length === 0) return print.printLine('No run is on record.');
+    print.printLine(
+      print.formatColumns(
+        ['CREATED', 'STATE', 'REPORT', 'PERIOD', 'CALLS', 'RUN'],
+        found.map((run) => [
+          new Date(run.createdAt).toISOString(),
+          run.state,
+          `${run.org}/${run.report}`,
+          run.period.label,
+          `${run.calls.made}+${run.calls.saved}`,
+          run.id,
+        ]),
+      ),
+    );
   } finally {
-    redis.disconnect();
+    await scope.close();
   }
 }

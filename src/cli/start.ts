@@ -5,6 +5,7 @@ export function addStart(program: Command): void {
     .command('start')
     .description('Run the worker, the schedules and the admin route until stopped')
     .option('--concurrency <n>', 'runs at the same time in this process', '4')
+    .option('--require-durable', 'refuse a Redis that does not log each write (appendonly yes), instead of warning')
     .addHelpText(
       'after',
       `
@@ -16,7 +17,7 @@ Example:
     .action(start);
 }
 
-async function start(flags: { readonly concurrency: string }): Promise<void> {
+async function start(flags: { readonly concurrency: string; readonly requireDurable?: boolean }): Promise<void> {
   const [
     { abortOnSignal, readSurroundings },
     { composeWorker },
@@ -53,7 +54,8 @@ async function start(flags: { readonly concurrency: string }): Promise<void> {
   try {
     const metrics = createMetrics(jobs.orgs.keys());
     const { observe } = metrics;
-    const worker = scope.use(await composeWorker(around, { jobs, concurrency, observe }), (opened) => opened.close());
+    const settings = { jobs, concurrency, observe, requireDurable: flags.requireDurable ?? false };
+    const worker = scope.use(await composeWorker(around, settings), (opened) => opened.close());
     const admin = scope.use(await composeAdmin(around, jobs, worker, metrics), (opened) => opened.close());
     log.info('Docket runs', { url: admin.url, count: jobs.reports.size, path: config.DOCKET_JOBS });
     if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));

@@ -22,6 +22,7 @@ export async function composeAdmin(
   const app = createAdmin({
     trigger: worker.trigger,
     runs: worker.runs,
+    decisions: worker.decisions,
     reports: (org, report) => {
       const definition = jobs.reports.get(`${org}/${report}`);
       const settings = jobs.orgs.get(org);

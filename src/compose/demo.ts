@@ -203,5 +203,8 @@ async function openFirst(target: string): Promise<string[]> {
     if (path.endsWith('.csv')) csv.set(dirname(path), (csv.get(dirname(path)) ?? 0) + 1);
     else if (!path.endsWith('.schema.json')) single.push(path);
   }
-  return [...single, ...[...csv].map(([folder, count]) => `${folder}/  (${count} CSV files, a schema beside each)`)].sort();
+  return [
+    ...single,
+    ...[...csv].map(([folder, count]) => `${folder}/  (${count} CSV files, a schema beside each)`),
+  ].sort();
 }

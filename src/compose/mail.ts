@@ -5,6 +5,7 @@ import type { OrgSettings } from '../define/org.ts';
 import { readDkimKey } from '../deliver/dkim.ts';
 import { type Mailer, type SmtpOptions, smtpMailer } from '../deliver/mailer.ts';
 import { accessTokens } from '../deliver/oauth2.ts';
+import { smtpService } from '../deliver/smtp-url.ts';
 import type { MailRoute } from '../deliver/targets.ts';
 import type { Surroundings } from './ports.ts';
 
@@ -63,9 +64,10 @@ export function mailRoutes(around: Pick<Surroundings, 'config' | 'env' | 'clock'
     const mailer = mailers.get(server.name) ?? smtpMailer(server.url, server.options);
     mailers.set(server.name, mailer);
     const dkim = settings.smtp?.dkim;
-    if (dkim === undefined) return { mailer, from };
+    const route = { mailer, from, service: smtpService(server.url, server.name) };
+    if (dkim === undefined) return route;
     const { domain, selector } = dkim;
     const key = readDkimKey(await secrets(dkim.key), `the smtp.dkim of ${settings.id}`);
-    return { mailer, from, dkim: { domain, selector, key } };
+    return { ...route, dkim: { domain, selector, key } };
   };
 }

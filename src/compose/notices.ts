@@ -3,6 +3,7 @@ import { type ErrorJson, toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
 import type { OrgSettings } from '../define/org.ts';
 import type { Archive } from '../deliver/archive.ts';
+import type { Circuit } from '../deliver/circuit.ts';
 import type { Ledger } from '../deliver/ledger.ts';
 import { NOTICE_TARGET, notifyOwner } from '../deliver/notice.ts';
 import type { MailRoute } from '../deliver/targets.ts';
@@ -23,6 +24,7 @@ export interface NoticePorts {
   readonly mailOf: (settings: OrgSettings) => Promise<MailRoute | undefined>;
   readonly ledger: Ledger;
   readonly archive: Archive;
+  readonly circuit?: Circuit;
   readonly clock: Clock;
   readonly log: Log;
   readonly observe: (order: RunOrder, event: RunEvent) => void;
@@ -37,7 +39,7 @@ export interface Notices {
 }
 
 export function createNotices(ports: NoticePorts): Notices {
-  const { owed, runs, frozenOf, mailOf, ledger, archive, clock, log, observe } = ports;
+  const { owed, runs, frozenOf, mailOf, ledger, archive, circuit, clock, log, observe } = ports;
 
   const attempt = async (order: RunOrder, error: ErrorJson | null): Promise<void> => {
     const { definition, settings } = await frozenOf(order);
@@ -54,6 +56,7 @@ export function createNotices(ports: NoticePorts): Notices {
       mail: await mailOf(settings),
       ledger,
       archive,
+      circuit,
       clock,
       signal: AbortSignal.timeout(TRY_MS),
       observe: (event) => observe(order, event),

@@ -13,6 +13,7 @@ import { RATES } from '../contract/limits.ts';
 import type { Definition } from '../define/definition.ts';
 import type { OrgSettings } from '../define/org.ts';
 import type { Archive } from '../deliver/archive.ts';
+import type { Circuit } from '../deliver/circuit.ts';
 import { inlineArchive } from '../deliver/directory-archive.ts';
 import type { Ledger } from '../deliver/ledger.ts';
 import { memoryLedger } from '../deliver/memory-ledger.ts';
@@ -49,6 +50,7 @@ interface Stores {
   readonly sharedAnswers: SharedAnswers;
   readonly catalogs: Catalogs;
   readonly ledger: Ledger;
+  readonly circuit?: Circuit;
   readonly archive: Archive;
   readonly budget: Budgets;
   readonly patienceMs: number;
@@ -172,6 +174,7 @@ export function bindPorts(around: Surroundings, scope: Scope, stores: Stores): P
       archive: stores.archive,
       ledger: stores.ledger,
       sentFigures: stores.sentFigures,
+      circuit: stores.circuit,
       patienceMs: stores.patienceMs,
       mail: await mailOf(settings),
       templates: config.DOCKET_TEMPLATES,

@@ -1,16 +1,21 @@
 import type { Readings } from '../admin/metrics.ts';
 import { DocketError } from '../base/error.ts';
+import type { Log } from '../base/log.ts';
 import { createScope, type Scope } from '../base/scope.ts';
 import { type SecretSource, secretSource } from '../base/secret.ts';
 import type { Jobs } from '../define/load.ts';
+import type { CircuitNews } from '../deliver/circuit.ts';
 import { directoryArchive } from '../deliver/directory-archive.ts';
+import { redisCircuit } from '../deliver/redis-circuit.ts';
 import { redisLedger } from '../deliver/redis-ledger.ts';
+import { sweepArchive } from '../deliver/retention.ts';
 import { redisSentFigures } from '../deliver/sent-figures.ts';
 import { redisCatalogs } from '../fetch/catalogs.ts';
 import { redisShared } from '../fetch/redis-shared.ts';
 import { redisStore } from '../fetch/redis-store.ts';
 import { asking, assertSuitable, openRedis } from '../queue/connection.ts';
 import { redisCursors } from '../queue/cursors.ts';
+import type { Decisions } from '../queue/decisions.ts';
 import { definitionStore, type FrozenDefinition } from '../queue/definition-store.ts';
 import { nameOf, openDue } from '../queue/due.ts';
 import { runQueue } from '../queue/jobs.ts';
@@ -25,16 +30,16 @@ import { type Trigger, trigger } from '../queue/trigger.ts';
 import { type Execute, startWorker } from '../queue/worker.ts';
 import { incompleteError } from '../run/ending.ts';
 import type { RunEvent } from '../run/event.ts';
-import type { RunOrder } from '../run/record.ts';
+import { ENDED, type RunOrder } from '../run/record.ts';
 import { run } from '../run/run.ts';
 import { sharedBudgets } from './budgets.ts';
+import { bindDecisions } from './decisions.ts';
+import { KEEP_DAYS } from './keep-days.ts';
 import { mailRoutes } from './mail.ts';
 import { createNotices } from './notices.ts';
 import { archiveFolder, bindPorts, type PortsOf, type Surroundings } from './ports.ts';
 import { readNow } from './readings.ts';
 
-/** Days for which records of runs, ledger rows and frozen definitions are kept. The ledger must not forget before a slot can no longer be opened. */
-export const KEEP_DAYS = 90;
 /** A shorter wait for a token is spent in place; a longer one frees the worker's slot. */
 const PATIENCE_MS = 5_000;
 /** What runs in hand get to end when the process is asked to stop. */
@@ -47,11 +52,15 @@ export interface WorkerSettings {
   /** Runs at the same time in this process. */
   readonly concurrency?: number;
   readonly observe?: (order: RunOrder, event: RunEvent) => void;
+  /** Refuses a Redis that may forget runs and deliveries, instead of warning. */
+  readonly requireDurable?: boolean;
 }
 
 export interface RunningWorker {
   readonly trigger: Trigger;
   readonly runs: RedisRunStore;
+  /** What a person may decide about deliveries and runs that have ended. */
+  readonly decisions: Decisions;
   /** Whether Redis answers; throws `redis.unreachable` otherwise. */
   readonly ping: () => Promise<void>;
   /** What the metrics tell of all processes; throws `redis.unreachable`. */
@@ -82,7 +91,7 @@ async function open(around: Surroundings, settings: WorkerSettings, scope: Scope
   // Whoever triggers waits for an answer and is told at once when Redis is away; a run in hand outlasts a restart of it.
   const producer = scope.use(await openRedis(config.REDIS_URL, 'producer', log), (redis) => redis.disconnect());
   const patient = scope.use(await openRedis(config.REDIS_URL, 'worker', log), (redis) => redis.disconnect());
-  await assertSuitable(producer, log);
+  await assertSuitable(producer, log, { requireDurable: settings.requireDurable ?? false });
 
   const kept = { prefix, keepDays: KEEP_DAYS };
   const runs = redisRunStore(producer, kept);
@@ -91,6 +100,9 @@ async function open(around: Surroundings, settings: WorkerSettings, scope: Scope
   const archive = directoryArchive(archiveFolder(config), clock);
   const ledger = redisLedger(patient, { prefix: `${prefix}:`, ttlDays: KEEP_DAYS });
   const mailOf = mailRoutes(around, scope);
+  // Whoever decides waits for an answer, too.
+  const asked = redisLedger(producer, { prefix: `${prefix}:`, ttlDays: KEEP_DAYS });
+  const circuit = redisCircuit(patient, { prefix: `${prefix}:`, clock, tell: sayCircuit(log) });
   const portsOf = bindPorts(around, scope, {
     mailOf,
     sentFigures: redisSentFigures(patient, { prefix: `${prefix}:` }),
@@ -98,6 +110,7 @@ async function open(around: Surroundings, settings: WorkerSettings, scope: Scope
     sharedAnswers: redisShared(patient, { prefix: `${prefix}:` }),
     catalogs: redisCatalogs(patient, { prefix: `${prefix}:`, clock }),
     ledger,
+    circuit,
     archive,
     budget: sharedBudgets(patient, prefix, clock, log),
     patienceMs: PATIENCE_MS,
@@ -120,6 +133,7 @@ async function open(around: Surroundings, settings: WorkerSettings, scope: Scope
     mailOf,
     ledger,
     archive,
+    circuit,
     clock,
     log,
     observe: (order, event) => settings.observe?.(order, event),
@@ -208,11 +222,38 @@ async function open(around: Surroundings, settings: WorkerSettings, scope: Scope
     }),
     (opened) => opened.close(),
   );
+  const sweeping = new AbortController();
+  scope.use(
+    startReconciler({
+      steps: [
+        () =>
+          sweepArchive({
+            root: archiveFolder(config),
+            daysOf: (org) => settings.jobs.orgs.get(org)?.retention_days ?? config.DOCKET_ARCHIVE_DAYS,
+            ledger,
+            open: async (id) => {
+              const record = await runs.get(id);
+              return record !== undefined && !ENDED.has(record.state);
+            },
+            clock,
+            log,
+            signal: sweeping.signal,
+          }),
+      ],
+      clock,
+      log,
+      // It asks its mark whether a day has gone by.
+      everyMs: 3_600_000,
+    }),
+    (opened) => opened.close(),
+  );
+  scope.use(sweeping, (controller) => controller.abort());
   await Promise.all([worker.ready(), ticks.ready()]);
 
   return {
     trigger: open,
     runs,
+    decisions: bindDecisions({ runs, queue, ledger: asked, archive, clock, log }),
     portsOf,
     ping: async () => {
       await asking(producer, () => producer.ping());
@@ -221,6 +262,21 @@ async function open(around: Surroundings, settings: WorkerSettings, scope: Scope
     close: () => scope.close(),
   };
 }
+
+const sayCircuit =
+  (log: Log) =>
+  (news: CircuitNews): void => {
+    const { service: target } = news;
+    if (news.kind === 'closed') {
+      log.info('A target can be used again', { target, ms: news.afterMs });
+      return;
+    }
+    log.error('A target has been failing and is left alone for a while; deliveries to it wait, none is lost', {
+      target,
+      until: new Date(news.until).toISOString(),
+      why: news.why,
+    });
+  };
 
 const frozenReports = ({ reports, orgs }: Jobs): FrozenDefinition[] =>
   [...reports.values()].flatMap((definition) => {

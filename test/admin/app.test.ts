@@ -4,6 +4,7 @@ import { type Admin, type AdminPorts, createAdmin } from '../../src/admin/app.ts
 import { hashToken, newToken, type TokenEntry, verifyToken } from '../../src/admin/tokens.ts';
 import type { RunView } from '../../src/admin/view.ts';
 import { DocketError } from '../../src/base/error.ts';
+import { NO_DECISIONS } from '../support/deciding.ts';
 import { manualClock } from '../support/manual-clock.ts';
 import { aBench, aReport, type Bench, linesLog } from '../support/queue-bench.ts';
 
@@ -46,6 +47,7 @@ describe('the admin route', () => {
   const ports = (change: Partial<AdminPorts> = {}): AdminPorts => ({
     trigger: bench.trigger,
     runs: bench.runs,
+    decisions: NO_DECISIONS,
     reports: (org, report) => reports.get(`${org}/${report}`),
     tokens: { verify: async (token) => verifyToken(entries, token, clock.now()) },
     health: async () => [{ name: 'redis', ok: true }],

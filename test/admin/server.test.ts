@@ -7,6 +7,7 @@ import { newToken, verifyToken } from '../../src/admin/tokens.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { NOT_STARTED } from '../../src/queue/stored-record.ts';
+import { NO_DECISIONS } from '../support/deciding.ts';
 import { anOrder, aReport, linesLog, signalled } from '../support/queue-bench.ts';
 
 const { token, sha256 } = newToken();
@@ -21,6 +22,7 @@ describe('the server of the admin route', () => {
     const app = createAdmin({
       trigger: async () => ({ opened: true, record: { ...anOrder(), ...NOT_STARTED } }),
       runs: { get: async () => undefined, list: async () => [] },
+      decisions: NO_DECISIONS,
       reports: () => aReport(),
       tokens: {
         verify: async (shown) => verifyToken([{ name: 'a', sha256, role: 'operator', orgs: '*' }], shown, Date.now()),
@@ -114,6 +116,7 @@ describe('the server of the admin route', () => {
     const app = createAdmin({
       trigger: () => Promise.reject(new Error()),
       runs: { get: async () => undefined, list: async () => [] },
+      decisions: NO_DECISIONS,
       reports: () => undefined,
       tokens: { verify: async () => ({ accepted: false, why: 'unknown' }) },
       health: async () => [],
@@ -132,6 +135,7 @@ describe('the server of the admin route', () => {
     const app = createAdmin({
       trigger: () => Promise.reject(new Error()),
       runs: { get: async () => undefined, list: async () => [] },
+      decisions: NO_DECISIONS,
       reports: () => undefined,
       tokens: { verify: async () => ({ accepted: false, why: 'unknown' }) },
       health: async () => [],

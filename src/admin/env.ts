@@ -1,0 +1,22 @@
+import type { IncomingMessage } from 'node:http';
+import type { Context, Hono } from 'hono';
+import { problem } from './problem.ts';
+import type { Principal } from './tokens.ts';
+
+/** What handlers of the route have beside the request; `incoming` is there behind a real server. */
+export interface Env {
+  Bindings: { readonly incoming?: IncomingMessage };
+  Variables: { principal: Principal };
+}
+/** A function of requests. */
+export type Admin = Hono<Env>;
+
+/** Also the answer to whatever belongs to another organization: it is not there, whether it exists or not. */
+export const notFound = (context: Context) =>
+  problem('request.not_found', { detail: `${context.req.method} ${context.req.path.slice(0, 200)}` });
+
+/** The problem of a token that may only look; undefined for one that may act. */
+export const notOperator = ({ role }: Principal): Response | undefined =>
+  role === 'operator'
+    ? undefined
+    : problem('auth.forbidden', { expected: 'a token with the role operator', got: `the role ${role}` });

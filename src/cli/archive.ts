@@ -1,0 +1,60 @@
+import type { Command } from 'commander';
+
+export function addArchive(program: Command): void {
+  program
+    .command('archive')
+    .description('Look after the archive of what was sent')
+    .command('verify')
+    .description('Compute every hash of every archived run anew, and name each fault')
+    .option('--org <org>', 'only of this organization')
+    .option('--json', 'one JSON document on stdout')
+    .addHelpText(
+      'after',
+      `
+Reads every byte of the archive: files, e-mails and the messages that left. Needs no Redis.
+Exit codes: 0 when all is as it was sealed and sent, 1 otherwise.
+
+Example:
+  docket archive verify --org acme`,
+    )
+    .action(verify);
+}
+
+async function verify(flags: { readonly org?: string; readonly json?: boolean }): Promise<void> {
+  const [{ readConfig }, { DocketError }, { archiveFolder }, { shelvedRuns }, { verifyShelved }, print] =
+    await Promise.all([
+      import('../base/config.ts'),
+      import('../base/error.ts'),
+      import('../compose/ports.ts'),
+      import('../deliver/archive-shelf.ts'),
+      import('../deliver/verify-archive.ts'),
+      import('./print.ts'),
+    ]);
+  const archive = archiveFolder(readConfig(process.env));
+  const faulty: { run: string; org: string; report: string; folder: string; faults: readonly string[] }[] = [];
+  let runs = 0;
+  for await (const shelved of shelvedRuns(archive, flags.org)) {
+    runs += 1;
+    const faults = await verifyShelved(shelved);
+    if (faults.length === 0) continue;
+    const { id: run, org, report, folder } = shelved;
+    faulty.push({ run, org, report, folder, faults });
+    if (!flags.json) for (const fault of faults) print.printLine(`${folder}: ${fault}`);
+  }
+  if (runs === 0 && flags.org !== undefined) {
+    throw new DocketError('run.not_found', `The archive has no run of ${JSON.stringify(flags.org)}.`, {
+      where: archive,
+      next: 'Leave --org out to verify all of it; DOCKET_ARCHIVE names the archive.',
+    });
+  }
+  if (flags.json) print.printJson({ archive, runs, faulty });
+  else {
+    const faults = faulty.reduce((sum, run) => sum + run.faults.length, 0);
+    print.printLine(
+      faults === 0
+        ? `${runs} runs in ${archive}, each as it was sealed and sent.`
+        : `${faults} ${faults === 1 ? 'fault' : 'faults'} in ${faulty.length} of ${runs} runs in ${archive}.`,
+    );
+  }
+  process.exitCode = faulty.length === 0 ? 0 : 1;
+}

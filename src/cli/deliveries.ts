@@ -1,0 +1,130 @@
+import type { Command } from 'commander';
+import { type DeciderFlags, decides, readDecider } from './decider.ts';
+
+interface ListFlags {
+  readonly org?: string;
+  readonly report?: string;
+  readonly run?: string;
+  readonly unknown?: boolean;
+  readonly limit: string;
+  readonly json?: boolean;
+}
+
+interface ResolveFlags extends DeciderFlags {
+  readonly sent?: boolean;
+  readonly resend?: boolean;
+  readonly json?: boolean;
+}
+
+export function addDeliveries(program: Command): void {
+  const deliveries = program
+    .command('deliveries')
+    .description('List what was delivered to whom; decide of deliveries that may have arrived');
+  deliveries
+    .command('list', { isDefault: true })
+    .description('List the deliveries of recent runs, of one run, or all that wait for a decision')
+    .option('--org <org>', 'only of this organization')
+    .option('--report <report>', 'only of this report, with --org')
+    .option('--run <id>', 'only of this run')
+    .option('--unknown', 'only those that may have arrived and may not have, of all runs')
+    .option('--limit <n>', 'look through so many runs, newest first; with --unknown, list so many', '20')
+    .option('--json', 'one JSON document on stdout')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  docket deliveries --unknown\n  docket deliveries --org acme --report weekly-kpi',
+    )
+    .action(list);
+  decides(
+    deliveries
+      .command('resolve')
+      .description('Decide of a delivery that may have arrived, or was refused')
+      .argument('<id>', 'the delivery, as `docket deliveries` names it')
+      .option('--sent', 'it has arrived: unknown becomes sent')
+      .option('--resend', 'send it again, with the same Message-ID, and nothing else of its run')
+      .option('--json', 'one JSON document on stdout'),
+  )
+    .addHelpText(
+      'after',
+      `
+Who decided and why stay in the ledger, in the archive and in the log. A worker that runs sends what is to be sent again.
+
+Examples:
+  docket deliveries resolve 2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e --sent --reason "she has it, asked by phone"
+  docket deliveries resolve 2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e --resend --reason "not in her mailbox"`,
+    )
+    .action(resolve);
+}
+
+async function list(flags: ListFlags): Promise<void> {
+  const [{ readSurroundings }, { openDesk }, { readNumber, requireOrgWithReport }, { deliveryView }, print] =
+    await Promise.all([
+      import('./surroundings.ts'),
+      import('../compose/decisions.ts'),
+      import('./flag.ts'),
+      import('../admin/view.ts'),
+      import('./print.ts'),
+    ]);
+  const limit = readNumber('--limit', flags.limit, { min: 1, max: 1000 });
+  requireOrgWithReport(flags);
+  const { decisions, scope } = await openDesk(readSurroundings());
+  try {
+    const rows = await decisions.list({
+      orgs: flags.org === undefined ? '*' : [flags.org],
+      ...(flags.report === undefined ? {} : { report: flags.report }),
+      ...(flags.run === undefined ? {} : { run: flags.run }),
+      ...(flags.unknown ? { state: 'unknown' as const } : {}),
+      limit,
+    });
+    if (flags.json) return print.printJson({ deliveries: rows.map(deliveryView) });
+    if (rows.length === 0) {
+      return print.printLine(flags.unknown ? 'No delivery waits for a decision.' : 'No delivery is on record.');
+    }
+    print.printLine(
+      print.formatColumns(
+        ['CHANGED', 'STATE', 'REPORT', 'TARGET', 'RECIPIENT', 'DELIVERY', 'DETAIL'],
+        rows.map((row) => [
+          new Date(row.at).toISOString(),
+          row.state,
+          `${row.org}/${row.report}`,
+          row.target,
+          row.recipient,
+          row.id,
+          row.detail ?? '',
+        ]),
+      ),
+    );
+  } finally {
+    await scope.close();
+  }
+}
+
+async function resolve(id: string, flags: ResolveFlags): Promise<void> {
+  const [{ DocketError }, { readSurroundings }, { openDesk }, { deliveryView }, print] = await Promise.all([
+    import('../base/error.ts'),
+    import('./surroundings.ts'),
+    import('../compose/decisions.ts'),
+    import('../admin/view.ts'),
+    import('./print.ts'),
+  ]);
+  if (Boolean(flags.sent) === Boolean(flags.resend)) {
+    throw new DocketError('usage.invalid', 'What is decided must be said, once.', {
+      expected: 'either --sent or --resend',
+      got: flags.sent ? 'both' : 'neither',
+      next: 'See `docket deliveries resolve --help`.',
+    });
+  }
+  const who = await readDecider(flags);
+  const { decisions, scope } = await openDesk(readSurroundings());
+  try {
+    const row = await decisions.resolve(id, flags.sent ? 'sent' : 'resend', who);
+    if (flags.json) return print.printJson(deliveryView(row));
+    const whom = `${row.recipient} (${row.org}/${row.report})`;
+    print.printLine(
+      row.state === 'sent'
+        ? `The delivery to ${whom} is sent.`
+        : `The delivery to ${whom} is sent again by the next worker that is free; \`docket deliveries --run ${row.run}\` tells what became of it.`,
+    );
+  } finally {
+    await scope.close();
+  }
+}

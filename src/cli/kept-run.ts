@@ -1,0 +1,90 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Surroundings } from '../compose/ports.ts';
+import type { AttemptRecord, Manifest, Release } from '../deliver/archive.ts';
+import type { Shelved } from '../deliver/archive-shelf.ts';
+import type { Receipt } from '../deliver/receipt.ts';
+import type { DeliveryRow } from '../queue/decisions.ts';
+import type { RunRecord } from '../run/record.ts';
+
+/** What is left of a run, wherever it is kept. */
+export interface KeptRun {
+  /** Undefined when Redis has lost it or cannot be asked. */
+  readonly record: RunRecord | undefined;
+  /** The ledger's rows; empty when Redis has lost them or cannot be asked. */
+  readonly rows: readonly DeliveryRow[];
+  /** Undefined when the run made no files, or they have left the archive. */
+  readonly archived: ArchivedRun | undefined;
+}
+
+export interface ArchivedRun extends Shelved {
+  readonly manifest: Manifest;
+  readonly receipts: readonly Receipt[];
+  readonly attempts: readonly AttemptRecord[];
+  readonly release: Release | undefined;
+}
+
+/**
+ * A run's record and its archive; either alone will do. Throws `run.not_found` when there is neither, `archive.corrupt`
+ * when its papers in the archive cannot be read.
+ */
+export async function keptRun(around: Surroundings, id: string): Promise<KeptRun> {
+  const [{ DocketError, toDocketError }, { openDesk }, { sayLine }] = await Promise.all([
+    import('../base/error.ts'),
+    import('../compose/decisions.ts'),
+    import('./print.ts'),
+  ]);
+  const known = /^[0-9a-f]{32}$/.test(id);
+  const asked = known
+    ? await openDesk(around)
+        .then(async ({ runs, decisions, scope }) => {
+          try {
+            const record = await runs.get(id);
+            return { record, rows: await decisions.list({ orgs: '*', run: id, limit: 1 }) };
+          } finally {
+            await scope.close();
+          }
+        })
+        .catch((thrown: unknown) => {
+          const error = toDocketError(thrown);
+          if (error.code !== 'redis.unreachable') throw error;
+          sayLine(`${error.message} (${error.got ?? error.code}) The archive alone is shown.`);
+          return undefined;
+        })
+    : undefined;
+  const archived = known ? await archivedRun(around, id) : undefined;
+  if (asked?.record === undefined && archived === undefined) {
+    throw new DocketError('run.not_found', `There is neither a record of run ${JSON.stringify(id)} nor its archive.`, {
+      expected: 'the id of a run, 32 hex digits',
+      next: '`docket runs` lists what is kept.',
+    });
+  }
+  return { record: asked?.record, rows: asked?.rows ?? [], archived };
+}
+
+async function archivedRun({ config }: Surroundings, id: string): Promise<ArchivedRun | undefined> {
+  const [{ archiveFolder }, { findShelved }, { readAttempts, readReceipts }, { corrupt, readManifest }] =
+    await Promise.all([
+      import('../compose/ports.ts'),
+      import('../deliver/archive-shelf.ts'),
+      import('../deliver/kept-attempts.ts'),
+      import('../deliver/sealed-folder.ts'),
+    ]);
+  const shelved = await findShelved(archiveFolder(config), id);
+  if (shelved === undefined) return undefined;
+  const manifest = await readManifest(shelved.folder);
+  if (manifest === undefined) throw corrupt(shelved.folder, 'manifest.json is missing', {});
+  const [receipts, attempts, release] = await Promise.all([
+    readReceipts(shelved.folder),
+    readAttempts(shelved.folder),
+    readRelease(shelved.folder),
+  ]);
+  return { ...shelved, manifest, receipts, attempts, release };
+}
+
+async function readRelease(folder: string): Promise<Release | undefined> {
+  const text = await readFile(join(folder, 'release.json'), 'utf8').catch(() => undefined);
+  if (text === undefined) return undefined;
+  const { z } = await import('zod');
+  return z.object({ by: z.string(), reason: z.string(), at: z.number() }).parse(JSON.parse(text));
+}

@@ -1,0 +1,59 @@
+import type { Command } from 'commander';
+import { type DeciderFlags, decides, readDecider } from './decider.ts';
+
+/** `retry` and `release`: what a person decides of a run that has ended. */
+export function addRunDecisions(runs: Command): void {
+  const command = (name: 'retry' | 'release', description: string, help: string) =>
+    decides(
+      runs
+        .command(name)
+        .description(description)
+        .argument('<id>', 'the run')
+        .option('--json', 'one JSON document on stdout'),
+    )
+      .addHelpText('after', help)
+      .action((id: string, flags: DeciderFlags & { readonly json?: boolean }) => decide(name, id, flags));
+  command(
+    'retry',
+    'Try again what surely did not arrive, or a run that failed',
+    `
+Nobody who has the pack gets it again, and those who miss it get the same files. Deliveries that may have arrived stay as
+they are: \`docket deliveries resolve\` is for them. A run that failed before its files were made begins again, with the
+definition and the period that it was triggered with; corrected definitions take effect with a new run.
+
+Example:
+  docket runs retry 2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e --reason "mail server is back"`,
+  );
+  command(
+    'release',
+    'Send a pack that is held because figures are missing, as it is',
+    `
+Every missing figure is marked in the files; look at them first, with \`docket runs get\`.
+
+Example:
+  docket runs release 2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e --reason "the board knows that October is preliminary"`,
+  );
+}
+
+async function decide(
+  what: 'retry' | 'release',
+  id: string,
+  flags: DeciderFlags & { readonly json?: boolean },
+): Promise<void> {
+  const [{ readSurroundings }, { openDesk }, print] = await Promise.all([
+    import('./surroundings.ts'),
+    import('../compose/decisions.ts'),
+    import('./print.ts'),
+  ]);
+  const who = await readDecider(flags);
+  const { decisions, scope } = await openDesk(readSurroundings());
+  try {
+    const record = await decisions[what](id, who);
+    if (flags.json) return print.printJson(record);
+    print.printLine(
+      `The run of ${record.org}/${record.report} ${record.period.label} is in line again; \`docket runs show ${id}\` tells how it ends.`,
+    );
+  } finally {
+    await scope.close();
+  }
+}

@@ -1,0 +1,72 @@
+import type { Redis } from 'ioredis';
+import type { Clock } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import { createScope, type Scope } from '../base/scope.ts';
+import { type Archive, decidedAttempt } from '../deliver/archive.ts';
+import { directoryArchive } from '../deliver/directory-archive.ts';
+import { readReceipts } from '../deliver/kept-attempts.ts';
+import type { DeliveryRow, Ledger, Resolution } from '../deliver/ledger.ts';
+import { redisLedger } from '../deliver/redis-ledger.ts';
+import { openRedis } from '../queue/connection.ts';
+import { type DecisionPorts, type Decisions, decisions } from '../queue/decisions.ts';
+import { type RunQueue, runQueue } from '../queue/jobs.ts';
+import { DEFAULT_PREFIX } from '../queue/keys.ts';
+import { type RedisRunStore, redisRunStore } from '../queue/run-store.ts';
+import { KEEP_DAYS } from './keep-days.ts';
+import { archiveFolder, type Surroundings } from './ports.ts';
+
+/** What decisions about one deployment's deliveries go through. */
+export interface DecisionParts {
+  readonly runs: RedisRunStore;
+  readonly queue: RunQueue;
+  readonly ledger: Ledger;
+  readonly archive: Archive;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Decisions over the parts that a worker or a command has opened. */
+export const bindDecisions = ({ archive, ...parts }: DecisionParts): Decisions =>
+  decisions({ ...parts, archive: decisionArchive(archive) });
+
+function decisionArchive(archive: Archive): DecisionPorts['archive'] {
+  return {
+    sealed: async (order) => (await archive.find(order)) !== undefined,
+    keep: async (row, decision) => {
+      const sealed = await archive.find({ id: row.run, org: row.org, report: row.report });
+      if (sealed === undefined) return;
+      await archive.keepAttempt(sealed, decidedAttempt(row, decision));
+      await archive.keepReceipts(sealed, await receiptsWith(sealed.folder, row, decision));
+    },
+    release: async (order, release) => {
+      const sealed = await archive.find(order);
+      if (sealed !== undefined) await archive.keepRelease(sealed, release);
+    },
+  };
+}
+
+async function receiptsWith(folder: string, { id, state, detail }: DeliveryRow, { to }: Resolution) {
+  const receipts = await readReceipts(folder);
+  const messageId = to === 'pending' ? { messageId: null } : {};
+  return receipts.map((receipt) => (receipt.delivery === id ? { ...receipt, state, detail, ...messageId } : receipt));
+}
+
+/** What a command needs to look at deliveries and to decide. */
+export interface Desk {
+  readonly decisions: Decisions;
+  readonly runs: RedisRunStore;
+  readonly archive: Archive;
+  readonly redis: Redis;
+  readonly scope: Scope;
+}
+
+/** Opens Redis and the archive for a command; its scope closes them. Throws `redis.unreachable`. */
+export async function openDesk({ config, clock, log }: Surroundings): Promise<Desk> {
+  const scope = createScope();
+  const redis = scope.use(await openRedis(config.REDIS_URL, 'producer', log), (opened) => opened.disconnect());
+  const runs = redisRunStore(redis, { prefix: DEFAULT_PREFIX, keepDays: KEEP_DAYS });
+  const queue = scope.use(runQueue(redis, { prefix: DEFAULT_PREFIX }), (opened) => opened.close());
+  const archive = directoryArchive(archiveFolder(config), clock);
+  const ledger = redisLedger(redis, { prefix: `${DEFAULT_PREFIX}:`, ttlDays: KEEP_DAYS });
+  return { decisions: bindDecisions({ runs, queue, ledger, archive, clock, log }), runs, archive, redis, scope };
+}
