@@ -14,7 +14,9 @@ interface Finding {
 export function addDoctor(program: Command): void {
   program
     .command('doctor')
-    .description('Try everything that `docket start` needs: Redis, definitions, API keys, mail server, archive')
+    .description(
+      'Try everything that `docket start` needs: Redis, definitions, API keys, mail server, targets, archive',
+    )
     .option('--json', 'one JSON document on stdout')
     .addHelpText(
       'after',
@@ -42,6 +44,7 @@ async function doctor(flags: { readonly json?: boolean }): Promise<void> {
     definitions(jobs),
     ...(await keys(jobs, around)),
     ...(await mail(jobs, around)),
+    ...(await targets(jobs, around)),
     ...(await examine('Archive', () => archive(around))),
   ];
   if (flags.json) print.printJson({ findings });
@@ -163,6 +166,37 @@ async function mail(jobs: Jobs, around: Surroundings): Promise<Finding[]> {
         return { state: 'ok', detail: await probeMailServer(server.url, server.options) };
       })),
     );
+  }
+  return findings;
+}
+
+/** Every place that a delivery would write to or call, once for each organization. */
+async function targets(jobs: Jobs, { env, clock, workingDirectory = process.cwd() }: Surroundings): Promise<Finding[]> {
+  const [{ secretSource }, { resolvePeriod }, { targetProbe }] = await Promise.all([
+    import('../base/secret.ts'),
+    import('../define/period.ts'),
+    import('../deliver/probe-targets.ts'),
+  ]);
+  const findings: Finding[] = [];
+  const tried = new Set<string>();
+  for (const definition of jobs.reports.values()) {
+    const { org, report, title, deliveries } = definition;
+    const settings = jobs.orgs.get(org);
+    if (settings === undefined) continue;
+    const period = resolvePeriod(definition.period, clock.now(), definition.timezone ?? settings.timezone);
+    const context = {
+      variables: { period, org, report, title, run: 'doctor' },
+      secrets: secretSource(env),
+      allowPrivate: settings.allow_private === true,
+      workingDirectory,
+    };
+    for (const delivery of deliveries) {
+      const target = targetProbe(delivery, context);
+      const what = `${target?.name} of ${org}`;
+      if (target === undefined || tried.has(what)) continue;
+      tried.add(what);
+      findings.push(...(await examine(what, async () => ({ state: 'ok', detail: await target.probe() }))));
+    }
   }
   return findings;
 }

@@ -98,8 +98,8 @@ export interface Archive {
    * Throws `archive.corrupt` when something is missing or has changed: then nothing of it may be sent.
    */
   find(run: { readonly id: string; readonly org: string; readonly report: string }): Promise<Sealed | undefined>;
-  /** Keeps the exact message, and its hash beside it, before it leaves. */
-  keepMessage(sealed: Sealed, delivery: string, message: Uint8Array): Promise<void>;
+  /** Keeps the exact message, and its hash beside it, before it leaves: an e-mail, or what a webhook is told. */
+  keepMessage(sealed: Sealed, delivery: string, message: Uint8Array, kind?: 'eml' | 'json'): Promise<void>;
   /** Writes `receipts.json` anew. */
   keepReceipts(sealed: Sealed, receipts: readonly Receipt[]): Promise<void>;
   /** Keeps what an attempt is about to do, or has done. An attempt of another epoch is not touched. */

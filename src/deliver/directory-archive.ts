@@ -32,11 +32,11 @@ const keeping = (): Pick<
   Archive,
   'keepMessage' | 'keepReceipts' | 'keepAttempt' | 'evidence' | 'keepRelease' | 'discard'
 > => ({
-  keepMessage: (sealed, delivery, message) =>
+  keepMessage: (sealed, delivery, message, kind = 'eml') =>
     writing(sealed.folder, async () => {
       const folder = join(sealed.folder, 'messages');
       await makeFolder(folder);
-      const name = `${pathName(delivery, 'delivery')}.eml`;
+      const name = `${pathName(delivery, 'delivery')}.${kind}`;
       const digest = createHash('sha256').update(message).digest('hex');
       // The hash first, so that a message is never without one; as `sha256sum --check` reads it.
       await replaceFile(join(folder, `${name}.sha256`), `${digest}  ${name}\n`);

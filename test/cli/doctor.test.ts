@@ -57,6 +57,8 @@ test('finds everything well where it is, and sends nothing', async () => {
     ['Definitions', 'ok'],
     ['API key of demo', 'ok'],
     ['Mail server (SMTP_URL)', 'ok'],
+    ['Directory out/board-pack/{{ period.label }} of demo', 'ok'],
+    ['Directory out/weekly-kpi/{{ period.label }} of demo', 'ok'],
     ['Archive', 'ok'],
   ]);
   expect(code).toBe(0);
