@@ -4,6 +4,7 @@ import { DocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
 import type { Definition, PeriodSpec } from '../define/definition.ts';
 import type { OrgSettings } from '../define/org.ts';
+import { recipientFault } from '../define/recipients.ts';
 import { orderRun } from '../run/order.ts';
 import type { RunOrder, RunRecord, RunStore } from '../run/record.ts';
 import type { DefinitionStore } from './definition-store.ts';
@@ -47,10 +48,12 @@ export type Trigger = (request: TriggerRequest) => Promise<Triggered>;
  * The definition is frozen before the record names it, and the record stands before the job is added: after a crash
  * between any two steps either nothing happened, or a `queued` record waits for the reconciler.
  *
- * Throws `run.conflict` when this trigger's id was used with another request, `redis.unreachable` when nothing could be written.
+ * Throws `deliver.recipient_refused` when it would be sent to somebody whom the organization does not allow: nothing is
+ * opened then. Throws `run.conflict` when this trigger's id was used with another request, `redis.unreachable` when nothing could be written.
  */
 export async function trigger(request: TriggerRequest, ports: TriggerPorts): Promise<Triggered> {
   const { definition, settings } = request;
+  if (request.deliver) refuseStrangers(definition, settings);
   const now = ports.clock.now();
   const scheduled = 'scheduled' in request.slot;
   const order: RunOrder = {
@@ -85,6 +88,17 @@ export async function trigger(request: TriggerRequest, ports: TriggerPorts): Pro
     ports.log.info('Run opened', { run: record.id, org: record.org, report: record.report, slot: record.slot });
   }
   return { opened, record };
+}
+
+/** `docket check` refuses such a report, and so does each delivery; here it costs no call yet. */
+function refuseStrangers({ deliveries }: Definition, { recipients }: OrgSettings): void {
+  for (const recipient of deliveries.flatMap(({ email }) => email?.to ?? [])) {
+    const fault = recipientFault(recipient, recipients);
+    if (fault === undefined) continue;
+    throw new DocketError('deliver.recipient_refused', `${JSON.stringify(recipient)} ${fault}.`, {
+      next: 'Correct the recipient, or allow it in org.yaml.',
+    });
+  }
 }
 
 /** What was asked, not what came of it: `previous_week` is the same request on Monday as on Sunday. */

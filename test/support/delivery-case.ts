@@ -37,7 +37,15 @@ export const SETTINGS: OrgSettings = {
 export const NO_SECRETS = secretSource({});
 
 export type TestDelivery =
-  | { email: { to: string[]; subject?: string; attach?: ('xlsx' | 'csv')[] } }
+  | {
+      email: {
+        to: string[];
+        subject?: string;
+        attach?: ('xlsx' | 'csv')[];
+        together?: boolean;
+        max_attachment?: string | number;
+      };
+    }
   | { directory: { path: string } }
   | { s3: S3Spec }
   | { sftp: SftpSpec }
