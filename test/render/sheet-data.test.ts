@@ -44,11 +44,16 @@ it('asks for the place of a style once', () => {
 
 it('keeps blanks, line breaks and markup of a text in its place, and replaces what XML cannot hold', () => {
   const { row } = rows();
-  const text = (value: string) => /<t xml:space="preserve">(.*)<\/t>/s.exec(row(1, [{ value, style }], false))?.[1];
+  const text = (value: string) => /<t( xml:space="preserve")?>(.*)<\/t>/s.exec(row(1, [{ value, style }], false))?.[2];
   expect(text('  two\nlines\t ')).toBe('  two\nlines\t ');
   expect(text('<b a="1">Zürich & 🚀</b>')).toBe('&lt;b a=&quot;1&quot;&gt;Zürich &amp; 🚀&lt;/b&gt;');
   expect(text('a\u0000b\u007fc\ud800d\uffffe\r\nf')).toBe('a\ufffdb\ufffdc\ufffdd\ufffde\nf');
   expect(text('_x0041_ and _x')).toBe('_x005F_x0041_ and _x');
+  const preserved = (value: string) => row(1, [{ value, style }], false).includes('<t xml:space="preserve">');
+  expect([' a', 'a ', 'a  b', 'a\nb', 'a\tb', 'a b', 'a'].map(preserved)).toEqual([
+    ...[true, true, true, true, true],
+    ...[false, false],
+  ]);
 });
 
 it('gives the cells below a stretched one its style, beyond column Z too', () => {

@@ -34,6 +34,9 @@ export interface RowContext {
   readonly longTexts: LongTexts;
 }
 
+/** Blanks that a reader may drop unless it is told not to. To tell it of every text would make a long list a fifth longer. */
+const FRAGILE = /^\s|\s$|\s\s|[\t\n\r]/;
+
 const DAY_MS = 86_400_000;
 /** 1 January 1970, as Excel counts days. */
 const EPOCH_DAY = 25_569;
@@ -61,7 +64,7 @@ export function createRowXml({ sheet, styleId, textId, longTexts }: RowContext) 
   const textXml = (text: string, shared: boolean): string =>
     shared
       ? ` t="s"><v>${textId(text)}</v></c>`
-      : ` t="inlineStr"><is><t xml:space="preserve">${xmlText(text)}</t></is></c>`;
+      : ` t="inlineStr"><is><t${FRAGILE.test(text) ? ' xml:space="preserve"' : ''}>${xmlText(text)}</t></is></c>`;
   const valueXml = (value: Cell['value'], shared: boolean, index: number, row: number): string => {
     if (typeof value === 'number') return `><v>${value}</v></c>`;
     if (typeof value === 'string') {
