@@ -1,29 +1,29 @@
-// Workbooks and CSV files beside the peers on the same figures, each writer in a process of its own, one at a time:
+// Workbooks beside the peers on the same figures, each writer in a process of its own, one at a time:
 //
 // - `pack`: sections of 22 columns, each with a chart, ours from a dataset that stands in memory;
 // - `list`: one list of 10 columns, ours from the file in which a list export leaves its rows;
 // - `long list`: the same, so long that memory would show whether it grows with the list;
-// - `thread`: the pack with its mail, rendered as the worker does it, beside a main thread that must go on answering;
-// - `csv`: the pack and the list as CSV files.
+// - `thread`: the pack with its mail, rendered as the worker does it, beside a main thread that must go on answering.
 //
 //   npm run build && node bench/render.mjs [--quick] [--sections 20] [--rows 5000] [--list 200000] [--long 1000000] [--times 3]
 //
 // Of several times the best counts, because whatever else runs on the machine can only make it worse; of memory and
-// stalls the worst. Only exceljs and SheetJS have no charts. libxlsxwriter is compiled here; without a compiler or the
-// library (Debian: gcc, libxlsxwriter-dev) its line says so.
+// stalls the worst. Where `ms` is doubted: `cpu_ms` is the work that it was, of all threads together. Only exceljs and
+// SheetJS have no charts. libxlsxwriter is compiled here; without a compiler or the library (Debian: gcc,
+// libxlsxwriter-dev) its line says so.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readOptions } from './support/options.mjs';
 import { reportOf, rounded } from './support/report.mjs';
 import { buildLibxlsxwriter, runWriter } from './support/run-writer.mjs';
+import { watchStalls } from './support/stalls.mjs';
 
 const FULL = { sections: 20, rows: 5_000, list: 200_000, long: 1_000_000, times: 3 };
 const options = readOptions(FULL, { sections: 4, rows: 1_000, list: 20_000, long: 50_000, times: 1 });
 const PEERS = ['exceljs-memory', 'exceljs-stream', 'sheetjs', 'wasm-xlsxwriter'];
 const RSS_MB = 250;
-/** A second of one and a half million cells. */
-const NS_A_CELL = 667;
+const TIMES = ['ms', 'cpu_ms'];
 /** What costs the same for every size weighs too much in a small one. */
 const isFull = options.sections * options.rows >= FULL.sections * FULL.rows && options.list >= FULL.list;
 const RATIOS = { pack: { to_exceljs: 0.2, to_wasm: 1, to_c: 1.3 }, list: { to_exceljs: 0.2, to_wasm: 1 } };
@@ -42,7 +42,7 @@ const bestOf = (runs) => ({
   ...Object.fromEntries(
     Object.keys(runs[0]).map((figure) => {
       const values = runs.map((run) => run[figure]);
-      return [figure, figure === 'ms' || figure === 'ns_a_cell' ? Math.min(...values) : Math.max(...values)];
+      return [figure, TIMES.includes(figure) ? Math.min(...values) : Math.max(...values)];
     }),
   ),
 });
@@ -60,7 +60,7 @@ async function measure(name, writers) {
 }
 
 async function beside(name, c) {
-  const measured = await measure(name, ['docket', ...PEERS, ...(c.path === undefined ? [] : [c])]);
+  const measured = await measure(name, [...PEERS, 'docket', ...(c.path === undefined ? [] : [c])]);
   const against = (figures, peer) => {
     const other = measured.get(peer);
     return other === undefined ? undefined : rounded(figures.ms / other.ms);
@@ -84,9 +84,11 @@ async function beside(name, c) {
   if (c.path === undefined) report({ name, who: c.name, missing: c.missing });
 }
 
+/** `idle_stall_ms` is what this process, which only waits, had to wait for the machine meanwhile. */
 async function ours(name, writer, work, limit) {
+  const longest = watchStalls();
   const figures = (await measure(work, [writer])).get(writer);
-  report({ name, ...figures, load: rounded(loadavg()[0], 1), limit });
+  report({ name, ...figures, idle_stall_ms: longest(), load: rounded(loadavg()[0], 1), limit });
 }
 
 try {
@@ -95,8 +97,6 @@ try {
   await beside('list', c);
   await ours('long list', 'docket', 'long list', { rss_mb: RSS_MB });
   await ours('thread', 'docket-thread', 'pack', { stall_ms: 50 });
-  await ours('csv of the pack', 'docket-csv', 'pack', { ns_a_cell: NS_A_CELL, rss_mb: RSS_MB });
-  await ours('csv of the list', 'docket-csv', 'list', { ns_a_cell: NS_A_CELL, rss_mb: RSS_MB });
 } finally {
   await rm(folder, { recursive: true, force: true });
 }

@@ -18,10 +18,14 @@ const { write } = await import(`./writers/${writer}.mjs`);
 const input = await inputOf(Number(sections), Number(rows));
 const path = join(folder, 'book.xlsx');
 const from = performance.now();
+const before = process.cpuUsage();
 const figures = await write(path, input);
+const ms = performance.now() - from;
+const { user, system } = process.cpuUsage(before);
 console.log(
   JSON.stringify({
-    ms: Math.round(performance.now() - from),
+    ms: Math.round(ms),
+    cpu_ms: Math.round((user + system) / 1000),
     rss_mb: Math.round(process.resourceUsage().maxRSS / 1024),
     mb: Number((statSync(path).size / 1e6).toFixed(1)),
     ...figures,

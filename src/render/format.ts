@@ -49,7 +49,7 @@ export function decimalsOf(values: readonly number[], atLeast = 0): number {
 /** A civil date (YYYY-MM-DD) as the midnight UTC that stands for it; undefined when it is not one. */
 export function civilDate(text: Value | undefined): Date | undefined {
   if (typeof text !== 'string' || !/^\d{4}-\d{2}-\d{2}$/.test(text)) return undefined;
-  const date = new Date(`${text}T00:00:00Z`);
+  const date = new Date(text);
   // 30 February is read as 2 March. (No day of an unreadable date equals any.)
   return date.getUTCDate() === Number(text.slice(8)) ? date : undefined;
 }

@@ -3,23 +3,9 @@ import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { renderPool } from '../../../dist/render/pool.js';
 import { MADE_AT } from '../pack.mjs';
+import { watchStalls } from '../stalls.mjs';
 
 const TEMPLATES = fileURLToPath(new URL('../../../templates', import.meta.url));
-
-/** The longest time in which this thread did not answer. */
-function watchStalls() {
-  let last = performance.now();
-  let longest = 0;
-  const timer = setInterval(() => {
-    const now = performance.now();
-    longest = Math.max(longest, now - last);
-    last = now;
-  }, 1);
-  return () => {
-    clearInterval(timer);
-    return Math.round(longest);
-  };
-}
 
 /** As the worker does it: files and mail by a thread, the dataset sent to it from here. */
 export async function write(path, dataset) {

@@ -5,7 +5,7 @@
  *   libxlsxwriter <path> <sections> <rows>      a pack with a chart a section
  *   libxlsxwriter <path> list <rows>            a list
  *
- * Prints {"ms": …, "rss_mb": …}.
+ * Prints {"ms": …, "cpu_ms": …, "rss_mb": …}.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -128,6 +128,8 @@ int main(int count, char **words) {
     struct rusage used;
     getrusage(RUSAGE_SELF, &used);
     double ms = (to.tv_sec - from.tv_sec) * 1e3 + (to.tv_nsec - from.tv_nsec) / 1e6;
-    printf("{\"ms\": %.0f, \"rss_mb\": %.0f}\n", ms, used.ru_maxrss / 1024.0);
+    double cpu_ms = (used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1e3 +
+                    (used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e3;
+    printf("{\"ms\": %.0f, \"cpu_ms\": %.0f, \"rss_mb\": %.0f}\n", ms, cpu_ms, used.ru_maxrss / 1024.0);
     return 0;
 }

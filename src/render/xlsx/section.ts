@@ -27,7 +27,8 @@ async function fullWidth(sheet: Sheet, text: string, style: CellStyle, widths: r
 /** Long texts wrap: what a reader cannot see on paper would be cut silently. */
 function rowHeight(cells: readonly Cell[], widths: readonly number[]): number {
   let lines = 1;
-  for (const [index, { value }] of cells.entries()) {
+  for (let index = 0; index < cells.length; index += 1) {
+    const value = cells[index]?.value;
     if (typeof value === 'string') lines = Math.max(lines, linesOf(value, widths[index] ?? 1));
   }
   return pointsOf(lines);
