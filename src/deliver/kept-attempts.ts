@@ -48,10 +48,15 @@ export async function readReceipts(folder: string): Promise<readonly Receipt[]> 
   }
 }
 
-/** Deliveries of which the exact message is kept. */
-export async function keptMessages(folder: string): Promise<readonly string[]> {
+/** Deliveries of which the exact message is kept, with the name of its file: an e-mail, or what a webhook is told. */
+export async function keptMessages(folder: string): Promise<ReadonlyMap<string, string>> {
   const names = await namesIn(join(folder, 'messages'));
-  return names.filter((name) => /^[^.].*\.eml$/.test(name)).map((name) => name.slice(0, -'.eml'.length));
+  return new Map(
+    names.flatMap((name) => {
+      const [, delivery] = /^([A-Za-z0-9]+)\.(?:eml|json)$/.exec(name) ?? [];
+      return delivery === undefined ? [] : [[delivery, `messages/${name}`] as const];
+    }),
+  );
 }
 
 /**
@@ -60,7 +65,7 @@ export async function keptMessages(folder: string): Promise<readonly string[]> {
  */
 export async function readEvidence(folder: string): Promise<ReadonlyMap<string, Evidence>> {
   const evidence = new Map<string, Evidence>();
-  for (const delivery of await keptMessages(folder)) {
+  for (const delivery of (await keptMessages(folder)).keys()) {
     evidence.set(delivery, { state: 'sending', epoch: 0, detail: null });
   }
   for (const { delivery, state, detail } of await readReceipts(folder)) {

@@ -51,8 +51,7 @@ async function fileFaults(folder: string, { files }: Manifest): Promise<string[]
 async function messageFaults(folder: string): Promise<string[]> {
   const faults: string[] = [];
   const kept = await keptMessages(folder);
-  for (const delivery of kept) {
-    const name = `messages/${delivery}.eml`;
+  for (const name of kept.values()) {
     const sealed = await readFile(join(folder, `${name}.sha256`), 'utf8').catch(() => undefined);
     const found = await fileDigest(join(folder, name)).catch(() => 'unreadable');
     if (sealed === undefined) faults.push(`${name} has no hash beside it`);
@@ -61,7 +60,7 @@ async function messageFaults(folder: string): Promise<string[]> {
   try {
     for (const { delivery, state, messageId } of await readReceipts(folder)) {
       const left = messageId !== null && (state === 'sent' || state === 'unknown');
-      if (left && !kept.includes(delivery)) faults.push(`messages/${delivery}.eml is missing, though it was sent`);
+      if (left && !kept.has(delivery)) faults.push(`messages/${delivery}.eml is missing, though it was sent`);
     }
   } catch (error) {
     faults.push(inShort(error));

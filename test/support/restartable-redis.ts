@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, stat, truncate } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
@@ -12,6 +12,8 @@ export interface RestartableRedis {
   kill(): Promise<void>;
   /** On the same port, with what was on disk. */
   start(): Promise<void>;
+  /** While it is killed: takes this many bytes off the end of its log, as a disk does that had not written them. */
+  cutTail(bytes: number): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -40,6 +42,12 @@ export async function restartableRedis(): Promise<RestartableRedis> {
     url: `redis://127.0.0.1:${port}`,
     kill,
     start,
+    cutTail: async (bytes) => {
+      const log = join(folder, 'appendonlydir');
+      const name = (await readdir(log)).find((file) => file.endsWith('.incr.aof')) ?? '';
+      const { size } = await stat(join(log, name));
+      await truncate(join(log, name), Math.max(0, size - bytes));
+    },
     close: async () => {
       await kill();
       await rm(folder, { recursive: true, force: true });

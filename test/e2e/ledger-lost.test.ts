@@ -1,0 +1,125 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { z } from 'zod';
+import { definitionWith, folderFor, ORDER, SETTINGS, sealedRun } from '../support/delivery-case.ts';
+import { type RestartableRedis, restartableRedis } from '../support/restartable-redis.ts';
+import { type ScriptedSmtp, scriptedSmtp } from '../support/smtp-script.ts';
+
+const TO = ['a@acme.example', 'b@acme.example'];
+
+let redis: RestartableRedis;
+beforeAll(async () => {
+  redis = await restartableRedis();
+});
+afterAll(() => redis.close());
+
+const outputSchema = z.object({
+  calls: z.number(),
+  receipts: z.array(z.object({ recipient: z.string(), state: z.string() })),
+});
+
+interface Kill {
+  readonly at: number;
+  readonly when: 'before' | 'after';
+}
+
+let worlds = 0;
+/** A sealed run, a mail server, a ledger on disk, and worker processes that come and go over them. */
+async function world() {
+  const server: ScriptedSmtp = await scriptedSmtp({});
+  onTestFinished(() => server.close());
+  const root = await folderFor(onTestFinished);
+  await sealedRun(root);
+  const own = `lost-${worlds++}:`;
+  const start = (kill: Kill | null): ChildProcess => {
+    const told = {
+      archive: join(root, 'archive'),
+      smtp: server.url,
+      redis: redis.url,
+      prefix: own,
+      kill,
+      order: ORDER,
+      definition: definitionWith([{ email: { to: TO, attach: ['csv'] } }]),
+      settings: SETTINGS,
+    };
+    return spawn(process.execPath, ['test/support/deliver-child.mjs', JSON.stringify(told)], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+  };
+  return {
+    dies: async (kill: Kill) => {
+      const [, signal] = await once(start(kill), 'exit');
+      expect(signal).toBe('SIGKILL');
+    },
+    completes: async () => {
+      const child = start(null);
+      const [output] = await Promise.all([child.stdout === null ? '' : text(child.stdout), once(child, 'exit')]);
+      return outputSchema.parse(JSON.parse(output));
+    },
+    taken: (recipient: string) =>
+      server.conversations.filter(
+        ({ accepted, commands }) =>
+          accepted && commands.some((command) => command.startsWith(`RCPT TO:<${recipient}>`)),
+      ).length,
+  };
+}
+type World = Awaited<ReturnType<typeof world>>;
+
+/** What the ledger says against what the mail server took: nothing twice, nothing lost, nothing that is not told. */
+function reconciled(receipts: z.infer<typeof outputSchema>['receipts'], { taken }: World, because: string): string[] {
+  expect(receipts.map(({ recipient }) => recipient)).toEqual(TO);
+  for (const { recipient, state } of receipts) {
+    expect(['sent', 'unknown'], because).toContain(state);
+    if (state === 'sent') expect(taken(recipient), `${because}: ${recipient}`).toBe(1);
+    else expect(taken(recipient), `${because}: ${recipient}`).toBeLessThanOrEqual(1);
+  }
+  return receipts.map(({ state }) => state);
+}
+
+async function calls(): Promise<number> {
+  const whole = await world();
+  const { calls: made, receipts } = await whole.completes();
+  expect(reconciled(receipts, whole, 'undisturbed')).toEqual(['sent', 'sent']);
+  return made;
+}
+
+test('a worker is killed at each step and Redis is flushed before the next one comes: nothing twice, nothing lost', async () => {
+  const steps = await calls();
+  const client = new Redis(redis.url);
+  onTestFinished(() => client.disconnect());
+  const unknown = new Set<string>();
+  for (let at = 0; at < steps; at += 1) {
+    for (const when of ['before', 'after'] as const) {
+      const one = await world();
+      await one.dies({ at, when });
+      await client.flushall();
+      const { receipts } = await one.completes();
+      const states = reconciled(receipts, one, `${when} ${at}`);
+      if (states.includes('unknown')) unknown.add(`${when} ${at}`);
+      // Flushed once more, when all is over: the archive alone still knows.
+      await client.flushall();
+      expect((await one.completes()).receipts).toEqual(receipts);
+    }
+  }
+  // Most deaths leave no doubt: the archive knows whether the message had begun to leave, and how it ended.
+  expect(unknown.size).toBeLessThan(steps);
+}, 300_000);
+
+test('the tail of Redis’ log is lost with the power: nothing twice, nothing lost', async () => {
+  const steps = await calls();
+  for (const [index, bytes] of [80, 250, 600, 1_500, 1_000_000].entries()) {
+    const whole = await world();
+    expect(reconciled((await whole.completes()).receipts, whole, 'before the cut')).toEqual(['sent', 'sent']);
+    const dying = await world();
+    await dying.dies({ at: Math.floor(((index + 1) * steps) / 6), when: 'after' });
+    await redis.kill();
+    await redis.cutTail(bytes);
+    await redis.start();
+    expect(reconciled((await whole.completes()).receipts, whole, `${bytes} bytes cut`)).toEqual(['sent', 'sent']);
+    reconciled((await dying.completes()).receipts, dying, `${bytes} bytes cut, killed`);
+  }
+}, 300_000);
