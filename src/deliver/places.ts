@@ -45,13 +45,14 @@ export function directoryDelivery(target: string, spec: DirectoryTarget, context
 
 /** A bucket. */
 export function s3Delivery(target: string, spec: S3Spec, { sealed, secrets }: PlaceContext): Delivery {
-  const { run } = sealed.manifest;
+  // An organization that may not write here says nothing of those that may.
+  const { run, org } = sealed.manifest;
   const objects = () => objectsOf(spec, variablesOf(sealed.manifest), folderFiles(sealed.artifacts));
   const place = (key: string): string => `s3://${spec.bucket}/${key}`;
   const names = filled(() => objects().map(({ key }) => key)) ?? [spec.key];
   return {
     row: rowOf(sealed, target, place(commonFolder(names)), JSON.stringify([spec.endpoint, spec.bucket, spec.key])),
-    service: `s3 ${spec.endpoint ?? ''} ${spec.bucket}`,
+    service: `bucket ${spec.bucket}${spec.endpoint === undefined ? '' : ` at ${spec.endpoint}`} of ${org}`,
     messageId: null,
     prepare: async () => putAll(spec, run, objects(), secrets),
     // Whatever became of it: putting it again changes nothing, so a store that cannot be asked now is asked then.
@@ -85,7 +86,7 @@ export function sftpDelivery(target: string, spec: SftpSpec, { sealed, secrets, 
   const upload = (): SftpUpload => ({ spec, folder: fill(), artifacts, delivery: row.id, clock });
   return {
     row,
-    service: server,
+    service: `${server} of ${row.org}`,
     messageId: null,
     prepare: async () => uploadAll(upload(), secrets),
     proof: () => proveUpload(upload(), secrets),
@@ -105,7 +106,7 @@ export function webhookDelivery(
   const options = { allowPrivate: settings.allow_private === true };
   return {
     row,
-    service: `webhook ${name}`,
+    service: `${name} of ${row.org}`,
     messageId: null,
     turn: 2,
     prepare: async () => {
