@@ -219,7 +219,9 @@ test('a link stands for each file that is too large, waits for the target that w
     prepare: () => Promise.reject(new Error('not asked')),
     links: () => new Map(['a.csv', 'a.json', 'k.xlsx'].map((name) => [name, `s3://b/acme/${name}`])),
   };
-  const rowIn = (state: 'sent' | 'pending' | 'refused') => [{ ...row, state, epoch: 1, detail: null, at: 1 }];
+  const rowIn = (state: 'sent' | 'pending' | 'refused') => [
+    { ...row, state, epoch: 1, detail: null, at: 1, decisions: [] },
+  ];
   const links = linksTo(['csv'], artifacts, [delivery], rowIn('sent'));
   expect(links).toEqual(
     ['a.csv', 'a.json'].map((name) => ({ name, bytes: 3 * 1024 * 1024, url: `s3://b/acme/${name}` })),

@@ -118,6 +118,52 @@ describe.each(LEDGERS)('the ledger %s', (_, make) => {
     expect(await ledger.list(newRun())).toEqual([]);
   });
 
+  test('takes over what is known elsewhere of a later epoch, or of its own that it does not know the end of', async () => {
+    const ledger = make();
+    const open = (row: NewDelivery, state: DeliveryState, epoch: number) =>
+      ledger.open(row, 9, { state, epoch, detail: 'from the archive' });
+    const fresh = delivery(newRun());
+    expect(await open(fresh, 'unknown', 4)).toMatchObject({ state: 'unknown', epoch: 4, detail: 'from the archive' });
+    expect(await ledger.begin(fresh.id, 10)).toBeUndefined();
+
+    const behind = delivery(newRun());
+    await ledger.open(behind, 1);
+    expect(await open(behind, 'pending', 0)).toMatchObject({ state: 'pending', epoch: 0, detail: null });
+    expect(await open(behind, 'sending', 2)).toMatchObject({ state: 'sending', epoch: 2 });
+    expect(await open(behind, 'sent', 1)).toMatchObject({ state: 'sending', epoch: 2 });
+    expect(await open(behind, 'pending', 2)).toMatchObject({ state: 'pending', epoch: 2 });
+    expect(await open(behind, 'sent', 2)).toMatchObject({ state: 'pending', epoch: 2 });
+    expect(await ledger.begin(behind.id, 3)).toBe(3);
+    await ledger.settle(behind.id, 3, 'unknown', null, 4);
+    expect(await open(behind, 'pending', 3)).toMatchObject({ state: 'unknown' });
+    expect(await open(behind, 'sent', 3)).toMatchObject({ state: 'sent', epoch: 3 });
+    expect(await open(behind, 'unknown', 9)).toMatchObject({ state: 'sent', epoch: 3 });
+  });
+
+  test('carries a decision out once, and keeps who and why', async () => {
+    const ledger = make();
+    const row = delivery(newRun());
+    const decision = { to: 'pending', by: 'ops', reason: 'asked "her"\\n', at: 5 } as const;
+    await ledger.open(row, 1);
+    await ledger.begin(row.id, 2);
+    await ledger.settle(row.id, 1, 'unknown', 'No answer', 3);
+    expect((await ledger.unknown(10_000)).map(({ id }) => id)).toContain(row.id);
+    expect(await ledger.resolve(row.id, 7, decision)).toBeUndefined();
+    expect(await ledger.resolve(row.id, 1, decision)).toMatchObject({
+      state: 'pending',
+      epoch: 2,
+      decisions: [decision],
+    });
+    expect(await ledger.resolve(row.id, 1, decision)).toBeUndefined();
+    expect((await ledger.unknown(10_000)).map(({ id }) => id)).not.toContain(row.id);
+    expect(await ledger.begin(row.id, 6)).toBe(3);
+    await ledger.settle(row.id, 3, 'unknown', 'No answer', 7);
+    const second = { ...decision, to: 'sent', at: 8 } as const;
+    expect(await ledger.resolve(row.id, 3, second)).toMatchObject({ state: 'sent', decisions: [decision, second] });
+    expect(await ledger.find(row.id)).toEqual((await ledger.list(row.run))[0]);
+    expect(await ledger.find('0'.repeat(32))).toBeUndefined();
+  });
+
   test('keeps to its state machine whatever is asked of it, in whatever order and by how many at once', async () => {
     const states = fc.constantFrom('pending', 'sent', 'refused', 'unknown' as const);
     const step = fc.oneof(
