@@ -50,9 +50,9 @@ const BODY_BYTES = 64 * 1024;
 
 export type SmtpScript = Partial<Record<SmtpStep, SmtpAct>>;
 
-/** An SMTP server on a raw socket that follows RFC 5321 except at the steps of the script, which may differ by connection. */
+/** An SMTP server on a raw socket that follows RFC 5321 except at the steps of the script, which may differ by connection and by message (both from 0). */
 export async function scriptedSmtp(
-  script: SmtpScript | ((connection: number) => SmtpScript),
+  script: SmtpScript | ((connection: number, message: number) => SmtpScript),
   extensions: readonly string[] = [],
 ): Promise<ScriptedSmtp> {
   const conversations: SmtpConversation[] = [];
@@ -69,7 +69,8 @@ export async function scriptedSmtp(
       conversations.push(talk);
       return talk;
     };
-    converse(socket, begin, typeof script === 'function' ? script(connection) : script, extensions);
+    const acts = () => (typeof script === 'function' ? script(connection, conversations.length - 1) : script);
+    converse(socket, begin, acts, extensions);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();
@@ -89,10 +90,11 @@ export async function scriptedSmtp(
 function converse(
   socket: Socket,
   begin: () => SmtpConversation,
-  script: SmtpScript,
+  scriptNow: () => SmtpScript,
   extensions: readonly string[],
 ): void {
   let talk = begin();
+  let script = scriptNow();
   let buffered = Buffer.alloc(0);
   let inBody = false;
   let silent = false;
@@ -142,6 +144,7 @@ function converse(
       say(lines.map((text, index) => `250${index === lines.length - 1 ? ' ' : '-'}${text}`).join('\r\n'));
     } else if (verb === 'RSET') {
       talk = begin();
+      script = scriptNow();
       talk.commands.push(line);
       answer('RSET');
     } else if (verb === 'AUTH') answer('AUTH');
