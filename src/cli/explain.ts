@@ -47,7 +47,12 @@ async function explainReport(report: string, flags: { period?: string; json?: bo
   const { definition, settings } = requireReport(await loadJobs(around.config.DOCKET_JOBS), report);
   const now = around.clock.now();
   const spec = flags.period === undefined ? definition.period : periods.parsePeriod(flags.period);
-  const period = periods.resolvePeriod(spec, now, definition.timezone ?? settings.timezone);
+  const period = periods.resolvePeriod(
+    spec,
+    now,
+    definition.timezone ?? settings.timezone,
+    definition.locale ?? settings.locale,
+  );
   const { schedule } = definition;
   const slots = schedule === undefined ? [] : nextSlots(schedule, schedule.timezone ?? settings.timezone, now, 5);
   const { catalogOf, shared, scope } = await composeCatalogs(around);

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type ChartKind, type ChartSpec, chartAsked } from './chart.ts';
+import { localeSchema } from './locale.ts';
 import { maxAgeSchema } from './max-age.ts';
 import { classificationSchema } from './org.ts';
 import { NAMED_PERIODS, type PeriodSpec, periodSpecSchema } from './period-spec.ts';
@@ -34,6 +35,7 @@ export const reportFileSchema = z
     schedule: scheduleSchema.optional().describe('Absent: on demand only.'),
     period: periodSpecSchema.describe('Frozen into the run when it is triggered.'),
     timezone: zoneSchema.optional().describe("The period's IANA zone; defaults to the organization's."),
+    locale: localeSchema.optional(),
     compare: z.literal('previous_period').optional().describe('Adds the figures of the period just before.'),
     follow_replacements: z
       .boolean()

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { secretRefSchema } from '../base/secret.ts';
+import { localeSchema } from './locale.ts';
 import { addressKey, canonicalDomain } from './recipients.ts';
 import { lineSchema, notYet } from './words.ts';
 import { zoneSchema } from './zone.ts';
@@ -86,6 +87,7 @@ export const orgFileSchema = z.strictObject({
     .describe("The organization's id at the API, or `current`: the organization of the API key."),
   api_key: secretRefSchema,
   timezone: zoneSchema.describe('IANA zone of periods and schedules.'),
+  locale: localeSchema.optional(),
   recipients: z
     .strictObject({
       domains: z

@@ -1,4 +1,5 @@
 import { DateTime, type DateTimeUnit } from 'luxon';
+import { DEFAULT_LOCALE, wordsOf } from '../words/words.ts';
 import { type PeriodSpec, readLastN } from './period-spec.ts';
 
 export { parsePeriod } from './period-spec.ts';
@@ -11,7 +12,7 @@ export interface Period {
   readonly to: string;
   /** IANA zone */
   readonly timezone: string;
-  /** For file names and titles, ASCII only: `2026-W46`, `2026-10`, `2026-Q3`, `2026`, `2026-11-16`, `2026-11-16 to 2026-11-19`. */
+  /** For file names and titles, ASCII only: `2026-W46`, `2026-10`, `2026-Q3`, `2026`, `2026-11-16`, `2026-11-16 to 2026-11-19` (German: `bis`). */
   readonly label: string;
 }
 
@@ -23,14 +24,15 @@ const unitOf = (name: string): Unit | undefined => UNITS.find((unit) => unit ===
  * A period's dates, as a reader of the calendar at that instant and in that zone would say them.
  * @param at epoch ms: the slot, or the moment of the trigger
  * @param timezone IANA zone, valid (`zoneSchema`)
+ * @param locale BCP 47, of the label; `en-GB` when absent
  */
-export function resolvePeriod(spec: PeriodSpec, at: number, timezone: string): Period {
-  if (typeof spec === 'object') return period(spec.from, spec.to, timezone);
+export function resolvePeriod(spec: PeriodSpec, at: number, timezone: string, locale?: string): Period {
+  if (typeof spec === 'object') return period(spec.from, spec.to, timezone, locale);
   // Only the civil date is taken from the zone; the calendar is counted in UTC, where every day exists and has 24 hours.
   const local = DateTime.fromMillis(at, { zone: timezone });
   const today = DateTime.utc(local.year, local.month, local.day);
   const { first, last } = rangeOf(spec, today);
-  return period(isoDate(first), isoDate(last), timezone);
+  return period(isoDate(first), isoDate(last), timezone, locale);
 }
 
 function rangeOf(spec: string, today: DateTime): { first: DateTime; last: DateTime } {
@@ -52,19 +54,19 @@ function rangeOf(spec: string, today: DateTime): { first: DateTime; last: DateTi
 const isoDate = (date: DateTime): string => date.toFormat('yyyy-MM-dd');
 const civil = (date: string): DateTime => DateTime.fromISO(date, { zone: 'utc' });
 
-const period = (from: string, to: string, timezone: string): Period =>
-  Object.freeze({ from, to, timezone, label: labelOf(civil(from), civil(to)) });
+const period = (from: string, to: string, timezone: string, locale: string | undefined): Period =>
+  Object.freeze({ from, to, timezone, label: labelOf(civil(from), civil(to), locale) });
 
 const covers = (from: DateTime, to: DateTime, unit: Unit): boolean =>
   isoDate(from.startOf(unit)) === isoDate(from) && isoDate(from.endOf(unit)) === isoDate(to);
 
 /** The shortest usual name of the days. It goes into file names, so it is ASCII without separators of paths. */
-function labelOf(from: DateTime, to: DateTime): string {
+function labelOf(from: DateTime, to: DateTime, locale: string | undefined): string {
   if (covers(from, to, 'year')) return from.toFormat('yyyy');
   if (covers(from, to, 'quarter')) return from.toFormat("yyyy-'Q'q");
   if (covers(from, to, 'month')) return from.toFormat('yyyy-MM');
   if (covers(from, to, 'week')) return from.toFormat("kkkk-'W'WW");
-  return covers(from, to, 'day') ? isoDate(from) : `${isoDate(from)} to ${isoDate(to)}`;
+  return covers(from, to, 'day') ? isoDate(from) : wordsOf(locale).table.fromTo(isoDate(from), isoDate(to));
 }
 
 /**
@@ -72,7 +74,7 @@ function labelOf(from: DateTime, to: DateTime): string {
  * by their names: `October 2026 (Europe/Zurich)`, `July to September 2026 (…)`.
  * @param locale BCP 47
  */
-export function inWords(period: Period, locale = 'en-GB'): string {
+export function inWords(period: Period, locale: string = DEFAULT_LOCALE): string {
   const from = civil(period.from);
   const to = civil(period.to);
   const whole = covers(from, to, 'year')
@@ -80,7 +82,8 @@ export function inWords(period: Period, locale = 'en-GB'): string {
     : isoDate(to.endOf('month')) === period.to && from.day === 1
       ? 'month'
       : 'day';
-  const dates = locale.startsWith('en') ? inEnglish(from, to, whole) : inLocale(from, to, whole, locale);
+  const dates =
+    locale === 'en' || locale === DEFAULT_LOCALE ? inEnglish(from, to, whole) : inLocale(from, to, whole, locale);
   return `${dates} (${period.timezone})`;
 }
 

@@ -1,6 +1,9 @@
 import type { Granularity } from '../contract/report.ts';
 import type { ChartSpec } from '../define/definition.ts';
 import type { Period } from '../define/period.ts';
+import type { Filter } from '../words/filter.ts';
+import { type Said, say } from '../words/note.ts';
+import { type Words, wordsOf } from '../words/words.ts';
 import type { Rows } from './rows.ts';
 
 /** A column of a table: what the header, the number format and the definitions page need to know. */
@@ -48,11 +51,17 @@ export type NoteCode =
   | 'unknown_unit'
   | 'count_changed';
 
-/** Something a reader must know of a table. `incomplete` ones make the run follow `on_incomplete`. */
+/** A note as a sentence. */
 export interface Note {
   readonly code: NoteCode;
   readonly text: string;
   readonly incomplete: boolean;
+}
+
+/** Something a reader must know of a table. `incomplete` ones make the run follow `on_incomplete`. */
+export interface TableNote extends Omit<Note, 'text'> {
+  /** What it says, as data: it becomes a sentence in the language of whoever reads it. */
+  readonly says: Said;
 }
 
 /** One section's typed table. Every renderer reads this alone, so a figure cannot differ between e-mail, workbook and CSV. */
@@ -81,9 +90,8 @@ export interface Table {
   readonly chart?: ChartSpec;
   /** The definition says in which order its groups stand; else the catalog's order is theirs. */
   readonly ordered?: boolean;
-  /** The section's filters in words, e.g. `Risk is High or Severe`. */
-  readonly filters: readonly string[];
-  readonly notes: readonly Note[];
+  readonly filters: readonly Filter[];
+  readonly notes: readonly TableNote[];
 }
 
 /** What was asked and answered, for the manifest and the run sheet. */
@@ -122,9 +130,19 @@ export interface IncompleteNote extends Note {
   readonly section: string;
 }
 
-/** Everything by which the dataset is not whole, in the order of the sections. Empty: every figure is there. */
-export function incompleteNotes(dataset: Pick<Dataset, 'tables'>): IncompleteNote[] {
-  return dataset.tables.flatMap((table) =>
-    table.notes.filter((note) => note.incomplete).map((note) => ({ ...note, section: table.id })),
+/**
+ * Everything by which the dataset is not whole, in the order of the sections. Empty: every figure is there.
+ * @param words of the readers; English when absent, as in errors, events and the manifest
+ */
+export function incompleteNotes(dataset: Pick<Dataset, 'tables'>, words: Words = wordsOf()): IncompleteNote[] {
+  return dataset.tables.flatMap(({ id, notes }) =>
+    notes.filter(({ incomplete }) => incomplete).map((note) => ({ ...noteIn(words, note), section: id })),
   );
 }
+
+/** The note as a sentence in these words. */
+export const noteIn = (words: Words, { code, incomplete, says }: TableNote): Note => ({
+  code,
+  text: say(words, says),
+  incomplete,
+});

@@ -1,5 +1,5 @@
 import type { Section } from '../define/definition.ts';
-import type { Note, Table } from './dataset.ts';
+import type { Table, TableNote } from './dataset.ts';
 import type { ListAnswer } from './pages.ts';
 
 /** A list as a table: its rows stay in their file. */
@@ -16,18 +16,18 @@ export function listTable(section: Section, { rows, columns, counts }: ListAnswe
     asOf: null,
     columns,
     rows,
-    filters: section.search === undefined ? [] : [`Search: ${section.search}`],
+    filters: section.search === undefined ? [] : [{ search: section.search }],
     notes: countNotes(counts, rows.length),
   };
 }
 
-function countNotes(counts: readonly number[], seen: number): Note[] {
+function countNotes(counts: readonly number[], seen: number): TableNote[] {
   const last = counts.at(-1);
   if (counts.length > 1) {
-    const text = `The list changed while it was read (it said ${counts.join(', then ')}); ${seen} records were seen.`;
-    return [{ code: 'count_changed', text, incomplete: seen < (last ?? 0) }];
+    const says = { id: 'list_changed', of: { counts, seen } } as const;
+    return [{ code: 'count_changed', says, incomplete: seen < (last ?? 0) }];
   }
   return last === undefined || last === seen
     ? []
-    : [{ code: 'missing', text: `The list speaks of ${last} records; ${seen} were seen.`, incomplete: true }];
+    : [{ code: 'missing', says: { id: 'list_count', of: { said: last, seen } }, incomplete: true }];
 }

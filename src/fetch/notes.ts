@@ -3,7 +3,8 @@ import type { ReportRequest, ReportResponse } from '../contract/report.ts';
 import type { Section } from '../define/definition.ts';
 import type { Period } from '../define/period.ts';
 import type { Replacement, UndefinedTotals } from '../plan/plan.ts';
-import type { Column, Note, Row } from './dataset.ts';
+import type { Lacking, Said } from '../words/note.ts';
+import type { Column, NoteCode, Row, TableNote } from './dataset.ts';
 
 /** One call with its answer. */
 export interface CallAnswer {
@@ -28,8 +29,12 @@ export interface Told {
   readonly metrics: readonly Metric[];
   readonly columns: readonly Column[];
   readonly rows: readonly Row[];
-  /** Names of asked columns that the answer lacks as a whole, and how many cells it lacks beside. */
-  readonly missing: { readonly columns: readonly string[]; readonly cells: number };
+  /** Names of asked columns that the answer lacks as a whole, all that it lacks, and how many cells it lacks beside. */
+  readonly missing: {
+    readonly columns: readonly string[];
+    readonly what: readonly Lacking[];
+    readonly cells: number;
+  };
   /** Epoch ms at which the period is over. */
   readonly periodEnd: number;
   readonly current: boolean;
@@ -39,7 +44,7 @@ const UNITS: ReadonlySet<string> = new Set(['count', 'ratio', 'seconds']);
 const HOUR_MS = 3_600_000;
 
 /** What a reader must know of the table, the gravest first. Nothing that is cut, missing or old goes without a note. */
-export function notesOf(told: Told): Note[] {
+export function notesOf(told: Told): TableNote[] {
   return [
     ...truncated(told),
     ...missing(told),
@@ -55,155 +60,128 @@ export function notesOf(told: Told): Note[] {
   ];
 }
 
-const plural = (count: number, one: string, many = `${one}s`): string => `${count} ${count === 1 ? one : many}`;
+const note = (code: NoteCode, says: Said, incomplete = false): TableNote => ({ code, says, incomplete });
 
-function truncated({ response, section, answers }: Told): Note[] {
+function truncated({ response, section, answers }: Told): TableNote[] {
   if (!response.meta.truncated) return [];
   if (answers.length > 1 && answers.some((answer) => answer.response.meta.truncated)) {
-    const text = 'The service cut an answer that this table is put together from: there are more rows.';
-    return [{ code: 'truncated', text, incomplete: true }];
+    return [note('truncated', { id: 'cut_piece', of: undefined }, true)];
   }
-  const rows = plural(response.rows.length, 'row');
+  const rows = response.rows.length;
   // Incomplete also where the section's own limit cuts: whoever reads "the top ten" must know that it is not all.
-  const text =
-    section.limit === undefined
-      ? `The service cut the table after ${rows}: there are more.`
-      : `Only the first ${rows}, as the report asks; there are more.`;
-  return [{ code: 'truncated', text, incomplete: true }];
+  return [note('truncated', { id: section.limit === undefined ? 'cut' : 'limited', of: { rows } }, true)];
 }
 
-function missing({ missing: { columns, cells } }: Told): Note[] {
-  const notes: Note[] = [];
-  const note = (text: string) => notes.push({ code: 'missing', text, incomplete: true });
-  if (columns.length > 0) note(`The service did not answer ${columns.join(', ')}: empty here.`);
-  if (cells > 0) note(`The service left ${plural(cells, 'cell')} out; they are empty.`);
-  return notes;
+function missing({ missing: { what, cells } }: Told): TableNote[] {
+  return [
+    ...(what.length === 0 ? [] : [note('missing', { id: 'lacking', of: { what } }, true)]),
+    ...(cells === 0 ? [] : [note('missing', { id: 'lacking_cells', of: { cells } }, true)]),
+  ];
 }
 
 /** Answers to something else than was asked. What several calls say alike is said once. */
-function unexpected({ answers }: Told): Note[] {
-  const texts = new Set<string>();
-  for (const { request, response } of answers) {
-    const { meta, rows } = response;
-    // Both spellings of the count: where they disagree, one of them says that rows are lacking.
-    for (const said of [meta.row_count, meta.rows_count]) {
-      if (typeof said === 'number' && said !== rows.length) {
-        texts.add(`The service speaks of ${plural(said, 'row')} and sent ${rows.length}.`);
-      }
-    }
-    const { from, to, timezone, compare } = request.time ?? {};
-    if (from !== undefined && to !== undefined && (meta.range?.from !== from || meta.range.to !== to)) {
-      const got = meta.range == null ? 'does not say for which' : `answered for ${meta.range.from} to ${meta.range.to}`;
-      texts.add(`Asked for ${from} to ${to}, the service ${got}.`);
-    }
-    if (timezone !== undefined && meta.timezone !== timezone) {
-      texts.add(`Asked for days in ${timezone}, the service answered for days in ${meta.timezone}.`);
-    }
-    if (compare !== undefined && meta.compare_range == null) {
-      texts.add('The service does not say which days the previous period has.');
+function unexpected({ answers }: Told): TableNote[] {
+  const said = new Map(answers.flatMap(unexpectedIn).map((says): [string, Said] => [JSON.stringify(says), says]));
+  return [...said.values()].map((says) => note('missing', says, true));
+}
+
+function unexpectedIn({ request, response: { meta, rows } }: CallAnswer): Said[] {
+  const found: Said[] = [];
+  // Both spellings of the count: where they disagree, one of them says that rows are lacking.
+  for (const said of [meta.row_count, meta.rows_count]) {
+    if (typeof said === 'number' && said !== rows.length) {
+      found.push({ id: 'other_count', of: { said, sent: rows.length } });
     }
   }
-  return [...texts].map((text) => ({ code: 'missing', text, incomplete: true }));
+  const { from, to, timezone, compare } = request.time ?? {};
+  if (from !== undefined && to !== undefined && (meta.range?.from !== from || meta.range.to !== to)) {
+    const got = meta.range == null ? null : { from: meta.range.from, to: meta.range.to };
+    found.push({ id: 'other_range', of: { from, to, got } });
+  }
+  if (timezone !== undefined && meta.timezone !== timezone) {
+    found.push({ id: 'other_zone', of: { asked: timezone, got: meta.timezone } });
+  }
+  if (compare !== undefined && meta.compare_range == null) {
+    found.push({ id: 'compared_days_unknown', of: undefined });
+  }
+  return found;
 }
 
 /** The first answer that is too old speaks for all. */
-function stale(told: Told): Note[] {
+function stale(told: Told): TableNote[] {
   return told.answers.flatMap((answer) => staleAnswer(answer, told)).slice(0, 1);
 }
 
-function staleAnswer({ request, response: { meta }, at }: CallAnswer, told: Told): Note[] {
+function staleAnswer({ request, response: { meta }, at }: CallAnswer, told: Told): TableNote[] {
   const { periodEnd, current, period } = told;
   if (meta.as_of === null) {
-    const kept = meta.cached ? ', and had kept them: they may be old' : '';
-    const text = `The service does not say readably when it computed the figures${kept}.`;
-    return [{ code: 'stale', text, incomplete: meta.cached }];
+    return [note('stale', { id: 'computed_unknown', of: { cached: meta.cached } }, meta.cached)];
   }
   const computed = Date.parse(meta.as_of);
+  const { timezone } = period;
   // The period was over when we asked, but not when the service counted: its last days are not whole.
   const last = request.time?.to === undefined || request.time.to === period.to;
   if (!current && last && at >= periodEnd && computed < periodEnd) {
-    const text = `Computed at ${meta.as_of}, before the period had ended (${period.to}, ${period.timezone}): its end is not counted.`;
-    return [{ code: 'stale', text, incomplete: true }];
+    return [note('stale', { id: 'computed_early', of: { at: meta.as_of, to: period.to, timezone } }, true)];
   }
   // The service keeps answers for an hour at most; a minute's grace is for clocks that differ.
   if (meta.cached && at - computed > HOUR_MS + 60_000) {
-    return [
-      {
-        code: 'stale',
-        text: `From the service's cache, computed at ${meta.as_of}: older than an hour.`,
-        incomplete: true,
-      },
-    ];
+    return [note('stale', { id: 'computed_long_ago', of: { at: meta.as_of, timezone } }, true)];
   }
   return [];
 }
 
-function partial({ rows, section }: Told): Note[] {
+function partial({ rows, section }: Told): TableNote[] {
   const running = [...new Set(rows.filter((row) => row.partial).map((row) => row.values.bucket))];
   if (running.length === 0) return [];
-  const named = running.filter((bucket) => typeof bucket === 'string');
-  const text =
-    named.length === 0
-      ? 'The period is still running: its figures will grow.'
-      : `The ${section.granularity ?? 'bucket'} from ${named.join(', ')} is still running: its figures will grow.`;
-  return [{ code: 'partial', text, incomplete: false }];
+  const days = running.filter((bucket) => typeof bucket === 'string');
+  if (days.length === 0) return [note('partial', { id: 'period_running', of: undefined })];
+  return [note('partial', { id: 'buckets_running', of: { granularity: section.granularity ?? null, days } })];
 }
 
-function undefinedCells({ rows, columns, missing: { columns: absent } }: Told): Note[] {
+function undefinedCells({ rows, columns, missing: { columns: absent } }: Told): TableNote[] {
   const names = columns.filter((column) => column.kind === 'metric' && !absent.includes(column.name));
   const empty = names.filter((column) => rows.some((row) => row.values[column.name] === null));
   if (empty.length === 0) return [];
-  const text = `An empty cell of ${empty.map(({ label }) => label).join(', ')} is undefined (a rate or a median over nothing), not 0.`;
-  return [{ code: 'undefined', text, incomplete: false }];
+  return [note('undefined', { id: 'undefined_cells', of: { labels: empty.map(({ label }) => label) } })];
 }
 
 /** Not incomplete: nothing that the service has is missing, and no other try would bring it. */
-function undefinedTotals({ undefinedTotals: lacking, columns }: Told): Note[] {
+function undefinedTotals({ undefinedTotals: lacking, columns }: Told): TableNote[] {
   if (lacking === undefined) return [];
   const labels = columns.filter(({ name }) => lacking.metrics.includes(name)).map(({ label }) => label);
-  const why = lacking.why === 'range' ? 'the period is longer' : 'a filter has more values';
-  const text = `The total of ${labels.join(', ')} is undefined: ${why} than one call of the service takes, and what is not a plain count cannot be added up from parts.`;
-  return [{ code: 'undefined', text, incomplete: false }];
+  return [note('undefined', { id: 'undefined_totals', of: { labels, why: lacking.why } })];
 }
 
-function followed({ replaced, catalog }: Told): Note[] {
-  const labelOf = (id: string) => catalog.metrics.find((metric) => metric.id === id)?.label ?? id;
-  return replaced.map(({ from, to }) => ({
-    code: 'deprecated',
-    text: `${labelOf(to)} (${to}) stands in place of ${labelOf(from)} (${from}), which is deprecated.`,
-    incomplete: false,
-  }));
+function followed({ replaced, catalog }: Told): TableNote[] {
+  const named = (id: string) => ({ id, label: catalog.metrics.find((metric) => metric.id === id)?.label ?? id });
+  return replaced.map(({ from, to }) =>
+    note('deprecated', { id: 'replaced', of: { from: named(from), to: named(to) } }),
+  );
 }
 
-function deprecated({ metrics }: Told): Note[] {
-  return metrics
-    .filter((metric) => metric.deprecated_at != null)
-    .map((metric) => ({
-      code: 'deprecated',
-      text: `${metric.label} (${metric.id}) is deprecated since ${metric.deprecated_at?.slice(0, 10)}${metric.replaced_by == null ? '' : `; ${metric.replaced_by} takes its place`}.`,
-      incomplete: false,
-    }));
+function deprecated({ metrics }: Told): TableNote[] {
+  return metrics.flatMap(({ label, id, deprecated_at: at, replaced_by: successor = null }) =>
+    at == null ? [] : [note('deprecated', { id: 'deprecated', of: { label, id, since: at.slice(0, 10), successor } })],
+  );
 }
 
-function availability({ metrics, request }: Told): Note[] {
+function availability({ metrics, request }: Told): TableNote[] {
   const { from, to } = request.time ?? {};
   if (from === undefined || to === undefined) return [];
-  return metrics.flatMap((metric): Note[] => {
-    const first = metric.data_available?.from;
+  return metrics.flatMap(({ label, data_available: available }): TableNote[] => {
+    const first = available?.from;
     if (first == null || first <= from) return [];
     // A zero that only says that nobody counted yet is not a figure.
     const none = first > to;
-    const text = none
-      ? `${metric.label} has no data before ${first}: its zeros say nothing.`
-      : `${metric.label} has data from ${first}; days before read zero.`;
-    return [{ code: 'data_available_from', text, incomplete: none }];
+    return [note('data_available_from', { id: none ? 'no_data_before' : 'data_from', of: { label, first } }, none)];
   });
 }
 
-function units({ columns }: Told): Note[] {
+function units({ columns }: Told): TableNote[] {
   return columns.flatMap(({ kind, label, unit }) =>
     kind !== 'metric' || unit === null || UNITS.has(unit)
       ? []
-      : [{ code: 'unknown_unit' as const, text: `${label} is in "${unit}", shown as it came.`, incomplete: false }],
+      : [note('unknown_unit', { id: 'unknown_unit', of: { label, unit } })],
   );
 }

@@ -1,10 +1,11 @@
 import { DateTime } from 'luxon';
-import { isolate } from '../base/bidi.ts';
 import { type Catalog, isCurrentCount } from '../contract/catalog.ts';
 import type { ReportRequest, ReportResponse } from '../contract/report.ts';
 import type { Section } from '../define/definition.ts';
 import type { Period } from '../define/period.ts';
 import type { Replacement, UndefinedTotals } from '../plan/plan.ts';
+import type { Filter } from '../words/filter.ts';
+import type { Lacking } from '../words/note.ts';
 import type { Column, Row, Table, Value } from './dataset.ts';
 import { type CallAnswer, notesOf } from './notes.ts';
 
@@ -70,7 +71,7 @@ export function reportTable(input: ReportTableInput): Table {
     ...(totals === undefined ? {} : { totals }),
     ...(section.chart === undefined ? {} : { chart: section.chart }),
     ...(section.order?.some(({ by }) => by !== 'bucket') ? { ordered: true } : {}),
-    filters: filtersInWords(section, catalog),
+    filters: filtersOf(section, catalog),
     notes: notesOf({
       section,
       request,
@@ -84,7 +85,8 @@ export function reportTable(input: ReportTableInput): Table {
       columns,
       rows,
       missing: {
-        columns: [...absent.map(({ label }) => label), ...unanswered(input, totals, names)],
+        columns: absent.map(({ name }) => name),
+        what: [...absent.map(({ label }): Lacking => ({ of: 'column', label })), ...unanswered(input, totals, names)],
         cells,
       },
       periodEnd: endOf(period),
@@ -93,12 +95,12 @@ export function reportTable(input: ReportTableInput): Table {
   };
 }
 
-/** What was asked for beside the rows and did not come, in words. */
+/** What was asked for beside the rows and did not come. */
 function unanswered(
   { section, request, response }: ReportTableInput,
   totals: Table['totals'],
   names: readonly string[],
-): string[] {
+): Lacking[] {
   const absentFrom = (figures: Readonly<Record<string, unknown>> | null | undefined) =>
     names.filter((name) => numberOf(figures?.[name]) === undefined);
   const uncompared = asksCompare(request)
@@ -107,21 +109,21 @@ function unanswered(
   const lacking = totals === undefined ? [] : absentFrom(totals.values);
   const uncomparedTotals = totals === undefined || !asksCompare(request) ? [] : absentFrom(totals.compare);
   return [
-    ...inWords(
-      'the previous period',
+    ...lackingOf(
+      'previous',
       names,
-      [...names].filter((name) => uncompared.has(name)),
+      names.filter((name) => uncompared.has(name)),
     ),
-    ...(section.totals && totals === undefined ? ['the totals'] : []),
-    ...lacking.map((name) => `the total of ${name}`),
-    ...inWords('the previous period of the totals', names, uncomparedTotals),
+    ...(section.totals && totals === undefined ? [{ of: 'totals' } as const] : []),
+    ...lacking.map((metric): Lacking => ({ of: 'total', metric })),
+    ...lackingOf('previous_totals', names, uncomparedTotals),
   ];
 }
 
 /** What is absent as a whole goes by one name, a part of it by the metrics that lack it. */
-function inWords(what: string, names: readonly string[], absent: readonly string[]): string[] {
+function lackingOf(of: 'previous' | 'previous_totals', names: readonly string[], absent: readonly string[]): Lacking[] {
   if (absent.length === 0) return [];
-  return absent.length === names.length ? [what] : [`${what} (${absent.join(', ')})`];
+  return [{ of, metrics: absent.length === names.length ? [] : absent }];
 }
 
 const asksCompare = ({ time }: ReportRequest): boolean => time?.compare !== undefined;
@@ -142,7 +144,7 @@ function columnsOf(section: Section, response: ReportResponse, catalog: Catalog)
   const time: Column[] =
     section.granularity === undefined
       ? []
-      : [{ name: 'bucket', label: said.get('bucket')?.label ?? 'Date', kind: 'time', type: 'date', unit: null }];
+      : [{ name: 'bucket', label: said.get('bucket')?.label ?? 'bucket', kind: 'time', type: 'date', unit: null }];
   const dimensions = (section.dimensions ?? []).map((id): Column => {
     const known = catalog.dimensions.find((dimension) => dimension.id === id);
     return {
@@ -198,17 +200,12 @@ function totalsOf(
   return { values: pick(totals, names), ...(compare == null ? {} : { compare: pick(compare, names) }) };
 }
 
-/** `Risk is High or Severe`, with the catalog's labels. */
-function filtersInWords(section: Section, catalog: Catalog): string[] {
+/** Risk is High or Severe: with the catalog's labels. */
+function filtersOf(section: Section, catalog: Catalog): Filter[] {
   return (section.filters ?? []).map(({ dimension: id, op, values }) => {
     const dimension = catalog.dimensions.find((candidate) => candidate.id === id);
-    const labels = values.map((value) =>
-      isolate(dimension?.values.find((known) => known.value === value)?.label ?? value),
-    );
-    const last = labels.at(-1) ?? '';
-    const listed = (word: string) => (labels.length < 2 ? last : `${labels.slice(0, -1).join(', ')} ${word} ${last}`);
-    const name = isolate(dimension?.label ?? id);
-    if (op !== 'not_in') return `${name} is ${listed('or')}`;
-    return labels.length < 2 ? `${name} is not ${last}` : `${name} is neither ${listed('nor')}`;
+    const label = dimension?.label ?? id;
+    const labels = values.map((value) => dimension?.values.find((known) => known.value === value)?.label ?? value);
+    return op === 'not_in' ? { label, isNot: labels } : { label, is: labels };
   });
 }

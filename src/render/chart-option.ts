@@ -1,4 +1,5 @@
 import type { EChartsCoreOption } from 'echarts/core';
+import { wordsOf } from '../words/words.ts';
 import { type Axis, type Chart, QUIET_COLOUR, SERIES_COLOURS, type Series } from './chart.ts';
 import { type Quantity, unitWord, valueText } from './format.ts';
 
@@ -37,9 +38,9 @@ const scaleOf = (quantity: Quantity): { readonly divide: number; readonly unit: 
 };
 
 /** The axis's title with the unit in which it is drawn here. */
-function titleOf({ quantity, title }: Axis): string {
+function titleOf({ quantity, title }: Axis, locale: string): string {
   const { unit } = scaleOf(quantity);
-  const workbooks = unitWord(quantity);
+  const workbooks = unitWord(quantity, wordsOf(locale));
   if (unit === undefined || workbooks === undefined) return short(title, 34);
   const bare = title.replace(` (${workbooks})`, '');
   return bare === workbooks ? unit : `${short(bare, 30)} (${unit})`;
@@ -49,7 +50,7 @@ function axisOf(axis: Axis, index: number, lying: boolean, locale: string) {
   const figures = new Intl.NumberFormat(locale, axis.quantity.kind === 'ratio' ? { style: 'percent' } : {});
   return {
     type: 'value',
-    name: titleOf(axis),
+    name: titleOf(axis, locale),
     ...(lying ? { nameLocation: 'middle', nameGap: 26 } : { nameGap: 10 }),
     nameTextStyle: {
       color: INK,

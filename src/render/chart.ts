@@ -2,8 +2,9 @@ import { isolate } from '../base/bidi.ts';
 import { type ChartKind, chartAsked } from '../define/definition.ts';
 import type { Row, Table, Value } from '../fetch/dataset.ts';
 import { firstRows, type Rows, rowsIn } from '../fetch/rows.ts';
+import { DEFAULT_LOCALE, type Words, wordsOf } from '../words/words.ts';
 import { type ViewColumn, viewColumns } from './columns.ts';
-import { civilDate, DEFAULT_LOCALE, isoWeek, type Quantity, UNDEFINED_TEXT, unitWord, valueReader } from './format.ts';
+import { civilDate, isoWeek, type Quantity, UNDEFINED_TEXT, unitWord, valueReader } from './format.ts';
 
 /** More than this nobody can tell apart. */
 const MAX_SERIES = 8;
@@ -94,14 +95,15 @@ function groupReader(labels: readonly ViewColumn[], locale: string): (row: Row) 
 const unitKey = ({ quantity }: Series): string =>
   quantity.kind === 'duration' ? 'duration' : quantity.kind === 'amount' ? `amount ${quantity.unit}` : quantity.kind;
 
-const axisTitle = (quantity: Quantity, series: readonly Series[], asked: string | undefined): string => {
+const axisTitle = (quantity: Quantity, series: readonly Series[], asked: string | undefined, words: Words): string => {
   const [only] = series;
-  const unit = unitWord(quantity);
+  const unit = unitWord(quantity, words);
+  const { count, share, seconds, days } = words.chart;
   if (asked !== undefined) return unit === undefined ? asked : `${asked} (${unit})`;
   if (series.length === 1 && only !== undefined) return unit === undefined ? only.name : `${only.name} (${unit})`;
-  if (quantity.kind === 'count') return 'Count';
-  if (quantity.kind === 'ratio') return 'Share (%)';
-  if (quantity.kind === 'duration') return { seconds: 'Seconds', clock: 'h:mm:ss', days: 'Days' }[quantity.scale];
+  if (quantity.kind === 'count') return count;
+  if (quantity.kind === 'ratio') return share;
+  if (quantity.kind === 'duration') return { seconds, clock: 'h:mm:ss', days }[quantity.scale];
   return quantity.kind === 'amount' ? (quantity.unit ?? '') : '';
 };
 
@@ -150,6 +152,7 @@ function byMetric(
   mostGroups: number,
   locale: string,
 ): Drawn {
+  const { table: words, chart } = wordsOf(locale);
   const bucket = labels.find((column) => column.role === 'bucket');
   const rows = bucket === undefined ? firstRows(table.rows, mostGroups) : inTime(table.rows, bucket);
   // Stacked, it would be added to what it is compared with; of small lines each stands alone.
@@ -158,14 +161,13 @@ function byMetric(
   const series = figures
     .filter((column) => column.role === 'value' || (beside && column.role === 'previous'))
     .map((column) => ({
-      name: column.role === 'previous' ? 'Previous period' : column.source.label,
+      name: column.role === 'previous' ? words.previousPeriod : column.source.label,
       metric: column.source.name,
       values: rows.map((row) => number(column.read(row))),
       quantity: column.quantity,
       previous: column.role === 'previous',
     }));
-  const omitted =
-    rows.length < table.rows.length ? [`the first ${rows.length} of ${table.rows.length} groups are drawn`] : [];
+  const omitted = rows.length < table.rows.length ? [chart.firstGroups(rows.length, table.rows.length)] : [];
   return { categories: rows.map(groupReader(labels, locale)), series, omitted };
 }
 
@@ -180,6 +182,7 @@ function byGroup(
   const metrics = figures.filter((column) => column.role === 'value');
   const [metric] = metrics;
   if (metric === undefined) return { categories: [], series: [], omitted: [] };
+  const words = wordsOf(locale).chart;
   const textOf = categoryReader(bucket, locale);
   const buckets = new Map(inTime(table.rows, bucket).map((row) => [bucket.read(row), textOf(row)]));
   const groupOf = groupReader(groups, locale);
@@ -205,8 +208,8 @@ function byGroup(
     categories: [...buckets.values()],
     series,
     omitted: [
-      ...(metrics.length > 1 ? [`only ${isolate(metric.source.label)} is drawn`] : []),
-      ...(shown.length < cells.size ? [`the first ${shown.length} of ${cells.size} groups are drawn`] : []),
+      ...(metrics.length > 1 ? [words.onlyDrawn(isolate(metric.source.label))] : []),
+      ...(shown.length < cells.size ? [words.firstGroups(shown.length, cells.size)] : []),
     ],
   };
 }
@@ -243,9 +246,10 @@ export function chartOf(
   table: Table,
   locale: string = DEFAULT_LOCALE,
   mostGroups: number = MAX_GROUPS,
-  columns: readonly ViewColumn[] = viewColumns(table),
+  columns: readonly ViewColumn[] = viewColumns(table, locale),
 ): Chart | undefined {
   if (table.chart === undefined) return undefined;
+  const words = wordsOf(locale);
   const { kind, series: asked, secondary, axes: titles } = chartAsked(table.chart);
   const bucket = columns.find((column) => column.role === 'bucket');
   const groups = columns.filter((column) => column.role === 'label');
@@ -270,7 +274,7 @@ export function chartOf(
       const quantity: Quantity = series[0]?.quantity ?? { kind: 'count' };
       const own = series.filter((each) => !each.previous);
       return {
-        title: axisTitle(quantity, own, index === 0 ? titles?.primary : titles?.secondary),
+        title: axisTitle(quantity, own, index === 0 ? titles?.primary : titles?.secondary, words),
         quantity,
         series,
       };
@@ -287,11 +291,6 @@ export function chartOf(
     categories: drawn.categories,
     overTime: bucket !== undefined,
     axes,
-    omitted: [
-      ...drawn.omitted,
-      ...(outside.length === 0
-        ? []
-        : [`${outside.map(isolate).join(', ')} ${outside.length === 1 ? 'is' : 'are'} not drawn`]),
-    ],
+    omitted: [...drawn.omitted, ...(outside.length === 0 ? [] : [words.chart.notDrawn(outside.map(isolate))])],
   };
 }

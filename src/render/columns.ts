@@ -1,6 +1,7 @@
 import type { Granularity } from '../contract/report.ts';
 import type { Column, Row, Table, Value } from '../fetch/dataset.ts';
 import { rowsIn } from '../fetch/rows.ts';
+import { DEFAULT_LOCALE, type Words, wordsOf } from '../words/words.ts';
 import { changeKind, changeOf } from './compare.ts';
 import {
   civilDate,
@@ -42,8 +43,6 @@ export interface ViewColumn extends RawColumn {
 
 const withUnit = (label: string, unit: string | undefined): string =>
   unit === undefined ? label : `${label} (${unit})`;
-
-const BUCKET_HEADERS = { day: 'Day', week: 'Week starting', month: 'Month' } as const;
 
 /** Learns from the values of a column what they are. */
 interface Kind {
@@ -126,7 +125,7 @@ function labelReader(column: Column): (row: Row) => Value {
   };
 }
 
-function bucketColumns(source: Column, granularity: Granularity): RawColumn[] {
+function bucketColumns(source: Column, granularity: Granularity, { table: { isoWeek: week } }: Words): RawColumn[] {
   const bucket: RawColumn = {
     source,
     role: 'bucket',
@@ -140,7 +139,7 @@ function bucketColumns(source: Column, granularity: Granularity): RawColumn[] {
     const date = civilDate(row.values[source.name]);
     return date === undefined ? null : isoWeek(date);
   };
-  return [{ ...bucket, role: 'week', rawHeader: 'ISO week', plainHeader: 'ISO week', read }, bucket];
+  return [{ ...bucket, role: 'week', rawHeader: week, plainHeader: week, read }, bucket];
 }
 
 const labelColumn = (source: Column): RawColumn => ({
@@ -152,9 +151,10 @@ const labelColumn = (source: Column): RawColumn => ({
   total: undefined,
 });
 
-function metricColumns({ totals, compared }: Table, source: Column): RawColumn[] {
+function metricColumns({ totals, compared }: Table, source: Column, words: Words): RawColumn[] {
   const { name, label, unit } = source;
-  const rawUnit = rawUnitWord(unit);
+  const { previous, change } = words.table;
+  const rawUnit = rawUnitWord(unit, words);
   const now = (row: Row): Value => row.values[name] ?? null;
   const before = (row: Row): Value => row.compare?.[name] ?? null;
   const value: RawColumn = {
@@ -171,16 +171,16 @@ function metricColumns({ totals, compared }: Table, source: Column): RawColumn[]
     {
       ...value,
       role: 'previous',
-      rawHeader: `${value.rawHeader}, previous period`,
-      plainHeader: `${label}, previous period`,
+      rawHeader: previous(value.rawHeader),
+      plainHeader: previous(label),
       read: before,
       total: totals === undefined ? undefined : (totals.compare?.[name] ?? null),
     },
     {
       ...value,
       role: 'change',
-      rawHeader: withUnit(`${label}, change`, unitWord(changeQuantity(source, undefined))),
-      plainHeader: `${label}, change`,
+      rawHeader: withUnit(change(label), unitWord(changeQuantity(source, undefined), words)),
+      plainHeader: change(label),
       read: (row) => changeOf(unit, now(row), before(row)).value,
       total: totals === undefined ? undefined : changeOf(unit, totals.values[name], totals.compare?.[name]).value,
     },
@@ -194,12 +194,13 @@ function changeQuantity({ unit }: Column, quantity: Quantity | undefined): Quant
   return { kind, unit, decimals: quantity?.kind === 'amount' ? quantity.decimals : 0 };
 }
 
-function headerOf({ role, source, rawHeader }: RawColumn, quantity: Quantity): string {
-  if (role === 'bucket') return quantity.kind === 'bucket' ? BUCKET_HEADERS[quantity.granularity] : rawHeader;
-  if (role === 'week') return 'ISO week';
-  if (role === 'change') return withUnit(`${source.label}, change`, unitWord(quantity));
-  const header = withUnit(source.label, unitWord(quantity));
-  return role === 'previous' ? `${header}, previous period` : header;
+function headerOf({ role, source, rawHeader }: RawColumn, quantity: Quantity, words: Words): string {
+  const { bucket, isoWeek: week, previous, change } = words.table;
+  if (role === 'bucket') return quantity.kind === 'bucket' ? bucket[quantity.granularity] : rawHeader;
+  if (role === 'week') return week;
+  if (role === 'change') return withUnit(change(source.label), unitWord(quantity, words));
+  const header = withUnit(source.label, unitWord(quantity, words));
+  return role === 'previous' ? previous(header) : header;
 }
 
 /**
@@ -220,11 +221,14 @@ function unique(headers: readonly string[], columns: readonly RawColumn[]): read
   });
 }
 
-/** The columns of a table in order, for data files. */
-export function rawColumns(table: Table): readonly RawColumn[] {
+/**
+ * The columns of a table in order, for data files.
+ * @param words English when absent: programs that read raw files must find the same headers whoever the readers are
+ */
+export function rawColumns(table: Table, words: Words = wordsOf()): readonly RawColumn[] {
   const columns = table.columns.flatMap((column) => {
-    if (column.kind === 'time') return bucketColumns(column, table.granularity ?? 'day');
-    return column.kind === 'metric' ? metricColumns(table, column) : [labelColumn(column)];
+    if (column.kind === 'time') return bucketColumns(column, table.granularity ?? 'day', words);
+    return column.kind === 'metric' ? metricColumns(table, column, words) : [labelColumn(column)];
   });
   const rawHeaders = unique(
     columns.map(({ rawHeader }) => rawHeader),
@@ -280,8 +284,9 @@ function quantityOf({ role, source }: RawColumn, kind: Kind | undefined): Quanti
  * The columns of a table in order, laid out for readers. All that people read starts here, so its figures are the same.
  * Reads all rows, once: keep what it returns.
  */
-export function viewColumns(table: Table): readonly ViewColumn[] {
-  const raw = rawColumns(table);
+export function viewColumns(table: Table, locale: string = DEFAULT_LOCALE): readonly ViewColumn[] {
+  const words = wordsOf(locale);
+  const raw = rawColumns(table, words);
   const { kinds, learners } = learn(table, raw);
   const columns = raw.map((column, index) => ({
     ...column,
@@ -289,7 +294,7 @@ export function viewColumns(table: Table): readonly ViewColumn[] {
     seen: { undefined: learners[index]?.undefined ?? false, positive: learners[index]?.positive ?? false },
   }));
   const headers = unique(
-    columns.map((column) => headerOf(column, column.quantity)),
+    columns.map((column) => headerOf(column, column.quantity, words)),
     columns,
   );
   return columns.map((column, index) => ({ ...column, header: headers[index] ?? column.rawHeader }));

@@ -1,10 +1,11 @@
 import type { Dataset, Row, Table, Value } from '../fetch/dataset.ts';
 import { rowsIn } from '../fetch/rows.ts';
+import { type Words, wordsOf } from '../words/words.ts';
 import { fieldQuantities, type RawColumn } from './columns.ts';
-import type { CsvColumn, CsvSettings } from './csv.ts';
+import { type CsvColumn, type CsvSettings, csvLocale } from './csv.ts';
 import { neutral } from './csv-text.ts';
-import { civilDate, DEFAULT_LOCALE, type Quantity, UNDEFINED_TEXT } from './format.ts';
-import { tableFacts, tableNotes } from './words.ts';
+import { civilDate, type Quantity, UNDEFINED_TEXT } from './format.ts';
+import { markedNote, tableFacts, tableNotes } from './words.ts';
 
 type FieldType = 'string' | 'number' | 'integer' | 'boolean' | 'date' | 'datetime';
 
@@ -73,23 +74,17 @@ const sentences = (parts: readonly (string | undefined)[]): string =>
     .map((part) => (/[.!?]$/.test(part ?? '') ? part : `${part}.`))
     .join(' ');
 
-function about({ role, source }: RawColumn, nothing: string): string {
+function about({ role, source }: RawColumn, nothing: string, { table: { schema: words } }: Words): string {
   const metric = source.kind === 'metric';
   return sentences([
-    role === 'previous' ? 'The figure of the previous period' : undefined,
+    role === 'previous' ? words.previous : undefined,
     source.description,
-    metric && source.counts !== undefined ? `Counts at: ${source.counts}` : undefined,
-    metric && source.aggregation !== undefined ? `Aggregation: ${source.aggregation}` : undefined,
-    metric && source.availableFrom !== undefined
-      ? `Available from ${source.availableFrom}; earlier figures read zero`
-      : undefined,
-    role === 'bucket' ? 'The first day' : undefined,
-    role === 'bucket'
-      ? undefined
-      : metric
-        ? `${nothing} is undefined, such as a rate or a median over nothing. It is not zero`
-        : `${nothing} has no value`,
-    `The service's name: ${source.name}`,
+    metric && source.counts !== undefined ? words.countsAt(source.counts) : undefined,
+    metric && source.aggregation !== undefined ? words.aggregation(source.aggregation) : undefined,
+    metric && source.availableFrom !== undefined ? words.availableFrom(source.availableFrom) : undefined,
+    role === 'bucket' ? words.firstDay : undefined,
+    role === 'bucket' ? undefined : metric ? words.undefinedMeans(nothing) : words.emptyMeans(nothing),
+    words.name(source.name),
   ]);
 }
 
@@ -108,7 +103,10 @@ export function tableSchema(
 ): TableSchema {
   const formatted = settings.values === 'formatted';
   const guard = settings.raw === true ? (text: string) => text : neutral;
-  const nothing = formatted ? `“${UNDEFINED_TEXT}”` : 'An empty field';
+  const locale = csvLocale(settings);
+  const words = wordsOf(locale);
+  const { schema } = words.table;
+  const nothing = formatted ? `“${UNDEFINED_TEXT}”` : schema.emptyField;
   const views = columns.flatMap(({ view }) => view ?? []);
   // A list has fields alone, and may be long.
   const rows = views.some(({ source }) => source.kind !== 'field') ? rowsIn(table.rows) : [];
@@ -117,8 +115,8 @@ export function tableSchema(
   const fields = columns.map(({ header, view }): SchemaField => {
     const known = view === null ? undefined : facts.get(view);
     if (view === null || known === undefined) {
-      const description = 'Whether the row is of a time that is still running: its figures will grow.';
-      return { name: header, title: 'Still running', type: formatted ? 'string' : 'boolean', description };
+      const { running: title, runningMeans: description } = schema;
+      return { name: header, title, type: formatted ? 'string' : 'boolean', description };
     }
     const { source } = view;
     const labels = labelsOf(view, known, guard);
@@ -127,13 +125,13 @@ export function tableSchema(
       title: view.plainHeader,
       type: formatted ? 'string' : typeOf(view, known, quantities?.get(source.name)),
       ...(formatted || source.unit === null ? {} : { unit: source.unit }),
-      description: about(view, nothing),
+      description: about(view, nothing, words),
       ...(labels.length === 0 ? {} : { constraints: { enum: labels } }),
     };
   });
   const description = [
-    ...tableFacts(dataset, table, settings.locale ?? DEFAULT_LOCALE),
-    ...tableNotes(table).map(({ text, incomplete }) => (incomplete ? `Incomplete: ${text}` : text)),
+    ...tableFacts(dataset, table, locale),
+    ...tableNotes(table, locale).map((note) => markedNote(note, words)),
   ].join('\n');
   return {
     $schema: 'https://datapackage.org/profiles/2.0/tableschema.json',

@@ -1,9 +1,10 @@
 import type { CsvOptions } from '../define/target.ts';
 import type { Row, Table, Value } from '../fetch/dataset.ts';
 import { rowsIn } from '../fetch/rows.ts';
+import { DEFAULT_LOCALE, wordsOf } from '../words/words.ts';
 import { type RawColumn, rawColumns, viewColumns } from './columns.ts';
 import { field, neutral, rawField, record } from './csv-text.ts';
-import { DEFAULT_LOCALE, type Quantity, valueReader } from './format.ts';
+import { type Quantity, valueReader } from './format.ts';
 import { writePieces } from './write-file.ts';
 
 const BOM = '\ufeff';
@@ -12,7 +13,7 @@ const PIECE = 64 * 1024;
 
 /** How a section's files are written. */
 export interface CsvSettings extends CsvOptions {
-  /** BCP 47, for formatted values; `en-GB` when absent. */
+  /** BCP 47, for formatted values; `en-GB` when absent. Raw files are the same for all readers. */
   readonly locale?: string | undefined;
 }
 
@@ -35,14 +36,20 @@ const asText = (value: Value, text: string): string => (typeof value === 'number
 
 const isData = ({ role }: RawColumn): boolean => role !== 'change' && role !== 'week';
 
+/** Of the headers and of the schema: programs read raw files, in one language wherever they come from. */
+export const csvLocale = ({ values, locale }: CsvSettings): string =>
+  values === 'formatted' ? (locale ?? DEFAULT_LOCALE) : DEFAULT_LOCALE;
+
 /**
  * The columns of a section's CSV file in order. Changes are left out: they follow from the two values beside them, and
  * an analyst computes from those.
  */
-export function csvColumns(table: Table, { values, raw, locale }: CsvSettings): readonly CsvColumn[] {
+export function csvColumns(table: Table, settings: CsvSettings): readonly CsvColumn[] {
+  const { values, raw } = settings;
+  const locale = csvLocale(settings);
   const guard = raw === true ? unchanged : neutral;
   const formatted = (quantity: Quantity): ((value: Value) => string) => {
-    const read = valueReader(quantity, locale ?? DEFAULT_LOCALE);
+    const read = valueReader(quantity, locale);
     return (value) => field(guard(asText(value, read(value))));
   };
   const column = (view: RawColumn, header: string, text: (value: Value) => string): CsvColumn => ({
@@ -54,7 +61,7 @@ export function csvColumns(table: Table, { values, raw, locale }: CsvSettings): 
   const asIs = rawField(guard);
   const columns =
     values === 'formatted'
-      ? viewColumns(table)
+      ? viewColumns(table, locale)
           .filter(isData)
           .map((view) => column(view, view.plainHeader, formatted(view.quantity)))
       : rawColumns(table)
@@ -63,7 +70,8 @@ export function csvColumns(table: Table, { values, raw, locale }: CsvSettings): 
   // Always there beside a time column, so that the file's shape does not depend on the day it was made.
   if (table.granularity === null) return columns;
   const running = values === 'formatted' ? formatted({ kind: 'text' }) : asIs;
-  return [...columns, { header: 'Still running', view: null, field: (row) => running(row.partial), total: undefined }];
+  const header = wordsOf(locale).table.schema.running;
+  return [...columns, { header, view: null, field: (row) => running(row.partial), total: undefined }];
 }
 
 const headerOf = (columns: readonly CsvColumn[], { bom }: CsvSettings): string =>

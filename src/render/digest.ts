@@ -1,5 +1,6 @@
 import type { Column, Dataset, Row, Table } from '../fetch/dataset.ts';
 import { firstRows, rowsIn } from '../fetch/rows.ts';
+import { wordsOf } from '../words/words.ts';
 import { type Chart, chartOf } from './chart.ts';
 import { type ViewColumn, viewColumns } from './columns.ts';
 import { type Change, changeOf } from './compare.ts';
@@ -50,8 +51,6 @@ export interface DigestSection {
   readonly chart?: Chart;
 }
 
-const ARROWS = { up: '▲ up', down: '▼ down', same: '= unchanged' } as const;
-
 /** A change in words with its arrow: no reader depends on a colour, and none is told whether it is good. */
 export function changeText(
   change: Change,
@@ -60,15 +59,16 @@ export function changeText(
   unit: string | null,
   locale: string,
 ): string {
-  if (before === null) return 'no figure for the previous period';
+  const words = wordsOf(locale).mail;
+  if (before === null) return words.noPrevious;
   const was = valueText(before, quantity, locale);
-  if (change.direction === null) return `was ${was}`;
-  if (change.direction === 'same') return `${ARROWS.same} at ${was}`;
-  if (change.value === null) return `${ARROWS[change.direction]} from ${was}`;
+  if (change.direction === null) return words.was(was);
+  if (change.direction === 'same') return words.unchanged(was);
+  if (change.value === null) return words.changed(change.direction, undefined, was);
   const changed: Quantity =
     change.kind === 'difference' ? { kind: change.kind, unit, decimals: 0 } : { kind: change.kind };
   const size = valueText(Math.abs(change.value), changed, locale).replace(/^\+/, '');
-  return `${ARROWS[change.direction]} ${size} from ${was}`;
+  return words.changed(change.direction, size, was);
 }
 
 function tile(table: Table, view: ViewColumn, values: Row['values'], compare: Row['compare'], locale: string): Tile {
@@ -90,7 +90,7 @@ function tilesOf(table: Table, locale: string): Tile[] {
   const values = table.totals?.values ?? (isSingle(table) ? only?.values : undefined);
   const compare = table.totals === undefined ? only?.compare : table.totals.compare;
   if (values === undefined) return [];
-  return viewColumns(table)
+  return viewColumns(table, locale)
     .filter((view) => view.role === 'value')
     .map((view) => tile(table, view, values, compare, locale));
 }
@@ -109,7 +109,7 @@ const shownRows = (table: Table): readonly Row[] =>
 
 function sectionOf(table: Table, { dataset, locale }: DigestOptions): DigestSection {
   // The week's own column is in the bucket's text already.
-  const wanted = viewColumns(table).filter(
+  const wanted = viewColumns(table, locale).filter(
     ({ role, source }) => role !== 'week' && (role === 'value' || role === 'label' || source.kind === 'time'),
   );
   const views = wanted.slice(0, MAX_COLUMNS);
@@ -120,7 +120,7 @@ function sectionOf(table: Table, { dataset, locale }: DigestOptions): DigestSect
       : {
           totals: views.map((view) =>
             view.total === undefined
-              ? { text: view === firstView ? 'Total' : '', number: false, undefined: false }
+              ? { text: view === firstView ? wordsOf(locale).table.total : '', number: false, undefined: false }
               : cell(view, view.total, locale),
           ),
         };
@@ -140,7 +140,7 @@ function sectionOf(table: Table, { dataset, locale }: DigestOptions): DigestSect
     which: table.granularity === null ? 'first' : 'last',
     of: { rows: table.rows.length, columns: wanted.length },
     ...totals,
-    notes: tableNotes(table)
+    notes: tableNotes(table, locale)
       .filter((note) => !note.incomplete)
       .map((note) => note.text),
   };
@@ -164,11 +164,13 @@ export interface Digest {
 }
 
 /** The same figure of two sections leads once; two figures of one name say which section they are of. */
-function distinct(tiles: readonly Tile[]): Tile[] {
+function distinct(tiles: readonly Tile[], locale: string): Tile[] {
   const once = new Map(tiles.map((each) => [`${each.label}\n${each.value}\n${each.change}`, each] as const).reverse());
   const kept = tiles.filter((each) => [...once.values()].includes(each));
   const named = (label: string) => kept.filter((each) => each.label === label).length;
-  return kept.map((each) => (named(each.label) > 1 ? { ...each, label: `${each.label} (${each.section})` } : each));
+  return kept.map((each) =>
+    named(each.label) > 1 ? { ...each, label: wordsOf(locale).mail.named(each.label, each.section) } : each,
+  );
 }
 
 /** The fact that most sections share; none where each has its own. */
@@ -194,7 +196,10 @@ function withCharts(sections: readonly DigestSection[], { dataset, locale }: Dig
 
 export function digestOf(options: DigestOptions): Digest {
   const { dataset, locale } = options;
-  const tiles = distinct(dataset.tables.flatMap((table) => tilesOf(table, locale)));
+  const tiles = distinct(
+    dataset.tables.flatMap((table) => tilesOf(table, locale)),
+    locale,
+  );
   const sections = dataset.tables.filter((table) => !isSingle(table)).map((table) => sectionOf(table, options));
   const basis = sharedFact(sections);
   return {
@@ -205,6 +210,6 @@ export function digestOf(options: DigestOptions): Digest {
       ...section,
       facts: section.facts.filter((fact) => fact !== basis),
     })),
-    reading: [...new Set(dataset.tables.flatMap((table) => readingNotes(table)))],
+    reading: [...new Set(dataset.tables.flatMap((table) => readingNotes(table, locale)))],
   };
 }

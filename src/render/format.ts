@@ -1,9 +1,9 @@
 import type { Granularity } from '../contract/report.ts';
 import type { Value } from '../fetch/dataset.ts';
+import { DEFAULT_LOCALE, type Words, wordsOf } from '../words/words.ts';
 
 /** What a reader sees where a figure is undefined. Never a zero. */
 export const UNDEFINED_TEXT = '–';
-export const DEFAULT_LOCALE = 'en-GB';
 
 const DAY_MS = 86_400_000;
 export const DAY_SECONDS = 86_400;
@@ -80,7 +80,8 @@ function bucketReader(granularity: Granularity, locale: string): (date: Date) =>
   if (granularity === 'month') return dateReader(locale, { month: 'short', year: 'numeric' });
   if (granularity === 'week') {
     const first = dateReader(locale, { day: 'numeric', month: 'short' });
-    return (date) => `${isoWeek(date)} (from ${first(date)})`;
+    const { weekFrom } = wordsOf(locale).table;
+    return (date) => weekFrom(isoWeek(date), first(date));
   }
   const day = dateReader(locale, { weekday: 'short', day: 'numeric', month: 'short', year: 'numeric' });
   // A comma after the weekday is the locale's habit, and noise in a table.
@@ -161,7 +162,7 @@ function numberReader(quantity: Quantity, locale: string): (value: number) => st
     case 'duration':
       return durationReader(locale);
     case 'points':
-      return withUnit(written({ ...signed, ...oneDecimal }), 'pp');
+      return withUnit(written({ ...signed, ...oneDecimal }), wordsOf(locale).table.points);
     case 'relative':
       return written({ style: 'percent', ...signed, ...oneDecimal });
     case 'difference':
@@ -192,10 +193,11 @@ function textReader(quantity: Quantity, locale: string): (value: string) => stri
 export function valueReader(quantity: Quantity, locale: string = DEFAULT_LOCALE): (value: Value | undefined) => string {
   const numberText = numberReader(quantity, locale);
   const text = textReader(quantity, locale);
+  const { yes, no } = wordsOf(locale).table;
   return (value) => {
     if (value === null || value === undefined) return UNDEFINED_TEXT;
     if (typeof value === 'number') return numberText(value);
-    if (typeof value === 'boolean') return value ? 'yes' : 'no';
+    if (typeof value === 'boolean') return value ? yes : no;
     return text(value);
   };
 }
@@ -205,15 +207,15 @@ export const valueText = (value: Value | undefined, quantity: Quantity, locale: 
   valueReader(quantity, locale)(value);
 
 /** The unit as a column header of the workbook names it; undefined where the figures speak for themselves. */
-export function unitWord(quantity: Quantity): string | undefined {
+export function unitWord(quantity: Quantity, { table }: Words): string | undefined {
   switch (quantity.kind) {
     case 'ratio':
     case 'relative':
       return '%';
     case 'duration':
-      return { seconds: 's', clock: 'h:mm:ss', days: 'days' }[quantity.scale];
+      return { seconds: 's', clock: 'h:mm:ss', days: table.days }[quantity.scale];
     case 'points':
-      return 'pp';
+      return table.points;
     case 'amount':
     case 'difference':
       return quantity.unit ?? undefined;
@@ -225,7 +227,7 @@ export function unitWord(quantity: Quantity): string | undefined {
 }
 
 /** The unit of the raw value, as the CSV's header names it. */
-export function rawUnitWord(unit: string | null): string | undefined {
+export function rawUnitWord(unit: string | null, { table }: Words): string | undefined {
   if (unit === null) return undefined;
-  return unit === 'ratio' ? 'ratio 0–1' : unit;
+  return unit === 'ratio' ? table.rawRatio : unit;
 }

@@ -1,10 +1,10 @@
 import { inWords } from '../define/period.ts';
 import { type Dataset, incompleteNotes } from '../fetch/dataset.ts';
+import { DEFAULT_LOCALE, type Words, wordsOf } from '../words/words.ts';
 import type { Artifact } from './artifact.ts';
 import type { Digest, DigestSection, Tile } from './digest.ts';
-import { DEFAULT_LOCALE, instantText } from './format.ts';
+import { instantText } from './format.ts';
 import { elsewhereText, leftOutText, moreText, type Occasion, reasonText } from './mail-words.ts';
-import { counted } from './words.ts';
 
 export interface MailOptions extends Occasion {
   readonly run: string;
@@ -69,7 +69,7 @@ function sectionData(
   picture: ShownPicture | undefined,
   room: Room,
   where: string,
-  locale: string,
+  words: Words,
 ) {
   const { title, description = '', facts, headers, rows, which, totals = [], notes } = section;
   const shown = room.rows === 0 ? [] : which === 'last' ? rows.slice(-room.rows) : rows.slice(0, room.rows);
@@ -80,7 +80,7 @@ function sectionData(
     headers,
     rows: shown,
     totals,
-    more: leftOutText(section, shown.length, where, locale),
+    more: leftOutText(section, shown.length, where, words),
     notes,
     chart: picture ?? null,
   };
@@ -93,9 +93,11 @@ function sectionData(
 export function mailData({ dataset, digest, artifacts, pictures, options }: MailParts, room: Room) {
   const locale = options.locale ?? DEFAULT_LOCALE;
   const attached = new Set<string>(options.attached ?? []);
-  const where = elsewhereText(attached);
+  const words = wordsOf(locale);
+  const { mail } = words;
+  const where = elsewhereText(attached, words);
   const titles = new Map(dataset.tables.map((table) => [table.id, table.title]));
-  const incomplete = incompleteNotes(dataset).map(({ section, text }) => ({
+  const incomplete = incompleteNotes(dataset, words).map(({ section, text }) => ({
     section: titles.get(section) ?? section,
     text,
   }));
@@ -110,29 +112,27 @@ export function mailData({ dataset, digest, artifacts, pictures, options }: Mail
     owner: dataset.owner,
     run: options.run,
     locale,
+    words: mail.template,
     period: { ...dataset.period, words: inWords(dataset.period, locale) },
     made: instantText(new Date(options.madeAt), dataset.period.timezone, locale),
-    reason: reasonText(dataset, options),
+    reason: reasonText(dataset, options, locale),
     basis: digest.basis ?? '',
     incomplete: incomplete.slice(0, room.entries),
-    incomplete_heading:
-      incomplete.length === 0
-        ? ''
-        : `${counted(incomplete.length, 'thing', 'things', locale)} to know before you use these figures`,
-    more_incomplete: moreText(incomplete.length - room.entries, 'such remark', where, locale),
+    incomplete_heading: incomplete.length === 0 ? '' : mail.thingsToKnow(incomplete.length),
+    more_incomplete: moreText(incomplete.length - room.entries, where, mail.moreRemarks),
     tiles,
     tile_rows: tileRows(tiles),
-    more_tiles: moreText(digest.moreTiles, 'headline figure', `below and ${where}`, locale),
+    more_tiles: moreText(digest.moreTiles, where, mail.moreFigures),
     sections: digest.sections
       .slice(0, room.sections)
-      .map((section) => sectionData(section, pictures.get(section.id), room, where, locale)),
-    more_sections: moreText(digest.sections.length - room.sections, 'section', where, locale),
+      .map((section) => sectionData(section, pictures.get(section.id), room, where, words)),
+    more_sections: moreText(digest.sections.length - room.sections, where, mail.moreSections),
     reading: digest.reading,
     files: files.slice(0, room.entries).map((artifact) => ({
       name: artifact.name,
       size: sizeText(artifact.bytes, locale),
       attached: attached.has(artifact.format),
     })),
-    more_files: moreText(artifacts.length - Math.min(files.length, room.entries), 'file', 'made with these', locale),
+    more_files: moreText(artifacts.length - Math.min(files.length, room.entries), where, mail.moreFiles),
   };
 }

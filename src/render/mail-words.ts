@@ -1,36 +1,27 @@
 import cronstrue from 'cronstrue';
+import 'cronstrue/locales/de.js';
 import type { Dataset } from '../fetch/dataset.ts';
+import { languageOf, type Words, wordsOf } from '../words/words.ts';
 import type { Chart, Series } from './chart.ts';
 import type { DigestSection } from './digest.ts';
 import { valueText } from './format.ts';
-import { counted } from './words.ts';
 
 /** Where the rest of what the mail shows is. */
-export function elsewhereText(attached: ReadonlySet<string>): string {
-  if (attached.has('xlsx')) return 'in the attached workbook';
-  return attached.has('csv') || attached.has('zip') ? 'in the attached CSV files' : 'in the full report';
+export function elsewhereText(attached: ReadonlySet<string>, { mail }: Words): string {
+  if (attached.has('xlsx')) return mail.inWorkbook;
+  return attached.has('csv') || attached.has('zip') ? mail.inCsv : mail.inReport;
 }
-
-const is = (count: number): string => (count === 1 ? 'is' : 'are');
 
 /** `12 more headline figures are below and in the full report.`; empty when there are none. */
-export function moreText(count: number, one: string, where: string, locale: string): string {
-  return count <= 0 ? '' : `${counted(count, `more ${one}`, `more ${one}s`, locale)} ${is(count)} ${where}.`;
-}
+export const moreText = (count: number, where: string, text: (count: number, where: string) => string): string =>
+  count <= 0 ? '' : text(count, where);
 
 /** What a section's table leaves out and where that is; empty when it shows everything. */
-export function leftOutText(section: DigestSection, shown: number, where: string, locale: string): string {
+export function leftOutText(section: DigestSection, shown: number, where: string, { mail }: Words): string {
   const { of, which, headers } = section;
-  const rows = counted(of.rows, 'row', 'rows', locale);
   const missing =
-    shown >= of.rows
-      ? []
-      : [
-          shown === 0
-            ? `${of.rows === 1 ? 'The only' : 'All'} ${rows} ${is(of.rows)} ${where}.`
-            : `The ${which} ${shown} of ${rows}; the rest is ${where}.`,
-        ];
-  const columns = moreText(of.columns - headers.length, 'column', where, locale);
+    shown >= of.rows ? [] : [shown === 0 ? mail.allRows(of.rows, where) : mail.someRows(which, shown, of.rows, where)];
+  const columns = moreText(of.columns - headers.length, where, mail.moreColumns);
   return [...missing, ...(columns === '' ? [] : [columns])].join(' ');
 }
 
@@ -41,23 +32,28 @@ export interface Occasion {
   readonly onDemand?: boolean | undefined;
 }
 
-/** `at 08:00, only on Monday (Europe/Zurich)`; the expression itself where there are no words for it. */
-function scheduleText({ cron, timezone }: { readonly cron: string; readonly timezone: string }): string {
+/** `at 08:00, only on Monday`; the expression itself where there are no words for it. */
+function scheduleText(cron: string, locale: string): string {
   try {
-    const words = cronstrue.toString(cron, { use24HourTimeFormat: true, verbose: false });
-    return `${words.charAt(0).toLowerCase()}${words.slice(1)} (${timezone})`;
+    const words = cronstrue.toString(cron, {
+      use24HourTimeFormat: true,
+      verbose: false,
+      locale: languageOf(locale),
+    });
+    return `${words.charAt(0).toLowerCase()}${words.slice(1)}`;
   } catch {
-    return `by the schedule ${cron} (${timezone})`;
+    return wordsOf(locale).mail.bySchedule(cron);
   }
 }
 
 /** Why the reader gets this mail, in sentences. */
-export function reasonText(dataset: Dataset, { schedule, onDemand }: Occasion): string {
+export function reasonText(dataset: Dataset, { schedule, onDemand }: Occasion, locale: string): string {
   const { title, owner, organization } = dataset;
+  const { mail } = wordsOf(locale);
   return [
-    `You get this mail because you are on the recipient list of the report “${title}” of ${organization}, which ${owner} keeps.`,
-    schedule === undefined ? '' : `The report is made ${scheduleText(schedule)}.`,
-    onDemand ? 'This one was made because somebody asked for it.' : '',
+    mail.onList(title, organization, owner),
+    schedule === undefined ? '' : mail.madeWhen(scheduleText(schedule.cron, locale), schedule.timezone),
+    onDemand ? mail.onDemand : '',
   ]
     .filter((sentence) => sentence !== '')
     .join(' ');
@@ -68,53 +64,41 @@ const NAMED_GROUPS = 6;
 /** Of a chart, as many series as are told in figures. */
 const TOLD_SERIES = 4;
 
-const KINDS = {
-  line: 'Line chart',
-  column: 'Column chart',
-  stacked_column: 'Stacked column chart',
-  bar: 'Bar chart',
-  sparkline: 'Small line chart',
-} as const satisfies Record<Chart['kind'], string>;
-
 function seriesText(chart: Chart, { name, values, quantity }: Series, locale: string): string {
+  const words = wordsOf(locale).chart;
   const points = chart.categories.map((at, index) => ({ at, value: values[index] ?? null }));
   const text = (value: number | null) => valueText(value, quantity, locale);
   if (!chart.overTime) {
     const named = points.slice(0, NAMED_GROUPS).map(({ at, value }) => `${at} ${text(value)}`);
-    const rest = points.length - named.length;
-    return `${name}: ${named.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}.`;
+    return words.groups(name, named, points.length - named.length);
   }
   const known = points.flatMap(({ at, value }) => (value === null ? [] : [{ at, value }]));
   const [first] = known;
   const last = known.at(-1);
-  if (first === undefined || last === undefined) return `${name}: no figures.`;
-  if (known.length === 1) return `${name}: ${text(first.value)} (${first.at}).`;
+  const told = ({ at, value }: { readonly at: string; readonly value: number }) => ({ at, value: text(value) });
+  if (first === undefined || last === undefined) return words.nothing(name);
+  if (known.length === 1) return words.one(name, told(first));
   const highest = known.reduce((most, each) => (each.value > most.value ? each : most), first);
   const lowest = known.reduce((least, each) => (each.value < least.value ? each : least), first);
-  const from = `${name}: from ${text(first.value)} (${first.at}) to ${text(last.value)} (${last.at})`;
-  return `${from}, highest ${text(highest.value)} (${highest.at}), lowest ${text(lowest.value)} (${lowest.at}).`;
+  return words.course(name, { first: told(first), last: told(last), highest: told(highest), lowest: told(lowest) });
 }
 
 /** What a picture of the chart shows, for who does not see it: its kind, what along what, and the figures in words. */
 export function chartText(chart: Chart, locale: string): string {
+  const words = wordsOf(locale).chart;
   const series = chart.axes.flatMap((axis) => axis.series);
   const told = series.slice(0, TOLD_SERIES);
   const rest = series.length - told.length;
   return [
-    `${KINDS[chart.kind]} by ${chart.categoryTitle}.`,
+    words.by(chart.kind, chart.categoryTitle),
     ...told.map((each) => seriesText(chart, each, locale)),
-    ...(rest > 0 ? [`${counted(rest, 'more series', 'more series', locale)} not told here.`] : []),
+    ...(rest > 0 ? [words.moreSeries(rest)] : []),
   ].join(' ');
 }
 
 /** What a reader of a picture must know: what it leaves out, and that its end will grow. May be empty. */
-export const pictureNote = ({ omitted, overTime }: Chart, { rows }: DigestSection): string =>
+export const pictureNote = ({ omitted, overTime }: Chart, { rows }: DigestSection, { chart }: Words): string =>
   [
-    ...(omitted.length === 0 ? [] : [`In this chart ${omitted.join('; ')}.`]),
-    ...(overTime && rows.some(({ partial }) => partial)
-      ? ['Its last figures are of a time that is still running.']
-      : []),
+    ...(omitted.length === 0 ? [] : [chart.omits(omitted)]),
+    ...(overTime && rows.some(({ partial }) => partial) ? [chart.endRunning] : []),
   ].join(' ');
-
-/** Said where there would be a picture. */
-export const UNPAINTABLE = 'The chart is not drawn here: it has names in a script that its font does not have.';

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { DocketError } from '../base/error.ts';
 import type { Dataset } from '../fetch/dataset.ts';
+import { DEFAULT_LOCALE, type Words, wordsOf } from '../words/words.ts';
 import type { Artifact, MailBody, Picture } from './artifact.ts';
 import { isPaintable, loadPainter } from './chart-picture.ts';
 import { type Digest, type DigestSection, digestOf, MAX_ROWS } from './digest.ts';
-import { DEFAULT_LOCALE } from './format.ts';
 import { type MailOptions, mailData, type Room, type ShownPicture } from './mail-data.ts';
-import { chartText, pictureNote, UNPAINTABLE } from './mail-words.ts';
+import { chartText, pictureNote } from './mail-words.ts';
 import { loadTemplate } from './template.ts';
 
 export type { MailOptions };
@@ -42,18 +42,18 @@ async function paintAll(sections: readonly DigestSection[], locale: string): Pro
     return {
       section: id,
       picture: { cid, name: `mail-${id}.png`, bytes },
-      shown: { cid, alt: chartText(chart, locale), note: pictureNote(chart, section) },
+      shown: { cid, alt: chartText(chart, locale), note: pictureNote(chart, section, wordsOf(locale)) },
     };
   });
 }
 
 /** A chart without its picture is told among the notes, so that nobody looks for it. */
-const tellUnpainted = (digest: Digest): Digest => ({
+const tellUnpainted = (digest: Digest, { chart }: Words): Digest => ({
   ...digest,
   sections: digest.sections.map((section) =>
     section.chart === undefined || isPaintable(section.chart)
       ? section
-      : { ...section, notes: [...section.notes, UNPAINTABLE] },
+      : { ...section, notes: [...section.notes, chart.unpaintable] },
   ),
 });
 
@@ -70,7 +70,7 @@ export async function renderMail(
 ): Promise<MailBody> {
   const locale = options.locale ?? DEFAULT_LOCALE;
   const [html, text] = [loadTemplate('html', options.templates), loadTemplate('text', options.templates)];
-  const digest = tellUnpainted(digestOf({ dataset, locale }));
+  const digest = tellUnpainted(digestOf({ dataset, locale }), wordsOf(locale));
   const painted = await paintAll(digest.sections, locale);
   const pictures = new Map(painted.map(({ section, shown }) => [section, shown]));
   for (const room of ROOMS) {

@@ -46,10 +46,14 @@ const ONBOARDING: Table = {
   rows: DAYS.map(day),
   totals: { values: figures(987, 0.83), compare: figures(826, 0.79) },
   chart: 'line',
-  filters: ['Risk is High or Severe'],
+  filters: [{ label: 'Risk', is: ['High', 'Severe'] }],
   notes: [
-    { code: 'truncated', text: 'The service cut the table.', incomplete: true },
-    { code: 'deprecated', text: 'A metric is deprecated.', incomplete: false },
+    { code: 'truncated', says: { id: 'cut', of: { rows: 5000 } }, incomplete: true },
+    {
+      code: 'deprecated',
+      says: { id: 'deprecated', of: { label: 'Rate', id: 'rate', since: '2026-01-01', successor: null } },
+      incomplete: false,
+    },
   ],
 };
 

@@ -1,60 +1,66 @@
-import type { Dataset, Note, Table } from '../fetch/dataset.ts';
+import { isolate } from '../base/bidi.ts';
+import { type Dataset, type Note, noteIn, type Table, type TableNote } from '../fetch/dataset.ts';
 import { someRow } from '../fetch/rows.ts';
+import type { Filter } from '../words/filter.ts';
+import { DEFAULT_LOCALE, type Words, wordsOf } from '../words/words.ts';
 import { type ViewColumn, viewColumns } from './columns.ts';
-import { civilDate, DEFAULT_LOCALE, instant, instantText, rangeText, UNDEFINED_TEXT } from './format.ts';
+import { civilDate, instant, instantText, rangeText, UNDEFINED_TEXT } from './format.ts';
 
 /** Of a table, in words: what it covers and when it was computed, then what was filtered. One short line each. */
 export function tableFacts(dataset: Pick<Dataset, 'period'>, table: Table, locale: string = DEFAULT_LOCALE): string[] {
-  const zone = dataset.period.timezone;
+  const words = wordsOf(locale).table;
   const asOf = instant(table.asOf);
-  const computed = asOf === undefined ? undefined : instantText(asOf, zone, locale);
+  const at = asOf === undefined ? undefined : instantText(asOf, dataset.period.timezone, locale);
   const facts: string[] = [];
-  if (table.current) {
-    facts.push(
-      `Current counts${computed === undefined ? '' : `, as of ${computed}`}. The period does not apply to them.`,
-    );
-  } else if (table.range !== null) {
-    facts.push(
-      `${rangeText(table.range, locale)}${comparedWith(table, locale)}${computed === undefined ? '' : `. Computed ${computed}`}.`,
-    );
-  }
-  if (table.filters.length > 0) facts.push(`Only where ${table.filters.join(' and ')}.`);
-  return facts;
+  if (table.current) facts.push(words.currentCounts(at));
+  else if (table.range !== null) facts.push(words.computed(covers(table, table.range, locale), at));
+  const filters = filterTexts(table, locale);
+  return filters.length === 0 ? facts : [...facts, words.onlyWhere(filters)];
 }
 
-function comparedWith({ compared, compareRange }: Table, locale: string): string {
-  if (!compared) return '';
-  return `, compared with ${compareRange === null ? 'the previous period (its days are not known)' : rangeText(compareRange, locale)}`;
+function covers({ compared, compareRange }: Table, range: NonNullable<Table['range']>, locale: string): string {
+  const days = rangeText(range, locale);
+  if (!compared) return days;
+  const other = compareRange === null ? null : rangeText(compareRange, locale);
+  return wordsOf(locale).table.coversCompared(days, other);
+}
+
+/** The table's filters, `Risk is High or Severe`. */
+export function filterTexts({ filters }: Pick<Table, 'filters'>, locale: string = DEFAULT_LOCALE): string[] {
+  const { filterIs, filterIsNot, search } = wordsOf(locale).table;
+  return filters.map((filter: Filter) => {
+    if ('search' in filter) return search(filter.search);
+    const label = isolate(filter.label);
+    return 'is' in filter ? filterIs(label, filter.is.map(isolate)) : filterIsNot(label, filter.isNot.map(isolate));
+  });
 }
 
 const first = (table: Table, which: 'from' | 'to'): Date | undefined => civilDate(table.range?.[which]);
 const DAY_MS = 86_400_000;
 
 /** First and last buckets count only the days inside the range (specification §2.8, rule 4). */
-function clippedNote(table: Table): string | undefined {
+function clippedNote(table: Table): TableNote | undefined {
+  const { granularity } = table;
   const from = first(table, 'from');
   const to = first(table, 'to');
-  if (from === undefined || to === undefined || table.granularity === null || table.granularity === 'day')
-    return undefined;
+  if (from === undefined || to === undefined || granularity === null || granularity === 'day') return undefined;
   const next = new Date(to.getTime() + DAY_MS);
-  const starts = (date: Date) => (table.granularity === 'week' ? date.getUTCDay() === 1 : date.getUTCDate() === 1);
-  const clipped = [...(starts(from) ? [] : ['first']), ...(starts(next) ? [] : ['last'])];
-  if (clipped.length === 0) return undefined;
-  const which =
-    clipped.length === 2
-      ? `first and the last ${table.granularity} count`
-      : `${clipped[0]} ${table.granularity} counts`;
-  return `The ${which} only the days inside the period.`;
+  const starts = (date: Date) => (granularity === 'week' ? date.getUTCDay() === 1 : date.getUTCDate() === 1);
+  const clipped = { first: !starts(from), last: !starts(next) };
+  if (!clipped.first && !clipped.last) return undefined;
+  return { code: 'partial', says: { id: 'buckets_clipped', of: { granularity, ...clipped } }, incomplete: false };
 }
 
 /** What a reader must know of this table alone: the notes it came with, and whether its ends are cut. */
-export function tableNotes(table: Table): Note[] {
+export function tableNotes(table: Table, locale: string = DEFAULT_LOCALE): Note[] {
   const clipped = clippedNote(table);
-  return [
-    ...table.notes,
-    ...(clipped === undefined ? [] : [{ code: 'partial' as const, text: clipped, incomplete: false }]),
-  ];
+  const words = wordsOf(locale);
+  return [...table.notes, ...(clipped === undefined ? [] : [clipped])].map((note) => noteIn(words, note));
 }
+
+/** A note among other texts: what makes the table incomplete says so first. */
+export const markedNote = ({ text, incomplete }: Note, { table }: Words): string =>
+  incomplete ? table.incomplete(text) : text;
 
 /**
  * How to read what is shown: what a dash means, what italics mean, where totals come from. Only what this table needs.
@@ -62,27 +68,19 @@ export function tableNotes(table: Table): Note[] {
  */
 export function readingNotes(
   table: Table,
+  locale: string = DEFAULT_LOCALE,
   showsTotals: boolean = table.totals !== undefined,
-  columns: readonly ViewColumn[] = viewColumns(table),
+  columns: readonly ViewColumn[] = viewColumns(table, locale),
 ): string[] {
+  const { undefinedMeans, emptyMeans, italicsMean, totalsMean } = wordsOf(locale).table;
   const missing = columns.some(({ role, seen, total }) => role !== 'label' && (total === null || seen.undefined));
   const empty = columns.some(({ role, seen }) => role === 'label' && seen.undefined);
   // Those of a file are a list's, which has no time.
   const running = !('path' in table.rows) && someRow(table.rows, (row) => row.partial);
   return [
-    ...(missing
-      ? [
-          `“${UNDEFINED_TEXT}” means undefined, such as a rate or a median over nothing, or a change from nothing. It is not zero.`,
-        ]
-      : []),
-    ...(empty ? [`“${UNDEFINED_TEXT}” in a name or a field means that it has no value.`] : []),
-    ...(running ? ['Rows in italics are of a time that is still running: their figures will grow.'] : []),
-    ...(!showsTotals
-      ? []
-      : ['Totals are computed by the service over the whole period; they are not sums of the rows.']),
+    ...(missing ? [undefinedMeans(UNDEFINED_TEXT)] : []),
+    ...(empty ? [emptyMeans(UNDEFINED_TEXT)] : []),
+    ...(running ? [italicsMean] : []),
+    ...(showsTotals ? [totalsMean] : []),
   ];
 }
-
-/** `1 row`, `12 rows`. */
-export const counted = (count: number, one: string, many = `${one}s`, locale: string = DEFAULT_LOCALE): string =>
-  `${new Intl.NumberFormat(locale).format(count)} ${count === 1 ? one : many}`;

@@ -37,7 +37,12 @@ export function orderRun(request: OrderRequest): RunOrder {
     slot: request.slot,
     trigger: request.trigger,
     priority: request.priority,
-    period: resolvePeriod(request.period ?? definition.period, request.at, definition.timezone ?? settings.timezone),
+    period: resolvePeriod(
+      request.period ?? definition.period,
+      request.at,
+      definition.timezone ?? settings.timezone,
+      definition.locale ?? settings.locale,
+    ),
     digest: definition.digest,
     deliver: request.deliver,
     createdAt: request.now,

@@ -35,6 +35,8 @@ export async function render(
       mail: { templates, attached: attachedToAll(definition), ...occasionOf(order, definition, settings) },
       run: order.id,
       madeAt,
+      // The digest freezes both files, so that a retry writes in the same language.
+      locale: definition.locale ?? settings.locale,
     },
     signal,
   );

@@ -9,6 +9,7 @@ import { reportTable } from '../../src/fetch/tables.ts';
 import { compilePlan } from '../../src/plan/compile.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { doneOf, fetchingFrom, keyOf, openSandbox } from '../support/fetching.ts';
+import { notesIn } from '../support/notes.ts';
 import { CATALOG, definitionOf, type SectionInput, settingsOf } from '../support/reports.ts';
 import { rowsOf } from '../support/rows.ts';
 
@@ -96,7 +97,7 @@ const row = (bucket: string, type: string, created: number, rate: number | null,
 const AUGUST: Answer = { rows: [row('2026-08-01', 'individual', 4, 0.5)], totals: { 'profiles.created': 4 } };
 const SEPTEMBER: Answer = { rows: [row('2026-09-01', 'entity', 2, 1)], totals: { 'profiles.created': 2 } };
 const BOTH = [AUGUST, SEPTEMBER];
-const noted = (change: Change, code: NoteCode) => tableOf(change).notes.filter((note) => note.code === code);
+const noted = (change: Change, code: NoteCode) => notesIn(tableOf(change)).filter((note) => note.code === code);
 const cells = (table: Table) => rowsOf(table).map(({ values }) => Object.values(values));
 
 describe('a joined table', () => {
@@ -125,7 +126,7 @@ describe('a joined table', () => {
   test('adds up the service’s totals of its pieces where that is allowed, and says where it is not', () => {
     const table = tableOf({ answers: BOTH });
     expect(table.totals).toEqual({ values: { 'profiles.created': 6, 'profiles.approval_rate': null } });
-    expect(table.notes.filter(({ text }) => text.startsWith('The total of'))).toEqual([
+    expect(notesIn(table).filter(({ text }) => text.startsWith('The total of'))).toEqual([
       {
         code: 'undefined',
         text: expect.stringMatching(

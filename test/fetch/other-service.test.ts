@@ -4,6 +4,7 @@ import { fetchDataset } from '../../src/fetch/fetch.ts';
 import { compilePlan } from '../../src/plan/compile.ts';
 import { doneOf, fetchingFrom } from '../support/fetching.ts';
 import { type HostileServer, hostileServer } from '../support/hostile-server.ts';
+import { notesIn } from '../support/notes.ts';
 import { type Differences, otherService } from '../support/other-service.ts';
 import { definitionOf, settingsOf, WEEK } from '../support/reports.ts';
 import { rowsOf } from '../support/rows.ts';
@@ -62,7 +63,7 @@ describe('a comparison that was asked for and did not come', () => {
     const table = await tableOf(differences);
     expect(table.compared).toBe(true);
     expect(table.notes.every(({ code, incomplete }) => code === 'missing' && incomplete)).toBe(true);
-    return table.notes.map(({ text }) => text);
+    return notesIn(table).map(({ text }) => text);
   };
   const RANGE = 'The service does not say which days the previous period has.';
 
@@ -105,7 +106,7 @@ describe('what the service says of its answer', () => {
   });
 
   test('is doubted where its two counts of rows disagree', async () => {
-    expect((await tableOf({ meta: { row_count: 1, rows_count: 9 } })).notes).toEqual([
+    expect(notesIn(await tableOf({ meta: { row_count: 1, rows_count: 9 } }))).toEqual([
       { code: 'missing', text: 'The service speaks of 9 rows and sent 1.', incomplete: true },
     ]);
   });
@@ -113,7 +114,7 @@ describe('what the service says of its answer', () => {
   test('is missing where it names no range for a period', async () => {
     const table = await tableOf({ meta: { range: null } });
     expect(table.range).toBe(null);
-    expect(table.notes).toEqual([
+    expect(notesIn(table)).toEqual([
       {
         code: 'missing',
         text: 'Asked for 2026-11-09 to 2026-11-15, the service does not say for which.',

@@ -5,6 +5,7 @@ import { lineOf } from '../../src/fetch/ports.ts';
 import { listCall } from '../../src/plan/call.ts';
 import { doneOf, fetchingFrom } from '../support/fetching.ts';
 import { type HostileServer, hostileServer, json } from '../support/hostile-server.ts';
+import { notesIn } from '../support/notes.ts';
 import { sectionOf } from '../support/reports.ts';
 import { rowsOf } from '../support/rows.ts';
 
@@ -43,7 +44,7 @@ test('a record that moved to the next page because the list grew is taken once, 
   ]);
   const answer = doneOf(await walk());
   expect(ids(answer)).toEqual([1, 2, 3]);
-  expect(listTable(SECTION, answer).notes).toEqual([
+  expect(notesIn(listTable(SECTION, answer))).toEqual([
     {
       code: 'count_changed',
       text: 'The list changed while it was read (it said 3, then 4); 3 records were seen.',

@@ -4,6 +4,8 @@ import { checkValues } from '../../src/fetch/check-values.ts';
 import type { NoteCode, Table } from '../../src/fetch/dataset.ts';
 import { reportTable } from '../../src/fetch/tables.ts';
 import { compilePlan } from '../../src/plan/compile.ts';
+import { filterTexts } from '../../src/render/words.ts';
+import { notesIn } from '../support/notes.ts';
 import { CATALOG, definitionOf, type SectionInput, settingsOf, WEEK } from '../support/reports.ts';
 import { rowsOf } from '../support/rows.ts';
 
@@ -82,7 +84,7 @@ function tableOf(change: Change = {}): Table {
   checkValues(call.request, response, 'POST report');
   return reportTable({ section, request: call.request, response, catalog, period: WEEK, at: change.at ?? AFTER });
 }
-const notes = (change?: Change) => tableOf(change).notes;
+const notes = (change?: Change) => notesIn(tableOf(change));
 const noted = (change: Change, code: NoteCode) => notes(change).filter((note) => note.code === code);
 
 test('a table without a flaw has no notes', () => {
@@ -135,7 +137,7 @@ test('a current count is the state at an instant, without a range', () => {
 
 describe('filters in words', () => {
   const words = (filter: NonNullable<SectionInput['filters']>[number]) =>
-    tableOf({ section: { filters: [filter] } }).filters;
+    filterTexts(tableOf({ section: { filters: [filter] } })).map((text) => text.replace(/[\u2066-\u2069]/g, ''));
   test.each([
     ['eq', ['high'], 'Risk is HIGH'],
     ['in', ['high', 'severe'], 'Risk is HIGH or SEVERE'],
@@ -275,7 +277,7 @@ test('a deprecated metric, a late start of its data and an unknown unit are each
     ['data_available_from', false],
     ['unknown_unit', false],
   ]);
-  expect(table.notes[0]?.text).toContain('profiles.created takes its place');
+  expect(notesIn(table)[0]?.text).toContain('profiles.created takes its place');
   expect(table.columns[1]).toMatchObject({ unit: 'parsecs', replacedBy: 'profiles.created' });
 });
 

@@ -92,7 +92,7 @@ function definable(table: Table, cut: Table): Table {
   const lacking = cut.columns.filter(
     ({ name, kind }) =>
       kind === 'metric' &&
-      cut.notes.some(({ text }) => text.startsWith('The total of')) &&
+      cut.notes.some(({ says }) => says.id === 'undefined_totals') &&
       cut.totals?.values[name] === null,
   );
   const without = (values: Readonly<Record<string, number | null>>) =>
@@ -100,7 +100,7 @@ function definable(table: Table, cut: Table): Table {
   const { totals, ...rest } = table;
   return {
     ...rest,
-    notes: table.notes.filter(({ text }) => !text.startsWith('The total of')),
+    notes: table.notes.filter(({ says }) => says.id !== 'undefined_totals'),
     ...(totals === undefined
       ? {}
       : { totals: { values: without(totals.values), ...(totals.compare && { compare: without(totals.compare) }) } }),

@@ -218,7 +218,7 @@ describe('the schema beside a CSV file', () => {
 
   it('says that the rows are not all there', async () => {
     const { description } = await schemaOf(nastyDataset().tables.find(({ id }) => id === 'groups')!);
-    expect(description).toContain('Incomplete: The service cut the table at 5,000 rows');
+    expect(description).toContain('Incomplete: The service cut the table after 5,000 rows');
   });
 
   it('calls a count that is not whole a number, and a bucket that is no date a text', async () => {

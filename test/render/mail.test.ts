@@ -51,7 +51,7 @@ describe('the mail of a report', () => {
   it('says what is incomplete before any figure, in both bodies', async () => {
     const { html, text } = await mail(nastyDataset());
     for (const body of [html.slice(html.indexOf('<table')), text]) {
-      const warning = body.indexOf('The service cut the table at 5,000 rows');
+      const warning = body.indexOf('The service cut the table after 5,000 rows');
       expect(warning).toBeGreaterThan(0);
       expect(warning).toBeLessThan(body.indexOf('6,390'));
     }
@@ -132,7 +132,7 @@ describe('the mail of a report', () => {
       rows: Array.from({ length: 40 }, (_, index) =>
         row({ 'profile.group': `${'Group with a long name '.repeat(8)}${index}`, 'profiles.created': index }),
       ),
-      notes: [{ code: 'truncated', text: 'The service cut the table.', incomplete: true }],
+      notes: [{ code: 'truncated', says: { id: 'cut', of: { rows: 40 } }, incomplete: true }],
     });
 
   it('stays under the size at which mail programs cut, by showing fewer rows', async () => {

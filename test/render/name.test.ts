@@ -64,7 +64,7 @@ describe('a file name', () => {
 describe('sheet names', () => {
   it('are legal, unique whatever their case, and say so when they had to give way', () => {
     expect(
-      sheetNames(['Durations', 'durations', "[a]: b/c\\d*? '", '', 'History', 'x'.repeat(40), 'x'.repeat(35)]),
+      sheetNames(['Durations', 'durations', "[a]: b/c\\d*? '", '', 'History', 'x'.repeat(40), 'x'.repeat(35)], 'Sheet'),
     ).toEqual([
       'Durations',
       'durations (2)',
@@ -79,7 +79,7 @@ describe('sheet names', () => {
   it('hold for any titles', () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: 'binary', maxLength: 60 }), { maxLength: 30 }), (titles) => {
-        const names = sheetNames(titles);
+        const names = sheetNames(titles, 'Sheet');
         expect(new Set(names.map((name) => name.toLowerCase())).size).toBe(titles.length);
         for (const name of names) {
           expect(name.length).toBeGreaterThan(0);

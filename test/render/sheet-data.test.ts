@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { createLongTexts } from '../../src/render/xlsx/long-texts.ts';
 import { createRowXml } from '../../src/render/xlsx/sheet-data.ts';
 import { type CellStyle, STYLES } from '../../src/render/xlsx/style.ts';
+import { wordsOf } from '../../src/words/words.ts';
 
 const rows = () => {
   const styles: CellStyle[] = [];
@@ -10,7 +11,7 @@ const rows = () => {
     sheet: 'Sheet',
     styleId: (style) => styles.push(style),
     textId: (text) => texts.push(text) - 1,
-    longTexts: createLongTexts('Long texts'),
+    longTexts: createLongTexts('Long texts', wordsOf().workbook.longTexts),
   });
   return { row, styles, texts };
 };

@@ -148,7 +148,7 @@ describe('texts from right to left', () => {
           countColumn,
         ],
         rows: [row({ bucket: '2026-11-09', 'profile.group': 'high', 'profile.type': 'x', 'profiles.created': 1 })],
-        filters: ['Risk is \u2068סיכון\u2069 or Low'],
+        filters: [{ label: 'Risk', is: ['סיכון', 'Low'] }],
       }),
     ],
     { organization: arabic, title: 'KPIs' },

@@ -76,7 +76,7 @@ describe('a board pack', () => {
         'ops@acme.example',
         '16 November 2026, 08:00 (Europe/Zurich)',
         'Incomplete: 2 things to know before you use these figures',
-        'The service cut the table at 5,000 rows; there are more groups than are shown.',
+        'The service cut the table after 5,000 rows: there are more.',
       ]),
     );
     const whole = texts(cellsOf((await workbook(dataset([onboarding]))).book, 'Cover'));
@@ -123,7 +123,7 @@ describe('a board pack', () => {
         'version 7',
         '2026-11-16T06:59:30Z',
         'c0ffee00-1234-4abc-8def-000000000001',
-        'The answer came from the service’s cache and is 52 minutes old.',
+        "From the service's cache, computed at 2026-11-16T06:59:30Z: older than an hour.",
       ]),
     );
   });
@@ -322,7 +322,7 @@ describe('a section of the pack', () => {
       'No rows: the service has nothing for this section.',
     );
     expect(texts(cellsOf(book, 'Profiles by group and type, wit'))).toContain(
-      'Incomplete: The service cut the table at 5,000 rows; there are more groups than are shown.',
+      'Incomplete: The service cut the table after 5,000 rows: there are more.',
     );
   });
 

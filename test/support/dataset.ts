@@ -1,4 +1,4 @@
-import type { Column, Dataset, Note, Row, Table } from '../../src/fetch/dataset.ts';
+import type { Column, Dataset, Row, Table, TableNote } from '../../src/fetch/dataset.ts';
 
 /** The instant at which the fixtures' files are made. */
 export const MADE_AT = Date.parse('2026-11-16T07:00:00Z');
@@ -113,14 +113,14 @@ export function dataset(tables: readonly Table[], change: Partial<Dataset> = {})
   };
 }
 
-const truncated: Note = {
+const truncated: TableNote = {
   code: 'truncated',
-  text: 'The service cut the table at 5,000 rows; there are more groups than are shown.',
+  says: { id: 'cut', of: { rows: 5000 } },
   incomplete: true,
 };
-const stale: Note = {
+const stale: TableNote = {
   code: 'stale',
-  text: 'The answer came from the service’s cache and is 52 minutes old.',
+  says: { id: 'computed_long_ago', of: { at: AS_OF, timezone: PERIOD.timezone } },
   incomplete: true,
 };
 
@@ -157,7 +157,7 @@ export const onboarding: Table = table({
     values: { 'profiles.created': 6390, 'profiles.approval_rate': 0.836, 'profiles.time_to_decision_p50': 19_011.5 },
     compare: { 'profiles.created': 6290, 'profiles.approval_rate': 0.83, 'profiles.time_to_decision_p50': 15_000 },
   },
-  filters: ['Risk is High or Severe'],
+  filters: [{ label: 'Risk', is: ['High', 'Severe'] }],
   chart: 'line',
 });
 
@@ -217,7 +217,7 @@ export function nastyDataset(): Dataset {
     ),
     notes: [
       truncated,
-      { code: 'unknown_unit', text: '“Exposure” is in “chf”, a unit that is shown as it is named.', incomplete: false },
+      { code: 'unknown_unit', says: { id: 'unknown_unit', of: { label: 'Exposure', unit: 'chf' } }, incomplete: false },
     ],
   });
   const durations = (id: string, values: readonly (number | null)[]) =>

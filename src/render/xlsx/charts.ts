@@ -1,5 +1,6 @@
 import { isolate } from '../../base/bidi.ts';
 import type { Table } from '../../fetch/dataset.ts';
+import { type Words, wordsOf } from '../../words/words.ts';
 import { type Axis, type Chart, chartOf } from '../chart.ts';
 import { valueText } from '../format.ts';
 import { type ChartRange, chartXml, smallLines } from './chart-xml.ts';
@@ -68,14 +69,16 @@ export function planCharts(pack: Pack): ChartPages | undefined {
 /** For whoever cannot see the chart: what is drawn, along what, and where each line begins and ends. */
 function describe(chart: Chart, axes: readonly Axis[], locale: string): string {
   const ends = [chart.categories[0] ?? '', chart.categories.at(-1) ?? ''].map(isolate);
-  const along = `by ${isolate(chart.categoryTitle)} from ${ends[0]} to ${ends[1]}`;
+  const { chart: words, table } = wordsOf(locale);
   const series = axes.flatMap((axis) =>
     axis.series.map(({ name, values, quantity }) => {
       const figures = [values[0], values.at(-1)].map((value) => valueText(value, quantity, locale));
-      return chart.kind === 'bar' ? isolate(name) : `${isolate(name)} (${figures.join(' to ')})`;
+      return chart.kind === 'bar'
+        ? isolate(name)
+        : `${isolate(name)} (${table.fromTo(figures[0] ?? '', figures[1] ?? '')})`;
     }),
   );
-  return `${chart.kind.replace('_', ' ')} chart of ${series.join(', ')} ${along}`;
+  return words.described(chart.kind, series, isolate(chart.categoryTitle), ends[0] ?? '', ends[1] ?? '');
 }
 
 /** The charts of a section where they stand: one across the page, or small lines side by side. */
@@ -92,11 +95,9 @@ function drawnOf(chart: Chart, range: ChartRange, top: number, locale: string): 
   });
 }
 
-function remarkOf(table: Table, chart: Chart | undefined): string | undefined {
-  if (chart === undefined) {
-    return `No chart: ${table.rows.length === 0 ? 'there are no figures' : 'there is nothing to draw along, no time and no group'}.`;
-  }
-  return chart.omitted.length === 0 ? undefined : `In this chart ${chart.omitted.join('; ')}.`;
+function remarkOf(table: Table, chart: Chart | undefined, { chart: words }: Words): string | undefined {
+  if (chart === undefined) return table.rows.length === 0 ? words.noFigures : words.noAxis;
+  return chart.omitted.length === 0 ? undefined : words.omits(chart.omitted);
 }
 
 /** Every chart of the pack on pages of its own, each with a link to its section. */
@@ -108,8 +109,8 @@ export async function writeCharts(book: Book, pack: Pack, pages: ChartPages): Pr
     sharedStrings: true,
     tab: COLOURS.accent,
   });
-  await sheet.row([{ value: 'Charts', style: STYLES.title }], 26);
-  await sheet.row([{ value: '← Contents', style: STYLES.back, link: pack.names.contents }], 22);
+  await sheet.row([{ value: pack.words.workbook.sheets.charts, style: STYLES.title }], 26);
+  await sheet.row([{ value: pack.words.workbook.back, style: STYLES.back, link: pack.names.contents }], 22);
   const drawn: Drawn[] = [];
   // A chart that is cut by the end of a page cannot be read; half a page is left for each.
   let room = 2;
@@ -133,12 +134,12 @@ export async function writeCharts(book: Book, pack: Pack, pages: ChartPages): Pr
       drawn.push(...drawnOf(chart, range, top, pack.locale));
       while (sheet.rows < top + rowsOf(chart)) await sheet.row([], ROW_POINTS);
     }
-    const link = `Figures: ${isolate(table.title)}`;
+    const link = pack.words.workbook.charts.figures(isolate(table.title));
     await sheet.row(
       [{ value: link, style: STYLES.back, link: section, span: WIDTHS.length }],
       heightOf([link, PAGE_CHARACTERS]),
     );
-    const remark = remarkOf(table, chart);
+    const remark = remarkOf(table, chart, pack.words);
     if (remark !== undefined) {
       await sheet.row(
         [{ value: remark, style: STYLES.quiet, span: WIDTHS.length }],
@@ -162,16 +163,14 @@ export async function writeChartData(book: Book, pack: Pack, pages: ChartPages):
     footer: footerOf(pack),
     sharedStrings: true,
   });
-  const styleOf = createDataStyles();
+  const styleOf = createDataStyles(pack.words);
   const text = styleOf(
     { quantity: { kind: 'text' }, quiet: false, partial: false, total: false, unitInCell: false },
     false,
   );
-  await sheet.row([{ value: 'Chart data', style: STYLES.title }], 26);
-  await sheet.row([{ value: '← Contents', style: STYLES.back, link: pack.names.contents }], 22);
-  const what =
-    'What the charts draw, as in the sections. An empty cell is undefined: the chart has a gap there, not a zero.';
-  await sheet.row([{ value: what, style: STYLES.plain }], 18);
+  await sheet.row([{ value: pack.words.workbook.sheets.chartData, style: STYLES.title }], 26);
+  await sheet.row([{ value: pack.words.workbook.back, style: STYLES.back, link: pack.names.contents }], 22);
+  await sheet.row([{ value: pack.words.workbook.charts.data, style: STYLES.plain }], 18);
   for (const { chart } of pages.planned) {
     if (chart === undefined) continue;
     const series = chart.axes.flatMap((axis) => axis.series);

@@ -2,9 +2,10 @@ import { isolate } from '../../base/bidi.ts';
 import type { Logo } from '../../define/logo.ts';
 import { inWords } from '../../define/period.ts';
 import { type Dataset, incompleteNotes, type Table } from '../../fetch/dataset.ts';
+import type { Words } from '../../words/words.ts';
 import type { ViewColumn } from '../columns.ts';
 import { dayText, instantText } from '../format.ts';
-import { counted } from '../words.ts';
+import { markedNote, tableNotes } from '../words.ts';
 import type { DrawnPicture } from './drawing.ts';
 import { heightOf, linesOf } from './measure.ts';
 import { COLOURS, STYLES } from './style.ts';
@@ -17,6 +18,8 @@ export interface Pack {
   /** Epoch ms. */
   readonly madeAt: number;
   readonly locale: string;
+  /** Of the locale. */
+  readonly words: Words;
   readonly logo: Logo | undefined;
   /** Who may read it. */
   readonly classification: string | undefined;
@@ -40,6 +43,7 @@ export interface Pack {
 }
 
 export const footerOf = (pack: Pack): Footer => ({
+  pages: pack.words.workbook.page('&P', '&N'),
   classification: pack.classification,
   left: `${isolate(pack.dataset.organization)} · ${isolate(pack.dataset.title)}`,
   // The time of day is on the cover: the middle needs the room.
@@ -50,12 +54,12 @@ export const footerOf = (pack: Pack): Footer => ({
 const LOGO_ROOM = { width: 320, height: 96 };
 
 /** Made smaller where it is too large for its room, never larger: a small picture blown up is not sharp. */
-function logoOnCover({ width, height, ...logo }: Logo, organization: string): DrawnPicture {
+function logoOnCover({ width, height, ...logo }: Logo, organization: string, { workbook }: Words): DrawnPicture {
   const scale = Math.min(1, LOGO_ROOM.width / width, LOGO_ROOM.height / height);
   return {
     ...logo,
-    name: 'Logo',
-    description: `Logo of ${isolate(organization)}`,
+    name: workbook.cover.logo,
+    description: workbook.cover.logoOf(isolate(organization)),
     width: width * scale,
     height: height * scale,
     from: { row: 2, column: 1 },
@@ -64,7 +68,8 @@ function logoOnCover({ width, height, ...logo }: Logo, organization: string): Dr
 
 /** The page a board sees first: whose figures, of what, of when, made when, whom to ask, and what is missing. */
 export async function writeCover(book: Book, pack: Pack): Promise<void> {
-  const { dataset, locale } = pack;
+  const { dataset, locale, words } = pack;
+  const { cover: own, complete, incomplete: heading } = words.workbook;
   const sheet = book.sheet(pack.names.cover, {
     widths: [3, 24, 66, 3],
     landscape: false,
@@ -83,7 +88,7 @@ export async function writeCover(book: Book, pack: Pack): Promise<void> {
   await sheet.row(band, 12);
   await sheet.row([], 12);
   await sheet.row([], 78);
-  if (pack.logo !== undefined) sheet.draw([logoOnCover(pack.logo, dataset.organization)]);
+  if (pack.logo !== undefined) sheet.draw([logoOnCover(pack.logo, dataset.organization, words)]);
   if (pack.classification !== undefined) {
     await sheet.row(wide(pack.classification, STYLES.coverClassification), 24);
   }
@@ -97,21 +102,20 @@ export async function writeCover(book: Book, pack: Pack): Promise<void> {
   }
   await sheet.row([], 30);
   const facts = [
-    ['Period', `${dataset.period.from} to ${dataset.period.to}, both days included`],
-    ['Time zone', dataset.period.timezone],
-    ['Made', instantText(new Date(pack.madeAt), dataset.period.timezone, locale)],
-    ['Owner', dataset.owner],
-    ['Sections', counted(dataset.tables.length, 'section', 'sections', locale)],
+    [own.period, own.days(dataset.period.from, dataset.period.to)],
+    [own.timezone, dataset.period.timezone],
+    [own.made, instantText(new Date(pack.madeAt), dataset.period.timezone, locale)],
+    [own.owner, dataset.owner],
+    [own.sections, own.sectionCount(dataset.tables.length)],
   ] as const;
   for (const [label, value] of facts) await sheet.row(fact(label, value), 18);
   await sheet.row([], 24);
 
-  const incomplete = incompleteNotes(dataset);
+  const incomplete = incompleteNotes(dataset, words);
   if (incomplete.length === 0) {
-    await sheet.row(wide('Complete: the service answered every section in full.', STYLES.plain), 20);
+    await sheet.row(wide(complete, STYLES.plain), 20);
   } else {
-    const heading = `Incomplete: ${counted(incomplete.length, 'thing', 'things', locale)} to know before you use these figures`;
-    await sheet.row(wide(heading, STYLES.warning), 24);
+    await sheet.row(wide(heading(incomplete.length), STYLES.warning), 24);
     const titles = new Map(dataset.tables.map((table) => [table.id, table.title]));
     for (const note of incomplete) {
       const title = titles.get(note.section) ?? note.section;
@@ -125,25 +129,26 @@ export async function writeCover(book: Book, pack: Pack): Promise<void> {
   await sheet.close();
 }
 
-const covers = (table: Table): string => {
-  if (table.current) return 'Current counts';
-  if (table.range === null) return 'List';
-  return table.granularity === null ? 'Whole period' : `By ${table.granularity}`;
+const covers = (table: Table, { workbook: { contents } }: Words): string => {
+  if (table.current) return contents.current;
+  if (table.range === null) return contents.list;
+  return table.granularity === null ? contents.whole : contents.by[table.granularity];
 };
 
 /** A section whose rows are on several sheets says on each which part it is. */
-export const partTitle = (title: string, part: number, parts: number): string =>
-  parts === 1 ? title : `${isolate(title)} (part ${part + 1} of ${parts})`;
+export const partTitle = (title: string, part: number, parts: number, { workbook }: Words): string =>
+  parts === 1 ? title : workbook.part(isolate(title), part + 1, parts);
 
 export async function writeContents(book: Book, pack: Pack): Promise<void> {
-  const { dataset, names } = pack;
+  const { dataset, names, locale, words } = pack;
+  const { contents: own, sheets } = words.workbook;
   const sheet = book.sheet(names.contents, {
     widths: [46, 18, 10, 48],
     landscape: false,
     footer: footerOf(pack),
     sharedStrings: true,
   });
-  await sheet.row([{ value: 'Contents', style: STYLES.title }], 26);
+  await sheet.row([{ value: sheets.contents, style: STYLES.title }], 26);
   await sheet.row(
     [
       {
@@ -156,23 +161,23 @@ export async function writeContents(book: Book, pack: Pack): Promise<void> {
   );
   await sheet.row(
     [
-      { value: 'Section', style: STYLES.headerLabel },
-      { value: 'Covers', style: STYLES.headerLabel },
-      { value: 'Rows', style: STYLES.headerValue },
-      { value: 'To know', style: STYLES.headerIndented },
+      { value: own.section, style: STYLES.headerLabel },
+      { value: own.covers, style: STYLES.headerLabel },
+      { value: own.rows, style: STYLES.headerValue },
+      { value: own.toKnow, style: STYLES.headerIndented },
     ],
     22,
   );
   for (const [index, table] of dataset.tables.entries()) {
-    const incomplete = table.notes.filter((note) => note.incomplete);
-    const remark = incomplete.map((note) => `Incomplete: ${note.text}`).join('\n');
-    const sheets = names.tables[index] ?? [];
-    for (const [part, name] of sheets.entries()) {
-      const title = partTitle(table.title, part, sheets.length);
+    const incomplete = tableNotes(table, locale).filter((note) => note.incomplete);
+    const remark = incomplete.map((note) => markedNote(note, words)).join('\n');
+    const on = names.tables[index] ?? [];
+    for (const [part, name] of on.entries()) {
+      const title = partTitle(table.title, part, on.length, words);
       await sheet.row(
         [
           { value: title, style: STYLES.cellLink, link: name },
-          { value: covers(table), style: STYLES.cellText },
+          { value: covers(table, words), style: STYLES.cellText },
           {
             value: Math.min(table.rows.length - part * pack.rowsPerSheet, pack.rowsPerSheet),
             style: STYLES.cellCount,
@@ -187,10 +192,10 @@ export async function writeContents(book: Book, pack: Pack): Promise<void> {
     }
   }
   const others = [
-    [names.charts, 'The charts of the sections'],
-    [names.definitions, 'What each figure means'],
-    [names.run, 'How this pack was made'],
-    [names.chartData, 'The figures that the charts draw'],
+    [names.charts, own.charts],
+    [names.definitions, own.definitions],
+    [names.run, own.run],
+    [names.chartData, own.chartData],
   ] as const;
   for (const [name, what] of others) {
     if (name === undefined) continue;
@@ -206,7 +211,7 @@ export async function writeContents(book: Book, pack: Pack): Promise<void> {
   await sheet.row(
     [
       {
-        value: 'Every figure is as the service computed it; nothing is added up here.',
+        value: own.untouched,
         style: STYLES.quiet,
         span: 4,
       },

@@ -1,5 +1,6 @@
 import type { Row, Table, Value } from '../../fetch/dataset.ts';
 import { firstRows, rowsIn } from '../../fetch/rows.ts';
+import { type Words, wordsOf } from '../../words/words.ts';
 import type { ViewColumn } from '../columns.ts';
 import { civilDate, DAY_SECONDS, instant, type Quantity, UNDEFINED_TEXT, valueText } from '../format.ts';
 import type { Mark } from './conditional.ts';
@@ -73,9 +74,10 @@ function shownLength(value: Value, quantity: Quantity): number {
 const longestWord = (text: string): number => text.split(/\s+/).reduce((most, word) => Math.max(most, word.length), 0);
 
 /** Wide enough for the longest value and the longest word of the header, within reason. */
-function widthOf(column: ViewColumn, measured: readonly Row[]): number {
+function widthOf(column: ViewColumn, measured: readonly Row[], { table }: Words): number {
   const most = isFigure(column) ? MAX_VALUE_WIDTH : MAX_LABEL_WIDTH;
-  const marked = column.role === 'bucket' && measured.some((row) => row.partial) ? ' · still running'.length : 0;
+  const marked =
+    column.role === 'bucket' && measured.some((row) => row.partial) ? ` · ${table.stillRunning}`.length : 0;
   const content = measured.reduce(
     (longest, row) => Math.max(longest, shownLength(column.read(row), column.quantity) + marked),
     column.total === undefined ? 0 : shownLength(column.total, column.quantity) + 2,
@@ -126,16 +128,17 @@ function markOf(table: Table, column: ViewColumn): Mark['kind'] | undefined {
 }
 
 /** A row per bucket and group, a column per label and figure. */
-function tableGrid(table: Table, columns: readonly ViewColumn[]): Grid {
-  const styleOf = createDataStyles();
+function tableGrid(table: Table, columns: readonly ViewColumn[], words: Words): Grid {
+  const styleOf = createDataStyles(words);
   const measured = firstRows(table.rows, MEASURED_ROWS);
   const label = { quantity: { kind: 'text' }, quiet: false, partial: false, total: true, unitInCell: false } as const;
   const totals = columns.map((column, index): Cell => {
-    if (column.total === undefined) return { value: index === 0 ? 'Total' : '', style: styleOf(label, false) };
+    if (column.total === undefined)
+      return { value: index === 0 ? words.table.total : '', style: styleOf(label, false) };
     return figureCell(column.total, column, { partial: false, total: true, unitInCell: false }, styleOf);
   });
   return {
-    widths: columns.map((column) => widthOf(column, measured)),
+    widths: columns.map((column) => widthOf(column, measured, words)),
     labels: columns.filter((column) => !isFigure(column)).length,
     header: columns.map((column) => ({ value: column.header, style: headerStyle(column) })),
     rows: { [Symbol.iterator]: () => tableRows(table, columns, styleOf)[Symbol.iterator]() },
@@ -150,8 +153,9 @@ function tableGrid(table: Table, columns: readonly ViewColumn[]): Grid {
 /** What the one value of each metric is of: a bucket, or nothing but the section itself. */
 function valueHeading(columns: readonly ViewColumn[], row: Row | undefined, locale: string): string {
   const bucket = columns.find((column) => column.role === 'bucket');
-  if (bucket === undefined || row === undefined) return 'Value';
-  return `${valueText(bucket.read(row), bucket.quantity, locale)}${row.partial ? ' · still running' : ''}`;
+  const { table, workbook } = wordsOf(locale);
+  if (bucket === undefined || row === undefined) return workbook.section.value;
+  return `${valueText(bucket.read(row), bucket.quantity, locale)}${row.partial ? ` · ${table.stillRunning}` : ''}`;
 }
 
 /**
@@ -160,7 +164,9 @@ function valueHeading(columns: readonly ViewColumn[], row: Row | undefined, loca
  */
 function figuresGrid(table: Table, all: readonly ViewColumn[], locale: string): Grid {
   const columns = all.filter(isFigure);
-  const styleOf = createDataStyles();
+  const words = wordsOf(locale);
+  const { section: own } = words.workbook;
+  const styleOf = createDataStyles(words);
   const [row] = firstRows(table.rows, 1);
   const read = (column: ViewColumn): Value => (row === undefined ? null : column.read(row));
   const differs = columns.some((column) => column.total !== undefined && column.total !== read(column));
@@ -183,15 +189,15 @@ function figuresGrid(table: Table, all: readonly ViewColumn[], locale: string): 
     });
   const headings = [
     valueHeading(all, row, locale),
-    ...(compared ? ['Previous period', 'Change'] : []),
-    ...(differs ? ['Total'] : []),
+    ...(compared ? [own.previous, own.change] : []),
+    ...(differs ? [words.table.total] : []),
   ];
   const longest = columns.reduce((most, column) => Math.max(most, column.header.length), 0);
   return {
     widths: [Math.min(Math.max(longest + 2, 24), MAX_LABEL_WIDTH), ...headings.map(() => MAX_VALUE_WIDTH)],
     labels: 1,
     header: [
-      { value: 'Metric', style: STYLES.headerLabel },
+      { value: own.metric, style: STYLES.headerLabel },
       ...headings.map((value, index) => ({ value, style: index === 0 ? STYLES.headerValue : STYLES.headerQuiet })),
     ],
     rows,
@@ -204,10 +210,10 @@ function figuresGrid(table: Table, all: readonly ViewColumn[], locale: string): 
 
 /**
  * @param columns the table's
- * @param locale BCP 47, for the one date that becomes a heading; dates in cells follow the reader's Excel
+ * @param locale BCP 47, for headings; numbers and dates in cells follow the reader's Excel
  */
 export function gridOf(table: Table, columns: readonly ViewColumn[], locale: string): Grid {
   const turned =
     table.rows.length === 1 && columns.some(isFigure) && columns.every((column) => column.role !== 'label');
-  return turned ? figuresGrid(table, columns, locale) : tableGrid(table, columns);
+  return turned ? figuresGrid(table, columns, locale) : tableGrid(table, columns, wordsOf(locale));
 }

@@ -1,4 +1,5 @@
 import { DocketError } from '../../base/error.ts';
+import type { Words } from '../../words/words.ts';
 
 /** Characters (UTF-16 units) of a piece: a cell of Excel holds 32,767, and the note of where it goes on takes some. */
 const PIECE = 32_000;
@@ -38,7 +39,7 @@ function piecesOf(text: string): string[] {
  * stands: on a sheet of its own, in order.
  * @param name that sheet's name
  */
-export function createLongTexts(name: string): LongTexts {
+export function createLongTexts(name: string, { goesOn }: Words['workbook']['longTexts']): LongTexts {
   const kept: LongText[] = [];
   let characters = 0;
   return {
@@ -54,7 +55,7 @@ export function createLongTexts(name: string): LongTexts {
       }
       const pieces = piecesOf(text);
       kept.push({ sheet, cell, pieces });
-      return `${pieces[0]} … [goes on: see “${name}”, no. ${kept.length}]`;
+      return goesOn(pieces[0] ?? '', name, kept.length);
     },
   };
 }

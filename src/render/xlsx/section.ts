@@ -1,7 +1,8 @@
 import { isolate } from '../../base/bidi.ts';
 import type { Dataset, Table } from '../../fetch/dataset.ts';
+import type { Words } from '../../words/words.ts';
 import type { ViewColumn } from '../columns.ts';
-import { readingNotes, tableFacts, tableNotes } from '../words.ts';
+import { markedNote, readingNotes, tableFacts, tableNotes } from '../words.ts';
 import type { Mark } from './conditional.ts';
 import { partTitle } from './front.ts';
 import { type Grid, gridOf } from './grid.ts';
@@ -45,6 +46,8 @@ export interface SectionPage {
   /** The contents sheet's name, for the way back. */
   readonly contents: string;
   readonly locale: string;
+  /** Of the locale. */
+  readonly words: Words;
   readonly footer: Footer;
 }
 
@@ -69,6 +72,7 @@ async function writeGrid(
   grid: Grid,
   rows: Iterator<readonly Cell[]>,
   widths: readonly number[],
+  noRows: string,
 ): Promise<void> {
   const lines = grid.header.map(({ value }, index) => linesOf(String(value), grid.widths[index] ?? 1));
   // The filter's button takes the last line of a header cell.
@@ -80,7 +84,7 @@ async function writeGrid(
     await sheet.row(next.value, rowHeight(next.value, grid.widths));
   }
   if (count === 0) {
-    await fullWidth(sheet, 'No rows: the service has nothing for this section.', STYLES.quiet, widths);
+    await fullWidth(sheet, noRows, STYLES.quiet, widths);
   }
   const range = { id, headerRow, headers: grid.header.map(({ value }) => String(value)), rows: count };
   if (canBeTable(range)) sheet.table({ ...range, filter: grid.filter });
@@ -99,17 +103,17 @@ async function writeGrid(
 }
 
 /** The rows of a long section go on from sheet to sheet, as many as it has names for. */
-function partsOf({ table, names, rowsPerSheet, locale }: SectionPage, grid: Grid, above: readonly string[]): Part[] {
-  const number = (count: number) => new Intl.NumberFormat(locale).format(count);
+function partsOf({ table, names, rowsPerSheet, words }: SectionPage, grid: Grid, above: readonly string[]): Part[] {
   return names.map((name, index) => {
     const from = index * rowsPerSheet;
     const last = index === names.length - 1;
     const count = last ? grid.count - from : rowsPerSheet;
-    const which = `Rows ${number(from + 1)} to ${number(from + count)} of ${number(grid.count)}${last ? '.' : `; they go on in “${isolate(names[index + 1] ?? '')}”.`}`;
+    const next = last ? undefined : isolate(names[index + 1] ?? '');
+    const which = words.workbook.section.rows(from + 1, from + count, grid.count, next);
     return {
       name,
       id: index === 0 ? table.id : `${table.id}_${index + 1}`,
-      title: partTitle(table.title, index, names.length),
+      title: partTitle(table.title, index, names.length, words),
       above: names.length === 1 ? above : [...above, which],
       count,
       last,
@@ -119,20 +123,19 @@ function partsOf({ table, names, rowsPerSheet, locale }: SectionPage, grid: Grid
 
 /** One section as one sheet: title, what it covers, what is incomplete, the figures, the service's totals, notes. */
 export async function writeSection(book: Book, page: SectionPage): Promise<void> {
-  const { table } = page;
-  const grid = gridOf(table, page.columns, page.locale);
+  const { table, locale, words } = page;
+  const { back, section: own } = words.workbook;
+  const grid = gridOf(table, page.columns, locale);
   const characters = grid.widths.reduce((sum, width) => sum + width, 0);
   const widths = characters < MIN_CHARACTERS ? [...grid.widths, MIN_CHARACTERS - characters] : grid.widths;
-  const notes = tableNotes(table);
-  const warnings = notes.filter((note) => note.incomplete).map((note) => `Incomplete: ${note.text}`);
-  const facts = tableFacts(page.dataset, table, page.locale);
+  const notes = tableNotes(table, locale);
+  const warnings = notes.filter((note) => note.incomplete).map((note) => markedNote(note, words));
+  const facts = tableFacts(page.dataset, table, locale);
   const about = table.description === undefined ? facts : [table.description, ...facts];
   const remarks = [
     ...notes.filter((note) => !note.incomplete).map((note) => note.text),
-    ...readingNotes(table, grid.showsTotals, page.columns),
-    ...(grid.marks.includes('change') && grid.count > 0
-      ? ['▲ in blue is more than in the previous period, ▼ in orange is less; neither says whether that is good.']
-      : []),
+    ...readingNotes(table, locale, grid.showsTotals, page.columns),
+    ...(grid.marks.includes('change') && grid.count > 0 ? [own.arrowsMean] : []),
   ];
   const rows = grid.rows[Symbol.iterator]();
   try {
@@ -150,8 +153,8 @@ export async function writeSection(book: Book, page: SectionPage): Promise<void>
       await sheet.row([{ value: part.title, style: STYLES.title }], 26);
       for (const line of part.above) await fullWidth(sheet, line, STYLES.quiet, widths);
       for (const warning of warnings) await fullWidth(sheet, warning, STYLES.warning, widths);
-      await sheet.row([{ value: '← Contents', style: STYLES.back, link: page.contents }], 22);
-      await writeGrid(sheet, part, grid, rows, widths);
+      await sheet.row([{ value: back, style: STYLES.back, link: page.contents }], 22);
+      await writeGrid(sheet, part, grid, rows, widths, own.noRows);
       if (part.last && remarks.length > 0) {
         await sheet.row([], 8);
         for (const remark of remarks) await fullWidth(sheet, remark, STYLES.quiet, widths);

@@ -1,4 +1,5 @@
 import type { Alignment, Borders, Fill, Font, Style } from 'exceljs';
+import type { Words } from '../../words/words.ts';
 import type { Quantity } from '../format.ts';
 
 /** A restrained palette that prints in grey and keeps its contrast: ink, one accent, one warning. */
@@ -64,11 +65,11 @@ export function numberFormat(quantity: Quantity): string {
 }
 
 /** Where a header cannot say the unit of a change, the cell does. Other figures have theirs in the metric's name. */
-const formatWithUnit = (quantity: Quantity): string =>
+const formatWithUnit = (quantity: Quantity, { table }: Words): string =>
   quantity.kind === 'points'
     ? numberFormat(quantity)
         .split(';')
-        .map((part) => `${part}" pp"`)
+        .map((part) => `${part}" ${table.points}"`)
         .join(';')
     : numberFormat(quantity);
 
@@ -89,10 +90,10 @@ const isText = (quantity: Quantity): boolean => quantity.kind === 'text';
 const isName = (quantity: Quantity): boolean => quantity.kind === 'text' || quantity.kind === 'identifier';
 const isDate = (quantity: Quantity): boolean => ['bucket', 'day', 'instant'].includes(quantity.kind);
 
-function dataStyle(style: DataStyle, undefinedValue: boolean): CellStyle {
+function dataStyle(style: DataStyle, undefinedValue: boolean, words: Words): CellStyle {
   const { quantity, partial, total } = style;
   const colour = undefinedValue || style.quiet ? COLOURS.quiet : COLOURS.text;
-  const suffix = partial && quantity.kind === 'bucket' ? '" · still running"' : '';
+  const suffix = partial && quantity.kind === 'bucket' ? `" · ${words.table.stillRunning}"` : '';
   return {
     font: font({ italic: partial, bold: total, color: { argb: colour } }),
     alignment: {
@@ -100,7 +101,9 @@ function dataStyle(style: DataStyle, undefinedValue: boolean): CellStyle {
       horizontal: isName(quantity) || isDate(quantity) ? 'left' : 'right',
       wrapText: isText(quantity),
     },
-    numFmt: undefinedValue ? '@' : `${style.unitInCell ? formatWithUnit(quantity) : numberFormat(quantity)}${suffix}`,
+    numFmt: undefinedValue
+      ? '@'
+      : `${style.unitInCell ? formatWithUnit(quantity, words) : numberFormat(quantity)}${suffix}`,
     ...(total
       ? {
           fill: fill(COLOURS.band),
@@ -199,11 +202,11 @@ export const STYLES = {
  * One object per distinct style: the writer knows a style by the identity of its object and is twice as quick when it
  * meets the same one again.
  */
-export function createDataStyles(): (style: DataStyle, undefinedValue: boolean) => CellStyle {
+export function createDataStyles(words: Words): (style: DataStyle, undefinedValue: boolean) => CellStyle {
   const made = new Map<string, CellStyle>();
   return (style, undefinedValue) => {
     const key = `${JSON.stringify(style)}${undefinedValue}`;
-    const known = made.get(key) ?? dataStyle(style, undefinedValue);
+    const known = made.get(key) ?? dataStyle(style, undefinedValue, words);
     made.set(key, known);
     return known;
   };

@@ -2,8 +2,8 @@ import { rm } from 'node:fs/promises';
 import { DocketError } from '../../base/error.ts';
 import { type Logo, readLogo } from '../../define/logo.ts';
 import type { Dataset } from '../../fetch/dataset.ts';
+import { DEFAULT_LOCALE, wordsOf } from '../../words/words.ts';
 import { viewColumns } from '../columns.ts';
-import { DEFAULT_LOCALE } from '../format.ts';
 import { writeDefinitions, writeLongTexts, writeRunSheet } from './back.ts';
 import { planCharts, writeChartData, writeCharts } from './charts.ts';
 import { encryptFile } from './encrypt.ts';
@@ -38,14 +38,17 @@ export interface WorkbookLook {
 
 /** Our own sheets take their names first, so that a section called "Cover" is the one that gives way. */
 function packOf(dataset: Dataset, options: WorkbookOptions, logo: Logo | undefined): Pack {
-  const charted = dataset.tables.some((table) => table.chart !== undefined) ? ['Charts', 'Chart data'] : [];
-  const own = ['Cover', 'Contents', 'Definitions', 'Run', 'Long texts', ...charted];
+  const locale = options.locale ?? DEFAULT_LOCALE;
+  const words = wordsOf(locale);
+  const { sheets } = words.workbook;
+  const charted = dataset.tables.some((table) => table.chart !== undefined) ? [sheets.charts, sheets.chartData] : [];
+  const own = [sheets.cover, sheets.contents, sheets.definitions, sheets.run, sheets.longTexts, ...charted];
   const rowsPerSheet = options.rowsPerSheet ?? ROWS_PER_SHEET;
   const parts = dataset.tables.map(({ rows }) => Math.max(1, Math.ceil(rows.length / rowsPerSheet)));
-  const [cover = '', contents = '', definitions = '', run = '', longTexts = '', ...rest] = sheetNames([
-    ...own,
-    ...dataset.tables.flatMap(({ title }, index) => Array.from({ length: parts[index] ?? 1 }, () => title)),
-  ]);
+  const [cover = '', contents = '', definitions = '', run = '', longTexts = '', ...rest] = sheetNames(
+    [...own, ...dataset.tables.flatMap(({ title }, index) => Array.from({ length: parts[index] ?? 1 }, () => title))],
+    sheets.unnamed,
+  );
   const [charts, chartData] = charted.length === 0 ? [] : rest;
   const sections = rest.slice(charted.length);
   return {
@@ -53,9 +56,10 @@ function packOf(dataset: Dataset, options: WorkbookOptions, logo: Logo | undefin
     run: options.run,
     digest: options.digest,
     madeAt: options.madeAt,
-    locale: options.locale ?? DEFAULT_LOCALE,
+    locale,
+    words,
     rowsPerSheet,
-    columns: dataset.tables.map(viewColumns),
+    columns: dataset.tables.map((table) => viewColumns(table, locale)),
     logo,
     classification: options.classification,
     names: {
@@ -98,6 +102,7 @@ async function writePack(path: string, dataset: Dataset, options: WorkbookOption
       subject: dataset.organization,
       madeAt: new Date(options.madeAt),
       longTexts: pack.names.longTexts,
+      words: pack.words.workbook.longTexts,
     },
     options.signal,
   );
@@ -109,11 +114,12 @@ async function writePack(path: string, dataset: Dataset, options: WorkbookOption
       await writeSection(book, {
         dataset,
         table,
-        columns: pack.columns[index] ?? viewColumns(table),
+        columns: pack.columns[index] ?? viewColumns(table, pack.locale),
         names: pack.names.tables[index] ?? [table.id],
         rowsPerSheet: pack.rowsPerSheet,
         contents: pack.names.contents,
         locale: pack.locale,
+        words: pack.words,
         footer: footerOf(pack),
       });
     }

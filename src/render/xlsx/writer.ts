@@ -3,6 +3,7 @@ import { createWriteStream } from 'node:fs';
 import { setImmediate as pause } from 'node:timers/promises';
 import type exceljs from 'exceljs';
 import { DocketError } from '../../base/error.ts';
+import type { Words } from '../../words/words.ts';
 import { conditionalExtension, conditionalFormats, type Mark } from './conditional.ts';
 import { beginRows, correctParts, insertBefore, LateWriter, relate, sharedTexts, styleIds } from './corrections.ts';
 import { type Drawn, drawingParts, type Part } from './drawing.ts';
@@ -26,6 +27,8 @@ const LAST_COLUMN = 16_383;
 export interface Footer {
   readonly left: string;
   readonly right: string;
+  /** The page's number, in Excel's codes: `Page &P of &N`. */
+  readonly pages: string;
   /** Who may read it; in the middle, before the number. */
   readonly classification?: string | undefined;
 }
@@ -82,6 +85,8 @@ export interface BookProperties {
   readonly madeAt: Date;
   /** The name of the sheet that will hold the texts which no cell can hold. */
   readonly longTexts: string;
+  /** What a cut text says of where it goes on. */
+  readonly words: Words['workbook']['longTexts'];
 }
 
 /** The font's name stands after its size, because a text that begins with a digit would be read as part of the size. */
@@ -103,10 +108,10 @@ function footerText(text: string, most = MAX_FOOTER_TEXT): string {
 }
 
 /** What stands at the left is on the cover in full, so it gives way to the rest. */
-function footerCodes({ left, right, classification }: Footer): string {
+function footerCodes({ left, right, pages, classification }: Footer): string {
   const marked =
     classification === undefined ? '' : `&"Calibri,Bold"${footerText(classification)}&"Calibri,Regular" · `;
-  const rest = `&C${FOOTER_FONT}${marked}Page &P of &N&R${FOOTER_FONT}${footerText(right)}`;
+  const rest = `&C${FOOTER_FONT}${marked}${pages}&R${FOOTER_FONT}${footerText(right)}`;
   const room = MAX_FOOTER - rest.length - `&L${FOOTER_FONT}…`.length;
   return `&L${FOOTER_FONT}${footerText(left, Math.min(room, MAX_FOOTER_TEXT))}${rest}`;
 }
@@ -277,7 +282,7 @@ export function createBook(path: string, properties: BookProperties, signal: Abo
     zip: { zlib: { level: ZIP_LEVEL } },
   });
   const { title, subject, madeAt } = properties;
-  const longTexts = createLongTexts(properties.longTexts);
+  const longTexts = createLongTexts(properties.longTexts, properties.words);
   const added: Part[] = [];
   const zip = correctParts(writer, madeAt, added);
   const shared = {

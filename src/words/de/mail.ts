@@ -1,0 +1,64 @@
+import type { Words } from '../en/english.ts';
+import type { Formats } from '../formats.ts';
+import { quoter } from './quote.ts';
+
+const CHANGES = { up: '▲ gestiegen', down: '▼ gesunken' } as const;
+const WHICH = { first: 'ersten', last: 'letzten' } as const;
+
+export const mail = (to: Formats): Words['mail'] => {
+  const { number } = to;
+  const quoted = quoter(to);
+  /** `1 weitere Spalte steht …`, `3 weitere Spalten stehen …` */
+  const more = (count: number, one: string, many: string, where: string): string =>
+    count === 1 ? `1 ${one} steht ${where}.` : `${number(count)} ${many} stehen ${where}.`;
+  return {
+    noPrevious: 'kein Wert für die Vorperiode',
+    was: (before) => `zuvor ${before}`,
+    unchanged: (at) => `= unverändert bei ${at}`,
+    changed: (direction, size, from) =>
+      `${CHANGES[direction]}${size === undefined ? '' : ` um ${size}`}, zuvor ${from}`,
+    named: (label, section) => `${label} (${section})`,
+
+    inWorkbook: 'in der angehängten Arbeitsmappe',
+    inCsv: 'in den angehängten CSV-Dateien',
+    inReport: 'im vollständigen Bericht',
+    thingsToKnow: (count) =>
+      count === 1
+        ? '1 Hinweis, den Sie vor der Verwendung dieser Zahlen kennen sollten'
+        : `${number(count)} Hinweise, die Sie vor der Verwendung dieser Zahlen kennen sollten`,
+    moreRemarks: (count, where) => more(count, 'weiterer solcher Hinweis', 'weitere solche Hinweise', where),
+    moreFigures: (count, where) => more(count, 'weitere Kennzahl', 'weitere Kennzahlen', `weiter unten und ${where}`),
+    moreColumns: (count, where) => more(count, 'weitere Spalte', 'weitere Spalten', where),
+    moreSections: (count, where) => more(count, 'weiterer Abschnitt', 'weitere Abschnitte', where),
+    moreFiles: (count) =>
+      count === 1
+        ? 'Zusätzlich wurde 1 weitere Datei erstellt.'
+        : `Zusätzlich wurden ${number(count)} weitere Dateien erstellt.`,
+    allRows: (rows, where) =>
+      rows === 1 ? `Die einzige Zeile steht ${where}.` : `Alle ${number(rows)} Zeilen stehen ${where}.`,
+    someRows: (which, shown, rows, where) =>
+      `Die ${shown === 1 ? WHICH[which].slice(0, -1) : `${WHICH[which]} ${number(shown)}`} von ${number(rows)} Zeilen; der Rest steht ${where}.`,
+
+    onList: (title, organization, owner) =>
+      `Sie erhalten diese E-Mail, weil Sie auf der Empfängerliste des Berichts ${quoted(title)} von ${organization} stehen, den ${owner} betreut.`,
+    // cronstrue says „nur jeden Montag“ and sets an English comma before „und“.
+    madeWhen: (schedule, timezone) =>
+      `Der Bericht wird nach Zeitplan erstellt: ${schedule.replace('nur jeden', 'jeden').replaceAll(', und ', ' und ')} (${timezone}).`,
+    bySchedule: (cron) => `nach dem Zeitplan ${cron}`,
+    onDemand: 'Dieser hier wurde auf Anforderung erstellt.',
+
+    template: {
+      incomplete: 'Unvollständig',
+      headline: 'Das Wichtigste',
+      still_running: 'läuft noch',
+      no_rows: 'Keine Zeilen: Der Dienst hat nichts für diesen Abschnitt.',
+      files: 'Dateien',
+      attached: 'angehängt',
+      how_to_read: 'Lesehilfe',
+      questions: 'Fragen, Korrekturen oder Abmeldung von der Liste:',
+      made: 'Erstellt',
+      report: 'Bericht',
+      run: 'Lauf',
+    },
+  };
+};

@@ -1,0 +1,57 @@
+import type { Formats } from '../formats.ts';
+import { counter } from './count.ts';
+
+type Direction = 'up' | 'down';
+const ARROWS = { up: '▲ up', down: '▼ down' } as const satisfies Record<Direction, string>;
+
+/** The mail's sentences, and what its templates print as `words`. */
+export const mail = (to: Formats) => {
+  const counted = counter(to);
+  const more = (count: number, one: string, where: string): string =>
+    `${counted(count, `more ${one}`, `more ${one}s`)} ${count === 1 ? 'is' : 'are'} ${where}.`;
+  return {
+    noPrevious: 'no figure for the previous period',
+    was: (before: string) => `was ${before}`,
+    unchanged: (at: string) => `= unchanged at ${at}`,
+    /** @param size undefined for a change that has no size, such as growth from nothing */
+    changed: (direction: Direction, size: string | undefined, from: string) =>
+      `${ARROWS[direction]}${size === undefined ? '' : ` ${size}`} from ${from}`,
+    named: (label: string, section: string) => `${label} (${section})`,
+
+    inWorkbook: 'in the attached workbook',
+    inCsv: 'in the attached CSV files',
+    inReport: 'in the full report',
+    thingsToKnow: (count: number) => `${counted(count, 'thing')} to know before you use these figures`,
+    moreRemarks: (count: number, where: string) => more(count, 'such remark', where),
+    moreFigures: (count: number, where: string) => more(count, 'headline figure', `below and ${where}`),
+    moreColumns: (count: number, where: string) => more(count, 'column', where),
+    moreSections: (count: number, where: string) => more(count, 'section', where),
+    moreFiles: (count: number) => more(count, 'file', 'made with these'),
+    allRows: (rows: number, where: string) =>
+      `${rows === 1 ? 'The only' : 'All'} ${counted(rows, 'row')} ${rows === 1 ? 'is' : 'are'} ${where}.`,
+    someRows: (which: 'first' | 'last', shown: number, rows: number, where: string) =>
+      `The ${which} ${to.number(shown)} of ${counted(rows, 'row')}; the rest is ${where}.`,
+
+    onList: (title: string, organization: string, owner: string) =>
+      `You get this mail because you are on the recipient list of the report “${title}” of ${organization}, which ${owner} keeps.`,
+    madeWhen: (schedule: string, timezone: string) => `The report is made ${schedule} (${timezone}).`,
+    /** For a schedule that there are no words for. */
+    bySchedule: (cron: string) => `by the schedule ${cron}`,
+    onDemand: 'This one was made because somebody asked for it.',
+
+    /** Printed by the templates as they are. */
+    template: {
+      incomplete: 'Incomplete',
+      headline: 'Headline',
+      still_running: 'still running',
+      no_rows: 'No rows: the service has nothing for this section.',
+      files: 'Files',
+      attached: 'attached',
+      how_to_read: 'How to read',
+      questions: 'Questions, corrections, or to be taken off the list:',
+      made: 'Made',
+      report: 'report',
+      run: 'run',
+    },
+  };
+};

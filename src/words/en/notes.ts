@@ -1,0 +1,64 @@
+import type { Formats } from '../formats.ts';
+import type { Lacking, NoteWords } from '../note.ts';
+import { counter } from './count.ts';
+
+const some = (what: string, metrics: readonly string[]): string =>
+  metrics.length === 0 ? what : `${what} (${metrics.join(', ')})`;
+
+function lacking(what: Lacking): string {
+  switch (what.of) {
+    case 'column':
+      return what.label;
+    case 'previous':
+      return some('the previous period', what.metrics);
+    case 'previous_totals':
+      return some('the previous period of the totals', what.metrics);
+    case 'totals':
+      return 'the totals';
+    case 'total':
+      return `the total of ${what.metric}`;
+  }
+}
+
+export const notes = (to: Formats): NoteWords => {
+  const counted = counter(to);
+  return {
+    cut_piece: () => 'The service cut an answer that this table is put together from: there are more rows.',
+    cut: ({ rows }) => `The service cut the table after ${counted(rows, 'row')}: there are more.`,
+    limited: ({ rows }) => `Only the first ${counted(rows, 'row')}, as the report asks; there are more.`,
+    lacking: ({ what }) => `The service did not answer ${what.map(lacking).join(', ')}: empty here.`,
+    lacking_cells: ({ cells }) => `The service left ${counted(cells, 'cell')} out; they are empty.`,
+    other_count: ({ said, sent }) => `The service speaks of ${counted(said, 'row')} and sent ${to.number(sent)}.`,
+    other_range: ({ from, to: last, got }) =>
+      `Asked for ${from} to ${last}, the service ${got === null ? 'does not say for which' : `answered for ${got.from} to ${got.to}`}.`,
+    other_zone: ({ asked, got }) => `Asked for days in ${asked}, the service answered for days in ${got}.`,
+    compared_days_unknown: () => 'The service does not say which days the previous period has.',
+    computed_unknown: ({ cached }) =>
+      `The service does not say readably when it computed the figures${cached ? ', and had kept them: they may be old' : ''}.`,
+    computed_early: ({ at, to: last, timezone }) =>
+      `Computed at ${at}, before the period had ended (${last}, ${timezone}): its end is not counted.`,
+    computed_long_ago: ({ at }) => `From the service's cache, computed at ${at}: older than an hour.`,
+    period_running: () => 'The period is still running: its figures will grow.',
+    buckets_running: ({ granularity, days }) =>
+      `The ${granularity ?? 'bucket'} from ${days.join(', ')} is still running: its figures will grow.`,
+    buckets_clipped: ({ granularity, first, last }) =>
+      `The ${
+        first && last ? `first and the last ${granularity} count` : `${first ? 'first' : 'last'} ${granularity} counts`
+      } only the days inside the period.`,
+    undefined_cells: ({ labels }) =>
+      `An empty cell of ${labels.join(', ')} is undefined (a rate or a median over nothing), not 0.`,
+    undefined_totals: ({ labels, why }) =>
+      `The total of ${labels.join(', ')} is undefined: ${why === 'range' ? 'the period is longer' : 'a filter has more values'} than one call of the service takes, and what is not a plain count cannot be added up from parts.`,
+    deprecated: ({ label, id, since, successor }) =>
+      `${label} (${id}) is deprecated since ${since}${successor === null ? '' : `; ${successor} takes its place`}.`,
+    replaced: ({ from, to: successor }) =>
+      `${successor.label} (${successor.id}) stands in place of ${from.label} (${from.id}), which is deprecated.`,
+    no_data_before: ({ label, first }) => `${label} has no data before ${first}: its zeros say nothing.`,
+    data_from: ({ label, first }) => `${label} has data from ${first}; days before read zero.`,
+    unknown_unit: ({ label, unit }) => `${label} is in "${unit}", shown as it came.`,
+    list_changed: ({ counts, seen }) =>
+      `The list changed while it was read (it said ${counts.map(to.number).join(', then ')}); ${counted(seen, 'record was', 'records were')} seen.`,
+    list_count: ({ said, seen }) =>
+      `The list speaks of ${counted(said, 'record')}; ${to.number(seen)} ${seen === 1 ? 'was' : 'were'} seen.`,
+  };
+};

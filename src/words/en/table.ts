@@ -1,0 +1,60 @@
+import type { Granularity } from '../../contract/report.ts';
+import type { Formats } from '../formats.ts';
+
+/** What stands in and around a table, whoever shows it. */
+export const table = (to: Formats) => ({
+  yes: 'yes',
+  no: 'no',
+  total: 'Total',
+  fromTo: (from: string, last: string) => `${from} to ${last}`,
+  stillRunning: 'still running',
+  previousPeriod: 'Previous period',
+  bucket: { day: 'Day', week: 'Week starting', month: 'Month' } satisfies Record<Granularity, string>,
+  isoWeek: 'ISO week',
+  /** `2026-W46 (from 9 Nov)` */
+  weekFrom: (week: string, first: string) => `${week} (from ${first})`,
+  previous: (header: string) => `${header}, previous period`,
+  change: (label: string) => `${label}, change`,
+  /** Percentage points. */
+  points: 'pp',
+  days: 'days',
+  rawRatio: 'ratio 0–1',
+  incomplete: (note: string) => `Incomplete: ${note}`,
+
+  filterIs: (label: string, values: readonly string[]) => `${label} is ${to.any(values)}`,
+  filterIsNot: (label: string, values: readonly string[]) =>
+    values.length < 2
+      ? `${label} is not ${values.join('')}`
+      : `${label} is neither ${values.slice(0, -1).join(', ')} nor ${values.at(-1)}`,
+  search: (text: string) => `Search: ${text}`,
+  onlyWhere: (filters: readonly string[]) => `Only where ${filters.join(' and ')}.`,
+  currentCounts: (asOf: string | undefined) =>
+    `Current counts${asOf === undefined ? '' : `, as of ${asOf}`}. The period does not apply to them.`,
+  covers: (range: string) => range,
+  /** @param other null where the service does not say which days they are */
+  coversCompared: (range: string, other: string | null) =>
+    `${range}, compared with ${other ?? 'the previous period (its days are not known)'}`,
+  computed: (covers: string, at: string | undefined) => `${covers}${at === undefined ? '' : `. Computed ${at}`}.`,
+
+  undefinedMeans: (dash: string) =>
+    `“${dash}” means undefined, such as a rate or a median over nothing, or a change from nothing. It is not zero.`,
+  emptyMeans: (dash: string) => `“${dash}” in a name or a field means that it has no value.`,
+  italicsMean: 'Rows in italics are of a time that is still running: their figures will grow.',
+  totalsMean: 'Totals are computed by the service over the whole period; they are not sums of the rows.',
+
+  /** What a CSV file's schema says of its columns; sentences without their full stop. */
+  schema: {
+    running: 'Still running',
+    runningMeans: 'Whether the row is of a time that is still running: its figures will grow.',
+    previous: 'The figure of the previous period',
+    countsAt: (when: string) => `Counts at: ${when}`,
+    aggregation: (name: string) => `Aggregation: ${name}`,
+    availableFrom: (day: string) => `Available from ${day}; earlier figures read zero`,
+    firstDay: 'The first day',
+    emptyField: 'An empty field',
+    undefinedMeans: (nothing: string) =>
+      `${nothing} is undefined, such as a rate or a median over nothing. It is not zero`,
+    emptyMeans: (nothing: string) => `${nothing} has no value`,
+    name: (id: string) => `The service's name: ${id}`,
+  },
+});
