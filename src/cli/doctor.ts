@@ -137,9 +137,10 @@ async function keys(jobs: Jobs, around: Surroundings): Promise<Finding[]> {
 /** Every mail server that a delivery would use, once. */
 async function mail(jobs: Jobs, around: Surroundings): Promise<Finding[]> {
   const { config } = around;
-  const [{ Secret }, { mailServerOf }, { probeMailServer }] = await Promise.all([
+  const [{ Secret, secretSource }, { mailServerOf }, { readDkimKey }, { probeMailServer }] = await Promise.all([
     import('../base/secret.ts'),
     import('../compose/mail.ts'),
+    import('../deliver/dkim.ts'),
     import('../deliver/probe.ts'),
   ]);
   const mailing = new Set(
@@ -155,6 +156,16 @@ async function mail(jobs: Jobs, around: Surroundings): Promise<Finding[]> {
           return { state: 'fail', detail: 'SMTP_URL or MAIL_FROM is not set', remedy };
         }
         return { state: 'ok', detail: await probeMailServer(new Secret(config.SMTP_URL)) };
+      })),
+    );
+  }
+  for (const { id, smtp } of jobs.orgs.values()) {
+    const key = smtp?.dkim?.key;
+    if (key === undefined) continue;
+    findings.push(
+      ...(await examine(`DKIM key of ${id}`, async () => {
+        readDkimKey(await secretSource(around.env)(key), `the smtp.dkim of ${id}`);
+        return { state: 'ok', detail: `signs for ${smtp?.dkim?.domain}` };
       })),
     );
   }

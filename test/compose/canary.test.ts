@@ -223,3 +223,32 @@ test('a run that is triggered fifty times at once, put in line by hand and repla
   expect(sent()).toEqual(once);
   expect(await readdir(join(root, 'archive', `org-${canaryOf(0)}`, 'weekly'))).toEqual([run]);
 }, 60_000);
+
+test('a condition that is not met skips its delivery in the record, with the reason, and the run is done', async () => {
+  const { jobs, worker, mail, ended } = await aHouse(1, () => 'key');
+  const runs: string[] = [];
+  for (const trigger of ['first', 'second']) {
+    await ended(1, async () => {
+      const report = requireReport(jobs, `org-${canaryOf(0)}/weekly`);
+      const { record } = await worker.trigger({
+        ...report,
+        slot: { trigger },
+        trigger: 'on_demand',
+        priority: 'on_demand',
+        deliver: true,
+      });
+      runs.push(record.id);
+    });
+  }
+  const [first, second] = await Promise.all(runs.map((run) => worker.runs.get(run)));
+  expect(first).toMatchObject({ state: 'done', error: null });
+  expect(first?.deliveries.map(({ state }) => state)).toEqual(['sent', 'sent', 'sent']);
+  expect(second).toMatchObject({ state: 'done', error: null });
+  expect(second?.deliveries.map(({ target, state }) => [target, state])).toEqual([
+    ['0-email', 'sent'],
+    ['0-email', 'sent'],
+    ['1-directory', 'skipped'],
+  ]);
+  expect(second?.deliveries[2]?.detail).toContain(`the same as those of run ${runs[0]}`);
+  expect(mail.messages()).toHaveLength(4);
+}, 60_000);
