@@ -73,6 +73,7 @@ export function createMetrics(orgs: Iterable<string>): Metrics {
   for (const org of orgs) {
     for (const state of RUN_STATES) runs.inc({ org, state }, 0);
     for (const state of DELIVERY_STATES) deliveries.inc({ org, state }, 0);
+    for (const by of ['store', 'service']) calls.inc({ org, by }, 0);
   }
   return {
     observe: ({ org }, event) => {

@@ -6,7 +6,8 @@ export type TemplateVariables = Readonly<Record<string, unknown>>;
 
 /**
  * Fills a LiquidJS template. An unknown variable or filter is an error, because an empty place in a file name would
- * let two runs overwrite each other. Templates can read no files and no inherited properties, and stop after 100 ms.
+ * let two runs overwrite each other. Templates can read no files and no inherited properties, and what they may make is
+ * bounded by its size; the limit of ten seconds is for what that misses, and far above what a busy machine needs.
  * Throws `template.invalid`.
  * @param where what the template is of, for the error: e.g. `subject`
  */
@@ -17,7 +18,7 @@ export function fillTemplate(template: string, variables: TemplateVariables, whe
     ownPropertyOnly: true,
     templates: {},
     parseLimit: 10_000,
-    renderLimit: 100,
+    renderLimit: 10_000,
     memoryLimit: 100_000,
   });
   try {

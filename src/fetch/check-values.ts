@@ -28,13 +28,13 @@ function expectType(value: unknown, type: 'number' | 'text' | 'date', at: string
   if (value === null || value === undefined) return;
   const right =
     type === 'number'
-      ? typeof value === 'number'
+      ? Number.isFinite(value)
       : typeof value === 'string' && (type === 'text' || CIVIL_DATE.test(value));
   if (right) return;
   throw new DocketError('api.unreadable', 'The answer has a value of the wrong type.', {
     where,
     expected: `a ${type} or null at ${at}`,
-    got: `a ${typeof value}`,
+    got: typeof value === 'number' ? `${value}` : `a ${typeof value}`,
     next: 'Try again; if it stays so, report it to the service with the time of the call.',
   });
 }

@@ -1,3 +1,4 @@
+import { DocketError } from '../base/error.ts';
 import type { ListRecord } from '../contract/organization.ts';
 import type { Column, Value } from './dataset.ts';
 
@@ -16,6 +17,7 @@ export function listColumns(): ListColumns {
       const values: Record<string, Value> = {};
       for (const [name, value] of Object.entries(record)) {
         if (!isValue(value)) continue;
+        if (typeof value === 'number' && !Number.isFinite(value)) throw notANumber(name, record.id);
         values[name] = value;
         const seen = kinds.get(name) ?? new Set();
         kinds.set(name, value === null ? seen : seen.add(kindOf(value)));
@@ -30,6 +32,12 @@ export function listColumns(): ListColumns {
     },
   };
 }
+
+const notANumber = (name: string, id: ListRecord['id']) =>
+  new DocketError('api.unreadable', 'The list has a number that nothing can hold.', {
+    expected: `a number or null as ${name} of the record ${id}`,
+    next: 'Try again; if it stays so, report it to the service with the time of the call.',
+  });
 
 const isValue = (value: unknown): value is Value =>
   value === null || typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';

@@ -40,10 +40,10 @@ export function memoryShared(clock: Clock): SharedAnswers {
       const now = clock.now();
       for (const [name, { until }] of entries) if (until < now) entries.delete(name);
       const before = entries.get(question);
-      const own = { answer, computed: asked - behindMs };
+      // How long an answer may be used is what its own asker allowed.
+      const own = { answer, computed: asked - behindMs, until: now + keepMs };
       const best = before !== undefined && before.computed > own.computed ? before : own;
-      const latest = Math.max(asked, before?.asked ?? asked);
-      entries.set(question, { ...best, asked: latest, until: now + keepMs });
+      entries.set(question, { ...best, asked: Math.max(asked, before?.asked ?? asked) });
       release(question, holder);
     },
     release: async (question, { holder }) => release(question, holder),

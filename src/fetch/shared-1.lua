@@ -47,12 +47,13 @@ if operation == 'look' or operation == 'claim' then
 elseif operation == 'land' then
   local asked = tonumber(ARGV[3])
   local computed = asked - tonumber(ARGV[4])
-  local before, latest = instants()
-  if not before or before <= computed then
-    redis.call('HSET', answer, 'computed', digits(computed), 'packed', ARGV[6])
+  local before, latest, till = instants()
+  if not before or before <= computed or till < now then
+    -- How long an answer may be used is what its own asker allowed.
+    redis.call('HSET', answer, 'computed', digits(computed), 'packed', ARGV[6], 'till', digits(now + tonumber(ARGV[5])))
+    redis.call('PEXPIRE', answer, ARGV[5])
   end
-  redis.call('HSET', answer, 'asked', digits(math.max(asked, latest or asked)), 'till', digits(now + tonumber(ARGV[5])))
-  redis.call('PEXPIRE', answer, ARGV[5])
+  redis.call('HSET', answer, 'asked', digits(math.max(asked, latest or asked)))
   release(ARGV[2])
 elseif operation == 'release' then
   release(ARGV[2])

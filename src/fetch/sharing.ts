@@ -58,7 +58,7 @@ export function sharingOf(
   const wish = (): Wish => {
     const now = clock.now();
     const today = now - DateTime.fromMillis(now, { zone }).startOf('day').toMillis();
-    return { maxAgeMs: Math.min(maxAgeMs, today), wantedMs: now - since, holder };
+    return { maxAgeMs: Math.min(maxAgeMs, today), wantedMs: Math.min(now - since, today), holder };
   };
   const elsewhere = (found: Found): Elsewhere<SharedAnswer> =>
     found.kind === 'answered' ? { kind: 'answered', value: found.answer } : found;

@@ -3,11 +3,17 @@ import type { Value } from '../fetch/dataset.ts';
 /** What a spreadsheet would take for a formula, blanks in front or full-width signs included. */
 const FORMULA = /^\s*[=+\-@＝＋－＠]|^[\t\r\n]/;
 
+/** The same behind a semicolon, a tab or a line break: where those end a field, as in German Excel, it is a cell's beginning. */
+const FORMULA_WITHIN = /([;\t\r\n]\s*)(?=[=+\-@＝＋－＠])/g;
+
 /** What ends a field, a record or a quotation; readers take either a CR or an LF alone for the end of a record. */
 const SPECIAL = /[",\r\n]/;
 
-/** Text that a spreadsheet would run as a formula gets an apostrophe in front. */
-export const neutral = (text: string): string => (FORMULA.test(text) ? `'${text}` : text);
+/** Text that a spreadsheet would run as a formula, wherever it may see a cell begin, gets an apostrophe in front. */
+export const neutral = (text: string): string => {
+  const within = text.replaceAll(FORMULA_WITHIN, "$1'");
+  return FORMULA.test(text) ? `'${within}` : within;
+};
 
 /** A text as one field (RFC 4180). An empty text is not nothing: it is quoted, and an undefined value is not. */
 export const field = (text: string): string =>

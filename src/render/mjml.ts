@@ -17,6 +17,9 @@ const ELEMENTS: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
+/** A tag of MJML; its attributes may hold a `>`, as Liquid's comparisons do. */
+const TAG = /<(\/?)(mj[a-z-]*)\b(?:"[^"]*"|'[^']*'|[^>"'])*?(\/?)>/g;
+
 function placeOf(source: string, offset: number): { readonly line: number; readonly column: number } {
   const before = source.slice(0, offset).split('\n');
   return { line: before.length, column: (before.at(-1) ?? '').length + 1 };
@@ -30,7 +33,7 @@ function nestingFault(source: string): MjmlFault | undefined {
   const plain = source.replace(/<!--[\s\S]*?-->/g, (comment) => comment.replace(/[^\n]/g, ' '));
   const open: { readonly name: string; readonly at: number }[] = [];
   const fault = (at: number, why: string): MjmlFault => ({ ...placeOf(source, at), why });
-  for (const tag of plain.matchAll(/<(\/?)(mj[a-z-]*)\b[^>]*?(\/?)>/g)) {
+  for (const tag of plain.matchAll(TAG)) {
     const [, closing, name = '', selfClosing] = tag;
     if (!ELEMENTS.has(name)) return fault(tag.index, `<${name}> is no element of MJML`);
     if (selfClosing === '/') continue;

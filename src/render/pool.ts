@@ -37,6 +37,7 @@ export interface PoolSettings {
  */
 export function renderPool({ threads, memoryMb = MEMORY_MB }: PoolSettings = {}): RenderPool {
   let opened: Piscina<ThreadTask, ThreadAnswer> | undefined;
+  let closed = false;
   const open = () => {
     opened ??= new Piscina<ThreadTask, ThreadAnswer>({
       filename: ENTRY,
@@ -56,10 +57,13 @@ export function renderPool({ threads, memoryMb = MEMORY_MB }: PoolSettings = {})
         return await handOver(open(), request, signal);
       } catch (error) {
         signal.throwIfAborted();
+        if (closed)
+          throw new DocketError('run.cancelled', 'The report was stopped: Docket is closing.', { cause: error });
         throw isCode(error, 'ERR_WORKER_OUT_OF_MEMORY') ? tooLarge(`${org}/${report}`, memoryMb, error) : error;
       }
     },
     close: async () => {
+      closed = true;
       await opened?.destroy();
     },
   };

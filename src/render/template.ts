@@ -119,7 +119,8 @@ export function openTemplate(kind: TemplateKind, file: string): OpenTemplate | {
       return 'fault' in again ? again : filled;
     },
     variables: () =>
-      Object.values(liquid.analyzeSync(written).globals).flatMap((found) =>
+      // A partial is refused when it is filled: there are no files to take it from.
+      Object.values(liquid.analyzeSync(written, { partials: false }).globals).flatMap((found) =>
         found.map(({ segments, location: { row, col } }) => ({
           path: segments.filter((segment) => typeof segment === 'string'),
           line: row,

@@ -77,6 +77,18 @@ describe.each<[string, () => Promise<SharedBench>]>([
     expect((await shared.look('q', wishOf('b', 2 * MINUTE))).kind).toBe('answered');
   });
 
+  test('stay for as long as their own asker allows, also when an older one lands after them', async () => {
+    const { clock, shared, claim } = start();
+    const slow = await claim('a');
+    await shared.release('q', slow);
+    clock.advance(1);
+    await shared.land('q', await claim('b'), answerOf('b'), 0, 1_000);
+    await shared.land('q', slow, answerOf('a'), 0, KEEP_MS);
+    expect(await shared.look('q', wishOf('c'))).toMatchObject({ answer: { askedBy: 'b' } });
+    clock.advance(1_001);
+    expect((await shared.look('q', wishOf('c', KEEP_MS))).kind).toBe('nobody');
+  });
+
   test('that the service had kept are as old as it says', async () => {
     const { clock, shared, claim } = start();
     await shared.land('q', await claim('a'), answerOf('a'), 10 * MINUTE, KEEP_MS);

@@ -291,6 +291,7 @@ test('a metric without any data in the period makes the table incomplete: its ze
 
 test.each<[string, Change]>([
   ['a figure that is a text', { rows: [{ ...ROWS[0], 'profiles.created': '4' }] }],
+  ['a figure that no number can hold', { rows: [{ ...ROWS[0], 'profiles.created': Number.POSITIVE_INFINITY }] }],
   ['a group that is a number', { rows: [{ ...ROWS[0], 'profile.type': 4 }] }],
   ['a figure of the previous period that is a text', { rows: [{ ...ROWS[0], compare: { 'profiles.created': '4' } }] }],
   ['a total that is a list', { totals: { ...TOTALS, 'profiles.created': [4] } }],

@@ -76,8 +76,11 @@ describe('a CSV file', () => {
             } else if (typeof original !== 'string' || raw) {
               expect(field).toBe(String(original));
             } else {
-              const formula = /^\s*[=+\-@＝＋－＠]/.test(original) || /^[\t\r\n]/.test(original);
-              expect(field).toBe(formula ? `'${original}` : original);
+              // Wherever a reader may see a cell begin, with commas or semicolons between them, no formula does.
+              for (const cell of String(field).split(/[;\t\r\n]/)) expect(cell).not.toMatch(/^\s*[=+\-@＝＋－＠]/);
+              expect(field).not.toMatch(/^[\t\r\n]/);
+              expect(String(field).replaceAll("'", '')).toBe(original.replaceAll("'", ''));
+              if (!/[=+\-@＝＋－＠\t\r\n]/.test(original)) expect(field).toBe(original);
             }
           });
         });
@@ -90,6 +93,11 @@ describe('a CSV file', () => {
     const evil = list([['=1+1', -5]], 2);
     expect(read(await textOf(evil))[1]).toEqual(["'=1+1", '-5']);
     expect(read(await textOf(evil, { raw: true }))[1]).toEqual(['=1+1', '-5']);
+  });
+
+  it('lets no formula begin where another list separator or a line break within a text begins a cell', async () => {
+    const evil = list([["x;=cmd|' /C calc'!A0;y", 'a\n +1', 'well-known; 5 - 3']], 3);
+    expect(read(await textOf(evil))[1]).toEqual(["x;'=cmd|' /C calc'!A0;y", "a\n '+1", 'well-known; 5 - 3']);
   });
 
   it('shows formatted values as a reader reads them, with their units and without them in the header', async () => {

@@ -82,6 +82,7 @@ describe('docket check of templates', () => {
     [{ 'report.mjml': page('{% for tile in tiles %}') }, /mjml:3:1: .*not closed/],
     [{ 'report.mjml': page('').replace('</mj-column>', '') }, /mjml:4:\d+: .*<\/mj-section> closes <mj-column>/],
     [{ 'report.mjml': page('').replaceAll('mj-text', 'mj-txt') }, /mjml:2:\d+: .*<mj-txt> is no element/],
+    [{ 'report.txt.liquid': 'a\n{% include "x" %}' }, /txt\.liquid:2:1: .*x/],
     [{ 'report.mjml': '' }, /mjml:1:1: .*no <mjml> element/],
     [{ 'report.txt.liquid': 'a\nb {{ owner.name.first }}' }, /txt\.liquid:2:6: .*owner\.name/],
     [{ 'report.html.liquid': '<p>' }, /report\.html\.liquid:1:1: expected report\.mjml or report\.txt\.liquid/],
@@ -89,6 +90,11 @@ describe('docket check of templates', () => {
     const faults = await checked(files);
     expect(faults).toHaveLength(1);
     expect(faults[0]).toMatch(fault);
+  });
+
+  it('lets an attribute hold a comparison', async () => {
+    const image = '</mj-text><mj-image alt="{% if 5 > 3 %}x{% endif %}" src="cid:a" /><mj-text>';
+    expect(await checked({ 'report.mjml': page(image) })).toEqual([]);
   });
 
   it('tells that the folder is not there', async () => {
