@@ -47,6 +47,7 @@ export const manifestSchema: z.ZodType<Manifest> = z.looseObject({
         'data_available_from',
         'unknown_unit',
         'count_changed',
+        'fields_left_out',
       ]),
       text: z.string(),
       incomplete: z.boolean(),

@@ -49,7 +49,8 @@ export type NoteCode =
   | 'deprecated'
   | 'data_available_from'
   | 'unknown_unit'
-  | 'count_changed';
+  | 'count_changed'
+  | 'fields_left_out';
 
 /** A note as a sentence. */
 export interface Note {

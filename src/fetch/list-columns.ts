@@ -8,15 +8,21 @@ export interface ListColumns {
   see(record: ListRecord): Record<string, Value>;
   /** Id and name first, then every other field that held a single value, in the order they were seen. */
   columns(): Column[];
+  /** The fields that held more than a single value, in the order they were seen. */
+  leftOut(): string[];
 }
 
 export function listColumns(): ListColumns {
   const kinds = new Map<string, Set<string>>([['id', new Set()]]);
+  const nested = new Set<string>();
   return {
     see: (record) => {
       const values: Record<string, Value> = {};
       for (const [name, value] of Object.entries(record)) {
-        if (!isValue(value)) continue;
+        if (!isValue(value)) {
+          nested.add(name);
+          continue;
+        }
         if (typeof value === 'number' && !Number.isFinite(value)) throw notANumber(name, record.id);
         values[name] = value;
         const seen = kinds.get(name) ?? new Set();
@@ -30,6 +36,7 @@ export function listColumns(): ListColumns {
         return { name, label: labelOf(name), kind: 'field', type: typeOf(kinds.get(name) ?? new Set()), unit: null };
       });
     },
+    leftOut: () => [...nested],
   };
 }
 

@@ -3,7 +3,7 @@ import type { Table, TableNote } from './dataset.ts';
 import type { ListAnswer } from './pages.ts';
 
 /** A list as a table: its rows stay in their file. */
-export function listTable(section: Section, { rows, columns, counts }: ListAnswer): Table {
+export function listTable(section: Section, { rows, columns, leftOut, counts }: ListAnswer): Table {
   return {
     id: section.id,
     title: section.title ?? section.id,
@@ -17,7 +17,7 @@ export function listTable(section: Section, { rows, columns, counts }: ListAnswe
     columns,
     rows,
     filters: section.search === undefined ? [] : [{ search: section.search }],
-    notes: countNotes(counts, rows.length),
+    notes: [...countNotes(counts, rows.length), ...leftOutNote(leftOut)],
   };
 }
 
@@ -31,3 +31,8 @@ function countNotes(counts: readonly number[], seen: number): TableNote[] {
     ? []
     : [{ code: 'missing', says: { id: 'list_count', of: { said: last, seen } }, incomplete: true }];
 }
+
+const leftOutNote = (fields: readonly string[]): TableNote[] =>
+  fields.length === 0
+    ? []
+    : [{ code: 'fields_left_out', says: { id: 'list_fields', of: { fields } }, incomplete: false }];

@@ -15,6 +15,8 @@ import { type RowFile, type RowWriter, writeRows } from './rows.ts';
 export interface ListAnswer {
   readonly rows: RowFile;
   readonly columns: readonly Column[];
+  /** Names of fields that hold lists or objects: a table has no place for them. */
+  readonly leftOut: readonly string[];
   readonly pages: number;
   /** What the pages said of the whole, in order and without repetition; more than one says the list changed meanwhile. */
   readonly counts: readonly number[];
@@ -91,7 +93,7 @@ async function walkInto(
     if (page.next === null) {
       const columns = list.columns();
       const rows = await file.end(columns.map((column) => column.name));
-      return done({ rows, columns, pages: number, counts: [...counts], saved });
+      return done({ rows, columns, leftOut: list.leftOut(), pages: number, counts: [...counts], saved });
     }
     if (visited.has(page.next) || seen.size === before) return fail(circle(call, org, number));
     visited.add(page.next);

@@ -53,6 +53,7 @@ export interface NoteParams {
   readonly unknown_unit: { readonly label: string; readonly unit: string };
   readonly list_changed: { readonly counts: readonly number[]; readonly seen: number };
   readonly list_count: { readonly said: number; readonly seen: number };
+  readonly list_fields: { readonly fields: readonly string[] };
 }
 
 /** A note as data: which, and what its sentence is made of. */

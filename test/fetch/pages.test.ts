@@ -131,4 +131,11 @@ test('columns are id, name and every other single value seen, of the one type th
     ['since_when', 'Since when', 'string'],
   ]);
   expect(rowsOf(table).map(({ values }) => values.mixed)).toEqual([1, 'one', null]);
+  expect(notesIn(table)).toEqual([
+    {
+      code: 'fields_left_out',
+      text: 'Not shown, because they hold more than a single value: tags, owner.',
+      incomplete: false,
+    },
+  ]);
 });

@@ -59,6 +59,7 @@ const SAID: { readonly [Id in keyof NoteParams]: readonly NoteParams[Id][] } = {
   unknown_unit: [{ label: 'Exposure', unit: 'chf' }],
   list_changed: [{ counts: [3, 4], seen: 3 }],
   list_count: [{ said: 1200, seen: 1 }],
+  list_fields: [{ fields: ['tags', 'owner'] }],
 };
 
 const says = <Id extends keyof NoteParams>(id: Id): { readonly id: Id; readonly of: NoteParams[Id] }[] =>

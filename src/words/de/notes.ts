@@ -80,5 +80,7 @@ export const notes = (to: Formats): NoteWords => {
     list_changed: ({ counts, seen }) =>
       `Die Liste hat sich während des Lesens geändert (gemeldet: ${counts.map(number).join(', dann ')}); gelesen: ${number(seen)}.`,
     list_count: ({ said, seen }) => `Die Liste nennt ${number(said)} Einträge; gelesen: ${number(seen)}.`,
+    list_fields: ({ fields }) =>
+      `Nicht gezeigt, weil sie mehr als einen einzelnen Wert enthalten: ${fields.join(', ')}.`,
   };
 };

@@ -60,5 +60,6 @@ export const notes = (to: Formats): NoteWords => {
       `The list changed while it was read (it said ${counts.map(to.number).join(', then ')}); ${counted(seen, 'record was', 'records were')} seen.`,
     list_count: ({ said, seen }) =>
       `The list speaks of ${counted(said, 'record')}; ${to.number(seen)} ${seen === 1 ? 'was' : 'were'} seen.`,
+    list_fields: ({ fields }) => `Not shown, because they hold more than a single value: ${fields.join(', ')}.`,
   };
 };
