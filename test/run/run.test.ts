@@ -118,6 +118,16 @@ describe('a run, from definition to receipts', () => {
     expect(message.text).not.toContain('somebody asked');
   });
 
+  test('writes in the report’s locale, which goes before the organization’s', async () => {
+    report = { ...report, settings: { ...report.settings, locale: 'en-US' } };
+    await go({ locale: 'de-CH' });
+    const [file = ''] = (await readdir(join(folder, 'mailbox'))).filter((name) => name.endsWith('.eml'));
+    const message = await PostalMime.parse(await readFile(join(folder, 'mailbox', file)));
+    expect(message.text).toContain('Montag, 9. – Sonntag, 15. November 2026');
+    expect(message.text).toContain('nach Zeitplan erstellt: um 08:00, jeden Montag (Europe/Zurich).');
+    expect(message.text).not.toMatch(/previous period|still running|You get this mail/);
+  });
+
   test('the same order again asks nothing, makes nothing and sends nothing', async () => {
     await go();
     const asked = sandbox.requests().length;
