@@ -1,6 +1,8 @@
 import type { EChartsCoreOption } from 'echarts/core';
 import { wordsOf } from '../words/words.ts';
+import { alignedScales } from './axis-scale.ts';
 import { type Axis, type Chart, QUIET_COLOUR, SERIES_COLOURS, type Series } from './chart.ts';
+import { distinctNames } from './distinct-names.ts';
 import { type Quantity, unitWord, valueText } from './format.ts';
 
 /** Of the picture, in its own units; a mail shows it a little larger, a phone at half of it. */
@@ -24,6 +26,17 @@ const short = (text: string, letters: number): string => {
   const signs = [...text.replace(/[\p{Cc}\p{Cs}\s\uFFFE\uFFFF]+/gu, ' ')];
   return signs.length <= letters ? signs.join('') : `${signs.slice(0, letters - 1).join('')}…`;
 };
+
+/** As `short`, and no two alike: names that differ behind the cut keep their ends instead of their middles. */
+const shortNames = (texts: readonly string[], letters: number): readonly string[] =>
+  distinctNames(
+    texts.map((text) => short(text, letters)),
+    (name, index) => {
+      const signs = [...short(texts[index] ?? name, Number.POSITIVE_INFINITY)];
+      const half = Math.floor((letters - 1) / 2);
+      return signs.length <= letters ? name : `${signs.slice(0, half).join('')}…${signs.slice(-half).join('')}`;
+    },
+  );
 
 /** Durations are drawn in a unit in which the axis has round figures. */
 const DURATIONS = {
@@ -69,11 +82,11 @@ interface Placed {
   readonly axis: number;
 }
 
-function seriesOf(chart: Chart, { series, axis }: Placed, index: number) {
+function seriesOf(chart: Chart, { series, axis }: Placed, index: number, name: string) {
   const { divide } = scaleOf(series.quantity);
   const colour = `#${series.previous ? QUIET_COLOUR : (SERIES_COLOURS[index % SERIES_COLOURS.length] ?? QUIET_COLOUR)}`;
   const shared = {
-    name: short(series.name, 36),
+    name,
     data: series.values.map((value) => (value === null ? null : value / divide)),
     itemStyle: { color: colour },
     ...(chart.kind === 'bar' ? { xAxisIndex: axis } : { yAxisIndex: axis }),
@@ -111,6 +124,10 @@ const BASE = {
   textStyle: { fontFamily: 'Arimo', color: INK },
 } as const;
 
+/** A line that does not begin at nothing makes small changes look large; the workbook's begin there, too. */
+const fromNothing = ({ series }: Axis): { readonly min?: 0 } =>
+  series.every(({ values }) => values.every((value) => value === null || value >= 0)) ? { min: 0 } : {};
+
 const SMALL_HEIGHT = 64;
 
 /** A line a figure, its name to the left and its last value to the right, without axes. */
@@ -120,6 +137,10 @@ function smallLines(chart: Chart, locale: string): Drawing {
     ...at,
     textStyle: { color: INK, fontSize: bold ? 16 : FONT_SIZE, fontWeight: 'normal', width: 160, overflow: 'break' },
   });
+  const names = shortNames(
+    chart.axes.map(({ series }) => series[0]?.name ?? ''),
+    44,
+  );
   const hidden = { show: false, type: 'category', data: chart.categories, boundaryGap: false } as const;
   const option: EChartsCoreOption = {
     ...BASE,
@@ -128,16 +149,16 @@ function smallLines(chart: Chart, locale: string): Drawing {
       const last = now?.values.findLast((value) => value !== null);
       const middle = { top: index * SMALL_HEIGHT + 16, padding: 0 };
       return [
-        text({ ...middle, left: 4 }, short(now?.name ?? '', 44), false),
+        text({ ...middle, left: 4 }, names[index] ?? '', false),
         text({ ...middle, right: 4 }, now === undefined ? '' : valueText(last, now.quantity, locale), true),
       ];
     }),
     grid: chart.axes.map((_, index) => ({ left: 180, right: 110, top: index * SMALL_HEIGHT + 10, height: 44 })),
     xAxis: chart.axes.map((_, gridIndex) => ({ ...hidden, gridIndex })),
-    yAxis: chart.axes.map((_, gridIndex) => ({ show: false, type: 'value', scale: true, gridIndex })),
+    yAxis: chart.axes.map((axis, gridIndex) => ({ show: false, type: 'value', gridIndex, ...fromNothing(axis) })),
     series: chart.axes.flatMap(({ series }, index) =>
       series.map((each) => ({
-        ...seriesOf({ ...chart, kind: 'line' }, { series: each, axis: index }, 0),
+        ...seriesOf({ ...chart, kind: 'line' }, { series: each, axis: index }, 0, ''),
         xAxisIndex: index,
         showSymbol: false,
       })),
@@ -150,7 +171,10 @@ function smallLines(chart: Chart, locale: string): Drawing {
 export function chartOption(chart: Chart, locale: string): Drawing {
   if (chart.kind === 'sparkline') return smallLines(chart, locale);
   const placed = chart.axes.flatMap(({ series }, axis) => series.map((each): Placed => ({ series: each, axis })));
-  const names = placed.map(({ series }) => short(series.name, 36));
+  const names = shortNames(
+    placed.map(({ series }) => series.name),
+    36,
+  );
   const legendWidth = names.reduce((sum, name) => sum + name.length * LETTER + LEGEND_MARK, 0);
   const legendRows = names.length > 1 ? Math.ceil(legendWidth / (PICTURE_WIDTH - LEGEND_MARK / 2)) : 0;
   const lying = chart.kind === 'bar';
@@ -160,7 +184,9 @@ export function chartOption(chart: Chart, locale: string): Drawing {
   const groups = !chart.overTime && !lying;
   const category = {
     type: 'category',
-    data: chart.categories.map((text) => short(text, lying ? 26 : 40)),
+    data: chart.overTime
+      ? chart.categories.map((text) => short(text, 40))
+      : shortNames(chart.categories, lying ? 26 : 40),
     axisTick: { show: false },
     axisLine: { lineStyle: { color: '#9aa5b1' } },
     axisLabel: {
@@ -172,7 +198,9 @@ export function chartOption(chart: Chart, locale: string): Drawing {
     },
     ...(lying ? { inverse: true } : {}),
   };
-  const values = chart.axes.map((axis, index) => axisOf(axis, index, lying, locale));
+  const divide = chart.axes.map(({ quantity }) => scaleOf(quantity).divide);
+  const scales = alignedScales(chart.axes, chart.kind === 'stacked_column', divide);
+  const values = chart.axes.map((axis, index) => ({ ...axisOf(axis, index, lying, locale), ...scales[index] }));
   const option: EChartsCoreOption = {
     ...BASE,
     ...(legendRows === 0
@@ -180,7 +208,7 @@ export function chartOption(chart: Chart, locale: string): Drawing {
       : { legend: { top: 4, left: 4, itemWidth: 24, data: names, textStyle: { color: INK, fontSize: FONT_SIZE } } }),
     grid: { left: 8, right: 14, top, bottom: lying ? 30 : 8, outerBoundsMode: 'same', outerBoundsContain: 'axisLabel' },
     ...(lying ? { xAxis: values, yAxis: category } : { xAxis: category, yAxis: values }),
-    series: placed.map((each, index) => seriesOf(chart, each, index)),
+    series: placed.map((each, index) => seriesOf(chart, each, index, names[index] ?? '')),
   };
   return { option, height };
 }

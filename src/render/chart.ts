@@ -4,6 +4,7 @@ import type { Row, Table, Value } from '../fetch/dataset.ts';
 import { firstRows, type Rows, rowsIn } from '../fetch/rows.ts';
 import { DEFAULT_LOCALE, type Words, wordsOf } from '../words/words.ts';
 import { type ViewColumn, viewColumns } from './columns.ts';
+import { distinctNames } from './distinct-names.ts';
 import { civilDate, isoWeek, type Quantity, UNDEFINED_TEXT, unitWord, valueReader } from './format.ts';
 
 /** More than this nobody can tell apart. */
@@ -143,6 +144,19 @@ interface Drawn {
   readonly omitted: readonly string[];
 }
 
+/** What a group is, in the API's own values: two of them may have one label. */
+const rawGroup = (labels: readonly ViewColumn[], row: Row): readonly Value[] =>
+  labels.map(({ source }) => row.values[source.name] ?? null);
+
+/** The groups of these rows as readers know them; those of one name have the API's own values beside it. */
+function groupNames(labels: readonly ViewColumn[], rows: readonly Row[], locale: string): readonly string[] {
+  const own = (row: Row) => joined(rawGroup(labels, row).map(String), ' · ');
+  return distinctNames(rows.map(groupReader(labels, locale)), (name, index) => {
+    const row = rows[index];
+    return row === undefined ? name : `${name} [${own(row)}]`;
+  });
+}
+
 /** A category per row, a series per metric; the previous period beside a metric that stands alone. */
 function byMetric(
   table: Table,
@@ -158,17 +172,25 @@ function byMetric(
   // Stacked, it would be added to what it is compared with; of small lines each stands alone.
   const alone = figures.filter((column) => column.role === 'value').length === 1;
   const beside = kind === 'sparkline' || (alone && kind !== 'stacked_column');
-  const series = figures
-    .filter((column) => column.role === 'value' || (beside && column.role === 'previous'))
-    .map((column) => ({
-      name: column.role === 'previous' ? words.previousPeriod : column.source.label,
-      metric: column.source.name,
-      values: rows.map((row) => number(column.read(row))),
-      quantity: column.quantity,
-      previous: column.role === 'previous',
-    }));
+  const drawn = figures.filter((column) => column.role === 'value' || (beside && column.role === 'previous'));
+  const labelled = drawn.filter(({ role }) => role === 'value').map(({ source }) => source);
+  const names = distinctNames(
+    labelled.map(({ label }) => label),
+    (name, index) => `${name} [${labelled[index]?.name}]`,
+  );
+  const series = drawn.map((column) => ({
+    name:
+      column.role === 'previous'
+        ? words.previousPeriod
+        : (names[labelled.indexOf(column.source)] ?? column.source.label),
+    metric: column.source.name,
+    values: rows.map((row) => number(column.read(row))),
+    quantity: column.quantity,
+    previous: column.role === 'previous',
+  }));
   const omitted = rows.length < table.rows.length ? [chart.firstGroups(rows.length, table.rows.length)] : [];
-  return { categories: rows.map(groupReader(labels, locale)), series, omitted };
+  const categories = bucket === undefined ? groupNames(labels, rows, locale) : rows.map(groupReader(labels, locale));
+  return { categories, series, omitted };
 }
 
 /** A category per bucket, a series per group, of the first metric. */
@@ -185,20 +207,22 @@ function byGroup(
   const words = wordsOf(locale).chart;
   const textOf = categoryReader(bucket, locale);
   const buckets = new Map(inTime(table.rows, bucket).map((row) => [bucket.read(row), textOf(row)]));
-  const groupOf = groupReader(groups, locale);
   const cells = new Map<string, { readonly first: Row; readonly line: Map<Value, number | null> }>();
   for (const row of rowsIn(table.rows)) {
-    const group = groupOf(row);
+    const group = JSON.stringify(rawGroup(groups, row));
     const cell = cells.get(group) ?? { first: row, line: new Map<Value, number | null>() };
     cell.line.set(bucket.read(row), number(metric.read(row)));
     cells.set(group, cell);
   }
   const compare = catalogOrder(groups);
   // A group that is missing from the first bucket would otherwise stand behind those it comes before.
-  const inOrder = table.ordered ? [...cells] : [...cells].sort(([, one], [, other]) => compare(one.first, other.first));
+  const asTheyCame = [...cells.values()];
+  const inOrder = table.ordered ? asTheyCame : asTheyCame.sort((one, other) => compare(one.first, other.first));
   const shown = inOrder.slice(0, MAX_SERIES);
-  const series = shown.map(([name, { line }]) => ({
-    name,
+  const firstOf = shown.map(({ first }) => first);
+  const names = groupNames(groups, firstOf, locale);
+  const series = shown.map(({ line }, index) => ({
+    name: names[index] ?? '',
     metric: metric.source.name,
     values: [...buckets.keys()].map((at) => line.get(at) ?? null),
     quantity: metric.quantity,
@@ -279,8 +303,8 @@ export function chartOf(
         series,
       };
     });
-  const inChart = new Set(axes.flatMap(({ series }) => series.map(({ name }) => name)));
-  const outside = drawn.series.map(({ name }) => name).filter((name) => !inChart.has(name));
+  const inChart = new Set(axes.flatMap(({ series }) => series.map(({ metric }) => metric)));
+  const outside = drawn.series.filter(({ metric, previous }) => !previous && !inChart.has(metric));
   return {
     kind,
     title: table.title,
@@ -291,6 +315,9 @@ export function chartOf(
     categories: drawn.categories,
     overTime: bucket !== undefined,
     axes,
-    omitted: [...drawn.omitted, ...(outside.length === 0 ? [] : [words.chart.notDrawn(outside.map(isolate))])],
+    omitted: [
+      ...drawn.omitted,
+      ...(outside.length === 0 ? [] : [words.chart.notDrawn(outside.map(({ name }) => isolate(name)))]),
+    ],
   };
 }

@@ -1,13 +1,14 @@
-import type { Column, Dataset, Row, Table } from '../fetch/dataset.ts';
+import type { Dataset, Row, Table } from '../fetch/dataset.ts';
 import { firstRows, rowsIn } from '../fetch/rows.ts';
 import { wordsOf } from '../words/words.ts';
 import { type Chart, chartOf } from './chart.ts';
 import { type ViewColumn, viewColumns } from './columns.ts';
 import { type Change, changeOf } from './compare.ts';
 import { type Quantity, valueText } from './format.ts';
+import { totalsDiffer } from './turned.ts';
 import { readingNotes, tableFacts, tableNotes } from './words.ts';
 
-/** How many tiles lead the mail; the rest stands in the tables below and in the files. */
+/** How many tiles lead the mail; the rest stands in the sections' tables, as far as they go, and in the files. */
 const MAX_TILES = 8;
 /** Columns that a phone can still show side by side. */
 const MAX_COLUMNS = 5;
@@ -24,7 +25,10 @@ export interface Tile {
   readonly value: string;
   /** `▲ up 12.4% from 5,685`; absent without a comparison. */
   readonly change?: string;
+  /** The section's title. */
   readonly section: string;
+  /** Where the sections show it again. */
+  readonly of: { readonly section: string; readonly metric: string };
 }
 
 export interface Cell {
@@ -46,6 +50,8 @@ export interface DigestSection {
   /** How many rows and columns there are. */
   readonly of: { readonly rows: number; readonly columns: number };
   readonly totals?: readonly Cell[];
+  /** The metrics whose headline figures are here: each in a row of its own, or all in one line. */
+  readonly headline: { readonly metrics: readonly string[]; readonly each: 'row' | 'column' };
   readonly notes: readonly string[];
   /** What a picture shows; of the first sections that ask for one. */
   readonly chart?: Chart;
@@ -71,29 +77,45 @@ export function changeText(
   return words.changed(change.direction, size, was);
 }
 
-function tile(table: Table, view: ViewColumn, values: Row['values'], compare: Row['compare'], locale: string): Tile {
-  const { source, quantity } = view;
-  const now = values[source.name] ?? null;
+/** Of a metric the values of a row or of the totals, as texts. */
+type Figures = Pick<Row, 'values' | 'compare'>;
+
+function change({ source, quantity }: ViewColumn, { values, compare }: Figures, locale: string): string {
   const before = compare?.[source.name] ?? null;
-  const change = table.compared
-    ? { change: changeText(changeOf(source.unit, now, before), before, quantity, source.unit, locale) }
-    : {};
-  return { label: source.label, value: valueText(now, quantity, locale), section: table.title, ...change };
+  const between = changeOf(source.unit, values[source.name] ?? null, before);
+  return changeText(between, before, quantity, source.unit, locale);
 }
+
+const value = ({ source, quantity }: ViewColumn, { values }: Figures, locale: string): string =>
+  valueText(values[source.name] ?? null, quantity, locale);
 
 /** Whether one row stands for the whole section: nothing to group by, nothing by day. */
-const isSingle = (table: Table): boolean =>
-  table.rows.length === 1 && table.columns.every((column: Column) => column.kind === 'metric');
+const isSingle = ({ rows, columns }: Table): boolean =>
+  rows.length === 1 && columns.length > 0 && columns.every(({ kind }) => kind === 'metric');
 
-function tilesOf(table: Table, locale: string): Tile[] {
-  const [only] = firstRows(table.rows, 1);
-  const values = table.totals?.values ?? (isSingle(table) ? only?.values : undefined);
-  const compare = table.totals === undefined ? only?.compare : table.totals.compare;
-  if (values === undefined) return [];
-  return viewColumns(table, locale)
-    .filter((view) => view.role === 'value')
-    .map((view) => tile(table, view, values, compare, locale));
+/** A tile with what makes its figure another one than that of the same metric elsewhere. */
+interface LeadingTile extends Tile {
+  readonly scope: string;
 }
+
+function tilesOf(table: Table, locale: string): LeadingTile[] {
+  const [only] = firstRows(table.rows, 1);
+  const figures: Figures | undefined = table.totals ?? (isSingle(table) ? only : undefined);
+  if (figures === undefined) return [];
+  const { current, range, compared, compareRange, filters } = table;
+  const scope = JSON.stringify([current, range, compared, compareRange, filters]);
+  return valuesOf(viewColumns(table, locale)).map((view) => ({
+    label: view.source.label,
+    value: value(view, figures, locale),
+    ...(compared ? { change: change(view, figures, locale) } : {}),
+    section: table.title,
+    of: { section: table.id, metric: view.source.name },
+    scope,
+  }));
+}
+
+const valuesOf = (columns: readonly ViewColumn[]): readonly ViewColumn[] =>
+  columns.filter(({ role }) => role === 'value');
 
 const cell = (view: ViewColumn, value: ReturnType<ViewColumn['read']>, locale: string): Cell => ({
   text: valueText(value, view.quantity, locale),
@@ -107,7 +129,45 @@ const shownRows = (table: Table): readonly Row[] =>
     ? firstRows(table.rows, MAX_ROWS)
     : [...rowsIn(table.rows)].slice(-MAX_ROWS);
 
-function sectionOf(table: Table, { dataset, locale }: DigestOptions): DigestSection {
+/** What a section's table shows. */
+type Shown = Pick<DigestSection, 'headers' | 'rows' | 'which' | 'of' | 'totals' | 'headline'>;
+
+/** A section of one row: a row per metric, as in the workbook. */
+function figuresOf(table: Table, locale: string): Shown {
+  const columns = viewColumns(table, locale);
+  const { section: own } = wordsOf(locale).workbook;
+  const [row] = firstRows(table.rows, 1);
+  const { totals, compared } = table;
+  const shown: { readonly heading: string; readonly of: Figures }[] = [];
+  if (row !== undefined) shown.push({ heading: own.value, of: row });
+  if (totals !== undefined && totalsDiffer(columns, row)) {
+    shown.push({ heading: wordsOf(locale).table.total, of: totals });
+  }
+  const text = (content: string): Cell => ({ text: content, number: false, undefined: false });
+  const metrics = valuesOf(columns);
+  const headings = shown.flatMap(({ heading }) => [
+    { text: heading, number: true },
+    ...(compared ? [{ text: own.change, number: false }] : []),
+  ]);
+  return {
+    headers: [{ text: own.metric, number: false }, ...headings],
+    rows: metrics.slice(0, MAX_ROWS).map((view) => ({
+      cells: [
+        text(view.source.label),
+        ...shown.flatMap(({ of }) => [
+          cell(view, of.values[view.source.name] ?? null, locale),
+          ...(compared ? [text(change(view, of, locale))] : []),
+        ]),
+      ],
+      partial: row?.partial ?? false,
+    })),
+    which: 'first',
+    of: { rows: metrics.length, columns: 1 + headings.length },
+    headline: { metrics: metrics.slice(0, MAX_ROWS).map(({ source }) => source.name), each: 'row' },
+  };
+}
+
+function tableOf(table: Table, locale: string): Shown {
   // The week's own column is in the bucket's text already.
   const wanted = viewColumns(table, locale).filter(
     ({ role, source }) => role !== 'week' && (role === 'value' || role === 'label' || source.kind === 'time'),
@@ -125,10 +185,6 @@ function sectionOf(table: Table, { dataset, locale }: DigestOptions): DigestSect
           ),
         };
   return {
-    id: table.id,
-    title: table.title,
-    ...(table.description === undefined ? {} : { description: table.description }),
-    facts: tableFacts(dataset, table, locale),
     headers: views.map((view) => ({
       text: view.role === 'bucket' ? view.header : view.source.label,
       number: view.role === 'value',
@@ -140,6 +196,17 @@ function sectionOf(table: Table, { dataset, locale }: DigestOptions): DigestSect
     which: table.granularity === null ? 'first' : 'last',
     of: { rows: table.rows.length, columns: wanted.length },
     ...totals,
+    headline: { metrics: valuesOf(views).map(({ source }) => source.name), each: 'column' },
+  };
+}
+
+function sectionOf(table: Table, { dataset, locale }: DigestOptions): DigestSection {
+  return {
+    id: table.id,
+    title: table.title,
+    ...(table.description === undefined ? {} : { description: table.description }),
+    facts: tableFacts(dataset, table, locale),
+    ...(isSingle(table) ? figuresOf(table, locale) : tableOf(table, locale)),
     notes: tableNotes(table, locale)
       .filter((note) => !note.incomplete)
       .map((note) => note.text),
@@ -155,7 +222,7 @@ export interface DigestOptions {
 export interface Digest {
   readonly tiles: readonly Tile[];
   /** Headline figures for which there is no room. */
-  readonly moreTiles: number;
+  readonly moreTiles: readonly Tile[];
   /** What most sections cover and when they were computed, said once; the sections that differ say their own. */
   readonly basis?: string;
   readonly sections: readonly DigestSection[];
@@ -163,10 +230,15 @@ export interface Digest {
   readonly reading: readonly string[];
 }
 
-/** The same figure of two sections leads once; two figures of one name say which section they are of. */
-function distinct(tiles: readonly Tile[], locale: string): Tile[] {
-  const once = new Map(tiles.map((each) => [`${each.label}\n${each.value}\n${each.change}`, each] as const).reverse());
-  const kept = tiles.filter((each) => [...once.values()].includes(each));
+/**
+ * The same figure of two sections leads once: the same metric of the same days, filtered alike. Two figures of one name
+ * say which section they are of.
+ */
+function distinct(tiles: readonly LeadingTile[], locale: string): Tile[] {
+  const key = ({ scope, of, value: shown, change: how }: LeadingTile) => JSON.stringify([scope, of.metric, shown, how]);
+  const once = new Map<string, LeadingTile>();
+  for (const each of tiles) if (!once.has(key(each))) once.set(key(each), each);
+  const kept = [...once.values()].map(({ scope: _, ...each }): Tile => each);
   const named = (label: string) => kept.filter((each) => each.label === label).length;
   return kept.map((each) =>
     named(each.label) > 1 ? { ...each, label: wordsOf(locale).mail.named(each.label, each.section) } : each,
@@ -200,11 +272,11 @@ export function digestOf(options: DigestOptions): Digest {
     dataset.tables.flatMap((table) => tilesOf(table, locale)),
     locale,
   );
-  const sections = dataset.tables.filter((table) => !isSingle(table)).map((table) => sectionOf(table, options));
+  const sections = dataset.tables.map((table) => sectionOf(table, options));
   const basis = sharedFact(sections);
   return {
     tiles: tiles.slice(0, MAX_TILES),
-    moreTiles: Math.max(0, tiles.length - MAX_TILES),
+    moreTiles: tiles.slice(MAX_TILES),
     ...(basis === undefined ? {} : { basis }),
     sections: withCharts(sections, options).map((section) => ({
       ...section,

@@ -53,7 +53,7 @@ const sizeText = (bytes: number, locale: string): string =>
 /** Side by side on a screen; a phone shows two beside two. */
 const TILES_A_ROW = 4;
 
-function tileRows(tiles: readonly Tile[]): Tile[][] {
+function tileRows<Shown>(tiles: readonly Shown[]): Shown[][] {
   const rows = Math.ceil(tiles.length / TILES_A_ROW);
   return Array.from({ length: rows }, (_, row) => tiles.slice(row * TILES_A_ROW, (row + 1) * TILES_A_ROW));
 }
@@ -64,6 +64,20 @@ function listed(artifacts: readonly Artifact[], attached: ReadonlySet<string>): 
   return here.length > 0 ? here : artifacts.filter(({ format }) => format !== 'schema');
 }
 
+function shownRows({ rows, which }: DigestSection, room: Room): DigestSection['rows'] {
+  if (room.rows === 0) return [];
+  return which === 'last' ? rows.slice(-room.rows) : rows.slice(0, room.rows);
+}
+
+/** Whether the sections that are shown have the tile's figure, too. */
+function isBelow({ of }: Tile, sections: readonly DigestSection[], room: Room): boolean {
+  const section = sections.find(({ id }) => id === of.section);
+  if (section === undefined) return false;
+  const { metrics, each } = section.headline;
+  const shown = each === 'row' ? metrics.slice(0, shownRows(section, room).length) : metrics;
+  return shown.includes(of.metric);
+}
+
 function sectionData(
   section: DigestSection,
   picture: ShownPicture | undefined,
@@ -71,8 +85,8 @@ function sectionData(
   where: string,
   words: Words,
 ) {
-  const { title, description = '', facts, headers, rows, which, totals = [], notes } = section;
-  const shown = room.rows === 0 ? [] : which === 'last' ? rows.slice(-room.rows) : rows.slice(0, room.rows);
+  const { title, description = '', facts, headers, totals = [], notes } = section;
+  const shown = shownRows(section, room);
   return {
     title,
     description,
@@ -95,14 +109,20 @@ export function mailData({ dataset, digest, artifacts, pictures, options }: Mail
   const attached = new Set<string>(options.attached ?? []);
   const words = wordsOf(locale);
   const { mail } = words;
-  const where = elsewhereText(attached, words);
+  const where = elsewhereText(attached, artifacts, words);
   const titles = new Map(dataset.tables.map((table) => [table.id, table.title]));
   const incomplete = incompleteNotes(dataset, words).map(({ section, text }) => ({
     section: titles.get(section) ?? section,
     text,
   }));
   const files = listed(artifacts, attached);
-  const tiles = digest.tiles.map((tile) => ({ ...tile, change: tile.change ?? '' }));
+  const tiles = digest.tiles.map(({ label, value, change = '', section }) => ({ label, value, change, section }));
+  const sections = digest.sections.slice(0, room.sections);
+  const below = digest.moreTiles.filter((tile) => isBelow(tile, sections, room)).length;
+  const moreTiles = [
+    moreText(below, mail.below, mail.moreFigures),
+    moreText(digest.moreTiles.length - below, where, mail.moreFigures),
+  ];
   return {
     title: dataset.title,
     description: dataset.description ?? '',
@@ -122,10 +142,8 @@ export function mailData({ dataset, digest, artifacts, pictures, options }: Mail
     more_incomplete: moreText(incomplete.length - room.entries, where, mail.moreRemarks),
     tiles,
     tile_rows: tileRows(tiles),
-    more_tiles: moreText(digest.moreTiles, where, mail.moreFigures),
-    sections: digest.sections
-      .slice(0, room.sections)
-      .map((section) => sectionData(section, pictures.get(section.id), room, where, words)),
+    more_tiles: moreTiles.filter((sentence) => sentence !== '').join(' '),
+    sections: sections.map((section) => sectionData(section, pictures.get(section.id), room, where, words)),
     more_sections: moreText(digest.sections.length - room.sections, where, mail.moreSections),
     reading: digest.reading,
     files: files.slice(0, room.entries).map((artifact) => ({

@@ -2,17 +2,19 @@ import cronstrue from 'cronstrue';
 import 'cronstrue/locales/de.js';
 import type { Dataset } from '../fetch/dataset.ts';
 import { languageOf, type Words, wordsOf } from '../words/words.ts';
+import type { Artifact } from './artifact.ts';
 import type { Chart, Series } from './chart.ts';
 import type { DigestSection } from './digest.ts';
 import { valueText } from './format.ts';
 
-/** Where the rest of what the mail shows is. */
-export function elsewhereText(attached: ReadonlySet<string>, { mail }: Words): string {
+/** Where the rest of what the mail shows is: attached, in a file that is named in the mail, or nowhere. */
+export function elsewhereText(attached: ReadonlySet<string>, artifacts: readonly Artifact[], { mail }: Words): string {
   if (attached.has('xlsx')) return mail.inWorkbook;
-  return attached.has('csv') || attached.has('zip') ? mail.inCsv : mail.inReport;
+  if (attached.has('csv') || attached.has('zip')) return mail.inCsv;
+  return artifacts.length > 0 ? mail.inFiles : mail.leftOut;
 }
 
-/** `12 more headline figures are below and in the full report.`; empty when there are none. */
+/** `12 more headline figures are below.`; empty when there are none. */
 export const moreText = (count: number, where: string, text: (count: number, where: string) => string): string =>
   count <= 0 ? '' : text(count, where);
 

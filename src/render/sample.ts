@@ -103,17 +103,19 @@ const dataOf = (
   dataset: Dataset,
   artifacts: readonly Artifact[],
   room: { rows: number; sections: number; entries: number },
-) =>
-  mailData(
+) => {
+  const digest = digestOf({ dataset, locale: 'en-GB' });
+  return mailData(
     {
       dataset,
       artifacts,
-      digest: { ...digestOf({ dataset, locale: 'en-GB' }), moreTiles: artifacts.length },
+      digest: { ...digest, moreTiles: artifacts.length === 0 ? [] : digest.tiles },
       pictures: new Map(artifacts.map(() => ['onboarding', PICTURE])),
       options: OPTIONS,
     },
     room,
   );
+};
 
 /** Data for trying a template out: everything that a mail may have, nothing that it need not have, and a cut one. */
 export const sampleData = (): readonly ReturnType<typeof mailData>[] => [

@@ -68,6 +68,43 @@ describe('the chart of a section', () => {
     ]);
   });
 
+  it('keeps groups of one label apart, and names them by the API’s values, too', () => {
+    const labels = {
+      ...groupColumn,
+      values: ['a', 'b', 'c'].map((value) => ({ value, label: value === 'c' ? 'C' : 'Team' })),
+    };
+    const rows = ['a', 'b', 'c'].flatMap((group, at) =>
+      ['2026-11-09', '2026-11-10'].map((bucket, day) =>
+        row({ bucket, 'profile.group': group, 'profiles.created': at * 10 + day }),
+      ),
+    );
+    const shown = { chart: 'column', columns: [bucketColumn, labels, countColumn] } as const;
+    const byDay = chartOf(table({ id: 'by', granularity: 'day', rows, ...shown }));
+    expect(byDay?.axes[0]?.series.map(({ name, values }) => [name, values])).toEqual([
+      ['Team [a]', [0, 1]],
+      ['Team [b]', [10, 11]],
+      ['C', [20, 21]],
+    ]);
+    const once = chartOf(
+      table({ id: 'once', chart: 'bar', columns: [labels, countColumn], rows: [0, 2, 4].map((at) => rows[at]!) }),
+    );
+    expect(once?.categories).toEqual(['Team [a]', 'Team [b]', 'C']);
+  });
+
+  it('tells metrics of one label apart, and names those that are not drawn though another of their label is', () => {
+    const again = { ...countColumn, name: 'profiles.again' };
+    const rate = { ...ratioColumn, label: countColumn.label };
+    const rows = [
+      row({ 'profile.group': 'A', 'profiles.created': 1, 'profiles.again': 2, 'profiles.approval_rate': 0.5 }),
+    ];
+    const bar = chartOf(table({ id: 'b', chart: 'bar', columns: [groupColumn, countColumn, again, rate], rows }));
+    expect(bar?.axes[0]?.series.map(({ name }) => name)).toEqual([
+      'Profiles created [profiles.created]',
+      'Profiles created [profiles.again]',
+    ]);
+    expect(bar?.omitted).toEqual(['Profiles created [profiles.approval_rate] is not drawn']);
+  });
+
   it('puts durations of one chart on one scale', () => {
     const other = { ...durationColumn, name: 'p90', label: 'p90' };
     const rows = [row({ 'profile.group': 'A', [durationColumn.name]: 5, p90: 400_000 })];

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { Dataset } from '../../src/fetch/dataset.ts';
+import type { Dataset, Table } from '../../src/fetch/dataset.ts';
 import type { Artifact } from '../../src/render/artifact.ts';
 import { MAX_HTML_BYTES, type MailOptions, renderMail } from '../../src/render/mail.ts';
 import {
@@ -40,6 +40,88 @@ describe('the mail of a report', () => {
     const { text } = await mail(dataset([onboarding, { ...again, totals }]));
     expect(text).toContain('Profiles created (Onboarding): 6,390');
     expect(text).toContain('Profiles created (Again): 7');
+  });
+
+  const open = { ...countColumn, name: 'alerts.open', label: 'Open alerts' };
+  const alerts = (id: string, value: number, more: Partial<Table> = {}) =>
+    table({ id, title: `${id} alerts`, columns: [open], rows: [row({ 'alerts.open': value })], ...more });
+
+  it('tells figures apart that happen to be equal: those of other filters, days or compared days', async () => {
+    const { text } = await mail(
+      dataset([
+        alerts('Sanctions', 0, { filters: [{ label: 'Kind', is: ['Sanctions'] }] }),
+        alerts('PEP', 0, { filters: [{ label: 'Kind', is: ['PEP'] }] }),
+        alerts('Earlier', 0, { range: { from: '2026-10-01', to: '2026-10-31' } }),
+        alerts('Once more', 0, { filters: [{ label: 'Kind', is: ['PEP'] }] }),
+      ]),
+    );
+    const headline = text.slice(text.indexOf('HEADLINE'), text.indexOf('SANCTIONS ALERTS'));
+    expect(headline.match(/Open alerts \(.*\): 0/g)).toEqual([
+      'Open alerts (Sanctions alerts): 0',
+      'Open alerts (PEP alerts): 0',
+      'Open alerts (Earlier alerts): 0',
+    ]);
+  });
+
+  it('shows of a section of one row what it shows of any other: name, description, filters, as of, notes', async () => {
+    const single = alerts('PEP', 5, {
+      description: 'Whoever holds an office.',
+      filters: [{ label: 'Kind', is: ['PEP'] }],
+      compareRange: { from: '2026-11-02', to: '2026-11-08' },
+      rows: [row({ 'alerts.open': 5 }, { compare: { 'alerts.open': 4 }, partial: true })],
+      notes: [
+        {
+          code: 'unknown_unit',
+          says: { id: 'unknown_unit', of: { label: 'Open alerts', unit: 'heads' } },
+          incomplete: false,
+        },
+      ],
+    });
+    const { html, text } = await mail(dataset([single]));
+    for (const body of [html, text]) {
+      for (const said of ['Whoever holds an office.', 'Only where Kind is PEP', 'compared with', '16 November 2026']) {
+        expect(body).toContain(said);
+      }
+      expect(body).toContain('heads');
+    }
+    expect(readHtmlTables(html)[0]).toEqual([
+      ['Metric', 'Value', 'Change'],
+      ['Open alerts (still running)', '5', '▲ up 25.0% from 4'],
+    ]);
+    expect(html.match(/PEP alerts/g)).toHaveLength(2);
+    expect(text).toContain('PEP ALERTS');
+  });
+
+  it('shows the totals of a section of one row where they say something else', async () => {
+    const compareRange = { from: '2026-11-02', to: '2026-11-08' };
+    const rows = [row({ 'alerts.open': 5 }, { compare: { 'alerts.open': 4 } })];
+    const told = async (totals: NonNullable<Table['totals']>) =>
+      readHtmlTables((await mail(dataset([alerts('PEP', 5, { compareRange, rows, totals })]))).html)[0];
+    expect(await told({ values: { 'alerts.open': 5 }, compare: { 'alerts.open': 8 } })).toEqual([
+      ['Metric', 'Value', 'Change', 'Total', 'Change'],
+      ['Open alerts', '5', '▲ up 25.0% from 4', '5', '▼ down 37.5% from 8'],
+    ]);
+    expect(await told({ values: { 'alerts.open': 5 }, compare: { 'alerts.open': 4 } })).toHaveLength(2);
+  });
+
+  it('says of headline figures without a tile where they are: below only those that are', async () => {
+    const columns = Array.from({ length: 14 }, (_, index) => ({
+      ...open,
+      name: `m${index}`,
+      label: `Metric ${index}`,
+    }));
+    const values = Object.fromEntries(columns.map(({ name }, index) => [name, 100 + index]));
+    const single = (count: number) => table({ id: 'single', columns: columns.slice(0, count), rows: [row(values)] });
+    const all = await mail(dataset([single(10)]));
+    expect(all.text).toContain('  2 more headline figures are below.\n');
+    expect(all.text).toContain('Metric 9 | 109');
+    const some = await mail(dataset([single(14)]), { attached: ['xlsx'] });
+    expect(some.text).toContain(
+      '2 more headline figures are below. 4 more headline figures are in the attached workbook.',
+    );
+    expect(some.text).toContain('The first 10 of 14 rows; the rest is in the attached workbook.');
+    const wide = { ...single(14), columns: [groupColumn, ...columns], totals: { values } };
+    expect((await mail(dataset([wide]))).text).toContain('  6 more headline figures are left out here.\n');
   });
 
   it('makes up no headline where the service gave no total', async () => {
@@ -101,7 +183,9 @@ describe('the mail of a report', () => {
     const attached = await mail(dataset([many]), { attached: ['xlsx'] });
     expect(attached.text).toContain('The first 10 of 31 rows; the rest is in the attached workbook.');
     expect(readHtmlTables(attached.html)[0]).toHaveLength(11);
-    expect((await mail(dataset([many]))).text).toContain('the rest is in the full report.');
+    const named = await renderMail(dataset([many]), [FILE], about);
+    expect(named.text).toContain('the rest is in the files named below.');
+    expect((await mail(dataset([many]))).text).toContain('the rest is left out here.');
   });
 
   it('shows the last rows of a series, and says so', async () => {

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { Column, Dataset, Row, Table } from '../../src/fetch/dataset.ts';
 import { viewColumns } from '../../src/render/columns.ts';
+import { changeOf } from '../../src/render/compare.ts';
 import { neutral } from '../../src/render/csv-text.ts';
 import { UNDEFINED_TEXT, valueText } from '../../src/render/format.ts';
 import { renderMail } from '../../src/render/mail.ts';
@@ -133,8 +134,10 @@ function checkCsv(path: string, totalsPath: string | undefined, from: Table): vo
       String(rowsOf(from)[index]?.partial),
     ]),
   );
-  if (totalsPath !== undefined) expect(readCsv(totalsPath)[1]).toEqual(fields(expectedTotals(from)));
+  if (totalsPath !== undefined) checkCsvTotals(totalsPath, from);
 }
+
+const checkCsvTotals = (path: string, from: Table) => expect(readCsv(path)[1]).toEqual(fields(expectedTotals(from)));
 
 async function checkMail(data: Dataset, from: Table): Promise<void> {
   const { html } = await renderMail(data, [], { run: 'r', madeAt: MADE_AT });
@@ -154,6 +157,110 @@ async function checkMail(data: Dataset, from: Table): Promise<void> {
   const totals = shown.slice(2).map(({ source, quantity }) => valueText(from.totals?.values[source.name], quantity));
   expect(rows.at(-1)).toEqual(['Total', '', ...totals]);
 }
+
+/** One row of figures alone, with or without its month, whose totals may say something else. */
+const singles: fc.Arbitrary<Table> = fc
+  .record({
+    row: fc.record({ values: figures, compare: figures, partial: fc.boolean() }),
+    totals: fc.option(fc.record({ values: figures, compare: figures }), { nil: undefined }),
+    same: fc.boolean(),
+    compared: fc.boolean(),
+    month: fc.boolean(),
+  })
+  .map(({ row: only, totals, same, compared, month }) => {
+    const said = totals === undefined || !same ? totals : { values: only.values, compare: only.compare };
+    return table({
+      id: 'section',
+      granularity: month ? 'month' : null,
+      range: { from: '2026-11-05', to: '2026-11-12' },
+      compareRange: compared ? { from: '2026-10-28', to: '2026-11-04' } : null,
+      columns: [...(month ? [bucketColumn] : []), ...METRICS],
+      rows: [
+        {
+          values: { ...(month ? { bucket: '2026-11-01' } : {}), ...only.values },
+          ...(compared ? { compare: only.compare } : {}),
+          partial: only.partial,
+        },
+      ],
+      ...(said === undefined ? {} : { totals: compared ? said : { values: said.values } }),
+    });
+  });
+
+/** What the service says of the one row and of the totals, and how it changed: value, previous, change of each metric. */
+const saidOf = (from: Table, of: Pick<Row, 'values' | 'compare'>): (number | null)[][] =>
+  METRICS.map(({ name, unit }) => {
+    const now = Number(of.values[name] ?? Number.NaN);
+    const value = Number.isNaN(now) ? null : now;
+    if (!from.compared) return [value];
+    const before = of.compare?.[name] ?? null;
+    return [value, before, changeOf(unit, value, before).value];
+  });
+
+/** The figures of the workbook's section, of each metric: those of its row, then those of its totals where they are there. */
+function readSingle(
+  path: string,
+  from: Table,
+): { readonly row: unknown[][]; readonly totals: unknown[][] | undefined } {
+  const cells = cellsOf(readWorkbook(path), 'section');
+  const start = cells.findIndex((line) => line[0]?.v === 'Metric' || line[0]?.v === 'Month');
+  const figuresPer = from.compared ? 3 : 1;
+  const views = viewColumns(from).filter(({ role }) => role !== 'bucket');
+  const read = (line: (typeof cells)[number] | undefined, first: number, metric: number) =>
+    Array.from({ length: figuresPer }, (_, at) => {
+      const view = views[metric * figuresPer + at];
+      const quantity = view?.role === 'change' ? null : (view?.source.unit ?? null);
+      return rawOf(line?.[first + at], quantity, views[metric * figuresPer]?.header ?? '');
+    });
+  if (cells[start]?.[0]?.v === 'Month') {
+    const totals = cells.find((line) => line[0]?.v === 'Total');
+    const across = (line: typeof totals) => METRICS.map((_, metric) => read(line, 1 + metric * figuresPer, metric));
+    return { row: across(cells[start + 1]), totals: totals && across(totals) };
+  }
+  const hasTotals = cells[start]?.some((cell) => cell?.v === 'Total');
+  const down = (first: number) => METRICS.map((_, metric) => read(cells[start + 1 + metric], first, metric));
+  return { row: down(1), totals: hasTotals ? down(1 + figuresPer) : undefined };
+}
+
+it('the workbook shows every figure of a section of one row, and those of its totals where they differ', async () => {
+  await fc.assert(
+    fc.asyncProperty(singles, async (from) => {
+      const artifacts = await render(dataset([from]), [{ format: 'xlsx' }, { format: 'csv' }]);
+      const shown = readSingle(artifactNamed(artifacts, '.xlsx').path, from);
+      const closest = (figuresOf: (number | null)[][]) => figuresOf.map((each) => each.map(close));
+      const [only] = rowsOf(from);
+      const row = saidOf(from, only!);
+      expect(shown.row).toEqual(closest(row));
+      // Totals that say the same as the row may be left out.
+      expect(shown.totals ?? shown.row).toEqual(closest(from.totals === undefined ? row : saidOf(from, from.totals)));
+      if (from.totals !== undefined) checkCsvTotals(artifactNamed(artifacts, '.totals.csv').path, from);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+it('the workbook compares a bucket with what falls into it, and the totals with the whole previous period', async () => {
+  const from = table({
+    id: 'section',
+    granularity: 'month',
+    range: { from: '2026-11-05', to: '2026-11-12' },
+    compareRange: { from: '2026-10-28', to: '2026-11-04' },
+    columns: [bucketColumn, countColumn],
+    rows: [
+      {
+        values: { bucket: '2026-11-01', [countColumn.name]: 124 },
+        compare: { [countColumn.name]: 62 },
+        partial: false,
+      },
+    ],
+    totals: { values: { [countColumn.name]: 124 }, compare: { [countColumn.name]: 130 } },
+  });
+  const { path } = artifactNamed(await render(dataset([from]), [{ format: 'xlsx' }]), '.xlsx');
+  const cells = cellsOf(readWorkbook(path), 'section');
+  const start = cells.findIndex((line) => line[0]?.v === 'Month');
+  expect(cells[start + 1]?.slice(1, 4).map((cell) => cell?.v)).toEqual([124, 62, 1]);
+  const totals = cells.find((line) => line[0]?.v === 'Total');
+  expect(totals?.slice(1, 4).map((cell) => cell?.v)).toEqual([124, 130, expect.closeTo(-6 / 130)]);
+});
 
 it('workbook, CSV and mail show the figures of the dataset, whatever they are', async () => {
   await fc.assert(

@@ -12,7 +12,7 @@ import {
   table,
   workload,
 } from '../support/dataset.ts';
-import { cellsOf, readWorkbook, tablesOf } from '../support/read-files.ts';
+import { cellsOf, readParts, readWorkbook, tablesOf } from '../support/read-files.ts';
 import { artifactNamed, useRenderFolder } from '../support/render-folder.ts';
 
 const { render } = useRenderFolder();
@@ -305,6 +305,25 @@ describe('a section of the pack', () => {
     const { header, rows } = below(cellsOf((await workbook(dataset([month]))).book, 'month'), 'Metric');
     expect(header.slice(0, 2).map((cell) => cell?.v)).toEqual(['Metric', 'Nov 2026 · still running']);
     expect(rows.slice(0, 2).map((line) => line[1]?.v)).toEqual([3, '–']);
+  });
+
+  it('keeps its header in sight, unless what stands above it would leave no room for the figures', async () => {
+    const { description: _, ...bare } = onboarding;
+    const paneOf = async (description: string) => {
+      const { path } = await workbook(dataset([{ ...bare, title: 'Onboarding', description }]));
+      const sheet = [...readParts(path).values()].find((xml) => xml.includes('<tableParts'));
+      return /<pane [^>]*>/.exec(sheet ?? '')?.[0];
+    };
+    expect(await paneOf('Short.')).toMatch(/xSplit="1" ySplit="6"/);
+    const long = await paneOf('word '.repeat(400));
+    expect(long).toContain('xSplit="1"');
+    expect(long).not.toContain('ySplit');
+  });
+
+  it('is valid where a section has rows and no column', async () => {
+    const { book, path } = await workbook(dataset([table({ id: 'none', columns: [], rows: [row({})] })]));
+    expect(book.SheetNames).toContain('none');
+    expect(tablesOf(path)).toEqual([]);
   });
 
   it('turns single figures into a row per metric', async () => {

@@ -3,6 +3,7 @@ import { firstRows, rowsIn } from '../../fetch/rows.ts';
 import { type Words, wordsOf } from '../../words/words.ts';
 import type { ViewColumn } from '../columns.ts';
 import { civilDate, DAY_SECONDS, instant, type Quantity, UNDEFINED_TEXT, valueText } from '../format.ts';
+import { isFigure, isTurned, totalsDiffer } from '../turned.ts';
 import type { Mark } from './conditional.ts';
 import { type CellStyle, createDataStyles, type DataStyle, STYLES } from './style.ts';
 import type { Cell } from './writer.ts';
@@ -48,7 +49,6 @@ export function excelValue(value: Value, quantity: Quantity): Cell['value'] {
   return date === undefined || date.getTime() < FIRST_DATE ? value : date;
 }
 
-export const isFigure = (column: ViewColumn): boolean => ['value', 'previous', 'change'].includes(column.role);
 const isQuiet = (column: ViewColumn): boolean => column.role === 'previous' || column.role === 'change';
 
 const headerStyle = (column: ViewColumn): CellStyle => {
@@ -159,8 +159,8 @@ function valueHeading(columns: readonly ViewColumn[], row: Row | undefined, loca
 }
 
 /**
- * A section of one row without groups, turned: a row per metric reads better than one long line.
- * The total of such a section is its row; it has a column of its own only where the service says otherwise.
+ * A section of one row without groups, turned: a row per metric. The total of such a section is its row; it has columns
+ * of its own only where the service says otherwise.
  */
 function figuresGrid(table: Table, all: readonly ViewColumn[], locale: string): Grid {
   const columns = all.filter(isFigure);
@@ -169,15 +169,17 @@ function figuresGrid(table: Table, all: readonly ViewColumn[], locale: string): 
   const styleOf = createDataStyles(words);
   const [row] = firstRows(table.rows, 1);
   const read = (column: ViewColumn): Value => (row === undefined ? null : column.read(row));
-  const differs = columns.some((column) => column.total !== undefined && column.total !== read(column));
+  const differs = totalsDiffer(columns, row);
   const { compared } = table;
   const more = { partial: row?.partial ?? false, total: false, unitInCell: true };
   const rows = columns
     .filter((column) => column.role === 'value')
     .map((value): Cell[] => {
       const beside = columns.filter((column) => column.source === value.source && isQuiet(column));
-      const shown = [value, ...beside].map((column) => figureCell(read(column), column, more, styleOf));
-      const total = differs ? [figureCell(value.total ?? null, value, { ...more, total: true }, styleOf)] : [];
+      const figures = [value, ...beside];
+      const shown = figures.map((column) => figureCell(read(column), column, more, styleOf));
+      const asTotal = { ...more, total: true };
+      const totals = differs ? figures.map((column) => figureCell(column.total ?? null, column, asTotal, styleOf)) : [];
       const text = {
         quantity: { kind: 'text' },
         quiet: false,
@@ -185,13 +187,16 @@ function figuresGrid(table: Table, all: readonly ViewColumn[], locale: string): 
         partial: more.partial,
         unitInCell: false,
       } as const;
-      return [{ value: value.header, style: styleOf(text, false) }, ...shown, ...total];
+      return [{ value: value.header, style: styleOf(text, false) }, ...shown, ...totals];
     });
+  const beside = compared ? [own.previous, own.change] : [];
+  const { total } = words.table;
   const headings = [
     valueHeading(all, row, locale),
-    ...(compared ? [own.previous, own.change] : []),
-    ...(differs ? [words.table.total] : []),
+    ...beside,
+    ...(differs ? [total, ...beside.map((heading) => `${total} · ${heading}`)] : []),
   ];
+  const change = compared ? 'change' : undefined;
   const longest = columns.reduce((most, column) => Math.max(most, column.header.length), 0);
   return {
     widths: [Math.min(Math.max(longest + 2, 24), MAX_LABEL_WIDTH), ...headings.map(() => MAX_VALUE_WIDTH)],
@@ -204,7 +209,7 @@ function figuresGrid(table: Table, all: readonly ViewColumn[], locale: string): 
     count: rows.length,
     showsTotals: differs,
     filter: false,
-    marks: [undefined, undefined, undefined, compared ? 'change' : undefined],
+    marks: [undefined, undefined, undefined, change, undefined, undefined, differs ? change : undefined],
   };
 }
 
@@ -213,7 +218,5 @@ function figuresGrid(table: Table, all: readonly ViewColumn[], locale: string): 
  * @param locale BCP 47, for headings; numbers and dates in cells follow the reader's Excel
  */
 export function gridOf(table: Table, columns: readonly ViewColumn[], locale: string): Grid {
-  const turned =
-    table.rows.length === 1 && columns.some(isFigure) && columns.every((column) => column.role !== 'label');
-  return turned ? figuresGrid(table, columns, locale) : tableGrid(table, columns, wordsOf(locale));
+  return isTurned(table, columns) ? figuresGrid(table, columns, locale) : tableGrid(table, columns, wordsOf(locale));
 }

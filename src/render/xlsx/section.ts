@@ -9,7 +9,7 @@ import { type Grid, gridOf } from './grid.ts';
 import { heightOf, LINE_POINTS, linesOf, pointsOf } from './measure.ts';
 import { type CellStyle, COLOURS, STYLES } from './style.ts';
 import { canBeTable } from './table.ts';
-import type { Book, Cell, Footer, Sheet } from './writer.ts';
+import type { Book, Cell, Footer, Sheet, SheetOptions } from './writer.ts';
 
 /** Rows up to which the texts of a section are kept in memory until the workbook ends. */
 const MAX_SHARED_ROWS = 20_000;
@@ -17,12 +17,36 @@ const MAX_SHARED_ROWS = 20_000;
 const PORTRAIT_CHARACTERS = 95;
 /** A short table must still have room for its title and notes. */
 const MIN_CHARACTERS = 76;
+/** Points of rows that stay in sight: with more of them a small screen would have no room for the figures. */
+const MAX_FROZEN_POINTS = 200;
+const TITLE_POINTS = 26;
+const BACK_POINTS = 22;
+
+const charactersOf = (widths: readonly number[]): number => widths.reduce((sum, width) => sum + width, 0);
 
 /** A line across all columns, as high as its text needs. */
 async function fullWidth(sheet: Sheet, text: string, style: CellStyle, widths: readonly number[]): Promise<void> {
-  const characters = widths.reduce((sum, width) => sum + width, 0);
   const span = widths.length > 1 ? { span: widths.length } : {};
-  await sheet.row([{ value: text, style, ...span }], heightOf([text, characters]));
+  await sheet.row([{ value: text, style, ...span }], heightOf([text, charactersOf(widths)]));
+}
+
+/** The filter's button takes the last line of a header cell. */
+function headerHeight({ header, widths, filter }: Grid): number {
+  const lines = header.map(({ value }, index) => linesOf(String(value), widths[index] ?? 1));
+  return (Math.max(1, ...lines) + (filter ? 1 : 0)) * LINE_POINTS + 4;
+}
+
+/**
+ * What stays in sight: the header with all that is above it, unless that is so much that the figures would have no room
+ * below; and the labels, where they are few.
+ * @param above lines between title and header
+ */
+function frozen(grid: Grid, above: readonly string[], widths: readonly number[]): Pick<SheetOptions, 'freeze'> {
+  const lines = above.map((line) => heightOf([line, charactersOf(widths)]));
+  const points = lines.reduce((sum, height) => sum + height, TITLE_POINTS + BACK_POINTS + headerHeight(grid));
+  const rows = points > MAX_FROZEN_POINTS ? 0 : above.length + 3;
+  const columns = grid.labels <= 3 && grid.labels < grid.header.length ? grid.labels : 0;
+  return rows + columns === 0 ? {} : { freeze: { rows, columns } };
 }
 
 /** Long texts wrap: what a reader cannot see on paper would be cut silently. */
@@ -74,9 +98,7 @@ async function writeGrid(
   widths: readonly number[],
   noRows: string,
 ): Promise<void> {
-  const lines = grid.header.map(({ value }, index) => linesOf(String(value), grid.widths[index] ?? 1));
-  // The filter's button takes the last line of a header cell.
-  await sheet.row(grid.header, (Math.max(1, ...lines) + (grid.filter ? 1 : 0)) * LINE_POINTS + 4);
+  await sheet.row(grid.header, headerHeight(grid));
   const headerRow = sheet.rows;
   for (let row = 0; row < count; row += 1) {
     const next = rows.next();
@@ -126,7 +148,7 @@ export async function writeSection(book: Book, page: SectionPage): Promise<void>
   const { table, locale, words } = page;
   const { back, section: own } = words.workbook;
   const grid = gridOf(table, page.columns, locale);
-  const characters = grid.widths.reduce((sum, width) => sum + width, 0);
+  const characters = charactersOf(grid.widths);
   const widths = characters < MIN_CHARACTERS ? [...grid.widths, MIN_CHARACTERS - characters] : grid.widths;
   const notes = tableNotes(table, locale);
   const warnings = notes.filter((note) => note.incomplete).map((note) => markedNote(note, words));
@@ -140,20 +162,20 @@ export async function writeSection(book: Book, page: SectionPage): Promise<void>
   const rows = grid.rows[Symbol.iterator]();
   try {
     for (const part of partsOf(page, grid, about)) {
-      const headerRow = part.above.length + warnings.length + 3;
+      const above = [...part.above, ...warnings];
       const sheet = book.sheet(part.name, {
         widths,
-        freeze: { rows: headerRow, columns: grid.labels <= 3 && grid.labels < grid.header.length ? grid.labels : 0 },
-        headerRow,
+        ...frozen(grid, above, widths),
+        headerRow: above.length + 3,
         landscape: characters > PORTRAIT_CHARACTERS,
         footer: page.footer,
         sharedStrings: table.rows.length <= MAX_SHARED_ROWS,
         ...(warnings.length > 0 ? { tab: COLOURS.warnInk } : {}),
       });
-      await sheet.row([{ value: part.title, style: STYLES.title }], 26);
+      await sheet.row([{ value: part.title, style: STYLES.title }], TITLE_POINTS);
       for (const line of part.above) await fullWidth(sheet, line, STYLES.quiet, widths);
       for (const warning of warnings) await fullWidth(sheet, warning, STYLES.warning, widths);
-      await sheet.row([{ value: back, style: STYLES.back, link: page.contents }], 22);
+      await sheet.row([{ value: back, style: STYLES.back, link: page.contents }], BACK_POINTS);
       await writeGrid(sheet, part, grid, rows, widths, own.noRows);
       if (part.last && remarks.length > 0) {
         await sheet.row([], 8);

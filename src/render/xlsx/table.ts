@@ -24,12 +24,13 @@ export const columnName = (index: number): string =>
   index < 26 ? String.fromCharCode(65 + index) : columnName(Math.floor(index / 26) - 1) + columnName(index % 26);
 
 /**
- * Whether Excel would take it as a table: there is a row, and every header is a name of its own, whatever its case.
+ * Whether Excel would take it as a table: there is a row and a column, and every header is a name of its own, whatever its case.
  * What is none keeps its header, its filter and its figures; only the table's name is missing.
  */
 export function canBeTable({ rows, headers }: Pick<TableRange, 'rows' | 'headers'>): boolean {
   const names = new Set(headers.map((header) => legalText(header).toLowerCase()));
-  return rows > 0 && names.size === headers.length && headers.every((header) => isColumnName(header));
+  const unique = names.size > 0 && names.size === headers.length;
+  return rows > 0 && unique && headers.every((header) => isColumnName(header));
 }
 
 const isColumnName = (header: string): boolean => header !== '' && legalText(header).length <= MAX_COLUMN_NAME;

@@ -21,13 +21,15 @@ export const mail = (to: Formats): Words['mail'] => {
 
     inWorkbook: 'in der angehängten Arbeitsmappe',
     inCsv: 'in den angehängten CSV-Dateien',
-    inReport: 'im vollständigen Bericht',
+    inFiles: 'in den unten genannten Dateien',
+    leftOut: 'nicht in dieser E-Mail',
+    below: 'weiter unten',
     thingsToKnow: (count) =>
       count === 1
         ? '1 Hinweis, den Sie vor der Verwendung dieser Zahlen kennen sollten'
         : `${number(count)} Hinweise, die Sie vor der Verwendung dieser Zahlen kennen sollten`,
     moreRemarks: (count, where) => more(count, 'weiterer solcher Hinweis', 'weitere solche Hinweise', where),
-    moreFigures: (count, where) => more(count, 'weitere Kennzahl', 'weitere Kennzahlen', `weiter unten und ${where}`),
+    moreFigures: (count, where) => more(count, 'weitere Kennzahl', 'weitere Kennzahlen', where),
     moreColumns: (count, where) => more(count, 'weitere Spalte', 'weitere Spalten', where),
     moreSections: (count, where) => more(count, 'weiterer Abschnitt', 'weitere Abschnitte', where),
     moreFiles: (count) =>
