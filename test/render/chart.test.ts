@@ -12,6 +12,7 @@ import {
   onboarding,
   ratioColumn,
   row,
+  strangeColumn,
   table,
   typeColumn,
   workload,
@@ -213,6 +214,20 @@ describe('the charts of a pack', () => {
     expect(drawing).toContain(
       'name="Onboarding" descr="line chart of Profiles created (1,204 to 0), Approval rate (81.0% to –) by Day from 9 Nov to 15 Nov"',
     );
+  });
+
+  it('have nothing at one height on both axes where figures are negative', async () => {
+    const rows = [-40, 90].map((exposure, at) =>
+      row({ bucket: `2026-11-0${at + 1}`, 'risk.exposure': exposure, 'profiles.created': 7 }),
+    );
+    const columns = [bucketColumn, strangeColumn, countColumn];
+    const path = await pack(dataset([table({ id: 'a', granularity: 'day', chart: 'column', columns, rows })]));
+    const xml = [...readParts(path)].find(([name]) => name.startsWith('xl/charts/'))?.[1] ?? '';
+    const scales = [...xml.matchAll(/<c:max val="([^"]*)"\/><c:min val="([^"]*)"\/>.*?<c:majorUnit val="([^"]*)"\/>/g)];
+    expect(scales.map(([, ...scale]) => scale.map(Number))).toEqual([
+      [100, -50, 25],
+      [8, -4, 2],
+    ]);
   });
 
   it('draw cells of the workbook that hold the figures of their own copy', async () => {

@@ -7,12 +7,12 @@ import { artifactNamed, useRenderFolder } from '../support/render-folder.ts';
 
 const { render } = useRenderFolder();
 
-/** The third sheet, which is the first section's when there is no chart: its marks by range. */
+/** What is written second, after the cover: without a chart the first section. Its marks by range. */
 async function marked(data: Dataset) {
   const { path } = artifactNamed(await render(data, [{ format: 'xlsx' }]), '.xlsx');
   expect(await validateFile(path)).toMatchObject({ ok: true, errors: [] });
   const parts = readParts(path);
-  const xml = parts.get('xl/worksheets/sheet3.xml') ?? '';
+  const xml = parts.get('xl/worksheets/sheet2.xml') ?? '';
   const marks = [...xml.matchAll(/<conditionalFormatting sqref="([^"]*)">(.*?)<\/conditionalFormatting>/g)];
   return {
     path,

@@ -6,6 +6,7 @@ import { type WorkbookOptions, writeWorkbook } from '../../src/render/xlsx/workb
 import { countColumn, dataset, groupColumn, row, table } from '../support/dataset.ts';
 import { cellsOf, readParts, readWorkbook, tablesOf } from '../support/read-files.ts';
 import { useRenderFolder } from '../support/render-folder.ts';
+import { rowsOf } from '../support/rows.ts';
 
 const { options, render } = useRenderFolder();
 
@@ -105,6 +106,15 @@ describe('a text that no cell can hold', () => {
       for (const cell of values(book, name).flat()) expect(String(cell ?? '').length).toBeLessThanOrEqual(32_767);
     }
     expect([...readParts(path).keys()].filter((name) => name.startsWith('xl/worksheets/sheet'))).toHaveLength(6);
+  });
+
+  it('is on a sheet that the contents name, only where there is one', async () => {
+    const { book } = await made(dataset([long]));
+    expect(book.SheetNames).toEqual(['Cover', 'Contents', 'Remarks', 'Definitions', 'Run', 'Long texts']);
+    const links = cellsOf(book, 'Contents').flatMap((line) => line.flatMap((cell) => cell?.l?.Target ?? []));
+    expect(links).toEqual(["#'Remarks'!A1", "#'Definitions'!A1", "#'Run'!A1", "#'Long texts'!A1"]);
+    const without = await made(dataset([{ ...long, rows: rowsOf(long).slice(1, 2) }]));
+    expect(values(without.book, 'Contents').flat()).not.toContain('Long texts');
   });
 
   it('may also be one of our own: the values of a dimension with thousands of groups', async () => {

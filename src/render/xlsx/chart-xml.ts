@@ -1,4 +1,6 @@
+import { alignedScales, type Scale } from '../axis-scale.ts';
 import type { Axis, Chart, Series } from '../chart.ts';
+import type { Quantity } from '../format.ts';
 import { excelValue } from './grid.ts';
 import { numberFormat } from './style.ts';
 import { columnName } from './table.ts';
@@ -46,6 +48,9 @@ const plotted = (series: Series): (number | null)[] =>
     const kept = value === null ? null : excelValue(value, series.quantity);
     return typeof kept === 'number' ? kept : null;
   });
+
+/** What a cell holds of one unit of the figure: durations are days. */
+const unitOf = (quantity: Quantity): number => Number(excelValue(1, quantity));
 
 interface Placed {
   readonly series: Series;
@@ -114,20 +119,33 @@ function categoryAxis(chart: Chart, id: number, crosses: number, hidden: boolean
   );
 }
 
-function valueAxis(chart: Chart, axis: Axis, id: number, crosses: number, second: boolean): string {
+interface ValueAxis {
+  readonly axis: Axis;
+  readonly id: number;
+  /** The id of the other axis. */
+  readonly crosses: number;
+  readonly second: boolean;
+  /** Of two axes with negative figures; Excel chooses one when absent. */
+  readonly scale: Scale | undefined;
+}
+
+function valueAxis(chart: Chart, { axis, id, crosses, second, scale }: ValueAxis): string {
   const position = chart.kind === 'bar' ? 'b' : second ? 'r' : 'l';
   const grid = second ? '' : `<c:majorGridlines><c:spPr>${line('E3E8EE', 6350)}</c:spPr></c:majorGridlines>`;
   // An axis that does not begin at nothing makes small changes look large, and one of shares that ends at 120 % lies.
   const values = axis.series.flatMap((series) => series.values).filter((value) => value !== null);
   const whole = axis.quantity.kind === 'ratio' && values.every((value) => value >= 0 && value <= 1);
   const positive = values.every((value) => value >= 0);
-  const bounds = `${whole ? '<c:max val="1"/>' : ''}${positive ? '<c:min val="0"/>' : ''}`;
+  const max = scale?.max ?? (whole ? 1 : undefined);
+  const min = scale?.min ?? (positive ? 0 : undefined);
+  const bounds = `${max === undefined ? '' : `<c:max val="${max}"/>`}${min === undefined ? '' : `<c:min val="${min}"/>`}`;
+  const lines = scale === undefined ? '' : `<c:majorUnit val="${scale.interval}"/>`;
   const format = axis.quantity.kind === 'ratio' ? '0%' : numberFormat(axis.quantity);
   return (
     `<c:valAx><c:axId val="${id}"/><c:scaling><c:orientation val="minMax"/>${bounds}</c:scaling><c:delete val="0"/><c:axPos val="${position}"/>${grid}` +
     `${title(axis.title, 900, false)}<c:numFmt formatCode="${xmlText(format)}" sourceLinked="0"/>` +
     `<c:majorTickMark val="none"/><c:minorTickMark val="none"/><c:tickLblPos val="nextTo"/><c:spPr><a:ln><a:noFill/></a:ln></c:spPr>${smallText}` +
-    `<c:crossAx val="${crosses}"/><c:crosses val="${second || chart.kind === 'bar' ? 'max' : 'autoZero'}"/><c:crossBetween val="between"/></c:valAx>`
+    `<c:crossAx val="${crosses}"/><c:crosses val="${second || chart.kind === 'bar' ? 'max' : 'autoZero'}"/><c:crossBetween val="between"/>${lines}</c:valAx>`
   );
 }
 
@@ -181,12 +199,16 @@ export function smallLines(chart: Chart, range: ChartRange): { readonly axis: Ax
 
 /** A native chart (DrawingML, ECMA-376 part 1 §21.2) over figures that stand on a sheet, with its own copy of them. */
 export function chartXml(chart: Chart, range: ChartRange): string {
+  const units = chart.axes.map(({ quantity }) => 1 / unitOf(quantity));
+  const scales = alignedScales(chart.axes, chart.kind === 'stacked_column', units);
   const axes = placedAxes(chart).map(({ axis, placed, ids }, index) => {
+    const second = index > 0;
+    const figures = { axis, id: ids[1], crosses: ids[0], second, scale: scales[index] };
     // The second unit is a line across the columns of the first.
-    const asLine = chart.kind === 'line' || index > 0;
+    const asLine = chart.kind === 'line' || second;
     return {
       group: groupXml(chart, range, placed, asLine, ids),
-      axis: categoryAxis(chart, ids[0], ids[1], index > 0) + valueAxis(chart, axis, ids[1], ids[0], index > 0),
+      axis: categoryAxis(chart, ids[0], ids[1], second) + valueAxis(chart, figures),
     };
   });
   const plot = axes.map(({ group }) => group).join('') + axes.map(({ axis }) => axis).join('');

@@ -152,6 +152,19 @@ export function sharedTexts(writer: object): unknown[] {
   return strings.values;
 }
 
+/**
+ * Gives a sheet another place among the sheets of its workbook; the order in which they were written stays. Only when
+ * all of them are written: the writer counts them to number the next one.
+ * @param place counted from 0
+ */
+export function placeSheet(writer: object, sheet: object, place: number): void {
+  const sheets: unknown = Reflect.get(writer, '_worksheets');
+  if (!Array.isArray(sheets) || !sheets.includes(sheet)) throw missing('_worksheets');
+  sheets.splice(sheets.indexOf(sheet), 1);
+  // The first is number 1.
+  sheets.splice(place + 1, 0, sheet);
+}
+
 /** Begins a sheet's rows, and gives the stream that they are written to as XML, past exceljs' own rows and cells. */
 export function beginRows(sheet: object): PassThrough {
   for (const method of ['_writeColumns', '_writeOpenSheetData']) {

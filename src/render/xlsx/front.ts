@@ -139,6 +139,7 @@ const covers = (table: Table, { workbook: { contents } }: Words): string => {
 export const partTitle = (title: string, part: number, parts: number, { workbook }: Words): string =>
   parts === 1 ? title : workbook.part(isolate(title), part + 1, parts);
 
+/** Written after all that it lists, because only then it is known whether texts were too long for their cells. */
 export async function writeContents(book: Book, pack: Pack): Promise<void> {
   const { dataset, names, locale, words } = pack;
   const { contents: own, sheets } = words.workbook;
@@ -147,6 +148,7 @@ export async function writeContents(book: Book, pack: Pack): Promise<void> {
     landscape: false,
     footer: footerOf(pack),
     sharedStrings: true,
+    place: 1,
   });
   await sheet.row([{ value: sheets.contents, style: STYLES.title }], 26);
   await sheet.row(
@@ -196,6 +198,7 @@ export async function writeContents(book: Book, pack: Pack): Promise<void> {
     [names.definitions, own.definitions],
     [names.run, own.run],
     [names.chartData, own.chartData],
+    [book.longTexts.length === 0 ? undefined : names.longTexts, own.longTexts],
   ] as const;
   for (const [name, what] of others) {
     if (name === undefined) continue;

@@ -108,7 +108,6 @@ async function writePack(path: string, dataset: Dataset, options: WorkbookOption
   );
   try {
     await writeCover(book, pack);
-    await writeContents(book, pack);
     if (charts !== undefined) await writeCharts(book, pack, charts);
     for (const [index, table] of dataset.tables.entries()) {
       await writeSection(book, {
@@ -126,6 +125,7 @@ async function writePack(path: string, dataset: Dataset, options: WorkbookOption
     await writeDefinitions(book, pack);
     await writeRunSheet(book, pack);
     if (charts !== undefined) await writeChartData(book, pack, charts);
+    await writeContents(book, pack);
     if (book.longTexts.length > 0) await writeLongTexts(book, pack);
     await book.close();
   } catch (error) {

@@ -5,7 +5,16 @@ import type exceljs from 'exceljs';
 import { DocketError } from '../../base/error.ts';
 import type { Words } from '../../words/words.ts';
 import { conditionalExtension, conditionalFormats, type Mark } from './conditional.ts';
-import { beginRows, correctParts, insertBefore, LateWriter, relate, sharedTexts, styleIds } from './corrections.ts';
+import {
+  beginRows,
+  correctParts,
+  insertBefore,
+  LateWriter,
+  placeSheet,
+  relate,
+  sharedTexts,
+  styleIds,
+} from './corrections.ts';
 import { type Drawn, drawingParts, type Part } from './drawing.ts';
 import { createLongTexts, type LongText } from './long-texts.ts';
 import { type Cell, createRowXml, type RowContext } from './sheet-data.ts';
@@ -48,6 +57,8 @@ export interface SheetOptions {
    * writes them in place: for the sheets that are too long for that. (LibreOffice then shows line breaks as nothing.)
    */
   readonly sharedStrings: boolean;
+  /** Where it stands in the workbook, counted from 0; after those written before it when absent. */
+  readonly place?: number;
 }
 
 export interface Sheet {
@@ -120,6 +131,8 @@ function footerCodes({ left, right, pages, classification }: Footer): string {
 interface Shared extends Omit<RowContext, 'sheet'> {
   readonly added: Part[];
   readonly tableNames: Set<string>;
+  /** The sheets that do not stand where they were written. */
+  readonly placed: { readonly sheet: object; readonly place: number }[];
   readonly signal: AbortSignal;
   /** Rejects when the file can no longer be written. */
   readonly broken: Promise<never>;
@@ -129,9 +142,9 @@ function createSheet(
   writer: exceljs.stream.xlsx.WorkbookWriter,
   name: string,
   options: SheetOptions,
-  { added, tableNames, signal, broken, ...texts }: Shared,
+  { added, tableNames, placed, signal, broken, ...texts }: Shared,
 ): Sheet {
-  const { freeze, headerRow } = options;
+  const { freeze, headerRow, place } = options;
   const sheet = writer.addWorksheet(name, {
     views: [
       {
@@ -153,6 +166,7 @@ function createSheet(
     },
     ...(options.tab === undefined ? {} : { properties: { tabColor: { argb: options.tab } } }),
   });
+  if (place !== undefined) placed.push({ sheet, place });
   sheet.columns = options.widths.map((width) => ({ width }));
   const links: { readonly cell: string; readonly to: string }[] = [];
   insertBefore(sheet, '_writePageMargins', () =>
@@ -269,7 +283,7 @@ function textIds(writer: object): (text: string) => number {
 
 /**
  * A workbook that is written as it is made: memory stays flat however long it gets. Sheets are written one after the
- * other, in the order they stand in. `path` must not exist.
+ * other, in the order they stand in but for those with a `place`. `path` must not exist.
  */
 export function createBook(path: string, properties: BookProperties, signal: AbortSignal): Book {
   const file = createWriteStream(path, { flags: 'wx' });
@@ -285,9 +299,10 @@ export function createBook(path: string, properties: BookProperties, signal: Abo
   const longTexts = createLongTexts(properties.longTexts, properties.words);
   const added: Part[] = [];
   const zip = correctParts(writer, madeAt, added);
-  const shared = {
+  const shared: Shared = {
     added,
     tableNames: new Set<string>(),
+    placed: [],
     signal,
     broken,
     styleId: styleIds(writer),
@@ -307,6 +322,7 @@ export function createBook(path: string, properties: BookProperties, signal: Abo
     sheet: (name, options) => createSheet(writer, name, options, shared),
     close: async () => {
       await writer.writeFirstParts();
+      for (const { sheet, place } of shared.placed) placeSheet(writer, sheet, place);
       for (const { name, xml } of added) zip.append(xml, { name });
       await Promise.race([writer.commit(), broken]);
     },

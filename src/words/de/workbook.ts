@@ -48,6 +48,7 @@ export const workbook = (to: Formats): Words['workbook'] => {
       definitions: 'Was jede Kennzahl bedeutet',
       run: 'Wie diese Arbeitsmappe entstanden ist',
       chartData: 'Die Zahlen hinter den Diagrammen',
+      longTexts: 'Die Texte, die für eine Zelle zu lang sind',
       untouched: 'Jede Zahl ist so, wie der Dienst sie berechnet hat; hier wird nichts addiert.',
     },
     section: {

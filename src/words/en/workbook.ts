@@ -48,6 +48,7 @@ export const workbook = (to: Formats) => {
       definitions: 'What each figure means',
       run: 'How this pack was made',
       chartData: 'The figures that the charts draw',
+      longTexts: 'The texts that are longer than a cell can be',
       untouched: 'Every figure is as the service computed it; nothing is added up here.',
     },
     section: {
