@@ -42,7 +42,15 @@ async function submissionServer(options: SMTPServerOptions) {
   return { port, received, logins };
 }
 
-const send = (url: string, options = {}) => smtpMailer(new Secret(url), options).send(ENVELOPE, RAW, NEVER);
+async function send(url: string, options = {}) {
+  const mailer = smtpMailer(new Secret(url), options);
+  try {
+    return await mailer.send(ENVELOPE, RAW, NEVER);
+  } finally {
+    // A connection that is kept would hold the server's end for ten seconds.
+    await mailer.close();
+  }
+}
 
 test.each([
   ['smtp', 'STARTTLS', {}],
