@@ -11,7 +11,7 @@ const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
 /**
  * `docket start` as it is deployed, in a process of its own: one organization for each key, each with the report
- * `report`. `ask` triggers it through the admin route and resolves when its run has ended.
+ * `report`. `ask` triggers it through the admin route, for its own period or another one, and resolves when its run has ended.
  *
  * @param keys organization's name → API key
  */
@@ -47,11 +47,11 @@ export async function startDocket({ redisUrl, apiUrl, keys, budget, report }) {
   await saysItRuns(child);
   const url = `http://127.0.0.1:${port}`;
   const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
-  const ask = async (org) => {
+  const ask = async (org, period) => {
     const response = await fetch(`${url}/api/reports/${org}/report/runs`, {
       method: 'POST',
       headers,
-      body: JSON.stringify({ deliver: false }),
+      body: JSON.stringify({ deliver: false, period }),
     });
     if (response.status !== 202) throw new Error(`${response.status} ${await response.text()}`);
     const at = new URL(response.headers.get('location'), url);
