@@ -2,7 +2,6 @@ import type { Command } from 'commander';
 import type { Surroundings } from '../compose/ports.ts';
 import type { Definition } from '../define/definition.ts';
 import type { OrgSettings } from '../define/org.ts';
-import type { MailBody } from '../render/artifact.ts';
 import type { RunOrder } from '../run/record.ts';
 import type { RunResult } from '../run/result.ts';
 
@@ -40,16 +39,25 @@ Exit codes: 0 made; 1 failed; 2 usage or configuration.`,
 }
 
 async function preview(report: string, flags: PreviewFlags): Promise<void> {
-  const [{ readSurroundings }, { loadJobs, requireReport }, { parsePeriod }, { runInline }, print, fs, path] =
-    await Promise.all([
-      import('./surroundings.ts'),
-      import('../define/load.ts'),
-      import('../define/period.ts'),
-      import('./inline.ts'),
-      import('./print.ts'),
-      import('node:fs/promises'),
-      import('node:path'),
-    ]);
+  const [
+    { readSurroundings },
+    { loadJobs, requireReport },
+    { parsePeriod },
+    { runInline },
+    { onePage },
+    print,
+    fs,
+    path,
+  ] = await Promise.all([
+    import('./surroundings.ts'),
+    import('../define/load.ts'),
+    import('../define/period.ts'),
+    import('./inline.ts'),
+    import('../render/one-page.ts'),
+    import('./print.ts'),
+    import('node:fs/promises'),
+    import('node:path'),
+  ]);
   const around = readSurroundings();
   const { definition, settings } = requireReport(await loadJobs(around.config.DOCKET_JOBS), report);
   const period = flags.period === undefined ? undefined : parsePeriod(flags.period);
@@ -66,7 +74,7 @@ async function preview(report: string, flags: PreviewFlags): Promise<void> {
       source.around,
     );
     const page = path.join(result.folder, 'preview.html');
-    await fs.writeFile(page, viewable(sealed.mail));
+    await fs.writeFile(page, onePage(sealed.mail));
     if (flags.json) print.printJson(documentOf(order, result, page));
     else print.printLine(summaryOf(order, result, page));
     if (flags.open) await openInBrowser(page, print.sayLine);
@@ -84,14 +92,6 @@ const unlocked = (definition: Definition): Definition => ({
     return open;
   }),
 });
-
-/** The mail as one page: a browser knows nothing of the parts that `cid:` means. */
-const viewable = ({ html, pictures }: MailBody): string =>
-  pictures.reduce(
-    (page, { cid, bytes }) =>
-      page.replaceAll(`cid:${cid}`, `data:image/png;base64,${Buffer.from(bytes).toString('base64')}`),
-    html,
-  );
 
 /** Of the sandbox and of our own budget, s: nobody shares this sandbox, so nothing has to wait for a minute. */
 const SAMPLE_WINDOW = 1;

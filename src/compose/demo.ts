@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { copyFile, mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { Redis } from 'ioredis';
@@ -9,8 +9,10 @@ import { DocketError } from '../base/error.ts';
 import { stderrLog } from '../base/log.ts';
 import { createScope, type Scope } from '../base/scope.ts';
 import { loadJobs, requireReport } from '../define/load.ts';
+import { directoryArchive } from '../deliver/directory-archive.ts';
 import { mailCatcher } from '../demo/mail-catcher.ts';
 import { localRedis } from '../demo/redis.ts';
+import { onePage } from '../render/one-page.ts';
 import { progress } from '../run/progress.ts';
 import type { RunRecord } from '../run/record.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
@@ -148,11 +150,12 @@ async function forget(url: string, prefix: string): Promise<void> {
   }
 }
 
-/** Puts the e-mail's body where a newcomer looks for it: beside the messages. */
+/** Puts each e-mail as a page where a newcomer looks for it: beside the messages. */
 async function gather(staging: string, records: readonly RunRecord[]): Promise<void> {
-  for (const { org, report, id } of records) {
-    const html = join(staging, 'archive', org, report, id, 'mail.html');
-    await copyFile(html, join(staging, 'mailbox', `${report}.html`)).catch(() => {});
+  const archive = directoryArchive(join(staging, 'archive'));
+  for (const record of records) {
+    const sealed = await archive.find(record);
+    if (sealed !== undefined) await writeFile(join(staging, 'mailbox', `${record.report}.html`), onePage(sealed.mail));
   }
 }
 

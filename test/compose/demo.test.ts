@@ -23,6 +23,11 @@ test('two demos beside each other end well, each with everything it promises', a
       expect(files.some((file) => pattern.test(file))).toBe(true);
     }
     expect(files.filter((file) => file.endsWith('.part'))).toEqual([]);
+    const page = files.find((file) => file.endsWith('weekly-kpi.html')) ?? '';
+    const html = await readFile(join(folder, index === 0 ? 'first' : 'second', page), 'utf8');
+    // A browser opens it: the pictures must be inside.
+    expect(html).toContain('src="data:image/png;base64,');
+    expect(html).not.toContain('cid:');
     expect(stderr).toMatch(/demo\/weekly-kpi +plan/);
     expect(stderr).toMatch(/tokens left, finish in/);
     expect(stderr).toMatch(/demo\/board-pack \S+: done, \d+ API calls/);
