@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type ChartKind, type ChartSpec, chartAsked } from './chart.ts';
+import { deadlineSchema } from './deadline.ts';
 import { localeSchema } from './locale.ts';
 import { maxAgeSchema } from './max-age.ts';
 import { classificationSchema } from './org.ts';
@@ -45,6 +46,11 @@ export const reportFileSchema = z
       .prefault('15m')
       .describe(
         "How old an answer of the organization's other runs may be to be used instead of asking again: seconds, or with a unit (30s, 15m, 1h). 0 always asks.",
+      ),
+    deadline: deadlineSchema
+      .prefault('24h')
+      .describe(
+        'How long a run may take from its first start, waiting included, before it is given up: seconds, or with a unit (30m, 4h, 2d).',
       ),
     sections: z.array(sectionSchema).min(1).max(100),
     outputs: z.array(outputSchema).min(1).max(OUTPUT_FORMATS.length),
