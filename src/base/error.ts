@@ -28,6 +28,7 @@ export const ERRORS = {
   'run.cancelled': { exit: 1, retryable: false },
   'run.not_found': { exit: 2, retryable: false },
   'run.conflict': { exit: 2, retryable: false },
+  'run.skipped': { exit: 1, retryable: false },
   'run.deadline': { exit: 1, retryable: false },
   'run.poison': { exit: 1, retryable: false },
   'render.failed': { exit: 1, retryable: false },

@@ -11,11 +11,19 @@ export const RUN_STATES = [
   'held',
   'cancelled',
   'failed',
+  'skipped',
 ] as const;
 export type RunState = (typeof RUN_STATES)[number];
 
-/** States from which nothing moves by itself any more. */
-export const ENDED: ReadonlySet<RunState> = new Set(['done', 'partly_delivered', 'held', 'cancelled', 'failed']);
+/** States from which nothing moves by itself any more. `skipped`: the slot was never opened; `error` says why. */
+export const ENDED: ReadonlySet<RunState> = new Set([
+  'done',
+  'partly_delivered',
+  'held',
+  'cancelled',
+  'failed',
+  'skipped',
+]);
 
 /** Why a run that had ended goes on: who asked for it. */
 export interface Reopening {
