@@ -28,16 +28,8 @@ export interface Check {
   readonly detail?: string;
 }
 
-/** What the admin route asks of the rest. */
-export interface AdminPorts {
-  readonly trigger: Trigger;
-  readonly runs: Pick<RunStore, 'get' | 'list'>;
-  readonly decisions: Decisions;
-  /** The report as it is defined now, or undefined. */
-  readonly reports: (
-    org: string,
-    report: string,
-  ) => { readonly definition: Definition; readonly settings: OrgSettings } | undefined;
+/** What every process answers from, whatever its roles. */
+export interface ProbePorts {
   readonly tokens: Tokens;
   /** What `/readyz` asks; never rejects, and answers soon. */
   readonly health: () => Promise<readonly Check[]>;
@@ -46,11 +38,30 @@ export interface AdminPorts {
   readonly log: Log;
 }
 
+/** What the admin route asks of the rest. */
+export interface AdminPorts extends ProbePorts {
+  readonly trigger: Trigger;
+  readonly runs: Pick<RunStore, 'get' | 'list'>;
+  readonly decisions: Decisions;
+  /** The report as it is defined now, or undefined. */
+  readonly reports: (
+    org: string,
+    report: string,
+  ) => { readonly definition: Definition; readonly settings: OrgSettings } | undefined;
+}
+
 export type { Admin } from './env.ts';
 
 /** The admin route as a function of requests; `server.ts` listens. Every error is a problem (RFC 9457). */
-export function createAdmin(ports: AdminPorts): Admin {
-  const { runs, reports, log } = ports;
+export const createAdmin = (ports: AdminPorts): Admin =>
+  createProbes(ports, (app) => {
+    addRuns(app, ports);
+    addDeliveries(app, ports);
+  });
+
+/** `/healthz`, `/readyz` and `/metrics`, and behind the tokens whatever `addApi` adds. */
+export function createProbes(ports: ProbePorts, addApi: (app: Admin) => void = () => {}): Admin {
+  const { log } = ports;
   const app: Admin = new Hono<Env>();
 
   app.use(
@@ -79,6 +90,34 @@ export function createAdmin(ports: AdminPorts): Admin {
     }),
   );
 
+  addApi(app);
+
+  app.get('/metrics', async (context) => {
+    const { orgs } = context.get('principal');
+    // They name every organization and the state of its key.
+    if (orgs !== '*') {
+      return problem('auth.forbidden', {
+        expected: 'a token for all organizations (`docket tokens create` without --org)',
+        got: `one for ${orgs.join(', ')}`,
+      });
+    }
+    const { type, body } = await ports.metrics();
+    return context.body(body, 200, { 'Content-Type': type });
+  });
+
+  app.notFound(notFound);
+  app.onError((thrown, context) => {
+    if (thrown instanceof HTTPException)
+      return problem(thrown.status === 413 ? 'request.too_large' : 'request.malformed');
+    const error = toDocketError(thrown);
+    const response = problemOf(error);
+    if (response.status >= 500) log.error('A request failed', { path: context.req.path, error: error.toJSON() });
+    return response;
+  });
+  return app;
+}
+
+function addRuns(app: Admin, { trigger, runs, reports, log }: AdminPorts): void {
   app.post('/api/reports/:org/:report/runs', async (context) => {
     const principal = context.get('principal');
     const { org, report } = context.req.param();
@@ -92,7 +131,7 @@ export function createAdmin(ports: AdminPorts): Admin {
     if (!key.success) return problem('request.malformed', { detail: key.error.issues[0]?.message ?? '' });
     const body = await readBody(context.req.raw, triggerBodySchema);
     if (body instanceof Response) return body;
-    const { opened, record } = await ports.trigger({
+    const { opened, record } = await trigger({
       ...found,
       slot: { trigger: key.data === undefined ? randomUUID() : keyOf(principal, key.data) },
       trigger: 'on_demand',
@@ -127,32 +166,6 @@ export function createAdmin(ports: AdminPorts): Admin {
     const found = await listFor(runs, org === undefined ? principal.orgs : [org], filter);
     return context.json({ runs: found.map(runView) });
   });
-
-  addDeliveries(app, ports);
-
-  app.get('/metrics', async (context) => {
-    const { orgs } = context.get('principal');
-    // They name every organization and the state of its key.
-    if (orgs !== '*') {
-      return problem('auth.forbidden', {
-        expected: 'a token for all organizations (`docket tokens create` without --org)',
-        got: `one for ${orgs.join(', ')}`,
-      });
-    }
-    const { type, body } = await ports.metrics();
-    return context.body(body, 200, { 'Content-Type': type });
-  });
-
-  app.notFound(notFound);
-  app.onError((thrown, context) => {
-    if (thrown instanceof HTTPException)
-      return problem(thrown.status === 413 ? 'request.too_large' : 'request.malformed');
-    const error = toDocketError(thrown);
-    const response = problemOf(error);
-    if (response.status >= 500) log.error('A request failed', { path: context.req.path, error: error.toJSON() });
-    return response;
-  });
-  return app;
 }
 
 /** A key is its sender's own: two clients that both count from 1 do not meet. */
@@ -176,7 +189,7 @@ async function listFor(
 }
 
 /** Lets nobody pass without a token that is accepted, and tells an address that guesses to wait. */
-function authenticated({ tokens, clock, log }: AdminPorts) {
+function authenticated({ tokens, clock, log }: ProbePorts) {
   const guesses = throttle(() => clock.now());
   return async (context: Context<Env>, next: () => Promise<void>): Promise<Response | undefined> => {
     const address = context.env?.incoming?.socket.remoteAddress ?? 'unknown';

@@ -20,6 +20,8 @@ export interface LogFields {
   /** Name of the token of the admin route: who asked for it. */
   who?: string;
   url?: string;
+  /** What the process does: worker, scheduler, admin. */
+  role?: string;
   path?: string;
   key?: string;
   correlation_id?: string;
@@ -50,6 +52,7 @@ const ALLOWED: ReadonlySet<string> = new Set<keyof LogFields>([
   'why',
   'who',
   'url',
+  'role',
   'path',
   'key',
   'correlation_id',

@@ -4,6 +4,7 @@ export function addStart(program: Command): void {
   program
     .command('start')
     .description('Run the worker, the schedules and the admin route until stopped')
+    .option('--role <roles>', 'what this process does: worker, scheduler, admin or all; several with commas', 'all')
     .option('--concurrency <n>', 'runs at the same time in this process', '4')
     .option('--require-durable', 'refuse a Redis that does not log each write (appendonly yes), instead of warning')
     .addHelpText(
@@ -11,16 +12,28 @@ export function addStart(program: Command): void {
       `
 Stops on SIGTERM or Ctrl-C: runs in hand get ten seconds, then go on in another process or at the next start.
 
-Example:
-  COMPLIANCE_API_URL=https://api.example.com SMTP_URL=smtps://… MAIL_FROM=reports@acme.example docket start`,
+Any number of processes of each role may share one Redis. A worker takes runs off the line and delivers them; it alone
+needs COMPLIANCE_API_URL, the keys and mail servers. A scheduler opens slots as they come due; an admin process answers
+the admin route, and runs nothing. Each answers /healthz, /readyz and /metrics. docs/scaling.md says how many to run.
+
+Examples:
+  COMPLIANCE_API_URL=https://api.example.com SMTP_URL=smtps://… MAIL_FROM=reports@acme.example docket start
+  docket start --role worker --concurrency 8
+  docket start --role scheduler,admin`,
     )
     .action(start);
 }
 
-async function start(flags: { readonly concurrency: string; readonly requireDurable?: boolean }): Promise<void> {
+interface StartFlags {
+  readonly role: string;
+  readonly concurrency: string;
+  readonly requireDurable?: boolean;
+}
+
+async function start(flags: StartFlags): Promise<void> {
   const [
     { abortOnSignal, readSurroundings },
-    { composeWorker },
+    { composeDocket },
     { composeAdmin },
     { createMetrics },
     { requireMail },
@@ -28,9 +41,10 @@ async function start(flags: { readonly concurrency: string; readonly requireDura
     { formatFault },
     { createScope },
     { readNumber },
+    { readRoles },
   ] = await Promise.all([
     import('./surroundings.ts'),
-    import('../compose/worker.ts'),
+    import('../compose/docket.ts'),
     import('../compose/admin.ts'),
     import('../admin/metrics.ts'),
     import('../compose/ports.ts'),
@@ -38,14 +52,17 @@ async function start(flags: { readonly concurrency: string; readonly requireDura
     import('../define/fault.ts'),
     import('../base/scope.ts'),
     import('./flag.ts'),
+    import('./roles.ts'),
   ]);
   const around = readSurroundings();
   const { config, log } = around;
   const concurrency = readNumber('--concurrency', flags.concurrency, { min: 1, max: 100 });
+  const roles = readRoles(flags.role);
   const jobs = await loadJobs(config.DOCKET_JOBS);
   // One broken file must not stop the other organizations' reports; it is said as loudly as a log can.
   for (const fault of jobs.faults) log.error(`Left out: ${formatFault(fault)}`, { path: fault.file });
-  for (const definition of jobs.reports.values()) {
+  // Whoever delivers nothing needs no mail server.
+  for (const definition of roles.has('worker') ? jobs.reports.values() : []) {
     const settings = jobs.orgs.get(definition.org);
     if (settings !== undefined) requireMail(definition, settings, config);
   }
@@ -54,10 +71,12 @@ async function start(flags: { readonly concurrency: string; readonly requireDura
   try {
     const metrics = createMetrics(jobs.orgs.keys());
     const { observe } = metrics;
-    const settings = { jobs, concurrency, observe, requireDurable: flags.requireDurable ?? false };
-    const worker = scope.use(await composeWorker(around, settings), (opened) => opened.close());
-    const admin = scope.use(await composeAdmin(around, jobs, worker, metrics), (opened) => opened.close());
-    log.info('Docket runs', { url: admin.url, count: jobs.reports.size, path: config.DOCKET_JOBS });
+    const settings = { jobs, roles, concurrency, observe, requireDurable: flags.requireDurable ?? false };
+    const running = scope.use(await composeDocket(around, settings), (opened) => opened.close());
+    const api = { api: roles.has('admin') };
+    const admin = scope.use(await composeAdmin(around, jobs, running, metrics, api), (opened) => opened.close());
+    const { size: count } = jobs.reports;
+    log.info('Docket runs', { url: admin.url, role: [...roles].join(', '), count, path: config.DOCKET_JOBS });
     if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
     log.info('Stopping: runs in hand may end');
   } finally {

@@ -1,48 +1,50 @@
-import { createAdmin } from '../admin/app.ts';
+import { createAdmin, createProbes } from '../admin/app.ts';
 import type { Metrics } from '../admin/metrics.ts';
 import { type AdminServer, listenAdmin } from '../admin/server.ts';
 import { noTokens, tokenFile } from '../admin/token-file.ts';
-import { toDocketError } from '../base/error.ts';
 import type { Jobs } from '../define/load.ts';
-import type { Surroundings } from './ports.ts';
-import type { RunningWorker } from './worker.ts';
+import { directoryArchive } from '../deliver/directory-archive.ts';
+import { redisLedger } from '../deliver/redis-ledger.ts';
+import { bindDecisions } from './decisions.ts';
+import type { RunningDocket } from './docket.ts';
+import { KEEP_DAYS } from './keep-days.ts';
+import { archiveFolder, type Surroundings } from './ports.ts';
 
 /**
- * The admin route in front of a worker. Throws `config.invalid` when it cannot listen or the tokens cannot be read.
+ * What a process answers over HTTP: `/healthz`, `/readyz` and `/metrics` in every role, the API in the role `admin`.
+ * Throws `config.invalid` when it cannot listen or the tokens cannot be read.
  *
- * @param metrics those that observe this worker
+ * @param metrics those that observe this process
  */
 export async function composeAdmin(
   { config, clock, log }: Surroundings,
   jobs: Jobs,
-  worker: RunningWorker,
+  { store, health, readings }: Pick<RunningDocket, 'store' | 'health' | 'readings'>,
   metrics: Metrics,
+  { api }: { readonly api: boolean },
 ): Promise<AdminServer> {
   const { DOCKET_ADMIN_TOKENS: file, DOCKET_ADMIN_HOST: host, DOCKET_ADMIN_PORT: port } = config;
+  const probes = {
+    tokens: file === undefined ? noTokens(log) : await tokenFile(file, { clock, log }),
+    health,
+    metrics: () => metrics.scrape(readings),
+    clock,
+    log,
+  };
+  if (!api) return listenAdmin(createProbes(probes), { host, port, log });
+  const { redis, prefix, trigger, runs, queue } = store;
+  const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: KEEP_DAYS });
+  const archive = directoryArchive(archiveFolder(config), clock);
   const app = createAdmin({
-    trigger: worker.trigger,
-    runs: worker.runs,
-    decisions: worker.decisions,
+    ...probes,
+    trigger,
+    runs,
+    decisions: bindDecisions({ runs, queue, ledger, archive, clock, log }),
     reports: (org, report) => {
       const definition = jobs.reports.get(`${org}/${report}`);
       const settings = jobs.orgs.get(org);
       return definition === undefined || settings === undefined ? undefined : { definition, settings };
     },
-    tokens: file === undefined ? noTokens(log) : await tokenFile(file, { clock, log }),
-    health: async () => [
-      await worker.ping().then(
-        () => ({ name: 'redis', ok: true }),
-        (thrown: unknown) => ({ name: 'redis', ok: false, detail: toDocketError(thrown).message }),
-      ),
-      {
-        name: 'definitions',
-        ok: jobs.reports.size > 0,
-        detail: `${jobs.reports.size} loaded, ${jobs.faults.length} faults`,
-      },
-    ],
-    metrics: () => metrics.scrape(worker.readings),
-    clock,
-    log,
   });
   return listenAdmin(app, { host, port, log });
 }

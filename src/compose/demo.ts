@@ -16,7 +16,7 @@ import { onePage } from '../render/one-page.ts';
 import { progress } from '../run/progress.ts';
 import type { RunRecord } from '../run/record.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
-import { composeWorker } from './worker.ts';
+import { composeDocket } from './docket.ts';
 
 /** The reports that the demo runs, in the order of its summary. */
 const REPORTS = ['demo/weekly-kpi', 'demo/board-pack'] as const;
@@ -80,8 +80,8 @@ async function runReports(
   });
   const lines = new Map(REPORTS.map((name) => [name as string, progress(name, say, systemClock.now)]));
   const ended = countdown(REPORTS.length, signal);
-  const worker = scope.use(
-    await composeWorker(
+  const { store } = scope.use(
+    await composeDocket(
       {
         config,
         env: { DEMO_API_KEY: sandbox.keys.find(({ label }) => label === 'acme')?.key },
@@ -103,7 +103,7 @@ async function runReports(
 
   const triggered = await Promise.all(
     REPORTS.map((name) =>
-      worker.trigger({
+      store.trigger({
         ...requireReport(jobs, name),
         slot: { trigger: randomBytes(8).toString('hex') },
         trigger: 'on_demand',
@@ -113,7 +113,7 @@ async function runReports(
     ),
   );
   await ended.all;
-  const records = await Promise.all(triggered.map(({ record }) => worker.runs.get(record.id)));
+  const records = await Promise.all(triggered.map(({ record }) => store.runs.get(record.id)));
   return records.flatMap((record) => record ?? []);
 }
 

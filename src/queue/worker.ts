@@ -43,6 +43,8 @@ export interface WorkerOptions {
 export interface RunWorker {
   /** Runs in hand. */
   active(): number;
+  /** Whether it asks for more. */
+  taking(): boolean;
   /** Resolves when the worker takes jobs. */
   ready(): Promise<void>;
   /**
@@ -116,6 +118,7 @@ export function startWorker(options: WorkerOptions): RunWorker {
 
   return {
     active: () => inHand.size,
+    taking: () => !stopping && worker.isRunning(),
     ready: async () => {
       await worker.waitUntilReady();
     },

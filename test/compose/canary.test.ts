@@ -5,7 +5,7 @@ import { Redis } from 'ioredis';
 import { expect, inject, onTestFinished, test, vi } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { readConfig } from '../../src/base/config.ts';
-import { composeWorker } from '../../src/compose/worker.ts';
+import { composeDocket } from '../../src/compose/docket.ts';
 import { loadJobs, requireReport } from '../../src/define/load.ts';
 import { mailCatcher } from '../../src/demo/mail-catcher.ts';
 import { runQueue } from '../../src/queue/jobs.ts';
@@ -52,7 +52,7 @@ async function aHouse(orgs: number, keyOf: (n: number) => string) {
   });
   let left = 0;
   let idle = signalled();
-  const worker = await composeWorker(
+  const running = await composeDocket(
     { config, env, clock: systemClock, log, workingDirectory: root },
     {
       jobs,
@@ -66,13 +66,14 @@ async function aHouse(orgs: number, keyOf: (n: number) => string) {
     },
   );
   onTestFinished(async () => {
-    await worker.close();
+    await running.close();
     await mail.close();
     await api.close();
     const keys = await redis.keys(`${prefix}*`);
     if (keys.length > 0) await redis.del(...keys);
     redis.disconnect();
   });
+  const worker = running.store;
   /** Resolves when so many runs have ended. */
   const ended = async (runs: number, start: () => Promise<unknown>) => {
     left = runs;

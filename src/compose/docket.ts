@@ -1,0 +1,70 @@
+import type { Check } from '../admin/app.ts';
+import type { Readings } from '../admin/metrics.ts';
+import { toDocketError } from '../base/error.ts';
+import { createScope, type Scope } from '../base/scope.ts';
+import { secretSource } from '../base/secret.ts';
+import type { Surroundings } from './ports.ts';
+import { readNow } from './readings.ts';
+import { openScheduler } from './scheduler.ts';
+import { openStore, type Store, type StoreSettings } from './store.ts';
+import { openWorker, type WorkerSettings } from './worker.ts';
+
+/** What a process may do; any number of processes may do each, against one Redis. */
+export const ROLES = ['worker', 'scheduler', 'admin'] as const;
+export type Role = (typeof ROLES)[number];
+
+export interface DocketSettings extends WorkerSettings, StoreSettings {
+  /** All when absent. */
+  readonly roles?: ReadonlySet<Role>;
+}
+
+/** A process's roles, at work. */
+export interface RunningDocket {
+  readonly store: Store;
+  /** What `/readyz` asks: Redis, the definitions and each role; never rejects. */
+  readonly health: () => Promise<readonly Check[]>;
+  /** What the metrics tell of all processes; throws `redis.unreachable`. */
+  readonly readings: () => Promise<Readings>;
+  /** Lets runs in hand end for a while, hands over the rest, closes everything. */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens what the process's roles need against one Redis; the role `admin` needs the store alone, and `composeAdmin` its
+ * route. On a failed start everything that was opened is closed.
+ * Throws `redis.unreachable`, `redis.unsuitable`, `config.invalid`.
+ */
+export async function composeDocket(around: Surroundings, settings: DocketSettings): Promise<RunningDocket> {
+  const scope = createScope();
+  try {
+    return await open(around, settings, scope);
+  } catch (error) {
+    await scope.close();
+    throw error;
+  }
+}
+
+async function open(around: Surroundings, settings: DocketSettings, scope: Scope): Promise<RunningDocket> {
+  const { jobs, roles = new Set(ROLES) } = settings;
+  const store = await openStore(around, settings, scope);
+  const checks: (() => Check)[] = [];
+  if (roles.has('worker')) checks.push(await openWorker(around, settings, store, scope));
+  if (roles.has('scheduler')) checks.push(await openScheduler(around, settings, store, scope));
+  return {
+    store,
+    health: async () => [
+      await store.ping().then(
+        () => ({ name: 'redis', ok: true }),
+        (thrown: unknown) => ({ name: 'redis', ok: false, detail: toDocketError(thrown).message }),
+      ),
+      {
+        name: 'definitions',
+        ok: jobs.reports.size > 0,
+        detail: `${jobs.reports.size} loaded, ${jobs.faults.length} faults`,
+      },
+      ...checks.map((check) => check()),
+    ],
+    readings: () => readNow({ ...store, jobs, secrets: secretSource(around.env), clock: around.clock }),
+    close: () => scope.close(),
+  };
+}

@@ -1,0 +1,64 @@
+import type { Redis } from 'ioredis';
+import type { Scope } from '../base/scope.ts';
+import { asking, assertSuitable, type ClientRole, openRedis } from '../queue/connection.ts';
+import { type DefinitionStore, definitionStore } from '../queue/definition-store.ts';
+import { type RunQueue, runQueue } from '../queue/jobs.ts';
+import { DEFAULT_PREFIX } from '../queue/keys.ts';
+import { type Pauses, redisPauses } from '../queue/pauses.ts';
+import { type RedisRunStore, redisRunStore } from '../queue/run-store.ts';
+import { type Trigger, trigger } from '../queue/trigger.ts';
+import { KEEP_DAYS } from './keep-days.ts';
+import type { Surroundings } from './ports.ts';
+
+/** What every role has: the runs that all processes share, and the way to open one. */
+export interface Store {
+  /** Who asks through it is told at once when Redis is away: somebody waits for the answer. */
+  readonly redis: Redis;
+  /** In front of every Redis key. */
+  readonly prefix: string;
+  readonly runs: RedisRunStore;
+  readonly definitions: DefinitionStore;
+  readonly queue: RunQueue;
+  readonly pauses: Pauses;
+  readonly trigger: Trigger;
+  /** Throws `redis.unreachable` while Redis does not answer. */
+  readonly ping: () => Promise<void>;
+  /** A client that outlasts a restart of Redis, for what is in hand; closed with the scope. */
+  readonly patient: () => Promise<Redis>;
+}
+
+export interface StoreSettings {
+  /** In front of every Redis key; two Dockets with different ones never meet. */
+  readonly prefix?: string;
+  /** Refuses a Redis that may forget runs and deliveries, instead of warning. */
+  readonly requireDurable?: boolean;
+}
+
+/** Opens the store until the scope closes. Throws `redis.unreachable`, `redis.unsuitable`. */
+export async function openStore(
+  { config, clock, log }: Surroundings,
+  { prefix = DEFAULT_PREFIX, requireDurable = false }: StoreSettings,
+  scope: Scope,
+): Promise<Store> {
+  const client = async (role: ClientRole) =>
+    scope.use(await openRedis(config.REDIS_URL, role, log), (opened) => opened.disconnect());
+  const redis = await client('producer');
+  await assertSuitable(redis, log, { requireDurable });
+  const kept = { prefix, keepDays: KEEP_DAYS };
+  const runs = redisRunStore(redis, kept);
+  const definitions = definitionStore(redis, kept);
+  const queue = scope.use(runQueue(redis, { prefix }), (opened) => opened.close());
+  return {
+    redis,
+    prefix,
+    runs,
+    definitions,
+    queue,
+    pauses: redisPauses(redis, { prefix }),
+    trigger: (request) => trigger(request, { runs, definitions, queue, clock, log }),
+    ping: async () => {
+      await asking(redis, () => redis.ping());
+    },
+    patient: () => client('worker'),
+  };
+}
