@@ -2,18 +2,17 @@ import { createHash } from 'node:crypto';
 import { readdir, realpath } from 'node:fs/promises';
 import { dirname, isAbsolute, join } from 'node:path';
 import { DocketError } from '../base/error.ts';
-import { conditionFaults } from './condition-faults.ts';
-import { type Definition, type ReportFile, reportFileSchema } from './definition.ts';
+import type { Definition } from './definition.ts';
 import { type Entry, entriesOf } from './entries.ts';
 import { atStart, byPosition, type Fault, formatFault, show } from './fault.ts';
+import { type GoodReport, isFaultyOrg, keptReports, type LastGood, NOTHING_GOOD } from './last-good.ts';
 import { type NoLogo, readLogo } from './logo.ts';
 import { nearest } from './nearest.ts';
 import { type OrgSettings, orgFileSchema } from './org.ts';
 import { faultAt, parseSource } from './parse.ts';
 import { readDefinition } from './read-file.ts';
-import { addressKey, recipientFault } from './recipients.ts';
+import { deepFreeze, type LoadedOrg, type Refuse, reportOf } from './report-of.ts';
 import type { Source } from './source.ts';
-import { targetFaults } from './target-faults.ts';
 import { ID, ID_WORDS } from './words.ts';
 
 /** Everything under the jobs folder, read in one pass. What has a fault is in `faults` and in no other map but `sources`. */
@@ -28,6 +27,17 @@ export interface Jobs {
   readonly sources: ReadonlyMap<string, Source>;
   /** By file and position. */
   readonly faults: readonly Fault[];
+  /** What goes on as its last good text says, since its file has faults now: `org/report`, and `org` for an `org.yaml`. */
+  readonly kept: ReadonlySet<string>;
+  /** What a reload compares with and falls back to. */
+  readonly good: LastGood;
+}
+
+/** How a folder is read again. */
+export interface Reload {
+  /** What has a fault now goes on as its last good text says. */
+  readonly before?: LastGood;
+  readonly refuse?: Refuse;
 }
 
 const YAML_FILE = /\.ya?ml$/i;
@@ -38,7 +48,7 @@ const LEGAL_FILE = /^(.+)\.ya?ml$/;
  * never thrown. Hidden entries and files that are not YAML are left alone.
  * Throws `config.invalid` when the folder itself cannot be read.
  */
-export async function loadJobs(folder: string): Promise<Jobs> {
+export async function loadJobs(folder: string, { before = NOTHING_GOOD, refuse }: Reload = {}): Promise<Jobs> {
   const root = await folderPath(folder).catch((cause: unknown) => {
     throw new DocketError('config.invalid', `The jobs folder ${folder} cannot be read.`, {
       where: 'DOCKET_JOBS',
@@ -51,10 +61,13 @@ export async function loadJobs(folder: string): Promise<Jobs> {
   const loading: Loading = {
     root,
     folder,
+    before,
+    refuse,
     orgs: new Map(),
     reports: new Map(),
     sources: new Map(),
     faults: [],
+    keptOrgs: new Set(),
   };
   for (const entry of await entriesOf(folder, root, loading.faults)) {
     if (entry.kind === 'folder') await loadOrganization(entry, loading);
@@ -69,8 +82,26 @@ export async function loadJobs(folder: string): Promise<Jobs> {
       );
     }
   }
-  const { orgs, reports, sources, faults } = loading;
-  return { folder, orgs, reports, sources, faults: faults.sort(byPosition) };
+  return jobsOf(loading);
+}
+
+function jobsOf(loading: Loading): Jobs {
+  const { folder, before, refuse, orgs, reports, sources, faults } = loading;
+  // A folder that cannot be read has named no organization.
+  for (const org of before.orgs.keys()) {
+    if (!orgs.has(org) && isFaultyOrg(folder, org, faults)) keepOrg(org, loading);
+  }
+  const kept = keptReports(before, { folder, orgs, reports, faults }, refuse);
+  const all = new Map([...reports, ...kept]);
+  return {
+    folder,
+    orgs: new Map([...orgs].map(([org, { settings }]) => [org, settings])),
+    reports: new Map([...all].map(([name, { definition }]) => [name, definition])),
+    sources,
+    faults: faults.sort(byPosition),
+    kept: new Set([...loading.keptOrgs, ...kept.keys()]),
+    good: { orgs, reports: all },
+  };
 }
 
 /** Rejects for what is no folder or may not be listed. */
@@ -82,10 +113,22 @@ async function folderPath(folder: string): Promise<string> {
 interface Loading {
   readonly root: string;
   readonly folder: string;
-  readonly orgs: Map<string, OrgSettings>;
-  readonly reports: Map<string, Definition>;
+  readonly before: LastGood;
+  readonly refuse: Refuse | undefined;
+  readonly orgs: Map<string, LoadedOrg>;
+  readonly reports: Map<string, GoodReport>;
   readonly sources: Map<string, Source>;
   readonly faults: Fault[];
+  readonly keptOrgs: Set<string>;
+}
+
+/** Goes on with an organization's last good settings, if there are any. */
+function keepOrg(org: string, { before, orgs, keptOrgs }: Loading): LoadedOrg | undefined {
+  const last = before.orgs.get(org);
+  if (last === undefined) return undefined;
+  orgs.set(org, last);
+  keptOrgs.add(org);
+  return last;
 }
 
 async function loadOrganization(folder: Entry, loading: Loading): Promise<void> {
@@ -121,15 +164,10 @@ async function loadOrganization(folder: Entry, loading: Loading): Promise<void> 
       faults.push(atStart(file.file, 'one file a report', `${first.name} beside it`, 'remove one of the two'));
     else stems.set(stem, file);
   }
-  const org = await loadSettings(folder, stems.get('org'), loading);
+  const org = (await loadSettings(folder, stems.get('org'), loading)) ?? keepOrg(folder.name, loading);
   for (const [report, file] of stems) {
     if (report !== 'org') await loadReport(folder.name, report, file, org, loading);
   }
-}
-
-interface LoadedOrg {
-  readonly text: string;
-  readonly settings: OrgSettings;
 }
 
 async function loadSettings(folder: Entry, file: Entry | undefined, loading: Loading): Promise<LoadedOrg | undefined> {
@@ -159,9 +197,12 @@ async function loadSettings(folder: Entry, file: Entry | undefined, loading: Loa
     loading.faults.push(faultAt(source, ['logo'], shown));
     return undefined;
   }
+  const text = read.text + (shown.digest ?? '');
+  const last = loading.before.orgs.get(folder.name);
   const settings = deepFreeze({ ...rest, ...shown.settings, id: folder.name });
-  loading.orgs.set(folder.name, settings);
-  return { text: read.text + (shown.digest ?? ''), settings };
+  const org = last?.text === text ? last : { text, settings };
+  loading.orgs.set(folder.name, org);
+  return org;
 }
 
 interface LoadedLogo {
@@ -190,53 +231,18 @@ async function loadReport(
     loading.faults.push(read.fault);
     return;
   }
-  const { source, value, faults } = parseSource(file.file, read.text, reportFileSchema);
-  loading.sources.set(`${org}/${report}`, source);
-  const all =
-    value === undefined
-      ? faults
-      : [
-          ...recipientFaults(source, value, of?.settings),
-          ...conditionFaults(source, value),
-          ...targetFaults(source, { org, report }, value, of?.settings),
-        ];
-  loading.faults.push(...all);
-  if (value === undefined || of === undefined || all.length > 0) return;
-  const digest = createHash('sha256')
-    .update(JSON.stringify([read.text, of.text]))
-    .digest('hex');
-  loading.reports.set(`${org}/${report}`, deepFreeze({ ...value, org, report, digest }));
-}
-
-/** Recipients that the organization does not allow. Without its settings only what is no address at all can be told. */
-function recipientFaults(source: Source, report: ReportFile, settings: OrgSettings | undefined): Fault[] {
-  return report.deliveries.flatMap((delivery, index) =>
-    (delivery.email?.to ?? []).flatMap((address, position) => {
-      const path = ['deliveries', index, 'email', 'to', position];
-      if (addressKey(address) === undefined) {
-        return faultAt(source, path, {
-          expected: 'a plain e-mail address (name@domain.example)',
-          got: show(address),
-          next: 'write the address alone, without a display name',
-        });
-      }
-      if (settings === undefined || recipientFault(address, settings.recipients) === undefined) return [];
-      return faultAt(source, path, {
-        message: 'a recipient outside the allow-list',
-        expected: "one of the organization's recipients",
-        got: show(address),
-        next: "remove it, or have it added to recipients in the organization's org.yaml",
-      });
-    }),
-  );
-}
-
-function deepFreeze<T>(value: T): T {
-  if (typeof value === 'object' && value !== null) {
-    for (const inner of Object.values(value)) deepFreeze(inner);
-    Object.freeze(value);
-  }
-  return value;
+  const name = `${org}/${report}`;
+  const { text } = read;
+  const last = loading.before.reports.get(name);
+  // Most files of a reload are as they were.
+  const unchanged = last !== undefined && last.text === text && last.orgText === of?.text;
+  const { source, definition, faults } = unchanged
+    ? { ...last, faults: [] }
+    : reportOf(text, file.file, { org, report }, of, loading.refuse);
+  loading.sources.set(name, source);
+  loading.faults.push(...faults);
+  if (definition === undefined || of === undefined) return;
+  loading.reports.set(name, { text, orgText: of.text, source, definition });
 }
 
 /**
