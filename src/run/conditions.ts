@@ -93,7 +93,14 @@ export async function decide(
         if (filled === undefined) return verdict(false, 'Every list is empty and every metric 0 or undefined.');
         return verdict(true, `${filled.id} is not empty.`);
       }
-      const last = await sent?.last({ org, report, target, recipient });
+      const known = await sent?.last({ org, report, target, recipient });
+      if (known?.perhaps !== undefined) {
+        return verdict(
+          true,
+          `Run ${known.perhaps} may have delivered others, so nobody knows which figures were last.`,
+        );
+      }
+      const last = known?.sent;
       if (last === undefined) return verdict(true, 'No earlier delivery is known here.');
       const when = `those of run ${last.run}, sent ${new Date(last.at).toISOString()}`;
       return last.figures === figures

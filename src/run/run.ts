@@ -1,9 +1,7 @@
 import { toDocketError } from '../base/error.ts';
 import { cancel, done, fail, type Outcome, snooze } from '../base/outcome.ts';
 import type { Sealed } from '../deliver/archive.ts';
-import { decisionOn } from '../deliver/decision.ts';
-import { type Delivered, deliver } from '../deliver/deliver.ts';
-import type { Place } from '../deliver/sent-figures.ts';
+import { deliver } from '../deliver/deliver.ts';
 import { incompleteNotes } from '../fetch/dataset.ts';
 import { fetchDataset } from '../fetch/fetch.ts';
 import { compilePlan } from '../plan/compile.ts';
@@ -11,6 +9,7 @@ import { incompleteError, resultOf, undeliveredError } from './ending.ts';
 import { workbookLook } from './look.ts';
 import type { RunContext, RunPorts } from './ports.ts';
 import type { RunOrder } from './record.ts';
+import { remembering } from './remember.ts';
 import { render } from './render.ts';
 import type { RunResult } from './result.ts';
 
@@ -42,8 +41,10 @@ async function stages(order: RunOrder, context: RunContext, ports: RunPorts): Pr
   const held = definition.on_incomplete === 'hold' && sealed.manifest.incomplete.length > 0 && !context.released;
   if (!order.deliver || held) return done(resultOf(held ? 'held' : 'done', sealed, []));
 
-  const { lastAttempt } = context;
-  const { receipts, retryable, outage } = await deliverOnce(order, sealed, context, ports);
+  const { settings, signal, observe, lastAttempt } = context;
+  const { receipts, retryable, outage } = await remembering(sealed.manifest, ports, () =>
+    deliver({ ...ports, order, definition, settings, sealed, signal, lastAttempt, observe }),
+  );
   const undelivered = undeliveredError(receipts, order.trigger === 'cli' ? undefined : order.id);
   if (undelivered === undefined) return done(resultOf('done', sealed, receipts));
   // Nothing was tried that could have failed: no attempt is spent.
@@ -51,30 +52,6 @@ async function stages(order: RunOrder, context: RunContext, ports: RunPorts): Pr
   if (retryable && !lastAttempt) return fail(undelivered);
   const somebodyMayHaveIt = receipts.some(({ state }) => state === 'sent' || state === 'unknown');
   return somebodyMayHaveIt ? done(resultOf('partly_delivered', sealed, receipts)) : fail(undelivered);
-}
-
-/** Delivers, and remembers where these figures went in this try: `send_if: changed` compares the next ones with them. */
-async function deliverOnce(order: RunOrder, sealed: Sealed, context: RunContext, ports: RunPorts): Promise<Delivered> {
-  const { definition, settings, signal, observe, lastAttempt } = context;
-  const { manifest } = sealed;
-  const gone: Place[] = [];
-  const watch: RunContext['observe'] = (event) => {
-    observe(event);
-    if (event.type !== 'delivered' || event.state !== 'sent') return;
-    const decision = decisionOn(manifest, event);
-    if (decision !== undefined) gone.push({ org: order.org, report: order.report, ...decision });
-  };
-  try {
-    return await deliver({ ...ports, order, definition, settings, sealed, signal, lastAttempt, observe: watch });
-  } finally {
-    for (const place of manifest.figures === undefined ? [] : gone) {
-      await ports.sentFigures?.remember(place, {
-        figures: manifest.figures ?? '',
-        run: order.id,
-        at: ports.clock.now(),
-      });
-    }
-  }
 }
 
 /** plan → fetch → render, in a private folder that is gone unless it was sealed. */

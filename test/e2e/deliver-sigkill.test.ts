@@ -5,6 +5,7 @@ import { text } from 'node:stream/consumers';
 import { Redis } from 'ioredis';
 import { afterAll, expect, inject, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
+import { redisSentFigures } from '../../src/deliver/sent-figures.ts';
 import { definitionWith, folderFor, ORDER, SETTINGS, sealedRun } from '../support/delivery-case.ts';
 import { type ScriptedSmtp, scriptedSmtp } from '../support/smtp-script.ts';
 
@@ -28,7 +29,7 @@ interface Kill {
 
 let worlds = 0;
 /** A sealed run, a mail server and a ledger, and worker processes that come and go over them. */
-async function world(server: ScriptedSmtp) {
+async function world(server: ScriptedSmtp, remembered: object = {}) {
   onTestFinished(() => server.close());
   const root = await folderFor(onTestFinished);
   await sealedRun(root);
@@ -40,6 +41,7 @@ async function world(server: ScriptedSmtp) {
       redis: inject('redisUrl'),
       prefix: own,
       kill,
+      remembered,
       order: ORDER,
       definition: definitionWith([{ email: { to: ['lead@acme.example'], attach: ['csv'] } }]),
       settings: SETTINGS,
@@ -58,7 +60,7 @@ async function world(server: ScriptedSmtp) {
     return outputSchema.parse(JSON.parse(output));
   };
   const taken = () => server.conversations.filter(({ accepted }) => accepted).length;
-  return { start, killed, completes, taken };
+  return { start, killed, completes, taken, own };
 }
 
 test('a worker that is killed before or after any call, and started again, loses nothing and sends nothing twice', async () => {
@@ -95,4 +97,39 @@ test('a worker that is killed while the mail server makes up its mind leaves an 
   expect(receipts).toMatchObject([{ state: 'unknown', detail: expect.stringContaining('may have been delivered') }]);
   expect(taken()).toBe(1);
   expect(server.conversations).toHaveLength(1);
+});
+
+test('a worker that is killed around any word about which figures were sent never lets a later run call others unchanged', async () => {
+  const recipient = 'lead@acme.example';
+  const remembered = {
+    figures: 'new',
+    conditions: [{ target: '0-email', recipient, send_if: 'changed', send: true, reason: 'The figures differ.' }],
+  };
+  const place = { org: ORDER.org, report: ORDER.report, target: '0-email', recipient };
+  const before = { figures: 'old', run: 'the one before', at: 1 };
+  const aWorld = async () => {
+    const one = await world(await scriptedSmtp({}), remembered);
+    const known = redisSentFigures(redis, { prefix: one.own });
+    await known.sent(place, before);
+    return { ...one, last: () => known.last(place) };
+  };
+  const undisturbed = await aWorld();
+  const { calls } = await undisturbed.completes();
+  expect(await undisturbed.last()).toMatchObject({ sent: { figures: 'new', run: ORDER.id }, perhaps: undefined });
+  const seen = new Set<string>();
+  for (let at = 0; at < calls; at += 1) {
+    for (const when of ['before', 'after'] as const) {
+      const { start, killed, completes, taken, last } = await aWorld();
+      await killed(start({ at, when }));
+      // Another run decides just now, before anybody goes on with this one: certain is only what is true.
+      const { sent, perhaps } = await last();
+      if (perhaps === undefined) expect(sent?.figures).toBe(taken() === 0 ? 'old' : 'new');
+      seen.add(perhaps === undefined ? (sent?.figures ?? '') : 'doubt');
+      const { receipts } = await completes();
+      const end = await last();
+      if (receipts[0]?.state === 'sent') expect(end).toMatchObject({ sent: { figures: 'new' }, perhaps: undefined });
+      else expect(end).toEqual({ sent: before, perhaps: ORDER.id });
+    }
+  }
+  expect(seen).toEqual(new Set(['old', 'doubt', 'new']));
 });

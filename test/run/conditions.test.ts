@@ -111,7 +111,7 @@ test('changed compares with what this recipient of this report got last, and wit
   const both = report(to('changed', ['a@acme.example', 'B@acme.example']));
   const figures = figuresOf(QUEUE);
   const place = { org: 'acme', report: 'weekly', target: '0-email', recipient: 'a@acme.example' };
-  await sent.remember(place, { figures, run: 'r1', at: Date.UTC(2026, 10, 9) });
+  await sent.sent(place, { figures, run: 'r1', at: Date.UTC(2026, 10, 9) });
   const { conditions } = await decide(QUEUE, both, sent);
   expect(conditions.map(({ recipient, send, reason }) => [recipient, send, reason])).toEqual([
     ['a@acme.example', false, 'The figures are the same as those of run r1, sent 2026-11-09T00:00:00.000Z.'],
@@ -124,4 +124,30 @@ test('changed compares with what this recipient of this report got last, and wit
   });
   expect((await decide(QUEUE, { ...both, org: 'other' }, sent)).conditions[0]).toMatchObject({ send: true });
   expect(await redis.ttl(`${prefix}figures:{acme/weekly}`)).toBeGreaterThan(86_400 * 366);
+});
+
+test('a run that may have delivered others leaves a doubt, which only its own word or a later certain delivery ends', async () => {
+  const sent = redisSentFigures(redis, { prefix: `${prefix}doubt:` });
+  const place = { org: 'acme', report: 'weekly', target: '0-email', recipient: 'a@acme.example' };
+  const figures = figuresOf(QUEUE);
+  const sends = async () => (await decide(QUEUE, report(to('changed')), sent)).conditions[0]?.send;
+  await sent.sent(place, { figures, run: 'r1', at: 100 });
+  expect(await sends()).toBe(false);
+  await sent.begin(place, 'r2', 200);
+  expect(await sends()).toBe(true);
+  // Another run comes and goes meanwhile: what r2 sends may still come after it.
+  await sent.begin(place, 'r3', 300);
+  await sent.sent(place, { figures, run: 'r3', at: 310 });
+  expect(await sent.last(place)).toEqual({ sent: { figures, run: 'r3', at: 310 }, perhaps: 'r2' });
+  await sent.unknown(place, 'r2', 320);
+  expect(await sends()).toBe(true);
+  await sent.sent(place, { figures, run: 'r4', at: 330 });
+  expect(await sends()).toBe(false);
+  // A retry of the first run tells of what is long past.
+  await sent.begin(place, 'r1', 400);
+  await sent.sent(place, { figures: 'old', run: 'r1', at: 100 });
+  expect(await sent.last(place)).toEqual({ sent: { figures, run: 'r4', at: 330 }, perhaps: undefined });
+  await sent.begin(place, 'r5', 500);
+  await sent.unsent(place, 'r5');
+  expect(await sends()).toBe(false);
 });

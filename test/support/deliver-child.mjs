@@ -6,8 +6,11 @@ import { deliver } from '../../dist/deliver/deliver.js';
 import { directoryArchive } from '../../dist/deliver/directory-archive.js';
 import { smtpMailer } from '../../dist/deliver/mailer.js';
 import { redisLedger } from '../../dist/deliver/redis-ledger.js';
+import { redisSentFigures } from '../../dist/deliver/sent-figures.js';
+import { remembering } from '../../dist/run/remember.js';
 
-const { archive: root, smtp, redis: url, prefix, kill, order, definition, settings } = JSON.parse(process.argv[2]);
+const told = JSON.parse(process.argv[2]);
+const { archive: root, smtp, redis: url, prefix, kill, order, definition, settings, remembered = {} } = told;
 let calls = 0;
 const die = () => {
   process.kill(process.pid, 'SIGKILL');
@@ -30,19 +33,25 @@ const redis = new Redis(url);
 const archive = directoryArchive(root);
 const mailer = smtpMailer(new Secret(smtp));
 const sealed = await archive.find(order);
-const { receipts } = await deliver({
-  order,
-  definition,
-  settings,
-  secrets: secretSource(process.env),
-  sealed,
-  mail: { mailer: guard(mailer), from: 'reports@docket.example' },
-  ledger: guard(redisLedger(redis, { prefix, ttlDays: 1 })),
-  archive: guard(archive),
-  clock: systemClock,
-  signal: new AbortController().signal,
-  observe: () => {},
-});
+const ledger = guard(redisLedger(redis, { prefix, ttlDays: 1 }));
+// Figures and conditions, where later runs shall know of them.
+const manifest = { ...sealed.manifest, ...remembered };
+const memory = { sentFigures: guard(redisSentFigures(redis, { prefix })), ledger, clock: systemClock };
+const { receipts } = await remembering(manifest, memory, () =>
+  deliver({
+    order,
+    definition,
+    settings,
+    secrets: secretSource(process.env),
+    sealed,
+    mail: { mailer: guard(mailer), from: 'reports@docket.example' },
+    ledger,
+    archive: guard(archive),
+    clock: systemClock,
+    signal: new AbortController().signal,
+    observe: () => {},
+  }),
+);
 await mailer.close();
 redis.disconnect();
 process.stdout.write(JSON.stringify({ receipts, calls }));
