@@ -29,7 +29,7 @@ async function explainReport(report: string, flags: { period?: string; json?: bo
     { composeCatalogs },
     { loadJobs, requireReport },
     periods,
-    { nextSlots },
+    { nextReportSlots, timetableOf },
     { compilePlan },
     { explain, formatExplain },
     print,
@@ -53,8 +53,7 @@ async function explainReport(report: string, flags: { period?: string; json?: bo
     definition.timezone ?? settings.timezone,
     definition.locale ?? settings.locale,
   );
-  const { schedule } = definition;
-  const slots = schedule === undefined ? [] : nextSlots(schedule, schedule.timezone ?? settings.timezone, now, 5);
+  const slots = nextReportSlots(timetableOf(definition, settings), now, 5);
   const { catalogOf, shared, scope } = await composeCatalogs(around);
   try {
     const catalog = await catalogOf(settings);
@@ -64,7 +63,7 @@ async function explainReport(report: string, flags: { period?: string; json?: bo
     const document = explain(plan, {
       catalog,
       ...(budget === undefined ? {} : { budget }),
-      slots: slots.map((at) => new Date(at).toISOString()),
+      slots: slots.map(({ at }) => new Date(at).toISOString()),
     });
     if (flags.json) print.printJson(document);
     else print.printLine(formatExplain(document));

@@ -10,7 +10,7 @@ export function addSchedule(program: Command): void {
     .addHelpText(
       'after',
       `
-With REDIS_URL set, says which organizations are paused because their API key was refused; \`docket resume\` lifts that.
+With REDIS_URL set, says which of these reports and organizations are paused, by whom and why.
 
 Examples:
   docket schedule
@@ -24,9 +24,9 @@ Examples:
         { askRedisIfSet },
         { redisPauses },
         { DEFAULT_PREFIX },
-        { pauseDocument },
+        { pauseDocument, pauseLines },
         { loadJobs, requireReport },
-        { nextSlots },
+        { nextReportSlots, timetableOf },
         print,
       ] = await Promise.all([
         import('luxon'),
@@ -44,24 +44,26 @@ Examples:
       const around = readSurroundings();
       const jobs = await loadJobs(around.config.DOCKET_JOBS);
       const definitions = report === undefined ? [...jobs.reports.values()] : [requireReport(jobs, report).definition];
-      const slots = definitions.flatMap(({ org, report: id, schedule }) => {
-        const settings = jobs.orgs.get(org);
-        if (schedule === undefined || settings === undefined) return [];
-        const timezone = schedule.timezone ?? settings.timezone;
-        return nextSlots(schedule, timezone, around.clock.now(), count).map((at) => ({
-          report: `${org}/${id}`,
-          at: new Date(at).toISOString(),
-          local: DateTime.fromMillis(at, { zone: timezone }).toFormat("ccc yyyy-MM-dd HH:mm 'UTC'ZZ"),
-          timezone,
-        }));
+      const slots = definitions.flatMap((definition) => {
+        const settings = jobs.orgs.get(definition.org);
+        if (settings === undefined) return [];
+        return nextReportSlots(timetableOf(definition, settings), around.clock.now(), count).map(({ at, schedule }) => {
+          const timezone = schedule.timezone ?? settings.timezone;
+          return {
+            report: `${definition.org}/${definition.report}`,
+            at: new Date(at).toISOString(),
+            local: DateTime.fromMillis(at, { zone: timezone }).toFormat("ccc yyyy-MM-dd HH:mm 'UTC'ZZ"),
+            timezone,
+          };
+        });
       });
       slots.sort((a, b) => a.at.localeCompare(b.at));
       for (const fault of jobs.faults) print.sayLine(`left out: ${fault.file} has a fault; see \`docket check\``);
-      const all = await askRedisIfSet(around, 'which organizations are paused', (redis) =>
+      const all = await askRedisIfSet(around, 'what is paused', (redis) =>
         redisPauses(redis, { prefix: DEFAULT_PREFIX }).list(),
       );
-      const listed = new Set(definitions.map(({ org }) => org));
-      const paused = all?.filter(({ org }) => listed.has(org));
+      const listed = new Set(definitions.flatMap(({ org, report: id }) => [org, `${org}/${id}`]));
+      const paused = all?.filter(({ org, report: id }) => listed.has(id === null ? org : `${org}/${id}`));
       if (options.json) return print.printJson({ slots, paused: paused?.map(pauseDocument) ?? null });
       if (slots.length === 0) print.printLine('No report has a schedule.');
       else
@@ -71,9 +73,6 @@ Examples:
             slots.map((slot) => [slot.at, slot.local, slot.timezone, slot.report]),
           ),
         );
-      for (const { org, since, why } of paused ?? []) {
-        print.printLine(`\n${org} is paused since ${new Date(since).toISOString()}: ${why}`);
-        print.printLine(`Its slots wait; they go on with another API key, or after \`docket resume ${org}\`.`);
-      }
+      for (const pause of paused ?? []) print.printLine(`\n${pauseLines(pause).join('\n')}`);
     });
 }

@@ -5,7 +5,7 @@ import { localeSchema } from './locale.ts';
 import { maxAgeSchema } from './max-age.ts';
 import { classificationSchema } from './org.ts';
 import { NAMED_PERIODS, type PeriodSpec, periodSpecSchema } from './period-spec.ts';
-import { CATCH_UP, scheduleSchema } from './schedule.ts';
+import { CATCH_UP, schedulesSchema } from './schedule.ts';
 import { sectionSchema } from './section.ts';
 import {
   type DeliverySpec,
@@ -33,7 +33,7 @@ export const reportFileSchema = z
     description: textSchema(2000).optional(),
     owner: z.email('an e-mail address').describe('Told once when a run has failed for good.'),
     classification: classificationSchema.optional(),
-    schedule: scheduleSchema.optional().describe('Absent: on demand only.'),
+    schedule: schedulesSchema,
     period: periodSpecSchema.describe('Frozen into the run when it is triggered.'),
     timezone: zoneSchema.optional().describe("The period's IANA zone; defaults to the organization's."),
     locale: localeSchema.optional(),

@@ -24,3 +24,15 @@ export const scheduleSchema = z.strictObject({
     ),
 });
 export type Schedule = z.infer<typeof scheduleSchema>;
+
+/** More than this is a cron that somebody did not find. */
+const MOST_SCHEDULES = 10;
+
+/** One schedule or a list of them; read as a list, which may be written back as it is. */
+export const schedulesSchema = z
+  .union([scheduleSchema, z.array(scheduleSchema).max(MOST_SCHEDULES)], {
+    error: `a schedule, e.g. { cron: "0 8 * * MON" }, or a list of up to ${MOST_SCHEDULES}`,
+  })
+  .transform((written) => (Array.isArray(written) ? written : [written]))
+  .default([])
+  .describe('When the report runs by itself: one schedule, or a list of up to 10. Absent: on demand only.');

@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import { toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
 import type { Schedule } from '../define/schedule.ts';
-import { slotsBetween } from '../define/slots.ts';
+import { reportSlotsBetween, type Slot, timetableOf } from '../define/slots.ts';
 import type { Cursors } from './cursors.ts';
 import type { FrozenDefinition } from './definition-store.ts';
 import type { Trigger } from './trigger.ts';
@@ -50,7 +50,7 @@ export function decide(
 export interface DuePorts {
   readonly cursors: Cursors;
   readonly trigger: Trigger;
-  /** Organizations whose scheduled runs wait; nobody's when absent. */
+  /** `<org>` and `<org>/<report>` whose scheduled runs wait; nobody's when absent. */
   readonly paused?: () => Promise<ReadonlyMap<string, unknown>>;
   readonly clock: Clock;
   readonly log: Log;
@@ -67,7 +67,7 @@ export interface Due {
 
 /** A schedule's place in time: one that is changed has a new one, and finds no slots of the time before it was. */
 export const cursorOf = (report: FrozenDefinition): string =>
-  `${nameOf(report)} ${report.definition.schedule?.cron} ${report.definition.schedule?.timezone ?? report.settings.timezone}`;
+  `${nameOf(report)} ${report.definition.schedule.map(({ cron, timezone = report.settings.timezone }) => `${cron} ${timezone}`).join(' ')}`;
 
 /** `<org>/<report>`. */
 export const nameOf = ({ definition }: FrozenDefinition): string => `${definition.org}/${definition.report}`;
@@ -82,7 +82,7 @@ export const nameOf = ({ definition }: FrozenDefinition): string => `${definitio
  * Throws `redis.unreachable` when the cursors cannot be read.
  */
 export async function openDue(reports: readonly FrozenDefinition[], ports: DuePorts): Promise<Due> {
-  const scheduled = reports.filter(({ definition }) => definition.schedule !== undefined);
+  const scheduled = reports.filter(({ definition }) => definition.schedule.length > 0);
   const now = ports.clock.now();
   const cursors = await ports.cursors.read(scheduled.map(cursorOf));
   const paused = await ports.paused?.();
@@ -90,18 +90,17 @@ export async function openDue(reports: readonly FrozenDefinition[], ports: DuePo
   if (unknown.length > 0) await ports.cursors.start(unknown.map(cursorOf), now);
 
   // Thousands of reports share a few schedules, and their cursors move together.
-  const seen = new Map<string, readonly number[]>();
-  const slotsSince = ({ definition: { schedule }, settings }: FrozenDefinition, after: number): readonly number[] => {
-    if (schedule === undefined) return [];
-    const zone = schedule.timezone ?? settings.timezone;
-    const key = JSON.stringify([schedule.cron, zone, after]);
-    const slots = seen.get(key) ?? slotsBetween(schedule, zone, after, now);
+  const seen = new Map<string, readonly Slot[]>();
+  const slotsSince = ({ definition, settings }: FrozenDefinition, after: number): readonly Slot[] => {
+    const timetable = timetableOf(definition, settings);
+    const key = JSON.stringify([timetable, after]);
+    const slots = seen.get(key) ?? reportSlotsBetween(timetable, after, now);
     seen.set(key, slots);
     return slots;
   };
   const idle: string[] = [];
   const ahead: string[] = [];
-  const due: { readonly report: FrozenDefinition; readonly cursor: number; readonly slots: readonly number[] }[] = [];
+  const due: { readonly report: FrozenDefinition; readonly cursor: number; readonly slots: readonly Slot[] }[] = [];
   scheduled.forEach((report, index) => {
     const cursor = cursors[index];
     if (cursor === undefined) return;
@@ -112,8 +111,8 @@ export async function openDue(reports: readonly FrozenDefinition[], ports: DuePo
     }
     const slots = slotsSince(report, Math.max(cursor, now - COUNTED_MS));
     const { org, report: id } = report.definition;
-    if (slots.length > 0 && paused?.has(org)) {
-      ports.log.debug('Slots wait: the organization is paused', { org, report: id, count: slots.length });
+    if (slots.length > 0 && (paused?.has(org) || paused?.has(nameOf(report)))) {
+      ports.log.debug('Slots wait: the organization or the report is paused', { org, report: id, count: slots.length });
     } else if (slots.length > 0) due.push({ report, cursor, slots });
     else if (cursor < now - ON_TIME_MS) idle.push(cursorOf(report));
   });
@@ -139,13 +138,18 @@ export async function openDue(reports: readonly FrozenDefinition[], ports: DuePo
 
 async function openSlots(
   report: FrozenDefinition,
-  slots: readonly number[],
+  slots: readonly Slot[],
   cursor: number,
   now: number,
   { cursors, trigger, log }: DuePorts,
 ): Promise<Due> {
-  const { org, report: id, schedule } = report.definition;
-  const { open, skipped } = decide(slots, now, schedule?.catch_up ?? 'latest');
+  const { org, report: id } = report.definition;
+  const decided = [...new Set(slots.map(({ schedule }) => schedule))].map((schedule) => {
+    const own = slots.filter((slot) => slot.schedule === schedule).map(({ at }) => at);
+    return decide(own, now, schedule.catch_up);
+  });
+  const open = decided.flatMap((one) => one.open).sort((a, b) => a - b);
+  const skipped = decided.flatMap((one) => one.skipped);
   let opened = 0;
   try {
     for (const scheduled of open) {

@@ -3,7 +3,7 @@ import { Queue, Worker } from 'bullmq';
 import type { Clock } from '../base/clock.ts';
 import { DocketError, toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
-import { nextSlots } from '../define/slots.ts';
+import { nextReportSlots, timetableOf, timetableSchema } from '../define/slots.ts';
 import { closeWorker } from './close-worker.ts';
 import { asking, redisFailure } from './connection.ts';
 import type { FrozenDefinition } from './definition-store.ts';
@@ -13,16 +13,19 @@ import { keysOf } from './keys.ts';
 import type { RedisClient } from './script.ts';
 
 /** Part of each schedule's hash: raise it when what is registered changes for the same definition. */
-const SHAPE = 1;
+const SHAPE = 2;
 /** A scheduler whose next tick is this long past has stopped ticking, ms. */
 const STUCK_MS = 2 * 60_000;
 /** Registrations that are on their way at the same time. */
 const ABREAST = 200;
 
-// BullMQ's own reading of cron differs from ours at changes of summer time; the tick comes when our slot does.
+// BullMQ reads one cron, and differently from us at changes of summer time: its pattern is our timetable, and the tick
+// comes when our slot does.
 const settings = {
-  repeatStrategy: (millis: number, options: { readonly pattern?: string; readonly tz?: string }) =>
-    options.pattern === undefined ? undefined : nextSlots({ cron: options.pattern }, options.tz ?? 'UTC', millis, 1)[0],
+  repeatStrategy: (millis: number, options: { readonly pattern?: string }) =>
+    options.pattern === undefined
+      ? undefined
+      : nextReportSlots(timetableSchema.parse(JSON.parse(options.pattern)), millis, 1)[0]?.at,
 };
 
 const TICK = {
@@ -59,21 +62,19 @@ export function schedules(
   queue.on('error', () => {});
 
   const register = async (report: FrozenDefinition, hash: string): Promise<void> => {
-    const { schedule } = report.definition;
-    if (schedule === undefined) return;
+    const timetable = timetableOf(report.definition, report.settings);
     const name = nameOf(report);
-    const tz = schedule.timezone ?? report.settings.timezone;
     const upsert = () =>
       queue.upsertJobScheduler(
         name,
-        { pattern: schedule.cron, tz },
+        { pattern: JSON.stringify(timetable) },
         { name: 'tick', data: { report: name }, opts: TICK },
       );
     try {
       await upsert().catch(async () => {
         // BullMQ refuses when a kept job bears the id of the next tick, as after the loss of the scheduler alone.
-        const [next] = nextSlots(schedule, tz, clock.now(), 1);
-        await queue.remove(`repeat:${name}:${next}`);
+        const [next] = nextReportSlots(timetable, clock.now(), 1);
+        await queue.remove(`repeat:${name}:${next?.at}`);
         return upsert();
       });
     } catch (error) {
@@ -91,7 +92,7 @@ export function schedules(
   return {
     sync: (reports) =>
       asking(redis, async () => {
-        const scheduled = reports.filter(({ definition }) => definition.schedule !== undefined);
+        const scheduled = reports.filter(({ definition }) => definition.schedule.length > 0);
         const wanted = new Map(scheduled.map((report) => [nameOf(report), { report, hash: hashOf(report) }]));
         const [known, flat] = await Promise.all([
           redis.hgetall(keys.schedules),
@@ -124,7 +125,7 @@ export function schedules(
 
 const hashOf = ({ definition, settings: org }: FrozenDefinition): string =>
   createHash('sha256')
-    .update(JSON.stringify([SHAPE, definition.schedule?.cron, definition.schedule?.timezone ?? org.timezone]))
+    .update(JSON.stringify([SHAPE, timetableOf(definition, org)]))
     .digest('hex')
     .slice(0, 16);
 

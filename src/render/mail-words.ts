@@ -28,8 +28,8 @@ export function leftOutText(section: DigestSection, shown: number, where: string
 }
 
 export interface Occasion {
-  /** When the report is made by itself; absent: on demand only. */
-  readonly schedule?: { readonly cron: string; readonly timezone: string } | undefined;
+  /** When the report is made by itself; absent or empty: on demand only. */
+  readonly schedules?: readonly { readonly cron: string; readonly timezone: string }[] | undefined;
   /** Somebody asked for this one. */
   readonly onDemand?: boolean | undefined;
 }
@@ -49,12 +49,12 @@ function scheduleText(cron: string, locale: string): string {
 }
 
 /** Why the reader gets this mail, in sentences. */
-export function reasonText(dataset: Dataset, { schedule, onDemand }: Occasion, locale: string): string {
+export function reasonText(dataset: Dataset, { schedules = [], onDemand }: Occasion, locale: string): string {
   const { title, owner, organization } = dataset;
   const { mail } = wordsOf(locale);
   return [
     mail.onList(title, organization, owner),
-    schedule === undefined ? '' : mail.madeWhen(scheduleText(schedule.cron, locale), schedule.timezone),
+    ...schedules.map(({ cron, timezone }) => mail.madeWhen(scheduleText(cron, locale), timezone)),
     onDemand ? mail.onDemand : '',
   ]
     .filter((sentence) => sentence !== '')

@@ -90,7 +90,7 @@ const OPTIONS: MailOptions = {
   run: '0123456789abcdef0123456789abcdef',
   madeAt: Date.UTC(2026, 10, 16, 7),
   attached: ['xlsx'],
-  schedule: { cron: '0 8 * * MON', timezone: 'Europe/Zurich' },
+  schedules: [{ cron: '0 8 * * MON', timezone: 'Europe/Zurich' }],
 };
 
 const PICTURE = {

@@ -59,8 +59,8 @@ const occasionOf = (
   { trigger }: RunOrder,
   { schedule }: RunContext['definition'],
   { timezone }: RunContext['settings'],
-): Pick<MailOptions, 'schedule' | 'onDemand'> => ({
-  ...(schedule === undefined ? {} : { schedule: { cron: schedule.cron, timezone: schedule.timezone ?? timezone } }),
+): Pick<MailOptions, 'schedules' | 'onDemand'> => ({
+  schedules: schedule.map((one) => ({ cron: one.cron, timezone: one.timezone ?? timezone })),
   onDemand: trigger !== 'schedule',
 });
 

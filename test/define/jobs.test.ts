@@ -7,7 +7,7 @@ import { reportResponseSchema } from '../../src/contract/report.ts';
 import { formatFault } from '../../src/define/fault.ts';
 import { type Jobs, loadJobs, requireReport } from '../../src/define/load.ts';
 import { resolvePeriod } from '../../src/define/period.ts';
-import { nextSlots } from '../../src/define/slots.ts';
+import { nextReportSlots, timetableOf } from '../../src/define/slots.ts';
 import { checkAgainstCatalog } from '../../src/plan/check.ts';
 import { compilePlan } from '../../src/plan/compile.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
@@ -87,10 +87,8 @@ describe('the demo', () => {
 
   test('is due on Mondays at 8 and on the first of the month at 7, in Zurich', () => {
     const next = plans().map(({ definition, settings }) => {
-      const { schedule } = definition;
-      const zone = schedule?.timezone ?? settings.timezone;
-      const [slot = 0] = schedule === undefined ? [] : nextSlots(schedule, zone, NOW, 1);
-      return new Date(slot).toISOString();
+      const [slot] = nextReportSlots(timetableOf(definition, settings), NOW, 1);
+      return new Date(slot?.at ?? 0).toISOString();
     });
     expect(next).toEqual(['2026-12-01T06:00:00.000Z', '2026-11-30T07:00:00.000Z']);
   });

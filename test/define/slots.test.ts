@@ -114,9 +114,9 @@ const iso = (at: number) => new Date(at).toISOString().replace(':00.000Z', 'Z');
 
 describe('slots at changes of summer time and in the calendar', () => {
   test.each(TABLE)('%s in %s after %s', (cron, zone, after, slots) => {
-    expect(nextSlots({ cron }, zone, Date.parse(after), slots.length).map(iso)).toEqual(slots);
+    expect(nextSlots({ cron }, zone, undefined, Date.parse(after), slots.length).map(iso)).toEqual(slots);
     const last = Date.parse(slots.at(-1) ?? '');
-    expect(slotsBetween({ cron }, zone, Date.parse(after), last).map(iso)).toEqual(slots);
+    expect(slotsBetween({ cron }, zone, undefined, Date.parse(after), last).map(iso)).toEqual(slots);
   });
 });
 
@@ -125,11 +125,11 @@ describe('the ends of a span', () => {
   const eight = Date.parse('2026-11-23T08:00:00Z');
 
   test('a slot is not after itself, and is up to itself', () => {
-    expect(nextSlots(schedule, 'UTC', eight, 1)).toEqual([eight + 86_400_000]);
-    expect(nextSlots(schedule, 'UTC', eight - 1, 1)).toEqual([eight]);
-    expect(slotsBetween(schedule, 'UTC', eight - 1, eight)).toEqual([eight]);
-    expect(slotsBetween(schedule, 'UTC', eight, eight + 1)).toEqual([]);
-    expect(slotsBetween(schedule, 'UTC', eight + 1, eight)).toEqual([]);
+    expect(nextSlots(schedule, 'UTC', undefined, eight, 1)).toEqual([eight + 86_400_000]);
+    expect(nextSlots(schedule, 'UTC', undefined, eight - 1, 1)).toEqual([eight]);
+    expect(slotsBetween(schedule, 'UTC', undefined, eight - 1, eight)).toEqual([eight]);
+    expect(slotsBetween(schedule, 'UTC', undefined, eight, eight + 1)).toEqual([]);
+    expect(slotsBetween(schedule, 'UTC', undefined, eight + 1, eight)).toEqual([]);
   });
 });
 
@@ -162,9 +162,12 @@ test('slots in pieces are the slots of the whole: nothing is lost or doubled whe
       fc.integer({ min: 0, max: 2 * DAY }),
       (cron, zone, a, first, second) => {
         const [b, c] = [a + first, a + first + second];
-        const whole = slotsBetween({ cron }, zone, a, c);
-        expect([...slotsBetween({ cron }, zone, a, b), ...slotsBetween({ cron }, zone, b, c)]).toEqual(whole);
-        expect(nextSlots({ cron }, zone, a, whole.length)).toEqual(whole);
+        const whole = slotsBetween({ cron }, zone, undefined, a, c);
+        expect([
+          ...slotsBetween({ cron }, zone, undefined, a, b),
+          ...slotsBetween({ cron }, zone, undefined, b, c),
+        ]).toEqual(whole);
+        expect(nextSlots({ cron }, zone, undefined, a, whole.length)).toEqual(whole);
         expect([...new Set(whole)].sort((x, y) => x - y)).toEqual(whole);
       },
     ),
@@ -201,9 +204,9 @@ test('away from changes of summer time, the slots are the minutes whose fields m
           .filter((at) => minutes.has(at.minute) && hours.has(at.hour))
           .map((at) => at.toMillis());
         const cron = `${minute} ${hour} * * *`;
-        expect(slotsBetween({ cron }, zone, day.toMillis() - 1, day.plus({ days: 1 }).toMillis() - 1)).toEqual(
-          expected,
-        );
+        expect(
+          slotsBetween({ cron }, zone, undefined, day.toMillis() - 1, day.plus({ days: 1 }).toMillis() - 1),
+        ).toEqual(expected);
       },
     ),
     { numRuns: 30 },
@@ -226,7 +229,7 @@ describe('a cron', () => {
     ' 0  8 * * 7 ',
   ])('%j is accepted and has slots', (cron) => {
     expect(cronFault(cron)).toBeUndefined();
-    expect(nextSlots({ cron }, 'Europe/Zurich', 0, 2)).toHaveLength(2);
+    expect(nextSlots({ cron }, 'Europe/Zurich', undefined, 0, 2)).toHaveLength(2);
   });
 
   test.each([
@@ -259,7 +262,7 @@ describe('a cron', () => {
         ),
         (cron) => {
           if (cronFault(cron) !== undefined) return;
-          expect(nextSlots({ cron }, 'Europe/Berlin', 0, 1)).toHaveLength(1);
+          expect(nextSlots({ cron }, 'Europe/Berlin', undefined, 0, 1)).toHaveLength(1);
         },
       ),
       { numRuns: 500 },

@@ -15,7 +15,7 @@ const { render } = useRenderFolder();
 const ABOUT = {
   run: '0123456789abcdef0123456789abcdef',
   madeAt: MADE_AT,
-  schedule: { cron: '0 8 * * MON', timezone: 'Europe/Zurich' },
+  schedules: [{ cron: '0 8 * * MON', timezone: 'Europe/Zurich' }],
   onDemand: true,
 };
 const mail = (data: Dataset, locale: string): Promise<MailBody> => renderMail(data, [], { ...ABOUT, locale });

@@ -147,8 +147,8 @@ describe('the mail of a report', () => {
   });
 
   it('tells period, zone, why the reader gets it and whom to ask', async () => {
-    const schedule = { cron: '0 8 * * MON', timezone: 'Europe/Zurich' };
-    const { html, text } = await mail(dataset([onboarding]), { schedule, onDemand: true });
+    const schedules = [{ cron: '0 8 * * MON', timezone: 'Europe/Zurich' }];
+    const { html, text } = await mail(dataset([onboarding]), { schedules, onDemand: true });
     for (const body of [html, text]) {
       expect(body).toContain('Monday 9 to Sunday 15 November 2026 (Europe/Zurich)');
       expect(body).toContain('recipient list of the report “Weekly compliance KPIs” of Acme Compliance AG, which ops@');
