@@ -12,11 +12,21 @@ export default defineConfig({
           exclude: ['test/e2e/**'],
           testTimeout: 30_000,
           hookTimeout: 120_000,
+          // Most tests wait for another process; Vitest would leave one core to itself, which is half of a small machine.
+          maxWorkers: '100%',
         },
       },
       {
         extends: true,
-        test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'], testTimeout: 300_000, hookTimeout: 600_000 },
+        test: {
+          name: 'e2e',
+          include: ['test/e2e/**/*.test.ts'],
+          testTimeout: 300_000,
+          hookTimeout: 600_000,
+          // Each starts whole programs of its own, and installs them.
+          maxWorkers: 1,
+          sequence: { groupOrder: 1 },
+        },
       },
     ],
   },
