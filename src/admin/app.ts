@@ -9,11 +9,13 @@ import type { Log } from '../base/log.ts';
 import type { Definition } from '../define/definition.ts';
 import type { OrgSettings } from '../define/org.ts';
 import type { Decisions } from '../queue/decisions.ts';
+import type { Pauses } from '../queue/pauses.ts';
 import type { Trigger } from '../queue/trigger.ts';
 import type { RunRecord, RunStore } from '../run/record.ts';
 import { addDeliveries } from './deliveries.ts';
 import { type Admin, type Env, notFound, notOperator } from './env.ts';
 import type { Exposition } from './metrics.ts';
+import { addPauses } from './pauses.ts';
 import { problem, problemOf } from './problem.ts';
 import { faults, idempotencyKeySchema, listQuerySchema, readBody, triggerBodySchema } from './request.ts';
 import { throttle } from './throttle.ts';
@@ -48,6 +50,9 @@ export interface AdminPorts extends ProbePorts {
     org: string,
     report: string,
   ) => { readonly definition: Definition; readonly settings: OrgSettings } | undefined;
+  /** Whether there is such an organization. */
+  readonly organization: (org: string) => boolean;
+  readonly pauses: Pauses;
 }
 
 export type { Admin } from './env.ts';
@@ -57,6 +62,7 @@ export const createAdmin = (ports: AdminPorts): Admin =>
   createProbes(ports, (app) => {
     addRuns(app, ports);
     addDeliveries(app, ports);
+    addPauses(app, ports);
   });
 
 /** `/healthz`, `/readyz` and `/metrics`, and behind the tokens whatever `addApi` adds. */

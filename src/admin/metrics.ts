@@ -2,6 +2,7 @@ import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { toDocketError } from '../base/error.ts';
 import type { BudgetState } from '../fetch/budget.ts';
 import type { QueueCounts } from '../queue/jobs.ts';
+import type { Pause } from '../queue/pauses.ts';
 import type { RunEvent } from '../run/event.ts';
 import type { RunOrder } from '../run/record.ts';
 
@@ -18,8 +19,7 @@ export interface Readings {
   /** Fingerprint of the key by organization; null where the key cannot be resolved here. */
   readonly keys: ReadonlyMap<string, string | null>;
   readonly queue: QueueCounts;
-  /** Epoch ms since when, by organization. */
-  readonly paused: ReadonlyMap<string, number>;
+  readonly paused: readonly Pick<Pause, 'org' | 'report' | 'since'>[];
   readonly owedNotices: number;
   readonly reports: number;
   /** Of files of definitions, which are left out. */
@@ -151,10 +151,19 @@ function setShared(registry: Registry, { budgets, keys, queue, paused, owedNotic
   for (const [state, count] of Object.entries(queue)) runs.set({ state }, count);
   const since = gauge(
     'docket_organization_paused_timestamp_seconds',
-    'Since when the scheduled runs of the organization wait, because its key was refused.',
+    'Since when the scheduled runs of the organization wait, because its key was refused or somebody paused them.',
     ['org'],
   );
-  for (const [org, at] of paused) since.set({ org }, at / 1000);
+  const reportSince = gauge(
+    'docket_report_paused_timestamp_seconds',
+    'Since when the scheduled runs of the report wait, because somebody paused them.',
+    ['org', 'report'],
+  );
+  // Newest first: of two pauses of an organization the older one tells since when.
+  for (const { org, report, since: at } of [...paused].sort((a, b) => b.since - a.since)) {
+    if (report === null) since.set({ org }, at / 1000);
+    else reportSince.set({ org, report }, at / 1000);
+  }
   gauge('docket_notices_owed', 'Owners who could not be told yet how a run ended.').set(owedNotices);
   gauge('docket_reports', 'Reports that are defined.').set(reports);
   gauge('docket_definition_faults', 'Faults of files of definitions, which are left out.').set(faults);

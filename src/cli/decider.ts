@@ -15,8 +15,12 @@ export const decides = (command: Command): Command =>
 
 const MOST = 500;
 
-/** Throws `usage.invalid` for what is empty, too long or of several lines. */
-export async function readDecider({ by = shellUser(), reason }: DeciderFlags): Promise<Decider> {
+/**
+ * Throws `usage.invalid` for what is empty, too long or of several lines.
+ *
+ * @param flag how the command calls the reason
+ */
+export async function readDecider({ by = shellUser(), reason }: DeciderFlags, flag = '--reason'): Promise<Decider> {
   const { DocketError } = await import('../base/error.ts');
   const line = (flag: string, text: string, most: number): string => {
     const trimmed = text.trim();
@@ -28,7 +32,7 @@ export async function readDecider({ by = shellUser(), reason }: DeciderFlags): P
       next: 'See --help.',
     });
   };
-  return { by: line('--by', by, 100), reason: line('--reason', reason, MOST) };
+  return { by: line('--by', by, 100), reason: line(flag, reason, MOST) };
 }
 
 /** A container may run under a number that has no name. */

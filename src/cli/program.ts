@@ -7,6 +7,7 @@ import { addDeliveries } from './deliveries.ts';
 import { addDemo } from './demo.ts';
 import { addDoctor } from './doctor.ts';
 import { addExplain } from './explain.ts';
+import { addPause } from './pause.ts';
 import { addPreview } from './preview.ts';
 import { addResume } from './resume.ts';
 import { addRun } from './run.ts';
@@ -39,6 +40,7 @@ export function createProgram(): Command {
     addCheck,
     addExplain,
     addSchedule,
+    addPause,
     addResume,
     addRuns,
     addDeliveries,

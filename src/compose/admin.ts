@@ -32,7 +32,7 @@ export async function composeAdmin(
     log,
   };
   if (!api) return listenAdmin(createProbes(probes), { host, port, log });
-  const { redis, prefix, trigger, runs, queue } = store;
+  const { redis, prefix, trigger, runs, queue, pauses } = store;
   const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: KEEP_DAYS });
   const archive = directoryArchive(archiveFolder(config), clock);
   const app = createAdmin({
@@ -40,6 +40,8 @@ export async function composeAdmin(
     trigger,
     runs,
     decisions: bindDecisions({ runs, queue, ledger, archive, clock, log }),
+    pauses,
+    organization: (org) => jobs.orgs.has(org),
     reports: (org, report) => {
       const definition = jobs.reports.get(`${org}/${report}`);
       const settings = jobs.orgs.get(org);

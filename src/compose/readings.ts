@@ -37,7 +37,7 @@ export async function readNow({ redis, prefix, queue, jobs, secrets, clock }: Re
     ]),
     keys,
     queue: counts,
-    paused: new Map(pauses.map(({ org, since }) => [org, since])),
+    paused: pauses,
     owedNotices: owed.length,
     reports: jobs.reports.size,
     faults: jobs.faults.length,

@@ -30,9 +30,14 @@ export async function openScheduler(
   const patient = await store.patient();
   const keyOf = currentKeys(jobs, secretSource(env));
   const reports = frozenReports(jobs);
-  for (const { org, key, why, since } of (await pausedNow({ pauses, keyOf, log })).values()) {
-    const from = new Date(since).toISOString();
-    log.warn('The organization is paused: its scheduled runs wait', { org, key, why: `since ${from}: ${why}` });
+  for (const { org, report, who, why, since } of (await pausedNow({ pauses, keyOf, log })).values()) {
+    const of = report === null ? { org } : { org, report };
+    const from = `since ${new Date(since).toISOString()}: ${why}`;
+    log.warn(`The ${report === null ? 'organization' : 'report'} is paused: its scheduled runs wait`, {
+      ...of,
+      who,
+      why: from,
+    });
   }
   const duePorts = {
     cursors: redisCursors(redis, { prefix }),

@@ -16,8 +16,10 @@ export interface Keys {
   readonly notices: string;
   /** Hash: report → slots that were skipped. */
   readonly skipped: string;
-  /** Hash: organization → why its scheduled runs wait. */
+  /** Hash: organization or report → why its scheduled runs wait. */
   readonly pauses: string;
+  /** List: the last pauses and resumptions. */
+  readonly pauseHistory: string;
 }
 
 /** @param prefix in front of every name, with the hash tag in braces, e.g. `{docket}` */
@@ -38,6 +40,7 @@ export function keysOf(prefix: string): Keys {
     notices: `${prefix}:notices`,
     skipped: `${prefix}:skipped`,
     pauses: `${prefix}:pauses`,
+    pauseHistory: `${prefix}:pauses:history`,
   };
 }
 

@@ -21,20 +21,43 @@ export interface PausingPorts {
   readonly log: Log;
 }
 
-/** The organizations that are paused. A pause whose key has been replaced since is lifted here. */
-export async function pausedNow({ pauses, keyOf, log }: PausingPorts): Promise<ReadonlyMap<string, Pause>> {
+/** What is paused, by `<org>` or `<org>/<report>`: `pauseOf` finds a report's. */
+export type PausedNow = ReadonlyMap<string, Pause>;
+
+/**
+ * What is paused. A pause for a refused key that has been replaced since is lifted here; a person's is for a person to
+ * lift, and is the one that is found where both stand.
+ */
+export async function pausedNow({ pauses, keyOf, log }: PausingPorts): Promise<PausedNow> {
   const standing = new Map<string, Pause>();
   for (const pause of await pauses.list()) {
-    const { org, run } = pause;
+    const { org, report } = pause;
+    const name = report === null ? org : `${org}/${report}`;
+    if (pause.key === null || pause.run === null) {
+      standing.set(name, pause);
+      continue;
+    }
     const key = await keyOf(org);
-    if (key === undefined || key === pause.key) standing.set(org, pause);
-    else if ((await pauses.lift(org, run)) !== undefined) lifted(log, org, key, 'the API key is another one');
+    if (key === undefined || key === pause.key) standing.set(name, standing.get(name) ?? pause);
+    else await liftRefusal({ pauses, log }, org, pause.run, key, 'the API key is another one');
   }
   return standing;
 }
 
-const lifted = (log: Log, org: string, key: string, why: string): void =>
-  log.info('The pause of the organization is lifted', { org, key, why });
+/** The pause for which the scheduled runs of a report wait; undefined: they do not. */
+export const pauseOf = (paused: PausedNow, org: string, report: string): Pause | undefined =>
+  paused.get(org) ?? paused.get(`${org}/${report}`);
+
+async function liftRefusal(
+  { pauses, log }: Pick<PausingPorts, 'pauses' | 'log'>,
+  org: string,
+  run: string,
+  key: string,
+  why: string,
+): Promise<void> {
+  const lifted = await pauses.liftRefusal(org, run, why);
+  if (lifted !== undefined) log.info('The pause of the organization is lifted', { org, key, why });
+}
 
 /** What trying a run that may be paused needs besides. */
 export interface TryPorts extends PausingPorts {
@@ -45,8 +68,8 @@ export interface TryPorts extends PausingPorts {
 }
 
 /**
- * One try of a run, unless its organization is paused: a scheduled run then sleeps without a call, until the pause is
- * over or its slot is too old to be made up for. A run whose key is refused for good pauses its organization and fails,
+ * One try of a run, unless its report or organization is paused: a scheduled run then sleeps without a call, until the
+ * pause is over or its slot is too old to be made up for. A run whose key is refused for good pauses its organization and fails,
  * so that one owner is told; other scheduled runs that meet the same refusal sleep. Runs that somebody asked for are
  * always tried, and one that succeeds with an answer of the service lifts the pause.
  *
@@ -59,7 +82,7 @@ export async function unlessPaused(
   attempt: (context: Parameters<Execute>[1]) => Promise<{ readonly outcome: Outcome<RunResult>; readonly key: string }>,
 ): Promise<Outcome<RunResult>> {
   const { org } = order;
-  const before = (await pausedNow(ports)).get(org);
+  const before = pauseOf(await pausedNow(ports), org, order.report);
   // The run that caused the pause goes on: its worker may have died before the owner was told.
   const waits = before !== undefined && before.run !== order.id && order.trigger === 'schedule';
   if (waits && !(await ports.sealed(order))) return sleepOn(order, before, ports);
@@ -70,9 +93,8 @@ export async function unlessPaused(
     context.observe(event);
   };
   const { outcome, key } = await attempt({ ...context, observe });
-  if (outcome.kind === 'done' && answered && before !== undefined) {
-    const own = await ports.pauses.lift(org, before.run);
-    if (own !== undefined) lifted(ports.log, org, key, `run ${order.id} has succeeded`);
+  if (outcome.kind === 'done' && answered && before?.run != null) {
+    await liftRefusal(ports, org, before.run, key, `run ${order.id} has succeeded`);
   }
   return outcome.kind === 'fail' && REFUSED.has(outcome.error.code)
     ? refused(order, outcome.error, key, ports)
@@ -84,7 +106,7 @@ async function refused(order: RunOrder, error: DocketError, key: string, ports: 
   // A run keeps the reference to its key from when it was opened; that the old key is refused says nothing of the new one.
   if ((await ports.keyOf(org)) !== key) return fail(error);
   const why = `${error.message.split('\n')[0]} [${error.code}]`;
-  const pause = await ports.pauses.put({ org, who: 'docket', why, since: ports.clock.now(), key, run });
+  const pause = await ports.pauses.put({ org, who: 'docket', why, since: ports.clock.now(), key, run, report: null });
   if (pause.run !== run && order.trigger === 'schedule') return sleepOn(order, pause, ports);
   if (pause.run === run)
     ports.log.warn('The scheduled runs of the organization are paused', { org, report, run, key, why });
@@ -100,13 +122,12 @@ async function refused(order: RunOrder, error: DocketError, key: string, ports: 
 }
 
 async function sleepOn(order: RunOrder, pause: Pause, { runs, clock }: TryPorts): Promise<Outcome<RunResult>> {
-  const since = new Date(pause.since).toISOString();
+  const { org, report } = pause;
+  const paused = `the scheduled runs of ${report === null ? org : `${org}/${report}`} are paused by ${pause.who} since ${new Date(pause.since).toISOString()}`;
   if (clock.now() - Date.parse(order.slot) > CATCH_UP_MS) {
-    return cancel(
-      `The scheduled runs of ${order.org} are paused since ${since}, and slots of more than three days ago are not made up for. ${pause.why}`,
-    );
+    return cancel(`T${paused.slice(1)}, and slots of more than three days ago are not made up for. ${pause.why}`);
   }
   // The time for which a run may take counts from its first start, and this one has not begun.
   await runs.update(order.id, { startedAt: null });
-  return snooze(clock.now() + LOOK_MS, `the scheduled runs of ${order.org} are paused since ${since}`);
+  return snooze(clock.now() + LOOK_MS, paused);
 }

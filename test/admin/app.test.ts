@@ -4,7 +4,7 @@ import { type Admin, type AdminPorts, createAdmin } from '../../src/admin/app.ts
 import { hashToken, newToken, type TokenEntry, verifyToken } from '../../src/admin/tokens.ts';
 import type { RunView } from '../../src/admin/view.ts';
 import { DocketError } from '../../src/base/error.ts';
-import { NO_DECISIONS } from '../support/deciding.ts';
+import { NO_DECISIONS, NO_PAUSES } from '../support/deciding.ts';
 import { manualClock } from '../support/manual-clock.ts';
 import { aBench, aReport, type Bench, linesLog } from '../support/queue-bench.ts';
 
@@ -48,6 +48,8 @@ describe('the admin route', () => {
     trigger: bench.trigger,
     runs: bench.runs,
     decisions: NO_DECISIONS,
+    pauses: NO_PAUSES,
+    organization: () => true,
     reports: (org, report) => reports.get(`${org}/${report}`),
     tokens: { verify: async (token) => verifyToken(entries, token, clock.now()) },
     health: async () => [{ name: 'redis', ok: true }],

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Admin, createAdmin } from '../../src/admin/app.ts';
 import { newToken, type TokenEntry, verifyToken } from '../../src/admin/tokens.ts';
 import { systemClock } from '../../src/base/clock.ts';
-import { type Deciding, deciding } from '../support/deciding.ts';
+import { type Deciding, deciding, NO_PAUSES } from '../support/deciding.ts';
 import { aBench, type Bench, linesLog } from '../support/queue-bench.ts';
 
 const tokens = { operator: newToken(), viewer: newToken(), rival: newToken() };
@@ -24,6 +24,8 @@ describe('deliveries on the admin route', () => {
       trigger: bench.trigger,
       runs: bench.runs,
       decisions: desk.decisions,
+      pauses: NO_PAUSES,
+      organization: () => true,
       reports: () => undefined,
       tokens: { verify: async (token) => verifyToken(entries, token, Date.now()) },
       health: async () => [],

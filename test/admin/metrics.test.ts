@@ -20,7 +20,7 @@ const readings = (change: Partial<Readings> = {}): Readings => ({
   budgets: [{ of: 'metrics', calls: 30, state: state() }],
   keys: new Map([['acme', 'f1']]),
   queue: { waiting: 0, active: 0, delayed: 0, failed: 0 },
-  paused: new Map(),
+  paused: [],
   owedNotices: 0,
   reports: 2,
   faults: 0,
@@ -49,7 +49,11 @@ describe('the metrics', () => {
         ['lost', null],
       ]),
       queue: { waiting: 4, active: 3, delayed: 2, failed: 1 },
-      paused: new Map([['acme', 1_790_000_000_000]]),
+      paused: [
+        { org: 'acme', report: null, since: 1_790_000_000_000 },
+        { org: 'acme', report: null, since: 1_791_000_000_000 },
+        { org: 'acme', report: 'weekly', since: 1_792_000_000_000 },
+      ],
       owedNotices: 5,
       reports: 6,
       faults: 7,
@@ -80,6 +84,7 @@ describe('the metrics', () => {
       'docket_queue_runs{state="delayed"}': 2,
       'docket_queue_runs{state="failed"}': 1,
       'docket_organization_paused_timestamp_seconds{org="acme"}': 1_790_000_000,
+      'docket_report_paused_timestamp_seconds{org="acme",report="weekly"}': 1_792_000_000,
       docket_notices_owed: 5,
       docket_reports: 6,
       docket_definition_faults: 7,
@@ -91,8 +96,8 @@ describe('the metrics', () => {
   test('forget what is gone, and do not mix two scrapes at a time', async () => {
     const metrics = createMetrics([]);
     const [one, other] = await Promise.all([
-      scrape(metrics, { paused: new Map([['acme', 1_000]]) }),
-      scrape(metrics, { paused: new Map([['rival', 2_000]]) }),
+      scrape(metrics, { paused: [{ org: 'acme', report: null, since: 1_000 }] }),
+      scrape(metrics, { paused: [{ org: 'rival', report: null, since: 2_000 }] }),
     ]);
     const paused = (series: ReadonlyMap<string, number>) =>
       [...series.keys()].filter((name) => name.startsWith('docket_organization_paused'));

@@ -7,7 +7,7 @@ import { newToken, verifyToken } from '../../src/admin/tokens.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { NOT_STARTED } from '../../src/queue/stored-record.ts';
-import { NO_DECISIONS } from '../support/deciding.ts';
+import { NO_DECISIONS, NO_PAUSES } from '../support/deciding.ts';
 import { anOrder, aReport, linesLog, signalled } from '../support/queue-bench.ts';
 
 const { token, sha256 } = newToken();
@@ -23,6 +23,8 @@ describe('the server of the admin route', () => {
       trigger: async () => ({ opened: true, record: { ...anOrder(), ...NOT_STARTED } }),
       runs: { get: async () => undefined, list: async () => [] },
       decisions: NO_DECISIONS,
+      pauses: NO_PAUSES,
+      organization: () => true,
       reports: () => aReport(),
       tokens: {
         verify: async (shown) => verifyToken([{ name: 'a', sha256, role: 'operator', orgs: '*' }], shown, Date.now()),
@@ -117,6 +119,8 @@ describe('the server of the admin route', () => {
       trigger: () => Promise.reject(new Error()),
       runs: { get: async () => undefined, list: async () => [] },
       decisions: NO_DECISIONS,
+      pauses: NO_PAUSES,
+      organization: () => true,
       reports: () => undefined,
       tokens: { verify: async () => ({ accepted: false, why: 'unknown' }) },
       health: async () => [],
@@ -136,6 +140,8 @@ describe('the server of the admin route', () => {
       trigger: () => Promise.reject(new Error()),
       runs: { get: async () => undefined, list: async () => [] },
       decisions: NO_DECISIONS,
+      pauses: NO_PAUSES,
+      organization: () => true,
       reports: () => undefined,
       tokens: { verify: async () => ({ accepted: false, why: 'unknown' }) },
       health: async () => [],

@@ -166,7 +166,7 @@ deliveries:
     await paused.logged(
       ({ msg, why }) => /^The organization is paused/.test(msg) && why?.includes('[api.unauthorized]') === true,
     );
-    await paused.logged(({ msg, report }) => msg === 'Slots wait: the organization is paused' && report === 'third');
+    await paused.logged(({ msg, report }) => msg.startsWith('Slots wait: ') && report === 'third');
     await paused.stop();
     expect(sandbox.requests()).toHaveLength(before + 1);
 
@@ -187,6 +187,7 @@ deliveries:
     await writeFile(join(folder, 'key'), keyOf('acme'));
     await redisPauses(client, { prefix: DEFAULT_PREFIX }).put({
       org: 'acme',
+      report: null,
       who: 'docket',
       why: 'The API key may not do this. [api.forbidden]',
       since: Date.now(),
@@ -212,6 +213,7 @@ deliveries:
   test('is accepted again by `docket resume`, which knows the organizations', async () => {
     await redisPauses(client, { prefix: DEFAULT_PREFIX }).put({
       org: 'acme',
+      report: null,
       who: 'docket',
       why: 'The API key may not do this. [api.forbidden]',
       since: Date.parse('2026-11-16T07:00:00Z'),
@@ -222,7 +224,7 @@ deliveries:
     expect(resumed.code).toBe(0);
     expect(JSON.parse(resumed.stdout)).toMatchObject({
       organization: 'acme',
-      lifted: { organization: 'acme', since: '2026-11-16T07:00:00.000Z' },
+      lifted: [{ organization: 'acme', since: '2026-11-16T07:00:00.000Z' }],
     });
     expect(await docket(['resume', 'acme'], { env })).toEqual({ code: 0, stdout: 'acme is not paused.\n', stderr: '' });
     const unknown = await docket(['resume', 'acne'], { env });
@@ -240,6 +242,6 @@ deliveries:
     });
     expect(gone.code).toBe(0);
     expect(JSON.parse(gone.stdout)).toMatchObject({ paused: null });
-    expect(gone.stderr).toContain('which organizations are paused is not shown');
+    expect(gone.stderr).toContain('what is paused is not shown');
   });
 });

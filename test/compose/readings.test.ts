@@ -34,7 +34,8 @@ test('reads what workers of any process have put there', async () => {
   await trigger(onDemand(aReport()));
   await trigger(onDemand(aReport('daily')));
   const since = Date.now();
-  await redisPauses(producer, { prefix }).put({ org: 'acme', who: 'docket', why: 'refused', since, key, run: 'r' });
+  const pause = { org: 'acme', report: null, who: 'docket', why: 'refused', since, key, run: 'r' };
+  await redisPauses(producer, { prefix }).put(pause);
   await owedNotices(producer, { prefix }).owe({
     run: 'r',
     error: new DocketError('run.held', 'Held.').toJSON(),
@@ -54,5 +55,5 @@ test('reads what workers of any process have put there', async () => {
     ['acme', key],
     ['lost', null],
   ]);
-  expect([...read.paused]).toEqual([['acme', since]]);
+  expect(read.paused).toEqual([pause]);
 });

@@ -5,7 +5,7 @@ import { redisCursors } from '../../src/queue/cursors.ts';
 import type { FrozenDefinition } from '../../src/queue/definition-store.ts';
 import { CATCH_UP_MS, openDue } from '../../src/queue/due.ts';
 import { type Pause, type Pauses, redisPauses } from '../../src/queue/pauses.ts';
-import { pausedNow, type TryPorts, unlessPaused } from '../../src/queue/pausing.ts';
+import { pausedNow, pauseOf, type TryPorts, unlessPaused } from '../../src/queue/pausing.ts';
 import type { RunEvent } from '../../src/run/event.ts';
 import type { RunOrder } from '../../src/run/record.ts';
 import type { RunResult } from '../../src/run/result.ts';
@@ -36,6 +36,7 @@ afterEach(() => bench.close());
 const keyOf = async (org: string) => keys.get(org);
 const aPause = (change: Partial<Pause> = {}): Pause => ({
   org: 'acme',
+  report: null,
   who: 'docket',
   why: 'The API key has expired. [api.unauthorized]',
   since: START,
@@ -43,6 +44,12 @@ const aPause = (change: Partial<Pause> = {}): Pause => ({
   run: 'a'.repeat(32),
   ...change,
 });
+/** What a person said. */
+const byHand = (report: string | null = null, change: Partial<Pause> = {}): Pause => ({
+  ...aPause({ report, who: 'ben', why: 'figures are being checked', key: null, run: null }),
+  ...change,
+});
+const lift = (report: string | null = null) => pauses.lift({ org: 'acme', report }, 'eva', 'checked');
 const messages = () => log.lines.filter(({ level }) => level !== 'debug').map(({ message }) => message);
 
 describe('the record of a pause', () => {
@@ -66,9 +73,9 @@ describe('the record of a pause', () => {
 
   it('is lifted once, and only the one that was meant', async () => {
     await pauses.put(aPause());
-    expect(await pauses.lift('acme', 'c'.repeat(32))).toBeUndefined();
-    const ends = await Promise.all([pauses.lift('acme', aPause().run), pauses.lift('acme')]);
-    expect(ends.filter((end) => end !== undefined)).toEqual([aPause()]);
+    expect(await pauses.liftRefusal('acme', 'c'.repeat(32), 'w')).toBeUndefined();
+    const ends = await Promise.all([pauses.liftRefusal('acme', 'a'.repeat(32), 'w'), lift()]);
+    expect(ends.flat().filter((end) => end !== undefined)).toEqual([aPause()]);
     expect(await pauses.list()).toEqual([]);
   });
 
@@ -77,8 +84,62 @@ describe('the record of a pause', () => {
     await bench.producer.hset(name, 'acme', 'not json', 'other', '{"org":"other"}');
     expect(await pauses.list()).toEqual([]);
     expect(await pauses.put(aPause())).toEqual(aPause());
-    await pauses.lift('other');
+    await pauses.lift({ org: 'other', report: null }, 'eva', 'w');
     expect(await bench.producer.hkeys(name)).toEqual(['acme']);
+  });
+});
+
+describe('a person’s pause', () => {
+  it('stands beside Docket’s own, the first one’s word for each report and organization, and is lifted by name', async () => {
+    await pauses.put(aPause());
+    const all = [byHand(), byHand('weekly'), byHand('daily', { who: 'ada' })];
+    for (const pause of all) {
+      expect(await pauses.put(pause)).toEqual(pause);
+      expect(await pauses.put({ ...pause, who: 'other', why: 'later' })).toEqual(pause);
+    }
+    expect(await pauses.list()).toEqual([aPause(), byHand(), byHand('daily', { who: 'ada' }), byHand('weekly')]);
+
+    expect(await lift('weekly')).toEqual([byHand('weekly')]);
+    expect(await lift('weekly')).toEqual([]);
+    expect(await lift()).toEqual([byHand(), aPause()]);
+    expect(await pauses.list()).toEqual([byHand('daily', { who: 'ada' })]);
+  });
+
+  it('and its end are kept with who and why, the newest first', async () => {
+    await pauses.put(byHand('weekly'));
+    await pauses.put(byHand('weekly', { why: 'changes nothing' }));
+    await lift('weekly');
+    await pauses.put(aPause());
+    await pauses.liftRefusal('acme', 'a'.repeat(32), 'the API key is another one');
+    const weekly = { org: 'acme', report: 'weekly', at: expect.any(Number) };
+    const acme = { org: 'acme', report: null, who: 'docket', at: expect.any(Number) };
+    expect(await pauses.history(10)).toEqual([
+      { ...acme, what: 'resume', why: 'the API key is another one' },
+      { ...acme, what: 'pause', why: aPause().why },
+      { ...weekly, what: 'resume', who: 'eva', why: 'checked' },
+      { ...weekly, what: 'pause', who: 'ben', why: 'figures are being checked' },
+    ]);
+    expect(await pauses.history(1)).toHaveLength(1);
+  });
+
+  it('does not end with another key, and is of the report or the organization alone', async () => {
+    await pauses.put(byHand('weekly'));
+    keys.set('acme', NEW);
+    const now = await pausedNow({ pauses, keyOf, log });
+    expect(pauseOf(now, 'acme', 'weekly')).toEqual(byHand('weekly'));
+    expect(pauseOf(now, 'acme', 'daily')).toBeUndefined();
+    expect(pauseOf(now, 'other', 'weekly')).toBeUndefined();
+    await pauses.put(byHand());
+    expect(pauseOf(await pausedNow({ pauses, keyOf, log }), 'acme', 'daily')).toEqual(byHand());
+  });
+
+  it('outlives the refusal that it stands beside', async () => {
+    await pauses.put(byHand());
+    await pauses.put(aPause());
+    expect([...(await pausedNow({ pauses, keyOf, log })).values()]).toEqual([byHand()]);
+    keys.set('acme', NEW);
+    await pausedNow({ pauses, keyOf, log });
+    expect(await pauses.list()).toEqual([byHand()]);
   });
 });
 
@@ -125,7 +186,7 @@ describe('due slots of a paused organization', () => {
     }
     expect(await bench.producer.exists(`${bench.prefix}:skipped`)).toBe(0);
 
-    await pauses.lift('acme');
+    await lift();
     // skip opens none of three, latest the last, all all of them; what is left out is counted and told.
     expect(await look(...reports)).toEqual({ opened: 0 + 1 + 3, skipped: 3 + 2, failed: 0 });
     expect(await opened('skip')).toEqual([]);
@@ -135,13 +196,26 @@ describe('due slots of a paused organization', () => {
     expect(messages().filter((message) => message === 'Slot skipped')).toHaveLength(5);
   });
 
+  it('of a report that somebody paused wait as well, beside those of its organization that do not', async () => {
+    const reports = [hourly('all'), hourly('latest')];
+    await look(...reports);
+    await pauses.put(byHand('all'));
+    for (let hour = 0; hour < 3; hour += 1) {
+      clock.advance(HOUR);
+      expect(await look(...reports)).toEqual({ opened: 1, skipped: 0, failed: 0 });
+    }
+    await lift('all');
+    expect(await look(...reports)).toEqual({ opened: 3, skipped: 0, failed: 0 });
+    expect(await opened('all')).toEqual(['07:30', '08:30', '09:30']);
+  });
+
   it('of more than three days ago are skipped, counted and told when it is lifted', async () => {
     const daily = aReport('daily', { cron: '0 6 * * *', timezone: 'UTC', catch_up: 'all' });
     await look(daily);
     await pauses.put(aPause());
     clock.advance(5 * 24 * HOUR);
     await look(daily);
-    await pauses.lift('acme');
+    await lift();
     expect(await look(daily)).toEqual({ opened: 3, skipped: 2, failed: 0 });
     expect(log.lines.filter(({ why }) => why === 'too_old')).toHaveLength(2);
   });
@@ -221,6 +295,7 @@ describe('a try of a run', () => {
       expect(await pauses.list()).toEqual([
         {
           org: 'acme',
+          report: null,
           who: 'docket',
           why: `The API key has expired. [${code}]`,
           since: START,
@@ -228,7 +303,7 @@ describe('a try of a run', () => {
           run: order.id,
         },
       ]);
-      await pauses.lift('acme');
+      await lift();
     }
     expect(messages()).toEqual(Array(2).fill('The scheduled runs of the organization are paused'));
   });
@@ -256,7 +331,7 @@ describe('a try of a run', () => {
     const ended = await attempt(order, done(result));
     expect(ended).toMatchObject({ tries: 0, kind: 'snooze', until: START + MINUTE });
     expect(await bench.runs.get(order.id)).toMatchObject({ startedAt: null });
-    await pauses.lift('acme');
+    await lift();
     expect(await attempt(order, done(result))).toMatchObject({ tries: 1, kind: 'done' });
   });
 
@@ -276,7 +351,7 @@ describe('a try of a run', () => {
     await pauses.put(aPause());
     expect(await attempt(anOrder(), done(result), { sealed: async () => true })).toMatchObject({ tries: 1 });
     expect(await attempt(anOrder({ org: 'other' }), done(result))).toMatchObject({ tries: 1 });
-    expect(await attempt(anOrder({ id: aPause().run }), refusal())).toMatchObject({ tries: 1, kind: 'fail' });
+    expect(await attempt(anOrder({ id: 'a'.repeat(32) }), refusal())).toMatchObject({ tries: 1, kind: 'fail' });
     expect(await pauses.list()).toEqual([aPause()]);
   });
 
@@ -298,6 +373,19 @@ describe('a try of a run', () => {
     expect(messages()).toEqual(['The pause of the organization is lifted']);
   });
 
+  it('of a report that somebody paused sleeps, and one on demand is made and lifts nothing', async () => {
+    await pauses.put(byHand('weekly'));
+    const order = await opened(anOrder());
+    expect(await attempt(order, done(result))).toMatchObject({
+      tries: 0,
+      kind: 'snooze',
+      why: `the scheduled runs of acme/weekly are paused by ben since ${new Date(START).toISOString()}`,
+    });
+    expect(await attempt(anOrder({ report: 'daily' }), done(result))).toMatchObject({ tries: 1 });
+    expect(await attempt(asked, done(result), { events: [answer()] })).toMatchObject({ tries: 1, kind: 'done' });
+    expect(await pauses.list()).toEqual([byHand('weekly')]);
+  });
+
   it('that began before a pause does not lift it', async () => {
     const context = { signal: new AbortController().signal, observe: () => {}, attempt: 1, lastAttempt: false };
     const during = (change: () => Promise<unknown>) =>
@@ -311,7 +399,7 @@ describe('a try of a run', () => {
 
     const later = aPause({ run: 'b'.repeat(32) });
     await during(async () => {
-      await pauses.lift('acme');
+      await lift();
       await pauses.put(later);
     });
     expect(await pauses.list()).toEqual([later]);

@@ -4,6 +4,7 @@ import { type Log, silentLog } from '../../src/base/log.ts';
 import { deliveryId, type Ledger, type NewDelivery } from '../../src/deliver/ledger.ts';
 import { redisLedger } from '../../src/deliver/redis-ledger.ts';
 import { type DecisionPorts, type Decisions, decisions } from '../../src/queue/decisions.ts';
+import type { Pauses } from '../../src/queue/pauses.ts';
 import type { RunRecord } from '../../src/run/record.ts';
 import { anOrder, type Bench } from './queue-bench.ts';
 
@@ -14,6 +15,15 @@ export const NO_DECISIONS: Decisions = {
   resolve: () => Promise.reject(new Error('not here')),
   retry: () => Promise.reject(new Error('not here')),
   release: () => Promise.reject(new Error('not here')),
+};
+
+/** Where nothing is paused, and nothing may be. */
+export const NO_PAUSES: Pauses = {
+  list: async () => [],
+  put: () => Promise.reject(new Error('not here')),
+  lift: () => Promise.reject(new Error('not here')),
+  liftRefusal: () => Promise.reject(new Error('not here')),
+  history: async () => [],
 };
 
 export interface Deciding {
