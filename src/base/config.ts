@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { type ArchivePlace, readArchivePlace } from './archive-place.ts';
 import { DocketError } from './error.ts';
 
 const url = (schemes: readonly string[], example: string) =>
@@ -16,8 +17,16 @@ const variables = {
   MAIL_FROM: z.email({ error: 'an e-mail address, e.g. reports@example.com' }).optional(),
   DOCKET_JOBS: z.string().min(1).default('jobs'),
   DOCKET_TEMPLATES: z.string().min(1).optional(),
-  DOCKET_ARCHIVE: url(['file:', 's3:'], 'file:///var/lib/docket/archive')
-    .refine((value) => !value.startsWith('s3:'), { error: 'a file: URL (s3: is not supported yet)' })
+  DOCKET_ARCHIVE: z
+    .string()
+    .transform((text, context): ArchivePlace => {
+      const read = readArchivePlace(text);
+      if ('kind' in read) return read;
+      for (const { expected, got } of read) {
+        context.issues.push({ code: 'custom', input: text, message: expected, params: { got } });
+      }
+      return z.NEVER;
+    })
     .optional(),
   DOCKET_ARCHIVE_DAYS: z.coerce
     .number({ error: 'a whole number of days, 7 or more' })
@@ -55,9 +64,12 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   if (parsed.success) return Object.freeze(parsed.data);
   const faults = parsed.error.issues.map((issue) => {
     const name = String(issue.path[0]);
+    const told = issue.code === 'custom' ? issue.params?.got : undefined;
     const got = SECRET_VARIABLES.has(name)
       ? 'a value that is not one (not shown: it may hold a password)'
-      : `"${given[name]}"`;
+      : typeof told === 'string'
+        ? told
+        : `"${given[name]}"`;
     return `${name}: expected ${issue.message}, got ${got}`;
   });
   throw new DocketError(

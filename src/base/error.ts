@@ -35,6 +35,7 @@ export const ERRORS = {
   'template.invalid': { exit: 1, retryable: false },
   'archive.corrupt': { exit: 1, retryable: false },
   'archive.unwritable': { exit: 1, retryable: true },
+  'archive.unreachable': { exit: 1, retryable: true },
   'delivery.not_found': { exit: 2, retryable: false },
   'delivery.conflict': { exit: 2, retryable: false },
   'deliver.recipient_refused': { exit: 3, retryable: false },

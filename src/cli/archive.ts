@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { Shelf } from '../deliver/shelf.ts';
 
 export function addArchive(program: Command): void {
   program
@@ -21,23 +22,29 @@ Example:
 }
 
 async function verify(flags: { readonly org?: string; readonly json?: boolean }): Promise<void> {
-  const [{ readConfig }, { DocketError }, { archiveFolder }, { shelvedRuns }, { verifyShelved }, print] =
-    await Promise.all([
-      import('../base/config.ts'),
-      import('../base/error.ts'),
-      import('../compose/ports.ts'),
-      import('../deliver/archive-shelf.ts'),
-      import('../deliver/verify-archive.ts'),
-      import('./print.ts'),
-    ]);
-  const archive = archiveFolder(readConfig(process.env));
+  const [{ readSurroundings }, { withArchive }] = await Promise.all([
+    import('./surroundings.ts'),
+    import('../compose/archive.ts'),
+  ]);
+  await withArchive(readSurroundings(), ({ shelf }) => verifyAll(shelf, flags));
+}
+
+async function verifyAll(shelf: Shelf, flags: { readonly org?: string; readonly json?: boolean }): Promise<void> {
+  const [{ DocketError }, { verifyShelved }, print] = await Promise.all([
+    import('../base/error.ts'),
+    import('../deliver/verify-archive.ts'),
+    import('./print.ts'),
+  ]);
+  const archive = shelf.place;
   const faulty: { run: string; org: string; report: string; folder: string; faults: readonly string[] }[] = [];
   let runs = 0;
-  for await (const shelved of shelvedRuns(archive, flags.org)) {
+  for await (const shelved of shelf.runs(flags.org)) {
+    if (shelved.halfMadeAt !== undefined) continue;
     runs += 1;
     const faults = await verifyShelved(shelved);
     if (faults.length === 0) continue;
-    const { id: run, org, report, folder } = shelved;
+    const { id: run, org, report, box } = shelved;
+    const folder = box.place;
     faulty.push({ run, org, report, folder, faults });
     if (!flags.json) for (const fault of faults) print.printLine(`${folder}: ${fault}`);
   }

@@ -212,13 +212,12 @@ async function targets(jobs: Jobs, { env, clock, workingDirectory = process.cwd(
   return findings;
 }
 
-async function archive({ config }: Surroundings): Promise<Omit<Finding, 'what'>> {
-  const [{ archiveFolder }, { directoryArchive }] = await Promise.all([
-    import('../compose/ports.ts'),
-    import('../deliver/directory-archive.ts'),
-  ]);
-  const folder = archiveFolder(config);
-  const kept = directoryArchive(folder);
-  await kept.discard(await kept.stage('doctor'));
-  return { state: 'ok', detail: `${folder} can be written` };
+async function archive(around: Surroundings): Promise<Omit<Finding, 'what'>> {
+  const { withArchive } = await import('../compose/archive.ts');
+  const { ok, detail } = await withArchive(around, async ({ archive: kept, shelf }) => {
+    // Where files are made may be another place than where they are kept.
+    await kept.discard(await kept.stage('doctor'));
+    return shelf.probe();
+  });
+  return { state: ok ? 'ok' : 'warn', detail };
 }

@@ -1,8 +1,5 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Surroundings } from '../compose/ports.ts';
 import type { AttemptRecord, Manifest, Release } from '../deliver/archive.ts';
-import type { Shelved } from '../deliver/archive-shelf.ts';
 import type { Receipt } from '../deliver/receipt.ts';
 import type { DeliveryRow } from '../queue/decisions.ts';
 import type { RunRecord } from '../run/record.ts';
@@ -17,7 +14,9 @@ export interface KeptRun {
   readonly archived: ArchivedRun | undefined;
 }
 
-export interface ArchivedRun extends Shelved {
+export interface ArchivedRun {
+  /** A folder, or an `s3:` URL. */
+  readonly place: string;
   readonly manifest: Manifest;
   readonly receipts: readonly Receipt[];
   readonly attempts: readonly AttemptRecord[];
@@ -62,29 +61,21 @@ export async function keptRun(around: Surroundings, id: string): Promise<KeptRun
   return { record: asked?.record, rows: asked?.rows ?? [], archived };
 }
 
-async function archivedRun({ config }: Surroundings, id: string): Promise<ArchivedRun | undefined> {
-  const [{ archiveFolder }, { findShelved }, { readAttempts, readReceipts }, { corrupt, readManifest }] =
+async function archivedRun(around: Surroundings, id: string): Promise<ArchivedRun | undefined> {
+  const [{ withArchive }, { readAttempts, readReceipts, readRelease }, { readManifest }, { corrupt }] =
     await Promise.all([
-      import('../compose/ports.ts'),
-      import('../deliver/archive-shelf.ts'),
+      import('../compose/archive.ts'),
       import('../deliver/kept-attempts.ts'),
+      import('../deliver/run-papers.ts'),
       import('../deliver/sealed-folder.ts'),
     ]);
-  const shelved = await findShelved(archiveFolder(config), id);
-  if (shelved === undefined) return undefined;
-  const manifest = await readManifest(shelved.folder);
-  if (manifest === undefined) throw corrupt(shelved.folder, 'manifest.json is missing', {});
-  const [receipts, attempts, release] = await Promise.all([
-    readReceipts(shelved.folder),
-    readAttempts(shelved.folder),
-    readRelease(shelved.folder),
-  ]);
-  return { ...shelved, manifest, receipts, attempts, release };
-}
-
-async function readRelease(folder: string): Promise<Release | undefined> {
-  const text = await readFile(join(folder, 'release.json'), 'utf8').catch(() => undefined);
-  if (text === undefined) return undefined;
-  const { z } = await import('zod');
-  return z.object({ by: z.string(), reason: z.string(), at: z.number() }).parse(JSON.parse(text));
+  return withArchive(around, async ({ shelf }) => {
+    const found = await shelf.find(id);
+    if (found === undefined) return undefined;
+    const { box } = found;
+    const manifest = await readManifest(box);
+    if (manifest === undefined) throw corrupt(box.place, 'manifest.json is missing', {});
+    const [receipts, attempts, release] = await Promise.all([readReceipts(box), readAttempts(box), readRelease(box)]);
+    return { place: box.place, manifest, receipts, attempts, release };
+  });
 }

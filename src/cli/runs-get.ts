@@ -19,27 +19,26 @@ Example:
 }
 
 async function get(id: string, flags: { readonly out?: string; readonly json?: boolean }): Promise<void> {
-  const [{ resolve }, { readConfig }, { DocketError }, { archiveFolder }, { findShelved }, { takeOut }, print] =
-    await Promise.all([
-      import('node:path'),
-      import('../base/config.ts'),
-      import('../base/error.ts'),
-      import('../compose/ports.ts'),
-      import('../deliver/archive-shelf.ts'),
-      import('../deliver/take-out.ts'),
-      import('./print.ts'),
-    ]);
-  const archive = archiveFolder(readConfig(process.env));
-  const run = /^[0-9a-f]{32}$/.test(id) ? await findShelved(archive, id) : undefined;
-  if (run === undefined) {
-    throw new DocketError('run.not_found', `The archive has no run ${JSON.stringify(id)}.`, {
-      where: archive,
-      expected: 'the id of a run that made files, 32 hex digits',
-      next: '`docket runs` lists runs; DOCKET_ARCHIVE names the archive.',
-    });
-  }
+  const [{ resolve }, { readSurroundings }, { DocketError }, { withArchive }, { takeOut }, print] = await Promise.all([
+    import('node:path'),
+    import('./surroundings.ts'),
+    import('../base/error.ts'),
+    import('../compose/archive.ts'),
+    import('../deliver/take-out.ts'),
+    import('./print.ts'),
+  ]);
   const folder = resolve(flags.out ?? id);
-  const files = await takeOut(run, folder);
+  const { run, files } = await withArchive(readSurroundings(), async ({ shelf }) => {
+    const found = /^[0-9a-f]{32}$/.test(id) ? await shelf.find(id) : undefined;
+    if (found === undefined) {
+      throw new DocketError('run.not_found', `The archive has no run ${JSON.stringify(id)}.`, {
+        where: shelf.place,
+        expected: 'the id of a run that made files, 32 hex digits',
+        next: '`docket runs` lists runs; DOCKET_ARCHIVE names the archive.',
+      });
+    }
+    return { run: found, files: await takeOut(found, folder) };
+  });
   if (flags.json) return print.printJson({ run: id, org: run.org, report: run.report, folder, files });
   print.printLine(`${files.length} files, each as it was sealed and sent, in ${folder}`);
   for (const { name, sha256 } of files) print.printLine(`  ${sha256}  ${name}`);

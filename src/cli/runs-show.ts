@@ -35,7 +35,7 @@ async function show(id: string, flags: { readonly json?: boolean }): Promise<voi
       id,
       record: record ?? null,
       deliveries: rows.map(deliveryView),
-      folder: archived?.folder ?? null,
+      folder: archived?.place ?? null,
       manifest: archived?.manifest ?? null,
       receipts: archived?.receipts ?? [],
       attempts: archived?.attempts ?? [],
@@ -93,9 +93,9 @@ function timesOf(record: RunRecord): (readonly [string, string])[] {
   ];
 }
 
-function manifestLines({ folder, manifest }: ArchivedRun): string[] {
+function manifestLines({ place, manifest }: ArchivedRun): string[] {
   return [
-    ...section(`Files in ${folder}:`, manifest.files.map(fileLine)),
+    ...section(`Files in ${place}:`, manifest.files.map(fileLine)),
     ...section(
       'Figures that are not whole:',
       manifest.incomplete.map(({ section: where, text }) => `  ${where}: ${text}`),

@@ -2,13 +2,14 @@ import { createAdmin, createProbes } from '../admin/app.ts';
 import type { Metrics } from '../admin/metrics.ts';
 import { type AdminServer, listenAdmin } from '../admin/server.ts';
 import { noTokens, tokenFile } from '../admin/token-file.ts';
+import { createScope } from '../base/scope.ts';
 import type { Jobs } from '../define/load.ts';
-import { directoryArchive } from '../deliver/directory-archive.ts';
 import { redisLedger } from '../deliver/redis-ledger.ts';
+import { openArchive } from './archive.ts';
 import { bindDecisions } from './decisions.ts';
 import type { RunningDocket } from './docket.ts';
 import { KEEP_DAYS } from './keep-days.ts';
-import { archiveFolder, type Surroundings } from './ports.ts';
+import type { Surroundings } from './ports.ts';
 
 /**
  * What a process answers over HTTP: `/healthz`, `/readyz` and `/metrics` in every role, the API in the role `admin`.
@@ -17,12 +18,13 @@ import { archiveFolder, type Surroundings } from './ports.ts';
  * @param metrics those that observe this process
  */
 export async function composeAdmin(
-  { config, clock, log }: Surroundings,
+  around: Surroundings,
   jobs: Jobs,
   { store, health, readings }: Pick<RunningDocket, 'store' | 'health' | 'readings'>,
   metrics: Metrics,
   { api }: { readonly api: boolean },
 ): Promise<AdminServer> {
+  const { config, clock, log } = around;
   const { DOCKET_ADMIN_TOKENS: file, DOCKET_ADMIN_HOST: host, DOCKET_ADMIN_PORT: port } = config;
   const probes = {
     tokens: file === undefined ? noTokens(log) : await tokenFile(file, { clock, log }),
@@ -34,7 +36,8 @@ export async function composeAdmin(
   if (!api) return listenAdmin(createProbes(probes), { host, port, log });
   const { redis, prefix, trigger, runs, queue, pauses } = store;
   const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: KEEP_DAYS });
-  const archive = directoryArchive(archiveFolder(config), clock);
+  const scope = createScope();
+  const { archive } = openArchive(around, scope);
   const app = createAdmin({
     ...probes,
     trigger,
@@ -48,5 +51,6 @@ export async function composeAdmin(
       return definition === undefined || settings === undefined ? undefined : { definition, settings };
     },
   });
-  return listenAdmin(app, { host, port, log });
+  const server = scope.use(await listenAdmin(app, { host, port, log }), (opened) => opened.close());
+  return { ...server, close: () => scope.close() };
 }

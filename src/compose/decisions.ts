@@ -2,9 +2,7 @@ import type { Redis } from 'ioredis';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { createScope, type Scope } from '../base/scope.ts';
-import { type Archive, decidedAttempt } from '../deliver/archive.ts';
-import { directoryArchive } from '../deliver/directory-archive.ts';
-import { readReceipts } from '../deliver/kept-attempts.ts';
+import { type Archive, decidedAttempt, type SealedRun } from '../deliver/archive.ts';
 import type { DeliveryRow, Ledger, Resolution } from '../deliver/ledger.ts';
 import { redisLedger } from '../deliver/redis-ledger.ts';
 import { openRedis } from '../queue/connection.ts';
@@ -12,8 +10,9 @@ import { type DecisionPorts, type Decisions, decisions } from '../queue/decision
 import { type RunQueue, runQueue } from '../queue/jobs.ts';
 import { DEFAULT_PREFIX } from '../queue/keys.ts';
 import { type RedisRunStore, redisRunStore } from '../queue/run-store.ts';
+import { openArchive } from './archive.ts';
 import { KEEP_DAYS } from './keep-days.ts';
-import { archiveFolder, type Surroundings } from './ports.ts';
+import type { Surroundings } from './ports.ts';
 
 /** What decisions about one deployment's deliveries go through. */
 export interface DecisionParts {
@@ -31,22 +30,31 @@ export const bindDecisions = ({ archive, ...parts }: DecisionParts): Decisions =
 
 function decisionArchive(archive: Archive): DecisionPorts['archive'] {
   return {
-    sealed: async (order) => (await archive.find(order)) !== undefined,
+    sealed: async (order) => {
+      const sealed = await archive.find(order);
+      if (sealed !== undefined) await archive.letGo(sealed);
+      return sealed !== undefined;
+    },
     keep: async (row, decision) => {
-      const sealed = await archive.find({ id: row.run, org: row.org, report: row.report });
+      const sealed = await archive.peek({ id: row.run, org: row.org, report: row.report });
       if (sealed === undefined) return;
       await archive.keepAttempt(sealed, decidedAttempt(row, decision));
-      await archive.keepReceipts(sealed, await receiptsWith(sealed.folder, row, decision));
+      await archive.keepReceipts(sealed, await receiptsWith(archive, sealed, row, decision));
     },
     release: async (order, release) => {
-      const sealed = await archive.find(order);
+      const sealed = await archive.peek(order);
       if (sealed !== undefined) await archive.keepRelease(sealed, release);
     },
   };
 }
 
-async function receiptsWith(folder: string, { id, state, detail }: DeliveryRow, { to }: Resolution) {
-  const receipts = await readReceipts(folder);
+async function receiptsWith(
+  archive: Archive,
+  sealed: SealedRun,
+  { id, state, detail }: DeliveryRow,
+  { to }: Resolution,
+) {
+  const receipts = await archive.receipts(sealed);
   const messageId = to === 'pending' ? { messageId: null } : {};
   return receipts.map((receipt) => (receipt.delivery === id ? { ...receipt, state, detail, ...messageId } : receipt));
 }
@@ -61,12 +69,13 @@ export interface Desk {
 }
 
 /** Opens Redis and the archive for a command; its scope closes them. Throws `redis.unreachable`. */
-export async function openDesk({ config, clock, log }: Surroundings): Promise<Desk> {
+export async function openDesk(around: Surroundings): Promise<Desk> {
+  const { config, clock, log } = around;
   const scope = createScope();
   const redis = scope.use(await openRedis(config.REDIS_URL, 'producer', log), (opened) => opened.disconnect());
   const runs = redisRunStore(redis, { prefix: DEFAULT_PREFIX, keepDays: KEEP_DAYS });
   const queue = scope.use(runQueue(redis, { prefix: DEFAULT_PREFIX }), (opened) => opened.close());
-  const archive = directoryArchive(archiveFolder(config), clock);
+  const { archive } = openArchive(around, scope);
   const ledger = redisLedger(redis, { prefix: `${DEFAULT_PREFIX}:`, ttlDays: KEEP_DAYS });
   return { decisions: bindDecisions({ runs, queue, ledger, archive, clock, log }), runs, archive, redis, scope };
 }

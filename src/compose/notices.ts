@@ -52,7 +52,7 @@ export function createNotices(ports: NoticePorts): Notices {
         .filter(({ target }) => target !== NOTICE_TARGET)
         .map((row) => ({ ...row, delivery: row.id, messageId: null })),
       // An archive that cannot be trusted is a reason more to tell the owner, not one to keep silent.
-      sealed: await archive.find(order).catch(() => undefined),
+      sealed: await archive.peek(order).catch(() => undefined),
       mail: await mailOf(settings),
       ledger,
       archive,

@@ -1,6 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { Pool } from 'undici';
 import type { Clock } from '../base/clock.ts';
 import { type Config, required } from '../base/config.ts';
@@ -182,10 +180,6 @@ export function bindPorts(around: Surroundings, scope: Scope, stores: Stores): P
     };
   };
 }
-
-/** The folder that `DOCKET_ARCHIVE` names. */
-export const archiveFolder = ({ DOCKET_ARCHIVE }: Config): string =>
-  DOCKET_ARCHIVE === undefined ? resolve('archive') : fileURLToPath(DOCKET_ARCHIVE);
 
 /** Refuses a report with e-mail deliveries before a call is spent on it. Throws `config.invalid`. */
 export function requireMail({ deliveries }: Definition, { smtp }: OrgSettings, config: Config): void {

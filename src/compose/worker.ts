@@ -5,7 +5,6 @@ import type { Scope } from '../base/scope.ts';
 import { secretSource } from '../base/secret.ts';
 import type { Jobs } from '../define/load.ts';
 import type { CircuitNews } from '../deliver/circuit.ts';
-import { directoryArchive } from '../deliver/directory-archive.ts';
 import { redisCircuit } from '../deliver/redis-circuit.ts';
 import { redisLedger } from '../deliver/redis-ledger.ts';
 import { sweepArchive } from '../deliver/retention.ts';
@@ -24,12 +23,13 @@ import { incompleteError } from '../run/ending.ts';
 import type { RunEvent } from '../run/event.ts';
 import { ENDED, type RunOrder } from '../run/record.ts';
 import { run } from '../run/run.ts';
+import { openArchive, tryShelf } from './archive.ts';
 import { sharedBudgets } from './budgets.ts';
 import { currentKeys } from './current-keys.ts';
 import { KEEP_DAYS } from './keep-days.ts';
 import { mailRoutes } from './mail.ts';
 import { createNotices } from './notices.ts';
-import { archiveFolder, bindPorts, type Surroundings } from './ports.ts';
+import { bindPorts, type Surroundings } from './ports.ts';
 import type { Store } from './store.ts';
 
 /** A shorter wait for a token is spent in place; a longer one frees the worker's slot. */
@@ -62,7 +62,8 @@ export async function openWorker(
   const patient = await store.patient();
   const runs = redisRunStore(patient, kept);
   const definitions = definitionStore(patient, kept);
-  const archive = directoryArchive(archiveFolder(config), clock);
+  const { archive, shelf } = openArchive(around, scope);
+  await tryShelf(shelf, log);
   const ledger = redisLedger(patient, { prefix: `${prefix}:`, ttlDays: KEEP_DAYS });
   const mailOf = mailRoutes(around, scope);
   const circuit = redisCircuit(patient, { prefix: `${prefix}:`, clock, tell: sayCircuit(log) });
@@ -110,7 +111,7 @@ export async function openWorker(
     runs,
     // An archive that cannot be trusted is the run's to speak of.
     sealed: (order: RunOrder) =>
-      archive.find(order).then(
+      archive.peek(order).then(
         (sealed) => sealed !== undefined,
         () => true,
       ),
@@ -158,7 +159,7 @@ export async function openWorker(
       steps: [
         () =>
           sweepArchive({
-            root: archiveFolder(config),
+            shelf,
             daysOf: (org) => settings.jobs.orgs.get(org)?.retention_days ?? config.DOCKET_ARCHIVE_DAYS,
             ledger,
             open: async (id) => {

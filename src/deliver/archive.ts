@@ -4,6 +4,7 @@ import type { Artifact, MailBody } from '../render/artifact.ts';
 import type { Decision } from './decision.ts';
 import type { DeliveryRow, DeliveryState, Evidence, Resolution } from './ledger.ts';
 import type { Receipt } from './receipt.ts';
+import type { RunName, SharedLink } from './shelf.ts';
 
 /** What a run made and from what, kept beside the bytes that were sent. Written once, when the files are complete. */
 export interface Manifest {
@@ -44,11 +45,13 @@ export interface Manifest {
   readonly conditions?: readonly Decision[] | undefined;
   /** ISO instant at which the files were made. */
   readonly made_at: string;
+  /** In a bucket: the folder beside the manifest that holds the sealed files of whoever sealed first. */
+  readonly stored?: string | undefined;
 }
 
 /** A run's sealed folder: everything that deliveries need, so that a retry neither fetches nor renders again. */
 export interface Sealed {
-  /** Absolute path of the folder. */
+  /** Absolute path of the files' folder on this machine: the archive's own, or a copy that goes with `letGo`. */
   readonly folder: string;
   readonly manifest: Manifest;
   readonly artifacts: readonly Artifact[];
@@ -87,9 +90,12 @@ export interface Release {
   readonly at: number;
 }
 
-/** Where the exact bytes are kept. A folder appears whole or not at all. */
+/** What the archive needs to know of a run whose papers it keeps. */
+export type SealedRun = Pick<Sealed, 'manifest'>;
+
+/** Where the exact bytes are kept. A run appears whole or not at all. */
 export interface Archive {
-  /** A private, empty folder in which to make the run's files; on the archive's own file system. */
+  /** A private, empty folder of this machine in which to make the run's files. */
   stage(run: string): Promise<string>;
   /** Publishes the staged folder with its manifest in one step. Sealing a run that is sealed already returns the first. */
   seal(staged: string, manifest: Manifest, artifacts: readonly Artifact[], mail: MailBody): Promise<Sealed>;
@@ -97,16 +103,27 @@ export interface Archive {
    * The sealed run, its files read and compared with the manifest's hashes. Undefined when it is not sealed.
    * Throws `archive.corrupt` when something is missing or has changed: then nothing of it may be sent.
    */
-  find(run: { readonly id: string; readonly org: string; readonly report: string }): Promise<Sealed | undefined>;
+  find(run: RunName): Promise<Sealed | undefined>;
+  /** Whether the run is sealed, and as what; its files are not looked at. Throws `archive.corrupt`. */
+  peek(run: RunName): Promise<SealedRun | undefined>;
+  /** The caller needs the files of what `seal` or `find` gave it no more. */
+  letGo(sealed: Pick<Sealed, 'folder'>): Promise<void>;
   /** Keeps the exact message, and its hash beside it, before it leaves: an e-mail, or what a webhook is told. */
-  keepMessage(sealed: Sealed, delivery: string, message: Uint8Array, kind?: 'eml' | 'json'): Promise<void>;
+  keepMessage(sealed: SealedRun, delivery: string, message: Uint8Array, kind?: 'eml' | 'json'): Promise<void>;
   /** Writes `receipts.json` anew. */
-  keepReceipts(sealed: Sealed, receipts: readonly Receipt[]): Promise<void>;
+  keepReceipts(sealed: SealedRun, receipts: readonly Receipt[]): Promise<void>;
+  /** What `keepReceipts` wrote last; empty while nothing was delivered. */
+  receipts(sealed: SealedRun): Promise<readonly Receipt[]>;
   /** Keeps what an attempt is about to do, or has done. An attempt of another epoch is not touched. */
-  keepAttempt(sealed: Pick<Sealed, 'folder'>, attempt: AttemptRecord): Promise<void>;
+  keepAttempt(sealed: SealedRun, attempt: AttemptRecord): Promise<void>;
   /** What the archive knows of each delivery, by its id: for a ledger that was lost or rolled back. */
-  evidence(sealed: Pick<Sealed, 'folder'>): Promise<ReadonlyMap<string, Evidence>>;
-  keepRelease(sealed: Pick<Sealed, 'folder'>, release: Release): Promise<void>;
+  evidence(sealed: SealedRun): Promise<ReadonlyMap<string, Evidence>>;
+  keepRelease(sealed: SealedRun, release: Release): Promise<void>;
   /** Throws a staged folder away; harmless when it is gone. */
   discard(staged: string): Promise<void>;
+  /**
+   * A link to a file that opens for whoever has it, for a day at least; the same for a day, so that a retry sends the same
+   * bytes. Undefined when none can be made; absent where the archive never has one to give.
+   */
+  readonly link?: (sealed: SealedRun, name: string) => Promise<SharedLink | undefined>;
 }

@@ -1,11 +1,10 @@
-import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { z } from 'zod';
-import type { AttemptRecord } from './archive.ts';
-import { makeFolder, replaceFile } from './durable-file.ts';
+import type { AttemptRecord, Release } from './archive.ts';
 import { DELIVERY_STATES, type Evidence } from './ledger.ts';
 import { type Receipt, receiptsSchema } from './receipt.ts';
-import { corrupt, isCode, pathName } from './sealed-folder.ts';
+import { readPaper } from './run-papers.ts';
+import { pathName } from './sealed-folder.ts';
+import type { RunBox } from './shelf.ts';
 
 const attemptSchema: z.ZodType<AttemptRecord> = z.looseObject({
   delivery: z.string(),
@@ -18,43 +17,67 @@ const attemptSchema: z.ZodType<AttemptRecord> = z.looseObject({
     .optional(),
 });
 
-const NAME = /^([A-Za-z0-9]+)\.(\d+)\.json$/;
+/** `<delivery>.<epoch>.json`, or with what it tells of in between. */
+const NAME = /^attempts\/([A-Za-z0-9]+)\.(\d+)(?:\.(end|decision))?\.json$/;
+const RANK = { begin: 0, end: 1, decision: 2 } as const;
 
-/** Writes `attempts/<delivery>.<epoch>.json`: two attempts never write one file, so a late one cannot hide a later one. */
-export async function writeAttempt(folder: string, attempt: AttemptRecord): Promise<void> {
-  const attempts = join(folder, 'attempts');
-  await makeFolder(attempts);
-  const name = `${pathName(attempt.delivery, 'delivery')}.${attempt.epoch}.json`;
-  await replaceFile(join(attempts, name), `${JSON.stringify(attempt, null, 2)}\n`);
+/**
+ * Writes `attempts/<delivery>.<epoch>.json` when the attempt begins, `….end.json` when it has ended, `….decision.json` for
+ * what somebody decided: none is ever written over by another, so a late one cannot hide a later one.
+ */
+export async function writeAttempt(box: RunBox, attempt: AttemptRecord): Promise<void> {
+  const what = attempt.decision !== undefined ? '.decision' : attempt.state === 'sending' ? '' : '.end';
+  const name = `attempts/${pathName(attempt.delivery, 'delivery')}.${attempt.epoch}${what}.json`;
+  await box.put(name, `${JSON.stringify(attempt, null, 2)}\n`);
 }
 
-/** All attempts of a run, the first first for each delivery. Throws `archive.corrupt` for one that cannot be read. */
-export async function readAttempts(folder: string): Promise<AttemptRecord[]> {
-  const found = (await namesIn(join(folder, 'attempts'))).flatMap((name) => {
-    const [, delivery, epoch] = NAME.exec(name) ?? [];
-    return delivery === undefined ? [] : [{ name, epoch: Number(epoch) }];
-  });
-  found.sort((one, other) => one.epoch - other.epoch);
-  return Promise.all(found.map(({ name }) => readJson(folder, join('attempts', name), attemptSchema)));
+interface Kept {
+  readonly name: string;
+  readonly delivery: string;
+  readonly epoch: number;
+  readonly rank: number;
+}
+
+/** The first attempt first, and of each what was written last. */
+const keptAmong = (names: readonly string[]): readonly Kept[] =>
+  names
+    .flatMap((name): Kept[] => {
+      const [, delivery, digits, word] = NAME.exec(name) ?? [];
+      if (delivery === undefined) return [];
+      const rank = RANK[word === 'end' || word === 'decision' ? word : 'begin'];
+      return [{ name, delivery, epoch: Number(digits), rank }];
+    })
+    .sort((one, other) => one.epoch - other.epoch || one.rank - other.rank);
+
+const lastWords = (kept: readonly Kept[]): readonly Kept[] => [
+  ...new Map(kept.map((one) => [`${one.delivery}.${one.epoch}`, one] as const)).values(),
+];
+
+const readKept = (box: RunBox, { name }: Kept): Promise<AttemptRecord | undefined> =>
+  readPaper(box, name, attemptSchema);
+
+/** The last word on each attempt of a run, the first attempt first. Throws `archive.corrupt` when any word cannot be read. */
+export async function readAttempts(box: RunBox): Promise<AttemptRecord[]> {
+  const kept = keptAmong(await box.names());
+  const read = new Map(await Promise.all(kept.map(async (one) => [one, await readKept(box, one)] as const)));
+  return lastWords(kept).flatMap((one) => read.get(one) ?? []);
 }
 
 /** `receipts.json`; empty while nothing was delivered. Throws `archive.corrupt` when it cannot be read. */
-export async function readReceipts(folder: string): Promise<readonly Receipt[]> {
-  try {
-    return await readJson(folder, 'receipts.json', receiptsSchema);
-  } catch (error) {
-    if (isCode(error, 'ENOENT')) return [];
-    throw error;
-  }
-}
+export const readReceipts = async (box: RunBox): Promise<readonly Receipt[]> =>
+  (await readPaper(box, 'receipts.json', receiptsSchema)) ?? [];
 
-/** Deliveries of which the exact message is kept, with the name of its file: an e-mail, or what a webhook is told. */
-export async function keptMessages(folder: string): Promise<ReadonlyMap<string, string>> {
-  const names = await namesIn(join(folder, 'messages'));
+const releaseSchema: z.ZodType<Release> = z.looseObject({ by: z.string(), reason: z.string(), at: z.number() });
+
+/** Who let the held pack go out as it is; undefined when nobody did. Throws `archive.corrupt` when it cannot be read. */
+export const readRelease = (box: RunBox): Promise<Release | undefined> => readPaper(box, 'release.json', releaseSchema);
+
+/** Deliveries of which the exact message is kept, with its name: an e-mail, or what a webhook is told. */
+export function keptMessages(names: readonly string[]): ReadonlyMap<string, string> {
   return new Map(
     names.flatMap((name) => {
-      const [, delivery] = /^([A-Za-z0-9]+)\.(?:eml|json)$/.exec(name) ?? [];
-      return delivery === undefined ? [] : [[delivery, `messages/${name}`] as const];
+      const [, delivery] = /^messages\/([A-Za-z0-9]+)\.(?:eml|json)$/.exec(name) ?? [];
+      return delivery === undefined ? [] : [[delivery, name] as const];
     }),
   );
 }
@@ -63,34 +86,20 @@ export async function keptMessages(folder: string): Promise<ReadonlyMap<string, 
  * What the archive knows of each delivery. The latest attempt is the best witness; `receipts.json` and a message that
  * was kept without a word speak where there is none, and only to a ledger that has no row at all (epoch 0).
  */
-export async function readEvidence(folder: string): Promise<ReadonlyMap<string, Evidence>> {
+export async function readEvidence(box: RunBox): Promise<ReadonlyMap<string, Evidence>> {
+  const names = await box.names();
   const evidence = new Map<string, Evidence>();
-  for (const delivery of (await keptMessages(folder)).keys()) {
+  for (const delivery of keptMessages(names).keys()) {
     evidence.set(delivery, { state: 'sending', epoch: 0, detail: null });
   }
-  for (const { delivery, state, detail } of await readReceipts(folder)) {
+  for (const { delivery, state, detail } of await readReceipts(box)) {
     if (state !== 'skipped') evidence.set(delivery, { state, epoch: 0, detail });
   }
-  for (const { delivery, epoch, state, detail } of await readAttempts(folder)) {
+  const latest = new Map(keptAmong(names).map((one) => [one.delivery, one] as const));
+  for (const attempt of await Promise.all([...latest.values()].map((one) => readKept(box, one)))) {
+    if (attempt === undefined) continue;
+    const { delivery, epoch, state, detail } = attempt;
     evidence.set(delivery, { state, epoch, detail });
   }
   return evidence;
-}
-
-async function namesIn(folder: string): Promise<readonly string[]> {
-  try {
-    return await readdir(folder);
-  } catch (error) {
-    if (isCode(error, 'ENOENT')) return [];
-    throw error;
-  }
-}
-
-async function readJson<T>(folder: string, name: string, schema: z.ZodType<T>): Promise<T> {
-  const text = await readFile(join(folder, name), 'utf8');
-  try {
-    return schema.parse(JSON.parse(text));
-  } catch (cause) {
-    throw corrupt(folder, `${name} cannot be read`, { cause });
-  }
 }

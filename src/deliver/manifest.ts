@@ -84,4 +84,8 @@ export const manifestSchema: z.ZodType<Manifest> = z.looseObject({
     )
     .optional(),
   made_at: z.string(),
+  stored: z
+    .string()
+    .regex(/^[0-9a-f]{16}$/)
+    .optional(),
 });

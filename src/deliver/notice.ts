@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { DocketError, type ErrorJson } from '../base/error.ts';
 import { canonicalAddress } from '../define/recipients.ts';
-import type { Archive, AttemptRecord, Sealed } from './archive.ts';
+import type { Archive, AttemptRecord, SealedRun } from './archive.ts';
 import { attempt, type Leave, reconcile } from './attempt.ts';
 import type { Circuit } from './circuit.ts';
 import type { DeliveredEvent } from './deliver.ts';
@@ -31,7 +31,7 @@ export interface NoticeInput {
   readonly error: ErrorJson | null;
   readonly receipts: readonly Receipt[];
   /** Undefined when the run failed before its files were sealed: the notice is then not archived. */
-  readonly sealed: Sealed | undefined;
+  readonly sealed: SealedRun | undefined;
   readonly mail: MailRoute | undefined;
   readonly ledger: Ledger;
   readonly archive: Archive;

@@ -1,21 +1,18 @@
-import { readFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import { toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
-import { removeShelved, type Shelved, shelvedRuns } from './archive-shelf.ts';
-import { makeFolder, replaceFile } from './durable-file.ts';
 import { readEvidence } from './kept-attempts.ts';
 import type { Ledger } from './ledger.ts';
-import { readManifest } from './sealed-folder.ts';
+import { readManifest } from './run-papers.ts';
+import type { Shelf, Shelved } from './shelf.ts';
+import { ABANDONED_MS } from './staging.ts';
 
 const DAY_MS = 86_400_000;
 /** When the archive was swept last: in the archive itself, so that all who share it sweep it once a day together. */
 const SWEPT = '.swept';
 
 export interface RetentionPorts {
-  /** The archive's folder. */
-  readonly root: string;
+  readonly shelf: Shelf;
   /** Days for which an organization's runs are kept; undefined: for ever. */
   readonly daysOf: (org: string) => number | undefined;
   readonly ledger: Pick<Ledger, 'list'>;
@@ -33,52 +30,56 @@ export interface RetentionPorts {
  * harmless, and so is doing it twice at once. Returns how many were removed; undefined when it was done today already.
  */
 export async function sweepArchive(ports: RetentionPorts): Promise<number | undefined> {
-  const { root, clock, log, signal } = ports;
-  const mark = join(resolve(root), SWEPT);
-  const last = Number(await readFile(mark, 'utf8').catch(() => '0'));
+  const { shelf, clock, log, signal } = ports;
+  const last = Number((await shelf.notes.read(SWEPT)) ?? 0);
   const now = clock.now();
   // A mark of the future was written by a clock that was wrong.
   if (last <= now && now - last < DAY_MS) return undefined;
   let removed = 0;
-  for await (const run of shelvedRuns(root)) {
+  for await (const run of shelf.runs()) {
     if (signal.aborted) return removed;
     const of = { run: run.id, org: run.org, report: run.report };
     try {
+      if (run.halfMadeAt !== undefined) {
+        if (now - run.halfMadeAt > ABANDONED_MS && !(await ports.open(run.id))) await shelf.remove(run);
+        continue;
+      }
       const days = ports.daysOf(run.org);
-      const madeAt = days === undefined ? undefined : await ageOf(run);
+      // Where listing tells when a run was sealed, the young ones are not opened.
+      const young = days !== undefined && run.sealedAt !== undefined && now - run.sealedAt <= days * DAY_MS;
+      const madeAt = days === undefined || young ? undefined : await ageOf(run);
       if (days === undefined || madeAt === undefined || now - madeAt <= days * DAY_MS) continue;
       if (await waits(run, ports)) {
         log.warn('A run is past its days in the archive, and stays: it waits for a decision', of);
         continue;
       }
-      if (!(await removeShelved(root, run))) continue;
+      if (!(await shelf.remove(run))) continue;
       removed += 1;
       log.info('A run has left the archive', { ...of, why: `made ${iso(madeAt)}, kept for ${days} days` });
     } catch (thrown) {
       log.error('A run could not be removed from the archive', { ...of, error: toDocketError(thrown).toJSON() });
     }
   }
-  await makeFolder(resolve(root));
-  await replaceFile(mark, String(now));
+  await shelf.notes.put(SWEPT, String(now));
   return removed;
 }
 
 const iso = (at: number): string => new Date(at).toISOString();
 
 /** Epoch ms at which the run was made; undefined for a folder without a manifest, which is left for a person to look at. */
-async function ageOf({ folder }: Shelved): Promise<number | undefined> {
-  const manifest = await readManifest(folder);
+async function ageOf({ box }: Shelved): Promise<number | undefined> {
+  const manifest = await readManifest(box);
   const at = manifest === undefined ? Number.NaN : Date.parse(manifest.made_at);
   return Number.isNaN(at) ? undefined : at;
 }
 
-async function waits({ id, folder }: Shelved, { ledger, open }: RetentionPorts): Promise<boolean> {
+async function waits({ id, box }: Shelved, { ledger, open }: RetentionPorts): Promise<boolean> {
   if (await open(id)) return true;
   const rows = await ledger.list(id);
   const known = new Map(rows.map(({ id: delivery, state }) => [delivery, state]));
   if (rows.some(({ state }) => state === 'unknown' || state === 'sending')) return true;
   // What the ledger has forgotten, the archive may still know to be open.
-  const evidence = await readEvidence(folder);
+  const evidence = await readEvidence(box);
   return [...evidence].some(
     ([delivery, { state }]) => (state === 'unknown' || state === 'sending') && !known.has(delivery),
   );

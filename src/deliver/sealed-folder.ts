@@ -7,7 +7,7 @@ import { DocketError } from '../base/error.ts';
 import { ARTIFACT_FORMATS, type Artifact, type MailBody, MEDIA_TYPES, type Picture } from '../render/artifact.ts';
 import type { Manifest, Sealed } from './archive.ts';
 import { syncPath, writeSynced } from './durable-file.ts';
-import { manifestSchema, PICTURE_NAME } from './manifest.ts';
+import { PICTURE_NAME } from './manifest.ts';
 
 /** Names that a run's folder has for itself; no artifact may have one of them. */
 export const OWN_NAMES = [
@@ -79,7 +79,7 @@ export const isCode = (error: unknown, ...codes: string[]): boolean =>
  * Brings a staged folder into its final form, all of it synced: `<files>/<artifact>`, `mail.html`, `mail.txt`,
  * the mail's pictures, `manifest.json`, and nothing else (what a renderer left behind goes).
  * @param files folder of the artifacts inside the run's folder: `files`, or `.`
- * @returns the names at the top of the folder
+ * @returns the names at the top of the folder, and the manifest as it was written
  */
 export async function assemble(
   staged: string,
@@ -87,7 +87,7 @@ export async function assemble(
   manifest: Manifest,
   artifacts: readonly Artifact[],
   mail: MailBody,
-): Promise<readonly string[]> {
+): Promise<{ readonly names: readonly string[]; readonly manifest: Manifest }> {
   await mkdir(join(staged, files), { recursive: true });
   for (const artifact of artifacts) {
     const place = join(staged, files, artifactName(artifact.name));
@@ -115,73 +115,68 @@ export async function assemble(
   for (const [name, content] of own) await writeSynced(join(staged, name), content);
   await syncPath(join(staged, files));
   await syncPath(staged);
-  return [...listed, ...own.keys()];
+  return { names: [...listed, ...own.keys()], manifest: sealed };
 }
 
-/** An `archive.corrupt` that names the folder and what is wrong with it. */
-export const corrupt = (folder: string, what: string, detail: { expected?: string; got?: string; cause?: unknown }) =>
-  new DocketError('archive.corrupt', `The archived run in ${folder} is not what was sealed: ${what}.`, {
+/** The sealed files of a run, by their names in its folder: all that a delivery needs. Throws for names that no run has. */
+export const sealedNames = ({ files, mail }: Manifest): readonly string[] => [
+  ...files.map(({ name }) => `files/${artifactName(name)}`),
+  'mail.html',
+  'mail.txt',
+  ...(mail?.pictures ?? []).map(({ name }) => pictureName(name)),
+];
+
+/** An `archive.corrupt` that names the run's place and what is wrong with it. */
+export const corrupt = (place: string, what: string, detail: { expected?: string; got?: string; cause?: unknown }) =>
+  new DocketError('archive.corrupt', `The archived run in ${place} is not what was sealed: ${what}.`, {
     ...detail,
-    where: folder,
-    next: 'Nothing of it is sent. Restore the folder from a backup, or remove it and run the report again.',
+    where: place,
+    next: 'Nothing of it is sent. Restore it from a backup, or remove it and run the report again.',
   });
 
-/** The manifest of a run's folder; undefined when there is none. */
-export async function readManifest(folder: string): Promise<Manifest | undefined> {
-  let text: string;
-  try {
-    text = await readFile(join(folder, 'manifest.json'), 'utf8');
-  } catch (error) {
-    if (isCode(error, 'ENOENT', 'ENOTDIR')) return undefined;
-    throw error;
-  }
-  try {
-    return manifestSchema.parse(JSON.parse(text));
-  } catch (cause) {
-    throw corrupt(folder, 'manifest.json cannot be read', { cause });
-  }
-}
-
-/** A run's folder with every file compared with its manifest. Throws `archive.corrupt`. */
-export async function readSealed(folder: string, files: string, manifest: Manifest): Promise<Sealed> {
+/**
+ * A run's folder with every file compared with its manifest. Throws `archive.corrupt`.
+ * @param place where the run is, for people: the folder itself, or what it is a copy of
+ */
+export async function readSealed(folder: string, files: string, manifest: Manifest, place: string): Promise<Sealed> {
   const artifacts: Artifact[] = [];
   for (const file of manifest.files) {
     const path = join(folder, files, artifactName(file.name));
     const found = await stat(path).then(
       async ({ size }) => ({ size, digest: await fileDigest(path) }),
       (cause: unknown) => {
-        throw corrupt(folder, `${file.name} is missing`, { cause });
+        throw corrupt(place, `${file.name} is missing`, { cause });
       },
     );
     if (found.digest !== file.sha256) {
-      throw corrupt(folder, `${file.name} has changed`, {
+      throw corrupt(place, `${file.name} has changed`, {
         expected: `SHA-256 ${file.sha256}`,
         got: `${found.digest} (${found.size} bytes instead of ${file.bytes})`,
       });
     }
     const { name, bytes } = file;
-    const format = formatOf(file.format, folder);
+    const format = formatOf(file.format, place);
     artifacts.push(Object.freeze({ name, format, mediaType: MEDIA_TYPES[format], path, bytes, sha256: file.sha256 }));
   }
-  const mail = await readMail(folder, manifest);
+  const mail = await readMail(folder, manifest, place);
   if (manifest.mail !== undefined) {
-    if (sha256(mail.html) !== manifest.mail.html_sha256) throw corrupt(folder, 'mail.html has changed', {});
-    if (sha256(mail.text) !== manifest.mail.text_sha256) throw corrupt(folder, 'mail.txt has changed', {});
+    if (sha256(mail.html) !== manifest.mail.html_sha256) throw corrupt(place, 'mail.html has changed', {});
+    if (sha256(mail.text) !== manifest.mail.text_sha256) throw corrupt(place, 'mail.txt has changed', {});
   }
   return Object.freeze({ folder, manifest: Object.freeze(manifest), artifacts: Object.freeze(artifacts), mail });
 }
 
-function formatOf(format: string, folder: string): Artifact['format'] {
+function formatOf(format: string, place: string): Artifact['format'] {
   const known = ARTIFACT_FORMATS.find((one) => one === format);
   if (known !== undefined) return known;
-  throw corrupt(folder, `"${format}" is not a format of Docket`, {});
+  throw corrupt(place, `"${format}" is not a format of Docket`, {});
 }
 
-async function readMail(folder: string, manifest: Manifest): Promise<MailBody> {
+async function readMail(folder: string, manifest: Manifest, place: string): Promise<MailBody> {
   const missing =
     (what: string) =>
     (cause: unknown): never => {
-      throw corrupt(folder, `${what} is missing`, { cause });
+      throw corrupt(place, `${what} is missing`, { cause });
     };
   const [html, text, pictures] = await Promise.all([
     readFile(join(folder, 'mail.html'), 'utf8').catch(missing('the e-mail')),
@@ -189,7 +184,7 @@ async function readMail(folder: string, manifest: Manifest): Promise<MailBody> {
     Promise.all(
       (manifest.mail?.pictures ?? []).map(async ({ name, cid, sha256: expected }): Promise<Picture> => {
         const bytes = await readFile(join(folder, pictureName(name))).catch(missing(name));
-        if (sha256(bytes) !== expected) throw corrupt(folder, `${name} has changed`, {});
+        if (sha256(bytes) !== expected) throw corrupt(place, `${name} has changed`, {});
         return { name, cid, bytes };
       }),
     ),

@@ -1,10 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { cp, readdir, rename, rm } from 'node:fs/promises';
+import { createWriteStream } from 'node:fs';
+import { mkdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
 import { DocketError } from '../base/error.ts';
-import type { Shelved } from './archive-shelf.ts';
+import { directoryBox } from './directory-shelf.ts';
 import { makeFolder } from './durable-file.ts';
-import { corrupt, fileDigest, isCode } from './sealed-folder.ts';
+import { digestOf } from './run-papers.ts';
+import { corrupt, isCode } from './sealed-folder.ts';
+import type { RunBox, RunName, Shelved } from './shelf.ts';
 import { verifyShelved } from './verify-archive.ts';
 
 /** A file that was taken out. */
@@ -18,14 +22,22 @@ export interface TakenFile {
  * Copies an archived run into a folder that is not there yet or empty, whole or not at all: what is verified is the copy.
  * Throws `archive.corrupt` with every fault, `usage.invalid` when the folder holds something.
  */
-export async function takeOut(run: Shelved, folder: string): Promise<readonly TakenFile[]> {
+export async function takeOut(
+  { box, ...run }: Pick<Shelved, keyof RunName | 'box'>,
+  folder: string,
+): Promise<readonly TakenFile[]> {
   await makeFolder(dirname(folder));
   const staged = join(dirname(folder), `.${basename(folder)}-${randomBytes(6).toString('hex')}`);
   try {
-    await cp(run.folder, staged, { recursive: true, errorOnExist: true });
-    const faults = await verifyShelved({ ...run, folder: staged });
-    if (faults.length > 0) throw corrupt(run.folder, faults.join('; '), {});
-    const files = await digestsOf(staged);
+    await mkdir(staged);
+    await copyOut(box, await box.names(), staged);
+    const copy = directoryBox(staged);
+    const faults = await verifyShelved({ id: run.id, org: run.org, report: run.report, box: copy });
+    if (faults.length > 0) throw corrupt(box.place, faults.join('; '), {});
+    const names = await copy.names();
+    const files = await Promise.all(
+      names.map(async (name) => ({ name, sha256: (await digestOf(copy, name)) ?? 'unreadable' })),
+    );
     try {
       // Replaces an empty folder, and no other.
       await rename(staged, folder);
@@ -43,15 +55,18 @@ export async function takeOut(run: Shelved, folder: string): Promise<readonly Ta
   }
 }
 
-async function digestsOf(folder: string): Promise<TakenFile[]> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-  const names = entries
-    .filter((entry) => entry.isFile())
-    .map((entry) =>
-      join(entry.parentPath, entry.name)
-        .slice(folder.length + 1)
-        .replaceAll('\\', '/'),
-    )
-    .sort();
-  return Promise.all(names.map(async (name) => ({ name, sha256: await fileDigest(join(folder, name)) })));
+/** Copies these files of a box, by their names, into a folder. What is not there (any more) is left out. */
+export async function copyOut(box: RunBox, names: readonly string[], folder: string): Promise<void> {
+  for (const name of names) {
+    const steps = name.split('/');
+    // Whoever may write into a bucket may call an object anything.
+    if (steps.some((step) => step === '' || step === '.' || step === '..' || /[\\\p{Cc}]/u.test(step))) {
+      throw corrupt(box.place, `it holds a file called ${JSON.stringify(name)}`, {});
+    }
+    const pieces = await box.pieces(name);
+    if (pieces === undefined) continue;
+    const path = join(folder, ...steps);
+    await mkdir(dirname(path), { recursive: true });
+    await pipeline(pieces, createWriteStream(path, { flags: 'wx' }));
+  }
 }

@@ -30,14 +30,26 @@ export async function run(order: RunOrder, context: RunContext, ports: RunPorts)
 }
 
 async function stages(order: RunOrder, context: RunContext, ports: RunPorts): Promise<Outcome<RunResult>> {
-  const { definition } = context;
-
   // The checkpoint of everything before the first delivery: a sealed folder is neither fetched nor rendered again.
   const found = await ports.archive.find(order);
   const made = found === undefined ? await pack(order, context, ports) : done(found);
   if (made.kind !== 'done') return made;
   const sealed = made.value;
+  try {
+    return await settle(order, sealed, context, ports);
+  } finally {
+    await ports.archive.letGo(sealed);
+  }
+}
 
+/** What becomes of a sealed run: held, delivered, or to be tried again. */
+async function settle(
+  order: RunOrder,
+  sealed: Sealed,
+  context: RunContext,
+  ports: RunPorts,
+): Promise<Outcome<RunResult>> {
+  const { definition } = context;
   const held = definition.on_incomplete === 'hold' && sealed.manifest.incomplete.length > 0 && !context.released;
   if (!order.deliver || held) return done(resultOf(held ? 'held' : 'done', sealed, []));
 

@@ -126,8 +126,8 @@ export async function sealedRun(
     'KPIs 2026-W46.xlsx': 'workbook',
     'queue.csv': 'alerts\r\n3\r\n',
   },
+  archive: Archive = directoryArchive(join(root, 'archive')),
 ): Promise<{ archive: Archive; sealed: Sealed }> {
-  const archive = directoryArchive(join(root, 'archive'));
   const staged = await archive.stage(RUN);
   const artifacts: Artifact[] = [];
   for (const [name, content] of Object.entries(files)) artifacts.push(await writeArtifact(staged, name, content));

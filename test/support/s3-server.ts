@@ -4,6 +4,8 @@ import type { AddressInfo } from 'node:net';
 
 export interface StoredObject {
   readonly bytes: Buffer;
+  /** Epoch ms at which it came to stand there; now when absent. */
+  readonly at?: number;
   readonly headers: IncomingMessage['headers'];
 }
 
@@ -33,8 +35,12 @@ export interface S3Server {
   /** Multipart uploads that were begun and neither completed nor given up. */
   readonly uploads: ReadonlyMap<string, unknown>;
   readonly requests: S3Request[];
+  /** By which links expire and objects are dated. */
+  now: () => number;
   /** False: `If-None-Match` is ignored; `refuse`: answered with 501. */
   conditional: boolean | 'refuse';
+  /** Before anything is done, ms. */
+  delayMs: number;
   /** Asked for each request; undefined lets it pass. */
   fault: (request: S3Request) => Fault | undefined;
   close(): Promise<void>;
@@ -43,24 +49,38 @@ export interface S3Server {
 export const ACCESS_KEY_ID = 'AKIDTESTTESTTESTTEST';
 export const SECRET_ACCESS_KEY = 'test/secret+key/of/the/store/0123456789a';
 
+/** Keys of a page of a listing: few, so that tests turn pages. */
+const PAGE = 4;
+
 const hex = (bytes: string | Buffer): string => createHash('sha256').update(bytes).digest('hex');
 const hmac = (key: string | Buffer, text: string): Buffer => createHmac('sha256', key).update(text).digest();
 
 /** Signature Version 4 over what came, by its specification: undefined when it is right, else S3's code. */
-function signatureFault(request: IncomingMessage, body: Buffer): string | undefined {
+function signatureFault(request: IncomingMessage, body: Buffer, now: number): string | undefined {
+  const [path = '', search = ''] = (request.url ?? '').split('?');
+  const given = new URLSearchParams(search);
+  const presigned = given.has('X-Amz-Signature');
+  const authorization = presigned
+    ? `${given.get('X-Amz-Algorithm')} Credential=${given.get('X-Amz-Credential')}, SignedHeaders=${given.get('X-Amz-SignedHeaders')}, Signature=${given.get('X-Amz-Signature')}`
+    : (request.headers.authorization ?? '');
   const parsed =
     /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8}\/[^/]+\/s3\/aws4_request), SignedHeaders=([^,]+), Signature=([0-9a-f]{64})$/.exec(
-      request.headers.authorization ?? '',
+      authorization,
     );
   if (parsed === null) return 'AccessDenied';
   const [, id = '', scope = '', signed = '', signature = ''] = parsed;
   if (id !== ACCESS_KEY_ID) return 'InvalidAccessKeyId';
-  const payload = String(request.headers['x-amz-content-sha256']);
+  const payload = presigned ? 'UNSIGNED-PAYLOAD' : String(request.headers['x-amz-content-sha256']);
   if (payload !== 'UNSIGNED-PAYLOAD' && payload !== hex(body)) return 'XAmzContentSHA256Mismatch';
-  const [path = '', search = ''] = (request.url ?? '').split('?');
+  const dated = presigned ? given.get('X-Amz-Date') : request.headers['x-amz-date'];
+  if (presigned) {
+    const from = Date.parse(String(dated).replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z'));
+    const seconds = Number(given.get('X-Amz-Expires'));
+    if (!(seconds > 0 && seconds <= 604_800) || !(now >= from && now < from + seconds * 1000)) return 'AccessDenied';
+  }
   const query = search
     .split('&')
-    .filter((pair) => pair !== '')
+    .filter((pair) => pair !== '' && !pair.startsWith('X-Amz-Signature='))
     .map((pair) => (pair.includes('=') ? pair : `${pair}=`))
     .sort()
     .join('&');
@@ -70,7 +90,7 @@ function signatureFault(request: IncomingMessage, body: Buffer): string | undefi
   const canonical = [request.method, path, query, headers.join(''), signed, payload].join('\n');
   const [date = '', region = ''] = scope.split('/');
   const key = ['aws4_request'].reduce(hmac, hmac(hmac(hmac(`AWS4${SECRET_ACCESS_KEY}`, date), region), 's3'));
-  const text = ['AWS4-HMAC-SHA256', request.headers['x-amz-date'], scope, hex(canonical)].join('\n');
+  const text = ['AWS4-HMAC-SHA256', dated, scope, hex(canonical)].join('\n');
   return hmac(key, text).toString('hex') === signature ? undefined : 'SignatureDoesNotMatch';
 }
 
@@ -96,7 +116,9 @@ export async function s3Server(bucket = 'reports'): Promise<S3Server> {
     objects: new Map(),
     uploads,
     requests: [],
+    now: Date.now,
     conditional: true,
+    delayMs: 0,
     fault: () => undefined,
     close: async () => {
       server.closeAllConnections();
@@ -109,6 +131,34 @@ export async function s3Server(bucket = 'reports'): Promise<S3Server> {
     const body = `<?xml version="1.0"?><Error><Code>${code}</Code><Message>${message}</Message><AWSAccessKeyId>${ACCESS_KEY_ID}</AWSAccessKeyId></Error>`;
     response.writeHead(status, { 'content-type': 'application/xml' }).end(body);
   };
+
+  /** A page of ListObjectsV2. */
+  function listing(query: URLSearchParams): string {
+    const [prefix, delimiter] = [query.get('prefix') ?? '', query.get('delimiter') ?? ''];
+    const after = query.get('continuation-token') ?? '';
+    const all = [...state.objects]
+      .filter(([key]) => key.startsWith(prefix))
+      .map(([key, { at }]) => {
+        const end = delimiter === '' ? -1 : key.indexOf(delimiter, prefix.length);
+        return end === -1 ? { key, at: at ?? state.now() } : { key: key.slice(0, end + 1), at: undefined };
+      });
+    const entries = [...new Map(all.map((entry) => [entry.key, entry])).values()]
+      .sort((one, other) => Buffer.compare(Buffer.from(one.key), Buffer.from(other.key)))
+      .filter(({ key }) => key > after);
+    const page = entries.slice(0, PAGE);
+    const more = entries.length > PAGE;
+    const text = (raw: string): string => raw.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
+    return [
+      `<?xml version="1.0"?><ListBucketResult><Name>${bucket}</Name><IsTruncated>${more}</IsTruncated>`,
+      more ? `<NextContinuationToken>${text(page.at(-1)?.key ?? '')}</NextContinuationToken>` : '',
+      ...page.map(({ key, at }) =>
+        at === undefined
+          ? `<CommonPrefixes><Prefix>${text(key)}</Prefix></CommonPrefixes>`
+          : `<Contents><Key>${text(key)}</Key><LastModified>${new Date(at).toISOString()}</LastModified><Size>1</Size></Contents>`,
+      ),
+      '</ListBucketResult>',
+    ].join('');
+  }
 
   /** Carries the request out; the answer, or S3's code of the refusal. */
   function carryOut(
@@ -137,7 +187,7 @@ export async function s3Server(bucket = 'reports'): Promise<S3Server> {
     if (method === 'POST' && upload !== undefined) {
       if (taken) return 'PreconditionFailed';
       const parts = [...upload.parts].sort(([one], [other]) => one - other).map(([, bytes]) => bytes);
-      objects.set(key, { bytes: Buffer.concat(parts), headers: upload.headers });
+      objects.set(key, { bytes: Buffer.concat(parts), headers: upload.headers, at: state.now() });
       uploads.delete(query.get('uploadId') ?? '');
       return {
         body: `<CompleteMultipartUploadResult><Bucket>${bucket}</Bucket><Key>${key}</Key><ETag>"x"</ETag></CompleteMultipartUploadResult>`,
@@ -149,12 +199,19 @@ export async function s3Server(bucket = 'reports'): Promise<S3Server> {
     }
     if (method === 'PUT') {
       if (taken) return 'PreconditionFailed';
-      objects.set(key, { bytes: body, headers });
+      objects.set(key, { bytes: body, headers, at: state.now() });
       return { headers: { etag: `"${hex(body).slice(0, 32)}"` } };
     }
+    if (method === 'DELETE') {
+      objects.delete(key);
+      return {};
+    }
+    if (query.get('list-type') === '2') return { body: listing(query) };
     const found = objects.get(key);
     if (found === undefined) return 'NoSuchKey';
-    const meta = Object.entries(found.headers).filter(([name]) => name.startsWith('x-amz-meta-'));
+    const meta = Object.entries(found.headers).filter(
+      ([name]) => name.startsWith('x-amz-meta-') || name === 'content-type' || name === 'content-disposition',
+    );
     return { headers: Object.fromEntries(meta.map(([name, value]) => [name, String(value)])), body: found.bytes };
   }
 
@@ -164,6 +221,8 @@ export async function s3Server(bucket = 'reports'): Promise<S3Server> {
     const body = Buffer.concat(chunks);
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://store');
     const [, asked = '', ...rest] = pathname.split('/').map(decodeURIComponent);
+    const slow = state.delayMs;
+    if (slow > 0) await new Promise((resolve) => setTimeout(resolve, slow));
     const told: S3Request = {
       method: request.method ?? '',
       key: rest.join('/'),
@@ -171,7 +230,7 @@ export async function s3Server(bucket = 'reports'): Promise<S3Server> {
       headers: request.headers,
     };
     state.requests.push(told);
-    const wrong = signatureFault(request, body) ?? (asked === bucket ? undefined : 'NoSuchBucket');
+    const wrong = signatureFault(request, body, state.now()) ?? (asked === bucket ? undefined : 'NoSuchBucket');
     if (wrong !== undefined) return refuse(response, STATUS[wrong] ?? 400, wrong);
     const fault = state.fault(told);
     const done = fault?.when === 'before' ? undefined : carryOut(told, body);

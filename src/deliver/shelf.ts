@@ -1,0 +1,85 @@
+import type { Artifact } from '../render/artifact.ts';
+import type { Manifest } from './archive.ts';
+
+/** What tells a run from all others, and where it stands. */
+export interface RunName {
+  readonly id: string;
+  readonly org: string;
+  readonly report: string;
+}
+
+/** One run's papers and files, each by its name in the run's folder, with `/`: `manifest.json`, `files/KPIs.xlsx`. */
+export interface RunBox {
+  /** For people: a folder, or an `s3:` URL. */
+  readonly place: string;
+  /** Undefined when it is not there. */
+  read(name: string): Promise<Buffer | undefined>;
+  /** For what memory need not hold; undefined when it is not there. */
+  pieces(name: string): Promise<AsyncIterable<Uint8Array> | undefined>;
+  /** Whole or not at all, in place of what stands there; it survives a power cut once the promise has resolved. */
+  put(name: string, bytes: string | Uint8Array): Promise<void>;
+  /** All that is there, in order. */
+  names(): Promise<readonly string[]>;
+}
+
+export interface Shelved extends RunName {
+  readonly box: RunBox;
+  /** Epoch ms, where listing tells. */
+  readonly sealedAt?: number;
+  /** Files of a seal that never came to its end, and which nobody has ever seen as a run: when the last was written, epoch ms. */
+  readonly halfMadeAt?: number;
+}
+
+/** A link that opens for whoever has it. */
+export interface SharedLink {
+  readonly url: string;
+  /** Epoch ms; null: as long as what it points to. */
+  readonly until: number | null;
+}
+
+/** What holds the archive: a directory or a bucket. Throws `archive.unwritable`, `archive.unreachable`. */
+export interface Shelf {
+  /** For people. */
+  readonly place: string;
+  /** A private, empty folder of this machine in which to make a run's files; for a directory on its own file system. */
+  stage(run: string): Promise<string>;
+  box(run: RunName): RunBox;
+  /** Every run, by organization and report, one after the other. */
+  runs(org?: string): AsyncGenerator<Shelved>;
+  /** A run of which nothing but its id is known; undefined when it is not there. */
+  find(id: string): Promise<Shelved | undefined>;
+  /**
+   * Publishes an assembled folder: its run is there whole from one moment on, and of many who do so the first stays.
+   * Takes the folder away.
+   * @returns a folder of this machine with the files of the caller; undefined when somebody else's run stands there
+   */
+  publish(
+    run: RunName,
+    staged: string,
+    manifest: Manifest,
+    artifacts: readonly Artifact[],
+  ): Promise<string | undefined>;
+  /** A folder of this machine with these files of the run: its own, or a private copy. What is missing there is missing. */
+  bring(run: RunName, names: readonly string[]): Promise<string>;
+  /** Throws a private copy away; what is the run's own stays. */
+  letGo(folder: string): Promise<void>;
+  /** Takes a run away. Harmless twice at once, and when it is interrupted; false when somebody else has taken it. */
+  remove(run: RunName): Promise<boolean>;
+  /** What the archive notes of itself, under names with a dot in front. */
+  readonly notes: Pick<RunBox, 'read' | 'put'>;
+  /** Tries what the archive needs, and leaves nothing there. @returns what was found, for people */
+  probe(): Promise<{ readonly ok: boolean; readonly detail: string }>;
+  /** A link to a file of a run, as `Archive.link`. */
+  readonly link?: (run: RunName, name: string, times: LinkTimes) => Promise<SharedLink | undefined>;
+  close(): void;
+}
+
+export interface LinkTimes {
+  readonly now: number;
+  /** Epoch ms at which the files were made. */
+  readonly madeAt: number;
+}
+
+/** Papers that are written when a run is sealed already. Everything else of a run is sealed. */
+export const isPaper = (name: string): boolean =>
+  ['receipts.json', 'release.json'].includes(name) || /^(messages|attempts)\//.test(name);

@@ -1,0 +1,122 @@
+import { appendFile, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { readArchivePlace } from '../../src/base/archive-place.ts';
+import type { Clock } from '../../src/base/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { secretSource } from '../../src/base/secret.ts';
+import type { Archive, Sealed } from '../../src/deliver/archive.ts';
+import { directoryShelf } from '../../src/deliver/directory-shelf.ts';
+import { s3Shelf } from '../../src/deliver/s3-shelf.ts';
+import { isPaper, type Shelf } from '../../src/deliver/shelf.ts';
+import { shelfArchive } from '../../src/deliver/shelf-archive.ts';
+import { folderFor, ORDER, sealedRun } from './delivery-case.ts';
+import { ACCESS_KEY_ID, type S3Server, SECRET_ACCESS_KEY, s3Server } from './s3-server.ts';
+
+type OnEnd = Parameters<typeof folderFor>[0];
+
+/** The variables that the archive's credentials are read from. */
+export const STORE_ENV = { ARCHIVE_ID: ACCESS_KEY_ID, ARCHIVE_SECRET: SECRET_ACCESS_KEY };
+
+/** As `DOCKET_ARCHIVE` would name it. */
+export const archiveUrl = ({ url, bucket }: Pick<S3Server, 'url' | 'bucket'>, staging: string, more = ''): string =>
+  `s3://${bucket}/kept/here?endpoint=${url}&access_key_id=env:ARCHIVE_ID&secret_access_key=env:ARCHIVE_SECRET&staging=${staging}${more}`;
+
+export function bucketShelf(url: string, clock: Clock = systemClock): Shelf {
+  const place = readArchivePlace(url);
+  if (!('kind' in place) || place.kind !== 's3') throw new Error(JSON.stringify(place));
+  return s3Shelf(place, secretSource(STORE_ENV), clock);
+}
+
+/** An archive to test, whatever it stands on, and hands to damage it with. */
+export interface TestArchive {
+  readonly archive: Archive;
+  readonly shelf: Shelf;
+  /** Whoever comes after: another process over the same archive, on another machine where that is possible. */
+  readonly another: (clock?: Clock) => Promise<{ archive: Archive; shelf: Shelf }>;
+  /** A folder for what a test makes. */
+  readonly root: string;
+  /** Everything of the archive, as paths or keys from its root. */
+  readonly tree: () => Promise<readonly string[]>;
+  /** Local working files that nobody has thrown away. */
+  readonly staged: () => Promise<readonly string[]>;
+  /** Changes a file of the run `ORDER` by its name there. */
+  readonly append: (name: string, text: string) => Promise<void>;
+  readonly write: (name: string, text: string) => Promise<void>;
+  readonly remove: (name: string) => Promise<void>;
+  /** Undefined in a directory. */
+  readonly store: S3Server | undefined;
+}
+
+const PATH = `${ORDER.org}/${ORDER.report}/${ORDER.id}`;
+
+async function inDirectory(onEnd: OnEnd, clock: Clock = systemClock): Promise<TestArchive> {
+  const root = await folderFor(onEnd);
+  const base = join(root, 'archive');
+  const at = (name: string) => join(base, PATH, name);
+  const open = (given = clock) => {
+    const shelf = directoryShelf(base, given);
+    return { shelf, archive: shelfArchive(shelf, given) };
+  };
+  return {
+    ...open(),
+    another: async (given) => open(given),
+    root,
+    store: undefined,
+    tree: async () =>
+      (await readdir(base, { recursive: true, withFileTypes: true }))
+        .filter((entry) => entry.isFile())
+        .map((entry) => join(entry.parentPath, entry.name).slice(base.length + 1))
+        .sort(),
+    staged: () => readdir(join(base, '.staging')),
+    append: (name, text) => appendFile(at(name), text),
+    write: async (name, text) => {
+      await mkdir(dirname(at(name)), { recursive: true });
+      await writeFile(at(name), text);
+    },
+    remove: (name) => rm(at(name)),
+  };
+}
+
+async function inBucket(onEnd: OnEnd, clock: Clock = systemClock): Promise<TestArchive> {
+  const store = await s3Server();
+  onEnd(() => store.close());
+  const root = await folderFor(onEnd);
+  const open = async (given: Clock, staging: string) => {
+    const shelf = bucketShelf(archiveUrl(store, staging), given);
+    onEnd(async () => shelf.close());
+    return { shelf, archive: shelfArchive(shelf, given) };
+  };
+  const staging = join(root, 'staging');
+  const keyOf = (name: string): string => {
+    const run = `kept/here/${PATH}/`;
+    const manifest = store.objects.get(`${run}manifest.json`)?.bytes.toString() ?? '{}';
+    const stored = /"stored": "([0-9a-f]+)"/.exec(manifest)?.[1];
+    return name === 'manifest.json' || isPaper(name) ? `${run}${name}` : `${run}${stored}/${name}`;
+  };
+  const write = async (name: string, text: string): Promise<void> => {
+    store.objects.set(keyOf(name), { bytes: Buffer.from(text), headers: {} });
+  };
+  return {
+    ...(await open(clock, staging)),
+    another: async (given = clock) => open(given, join(await folderFor(onEnd), 'staging')),
+    root,
+    store,
+    tree: async () => [...store.objects.keys()].map((key) => key.slice('kept/here/'.length)).sort(),
+    staged: () => readdir(staging),
+    append: (name, text) => write(name, `${store.objects.get(keyOf(name))?.bytes}${text}`),
+    write,
+    remove: async (name) => {
+      if (!store.objects.delete(keyOf(name))) throw new Error(`There is no ${name}.`);
+    },
+  };
+}
+
+/** Whatever is true of an archive is true in a directory and in a bucket. */
+export const ARCHIVES: readonly (readonly [string, typeof inDirectory])[] = [
+  ['in a directory', inDirectory],
+  ['in a bucket', inBucket],
+];
+
+/** A sealed run with a workbook and a CSV file. */
+export const sealIn = async ({ archive, root }: Pick<TestArchive, 'archive' | 'root'>): Promise<Sealed> =>
+  (await sealedRun(root, undefined, archive)).sealed;
