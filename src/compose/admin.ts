@@ -5,6 +5,7 @@ import { noTokens, tokenFile } from '../admin/token-file.ts';
 import { createScope } from '../base/scope.ts';
 import type { Jobs } from '../define/load.ts';
 import { redisLedger } from '../deliver/redis-ledger.ts';
+import { owedNotices } from '../queue/owed-notices.ts';
 import { openArchive } from './archive.ts';
 import { bindDecisions } from './decisions.ts';
 import type { RunningDocket } from './docket.ts';
@@ -42,7 +43,7 @@ export async function composeAdmin(
     ...probes,
     trigger,
     runs,
-    decisions: bindDecisions({ runs, queue, ledger, archive, clock, log }),
+    decisions: bindDecisions({ runs, queue, ledger, owed: owedNotices(redis, { prefix }), archive, clock, log }),
     pauses,
     organization: (org) => jobs.orgs.has(org),
     reports: (org, report) => {

@@ -9,6 +9,7 @@ import { openRedis } from '../queue/connection.ts';
 import { type DecisionPorts, type Decisions, decisions } from '../queue/decisions.ts';
 import { type RunQueue, runQueue } from '../queue/jobs.ts';
 import { DEFAULT_PREFIX } from '../queue/keys.ts';
+import { type OwedNotices, owedNotices } from '../queue/owed-notices.ts';
 import { type RedisRunStore, redisRunStore } from '../queue/run-store.ts';
 import { openArchive } from './archive.ts';
 import { KEEP_DAYS } from './keep-days.ts';
@@ -19,6 +20,7 @@ export interface DecisionParts {
   readonly runs: RedisRunStore;
   readonly queue: RunQueue;
   readonly ledger: Ledger;
+  readonly owed: OwedNotices;
   readonly archive: Archive;
   readonly clock: Clock;
   readonly log: Log;
@@ -77,5 +79,6 @@ export async function openDesk(around: Surroundings): Promise<Desk> {
   const queue = scope.use(runQueue(redis, { prefix: DEFAULT_PREFIX }), (opened) => opened.close());
   const { archive } = openArchive(around, scope);
   const ledger = redisLedger(redis, { prefix: `${DEFAULT_PREFIX}:`, ttlDays: KEEP_DAYS });
-  return { decisions: bindDecisions({ runs, queue, ledger, archive, clock, log }), runs, archive, redis, scope };
+  const owed = owedNotices(redis, { prefix: DEFAULT_PREFIX });
+  return { decisions: bindDecisions({ runs, queue, ledger, owed, archive, clock, log }), runs, archive, redis, scope };
 }

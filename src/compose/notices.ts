@@ -9,9 +9,12 @@ import { NOTICE_TARGET, notifyOwner } from '../deliver/notice.ts';
 import type { MailRoute } from '../deliver/targets.ts';
 import type { FrozenDefinition } from '../queue/definition-store.ts';
 import type { OwedNotices } from '../queue/owed-notices.ts';
+import { incompleteError } from '../run/ending.ts';
 import type { RunEvent } from '../run/event.ts';
-import type { RunOrder, RunStore } from '../run/record.ts';
+import { ENDED, type RunOrder, type RunRecord, type RunState, type RunStore } from '../run/record.ts';
 
+/** Ends of which nobody is told, although a try before owed a notice. */
+const GOOD: ReadonlySet<RunState> = new Set<RunState>(['done', 'cancelled', 'skipped']);
 const TRY_MS = 60_000;
 /** A notice that could not leave for so long is given up, loudly. */
 const GIVE_UP_MS = 3 * 86_400_000;
@@ -32,6 +35,8 @@ export interface NoticePorts {
 
 /** Telling owners of runs that ended badly. */
 export interface Notices {
+  /** Writes down that the owner is to be told if the run ends so: a crash before its record says it loses nothing. */
+  owe(order: RunOrder, error: ErrorJson | null): Promise<void>;
   /** Tells the owner, now or as soon as it can be done. */
   tell(order: RunOrder, error: ErrorJson | null): Promise<void>;
   /** Tries again what is still owed: a step of the reconciler. */
@@ -44,7 +49,7 @@ export function createNotices(ports: NoticePorts): Notices {
   const attempt = async (order: RunOrder, error: ErrorJson | null): Promise<void> => {
     const { definition, settings } = await frozenOf(order);
     const rows = await ledger.list(order.id);
-    const { state } = await notifyOwner({
+    const { state, delivery } = await notifyOwner({
       order,
       definition,
       error,
@@ -61,24 +66,48 @@ export function createNotices(ports: NoticePorts): Notices {
       signal: AbortSignal.timeout(TRY_MS),
       observe: (event) => observe(order, event),
     });
+    if (state === 'unknown' && settings.on_unknown === 'resend' && (await putBack(delivery))) return;
     if (state !== 'pending' && state !== 'sending') await owed.settled(order.id);
   };
 
+  /** Once, as of any other delivery; the next look sends it. */
+  const putBack = async (delivery: string): Promise<boolean> => {
+    const row = await ledger.find(delivery);
+    if (row === undefined || row.decisions.some(({ by }) => by === 'docket')) return false;
+    const decision = { to: 'pending', by: 'docket', reason: 'on_unknown: resend', at: clock.now() } as const;
+    return (await ledger.resolve(row.id, row.epoch, decision)) !== undefined;
+  };
+
+  /** The record says it best; what was owed may be of a try before. */
+  const reasonOf = async (record: RunRecord, owedFor: ErrorJson | null): Promise<ErrorJson | null> => {
+    if (record.state === 'failed') return record.error ?? owedFor;
+    if (record.state === 'partly_delivered') return null;
+    const sealed = await archive.peek(record).catch(() => undefined);
+    return incompleteError('run.held', sealed?.manifest.incomplete ?? [])?.toJSON() ?? owedFor;
+  };
+
   return {
+    owe: (order, error) => owed.owe({ run: order.id, error, since: clock.now() }),
     tell: async (order, error) => {
       await owed.owe({ run: order.id, error, since: clock.now() });
       await attempt(order, error);
     },
     again: async () => {
       for (const { run, error, since } of await owed.list()) {
-        const order = await runs.get(run);
-        if (order === undefined || clock.now() - since > GIVE_UP_MS) {
+        const record = await runs.get(run);
+        // It goes on, or goes on again: what it comes to is told then.
+        if (record !== undefined && !ENDED.has(record.state)) continue;
+        if (record !== undefined && GOOD.has(record.state)) {
+          await owed.settled(run);
+          continue;
+        }
+        if (record === undefined || clock.now() - since > GIVE_UP_MS) {
           await owed.settled(run);
           log.error('An owner could not be told how a run ended', { run, ...(error === null ? {} : { error }) });
           continue;
         }
         try {
-          await attempt(order, error);
+          await attempt(record, await reasonOf(record, error));
         } catch (thrown) {
           log.warn('An owner could not be told yet how a run ended', { run, error: toDocketError(thrown).toJSON() });
         }

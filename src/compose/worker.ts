@@ -118,11 +118,17 @@ export async function openWorker(
     clock,
   };
   const execute: Execute = async (order, context) => {
-    const { definition, settings: org } = await frozenOf(order);
+    const { definition, settings: frozen } = await frozenOf(order);
+    // Who was taken off the list since gets nothing more; who was put on it since is what a retry waits for.
+    const org = { ...frozen, recipients: settings.jobs.orgs.get(order.org)?.recipients ?? frozen.recipients };
     const outcome = await unlessPaused(order, context, trying, async (observed) => {
       const ports = await portsOf(org);
       return { outcome: await run(order, { definition, settings: org, ...observed }, ports), key: ports.key };
     });
+    // Before the record says that it is over: who dies in between must not leave the owner untold.
+    if (outcome.kind === 'fail' && (context.lastAttempt || !outcome.error.retryable)) {
+      await notices.owe(order, outcome.error.toJSON());
+    }
     if (outcome.kind !== 'done') return outcome;
     const { state, incomplete } = outcome.value;
     if (state === 'partly_delivered') await notices.tell(order, null);

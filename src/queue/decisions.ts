@@ -4,6 +4,7 @@ import type { Log } from '../base/log.ts';
 import type { DeliveryRow, DeliveryState, Ledger, Resolution } from '../deliver/ledger.ts';
 import type { Reopening, RunOrder, RunRecord, RunState } from '../run/record.ts';
 import type { RunQueue } from './jobs.ts';
+import type { OwedNotices } from './owed-notices.ts';
 import type { RedisRunStore } from './run-store.ts';
 
 export { DELIVERY_STATES, type DeliveryRow, type DeliveryState } from '../deliver/ledger.ts';
@@ -30,7 +31,7 @@ export interface Decisions {
   list(filter: DeliveryFilter): Promise<DeliveryRow[]>;
   /**
    * `sent`: an `unknown` delivery has arrived. `resend`: an `unknown` or `refused` one is sent again, with the same
-   * Message-ID, and no other delivery of its run. Throws `delivery.not_found`, `delivery.conflict`, `run.not_found`.
+   * Message-ID, and no other delivery of its run; a notice to an owner leaves within a minute. Throws `delivery.not_found`, `delivery.conflict`, `run.not_found`.
    */
   resolve(delivery: string, as: 'sent' | 'resend', who: Decider): Promise<DeliveryRow>;
   /**
@@ -46,6 +47,7 @@ export interface DecisionPorts {
   readonly runs: Pick<RedisRunStore, 'get' | 'list' | 'update' | 'reopen'>;
   readonly queue: Pick<RunQueue, 'revive'>;
   readonly ledger: Ledger;
+  readonly owed: Pick<OwedNotices, 'owe'>;
   readonly archive: {
     /** Whether the run's files are there and what they were. Throws `archive.corrupt`. */
     readonly sealed: (order: RunOrder) => Promise<boolean>;
@@ -61,6 +63,8 @@ export interface DecisionPorts {
 const NOTICE = 'notice';
 const OVER: readonly RunState[] = ['done', 'partly_delivered', 'cancelled', 'failed'];
 const FAILED: readonly RunState[] = ['partly_delivered', 'cancelled', 'failed'];
+/** Ends of which the owner is told. */
+const TOLD: readonly RunState[] = ['partly_delivered', 'held', 'failed'];
 
 /**
  * Each decision is written in the order that a crash may interrupt: the ledger, the archive, the record, the queue. What
@@ -139,18 +143,13 @@ export function decisions(ports: DecisionPorts): Decisions {
           next: '`docket deliveries` lists those of recent runs.',
         });
       }
+      if (row.target === NOTICE && as === 'resend') return resendNotice(row, who);
       const open: readonly DeliveryState[] = as === 'sent' ? ['unknown'] : ['unknown', 'refused'];
       if (!open.includes(row.state)) throw notOpen(row, as, open);
       if (as === 'sent') {
         const decided = await decide(row, 'sent', who);
         await tellRecord(decided.run, who);
         return decided;
-      }
-      if (row.target === NOTICE) {
-        throw new DocketError('delivery.conflict', 'A notice to an owner is not sent again.', {
-          where: `delivery ${id}`,
-          next: `Tell ${row.recipient} yourself, then settle it with --sent.`,
-        });
       }
       const record = await recordOf(row.run);
       await requireFiles(record);
@@ -197,6 +196,24 @@ export function decisions(ports: DecisionPorts): Decisions {
       return reopen(record, ['held'], 'release', who);
     },
   };
+
+  /** No run is tried again for a notice: it is owed once more. One that is owed already stays so: a crash may have come between. */
+  async function resendNotice(row: DeliveryRow, who: Decider): Promise<DeliveryRow> {
+    const record = await recordOf(row.run);
+    if (!TOLD.includes(record.state)) {
+      throw new DocketError('delivery.conflict', 'What the notice says is true no longer.', {
+        where: `delivery ${row.id} to ${row.recipient}`,
+        expected: `a run in state ${TOLD.join(', ')}`,
+        got: record.state,
+        next: 'If it comes to a bad end again, its owner is told again. Settle an unknown notice with --sent.',
+      });
+    }
+    const open: readonly DeliveryState[] = ['unknown', 'refused'];
+    if (row.state !== 'pending' && !open.includes(row.state)) throw notOpen(row, 'resend', open);
+    const decided = row.state === 'pending' ? row : await decide(row, 'pending', who);
+    await ports.owed.owe({ run: row.run, error: record.error, since: clock.now() });
+    return decided;
+  }
 
   /** The record follows a delivery that was declared sent; with the last one, the run comes to its proper end. */
   async function tellRecord(id: string, who: Decider): Promise<void> {

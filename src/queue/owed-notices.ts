@@ -16,6 +16,7 @@ export interface OwedNotice {
 
 /** Notices that are not settled: written down before the first try, so that neither a crash nor a dead mail server loses one. */
 export interface OwedNotices {
+  /** The latest reason counts. */
   owe(notice: OwedNotice): Promise<void>;
   list(): Promise<readonly OwedNotice[]>;
   settled(run: string): Promise<void>;
@@ -32,7 +33,7 @@ export function owedNotices(redis: RedisClient, { prefix }: { readonly prefix: s
   return {
     owe: ({ run, error, since }) =>
       asking(redis, async () => {
-        await redis.hsetnx(key, run, JSON.stringify({ error, since }));
+        await redis.hset(key, run, JSON.stringify({ error, since }));
       }),
     list: () =>
       asking(redis, async () =>

@@ -48,12 +48,13 @@ export type Trigger = (request: TriggerRequest) => Promise<Triggered>;
  * The definition is frozen before the record names it, and the record stands before the job is added: after a crash
  * between any two steps either nothing happened, or a `queued` record waits for the reconciler.
  *
- * Throws `deliver.recipient_refused` when it would be sent to somebody whom the organization does not allow: nothing is
- * opened then. Throws `run.conflict` when this trigger's id was used with another request, `redis.unreachable` when nothing could be written.
+ * Throws `deliver.recipient_refused` when somebody asks for a run that would be sent to a recipient whom the organization
+ * does not allow: nothing is opened then. Nobody would hear that of a scheduled slot, which would be tried for ever: its run
+ * is opened, reaches the others, and its owner is told of the one who was refused. Throws `run.conflict` when this trigger's id was used with another request, `redis.unreachable` when nothing could be written.
  */
 export async function trigger(request: TriggerRequest, ports: TriggerPorts): Promise<Triggered> {
   const { definition, settings } = request;
-  if (request.deliver) refuseStrangers(definition, settings);
+  if (request.deliver && request.trigger !== 'schedule') refuseStrangers(definition, settings);
   const now = ports.clock.now();
   const scheduled = 'scheduled' in request.slot;
   const order: RunOrder = {

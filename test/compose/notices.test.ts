@@ -3,23 +3,27 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, inject, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { DocketError } from '../../src/base/error.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { Secret } from '../../src/base/secret.ts';
 import { sharedBudgets } from '../../src/compose/budgets.ts';
+import { bindDecisions } from '../../src/compose/decisions.ts';
 import { createNotices, type Notices } from '../../src/compose/notices.ts';
 import { loadJobs, requireReport } from '../../src/define/load.ts';
+import type { OrgSettings } from '../../src/define/org.ts';
 import { directoryArchive } from '../../src/deliver/directory-archive.ts';
 import { smtpMailer } from '../../src/deliver/mailer.ts';
 import { redisLedger } from '../../src/deliver/redis-ledger.ts';
 import { type MailCatcher, mailCatcher } from '../../src/demo/mail-catcher.ts';
 import { freePort } from '../../src/demo/redis.ts';
+import { runQueue } from '../../src/queue/jobs.ts';
 import { type OwedNotices, owedNotices } from '../../src/queue/owed-notices.ts';
-import { redisRunStore } from '../../src/queue/run-store.ts';
+import { type RedisRunStore, redisRunStore } from '../../src/queue/run-store.ts';
 import { orderRun } from '../../src/run/order.ts';
 import type { RunOrder } from '../../src/run/record.ts';
+import { scriptedSmtp } from '../support/smtp-script.ts';
 
 let redis: Redis;
 let prefix: string;
@@ -41,12 +45,15 @@ describe('the owner of a run that ended badly', () => {
   let order: RunOrder;
   let notices: Notices;
   let smtp: string;
+  let runs: RedisRunStore;
+  let settings: OrgSettings;
 
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'docket-notices-'));
     mail = await mailCatcher(join(folder, 'mailbox'));
     smtp = mail.url;
     const report = requireReport(await loadJobs('jobs'), 'demo/weekly-kpi');
+    settings = report.settings;
     const now = systemClock.now();
     order = orderRun({
       ...report,
@@ -57,13 +64,14 @@ describe('the owner of a run that ended badly', () => {
       deliver: true,
       now,
     });
-    const runs = redisRunStore(redis, { prefix, keepDays: 4 });
+    runs = redisRunStore(redis, { prefix, keepDays: 4 });
     await runs.open(order);
+    await runs.update(order.id, { state: 'failed', error });
     owed = owedNotices(redis, { prefix });
     notices = createNotices({
       owed,
       runs,
-      frozenOf: async () => report,
+      frozenOf: async () => ({ ...report, settings }),
       mailOf: async () => ({ mailer: smtpMailer(new Secret(smtp)), from: 'reports@acme.example' }),
       ledger: redisLedger(redis, { prefix: `${prefix}:`, ttlDays: 1 }),
       archive: directoryArchive(join(folder, 'archive')),
@@ -96,6 +104,73 @@ describe('the owner of a run that ended badly', () => {
     await notices.again();
     expect(mail.messages()).toHaveLength(1);
     expect(await owed.list()).toEqual([]);
+  });
+
+  test('is told of what the run comes to: not while it goes on, and not when it ends well after all', async () => {
+    await notices.owe(order, error);
+    await runs.reopen(order.id, ['failed'], { what: 'retry', by: 'ops', reason: 'r', at: 1 });
+    await notices.again();
+    expect(await owed.list()).toHaveLength(1);
+    await runs.update(order.id, { state: 'done' });
+    await notices.again();
+    expect(await owed.list()).toEqual([]);
+    expect(mail.messages()).toEqual([]);
+  });
+
+  test.each([
+    ['unknown', { dot: 'FIN' }],
+    ['refused', { RCPT: { say: '550 5.1.1 No such user' } }],
+  ] as const)(
+    'a notice that ended as %s is listed, and sent again where somebody decides so',
+    async (state, script) => {
+      const server = await scriptedSmtp((connection) => (connection === 0 ? script : {}));
+      onTestFinished(() => server.close());
+      smtp = server.url;
+      const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: 1 });
+      await notices.tell(order, error);
+      expect(await owed.list()).toEqual([]);
+      const queue = runQueue(redis, { prefix });
+      onTestFinished(() => queue.close());
+      const archive = directoryArchive(join(folder, 'archive'));
+      const desk = bindDecisions({ runs, queue, ledger, owed, archive, clock: systemClock, log: silentLog });
+      const [row] = await desk.list({ orgs: '*', state, limit: 5 });
+      expect(row).toMatchObject({ target: 'notice', recipient: 'compliance-ops@acme.example', run: order.id });
+
+      const decided = await desk.resolve(row?.id ?? '', 'resend', { by: 'ops', reason: 'not there' });
+      expect(decided).toMatchObject({ state: 'pending', decisions: [{ to: 'pending', by: 'ops' }] });
+      // As after a crash between the ledger and what is owed.
+      await owed.settled(order.id);
+      await desk.resolve(row?.id ?? '', 'resend', { by: 'ops', reason: 'not there' });
+      await notices.again();
+      await notices.again();
+
+      expect(await ledger.find(row?.id ?? '')).toMatchObject({ state: 'sent', epoch: 3 });
+      const taken = server.conversations.filter(({ ended }) => ended);
+      expect(taken).toHaveLength(state === 'unknown' ? 2 : 1);
+      const idOf = (body: Buffer) => /^Message-ID: .*$/im.exec(body.toString('latin1'))?.[0];
+      expect(new Set(taken.map(({ body }) => idOf(body))).size).toBe(1);
+      expect(await owed.list()).toEqual([]);
+      // No run was opened again for it.
+      expect(await runs.get(order.id)).toMatchObject({ state: 'failed', reopened: [] });
+      await expect(desk.resolve(row?.id ?? '', 'resend', { by: 'ops', reason: 'r' })).rejects.toMatchObject({
+        code: 'delivery.conflict',
+      });
+    },
+  );
+
+  test('on_unknown: resend sends a notice of which nobody knows once more, and then holds it', async () => {
+    settings = { ...settings, on_unknown: 'resend' };
+    const server = await scriptedSmtp({ dot: 'FIN' });
+    onTestFinished(() => server.close());
+    smtp = server.url;
+    await notices.tell(order, error);
+    expect(await owed.list()).toHaveLength(1);
+    await notices.again();
+    await notices.again();
+    expect(server.conversations.filter(({ ended }) => ended)).toHaveLength(2);
+    expect(await owed.list()).toEqual([]);
+    const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: 1 });
+    expect(await ledger.unknown(5)).toMatchObject([{ target: 'notice', decisions: [{ by: 'docket' }] }]);
   });
 
   test('a notice of a run that is no longer on record is given up', async () => {

@@ -32,23 +32,27 @@ describe('a trigger', () => {
     expect(await bench.producer.zcard(`${bench.prefix}:bull:runs:prioritized`)).toBe(1);
   });
 
-  it.each([
-    ['on_demand', { trigger: 'once' }],
-    ['schedule', { scheduled: MONDAY }],
-  ] as const)('refuses a recipient outside the allow-list before anything is opened (%s)', async (kind, slot) => {
-    const report = aReport(`strangers-${kind}`);
-    const to = ['lead@acme.example', 'rival@elsewhere.example'];
-    const definition = { ...report.definition, deliveries: [{ email: { to, attach: [] } }] };
-    const request = { ...report, definition, slot, trigger: kind, priority: 'on_demand', deliver: true } as const;
-    await expect(bench.trigger(request)).rejects.toMatchObject({
-      code: 'deliver.recipient_refused',
-      retryable: false,
-      message: expect.stringContaining('rival@elsewhere.example'),
-    });
-    expect(await bench.runs.list({ report: definition.report, limit: 10 })).toEqual([]);
-    // Files alone concern nobody.
-    expect((await bench.trigger({ ...request, deliver: false })).opened).toBe(true);
-  });
+  it.each(['on_demand', 'cli'] as const)(
+    'refuses a recipient outside the allow-list before anything is opened (%s)',
+    async (kind) => {
+      const slot = { trigger: `strangers-${kind}` };
+      const report = aReport(`strangers-${kind}`);
+      const to = ['lead@acme.example', 'rival@elsewhere.example'];
+      const definition = { ...report.definition, deliveries: [{ email: { to, attach: [] } }] };
+      const request = { ...report, definition, slot, trigger: kind, priority: 'on_demand', deliver: true } as const;
+      await expect(bench.trigger(request)).rejects.toMatchObject({
+        code: 'deliver.recipient_refused',
+        retryable: false,
+        message: expect.stringContaining('rival@elsewhere.example'),
+      });
+      expect(await bench.runs.list({ report: definition.report, limit: 10 })).toEqual([]);
+      // Nobody waits for an answer of a slot: its run ends with the refusal, and its owner is told.
+      const scheduled = { ...request, slot: { scheduled: MONDAY }, trigger: 'schedule' } as const;
+      expect((await bench.trigger(scheduled)).opened).toBe(true);
+      // Files alone concern nobody.
+      expect((await bench.trigger({ ...request, deliver: false })).opened).toBe(true);
+    },
+  );
 
   it('freezes the period of the slot, not of now', async () => {
     const { record } = await bench.trigger({

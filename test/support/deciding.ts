@@ -4,6 +4,7 @@ import { type Log, silentLog } from '../../src/base/log.ts';
 import { deliveryId, type Ledger, type NewDelivery } from '../../src/deliver/ledger.ts';
 import { redisLedger } from '../../src/deliver/redis-ledger.ts';
 import { type DecisionPorts, type Decisions, decisions } from '../../src/queue/decisions.ts';
+import { type OwedNotices, owedNotices } from '../../src/queue/owed-notices.ts';
 import type { Pauses } from '../../src/queue/pauses.ts';
 import type { RunRecord } from '../../src/run/record.ts';
 import { anOrder, type Bench } from './queue-bench.ts';
@@ -29,6 +30,7 @@ export const NO_PAUSES: Pauses = {
 export interface Deciding {
   readonly decisions: Decisions;
   readonly ledger: Ledger;
+  readonly owed: OwedNotices;
   /** Runs whose files are gone. */
   readonly gone: Set<string>;
   readonly kept: string[];
@@ -43,6 +45,7 @@ export interface Deciding {
 /** Decisions over a bench's own Redis; the archive is a note of what was to be kept. */
 export function deciding(bench: Bench, log: Log = silentLog): Deciding {
   const ledger = redisLedger(bench.producer, { prefix: `${bench.prefix}:`, ttlDays: 30 });
+  const owed = owedNotices(bench.producer, { prefix: bench.prefix });
   const gone = new Set<string>();
   const kept: string[] = [];
   const archive: DecisionPorts['archive'] = {
@@ -52,7 +55,8 @@ export function deciding(bench: Bench, log: Log = silentLog): Deciding {
   };
   const { runs, queue } = bench;
   return {
-    decisions: decisions({ runs, queue, ledger, archive, clock: systemClock, log }),
+    decisions: decisions({ runs, queue, ledger, owed, archive, clock: systemClock, log }),
+    owed,
     ledger,
     gone,
     kept,

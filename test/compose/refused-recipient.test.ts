@@ -1,0 +1,186 @@
+import { randomUUID } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { Redis } from 'ioredis';
+import PostalMime from 'postal-mime';
+import { expect, inject, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
+import { readConfig } from '../../src/base/config.ts';
+import { silentLog } from '../../src/base/log.ts';
+import { composeDocket, type RunningDocket } from '../../src/compose/docket.ts';
+import { loadJobs, requireReport } from '../../src/define/load.ts';
+import { redisLedger } from '../../src/deliver/redis-ledger.ts';
+import { mailCatcher } from '../../src/demo/mail-catcher.ts';
+import { decisions } from '../../src/queue/decisions.ts';
+import { owedNotices } from '../../src/queue/owed-notices.ts';
+import type { TriggerRequest } from '../../src/queue/trigger.ts';
+import type { RunOrder } from '../../src/run/record.ts';
+import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { folderFor } from '../support/delivery-case.ts';
+import { jobsFolder } from '../support/jobs-folder.ts';
+import { aPrefix, signalled } from '../support/queue-bench.ts';
+
+const org = (domains: string) => `org: current
+api_key: { env: ACME_KEY }
+timezone: Europe/Zurich
+recipients: { domains: [${domains}] }
+`;
+const report = (to: string) => `version: 1
+title: Daily
+owner: owner@elsewhere.example
+period: previous_week
+sections: [{ id: open, metrics: [alerts.open] }]
+outputs: [{ format: csv }]
+deliveries:
+  - email: { to: [${to}], attach: [csv] }
+`;
+const BOTH = 'acme.example, left.example';
+const FILES = {
+  'acme/org.yaml': org(BOTH),
+  'acme/both.yaml': report('lead@acme.example, gone@left.example'),
+  'acme/gone.yaml': report('gone@left.example'),
+};
+
+/** Real workers that come and go over one Redis, one mail server and one folder of definitions. */
+async function aHouse() {
+  const root = await folderFor(onTestFinished);
+  const folder = await jobsFolder(FILES);
+  const sandbox = await startSandbox();
+  const mail = await mailCatcher(join(root, 'mailbox'));
+  const prefix = aPrefix();
+  const redis = new Redis(inject('redisUrl'));
+  const env = { ACME_KEY: sandbox.keys.find(({ label }) => label === 'acme')?.key ?? '' };
+  const config = readConfig({
+    COMPLIANCE_API_URL: sandbox.url,
+    REDIS_URL: inject('redisUrl'),
+    SMTP_URL: mail.url,
+    MAIL_FROM: 'reports@docket.example',
+    DOCKET_ARCHIVE: pathToFileURL(join(root, 'archive')).href,
+  });
+  const around = { config, env, clock: systemClock, log: silentLog, workingDirectory: root };
+  const open: RunningDocket[] = [];
+  onTestFinished(async () => {
+    for (const each of open) await each.close();
+    await mail.close();
+    await sandbox.close();
+    const keys = await redis.keys(`${prefix}*`);
+    if (keys.length > 0) await redis.del(...keys);
+    redis.disconnect();
+  });
+  const wide = await loadJobs(folder);
+  expect(wide.faults).toEqual([]);
+  const allow = (domains: string) => writeFile(join(folder, 'acme/org.yaml'), org(domains));
+  /** Who may trigger, and takes nothing off the line. */
+  const desk = await composeDocket(around, { jobs: wide, prefix, roles: new Set(['admin']) });
+  open.push(desk);
+  const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: 1 });
+  const { runs, queue } = desk.store;
+  const archive = { sealed: async () => true, keep: async () => {}, release: async () => {} };
+  return {
+    mail,
+    wide,
+    allow,
+    trigger: desk.store.trigger,
+    runs,
+    ledger,
+    decisions: decisions({
+      runs,
+      queue,
+      ledger,
+      owed: owedNotices(redis, { prefix }),
+      archive,
+      clock: systemClock,
+      log: silentLog,
+    }),
+    /** A worker over the folder as it is now; resolves when it has ended this run. */
+    works: async (run: string): Promise<void> => {
+      const ended = signalled();
+      const observe = ({ id }: RunOrder, { type }: { readonly type: string }) => {
+        if (id === run && type === 'finished') ended.tell();
+      };
+      const worker = await composeDocket(around, {
+        jobs: await loadJobs(folder),
+        prefix,
+        observe,
+        roles: new Set(['worker']),
+      });
+      open.push(worker);
+      await ended.promise;
+      await worker.close();
+    },
+    rows: async (run: string) =>
+      (await ledger.list(run)).map(({ target, recipient, state }) => `${target} ${recipient} ${state}`),
+    notices: async () => {
+      const paths = mail.messages().flatMap(({ to, path }) => (to[0] === 'owner@elsewhere.example' ? [path] : []));
+      return Promise.all(paths.map(async (path) => PostalMime.parse(await readFile(path))));
+    },
+  };
+}
+type House = Awaited<ReturnType<typeof aHouse>>;
+
+const asked = ({ wide }: House, name: string, kind: 'on_demand' | 'schedule'): TriggerRequest => ({
+  ...requireReport(wide, name),
+  slot: kind === 'schedule' ? { scheduled: Date.UTC(2026, 10, 16, 7) } : { trigger: randomUUID() },
+  trigger: kind,
+  priority: kind === 'schedule' ? 'scheduled' : 'on_demand',
+  deliver: true,
+});
+
+test.each(['on_demand', 'schedule'] as const)(
+  'who was taken off the list since the trigger gets nothing, is not tried again, and the owner is told once (%s)',
+  async (kind) => {
+    const house = await aHouse();
+    const { record } = await house.trigger(asked(house, 'acme/both', kind));
+    await house.allow('acme.example');
+    await house.works(record.id);
+
+    expect(await house.runs.get(record.id)).toMatchObject({ state: 'partly_delivered' });
+    const rows = [
+      '0-email lead@acme.example sent',
+      '0-email gone@left.example refused',
+      'notice owner@elsewhere.example sent',
+    ];
+    expect(await house.rows(record.id)).toEqual(rows);
+    expect(house.mail.messages().map(({ to }) => to.join())).toEqual(['lead@acme.example', 'owner@elsewhere.example']);
+    const [notice, ...more] = await house.notices();
+    expect(more).toEqual([]);
+    expect(notice?.subject).toContain('Delivered in part only');
+    expect(notice?.text).toMatch(/Not delivered:\s+- gone@left\.example .*not among the organization's recipients/);
+    expect(notice?.text).toMatch(/Delivered:\s+- lead@acme\.example/);
+
+    // Tried again by hand while the list is as it is: the same end, and nobody hears of it twice.
+    const who = { by: 'ops', reason: 'try' };
+    await house.decisions.retry(record.id, who);
+    await house.works(record.id);
+    expect(await house.rows(record.id)).toEqual(rows);
+    expect(house.mail.messages()).toHaveLength(2);
+
+    // Allowed again: the retry reaches him alone.
+    await house.allow(BOTH);
+    await house.decisions.retry(record.id, who);
+    await house.works(record.id);
+    expect(await house.runs.get(record.id)).toMatchObject({ state: 'done' });
+    expect(house.mail.messages().map(({ to }) => to.join())).toEqual([
+      'lead@acme.example',
+      'owner@elsewhere.example',
+      'gone@left.example',
+    ]);
+  },
+);
+
+test('a scheduled slot of a report whose every recipient is refused at the trigger fails once, for good, and its owner is told', async () => {
+  const house = await aHouse();
+  const request = asked(house, 'acme/gone', 'schedule');
+  const settings = { ...request.settings, recipients: { domains: ['acme.example'], addresses: [] } };
+  await house.allow('acme.example');
+  const { record } = await house.trigger({ ...request, settings });
+  await house.works(record.id);
+  expect(await house.runs.get(record.id)).toMatchObject({
+    state: 'failed',
+    error: { code: 'deliver.target_refused' },
+  });
+  expect(await house.trigger({ ...request, settings })).toMatchObject({ opened: false, record: { state: 'failed' } });
+  expect(house.mail.messages().map(({ to }) => to.join())).toEqual(['owner@elsewhere.example']);
+  expect((await house.notices())[0]?.text).toContain('gone@left.example');
+});
