@@ -3,7 +3,7 @@ import type { RunRecord } from '../run/record.ts';
 
 const instant = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
 
-/** A run as the admin route shows it: the record with instants as ISO texts, and no word of how it was asked for. */
+/** A run as the admin route shows it: the record with instants as ISO texts. */
 export const runView = (record: RunRecord) => ({
   id: record.id,
   org: record.org,
@@ -11,6 +11,7 @@ export const runView = (record: RunRecord) => ({
   state: record.state,
   slot: record.slot,
   trigger: record.trigger,
+  by: record.by ?? null,
   priority: record.priority,
   period: record.period,
   deliver: record.deliver,
@@ -19,11 +20,16 @@ export const runView = (record: RunRecord) => ({
   started_at: instant(record.startedAt),
   finished_at: instant(record.finishedAt),
   sleeps_until: instant(record.until),
+  starts: record.starts,
+  attempts: record.attempts,
   calls: record.calls,
+  timings_ms: record.timings,
+  token_wait_ms: record.tokenWaitMs,
   files: record.files,
   deliveries: record.deliveries,
   error: record.error,
   reopened: record.reopened.map(({ at, ...reopening }) => ({ ...reopening, at: instant(at) })),
+  cancel: record.cancel === null ? null : { ...record.cancel, at: instant(record.cancel.at) },
 });
 export type RunView = ReturnType<typeof runView>;
 

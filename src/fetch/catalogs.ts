@@ -124,6 +124,7 @@ function catalogsOn(shelf: Shelf, clock: Clock): Catalogs {
           id: `${source.run}:catalog`,
           attempt: () => client.catalog(source.org, signal),
           waiting: ({ at, ahead, tokens }) => observe({ type: 'waiting', call: 'catalog', until: at, ahead, tokens }),
+          granted: () => observe({ type: 'granted', call: 'catalog' }),
           signal,
         },
       );

@@ -9,6 +9,8 @@ export type FetchEvent =
       readonly ahead: number;
       readonly tokens: number;
     }
+  /** A call that was told to wait has its token, or needs none any more. */
+  | { readonly type: 'granted'; readonly call: string }
   | {
       readonly type: 'fetched';
       readonly call: string;

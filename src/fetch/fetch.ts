@@ -98,19 +98,20 @@ function callAnswerer(input: FetchInput): (call: Call, stop: AbortSignal) => Pro
     plan.sections.filter((at) => callsOf(at).includes(call.id)).map((at) => at.section.id);
   let organization: Promise<Outcome<number>> | undefined;
 
-  const waitingFor = (call: Call): PaidCall<unknown>['waiting'] => {
-    return ({ at, ahead, tokens }) => {
+  const watched = ({ id: call }: Call): Pick<PaidCall<unknown>, 'waiting' | 'granted'> => ({
+    waiting: ({ at, ahead, tokens }) => {
       progress.waits(at);
-      observe({ type: 'waiting', call: call.id, until: at, ahead, tokens });
-    };
-  };
+      observe({ type: 'waiting', call, until: at, ahead, tokens });
+    },
+    granted: () => observe({ type: 'granted', call }),
+  });
   const fetched = (call: Call, saved: boolean, tokens: number | null, ms: number | null): void => {
     observe({ type: 'fetched', call: call.id, saved, tokens, of: plan.calls.length, ...progress.came(tokens, ms) });
   };
 
   return async (call, stop) => {
     if (call.kind === 'report') {
-      const answer = await answerReport(input, call, { waiting: waitingFor(call), signal, stop });
+      const answer = await answerReport(input, call, { ...watched(call), signal, stop });
       if (answer.kind !== 'done') return answer;
       const { body: response, at, correlationId, askedBy, tokens, ms } = answer.value;
       fetched(call, tokens === null, tokens, ms);
@@ -128,7 +129,7 @@ function callAnswerer(input: FetchInput): (call: Call, stop: AbortSignal) => Pro
       };
       return done({ kind: 'report', call, response, at, record });
     }
-    const how = { waiting: waitingFor(call), signal, stop };
+    const how = { ...watched(call), signal, stop };
     const { responses, run, folder } = input;
     const walk = { client, responses, run, folder, line: lineOf(plan.org, input, reads) };
     organization ??= numericOrg(walk, call.org, how);

@@ -29,6 +29,8 @@ export interface PaidCall<Value> {
   readonly attempt: () => Promise<Value>;
   /** Told whenever the expected time changes. */
   readonly waiting: (answer: Extract<Answer, { granted: false }>) => void;
+  /** Told when the waiting is over: there is a token, or another run's answer. */
+  readonly granted?: () => void;
   /** The run's: aborting rejects with its reason. */
   readonly signal: AbortSignal;
   /** Ends waiting without a token, and leaves the line; a request that is under way is finished. */
@@ -120,7 +122,7 @@ type Taken<Value> = { readonly token: string; readonly tokens: number } | { read
 
 async function takeToken<Value>(
   line: Line,
-  { id, waiting, signal, stop }: PaidCall<Value>,
+  { id, waiting, granted, signal, stop }: PaidCall<Value>,
   sharing: Sharing<Value> | undefined,
 ): Promise<Outcome<Taken<Value>>> {
   const { budget, clock, key, org, priority, patienceMs, deadlineMs } = line;
@@ -133,6 +135,9 @@ async function takeToken<Value>(
     }
   };
   let told = Number.NEGATIVE_INFINITY;
+  const over = () => {
+    if (told !== Number.NEGATIVE_INFINITY) granted?.();
+  };
   let waits: { readonly since: number; readonly looks: number } | undefined;
   for (;;) {
     signal.throwIfAborted();
@@ -143,6 +148,7 @@ async function takeToken<Value>(
     const elsewhere = await sharing?.look();
     if (elsewhere?.kind === 'answered') {
       await giveBack(() => budget.leave(key, id));
+      over();
       return done({ value: elsewhere.value });
     }
     if (elsewhere?.kind === 'asking') {
@@ -162,7 +168,10 @@ async function takeToken<Value>(
     if (answer.granted) {
       const { token, tokens } = answer;
       const claimed = await claim(line, token, sharing);
-      if (claimed && clock.now() - asked <= DISPATCH_MS) return done({ token, tokens });
+      if (claimed && clock.now() - asked <= DISPATCH_MS) {
+        over();
+        return done({ token, tokens });
+      }
       await budget.unsent(key, token);
       if (claimed) await sharing?.release();
       continue;

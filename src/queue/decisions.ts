@@ -3,6 +3,7 @@ import { DocketError, toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
 import type { DeliveryRow, DeliveryState, Ledger, Resolution } from '../deliver/ledger.ts';
 import type { Reopening, RunOrder, RunRecord, RunState } from '../run/record.ts';
+import { cancelRun } from './cancel.ts';
 import type { RunQueue } from './jobs.ts';
 import type { OwedNotices } from './owed-notices.ts';
 import type { RedisRunStore } from './run-store.ts';
@@ -41,11 +42,13 @@ export interface Decisions {
   retry(run: string, who: Decider): Promise<RunRecord>;
   /** Sends a held pack as it is. Throws `run.not_found`, `run.conflict`. */
   release(run: string, who: Decider): Promise<RunRecord>;
+  /** Stops a run that has not ended: see `cancelRun`. Throws `run.not_found`, `run.conflict`. */
+  cancel(run: string, who: Decider): Promise<RunRecord>;
 }
 
 export interface DecisionPorts {
-  readonly runs: Pick<RedisRunStore, 'get' | 'list' | 'update' | 'reopen'>;
-  readonly queue: Pick<RunQueue, 'revive'>;
+  readonly runs: Pick<RedisRunStore, 'get' | 'list' | 'update' | 'reopen' | 'askToCancel'>;
+  readonly queue: Pick<RunQueue, 'revive' | 'remove'>;
   readonly ledger: Ledger;
   readonly owed: Pick<OwedNotices, 'owe'>;
   readonly archive: {
@@ -176,6 +179,8 @@ export function decisions(ports: DecisionPorts): Decisions {
       for (const row of refused) await decide(row, 'pending', who);
       return reopen(record, FAILED, 'retry', who);
     },
+
+    cancel: (id, who) => cancelRun(id, who, ports),
 
     release: async (id, who) => {
       const record = await recordOf(id);

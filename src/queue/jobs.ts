@@ -5,6 +5,7 @@ import type { RunOrder } from '../run/record.ts';
 import { asking } from './connection.ts';
 import { keysOf } from './keys.ts';
 import type { RedisClient } from './script.ts';
+import { takeTurn } from './turns.ts';
 
 /** The queue of runs. */
 export const RUNS = 'runs';
@@ -17,11 +18,8 @@ export const TICKS = 'ticks';
  */
 export const ATTEMPTS = 12;
 
-/** A job carries the run's id alone: what to do is in the record, which only we write. */
+/** A job carries the run's id, and its organization as its name: what to do is in the record, which only we write. */
 export const runJobSchema = z.object({ run: z.string().regex(/^[0-9a-f]{32}$/) });
-
-/** Lower goes first. */
-const PRIORITY: Record<RunOrder['priority'], number> = { on_demand: 1, scheduled: 2, backfill: 3 };
 
 const HOUR_S = 3_600;
 const OPTIONS: JobsOptions = {
@@ -43,14 +41,19 @@ export interface QueueCounts {
   readonly failed: number;
 }
 
+/** What the queue has to know of a run. */
+export type Queued = Pick<RunOrder, 'id' | 'org' | 'priority'>;
+
 /** Where runs are put for the workers. */
 export interface RunQueue {
   /** Puts the run in line; one that is there already stays as it is. */
-  add(order: Pick<RunOrder, 'id' | 'priority'>): Promise<void>;
+  add(order: Queued): Promise<void>;
   /** Which of these runs the queue has no live job for: none at all, or one that ended. */
   lost(ids: readonly string[]): Promise<readonly string[]>;
   /** Puts a run in line again whose job ended or was lost. */
-  revive(order: Pick<RunOrder, 'id' | 'priority'>): Promise<void>;
+  revive(order: Queued): Promise<void>;
+  /** Takes a run out of the line; false while a worker has it in hand. */
+  remove(id: string): Promise<boolean>;
   counts(): Promise<QueueCounts>;
   close(): Promise<void>;
 }
@@ -60,8 +63,12 @@ export function runQueue(redis: RedisClient, { prefix }: { readonly prefix: stri
   const queue = new Queue(RUNS, { connection: redis, prefix: keysOf(prefix).bull });
   // BullMQ repeats what the client says, whose owner listens to it.
   queue.on('error', () => {});
-  const add = async (order: Pick<RunOrder, 'id' | 'priority'>) => {
-    await queue.add('run', { run: order.id }, { ...OPTIONS, jobId: order.id, priority: PRIORITY[order.priority] });
+  const keys = keysOf(prefix);
+  const add = async (order: Queued) => {
+    const places = { prioritized: queue.toKey('prioritized'), job: queue.toKey(order.id) };
+    const priority = await takeTurn(redis, keys, places, order);
+    if (priority === undefined) return;
+    await queue.add(order.org, { run: order.id }, { ...OPTIONS, jobId: order.id, priority });
   };
   return {
     add: (order) => asking(redis, () => add(order)),
@@ -83,6 +90,7 @@ export function runQueue(redis: RedisClient, { prefix }: { readonly prefix: stri
         await queue.remove(order.id);
         await add(order);
       }),
+    remove: (id) => asking(redis, async () => (await queue.remove(id)) === 1),
     counts: () =>
       asking(redis, async () => {
         const counted = await queue.getJobCounts('waiting', 'prioritized', 'active', 'delayed', 'failed');

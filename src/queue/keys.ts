@@ -5,6 +5,14 @@ export interface Keys {
   readonly record: (run: string) => string;
   /** Runs by time of creation: all, of an organization, of a report. */
   readonly index: (of?: { readonly org: string; readonly report?: string }) => string;
+  /** The start of the names of the indexes by state, which scripts complete: `<this><of>:<state>`. */
+  readonly states: string;
+  /** Organizations that have runs, by time of their last one. */
+  readonly orgs: string;
+  /** Runs that were told to stop and have not ended. */
+  readonly cancels: string;
+  /** Hash: whose turn it is in line, by organization and priority. */
+  readonly turns: string;
   /** Runs that have not ended, by time of creation. */
   readonly unfinished: string;
   readonly definition: (digest: string) => string;
@@ -33,6 +41,10 @@ export function keysOf(prefix: string): Keys {
         : of.report === undefined
           ? `${prefix}:index:${of.org}`
           : `${prefix}:index:${of.org}/${of.report}`,
+    states: `${prefix}:states:`,
+    orgs: `${prefix}:orgs`,
+    cancels: `${prefix}:cancels`,
+    turns: `${prefix}:turns`,
     unfinished: `${prefix}:unfinished`,
     definition: (digest) => `${prefix}:definition:${digest}`,
     cursors: `${prefix}:cursors`,

@@ -1,41 +1,59 @@
+import type { Clock } from '../base/clock.ts';
 import { type DocketError, toDocketError } from '../base/error.ts';
 import type { Observe } from '../run/event.ts';
 import type { RunRecord, RunStore } from '../run/record.ts';
 import type { RunResult } from '../run/result.ts';
 import type { RunProgress } from './stored-record.ts';
 
+/** What a try has to say of the run, of all tries together. */
+export type Told = Partial<Pick<RunProgress, 'calls' | 'deliveries' | 'timings' | 'tokenWaitMs'>>;
+
 /** A run's record kept up to date by what the run says of itself. */
 export interface Progress {
   readonly observe: Observe;
-  /** Resolves when everything observed so far is written, or could not be. */
-  settled(): Promise<void>;
-  /** The counts so far, of all tries. */
-  calls(): RunRecord['calls'];
+  /** Ends it: all that is known, when nothing is being written any more. */
+  ended(): Promise<Told>;
 }
 
+/** Between the first news and its being written. A run that takes no longer is written down once, at its end. */
+const PAUSE_MS = 500;
+
 /**
- * One write at a time, each with the latest state: a run of a thousand calls must not queue up a thousand writes.
- * A failed write is told to `failed` and made up for by the next one; what decides anything is written by the worker itself.
+ * One write at a time and no more than two a second, each with the latest state: a run of a thousand calls must not make
+ * a thousand writes. A failed write is told to `failed` and made up for by the next one; what decides anything is
+ * written by the worker itself.
  */
-export function recordProgress(store: RunStore, record: RunRecord, failed: (error: DocketError) => void): Progress {
-  let calls = record.calls;
+export function recordProgress(
+  store: Pick<RunStore, 'update'>,
+  record: RunRecord,
+  {
+    clock,
+    failed,
+    pauseMs = PAUSE_MS,
+  }: { readonly clock: Clock; readonly failed: (error: DocketError) => void; readonly pauseMs?: number },
+): Progress {
+  const ending = new AbortController();
+  const waits = waitingTime(record.tokenWaitMs, clock);
   const deliveries = new Map(record.deliveries.map((row) => [`${row.target} ${row.recipient}`, row]));
-  let change: Partial<RunProgress> = {};
+  let { calls, timings } = record;
+  let change: Told = {};
   let writing: Promise<void> | undefined;
 
   const write = async (): Promise<void> => {
     while (Object.keys(change).length > 0) {
+      await clock.sleep(pauseMs, ending.signal).catch(() => {});
+      if (ending.signal.aborted) return;
       const next = change;
       change = {};
       try {
-        await store.update(record.id, next);
+        await store.update(record.id, { ...next, tokenWaitMs: waits.total() });
       } catch (error) {
         failed(toDocketError(error));
       }
     }
     writing = undefined;
   };
-  const put = (part: Partial<RunProgress>): void => {
+  const put = (part: Told): void => {
     change = { ...change, ...part };
     writing ??= write();
   };
@@ -45,9 +63,17 @@ export function recordProgress(store: RunStore, record: RunRecord, failed: (erro
       case 'planned':
         calls = { ...calls, planned: event.calls };
         return put({ calls });
+      case 'waiting':
+        return waits.begin(event.call, event.until);
+      case 'granted':
+        return waits.end(event.call);
       case 'fetched':
+        waits.end(event.call);
         calls = event.saved ? { ...calls, saved: calls.saved + 1 } : { ...calls, made: calls.made + 1 };
         return put({ calls });
+      case 'timed':
+        timings = { ...timings, [event.stage]: (timings[event.stage] ?? 0) + Math.round(event.ms) };
+        return;
       case 'delivered': {
         const { target, recipient, state, detail } = event;
         deliveries.set(`${target} ${recipient}`, { target, recipient, state, detail });
@@ -57,7 +83,39 @@ export function recordProgress(store: RunStore, record: RunRecord, failed: (erro
         return;
     }
   };
-  return { observe, settled: async () => writing, calls: () => calls };
+  return {
+    observe,
+    ended: async () => {
+      ending.abort();
+      await writing;
+      const known = deliveries.size === 0 ? {} : { deliveries: [...deliveries.values()] };
+      return { calls, timings, tokenWaitMs: waits.asleep(), ...known };
+    },
+  };
+}
+
+/** Time in which at least one call of a run waits for its token. */
+function waitingTime(before: number, clock: Clock) {
+  const open = new Map<string, number>();
+  let sum = before;
+  let since = 0;
+  const soFar = (): number => (open.size === 0 ? sum : sum + Math.max(0, clock.now() - since));
+  return {
+    begin: (call: string, until: number): void => {
+      if (open.size === 0) since = clock.now();
+      open.set(call, until);
+    },
+    end: (call: string): void => {
+      const all = soFar();
+      if (open.delete(call) && open.size === 0) sum = all;
+    },
+    total: soFar,
+    /** A call that waits still when its try is over sleeps until the first token is expected. */
+    asleep: (): number => {
+      const first = Math.min(...open.values());
+      return Math.round(soFar() + (open.size === 0 ? 0 : Math.max(0, first - clock.now())));
+    },
+  };
 }
 
 /** The last word of a run that came to its end. */

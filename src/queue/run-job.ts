@@ -6,9 +6,12 @@ import { fail, type Outcome } from '../base/outcome.ts';
 import type { Observe, RunEvent } from '../run/event.ts';
 import { ENDED, type RunOrder, type RunRecord, type RunStore } from '../run/record.ts';
 import type { RunResult } from '../run/result.ts';
-import { RetryLater } from './backoff.ts';
+import { type Failure, RetryLater } from './backoff.ts';
 import { ATTEMPTS, readRunJob } from './jobs.ts';
-import { recordProgress, resultFields } from './progress.ts';
+import { recordProgress, resultFields, type Told } from './progress.ts';
+import { cancelled } from './run-store.ts';
+import type { RunProgress } from './stored-record.ts';
+import { begun, comesLate } from './turns.ts';
 
 /** What happens in one try of a run. It is told when to stop by `signal`, and returns soon after. */
 export type Execute = (
@@ -32,18 +35,29 @@ export interface RunJobPorts {
   readonly onTerminal?: (order: RunOrder, error: DocketError) => Promise<void>;
   readonly clock: Clock;
   readonly log: Log;
-  readonly deadlineMs: number;
   readonly maxLost: number;
-  /** Ms before the next try, after so many that failed. */
-  readonly backoff: (failed: number) => number;
+  /** Ms before the next try, after so many that failed, the last one of this. */
+  readonly backoff: (failed: number, failure?: Failure) => number;
 }
 
 const LEAST_SLEEP_MS = 100;
+/** Of runs that were opened by an older version. */
+const DEADLINE_MS = 24 * 3_600_000;
 
-/** A run in hand, and why it was told to stop: its worker stops, or the job is another worker's now. */
+/**
+ * A run in hand, and why it was told to stop: its worker stops, the job is another worker's now, somebody has cancelled
+ * it, or its time is up.
+ */
 export interface InHand {
   readonly controller: AbortController;
-  stop?: 'stopping' | 'lost';
+  stop?: 'stopping' | 'lost' | 'cancelled' | 'deadline';
+}
+
+/** Tells a run in hand to stop; the first reason stands. */
+export function tellToStop(hand: InHand, why: NonNullable<InHand['stop']>, reason: string): void {
+  if (hand.stop !== undefined) return;
+  hand.stop = why;
+  hand.controller.abort(new DocketError('run.cancelled', reason));
 }
 
 /** The record of a job's run; undefined when there is nothing to do. Throws BullMQ's verb for a job that cannot be run. */
@@ -63,7 +77,7 @@ export async function recordOf(job: Job, ports: RunJobPorts): Promise<RunRecord 
     const error = toDocketError(thrown);
     if (error.code === 'redis.unreachable') throw error;
     // A record that nobody can read would come back for ever.
-    return giveUp(run, undefined, error, ports);
+    return giveUp(run, undefined, error, {}, ports);
   }
   if (record === undefined) {
     ports.log.error('A job names a run that is not on record', { run });
@@ -89,26 +103,43 @@ export async function tryRun(
   const { store, clock, log } = ports;
   const { id } = record;
   const observe = (event: RunEvent) => ports.observe?.(record, event);
+  /** Writes down that the run goes on, unless somebody has told it to stop. */
+  const goOn = async (change: Partial<RunProgress>): Promise<void> => {
+    await store.update(id, change).catch((thrown: unknown) => {
+      const error = toDocketError(thrown);
+      return error.code === 'run.cancelled' ? endCancelled(record, error, change, ports) : Promise.reject(thrown);
+    });
+  };
   const sleep = async (until: number): Promise<never> => {
+    if (comesLate(job.priority, record.priority)) await job.changePriority({ priority: begun(record.priority) });
     await job.moveToDelayed(until, token);
     throw new DelayedError();
   };
-  const putBack = async (): Promise<never> => {
-    await store.update(id, { state: 'queued', until: null });
+  const putBack = async (told: Told): Promise<never> => {
+    await goOn({ ...told, state: 'queued', until: null });
     log.info('Run put back in line: the worker stops', { run: id });
     return sleep(clock.now());
   };
 
-  if (hand.stop === 'stopping') return putBack();
+  if (hand.stop === 'stopping') return putBack({});
   const startedAt = record.startedAt ?? clock.now();
-  const hopeless = hopelessness(job, startedAt, ports);
-  if (hopeless !== undefined) return giveUp(id, record, hopeless, ports);
-  await store.update(id, { state: 'running', startedAt, until: null });
-  const progress = recordProgress(store, record, (error) =>
-    log.warn('The progress of the run could not be written down', { run: id, error: error.toJSON() }),
-  );
+  const deadlineMs = record.deadlineMs ?? DEADLINE_MS;
+  const deadline = startedAt + deadlineMs;
+  if (job.stalledCounter >= ports.maxLost) return giveUp(id, record, poisonous(job.stalledCounter), {}, ports);
+  if (clock.now() > deadline) return giveUp(id, record, tooLong(deadlineMs), {}, ports);
   const attempt = job.attemptsMade + 1;
   const attempts = job.opts.attempts ?? ATTEMPTS;
+  await goOn({ state: 'running', startedAt, until: null, starts: record.starts + 1, attempts: attempt });
+  const progress = recordProgress(store, record, {
+    clock,
+    failed: (error) =>
+      log.warn('The progress of the run could not be written down', { run: id, error: error.toJSON() }),
+  });
+  const over = new AbortController();
+  clock.sleep(Math.max(0, deadline - clock.now()), over.signal).then(
+    () => tellToStop(hand, 'deadline', 'The run has taken too long.'),
+    () => {},
+  );
   const outcome = await executed(record, ports.execute, {
     signal: hand.controller.signal,
     observe: (event) => {
@@ -119,67 +150,81 @@ export async function tryRun(
     lastAttempt: attempt >= attempts,
     released: record.reopened.some(({ what }) => what === 'release'),
   });
-  if (hand.stop === 'lost') {
+  over.abort();
+  const told = await progress.ended();
+  // As it is by now: it may have been told while the run went on.
+  const { stop }: InHand = hand;
+  if (stop === 'lost') {
     // The job is another worker's now: not a word to the record nor to the queue.
     log.warn('The run was taken over by another worker', { run: id });
     throw new Error('lock lost');
   }
-  await progress.settled();
+  if (outcome.kind === 'done') {
+    const { calls = record.calls, ...rest } = told;
+    const counted = { ...calls, planned: Math.max(calls.planned, outcome.value.calls.length) };
+    await store.update(id, { ...rest, ...resultFields(outcome.value, counted), finishedAt: clock.now() });
+    log.info('Run ended', { run: id, org: record.org, report: record.report, state: outcome.value.state });
+    observe({ type: 'finished', state: outcome.value.state });
+    return;
+  }
+  if (stop === 'cancelled') {
+    const cancellation = (await store.get(id))?.cancel;
+    const error = cancellation ? cancelled(cancellation) : new DocketError('run.cancelled', 'The run was cancelled.');
+    return endCancelled(record, error, told, ports);
+  }
+  if (stop === 'deadline') return giveUp(id, record, tooLong(deadlineMs), told, ports);
+  if (stop === 'stopping' && outcome.kind !== 'snooze') return putBack(told);
   switch (outcome.kind) {
-    case 'done': {
-      const counted = progress.calls();
-      const calls = { ...counted, planned: Math.max(counted.planned, outcome.value.calls.length) };
-      await store.update(id, { ...resultFields(outcome.value, calls), finishedAt: clock.now() });
-      log.info('Run ended', { run: id, org: record.org, report: record.report, state: outcome.value.state });
-      observe({ type: 'finished', state: outcome.value.state });
-      return;
-    }
     case 'snooze': {
-      // Another machine's clock computed `until`: one that is behind must not make us spin.
-      const until = Math.max(outcome.until, clock.now() + LEAST_SLEEP_MS);
-      await store.update(id, { state: 'waiting', until });
+      // Another machine's clock computed `until`: one that is behind must not make us spin. Nobody sleeps past the deadline.
+      const until = Math.max(Math.min(outcome.until, deadline + 1), clock.now() + LEAST_SLEEP_MS);
+      await goOn({ ...told, state: 'waiting', until });
       log.debug('Run sleeps', { run: id, until: new Date(until).toISOString(), why: outcome.why });
       observe({ type: 'snoozed', until, why: outcome.why });
       return sleep(until);
     }
-    case 'cancel': {
-      if (hand.stop === 'stopping') return putBack();
-      const error = new DocketError('run.cancelled', outcome.why).toJSON();
-      await store.update(id, { state: 'cancelled', error, finishedAt: clock.now(), until: null });
-      log.info('Run cancelled', { run: id, why: outcome.why });
-      observe({ type: 'finished', state: 'cancelled' });
-      throw new UnrecoverableError('run.cancelled');
-    }
+    case 'cancel':
+      return endCancelled(record, new DocketError('run.cancelled', outcome.why), told, ports);
     case 'fail': {
       const { error } = outcome;
-      if (hand.stop === 'stopping') return putBack();
-      if (!error.retryable || attempt >= attempts) return giveUp(id, record, error, ports);
-      const delay = ports.backoff(attempt);
-      await store.update(id, { state: 'waiting', until: clock.now() + delay, error: error.toJSON() });
+      if (!error.retryable || attempt >= attempts) return giveUp(id, record, error, told, ports);
+      const delay = Math.max(0, Math.min(ports.backoff(attempt, error), deadline + 1 - clock.now()));
+      await goOn({ ...told, state: 'waiting', until: clock.now() + delay, error: error.toJSON() });
       log.warn(`Run failed; try ${attempt + 1} of ${attempts} follows`, { run: id, ms: delay, error: error.toJSON() });
+      if (comesLate(job.priority, record.priority)) await job.changePriority({ priority: begun(record.priority) });
       throw new RetryLater(error.code, delay);
     }
   }
 }
 
-/** Why no further try is worth it, or undefined. */
-function hopelessness(
-  job: Job,
-  startedAt: number,
-  { clock, deadlineMs, maxLost }: RunJobPorts,
-): DocketError | undefined {
-  if (job.stalledCounter >= maxLost) {
-    return new DocketError('run.poison', `The run took down its worker ${job.stalledCounter} times.`, {
-      next: 'Look at the memory of the workers and at the size of the report, then trigger it again.',
-    });
-  }
-  if (clock.now() - startedAt > deadlineMs) {
-    return new DocketError('run.deadline', 'The run took too long and was given up.', {
-      expected: `an end within ${Math.round(deadlineMs / 60_000)} minutes of its first start`,
-      next: 'See what it waited for, e.g. the budget of its API key, then trigger it again.',
-    });
-  }
-  return undefined;
+const poisonous = (times: number): DocketError =>
+  new DocketError('run.poison', `The run took down its worker ${times} times.`, {
+    next: 'Look at the memory of the workers and at the size of the report, then trigger it again.',
+  });
+
+const tooLong = (deadlineMs: number): DocketError =>
+  new DocketError('run.deadline', 'The run took too long and was given up.', {
+    expected: `an end within ${Math.round(deadlineMs / 60_000)} minutes of its first start`,
+    next: 'See what it waited for, e.g. the budget of its API key, then trigger it again; `deadline` in its definition gives it more time.',
+  });
+
+async function endCancelled(
+  order: RunOrder,
+  error: DocketError,
+  told: Partial<RunProgress>,
+  { store, clock, log, observe }: RunJobPorts,
+): Promise<never> {
+  const { id: run, org, report } = order;
+  await store.update(run, {
+    ...told,
+    state: 'cancelled',
+    error: error.toJSON(),
+    finishedAt: clock.now(),
+    until: null,
+  });
+  log.info('Run cancelled', { run, org, report, why: error.message });
+  observe?.(order, { type: 'finished', state: 'cancelled' });
+  throw new UnrecoverableError('run.cancelled');
 }
 
 async function executed(
@@ -198,9 +243,10 @@ async function giveUp(
   id: string,
   order: RunOrder | undefined,
   error: DocketError,
+  told: Told,
   { store, clock, log, onTerminal, observe }: RunJobPorts,
 ): Promise<never> {
-  await store.update(id, { state: 'failed', error: error.toJSON(), finishedAt: clock.now(), until: null });
+  await store.update(id, { ...told, state: 'failed', error: error.toJSON(), finishedAt: clock.now(), until: null });
   const of = order === undefined ? {} : { org: order.org, report: order.report, slot: order.slot };
   log.error('Run failed for good', { run: id, ...of, error: error.toJSON() });
   if (order !== undefined) {

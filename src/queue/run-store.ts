@@ -1,10 +1,19 @@
 import { z } from 'zod';
-import { DocketError } from '../base/error.ts';
-import { ENDED, type Reopening, type RunRecord, type RunState, type RunStore } from '../run/record.ts';
+import { DocketError, type ErrorJson } from '../base/error.ts';
+import {
+  type Cancellation,
+  ENDED,
+  type Reopening,
+  type RunOrder,
+  type RunRecord,
+  type RunState,
+  type RunStore,
+} from '../run/record.ts';
 import { asking } from './connection.ts';
 import { keysOf } from './keys.ts';
+import { idsOf, MOVE_STATE } from './run-index.ts';
 import { type RedisClient, script } from './script.ts';
-import { fromFields, fromReply, NOT_STARTED, toFields } from './stored-record.ts';
+import { fromFields, fromReply, NOT_STARTED, type RunProgress, readCancellation, toFields } from './stored-record.ts';
 
 /** The run store of a server, with what only the queue asks of it. */
 export interface RedisRunStore extends RunStore {
@@ -13,62 +22,102 @@ export interface RedisRunStore extends RunStore {
    * one of these states (any more), or not on record.
    */
   reopen(id: string, from: readonly RunState[], reopening: Reopening): Promise<RunRecord | undefined>;
+  /**
+   * Writes down that the run is to stop, as one step; whoever asks second changes nothing. The record as it is then,
+   * unchanged when it had ended; undefined when it is not on record.
+   */
+  askToCancel(id: string, cancellation: Cancellation): Promise<RunRecord | undefined>;
+  /** Which of these runs were told to stop. */
+  toldToStop(ids: readonly string[]): Promise<readonly string[]>;
+  /** Records a slot that is not opened, as one step; false when it was opened or skipped before. */
+  skip(order: RunOrder, why: ErrorJson): Promise<boolean>;
   /** Runs that have not ended and were created before `before` (epoch ms), oldest first. */
   unfinished(before: number, limit: number): Promise<readonly { readonly id: string; readonly createdAt: number }[]>;
 }
 
-// KEYS: record, unfinished, indexes…  ARGV: id, created, ttl ms, record's fields…
+// KEYS: record, organizations, indexes…, unfinished (of a run that is to be made)
+// ARGV: id, created, ttl ms, states' prefix, org, record's fields…
 // The clock of the server bounds what is dropped: a client whose clock is ahead must not throw away the others' runs.
 const OPEN = script(`
+${MOVE_STATE}
 local found = redis.call('HGETALL', KEYS[1])
 if #found > 0 then return {0, found} end
 local fields = {}
-for i = 4, #ARGV do fields[#fields + 1] = ARGV[i] end
+for i = 6, #ARGV do fields[#fields + 1] = ARGV[i] end
 redis.call('HSET', KEYS[1], unpack(fields))
 redis.call('PEXPIRE', KEYS[1], ARGV[3])
 local time = redis.call('TIME')
 local now = math.min(tonumber(ARGV[2]), time[1] * 1000)
 for i = 2, #KEYS do
-  redis.call('ZADD', KEYS[i], ARGV[2], ARGV[1])
-  redis.call('ZREMRANGEBYSCORE', KEYS[i], '-inf', '(' .. string.format('%.0f', now - ARGV[3]))
-  redis.call('PEXPIRE', KEYS[i], ARGV[3])
+  redis.call('ZADD', KEYS[i], ARGV[2], i == 2 and ARGV[5] or ARGV[1])
+  trim(KEYS[i], now - ARGV[3], ARGV[3])
 end
+local known = redis.call('HMGET', KEYS[1], 'order', 'state')
+moveState(ARGV[4], known[1], ARGV[1], false, known[2], tonumber(ARGV[3]))
 return {1, fields}
 `);
 
-// KEYS: record, unfinished  ARGV: id, ttl ms, what the change means ('ends', 'goes on' or ''), fields…
-// A run that has ended stays ended: a worker that lost its lock and has not noticed must not bring it back.
+// KEYS: record, unfinished, cancels  ARGV: id, ttl ms, states' prefix, the state it goes to or '', fields…
+// A run that has ended stays as it ended: a worker that lost its lock and has not noticed must not bring it back, nor end
+// it otherwise. One that was told to stop does not go on: whoever says it does is told by whom.
 const UPDATE = script(`
+${MOVE_STATE}
 local ENDED = { ${[...ENDED].map((state) => `${state} = true`).join(', ')} }
-local state = redis.call('HGET', KEYS[1], 'state')
+local known = redis.call('HMGET', KEYS[1], 'state', 'order', 'cancel')
+local state, to = known[1], ARGV[4]
 if not state then return 'missing' end
-if ENDED[state] and ARGV[3] == 'goes on' then return 'ended' end
+if to ~= '' and ENDED[state] then return 'ended' end
+if to ~= '' and not ENDED[to] and known[3] and known[3] ~= 'null' then return known[3] end
 local fields = {}
-for i = 4, #ARGV do fields[#fields + 1] = ARGV[i] end
+for i = 5, #ARGV do fields[#fields + 1] = ARGV[i] end
 if #fields > 0 then redis.call('HSET', KEYS[1], unpack(fields)) end
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
-if ARGV[3] == 'ends' then
+if to ~= '' then moveState(ARGV[3], known[2], ARGV[1], state, to, tonumber(ARGV[2])) end
+if ENDED[to] then
   redis.call('ZREM', KEYS[2], ARGV[1])
+  redis.call('SREM', KEYS[3], ARGV[1])
 end
 return 'written'
 `);
 
-// KEYS: record, unfinished  ARGV: id, ttl ms, the reopening as JSON, states it may be in…
+const APPEND = `
+local function append(list, entry)
+  local before = string.sub(list, 1, -2)
+  if before ~= '[' then before = before .. ',' end
+  return before .. entry .. ']'
+end
+`;
+
+// KEYS: record, unfinished, cancels  ARGV: id, ttl ms, states' prefix, the reopening as JSON, states it may be in…
 // Each reopening names its moment and who asked: the client's repetition of a command finds its own, and changes nothing.
 const REOPEN = script(`
+${MOVE_STATE}
+${APPEND}
 local held = redis.call('HMGET', KEYS[1], 'state', 'reopened', 'order')
 local state, reopened = held[1], held[2] or '[]'
 if not state then return 0 end
-if string.sub(reopened, -#ARGV[3] - 1, -2) == ARGV[3] then return 1 end
+if string.sub(reopened, -#ARGV[4] - 1, -2) == ARGV[4] then return 1 end
 local may = false
-for i = 4, #ARGV do may = may or ARGV[i] == state end
+for i = 5, #ARGV do may = may or ARGV[i] == state end
 if not may then return 0 end
-local before = string.sub(reopened, 1, -2)
-if before ~= '[' then before = before .. ',' end
 redis.call('HSET', KEYS[1], 'state', 'queued', 'startedAt', 'null', 'finishedAt', 'null', 'until', 'null',
-  'error', 'null', 'reopened', before .. ARGV[3] .. ']')
+  'error', 'null', 'cancel', 'null', 'reopened', append(reopened, ARGV[4]))
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
+moveState(ARGV[3], held[3], ARGV[1], state, 'queued', tonumber(ARGV[2]))
 redis.call('ZADD', KEYS[2], cjson.decode(held[3]).createdAt, ARGV[1])
+redis.call('SREM', KEYS[3], ARGV[1])
+return 1
+`);
+
+// KEYS: record, cancels  ARGV: id, ttl ms, the cancellation as JSON, the same as an entry of what was decided
+const CANCEL = script(`
+${APPEND}
+local ENDED = { ${[...ENDED].map((state) => `${state} = true`).join(', ')} }
+local held = redis.call('HMGET', KEYS[1], 'state', 'reopened', 'cancel')
+if not held[1] or ENDED[held[1]] or (held[3] and held[3] ~= 'null') then return 0 end
+redis.call('HSET', KEYS[1], 'cancel', ARGV[3], 'reopened', append(held[2] or '[]', ARGV[4]))
+redis.call('SADD', KEYS[2], ARGV[1])
+redis.call('PEXPIRE', KEYS[2], ARGV[2])
 return 1
 `);
 
@@ -77,12 +126,11 @@ const fieldsSchema = z.record(z.string(), z.string());
 const DAY_MS = 86_400_000;
 /** Records must outlive the window of catch-up (3 days), or a slot could be opened a second time. */
 const LEAST_DAYS = 4;
-/** Records read at once when a listing has to leave some out. */
-const PAGE = 200;
 
 /**
  * The record of runs in Redis: one hash a run, and sorted sets by time of creation. Each method is one step or one
- * read. Throws `redis.unreachable` when the server is away; `update` throws `run.not_found` for a run it does not hold.
+ * read. Throws `redis.unreachable` when the server is away; `update` throws `run.not_found` for a run it does not hold, and
+ * `run.cancelled` for one that was told to stop when the change says that it goes on.
  *
  * @param keepDays days after its last change for which a run is kept; at least 4
  */
@@ -114,52 +162,86 @@ export function redisRunStore(
     return records;
   };
 
+  const write = async (order: RunOrder, progress: RunProgress) => {
+    const { id, org, report, createdAt } = order;
+    const indexes = [keys.orgs, keys.index(), keys.index({ org }), keys.index({ org, report })];
+    const reply = await OPEN(
+      redis,
+      [keys.record(id), ...indexes, ...(ENDED.has(progress.state) ? [] : [keys.unfinished])],
+      [id, createdAt, ttl, keys.states, org, ...toFields({ order, ...progress })],
+    );
+    if (!Array.isArray(reply) || !Array.isArray(reply[1])) throw new Error('the script answered something else');
+    const fields: readonly unknown[] = reply[1];
+    return { opened: reply[0] === 1, fields };
+  };
+
   return {
     open: (order) =>
       asking(redis, async () => {
-        const of = { org: order.org, report: order.report };
-        const reply = await OPEN(
-          redis,
-          [keys.record(order.id), keys.unfinished, keys.index(), keys.index({ org: order.org }), keys.index(of)],
-          [order.id, order.createdAt, ttl, ...toFields({ order, ...NOT_STARTED })],
-        );
-        if (!Array.isArray(reply) || !Array.isArray(reply[1])) throw new Error('the script answered something else');
-        return { opened: reply[0] === 1, record: fromReply(reply[1]) };
+        const { opened, fields } = await write(order, NOT_STARTED);
+        return { opened, record: fromReply(fields) };
+      }),
+
+    skip: (order, why) =>
+      asking(redis, async () => {
+        const ended = { ...NOT_STARTED, state: 'skipped' as const, finishedAt: order.createdAt, error: why };
+        return (await write(order, ended)).opened;
       }),
 
     get: (id) => asking(redis, async () => (await read([id]))[0]),
 
     update: (id, change) =>
       asking(redis, async () => {
-        const meaning = change.state === undefined ? '' : ENDED.has(change.state) ? 'ends' : 'goes on';
-        const reply = await UPDATE(redis, [keys.record(id), keys.unfinished], [id, ttl, meaning, ...toFields(change)]);
+        const reply = await UPDATE(
+          redis,
+          [keys.record(id), keys.unfinished, keys.cancels],
+          [id, ttl, keys.states, change.state ?? '', ...toFields(change)],
+        );
         if (reply === 'missing') {
           throw new DocketError('run.not_found', `The run ${id} is not on record.`, {
             next: 'It may have been forgotten after its time; list the runs that are kept with `docket runs`.',
           });
         }
+        if (typeof reply === 'string' && reply.startsWith('{')) throw cancelled(readCancellation(reply));
       }),
 
     reopen: (id, from, reopening) =>
       asking(redis, async () => {
-        const args = [id, ttl, JSON.stringify(reopening), ...from];
-        return (await REOPEN(redis, [keys.record(id), keys.unfinished], args)) === 1
+        const args = [id, ttl, keys.states, JSON.stringify(reopening), ...from];
+        return (await REOPEN(redis, [keys.record(id), keys.unfinished, keys.cancels], args)) === 1
           ? (await read([id]))[0]
           : undefined;
       }),
 
-    list: ({ org, report, limit }) =>
+    askToCancel: (id, cancellation) =>
       asking(redis, async () => {
-        const narrow = org !== undefined && report !== undefined;
-        const index = org === undefined ? keys.index() : keys.index(narrow ? { org, report } : { org });
-        const found: RunRecord[] = [];
-        for (let from = 0; found.length < limit; from += PAGE) {
-          const ids = await redis.zrevrange(index, from, from + PAGE - 1);
-          const page = await read(ids);
-          found.push(...page.filter((record) => report === undefined || record.report === report));
-          if (ids.length < PAGE) break;
+        const decision: Reopening = { what: 'cancel', ...cancellation };
+        const args = [id, ttl, JSON.stringify(cancellation), JSON.stringify(decision)];
+        await CANCEL(redis, [keys.record(id), keys.cancels], args);
+        return (await read([id]))[0];
+      }),
+
+    toldToStop: (ids) =>
+      asking(redis, async () => {
+        const told = await redis.smismember(keys.cancels, ...ids);
+        return ids.filter((_, index) => told[index] === 1);
+      }),
+
+    list: ({ limit, ...filter }) =>
+      asking(redis, async () => {
+        const found = new Map<string, RunRecord>();
+        for await (const ids of idsOf(redis, keys, filter)) {
+          for (let rest = ids; rest.length > 0 && found.size < limit; ) {
+            const next = rest.slice(0, limit - found.size);
+            rest = rest.slice(next.length);
+            // An index is as old as the moment it was read: a run that has left the state since is none of these.
+            for (const record of await read(next)) {
+              if (filter.states === undefined || filter.states.includes(record.state)) found.set(record.id, record);
+            }
+          }
+          if (found.size >= limit) break;
         }
-        return found.slice(0, limit);
+        return [...found.values()];
       }),
 
     unfinished: (before, limit) =>
@@ -171,3 +253,9 @@ export function redisRunStore(
       }),
   };
 }
+
+/** What a run that was told to stop ends with. */
+export const cancelled = ({ by, reason }: Cancellation): DocketError =>
+  new DocketError('run.cancelled', `The run was cancelled by ${by}: ${reason}`, {
+    next: 'What was delivered before is listed; `docket runs retry` goes on with the rest.',
+  });

@@ -1,19 +1,21 @@
 import { z } from 'zod';
 import { ERRORS, type ErrorCode, type ErrorJson } from '../base/error.ts';
 import { PRIORITIES } from '../fetch/budget.ts';
-import { RUN_STATES, type RunOrder, type RunRecord } from '../run/record.ts';
+import { type Cancellation, RUN_STATES, type RunOrder, type RunRecord, STAGES, TRIGGERS } from '../run/record.ts';
 
 const orderSchema = z.object({
   id: z.string().regex(/^[0-9a-f]{32}$/),
   org: z.string(),
   report: z.string(),
   slot: z.string(),
-  trigger: z.enum(['schedule', 'on_demand', 'cli']),
+  trigger: z.enum(TRIGGERS),
+  by: z.string().exactOptional(),
   priority: z.enum(PRIORITIES),
   period: z.object({ from: z.string(), to: z.string(), timezone: z.string(), label: z.string() }),
   digest: z.string(),
   deliver: z.boolean(),
   createdAt: z.number(),
+  deadlineMs: z.number().exactOptional(),
   asked: z.string().exactOptional(),
 });
 
@@ -29,12 +31,19 @@ const errorSchema: z.ZodType<ErrorJson> = z.object({
   correlation_id: z.string().exactOptional(),
 });
 
+const cancellationSchema = z.object({ by: z.string(), reason: z.string(), at: z.number() });
+
 const progressSchema = z.object({
   state: z.enum(RUN_STATES),
   startedAt: z.number().nullable(),
   finishedAt: z.number().nullable(),
   until: z.number().nullable(),
+  // Older records have no starts, attempts, timings and waits.
+  starts: z.number().default(0),
+  attempts: z.number().default(0),
   calls: z.object({ planned: z.number(), made: z.number(), saved: z.number() }),
+  timings: z.partialRecord(z.enum(STAGES), z.number()).default({}),
+  tokenWaitMs: z.number().default(0),
   files: z.array(z.object({ name: z.string(), bytes: z.number(), sha256: z.string() })),
   deliveries: z.array(
     z.object({ target: z.string(), recipient: z.string(), state: z.string(), detail: z.string().nullable() }),
@@ -44,13 +53,14 @@ const progressSchema = z.object({
   reopened: z
     .array(
       z.object({
-        what: z.enum(['release', 'retry', 'resend', 'settle']),
+        what: z.enum(['release', 'retry', 'resend', 'settle', 'cancel']),
         by: z.string(),
         reason: z.string(),
         at: z.number(),
       }),
     )
     .default([]),
+  cancel: cancellationSchema.nullable().default(null),
 });
 
 /** What of a record changes while the run goes on. */
@@ -62,11 +72,16 @@ export const NOT_STARTED: RunProgress = {
   startedAt: null,
   finishedAt: null,
   until: null,
+  starts: 0,
+  attempts: 0,
   calls: { planned: 0, made: 0, saved: 0 },
+  timings: {},
+  tokenWaitMs: 0,
   files: [],
   deliveries: [],
   error: null,
   reopened: [],
+  cancel: null,
 };
 
 /** Fields of the Redis hash of a record: the order as one, each part of the progress as one of its own. JSON, save the state, which scripts read. */
@@ -92,3 +107,6 @@ export function fromReply(reply: readonly unknown[]): RunRecord {
   for (let i = 0; i + 1 < reply.length; i += 2) fields[String(reply[i])] = String(reply[i + 1]);
   return fromFields(fields);
 }
+
+/** A cancellation as a script answers it. */
+export const readCancellation = (text: string): Cancellation => cancellationSchema.parse(JSON.parse(text));

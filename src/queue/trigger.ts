@@ -21,6 +21,8 @@ export interface TriggerRequest {
   /** Replaces the definition's own. */
   readonly period?: PeriodSpec;
   readonly deliver: boolean;
+  /** Who asks: the name of a token or of a shell's user. */
+  readonly by?: string;
 }
 
 /** Where a run is opened: its record, its definition, its place in line. */
@@ -70,6 +72,7 @@ export async function trigger(request: TriggerRequest, ports: TriggerPorts): Pro
       at: 'scheduled' in request.slot ? request.slot.scheduled : now,
       ...(request.period === undefined ? {} : { period: request.period }),
       deliver: request.deliver,
+      ...(request.by === undefined ? {} : { by: request.by }),
       now,
     }),
     ...(scheduled ? {} : { asked: fingerprint(request) }),

@@ -1,6 +1,6 @@
-import { type Job, Worker } from 'bullmq';
+import { DelayedError, type Job, Worker } from 'bullmq';
 import type { Clock } from '../base/clock.ts';
-import { DocketError } from '../base/error.ts';
+import { type DocketError, toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
 import type { RunEvent } from '../run/event.ts';
 import type { RunOrder, RunStore } from '../run/record.ts';
@@ -8,8 +8,10 @@ import { backoffMs, RetryLater } from './backoff.ts';
 import { closeWorker } from './close-worker.ts';
 import { RUNS } from './jobs.ts';
 import { keysOf } from './keys.ts';
-import { type Execute, type InHand, type RunJobPorts, recordOf, tryRun } from './run-job.ts';
+import { type Execute, type InHand, type RunJobPorts, recordOf, tellToStop, tryRun } from './run-job.ts';
+import type { RedisRunStore } from './run-store.ts';
 import type { RedisClient } from './script.ts';
+import { othersWait } from './turns.ts';
 import { within } from './within.ts';
 
 export type { Execute } from './run-job.ts';
@@ -20,7 +22,7 @@ export interface WorkerOptions {
   readonly connection: RedisClient;
   readonly prefix: string;
   /** Over a worker's client as well: it has to wait for a Redis that restarts, not to fail the run for it. */
-  readonly store: RunStore;
+  readonly store: RunStore & Pick<RedisRunStore, 'toldToStop'>;
   readonly execute: Execute;
   /** Told everything that runs here say of themselves. */
   readonly observe?: (order: RunOrder, event: RunEvent) => void;
@@ -30,11 +32,9 @@ export interface WorkerOptions {
   readonly log: Log;
   /** Runs at the same time in this process. */
   readonly concurrency: number;
-  /** Ms from its first start after which a run is given up, however often it slept. */
-  readonly deadlineMs?: number;
   /** Times a run may take its worker down (out of memory, killed) before it is given up. */
   readonly maxLost?: number;
-  readonly backoff?: (failed: number) => number;
+  readonly backoff?: RunJobPorts['backoff'];
   /** Ms for which a job is ours without renewal, and between looks for jobs whose worker has gone. */
   readonly lock?: { readonly durationMs: number; readonly checkMs: number };
 }
@@ -54,9 +54,12 @@ export interface RunWorker {
   close(graceMs: number): Promise<void>;
 }
 
-const DEADLINE_MS = 24 * 3_600_000;
 /** What an aborted run gets to return, and BullMQ to write it down, ms. */
 const ABORT_MS = 3_000;
+/** Between looks whether one of the runs in hand was cancelled. */
+const LOOK_MS = 1_000;
+/** For so long a run steps aside that would take its organization's last place while others wait. */
+const ASIDE_MS = 1_000;
 
 /** Takes jobs of runs off the queue, several at a time, until it is closed. */
 export function startWorker(options: WorkerOptions): RunWorker {
@@ -64,9 +67,8 @@ export function startWorker(options: WorkerOptions): RunWorker {
   const { lock = { durationMs: 30_000, checkMs: 30_000 } } = options;
   const ports: RunJobPorts = {
     ...options,
-    deadlineMs: options.deadlineMs ?? DEADLINE_MS,
     maxLost: options.maxLost ?? 3,
-    backoff: options.backoff ?? ((failed) => backoffMs(failed, Math.random())),
+    backoff: options.backoff ?? ((failed, failure) => backoffMs(failed, Math.random(), failure)),
   };
   const inHand = new Map<string, InHand>();
   let stopping = false;
@@ -74,17 +76,62 @@ export function startWorker(options: WorkerOptions): RunWorker {
 
   const stop = (run: string, why: NonNullable<InHand['stop']>, reason: string) => {
     const hand = inHand.get(run);
-    if (hand === undefined || hand.stop !== undefined) return;
-    hand.stop = why;
-    hand.controller.abort(new DocketError('run.cancelled', reason));
+    if (hand !== undefined) tellToStop(hand, why, reason);
   };
 
+  // One read a second while runs are in hand, however many: nobody pays for cancelling who does not cancel.
+  const closing = new AbortController();
+  let watching = false;
+  const watch = async (): Promise<void> => {
+    if (watching) return;
+    watching = true;
+    try {
+      for (;;) {
+        await options.clock.sleep(LOOK_MS, closing.signal);
+        if (inHand.size === 0) return;
+        const told = await options.store.toldToStop([...inHand.keys()]).catch((thrown: unknown) => {
+          log.warn('Whether a run was cancelled could not be asked', { error: toDocketError(thrown).toJSON() });
+          return [];
+        });
+        for (const run of told) stop(run, 'cancelled', 'Somebody has cancelled the run.');
+      }
+    } catch (thrown) {
+      if (!closing.signal.aborted) throw thrown;
+    } finally {
+      watching = false;
+    }
+  };
+
+  // Jobs that this process has taken, by organization: counted before anything is awaited, so that no two take the last place.
+  const taken = new Map<string, number>();
+  const jobs = `${keysOf(options.prefix).bull}:${RUNS}:`;
+  const stepsAside = async (org: string): Promise<boolean> =>
+    options.concurrency > 1 &&
+    (taken.get(org) ?? 0) >= options.concurrency &&
+    (await othersWait(options.connection, { prioritized: `${jobs}prioritized`, jobs }, org));
+
   const processJob = async (job: Job, token = ''): Promise<void> => {
+    taken.set(job.name, (taken.get(job.name) ?? 0) + 1);
+    try {
+      if (await stepsAside(job.name)) {
+        await job.moveToDelayed(Date.now() + ASIDE_MS, token);
+        throw new DelayedError();
+      }
+      await processRun(job, token);
+    } finally {
+      const left = (taken.get(job.name) ?? 1) - 1;
+      if (left > 0) taken.set(job.name, left);
+      else taken.delete(job.name);
+    }
+  };
+
+  const processRun = async (job: Job, token: string): Promise<void> => {
     const record = await recordOf(job, ports);
     if (record === undefined) return;
     // BullMQ may still hand out the job it was waiting for when the worker was told to stop.
     const hand: InHand = { controller: new AbortController(), ...(stopping ? { stop: 'stopping' } : {}) };
     inHand.set(record.id, hand);
+    watch().catch((thrown: unknown) => log.error('Cancelled runs go on', { error: toDocketError(thrown).toJSON() }));
     try {
       await tryRun(job, token, record, hand, ports);
     } finally {
@@ -128,6 +175,7 @@ export function startWorker(options: WorkerOptions): RunWorker {
       await idleWithin(graceMs);
       for (const run of inHand.keys()) stop(run, 'stopping', 'The worker stops.');
       await idleWithin(ABORT_MS);
+      closing.abort();
       if (inHand.size > 0) log.warn('Runs did not stop in time; others take them over', { count: inHand.size });
       await closeWorker(worker, options.connection, inHand.size > 0);
     },

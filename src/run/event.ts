@@ -1,6 +1,7 @@
 import type { ErrorJson } from '../base/error.ts';
 import type { DeliveredEvent } from '../deliver/deliver.ts';
 import type { FetchEvent } from '../fetch/event.ts';
+import type { Stage } from './record.ts';
 
 /** What a run says of itself while it goes on: for the log, the demo's progress, the record and the tests. */
 export type RunEvent =
@@ -8,6 +9,8 @@ export type RunEvent =
   | FetchEvent
   | { readonly type: 'rendered'; readonly name: string; readonly bytes: number }
   | DeliveredEvent
+  /** A stage of this try is over, however it ended. */
+  | { readonly type: 'timed'; readonly stage: Stage; readonly ms: number }
   | { readonly type: 'snoozed'; readonly until: number; readonly why: string }
   | {
       readonly type: 'finished';

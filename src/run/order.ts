@@ -23,6 +23,8 @@ export interface OrderRequest {
   /** Replaces the definition's own. */
   readonly period?: PeriodSpec;
   readonly deliver: boolean;
+  /** Who asks; absent where nobody does. */
+  readonly by?: string;
   /** Epoch ms. */
   readonly now: number;
 }
@@ -36,6 +38,7 @@ export function orderRun(request: OrderRequest): RunOrder {
     report: definition.report,
     slot: request.slot,
     trigger: request.trigger,
+    ...(request.by === undefined ? {} : { by: request.by }),
     priority: request.priority,
     period: resolvePeriod(
       request.period ?? definition.period,
@@ -46,5 +49,6 @@ export function orderRun(request: OrderRequest): RunOrder {
     digest: definition.digest,
     deliver: request.deliver,
     createdAt: request.now,
+    deadlineMs: definition.deadline * 1000,
   });
 }

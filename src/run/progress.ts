@@ -10,6 +10,9 @@ export function progress(report: string, say: (line: string) => void, now: () =>
         return line(`plan      ${event.calls} calls for ${event.sections} sections`);
       case 'waiting':
         return line(`wait      no token free (${event.ahead} ahead), expected in ${inSeconds(event.until)}`);
+      case 'granted':
+      case 'timed':
+        return;
       case 'fetched': {
         const tokens = event.saved
           ? 'saved answer, no token'

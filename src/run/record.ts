@@ -25,13 +25,20 @@ export const ENDED: ReadonlySet<RunState> = new Set([
   'skipped',
 ]);
 
-/** Why a run that had ended goes on: who asked for it. */
+export const TRIGGERS = ['schedule', 'on_demand', 'cli', 'backfill'] as const;
+export type RunTrigger = (typeof TRIGGERS)[number];
+
+export const STAGES = ['plan', 'fetch', 'render', 'seal', 'deliver'] as const;
+/** What a run does one after the other. Waiting for a token belongs to the stage that waits. */
+export type Stage = (typeof STAGES)[number];
+
+/** What a person decided of a run: why one that had ended goes on, or why one ended before its time. */
 export interface Reopening {
   /**
    * `release`: a held pack goes out as it is. `retry`: what surely did not arrive is tried again. `resend`: one delivery
-   * is sent again. `settle`: the last open delivery was declared sent.
+   * is sent again. `settle`: the last open delivery was declared sent. `cancel`: the run was told to stop.
    */
-  readonly what: 'release' | 'retry' | 'resend' | 'settle';
+  readonly what: 'release' | 'retry' | 'resend' | 'settle' | 'cancel';
   readonly by: string;
   readonly reason: string;
   /** Epoch ms. */
@@ -46,7 +53,9 @@ export interface RunOrder {
   readonly report: string;
   /** The scheduled instant (ISO, UTC), or `trigger:<id>`. */
   readonly slot: string;
-  readonly trigger: 'schedule' | 'on_demand' | 'cli';
+  readonly trigger: RunTrigger;
+  /** Who asked: the name of a token or of a shell's user. Absent where nobody did, and in older records. */
+  readonly by?: string;
   readonly priority: Priority;
   readonly period: Period;
   /** The definition's digest: the version this run uses. */
@@ -55,6 +64,8 @@ export interface RunOrder {
   readonly deliver: boolean;
   /** Epoch ms. */
   readonly createdAt: number;
+  /** Ms from its first start after which the run is given up, waiting included. Absent in older records: a day. */
+  readonly deadlineMs?: number;
   /** Fingerprint of the request that opened a `trigger:` slot: the same trigger id with another request is refused. */
   readonly asked?: string;
 }
@@ -65,7 +76,15 @@ export interface RunRecord extends RunOrder {
   readonly finishedAt: number | null;
   /** Epoch ms until which the run sleeps, while `waiting`. */
   readonly until: number | null;
+  /** Times a worker took the run up: tries, and wakings from a sleep. */
+  readonly starts: number;
+  /** Tries that were spent, the one under way included; a sleep spends none. */
+  readonly attempts: number;
   readonly calls: { readonly planned: number; readonly made: number; readonly saved: number };
+  /** Ms spent in each stage so far, over all tries; sleeping is none of it. Stages that were not reached are absent. */
+  readonly timings: Readonly<Partial<Record<Stage, number>>>;
+  /** Ms in which the run waited for tokens of its API key, in place or asleep. */
+  readonly tokenWaitMs: number;
   readonly files: readonly { readonly name: string; readonly bytes: number; readonly sha256: string }[];
   readonly deliveries: readonly {
     readonly target: string;
@@ -76,6 +95,35 @@ export interface RunRecord extends RunOrder {
   readonly error: ErrorJson | null;
   /** In the order in which they were asked for. */
   readonly reopened: readonly Reopening[];
+  /** Who has told the run to stop, which it does before its next step; null unless somebody has. */
+  readonly cancel: Cancellation | null;
+}
+
+export interface Cancellation {
+  readonly by: string;
+  readonly reason: string;
+  /** Epoch ms. */
+  readonly at: number;
+}
+
+/** Where a listing goes on: after this run, newest first. Runs of the same instant are in the order of their ids. */
+export interface RunPosition {
+  readonly createdAt: number;
+  readonly id: string;
+}
+
+export interface RunFilter {
+  /** Only of this organization; of all when absent. */
+  readonly org?: string;
+  readonly report?: string;
+  /** Only in one of these states. */
+  readonly states?: readonly RunState[];
+  /** Created at this instant (epoch ms) or later. */
+  readonly since?: number;
+  /** Created before this instant. */
+  readonly until?: number;
+  readonly after?: RunPosition;
+  readonly limit: number;
 }
 
 /** The record of runs. Opening a slot is one atomic step: whoever comes second is told so and finds the first. */
@@ -83,6 +131,6 @@ export interface RunStore {
   open(order: RunOrder): Promise<{ readonly opened: boolean; readonly record: RunRecord }>;
   get(id: string): Promise<RunRecord | undefined>;
   update(id: string, change: Partial<Omit<RunRecord, keyof RunOrder>>): Promise<void>;
-  /** Newest first. */
-  list(filter: { readonly org?: string; readonly report?: string; readonly limit: number }): Promise<RunRecord[]>;
+  /** Newest first. Fewer than `limit` only when there are no more. */
+  list(filter: RunFilter): Promise<RunRecord[]>;
 }

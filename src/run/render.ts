@@ -3,10 +3,12 @@ import type { Manifest, Sealed } from '../deliver/archive.ts';
 import { type Dataset, incompleteNotes } from '../fetch/dataset.ts';
 import type { Artifact } from '../render/artifact.ts';
 import type { MailOptions } from '../render/mail-data.ts';
+import type { RenderRequest } from '../render/renderer.ts';
 import type { WorkbookLook } from '../render/xlsx/workbook.ts';
 import { decide } from './conditions.ts';
 import type { RunContext, RunPorts } from './ports.ts';
 import type { RunOrder } from './record.ts';
+import { timed } from './timed.ts';
 
 /**
  * Makes the files and the mail's body in the private folder of this try and publishes them with their manifest in one
@@ -22,27 +24,28 @@ export async function render(
 ): Promise<Sealed> {
   const madeAt = clock.now();
   const { outputs, deliveries } = definition;
-  const { artifacts, mail } = await renderer(
-    {
-      dataset,
-      outputs,
-      files: {
-        ...look,
-        folder,
-        digest: order.digest,
-        zipped: deliveries.some(({ email }) => email?.attach.includes('csv')),
-      },
-      mail: { templates, attached: attachedToAll(definition), ...occasionOf(order, definition, settings) },
-      run: order.id,
-      madeAt,
-      // The digest freezes both files, so that a retry writes in the same language.
-      locale: definition.locale ?? settings.locale,
+  const watched = { observe, clock };
+  const request: RenderRequest = {
+    dataset,
+    outputs,
+    files: {
+      ...look,
+      folder,
+      digest: order.digest,
+      zipped: deliveries.some(({ email }) => email?.attach.includes('csv')),
     },
-    signal,
-  );
-  const decided = await decide(dataset, definition, sentFigures);
-  const manifest = { ...manifestOf(dataset, order, artifacts, madeAt, definition), ...decided };
-  const sealed = await archive.seal(folder, manifest, artifacts, mail);
+    mail: { templates, attached: attachedToAll(definition), ...occasionOf(order, definition, settings) },
+    run: order.id,
+    madeAt,
+    // The digest freezes both files, so that a retry writes in the same language.
+    locale: definition.locale ?? settings.locale,
+  };
+  const { artifacts, mail } = await timed('render', watched, () => renderer(request, signal));
+  const sealed = await timed('seal', watched, async () => {
+    const decided = await decide(dataset, definition, sentFigures);
+    const manifest = { ...manifestOf(dataset, order, artifacts, madeAt, definition), ...decided };
+    return archive.seal(folder, manifest, artifacts, mail);
+  });
   for (const { name, bytes } of sealed.artifacts) observe({ type: 'rendered', name, bytes });
   return sealed;
 }

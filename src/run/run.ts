@@ -12,6 +12,7 @@ import type { RunOrder } from './record.ts';
 import { remembering } from './remember.ts';
 import { render } from './render.ts';
 import type { RunResult } from './result.ts';
+import { timed } from './timed.ts';
 
 /**
  * One run of a report: plan → fetch → render → deliver, each stage taking the value of the one before.
@@ -54,11 +55,15 @@ async function settle(
   if (!order.deliver || held) return done(resultOf(held ? 'held' : 'done', sealed, []));
 
   const { settings, signal, observe, lastAttempt } = context;
-  const { receipts, retryable, outage } = await remembering(sealed.manifest, ports, () =>
-    deliver({ ...ports, order, definition, settings, sealed, signal, lastAttempt, observe }),
+  const { receipts, retryable, outage } = await timed('deliver', { observe, clock: ports.clock }, () =>
+    remembering(sealed.manifest, ports, () =>
+      deliver({ ...ports, order, definition, settings, sealed, signal, lastAttempt, observe }),
+    ),
   );
   const undelivered = undeliveredError(receipts, order.trigger === 'cli' ? undefined : order.id);
   if (undelivered === undefined) return done(resultOf('done', sealed, receipts));
+  // What was stopped half-way says nothing of the targets, and is not the last word of the last try.
+  signal.throwIfAborted();
   // Nothing was tried that could have failed: no attempt is spent.
   if (outage !== undefined) return snooze(outage.until, outage.why);
   if (retryable && !lastAttempt) return fail(undelivered);
@@ -69,19 +74,24 @@ async function settle(
 /** plan → fetch → render, in a private folder that is gone unless it was sealed. */
 async function pack(order: RunOrder, context: RunContext, ports: RunPorts): Promise<Outcome<Sealed>> {
   const { definition, settings, signal, observe } = context;
-  const look = await workbookLook(context, ports.secrets);
   const line = { ...ports, run: order.id, priority: order.priority };
-  const catalog = await ports.catalogs.get({ ...line, org: settings.org, tenant: order.org }, signal, observe);
-  if (catalog.kind !== 'done') return catalog;
-
-  const plan = compilePlan({ definition, settings, period: order.period, catalog: catalog.value });
+  const watched = { observe, clock: ports.clock };
+  const planned = await timed('plan', watched, async () => {
+    const look = await workbookLook(context, ports.secrets);
+    const catalog = await ports.catalogs.get({ ...line, org: settings.org, tenant: order.org }, signal, observe);
+    if (catalog.kind !== 'done') return catalog;
+    const plan = compilePlan({ definition, settings, period: order.period, catalog: catalog.value });
+    return done({ look, catalog: catalog.value, plan });
+  });
+  if (planned.kind !== 'done') return planned;
+  const { look, catalog, plan } = planned.value;
   observe({ type: 'planned', calls: plan.calls.length, sections: plan.sections.length });
 
   const organization = settings.name ?? settings.id;
   const folder = await ports.archive.stage(order.id);
   try {
-    const asked = { ...line, plan, organization, catalog: catalog.value, folder, signal, observe };
-    const dataset = await fetchDataset(asked);
+    const asked = { ...line, plan, organization, catalog, folder, signal, observe };
+    const dataset = await timed('fetch', watched, () => fetchDataset(asked));
     if (dataset.kind !== 'done') return dataset;
 
     const incomplete = incompleteError('run.incomplete', incompleteNotes(dataset.value));

@@ -41,11 +41,16 @@ describe('the record of runs', () => {
       startedAt: 5,
       finishedAt: 9,
       until: null,
+      starts: 0,
+      attempts: 0,
       calls: { planned: 3, made: 1, saved: 0 },
+      timings: {},
+      tokenWaitMs: 0,
       files: [],
       deliveries: [],
       error: { code: 'api.timeout', message: 'Too late.', next: 'Wait.' },
       reopened: [],
+      cancel: null,
     });
   });
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Queue } from 'bullmq';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
-import { DocketError } from '../../src/base/error.ts';
+import { DocketError, type ErrorCode } from '../../src/base/error.ts';
 import { cancel, done, fail, type Outcome, snooze } from '../../src/base/outcome.ts';
 import { backoffMs } from '../../src/queue/backoff.ts';
 import { ATTEMPTS } from '../../src/queue/jobs.ts';
@@ -151,7 +151,7 @@ describe('the worker', () => {
       { store: slow },
     );
     await reached(id, 'done');
-    expect(written).toEqual(['running', ['calls'], 'done']);
+    expect(written).toEqual(['running', ['calls', 'tokenWaitMs'], 'done']);
   });
 
   it('lets a run sleep without spending an attempt or a place', async () => {
@@ -299,9 +299,16 @@ describe('the worker', () => {
   });
 
   it('gives up a run that sleeps past its deadline', async () => {
-    const id = await opened();
-    start(async () => snooze(Date.now() + 5, 'no token'), { deadlineMs: 0 });
-    expect(await reached(id, 'failed')).toMatchObject({ error: { code: 'run.deadline' } });
+    const order = anOrder({ deadlineMs: 300 });
+    await bench.runs.open(order);
+    await bench.queue.add(order);
+    let tries = 0;
+    start(async () => {
+      tries += 1;
+      return snooze(Date.now() + 3_600_000, 'no token');
+    });
+    expect(await reached(order.id, 'failed')).toMatchObject({ error: { code: 'run.deadline' } });
+    expect(tries).toBe(1);
   });
 
   it('stops a run whose lock was lost, and says nothing in its name', async () => {
@@ -448,6 +455,40 @@ describe('the worker', () => {
 });
 
 describe('the backoff', () => {
+  const sum = (code: ErrorCode, chance: number): number => {
+    let all = 0;
+    for (let failed = 1; failed < ATTEMPTS; failed += 1) all += backoffMs(failed, chance, { code });
+    return all;
+  };
+
+  it.each(['api.unavailable', 'api.unreachable', 'api.timeout', 'deliver.target_failed', 'internal.defect'] as const)(
+    'outlasts ten minutes of %s with few tries in them',
+    (code) => {
+      expect(sum(code, 0)).toBeGreaterThan(10 * 60_000);
+      let [at, tries] = [0, 0];
+      while (at < 10 * 60_000) {
+        tries += 1;
+        at += backoffMs(tries, 0, { code });
+      }
+      expect(tries).toBeLessThanOrEqual(7);
+    },
+  );
+
+  it('comes back soon to what is away for seconds', () => {
+    expect(backoffMs(1, 1, { code: 'redis.unreachable' })).toBe(5_000);
+    expect(backoffMs(50, 1, { code: 'redis.unreachable' })).toBe(120_000);
+  });
+
+  it('never comes back before the moment that the service has named', () => {
+    expect(backoffMs(1, 0, { code: 'api.throttled', retryAfterMs: 3_600_000 })).toBeGreaterThan(3_600_000);
+  });
+
+  it('scatters runs that failed together over half of the time', () => {
+    expect(backoffMs(3, 0)).toBe(60_000);
+    expect(backoffMs(3, 0.5)).toBe(90_000);
+    expect(backoffMs(3, 1)).toBe(120_000);
+  });
+
   it('doubles from half a minute, by chance from half of it, up to a quarter of an hour', () => {
     expect([1, 2, 3, 4].map((failed) => backoffMs(failed, 1))).toEqual([30_000, 60_000, 120_000, 240_000]);
     expect([1, 2].map((failed) => backoffMs(failed, 0))).toEqual([15_000, 30_000]);

@@ -16,6 +16,7 @@ export const NO_DECISIONS: Decisions = {
   resolve: () => Promise.reject(new Error('not here')),
   retry: () => Promise.reject(new Error('not here')),
   release: () => Promise.reject(new Error('not here')),
+  cancel: () => Promise.reject(new Error('not here')),
 };
 
 /** Where nothing is paused, and nothing may be. */
