@@ -21,6 +21,8 @@ export interface Readings {
   readonly queue: QueueCounts;
   readonly paused: readonly Pick<Pause, 'org' | 'report' | 'since'>[];
   readonly owedNotices: number;
+  /** Deliveries that may have arrived and may not have: they wait for somebody's decision. */
+  readonly unknownDeliveries: number;
   readonly reports: number;
   /** Of files of definitions, which are left out. */
   readonly faults: number;
@@ -121,7 +123,10 @@ const BUDGET: readonly (readonly [name: string, help: string, value: (reading: B
   ],
 ];
 
-function setShared(registry: Registry, { budgets, keys, queue, paused, owedNotices, reports, faults }: Readings): void {
+function setShared(
+  registry: Registry,
+  { budgets, keys, queue, paused, owedNotices, unknownDeliveries, reports, faults }: Readings,
+): void {
   const registers = [registry];
   const gauge = (name: string, help: string, labelNames: readonly string[] = []) =>
     new Gauge({ name, help, labelNames, registers });
@@ -164,6 +169,10 @@ function setShared(registry: Registry, { budgets, keys, queue, paused, owedNotic
     if (report === null) since.set({ org }, at / 1000);
     else reportSince.set({ org, report }, at / 1000);
   }
+  gauge(
+    'docket_deliveries_unknown',
+    'Deliveries and notices that may have arrived and may not have, and wait for somebody to decide.',
+  ).set(unknownDeliveries);
   gauge('docket_notices_owed', 'Owners who could not be told yet how a run ended.').set(owedNotices);
   gauge('docket_reports', 'Reports that are defined.').set(reports);
   gauge('docket_definition_faults', 'Faults of files of definitions, which are left out.').set(faults);

@@ -4,10 +4,12 @@ import type { Clock } from '../base/clock.ts';
 import type { SecretSource } from '../base/secret.ts';
 import { RATES } from '../contract/limits.ts';
 import type { Jobs } from '../define/load.ts';
+import { countUnknown } from '../deliver/redis-ledger.ts';
 import type { RunQueue } from '../queue/jobs.ts';
 import { owedNotices } from '../queue/owed-notices.ts';
 import { redisPauses } from '../queue/pauses.ts';
 import { lookAtBudgets, sharedBudgets } from './budgets.ts';
+import { KEEP_DAYS } from './keep-days.ts';
 
 /** What is read, and where. */
 export interface ReadingPorts {
@@ -22,11 +24,12 @@ export interface ReadingPorts {
 
 /** What all processes share, as it is now. A few commands, and two for each API key. Throws `redis.unreachable`. */
 export async function readNow({ redis, prefix, queue, jobs, secrets, clock }: ReadingPorts): Promise<Readings> {
-  const [now, counts, pauses, owed] = await Promise.all([
+  const [now, counts, pauses, owed, unknown] = await Promise.all([
     lookAtBudgets(jobs.orgs.values(), { secrets, budgetOf: sharedBudgets(redis, prefix, clock) }),
     queue.counts(),
     redisPauses(redis, { prefix }).list(),
     owedNotices(redis, { prefix }).list(),
+    countUnknown(redis, `${prefix}:`, clock.now() - KEEP_DAYS * 86_400_000),
   ]);
   const keys = new Map<string, string | null>(now.unknown.map(({ org }) => [org, null]));
   for (const { key, organizations } of now.keys) for (const org of organizations) keys.set(org, key);
@@ -39,6 +42,7 @@ export async function readNow({ redis, prefix, queue, jobs, secrets, clock }: Re
     queue: counts,
     paused: pauses,
     owedNotices: owed.length,
+    unknownDeliveries: unknown,
     reports: jobs.reports.size,
     faults: jobs.faults.length,
   };

@@ -9,6 +9,8 @@ export interface Ending {
   readonly detail: string;
   /** The target itself cannot be used now: deliveries that need it need not be tried. */
   readonly targetDown?: boolean;
+  /** Epoch ms before which the target asked not to be tried again. */
+  readonly notBefore?: number;
 }
 
 /** A delivery whose every precondition is durable: what is left is to let it leave. Never throws for what a target does. */

@@ -5,6 +5,7 @@
   ARGV[1]  now, epoch ms   ARGV[2]  'answered' or 'failed'   ARGV[3]  why
   ARGV[4]  failures that open it   ARGV[5]  ms within which they count
   ARGV[6]  ms for which it opens first   ARGV[7]  ms at most, after doubling with each probe that fails
+  ARGV[8]  epoch ms before which the service asked not to be tried, or empty
 
   Returns { 'opened', until } or { 'closed', since } to the one caller who made it so, else nil.
 ]]
@@ -18,7 +19,15 @@ if ARGV[2] == 'answered' then
   return nil
 end
 
-local news = nil
+if ARGV[8] ~= '' then
+  local till = math.max(tonumber(ARGV[8]), tonumber(open or 0))
+  redis.call('HSET', KEYS[1], 'until', till, 'why', ARGV[3], 'since', since or now, 'times', times or 0)
+  redis.call('HDEL', KEYS[1], 'probing')
+  redis.call('PEXPIRE', KEYS[1], till - now + ARGV[7] * 12)
+  if not open then return { 'opened', tostring(till) } end
+  return nil
+end
+
 if not open then
   if not first or now - first > tonumber(ARGV[5]) then
     first, failures = now, 0

@@ -16,8 +16,8 @@ export interface Circuit {
   ask(service: string): Promise<Outage | undefined>;
   /** It did what was asked, or said something definite. */
   answered(service: string): Promise<void>;
-  /** It could not be used. */
-  failed(service: string, why: string): Promise<void>;
+  /** It could not be used. @param until epoch ms before which it asked to be left alone: that holds at once, for everybody */
+  failed(service: string, why: string, until?: number): Promise<void>;
 }
 
 /** Said once by all workers together. */

@@ -184,9 +184,9 @@ async function sendPending(
     }
     const ending = await attempt(row, prepare, { ledger, clock, signal, keep });
     if (ending === undefined) continue;
-    if (ending.targetDown) {
+    if (ending.targetDown || ending.notBefore !== undefined) {
       outages.set(service, { why: ending.detail });
-      await circuit?.failed(service, ending.detail);
+      await circuit?.failed(service, ending.detail, ending.notBefore);
     } else if (ending.state === 'sent') {
       await circuit?.answered(service);
     }

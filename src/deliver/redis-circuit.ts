@@ -31,9 +31,9 @@ export function redisCircuit(
   const end = readLua('./circuit-tell-1.lua', import.meta.url);
   const keyOf = (service: string): string => `${prefix}circuit:${service}`;
 
-  const ended = async (service: string, how: 'answered' | 'failed', why: string): Promise<void> => {
+  const ended = async (service: string, how: 'answered' | 'failed', why: string, until?: number): Promise<void> => {
     const now = clock.now();
-    const args = [now, how, why, FAILURES, WITHIN_MS, FIRST_MS, MOST_MS];
+    const args = [now, how, why, FAILURES, WITHIN_MS, FIRST_MS, MOST_MS, until ?? ''];
     const answer = await askRedis('What is known of the target', () => runLua(redis, end, [keyOf(service)], args));
     const news = newsSchema.parse(answer);
     if (news === null) return;
@@ -50,6 +50,6 @@ export function redisCircuit(
       return outage === null ? undefined : { until: outage[0], why: outage[1] };
     },
     answered: (service) => ended(service, 'answered', ''),
-    failed: (service, why) => ended(service, 'failed', why),
+    failed: (service, why, until) => ended(service, 'failed', why, until),
   };
 }

@@ -44,6 +44,13 @@ function readRow(fixed: string, changing: Record<keyof z.infer<typeof changingSc
   return Object.freeze({ ...fixedSchema.parse(JSON.parse(fixed)), ...changingSchema.parse(changing) });
 }
 
+/**
+ * How many rows wait for a decision: those that became `unknown` since `after`, epoch ms; older ones have expired.
+ * Throws `redis.unreachable`.
+ */
+export const countUnknown = (redis: Pick<Redis, 'zcount'>, prefix: string, after: number): Promise<number> =>
+  askRedis('The ledger of deliveries (count)', () => redis.zcount(`${prefix}unknown`, after, '+inf'));
+
 /** What the ledger asks of a connection. */
 export type LedgerRedis = Pick<Redis, 'evalsha' | 'eval' | 'hgetall' | 'hmget' | 'zrange'>;
 

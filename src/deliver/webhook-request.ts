@@ -6,7 +6,14 @@ import { oneLine } from './one-line.ts';
 
 /** What became of one POST. */
 export type Posted =
-  | { readonly kind: 'answered'; readonly status: number; readonly said: string }
+  | {
+      readonly kind: 'answered';
+      readonly status: number;
+      readonly said: string;
+      /** The headers `Retry-After` and `Date`, as they came. */
+      readonly retryAfter?: string | undefined;
+      readonly date?: string | undefined;
+    }
   /** Nothing of the request left. `forbidden`: the address is a private one. */
   | { readonly kind: 'unsent'; readonly why: string; readonly forbidden: boolean }
   /** A connection stood: the request may have been taken. */
@@ -107,7 +114,14 @@ export async function post(
       signal: AbortSignal.any([limit, stopUntil(() => connected, options.signal)]),
     });
     const text = await answer.body.text().catch(() => '');
-    return { kind: 'answered', status: answer.statusCode, said: oneLine(text).slice(0, MAX_SAID) };
+    const { 'retry-after': retryAfter, date } = answer.headers;
+    return {
+      kind: 'answered',
+      status: answer.statusCode,
+      said: oneLine(text).slice(0, MAX_SAID),
+      retryAfter: [retryAfter].flat()[0],
+      date: [date].flat()[0],
+    };
   } catch (error) {
     const why = limit.aborted ? 'no answer in time' : messageOf(error);
     return connected ? { kind: 'lost', why } : { kind: 'unsent', why, forbidden: error instanceof Forbidden };

@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import { DocketError } from '../base/error.ts';
+import { retryAfterMs } from '../base/retry-after.ts';
 import type { SecretSource } from '../base/secret.ts';
 import { type WebhookSpec, webhookName } from '../define/target.ts';
 import { webhookFault } from '../define/target-faults.ts';
@@ -59,7 +60,8 @@ export function sendWebhook(delivery: WebhookDelivery, secrets: SecretSource, se
       return notReady(error);
     }
     const headers = signedHeaders(id, clock.now(), body, key);
-    const ending = endingOf(await send(url, headers, body, { ...options, signal }), spec.idempotent);
+    const posted = await send(url, headers, body, { ...options, signal });
+    const ending = endingOf(posted, spec.idempotent, clock.now());
     // Receivers like to repeat the path in their refusal.
     const hidden = typeof spec.url === 'string' ? [] : [url.href, url.pathname + url.search, url.pathname, url.search];
     const detail = hidden
@@ -82,13 +84,14 @@ function notReady(error: unknown): Ending {
  * | what happened                                  | state                                   |
  * |------------------------------------------------|-----------------------------------------|
  * | 2xx                                            | sent                                    |
- * | 408, 429, 5xx                                  | pending: sent again                     |
+ * | 408, 429, 5xx                                  | pending: sent again, of 429 and 503 not |
+ * |                                                | before `Retry-After`, an hour at most   |
  * | anything else, redirects too                   | refused                                 |
  * | a private address                              | refused                                 |
  * | no connection                                  | pending                                 |
  * | connected, and no answer                       | unknown; pending where it is idempotent |
  */
-function endingOf(posted: Posted, idempotent: boolean): Ending {
+function endingOf(posted: Posted, idempotent: boolean, now: number): Ending {
   if (posted.kind === 'unsent') {
     if (posted.forbidden) return { state: 'refused', detail: posted.why };
     return { state: 'pending', detail: `Not connected: ${posted.why}`, targetDown: true };
@@ -100,6 +103,10 @@ function endingOf(posted: Posted, idempotent: boolean): Ending {
   const { status, said } = posted;
   const detail = `HTTP ${status}${said === '' ? '' : ` ${said}`}`;
   if (status >= 200 && status < 300) return { state: 'sent', detail };
-  if (status === 408 || status === 429 || status >= 500) return { state: 'pending', detail };
+  if (status === 429 || status === 503) {
+    const wait = retryAfterMs(posted.retryAfter, posted.date, now) ?? 0;
+    return { state: 'pending', detail, ...(wait > 0 ? { notBefore: now + wait } : {}) };
+  }
+  if (status === 408 || status >= 500) return { state: 'pending', detail };
   return { state: 'refused', detail: status < 400 ? `${detail} (redirects are not followed)` : detail };
 }

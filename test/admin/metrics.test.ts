@@ -22,6 +22,7 @@ const readings = (change: Partial<Readings> = {}): Readings => ({
   queue: { waiting: 0, active: 0, delayed: 0, failed: 0 },
   paused: [],
   owedNotices: 0,
+  unknownDeliveries: 0,
   reports: 2,
   faults: 0,
   ...change,
@@ -55,6 +56,7 @@ describe('the metrics', () => {
         { org: 'acme', report: 'weekly', since: 1_792_000_000_000 },
       ],
       owedNotices: 5,
+      unknownDeliveries: 3,
       reports: 6,
       faults: 7,
     });
@@ -85,6 +87,7 @@ describe('the metrics', () => {
       'docket_queue_runs{state="failed"}': 1,
       'docket_organization_paused_timestamp_seconds{org="acme"}': 1_790_000_000,
       'docket_report_paused_timestamp_seconds{org="acme",report="weekly"}': 1_792_000_000,
+      docket_deliveries_unknown: 3,
       docket_notices_owed: 5,
       docket_reports: 6,
       docket_definition_faults: 7,

@@ -5,6 +5,8 @@ import { Secret, secretSource } from '../../src/base/secret.ts';
 import { sharedBudgets } from '../../src/compose/budgets.ts';
 import { readNow } from '../../src/compose/readings.ts';
 import { loadJobs } from '../../src/define/load.ts';
+import { deliveryId } from '../../src/deliver/ledger.ts';
+import { redisLedger } from '../../src/deliver/redis-ledger.ts';
 import { owedNotices } from '../../src/queue/owed-notices.ts';
 import { redisPauses } from '../../src/queue/pauses.ts';
 import { jobsFolder, ORG, REPORT } from '../support/jobs-folder.ts';
@@ -42,12 +44,27 @@ test('reads what workers of any process have put there', async () => {
     since,
   });
 
+  const ledger = redisLedger(producer, { prefix: `${prefix}:`, ttlDays: 90 });
+  for (const [recipient, end] of [
+    ['a@acme.example', 'unknown'],
+    ['b@acme.example', 'sent'],
+    ['c@acme.example', 'unknown'],
+  ] as const) {
+    const id = deliveryId('r', '0-email', recipient);
+    await ledger.open({ id, run: 'r', org: 'acme', report: 'weekly', target: '0-email', recipient }, since);
+    await ledger.begin(id, since);
+    // The last one has waited for so long that its row has expired.
+    const at = recipient.startsWith('c') ? since - 91 * 86_400_000 : since;
+    await ledger.settle(id, 1, end, null, at);
+  }
+
   const secrets = secretSource({ ACME_KEY: 'acme.s3cr3t' });
   const read = await readNow({ redis: producer, prefix, queue, jobs, secrets, clock: systemClock });
   expect(read).toMatchObject({
     budgets: [{ of: 'metrics', calls: 5, state: { key, tokens: 0, inFlight: 5, waiting: 2, limit: 5 } }],
     queue: { waiting: 2, active: 0, delayed: 0, failed: 0 },
     owedNotices: 1,
+    unknownDeliveries: 1,
     reports: 1,
   });
   expect(read.faults).toBeGreaterThan(0);

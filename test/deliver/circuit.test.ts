@@ -81,6 +81,24 @@ test('a probe that dies keeps the others waiting for a minute, not for ever', as
   expect(await worker().ask(HOST)).toBeUndefined();
 });
 
+test('a service that asks to be left alone until then is, at once and by all, and is tried by one afterwards', async () => {
+  await worker().failed(HOST, 'HTTP 429', now + 5 * MINUTE);
+  expect(await worker().ask(HOST)).toEqual({ until: now + 5 * MINUTE, why: 'HTTP 429' });
+  // One that was at it meanwhile was told a shorter time: the longer one counts.
+  await worker().failed(HOST, 'HTTP 503', now + MINUTE);
+  expect(await worker().ask(HOST)).toMatchObject({ until: now + 5 * MINUTE });
+  now += 5 * MINUTE;
+  const answers = await Promise.all(Array.from({ length: 5 }, () => worker().ask(HOST)));
+  expect(answers.filter((outage) => outage === undefined)).toHaveLength(1);
+  await worker().failed(HOST, 'ECONNREFUSED');
+  expect(await worker().ask(HOST)).toEqual({ until: now + MINUTE, why: 'ECONNREFUSED' });
+  now += MINUTE;
+  await worker().ask(HOST);
+  await worker().answered(HOST);
+  expect(await worker().ask(HOST)).toBeUndefined();
+  expect(news.map(({ kind }) => kind)).toEqual(['opened', 'closed']);
+});
+
 async function aRun(answer: () => SendResult): Promise<{ input: DeliverInput; asked: string[] }> {
   const root = await folderFor(onTestFinished);
   const { archive, sealed } = await sealedRun(root);

@@ -1,15 +1,18 @@
-import { createHmac } from 'node:crypto';
+import { createHmac, randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:https';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { expect, onTestFinished, test } from 'vitest';
+import { Redis } from 'ioredis';
+import { expect, inject, onTestFinished, test } from 'vitest';
+import type { Clock } from '../../src/base/clock.ts';
 import { isPrivateAddress } from '../../src/base/private-address.ts';
 import { Secret, secretSource } from '../../src/base/secret.ts';
 import type { WebhookSpec } from '../../src/define/target.ts';
 import { type DeliverInput, deliver } from '../../src/deliver/deliver.ts';
 import { memoryLedger } from '../../src/deliver/memory-ledger.ts';
+import { redisCircuit } from '../../src/deliver/redis-circuit.ts';
 import { signingKey } from '../../src/deliver/webhook-message.ts';
 import { post, reach } from '../../src/deliver/webhook-request.ts';
 import {
@@ -140,6 +143,50 @@ test.each([
   server.behave(answer(204));
   expect(await once()).toMatchObject({ state: state === 'pending' ? 'sent' : state });
 });
+
+const MINUTE = 60_000;
+test.each<[string, number, Record<string, string>, number | undefined]>([
+  ['seconds', 429, { 'retry-after': '120' }, 2 * MINUTE],
+  ['seconds', 503, { 'retry-after': '120' }, 2 * MINUTE],
+  [
+    'a date, measured by the clock of who said it',
+    429,
+    { 'retry-after': 'Mon, 16 Nov 2026 09:10:00 GMT', date: 'Mon, 16 Nov 2026 09:00:00 GMT' },
+    10 * MINUTE,
+  ],
+  ['an hour at most', 503, { 'retry-after': '86400' }, 60 * MINUTE],
+  ['nothing that can be read', 429, { 'retry-after': 'soon' }, undefined],
+  ['nothing', 429, {}, undefined],
+  ['another answer, of which it says nothing', 500, { 'retry-after': '120' }, undefined],
+])(
+  'Retry-After with %s (HTTP %i): no run of anybody tries it before then, and that spends no attempt',
+  async (_, status, headers, wait) => {
+    const { server, input } = await caseOf();
+    const redis = new Redis(inject('redisUrl'));
+    const prefix = `test-webhook-${randomUUID()}:`;
+    onTestFinished(async () => {
+      const keys = await redis.keys(`${prefix}*`);
+      if (keys.length > 0) await redis.del(...keys);
+      redis.disconnect();
+    });
+    const at = (clock: Clock): DeliverInput => ({ ...input, clock, circuit: redisCircuit(redis, { prefix, clock }) });
+    server.behave(answer(status, 'busy', headers));
+    // This try was one; the next is not.
+    expect(await deliver(at(manualClock(NOW)))).toMatchObject({ retryable: true, outage: undefined });
+    server.behave(answer(204));
+    if (wait !== undefined) {
+      const early = await deliver(at(manualClock(NOW + wait - 1)));
+      expect(early).toMatchObject({ retryable: true, outage: { until: NOW + wait } });
+      expect(early.receipts[0]).toMatchObject({
+        state: 'pending',
+        detail: expect.stringContaining(`HTTP ${status} busy`),
+      });
+      expect(server.requests).toHaveLength(1);
+    }
+    expect(await deliver(at(manualClock(NOW + (wait ?? 1))))).toMatchObject({ receipts: [{ state: 'sent' }] });
+    expect(server.requests).toHaveLength(2);
+  },
+);
 
 test('a retry has the same id and a new signature', async () => {
   const { server, input, once } = await caseOf();

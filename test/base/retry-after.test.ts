@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { MAX_RETRY_AFTER_MS, retryAfterMs } from '../../src/fetch/retry-after.ts';
+import { MAX_RETRY_AFTER_MS, retryAfterMs } from '../../src/base/retry-after.ts';
 
 const NOW = Date.parse('2026-11-19T08:00:00Z');
 

@@ -1,9 +1,9 @@
-/** The longest wait that is believed: a larger one is a fault at the service, and an hour later we ask again. */
+/** The longest wait that is believed: a larger one is a fault of who asks for it, and an hour later we ask again. */
 export const MAX_RETRY_AFTER_MS = 3_600_000;
 
 /**
  * `Retry-After` → ms to wait, at most an hour; undefined when it is missing or cannot be read.
- * It is seconds (specification §8) or an HTTP date, which a proxy may send: that is measured against the `Date` of the
+ * It is seconds (specification §8, RFC 9110 §10.2.3) or an HTTP date, which a proxy may send: that is measured against the `Date` of the
  * same answer, because the two clocks need not agree.
  */
 export function retryAfterMs(header: string | undefined, date: string | undefined, now: number): number | undefined {
