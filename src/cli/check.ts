@@ -73,7 +73,7 @@ async function faultsOfCatalogs(
     unchecked('COMPLIANCE_API_URL is not set');
     return [];
   }
-  const [{ composeCatalogs }, { toDocketError }, { resolvePeriod }, { checkPlan }, { locate }] = await Promise.all([
+  const [{ composeCatalogs }, { toDocketError }, { periodOf }, { checkPlan }, { locate }] = await Promise.all([
     import('../compose/ports.ts'),
     import('../base/error.ts'),
     import('../define/period.ts'),
@@ -97,7 +97,7 @@ async function faultsOfCatalogs(
           const source = jobs.sources.get(`${org}/${report.report}`);
           if (source === undefined) continue;
           // Periods of one name differ by days from run to run: a run of now stands for those to come.
-          const period = resolvePeriod(report.period, around.clock.now(), report.timezone ?? settings.timezone);
+          const period = periodOf(report, settings, around.clock.now());
           for (const { path, expected, got, next } of checkPlan({ definition: report, period, catalog })) {
             faults.push({ file: source.file, ...locate(source, path), expected, got, next });
           }

@@ -183,7 +183,7 @@ async function mail(jobs: Jobs, around: Surroundings): Promise<Finding[]> {
 
 /** Every place that a delivery would write to or call, once for each organization. */
 async function targets(jobs: Jobs, { env, clock, workingDirectory = process.cwd() }: Surroundings): Promise<Finding[]> {
-  const [{ secretSource }, { resolvePeriod }, { targetProbe }] = await Promise.all([
+  const [{ secretSource }, { periodOf }, { targetProbe }] = await Promise.all([
     import('../base/secret.ts'),
     import('../define/period.ts'),
     import('../deliver/probe-targets.ts'),
@@ -194,7 +194,7 @@ async function targets(jobs: Jobs, { env, clock, workingDirectory = process.cwd(
     const { org, report, title, deliveries } = definition;
     const settings = jobs.orgs.get(org);
     if (settings === undefined) continue;
-    const period = resolvePeriod(definition.period, clock.now(), definition.timezone ?? settings.timezone);
+    const period = periodOf(definition, settings, clock.now());
     const context = {
       variables: { period, org, report, title, run: 'doctor' },
       secrets: secretSource(env),

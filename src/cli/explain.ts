@@ -47,12 +47,7 @@ async function explainReport(report: string, flags: { period?: string; json?: bo
   const { definition, settings } = requireReport(await loadJobs(around.config.DOCKET_JOBS), report);
   const now = around.clock.now();
   const spec = flags.period === undefined ? definition.period : periods.parsePeriod(flags.period);
-  const period = periods.resolvePeriod(
-    spec,
-    now,
-    definition.timezone ?? settings.timezone,
-    definition.locale ?? settings.locale,
-  );
+  const period = periods.periodOf(definition, settings, now, spec);
   const slots = nextReportSlots(timetableOf(definition, settings), now, 5);
   const { catalogOf, shared, scope } = await composeCatalogs(around);
   try {

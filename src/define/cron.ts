@@ -31,42 +31,58 @@ export function cronFault(cron: string): string | undefined {
   }
 }
 
-/** Fields with their smallest and largest value; a wildcard in the minute or hour is what makes a cron an interval. */
-const RANGES = [
-  [0, 59],
-  [0, 23],
-] as const;
+const HOURS_A_DAY = 24;
 
-/** Wildcards and steps written out as ranges and lists, which mean the same and count as times of the day. */
-function spelledOut(field: string, [low, high]: readonly [number, number]): string {
-  return field
-    .split(',')
-    .map((part) => {
-      const [range = '', step] = part.split('/');
-      const [from = low, to = high] = range === '*' ? [] : range.split('-').map(Number);
-      if (step === undefined) return `${from}${range === '*' || range.includes('-') ? `-${to}` : ''}`;
-      const values = [];
-      for (let value = from; value <= to; value += Number(step)) values.push(value);
-      return values.join(',');
-    })
-    .join(',');
+/** Every hour that a list of values and ranges names; a wildcard or a step makes an interval before this is asked. */
+function hoursOf(field: string): ReadonlySet<number> {
+  const hours = new Set<number>();
+  for (const part of field.split(',')) {
+    const [first = 0, last = first] = part.split('-').map(Number);
+    for (let hour = first; hour <= last; hour += 1) hours.add(hour);
+  }
+  return hours;
 }
 
-/**
- * The cron as croner evaluates it at changes of summer time; a slot is when any of these fires.
- *
- * - As times of the day: a time in the gap fires once, at the first instant after it; one that occurs twice fires at
- *   its first occurrence.
- * - A cron whose hour is a wildcard, a step or every hour is also an interval: it fires at both occurrences, so that
- *   "every hour" is every hour.
- */
-export function cronsOf(cron: string, timezone: string): readonly Cron[] {
+/** A valid cron, read. */
+export interface CronTimes {
+  /**
+   * Its times with `from` ≤ time ≤ `to`, ascending, on a calendar without zones: local times as if they were UTC, epoch ms.
+   */
+  between(from: number, to: number): Iterable<number>;
+  /** The first of its times from `from` on; undefined when there is none. */
+  first(from: number): number | undefined;
+  /**
+   * Whether it means a pace ("every hour", "every two hours") rather than times of the day: its hour is a wildcard, has a
+   * step or is every hour. It matters when clocks are changed.
+   */
+  readonly interval: boolean;
+}
+
+/** @param cron valid (`cronFault`) */
+export function readCron(cron: string): CronTimes {
+  const text = fieldsOf(cron).join(' ');
+  const [, hour = ''] = fieldsOf(cron);
+  // A zone is not croner's business here: at changes of summer time it has rules of its own.
+  const times = new Cron(text, { mode: '5-part', utcOffset: 0, paused: true });
+  return {
+    *between(from, to) {
+      for (const time of times.enumerate(new Date(from - 1))) {
+        if (time.getTime() > to) return;
+        yield time.getTime();
+      }
+    },
+    first: (from) => times.nextRun(new Date(from - 1))?.getTime(),
+    interval: /[*/]/.test(hour) || hoursOf(hour).size === HOURS_A_DAY,
+  };
+}
+
+const fieldsOf = (cron: string): readonly string[] => {
   const text = cron.trim();
-  const [minute = '', hour = '', ...days] = (namedCron(text) ?? text).split(/\s+/);
-  const make = (pattern: string, fixedTimeRule: 'no-wildcard' | 'single-value') =>
-    new Cron(pattern, { mode: '5-part', timezone, fixedTimeRule, paused: true });
-  const hours = spelledOut(hour, RANGES[1]);
-  const times = make([spelledOut(minute, RANGES[0]), hours, ...days].join(' '), 'no-wildcard');
-  const interval = /[*/]/.test(hour) || hours === '0-23';
-  return interval ? [times, make([minute, hour, ...days].join(' '), 'single-value')] : [times];
+  return (namedCron(text) ?? text).split(/\s+/);
+};
+
+/** Whether the cron names no day, neither of the month nor of the week. */
+export function leavesDaysOpen(cron: string): boolean {
+  const [, , dayOfMonth, , dayOfWeek] = fieldsOf(cron);
+  return dayOfMonth === '*' && dayOfWeek === '*';
 }

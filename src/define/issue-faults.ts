@@ -44,11 +44,8 @@ export const expectation: z.core.$ZodErrorMap = (issue) => {
   }
 };
 
-/** The fields that may be written; one that answers "not supported yet" is not offered. */
-const fieldsOf = (schema: z.ZodObject): string[] =>
-  Object.entries(schema.shape)
-    .filter(([, field]) => !(field instanceof z.ZodOptional && field.unwrap() instanceof z.ZodNever))
-    .map(([name]) => name);
+/** The fields that may be written. */
+const fieldsOf = (schema: z.ZodObject): string[] => Object.keys(schema.shape);
 
 const oneOf = (values: readonly string[]): string =>
   values.length === 1 ? `${values[0]}` : `one of ${values.join(', ')}`;
@@ -170,7 +167,6 @@ const candidates = (params: Record<string, unknown>): readonly string[] =>
 
 function nextFor(params: Record<string, unknown>, issue: Issue, found: unknown, missing: boolean): string {
   if (typeof params.next === 'string') return params.next;
-  if (issue.message.includes('not supported yet')) return 'leave it out until it is supported';
   if (missing) return 'add it';
   const wants =
     issue.code === 'invalid_type' ? issue.expected : issue.code === 'invalid_value' ? typeof issue.values[0] : '';

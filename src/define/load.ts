@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdir, realpath } from 'node:fs/promises';
 import { dirname, isAbsolute, join } from 'node:path';
 import { DocketError } from '../base/error.ts';
+import { calendarFaults } from './calendar-faults.ts';
 import type { Definition } from './definition.ts';
 import { type Entry, entriesOf } from './entries.ts';
 import { atStart, byPosition, type Fault, formatFault, show } from './fault.ts';
@@ -191,12 +192,15 @@ async function loadSettings(folder: Entry, file: Entry | undefined, loading: Loa
   loading.sources.set(folder.name, source);
   loading.faults.push(...faults);
   if (value === undefined) return undefined;
+  const unknown = calendarFaults(source, value);
+  loading.faults.push(...unknown);
   const { logo, ...rest } = value;
   const shown = logo === undefined ? {} : await loadLogo(folder, source, logo);
   if ('expected' in shown) {
     loading.faults.push(faultAt(source, ['logo'], shown));
     return undefined;
   }
+  if (unknown.length > 0) return undefined;
   const text = read.text + (shown.digest ?? '');
   const last = loading.before.orgs.get(folder.name);
   const settings = deepFreeze({ ...rest, ...shown.settings, id: folder.name });

@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import { secretRefSchema } from '../base/secret.ts';
+import { calendarSchema } from './calendar.ts';
 import { localeSchema } from './locale.ts';
 import { addressKey, canonicalDomain } from './recipients.ts';
-import { lineSchema, notYet } from './words.ts';
+import { fiscalYearSchema, weekStartSchema } from './reckoning.ts';
+import { lineSchema } from './words.ts';
 import { zoneSchema } from './zone.ts';
 
 const addressSchema = z
@@ -116,7 +118,9 @@ export const orgFileSchema = z.strictObject({
     .max(36_500)
     .optional()
     .describe('Days after which runs leave the archive; DOCKET_ARCHIVE_DAYS by default, else never.'),
-  calendar: notYet('a business calendar is'),
+  calendar: calendarSchema.optional().describe('Which days are business days, for `on` and `shift` of schedules.'),
+  fiscal_year_start: fiscalYearSchema.optional(),
+  week_start: weekStartSchema.optional(),
   budget: z
     .strictObject({
       calls: z.int().min(1).max(10_000).optional().describe('Calls a window; 30 by default.'),

@@ -1,6 +1,10 @@
-import { DateTime, type DateTimeUnit } from 'luxon';
+import { DateTime } from 'luxon';
 import { DEFAULT_LOCALE, wordsOf } from '../words/words.ts';
+import { WEEKDAYS } from './day.ts';
+import type { ReportFile } from './definition.ts';
+import type { OrgFile } from './org.ts';
 import { type PeriodSpec, readLastN } from './period-spec.ts';
+import type { Reckoning } from './reckoning.ts';
 
 export { parsePeriod } from './period-spec.ts';
 
@@ -12,7 +16,10 @@ export interface Period {
   readonly to: string;
   /** IANA zone */
   readonly timezone: string;
-  /** For file names and titles, ASCII only: `2026-W46`, `2026-10`, `2026-Q3`, `2026`, `2026-11-16`, `2026-11-16 to 2026-11-19` (German: `bis`). */
+  /**
+   * For file names and titles, ASCII only: `2026-W46`, `2026-10`, `2026-Q3`, `2026`, `2026-11-16`, `2026-11-16 to 2026-11-19`
+   * (German: `bis`); of a fiscal year `FY2026`, `FY2026-Q1` (German: `GJ…`).
+   */
   readonly label: string;
 }
 
@@ -21,41 +28,99 @@ const UNITS: readonly Unit[] = ['day', 'week', 'month', 'quarter', 'year'];
 const unitOf = (name: string): Unit | undefined => UNITS.find((unit) => unit === name);
 
 /**
+ * The period of a report at an instant, in its zone and by its organization's weeks and fiscal year.
+ * @param at epoch ms: the slot, or the moment of the trigger
+ * @param spec in place of the definition's own
+ */
+export const periodOf = (
+  definition: Pick<ReportFile, 'period' | 'timezone' | 'locale'>,
+  settings: Pick<OrgFile, 'timezone' | 'locale' | 'fiscal_year_start' | 'week_start'>,
+  at: number,
+  spec: PeriodSpec = definition.period,
+): Period =>
+  resolvePeriod(spec, at, definition.timezone ?? settings.timezone, definition.locale ?? settings.locale, settings);
+
+/**
  * A period's dates, as a reader of the calendar at that instant and in that zone would say them.
  * @param at epoch ms: the slot, or the moment of the trigger
  * @param timezone IANA zone, valid (`zoneSchema`)
  * @param locale BCP 47, of the label; `en-GB` when absent
+ * @param reckoning when weeks, quarters and years begin; Monday and 1 January when absent. Explicit dates are what they are.
  */
-export function resolvePeriod(spec: PeriodSpec, at: number, timezone: string, locale?: string): Period {
+export function resolvePeriod(
+  spec: PeriodSpec,
+  at: number,
+  timezone: string,
+  locale?: string,
+  reckoning: Reckoning = {},
+): Period {
   if (typeof spec === 'object') return period(spec.from, spec.to, timezone, locale);
   // Only the civil date is taken from the zone; the calendar is counted in UTC, where every day exists and has 24 hours.
   const local = DateTime.fromMillis(at, { zone: timezone });
   const today = DateTime.utc(local.year, local.month, local.day);
-  const { first, last } = rangeOf(spec, today);
-  return period(isoDate(first), isoDate(last), timezone, locale);
+  const { first, last, unit } = rangeOf(spec, today, reckoning);
+  const fiscal = fiscalLabel(first, last, unit, locale, reckoning);
+  return period(isoDate(first), isoDate(last), timezone, locale, fiscal);
 }
 
-function rangeOf(spec: string, today: DateTime): { first: DateTime; last: DateTime } {
+function rangeOf(spec: string, today: DateTime, reckoning: Reckoning): { first: DateTime; last: DateTime; unit: Unit } {
+  const startOf = (unit: Unit) => unitStart(today, unit, reckoning);
   const lastN = readLastN(spec);
   if (lastN !== undefined) {
-    const unit: DateTimeUnit = lastN.unit === 'days' ? 'day' : lastN.unit === 'weeks' ? 'week' : 'month';
-    const end = today.startOf(unit);
-    return { first: end.minus({ [lastN.unit]: lastN.count }), last: end.minus({ days: 1 }) };
+    const unit = lastN.unit === 'days' ? 'day' : lastN.unit === 'weeks' ? 'week' : 'month';
+    const end = startOf(unit);
+    return { first: end.minus({ [lastN.unit]: lastN.count }), last: end.minus({ days: 1 }), unit };
   }
   const toDate = unitOf(spec.replace(/_to_date$/, ''));
-  if (toDate !== undefined) return { first: today.startOf(toDate), last: today };
+  if (toDate !== undefined) return { first: startOf(toDate), last: today, unit: toDate };
   const [which, name = ''] = spec.split('_');
   const unit = unitOf(name);
   if (unit === undefined) throw new TypeError(`no such period: ${spec}`);
-  const first = which === 'previous' ? today.startOf(unit).minus({ [unit]: 1 }) : today.startOf(unit);
-  return { first, last: first.endOf(unit) };
+  const current = startOf(unit);
+  const first = which === 'previous' ? current.minus({ [unit]: 1 }) : current;
+  return { first, last: first.plus({ [unit]: 1 }).minus({ days: 1 }), unit };
+}
+
+/** The first day of the week, quarter, … that holds the day. */
+function unitStart(
+  today: DateTime,
+  unit: Unit,
+  { week_start = 'MON', fiscal_year_start: fiscal }: Reckoning,
+): DateTime {
+  if (unit === 'week') return today.minus({ days: (today.weekday + 6 - WEEKDAYS.indexOf(week_start)) % 7 });
+  if (fiscal === undefined || (unit !== 'quarter' && unit !== 'year')) return today.startOf(unit);
+  const sameYear = DateTime.utc(today.year, fiscal.month, fiscal.day);
+  const year = sameYear > today ? sameYear.minus({ years: 1 }) : sameYear;
+  return unit === 'year' ? year : year.plus({ quarters: quarterOf(year, today) });
+}
+
+/** Quarters that have gone by since a fiscal year's first day: 0 to 3. */
+const quarterOf = (year: DateTime, day: DateTime): number =>
+  [3, 2, 1].find((quarters) => year.plus({ quarters }) <= day) ?? 0;
+
+/** `FY2026`, `FY2026-Q1` (German: `GJ…`); undefined where the calendar's own names are right. */
+function fiscalLabel(
+  first: DateTime,
+  last: DateTime,
+  unit: Unit,
+  locale: string | undefined,
+  reckoning: Reckoning,
+): string | undefined {
+  const { fiscal_year_start: fiscal } = reckoning;
+  if (fiscal === undefined || (fiscal.month === 1 && fiscal.day === 1)) return undefined;
+  const whole = isoDate(first.plus({ [unit]: 1 }).minus({ days: 1 })) === isoDate(last);
+  if ((unit !== 'quarter' && unit !== 'year') || !whole) return undefined;
+  const year = unitStart(first, 'year', reckoning);
+  const named = fiscal.named_by === 'start' ? year : year.plus({ years: 1 }).minus({ days: 1 });
+  const quarter = unit === 'quarter' ? quarterOf(year, first) + 1 : undefined;
+  return wordsOf(locale).table.fiscal(named.year, quarter);
 }
 
 const isoDate = (date: DateTime): string => date.toFormat('yyyy-MM-dd');
 const civil = (date: string): DateTime => DateTime.fromISO(date, { zone: 'utc' });
 
-const period = (from: string, to: string, timezone: string, locale: string | undefined): Period =>
-  Object.freeze({ from, to, timezone, label: labelOf(civil(from), civil(to), locale) });
+const period = (from: string, to: string, timezone: string, locale: string | undefined, label?: string): Period =>
+  Object.freeze({ from, to, timezone, label: label ?? labelOf(civil(from), civil(to), locale) });
 
 const covers = (from: DateTime, to: DateTime, unit: Unit): boolean =>
   isoDate(from.startOf(unit)) === isoDate(from) && isoDate(from.endOf(unit)) === isoDate(to);
@@ -71,7 +136,8 @@ function labelOf(from: DateTime, to: DateTime, locale: string | undefined): stri
 
 /**
  * The period for readers: `Monday 16 to Sunday 22 November 2026 (Europe/Zurich)`; whole months, quarters and years
- * by their names: `October 2026 (Europe/Zurich)`, `July to September 2026 (…)`.
+ * by their names: `October 2026 (Europe/Zurich)`, `July to September 2026 (…)`; fiscal ones with their label and dates:
+ * `FY2026-Q1, April to June 2025 (…)`.
  * @param locale BCP 47
  */
 export function inWords(period: Period, locale: string = DEFAULT_LOCALE): string {
@@ -84,8 +150,11 @@ export function inWords(period: Period, locale: string = DEFAULT_LOCALE): string
       : 'day';
   const dates =
     locale === 'en' || locale === DEFAULT_LOCALE ? inEnglish(from, to, whole) : inLocale(from, to, whole, locale);
-  return `${dates} (${period.timezone})`;
+  return `${FISCAL.test(period.label) ? `${period.label}, ` : ''}${dates} (${period.timezone})`;
 }
+
+/** A label that is no date, and whose dates the reader may not know. */
+const FISCAL = /^[A-Z]{2}\d{4}/;
 
 const FIELDS = { year: ['yyyy'], month: ['LLLL', 'yyyy'], day: ['cccc', 'd', 'LLLL', 'yyyy'] } as const;
 

@@ -6,6 +6,8 @@ import { atStart, type Fault, show } from './fault.ts';
 import type { OrgSettings } from './org.ts';
 import { faultAt, parseSource } from './parse.ts';
 import { addressKey, recipientFault } from './recipients.ts';
+import { reckoningFaults } from './reckoning-faults.ts';
+import { scheduleFaults } from './schedule-faults.ts';
 import type { Source } from './source.ts';
 import { targetFaults } from './target-faults.ts';
 
@@ -44,6 +46,8 @@ export function reportOf(
     ...faults,
     ...recipientFaults(source, value, of?.settings),
     ...conditionFaults(source, value),
+    ...scheduleFaults(source, value, of?.settings),
+    ...reckoningFaults(source, value, of?.settings),
     ...targetFaults(source, name, value, of?.settings),
   ];
   if (of === undefined || all.length > 0) return { source, faults: all };

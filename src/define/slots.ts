@@ -1,52 +1,100 @@
 import { z } from 'zod';
-import { cronsOf } from './cron.ts';
-import { type OrgSettings, orgFileSchema } from './org.ts';
+import { type Calendar, calendarSchema } from './calendar.ts';
+import { readCron } from './cron.ts';
+import { DAY_MS } from './day.ts';
+import type { OrgSettings } from './org.ts';
+import { placingOf } from './placing.ts';
 import { type Schedule, scheduleSchema } from './schedule.ts';
+import { zoneSchema } from './zone.ts';
+import { instantsOf, offsetsOf } from './zone-time.ts';
 
 export { cronFault } from './cron.ts';
 
-/** The organization's calendar, as `org.yaml` says it. */
-type Calendar = OrgSettings['calendar'];
 /** What of a schedule says when its slots are. */
-type Timing = Pick<Schedule, 'cron'>;
+export type Timing = Pick<Schedule, 'cron'> & Partial<Pick<Schedule, 'start' | 'end' | 'shift' | 'on'>>;
+
+const HOUR_MS = 3_600_000;
+/** Where to stop looking for the next slot: 29 February on one day of the week comes back within 40 years. */
+const HORIZON_MS = 50 * 366 * DAY_MS;
 
 /**
- * The next slots of one schedule, ascending, in epoch ms; fewer than `count` when there are no more.
- * @param schedule its cron is valid (`scheduleSchema`)
- * @param zone IANA zone in which the cron is read
+ * The slots of one schedule, to be asked for in spans: `after` < slot ≤ `upTo`, ascending, in epoch ms.
+ *
+ * The cron is read on a calendar without zones. Its days are moved or left out (`placingOf`), and only then its times
+ * become instants of the zone (`instantsOf`), so that a slot that moves keeps its local time.
+ */
+function slotsOf(schedule: Timing, zone: string, calendar: Calendar | undefined) {
+  const cron = readCron(schedule.cron);
+  const offsetAt = offsetsOf(zone);
+  const { place, sources } = placingOf(schedule, calendar);
+  const between = (after: number, upTo: number): number[] => {
+    if (upTo <= after) return [];
+    // What is skipped here may have been due by the offset of the day before.
+    const offsets = [after - DAY_MS, after, upTo].map(offsetAt);
+    const [from, to] = [after + Math.min(...offsets), upTo + Math.max(...offsets)];
+    const [first, last] = [Math.floor(from / DAY_MS), Math.floor(to / DAY_MS)];
+    const [early, late] = sources(first, last);
+    const slots = new Set<number>();
+    const placed = new Map<number, number | undefined>();
+    for (const time of cron.between(
+      early >= first ? Math.max(from, early * DAY_MS) : early * DAY_MS,
+      late <= last ? Math.min(to, (late + 1) * DAY_MS - 1) : (late + 1) * DAY_MS - 1,
+    )) {
+      const day = Math.floor(time / DAY_MS);
+      if (!placed.has(day)) placed.set(day, place(day));
+      const falls = placed.get(day);
+      if (falls === undefined) continue;
+      for (const at of instantsOf(time + (falls - day) * DAY_MS, offsetAt, cron.interval)) {
+        if (at > after && at <= upTo) slots.add(at);
+      }
+    }
+    return [...slots].sort((a, b) => a - b);
+  };
+  /** How long after `after` it is worth to look first. */
+  const stride = (after: number): number => {
+    const local = Math.max(after + offsetAt(after), schedule.start === undefined ? 0 : Date.parse(schedule.start));
+    const first = cron.first(local);
+    return first === undefined ? HOUR_MS : Math.max(first - (after + offsetAt(after)), 0) + HOUR_MS;
+  };
+  return { between, stride };
+}
+
+/**
+ * The next slots of one schedule, ascending, in epoch ms; fewer than `count` when there are no more, or none within fifty
+ * years, or none that the calendar knows of (`HOLIDAY_YEARS`).
+ * @param schedule valid (`scheduleSchema`)
+ * @param zone IANA zone in which it is read
+ * @param calendar the organization's; needed where the schedule has `on` or `shift`
  * @param after epoch ms; a slot at exactly this instant is not among them
  */
 export function nextSlots(
   schedule: Timing,
   zone: string,
-  _calendar: Calendar | undefined,
+  calendar: Calendar | undefined,
   after: number,
   count: number,
 ): number[] {
-  const crons = cronsOf(schedule.cron, zone);
-  const each = crons.flatMap((cron) => cron.nextRuns(count, new Date(after)).map((slot) => slot.getTime()));
-  return ascending(each).slice(0, count);
+  const { between, stride } = slotsOf(schedule, zone, calendar);
+  const ends = schedule.end === undefined ? Number.POSITIVE_INFINITY : Date.parse(schedule.end) + 3 * DAY_MS;
+  const horizon = Math.min(after + HORIZON_MS, ends);
+  const slots: number[] = [];
+  let from = after;
+  for (let span = stride(after); slots.length < count && from < horizon; span *= 2) {
+    const to = Math.min(from + span, horizon);
+    slots.push(...between(from, to));
+    from = to;
+  }
+  return slots.slice(0, count);
 }
 
-/** All slots of one schedule with `after` < slot ≤ `upTo`, ascending, in epoch ms. */
-export function slotsBetween(
+/** All slots of one schedule with `after` < slot ≤ `upTo`, ascending, in epoch ms; parameters as for `nextSlots`. */
+export const slotsBetween = (
   schedule: Timing,
   zone: string,
-  _calendar: Calendar | undefined,
+  calendar: Calendar | undefined,
   after: number,
   upTo: number,
-): number[] {
-  const slots: number[] = [];
-  for (const cron of cronsOf(schedule.cron, zone)) {
-    for (const slot of cron.enumerate(new Date(after))) {
-      if (slot.getTime() > upTo) break;
-      slots.push(slot.getTime());
-    }
-  }
-  return ascending(slots);
-}
-
-const ascending = (slots: readonly number[]): number[] => [...new Set(slots)].sort((a, b) => a - b);
+): number[] => slotsOf(schedule, zone, calendar).between(after, upTo);
 
 /** All that decides when a report's slots are: two reports with equal timetables have the same slots. Plain data. */
 export interface Timetable {
@@ -60,8 +108,8 @@ export interface Timetable {
 /** Reads a timetable back that was kept as JSON. */
 export const timetableSchema = z.strictObject({
   schedules: z.array(scheduleSchema),
-  timezone: orgFileSchema.shape.timezone,
-  calendar: orgFileSchema.shape.calendar,
+  timezone: zoneSchema,
+  calendar: calendarSchema.optional(),
 });
 
 /** A report's timetable. */

@@ -19,6 +19,3 @@ export const lineSchema = (max: number) =>
 /** A text that may have several lines. */
 export const textSchema = (max: number) =>
   z.string().min(1, 'a text that is not empty').max(max, `at most ${max} characters`);
-
-/** A field whose room is not built: a clear fault when it is there, in the file and in the editor. */
-export const notYet = (what: string) => z.never({ error: `nothing here: ${what} not supported yet` }).optional();

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Definition, PeriodSpec } from '../define/definition.ts';
 import type { OrgSettings } from '../define/org.ts';
-import { resolvePeriod } from '../define/period.ts';
+import { periodOf } from '../define/period.ts';
 import type { RunOrder } from './record.ts';
 
 /** A run's identity: whoever opens the slot computes the same 32 hex digits. */
@@ -40,12 +40,7 @@ export function orderRun(request: OrderRequest): RunOrder {
     trigger: request.trigger,
     ...(request.by === undefined ? {} : { by: request.by }),
     priority: request.priority,
-    period: resolvePeriod(
-      request.period ?? definition.period,
-      request.at,
-      definition.timezone ?? settings.timezone,
-      definition.locale ?? settings.locale,
-    ),
+    period: periodOf(definition, settings, request.at, request.period),
     digest: definition.digest,
     deliver: request.deliver,
     createdAt: request.now,

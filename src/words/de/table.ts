@@ -9,6 +9,7 @@ export const table = (to: Formats): Words['table'] => {
     no: 'nein',
     total: 'Gesamt',
     fromTo: (from, last) => `${from} bis ${last}`,
+    fiscal: (year, quarter) => `GJ${year}${quarter === undefined ? '' : `-Q${quarter}`}`,
     stillRunning: 'läuft noch',
     previousPeriod: 'Vorperiode',
     bucket: { day: 'Tag', week: 'Woche ab', month: 'Monat' },

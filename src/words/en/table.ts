@@ -7,6 +7,8 @@ export const table = (to: Formats) => ({
   no: 'no',
   total: 'Total',
   fromTo: (from: string, last: string) => `${from} to ${last}`,
+  /** `FY2026-Q1`, in ASCII: it goes into file names. */
+  fiscal: (year: number, quarter?: number) => `FY${year}${quarter === undefined ? '' : `-Q${quarter}`}`,
   stillRunning: 'still running',
   previousPeriod: 'Previous period',
   bucket: { day: 'Day', week: 'Week starting', month: 'Month' } satisfies Record<Granularity, string>,
