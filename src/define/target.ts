@@ -68,7 +68,7 @@ const emailSchema = z.strictObject({
   max_attachment: sizeSchema
     .optional()
     .describe(
-      'Files and pictures of a message together, 10MB by default. Larger files become links to an S3 or SFTP delivery of the report; without one the e-mail is refused.',
+      'Files and pictures of a message together, 10MB by default. Larger files become links to an S3 or SFTP delivery of the report or to an archive in a bucket; without one the e-mail is refused.',
     ),
 });
 const directorySchema = z.strictObject({
@@ -127,6 +127,12 @@ const s3Schema = z.strictObject({
     .boolean()
     .default(true)
     .describe('Tags each object with the run (docket-run). false: for a store or a role that may not tag.'),
+  public_url: urlSchema(['https:', 'http:'])
+    .refine((text) => !URL.canParse(text) || new URL(text).search === '', 'a URL without "?"')
+    .optional()
+    .describe(
+      'Where readers of a mail find the keys of the bucket, e.g. https://reports.acme.example: mails link there to files that are too large to attach. Absent: signed links for up to seven days.',
+    ),
   overwrite: overwriteSchema,
 });
 

@@ -5,6 +5,7 @@ import type { OrgSettings } from '../define/org.ts';
 import type { Archive, Manifest, Sealed } from './archive.ts';
 import type { Leave, Proof } from './attempt.ts';
 import { deliveryId, type Ledger, type NewDelivery } from './ledger.ts';
+import type { SharedLink } from './shelf.ts';
 
 /** One delivery of a definition: its ledger row, and how to make it. */
 export interface Delivery {
@@ -18,6 +19,8 @@ export interface Delivery {
   readonly proof?: () => Promise<Proof>;
   /** Where each file is once this is `sent`, by the file's name. */
   readonly links?: () => ReadonlyMap<string, string>;
+  /** Links that open for whoever has them, once this is `sent`, by the file's name; without those that cannot be made. */
+  readonly shared?: () => Promise<ReadonlyMap<string, SharedLink>>;
   /** Tells of deliveries of an earlier turn, and so goes after them: 0, the default, to 2. */
   readonly turn?: 1 | 2;
 }

@@ -72,7 +72,8 @@ async function prepareMail(
   let body: Pick<MailBody, 'html' | 'text'> = sealed.mail;
   const linked = tooLarge(spec, context);
   if (linked) {
-    const found = linksTo(spec.attach, sealed.artifacts, deliveries(), await ledger.list(row.run));
+    const rows = await ledger.list(row.run);
+    const found = await linksTo({ formats: spec.attach, sealed, deliveries: deliveries(), rows, archive });
     if ('waitsFor' in found) {
       const detail = `The files are too large to attach; waits for ${found.waitsFor} to have them.`;
       return async () => ({ state: 'pending', detail });

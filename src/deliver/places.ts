@@ -4,6 +4,7 @@ import { type S3Spec, type SftpSpec, sftpServer, type WebhookSpec, webhookName }
 import { type Artifact, folderFiles } from '../render/artifact.ts';
 import { type Delivery, type PlaceContext, rowOf, variablesOf } from './delivery.ts';
 import { holdsAll, targetFolder, writeAll } from './directory-target.ts';
+import { linksToObjects } from './s3-link.ts';
 import { holdsObjects, objectsOf, putAll } from './s3-target.ts';
 import { proveUpload, type SftpUpload, uploadAll } from './sftp-target.ts';
 import { webhookBody } from './webhook-message.ts';
@@ -44,7 +45,7 @@ export function directoryDelivery(target: string, spec: DirectoryTarget, context
 }
 
 /** A bucket. */
-export function s3Delivery(target: string, spec: S3Spec, { sealed, secrets }: PlaceContext): Delivery {
+export function s3Delivery(target: string, spec: S3Spec, { sealed, secrets, clock }: PlaceContext): Delivery {
   // An organization that may not write here says nothing of those that may.
   const { run, org } = sealed.manifest;
   const objects = () => objectsOf(spec, variablesOf(sealed.manifest), folderFiles(sealed.artifacts));
@@ -58,6 +59,10 @@ export function s3Delivery(target: string, spec: S3Spec, { sealed, secrets }: Pl
     // Whatever became of it: putting it again changes nothing, so a store that cannot be asked now is asked then.
     proof: async () => ((await holdsObjects(spec, run, objects(), secrets).catch(() => false)) ? 'sent' : 'unsent'),
     links: () => new Map(objects().map(({ key, artifact }) => [artifact.name, place(key)])),
+    shared: () => {
+      const times = { now: clock.now(), madeAt: Date.parse(sealed.manifest.made_at) };
+      return linksToObjects(spec, objects(), times, secrets);
+    },
   };
 }
 

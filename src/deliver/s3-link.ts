@@ -1,4 +1,7 @@
-import type { S3Connection } from './s3-client.ts';
+import type { SecretSource } from '../base/secret.ts';
+import type { S3Spec } from '../define/target.ts';
+import { connectS3, type S3Connection } from './s3-client.ts';
+import type { S3Object } from './s3-store.ts';
 import type { LinkTimes, SharedLink } from './shelf.ts';
 
 const DAY_MS = 86_400_000;
@@ -29,4 +32,33 @@ export async function signedLink(
     expiresIn: SIGNED_MS / 1000,
   });
   return { url, until };
+}
+
+const SILENCE_MS = 20_000;
+
+/** A link to each object of a delivery, by its file's name: under the bucket's public URL, or signed; none where neither can be. */
+export async function linksToObjects(
+  spec: S3Spec,
+  objects: readonly S3Object[],
+  times: LinkTimes,
+  secrets: SecretSource,
+): Promise<ReadonlyMap<string, SharedLink>> {
+  if (spec.public_url !== undefined) {
+    const base = spec.public_url.replace(/\/$/, '');
+    const urlOf = (key: string): string => `${base}/${key.split('/').map(encodeURIComponent).join('/')}`;
+    return new Map(objects.map(({ key, artifact }) => [artifact.name, { url: urlOf(key), until: null }]));
+  }
+  // The files are there; that nobody can sign for them just now is no reason to lose the mail, which can name the place.
+  const connection = await connectS3(spec, secrets, SILENCE_MS).catch(() => undefined);
+  if (connection === undefined) return new Map();
+  try {
+    const links = new Map<string, SharedLink>();
+    for (const { key, artifact } of objects) {
+      const link = await signedLink(connection, { bucket: spec.bucket, key }, times);
+      if (link !== undefined) links.set(artifact.name, link);
+    }
+    return links;
+  } finally {
+    connection.close();
+  }
 }

@@ -6,6 +6,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { Secret } from '../../src/base/secret.ts';
 import { type DeliveredEvent, type DeliverInput, deliver } from '../../src/deliver/deliver.ts';
+import type { Delivery } from '../../src/deliver/delivery.ts';
 import { readDkimKey } from '../../src/deliver/dkim.ts';
 import { linkedBody, linksTo } from '../../src/deliver/mail-links.ts';
 import { smtpMailer } from '../../src/deliver/mailer.ts';
@@ -14,6 +15,8 @@ import { MEDIA_TYPES } from '../../src/render/artifact.ts';
 import {
   definitionWith,
   folderFor,
+  MAIL,
+  manifestOf,
   NO_SECRETS,
   ORDER,
   RUN,
@@ -196,7 +199,7 @@ test('a limit of its own lets larger or only smaller files through', async () =>
   expect((await deliver((await of(11 * 1024 * 1024 - 1)).input)).receipts[0]?.state).toBe('refused');
 });
 
-test('a link stands for each file that is too large, waits for the target that will have it, and is refused without one', () => {
+test('a link stands for each file that is too large, waits for the target that will have it, and is refused without one', async () => {
   const artifact = (name: string, format: 'xlsx' | 'csv' | 'schema' | 'zip') => ({
     name,
     format,
@@ -222,29 +225,43 @@ test('a link stands for each file that is too large, waits for the target that w
   const rowIn = (state: 'sent' | 'pending' | 'refused') => [
     { ...row, state, epoch: 1, detail: null, at: 1, decisions: [] },
   ];
-  const links = linksTo(['csv'], artifacts, [delivery], rowIn('sent'));
-  expect(links).toEqual(
-    ['a.csv', 'a.json'].map((name) => ({ name, bytes: 3 * 1024 * 1024, url: `s3://b/acme/${name}` })),
+  const sealed = { folder: '/x', manifest: manifestOf(artifacts), artifacts, mail: MAIL };
+  const ask = (format: 'csv' | 'xlsx', rows: ReturnType<typeof rowIn>, one: Delivery = delivery, archive = {}) =>
+    linksTo({ formats: [format], sealed, deliveries: [one], rows, archive });
+  const [bytes, until] = [3 * 1024 * 1024, null];
+  expect(await ask('csv', rowIn('sent'))).toEqual(
+    ['a.csv', 'a.json'].map((name) => ({ name, bytes, url: `s3://b/acme/${name}`, until })),
   );
-  expect(linksTo(['csv'], artifacts, [delivery], rowIn('pending'))).toEqual({ waitsFor: 's3://b/acme/' });
+  expect(await ask('csv', rowIn('pending'))).toEqual({ waitsFor: 's3://b/acme/' });
   for (const rows of [rowIn('refused'), []]) {
-    expect(() => linksTo(['csv'], artifacts, [delivery], rows)).toThrowError(
-      expect.objectContaining({ code: 'deliver.target_refused' }),
-    );
+    await expect(ask('csv', rows)).rejects.toMatchObject({ code: 'deliver.target_refused' });
   }
   const local = { ...delivery, links: () => new Map([['k.xlsx', '/srv/out/k.xlsx']]) };
-  expect(() => linksTo(['xlsx'], artifacts, [local], rowIn('sent'))).toThrow();
+  await expect(ask('xlsx', rowIn('sent'), local)).rejects.toThrow();
+
+  // What opens for the reader comes before what only names a place, and is not waited for.
+  const open = (where: string) => async (name: string) => ({ url: `https://${where}/${name}`, until: 9 });
+  const archive = { link: (_: unknown, name: string) => open('archive')(name) };
+  const shared = { ...delivery, shared: async () => new Map([['k.xlsx', await open('bucket')('k.xlsx')]]) };
+  expect(await ask('xlsx', rowIn('sent'), shared, archive)).toMatchObject([{ url: 'https://bucket/k.xlsx', until: 9 }]);
+  expect(await ask('xlsx', rowIn('sent'), delivery, archive)).toMatchObject([{ url: 'https://archive/k.xlsx' }]);
+  expect(await ask('xlsx', rowIn('pending'), shared, archive)).toMatchObject([{ url: 'https://archive/k.xlsx' }]);
+  const mute = { link: async () => undefined };
+  expect(await ask('xlsx', rowIn('sent'), delivery, mute)).toMatchObject([{ url: 's3://b/acme/k.xlsx' }]);
+  await expect(ask('xlsx', [], delivery, mute)).rejects.toMatchObject({
+    next: expect.stringContaining('of a session'),
+  });
 
   const body = linkedBody(
     { html: '<!doctype html><html><body class="x"><p>Hi</p></body></html>', text: 'Hi\n' },
-    [{ name: '<b>&.xlsx', bytes: 3 * 1024 * 1024, url: 'https://x.example/"><script>' }],
+    [{ name: '<b>&.xlsx', bytes: 3 * 1024 * 1024, url: 'sftp://x.example/"><script>', until: null }],
     10 * 1024 * 1024,
   );
   expect(body.html).toMatch(/^<!doctype html><html><body class="x"><div/);
   expect(body.html).not.toContain('<script>');
   expect(body.html).not.toContain('<b>');
   expect(body.text).toBe(
-    'The files are larger than 10.0 MB and are not attached. They are here:\n  <b>&.xlsx (3.0 MB): https://x.example/"><script>\n\nHi\n',
+    'The files are larger than 10.0 MB and are not attached. They are here:\n  <b>&.xlsx (3.0 MB): sftp://x.example/"><script>\n\nHi\n',
   );
 });
 
