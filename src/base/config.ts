@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type ArchivePlace, readArchivePlace } from './archive-place.ts';
 import { DocketError } from './error.ts';
+import { readRedisUrl } from './redis-url.ts';
 
 const url = (schemes: readonly string[], example: string) =>
   z.string().refine((value) => URL.canParse(value) && schemes.includes(new URL(value).protocol), {
@@ -12,7 +13,13 @@ const port = z.coerce.number({ error: 'a port number from 0 to 65535' }).int().m
 /** One entry a variable. The README's configuration table is this object, read aloud. */
 const variables = {
   COMPLIANCE_API_URL: url(['http:', 'https:'], 'https://api.example.com').optional(),
-  REDIS_URL: url(['redis:', 'rediss:'], 'redis://127.0.0.1:6379').default('redis://127.0.0.1:6379'),
+  REDIS_URL: z
+    .string()
+    .superRefine((value, context) => {
+      const place = readRedisUrl(value);
+      if (typeof place === 'string') context.addIssue({ code: 'custom', message: place });
+    })
+    .default('redis://127.0.0.1:6379'),
   SMTP_URL: url(['smtp:', 'smtps:'], 'smtps://user:password@mail.example.com').optional(),
   MAIL_FROM: z.email({ error: 'an e-mail address, e.g. reports@example.com' }).optional(),
   DOCKET_JOBS: z.string().min(1).default('jobs'),

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { Redis } from 'ioredis';
+import type { RedisClient } from './redis-client.ts';
 
 /** A Lua script as Redis runs it: one atomic step. */
 export interface LuaScript {
@@ -16,7 +16,7 @@ export const readLua = (name: string, beside: string): LuaScript =>
 
 /** Sends the script's digest, and its text only to a server that does not know it yet (a restart, a failover). */
 export async function runLua(
-  redis: Pick<Redis, 'evalsha' | 'eval'>,
+  redis: Pick<RedisClient, 'evalsha' | 'eval'>,
   { lua, sha1 }: LuaScript,
   keys: readonly string[],
   args: readonly (string | number | Buffer)[],

@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import type { RedisClient } from '../base/redis-client.ts';
 import type { Surroundings } from '../compose/ports.ts';
 
 /**
@@ -8,7 +8,7 @@ import type { Surroundings } from '../compose/ports.ts';
 export async function askRedisIfSet<Answer>(
   { config, env, log }: Surroundings,
   missing: string,
-  ask: (redis: Redis) => Promise<Answer>,
+  ask: (redis: RedisClient) => Promise<Answer>,
 ): Promise<Answer | undefined> {
   if (!env.REDIS_URL?.trim()) return undefined;
   const [{ toDocketError }, { openRedis }, { sayLine }] = await Promise.all([

@@ -1,7 +1,7 @@
-import type { Redis } from 'ioredis';
 import type { Clock } from '../base/clock.ts';
 import { DocketError, type ErrorJson, toDocketError } from '../base/error.ts';
 import { type Log, silentLog } from '../base/log.ts';
+import type { RedisClient } from '../base/redis-client.ts';
 import type { SecretSource } from '../base/secret.ts';
 import { RATES } from '../contract/limits.ts';
 import type { OrgSettings } from '../define/org.ts';
@@ -22,7 +22,7 @@ export type Budgets = (of: BudgetOf, limits: BudgetLimits) => Budget;
  * @param log told once, by one of all processes, that a key goes slower after a 429, and once that it has recovered
  */
 export const sharedBudgets =
-  (redis: Redis, prefix: string, clock: Clock, log: Log = silentLog): Budgets =>
+  (redis: RedisClient, prefix: string, clock: Clock, log: Log = silentLog): Budgets =>
   (of, limits) =>
     redisBudget(redis, { prefix: `${prefix}:${of}:`, ...limits, clock, tell: saying(log, of, limits) });
 

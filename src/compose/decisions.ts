@@ -1,6 +1,6 @@
-import type { Redis } from 'ioredis';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
+import type { RedisClient } from '../base/redis-client.ts';
 import { createScope, type Scope } from '../base/scope.ts';
 import { type Archive, decidedAttempt, type SealedRun } from '../deliver/archive.ts';
 import type { DeliveryRow, Ledger, Resolution } from '../deliver/ledger.ts';
@@ -66,7 +66,7 @@ export interface Desk {
   readonly decisions: Decisions;
   readonly runs: RedisRunStore;
   readonly archive: Archive;
-  readonly redis: Redis;
+  readonly redis: RedisClient;
   readonly scope: Scope;
 }
 

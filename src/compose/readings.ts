@@ -1,6 +1,6 @@
-import type { Redis } from 'ioredis';
 import type { BudgetReading, Readings } from '../admin/metrics.ts';
 import type { Clock } from '../base/clock.ts';
+import type { RedisClient } from '../base/redis-client.ts';
 import type { SecretSource } from '../base/secret.ts';
 import { RATES } from '../contract/limits.ts';
 import type { Jobs } from '../define/load.ts';
@@ -14,7 +14,7 @@ import { KEEP_DAYS } from './keep-days.ts';
 /** What is read, and where. */
 export interface ReadingPorts {
   /** A producer's client: whoever scrapes does not wait for a Redis that is away. */
-  readonly redis: Redis;
+  readonly redis: RedisClient;
   readonly prefix: string;
   readonly queue: Pick<RunQueue, 'counts'>;
   readonly jobs: Jobs;

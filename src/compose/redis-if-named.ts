@@ -1,6 +1,6 @@
-import type { Redis } from 'ioredis';
 import { DocketError } from '../base/error.ts';
 import { silentLog } from '../base/log.ts';
+import type { RedisClient } from '../base/redis-client.ts';
 import type { Scope } from '../base/scope.ts';
 import type { Surroundings } from './ports.ts';
 
@@ -14,7 +14,7 @@ import type { Surroundings } from './ports.ts';
 export async function redisIfNamed(
   { config, env, log }: Pick<Surroundings, 'config' | 'env' | 'log'>,
   scope: Scope,
-): Promise<Redis | undefined> {
+): Promise<RedisClient | undefined> {
   if (!env.REDIS_URL?.trim()) return undefined;
   const { assertSuitable, openRedis } = await import('../queue/connection.ts');
   try {

@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import type { RedisClient } from '../base/redis-client.ts';
 import type { Scope } from '../base/scope.ts';
 import { asking, assertSuitable, type ClientRole, openRedis } from '../queue/connection.ts';
 import { type DefinitionStore, definitionStore } from '../queue/definition-store.ts';
@@ -13,7 +13,7 @@ import type { Surroundings } from './ports.ts';
 /** What every role has: the runs that all processes share, and the way to open one. */
 export interface Store {
   /** Who asks through it is told at once when Redis is away: somebody waits for the answer. */
-  readonly redis: Redis;
+  readonly redis: RedisClient;
   /** In front of every Redis key. */
   readonly prefix: string;
   readonly runs: RedisRunStore;
@@ -24,7 +24,7 @@ export interface Store {
   /** Throws `redis.unreachable` while Redis does not answer. */
   readonly ping: () => Promise<void>;
   /** A client that outlasts a restart of Redis, for what is in hand; closed with the scope. */
-  readonly patient: () => Promise<Redis>;
+  readonly patient: () => Promise<RedisClient>;
 }
 
 export interface StoreSettings {

@@ -1,7 +1,7 @@
-import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import type { Clock } from '../base/clock.ts';
 import { readLua, runLua } from '../base/lua.ts';
+import type { RedisClient } from '../base/redis-client.ts';
 import { askRedis } from './ask-redis.ts';
 import type { Circuit, CircuitNews } from './circuit.ts';
 
@@ -23,7 +23,7 @@ const newsSchema = z.tuple([z.enum(['opened', 'closed']), z.coerce.number()]).nu
  * @param tell told once, in one of all processes, that a service is left alone, and once that it is back
  */
 export function redisCircuit(
-  redis: Pick<Redis, 'evalsha' | 'eval'>,
+  redis: Pick<RedisClient, 'evalsha' | 'eval'>,
   options: { readonly prefix: string; readonly clock: Clock; readonly tell?: (news: CircuitNews) => void },
 ): Circuit {
   const { prefix, clock, tell = () => {} } = options;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import { readLua, runLua } from '../base/lua.ts';
+import type { RedisClient } from '../base/redis-client.ts';
 import { askRedis } from './ask-redis.ts';
 import { DELIVERY_STATES, type DeliveryRow, decisionText, type Ledger, placeOfDelivery, placeOfRun } from './ledger.ts';
 
@@ -48,11 +48,11 @@ function readRow(fixed: string, changing: Record<keyof z.infer<typeof changingSc
  * How many rows wait for a decision: those that became `unknown` since `after`, epoch ms; older ones have expired.
  * Throws `redis.unreachable`.
  */
-export const countUnknown = (redis: Pick<Redis, 'zcount'>, prefix: string, after: number): Promise<number> =>
+export const countUnknown = (redis: Pick<RedisClient, 'zcount'>, prefix: string, after: number): Promise<number> =>
   askRedis('The ledger of deliveries (count)', () => redis.zcount(`${prefix}unknown`, after, '+inf'));
 
 /** What the ledger asks of a connection. */
-export type LedgerRedis = Pick<Redis, 'evalsha' | 'eval' | 'hgetall' | 'hmget' | 'zrange'>;
+export type LedgerRedis = Pick<RedisClient, 'evalsha' | 'eval' | 'hgetall' | 'hmget' | 'zrange'>;
 
 /**
  * The ledger in Redis: one hash a run, `<prefix>deliveries:{<first 16 digits of the run>}`, and one sorted set of all

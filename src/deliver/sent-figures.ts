@@ -1,6 +1,6 @@
-import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import { readLua, runLua } from '../base/lua.ts';
+import type { RedisClient } from '../base/redis-client.ts';
 import { askRedis } from './ask-redis.ts';
 
 /** Where figures went: a delivery without its run. */
@@ -55,7 +55,7 @@ const GONE_MS = 8 * 86_400_000;
 
 /** In Redis: one hash a report, `<prefix>figures:{<org>/<report>}`, changed by `sent-figures-1.lua` alone. */
 export function redisSentFigures(
-  redis: Pick<Redis, 'hmget' | 'evalsha' | 'eval'>,
+  redis: Pick<RedisClient, 'hmget' | 'evalsha' | 'eval'>,
   options: { readonly prefix: string },
 ): SentFigures {
   const script = readLua('./sent-figures-1.lua', import.meta.url);

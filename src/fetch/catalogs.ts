@@ -1,6 +1,6 @@
-import type { Redis } from 'ioredis';
 import type { Clock } from '../base/clock.ts';
 import { done, type Outcome, snooze } from '../base/outcome.ts';
+import type { RedisClient } from '../base/redis-client.ts';
 import { type Catalog, catalogSchema } from '../contract/catalog.ts';
 import type { OrgRef } from '../contract/organization.ts';
 import { asOutcome } from './as-outcome.ts';
@@ -75,7 +75,7 @@ export function memoryCatalogs(clock: Clock): Catalogs {
 
 /** Shared by all workers. */
 export function redisCatalogs(
-  redis: Redis,
+  redis: RedisClient,
   { prefix, clock }: { readonly prefix: string; readonly clock: Clock },
 ): Catalogs {
   const key = (name: string) => `${prefix}catalog:${name}`;

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { type LuaScript, readLua, runLua } from '../base/lua.ts';
+import type { RedisClient } from '../base/redis-client.ts';
 import { type Budget, type BudgetLimits, lateness, PASSES, PRIORITIES, recovery, type TellBudget } from './budget.ts';
 import { reachable } from './reachable.ts';
 
@@ -28,7 +28,7 @@ export interface RedisBudgetOptions extends BudgetLimits {
 export const budgetScript = (): LuaScript => readLua('./budget-7.lua', import.meta.url);
 
 /** The budget that all workers share. Its whole logic is `budget-7.lua`; every method is one round trip. */
-export function redisBudget(redis: Redis, options: RedisBudgetOptions): Budget {
+export function redisBudget(redis: RedisClient, options: RedisBudgetOptions): Budget {
   const { prefix, calls, windowMs, tell } = options;
   const clock = options.clock ?? systemClock;
   const script = options.script ?? budgetScript();

@@ -1,6 +1,6 @@
-import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import { type LuaScript, readLua, runLua } from '../base/lua.ts';
+import type { RedisClient } from '../base/redis-client.ts';
 import { reportResponseSchema } from '../contract/report.ts';
 import { pack, unpack } from './packed.ts';
 import { reachable } from './reachable.ts';
@@ -29,7 +29,10 @@ export interface RedisSharedOptions {
 export const sharedScript = (): LuaScript => readLua('./shared-1.lua', import.meta.url);
 
 /** The answers that all workers share, gzipped, one Redis hash a question; they go by themselves. */
-export function redisShared(redis: Redis, { prefix, script = sharedScript() }: RedisSharedOptions): SharedAnswers {
+export function redisShared(
+  redis: RedisClient,
+  { prefix, script = sharedScript() }: RedisSharedOptions,
+): SharedAnswers {
   const keysOf = (question: string) => ({
     answer: `${prefix}shared:{${question}}:answer`,
     flight: `${prefix}shared:{${question}}:flight`,

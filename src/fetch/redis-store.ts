@@ -1,5 +1,5 @@
-import type { Redis } from 'ioredis';
 import { z } from 'zod';
+import type { RedisClient } from '../base/redis-client.ts';
 import { pack, unpack } from './packed.ts';
 import { reachable } from './reachable.ts';
 import type { ResponseStore } from './response-store.ts';
@@ -15,7 +15,7 @@ const storedSchema = z.object({
 });
 
 /** Answers of runs under the worker, gzipped, one Redis hash a run; gone with `drop`, or after seven days. */
-export function redisStore(redis: Redis, { prefix }: { readonly prefix: string }): ResponseStore {
+export function redisStore(redis: RedisClient, { prefix }: { readonly prefix: string }): ResponseStore {
   const key = (run: string) => `${prefix}answers:${run}`;
   return {
     get: async (run, call) => {

@@ -1,8 +1,7 @@
-import type { Cluster, Redis } from 'ioredis';
 import { luaScript, runLua } from '../base/lua.ts';
+import type { RedisClient } from '../base/redis-client.ts';
 
-/** A client that stores speak through: one server, a Sentinel group or a Cluster. */
-export type RedisClient = Redis | Cluster;
+export type { RedisClient } from '../base/redis-client.ts';
 
 /** Runs a Lua script as one atomic step. All keys must carry the same hash tag. */
 export type Script = (

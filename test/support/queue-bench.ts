@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import type { Redis } from 'ioredis';
 import { inject } from 'vitest';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { type Log, type LogFields, silentLog } from '../../src/base/log.ts';
+import type { RedisClient } from '../../src/base/redis-client.ts';
 import { reportFileSchema } from '../../src/define/definition.ts';
 import { orgFileSchema } from '../../src/define/org.ts';
 import { openRedis } from '../../src/queue/connection.ts';
@@ -50,8 +50,8 @@ export function aReport(
 export interface Bench {
   readonly prefix: string;
   /** A producer's client and a worker's. */
-  readonly producer: Redis;
-  readonly worker: Redis;
+  readonly producer: RedisClient;
+  readonly worker: RedisClient;
   readonly runs: RedisRunStore;
   readonly queue: RunQueue;
   readonly trigger: Trigger;
