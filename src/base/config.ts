@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { type ArchivePlace, readArchivePlace } from './archive-place.ts';
 import { DocketError } from './error.ts';
 import { readRedisUrl } from './redis-url.ts';
+import { smtpFaults, smtpVariables } from './smtp-variables.ts';
 
 const url = (schemes: readonly string[], example: string) =>
   z.string().refine((value) => URL.canParse(value) && schemes.includes(new URL(value).protocol), {
@@ -22,6 +23,7 @@ const variables = {
     .default('redis://127.0.0.1:6379'),
   SMTP_URL: url(['smtp:', 'smtps:'], 'smtps://user:password@mail.example.com').optional(),
   MAIL_FROM: z.email({ error: 'an e-mail address, e.g. reports@example.com' }).optional(),
+  ...smtpVariables,
   DOCKET_JOBS: z.string().min(1).default('jobs'),
   DOCKET_TEMPLATES: z.string().min(1).optional(),
   DOCKET_ARCHIVE: z
@@ -68,8 +70,9 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
       .filter(([, value]) => value !== undefined && value !== ''),
   );
   const parsed = environmentSchema.safeParse(given);
-  if (parsed.success) return Object.freeze(parsed.data);
-  const faults = parsed.error.issues.map((issue) => {
+  const together = smtpFaults(given);
+  if (parsed.success && together.length === 0) return Object.freeze(parsed.data);
+  const alone = (parsed.error?.issues ?? []).map((issue) => {
     const name = String(issue.path[0]);
     const told = issue.code === 'custom' ? issue.params?.got : undefined;
     const got = SECRET_VARIABLES.has(name)
@@ -79,6 +82,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
         : `"${given[name]}"`;
     return `${name}: expected ${issue.message}, got ${got}`;
   });
+  const faults = [...alone, ...together];
   throw new DocketError(
     'config.invalid',
     `The environment has ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:\n  ${faults.join('\n  ')}`,

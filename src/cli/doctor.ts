@@ -137,7 +137,7 @@ async function keys(jobs: Jobs, around: Surroundings): Promise<Finding[]> {
 /** Every mail server that a delivery would use, once. */
 async function mail(jobs: Jobs, around: Surroundings): Promise<Finding[]> {
   const { config } = around;
-  const [{ Secret, secretSource }, { mailServerOf }, { readDkimKey }, { probeMailServer }] = await Promise.all([
+  const [{ secretSource }, { deploymentSmtp, mailServerOf }, { readDkimKey }, { probeMailServer }] = await Promise.all([
     import('../base/secret.ts'),
     import('../compose/mail.ts'),
     import('../deliver/dkim.ts'),
@@ -155,7 +155,18 @@ async function mail(jobs: Jobs, around: Surroundings): Promise<Finding[]> {
           const remedy = 'Set both: reports have e-mail deliveries.';
           return { state: 'fail', detail: 'SMTP_URL or MAIL_FROM is not set', remedy };
         }
-        return { state: 'ok', detail: await probeMailServer(new Secret(config.SMTP_URL)) };
+        const server = await mailServerOf({}, around);
+        if (server === undefined) return { state: 'fail', detail: 'there is none' };
+        return { state: 'ok', detail: await probeMailServer(server.url, server.options) };
+      })),
+    );
+  }
+  const { dkim } = deploymentSmtp(config);
+  if (dkim !== undefined) {
+    findings.push(
+      ...(await examine('DKIM key (SMTP_DKIM_KEY_FILE)', async () => {
+        readDkimKey(await secretSource(around.env)(dkim.key), 'SMTP_DKIM_KEY_FILE');
+        return { state: 'ok', detail: `signs for ${dkim.domain}` };
       })),
     );
   }

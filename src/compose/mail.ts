@@ -1,6 +1,9 @@
 import { createHash } from 'node:crypto';
+import type { Config } from '../base/config.ts';
+import { DocketError, toDocketError } from '../base/error.ts';
 import type { Scope } from '../base/scope.ts';
 import { Secret, secretSource } from '../base/secret.ts';
+import { signsFor } from '../base/smtp-variables.ts';
 import type { OrgSettings } from '../define/org.ts';
 import { readDkimKey } from '../deliver/dkim.ts';
 import { type Mailer, type SmtpOptions, smtpMailer } from '../deliver/mailer.ts';
@@ -20,19 +23,78 @@ export interface MailServer {
   readonly name: string;
 }
 
+type OrgSmtp = NonNullable<OrgSettings['smtp']>;
+
+/** What the environment says of the deployment's own server, in the words of an `org.yaml`. */
+export function deploymentSmtp(config: Config): Pick<OrgSmtp, 'oauth2' | 'dkim'> {
+  const file = (path: string | undefined) => (path === undefined ? undefined : { file: path });
+  const { SMTP_OAUTH2_USER: user, SMTP_OAUTH2_TOKEN_URL: token_url, SMTP_OAUTH2_CLIENT_ID: client } = config;
+  const { SMTP_DKIM_DOMAIN: domain, SMTP_DKIM_SELECTOR: selector, SMTP_DKIM_KEY_FILE: key } = config;
+  // `readConfig` has seen to it that what belongs together is there together.
+  const known = user !== undefined && token_url !== undefined && client !== undefined;
+  const signs = domain !== undefined && selector !== undefined && key !== undefined;
+  return {
+    ...(known
+      ? {
+          oauth2: {
+            user,
+            token_url,
+            client_id: { env: 'SMTP_OAUTH2_CLIENT_ID' },
+            client_secret: file(config.SMTP_OAUTH2_CLIENT_SECRET_FILE),
+            refresh_token: file(config.SMTP_OAUTH2_REFRESH_TOKEN_FILE),
+            scope: config.SMTP_OAUTH2_SCOPE,
+          },
+        }
+      : {}),
+    ...(signs ? { dkim: { domain, selector, key: { file: key } } } : {}),
+  };
+}
+
+/**
+ * Reads every secret that the environment's mail settings refer to, once, at start: a key that is missing must not be
+ * found out by the first report. Throws `config.invalid` with all that cannot be used.
+ */
+export async function requireMailSecrets({ config, env }: Pick<Surroundings, 'config' | 'env'>): Promise<void> {
+  const secrets = secretSource(env);
+  const { oauth2, dkim } = deploymentSmtp(config);
+  const faults: string[] = [];
+  const look = async (variable: string, read: () => Promise<unknown>): Promise<void> => {
+    await read().catch((thrown: unknown) => {
+      const { message, expected, got } = toDocketError(thrown);
+      faults.push(
+        [`${variable}: ${message}`, expected && `Expected ${expected}.`, got && `Got ${got}.`]
+          .filter(Boolean)
+          .join(' '),
+      );
+    });
+  };
+  const { client_secret, refresh_token } = oauth2 ?? {};
+  if (client_secret !== undefined) await look('SMTP_OAUTH2_CLIENT_SECRET_FILE', () => secrets(client_secret));
+  if (refresh_token !== undefined) await look('SMTP_OAUTH2_REFRESH_TOKEN_FILE', () => secrets(refresh_token));
+  if (dkim !== undefined) {
+    await look('SMTP_DKIM_KEY_FILE', async () => readDkimKey(await secrets(dkim.key), 'SMTP_DKIM_KEY_FILE'));
+  }
+  if (faults.length === 0) return;
+  throw new DocketError('config.invalid', `Mail cannot leave as the environment says:\n  ${faults.join('\n  ')}`, {
+    next: 'Correct the files that the variables above name.',
+  });
+}
+
 /**
  * The organization's own mail server, or the deployment's. Throws `config.secret_missing`.
  */
 export async function mailServerOf(
-  { smtp }: OrgSettings,
+  { smtp }: Pick<OrgSettings, 'smtp'>,
   { config, env, clock }: Pick<Surroundings, 'config' | 'env' | 'clock'>,
 ): Promise<MailServer | undefined> {
   const secrets = secretSource(env);
   const given = smtp?.url === undefined ? config.SMTP_URL : await secrets(smtp.url);
   if (given === undefined) return undefined;
   const url = typeof given === 'string' ? new Secret(given) : given;
-  if (smtp?.oauth2 === undefined) return { url, options: {}, name: url.fingerprint() };
-  const { user, token_url: tokenUrl, client_id, client_secret, refresh_token, scope } = smtp.oauth2;
+  // A token is for one server: the deployment's for the deployment's.
+  const oauth2 = smtp?.url === undefined ? deploymentSmtp(config).oauth2 : smtp.oauth2;
+  if (oauth2 === undefined) return { url, options: {}, name: url.fingerprint() };
+  const { user, token_url: tokenUrl, client_id, client_secret, refresh_token, scope } = oauth2;
   const clientId = await secrets(client_id);
   const clientSecret = client_secret === undefined ? undefined : await secrets(client_secret);
   const refreshToken = refresh_token === undefined ? undefined : await secrets(refresh_token);
@@ -63,11 +125,14 @@ export function mailRoutes(around: Pick<Surroundings, 'config' | 'env' | 'clock'
     if (server === undefined || from === undefined) return undefined;
     const mailer = mailers.get(server.name) ?? smtpMailer(server.url, server.options);
     mailers.set(server.name, mailer);
-    const dkim = settings.smtp?.dkim;
+    const ours = deploymentSmtp(around.config).dkim;
+    // A signature of a domain that is not the sender's would prove nothing of the sender.
+    const dkim = settings.smtp?.dkim ?? (ours !== undefined && signsFor(ours.domain, from) ? ours : undefined);
     const route = { mailer, from, service: smtpService(server.url, server.name) };
     if (dkim === undefined) return route;
     const { domain, selector } = dkim;
-    const key = readDkimKey(await secrets(dkim.key), `the smtp.dkim of ${settings.id}`);
+    const where = dkim === settings.smtp?.dkim ? `the smtp.dkim of ${settings.id}` : 'SMTP_DKIM_KEY_FILE';
+    const key = readDkimKey(await secrets(dkim.key), where);
     return { ...route, dkim: { domain, selector, key } };
   };
 }

@@ -27,7 +27,7 @@ import { openArchive, tryShelf } from './archive.ts';
 import { sharedBudgets } from './budgets.ts';
 import { currentKeys } from './current-keys.ts';
 import { KEEP_DAYS } from './keep-days.ts';
-import { mailRoutes } from './mail.ts';
+import { mailRoutes, requireMailSecrets } from './mail.ts';
 import { createNotices } from './notices.ts';
 import { bindPorts, type Surroundings } from './ports.ts';
 import type { Store } from './store.ts';
@@ -57,6 +57,7 @@ export async function openWorker(
 ): Promise<() => Check> {
   const { config, clock, log } = around;
   const { prefix } = store;
+  await requireMailSecrets(around);
   const kept = { prefix, keepDays: KEEP_DAYS };
   // A run in hand outlasts a restart of Redis.
   const patient = await store.patient();

@@ -21,7 +21,7 @@ export function readDkimKey(pem: Secret, where: string): KeyObject {
       where,
       expected: `an RSA private key of at least ${LEAST_BITS} bits, in PEM form`,
       got,
-      next: 'Correct the secret that smtp.dkim.key in org.yaml refers to.',
+      next: 'Correct the secret that smtp.dkim.key in org.yaml, or SMTP_DKIM_KEY_FILE, refers to.',
     });
   let key: KeyObject;
   try {

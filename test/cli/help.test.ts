@@ -28,10 +28,11 @@ describe('docket --help', () => {
 
   test('the README’s table of variables is the configuration', async () => {
     const readme = await readFile('README.md', 'utf8');
-    const source = await readFile('src/base/config.ts', 'utf8');
-    const known = [...source.matchAll(/^ {2}([A-Z_]+): /gm)].map(([, name]) => name);
+    const files = ['src/base/config.ts', 'src/base/smtp-variables.ts'];
+    const source = (await Promise.all(files.map((file) => readFile(file, 'utf8')))).join('\n');
+    const known = [...source.matchAll(/^ {2}([A-Z]+_[A-Z0-9_]+): /gm)].map(([, name]) => name);
     const table = readme.slice(readme.indexOf('## Configuration'), readme.indexOf('## A report definition'));
-    const named = [...table.matchAll(/`([A-Z]+_[A-Z_]+)`/g)].map(([, name]) => name);
+    const named = [...table.matchAll(/`([A-Z]+_[A-Z0-9_]+)`/g)].map(([, name]) => name);
     expect([...new Set(named)].sort()).toEqual([...known].sort());
   });
 });
