@@ -1,0 +1,224 @@
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { z } from 'zod';
+import { redisLedger } from '../../src/deliver/redis-ledger.ts';
+import { freePort } from '../../src/demo/redis.ts';
+import { DEFAULT_PREFIX, keysOf } from '../../src/queue/keys.ts';
+import { runId } from '../../src/run/order.ts';
+import { ENDED } from '../../src/run/record.ts';
+import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { folderFor } from '../support/delivery-case.ts';
+import { docket } from '../support/docket.ts';
+import { type RestartableRedis, restartableRedis } from '../support/restartable-redis.ts';
+import { type LoggedLine, type RunningProcess, startDocket } from '../support/running-docket.ts';
+import { type ScriptedSmtp, scriptedSmtp } from '../support/smtp-script.ts';
+
+const REPORTS = ['a', 'b', 'c', 'd', 'e'];
+const HOURS = 8;
+const HOUR_MS = 3_600_000;
+const TO = ['lead@acme.example', 'second@acme.example'];
+const OWNER = 'owner@acme.example';
+
+const ORG = `org: current
+api_key: { env: ACME_KEY }
+timezone: UTC
+recipients: { domains: [acme.example] }
+budget: { calls: 1000, window: 1 }
+`;
+const report = (name: string) => `version: 1
+title: Report ${name}
+owner: ${OWNER}
+schedule: { cron: "0 * * * *", timezone: UTC, catch_up: all }
+period: previous_week
+sections: [{ id: open, metrics: [alerts.open] }]
+outputs: [{ format: csv }]
+deliveries:
+  - email: { to: [${TO.join(', ')}], attach: [csv] }
+  - directory: { path: "sent/{{ run }}" }
+`;
+
+const listSchema = z.object({ deliveries: z.array(z.looseObject({ id: z.string(), state: z.string() })) });
+const receiptsSchema = z.array(z.looseObject({ delivery: z.string(), state: z.string() }));
+
+let redis: RestartableRedis;
+let client: Redis;
+beforeAll(async () => {
+  redis = await restartableRedis();
+  client = new Redis(redis.url, { maxRetriesPerRequest: null, retryStrategy: () => 50 });
+  client.on('error', () => {});
+});
+afterAll(async () => {
+  client.disconnect();
+  await redis.close();
+});
+
+/** Forty slots that came due while nobody was there, and the processes that make up for them. */
+async function world() {
+  const root = await folderFor(onTestFinished);
+  const sandbox = await startSandbox({ windowMs: 1 });
+  onTestFinished(() => sandbox.close());
+  await mkdir(join(root, 'jobs', 'acme'), { recursive: true });
+  await writeFile(join(root, 'jobs', 'acme', 'org.yaml'), ORG);
+  for (const name of REPORTS) await writeFile(join(root, 'jobs', 'acme', `${name}.yaml`), report(name));
+
+  /** Called when a message has come whole and nobody has said yet that it was taken. */
+  const disasters = new Map<number, () => Promise<void>>();
+  const smtp: ScriptedSmtp = await scriptedSmtp((_connection, message) => {
+    const disaster = disasters.get(message);
+    if (disaster === undefined) return {};
+    return { dot: { meanwhile: (resume) => void disaster().then(resume) } };
+  });
+  onTestFinished(() => smtp.close());
+
+  const env = {
+    COMPLIANCE_API_URL: sandbox.url,
+    ACME_KEY: sandbox.keys.find(({ label }) => label === 'acme')?.key ?? '',
+    REDIS_URL: redis.url,
+    SMTP_URL: smtp.url,
+    MAIL_FROM: 'reports@acme.example',
+    DOCKET_JOBS: join(root, 'jobs'),
+    DOCKET_ARCHIVE: pathToFileURL(join(root, 'archive')).href,
+  };
+  const open: RunningProcess[] = [];
+  onTestFinished(async () => {
+    await Promise.all(open.map((each) => each.kill()));
+  });
+
+  const hour = Math.floor(Date.now() / HOUR_MS) * HOUR_MS;
+  const slots = Array.from({ length: HOURS }, (_, n) => new Date(hour - n * HOUR_MS).toISOString());
+  const runs = REPORTS.flatMap((name) => slots.map((slot) => ({ name, id: runId('acme', name, slot) })));
+  const recorded = async (): Promise<(string | null)[]> =>
+    Promise.all(runs.map(({ id }) => client.hget(keysOf(DEFAULT_PREFIX).record(id), 'state')));
+  let looking = Promise.resolve();
+  let allEnded: () => void = () => {};
+  /** With each end that is logged, whether it was the last one. */
+  const listen = ({ msg }: LoggedLine): void => {
+    if (msg !== 'Run ended' && msg !== 'Run failed for good') return;
+    looking = looking.then(async () => {
+      const states = await recorded();
+      if (states.every((state) => state !== null && [...ENDED].some((one) => one === state))) allEnded();
+    });
+  };
+  const start = async (args: readonly string[] = []): Promise<RunningProcess> => {
+    const port = String(await freePort());
+    const child = startDocket(args, { env: { ...env, DOCKET_ADMIN_PORT: port }, cwd: root }, listen);
+    open.push(child);
+    await child.logged(({ msg }) => msg === 'Docket runs');
+    return child;
+  };
+
+  return {
+    root,
+    smtp,
+    disasters,
+    runs,
+    start,
+    command: (...args: string[]) => docket(args, { env, cwd: root }),
+    /** As if the schedules had last been looked at nine hours ago. */
+    setBack: async () => {
+      const { cursors } = keysOf(DEFAULT_PREFIX);
+      for (const cursor of await client.hkeys(cursors)) {
+        await client.hset(cursors, cursor, hour - HOURS * HOUR_MS + 1);
+      }
+    },
+    ended: () =>
+      new Promise<void>((resolve) => {
+        allEnded = resolve;
+      }),
+    /** Copies that the mail server has, by run and recipient. */
+    copies: (run: string, recipient: string): number =>
+      smtp.conversations.filter(
+        ({ ended, body, commands }) =>
+          ended &&
+          body.toString('latin1').includes(`X-Docket-Run: ${run}`) &&
+          commands.some((command) => command.startsWith(`RCPT TO:<${recipient}>`)),
+      ).length,
+  };
+}
+type World = Awaited<ReturnType<typeof world>>;
+
+/** The ledger against the mail server, the directory, the archive and the list of what waits for a decision. */
+async function reconcile({ runs, copies, command, root }: World): Promise<{ sent: number; unknown: number }> {
+  const ledger = redisLedger(client, { prefix: `${DEFAULT_PREFIX}:`, ttlDays: 90 });
+  const listed = await command('deliveries', '--unknown', '--limit', '1000', '--json');
+  const waiting = new Set(listSchema.parse(JSON.parse(listed.stdout)).deliveries.map(({ id }) => id));
+  const count = { sent: 0, unknown: 0 };
+  for (const { id, name } of runs) {
+    const rows = (await ledger.list(id)).filter(({ target }) => target !== 'notice');
+    expect(
+      rows
+        .map(({ recipient }) => recipient)
+        .filter((recipient) => TO.includes(recipient))
+        .sort(),
+    ).toEqual(TO);
+    expect(rows).toHaveLength(3);
+    const papers = await readFile(join(root, 'archive', 'acme', name, id, 'receipts.json'), 'utf8');
+    const receipts = new Map(receiptsSchema.parse(JSON.parse(papers)).map((one) => [one.delivery, one.state]));
+    for (const { id: delivery, target, recipient, state } of rows) {
+      const because = `${target} of ${id} to ${recipient} is ${state}`;
+      expect(receipts.get(delivery), because).toBe(state);
+      if (target !== '0-email') {
+        expect(state, because).toBe('sent');
+        expect(await readdir(join(root, 'sent', id)), because).toEqual([
+          expect.stringMatching(/\.csv$/),
+          expect.anything(),
+        ]);
+      } else if (state === 'sent') {
+        expect(copies(id, recipient), because).toBe(1);
+        count.sent += 1;
+      } else {
+        expect(state, because).toBe('unknown');
+        expect(copies(id, recipient), because).toBeLessThanOrEqual(1);
+        expect(waiting.has(delivery), because).toBe(true);
+        count.unknown += 1;
+      }
+    }
+    // Of what is unknown its owner heard once; of the rest there was nothing to tell.
+    expect(copies(id, OWNER)).toBeLessThanOrEqual(rows.some(({ state }) => state === 'unknown') ? 1 : 0);
+  }
+  return count;
+}
+
+test('Redis is killed again and again under load, loses the tail of its log, and then everything: nothing twice, nothing lost', async () => {
+  const whole = await world();
+  const { disasters, runs, smtp, start, setBack, ended, command } = whole;
+  // The schedules get to know the reports, and then nobody looks at them for nine hours.
+  await (await start(['--role', 'scheduler'])).stop();
+  await setBack();
+
+  let killed = 0;
+  const restart = (lostBytes: number) => async () => {
+    await redis.kill();
+    if (lostBytes > 0) await redis.cutTail(lostBytes);
+    killed += 1;
+    await redis.start();
+  };
+  for (const message of [6, 17, 28]) disasters.set(message, restart(0));
+  disasters.set(45, restart(30_000));
+  const over = ended();
+  const [first] = await Promise.all([start(), start()]);
+  await over;
+  expect(killed).toBe(4);
+
+  const before = await reconcile(whole);
+  expect(before.sent + before.unknown).toBe(2 * runs.length);
+  // A kill leaves in doubt what was under way at most, and most of that the archive knows.
+  expect(before.unknown).toBeLessThanOrEqual(4 * 8);
+
+  await first.stop();
+  // Redis forgets everything, and the schedules are found where they stood before: the archive has the receipts.
+  const taken = smtp.conversations.filter((one) => one.ended).length;
+  await client.flushall();
+  const shown = await command('runs', 'show', runs[0]?.id ?? '');
+  expect(shown.stdout).toContain('in the archive alone, Redis has no record');
+  await (await start(['--role', 'scheduler'])).stop();
+  await setBack();
+  const again = ended();
+  await start();
+  await again;
+  expect(await reconcile(whole)).toEqual(before);
+  expect(smtp.conversations.filter((one) => one.ended)).toHaveLength(taken);
+}, 900_000);

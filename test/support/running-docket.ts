@@ -1,0 +1,71 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
+
+const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+
+const lineSchema = z.looseObject({
+  msg: z.string(),
+  run: z.string().optional(),
+  state: z.string().optional(),
+  url: z.string().optional(),
+});
+export type LoggedLine = z.infer<typeof lineSchema>;
+
+/** `docket start` as users run it, in a process of its own. */
+export interface RunningProcess {
+  readonly lines: readonly LoggedLine[];
+  /** The first line of its log, whether it was written already or comes yet, that is wanted. */
+  logged(wanted: (line: LoggedLine) => boolean): Promise<LoggedLine>;
+  /** Lets it stop in its own time. */
+  stop(): Promise<void>;
+  kill(): Promise<void>;
+}
+
+/** @param listen told of each line as it comes */
+export function startDocket(
+  args: readonly string[],
+  { env, cwd }: { readonly env: Readonly<Record<string, string>>; readonly cwd: string },
+  listen: (line: LoggedLine) => void = () => {},
+): RunningProcess {
+  const child: ChildProcess = spawn(process.execPath, [MAIN, 'start', ...args], {
+    env: { PATH: process.env.PATH ?? '', ...env },
+    cwd,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const exited = once(child, 'exit');
+  const lines: LoggedLine[] = [];
+  const waiting: {
+    readonly wanted: (line: LoggedLine) => boolean;
+    readonly resolve: (line: LoggedLine) => void;
+    readonly reject: (reason: Error) => void;
+  }[] = [];
+  if (child.stderr === null) throw new Error('no stderr');
+  createInterface({ input: child.stderr }).on('line', (text) => {
+    const line = lineSchema.parse(JSON.parse(text));
+    lines.push(line);
+    for (const waiter of waiting) if (waiter.wanted(line)) waiter.resolve(line);
+    listen(line);
+  });
+  void exited.then(() => {
+    const last = JSON.stringify(lines.slice(-3));
+    for (const { reject } of waiting) reject(new Error(`It ended without a word of it; its last: ${last}`));
+  });
+  const end = async (signal: NodeJS.Signals): Promise<void> => {
+    if (child.exitCode === null && child.signalCode === null) child.kill(signal);
+    await exited;
+  };
+  return {
+    lines,
+    logged: (wanted) =>
+      new Promise((resolve, reject) => {
+        const found = lines.find(wanted);
+        if (found === undefined) waiting.push({ wanted, resolve, reject });
+        else resolve(found);
+      }),
+    stop: () => end('SIGTERM'),
+    kill: () => end('SIGKILL'),
+  };
+}
