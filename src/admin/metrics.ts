@@ -1,6 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { toDocketError } from '../base/error.ts';
 import type { BudgetState } from '../fetch/budget.ts';
+import type { SlotNews } from '../queue/due.ts';
 import type { QueueCounts } from '../queue/jobs.ts';
 import type { Pause } from '../queue/pauses.ts';
 import type { RunEvent } from '../run/event.ts';
@@ -26,6 +27,8 @@ export interface Readings {
   readonly reports: number;
   /** Of files of definitions, which are left out. */
   readonly faults: number;
+  /** Reports and organizations that go on as their last good file says. */
+  readonly kept: number;
 }
 
 /** What `/metrics` answers. */
@@ -37,6 +40,12 @@ export interface Exposition {
 export interface Metrics {
   /** Counts what a run in this process says of itself. */
   observe(order: RunOrder, event: RunEvent): void;
+  /** Counts what became of slots that this process looked at. */
+  observeSlots(news: SlotNews): void;
+  /** Counts timetables that had stopped ticking. */
+  observeRepairs(repaired: number): void;
+  /** Lets the counters of organizations start at 0: Prometheus sees no increase in a series that begins with 1. */
+  expect(orgs: Iterable<string>): void;
   /**
    * The metrics in Prometheus's text format: what this process counted, and what `read` finds. While Redis is away there
    * are the process's own, and `docket_redis_up 0`.
@@ -72,17 +81,41 @@ export function createMetrics(orgs: Iterable<string>): Metrics {
     'Deliveries and notices of runs in this process, one a target and recipient, by what became of them.',
     ['org', 'state'],
   );
-  for (const org of orgs) {
+  const slots = {
+    opened: counter('docket_slots_opened_total', 'Slots that this process opened.', ['org']),
+    late: counter('docket_slots_late_total', 'Of the slots that this process opened, those made up for later.', [
+      'org',
+    ]),
+    skipped: counter('docket_slots_skipped_total', 'Slots that this process recorded as skipped.', ['org']),
+  };
+  const repairs = counter(
+    'docket_timetables_repaired_total',
+    'Timetables that had stopped ticking in BullMQ and were registered again by this process.',
+    [],
+  );
+  const expect = (all: Iterable<string>) => {
+    for (const org of all) expectOne(org);
+  };
+  const expectOne = (org: string) => {
     for (const state of RUN_STATES) runs.inc({ org, state }, 0);
     for (const state of DELIVERY_STATES) deliveries.inc({ org, state }, 0);
     for (const by of ['store', 'service']) calls.inc({ org, by }, 0);
-  }
+    for (const metric of Object.values(slots)) metric.inc({ org }, 0);
+  };
+  expect(orgs);
   return {
     observe: ({ org }, event) => {
       if (event.type === 'finished') runs.inc({ org, state: event.state });
       if (event.type === 'fetched') calls.inc({ org, by: event.saved ? 'store' : 'service' });
       if (event.type === 'delivered') deliveries.inc({ org, state: event.state });
     },
+    observeSlots: ({ org, opened, late, skipped }) => {
+      slots.opened.inc({ org }, opened);
+      slots.late.inc({ org }, late);
+      slots.skipped.inc({ org }, skipped);
+    },
+    observeRepairs: (repaired) => repairs.inc(repaired),
+    expect,
     scrape: async (read) => {
       // A registry for each scrape: two at a time must not mix, and what is gone must not stay.
       const shared = new Registry();
@@ -125,7 +158,7 @@ const BUDGET: readonly (readonly [name: string, help: string, value: (reading: B
 
 function setShared(
   registry: Registry,
-  { budgets, keys, queue, paused, owedNotices, unknownDeliveries, reports, faults }: Readings,
+  { budgets, keys, queue, paused, owedNotices, unknownDeliveries, reports, faults, kept }: Readings,
 ): void {
   const registers = [registry];
   const gauge = (name: string, help: string, labelNames: readonly string[] = []) =>
@@ -175,5 +208,9 @@ function setShared(
   ).set(unknownDeliveries);
   gauge('docket_notices_owed', 'Owners who could not be told yet how a run ended.').set(owedNotices);
   gauge('docket_reports', 'Reports that are defined.').set(reports);
+  gauge(
+    'docket_definitions_kept',
+    'Reports and organizations on their last good version, since their file has faults.',
+  ).set(kept);
   gauge('docket_definition_faults', 'Faults of files of definitions, which are left out.').set(faults);
 }

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { Refuse } from '../define/report-of.ts';
 
 export function addStart(program: Command): void {
   program
@@ -11,6 +12,7 @@ export function addStart(program: Command): void {
       'after',
       `
 Stops on SIGTERM or Ctrl-C: runs in hand get ten seconds, then go on in another process or at the next start.
+Definitions are read again when their files change, and on SIGHUP; one with a fault stays on its last good version.
 
 Any number of processes of each role may share one Redis. A worker takes runs off the line and delivers them; it alone
 needs COMPLIANCE_API_URL, the keys and mail servers. A scheduler opens slots as they come due; an admin process answers
@@ -38,6 +40,8 @@ async function start(flags: StartFlags): Promise<void> {
     { createMetrics },
     { requireMail },
     { loadJobs },
+    { watchJobs },
+    { toDocketError },
     { formatFault },
     { createScope },
     { readNumber },
@@ -49,6 +53,8 @@ async function start(flags: StartFlags): Promise<void> {
     import('../admin/metrics.ts'),
     import('../compose/ports.ts'),
     import('../define/load.ts'),
+    import('../define/in-force.ts'),
+    import('../base/error.ts'),
     import('../define/fault.ts'),
     import('../base/scope.ts'),
     import('./flag.ts'),
@@ -58,24 +64,52 @@ async function start(flags: StartFlags): Promise<void> {
   const { config, log } = around;
   const concurrency = readNumber('--concurrency', flags.concurrency, { min: 1, max: 100 });
   const roles = readRoles(flags.role);
-  const jobs = await loadJobs(config.DOCKET_JOBS);
+  const first = await loadJobs(config.DOCKET_JOBS);
   // One broken file must not stop the other organizations' reports; it is said as loudly as a log can.
-  for (const fault of jobs.faults) log.error(`Left out: ${formatFault(fault)}`, { path: fault.file });
+  for (const fault of first.faults) log.error(`Left out: ${formatFault(fault)}`, { path: fault.file });
   // Whoever delivers nothing needs no mail server.
-  for (const definition of roles.has('worker') ? jobs.reports.values() : []) {
-    const settings = jobs.orgs.get(definition.org);
-    if (settings !== undefined) requireMail(definition, settings, config);
+  const refuse: Refuse = (definition, settings) => {
+    try {
+      requireMail(definition, settings, config);
+      return undefined;
+    } catch (thrown) {
+      return toDocketError(thrown);
+    }
+  };
+  for (const definition of roles.has('worker') ? first.reports.values() : []) {
+    const settings = first.orgs.get(definition.org);
+    const refused = settings === undefined ? undefined : refuse(definition, settings);
+    if (refused !== undefined) throw refused;
   }
   const signal = abortOnSignal();
   const scope = createScope();
   try {
-    const metrics = createMetrics(jobs.orgs.keys());
-    const { observe } = metrics;
-    const settings = { jobs, roles, concurrency, observe, requireDurable: flags.requireDurable ?? false };
+    const metrics = createMetrics(first.orgs.keys());
+    const { observe, observeSlots, observeRepairs } = metrics;
+    const jobs = scope.use(
+      watchJobs(first, { clock: around.clock, log, ...(roles.has('worker') ? { refuse } : {}) }),
+      (opened) => opened.close(),
+    );
+    scope.use(
+      jobs.changed(({ orgs }) => metrics.expect(orgs.keys())),
+      (stop) => stop(),
+    );
+    const reload = () => void jobs.reload();
+    process.on('SIGHUP', reload);
+    scope.use(reload, (listener) => process.off('SIGHUP', listener));
+    const settings = {
+      jobs,
+      observeSlots,
+      observeRepairs,
+      roles,
+      concurrency,
+      observe,
+      requireDurable: flags.requireDurable ?? false,
+    };
     const running = scope.use(await composeDocket(around, settings), (opened) => opened.close());
     const api = { api: roles.has('admin') };
     const admin = scope.use(await composeAdmin(around, jobs, running, metrics, api), (opened) => opened.close());
-    const { size: count } = jobs.reports;
+    const { size: count } = first.reports;
     log.info('Docket runs', { url: admin.url, role: [...roles].join(', '), count, path: config.DOCKET_JOBS });
     if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
     log.info('Stopping: runs in hand may end');

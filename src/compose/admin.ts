@@ -3,7 +3,7 @@ import type { Metrics } from '../admin/metrics.ts';
 import { type AdminServer, listenAdmin } from '../admin/server.ts';
 import { noTokens, tokenFile } from '../admin/token-file.ts';
 import { createScope } from '../base/scope.ts';
-import type { Jobs } from '../define/load.ts';
+import type { JobsInForce } from '../define/in-force.ts';
 import { redisLedger } from '../deliver/redis-ledger.ts';
 import { owedNotices } from '../queue/owed-notices.ts';
 import { openArchive } from './archive.ts';
@@ -20,7 +20,7 @@ import type { Surroundings } from './ports.ts';
  */
 export async function composeAdmin(
   around: Surroundings,
-  jobs: Jobs,
+  jobs: JobsInForce,
   { store, health, readings }: Pick<RunningDocket, 'store' | 'health' | 'readings'>,
   metrics: Metrics,
   { api }: { readonly api: boolean },
@@ -45,10 +45,11 @@ export async function composeAdmin(
     runs,
     decisions: bindDecisions({ runs, queue, ledger, owed: owedNotices(redis, { prefix }), archive, clock, log }),
     pauses,
-    organization: (org) => jobs.orgs.has(org),
+    organization: (org) => jobs.now().orgs.has(org),
     reports: (org, report) => {
-      const definition = jobs.reports.get(`${org}/${report}`);
-      const settings = jobs.orgs.get(org);
+      const { reports, orgs } = jobs.now();
+      const definition = reports.get(`${org}/${report}`);
+      const settings = orgs.get(org);
       return definition === undefined || settings === undefined ? undefined : { definition, settings };
     },
   });

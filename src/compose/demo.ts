@@ -8,6 +8,7 @@ import { readConfig } from '../base/config.ts';
 import { DocketError } from '../base/error.ts';
 import { stderrLog } from '../base/log.ts';
 import { createScope, type Scope } from '../base/scope.ts';
+import { fixedJobs } from '../define/in-force.ts';
 import { loadJobs, requireReport } from '../define/load.ts';
 import { directoryArchive } from '../deliver/directory-archive.ts';
 import { mailCatcher } from '../demo/mail-catcher.ts';
@@ -90,7 +91,7 @@ async function runReports(
         workingDirectory: staging,
       },
       {
-        jobs,
+        jobs: fixedJobs(jobs),
         prefix,
         observe: (order, event) => {
           lines.get(`${order.org}/${order.report}`)?.(event);

@@ -3,9 +3,10 @@ import type { Readings } from '../admin/metrics.ts';
 import { toDocketError } from '../base/error.ts';
 import { createScope, type Scope } from '../base/scope.ts';
 import { secretSource } from '../base/secret.ts';
+import type { Jobs } from '../define/load.ts';
 import type { Surroundings } from './ports.ts';
 import { readNow } from './readings.ts';
-import { openScheduler } from './scheduler.ts';
+import { openScheduler, type SchedulerSettings } from './scheduler.ts';
 import { openStore, type Store, type StoreSettings } from './store.ts';
 import { openWorker, type WorkerSettings } from './worker.ts';
 
@@ -13,7 +14,7 @@ import { openWorker, type WorkerSettings } from './worker.ts';
 export const ROLES = ['worker', 'scheduler', 'admin'] as const;
 export type Role = (typeof ROLES)[number];
 
-export interface DocketSettings extends WorkerSettings, StoreSettings {
+export interface DocketSettings extends WorkerSettings, SchedulerSettings, StoreSettings {
   /** All when absent. */
   readonly roles?: ReadonlySet<Role>;
 }
@@ -57,14 +58,16 @@ async function open(around: Surroundings, settings: DocketSettings, scope: Scope
         () => ({ name: 'redis', ok: true }),
         (thrown: unknown) => ({ name: 'redis', ok: false, detail: toDocketError(thrown).message }),
       ),
-      {
-        name: 'definitions',
-        ok: jobs.reports.size > 0,
-        detail: `${jobs.reports.size} loaded, ${jobs.faults.length} faults`,
-      },
+      definitionsCheck(jobs.now()),
       ...checks.map((check) => check()),
     ],
-    readings: () => readNow({ ...store, jobs, secrets: secretSource(around.env), clock: around.clock }),
+    readings: () => readNow({ ...store, jobs: jobs.now(), secrets: secretSource(around.env), clock: around.clock }),
     close: () => scope.close(),
   };
 }
+
+const definitionsCheck = ({ reports, faults, kept }: Jobs): Check => ({
+  name: 'definitions',
+  ok: reports.size > 0,
+  detail: `${reports.size} loaded, ${faults.length} faults${kept.size === 0 ? '' : `, ${[...kept].slice(0, 10).join(', ')} on the last good version`}`,
+});

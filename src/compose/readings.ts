@@ -45,5 +45,6 @@ export async function readNow({ redis, prefix, queue, jobs, secrets, clock }: Re
     unknownDeliveries: unknown,
     reports: jobs.reports.size,
     faults: jobs.faults.length,
+    kept: jobs.kept.size,
   };
 }

@@ -1,19 +1,28 @@
+import { hostname } from 'node:os';
 import type { Check } from '../admin/app.ts';
 import type { Scope } from '../base/scope.ts';
 import { secretSource } from '../base/secret.ts';
-import type { Jobs } from '../define/load.ts';
+import type { JobsInForce } from '../define/in-force.ts';
 import { redisCursors } from '../queue/cursors.ts';
-import type { FrozenDefinition } from '../queue/definition-store.ts';
-import { nameOf, openDue } from '../queue/due.ts';
+import { dueMemory, openDue, type SlotNews } from '../queue/due.ts';
+import { reportsInForce } from '../queue/in-force.ts';
 import { pausedNow } from '../queue/pausing.ts';
 import { requeueLost, startReconciler } from '../queue/reconciler.ts';
 import { schedules, startTicks } from '../queue/schedules.ts';
+import { redisVersions } from '../queue/versions.ts';
 import { currentKeys } from './current-keys.ts';
 import type { Surroundings } from './ports.ts';
 import type { Store } from './store.ts';
 
 /** A scheduler that has not looked at the due slots for so long is of no use, ms. It looks every minute. */
 const LATE_MS = 3 * 60_000;
+
+export interface SchedulerSettings {
+  readonly jobs: JobsInForce;
+  readonly observeSlots?: (news: SlotNews) => void;
+  /** Told how many of BullMQ's schedulers had stopped ticking and were registered again. */
+  readonly observeRepairs?: (repaired: number) => void;
+}
 
 /**
  * The role `scheduler`, until the scope closes: opens slots as they come due and puts runs in line again whose job was
@@ -22,14 +31,13 @@ const LATE_MS = 3 * 60_000;
  */
 export async function openScheduler(
   { clock, log, env }: Surroundings,
-  { jobs }: { readonly jobs: Jobs },
+  { jobs, observeSlots, observeRepairs }: SchedulerSettings,
   store: Store,
   scope: Scope,
 ): Promise<() => Check> {
-  const { redis, prefix, runs, queue, pauses } = store;
+  const { redis, prefix, runs, queue, pauses, definitions } = store;
   const patient = await store.patient();
   const keyOf = currentKeys(jobs, secretSource(env));
-  const reports = frozenReports(jobs);
   for (const { org, report, who, why, since } of (await pausedNow({ pauses, keyOf, log })).values()) {
     const of = report === null ? { org } : { org, report };
     const from = `since ${new Date(since).toISOString()}: ${why}`;
@@ -42,40 +50,67 @@ export async function openScheduler(
   const duePorts = {
     cursors: redisCursors(redis, { prefix }),
     trigger: store.trigger,
+    runs,
+    ...(observeSlots === undefined ? {} : { observe: observeSlots }),
     paused: () => pausedNow({ pauses, keyOf, log }),
     clock,
     log,
   };
-  const registered = scope.use(schedules(redis, { prefix, clock, log }), (opened) => opened.close());
-  await registered.sync(reports);
-  const ticks = scope.use(
-    startTicks(patient, {
-      prefix,
-      log,
-      onTick: async (name) => {
-        await openDue(
-          reports.filter((report) => nameOf(report) === name),
-          duePorts,
-        );
-      },
-    }),
+  const inForce = reportsInForce({
+    jobs: jobs.now,
+    versions: redisVersions(redis, { prefix }),
+    definitions,
+    by: `${hostname()}:${process.pid}`,
+    clock,
+    log,
+  });
+  const registered = scope.use(
+    schedules(redis, { prefix, clock, log, ...(observeRepairs === undefined ? {} : { observe: observeRepairs }) }),
     (opened) => opened.close(),
   );
+  await inForce.adopt();
+  await registered.sync(inForce.now());
+  const memory = dueMemory();
   let lookedAt: number | undefined;
-  scope.use(
+  const look = async () => {
+    await inForce.follow();
+    await openDue(inForce.now(), duePorts, memory);
+    lookedAt = clock.now();
+  };
+  const ticks = scope.use(startTicks(patient, { prefix, log, onTick: look }), (opened) => opened.close());
+  // A change that cannot be adopted, because Redis is away, is adopted when it is back.
+  let changed = false;
+  const adopt = async () => {
+    if (!changed) return;
+    changed = false;
+    try {
+      await inForce.adopt();
+      await registered.sync(inForce.now());
+    } catch (error) {
+      changed = true;
+      throw error;
+    }
+  };
+  const reconciler = scope.use(
     startReconciler({
       steps: [
-        async () => {
-          await openDue(reports, duePorts);
-          lookedAt = clock.now();
-        },
+        adopt,
+        look,
         () => requeueLost({ runs, queue, clock, log }),
-        () => registered.sync(reports),
+        () => registered.sync(inForce.now()),
+        () => inForce.keep(),
       ],
       clock,
       log,
     }),
     (opened) => opened.close(),
+  );
+  scope.use(
+    jobs.changed(() => {
+      changed = true;
+      reconciler.wake();
+    }),
+    (stop) => stop(),
   );
   await ticks.ready();
   return () => ({
@@ -87,9 +122,3 @@ export async function openScheduler(
         : `the due slots were looked at ${new Date(lookedAt).toISOString()}`,
   });
 }
-
-const frozenReports = ({ reports, orgs }: Jobs): FrozenDefinition[] =>
-  [...reports.values()].flatMap((definition) => {
-    const settings = orgs.get(definition.org);
-    return settings === undefined ? [] : [{ definition, settings }];
-  });

@@ -3,7 +3,7 @@ import { DocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
 import type { Scope } from '../base/scope.ts';
 import { secretSource } from '../base/secret.ts';
-import type { Jobs } from '../define/load.ts';
+import type { JobsInForce } from '../define/in-force.ts';
 import type { CircuitNews } from '../deliver/circuit.ts';
 import { redisCircuit } from '../deliver/redis-circuit.ts';
 import { redisLedger } from '../deliver/redis-ledger.ts';
@@ -38,7 +38,7 @@ const PATIENCE_MS = 5_000;
 const GRACE_MS = 10_000;
 
 export interface WorkerSettings {
-  readonly jobs: Jobs;
+  readonly jobs: JobsInForce;
   /** Runs at the same time in this process. */
   readonly concurrency?: number;
   readonly observe?: (order: RunOrder, event: RunEvent) => void;
@@ -121,7 +121,7 @@ export async function openWorker(
   const execute: Execute = async (order, context) => {
     const { definition, settings: frozen } = await frozenOf(order);
     // Who was taken off the list since gets nothing more; who was put on it since is what a retry waits for.
-    const org = { ...frozen, recipients: settings.jobs.orgs.get(order.org)?.recipients ?? frozen.recipients };
+    const org = { ...frozen, recipients: settings.jobs.now().orgs.get(order.org)?.recipients ?? frozen.recipients };
     const outcome = await unlessPaused(order, context, trying, async (observed) => {
       const ports = await portsOf(org);
       return { outcome: await run(order, { definition, settings: org, ...observed }, ports), key: ports.key };
@@ -167,7 +167,7 @@ export async function openWorker(
         () =>
           sweepArchive({
             shelf,
-            daysOf: (org) => settings.jobs.orgs.get(org)?.retention_days ?? config.DOCKET_ARCHIVE_DAYS,
+            daysOf: (org) => settings.jobs.now().orgs.get(org)?.retention_days ?? config.DOCKET_ARCHIVE_DAYS,
             ledger,
             open: async (id) => {
               const record = await store.runs.get(id);

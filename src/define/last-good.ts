@@ -23,7 +23,7 @@ export interface GoodReport {
 export const NOTHING_GOOD: LastGood = { orgs: new Map(), reports: new Map() };
 
 /** The files and folders whose faults are an organization's or a report's. */
-const filesOf = (folder: string, org: string, stem: string): string[] => [
+export const filesOf = (folder: string, org: string, stem: string): string[] => [
   join(folder, org),
   join(folder, org, `${stem}.yaml`),
   join(folder, org, `${stem}.yml`),

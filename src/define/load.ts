@@ -6,7 +6,7 @@ import { calendarFaults } from './calendar-faults.ts';
 import type { Definition } from './definition.ts';
 import { type Entry, entriesOf } from './entries.ts';
 import { atStart, byPosition, type Fault, formatFault, show } from './fault.ts';
-import { type GoodReport, isFaultyOrg, keptReports, type LastGood, NOTHING_GOOD } from './last-good.ts';
+import { filesOf, type GoodReport, isFaultyOrg, keptReports, type LastGood, NOTHING_GOOD } from './last-good.ts';
 import { type NoLogo, readLogo } from './logo.ts';
 import { nearest } from './nearest.ts';
 import { type OrgSettings, orgFileSchema } from './org.ts';
@@ -249,6 +249,14 @@ async function loadReport(
   loading.reports.set(name, { text, orgText: of.text, source, definition });
 }
 
+/** The faults for which a report that has a file is not there: its own, and its organization's. None: it has no file. */
+export function faultsOf(jobs: Pick<Jobs, 'folder' | 'faults' | 'sources'>, name: string): readonly Fault[] {
+  const [org = '', report = ''] = name.split('/');
+  const [own, settings] = [report, 'org'].map((stem) => filesOf(jobs.folder, org, stem));
+  const exists = jobs.sources.has(name) || jobs.faults.some(({ file }) => own?.includes(file));
+  return exists ? jobs.faults.filter(({ file }) => own?.includes(file) || settings?.includes(file)) : [];
+}
+
 /**
  * A report with its organization's settings.
  * Throws `definition.not_found` with the nearest names, or `definition.invalid` with all its faults.
@@ -259,13 +267,8 @@ export function requireReport(jobs: Jobs, name: string): { definition: Definitio
   const settings = definition === undefined ? undefined : jobs.orgs.get(definition.org);
   if (definition !== undefined && settings !== undefined) return { definition, settings };
 
-  const [org = '', report = ''] = name.split('/');
-  const own = [report, 'org'].flatMap((stem) =>
-    ['yaml', 'yml'].map((ending) => join(jobs.folder, org, `${stem}.${ending}`)),
-  );
-  const faults = jobs.faults.filter(({ file }) => own.includes(file) || file === join(jobs.folder, org));
-  const exists = jobs.sources.has(name) || faults.some(({ file }) => own.slice(0, 2).includes(file));
-  if (exists && faults.length > 0) {
+  const faults = faultsOf(jobs, name);
+  if (faults.length > 0) {
     throw new DocketError(
       'definition.invalid',
       `The report ${name} has ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:\n  ${faults.map(formatFault).join('\n  ')}`,

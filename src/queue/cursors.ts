@@ -2,45 +2,58 @@ import { asking } from './connection.ts';
 import { keysOf } from './keys.ts';
 import { type RedisClient, script } from './script.ts';
 
-/** Up to which instant (epoch ms) the slots of each report were looked at. Named by report and schedule. */
+/** A step of one cursor, both epoch ms. */
+export interface Move {
+  readonly cursor: string;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Up to which instant (epoch ms) the slots of each schedule were looked at, by the name of its cursor. */
 export interface Cursors {
-  read(reports: readonly string[]): Promise<readonly (number | undefined)[]>;
-  /** Reports seen for the first time start here; those that are known stay where they are. */
-  start(reports: readonly string[], at: number): Promise<void>;
-  /** Moves one from `from` to `to`; false when somebody else has moved it meanwhile. */
-  advance(report: string, from: number, to: number): Promise<boolean>;
-  /** Moves many of which it is known that no slot lies in between. */
-  pass(reports: readonly string[], to: number): Promise<void>;
+  read(cursors: readonly string[]): Promise<readonly (number | undefined)[]>;
+  /** Schedules seen for the first time start here; those that are known stay where they are. */
+  start(cursors: readonly string[], at: number): Promise<void>;
+  /** Moves all of them in one step; false, and none is moved, when somebody else has moved one meanwhile. */
+  advance(moves: readonly Move[]): Promise<boolean>;
   countSkipped(report: string, count: number): Promise<void>;
 }
 
+// ARGV: cursor, from, to, …
 const ADVANCE = script(`
-if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end
-redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
+for i = 1, #ARGV, 3 do
+  if redis.call('HGET', KEYS[1], ARGV[i]) ~= ARGV[i + 1] then return 0 end
+end
+for i = 1, #ARGV, 3 do redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 2]) end
 return 1
 `);
+
+/** Cursors read by one command. */
+const AT_ONCE = 2_000;
 
 /** The cursors of a server, in one hash. Throws `redis.unreachable` when it is away. */
 export function redisCursors(redis: RedisClient, { prefix }: { readonly prefix: string }): Cursors {
   const keys = keysOf(prefix);
   return {
-    read: (reports) =>
+    read: (cursors) =>
       asking(redis, async () => {
-        if (reports.length === 0) return [];
-        const values = await redis.hmget(keys.cursors, ...reports);
-        return values.map((value) => (value === null ? undefined : Number(value)));
+        const found: (number | undefined)[] = [];
+        for (let from = 0; from < cursors.length; from += AT_ONCE) {
+          const values = await redis.hmget(keys.cursors, ...cursors.slice(from, from + AT_ONCE));
+          found.push(...values.map((value) => (value === null ? undefined : Number(value))));
+        }
+        return found;
       }),
-    start: (reports, at) =>
+    start: (cursors, at) =>
       asking(redis, async () => {
         const pipeline = redis.pipeline();
-        for (const report of reports) pipeline.hsetnx(keys.cursors, report, at);
+        for (const cursor of cursors) pipeline.hsetnx(keys.cursors, cursor, at);
         for (const [error] of (await pipeline.exec()) ?? []) if (error) throw error;
       }),
-    advance: (report, from, to) =>
-      asking(redis, async () => (await ADVANCE(redis, [keys.cursors], [report, from, to])) === 1),
-    pass: (reports, to) =>
+    advance: (moves) =>
       asking(redis, async () => {
-        if (reports.length > 0) await redis.hset(keys.cursors, ...reports.flatMap((report) => [report, to]));
+        const args = moves.flatMap(({ cursor, from, to }) => [cursor, from, to]);
+        return (await ADVANCE(redis, [keys.cursors], args)) === 1;
       }),
     countSkipped: (report, count) =>
       asking(redis, async () => {

@@ -16,6 +16,9 @@ export interface FrozenDefinition {
 export interface DefinitionStore {
   /** Keeps the version; keeping it again only makes it last. */
   put(frozen: FrozenDefinition): Promise<void>;
+  putAll(all: readonly FrozenDefinition[]): Promise<void>;
+  /** Makes versions last that are in force, though no run of theirs is due for long; those that are gone stay gone. */
+  keep(digests: readonly string[]): Promise<void>;
   /** Throws `definition.invalid` when what is stored cannot be read by this version of Docket. */
   get(digest: string): Promise<FrozenDefinition | undefined>;
 }
@@ -37,16 +40,30 @@ export function definitionStore(
   const keys = keysOf(prefix);
   const ttl = Math.round(keepDays * 86_400);
   return {
-    put: ({ definition, settings }) =>
+    put: (frozen) =>
       asking(redis, async () => {
-        const { org, report, digest, ...file } = definition;
-        const { id, ...orgFile } = settings;
-        const stored: z.input<typeof storedSchema> = {
-          definition: { org, report, digest, file },
-          settings: { id, file: orgFile },
-        };
-        await redis.set(keys.definition(digest), JSON.stringify(stored), 'EX', ttl);
+        await redis.set(keys.definition(frozen.definition.digest), toText(frozen), 'EX', ttl);
       }),
+
+    putAll: (all) =>
+      asking(redis, () =>
+        inBatches(all, async (batch) => {
+          const pipeline = redis.pipeline();
+          for (const frozen of batch) {
+            pipeline.set(keys.definition(frozen.definition.digest), toText(frozen), 'EX', ttl);
+          }
+          for (const [error] of (await pipeline.exec()) ?? []) if (error) throw error;
+        }),
+      ),
+
+    keep: (digests) =>
+      asking(redis, () =>
+        inBatches(digests, async (batch) => {
+          const pipeline = redis.pipeline();
+          for (const digest of batch) pipeline.expire(keys.definition(digest), ttl);
+          for (const [error] of (await pipeline.exec()) ?? []) if (error) throw error;
+        }),
+      ),
 
     get: (digest) =>
       asking(redis, async () => {
@@ -54,6 +71,23 @@ export function definitionStore(
         return text === null ? undefined : read(digest, text);
       }),
   };
+}
+
+/** Commands that are on their way at the same time. */
+const AT_ONCE = 500;
+
+async function inBatches<T>(all: readonly T[], send: (batch: readonly T[]) => Promise<void>): Promise<void> {
+  for (let from = 0; from < all.length; from += AT_ONCE) await send(all.slice(from, from + AT_ONCE));
+}
+
+function toText({ definition, settings }: FrozenDefinition): string {
+  const { org, report, digest, ...file } = definition;
+  const { id, ...orgFile } = settings;
+  const stored: z.input<typeof storedSchema> = {
+    definition: { org, report, digest, file },
+    settings: { id, file: orgFile },
+  };
+  return JSON.stringify(stored);
 }
 
 // Whoever can write to the queue could forge a definition, and a newer Docket may have stored what this one does not know.

@@ -1,57 +1,43 @@
 import type { Clock } from '../base/clock.ts';
 import { toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
-import type { Schedule } from '../define/schedule.ts';
-import { reportSlotsBetween, type Slot, timetableOf } from '../define/slots.ts';
-import type { Cursors } from './cursors.ts';
+import { type Decision, decide, decidePaused, ON_TIME_MS, together } from './catch-up.ts';
+import type { Cursors, Move } from './cursors.ts';
 import type { FrozenDefinition } from './definition-store.ts';
+import type { RedisRunStore } from './run-store.ts';
+import { MOST_RECORDED, recordSkips } from './skipped.ts';
+import { nameOf, type Timing, timingsOf } from './timing.ts';
 import type { Trigger } from './trigger.ts';
 
-const MINUTE_MS = 60_000;
+export { CATCH_UP_MS } from './catch-up.ts';
+export { nameOf } from './timing.ts';
+
 const DAY_MS = 86_400_000;
-/** Slots missed longer ago are not made up for. */
-export const CATCH_UP_MS = 3 * DAY_MS;
-/** A slot opened this late is not a missed one: the reconciler comes every minute. */
-const ON_TIME_MS = 5 * MINUTE_MS;
 /** Slots are counted as skipped this far back; a server that was off for a year is not worth more. */
 const COUNTED_MS = 31 * DAY_MS;
 /** Reports that are looked at side by side. */
 const ABREAST = 50;
+/** Records of skipped slots that one look writes for all reports together, about. */
+const MOST_SKIPPED = 20_000;
 
-/** A slot that is not opened: by the report's own `catch_up`, for a later slot, or for its age. */
-export type Skip = { readonly slot: number; readonly why: 'catch_up' | 'superseded' | 'too_old' };
-
-/**
- * Which of the slots that came due are opened, and which are not and why. Slots that are on time always are; of those
- * missed, `catch_up` says: none, all, or the latest – which is none when a later one is on time.
- *
- * @param slots ascending, epoch ms, none after `now`
- */
-export function decide(
-  slots: readonly number[],
-  now: number,
-  catchUp: Schedule['catch_up'],
-): { readonly open: readonly number[]; readonly skipped: readonly Skip[] } {
-  const tooOld = slots.filter((slot) => slot < now - CATCH_UP_MS);
-  const missed = slots.filter((slot) => slot >= now - CATCH_UP_MS && slot < now - ON_TIME_MS);
-  const onTime = slots.filter((slot) => slot >= now - ON_TIME_MS);
-  const made = catchUp === 'all' ? missed : catchUp === 'latest' && onTime.length === 0 ? missed.slice(-1) : [];
-  const why = catchUp === 'skip' ? 'catch_up' : 'superseded';
-  return {
-    open: [...made, ...onTime],
-    skipped: [
-      ...tooOld.map((slot) => ({ slot, why: 'too_old' as const })),
-      ...missed.filter((slot) => !made.includes(slot)).map((slot) => ({ slot, why }) as const),
-    ],
-  };
+/** What a look says of slots as it goes: for the metrics of this process. */
+export interface SlotNews {
+  readonly org: string;
+  readonly report: string;
+  readonly opened: number;
+  /** Of those opened, the ones that were missed and made up for. */
+  readonly late: number;
+  readonly skipped: number;
 }
 
 /** What a look at the due slots needs. */
 export interface DuePorts {
   readonly cursors: Cursors;
   readonly trigger: Trigger;
+  readonly runs: Pick<RedisRunStore, 'skip'>;
   /** `<org>` and `<org>/<report>` whose scheduled runs wait; nobody's when absent. */
   readonly paused?: () => Promise<ReadonlyMap<string, unknown>>;
+  readonly observe?: (news: SlotNews) => void;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -61,71 +47,126 @@ export interface Due {
   /** Slots that this call opened; another process may have opened others. */
   readonly opened: number;
   readonly skipped: number;
-  /** Reports whose slots could not be opened; their cursor stays, the next look tries again. */
+  /** Reports whose slots could not be opened; their cursors stay, the next look tries again. */
   readonly failed: number;
 }
 
-/** A schedule's place in time: one that is changed has a new one, and finds no slots of the time before it was. */
-export const cursorOf = (report: FrozenDefinition): string =>
-  `${nameOf(report)} ${report.definition.schedule.map(({ cron, timezone = report.settings.timezone }) => `${cron} ${timezone}`).join(' ')}`;
+/**
+ * What one process remembers between looks: until when (epoch ms) nothing can be due of a report. It spares the reading of
+ * ten thousand cursors a minute; without it a look does the same.
+ */
+export interface DueMemory {
+  quietUntil: WeakMap<FrozenDefinition, number>;
+  lookedAt: number;
+}
 
-/** `<org>/<report>`. */
-export const nameOf = ({ definition }: FrozenDefinition): string => `${definition.org}/${definition.report}`;
+export const dueMemory = (): DueMemory => ({ quietUntil: new WeakMap(), lookedAt: Number.NEGATIVE_INFINITY });
 
 /**
  * Opens every slot that came due since the last look: BullMQ only wakes us, the record decides. Whoever else looks at
- * the same time opens nothing twice, since a slot's run has one id. A report seen for the first time starts from now.
+ * the same time opens nothing twice, since a slot's run has one id. A schedule seen for the first time starts from now.
  *
- * Slots of a paused organization are left due: its cursors stay, and when the pause is lifted they are slots that were
- * missed, of which `catch_up` decides. To skip them instead would lose for good what the report asks to be made up for.
+ * Slots of a paused report are left due: when the pause is lifted they are slots that were missed, of which `catch_up`
+ * decides. To skip them at once would lose for good what the report asks to be made up for; those that have become too
+ * old for that are skipped while the pause lasts.
  *
  * Throws `redis.unreachable` when the cursors cannot be read.
  */
-export async function openDue(reports: readonly FrozenDefinition[], ports: DuePorts): Promise<Due> {
-  const scheduled = reports.filter(({ definition }) => definition.schedule.length > 0);
+export async function openDue(
+  reports: readonly FrozenDefinition[],
+  ports: DuePorts,
+  memory: DueMemory = dueMemory(),
+): Promise<Due> {
   const now = ports.clock.now();
-  const cursors = await ports.cursors.read(scheduled.map(cursorOf));
-  const paused = await ports.paused?.();
-  const unknown = scheduled.filter((_, index) => cursors[index] === undefined);
-  if (unknown.length > 0) await ports.cursors.start(unknown.map(cursorOf), now);
+  // A clock that was set back meets slots again that were looked at, and others that were not.
+  if (now < memory.lookedAt) memory.quietUntil = new WeakMap();
+  memory.lookedAt = now;
+  const candidates = reports
+    .filter((report) => report.definition.schedule.length > 0 && !((memory.quietUntil.get(report) ?? 0) > now))
+    .map((report) => ({ report, timings: timingsOf(report) }));
+  if (candidates.length === 0) return NOTHING;
+  const found = await readCursors(candidates, now, ports);
+  const compute = sharedSlots(now);
 
-  // Thousands of reports share a few schedules, and their cursors move together.
-  const seen = new Map<string, readonly Slot[]>();
-  const slotsSince = ({ definition, settings }: FrozenDefinition, after: number): readonly Slot[] => {
-    const timetable = timetableOf(definition, settings);
-    const key = JSON.stringify([timetable, after]);
-    const slots = seen.get(key) ?? reportSlotsBetween(timetable, after, now);
-    seen.set(key, slots);
-    return slots;
-  };
-  const idle: string[] = [];
-  const ahead: string[] = [];
-  const due: { readonly report: FrozenDefinition; readonly cursor: number; readonly slots: readonly Slot[] }[] = [];
-  scheduled.forEach((report, index) => {
-    const cursor = cursors[index];
-    if (cursor === undefined) return;
-    if (cursor > now + ON_TIME_MS) {
+  const due: DueReport[] = [];
+  const ahead: Move[] = [];
+  for (const { report, timings } of candidates) {
+    const stands = timings.map((timing) => ({ timing, at: found.get(timing.cursor) ?? now }));
+    const far = stands.filter(({ at }) => at > now + ON_TIME_MS);
+    if (far.length > 0) {
       // Some machine's clock was ahead. Slots that were opened then are found again, and are open already.
-      ahead.push(cursorOf(report));
-      return;
+      ahead.push(...far.map(({ timing, at }) => ({ cursor: timing.cursor, from: at, to: now })));
+      continue;
     }
-    const slots = slotsSince(report, Math.max(cursor, now - COUNTED_MS));
-    const { org, report: id } = report.definition;
-    if (slots.length > 0 && (paused?.has(org) || paused?.has(nameOf(report)))) {
-      ports.log.debug('Slots wait: the organization or the report is paused', { org, report: id, count: slots.length });
-    } else if (slots.length > 0) due.push({ report, cursor, slots });
-    else if (cursor < now - ON_TIME_MS) idle.push(cursorOf(report));
-  });
+    const slots = stands.map(({ timing, at }) => compute.between(timing, Math.max(at, now - COUNTED_MS)));
+    if (slots.every((own) => own.length === 0)) {
+      // Somebody else may just have started one a little earlier.
+      if (timings.some(({ cursor }) => !found.has(cursor))) continue;
+      const next = stands.map(({ timing, at }) => compute.next(timing, Math.max(at, now)));
+      memory.quietUntil.set(report, Math.min(...next));
+    } else due.push({ report, stands, slots });
+  }
   if (ahead.length > 0) {
     ports.log.warn('Schedules were looked at by a clock that is ahead of this one; set back', { count: ahead.length });
+    for (const move of ahead) await ports.cursors.advance([move]);
   }
-  // The cursor follows a schedule that has nothing due, though not every minute.
-  await ports.cursors.pass([...idle, ...ahead], now);
+  return due.length === 0 ? NOTHING : openAll(due, now, ports);
+}
 
+const NOTHING: Due = Object.freeze({ opened: 0, skipped: 0, failed: 0 });
+
+interface DueReport {
+  readonly report: FrozenDefinition;
+  readonly stands: readonly { readonly timing: Timing; readonly at: number }[];
+  /** Of each of its schedules, in the same order. */
+  readonly slots: readonly (readonly number[])[];
+}
+
+async function readCursors(
+  candidates: readonly { readonly timings: readonly Timing[] }[],
+  now: number,
+  { cursors }: DuePorts,
+): Promise<ReadonlyMap<string, number>> {
+  const names = [...new Set(candidates.flatMap(({ timings }) => timings.map(({ cursor }) => cursor)))];
+  const values = await cursors.read(names);
+  const found = new Map<string, number>();
+  const unknown: string[] = [];
+  names.forEach((name, index) => {
+    const value = values[index];
+    if (value === undefined) unknown.push(name);
+    else found.set(name, value);
+  });
+  if (unknown.length > 0) await cursors.start(unknown, now);
+  return found;
+}
+
+/** Thousands of reports share a few schedules, and their cursors move together. */
+function sharedSlots(now: number) {
+  const slots = new Map<string, readonly number[]>();
+  const nexts = new Map<string, number>();
+  return {
+    between: (timing: Timing, after: number): readonly number[] => {
+      const key = `${timing.key} ${after}`;
+      const known = slots.get(key) ?? timing.between(after, now);
+      slots.set(key, known);
+      return known;
+    },
+    next: (timing: Timing, after: number): number => {
+      const key = `${timing.key} ${after}`;
+      const known = nexts.get(key) ?? timing.next(after) ?? Number.POSITIVE_INFINITY;
+      nexts.set(key, known);
+      return known;
+    },
+  };
+}
+
+async function openAll(due: readonly DueReport[], now: number, ports: DuePorts): Promise<Due> {
+  const paused = await ports.paused?.();
+  const most = Math.max(1, Math.min(MOST_RECORDED, Math.floor(MOST_SKIPPED / due.length)));
   const total = { opened: 0, skipped: 0, failed: 0 };
   for (let from = 0; from < due.length; from += ABREAST) {
     const ends = await Promise.all(
-      due.slice(from, from + ABREAST).map(({ report, cursor, slots }) => openSlots(report, slots, cursor, now, ports)),
+      due.slice(from, from + ABREAST).map((one) => openOne(one, paused, now, most, ports)),
     );
     for (const end of ends) {
       total.opened += end.opened;
@@ -136,46 +177,96 @@ export async function openDue(reports: readonly FrozenDefinition[], ports: DuePo
   return total;
 }
 
-async function openSlots(
-  report: FrozenDefinition,
-  slots: readonly Slot[],
-  cursor: number,
+async function openOne(
+  one: DueReport,
+  paused: ReadonlyMap<string, unknown> | undefined,
   now: number,
-  { cursors, trigger, log }: DuePorts,
+  most: number,
+  ports: DuePorts,
 ): Promise<Due> {
+  const { report, stands, slots } = one;
   const { org, report: id } = report.definition;
-  const decided = [...new Set(slots.map(({ schedule }) => schedule))].map((schedule) => {
-    const own = slots.filter((slot) => slot.schedule === schedule).map(({ at }) => at);
-    return decide(own, now, schedule.catch_up);
-  });
-  const open = decided.flatMap((one) => one.open).sort((a, b) => a - b);
-  const skipped = decided.flatMap((one) => one.skipped);
-  let opened = 0;
+  const waits = paused?.has(org) || paused?.has(nameOf(report));
+  const of = (decision: typeof decide) =>
+    together(stands.map(({ timing }, index) => decision(slots[index] ?? [], now, timing)));
+  const decision = of(waits ? decidePaused : decide);
+  if (waits && decision.skipped.length === 0) {
+    ports.log.debug('Slots wait: the organization or the report is paused', { org, report: id });
+    return NOTHING;
+  }
   try {
-    for (const scheduled of open) {
-      const run = await trigger({
-        ...report,
-        slot: { scheduled },
-        trigger: 'schedule',
-        priority: 'scheduled',
-        deliver: true,
-      });
-      if (run.opened) opened += 1;
-    }
+    const opened = await openSlots(one, decision, now, ports);
+    const skipped = await skipSlots(report, decision, most, now, ports);
     // Only now: a process that dies before this line leaves the slots to the next look.
-    const first = await cursors.advance(cursorOf(report), cursor, now);
-    if (!first || skipped.length === 0) return { opened, skipped: 0, failed: 0 };
-    for (const { slot, why } of skipped) {
-      log.warn('Slot skipped', { org, report: id, slot: new Date(slot).toISOString(), why });
+    await ports.cursors.advance(waits ? pastSkipped(one, now) : past(one, now));
+    const late = decision.open.filter((slot) => slot < now - ON_TIME_MS).length;
+    if (opened + skipped > 0) {
+      ports.observe?.({ org, report: id, opened, late: Math.min(late, opened), skipped });
     }
-    await cursors.countSkipped(nameOf(report), skipped.length);
-    return { opened, skipped: skipped.length, failed: 0 };
+    return { opened, skipped, failed: 0 };
   } catch (thrown) {
-    log.error('Due slots could not be opened; the next look tries again', {
+    ports.log.error('Due slots could not be opened; the next look tries again', {
       org,
       report: id,
       error: toDocketError(thrown).toJSON(),
     });
-    return { opened, skipped: 0, failed: 1 };
+    return { ...NOTHING, failed: 1 };
   }
 }
+
+async function openSlots(one: DueReport, { open }: Decision, now: number, { trigger }: DuePorts): Promise<number> {
+  let opened = 0;
+  for (const scheduled of open) {
+    // Where several schedules fall together, the one that is written first says how long the run waits.
+    const index = one.slots.findIndex((own) => own.includes(scheduled));
+    const begins = scheduled + (one.stands[index]?.timing.delayOf(scheduled) ?? 0);
+    const run = await trigger({
+      ...one.report,
+      slot: { scheduled },
+      delayMs: Math.max(0, begins - now),
+      trigger: 'schedule',
+      priority: 'scheduled',
+      deliver: true,
+    });
+    if (run.opened) opened += 1;
+  }
+  return opened;
+}
+
+async function skipSlots(
+  report: FrozenDefinition,
+  { skipped }: Decision,
+  most: number,
+  now: number,
+  { runs, cursors, log }: DuePorts,
+): Promise<number> {
+  if (skipped.length === 0) return 0;
+  const { org, report: id } = report.definition;
+  const count = await recordSkips(report, skipped, most, { runs, now });
+  if (count === 0) return 0;
+  await cursors.countSkipped(nameOf(report), count);
+  const newest = skipped.at(-1);
+  log.warn('Slots were skipped; `docket runs` lists them', {
+    org,
+    report: id,
+    count,
+    ...(newest === undefined ? {} : { slot: new Date(newest.slot).toISOString(), why: newest.why }),
+  });
+  return count;
+}
+
+const past = ({ stands }: DueReport, now: number): Move[] => moves(stands, () => now);
+
+/** A paused report's cursors stand just behind what can never be made up for. */
+const pastSkipped = ({ stands, slots }: DueReport, now: number): Move[] =>
+  moves(stands, (timing, index) => decidePaused(slots[index] ?? [], now, timing).skipped.at(-1)?.slot);
+
+/** Two schedules with the same slots have one cursor. None goes back. */
+const moves = (stands: DueReport['stands'], to: (timing: Timing, index: number) => number | undefined): Move[] => [
+  ...new Map(
+    stands.map(({ timing, at }, index) => {
+      const { cursor } = timing;
+      return [cursor, { cursor, from: at, to: Math.max(at, to(timing, index) ?? at) }];
+    }),
+  ).values(),
+];

@@ -47,7 +47,7 @@ export type Queued = Pick<RunOrder, 'id' | 'org' | 'priority'>;
 /** Where runs are put for the workers. */
 export interface RunQueue {
   /** Puts the run in line; one that is there already stays as it is. */
-  add(order: Queued): Promise<void>;
+  add(order: Queued, delayMs?: number): Promise<void>;
   /** Which of these runs the queue has no live job for: none at all, or one that ended. */
   lost(ids: readonly string[]): Promise<readonly string[]>;
   /** Puts a run in line again whose job ended or was lost. */
@@ -64,14 +64,14 @@ export function runQueue(redis: RedisClient, { prefix }: { readonly prefix: stri
   // BullMQ repeats what the client says, whose owner listens to it.
   queue.on('error', () => {});
   const keys = keysOf(prefix);
-  const add = async (order: Queued) => {
+  const add = async (order: Queued, delayMs = 0) => {
     const places = { prioritized: queue.toKey('prioritized'), job: queue.toKey(order.id) };
     const priority = await takeTurn(redis, keys, places, order);
     if (priority === undefined) return;
-    await queue.add(order.org, { run: order.id }, { ...OPTIONS, jobId: order.id, priority });
+    await queue.add(order.org, { run: order.id }, { ...OPTIONS, jobId: order.id, priority, delay: delayMs });
   };
   return {
-    add: (order) => asking(redis, () => add(order)),
+    add: (order, delayMs) => asking(redis, () => add(order, delayMs)),
     lost: (ids) =>
       asking(redis, async () => {
         const pipeline = redis.pipeline();

@@ -16,9 +16,15 @@ export interface Keys {
   /** Runs that have not ended, by time of creation. */
   readonly unfinished: string;
   readonly definition: (digest: string) => string;
-  /** Hash: report → epoch ms up to which its slots were looked at. */
+  /** Hash: report and schedule → epoch ms up to which its slots were looked at. */
   readonly cursors: string;
-  /** Hash: report → hash of the schedule that BullMQ has. */
+  /** Hash: report → the version that is in force. */
+  readonly versions: string;
+  /** Number: grows whenever one of them changes. */
+  readonly revision: string;
+  /** Set for a day by whoever made the definitions in force last. */
+  readonly versionsKept: string;
+  /** Hash: timetable → hash of what BullMQ has of it. */
   readonly schedules: string;
   /** Hash: run → why its owner has to be told of its end. */
   readonly notices: string;
@@ -48,6 +54,9 @@ export function keysOf(prefix: string): Keys {
     unfinished: `${prefix}:unfinished`,
     definition: (digest) => `${prefix}:definition:${digest}`,
     cursors: `${prefix}:cursors`,
+    versions: `${prefix}:versions`,
+    revision: `${prefix}:versions:revision`,
+    versionsKept: `${prefix}:versions:kept`,
     schedules: `${prefix}:schedules`,
     notices: `${prefix}:notices`,
     skipped: `${prefix}:skipped`,

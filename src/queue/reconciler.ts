@@ -50,9 +50,17 @@ export function startReconciler(options: {
   readonly clock: Clock;
   readonly log: Log;
   readonly everyMs?: number;
-}): { close(): Promise<void> } {
+}): { wake(): void; close(): Promise<void> } {
   const { steps, clock, log, everyMs = 60_000 } = options;
   const closing = new AbortController();
+  let woken = false;
+  let wake: () => void = () => {};
+  const sleep = async (): Promise<void> => {
+    const waking = new AbortController();
+    wake = () => waking.abort();
+    if (!woken) await clock.sleep(everyMs, AbortSignal.any([waking.signal, closing.signal])).catch(() => {});
+    woken = false;
+  };
   const loop = async (): Promise<void> => {
     while (!closing.signal.aborted) {
       for (const step of steps) {
@@ -63,11 +71,16 @@ export function startReconciler(options: {
           log.error('The reconciler failed and will try again', { error: toDocketError(thrown).toJSON() });
         }
       }
-      await clock.sleep(everyMs, closing.signal).catch(() => {});
+      await sleep();
     }
   };
   const running = loop();
   return {
+    /** Calls the steps again at once, or when those under way are over. */
+    wake: () => {
+      woken = true;
+      wake();
+    },
     close: async () => {
       closing.abort();
       await running;

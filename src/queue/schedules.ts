@@ -5,15 +5,15 @@ import { DocketError, toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
 import { nextReportSlots, timetableOf, timetableSchema } from '../define/slots.ts';
 import { closeWorker } from './close-worker.ts';
+import { coalesced } from './coalesced.ts';
 import { asking, redisFailure } from './connection.ts';
 import type { FrozenDefinition } from './definition-store.ts';
-import { nameOf } from './due.ts';
 import { TICKS } from './jobs.ts';
 import { keysOf } from './keys.ts';
 import type { RedisClient } from './script.ts';
 
-/** Part of each schedule's hash: raise it when what is registered changes for the same definition. */
-const SHAPE = 2;
+/** Part of each timetable's name: raise it when what is registered changes for the same timetable. */
+const SHAPE = 3;
 /** A scheduler whose next tick is this long past has stopped ticking, ms. */
 const STUCK_MS = 2 * 60_000;
 /** Registrations that are on their way at the same time. */
@@ -23,10 +23,11 @@ const ABREAST = 200;
 // comes when our slot does.
 const settings = {
   repeatStrategy: (millis: number, options: { readonly pattern?: string }) =>
-    options.pattern === undefined
-      ? undefined
-      : nextReportSlots(timetableSchema.parse(JSON.parse(options.pattern)), millis, 1)[0]?.at,
+    options.pattern === undefined ? undefined : nextOf(options.pattern, millis),
 };
+
+const nextOf = (pattern: string, after: number): number | undefined =>
+  nextReportSlots(timetableSchema.parse(JSON.parse(pattern)), after, 1)[0]?.at;
 
 const TICK = {
   removeOnComplete: { age: 3_600, count: 100 },
@@ -34,104 +35,148 @@ const TICK = {
   stackTraceLimit: 0,
 };
 
-/** What BullMQ is told to wake us for. */
+/** What BullMQ is told to wake us for: one job scheduler for all reports with the same timetable. */
 export interface Schedules {
   /**
-   * Registers what changed and removes what is gone. Two reads, and nothing else when nothing changed: on BullMQ,
-   * registering an unchanged schedule again throws its pending tick away.
+   * Registers timetables that are new and removes those that are gone. While nothing changes – the same array of reports,
+   * and BullMQ's schedulers all there and ticking – two small reads and nothing else: on BullMQ, registering an unchanged
+   * schedule again throws its pending tick away.
    */
   sync(reports: readonly FrozenDefinition[]): Promise<Synced>;
   close(): Promise<void>;
 }
 
-/** What a sync changed. */
+/** What a sync changed, in timetables. */
 export interface Synced {
   readonly registered: number;
   readonly removed: number;
-  /** Registered again because they had stopped ticking. */
+  /** Registered again because they were lost or had stopped ticking. */
   readonly repaired: number;
 }
 
-/** @param redis a producer's client; it stays its owner's to close */
+const UNCHANGED: Synced = Object.freeze({ registered: 0, removed: 0, repaired: 0 });
+
+/**
+ * @param redis a producer's client; it stays its owner's to close
+ * @param observe told how many schedulers had to be repaired
+ */
 export function schedules(
   redis: RedisClient,
-  { prefix, clock, log }: { readonly prefix: string; readonly clock: Clock; readonly log: Log },
+  {
+    prefix,
+    clock,
+    log,
+    observe,
+  }: {
+    readonly prefix: string;
+    readonly clock: Clock;
+    readonly log: Log;
+    readonly observe?: (repaired: number) => void;
+  },
 ): Schedules {
   const keys = keysOf(prefix);
-  const queue = new Queue<{ report: string }, void, string>(TICKS, { connection: redis, prefix: keys.bull, settings });
+  const queue = new Queue<{ timetable: string }, void, string>(TICKS, {
+    connection: redis,
+    prefix: keys.bull,
+    settings,
+  });
   queue.on('error', () => {});
+  let last: { readonly reports: readonly FrozenDefinition[]; readonly ticking: number } | undefined;
 
-  const register = async (report: FrozenDefinition, hash: string): Promise<void> => {
-    const timetable = timetableOf(report.definition, report.settings);
-    const name = nameOf(report);
+  /** False: BullMQ did not take it. */
+  const register = async (name: string, pattern: string): Promise<boolean> => {
     const upsert = () =>
-      queue.upsertJobScheduler(
-        name,
-        { pattern: JSON.stringify(timetable) },
-        { name: 'tick', data: { report: name }, opts: TICK },
-      );
+      queue.upsertJobScheduler(name, { pattern }, { name: 'tick', data: { timetable: name }, opts: TICK });
     try {
       await upsert().catch(async () => {
         // BullMQ refuses when a kept job bears the id of the next tick, as after the loss of the scheduler alone.
-        const [next] = nextReportSlots(timetable, clock.now(), 1);
-        await queue.remove(`repeat:${name}:${next?.at}`);
+        await queue.remove(`repeat:${name}:${nextOf(pattern, clock.now())}`);
         return upsert();
       });
+      return true;
     } catch (error) {
       if (redisFailure(redis, error) instanceof DocketError) throw error;
-      log.warn('A schedule could not be registered; the reconciler opens its slots meanwhile', {
-        org: report.definition.org,
-        report: report.definition.report,
+      log.warn('A timetable could not be registered; the reconciler opens its slots meanwhile', {
+        key: name,
         why: error instanceof Error ? error.message : String(error),
       });
-      return;
+      return false;
     }
-    await redis.hset(keys.schedules, name, hash);
+  };
+
+  const isUnchanged = async (reports: readonly FrozenDefinition[]): Promise<boolean> => {
+    if (last?.reports !== reports) return false;
+    const [ticking, stuck] = await Promise.all([
+      redis.zcard(queue.toKey('repeat')),
+      redis.zcount(queue.toKey('repeat'), '-inf', clock.now() - STUCK_MS),
+    ]);
+    return ticking === last.ticking && stuck === 0;
+  };
+
+  const syncAll = async (reports: readonly FrozenDefinition[]): Promise<Synced> => {
+    const wanted = timetablesOf(reports);
+    const [known, flat] = await Promise.all([
+      redis.hgetall(keys.schedules),
+      redis.zrangebyscore(queue.toKey('repeat'), '-inf', '+inf', 'WITHSCORES'),
+    ]);
+    const next = new Map<string, number>();
+    for (let i = 0; i + 1 < flat.length; i += 2) next.set(flat[i] ?? '', Number(flat[i + 1]));
+
+    const now = clock.now();
+    const due = [...wanted].filter(([name]) => {
+      const at = next.get(name);
+      return known[name] === undefined || at === undefined || at < now - STUCK_MS;
+    });
+    // A timetable that has come to its end needs nobody to wake us.
+    const over = new Set(due.filter(([, pattern]) => nextOf(pattern, now) === undefined).map(([name]) => name));
+    const changed = due.filter(([name]) => !over.has(name));
+    const repaired = changed.filter(([name]) => known[name] !== undefined).length;
+    for (let from = 0; from < changed.length; from += ABREAST) {
+      const batch = changed.slice(from, from + ABREAST);
+      const taken = await Promise.all(batch.map(([name, pattern]) => register(name, pattern)));
+      const marks = batch.filter((_, index) => taken[index]).flatMap(([name]) => [name, now]);
+      if (marks.length > 0) await redis.hset(keys.schedules, ...marks);
+    }
+    const orphans = [...new Set([...Object.keys(known), ...next.keys()])].filter(
+      (name) => !wanted.has(name) || over.has(name),
+    );
+    for (let from = 0; from < orphans.length; from += ABREAST) {
+      const batch = orphans.slice(from, from + ABREAST);
+      await Promise.all(batch.map((name) => queue.removeJobScheduler(name)));
+      await redis.hdel(keys.schedules, ...batch);
+    }
+    if (repaired > 0) {
+      log.warn('Timetables had stopped ticking and were registered again', { count: repaired });
+      observe?.(repaired);
+    }
+    last = { reports, ticking: wanted.size - over.size };
+    return { registered: changed.length - repaired, removed: orphans.length, repaired };
   };
 
   return {
-    sync: (reports) =>
-      asking(redis, async () => {
-        const scheduled = reports.filter(({ definition }) => definition.schedule.length > 0);
-        const wanted = new Map(scheduled.map((report) => [nameOf(report), { report, hash: hashOf(report) }]));
-        const [known, flat] = await Promise.all([
-          redis.hgetall(keys.schedules),
-          redis.zrangebyscore(queue.toKey('repeat'), '-inf', '+inf', 'WITHSCORES'),
-        ]);
-        const next = new Map<string, number>();
-        for (let i = 0; i + 1 < flat.length; i += 2) next.set(flat[i] ?? '', Number(flat[i + 1]));
-
-        const changed: { readonly report: FrozenDefinition; readonly hash: string }[] = [];
-        let repaired = 0;
-        for (const [name, { report, hash }] of wanted) {
-          const at = next.get(name);
-          const stuck = at === undefined || at < clock.now() - STUCK_MS;
-          if (known[name] === hash && !stuck) continue;
-          if (known[name] === hash) repaired += 1;
-          changed.push({ report, hash });
-        }
-        for (let from = 0; from < changed.length; from += ABREAST) {
-          await Promise.all(changed.slice(from, from + ABREAST).map(({ report, hash }) => register(report, hash)));
-        }
-        const orphans = [...new Set([...Object.keys(known), ...next.keys()])].filter((name) => !wanted.has(name));
-        for (const name of orphans) await queue.removeJobScheduler(name);
-        if (orphans.length > 0) await redis.hdel(keys.schedules, ...orphans);
-        if (repaired > 0) log.warn('Schedules were overdue and were registered again', { count: repaired });
-        return { registered: changed.length - repaired, removed: orphans.length, repaired };
-      }),
+    sync: (reports) => asking(redis, async () => ((await isUnchanged(reports)) ? UNCHANGED : syncAll(reports))),
     close: () => queue.close(),
   };
 }
 
-const hashOf = ({ definition, settings: org }: FrozenDefinition): string =>
+/** The timetables of all reports, each once, by name. */
+function timetablesOf(reports: readonly FrozenDefinition[]): ReadonlyMap<string, string> {
+  const patterns = new Set<string>();
+  for (const { definition, settings: org } of reports) {
+    if (definition.schedule.length > 0) patterns.add(JSON.stringify(timetableOf(definition, org)));
+  }
+  return new Map([...patterns].map((pattern) => [nameOfTimetable(pattern), pattern]));
+}
+
+const nameOfTimetable = (pattern: string): string =>
   createHash('sha256')
-    .update(JSON.stringify([SHAPE, timetableOf(definition, org)]))
+    .update(JSON.stringify([SHAPE, pattern]))
     .digest('hex')
-    .slice(0, 16);
+    .slice(0, 32);
 
 /**
- * Hears the ticks. A tick carries a report's name and nothing else, and may come twice or too late: `onTick` looks at
- * what is due.
+ * Hears the ticks. A tick says that something is due, and may come twice or too late: `onTick` looks at all that is due.
+ * Of ticks that come while it looks, all are answered by one look after it.
  *
  * @param redis a worker's client; it stays its owner's to close
  */
@@ -140,17 +185,18 @@ export function startTicks(
   options: {
     readonly prefix: string;
     readonly log: Log;
-    readonly onTick: (report: string) => Promise<void>;
+    readonly onTick: () => Promise<unknown>;
   },
 ): { ready(): Promise<void>; close(): Promise<void> } {
-  const worker = new Worker<{ report: string }>(
+  const look = coalesced(options.onTick);
+  const worker = new Worker(
     TICKS,
-    async (job) => {
+    async () => {
       try {
-        await options.onTick(job.data.report);
+        await look();
       } catch (thrown) {
         // The reconciler comes within a minute; a failed tick is worth a line, not a retry.
-        options.log.warn('A tick came to nothing', { report: job.data.report, error: toDocketError(thrown).toJSON() });
+        options.log.warn('A tick came to nothing', { error: toDocketError(thrown).toJSON() });
       }
     },
     { connection: redis, prefix: keysOf(options.prefix).bull, concurrency: 20, settings },

@@ -21,6 +21,8 @@ export interface TriggerRequest {
   /** Replaces the definition's own. */
   readonly period?: PeriodSpec;
   readonly deliver: boolean;
+  /** Ms for which its run waits in line before anybody takes it: a schedule's jitter. */
+  readonly delayMs?: number;
   /** Who asks: the name of a token or of a shell's user. */
   readonly by?: string;
 }
@@ -87,7 +89,7 @@ export async function trigger(request: TriggerRequest, ports: TriggerPorts): Pro
     });
   }
   // Not `if (opened)`: the one who opened it may have died before this line.
-  if (record.state === 'queued') await ports.queue.add(record);
+  if (record.state === 'queued') await ports.queue.add(record, request.delayMs);
   if (opened) {
     ports.log.info('Run opened', { run: record.id, org: record.org, report: record.report, slot: record.slot });
   }

@@ -25,6 +25,7 @@ const readings = (change: Partial<Readings> = {}): Readings => ({
   unknownDeliveries: 0,
   reports: 2,
   faults: 0,
+  kept: 0,
   ...change,
 });
 const scrape = async (metrics: Metrics, change: Partial<Readings> = {}) =>
@@ -91,6 +92,8 @@ describe('the metrics', () => {
       docket_notices_owed: 5,
       docket_reports: 6,
       docket_definition_faults: 7,
+      docket_definitions_kept: 0,
+      docket_timetables_repaired_total: 0,
     });
     expect(series.get('process_start_time_seconds')).toBeGreaterThan(1_700_000_000);
     expect(series.get('process_resident_memory_bytes')).toBeGreaterThan(1_000_000);
@@ -116,7 +119,7 @@ describe('the metrics', () => {
       Promise.reject(new DocketError('redis.unreachable', 'Redis is away.')),
     );
     const series = seriesOf(body);
-    expect(ofDocket(series)).toEqual({ docket_redis_up: 0 });
+    expect(ofDocket(series)).toEqual({ docket_redis_up: 0, docket_timetables_repaired_total: 0 });
     expect(series.has('process_cpu_seconds_total')).toBe(true);
   });
 

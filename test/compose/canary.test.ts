@@ -6,6 +6,7 @@ import { expect, inject, onTestFinished, test, vi } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { readConfig } from '../../src/base/config.ts';
 import { composeDocket } from '../../src/compose/docket.ts';
+import { fixedJobs } from '../../src/define/in-force.ts';
 import { loadJobs, requireReport } from '../../src/define/load.ts';
 import { mailCatcher } from '../../src/demo/mail-catcher.ts';
 import { runQueue } from '../../src/queue/jobs.ts';
@@ -55,7 +56,7 @@ async function aHouse(orgs: number, keyOf: (n: number) => string) {
   const running = await composeDocket(
     { config, env, clock: systemClock, log, workingDirectory: root },
     {
-      jobs,
+      jobs: fixedJobs(jobs),
       prefix,
       concurrency: 8,
       observe: (_order, event) => {

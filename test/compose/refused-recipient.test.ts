@@ -9,6 +9,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { readConfig } from '../../src/base/config.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { composeDocket, type RunningDocket } from '../../src/compose/docket.ts';
+import { fixedJobs } from '../../src/define/in-force.ts';
 import { loadJobs, requireReport } from '../../src/define/load.ts';
 import { redisLedger } from '../../src/deliver/redis-ledger.ts';
 import { mailCatcher } from '../../src/demo/mail-catcher.ts';
@@ -72,7 +73,7 @@ async function aHouse() {
   expect(wide.faults).toEqual([]);
   const allow = (domains: string) => writeFile(join(folder, 'acme/org.yaml'), org(domains));
   /** Who may trigger, and takes nothing off the line. */
-  const desk = await composeDocket(around, { jobs: wide, prefix, roles: new Set(['admin']) });
+  const desk = await composeDocket(around, { jobs: fixedJobs(wide), prefix, roles: new Set(['admin']) });
   open.push(desk);
   const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: 1 });
   const { runs, queue } = desk.store;
@@ -100,7 +101,7 @@ async function aHouse() {
         if (id === run && type === 'finished') ended.tell();
       };
       const worker = await composeDocket(around, {
-        jobs: await loadJobs(folder),
+        jobs: fixedJobs(await loadJobs(folder)),
         prefix,
         observe,
         roles: new Set(['worker']),

@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { slotsBetween } from '../../src/define/slots.ts';
+import { jitterMs } from '../../src/define/jitter.ts';
+import { CATCH_UP_MS, decide } from '../../src/queue/catch-up.ts';
 import { redisCursors } from '../../src/queue/cursors.ts';
 import type { FrozenDefinition } from '../../src/queue/definition-store.ts';
-import { CATCH_UP_MS, decide, openDue } from '../../src/queue/due.ts';
+import { type DuePorts, dueMemory, openDue } from '../../src/queue/due.ts';
 import { type ManualClock, manualClock } from '../support/manual-clock.ts';
 import { aBench, aReport, type Bench, linesLog } from '../support/queue-bench.ts';
 
@@ -17,23 +18,26 @@ describe('which due slots are opened', () => {
 
   it('is all of those that are on time, whatever catch_up says', () => {
     for (const catchUp of ['skip', 'latest', 'all'] as const) {
-      expect(decide([now - MINUTE, now], now, catchUp)).toEqual({ open: [now - MINUTE, now], skipped: [] });
+      expect(decide([now - MINUTE, now], now, { catchUp, windowMs: CATCH_UP_MS })).toEqual({
+        open: [now - MINUTE, now],
+        skipped: [],
+      });
     }
   });
 
   it('is none, the latest or all of those that were missed', () => {
     const missed = [now - 3 * HOUR, now - 2 * HOUR, now - HOUR];
-    expect(decide(missed, now, 'skip').open).toEqual([]);
-    expect(decide(missed, now, 'latest').open).toEqual([now - HOUR]);
-    expect(decide(missed, now, 'all').open).toEqual(missed);
-    expect(decide(missed, now, 'latest').skipped).toEqual([
+    expect(decide(missed, now, { catchUp: 'skip', windowMs: CATCH_UP_MS }).open).toEqual([]);
+    expect(decide(missed, now, { catchUp: 'latest', windowMs: CATCH_UP_MS }).open).toEqual([now - HOUR]);
+    expect(decide(missed, now, { catchUp: 'all', windowMs: CATCH_UP_MS }).open).toEqual(missed);
+    expect(decide(missed, now, { catchUp: 'latest', windowMs: CATCH_UP_MS }).skipped).toEqual([
       { slot: now - 3 * HOUR, why: 'superseded' },
       { slot: now - 2 * HOUR, why: 'superseded' },
     ]);
   });
 
   it('is none of the missed ones when the latest is on time', () => {
-    expect(decide([now - HOUR, now], now, 'latest')).toEqual({
+    expect(decide([now - HOUR, now], now, { catchUp: 'latest', windowMs: CATCH_UP_MS })).toEqual({
       open: [now],
       skipped: [{ slot: now - HOUR, why: 'superseded' }],
     });
@@ -42,7 +46,10 @@ describe('which due slots are opened', () => {
   it('is never one of more than three days ago', () => {
     const old = now - CATCH_UP_MS - 1;
     for (const catchUp of ['skip', 'latest', 'all'] as const) {
-      expect(decide([old], now, catchUp)).toEqual({ open: [], skipped: [{ slot: old, why: 'too_old' }] });
+      expect(decide([old], now, { catchUp, windowMs: CATCH_UP_MS })).toEqual({
+        open: [],
+        skipped: [{ slot: old, why: 'too_old' }],
+      });
     }
   });
 
@@ -53,7 +60,7 @@ describe('which due slots are opened', () => {
         fc.constantFrom('skip', 'latest', 'all'),
         (ages, catchUp) => {
           const slots = ages.map((age) => now - age).sort((a, b) => a - b);
-          const { open, skipped } = decide(slots, now, catchUp);
+          const { open, skipped } = decide(slots, now, { catchUp, windowMs: CATCH_UP_MS });
           expect([...open, ...skipped.map(({ slot }) => slot)].sort((a, b) => a - b)).toEqual(slots);
           expect([...open]).toEqual([...open].sort((a, b) => a - b));
         },
@@ -73,9 +80,17 @@ describe('due slots', () => {
   });
   afterEach(() => bench.close());
 
-  const look = (...reports: FrozenDefinition[]) =>
-    openDue(reports, { cursors: redisCursors(bench.producer, bench), trigger: bench.trigger, clock, log });
-  const slots = async () => (await bench.runs.list({ limit: 1_000 })).map((record) => record.slot).sort();
+  const ports = (): DuePorts => ({
+    cursors: redisCursors(bench.producer, bench),
+    trigger: bench.trigger,
+    runs: bench.runs,
+    clock,
+    log,
+  });
+  const look = (...reports: FrozenDefinition[]) => openDue(reports, ports());
+  const made = async (filter: { readonly report?: string } = {}) =>
+    (await bench.runs.list({ ...filter, limit: 1_000 })).filter(({ state }) => state !== 'skipped');
+  const slots = async () => (await made()).map((record) => record.slot).sort();
   /** Mondays at 08:00 in Zurich: 07:00Z in winter. */
   const weekly = aReport('weekly', { cron: '0 8 * * MON' });
   const hourly = (catch_up: 'skip' | 'latest' | 'all') =>
@@ -113,12 +128,13 @@ describe('due slots', () => {
     await look(...reports);
     clock.set(at('2026-11-16T10:30:00Z'));
     expect(await look(...reports)).toEqual({ opened: 5, skipped: 4 + 3, failed: 0 });
-    const of = async (report: string) =>
-      (await bench.runs.list({ report, limit: 10 })).map((record) => record.slot.slice(11, 16)).sort();
+    const of = async (report: string) => (await made({ report })).map((record) => record.slot.slice(11, 16)).sort();
     expect(await of('hourly-skip')).toEqual([]);
     expect(await of('hourly-latest')).toEqual(['10:00']);
     expect(await of('hourly-all')).toEqual(['07:00', '08:00', '09:00', '10:00']);
-    expect(log.lines.filter((line) => line.message === 'Slot skipped')).toHaveLength(7);
+    expect(
+      log.lines.filter(({ message }) => message.startsWith('Slots were skipped')).map(({ count }) => count),
+    ).toEqual([4, 3]);
     expect(await bench.producer.hgetall(`${bench.prefix}:skipped`)).toEqual({
       'acme/hourly-skip': '4',
       'acme/hourly-latest': '3',
@@ -144,12 +160,18 @@ describe('due slots', () => {
     clock.set(at('2026-11-16T09:30:00Z'));
     const ends = await Promise.all(
       [bench, ...others].map((one) =>
-        openDue(reports, { cursors: redisCursors(one.producer, one), trigger: one.trigger, clock, log }),
+        openDue(reports, {
+          cursors: redisCursors(one.producer, one),
+          trigger: one.trigger,
+          runs: one.runs,
+          clock,
+          log,
+        }),
       ),
     );
     expect(ends.reduce((sum, end) => sum + end.opened, 0)).toBe(20);
     expect(ends.reduce((sum, end) => sum + end.skipped, 0)).toBe(40);
-    expect(await bench.runs.list({ limit: 100 })).toHaveLength(20);
+    expect(await made()).toHaveLength(20);
     for (const other of others) await other.close();
   });
 
@@ -206,7 +228,7 @@ describe('due slots', () => {
     const cursors = redisCursors(bench.producer, bench);
     const failing = (request: Parameters<typeof bench.trigger>[0]) =>
       request.definition.report === 'broken' ? Promise.reject(new Error('no')) : bench.trigger(request);
-    expect(await openDue([broken, sound], { cursors, trigger: failing, clock, log })).toEqual({
+    expect(await openDue([broken, sound], { cursors, trigger: failing, runs: bench.runs, clock, log })).toEqual({
       opened: 1,
       skipped: 0,
       failed: 1,
@@ -221,39 +243,130 @@ describe('due slots', () => {
     expect(await bench.producer.exists(`${bench.prefix}:cursors`)).toBe(0);
   });
 
-  it('are, for any outages and looks, each opened exactly once with catch_up: all', async () => {
-    const opened = new Set<number>();
-    await fc.assert(
-      fc.asyncProperty(
-        fc.constantFrom('*/15 * * * *', '30 2 * * *', '0 */6 * * *', '5 4 * * SUN'),
-        fc.constantFrom('UTC', 'Europe/Berlin', 'Australia/Lord_Howe'),
-        fc.array(fc.integer({ min: 1, max: 2 * DAY }), { minLength: 1, maxLength: 8 }),
-        async (cron, timezone, gaps) => {
-          opened.clear();
-          const report = aReport(`p${Math.random().toString(36).slice(2)}`, { cron, timezone, catch_up: 'all' });
-          const start = at('2026-10-24T00:00:00Z');
-          const time = manualClock(start);
-          const ports = {
-            cursors: redisCursors(bench.producer, bench),
-            trigger: async (request: Parameters<typeof bench.trigger>[0]) => {
-              if (!('scheduled' in request.slot)) throw new Error('not scheduled');
-              expect(opened.has(request.slot.scheduled)).toBe(false);
-              opened.add(request.slot.scheduled);
-              return { opened: true, record: {} as never };
-            },
-            clock: time,
-            log,
-          };
-          await openDue([report], ports);
-          for (const gap of gaps) {
-            time.advance(gap);
-            await openDue([report], ports);
-          }
-          const expected = slotsBetween({ cron }, timezone, undefined, start, time.now());
-          expect([...opened].sort((a, b) => a - b)).toEqual(expected);
+  it('are made up for as far back as the schedule says', async () => {
+    const spec = { cron: '0 * * * *', timezone: 'UTC', catch_up: 'all' } as const;
+    const short = aReport('short', { ...spec, catch_up_window: '1h' });
+    const long = aReport('long', { ...spec, catch_up_window: '4d' });
+    await look(short, long);
+    clock.advance(4 * DAY);
+    expect(await look(short, long)).toEqual({ opened: 1 + 96, skipped: 95, failed: 0 });
+  });
+
+  it('begin later by the jitter of their schedule, and never later than that once they are overdue', async () => {
+    const spread = aReport('spread', { cron: '0 * * * *', timezone: 'UTC', jitter: '1h', catch_up: 'all' });
+    await look(spread);
+    clock.set(at('2026-11-16T07:00:00Z'));
+    await look(spread);
+    const [record] = await made();
+    const delayOf = async (id = '') => Number(await bench.producer.hget(`${bench.prefix}:bull:runs:${id}`, 'delay'));
+    const delay = jitterMs('acme', 'spread', clock.now(), { jitter: 3600 });
+    expect(record).toMatchObject({ slot: '2026-11-16T07:00:00.000Z', state: 'queued' });
+    expect(await delayOf(record?.id)).toBe(delay);
+    expect(delay).toBeGreaterThan(0);
+    clock.set(at('2026-11-16T10:00:00Z'));
+    await look(spread);
+    const missed = (await made()).find(({ slot }) => slot.includes('T08'));
+    expect(await delayOf(missed?.id)).toBe(0);
+  });
+
+  it('that are not opened are on record with the reason, each once', async () => {
+    const reports = [hourly('skip'), hourly('latest')];
+    await look(...reports);
+    clock.set(at('2026-11-16T09:30:00Z'));
+    await Promise.all([look(...reports), look(...reports)]);
+    const told = (await bench.runs.list({ limit: 10 })).map(({ report, slot, state, error, finishedAt }) => [
+      `${report} ${slot.slice(11, 16)} ${state}`,
+      error?.got,
+      finishedAt,
+    ]);
+    expect(told.sort()).toEqual([
+      ['hourly-latest 07:00 skipped', 'superseded', clock.now()],
+      ['hourly-latest 08:00 skipped', 'superseded', clock.now()],
+      ['hourly-latest 09:00 queued', undefined, null],
+      ['hourly-skip 07:00 skipped', 'catch_up', clock.now()],
+      ['hourly-skip 08:00 skipped', 'catch_up', clock.now()],
+      ['hourly-skip 09:00 skipped', 'catch_up', clock.now()],
+    ]);
+    expect(await bench.runs.unfinished(clock.now() + 1, 10)).toHaveLength(1);
+    expect(await bench.producer.hgetall(`${bench.prefix}:skipped`)).toEqual({
+      'acme/hourly-skip': '3',
+      'acme/hourly-latest': '2',
+    });
+  });
+
+  it('of which thousands are skipped leave a hundred records, whose oldest tells of the others', async () => {
+    const often = aReport('often', { cron: '* * * * *', timezone: 'UTC', catch_up: 'skip' });
+    await look(often);
+    clock.advance(2 * DAY);
+    const { opened, skipped } = await look(often);
+    // Those of the last five minutes are on time.
+    expect([opened, skipped]).toEqual([6, 2 * 24 * 60 - 6]);
+    const records = (await bench.runs.list({ limit: 1_000 })).filter(({ state }) => state === 'skipped');
+    expect(records).toHaveLength(100);
+    const [oldest, ...others] = records.sort((a, b) => a.slot.localeCompare(b.slot));
+    expect(oldest?.error?.message).toContain(`${skipped - 100} before it, from 2026-11-16T06:31:00.000Z to`);
+    for (const { error } of others) expect(error?.message).not.toContain('before it');
+    expect(await bench.producer.hget(`${bench.prefix}:skipped`, 'acme/often')).toBe(String(skipped));
+  });
+
+  it('of several schedules are one slot where they fall together, and each has its own catch_up', async () => {
+    const both = aReport('both', [
+      { cron: '0 * * * *', timezone: 'UTC', catch_up: 'skip' },
+      { cron: '0 8,9 * * *', timezone: 'UTC', catch_up: 'all' },
+    ]);
+    await look(both);
+    clock.set(at('2026-11-16T10:30:00Z'));
+    expect(await look(both)).toEqual({ opened: 2, skipped: 2, failed: 0 });
+    expect(await slots()).toEqual(['2026-11-16T08:00:00.000Z', '2026-11-16T09:00:00.000Z']);
+    expect(await bench.producer.hlen(`${bench.prefix}:cursors`)).toBe(2);
+  });
+
+  it('of a paused report that have become too old are skipped while it is paused', async () => {
+    const daily = aReport('daily', { cron: '0 0 * * *', timezone: 'UTC', catch_up: 'all' });
+    await look(daily);
+    const paused = () => openDue([daily], { ...ports(), paused: async () => new Map([['acme/daily', 'holidays']]) });
+    clock.set(at('2026-11-18T12:00:00Z'));
+    expect(await paused()).toEqual({ opened: 0, skipped: 0, failed: 0 });
+    clock.set(at('2026-11-21T12:00:00Z'));
+    expect(await paused()).toEqual({ opened: 0, skipped: 2, failed: 0 });
+    expect(await paused()).toEqual({ opened: 0, skipped: 0, failed: 0 });
+    expect(await look(daily)).toEqual({ opened: 3, skipped: 0, failed: 0 });
+    const skipped = (await bench.runs.list({ limit: 10 })).filter(({ state }) => state === 'skipped');
+    expect(skipped.map(({ slot, error }) => [slot.slice(0, 10), error?.got]).sort()).toEqual([
+      ['2026-11-17', 'paused'],
+      ['2026-11-18', 'paused'],
+    ]);
+  });
+
+  it('are asked for only when one may be due, by a process that remembers its last look', async () => {
+    const memory = dueMemory();
+    let reads = 0;
+    const { cursors, ...others } = ports();
+    const counting = {
+      ...others,
+      cursors: {
+        ...cursors,
+        read: (names: readonly string[]) => {
+          reads += 1;
+          return cursors.read(names);
         },
-      ),
-      { numRuns: 60 },
-    );
+      },
+    };
+    const remembering = () => openDue([weekly], counting, memory);
+    await remembering();
+    await remembering();
+    expect(reads).toBe(2);
+    for (let n = 0; n < 20; n += 1) {
+      clock.advance(MINUTE);
+      await remembering();
+    }
+    expect(reads).toBe(2);
+    clock.set(at('2026-11-16T07:00:00Z'));
+    expect(await remembering()).toMatchObject({ opened: 1 });
+    clock.advance(-HOUR);
+    await remembering();
+    expect(reads).toBeGreaterThan(3);
+    clock.set(at('2026-11-23T07:00:00Z'));
+    expect(await remembering()).toMatchObject({ opened: 1 });
   });
 });

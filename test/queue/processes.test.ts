@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import { redisCursors } from '../../src/queue/cursors.ts';
-import { cursorOf } from '../../src/queue/due.ts';
+import { cursorsOf } from '../../src/queue/timing.ts';
 import type { RunRecord, RunState } from '../../src/run/record.ts';
 import { aBench, aReport, type Bench, onDemand } from '../support/queue-bench.ts';
 
@@ -99,7 +99,7 @@ describe('processes', () => {
     const reports = Array.from({ length: 10 }, (_, n) =>
       aReport(`r${n}`, { cron: '0 * * * *', timezone: 'UTC', catch_up: 'all' }),
     );
-    await redisCursors(bench.producer, bench).start(reports.map(cursorOf), now - 3 * 3_600_000);
+    await redisCursors(bench.producer, bench).start(reports.flatMap(cursorsOf), now - 3 * 3_600_000);
     const both = await Promise.all([start('opens'), start('opens')]);
     for (const { child } of both) child.send({ now, reports });
     const ends = await Promise.all(both.map(({ next }) => next()));

@@ -14,10 +14,20 @@ import type { RunOrder } from '../../src/run/record.ts';
 
 export const aPrefix = (): string => `{test-${randomBytes(6).toString('hex')}}`;
 
+export interface AScheduleSpec {
+  readonly cron: string;
+  readonly timezone?: string;
+  readonly catch_up?: 'skip' | 'latest' | 'all';
+  readonly catch_up_window?: string;
+  readonly jitter?: string;
+  readonly on?: { readonly business_day: number };
+  readonly shift?: 'next_business_day' | 'previous_business_day';
+}
+
 /** A report of an organization, as the loader makes it. */
 export function aReport(
   report = 'weekly',
-  schedule?: { cron: string; timezone?: string; catch_up?: 'skip' | 'latest' | 'all' },
+  schedule?: AScheduleSpec | readonly AScheduleSpec[],
   org = 'acme',
 ): FrozenDefinition {
   return {

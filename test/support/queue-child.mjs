@@ -26,6 +26,7 @@ if (role === 'opens') {
     const due = await openDue(reports, {
       cursors: redisCursors(producer, { prefix }),
       trigger: (request) => trigger(request, ports),
+      runs,
       clock,
       log: silentLog,
     });
