@@ -37,11 +37,11 @@ export function s3Objects(bucket: string, place: string, connect: () => Promise<
   const failure = (error: unknown): S3Failure => readS3Failure(error, known);
   const thrown = (error: unknown, code: 'archive.unreachable' | 'archive.unwritable'): unknown => {
     if (error instanceof DocketError) return error;
+    // Without its cause, which carries the request with its signature.
     const done = code === 'archive.unwritable' ? 'written' : 'read';
     return new DocketError(code, `The archive cannot be ${done}: ${failure(error).said}.`, {
       where: place,
       next: 'Look at the store, its bucket and the rights of the credentials; docket doctor tries them.',
-      cause: error,
     });
   };
   const asking = async <T>(

@@ -29,14 +29,20 @@ const TRIES = 3;
  * their own beside `manifest.json`, which names it (`stored`). It is written last and only where none stands, so that a
  * run is there whole or not at all, and files of two who seal it at once never mix. A directory archive that was copied
  * into a bucket has no such folder, and reads just as well.
+ * @param silenceMs after which a connection that says nothing is given up
  */
-export function s3Shelf(bucket: ArchiveBucket, secrets: SecretSource, clock: Clock): Shelf {
+export function s3Shelf(
+  bucket: ArchiveBucket,
+  secrets: SecretSource,
+  clock: Clock,
+  silenceMs: number = SILENCE_MS,
+): Shelf {
   const base = bucket.prefix === '' ? '' : `${bucket.prefix}/`;
   const place = `s3://${bucket.bucket}${bucket.prefix === '' ? '' : `/${bucket.prefix}`}`;
   const staging = resolve(bucket.staging);
   let opening: Promise<S3Connection> | undefined;
   const connect = (): Promise<S3Connection> => {
-    opening ??= connectS3(bucket, secrets, SILENCE_MS).catch((error: unknown) => {
+    opening ??= connectS3(bucket, secrets, silenceMs).catch((error: unknown) => {
       opening = undefined;
       throw error;
     });

@@ -21,10 +21,10 @@ export const STORE_ENV = { ARCHIVE_ID: ACCESS_KEY_ID, ARCHIVE_SECRET: SECRET_ACC
 export const archiveUrl = ({ url, bucket }: Pick<S3Server, 'url' | 'bucket'>, staging: string, more = ''): string =>
   `s3://${bucket}/kept/here?endpoint=${url}&access_key_id=env:ARCHIVE_ID&secret_access_key=env:ARCHIVE_SECRET&staging=${staging}${more}`;
 
-export function bucketShelf(url: string, clock: Clock = systemClock): Shelf {
+export function bucketShelf(url: string, clock: Clock = systemClock, silenceMs?: number): Shelf {
   const place = readArchivePlace(url);
   if (!('kind' in place) || place.kind !== 's3') throw new Error(JSON.stringify(place));
-  return s3Shelf(place, secretSource(STORE_ENV), clock);
+  return s3Shelf(place, secretSource(STORE_ENV), clock, silenceMs);
 }
 
 /** An archive to test, whatever it stands on, and hands to damage it with. */
