@@ -144,6 +144,7 @@ function addRuns(app: Admin, { trigger, runs, reports, log }: AdminPorts): void 
       priority: 'on_demand',
       ...(body.period === undefined ? {} : { period: body.period }),
       deliver: body.deliver,
+      by: principal.name,
     });
     log.info('Run triggered', {
       run: record.id,

@@ -44,7 +44,7 @@ export function addDeliveries(app: Admin, { decisions, runs }: Pick<AdminPorts, 
     return context.json(deliveryView(await decisions.resolve(row.id, body.as, who)));
   });
 
-  for (const what of ['retry', 'release'] as const) {
+  for (const what of ['retry', 'release', 'cancel'] as const) {
     app.post(`/api/runs/:id/${what}`, async (context) => {
       const { id } = context.req.param();
       const principal = context.get('principal');
@@ -54,8 +54,8 @@ export function addDeliveries(app: Admin, { decisions, runs }: Pick<AdminPorts, 
       if (refusal !== undefined) return refusal;
       const body = await readBody(context.req.raw, reasonBodySchema);
       if (body instanceof Response) return body;
-      const reopened = await decisions[what](id, { by: principal.name, reason: body.reason });
-      return context.json(runView(reopened), 202, { Location: `/api/runs/${id}` });
+      const decided = await decisions[what](id, { by: principal.name, reason: body.reason });
+      return context.json(runView(decided), 202, { Location: `/api/runs/${id}` });
     });
   }
 

@@ -39,7 +39,7 @@ const reasonSchema = z
   .max(500)
   .regex(/^\P{Cc}*$/u, 'one line');
 
-/** The body of `POST /api/runs/{id}/retry` and `…/release`. */
+/** The body of `POST /api/runs/{id}/retry`, `…/release` and `…/cancel`. */
 export const reasonBodySchema = z.strictObject({ reason: reasonSchema });
 /** The body of `POST /api/deliveries/{id}/resolve`. */
 export const resolveBodySchema = z.strictObject({ as: z.enum(['sent', 'resend']), reason: reasonSchema });

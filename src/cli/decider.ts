@@ -21,18 +21,22 @@ const MOST = 500;
  * @param flag how the command calls the reason
  */
 export async function readDecider({ by = shellUser(), reason }: DeciderFlags, flag = '--reason'): Promise<Decider> {
+  return { by: await readAsker(by), reason: await readLine(flag, reason, MOST) };
+}
+
+/** Who asks for something. Throws `usage.invalid` as above. */
+export const readAsker = (by: string = shellUser()): Promise<string> => readLine('--by', by, 100);
+
+async function readLine(flag: string, text: string, most: number): Promise<string> {
   const { DocketError } = await import('../base/error.ts');
-  const line = (flag: string, text: string, most: number): string => {
-    const trimmed = text.trim();
-    if (trimmed !== '' && trimmed.length <= most && !/\p{Cc}/u.test(trimmed)) return trimmed;
-    throw new DocketError('usage.invalid', `${flag} is not usable.`, {
-      where: flag,
-      expected: `one line of 1 to ${most} characters`,
-      got: `${trimmed.length} characters`,
-      next: 'See --help.',
-    });
-  };
-  return { by: line('--by', by, 100), reason: line(flag, reason, MOST) };
+  const trimmed = text.trim();
+  if (trimmed !== '' && trimmed.length <= most && !/\p{Cc}/u.test(trimmed)) return trimmed;
+  throw new DocketError('usage.invalid', `${flag} is not usable.`, {
+    where: flag,
+    expected: `one line of 1 to ${most} characters`,
+    got: `${trimmed.length} characters`,
+    next: 'See --help.',
+  });
 }
 
 /** A container may run under a number that has no name. */

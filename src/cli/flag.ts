@@ -1,4 +1,5 @@
 import { DocketError } from '../base/error.ts';
+import { RUN_STATES, type RunState } from '../run/record.ts';
 
 /** A flag's number, or `usage.invalid` that says what the flag takes. */
 export function readNumber(
@@ -12,6 +13,21 @@ export function readNumber(
     where: flag,
     expected: `a ${fraction ? 'number' : 'whole number'} from ${min} to ${max}`,
     got: JSON.stringify(text),
+    next: 'See --help.',
+  });
+}
+
+const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 };
+
+/** A flag's length of time as ms, or `usage.invalid`: `0s`, `90s`, `5m`, `1h`. */
+export function readDuration(flag: string, text: string, { maxMs }: { readonly maxMs: number }): number {
+  const match = /^(\d{1,6})([smh])$/.exec(text.trim());
+  const value = Number(match?.[1]) * (UNIT_MS[match?.[2] ?? ''] ?? Number.NaN);
+  if (value <= maxMs) return value;
+  throw new DocketError('usage.invalid', `${flag} is not usable.`, {
+    where: flag,
+    expected: `a number with its unit such as 45s or 5m, at most ${maxMs / 60_000}m`,
+    got: JSON.stringify(text.slice(0, 80)),
     next: 'See --help.',
   });
 }
@@ -36,4 +52,20 @@ export function requireOrgWithReport({ org, report }: { readonly org?: string; r
     expected: '--org as well',
     next: `Add --org, e.g. --org acme --report ${report}.`,
   });
+}
+
+/** A flag's states of runs, each as an argument or several with commas, or `usage.invalid`. */
+export function readStates(flag: string, texts: readonly string[]): readonly RunState[] {
+  return texts
+    .flatMap((text) => text.split(','))
+    .map((text) => {
+      const state = RUN_STATES.find((one) => one === text.trim());
+      if (state !== undefined) return state;
+      throw new DocketError('usage.invalid', `${flag} is not usable.`, {
+        where: flag,
+        expected: `one or more of ${RUN_STATES.join(', ')}`,
+        got: JSON.stringify(text.slice(0, 80)),
+        next: 'See --help.',
+      });
+    });
 }

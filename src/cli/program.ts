@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { addArchive } from './archive.ts';
+import { addBackfill } from './backfill.ts';
 import { addBudget } from './budget.ts';
 import { addCheck } from './check.ts';
 import { addDeliveries } from './deliveries.ts';
@@ -36,6 +37,7 @@ export function createProgram(): Command {
     addDemo,
     addStart,
     addRun,
+    addBackfill,
     addPreview,
     addCheck,
     addExplain,

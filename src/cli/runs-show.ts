@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { ErrorJson } from '../base/error.ts';
 import type { Manifest } from '../deliver/archive.ts';
-import type { RunRecord } from '../run/record.ts';
+import { type RunRecord, STAGES } from '../run/record.ts';
 import type { ArchivedRun, KeptRun } from './kept-run.ts';
 
 export function addRunsShow(runs: Command): void {
@@ -85,12 +85,28 @@ const releasesOf = (archived: ArchivedRun | undefined) =>
 function timesOf(record: RunRecord): (readonly [string, string])[] {
   const { calls } = record;
   return [
-    ['trigger', `${record.trigger}, ${record.priority}${record.deliver ? '' : ', delivers nothing'}`],
+    [
+      'trigger',
+      `${record.trigger}${record.by === undefined ? '' : ` by ${record.by}`}, ${record.priority}${record.deliver ? '' : ', delivers nothing'}`,
+    ],
     ['created', instant(record.createdAt)],
     ['started', instant(record.startedAt)],
     record.until === null ? ['finished', instant(record.finishedAt)] : ['sleeps till', instant(record.until)],
+    ['tries', `${record.attempts}, taken up ${record.starts} times`],
     ['calls', `${calls.planned} planned, ${calls.made} made, ${calls.saved} answered from the store`],
+    ['took', tookOf(record)],
+    ...(record.cancel === null || record.state === 'cancelled'
+      ? []
+      : ([['to stop', `told by ${record.cancel.by}: ${record.cancel.reason}`]] as const)),
   ];
+}
+
+function tookOf({ timings, tokenWaitMs }: RunRecord): string {
+  const stages = STAGES.flatMap((stage) => {
+    const ms = timings[stage];
+    return ms === undefined ? [] : `${stage} ${ms} ms`;
+  });
+  return [...stages, `waiting for tokens ${tokenWaitMs} ms`].join(', ');
 }
 
 function manifestLines({ place, manifest }: ArchivedRun): string[] {

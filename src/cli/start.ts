@@ -7,11 +7,14 @@ export function addStart(program: Command): void {
     .description('Run the worker, the schedules and the admin route until stopped')
     .option('--role <roles>', 'what this process does: worker, scheduler, admin or all; several with commas', 'all')
     .option('--concurrency <n>', 'runs at the same time in this process', '4')
+    .option('--grace <time>', 'how long runs in hand may go on when it is asked to stop, e.g. 45s or 5m', '10s')
     .option('--require-durable', 'refuse a Redis that does not log each write (appendonly yes), instead of warning')
     .addHelpText(
       'after',
       `
-Stops on SIGTERM or Ctrl-C: runs in hand get ten seconds, then go on in another process or at the next start.
+Stops on SIGTERM or Ctrl-C: takes no more runs and lets those in hand go on for --grace. What has not ended by then is put
+back, within three seconds more, and goes on where it was in another process or at the next start: without an attempt
+spent, without a call made again. Give whatever kills the process (terminationGracePeriodSeconds, stop_grace_period) more time.
 Definitions are read again when their files change, and on SIGHUP; one with a fault stays on its last good version.
 
 Any number of processes of each role may share one Redis. A worker takes runs off the line and delivers them; it alone
@@ -29,6 +32,7 @@ Examples:
 interface StartFlags {
   readonly role: string;
   readonly concurrency: string;
+  readonly grace: string;
   readonly requireDurable?: boolean;
 }
 
@@ -44,7 +48,7 @@ async function start(flags: StartFlags): Promise<void> {
     { toDocketError },
     { formatFault },
     { createScope },
-    { readNumber },
+    { readDuration, readNumber },
     { readRoles },
   ] = await Promise.all([
     import('./surroundings.ts'),
@@ -63,6 +67,7 @@ async function start(flags: StartFlags): Promise<void> {
   const around = readSurroundings();
   const { config, log } = around;
   const concurrency = readNumber('--concurrency', flags.concurrency, { min: 1, max: 100 });
+  const graceMs = readDuration('--grace', flags.grace, { maxMs: 3_600_000 });
   const roles = readRoles(flags.role);
   const first = await loadJobs(config.DOCKET_JOBS);
   // One broken file must not stop the other organizations' reports; it is said as loudly as a log can.
@@ -103,6 +108,7 @@ async function start(flags: StartFlags): Promise<void> {
       observeRepairs,
       roles,
       concurrency,
+      graceMs,
       observe,
       requireDurable: flags.requireDurable ?? false,
     };

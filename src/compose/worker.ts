@@ -41,6 +41,8 @@ export interface WorkerSettings {
   readonly jobs: JobsInForce;
   /** Runs at the same time in this process. */
   readonly concurrency?: number;
+  /** Ms for which runs in hand may go on when the process is asked to stop; ten seconds when absent. */
+  readonly graceMs?: number;
   readonly observe?: (order: RunOrder, event: RunEvent) => void;
 }
 
@@ -149,7 +151,7 @@ export async function openWorker(
       concurrency: settings.concurrency ?? 4,
       ...(settings.observe === undefined ? {} : { observe: settings.observe }),
     }),
-    (opened) => opened.close(GRACE_MS),
+    (opened) => opened.close(settings.graceMs ?? GRACE_MS),
   );
   scope.use(
     startReconciler({

@@ -84,7 +84,7 @@ export async function unlessPaused(
   const { org } = order;
   const before = pauseOf(await pausedNow(ports), org, order.report);
   // The run that caused the pause goes on: its worker may have died before the owner was told.
-  const waits = before !== undefined && before.run !== order.id && order.trigger === 'schedule';
+  const waits = before !== undefined && before.run !== order.id && stops(before, order);
   if (waits && !(await ports.sealed(order))) return sleepOn(order, before, ports);
 
   let answered = false;
@@ -101,13 +101,17 @@ export async function unlessPaused(
     : outcome;
 }
 
+/** A backfill was asked for, but a refused key would fail each of its runs, and each would tell the owner. */
+const stops = ({ run }: Pause, { trigger }: RunOrder): boolean =>
+  trigger === 'schedule' || (trigger === 'backfill' && run !== null);
+
 async function refused(order: RunOrder, error: DocketError, key: string, ports: TryPorts): Promise<Outcome<RunResult>> {
   const { org, id: run, report } = order;
   // A run keeps the reference to its key from when it was opened; that the old key is refused says nothing of the new one.
   if ((await ports.keyOf(org)) !== key) return fail(error);
   const why = `${error.message.split('\n')[0]} [${error.code}]`;
   const pause = await ports.pauses.put({ org, who: 'docket', why, since: ports.clock.now(), key, run, report: null });
-  if (pause.run !== run && order.trigger === 'schedule') return sleepOn(order, pause, ports);
+  if (pause.run !== run && stops(pause, order)) return sleepOn(order, pause, ports);
   if (pause.run === run)
     ports.log.warn('The scheduled runs of the organization are paused', { org, report, run, key, why });
   const { code, message, correlation_id: correlationId, next = '', ...detail } = error.toJSON();
@@ -124,7 +128,8 @@ async function refused(order: RunOrder, error: DocketError, key: string, ports: 
 async function sleepOn(order: RunOrder, pause: Pause, { runs, clock }: TryPorts): Promise<Outcome<RunResult>> {
   const { org, report } = pause;
   const paused = `the scheduled runs of ${report === null ? org : `${org}/${report}`} are paused by ${pause.who} since ${new Date(pause.since).toISOString()}`;
-  if (clock.now() - Date.parse(order.slot) > CATCH_UP_MS) {
+  const due = order.trigger === 'schedule' ? Date.parse(order.slot) : order.createdAt;
+  if (clock.now() - due > CATCH_UP_MS) {
     return cancel(`T${paused.slice(1)}, and slots of more than three days ago are not made up for. ${pause.why}`);
   }
   // The time for which a run may take counts from its first start, and this one has not begun.

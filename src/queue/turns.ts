@@ -29,14 +29,21 @@ const FEW = 16;
 export const comesLate = (number: number | undefined, priority: Priority): boolean =>
   number !== undefined && number > numberOf(priority, FEW);
 
+/** From taking a turn to standing in line. */
+const ON_THE_WAY_MS = 500;
+
 // KEYS: turns, BullMQ's prioritized set, the run's job
 // ARGV: organization and priority, lead, step, index of the priority, the last round, leads of all priorities…
-// Nobody in line: the count begins anew. 50 places are looked through for one that has not begun; what is behind them
+// Nobody in line: the count begins anew, unless somebody took a turn just now and is on the way there. 50 places are looked through for one that has not begun; what is behind them
 // is not served soon, and the round that was last seen stands for it.
 const TURN = script(`
 if redis.call('EXISTS', KEYS[3]) == 1 then return 0 end
 local line = redis.call('ZRANGE', KEYS[2], 0, 49, 'WITHSCORES')
-if #line == 0 then redis.call('DEL', KEYS[1]) end
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+if #line == 0 and now - tonumber(redis.call('HGET', KEYS[1], 'at') or 0) > ${ON_THE_WAY_MS} then
+  redis.call('DEL', KEYS[1])
+end
 local count = #ARGV - 5
 local round = tonumber(redis.call('HGET', KEYS[1], 'round') or 1)
 for i = 2, #line, 2 do
@@ -48,7 +55,7 @@ for i = 2, #line, 2 do
   end
 end
 local turn = math.min(math.max(round, tonumber(redis.call('HGET', KEYS[1], ARGV[1]) or 1)), tonumber(ARGV[5]))
-redis.call('HSET', KEYS[1], ARGV[1], turn + ARGV[3], 'round', round)
+redis.call('HSET', KEYS[1], ARGV[1], turn + ARGV[3], 'round', round, 'at', now)
 redis.call('PEXPIRE', KEYS[1], 604800000)
 return (turn + ARGV[2]) * count + ARGV[4] + 1
 `);

@@ -97,7 +97,7 @@ describe('deliveries on the admin route', () => {
       status: 404,
     });
     expect(await call('POST', `${path}/resolve`, 'viewer', decision)).toMatchObject({ status: 403 });
-    for (const what of ['retry', 'release']) {
+    for (const what of ['retry', 'release', 'cancel']) {
       expect(await call('POST', `/api/runs/${run}/${what}`, 'rival', { reason: 'r' })).toMatchObject({ status: 404 });
       expect(await call('POST', `/api/runs/${run}/${what}`, 'viewer', { reason: 'r' })).toMatchObject({ status: 403 });
     }
@@ -128,5 +128,19 @@ describe('deliveries on the admin route', () => {
       });
       expect(await call('POST', path, 'operator', { reason: 'again' })).toMatchObject({ status: 409 });
     }
+  });
+
+  it('cancels a run that has not ended, and says who has', async () => {
+    const { id } = await desk.ended('queued');
+    const path = `/api/runs/${id}/cancel`;
+    const cancelled = { state: 'cancelled', cancel: { by: 'ops', reason: 'wrong recipients' } };
+    for (let n = 0; n < 2; n += 1) {
+      expect(await call('POST', path, 'operator', { reason: 'wrong recipients' })).toMatchObject({
+        status: 202,
+        body: { id, ...cancelled, error: { code: 'run.cancelled' } },
+      });
+    }
+    const { id: done } = await desk.ended('done');
+    expect(await call('POST', `/api/runs/${done}/cancel`, 'operator', { reason: 'r' })).toMatchObject({ status: 409 });
   });
 });

@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newestFirst } from '../../src/queue/run-index.ts';
 import { redisRunStore } from '../../src/queue/run-store.ts';
+import { pageOf, type RunPage, readCursor } from '../../src/run/page.ts';
+import { RUN_STATES, type RunFilter, type RunState } from '../../src/run/record.ts';
 import { aBench, anOrder, type Bench } from '../support/queue-bench.ts';
 
 describe('the record of runs', () => {
@@ -84,6 +87,78 @@ describe('the record of runs', () => {
     expect(await slots({ org: 'odd', report: 'high' })).toEqual(['5', '3']);
     expect(await slots({ report: 'low' })).toEqual(['2', '1']);
     expect(await slots({ org: 'nobody' })).toEqual([]);
+    await own.close();
+  });
+
+  it('finds runs by state, organization, report and time, whatever states they went through', async () => {
+    const own = await aBench();
+    const at = Date.now() - 100_000;
+    const orders = Array.from({ length: 12 }, (_, n) =>
+      anOrder({ createdAt: at + n, org: n % 2 === 0 ? 'even' : 'odd', report: n < 6 ? 'low' : 'high', slot: `${n}` }),
+    );
+    for (const order of orders) await own.runs.open(order);
+    const to = async (n: number, ...states: RunState[]) => {
+      for (const state of states) await own.runs.update(orders[n]?.id ?? '', { state });
+    };
+    await to(1, 'running', 'waiting', 'failed');
+    await to(4, 'running', 'done');
+    await to(7, 'running', 'failed');
+    await to(8, 'running', 'waiting');
+    await to(10, 'held');
+    const found = async (filter: Omit<RunFilter, 'limit'>, limit = 20) =>
+      (await own.runs.list({ ...filter, limit })).map(({ slot }) => Number(slot));
+    expect(await found({ states: ['failed'] })).toEqual([7, 1]);
+    expect(await found({ states: ['failed', 'held', 'done'] })).toEqual([10, 7, 4, 1]);
+    expect(await found({ states: ['failed'], org: 'odd', report: 'low' })).toEqual([1]);
+    expect(await found({ states: ['waiting'], org: 'even' })).toEqual([8]);
+    expect(await found({ states: ['queued'], report: 'high' })).toEqual([11, 9, 6]);
+    expect(await found({ states: ['running'] })).toEqual([]);
+    expect(await found({ states: ['queued'], since: at + 3, until: at + 9 })).toEqual([6, 5, 3]);
+    expect(await found({ since: at + 9 })).toEqual([11, 10, 9]);
+    expect(await found({ states: [...RUN_STATES] }, 3)).toEqual([11, 10, 9]);
+    await own.runs.reopen(orders[7]?.id ?? '', ['failed'], { what: 'retry', by: 'ada', reason: 'r', at: 1 });
+    expect(await found({ states: ['failed'] })).toEqual([1]);
+    expect(await found({ states: ['queued'], org: 'odd', report: 'high' })).toEqual([11, 9, 7]);
+    await own.close();
+  });
+
+  it('pages through runs of the same instant without leaving one out or showing one twice', async () => {
+    const own = await aBench();
+    const at = Date.now() - 100_000;
+    const orders = Array.from({ length: 700 }, (_, n) =>
+      anOrder({ createdAt: at + Math.floor(n / 450), org: `org-${n % 3}`, report: 'r' }),
+    );
+    await Promise.all(orders.map((order) => own.runs.open(order)));
+    const expected = orders.toSorted(newestFirst).map(({ id }) => id);
+    for (const filter of [{}, { states: ['queued', 'failed'] as const }, { report: 'r' }]) {
+      const seen: string[] = [];
+      let next: string | null = null;
+      do {
+        const page: RunPage = await pageOf(own.runs, {
+          ...filter,
+          limit: 99,
+          ...(next === null ? {} : { after: readCursor(next) }),
+        });
+        seen.push(...page.runs.map(({ id }) => id));
+        next = page.next;
+        // What is added meanwhile is newer, and changes nothing.
+        await own.runs.open(anOrder({ org: 'org-0', report: 'other' }));
+      } while (next !== null);
+      expect(seen.filter((id) => expected.includes(id))).toEqual(expected);
+    }
+    expect(() => readCursor('1')).toThrow(/cursor/);
+    await own.close();
+  });
+
+  it('records a slot that is not opened as one that has ended', async () => {
+    const own = await aBench();
+    const order = anOrder();
+    const why = { code: 'run.skipped', message: 'Too old.' } as const;
+    expect(await own.runs.skip(order, why)).toBe(true);
+    expect(await own.runs.skip(order, why)).toBe(false);
+    expect(await own.runs.open(order)).toMatchObject({ opened: false, record: { state: 'skipped', error: why } });
+    expect(await own.runs.list({ org: 'acme', states: ['skipped'], limit: 5 })).toHaveLength(1);
+    expect(await own.runs.unfinished(Date.now() + 1, 5)).toEqual([]);
     await own.close();
   });
 

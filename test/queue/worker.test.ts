@@ -311,6 +311,60 @@ describe('the worker', () => {
     expect(tries).toBe(1);
   });
 
+  it('gives up a run amid a try when its time is over, and tells the owner once', async () => {
+    const order = anOrder({ deadlineMs: 500 });
+    await bench.runs.open(order);
+    await bench.queue.add(order);
+    const told: string[] = [];
+    start(
+      async (_, { signal, observe }) => {
+        observe({ type: 'timed', stage: 'plan', ms: 12 });
+        await new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+        return done(aResult());
+      },
+      { onTerminal: async (_, error) => void told.push(error.code) },
+    );
+    expect(await reached(order.id, 'failed')).toMatchObject({
+      error: { code: 'run.deadline' },
+      timings: { plan: 12 },
+      starts: 1,
+      attempts: 1,
+    });
+    expect(await settled(order.id)).toMatchObject({ failedReason: 'run.deadline', atm: '1' });
+    expect(told).toEqual(['run.deadline']);
+  });
+
+  it('counts how often a run was taken up, and its tries', async () => {
+    const id = await opened();
+    let times = 0;
+    start(
+      async () => {
+        times += 1;
+        if (times === 1) return snooze(0, 'no token');
+        return times === 2 ? fail(down()) : done(aResult());
+      },
+      { backoff: () => 1 },
+    );
+    expect(await reached(id, 'done')).toMatchObject({ starts: 3, attempts: 2 });
+  });
+
+  it('tells the backoff what the try has failed of', async () => {
+    const id = await opened();
+    const failures: unknown[] = [];
+    start(
+      async (_, { attempt }) =>
+        attempt === 1 ? fail(new DocketError('api.throttled', 'Wait.', { retryAfterMs: 7 })) : done(aResult()),
+      {
+        backoff: (failed, failure) => {
+          failures.push([failed, failure?.code, failure?.retryAfterMs]);
+          return 1;
+        },
+      },
+    );
+    await reached(id, 'done');
+    expect(failures).toEqual([[1, 'api.throttled', 7]]);
+  });
+
   it('stops a run whose lock was lost, and says nothing in its name', async () => {
     const id = await opened();
     const started = signalled();

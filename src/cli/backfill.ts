@@ -1,0 +1,112 @@
+import type { Command } from 'commander';
+import type { PeriodSpec } from '../define/definition.ts';
+
+interface BackfillFlags {
+  readonly from: string;
+  readonly to: string;
+  readonly deliver?: boolean;
+  readonly again?: boolean;
+  readonly by?: string;
+  readonly json?: boolean;
+}
+
+export function addBackfill(program: Command): void {
+  program
+    .command('backfill')
+    .description('Run a report for each of its periods in a time that is over, behind everything else in line')
+    .argument('<report>', '<org>/<report>')
+    .requiredOption('--from <period>', 'where to begin: a day, week, month, quarter or year, e.g. 2026-01 or 2026-W03')
+    .requiredOption('--to <period>', 'where to end, included, e.g. 2026-09')
+    .option('--deliver', 'send what is made; without, it is archived alone')
+    .option('--again', 'new runs, also for periods that were filled before')
+    .option('--by <name>', 'who asks; the user of this shell when absent')
+    .option('--json', 'one JSON document on stdout')
+    .addHelpText(
+      'after',
+      `
+One run a period of the report's own kind (previous_month: months), opened in the line of the workers at the lowest
+priority: on-demand and scheduled runs go first, and so do their calls. The definition is the one of now. Asking for the
+same backfill again finds the runs that are there; after a correction of the definition, --again makes new ones.
+
+Examples:
+  docket backfill acme/board-pack --from 2026-01 --to 2026-09
+  docket backfill acme/weekly-kpi --from 2026-W01 --to 2026-W26 --deliver`,
+    )
+    .action(backfill);
+}
+
+async function backfill(report: string, flags: BackfillFlags): Promise<void> {
+  const [
+    { randomBytes },
+    { readSurroundings },
+    { createScope },
+    { requireMail },
+    { openStore },
+    { loadJobs, requireReport },
+    { backfillPeriods },
+    { readAsker },
+    print,
+  ] = await Promise.all([
+    import('node:crypto'),
+    import('./surroundings.ts'),
+    import('../base/scope.ts'),
+    import('../compose/ports.ts'),
+    import('../compose/store.ts'),
+    import('../define/load.ts'),
+    import('../run/backfill.ts'),
+    import('./decider.ts'),
+    import('./print.ts'),
+  ]);
+  const around = readSurroundings();
+  const { definition, settings } = requireReport(await loadJobs(around.config.DOCKET_JOBS), report);
+  const deliver = flags.deliver ?? false;
+  if (deliver) requireMail(definition, settings, around.config);
+  const [first, last] = [await readDays('--from', flags.from), await readDays('--to', flags.to)];
+  const periods = backfillPeriods({ definition, settings, from: first.from, to: last.to, now: around.clock.now() });
+  const by = await readAsker(flags.by);
+  const again = flags.again ? `:${randomBytes(6).toString('hex')}` : '';
+  const scope = createScope();
+  try {
+    const { trigger } = await openStore(around, {}, scope);
+    const runs = [];
+    for (const period of periods) {
+      const asked = `backfill:${period.from}..${period.to}${deliver ? ':deliver' : ''}${again}`;
+      const slot = { trigger: asked };
+      const kind = { trigger: 'backfill', priority: 'backfill' } as const;
+      const { opened, record } = await trigger({ definition, settings, slot, ...kind, period, deliver, by });
+      runs.push({ id: record.id, period: record.period, state: record.state, opened });
+    }
+    if (flags.json) return print.printJson({ report, deliver, runs });
+    print.printLine(
+      print.formatColumns(
+        ['PERIOD', 'STATE', 'OPENED', 'RUN'],
+        runs.map(({ period, state, opened, id }) => [period.label, state, opened ? 'now' : 'before', id]),
+      ),
+    );
+    const opened = runs.filter((run) => run.opened).length;
+    print.sayLine(`${opened} of ${runs.length} runs opened now; \`docket runs --org ${definition.org}\` follows them.`);
+  } finally {
+    await scope.close();
+  }
+}
+
+/** The days of a flag's calendar period; `usage.invalid` for names such as previous_week, which mean others every day. */
+async function readDays(flag: string, text: string): Promise<Extract<PeriodSpec, object>> {
+  const [{ DocketError }, { parsePeriod }] = await Promise.all([
+    import('../base/error.ts'),
+    import('../define/period.ts'),
+  ]);
+  let spec: PeriodSpec | undefined;
+  try {
+    spec = parsePeriod(text);
+  } catch {
+    spec = undefined;
+  }
+  if (typeof spec === 'object') return spec;
+  throw new DocketError('usage.invalid', `${flag} is not usable.`, {
+    where: flag,
+    expected: 'a day, week, month, quarter or year: 2026-01-31, 2026-W05, 2026-01, 2026-Q1 or 2026',
+    got: JSON.stringify(text.slice(0, 80)),
+    next: 'See --help.',
+  });
+}

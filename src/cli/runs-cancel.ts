@@ -1,0 +1,52 @@
+import type { Command } from 'commander';
+
+interface CancelFlags {
+  readonly why: string;
+  readonly by?: string;
+  readonly json?: boolean;
+}
+
+export function addRunsCancel(runs: Command): void {
+  runs
+    .command('cancel')
+    .description('Stop a run that has not ended')
+    .argument('<id>', 'the run')
+    .requiredOption('--why <text>', 'why; kept in the record')
+    .option('--by <name>', 'who decides; the user of this shell when absent')
+    .option('--json', 'one JSON document on stdout')
+    .addHelpText(
+      'after',
+      `
+A run that waits ends at once. One that is under way is told within two seconds, wherever it runs, and stops before its
+next step; a message that is just being sent is finished. What was delivered stays delivered and listed, and
+\`docket runs retry\` goes on with the rest.
+
+Example:
+  docket runs cancel 2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e --why "wrong recipients"`,
+    )
+    .action(cancel);
+}
+
+async function cancel(id: string, flags: CancelFlags): Promise<void> {
+  const [{ readSurroundings }, { openDesk }, { readDecider }, print] = await Promise.all([
+    import('./surroundings.ts'),
+    import('../compose/decisions.ts'),
+    import('./decider.ts'),
+    import('./print.ts'),
+  ]);
+  const { why: reason, by } = flags;
+  const who = await readDecider({ reason, ...(by === undefined ? {} : { by }) }, '--why');
+  const { decisions, scope } = await openDesk(readSurroundings());
+  try {
+    const record = await decisions.cancel(id, who);
+    if (flags.json) return print.printJson(record);
+    const of = `The run of ${record.org}/${record.report} ${record.period.label}`;
+    print.printLine(
+      record.state === 'cancelled'
+        ? `${of} is cancelled.`
+        : `${of} is told to stop, and does so before its next step; \`docket runs show ${id}\` tells when.`,
+    );
+  } finally {
+    await scope.close();
+  }
+}
