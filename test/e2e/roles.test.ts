@@ -1,0 +1,122 @@
+import { Redis } from 'ioredis';
+import { expect, onTestFinished, test } from 'vitest';
+import { localRedis } from '../../src/demo/redis.ts';
+import { DEFAULT_PREFIX, keysOf } from '../../src/queue/keys.ts';
+import { roleHouse } from '../support/role-house.ts';
+
+const HOUR_MS = 3_600_000;
+
+async function aRedis() {
+  const server = await localRedis({ PATH: process.env.PATH });
+  const client = new Redis(server.url);
+  onTestFinished(async () => {
+    client.disconnect();
+    await server.close();
+  });
+  return { url: server.url, client };
+}
+
+test('schedulers open slots, admin processes take orders, workers alone run and deliver; any number of each', async () => {
+  const { url, client } = await aRedis();
+  const house = await roleHouse(url);
+  const [first] = await Promise.all([house.start('scheduler'), house.start('scheduler')]);
+  // As if nobody had looked for some hours: a scheduler that starts finds a slot due.
+  const { cursors } = keysOf(DEFAULT_PREFIX);
+  for (const cursor of await client.hkeys(cursors)) await client.hset(cursors, cursor, Date.now() - 3 * HOUR_MS);
+  const schedulers = [first, await house.start('scheduler'), await house.start('scheduler')];
+  const [admin, ...workers] = await Promise.all([house.start('admin'), house.start('worker'), house.start('worker')]);
+
+  expect(await first.ready()).toEqual({ status: 'ready', checks: ['redis', 'definitions', 'scheduler'] });
+  expect(await admin.ready()).toEqual({ status: 'ready', checks: ['redis', 'definitions'] });
+  for (const worker of workers) {
+    expect(await worker.ready()).toEqual({ status: 'ready', checks: ['redis', 'definitions', 'worker'] });
+    // It answers for itself, and takes no orders.
+    expect((await fetch(`${worker.url}/healthz`)).status).toBe(200);
+    expect((await fetch(`${worker.url}/api/runs`, { headers: house.headers })).status).toBe(404);
+    const metrics = await fetch(`${worker.url}/metrics`, { headers: house.headers });
+    expect(await metrics.text()).toContain('docket_runs_finished_total{org="acme",state="done"}');
+  }
+
+  const asked = await house.trigger(admin, 'once');
+  const ended = (run: string) =>
+    Promise.race(workers.map((worker) => worker.logged((line) => line.msg === 'Run ended' && line.run === run)));
+  await ended(asked);
+  const scheduled = (await house.runs()).find(({ trigger }) => trigger === 'schedule');
+  await ended(scheduled?.id ?? '');
+  await house.mail.received(2);
+  expect((await house.runs()).map(({ state }) => state)).toEqual(['done', 'done']);
+
+  const said = (processes: readonly { readonly lines: readonly { readonly msg: string }[] }[], what: string) =>
+    processes.flatMap(({ lines }) => lines).filter(({ msg }) => msg === what).length;
+  expect(said(schedulers, 'Run opened')).toBe(1);
+  expect(said([admin], 'Run opened')).toBe(1);
+  expect(said(workers, 'Run opened')).toBe(0);
+  expect(said([...schedulers, admin], 'Run ended')).toBe(0);
+  expect(house.mail.messages()).toHaveLength(2);
+
+  // One worker less is noticed by nobody.
+  await workers[0]?.stop();
+  await house.trigger(admin, 'twice');
+  await house.mail.received(3);
+}, 120_000);
+
+test('a pause holds for every process, until somebody resumes', async () => {
+  const { url, client } = await aRedis();
+  const house = await roleHouse(url);
+  await (await house.start('scheduler')).stop();
+  const paused = await house.command('pause', 'acme/weekly', '--why', 'figures are being checked', '--by', 'ben');
+  expect(paused).toMatchObject({ code: 0, stderr: '' });
+  expect(paused.stdout).toMatch(/^acme\/weekly is paused since .* by ben: figures are being checked\n/);
+  expect((await house.command('schedule')).stdout).toContain('acme/weekly is paused since');
+  expect(JSON.parse((await house.command('pause', '--json')).stdout)).toMatchObject({
+    paused: [{ organization: 'acme', report: 'weekly', who: 'ben', key: null }],
+  });
+
+  const { cursors } = keysOf(DEFAULT_PREFIX);
+  for (const cursor of await client.hkeys(cursors)) await client.hset(cursors, cursor, Date.now() - 3 * HOUR_MS);
+  const scheduler = await house.start('scheduler');
+  await scheduler.logged(({ msg, who }) => msg === 'The report is paused: its scheduled runs wait' && who === 'ben');
+  expect((await scheduler.ready()).checks).toContain('scheduler');
+  expect(await house.runs()).toEqual([]);
+  await scheduler.stop();
+  // Whoever asks for one gets it.
+  const [admin] = await Promise.all([house.start('admin'), house.start('worker')]);
+  await house.trigger(admin, 'now');
+  await house.mail.received(1);
+
+  const resumed = await house.command('resume', 'acme/weekly', '--why', 'checked', '--by', 'eva');
+  expect(resumed.stdout).toMatch(/^acme\/weekly goes on within a minute\. It was paused since .* by ben: figures/);
+  await house.start('scheduler');
+  await house.mail.received(2);
+  expect((await house.runs()).map(({ trigger, state }) => [trigger, state]).sort()).toEqual([
+    ['on_demand', 'done'],
+    ['schedule', 'done'],
+  ]);
+  expect((await house.command('pause')).stdout).toBe('Nothing is paused.\n');
+  expect((await house.command('pause', '--history')).stdout).toMatch(
+    /resume +acme\/weekly +eva +checked\n.*pause +acme\/weekly +ben/,
+  );
+}, 120_000);
+
+test('a role that is none, a worker without a service, and a pause of what is not there or without a reason are refused', async () => {
+  const { url } = await aRedis();
+  const house = await roleHouse(url);
+  const role = await house.command('start', '--role', 'worker,boss');
+  expect(role).toMatchObject({ code: 2, stderr: expect.stringContaining('worker, scheduler, admin or all') });
+  const worker = await house.command('start', '--role', 'worker');
+  expect(worker).toMatchObject({ code: 2, stderr: expect.stringContaining('SMTP_URL') });
+  const mail = { SMTP_URL: 'smtp://127.0.0.1:1', MAIL_FROM: 'a@acme.example' };
+  expect(await house.commandWith(mail, 'start', '--role', 'worker')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('COMPLIANCE_API_URL'),
+  });
+  for (const args of [['acme/weekly'], ['--why', 'x'], ['acme', '--why', ' '], ['acne', '--why', 'x']]) {
+    expect(await house.command('pause', ...args)).toMatchObject({ code: 2 });
+  }
+  expect((await house.command('pause', 'acme/weakly', '--why', 'x')).stderr).toContain('acme/weekly');
+  expect(await house.command('resume', 'acme/weekly')).toMatchObject({
+    code: 0,
+    stdout: 'acme/weekly is not paused.\n',
+  });
+  expect(await house.command('resume', 'acme/weakly')).toMatchObject({ code: 2 });
+}, 60_000);
