@@ -1,0 +1,192 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+import { z } from 'zod';
+import { silentLog } from '../../src/base/log.ts';
+import { type MailCatcher, mailCatcher } from '../../src/demo/mail-catcher.ts';
+import { freePort } from '../../src/demo/redis.ts';
+import { openRedis } from '../../src/queue/connection.ts';
+import { DEFAULT_PREFIX } from '../../src/queue/keys.ts';
+import { redisRunStore } from '../../src/queue/run-store.ts';
+import type { RunRecord } from '../../src/run/record.ts';
+import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { program } from './debian.ts';
+import { type RestartableRedis, restartableRedis } from './restartable-redis.ts';
+
+const lineSchema = z.looseObject({ msg: z.string(), run: z.string().optional(), state: z.string().optional() });
+export type Line = z.infer<typeof lineSchema>;
+
+/** A `docket start` in a process and a clock of its own. */
+export interface Member {
+  readonly process: ChildProcess;
+  readonly lines: readonly Line[];
+  /** Resolves with the first line of its log like this, past or to come; rejects when it exits before. */
+  logged(wanted: (line: Line) => boolean): Promise<Line>;
+  /** Its clock from now on: an offset such as `-3d`, `+90` (seconds) or `+0`. */
+  setClock(offset: string): Promise<void>;
+  /** Until `/readyz` says that every role does its work. */
+  ready(): Promise<void>;
+  /** Sends the signal and waits for the end; the exit code, null when it was killed. */
+  end(signal: NodeJS.Signals): Promise<number | null>;
+}
+
+/** What was sent of a run, told by the mail server. */
+export interface Mail {
+  readonly run: string;
+  readonly to: readonly string[];
+}
+
+/** Processes as an operator runs them, against one Redis, one API and one mail server of their own. */
+export interface Fleet {
+  readonly redis: RestartableRedis;
+  readonly mail: MailCatcher;
+  readonly folder: string;
+  start(options?: { readonly args?: readonly string[]; readonly clock?: string; readonly env?: Env }): Promise<Member>;
+  /** Writes files into the jobs folder of all. */
+  write(files: Readonly<Record<string, string>>): Promise<void>;
+  /** All runs on record, newest first. */
+  runs(): Promise<readonly RunRecord[]>;
+  /** Looks at the runs until they are as wanted. */
+  until(wanted: (runs: readonly RunRecord[]) => boolean): Promise<readonly RunRecord[]>;
+  mails(): Promise<readonly Mail[]>;
+  close(): Promise<void>;
+}
+type Env = Readonly<Record<string, string>>;
+
+/** Between two looks at what other processes do, ms. */
+const LOOK_MS = 100;
+
+/** @param files the jobs folder: path → content; the key is in `ACME_KEY` */
+export async function fleet(files: Readonly<Record<string, string>>): Promise<Fleet> {
+  const main = resolve('dist/main.js');
+  const folder = await mkdtemp(join(tmpdir(), 'docket-fleet-'));
+  const faketime = await program('faketime', 'faketime');
+  const { stdout: preload } = await promisify(execFile)(faketime, ['-f', '+0', 'printenv', 'LD_PRELOAD']);
+  const redis = await restartableRedis();
+  const sandbox = await startSandbox();
+  const mail = await mailCatcher(join(folder, 'mailbox'));
+  const client = await openRedis(redis.url, 'worker', silentLog);
+  const store = redisRunStore(client, { prefix: DEFAULT_PREFIX, keepDays: 90 });
+  const members = new Set<Member>();
+
+  const write: Fleet['write'] = async (some) => {
+    for (const [name, content] of Object.entries(some)) {
+      await mkdir(dirname(join(folder, 'jobs', name)), { recursive: true });
+      await writeFile(join(folder, 'jobs', name), content);
+    }
+  };
+  const runs = () => store.list({ limit: 10_000 });
+  await write(files);
+
+  return {
+    redis,
+    mail,
+    folder,
+    write,
+    runs,
+    start: async ({ args = [], clock = '+0', env = {} } = {}) => {
+      const port = await freePort();
+      const time = join(folder, `clock-${port}`);
+      await writeFile(time, clock);
+      const child = spawn(process.execPath, [main, 'start', ...args], {
+        cwd: folder,
+        env: {
+          PATH: process.env.PATH ?? '',
+          LD_PRELOAD: preload.trim(),
+          FAKETIME_TIMESTAMP_FILE: time,
+          FAKETIME_NO_CACHE: '1',
+          DONT_FAKE_MONOTONIC: '1',
+          COMPLIANCE_API_URL: sandbox.url,
+          ACME_KEY: sandbox.keys.find(({ label }) => label === 'acme')?.key ?? '',
+          REDIS_URL: redis.url,
+          SMTP_URL: mail.url,
+          MAIL_FROM: 'reports@acme.example',
+          DOCKET_JOBS: join(folder, 'jobs'),
+          DOCKET_ARCHIVE: pathToFileURL(join(folder, 'archive')).href,
+          DOCKET_ADMIN_PORT: String(port),
+          ...env,
+        },
+        stdio: ['ignore', 'ignore', 'pipe'],
+      });
+      const member = memberOf(child, `http://127.0.0.1:${port}`, time);
+      members.add(member);
+      await member.logged(({ msg }) => msg === 'Docket runs');
+      return member;
+    },
+    until: async (wanted) => {
+      for (;;) {
+        const found = await runs();
+        if (wanted(found)) return found;
+        await pause();
+      }
+    },
+    mails: () =>
+      Promise.all(
+        mail.messages().map(async ({ path, to }) => {
+          const run = /^x-docket-run: (\S+)/im.exec(await readFile(path, 'latin1'))?.[1] ?? '';
+          return { run, to };
+        }),
+      ),
+    close: async () => {
+      for (const { process: child, end } of members) {
+        child.kill('SIGCONT');
+        if (child.exitCode === null && child.signalCode === null) await end('SIGKILL');
+      }
+      client.disconnect();
+      await mail.close();
+      await sandbox.close();
+      await redis.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+const pause = () => new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+
+function memberOf(child: ChildProcess, url: string, time: string): Member {
+  const lines: Line[] = [];
+  const looks = new Set<() => void>();
+  const gone = once(child, 'exit');
+  if (child.stderr !== null) {
+    createInterface({ input: child.stderr }).on('line', (text) => {
+      // Node may say something itself.
+      const line = text.startsWith('{') ? lineSchema.safeParse(JSON.parse(text)).data : undefined;
+      lines.push(line ?? { msg: text });
+      for (const look of looks) look();
+    });
+  }
+  return {
+    process: child,
+    lines,
+    logged: (wanted) =>
+      new Promise((resolve, reject) => {
+        const look = () => {
+          const found = lines.find(wanted);
+          if (found === undefined) return;
+          looks.delete(look);
+          resolve(found);
+        };
+        looks.add(look);
+        look();
+        gone.then(() => reject(new Error(`it has exited:\n${lines.map(({ msg }) => msg).join('\n')}`)));
+      }),
+    setClock: (offset) => writeFile(time, offset),
+    ready: async () => {
+      for (;;) {
+        const { status } = await fetch(`${url}/readyz`).catch(() => ({ status: 0 }));
+        if (status === 200) return;
+        await pause();
+      }
+    },
+    end: async (signal) => {
+      child.kill(signal);
+      await gone;
+      return child.exitCode;
+    },
+  };
+}
