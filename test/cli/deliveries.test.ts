@@ -10,7 +10,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { freePort, type LocalRedis, localRedis } from '../../src/demo/redis.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { archiveUrl, STORE_ENV } from '../support/archives.ts';
 import { docket } from '../support/docket.ts';
+import { s3Server } from '../support/s3-server.ts';
 import { type ScriptedSmtp, scriptedSmtp } from '../support/smtp-script.ts';
 
 const ORG = `org: current
@@ -44,7 +46,40 @@ const rowsSchema = z.object({
   deliveries: z.array(z.looseObject({ id: z.string(), run: z.string(), state: z.string(), recipient: z.string() })),
 });
 
-describe('deciding by command of what a worker could not', () => {
+/** Where the archive is, and how its file `mail.txt` of a run is changed. */
+interface Place {
+  readonly url: string;
+  readonly touch: (run: string) => Promise<void>;
+  readonly close: () => Promise<void>;
+}
+
+const PLACES: readonly (readonly [string, (folder: string) => Promise<Place>])[] = [
+  [
+    'a directory',
+    async (folder) => ({
+      url: pathToFileURL(join(folder, 'archive')).href,
+      touch: (run) => appendFile(join(folder, 'archive', 'acme', 'whole', run, 'mail.txt'), '!'),
+      close: async () => {},
+    }),
+  ],
+  [
+    'a bucket',
+    async (folder) => {
+      const store = await s3Server();
+      return {
+        url: archiveUrl(store, join(folder, 'staging')),
+        touch: async (run) => {
+          const key = [...store.objects.keys()].find((each) => each.includes(run) && each.endsWith('/mail.txt')) ?? '';
+          store.objects.set(key, { bytes: Buffer.from('changed'), headers: {} });
+        },
+        close: store.close,
+      };
+    },
+  ],
+];
+
+describe.each(PLACES)('deciding by command of what a worker could not, the archive in %s', (_where, open) => {
+  let place: Place;
   let sandbox: Sandbox;
   let smtp: ScriptedSmtp;
   let redis: LocalRedis;
@@ -64,15 +99,19 @@ describe('deciding by command of what a worker could not', () => {
     await writeFile(join(folder, 'jobs', 'acme', 'org.yaml'), ORG);
     await writeFile(join(folder, 'jobs', 'acme', 'whole.yaml'), report('totals: true'));
     await writeFile(join(folder, 'jobs', 'acme', 'cut.yaml'), `${report('limit: 1')}on_incomplete: hold\n`);
+    place = await open(folder);
     env = {
       PATH: process.env.PATH ?? '',
+      ...STORE_ENV,
+      // The SDK tells users of Node 20 that it will leave them; those lines are not the log's.
+      NODE_NO_WARNINGS: '1',
       COMPLIANCE_API_URL: sandbox.url,
       ACME_KEY: sandbox.keys.find(({ label }) => label === 'acme')?.key ?? '',
       REDIS_URL: redis.url,
       SMTP_URL: smtp.url,
       MAIL_FROM: 'reports@acme.example',
       DOCKET_JOBS: join(folder, 'jobs'),
-      DOCKET_ARCHIVE: pathToFileURL(join(folder, 'archive')).href,
+      DOCKET_ARCHIVE: place.url,
       DOCKET_ADMIN_PORT: String(await freePort()),
       DOCKET_ADMIN_TOKENS: join(folder, 'tokens.yaml'),
     };
@@ -108,6 +147,7 @@ describe('deciding by command of what a worker could not', () => {
   afterAll(async () => {
     child.kill('SIGKILL');
     await smtp.close();
+    await place.close();
     await redis.close();
     await sandbox.close();
     await rm(folder, { recursive: true, force: true });
@@ -188,7 +228,7 @@ describe('deciding by command of what a worker could not', () => {
       expect.arrayContaining(['attempts', 'files', 'mail.html', 'manifest.json', 'messages', 'receipts.json']),
     );
     expect(await command('archive', 'verify')).toMatchObject({ code: 0, stdout: expect.stringContaining('2 runs') });
-    await appendFile(join(folder, 'archive', 'acme', 'whole', sent, 'mail.txt'), '!');
+    await place.touch(sent);
     const verified = await command('archive', 'verify', '--org', 'acme');
     expect(verified.code).toBe(1);
     expect(verified.stdout).toContain(`${sent}: mail.txt has changed`);
