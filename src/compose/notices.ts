@@ -3,6 +3,7 @@ import { type ErrorJson, toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
 import type { OrgSettings } from '../define/org.ts';
 import type { Archive } from '../deliver/archive.ts';
+import { rowsAtEnd } from '../deliver/attempt.ts';
 import type { Circuit } from '../deliver/circuit.ts';
 import type { Ledger } from '../deliver/ledger.ts';
 import { NOTICE_TARGET, notifyOwner } from '../deliver/notice.ts';
@@ -48,7 +49,10 @@ export function createNotices(ports: NoticePorts): Notices {
 
   const attempt = async (order: RunOrder, error: ErrorJson | null): Promise<void> => {
     const { definition, settings } = await frozenOf(order);
-    const rows = await ledger.list(order.id);
+    // An archive that cannot be trusted is a reason more to tell the owner, not one to keep silent.
+    const sealed = await archive.peek(order).catch(() => undefined);
+    const evidence = sealed && (await archive.evidence(sealed).catch(() => undefined));
+    const rows = await rowsAtEnd(order.id, evidence ?? new Map(), ledger, clock);
     const { state, delivery } = await notifyOwner({
       order,
       definition,
@@ -56,8 +60,7 @@ export function createNotices(ports: NoticePorts): Notices {
       receipts: rows
         .filter(({ target }) => target !== NOTICE_TARGET)
         .map((row) => ({ ...row, delivery: row.id, messageId: null })),
-      // An archive that cannot be trusted is a reason more to tell the owner, not one to keep silent.
-      sealed: await archive.peek(order).catch(() => undefined),
+      sealed,
       mail: await mailOf(settings),
       ledger,
       archive,

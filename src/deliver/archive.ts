@@ -110,6 +110,8 @@ export interface Archive {
   letGo(sealed: Pick<Sealed, 'folder'>): Promise<void>;
   /** Keeps the exact message, and its hash beside it, before it leaves: an e-mail, or what a webhook is told. */
   keepMessage(sealed: SealedRun, delivery: string, message: Uint8Array, kind?: 'eml' | 'json'): Promise<void>;
+  /** The e-mail that `keepMessage` kept last; undefined when there is none. */
+  message(sealed: SealedRun, delivery: string): Promise<Uint8Array | undefined>;
   /** Writes `receipts.json` anew. */
   keepReceipts(sealed: SealedRun, receipts: readonly Receipt[]): Promise<void>;
   /** What `keepReceipts` wrote last; empty while nothing was delivered. */

@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { DocketError } from '../base/error.ts';
 import type { AttemptRecord } from './archive.ts';
-import type { DeliveryRow, DeliveryState, Ledger } from './ledger.ts';
+import type { DeliveryRow, DeliveryState, Evidence, Ledger } from './ledger.ts';
 
 /** How an attempt ended. `pending`: certainly not delivered, may be tried again. */
 export interface Ending {
@@ -27,6 +27,21 @@ export const INTERRUPTED = 'Docket stopped while this was being sent; it may hav
 /** A row that was found `sending` belongs to an attempt that ended without a word: nobody knows, and the row says so. */
 export async function reconcile(ledger: Ledger, row: DeliveryRow, clock: Clock): Promise<void> {
   if (row.state === 'sending') await ledger.settle(row.id, row.epoch, 'unknown', INTERRUPTED, clock.now());
+}
+
+/**
+ * The rows of a run that is over. One that is still `sending` was left by an attempt that died, and no further try will
+ * look at it: it takes over what the archive knows, or else becomes `unknown`, so that somebody can decide.
+ */
+export async function rowsAtEnd(
+  run: string,
+  evidence: ReadonlyMap<string, Evidence>,
+  ledger: Ledger,
+  clock: Clock,
+): Promise<DeliveryRow[]> {
+  const left = (await ledger.list(run)).filter(({ state }) => state === 'sending');
+  for (const row of left) await reconcile(ledger, await ledger.open(row, clock.now(), evidence.get(row.id)), clock);
+  return ledger.list(run);
 }
 
 /** What an attempt needs besides. */

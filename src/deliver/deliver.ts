@@ -112,6 +112,9 @@ function outageOf(open: readonly Receipt[], deliveries: readonly Delivery[], out
   return first.length === each.length ? first[0] : undefined;
 }
 
+/** A server that takes message after message and never says so would leave a decision for each recipient to somebody. */
+const MOST_DOUBTS = 2;
+
 const LOST = 'The ledger has lost this delivery.';
 
 /** A run, its files, its definition and its organization must be of one organization at every step. */
@@ -164,6 +167,7 @@ async function sendPending(
   const { ledger, archive, circuit, clock, signal, sealed } = input;
   const keep: Parameters<typeof attempt>[2]['keep'] = (record) => archive.keepAttempt(sealed, record);
   const asked = new Set<string>();
+  const doubts = new Map<string, number>();
   const order = [0, 1, 2].flatMap((turn) => deliveries.filter((delivery) => (delivery.turn ?? 0) === turn));
   for (const { row: own, service, prepare } of order) {
     const row = await ledger.open(own, clock.now(), evidence.get(own.id));
@@ -184,7 +188,9 @@ async function sendPending(
     }
     const ending = await attempt(row, prepare, { ledger, clock, signal, keep });
     if (ending === undefined) continue;
-    if (ending.targetDown || ending.notBefore !== undefined) {
+    const doubt = ending.state === 'unknown' ? (doubts.get(service) ?? 0) + 1 : 0;
+    doubts.set(service, doubt);
+    if (ending.targetDown || ending.notBefore !== undefined || doubt === MOST_DOUBTS) {
       outages.set(service, { why: ending.detail });
       await circuit?.failed(service, ending.detail, ending.notBefore);
     } else if (ending.state === 'sent') {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Clock } from '../base/clock.ts';
-import { makeFolder, replaceFile, syncPath, writeSynced } from './durable-file.ts';
+import { makeFolder, replaceFile, replaceFiles, syncPath, writeSynced } from './durable-file.ts';
 import { isCode, pathName, writing } from './sealed-folder.ts';
 import type { RunBox, RunName, Shelf, Shelved } from './shelf.ts';
 import { stageIn } from './staging.ts';
@@ -28,6 +28,11 @@ export function directoryBox(folder: string): RunBox {
       writing(folder, async () => {
         await makeFolder(dirname(pathOf(name)));
         await replaceFile(pathOf(name), bytes);
+      }),
+    putTwo: (first, second) =>
+      writing(folder, async () => {
+        await makeFolder(dirname(pathOf(first.name)));
+        await replaceFiles([first, second].map(({ name, bytes }) => ({ path: pathOf(name), bytes })));
       }),
     names: async () => {
       const entries = (await unlessGone(() => readdir(folder, { recursive: true, withFileTypes: true }))) ?? [];

@@ -31,14 +31,28 @@ export async function writeSynced(path: string, bytes: string | Uint8Array): Pro
 }
 
 /** Replaces a file in one step: a reader sees the old one or the whole new one, and so does a power cut. */
-export async function replaceFile(path: string, bytes: string | Uint8Array): Promise<void> {
-  const temporary = join(dirname(path), `.${basename(path).slice(0, 80)}.${randomBytes(6).toString('hex')}.tmp`);
+export const replaceFile = (path: string, bytes: string | Uint8Array): Promise<void> => replaceFiles([{ path, bytes }]);
+
+/**
+ * Replaces files of one folder, each in one step, in this order: whoever finds one finds those before it. Written side by
+ * side, which costs a disk little more than one; a power cut meanwhile may leave any of them as it was.
+ */
+export async function replaceFiles(
+  files: readonly { readonly path: string; readonly bytes: string | Uint8Array }[],
+): Promise<void> {
+  const folder = dirname(files[0]?.path ?? '.');
+  const made = files.map(({ path, bytes }) => ({
+    path,
+    bytes,
+    temporary: join(folder, `.${basename(path).slice(0, 80)}.${randomBytes(6).toString('hex')}.tmp`),
+  }));
   try {
-    await writeSynced(temporary, bytes);
-    await rename(temporary, path);
+    const written = await Promise.allSettled(made.map(({ temporary, bytes }) => writeSynced(temporary, bytes)));
+    for (const each of written) if (each.status === 'rejected') throw each.reason;
+    for (const { temporary, path } of made) await rename(temporary, path);
   } catch (error) {
-    await rm(temporary, { force: true });
+    for (const { temporary } of made) await rm(temporary, { force: true });
     throw error;
   }
-  await syncPath(dirname(path));
+  await syncPath(folder);
 }

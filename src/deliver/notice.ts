@@ -63,10 +63,15 @@ export async function notifyOwner(input: NoticeInput): Promise<Receipt> {
   const keep = sealed === undefined ? {} : { keep: (record: AttemptRecord) => archive.keepAttempt(sealed, record) };
   const service = mail?.service ?? 'mail';
   for (const pause of [0, ...PAUSES]) {
-    const { state } = await ledger.open(row, clock.now());
+    const { state, decisions } = await ledger.open(row, clock.now());
     if (state !== 'pending' || !(await waited(pause, clock, signal))) break;
     if ((await circuit?.ask(service)) !== undefined) break;
-    const ending = await attempt(row, () => prepare(row, input), { ledger, clock, signal, ...keep });
+    const ending = await attempt(row, () => prepare(row, input, decisions.length > 0), {
+      ledger,
+      clock,
+      signal,
+      ...keep,
+    });
     if (ending === undefined) break;
     if (ending.targetDown) await circuit?.failed(service, ending.detail);
     else if (ending.state === 'sent') await circuit?.answered(service);
@@ -83,7 +88,8 @@ async function waited(ms: number, clock: Clock, signal: AbortSignal): Promise<bo
   return !signal.aborted;
 }
 
-async function prepare(row: NewDelivery, input: NoticeInput): Promise<Leave> {
+/** @param again somebody has it sent again: then the very bytes of before, where they are kept */
+async function prepare(row: NewDelivery, input: NoticeInput, again: boolean): Promise<Leave> {
   const { order, sealed, mail, archive } = input;
   if (mail === undefined) {
     throw new DocketError('deliver.target_refused', 'The owner cannot be told: no mail server is configured.', {
@@ -101,6 +107,8 @@ async function prepare(row: NewDelivery, input: NoticeInput): Promise<Leave> {
     date: new Date(order.createdAt),
     dkim: mail.dkim,
   });
+  const kept = sealed === undefined || !again ? undefined : await archive.message(sealed, row.id);
+  if (kept !== undefined) return sendMessage(mail.mailer, { ...message, raw: kept });
   if (sealed !== undefined) await archive.keepMessage(sealed, row.id, message.raw);
   return sendMessage(mail.mailer, message);
 }

@@ -201,6 +201,9 @@ function s3Box(objects: S3Objects, root: string, place: string): RunBox {
     read: async (name) => objects.get(await at(name)),
     pieces: async (name) => objects.pieces(await at(name)),
     put: async (name, bytes) => objects.put(await at(name), bytes),
+    putTwo: async (...papers) => {
+      for (const { name, bytes } of papers) await objects.put(await at(name), bytes);
+    },
     names: async () => {
       const folder = await found();
       const names: string[] = [];

@@ -13,15 +13,16 @@ export const keepingIn = (
   boxOf: (sealed: SealedRun) => RunBox,
 ): Pick<
   Archive,
-  'keepMessage' | 'keepReceipts' | 'receipts' | 'keepAttempt' | 'evidence' | 'keepRelease' | 'discard'
+  'keepMessage' | 'message' | 'keepReceipts' | 'receipts' | 'keepAttempt' | 'evidence' | 'keepRelease' | 'discard'
 > => ({
   keepMessage: async (sealed, delivery, message, kind = 'eml') => {
     const name = `${pathName(delivery, 'delivery')}.${kind}`;
     const digest = createHash('sha256').update(message).digest('hex');
     // The hash first, so that a message is never without one; as `sha256sum --check` reads it.
-    await boxOf(sealed).put(`messages/${name}.sha256`, `${digest}  ${name}\n`);
-    await boxOf(sealed).put(`messages/${name}`, message);
+    const hash = { name: `messages/${name}.sha256`, bytes: `${digest}  ${name}\n` };
+    await boxOf(sealed).putTwo(hash, { name: `messages/${name}`, bytes: message });
   },
+  message: (sealed, delivery) => boxOf(sealed).read(`messages/${pathName(delivery, 'delivery')}.eml`),
   keepReceipts: (sealed, receipts) => boxOf(sealed).put('receipts.json', `${JSON.stringify(receipts, null, 2)}\n`),
   receipts: (sealed) => readReceipts(boxOf(sealed)),
   keepAttempt: (sealed, attempt) => writeAttempt(boxOf(sealed), attempt),

@@ -8,6 +8,11 @@ export interface RunName {
   readonly report: string;
 }
 
+export interface Paper {
+  readonly name: string;
+  readonly bytes: string | Uint8Array;
+}
+
 /** One run's papers and files, each by its name in the run's folder, with `/`: `manifest.json`, `files/KPIs.xlsx`. */
 export interface RunBox {
   /** For people: a folder, or an `s3:` URL. */
@@ -18,6 +23,8 @@ export interface RunBox {
   pieces(name: string): Promise<AsyncIterable<Uint8Array> | undefined>;
   /** Whole or not at all, in place of what stands there; it survives a power cut once the promise has resolved. */
   put(name: string, bytes: string | Uint8Array): Promise<void>;
+  /** Papers that belong together, as `put`: whoever finds the second finds the first. Both in one folder. */
+  putTwo(first: Paper, second: Paper): Promise<void>;
   /** All that is there, in order. */
   names(): Promise<readonly string[]>;
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
@@ -14,6 +14,7 @@ import { createNotices, type Notices } from '../../src/compose/notices.ts';
 import { loadJobs, requireReport } from '../../src/define/load.ts';
 import type { OrgSettings } from '../../src/define/org.ts';
 import { directoryArchive } from '../../src/deliver/directory-archive.ts';
+import { deliveryId } from '../../src/deliver/ledger.ts';
 import { smtpMailer } from '../../src/deliver/mailer.ts';
 import { redisLedger } from '../../src/deliver/redis-ledger.ts';
 import { type MailCatcher, mailCatcher } from '../../src/demo/mail-catcher.ts';
@@ -115,6 +116,18 @@ describe('the owner of a run that ended badly', () => {
     await notices.again();
     expect(await owed.list()).toEqual([]);
     expect(mail.messages()).toEqual([]);
+  });
+
+  test('a delivery that a dead attempt has left is unknown once its run is over, and waits for a decision', async () => {
+    const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: 1 });
+    const recipient = 'lead@acme.example';
+    const row = { id: deliveryId(order.id, '0-email', recipient), run: order.id, org: order.org, report: order.report };
+    await ledger.open({ ...row, target: '0-email', recipient }, 1);
+    await ledger.begin(row.id, 2);
+    await notices.tell(order, new DocketError('run.poison', 'The run took down its worker 3 times.').toJSON());
+    expect(await ledger.unknown(5)).toMatchObject([{ id: row.id, recipient }]);
+    const text = await readFile(mail.messages()[0]?.path ?? '', 'utf8');
+    expect(text).toContain(`docket deliveries resolve ${row.id}`);
   });
 
   test.each([

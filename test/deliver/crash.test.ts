@@ -95,6 +95,8 @@ test.each(LEDGERS)(
       new Set(['after begin', 'before keepAttempt', 'after keepAttempt', 'before send', 'after send']),
     );
   },
+  // Some hundred runs with all their files: a busy machine takes its time.
+  120_000,
 );
 
 /** What really happens at the mail server, and what we hear of it. */

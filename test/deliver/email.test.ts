@@ -88,6 +88,26 @@ test('together: one message that names everybody, with an envelope and a verdict
   expect(mail.messageId).toBe(receipts[0]?.messageId);
 });
 
+test('a server that never says what became of a message is left alone after two, and the others get theirs later', async () => {
+  const script: SmtpScript = { dot: 'RST' };
+  const to = ['a', 'b', 'c', 'd', 'e'].map((name) => `${name}@acme.example`);
+  const { input, server, root } = await caseOf([{ email: { to } }, { directory: { path: 'out' } }], script);
+  const first = await deliver(input);
+  expect(first.receipts.map(({ state }) => state)).toEqual([
+    'unknown',
+    'unknown',
+    'pending',
+    'pending',
+    'pending',
+    'sent',
+  ]);
+  expect(first.retryable).toBe(true);
+  expect(server.conversations.filter(({ ended }) => ended)).toHaveLength(2);
+  delete script.dot;
+  const second = await deliver({ ...input, workingDirectory: root });
+  expect(second.receipts.map(({ state }) => state)).toEqual(['unknown', 'unknown', 'sent', 'sent', 'sent', 'sent']);
+});
+
 test('together names nobody whom the organization does not allow', async () => {
   const to = ['a@acme.example', 'rival@elsewhere.example'];
   const { input, got } = await caseOf([{ email: { to, together: true } }]);

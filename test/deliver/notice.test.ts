@@ -53,6 +53,22 @@ async function noticeOf(
   return { input, sent, sealed, events };
 }
 
+test('a notice that somebody has sent again is the very one of before, whatever became of the run since', async () => {
+  let lost = true;
+  const answer = (): SendResult =>
+    lost ? { kind: 'unknown', why: 'no answer' } : { kind: 'accepted', response: '250 Ok' };
+  const { input, sent, sealed } = await noticeOf({ receipts: [receipt('a@acme.example', 'refused', '550')] }, answer);
+  const { delivery } = await notifyOwner(input);
+  lost = false;
+  await input.ledger.resolve(delivery, 1, { to: 'pending', by: 'ops', reason: 'not there', at: 1 });
+  expect(await notifyOwner({ ...input, receipts: [] })).toMatchObject({ state: 'sent' });
+  expect(sent).toHaveLength(2);
+  expect(Buffer.from(sent[1]!.raw).equals(Buffer.from(sent[0]!.raw))).toBe(true);
+  expect(Buffer.from((await input.archive.message(sealed, delivery)) ?? []).equals(Buffer.from(sent[0]!.raw))).toBe(
+    true,
+  );
+});
+
 test('the owner is told once what failed and what to do, however often it is asked', async () => {
   const error = new DocketError('api.unauthorized', 'The API key was refused.', {
     next: 'Renew the key that ACME_KEY holds.',
