@@ -52,15 +52,24 @@ export interface Due {
 }
 
 /**
- * What one process remembers between looks: until when (epoch ms) nothing can be due of a report. It spares the reading of
- * ten thousand cursors a minute; without it a look does the same.
+ * What one process remembers between looks: until when (epoch ms) nothing can be due of a report, and how far each
+ * schedule was looked at. It spares most of the reading of ten thousand cursors a minute, and where Redis has lost a
+ * cursor the slots since are not lost with it.
  */
 export interface DueMemory {
   quietUntil: WeakMap<FrozenDefinition, number>;
+  stands: Map<string, number>;
   lookedAt: number;
 }
 
-export const dueMemory = (): DueMemory => ({ quietUntil: new WeakMap(), lookedAt: Number.NEGATIVE_INFINITY });
+export const dueMemory = (): DueMemory => ({
+  quietUntil: new WeakMap(),
+  stands: new Map(),
+  lookedAt: Number.NEGATIVE_INFINITY,
+});
+
+/** A Redis that was rolled back has cursors of before, and has lost the runs that were opened since: so often it is asked. */
+const ASK_AGAIN_MS = 5 * 60_000;
 
 /**
  * Opens every slot that came due since the last look: BullMQ only wakes us, the record decides. Whoever else looks at
@@ -79,13 +88,16 @@ export async function openDue(
 ): Promise<Due> {
   const now = ports.clock.now();
   // A clock that was set back meets slots again that were looked at, and others that were not.
-  if (now < memory.lookedAt) memory.quietUntil = new WeakMap();
+  if (now < memory.lookedAt) {
+    memory.quietUntil = new WeakMap();
+    memory.stands.clear();
+  }
   memory.lookedAt = now;
   const candidates = reports
     .filter((report) => report.definition.schedule.length > 0 && !((memory.quietUntil.get(report) ?? 0) > now))
     .map((report) => ({ report, timings: timingsOf(report) }));
   if (candidates.length === 0) return NOTHING;
-  const found = await readCursors(candidates, now, ports);
+  const found = await readCursors(candidates, now, memory, ports);
   const compute = sharedSlots(now);
 
   const due: DueReport[] = [];
@@ -103,7 +115,8 @@ export async function openDue(
       // Somebody else may just have started one a little earlier.
       if (timings.some(({ cursor }) => !found.has(cursor))) continue;
       const next = stands.map(({ timing, at }) => compute.next(timing, Math.max(at, now)));
-      memory.quietUntil.set(report, Math.min(...next));
+      memory.quietUntil.set(report, Math.min(...next, now + ASK_AGAIN_MS));
+      for (const { timing, at } of stands) memory.stands.set(timing.cursor, Math.max(at, now));
     } else due.push({ report, stands, slots });
   }
   if (ahead.length > 0) {
@@ -125,6 +138,7 @@ interface DueReport {
 async function readCursors(
   candidates: readonly { readonly timings: readonly Timing[] }[],
   now: number,
+  { stands }: DueMemory,
   { cursors }: DuePorts,
 ): Promise<ReadonlyMap<string, number>> {
   const names = [...new Set(candidates.flatMap(({ timings }) => timings.map(({ cursor }) => cursor)))];
@@ -136,7 +150,14 @@ async function readCursors(
     if (value === undefined) unknown.push(name);
     else found.set(name, value);
   });
-  if (unknown.length > 0) await cursors.start(unknown, now);
+  const fresh = unknown.filter((name) => !stands.has(name));
+  if (fresh.length > 0) await cursors.start(fresh, now);
+  for (const name of unknown) {
+    const stood = stands.get(name);
+    if (stood === undefined) continue;
+    await cursors.start([name], stood);
+    found.set(name, stood);
+  }
   return found;
 }
 
