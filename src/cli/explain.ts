@@ -30,6 +30,7 @@ async function explainReport(report: string, flags: { period?: string; json?: bo
     { loadJobs, requireReport },
     periods,
     { nextReportSlots, timetableOf },
+    { slotView },
     { compilePlan },
     { explain, formatExplain },
     print,
@@ -39,6 +40,7 @@ async function explainReport(report: string, flags: { period?: string; json?: bo
     import('../define/load.ts'),
     import('../define/period.ts'),
     import('../define/slots.ts'),
+    import('../define/slot-view.ts'),
     import('../plan/compile.ts'),
     import('../plan/explain.ts'),
     import('./print.ts'),
@@ -58,7 +60,8 @@ async function explainReport(report: string, flags: { period?: string; json?: bo
     const document = explain(plan, {
       catalog,
       ...(budget === undefined ? {} : { budget }),
-      slots: slots.map(({ at }) => new Date(at).toISOString()),
+      slots: slots.map((slot) => slotView(slot, definition, settings.timezone)),
+      timezone: settings.timezone,
     });
     if (flags.json) print.printJson(document);
     else print.printLine(formatExplain(document));

@@ -18,7 +18,6 @@ Examples:
     )
     .action(async (report: string | undefined, options: { count: string; json?: boolean }) => {
       const [
-        { DateTime },
         { readNumber },
         { readSurroundings },
         { askRedisIfSet },
@@ -27,9 +26,9 @@ Examples:
         { pauseDocument, pauseLines },
         { loadJobs, requireReport },
         { nextReportSlots, timetableOf },
+        { slotView },
         print,
       ] = await Promise.all([
-        import('luxon'),
         import('./flag.ts'),
         import('./surroundings.ts'),
         import('./redis-if-set.ts'),
@@ -38,6 +37,7 @@ Examples:
         import('./pause-document.ts'),
         import('../define/load.ts'),
         import('../define/slots.ts'),
+        import('../define/slot-view.ts'),
         import('./print.ts'),
       ]);
       const count = readNumber('--count', options.count, { min: 1, max: 1000 });
@@ -47,15 +47,12 @@ Examples:
       const slots = definitions.flatMap((definition) => {
         const settings = jobs.orgs.get(definition.org);
         if (settings === undefined) return [];
-        return nextReportSlots(timetableOf(definition, settings), around.clock.now(), count).map(({ at, schedule }) => {
-          const timezone = schedule.timezone ?? settings.timezone;
-          return {
-            report: `${definition.org}/${definition.report}`,
-            at: new Date(at).toISOString(),
-            local: DateTime.fromMillis(at, { zone: timezone }).toFormat("ccc yyyy-MM-dd HH:mm 'UTC'ZZ"),
-            timezone,
-          };
-        });
+        const report = `${definition.org}/${definition.report}`;
+        const next = nextReportSlots(timetableOf(definition, settings), around.clock.now(), count);
+        if (next.length === 0 && definition.schedule.length > 0) {
+          print.sayLine(`${report} has no slot any more: its schedules have ended, or no day fits them`);
+        }
+        return next.map((slot) => ({ report, ...slotView(slot, definition, settings.timezone) }));
       });
       slots.sort((a, b) => a.at.localeCompare(b.at));
       for (const fault of jobs.faults) print.sayLine(`left out: ${fault.file} has a fault; see \`docket check\``);
@@ -65,12 +62,19 @@ Examples:
       const listed = new Set(definitions.flatMap(({ org, report: id }) => [org, `${org}/${id}`]));
       const paused = all?.filter(({ org, report: id }) => listed.has(id === null ? org : `${org}/${id}`));
       if (options.json) return print.printJson({ slots, paused: paused?.map(pauseDocument) ?? null });
-      if (slots.length === 0) print.printLine('No report has a schedule.');
+      if (slots.length === 0) print.printLine('No slots.');
       else
         print.printLine(
           print.formatColumns(
-            ['UTC', 'LOCAL', 'ZONE', 'REPORT'],
-            slots.map((slot) => [slot.at, slot.local, slot.timezone, slot.report]),
+            ['UTC', 'LOCAL', 'ZONE', 'REPORT', 'BEGINS', 'SCHEDULE'],
+            slots.map(({ at, local, timezone, report, begins, schedule }) => [
+              at,
+              local,
+              timezone,
+              report,
+              begins === at ? 'at once' : begins,
+              schedule,
+            ]),
           ),
         );
       for (const pause of paused ?? []) print.printLine(`\n${pauseLines(pause).join('\n')}`);

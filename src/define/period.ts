@@ -37,8 +37,18 @@ export const periodOf = (
   settings: Pick<OrgFile, 'timezone' | 'locale' | 'fiscal_year_start' | 'week_start'>,
   at: number,
   spec: PeriodSpec = definition.period,
-): Period =>
-  resolvePeriod(spec, at, definition.timezone ?? settings.timezone, definition.locale ?? settings.locale, settings);
+): Period => {
+  const timezone = definition.timezone ?? settings.timezone;
+  const locale = definition.locale ?? settings.locale;
+  const resolved = resolvePeriod(spec, at, timezone, locale, settings);
+  // A fiscal quarter has one name, whether a report's schedule asks for it or a backfill by its dates.
+  const own =
+    typeof spec === 'object' && typeof definition.period === 'string' ? unitNamed(definition.period) : undefined;
+  const first = civil(resolved.from);
+  if (own === undefined || unitStart(first, own, settings) < first) return resolved;
+  const label = fiscalLabel(first, civil(resolved.to), own, locale, settings);
+  return label === undefined ? resolved : Object.freeze({ ...resolved, label });
+};
 
 /**
  * A period's dates, as a reader of the calendar at that instant and in that zone would say them.
@@ -71,15 +81,16 @@ function rangeOf(spec: string, today: DateTime, reckoning: Reckoning): { first: 
     const end = startOf(unit);
     return { first: end.minus({ [lastN.unit]: lastN.count }), last: end.minus({ days: 1 }), unit };
   }
-  const toDate = unitOf(spec.replace(/_to_date$/, ''));
-  if (toDate !== undefined) return { first: startOf(toDate), last: today, unit: toDate };
-  const [which, name = ''] = spec.split('_');
-  const unit = unitOf(name);
+  const unit = unitNamed(spec);
   if (unit === undefined) throw new TypeError(`no such period: ${spec}`);
   const current = startOf(unit);
-  const first = which === 'previous' ? current.minus({ [unit]: 1 }) : current;
+  if (spec.endsWith('_to_date')) return { first: current, last: today, unit };
+  const first = spec.startsWith('previous_') ? current.minus({ [unit]: 1 }) : current;
   return { first, last: first.plus({ [unit]: 1 }).minus({ days: 1 }), unit };
 }
+
+/** The unit of `previous_week`, `current_week` and `week_to_date`. */
+const unitNamed = (spec: string): Unit | undefined => unitOf(spec.replace(/^(previous|current)_|_to_date$/, ''));
 
 /** The first day of the week, quarter, … that holds the day. */
 function unitStart(

@@ -1,6 +1,7 @@
 import type { Catalog } from '../contract/catalog.ts';
 import { LIMITS } from '../contract/limits.ts';
 import type { Definition } from '../define/definition.ts';
+import { type SlotView, scheduleText } from '../define/slot-view.ts';
 import { addressesOf } from '../define/target.ts';
 import { rowsAtMost as rowsOf } from './arrange.ts';
 import { type Call, callsOf, type Plan, type SectionPlan } from './plan.ts';
@@ -11,8 +12,10 @@ export interface ExplainExtra {
   readonly budget?: { readonly tokens: number; readonly waiting: number; readonly finish: number };
   /** Tells how many groups there can be, and so how many rows; without it the specification's limit is the bound. */
   readonly catalog?: Catalog;
-  /** The next slots as ISO instants in UTC. */
-  readonly slots?: readonly string[];
+  /** The next slots. */
+  readonly slots?: readonly SlotView[];
+  /** The organization's zone, which is that of schedules without one. */
+  readonly timezone?: string;
 }
 
 /** `docket explain --json`. Plain data. */
@@ -43,7 +46,9 @@ export interface ExplainDocument {
   readonly outputs: readonly string[];
   readonly recipients: readonly string[];
   readonly budget: NonNullable<ExplainExtra['budget']> | null;
-  readonly slots: readonly string[];
+  /** One line each, with its zone; empty: on demand only. */
+  readonly schedules: readonly string[];
+  readonly slots: readonly SlotView[];
 }
 
 /** The plan as a document that says what a run would ask, cost and send. Asks nothing and sends nothing. */
@@ -76,6 +81,9 @@ export function explain(plan: Plan, extra: ExplainExtra = {}): ExplainDocument {
     outputs: plan.definition.outputs.map(({ format, name }) => (name === undefined ? format : `${format}: ${name}`)),
     recipients: recipientsOf(plan.definition),
     budget: extra.budget ?? null,
+    schedules: plan.definition.schedule.map(
+      (schedule) => `${scheduleText(schedule)} (${schedule.timezone ?? extra.timezone ?? "the organization's zone"})`,
+    ),
     slots: extra.slots ?? [],
   };
 }
@@ -149,6 +157,11 @@ export function formatExplain(document: ExplainDocument): string {
   lines.push(
     `To       ${document.recipients.length === 0 ? 'nobody: the report has no delivery' : document.recipients.join(', ')}`,
   );
-  if (document.slots.length > 0) lines.push(`Next     ${document.slots.join('\n         ')}`);
+  if (document.schedules.length > 0) lines.push(`Schedule ${document.schedules.join('\n         ')}`);
+  const slots = document.slots.map(
+    ({ at, local, timezone, begins }) =>
+      `${at}  ${local} (${timezone})${begins === at ? '' : `, begins ${begins.slice(11)}`}`,
+  );
+  if (slots.length > 0) lines.push(`Next     ${slots.join('\n         ')}`);
   return lines.join('\n');
 }

@@ -27,9 +27,17 @@ export function leftOutText(section: DigestSection, shown: number, where: string
   return [...missing, ...(columns === '' ? [] : [columns])].join(' ');
 }
 
+/** A schedule, as far as its readers are told of it. */
+export interface Occurrence {
+  readonly cron: string;
+  readonly timezone: string;
+  readonly on?: { readonly business_day: number } | undefined;
+  readonly shift?: 'next_business_day' | 'previous_business_day' | undefined;
+}
+
 export interface Occasion {
   /** When the report is made by itself; absent or empty: on demand only. */
-  readonly schedules?: readonly { readonly cron: string; readonly timezone: string }[] | undefined;
+  readonly schedules?: readonly Occurrence[] | undefined;
   /** Somebody asked for this one. */
   readonly onDemand?: boolean | undefined;
 }
@@ -54,7 +62,14 @@ export function reasonText(dataset: Dataset, { schedules = [], onDemand }: Occas
   const { mail } = wordsOf(locale);
   return [
     mail.onList(title, organization, owner),
-    ...schedules.map(({ cron, timezone }) => mail.madeWhen(scheduleText(cron, locale), timezone)),
+    ...schedules.map(({ cron, timezone, on, shift }) => {
+      const when = [
+        scheduleText(cron, locale),
+        on === undefined ? '' : mail.businessDay(on.business_day),
+        shift === undefined ? '' : mail.shifted(shift),
+      ];
+      return mail.madeWhen(when.filter((part) => part !== '').join(', '), timezone);
+    }),
     onDemand ? mail.onDemand : '',
   ]
     .filter((sentence) => sentence !== '')

@@ -63,7 +63,7 @@ const occasionOf = (
   { schedule }: RunContext['definition'],
   { timezone }: RunContext['settings'],
 ): Pick<MailOptions, 'schedules' | 'onDemand'> => ({
-  schedules: schedule.map((one) => ({ cron: one.cron, timezone: one.timezone ?? timezone })),
+  schedules: schedule.map(({ cron, timezone: zone = timezone, on, shift }) => ({ cron, timezone: zone, on, shift })),
   onDemand: trigger !== 'schedule',
 });
 

@@ -2,8 +2,10 @@ import fc from 'fast-check';
 import { DateTime } from 'luxon';
 import { describe, expect, test } from 'vitest';
 import { DocketError } from '../../src/base/error.ts';
+import { WEEKDAYS } from '../../src/define/day.ts';
 import { NAMED_PERIODS, type PeriodSpec, periodSpecSchema } from '../../src/define/definition.ts';
-import { inWords, parsePeriod, resolvePeriod } from '../../src/define/period.ts';
+import { orgFileSchema } from '../../src/define/org.ts';
+import { inWords, parsePeriod, periodOf, resolvePeriod } from '../../src/define/period.ts';
 
 const ZONES = [
   'UTC',
@@ -72,6 +74,155 @@ describe('a period by its name', () => {
 
   test('is frozen', () => {
     expect(Object.isFrozen(resolvePeriod('previous_week', MONDAY, 'UTC'))).toBe(true);
+  });
+});
+
+const settings = (over: object = {}) =>
+  orgFileSchema.parse({ org: 7, api_key: { env: 'K' }, timezone: 'Europe/London', recipients: {}, ...over });
+const fiscal = (month: number, day = 1, named_by: 'end' | 'start' = 'end') =>
+  settings({ fiscal_year_start: { month, day, named_by } });
+const words = (
+  spec: PeriodSpec,
+  org: ReturnType<typeof settings>,
+  at = '2026-11-23T07:00Z',
+  locale?: string,
+  asked?: PeriodSpec,
+) => {
+  const { from, to, label } = periodOf({ period: spec, locale }, org, Date.parse(at), asked);
+  return `${from} ${to} ${label}`;
+};
+
+describe('a fiscal year', () => {
+  test.each([
+    ['previous_quarter', fiscal(4), '2026-07-01 2026-09-30 FY2027-Q2'],
+    ['current_quarter', fiscal(4), '2026-10-01 2026-12-31 FY2027-Q3'],
+    ['previous_year', fiscal(4), '2025-04-01 2026-03-31 FY2026'],
+    ['current_year', fiscal(4, 1, 'start'), '2026-04-01 2027-03-31 FY2026'],
+    ['current_year', fiscal(4, 6), '2026-04-06 2027-04-05 FY2027'],
+    ['previous_quarter', fiscal(4, 6), '2026-07-06 2026-10-05 FY2027-Q2'],
+    ['current_quarter', fiscal(12), '2026-09-01 2026-11-30 FY2026-Q4'],
+    ['previous_quarter', fiscal(2), '2026-08-01 2026-10-31 FY2027-Q3'],
+    ['year_to_date', fiscal(7), '2026-07-01 2026-11-23 2026-07-01 to 2026-11-23'],
+    ['quarter_to_date', fiscal(9), '2026-09-01 2026-11-23 2026-09-01 to 2026-11-23'],
+    // What a fiscal year does not change.
+    ['previous_month', fiscal(4, 6), '2026-10-01 2026-10-31 2026-10'],
+    ['previous_week', fiscal(4), '2026-11-16 2026-11-22 2026-W47'],
+    ['previous_quarter', fiscal(1), '2026-07-01 2026-09-30 2026-Q3'],
+    ['previous_year', fiscal(1), '2025-01-01 2025-12-31 2025'],
+  ] as const)('%s', (spec, org, expected) => {
+    expect(words(spec, org)).toBe(expected);
+  });
+
+  test('begins on its first day and not the day before, in the zone', () => {
+    expect(words('current_year', fiscal(4, 6), '2026-04-05T22:59Z')).toContain('FY2026');
+    expect(words('current_year', fiscal(4, 6), '2026-04-05T23:00Z')).toContain('FY2027');
+    expect(words('year_to_date', fiscal(4, 6), '2026-04-06T12:00Z')).toBe('2026-04-06 2026-04-06 2026-04-06');
+  });
+
+  test('is a Geschäftsjahr in German', () => {
+    expect(words('previous_quarter', fiscal(4), undefined, 'de-CH')).toContain('GJ2027-Q2');
+  });
+
+  test('gives its quarter one name, also where it is asked for by its dates; other dates are the calendar’s', () => {
+    const dates = { from: '2026-07-01', to: '2026-09-30' };
+    expect(words('previous_quarter', fiscal(4), undefined, undefined, dates)).toContain('FY2027-Q2');
+    expect(words('previous_month', fiscal(4), undefined, undefined, dates)).toContain(' 2026-Q3');
+    expect(words('previous_quarter', fiscal(2), undefined, undefined, dates)).toContain(' 2026-Q3');
+    expect(words('previous_quarter', fiscal(4), undefined, undefined, parsePeriod('2026-Q3'))).toContain('FY2027-Q2');
+  });
+
+  test('is told to readers with its label and its dates', () => {
+    const told = (locale: string) =>
+      inWords(periodOf({ period: 'previous_quarter', locale }, fiscal(4), MONDAY), locale);
+    expect(told('en-GB')).toBe('FY2027-Q2, July to September 2026 (Europe/London)');
+    expect(told('de-CH')).toMatch(/^GJ2027-Q2, Juli.September 2026 \(Europe\/London\)$/);
+  });
+});
+
+describe('a week that begins on another day', () => {
+  const sunday = settings({ week_start: 'SUN' });
+  test.each([
+    ['previous_week', '2026-11-15 2026-11-21 2026-11-15 to 2026-11-21'],
+    ['current_week', '2026-11-22 2026-11-28 2026-11-22 to 2026-11-28'],
+    ['week_to_date', '2026-11-22 2026-11-23 2026-11-22 to 2026-11-23'],
+    ['last_2_weeks', '2026-11-08 2026-11-21 2026-11-08 to 2026-11-21'],
+    ['previous_month', '2026-10-01 2026-10-31 2026-10'],
+  ] as const)('%s', (spec, expected) => {
+    expect(words(spec, sunday)).toBe(expected);
+  });
+});
+
+describe('for every instant, zone, fiscal year and first day of the week', () => {
+  const reckonings = fc.record({
+    fiscal_year_start: fc.record({
+      month: fc.integer({ min: 1, max: 12 }),
+      day: fc.integer({ min: 1, max: 28 }),
+      named_by: fc.constantFrom('end' as const, 'start' as const),
+    }),
+    week_start: fc.constantFrom(...WEEKDAYS),
+  });
+  const anyCase = fc.tuple(
+    fc.integer({ min: Date.parse('2000-01-01'), max: Date.parse('2099-12-31') }),
+    fc.constantFrom(...ZONES),
+    reckonings,
+  );
+  const get = (spec: PeriodSpec, [at, zone, reckoning]: [number, string, object]) =>
+    resolvePeriod(spec, at, zone, undefined, reckoning);
+  const shifted = (date: string, days: number) => DateTime.fromISO(date, { zone: 'utc' }).plus({ days }).toISODate();
+
+  test.each(['week', 'quarter', 'year'] as const)(
+    'the current %s holds the day, the previous one ends the day before it begins, and to date ends on the day',
+    (unit) => {
+      fc.assert(
+        fc.property(anyCase, (one) => {
+          const today = DateTime.fromMillis(one[0], { zone: one[1] }).toISODate() ?? '';
+          const [current, previous, toDate] = [
+            get(`current_${unit}`, one),
+            get(`previous_${unit}`, one),
+            get(`${unit}_to_date`, one),
+          ];
+          expect(current.from <= today && today <= current.to).toBe(true);
+          expect(previous.to).toBe(shifted(current.from, -1));
+          expect(toDate).toMatchObject({ from: current.from, to: today });
+          const days = DateTime.fromISO(previous.to).diff(DateTime.fromISO(previous.from), 'days').days + 1;
+          const [least, most] = { week: [7, 7], quarter: [89, 92], year: [365, 366] }[unit];
+          expect(Math.round(days)).toBeGreaterThanOrEqual(least ?? 0);
+          expect(Math.round(days)).toBeLessThanOrEqual(most ?? 0);
+        }),
+        { numRuns: 300 },
+      );
+    },
+  );
+
+  test('four quarters are a year, each named after it', () => {
+    fc.assert(
+      fc.property(anyCase, ([at, zone, reckoning]) => {
+        const { fiscal_year_start } = reckoning;
+        fc.pre(fiscal_year_start.month !== 1 || fiscal_year_start.day !== 1);
+        const year = get('current_year', [at, zone, reckoning]);
+        let first = year.from;
+        for (const quarter of [1, 2, 3, 4]) {
+          const noon = Date.parse(`${first}T12:00Z`);
+          const one = get('current_quarter', [noon, 'UTC', reckoning]);
+          expect(one).toMatchObject({ from: first, label: `${year.label}-Q${quarter}` });
+          first = shifted(one.to, 1) ?? '';
+        }
+        expect(first).toBe(shifted(year.to, 1));
+        const named = Number(year.label.slice(2));
+        expect(named).toBe(Number((fiscal_year_start.named_by === 'end' ? year.to : year.from).slice(0, 4)));
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('a week begins on its day', () => {
+    fc.assert(
+      fc.property(anyCase, (one) => {
+        const { from } = get('current_week', one);
+        expect(WEEKDAYS[DateTime.fromISO(from).weekday - 1]).toBe(one[2].week_start);
+      }),
+      { numRuns: 300 },
+    );
   });
 });
 

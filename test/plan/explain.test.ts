@@ -75,7 +75,15 @@ test('reads well on a terminal', () => {
     explain(plan, {
       catalog: CATALOG,
       budget: { tokens: 28, waiting: 2, finish: Date.parse('2026-11-16T07:01:00Z') },
-      slots: ['2026-11-23T07:00:00.000Z'],
+      slots: [
+        {
+          at: '2026-11-23T07:00:00.000Z',
+          local: 'Mon 2026-11-23 08:00 UTC+01:00',
+          timezone: 'Europe/Zurich',
+          begins: '2026-11-23T07:06:29.300Z',
+          schedule: '0 8 * * MON, jitter 10m',
+        },
+      ],
     }),
   );
   expect(text).toBe(`acme/weekly: Weekly
@@ -93,5 +101,5 @@ Tokens   3 of the key's budget
 Budget   28 free, 2 waiting; answered by 2026-11-16T07:01:00.000Z if started now
 Outputs  xlsx: KPIs.xlsx; csv
 To       lead@acme.example, directory out
-Next     2026-11-23T07:00:00.000Z`);
+Next     2026-11-23T07:00:00.000Z  Mon 2026-11-23 08:00 UTC+01:00 (Europe/Zurich), begins 07:06:29.300Z`);
 });

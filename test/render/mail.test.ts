@@ -146,6 +146,21 @@ describe('the mail of a report', () => {
     expect(text.indexOf('compared with')).toBeLessThan(text.indexOf('HEADLINE'));
   });
 
+  it.each([
+    ['en-GB', { on: { business_day: 3 } }, 'made at 08:00, on the 3rd business day of the month (UTC).'],
+    ['en-GB', { on: { business_day: -1 } }, 'made at 08:00, on the last business day of the month (UTC).'],
+    ['en-GB', { on: { business_day: -2 } }, 'made at 08:00, on the 2nd last business day of the month (UTC).'],
+    ['en-GB', { shift: 'next_business_day' }, 'made at 08:00, or on the next business day (UTC).'],
+    ['de-CH', { on: { business_day: 3 } }, 'um 08:00, am 3. Arbeitstag des Monats (UTC).'],
+    ['de-CH', { shift: 'previous_business_day' }, 'um 08:00, sonst am Arbeitstag davor (UTC).'],
+  ] as const)('tells in %s of business days: %j', async (locale, days, sentence) => {
+    const { text } = await mail(dataset([onboarding]), {
+      schedules: [{ cron: '0 8 * * *', timezone: 'UTC', ...days }],
+      locale,
+    });
+    expect(text.replace(/\s+/g, ' ')).toContain(sentence);
+  });
+
   it('tells period, zone, why the reader gets it and whom to ask', async () => {
     const schedules = [{ cron: '0 8 * * MON', timezone: 'Europe/Zurich' }];
     const { html, text } = await mail(dataset([onboarding]), { schedules, onDemand: true });

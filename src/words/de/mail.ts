@@ -46,6 +46,8 @@ export const mail = (to: Formats): Words['mail'] => {
     // cronstrue says „nur jeden Montag“ and sets an English comma before „und“.
     madeWhen: (schedule, timezone) =>
       `Der Bericht wird nach Zeitplan erstellt: ${schedule.replace('nur jeden', 'jeden').replaceAll(', und ', ' und ')} (${timezone}).`,
+    businessDay: (n) => `am ${n < 0 ? (n === -1 ? 'letzten' : `${-n}.-letzten`) : `${n}.`} Arbeitstag des Monats`,
+    shifted: (to) => (to === 'next_business_day' ? 'sonst am nächsten Arbeitstag' : 'sonst am Arbeitstag davor'),
     bySchedule: (cron) => `nach dem Zeitplan ${cron}`,
     onDemand: 'Dieser hier wurde auf Anforderung erstellt.',
 

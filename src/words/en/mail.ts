@@ -4,6 +4,9 @@ import { counter } from './count.ts';
 type Direction = 'up' | 'down';
 const ARROWS = { up: '▲ up', down: '▼ down' } as const satisfies Record<Direction, string>;
 
+const ENDINGS = { one: 'st', two: 'nd', few: 'rd', other: 'th', zero: 'th', many: 'th' } as const;
+const ordinal = (n: number): string => `${n}${ENDINGS[new Intl.PluralRules('en', { type: 'ordinal' }).select(n)]}`;
+
 /** The mail's sentences, and what its templates print as `words`. */
 export const mail = (to: Formats) => {
   const counted = counter(to);
@@ -37,6 +40,12 @@ export const mail = (to: Formats) => {
     onList: (title: string, organization: string, owner: string) =>
       `You get this mail because you are on the recipient list of the report “${title}” of ${organization}, which ${owner} keeps.`,
     madeWhen: (schedule: string, timezone: string) => `The report is made ${schedule} (${timezone}).`,
+    /** Of a month; counted from its end when negative. */
+    businessDay: (n: number): string =>
+      `on the ${n < 0 ? (n === -1 ? 'last' : `${ordinal(-n)} last`) : ordinal(n)} business day of the month`,
+    /** Where a day off moves to. */
+    shifted: (to: 'next_business_day' | 'previous_business_day'): string =>
+      to === 'next_business_day' ? 'or on the next business day' : 'or on the business day before',
     /** For a schedule that there are no words for. */
     bySchedule: (cron: string) => `by the schedule ${cron}`,
     onDemand: 'This one was made because somebody asked for it.',
