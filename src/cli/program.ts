@@ -6,6 +6,7 @@ import { addBudget } from './budget.ts';
 import { addCheck } from './check.ts';
 import { addDeliveries } from './deliveries.ts';
 import { addDemo } from './demo.ts';
+import { addDiff } from './diff.ts';
 import { addDoctor } from './doctor.ts';
 import { addExplain } from './explain.ts';
 import { addPause } from './pause.ts';
@@ -41,6 +42,7 @@ export function createProgram(): Command {
     addPreview,
     addCheck,
     addExplain,
+    addDiff,
     addSchedule,
     addPause,
     addResume,
