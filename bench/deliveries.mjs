@@ -1,0 +1,213 @@
+// Deliveries a second: one run to 100 recipients over SMTP to a mail server in a process of its own, with the ledger in a
+// private Redis and the archive on disk, beside nodemailer alone (one connection and its pool), which keeps no record of
+// anything. Then the same with the ledger and the archive taken away one by one: what each of them costs a delivery.
+// Limit: every recipient gets one message.
+//
+//   npm run build && node bench/deliveries.mjs [--quick] [--recipients 100] [--times 3] [--kilobytes 100]
+import { spawn } from 'node:child_process';
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { Redis } from 'ioredis';
+import { createTransport } from 'nodemailer';
+import { systemClock } from '../dist/base/clock.js';
+import { Secret, secretSource } from '../dist/base/secret.js';
+import { reportFileSchema } from '../dist/define/definition.js';
+import { deliver } from '../dist/deliver/deliver.js';
+import { directoryArchive } from '../dist/deliver/directory-archive.js';
+import { smtpMailer } from '../dist/deliver/mailer.js';
+import { memoryLedger } from '../dist/deliver/memory-ledger.js';
+import { redisLedger } from '../dist/deliver/redis-ledger.js';
+import { readOptions } from './support/options.mjs';
+import { privateRedis } from './support/redis.mjs';
+import { percentile, reportOf, rounded } from './support/report.mjs';
+
+const { recipients, times, kilobytes } = readOptions(
+  { recipients: 100, times: 3, kilobytes: 100 },
+  { recipients: 30, times: 1, kilobytes: 100 },
+);
+const report = reportOf('deliveries');
+const folder = await mkdtemp(join(tmpdir(), 'docket-bench-deliveries-'));
+const to = Array.from({ length: recipients }, (_, n) => `reader${n}@acme.example`);
+const MAIL = { html: '<!doctype html><p>All is well.</p>', text: 'All is well.\n', pictures: [] };
+const PERIOD = { from: '2026-11-09', to: '2026-11-15', timezone: 'Europe/Zurich', label: '2026-W46' };
+
+const definition = {
+  ...reportFileSchema.parse({
+    version: 1,
+    title: 'Weekly KPIs',
+    owner: 'ops@acme.example',
+    period: 'previous_week',
+    sections: [{ id: 'queue', metrics: ['alerts.open'] }],
+    outputs: [{ format: 'xlsx' }],
+  }),
+  deliveries: [{ email: { to, attach: ['xlsx'] } }],
+  org: 'acme',
+  report: 'weekly-kpi',
+  digest: 'd'.repeat(64),
+};
+const settings = {
+  version: 1,
+  id: 'acme',
+  org: 1,
+  api_key: { env: 'KEY' },
+  timezone: 'Europe/Zurich',
+  recipients: { domains: ['acme.example'], addresses: [] },
+};
+const content = randomBytes(kilobytes * 1024);
+
+/** A run of its own whose files are sealed: what a delivery begins with. */
+async function sealedRun(archive) {
+  const run = randomBytes(16).toString('hex');
+  const staged = await archive.stage(run);
+  const path = join(staged, 'KPIs.xlsx');
+  await writeFile(path, content);
+  const sha256 = createHash('sha256').update(content).digest('hex');
+  const file = { name: 'KPIs.xlsx', format: 'xlsx', bytes: content.length, sha256 };
+  const manifest = {
+    version: 1,
+    run,
+    org: 'acme',
+    organization: 'Acme',
+    report: 'weekly-kpi',
+    title: 'Weekly KPIs',
+    owner: 'ops@acme.example',
+    slot: '2026-11-16T07:00:00.000Z',
+    digest: 'd'.repeat(64),
+    period: PERIOD,
+    registry_version: 1,
+    calls: [],
+    incomplete: [],
+    files: [file],
+    recipients: to,
+    made_at: '2026-11-16T07:00:05.000Z',
+  };
+  return archive.seal(staged, manifest, [{ ...file, mediaType: 'application/octet-stream', path }], MAIL);
+}
+
+const sink = spawn(process.execPath, [fileURLToPath(new URL('support/mail-sink.mjs', import.meta.url))], {
+  stdio: ['pipe', 'pipe', 'inherit'],
+});
+const said = createInterface({ input: sink.stdout })[Symbol.asyncIterator]();
+const { port } = JSON.parse((await said.next()).value);
+const taken = async () => {
+  sink.stdin.write('\n');
+  return JSON.parse((await said.next()).value).messages;
+};
+
+const redisServer = await privateRedis();
+const redis = new Redis(redisServer.url);
+const none = async () => {};
+
+/** Ms to deliver one run to everybody, everything made before that is needed. */
+async function ours({ ledger, archive }) {
+  const sealed = await sealedRun(archive);
+  const mailer = smtpMailer(new Secret(`smtp://127.0.0.1:${port}`));
+  const startedAt = performance.now();
+  const { receipts } = await deliver({
+    order: { id: sealed.manifest.run, org: 'acme', report: 'weekly-kpi' },
+    definition,
+    settings,
+    secrets: secretSource({}),
+    sealed,
+    mail: { mailer, from: 'reports@docket.example' },
+    ledger,
+    archive,
+    clock: systemClock,
+    signal: new AbortController().signal,
+    observe: () => {},
+  });
+  const ms = performance.now() - startedAt;
+  if (receipts.some(({ state }) => state !== 'sent')) throw new Error('not everything was sent');
+  await mailer.close();
+  return ms;
+}
+
+/** The same messages by nodemailer, the file read once for each as well. */
+async function bare(options) {
+  const transport = createTransport({
+    host: '127.0.0.1',
+    port,
+    ignoreTLS: true,
+    pool: true,
+    maxMessages: Number.POSITIVE_INFINITY,
+    ...options,
+  });
+  const path = join(folder, 'KPIs.xlsx');
+  await writeFile(path, content);
+  const startedAt = performance.now();
+  await Promise.all(
+    to.map(async (recipient) =>
+      transport.sendMail({
+        from: 'reports@docket.example',
+        to: recipient,
+        subject: 'Weekly KPIs 2026-W46',
+        html: MAIL.html,
+        text: MAIL.text,
+        attachments: [{ filename: 'KPIs.xlsx', content: await readFile(path) }],
+      }),
+    ),
+  );
+  const ms = performance.now() - startedAt;
+  transport.close();
+  return ms;
+}
+
+const archive = directoryArchive(join(folder, 'archive'));
+const inRedis = () => redisLedger(redis, { prefix: 'bench:', ttlDays: 1 });
+const unkept = { ...archive, keepMessage: none, keepAttempt: none, keepReceipts: none };
+
+const CASES = [
+  ['docket', 'ledger in Redis, archive on disk', () => ours({ ledger: inRedis(), archive })],
+  [
+    'docket',
+    'no attempts in the archive',
+    () => ours({ ledger: inRedis(), archive: { ...archive, keepAttempt: none } }),
+  ],
+  ['docket', 'nothing in the archive', () => ours({ ledger: inRedis(), archive: unkept })],
+  ['docket', 'nothing in the archive, ledger in memory', () => ours({ ledger: memoryLedger(), archive: unkept })],
+  ['nodemailer', 'one connection', () => bare({ maxConnections: 1 })],
+  ['nodemailer', 'its pool of five', () => bare({ maxConnections: 5 })],
+];
+
+try {
+  const measured = new Map(CASES.map(([, name]) => [name, []]));
+  // In turns, so that what else the machine does falls on all of them.
+  for (let time = 0; time <= times; time += 1) {
+    for (const [, name, send] of CASES) {
+      const before = await taken();
+      const ms = await send();
+      const messages = (await taken()) - before;
+      // The first time warms all of them up.
+      if (time > 0) measured.get(name).push({ ms, messages });
+    }
+  }
+  const median = (name) =>
+    percentile(
+      measured.get(name).map(({ ms }) => ms),
+      0.5,
+    );
+  const alone = median('one connection');
+  for (const [who, name] of CASES) {
+    const ms = median(name);
+    const off = measured.get(name).reduce((sum, { messages }) => sum + Math.abs(messages - recipients), 0);
+    report({
+      name,
+      who,
+      deliveries_a_second: rounded((recipients * 1000) / ms, 1),
+      ms_a_delivery: rounded(ms / recipients, 2),
+      times_nodemailer_alone: rounded(ms / alone, 2),
+      too_many_or_few: off,
+      limit: { too_many_or_few: 0 },
+    });
+  }
+} finally {
+  sink.stdin.end();
+  redis.disconnect();
+  await redisServer.close();
+  await rm(folder, { recursive: true, force: true });
+}
