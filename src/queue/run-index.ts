@@ -27,19 +27,18 @@ local function moveState(states, order, id, from, to, ttl)
 end
 `;
 
-/** Ids read at once from an index. */
-const PAGE = 200;
-
-type Filter = Omit<RunFilter, 'limit'>;
+/** Ids read at once from an index, at the most. */
+const MOST = 200;
 
 /** Ids of runs, newest first, from as many indexes as the filter needs. Reads them in pages, as far as it is asked. */
-export async function* idsOf(redis: RedisClient, keys: Keys, filter: Filter): AsyncGenerator<string[]> {
+export async function* idsOf(redis: RedisClient, keys: Keys, filter: RunFilter): AsyncGenerator<string[]> {
+  const size = Math.min(filter.limit, MOST);
   const indexes = await indexesOf(redis, keys, filter);
   let after = filter.after;
   for (;;) {
-    const pages = await Promise.all(indexes.map((index) => pageAfter(redis, index, filter, after)));
+    const pages = await Promise.all(indexes.map((index) => pageAfter(redis, index, filter, after, size)));
     // What an index has not shown yet comes after the last that it has: nothing beyond the nearest end is in order.
-    const ends = pages.flatMap((page) => (page.length < PAGE ? [] : page.slice(-1)));
+    const ends = pages.flatMap((page) => (page.length < size ? [] : page.slice(-1)));
     const end = ends.sort(newestFirst)[0];
     const rows = pages.flat().sort(newestFirst);
     const known = end === undefined ? rows : rows.filter((row) => newestFirst(row, end) <= 0);
@@ -49,7 +48,7 @@ export async function* idsOf(redis: RedisClient, keys: Keys, filter: Filter): As
   }
 }
 
-async function indexesOf(redis: RedisClient, keys: Keys, { org, report, states }: Filter): Promise<string[]> {
+async function indexesOf(redis: RedisClient, keys: Keys, { org, report, states }: RunFilter): Promise<string[]> {
   const every = states === undefined || new Set(states).size === RUN_STATES.length;
   const named = (of: { readonly org: string; readonly report?: string } | undefined): string[] => {
     if (every) return [keys.index(of)];
@@ -68,20 +67,21 @@ export const newestFirst = (one: RunPosition, other: RunPosition): number =>
 async function pageAfter(
   redis: RedisClient,
   index: string,
-  { since, until }: Filter,
+  { since, until }: RunFilter,
   after: RunPosition | undefined,
+  size: number,
 ): Promise<RunPosition[]> {
   const beyond = until !== undefined && (after === undefined || after.createdAt >= until);
   const max = beyond ? `(${until}` : String(after?.createdAt ?? '+inf');
   const rows: RunPosition[] = [];
   // Runs of the same millisecond as the last one shown may fill pages of their own.
-  for (let from = 0; rows.length < PAGE; from += PAGE) {
-    const flat = await redis.zrevrangebyscore(index, max, String(since ?? '-inf'), 'WITHSCORES', 'LIMIT', from, PAGE);
+  for (let from = 0; rows.length < size; from += size) {
+    const flat = await redis.zrevrangebyscore(index, max, String(since ?? '-inf'), 'WITHSCORES', 'LIMIT', from, size);
     for (let i = 0; i + 1 < flat.length; i += 2) {
       const row = { id: flat[i] ?? '', createdAt: Number(flat[i + 1]) };
       if (after === undefined || newestFirst(after, row) < 0) rows.push(row);
     }
-    if (flat.length < 2 * PAGE) break;
+    if (flat.length < 2 * size) break;
   }
   return rows;
 }

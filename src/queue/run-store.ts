@@ -237,8 +237,9 @@ export function redisRunStore(
         return ids.filter((_, index) => told[index] === 1);
       }),
 
-    list: ({ limit, ...filter }) =>
+    list: (filter) =>
       asking(redis, async () => {
+        const { limit } = filter;
         const found = new Map<string, RunRecord>();
         for await (const ids of idsOf(redis, keys, filter)) {
           for (let rest = ids; rest.length > 0 && found.size < limit; ) {

@@ -1,12 +1,15 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import { redisCursors } from '../../src/queue/cursors.ts';
 import { cursorsOf } from '../../src/queue/timing.ts';
 import type { RunRecord, RunState } from '../../src/run/record.ts';
-import { aBench, aReport, type Bench, onDemand } from '../support/queue-bench.ts';
+import { aBench, aReport, type Bench, onDemand, signalled } from '../support/queue-bench.ts';
 
-type Role = 'hangs' | 'works' | 'opens';
+type Role = 'hangs' | 'works' | 'opens' | 'devours' | 'blocks' | 'delivers' | 'steps';
 
 describe('processes', () => {
   let bench: Bench;
@@ -25,12 +28,19 @@ describe('processes', () => {
   });
 
   /** Messages are kept until they are asked for. */
-  const start = async (role: Role) => {
-    const child = fork('test/support/queue-child.mjs', [inject('redisUrl'), bench.prefix, role]);
+  const start = async (role: Role, execArgv: readonly string[] = [], until = '') => {
+    const child = fork('test/support/queue-child.mjs', [inject('redisUrl'), bench.prefix, role, until], {
+      execArgv: [...execArgv],
+      // What a process says that runs out of memory is no news here.
+      stdio: ['ignore', 'inherit', execArgv.length === 0 ? 'inherit' : 'ignore', 'ipc'],
+    });
     children.push(child);
     const heard: unknown[] = [];
     let wake = () => {};
+    // A run that waits may be taken before the process says that it is ready.
+    const ready = signalled();
     child.on('message', (message) => {
+      if (message === 'ready') return ready.tell();
       heard.push(message);
       wake();
     });
@@ -42,7 +52,7 @@ describe('processes', () => {
       }
       return heard.shift();
     };
-    expect(await next()).toBe('ready');
+    await ready.promise;
     const end = async (signal: NodeJS.Signals) => {
       child.kill(signal);
       await once(child, 'exit');
@@ -92,6 +102,57 @@ describe('processes', () => {
     expect(await bench.runs.get(record.id)).toMatchObject({ state: 'failed', error: { code: 'run.poison' } });
     const other = await bench.trigger(onDemand(aReport('sound')));
     await reached(other.record.id, 'done');
+  });
+
+  it('that run out of memory for a run give it up after so many, and others go on', async () => {
+    const { record } = await bench.trigger(onDemand(aReport('poison')));
+    const small = ['--max-old-space-size=48'];
+    for (let n = 0; n < 2; n += 1) {
+      const victim = await start('devours', small);
+      const ended = once(victim.child, 'exit');
+      expect(await victim.next()).toMatchObject({ started: record.id });
+      expect((await ended)[1]).toBe('SIGABRT');
+    }
+    const survivor = await start('devours', small);
+    expect(await survivor.next()).toEqual({ failed: record.id, code: 'run.poison' });
+    const other = await bench.trigger(onDemand(aReport('sound')));
+    await reached(other.record.id, 'done');
+  });
+
+  it('whose event loop stood still for several locks deliver nothing that another has delivered meanwhile', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'docket-blocked-'));
+    const first = await start('blocks', [], join(folder, 'go'));
+    const { record } = await bench.trigger(onDemand(aReport()));
+    expect(await first.next()).toEqual({ started: record.id, attempt: 1 });
+    const second = await start('delivers');
+    expect(await second.next()).toEqual({ started: record.id, attempt: 1 });
+    await reached(record.id, 'done');
+    await second.end('SIGTERM');
+    await writeFile(join(folder, 'go'), '');
+    // The first one has come to itself when it takes the next run.
+    const next = await bench.trigger(onDemand(aReport('next')));
+    expect(await first.next()).toEqual({ started: next.record.id, attempt: 1 });
+    await reached(next.record.id, 'done');
+    expect(await bench.producer.lrange(`${bench.prefix}:sent`, 0, -1)).toEqual([
+      String(second.child.pid),
+      String(first.child.pid),
+    ]);
+    expect(await bench.runs.get(record.id)).toMatchObject({ state: 'done', starts: 2 });
+    await rm(folder, { recursive: true });
+  });
+
+  it('that are asked to stop under load leave no run stalled, and others make the rest of the calls, none twice', async () => {
+    const [first] = await Promise.all([start('steps'), start('steps')]);
+    const ids: string[] = [];
+    for (let n = 0; n < 20; n += 1) ids.push((await bench.trigger(onDemand(aReport(`r${n}`)))).record.id);
+    await first.next();
+    await first.end('SIGTERM');
+    expect(first.child.exitCode).toBe(0);
+    for (const id of ids) await reached(id, 'done');
+    expect(await bench.producer.get(`${bench.prefix}:calls`)).toBe('60');
+    for (const id of ids) {
+      expect(await bench.producer.hmget(`${bench.prefix}:bull:runs:${id}`, 'stc', 'atm')).toEqual([null, '1']);
+    }
   });
 
   it('that look at the same overdue slots open each once', async () => {

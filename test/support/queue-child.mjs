@@ -1,8 +1,12 @@
 // A process of its own, as `docket start` is one: it runs the built queue with a fake executor, and is killed by tests.
-// Arguments: the Redis URL, the prefix, and what it does. It tells its parent by messages.
+// Arguments: the Redis URL, the prefix, what it does, and until which file is there. It tells its parent by messages.
+import { existsSync } from 'node:fs';
 import { systemClock } from '../../dist/base/clock.js';
 import { silentLog } from '../../dist/base/log.js';
 import { done } from '../../dist/base/outcome.js';
+import { attempt } from '../../dist/deliver/attempt.js';
+import { deliveryId } from '../../dist/deliver/ledger.js';
+import { redisLedger } from '../../dist/deliver/redis-ledger.js';
 import { openRedis } from '../../dist/queue/connection.js';
 import { redisCursors } from '../../dist/queue/cursors.js';
 import { definitionStore } from '../../dist/queue/definition-store.js';
@@ -12,7 +16,7 @@ import { redisRunStore } from '../../dist/queue/run-store.js';
 import { trigger } from '../../dist/queue/trigger.js';
 import { startWorker } from '../../dist/queue/worker.js';
 
-const [url, prefix, role] = process.argv.slice(2);
+const [url, prefix, role, until] = process.argv.slice(2);
 const producer = await openRedis(url, 'producer', silentLog);
 const runs = redisRunStore(producer, { prefix, keepDays: 30 });
 const tell = (message) => process.send(message);
@@ -36,16 +40,51 @@ if (role === 'opens') {
 } else {
   const result = { state: 'done', folder: '', files: [], calls: [], incomplete: [], receipts: [] };
   const blocking = await openRedis(url, 'worker', silentLog);
+  const ledger = redisLedger(blocking, { prefix: `${prefix}:`, ttlDays: 30 });
+  const heard = (message) => new Promise((resolve) => process.send(message, resolve));
+  // What a try does, by the role of its process.
+  const tries = {
+    works: async () => {},
+    hangs: (_, { signal }) =>
+      new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+    // Only the report that is called poison: the heap of this process is small.
+    devours: async ({ report }) => {
+      const eaten = [];
+      while (report === 'poison') eaten.push(Array.from({ length: 100_000 }, (_, n) => ({ n })));
+    },
+    // As a renderer on the main thread would: nothing turns and no lock is renewed until the file is there.
+    blocks: async (order, context) => {
+      const still = new Int32Array(new SharedArrayBuffer(4));
+      while (!existsSync(until)) Atomics.wait(still, 0, 0, 20);
+      await tries.delivers(order, context);
+    },
+    delivers: async ({ id, org, report }, { signal }) => {
+      const row = { id: deliveryId(id, '0-email', 'a@acme.example'), run: id, org, report };
+      const opened = await ledger.open({ ...row, target: '0-email', recipient: 'a@acme.example' }, Date.now());
+      if (opened.state !== 'pending') return;
+      const leave = async () => {
+        await blocking.rpush(`${prefix}:sent`, process.pid);
+        return { state: 'sent', detail: '250 OK' };
+      };
+      await attempt(row, async () => leave, { ledger, clock: systemClock, signal });
+    },
+    // Three calls, each kept when it is answered: what a run has, it does not ask again.
+    steps: async ({ id }, { signal }) => {
+      for (const step of ['1', '2', '3']) {
+        if (await blocking.sismember(`${prefix}:answers:${id}`, step)) continue;
+        await systemClock.sleep(20, signal);
+        await blocking.multi().incr(`${prefix}:calls`).sadd(`${prefix}:answers:${id}`, step).exec();
+      }
+    },
+  };
   const worker = startWorker({
     connection: blocking,
     prefix,
     store: runs,
-    execute: async (order, { signal, attempt, observe }) => {
-      observe({ type: 'planned', calls: 3, sections: 1 });
-      tell({ started: order.id, attempt });
-      if (role === 'hangs') {
-        await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
-      }
+    execute: async (order, context) => {
+      context.observe({ type: 'planned', calls: 3, sections: 1 });
+      await heard({ started: order.id, attempt: context.attempt });
+      await tries[role](order, context);
       return done(result);
     },
     onTerminal: async (order, error) => tell({ failed: order.id, code: error.code }),

@@ -1,0 +1,209 @@
+// What the queue costs a run beside the API, rendering and mail: processor time and Redis commands of a worker whose
+// runs do nothing but say what a run says, beside bare BullMQ jobs in the same process; and how fast runs are listed when
+// there are many on record. Limits: 5 ms and 15 commands a run, 50 ms for any page of a listing.
+//
+//   npm run build && node bench/queue.mjs [--quick] [--runs 1000] [--orgs 50] [--concurrency 8] [--records 100000] [--times 5]
+import { randomBytes } from 'node:crypto';
+import { performance } from 'node:perf_hooks';
+import { Queue, Worker } from 'bullmq';
+import { Redis } from 'ioredis';
+import { systemClock } from '../dist/base/clock.js';
+import { silentLog } from '../dist/base/log.js';
+import { done } from '../dist/base/outcome.js';
+import { openRedis } from '../dist/queue/connection.js';
+import { runQueue } from '../dist/queue/jobs.js';
+import { redisRunStore } from '../dist/queue/run-store.js';
+import { startWorker } from '../dist/queue/worker.js';
+import { pageOf, readCursor } from '../dist/run/page.js';
+import { readOptions } from './support/options.mjs';
+import { privateRedis } from './support/redis.mjs';
+import { percentile, reportOf, rounded } from './support/report.mjs';
+
+const { runs, orgs, concurrency, records, times } = readOptions(
+  { runs: 1_000, orgs: 50, concurrency: 8, records: 100_000, times: 5 },
+  { runs: 200, orgs: 20, records: 5_000, times: 3 },
+);
+const PREFIX = '{bench}';
+const CALLS = 5;
+const report = reportOf('queue');
+
+// Every command that this process sends, whichever of its connections it takes: what is inside of scripts does not count.
+let sent = 0;
+const { sendCommand } = Redis.prototype;
+Redis.prototype.sendCommand = function (...args) {
+  sent += 1;
+  return sendCommand.apply(this, args);
+};
+
+const idOf = () => randomBytes(16).toString('hex');
+const orderOf = (n, change = {}) => ({
+  id: idOf(),
+  org: `org-${n % orgs}`,
+  report: `report-${n % 7}`,
+  slot: '2026-11-16T07:00:00.000Z',
+  trigger: 'schedule',
+  priority: 'scheduled',
+  period: { from: '2026-11-09', to: '2026-11-15', timezone: 'Europe/Zurich', label: '2026-W46' },
+  digest: 'd'.repeat(64),
+  deliver: true,
+  createdAt: Date.now(),
+  deadlineMs: 86_400_000,
+  ...change,
+});
+
+/** What a run of five calls and one mail says of itself. */
+async function execute(_, { observe }) {
+  observe({ type: 'planned', calls: CALLS, sections: 2 });
+  for (let n = 1; n <= CALLS; n += 1) {
+    observe({ type: 'fetched', call: `c${n}`, done: n, of: CALLS, saved: false, tokens: 9, finish: 0 });
+  }
+  for (const stage of ['plan', 'fetch', 'render', 'seal', 'deliver']) observe({ type: 'timed', stage, ms: 1 });
+  observe({ type: 'delivered', target: '0-email', recipient: 'a@acme.example', state: 'sent', detail: '250 OK' });
+  return done({ state: 'done', folder: '', files: [], calls: [], incomplete: [], receipts: [] });
+}
+
+/** Figures of `work`, which resolves when all of `runs` have ended. */
+async function measured(work) {
+  const before = { sent, cpu: process.cpuUsage(), at: performance.now() };
+  await work();
+  const { user, system } = process.cpuUsage(before.cpu);
+  const ms = performance.now() - before.at;
+  return {
+    ms_per_run: rounded(ms / runs, 2),
+    cpu_ms_per_run: rounded((user + system) / 1000 / runs, 2),
+    commands_per_run: rounded((sent - before.sent) / runs, 1),
+    runs_per_second: Math.round((runs / ms) * 1000),
+  };
+}
+
+async function ourQueue(url) {
+  const producer = await openRedis(url, 'producer', silentLog);
+  const patient = await openRedis(url, 'worker', silentLog);
+  const store = redisRunStore(producer, { prefix: PREFIX, keepDays: 30 });
+  const queue = runQueue(producer, { prefix: PREFIX });
+  const opening = await measured(async () => {
+    for (let n = 0; n < runs; n += 1) {
+      const order = orderOf(n);
+      await store.open(order);
+      await queue.add(order);
+    }
+  });
+  let left = runs;
+  let worker;
+  const working = await measured(
+    () =>
+      new Promise((resolve) => {
+        worker = startWorker({
+          connection: patient,
+          prefix: PREFIX,
+          store: redisRunStore(patient, { prefix: PREFIX, keepDays: 30 }),
+          execute,
+          observe: (_, { type }) => {
+            if (type !== 'finished') return;
+            left -= 1;
+            if (left === 0) resolve();
+          },
+          clock: systemClock,
+          log: silentLog,
+          concurrency,
+        });
+      }),
+  );
+  await worker.close(1_000);
+  await queue.close();
+  producer.disconnect();
+  patient.disconnect();
+  return { opening, working };
+}
+
+async function bareBullMq(url) {
+  const connection = new Redis(url, { maxRetriesPerRequest: null });
+  const queue = new Queue('bare', { connection, prefix: '{bare}' });
+  const options = { removeOnComplete: { count: 1_000 }, removeOnFail: { count: 1_000 } };
+  const opening = await measured(async () => {
+    for (let n = 0; n < runs; n += 1)
+      await queue.add('run', { run: idOf() }, { ...options, jobId: idOf(), priority: 2 });
+  });
+  let left = runs;
+  let worker;
+  const working = await measured(
+    () =>
+      new Promise((resolve) => {
+        worker = new Worker('bare', async () => {}, { connection, prefix: '{bare}', concurrency });
+        worker.on('completed', () => {
+          left -= 1;
+          if (left === 0) resolve();
+        });
+      }),
+  );
+  await worker.close();
+  await queue.close();
+  connection.disconnect();
+  return { opening, working };
+}
+
+/** One in a thousand has failed, one in fifty is held; the rest is done, but for the last fifty. */
+const stateOf = (n) => (n >= records - 50 ? 'queued' : n % 1_000 === 7 ? 'failed' : n % 50 === 3 ? 'held' : 'done');
+
+async function listings(url) {
+  // Not a producer's client, which gives a busy machine two seconds.
+  const redis = await openRedis(url, 'worker', silentLog);
+  const prefix = '{list}';
+  const store = redisRunStore(redis, { prefix, keepDays: 30 });
+  const memory = async () => Number(/used_memory:(\d+)/.exec(await redis.info('memory'))?.[1]);
+  const before = await memory();
+  const start = Date.now() - records * 10;
+  for (let from = 0; from < records; from += 500) {
+    const orders = Array.from({ length: Math.min(500, records - from) }, (_, n) =>
+      orderOf(from + n, { createdAt: start + (from + n) * 10 }),
+    );
+    await Promise.all(orders.map((order) => store.open(order)));
+    await Promise.all(
+      orders.map(({ id }, n) => {
+        const state = stateOf(from + n);
+        return state === 'queued' ? undefined : store.update(id, { state, finishedAt: start });
+      }),
+    );
+  }
+  const bytes = (await memory()) - before;
+  let cursor;
+  for (let page = 0; page < 100; page += 1) {
+    const { next } = await pageOf(store, { limit: 20, ...(cursor === undefined ? {} : { after: readCursor(cursor) }) });
+    cursor = next ?? cursor;
+  }
+  const filters = {
+    'the newest': {},
+    'all that failed': { states: ['failed'] },
+    'failed or held, of one organization': { org: 'org-7', states: ['failed', 'held'] },
+    'failed, of one report': { org: 'org-7', report: 'report-0', states: ['failed'] },
+    'of one report, in all organizations': { report: 'report-3' },
+    'under way (there is none)': { states: ['running', 'waiting'] },
+    'an hour of long ago': { since: start, until: start + 3_600_000 },
+    'the hundredth page': { after: readCursor(cursor) },
+  };
+  for (const [name, filter] of Object.entries(filters)) {
+    const took = [];
+    let rows = 0;
+    for (let n = 0; n < times; n += 1) {
+      const at = performance.now();
+      ({ length: rows } = (await pageOf(store, { ...filter, limit: 20 })).runs);
+      took.push(performance.now() - at);
+    }
+    report({ name: `20 of ${records}: ${name}`, ms: rounded(percentile(took, 0.5), 1), rows, limit: { ms: 50 } });
+  }
+  report({ name: `${records} on record`, bytes_per_run: Math.round(bytes / records) });
+  redis.disconnect();
+}
+
+const redis = await privateRedis();
+try {
+  const ours = await ourQueue(redis.url);
+  const bare = await bareBullMq(redis.url);
+  report({ name: 'opening a run', ...ours.opening });
+  report({ name: 'opening a run', who: 'bullmq', ...bare.opening });
+  report({ name: 'a run', ...ours.working, limit: { cpu_ms_per_run: 5, commands_per_run: 15 } });
+  report({ name: 'a run', who: 'bullmq', ...bare.working });
+  await listings(redis.url);
+} finally {
+  await redis.close();
+}
