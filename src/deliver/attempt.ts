@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { DocketError } from '../base/error.ts';
 import type { AttemptRecord } from './archive.ts';
-import type { DeliveryRow, DeliveryState, Evidence, Ledger } from './ledger.ts';
+import { type DeliveryRow, type DeliveryState, type Evidence, INTERRUPTED, type Ledger } from './ledger.ts';
 
 /** How an attempt ended. `pending`: certainly not delivered, may be tried again. */
 export interface Ending {
@@ -21,8 +21,6 @@ export type Proof = 'sent' | 'unsent' | 'unknown';
 
 /** Pauses, in ms, between tries to write what became of a message. */
 const SETTLE_PAUSES = [250, 1_000, 4_000, 10_000] as const;
-
-export const INTERRUPTED = 'Docket stopped while this was being sent; it may have been delivered.';
 
 /** A row that was found `sending` belongs to an attempt that ended without a word: nobody knows, and the row says so. */
 export async function reconcile(ledger: Ledger, row: DeliveryRow, clock: Clock): Promise<void> {

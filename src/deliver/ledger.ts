@@ -109,6 +109,9 @@ export function yieldsTo(row: Pick<DeliveryRow, 'state' | 'epoch'>, evidence: Ev
   return (row.state === 'sending' && (end || state === 'pending')) || (row.state === 'unknown' && end);
 }
 
+/** Why a row is `unknown` whose attempt ended without a word. */
+export const INTERRUPTED = 'Docket stopped while this was being sent; it may have been delivered.';
+
 /** A decision as the row's detail. */
 export const decisionText = ({ to, by, reason }: Pick<Resolution, 'to' | 'by' | 'reason'>): string =>
   `${to === 'sent' ? 'Declared sent' : 'To be sent again, decided'} by ${by}: ${reason}`;

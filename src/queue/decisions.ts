@@ -1,8 +1,8 @@
 import type { Clock } from '../base/clock.ts';
 import { DocketError, toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
-import type { DeliveryRow, DeliveryState, Ledger, Resolution } from '../deliver/ledger.ts';
-import type { Reopening, RunOrder, RunRecord, RunState } from '../run/record.ts';
+import { type DeliveryRow, type DeliveryState, INTERRUPTED, type Ledger, type Resolution } from '../deliver/ledger.ts';
+import { ENDED, type Reopening, type RunOrder, type RunRecord, type RunState } from '../run/record.ts';
 import { cancelRun } from './cancel.ts';
 import type { RunQueue } from './jobs.ts';
 import type { OwedNotices } from './owed-notices.ts';
@@ -66,6 +66,8 @@ export interface DecisionPorts {
 const NOTICE = 'notice';
 const OVER: readonly RunState[] = ['done', 'partly_delivered', 'cancelled', 'failed'];
 const FAILED: readonly RunState[] = ['partly_delivered', 'cancelled', 'failed'];
+/** No attempt goes on for so long, ms: an older one has died. */
+const DEAD_MS = 10 * 60_000;
 /** Ends of which the owner is told. */
 const TOLD: readonly RunState[] = ['partly_delivered', 'held', 'failed'];
 
@@ -140,12 +142,13 @@ export function decisions(ports: DecisionPorts): Decisions {
     },
 
     resolve: async (id, as, who) => {
-      const row = await ledger.find(id);
-      if (row === undefined) {
+      const found = await ledger.find(id);
+      if (found === undefined) {
         throw new DocketError('delivery.not_found', `There is no delivery ${id}.`, {
           next: '`docket deliveries` lists those of recent runs.',
         });
       }
+      const row = await withoutDeadAttempt(found);
       if (row.target === NOTICE && as === 'resend') return resendNotice(row, who);
       const open: readonly DeliveryState[] = as === 'sent' ? ['unknown'] : ['unknown', 'refused'];
       if (!open.includes(row.state)) throw notOpen(row, as, open);
@@ -180,7 +183,11 @@ export function decisions(ports: DecisionPorts): Decisions {
       return reopen(record, FAILED, 'retry', who);
     },
 
-    cancel: (id, who) => cancelRun(id, who, ports),
+    cancel: async (id, who) => {
+      const record = await cancelRun(id, who, ports);
+      for (const row of await ledger.list(id)) await withoutDeadAttempt(row);
+      return record;
+    },
 
     release: async (id, who) => {
       const record = await recordOf(id);
@@ -201,6 +208,15 @@ export function decisions(ports: DecisionPorts): Decisions {
       return reopen(record, ['held'], 'release', who);
     },
   };
+
+  /** What an attempt that died has left in a run that no worker will look at again is `unknown`: somebody may decide. */
+  async function withoutDeadAttempt(row: DeliveryRow): Promise<DeliveryRow> {
+    if (row.state !== 'sending' || clock.now() - row.at < DEAD_MS) return row;
+    const record = await runs.get(row.run);
+    if (record === undefined || !ENDED.has(record.state)) return row;
+    await ledger.settle(row.id, row.epoch, 'unknown', INTERRUPTED, clock.now());
+    return (await ledger.find(row.id)) ?? row;
+  }
 
   /** No run is tried again for a notice: it is owed once more. One that is owed already stays so: a crash may have come between. */
   async function resendNotice(row: DeliveryRow, who: Decider): Promise<DeliveryRow> {

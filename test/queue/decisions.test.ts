@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { deliveryId } from '../../src/deliver/ledger.ts';
 import { type Deciding, deciding } from '../support/deciding.ts';
 import type { Bench, LogLine } from '../support/queue-bench.ts';
 import { aBench, linesLog } from '../support/queue-bench.ts';
@@ -100,6 +101,31 @@ test('nothing is sent again whose files are gone, and what is not there is not f
     code: 'delivery.not_found',
   });
   await expect(desk.decisions.retry('f'.repeat(32), WHO)).rejects.toMatchObject({ code: 'run.not_found' });
+});
+
+test('what an attempt that died has left in a run that is over can be decided; of one that may go on nobody decides', async () => {
+  const rowOf = async (run: string, at: number) => {
+    const recipient = 'left@acme.example';
+    const id = deliveryId(run, '0-email', recipient);
+    await desk.ledger.open({ id, run, org: 'acme', report: 'weekly', target: '0-email', recipient }, at);
+    await desk.ledger.begin(id, at);
+    return id;
+  };
+  const over = await desk.ended('cancelled');
+  const left = await rowOf(over.id, 2);
+  expect(await desk.decisions.resolve(left, 'sent', WHO)).toMatchObject({ state: 'sent', decisions: [WHO] });
+  for (const [state, at] of [
+    ['running', 2],
+    ['cancelled', Date.now()],
+  ] as const) {
+    const { id } = await desk.ended(state);
+    const sending = await rowOf(id, at);
+    await expect(desk.decisions.resolve(sending, 'resend', WHO)).rejects.toMatchObject({ got: 'sending' });
+  }
+  const waiting = await desk.ended('waiting');
+  const row = await rowOf(waiting.id, 2);
+  await desk.decisions.cancel(waiting.id, WHO);
+  expect((await desk.decisions.list({ orgs: '*', state: 'unknown', limit: 500 })).map(({ id }) => id)).toContain(row);
 });
 
 test('a retry opens what surely did not arrive, and leaves what may have arrived to a decision', async () => {
