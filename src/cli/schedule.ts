@@ -24,7 +24,8 @@ Examples:
         { redisPauses },
         { DEFAULT_PREFIX },
         { pauseDocument, pauseLines },
-        { loadJobs, requireReport },
+        { redisVersions },
+        { faultsOf, loadJobs, requireReport },
         { nextReportSlots, timetableOf },
         { slotView },
         print,
@@ -35,6 +36,7 @@ Examples:
         import('../queue/pauses.ts'),
         import('../queue/keys.ts'),
         import('./pause-document.ts'),
+        import('../queue/versions.ts'),
         import('../define/load.ts'),
         import('../define/slots.ts'),
         import('../define/slot-view.ts'),
@@ -56,9 +58,15 @@ Examples:
       });
       slots.sort((a, b) => a.at.localeCompare(b.at));
       for (const fault of jobs.faults) print.sayLine(`left out: ${fault.file} has a fault; see \`docket check\``);
-      const all = await askRedisIfSet(around, 'what is paused', (redis) =>
-        redisPauses(redis, { prefix: DEFAULT_PREFIX }).list(),
-      );
+      const shared = await askRedisIfSet(around, 'what is paused', async (redis) => ({
+        all: await redisPauses(redis, { prefix: DEFAULT_PREFIX }).list(),
+        versions: jobs.faults.length === 0 ? undefined : await redisVersions(redis, { prefix: DEFAULT_PREFIX }).read(),
+      }));
+      for (const [name, { since }] of shared?.versions ?? []) {
+        if (jobs.reports.has(name) || faultsOf(jobs, name).length === 0) continue;
+        print.sayLine(`${name} goes on as it was put in force at ${new Date(since).toISOString()}`);
+      }
+      const all = shared?.all;
       const listed = new Set(definitions.flatMap(({ org, report: id }) => [org, `${org}/${id}`]));
       const paused = all?.filter(({ org, report: id }) => listed.has(id === null ? org : `${org}/${id}`));
       if (options.json) return print.printJson({ slots, paused: paused?.map(pauseDocument) ?? null });

@@ -69,7 +69,6 @@ export async function openScheduler(
     (opened) => opened.close(),
   );
   await inForce.adopt();
-  await registered.sync(inForce.now());
   const memory = dueMemory();
   let lookedAt: number | undefined;
   const look = async () => {
@@ -85,7 +84,6 @@ export async function openScheduler(
     changed = false;
     try {
       await inForce.adopt();
-      await registered.sync(inForce.now());
     } catch (error) {
       changed = true;
       throw error;

@@ -17,6 +17,8 @@ const DAY_MS = 86_400_000;
 const COUNTED_MS = 31 * DAY_MS;
 /** Reports that are looked at side by side. */
 const ABREAST = 50;
+/** Reports after which the process gets to do other work. */
+const TURN = 200;
 /** Records of skipped slots that one look writes for all reports together, about. */
 const MOST_SKIPPED = 20_000;
 
@@ -102,7 +104,9 @@ export async function openDue(
 
   const due: DueReport[] = [];
   const ahead: Move[] = [];
-  for (const { report, timings } of candidates) {
+  for (const [index, { report, timings }] of candidates.entries()) {
+    // Ten thousand timetables take seconds to read; whoever else has work here need not wait for all of them.
+    if (index % TURN === TURN - 1) await new Promise((resolve) => setImmediate(resolve));
     const stands = timings.map((timing) => ({ timing, at: found.get(timing.cursor) ?? now }));
     const far = stands.filter(({ at }) => at > now + ON_TIME_MS);
     if (far.length > 0) {

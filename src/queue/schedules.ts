@@ -3,7 +3,7 @@ import { Queue, Worker } from 'bullmq';
 import type { Clock } from '../base/clock.ts';
 import { DocketError, toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
-import { nextReportSlots, timetableOf, timetableSchema } from '../define/slots.ts';
+import { nextReportSlots, type Timetable, timetableOf, timetableSchema } from '../define/slots.ts';
 import { closeWorker } from './close-worker.ts';
 import { coalesced } from './coalesced.ts';
 import { asking, redisFailure } from './connection.ts';
@@ -21,10 +21,10 @@ const ABREAST = 200;
 
 // BullMQ reads one cron, and differently from us at changes of summer time: its pattern is our timetable, and the tick
 // comes when our slot does.
-const settings = {
+const settingsWith = (nextOf: (pattern: string, after: number) => number | undefined) => ({
   repeatStrategy: (millis: number, options: { readonly pattern?: string }) =>
     options.pattern === undefined ? undefined : nextOf(options.pattern, millis),
-};
+});
 
 const nextOf = (pattern: string, after: number): number | undefined =>
   nextReportSlots(timetableSchema.parse(JSON.parse(pattern)), after, 1)[0]?.at;
@@ -75,6 +75,12 @@ export function schedules(
   },
 ): Schedules {
   const keys = keysOf(prefix);
+  /** First slots that this sync has found already, by pattern: BullMQ asks for them again at once. */
+  const found = new Map<string, { readonly after: number; readonly at: number }>();
+  const settings = settingsWith((pattern, after) => {
+    const first = found.get(pattern);
+    return first !== undefined && first.after <= after && after < first.at ? first.at : nextOf(pattern, after);
+  });
   const queue = new Queue<{ timetable: string }, void, string>(TICKS, {
     connection: redis,
     prefix: keys.bull,
@@ -123,20 +129,34 @@ export function schedules(
     for (let i = 0; i + 1 < flat.length; i += 2) next.set(flat[i] ?? '', Number(flat[i + 1]));
 
     const now = clock.now();
-    const due = [...wanted].filter(([name]) => {
+    const due = [...wanted.keys()].filter((name) => {
       const at = next.get(name);
       return known[name] === undefined || at === undefined || at < now - STUCK_MS;
     });
     // A timetable that has come to its end needs nobody to wake us.
-    const over = new Set(due.filter(([, pattern]) => nextOf(pattern, now) === undefined).map(([name]) => name));
-    const changed = due.filter(([name]) => !over.has(name));
-    const repaired = changed.filter(([name]) => known[name] !== undefined).length;
-    for (let from = 0; from < changed.length; from += ABREAST) {
-      const batch = changed.slice(from, from + ABREAST);
-      const taken = await Promise.all(batch.map(([name, pattern]) => register(name, pattern)));
-      const marks = batch.filter((_, index) => taken[index]).flatMap(([name]) => [name, now]);
+    const over = new Set<string>();
+    let repaired = 0;
+    let registered = 0;
+    for (let from = 0; from < due.length; from += ABREAST) {
+      found.clear();
+      const batch = due.slice(from, from + ABREAST).flatMap((name) => {
+        const { timetable, pattern } = wanted.get(name) ?? {};
+        const at = timetable === undefined ? undefined : nextReportSlots(timetable, now, 1)[0]?.at;
+        if (pattern === undefined || at === undefined) {
+          over.add(name);
+          return [];
+        }
+        found.set(pattern, { after: now, at });
+        return { name, pattern };
+      });
+      const taken = await Promise.all(batch.map(({ name, pattern }) => register(name, pattern)));
+      const marks = batch.filter((_, index) => taken[index]).flatMap(({ name }) => [name, now]);
       if (marks.length > 0) await redis.hset(keys.schedules, ...marks);
+      const again = batch.filter(({ name }) => known[name] !== undefined).length;
+      repaired += again;
+      registered += batch.length - again;
     }
+    found.clear();
     const orphans = [...new Set([...Object.keys(known), ...next.keys()])].filter(
       (name) => !wanted.has(name) || over.has(name),
     );
@@ -150,7 +170,7 @@ export function schedules(
       observe?.(repaired);
     }
     last = { reports, ticking: wanted.size - over.size };
-    return { registered: changed.length - repaired, removed: orphans.length, repaired };
+    return { registered, removed: orphans.length, repaired };
   };
 
   return {
@@ -160,12 +180,16 @@ export function schedules(
 }
 
 /** The timetables of all reports, each once, by name. */
-function timetablesOf(reports: readonly FrozenDefinition[]): ReadonlyMap<string, string> {
-  const patterns = new Set<string>();
+function timetablesOf(
+  reports: readonly FrozenDefinition[],
+): ReadonlyMap<string, { readonly pattern: string; readonly timetable: Timetable }> {
+  const patterns = new Map<string, Timetable>();
   for (const { definition, settings: org } of reports) {
-    if (definition.schedule.length > 0) patterns.add(JSON.stringify(timetableOf(definition, org)));
+    if (definition.schedule.length === 0) continue;
+    const timetable = timetableOf(definition, org);
+    patterns.set(JSON.stringify(timetable), timetable);
   }
-  return new Map([...patterns].map((pattern) => [nameOfTimetable(pattern), pattern]));
+  return new Map([...patterns].map(([pattern, timetable]) => [nameOfTimetable(pattern), { pattern, timetable }]));
 }
 
 const nameOfTimetable = (pattern: string): string =>
@@ -199,7 +223,7 @@ export function startTicks(
         options.log.warn('A tick came to nothing', { error: toDocketError(thrown).toJSON() });
       }
     },
-    { connection: redis, prefix: keysOf(options.prefix).bull, concurrency: 20, settings },
+    { connection: redis, prefix: keysOf(options.prefix).bull, concurrency: 20, settings: settingsWith(nextOf) },
   );
   worker.on('error', (error) => options.log.warn('The queue of ticks has a fault', { why: error.message }));
   return {

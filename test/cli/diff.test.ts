@@ -96,6 +96,9 @@ test('diff shows what would change of schedules, recipients, targets and calls, 
   expect(weekly.slots.before).toHaveLength(3);
   expect(weekly.slots.after).not.toEqual(weekly.slots.before);
 
+  const schedule = await docket(['schedule'], { env });
+  expect(schedule.stderr).toContain('acme/broken goes on as it was put in force at ');
+
   const text = await docket(['diff'], { env });
   expect(text.stdout).toContain('~ acme/weekly changed');
   expect(text.stdout).toContain('recipients +boss@acme.example -lead@acme.example');
