@@ -168,6 +168,8 @@ test.each(['on_demand', 'schedule'] as const)(
       'gone@left.example',
     ]);
   },
+  // Workers are started four times over, and render: a busy machine takes its time.
+  180_000,
 );
 
 test('a scheduled slot of a report whose every recipient is refused at the trigger fails once, for good, and its owner is told', async () => {
@@ -184,4 +186,4 @@ test('a scheduled slot of a report whose every recipient is refused at the trigg
   expect(await house.trigger({ ...request, settings })).toMatchObject({ opened: false, record: { state: 'failed' } });
   expect(house.mail.messages().map(({ to }) => to.join())).toEqual(['owner@elsewhere.example']);
   expect((await house.notices())[0]?.text).toContain('gone@left.example');
-});
+}, 180_000);
