@@ -3,7 +3,7 @@ import type { Scope } from '../base/scope.ts';
 import { asking, assertSuitable, type ClientRole, openRedis } from '../queue/connection.ts';
 import { type DefinitionStore, definitionStore } from '../queue/definition-store.ts';
 import { type RunQueue, runQueue } from '../queue/jobs.ts';
-import { DEFAULT_PREFIX } from '../queue/keys.ts';
+import { DEFAULT_PREFIX, keysOf } from '../queue/keys.ts';
 import { type Pauses, redisPauses } from '../queue/pauses.ts';
 import { type RedisRunStore, redisRunStore } from '../queue/run-store.ts';
 import { type Trigger, trigger } from '../queue/trigger.ts';
@@ -57,7 +57,8 @@ export async function openStore(
     pauses: redisPauses(redis, { prefix }),
     trigger: (request) => trigger(request, { runs, definitions, queue, clock, log }),
     ping: async () => {
-      await asking(redis, () => redis.ping());
+      // A key of ours, so that of a Cluster the very master is asked that holds them.
+      await asking(redis, () => redis.exists(keysOf(prefix).unfinished));
     },
     patient: () => client('worker'),
   };
