@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { pathToFileURL } from 'node:url';
 import { Redis } from 'ioredis';
 import { afterAll, expect, inject, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
@@ -36,7 +37,7 @@ async function world(server: ScriptedSmtp, remembered: object = {}) {
   const own = `${prefix}${worlds++}:`;
   const start = (kill: Kill | null): ChildProcess => {
     const told = {
-      archive: join(root, 'archive'),
+      archive: pathToFileURL(join(root, 'archive')).href,
       smtp: server.url,
       redis: inject('redisUrl'),
       prefix: own,

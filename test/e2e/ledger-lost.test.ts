@@ -2,11 +2,16 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { pathToFileURL } from 'node:url';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
+import { systemClock } from '../../src/base/clock.ts';
+import { shelfArchive } from '../../src/deliver/shelf-archive.ts';
+import { archiveUrl, bucketShelf, STORE_ENV } from '../support/archives.ts';
 import { definitionWith, folderFor, ORDER, SETTINGS, sealedRun } from '../support/delivery-case.ts';
 import { type RestartableRedis, restartableRedis } from '../support/restartable-redis.ts';
+import { s3Server } from '../support/s3-server.ts';
 import { type ScriptedSmtp, scriptedSmtp } from '../support/smtp-script.ts';
 
 const TO = ['a@acme.example', 'b@acme.example'];
@@ -27,17 +32,45 @@ interface Kill {
   readonly when: 'before' | 'after';
 }
 
+type Open = (root: string) => Promise<string>;
+
+/** A sealed run in an archive of its own, as `DOCKET_ARCHIVE` names it, and at how many steps from one another workers die. */
+const ARCHIVES: readonly (readonly [string, Open, number])[] = [
+  [
+    'a directory',
+    async (root) => {
+      await sealedRun(root);
+      return pathToFileURL(join(root, 'archive')).href;
+    },
+    1,
+  ],
+  [
+    'a bucket',
+    async (root) => {
+      const store = await s3Server();
+      onTestFinished(() => store.close());
+      const url = archiveUrl(store, join(root, 'staging'));
+      const shelf = bucketShelf(url);
+      await sealedRun(root, undefined, shelfArchive(shelf, systemClock));
+      shelf.close();
+      return url;
+    },
+    // The SDK takes its time to load; the unit tests die at every step of this.
+    4,
+  ],
+];
+
 let worlds = 0;
 /** A sealed run, a mail server, a ledger on disk, and worker processes that come and go over them. */
-async function world() {
+async function world(open: Open) {
   const server: ScriptedSmtp = await scriptedSmtp({});
   onTestFinished(() => server.close());
   const root = await folderFor(onTestFinished);
-  await sealedRun(root);
+  const archive = await open(root);
   const own = `lost-${worlds++}:`;
   const start = (kill: Kill | null): ChildProcess => {
     const told = {
-      archive: join(root, 'archive'),
+      archive,
       smtp: server.url,
       redis: redis.url,
       prefix: own,
@@ -47,6 +80,7 @@ async function world() {
       settings: SETTINGS,
     };
     return spawn(process.execPath, ['test/support/deliver-child.mjs', JSON.stringify(told)], {
+      env: { ...process.env, ...STORE_ENV, NODE_NO_WARNINGS: '1' },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
   };
@@ -80,46 +114,54 @@ function reconciled(receipts: z.infer<typeof outputSchema>['receipts'], { taken 
   return receipts.map(({ state }) => state);
 }
 
-async function calls(): Promise<number> {
-  const whole = await world();
+async function calls(open: Open): Promise<number> {
+  const whole = await world(open);
   const { calls: made, receipts } = await whole.completes();
   expect(reconciled(receipts, whole, 'undisturbed')).toEqual(['sent', 'sent']);
   return made;
 }
 
-test('a worker is killed at each step and Redis is flushed before the next one comes: nothing twice, nothing lost', async () => {
-  const steps = await calls();
-  const client = new Redis(redis.url);
-  onTestFinished(() => client.disconnect());
-  const unknown = new Set<string>();
-  for (let at = 0; at < steps; at += 1) {
-    for (const when of ['before', 'after'] as const) {
-      const one = await world();
-      await one.dies({ at, when });
-      await client.flushall();
-      const { receipts } = await one.completes();
-      const states = reconciled(receipts, one, `${when} ${at}`);
-      if (states.includes('unknown')) unknown.add(`${when} ${at}`);
-      // Flushed once more, when all is over: the archive alone still knows.
-      await client.flushall();
-      expect((await one.completes()).receipts).toEqual(receipts);
+test.each(ARCHIVES)(
+  'a worker is killed at step after step and Redis is flushed before the next one comes: nothing twice, nothing lost (the archive in %s)',
+  async (_, open, apart) => {
+    const steps = await calls(open);
+    const client = new Redis(redis.url);
+    onTestFinished(() => client.disconnect());
+    const unknown = new Set<string>();
+    for (let at = 0; at < steps; at += apart) {
+      for (const when of ['before', 'after'] as const) {
+        const one = await world(open);
+        await one.dies({ at, when });
+        await client.flushall();
+        const { receipts } = await one.completes();
+        const states = reconciled(receipts, one, `${when} ${at}`);
+        if (states.includes('unknown')) unknown.add(`${when} ${at}`);
+        // Flushed once more, when all is over: the archive alone still knows.
+        await client.flushall();
+        expect((await one.completes()).receipts).toEqual(receipts);
+      }
     }
-  }
-  // Most deaths leave no doubt: the archive knows whether the message had begun to leave, and how it ended.
-  expect(unknown.size).toBeLessThan(steps);
-}, 300_000);
+    // Most deaths leave no doubt: the archive knows whether the message had begun to leave, and how it ended.
+    expect(unknown.size).toBeLessThan(steps);
+  },
+  600_000,
+);
 
-test('the tail of Redis’ log is lost with the power: nothing twice, nothing lost', async () => {
-  const steps = await calls();
-  for (const [index, bytes] of [80, 250, 600, 1_500, 1_000_000].entries()) {
-    const whole = await world();
-    expect(reconciled((await whole.completes()).receipts, whole, 'before the cut')).toEqual(['sent', 'sent']);
-    const dying = await world();
-    await dying.dies({ at: Math.floor(((index + 1) * steps) / 6), when: 'after' });
-    await redis.kill();
-    await redis.cutTail(bytes);
-    await redis.start();
-    expect(reconciled((await whole.completes()).receipts, whole, `${bytes} bytes cut`)).toEqual(['sent', 'sent']);
-    reconciled((await dying.completes()).receipts, dying, `${bytes} bytes cut, killed`);
-  }
-}, 300_000);
+test.each(ARCHIVES)(
+  'the tail of Redis’ log is lost with the power: nothing twice, nothing lost (the archive in %s)',
+  async (_, open) => {
+    const steps = await calls(open);
+    for (const [index, bytes] of [80, 250, 600, 1_500, 1_000_000].entries()) {
+      const whole = await world(open);
+      expect(reconciled((await whole.completes()).receipts, whole, 'before the cut')).toEqual(['sent', 'sent']);
+      const dying = await world(open);
+      await dying.dies({ at: Math.floor(((index + 1) * steps) / 6), when: 'after' });
+      await redis.kill();
+      await redis.cutTail(bytes);
+      await redis.start();
+      expect(reconciled((await whole.completes()).receipts, whole, `${bytes} bytes cut`)).toEqual(['sent', 'sent']);
+      reconciled((await dying.completes()).receipts, dying, `${bytes} bytes cut, killed`);
+    }
+  },
+  600_000,
+);

@@ -1,16 +1,19 @@
 // A worker in miniature, as users run it (dist/): delivers a sealed run, and is killed by the kernel where it is told.
 import { Redis } from 'ioredis';
+import { readArchivePlace } from '../../dist/base/archive-place.js';
 import { systemClock } from '../../dist/base/clock.js';
 import { Secret, secretSource } from '../../dist/base/secret.js';
 import { deliver } from '../../dist/deliver/deliver.js';
-import { directoryArchive } from '../../dist/deliver/directory-archive.js';
+import { directoryShelf } from '../../dist/deliver/directory-shelf.js';
 import { smtpMailer } from '../../dist/deliver/mailer.js';
 import { redisLedger } from '../../dist/deliver/redis-ledger.js';
+import { s3Shelf } from '../../dist/deliver/s3-shelf.js';
 import { redisSentFigures } from '../../dist/deliver/sent-figures.js';
+import { shelfArchive } from '../../dist/deliver/shelf-archive.js';
 import { remembering } from '../../dist/run/remember.js';
 
 const told = JSON.parse(process.argv[2]);
-const { archive: root, smtp, redis: url, prefix, kill, order, definition, settings, remembered = {} } = told;
+const { archive: url, smtp, redis: redisUrl, prefix, kill, order, definition, settings, remembered = {} } = told;
 let calls = 0;
 const die = () => {
   process.kill(process.pid, 'SIGKILL');
@@ -29,8 +32,13 @@ const guard = (port) =>
       },
   });
 
-const redis = new Redis(url);
-const archive = directoryArchive(root);
+const redis = new Redis(redisUrl);
+const place = readArchivePlace(url);
+const shelf =
+  place.kind === 's3'
+    ? s3Shelf(place, secretSource(process.env), systemClock)
+    : directoryShelf(place.folder, systemClock);
+const archive = shelfArchive(shelf, systemClock);
 const mailer = smtpMailer(new Secret(smtp));
 const sealed = await archive.find(order);
 const ledger = guard(redisLedger(redis, { prefix, ttlDays: 1 }));
@@ -53,5 +61,6 @@ const { receipts } = await remembering(manifest, memory, () =>
   }),
 );
 await mailer.close();
+shelf.close();
 redis.disconnect();
 process.stdout.write(JSON.stringify({ receipts, calls }));
