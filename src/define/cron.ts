@@ -49,8 +49,6 @@ export interface CronTimes {
    * Its times with `from` ≤ time ≤ `to`, ascending, on a calendar without zones: local times as if they were UTC, epoch ms.
    */
   between(from: number, to: number): Iterable<number>;
-  /** The first of its times from `from` on; undefined when there is none. */
-  first(from: number): number | undefined;
   /**
    * Whether it means a pace ("every hour", "every two hours") rather than times of the day: its hour is a wildcard, has a
    * step or is every hour. It matters when clocks are changed.
@@ -71,7 +69,6 @@ export function readCron(cron: string): CronTimes {
         yield time.getTime();
       }
     },
-    first: (from) => times.nextRun(new Date(from - 1))?.getTime(),
     interval: /[*/]/.test(hour) || hoursOf(hour).size === HOURS_A_DAY,
   };
 }

@@ -13,7 +13,7 @@ export { cronFault } from './cron.ts';
 /** What of a schedule says when its slots are. */
 export type Timing = Pick<Schedule, 'cron'> & Partial<Pick<Schedule, 'start' | 'end' | 'shift' | 'on'>>;
 
-const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
 /** Where to stop looking for the next slot: 29 February on one day of the week comes back within 40 years. */
 const HORIZON_MS = 50 * 366 * DAY_MS;
 
@@ -50,11 +50,18 @@ function slotsOf(schedule: Timing, zone: string, calendar: Calendar | undefined)
     }
     return [...slots].sort((a, b) => a - b);
   };
-  /** How long after `after` it is worth to look first. */
-  const stride = (after: number): number => {
-    const local = Math.max(after + offsetAt(after), schedule.start === undefined ? 0 : Date.parse(schedule.start));
-    const first = cron.first(local);
-    return first === undefined ? HOUR_MS : Math.max(first - (after + offsetAt(after)), 0) + HOUR_MS;
+  /** How long after `after` the cron, were nothing moved or left out, has had so many times. */
+  const stride = (after: number, count: number): number => {
+    const local = after + offsetAt(after);
+    const start = schedule.start === undefined ? local : Math.max(local, Date.parse(schedule.start));
+    let last = start;
+    let left = count;
+    for (const time of cron.between(start, Number.POSITIVE_INFINITY)) {
+      last = time;
+      left -= 1;
+      if (left <= 0) break;
+    }
+    return last - local + MINUTE_MS;
   };
   return { between, stride };
 }
@@ -79,7 +86,7 @@ export function nextSlots(
   const horizon = Math.min(after + HORIZON_MS, ends);
   const slots: number[] = [];
   let from = after;
-  for (let span = stride(after); slots.length < count && from < horizon; span *= 2) {
+  for (let span = stride(after, count); slots.length < count && from < horizon; span = Math.max(span * 2, DAY_MS)) {
     const to = Math.min(from + span, horizon);
     slots.push(...between(from, to));
     from = to;
