@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { RunOrder } from '../run/record.ts';
 import type { RunResult } from '../run/result.ts';
 
@@ -7,6 +7,7 @@ interface RunFlags {
   readonly out?: string;
   readonly deliver: boolean;
   readonly fresh?: boolean;
+  readonly queue?: boolean;
   readonly json?: boolean;
 }
 
@@ -22,6 +23,12 @@ export function addRun(program: Command): void {
     .option('--out <dir>', 'where the files go; out/<org>/<report>/<period> when absent')
     .option('--no-deliver', 'make the files, send nothing')
     .option('--fresh', 'ask the service anew, whatever max_age allows')
+    .addOption(
+      new Option('--queue', 'put it in the line of the workers instead, and say which run it is').conflicts([
+        'out',
+        'fresh',
+      ]),
+    )
     .option('--json', 'one JSON document on stdout')
     .addHelpText(
       'after',
@@ -32,6 +39,7 @@ budget of its own, and beside busy workers on the same key it may have to wait o
 Examples:
   docket run acme/weekly-kpi --no-deliver --out out
   docket run acme/board-pack --period 2026-10 --json
+  docket run acme/board-pack --period 2026-09 --queue
 
 Exit codes: 0 done; 1 failed; 2 usage or configuration; 3 held, or not delivered to everybody.`,
     )
@@ -39,6 +47,14 @@ Exit codes: 0 done; 1 failed; 2 usage or configuration; 3 held, or not delivered
 }
 
 async function runReport(report: string, flags: RunFlags): Promise<void> {
+  if (flags.queue) {
+    const [{ queueRun }, { parsePeriod }] = await Promise.all([
+      import('./run-queue.ts'),
+      import('../define/period.ts'),
+    ]);
+    const period = flags.period === undefined ? undefined : parsePeriod(flags.period);
+    return queueRun(report, { period, deliver: flags.deliver, json: flags.json ?? false });
+  }
   const [{ readSurroundings }, { requireMail }, { loadJobs, requireReport }, { parsePeriod }, { runInline }, print] =
     await Promise.all([
       import('./surroundings.ts'),

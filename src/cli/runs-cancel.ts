@@ -18,7 +18,7 @@ export function addRunsCancel(runs: Command): void {
       'after',
       `
 A run that waits ends at once. One that is under way is told within two seconds, wherever it runs, and stops before its
-next step; a message that is just being sent is finished. What was delivered stays delivered and listed, and
+next step; a message that is just being sent is settled first. What was delivered stays delivered and listed, and
 \`docket runs retry\` goes on with the rest.
 
 Example:

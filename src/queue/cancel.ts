@@ -20,7 +20,7 @@ const LOOK_MS = 100;
 
 /**
  * Stops a run for good. One that waits ends here and now. One that a worker has in hand is told, stops before its next
- * step – never between the beginning and the end of a message – and is answered as it is after three seconds at most:
+ * step – each message that was begun is settled first – and is answered as it is after three seconds at most:
  * `cancel` is set then, and the state may still be `running`. Cancelling what is cancelled changes nothing.
  *
  * Throws `run.not_found`, and `run.conflict` for a run that ended otherwise.

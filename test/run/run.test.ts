@@ -72,7 +72,13 @@ describe('a run, from definition to receipts', () => {
     });
   const go = async (
     change: Partial<Definition> = {},
-    how: { deliver?: boolean; signal?: AbortSignal; ports?: Partial<RunPorts>; lastAttempt?: boolean } = {},
+    how: {
+      deliver?: boolean;
+      signal?: AbortSignal;
+      ports?: Partial<RunPorts>;
+      lastAttempt?: boolean;
+      observe?: (event: RunEvent) => void;
+    } = {},
   ) => {
     const definition = { ...report.definition, ...change };
     const events: RunEvent[] = [];
@@ -82,7 +88,10 @@ describe('a run, from definition to receipts', () => {
         definition,
         settings: report.settings,
         signal: how.signal ?? new AbortController().signal,
-        observe: (event) => events.push(event),
+        observe: (event) => {
+          events.push(event);
+          how.observe?.(event);
+        },
         lastAttempt: how.lastAttempt ?? true,
       },
       { ...ports, ...how.ports },
@@ -215,12 +224,34 @@ describe('a run, from definition to receipts', () => {
       kind: 'fail',
       error: { code: 'deliver.target_failed', retryable: true },
     });
+    const asked = sandbox.requests().length;
     expect((await go({}, { ports: dead })).outcome).toMatchObject({
       kind: 'done',
       value: { state: 'partly_delivered' },
     });
-    expect((await go()).outcome).toMatchObject({ kind: 'done', value: { state: 'done' } });
+    const { outcome, events } = await go();
+    expect(outcome).toMatchObject({ kind: 'done', value: { state: 'done' } });
     expect(mail.messages()).toHaveLength(2);
+    // Only what was missing: nothing is asked or made again, and the directory is not written twice.
+    expect(sandbox.requests()).toHaveLength(asked);
+    expect(events.flatMap((event) => (event.type === 'delivered' ? event.target : []))).toEqual(['0-email', '0-email']);
+  });
+
+  test('a run that is stopped between two messages sends the rest, and the rest alone, when it goes on', async () => {
+    const stop = new AbortController();
+    const stopped = await go(
+      {},
+      {
+        signal: stop.signal,
+        observe: (event) => {
+          if (event.type === 'delivered' && event.target === '0-email') stop.abort(new Error('cancelled by ada'));
+        },
+      },
+    );
+    expect(stopped.outcome).toEqual({ kind: 'cancel', why: 'cancelled by ada' });
+    expect(mail.messages()).toHaveLength(1);
+    expect((await go()).outcome).toMatchObject({ kind: 'done', value: { state: 'done' } });
+    expect(mail.messages().map(({ to }) => to)).toEqual([['head-of-compliance@acme.example'], ['mlro@acme.example']]);
   });
 
   test('a run that is told to stop cancels, and leaves no half-made folder', async () => {

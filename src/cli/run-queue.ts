@@ -1,0 +1,55 @@
+import type { PeriodSpec } from '../define/definition.ts';
+
+/** Opens one run in the line of the workers, as the admin route does, and says which. */
+export async function queueRun(
+  report: string,
+  {
+    period,
+    deliver,
+    json,
+  }: { readonly period: PeriodSpec | undefined; readonly deliver: boolean; readonly json: boolean },
+): Promise<void> {
+  const [
+    { randomUUID },
+    { readSurroundings },
+    { createScope },
+    { requireMail },
+    { openStore },
+    { loadJobs, requireReport },
+    { readAsker },
+    print,
+  ] = await Promise.all([
+    import('node:crypto'),
+    import('./surroundings.ts'),
+    import('../base/scope.ts'),
+    import('../compose/ports.ts'),
+    import('../compose/store.ts'),
+    import('../define/load.ts'),
+    import('./decider.ts'),
+    import('./print.ts'),
+  ]);
+  const around = readSurroundings();
+  const { definition, settings } = requireReport(await loadJobs(around.config.DOCKET_JOBS), report);
+  if (deliver) requireMail(definition, settings, around.config);
+  const by = await readAsker();
+  const scope = createScope();
+  try {
+    const { trigger } = await openStore(around, {}, scope);
+    const { record } = await trigger({
+      definition,
+      settings,
+      slot: { trigger: randomUUID() },
+      trigger: 'on_demand',
+      priority: 'on_demand',
+      ...(period === undefined ? {} : { period }),
+      deliver,
+      by,
+    });
+    if (json) return print.printJson(record);
+    print.printLine(
+      `${report} ${record.period.label} is in line; \`docket runs show ${record.id}\` tells how it ends.`,
+    );
+  } finally {
+    await scope.close();
+  }
+}
