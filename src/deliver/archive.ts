@@ -68,6 +68,8 @@ export interface AttemptRecord {
   readonly detail: string | null;
   /** Epoch ms. */
   readonly at: number;
+  /** SHA-256 (hex) of the exact message that it sends, which `keepMessage` has kept; absent where it sends none. */
+  readonly message?: string | undefined;
   /** Somebody's decision brought the row here, not an attempt. */
   readonly decision?: Resolution | undefined;
 }
@@ -108,9 +110,13 @@ export interface Archive {
   peek(run: RunName): Promise<SealedRun | undefined>;
   /** The caller needs the files of what `seal` or `find` gave it no more. */
   letGo(sealed: Pick<Sealed, 'folder'>): Promise<void>;
-  /** Keeps the exact message, and its hash beside it, before it leaves: an e-mail, or what a webhook is told. */
-  keepMessage(sealed: SealedRun, delivery: string, message: Uint8Array, kind?: 'eml' | 'json'): Promise<void>;
-  /** The e-mail that `keepMessage` kept last; undefined when there is none. */
+  /**
+   * Keeps the exact message, and its hash beside it, before it leaves: an e-mail, or what a webhook is told. Under a name
+   * of its own bytes, so that what a later or a stale attempt has made of the delivery replaces nothing that has left.
+   * Returns its SHA-256, hex.
+   */
+  keepMessage(sealed: SealedRun, delivery: string, message: Uint8Array, kind?: 'eml' | 'json'): Promise<string>;
+  /** The e-mail of the delivery's last attempt; undefined when there is none. */
   message(sealed: SealedRun, delivery: string): Promise<Uint8Array | undefined>;
   /** Writes `receipts.json` anew. */
   keepReceipts(sealed: SealedRun, receipts: readonly Receipt[]): Promise<void>;

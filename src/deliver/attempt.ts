@@ -14,7 +14,11 @@ export interface Ending {
 }
 
 /** A delivery whose every precondition is durable: what is left is to let it leave. Never throws for what a target does. */
-export type Leave = (signal: AbortSignal) => Promise<Ending>;
+export interface Leave {
+  (signal: AbortSignal): Promise<Ending>;
+  /** SHA-256 (hex) of the exact message that leaves, as the archive keeps it; absent where there is none. */
+  readonly message?: string;
+}
 
 /** What a target shows of an attempt that ended without a word. `unsent`: to do it again is to do it once. */
 export type Proof = 'sent' | 'unsent' | 'unknown';
@@ -68,7 +72,8 @@ export async function attempt(
   signal.throwIfAborted();
   const epoch = await ledger.begin(row.id, clock.now());
   if (epoch === undefined) return undefined;
-  const record = { delivery: row.id, epoch, detail: null, at: clock.now() };
+  const message = leave.message === undefined ? {} : { message: leave.message };
+  const record = { delivery: row.id, epoch, detail: null, at: clock.now(), ...message };
   try {
     await keep({ ...record, state: 'sending' });
   } catch (error) {

@@ -110,8 +110,7 @@ async function prepareMail(
   if (envelopeFault !== undefined) {
     throw new DocketError('deliver.recipient_refused', `${message.envelope.to} ${envelopeFault}.`);
   }
-  await archive.keepMessage(sealed, row.id, message.raw);
-  return sendMessage(mail.mailer, message);
+  return sendMessage(mail.mailer, message, await archive.keepMessage(sealed, row.id, message.raw));
 }
 
 const uniqueMailboxes = (addresses: readonly string[]): readonly string[] => [

@@ -12,6 +12,10 @@ const attemptSchema: z.ZodType<AttemptRecord> = z.looseObject({
   state: z.enum(DELIVERY_STATES),
   detail: z.string().nullable(),
   at: z.number(),
+  message: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/)
+    .optional(),
   decision: z
     .object({ to: z.enum(['sent', 'pending']), by: z.string(), reason: z.string(), at: z.number() })
     .optional(),
@@ -72,14 +76,27 @@ const releaseSchema: z.ZodType<Release> = z.looseObject({ by: z.string(), reason
 /** Who let the held pack go out as it is; undefined when nobody did. Throws `archive.corrupt` when it cannot be read. */
 export const readRelease = (box: RunBox): Promise<Release | undefined> => readPaper(box, 'release.json', releaseSchema);
 
-/** Deliveries of which the exact message is kept, with its name: an e-mail, or what a webhook is told. */
-export function keptMessages(names: readonly string[]): ReadonlyMap<string, string> {
-  return new Map(
-    names.flatMap((name) => {
-      const [, delivery] = /^messages\/([A-Za-z0-9]+)\.(?:eml|json)$/.exec(name) ?? [];
-      return delivery === undefined ? [] : [[delivery, name] as const];
-    }),
-  );
+/** What an exact message is called in `messages/`: by its delivery and the first digits of its SHA-256. */
+export const messageName = (delivery: string, sha256: string, kind: 'eml' | 'json'): string =>
+  `${delivery}.${sha256.slice(0, 16)}.${kind}`;
+
+/** An exact message that is kept: an e-mail, or what a webhook is told. */
+export interface KeptMessage {
+  readonly name: string;
+  readonly delivery: string;
+}
+
+export const keptMessages = (names: readonly string[]): readonly KeptMessage[] =>
+  names.flatMap((name): KeptMessage[] => {
+    const [, delivery] = /^messages\/([A-Za-z0-9]+)\.[0-9a-f]{16}\.(?:eml|json)$/.exec(name) ?? [];
+    return delivery === undefined ? [] : [{ name, delivery }];
+  });
+
+/** The exact e-mail of the last attempt at a delivery; undefined when none is kept. Throws `archive.corrupt`. */
+export async function readLastMail(box: RunBox, delivery: string): Promise<Buffer | undefined> {
+  const attempts = (await readAttempts(box)).filter((one) => one.delivery === delivery);
+  const last = attempts.findLast(({ message }) => message !== undefined)?.message;
+  return last === undefined ? undefined : box.read(`messages/${messageName(delivery, last, 'eml')}`);
 }
 
 /**
@@ -89,7 +106,7 @@ export function keptMessages(names: readonly string[]): ReadonlyMap<string, stri
 export async function readEvidence(box: RunBox): Promise<ReadonlyMap<string, Evidence>> {
   const names = await box.names();
   const evidence = new Map<string, Evidence>();
-  for (const delivery of keptMessages(names).keys()) {
+  for (const { delivery } of keptMessages(names)) {
     evidence.set(delivery, { state: 'sending', epoch: 0, detail: null });
   }
   for (const { delivery, state, detail } of await readReceipts(box)) {

@@ -107,10 +107,9 @@ async function prepare(row: NewDelivery, input: NoticeInput, again: boolean): Pr
     date: new Date(order.createdAt),
     dkim: mail.dkim,
   });
-  const kept = sealed === undefined || !again ? undefined : await archive.message(sealed, row.id);
-  if (kept !== undefined) return sendMessage(mail.mailer, { ...message, raw: kept });
-  if (sealed !== undefined) await archive.keepMessage(sealed, row.id, message.raw);
-  return sendMessage(mail.mailer, message);
+  if (sealed === undefined) return sendMessage(mail.mailer, message);
+  const raw = (again ? await archive.message(sealed, row.id) : undefined) ?? message.raw;
+  return sendMessage(mail.mailer, { ...message, raw }, await archive.keepMessage(sealed, row.id, raw));
 }
 
 const HEADLINES = {

@@ -122,8 +122,8 @@ export function webhookDelivery(
         for (const [file, link] of delivery.links?.() ?? []) links.set(file, [...(links.get(file) ?? []), link]);
       }
       const body = webhookBody(sealed.manifest, folderFiles(sealed.artifacts), links);
-      await archive.keepMessage(sealed, row.id, Buffer.from(body), 'json');
-      return sendWebhook({ spec, id: row.id, body, clock, options }, secrets);
+      const message = await archive.keepMessage(sealed, row.id, Buffer.from(body), 'json');
+      return Object.assign(sendWebhook({ spec, id: row.id, body, clock, options }, secrets), { message });
     },
     // The receiver takes a second request of this id for the first.
     ...(spec.idempotent ? { proof: async () => 'unsent' as const } : {}),

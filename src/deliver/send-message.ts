@@ -3,9 +3,13 @@ import type { Mailer } from './mailer.ts';
 import type { Message } from './message.ts';
 import type { SendResult } from './smtp-verdict.ts';
 
-/** A finished, archived message on its way: the server's answer becomes the ledger's state. */
-export function sendMessage(mailer: Mailer, message: Message): Leave {
-  return async (signal) => endingOf(await mailer.send(message.envelope, message.raw, signal));
+/**
+ * A finished message on its way: the server's answer becomes the ledger's state.
+ * @param kept its SHA-256 (hex) where the archive keeps it
+ */
+export function sendMessage(mailer: Mailer, message: Message, kept?: string): Leave {
+  const leave: Leave = async (signal) => endingOf(await mailer.send(message.envelope, message.raw, signal));
+  return kept === undefined ? leave : Object.assign(leave, { message: kept });
 }
 
 function endingOf(result: SendResult): Ending {

@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import type { Clock } from '../base/clock.ts';
 import { DocketError } from '../base/error.ts';
 import type { Archive, Sealed, SealedRun } from './archive.ts';
-import { readEvidence, readReceipts, writeAttempt } from './kept-attempts.ts';
+import { messageName, readEvidence, readLastMail, readReceipts, writeAttempt } from './kept-attempts.ts';
 import { readManifest } from './run-papers.ts';
 import { assemble, pathName, readSealed, sealedNames, writing } from './sealed-folder.ts';
 import type { RunBox, RunName, Shelf } from './shelf.ts';
@@ -16,13 +16,14 @@ export const keepingIn = (
   'keepMessage' | 'message' | 'keepReceipts' | 'receipts' | 'keepAttempt' | 'evidence' | 'keepRelease' | 'discard'
 > => ({
   keepMessage: async (sealed, delivery, message, kind = 'eml') => {
-    const name = `${pathName(delivery, 'delivery')}.${kind}`;
     const digest = createHash('sha256').update(message).digest('hex');
+    const name = messageName(pathName(delivery, 'delivery'), digest, kind);
     // The hash first, so that a message is never without one; as `sha256sum --check` reads it.
     const hash = { name: `messages/${name}.sha256`, bytes: `${digest}  ${name}\n` };
     await boxOf(sealed).putTwo(hash, { name: `messages/${name}`, bytes: message });
+    return digest;
   },
-  message: (sealed, delivery) => boxOf(sealed).read(`messages/${pathName(delivery, 'delivery')}.eml`),
+  message: (sealed, delivery) => readLastMail(boxOf(sealed), pathName(delivery, 'delivery')),
   keepReceipts: (sealed, receipts) => boxOf(sealed).put('receipts.json', `${JSON.stringify(receipts, null, 2)}\n`),
   receipts: (sealed) => readReceipts(boxOf(sealed)),
   keepAttempt: (sealed, attempt) => writeAttempt(boxOf(sealed), attempt),

@@ -23,7 +23,6 @@ export async function verifyShelved(run: Pick<Shelved, keyof RunName | 'box'>): 
     ...(await sealedFaults(box, manifest)),
     ...strangers(names, manifest),
     ...(await messageFaults(box, names)),
-    ...(await faultOf(() => readAttempts(box))),
   ];
 }
 
@@ -59,37 +58,71 @@ function strangers(names: readonly string[], { files }: Manifest): string[] {
 
 async function messageFaults(box: RunBox, names: readonly string[]): Promise<string[]> {
   const faults: string[] = [];
-  const kept = keptMessages(names);
-  for (const name of kept.values()) {
+  const kept = new Set<string>();
+  const changed = new Set<string>();
+  for (const { name, delivery } of keptMessages(names)) {
     const sealed = (await box.read(`${name}.sha256`))?.toString('utf8');
     const found = (await digestOf(box, name).catch(unreadable)) ?? 'unreadable';
-    if (sealed === undefined) faults.push(`${name} has no hash beside it`);
-    else if (!sealed.startsWith(`${found} `)) faults.push(`${name} has changed: SHA-256 ${found}`);
+    kept.add(delivery).add(`${delivery}.${found}`);
+    const fault =
+      sealed === undefined
+        ? `${name} has no hash beside it`
+        : sealed.startsWith(`${found} `) && name.includes(`.${found.slice(0, 16)}.`)
+          ? undefined
+          : `${name} has changed: SHA-256 ${found}`;
+    if (fault === undefined) continue;
+    faults.push(fault);
+    changed.add(delivery);
   }
-  try {
-    for (const { delivery, state, messageId } of await readReceipts(box)) {
-      const left = messageId !== null && (state === 'sent' || state === 'unknown');
-      if (left && !kept.has(delivery)) faults.push(`messages/${delivery}.eml is missing, though it was sent`);
+  const missing = await missingMessages(box, names, kept);
+  return [...faults, ...missing.flatMap(({ delivery, fault }) => (changed.has(delivery) ? [] : fault))];
+}
+
+interface Missing {
+  readonly delivery: string;
+  readonly fault: string;
+}
+
+/** Messages that attempts, hashes or receipts tell of, one fault a delivery. @param kept by delivery, and by `<delivery>.<SHA-256>` */
+async function missingMessages(
+  box: RunBox,
+  names: readonly string[],
+  kept: ReadonlySet<string>,
+): Promise<readonly Missing[]> {
+  const found: Missing[] = [];
+  const broken: Missing[] = [];
+  const note = async (look: () => Promise<void>): Promise<void> => {
+    await look().catch((error: unknown) => broken.push({ delivery: '', fault: inShort(error) }));
+  };
+  await note(async () => {
+    for (const { delivery, state, target } of await readReceipts(box)) {
+      const left = /-(email|webhook)$/.test(target) && (state === 'sent' || state === 'unknown');
+      if (!left || kept.has(delivery)) continue;
+      found.push({ delivery, fault: `messages/${delivery} is missing, though it was sent` });
     }
-  } catch (error) {
-    faults.push(inShort(error));
+  });
+  await note(async () => {
+    for (const { delivery, epoch, message } of await readAttempts(box)) {
+      if (message === undefined || kept.has(`${delivery}.${message}`)) continue;
+      found.push({
+        delivery,
+        fault: `messages/${delivery} is missing, which attempt ${epoch} sent: SHA-256 ${message}`,
+      });
+    }
+  });
+  for (const hash of names.filter((name) => /^messages\/.+\.sha256$/.test(name))) {
+    const name = hash.slice(0, -'.sha256'.length);
+    const [delivery = ''] = name.slice('messages/'.length).split('.');
+    if (!names.includes(name)) found.push({ delivery, fault: `${name} is missing, of which the hash is there` });
   }
-  return faults;
+  // The last says it best.
+  return [...broken, ...new Map(found.map((one) => [one.delivery, one] as const)).values()];
 }
 
 /** A disk or a store that cannot be asked at all is no fault of the run. */
 function unreadable(error: unknown): undefined {
   if (toDocketError(error).code === 'archive.unreachable') throw error;
   return undefined;
-}
-
-async function faultOf(look: () => Promise<unknown>): Promise<string[]> {
-  try {
-    await look();
-    return [];
-  } catch (error) {
-    return [inShort(error)];
-  }
 }
 
 /** An `archive.corrupt` names the place in its sentence; a list of faults has it in front already. */

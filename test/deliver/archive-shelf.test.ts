@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -16,7 +17,9 @@ const DELIVERY = 'a'.repeat(32);
 const DAY = 86_400_000;
 const MADE_AT = Date.parse('2026-11-16T07:00:05.000Z');
 
-const messageName = `messages/${DELIVERY}.eml`;
+const MESSAGE = 'From: a\r\n\r\nHello';
+const digestOf = (text: string): string => createHash('sha256').update(text).digest('hex');
+const messageName = `messages/${DELIVERY}.${digestOf(MESSAGE).slice(0, 16)}.eml`;
 const FAULTS: readonly (readonly [string, (on: TestArchive) => Promise<unknown>, string])[] = [
   ['a changed file', (on) => on.append('files/queue.csv', '!'), 'files/queue.csv has changed'],
   ['a missing file', (on) => on.remove('files/queue.csv'), 'files/queue.csv is missing'],
@@ -25,7 +28,34 @@ const FAULTS: readonly (readonly [string, (on: TestArchive) => Promise<unknown>,
   ['a missing e-mail', (on) => on.remove('mail.txt'), 'mail.txt is missing'],
   ['a changed message', (on) => on.append(messageName, '!'), `${messageName} has changed`],
   ['a message without a hash', (on) => on.remove(`${messageName}.sha256`), `${messageName} has no hash`],
-  ['a missing message', (on) => on.remove(messageName), `${messageName} is missing, though it was sent`],
+  ['a missing message', (on) => on.remove(messageName), `${messageName} is missing`],
+  [
+    'a message that is gone with its hash',
+    async (on) => {
+      await on.remove(messageName);
+      await on.remove(`${messageName}.sha256`);
+    },
+    `messages/${DELIVERY} is missing`,
+  ],
+  [
+    'a message that was changed with its hash',
+    async (on) => {
+      await on.append(messageName, '!');
+      await on.write(`${messageName}.sha256`, `${digestOf(`${MESSAGE}!`)}  ${messageName}\n`);
+    },
+    `${messageName} has changed`,
+  ],
+  [
+    'another message in the place of the one that was sent',
+    async (on) => {
+      const [other, digest] = ['Other', digestOf('Other')];
+      const name = `messages/${DELIVERY}.${digest.slice(0, 16)}.eml`;
+      for (const old of [messageName, `${messageName}.sha256`]) await on.remove(old);
+      await on.write(name, other);
+      await on.write(`${name}.sha256`, `${digest}  ${name}\n`);
+    },
+    `which attempt 1 sent: SHA-256 ${digestOf(MESSAGE)}`,
+  ],
   ['broken receipts', (on) => on.write('receipts.json', '{'), 'receipts.json cannot be read'],
   ['a broken attempt', (on) => on.write(`attempts/${DELIVERY}.1.json`, '{'), 'cannot be read'],
   ['a broken end', (on) => on.write(`attempts/${DELIVERY}.1.end.json`, '{'), 'cannot be read'],
@@ -71,9 +101,9 @@ describe.each(ARCHIVES)('%s', (_, open) => {
     if (on.store !== undefined) on.store.now = () => MADE_AT;
     const { archive } = on;
     const sealed = await sealIn(on);
-    await archive.keepMessage(sealed, DELIVERY, Buffer.from('From: a\r\n\r\nHello'));
+    await archive.keepMessage(sealed, DELIVERY, Buffer.from(MESSAGE));
     const receipt = { delivery: DELIVERY, target: '0-email', recipient: 'a@acme.example', detail: '250 Ok' };
-    const attempt = { delivery: DELIVERY, epoch: 1, detail: '250 Ok', at: 1 } as const;
+    const attempt = { delivery: DELIVERY, epoch: 1, detail: '250 Ok', at: 1, message: digestOf(MESSAGE) } as const;
     await archive.keepAttempt(sealed, { ...attempt, state: 'sending' });
     await archive.keepAttempt(sealed, { ...attempt, state: 'sent' });
     await archive.keepReceipts(sealed, [{ ...receipt, state: 'sent', messageId: '<a@docket.example>' }]);

@@ -114,7 +114,7 @@ test('whatever the server does and wherever processes die, nobody gets two and t
   const { sealed } = await sealedRun(await folderFor(onTestFinished));
   const archive: Archive = {
     ...directoryArchive(sealed.folder),
-    keepMessage: async () => {},
+    keepMessage: async () => 'f'.repeat(64),
     keepAttempt: async () => {},
     evidence: async () => new Map(),
     keepReceipts: async () => {},

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { appendFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import PostalMime from 'postal-mime';
@@ -20,6 +21,7 @@ import {
   sealedRun,
   type TestDelivery,
 } from '../support/delivery-case.ts';
+import { keptMessage, keptMessages } from '../support/kept-message.ts';
 
 const FROM = 'reports@docket.example';
 const ACCEPTED: SendResult = { kind: 'accepted', response: '250 Ok' };
@@ -93,7 +95,7 @@ test('each recipient gets one message of its own, exactly the one that is archiv
   expect(mail.text).toContain('Zürich');
   expect(mail.attachments.map(({ filename }) => filename)).toEqual(['KPIs 2026-W46.xlsx']);
   expect(mail.headers.find(({ key }) => key === 'x-docket-run')?.value).toBe(RUN);
-  const kept = await readFile(join(sealed.folder, 'messages', `${receipts[0]!.delivery}.eml`));
+  const kept = await readFile(await keptMessage(sealed.folder, receipts[0]!.delivery));
   expect(kept.equals(sent)).toBe(true);
   expect(JSON.parse(await readFile(join(sealed.folder, 'receipts.json'), 'utf8'))).toEqual(receipts);
 });
@@ -171,14 +173,45 @@ test('a deferred recipient is tried again later with the same bytes, and nobody 
   const first = await deliver(input);
   expect(first.retryable).toBe(true);
   expect(first.receipts[0]).toMatchObject({ state: 'pending', detail: '450 Greylisted', messageId: null });
-  const message = join(sealed.folder, 'messages', `${first.receipts[0]!.delivery}.eml`);
+  const message = await keptMessage(sealed.folder, first.receipts[0]!.delivery);
   const bytes = await readFile(message);
 
   const second = await deliver(input);
   expect(second.retryable).toBe(false);
   expect(states(second.receipts)).toEqual({ 'slow@acme.example': 'sent', 'lead@acme.example': 'sent' });
   expect(mailer.asked).toEqual(['slow@acme.example', 'lead@acme.example', 'slow@acme.example']);
+  expect(await keptMessage(sealed.folder, first.receipts[0]!.delivery)).toBe(message);
   expect((await readFile(message)).equals(bytes)).toBe(true);
+});
+
+test('what left stays in the archive when another message is made of the delivery later, and each attempt names its own', async () => {
+  const sent: Uint8Array[] = [];
+  const answers: SendResult[] = [{ kind: 'unknown', why: 'No answer' }, ACCEPTED];
+  const send: Mailer['send'] = async (_, raw) => {
+    sent.push(raw);
+    return answers.shift() ?? ACCEPTED;
+  };
+  const mailer: Mailer = { send, close: async () => {} };
+  const { input, sealed } = await caseOf([{ email: { to: ['lead@acme.example'] } }], mailer);
+  const from = (address: string): DeliverInput => ({ ...input, mail: { mailer, from: address } });
+  const [receipt] = (await deliver(from('reports@docket.example'))).receipts;
+  const delivery = receipt!.delivery;
+  await input.ledger.resolve(delivery, 1, { to: 'pending', by: 'ops', reason: 'not there', at: 1 });
+  // A worker that stood still has made its message, and finds that another one has the row.
+  const stale = { ...input.ledger, begin: async () => undefined };
+  await deliver({ ...from('stale@docket.example'), ledger: stale });
+  await deliver(from('new@docket.example'));
+
+  const attempts = (epoch: number) =>
+    readFile(join(sealed.folder, 'attempts', `${delivery}.${epoch}.end.json`), 'utf8').then(JSON.parse);
+  const kept = await Promise.all((await keptMessages(sealed.folder, delivery)).map((path) => readFile(path)));
+  expect(kept).toHaveLength(3);
+  expect(sent).toHaveLength(2);
+  for (const [index, epoch] of [1, 3].entries()) {
+    const digest = createHash('sha256').update(sent[index]!).digest('hex');
+    expect(await attempts(epoch)).toMatchObject({ message: digest });
+    expect(kept.some((bytes) => bytes.equals(sent[index]!))).toBe(true);
+  }
 });
 
 test('a refused recipient and an unknown one are final, and the others get theirs', async () => {

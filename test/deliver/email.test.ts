@@ -1,6 +1,5 @@
 import { createHash, createVerify, generateKeyPairSync } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import PostalMime from 'postal-mime';
 import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
@@ -24,6 +23,7 @@ import {
   sealedRun,
   type TestDelivery,
 } from '../support/delivery-case.ts';
+import { keptMessage } from '../support/kept-message.ts';
 import { type SmtpScript, scriptedSmtp } from '../support/smtp-script.ts';
 
 async function caseOf(
@@ -54,7 +54,7 @@ async function caseOf(
     observe: (event) => events.push(event),
     workingDirectory: root,
   };
-  const kept = (delivery: string) => readFile(join(sealed.folder, 'messages', `${delivery}.eml`));
+  const kept = async (delivery: string) => readFile(await keptMessage(sealed.folder, delivery));
   /** What the server got, as it was before dots were stuffed. */
   const got = () =>
     server.conversations

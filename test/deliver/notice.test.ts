@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import PostalMime from 'postal-mime';
 import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
@@ -10,6 +9,7 @@ import { memoryLedger } from '../../src/deliver/memory-ledger.ts';
 import { type NoticeInput, notifyOwner } from '../../src/deliver/notice.ts';
 import type { Receipt } from '../../src/deliver/receipt.ts';
 import { folderFor, ORDER, RUN, sealedRun } from '../support/delivery-case.ts';
+import { keptMessage } from '../support/kept-message.ts';
 
 const receipt = (recipient: string, state: Receipt['state'], detail: string | null): Receipt => ({
   delivery: recipient,
@@ -90,7 +90,7 @@ test('the owner is told once what failed and what to do, however often it is ask
     expect(mail.text).toContain(part);
   }
   expect(mail.text).toContain('Nothing was delivered.');
-  const kept = await readFile(join(sealed.folder, 'messages', `${first.delivery}.eml`));
+  const kept = await readFile(await keptMessage(sealed.folder, first.delivery));
   expect(kept.equals(sent[0]!.raw)).toBe(true);
 });
 

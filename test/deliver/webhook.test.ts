@@ -25,6 +25,7 @@ import {
   type TestDelivery,
 } from '../support/delivery-case.ts';
 import { type Behaviour, hostileServer } from '../support/hostile-server.ts';
+import { keptMessage } from '../support/kept-message.ts';
 import { manualClock } from '../support/manual-clock.ts';
 import { TLS } from '../support/tls.ts';
 
@@ -100,7 +101,7 @@ test('a webhook tells of the run and its files, signed, under the id of its ledg
       })),
     },
   });
-  const kept = await readFile(join(sealed.folder, 'messages', `${receipt.delivery}.json`), 'utf8');
+  const kept = await readFile(await keptMessage(sealed.folder, receipt.delivery), 'utf8');
   expect(kept).toBe(request!.body);
 });
 

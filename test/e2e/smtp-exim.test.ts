@@ -15,6 +15,7 @@ import { probeMailServer } from '../../src/deliver/probe.ts';
 import { freePort } from '../../src/demo/redis.ts';
 import { program } from '../support/debian.ts';
 import { definitionWith, folderFor, NO_SECRETS, ORDER, SETTINGS, sealedRun } from '../support/delivery-case.ts';
+import { keptMessage } from '../support/kept-message.ts';
 import { TLS } from '../support/tls.ts';
 
 const run = promisify(execFile);
@@ -157,7 +158,7 @@ test('exim takes over TLS what it takes, once, and what it says of each recipien
   for (const { to: recipients, tls, body } of messages) {
     expect(tls).toBe(true);
     const receipt = receipts.find(({ recipient }) => recipient === recipients[0]);
-    const kept = await readFile(join(sealed.folder, 'messages', `${receipt?.delivery}.eml`), 'latin1');
+    const kept = await readFile(await keptMessage(sealed.folder, receipt?.delivery ?? ''), 'latin1');
     expect(body.trimEnd()).toBe(
       kept
         .slice(kept.indexOf('\r\n\r\n') + 4)
