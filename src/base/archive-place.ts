@@ -90,9 +90,9 @@ function bucketOf(url: URL): ArchivePlace | readonly PlaceFault[] {
   }
   const prefix = url.pathname.replace(/^\/|\/$/g, '');
   if (prefix !== '' && !PREFIX.test(prefix)) {
-    fault('a prefix of letters, digits, ".", "_" and "-", its steps divided by "/"', `"${prefix}"`);
+    fault('a prefix of letters, digits, ".", "_" and "-", its steps divided by "/"', shown(prefix));
   }
-  if (url.hash !== '') fault('no "#" in the URL', `"${url.hash}"`);
+  if (url.hash !== '') fault('no "#" in the URL', shown(url.hash));
 
   const known: readonly string[] = PARAMETERS;
   for (const name of new Set(url.searchParams.keys())) {
