@@ -1,4 +1,5 @@
 import { DateTime } from 'luxon';
+import { dateFormat } from '../base/formats.ts';
 import { DEFAULT_LOCALE, wordsOf } from '../words/words.ts';
 import { WEEKDAYS } from './day.ts';
 import type { ReportFile } from './definition.ts';
@@ -184,7 +185,7 @@ function inEnglish(from: DateTime, to: DateTime, whole: keyof typeof FIELDS): st
 }
 
 function inLocale(from: DateTime, to: DateTime, whole: keyof typeof FIELDS, locale: string): string {
-  const format = new Intl.DateTimeFormat(locale, {
+  const format = dateFormat(locale, {
     timeZone: 'UTC',
     year: 'numeric',
     ...(whole === 'year' ? {} : { month: 'long' }),

@@ -1,4 +1,5 @@
 import type { EChartsCoreOption } from 'echarts/core';
+import { numberFormat } from '../base/formats.ts';
 import { wordsOf } from '../words/words.ts';
 import { alignedScales } from './axis-scale.ts';
 import { type Axis, type Chart, QUIET_COLOUR, SERIES_COLOURS, type Series } from './chart.ts';
@@ -60,7 +61,7 @@ function titleOf({ quantity, title }: Axis, locale: string): string {
 }
 
 function axisOf(axis: Axis, index: number, lying: boolean, locale: string) {
-  const figures = new Intl.NumberFormat(locale, axis.quantity.kind === 'ratio' ? { style: 'percent' } : {});
+  const figures = numberFormat(locale, axis.quantity.kind === 'ratio' ? { style: 'percent' } : {});
   return {
     type: 'value',
     name: titleOf(axis, locale),

@@ -1,4 +1,5 @@
 import { isolate } from '../base/bidi.ts';
+import { dateFormat } from '../base/formats.ts';
 import { type ChartKind, chartAsked } from '../define/definition.ts';
 import type { Row, Table, Value } from '../fetch/dataset.ts';
 import { firstRows, type Rows, rowsIn } from '../fetch/rows.ts';
@@ -60,7 +61,7 @@ const number = (value: Value): number | null => (typeof value === 'number' ? val
 function categoryWriter({ quantity }: ViewColumn, locale: string): (value: Value) => string {
   const other = valueReader(quantity, locale);
   if (quantity.kind !== 'bucket') return other;
-  const day = new Intl.DateTimeFormat(locale, { timeZone: 'UTC', day: 'numeric', month: 'short' });
+  const day = dateFormat(locale, { timeZone: 'UTC', day: 'numeric', month: 'short' });
   return (value) => {
     const date = civilDate(value);
     if (date === undefined || quantity.granularity === 'month') return other(value);

@@ -1,3 +1,4 @@
+import { dateFormat, numberFormat } from '../base/formats.ts';
 import type { Granularity } from '../contract/report.ts';
 import type { Value } from '../fetch/dataset.ts';
 import { DEFAULT_LOCALE, type Words, wordsOf } from '../words/words.ts';
@@ -72,7 +73,7 @@ export function isoWeek(date: Date): string {
 }
 
 const dateReader = (locale: string, options: Intl.DateTimeFormatOptions): ((date: Date) => string) => {
-  const format = new Intl.DateTimeFormat(locale, { timeZone: 'UTC', ...options });
+  const format = dateFormat(locale, { timeZone: 'UTC', ...options });
   return (date) => format.format(date);
 };
 
@@ -100,12 +101,12 @@ export function rangeText(
   const from = civilDate(range.from);
   const to = civilDate(range.to);
   if (from === undefined || to === undefined) return `${range.from} – ${range.to}`;
-  return new Intl.DateTimeFormat(locale, { timeZone: 'UTC', dateStyle: 'long' }).formatRange(from, to);
+  return dateFormat(locale, { timeZone: 'UTC', dateStyle: 'long' }).formatRange(from, to);
 }
 
 /** An instant in the reader's zone: `16 November 2026, 08:00 (Europe/Zurich)`. */
 export function instantText(at: Date, timezone: string, locale: string = DEFAULT_LOCALE): string {
-  const text = new Intl.DateTimeFormat(locale, {
+  const text = dateFormat(locale, {
     timeZone: timezone,
     day: 'numeric',
     month: 'long',
@@ -118,9 +119,9 @@ export function instantText(at: Date, timezone: string, locale: string = DEFAULT
 }
 
 function durationReader(locale: string): (seconds: number) => string {
-  const tiny = new Intl.NumberFormat(locale, { maximumSignificantDigits: 2 });
-  const small = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 });
-  const whole = new Intl.NumberFormat(locale);
+  const tiny = numberFormat(locale, { maximumSignificantDigits: 2 });
+  const small = numberFormat(locale, { maximumFractionDigits: 1 });
+  const whole = numberFormat(locale);
   const parts = (most: number, large: string, rest: number, unit: string): string =>
     `${whole.format(most)} ${large}${rest === 0 ? '' : ` ${rest} ${unit}`}`;
   const text = (size: number): string => {
@@ -137,7 +138,7 @@ function durationReader(locale: string): (seconds: number) => string {
 
 /** The day of an instant in the reader's zone: `16 November 2026`. */
 export const dayText = (at: Date, timezone: string, locale: string = DEFAULT_LOCALE): string =>
-  new Intl.DateTimeFormat(locale, { timeZone: timezone, day: 'numeric', month: 'long', year: 'numeric' }).format(at);
+  dateFormat(locale, { timeZone: timezone, day: 'numeric', month: 'long', year: 'numeric' }).format(at);
 
 /** A duration in its two largest parts: `2 d 4 h`, `3 h 12 min`, `4 min 5 s`, `12.4 s`. */
 export const durationText = (seconds: number, locale: string = DEFAULT_LOCALE): string =>
@@ -148,7 +149,7 @@ const withUnit = (text: (value: number) => string, unit: string | null): ((value
 
 function numberReader(quantity: Quantity, locale: string): (value: number) => string {
   const written = (options: Intl.NumberFormatOptions): ((value: number) => string) => {
-    const format = new Intl.NumberFormat(locale, options);
+    const format = numberFormat(locale, options);
     return (value) => format.format(value);
   };
   const oneDecimal = { minimumFractionDigits: 1, maximumFractionDigits: 1 } as const;

@@ -1,3 +1,4 @@
+import { numberFormat } from '../base/formats.ts';
 import { inWords } from '../define/period.ts';
 import { type Dataset, incompleteNotes } from '../fetch/dataset.ts';
 import { DEFAULT_LOCALE, type Words, wordsOf } from '../words/words.ts';
@@ -47,8 +48,8 @@ export interface MailParts {
 
 const sizeText = (bytes: number, locale: string): string =>
   bytes < 1_000_000
-    ? `${new Intl.NumberFormat(locale).format(Math.max(1, Math.round(bytes / 1000)))} kB`
-    : `${new Intl.NumberFormat(locale, { maximumFractionDigits: 1 }).format(bytes / 1_000_000)} MB`;
+    ? `${numberFormat(locale).format(Math.max(1, Math.round(bytes / 1000)))} kB`
+    : `${numberFormat(locale, { maximumFractionDigits: 1 }).format(bytes / 1_000_000)} MB`;
 
 /** Side by side on a screen; a phone shows two beside two. */
 const TILES_A_ROW = 4;

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Liquid, LiquidError, type Template } from 'liquidjs';
 import { DocketError } from '../base/error.ts';
+import { remembered } from '../base/remembered.ts';
 import { compileMjml } from './mjml.ts';
 
 /** The two bodies of a mail. A folder of one's own may hold one of them or both. */
@@ -43,16 +44,40 @@ export function templateFile(kind: TemplateKind, folder: string | undefined): st
  * Unknown variables and filters are errors. Everything that is printed into HTML is escaped, where a template does not
  * say `| raw`. Templates read no files and no inherited properties, and an endless loop ends after ten seconds.
  */
-const engine = (kind: TemplateKind): Liquid =>
-  new Liquid({
-    templates: {},
-    strictVariables: true,
-    strictFilters: true,
-    lenientIf: true,
-    ownPropertyOnly: true,
-    renderLimit: 10_000,
-    ...(kind === 'html' ? { outputEscape: 'escape' as const } : {}),
-  });
+const engine = remembered(
+  (kind: TemplateKind): Liquid =>
+    new Liquid({
+      templates: {},
+      strictVariables: true,
+      strictFilters: true,
+      lenientIf: true,
+      ownPropertyOnly: true,
+      renderLimit: 10_000,
+      ...(kind === 'html' ? { outputEscape: 'escape' as const } : {}),
+    }),
+  2,
+);
+
+type Where = Omit<TemplateFault, 'file'>;
+
+/** What is written, and the same with its layout made; a mail is filled far more often than its template changes. */
+const parsed = remembered(
+  (
+    kind: TemplateKind,
+    source: string,
+  ): { readonly written: Template[]; readonly laidOut: Template[] } | { readonly fault: Where } => {
+    const liquid = engine(kind);
+    try {
+      const written = liquid.parse(source);
+      const compiled = kind === 'html' ? compileMjml(source) : undefined;
+      if (compiled !== undefined && 'fault' in compiled) return compiled;
+      return { written, laidOut: compiled === undefined ? written : liquid.parse(compiled.html) };
+    } catch (thrown) {
+      return { fault: liquidFault(thrown) };
+    }
+  },
+  8,
+);
 
 /** Throws the template's first fault as `template.invalid`. */
 export function loadTemplate(kind: TemplateKind, folder: string | undefined): MailTemplate {
@@ -84,7 +109,6 @@ export interface OpenTemplate {
 
 /** Reads, parses and lays out a template; what is wrong with it is told, not thrown. */
 export function openTemplate(kind: TemplateKind, file: string): OpenTemplate | { readonly fault: TemplateFault } {
-  const liquid = engine(kind);
   let source: string;
   try {
     source = readFileSync(file, 'utf8');
@@ -92,16 +116,10 @@ export function openTemplate(kind: TemplateKind, file: string): OpenTemplate | {
     const why = `it cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`;
     return { fault: { file, line: 1, column: 1, why } };
   }
-  let written: Template[];
-  let laidOut: Template[];
-  try {
-    written = liquid.parse(source);
-    const compiled = kind === 'html' ? compileMjml(source) : undefined;
-    if (compiled !== undefined && 'fault' in compiled) return { fault: { file, ...compiled.fault } };
-    laidOut = compiled === undefined ? written : liquid.parse(compiled.html);
-  } catch (thrown) {
-    return { fault: { file, ...liquidFault(thrown) } };
-  }
+  const templates = parsed(kind, source);
+  if ('fault' in templates) return { fault: { file, ...templates.fault } };
+  const { written, laidOut } = templates;
+  const liquid = engine(kind);
   const render = (templates: Template[], data: object): Filled => {
     try {
       return { text: String(liquid.renderSync(templates, data)) };
@@ -136,7 +154,7 @@ interface Token {
 const isToken = (value: unknown): value is Token =>
   typeof value === 'object' && value !== null && 'getPosition' in value && typeof value.getPosition === 'function';
 
-function liquidFault(thrown: unknown): Omit<TemplateFault, 'file'> {
+function liquidFault(thrown: unknown): Where {
   const message = thrown instanceof Error ? thrown.message : String(thrown);
   const why = (message.split('\n')[0] ?? message).replace(/, (file:.*, )?line:\d+, col:\d+$/, '');
   const token: unknown = LiquidError.is(thrown) ? thrown.token : undefined;

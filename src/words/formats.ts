@@ -1,3 +1,5 @@
+import { dateFormat, numberFormat } from '../base/formats.ts';
+
 /** What a message needs to write numbers, days and lists as its readers do. BCP 47 decides, not the language alone. */
 export interface Formats {
   /** ISO 3166 region of the locale, `GB`; undefined where it names none. */
@@ -19,11 +21,11 @@ export function formatsOf(locale: string): Formats {
     new Intl.ListFormat(locale, { type }).format(items);
   const date = (text: string, options: Intl.DateTimeFormatOptions): string => {
     const at = new Date(text);
-    return Number.isNaN(at.getTime()) ? text : new Intl.DateTimeFormat(locale, options).format(at);
+    return Number.isNaN(at.getTime()) ? text : dateFormat(locale, options).format(at);
   };
   return {
     region: new Intl.Locale(locale).region,
-    number: (value) => new Intl.NumberFormat(locale).format(value),
+    number: (value) => numberFormat(locale).format(value),
     all: list('conjunction'),
     any: list('disjunction'),
     day: (text) => date(text, { timeZone: 'UTC', dateStyle: 'long' }),
