@@ -1,7 +1,7 @@
 import { DocketError, type ErrorCode, type ErrorDetail } from '../base/error.ts';
+import { retryAfterMs } from '../base/retry-after.ts';
 import { type Problem, problemSchema } from '../contract/problem.ts';
 import { clip, clipName } from './clip.ts';
-import { retryAfterMs } from '../base/retry-after.ts';
 
 /** An answer that is not a 200, as far as it could be read. */
 export interface Refusal {
