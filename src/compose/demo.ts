@@ -195,20 +195,22 @@ async function summary(target: string, records: readonly RunRecord[], say: DemoO
   say('  README.md                       a report of your own in five minutes');
 }
 
-/** The workbooks, the messages, their bodies and the manifests; a folder's CSV files and their schemas as one line. */
+/** What a newcomer wants to see, before what proves it. */
+const SHOWN_FIRST = ['.xlsx', '.html', '.eml', '/', 'manifest.json'] as const;
+
+/** The workbooks, the mails as pages and as messages, the CSV files of a folder as one line, and the manifests. */
 async function openFirst(target: string): Promise<string[]> {
   const entries = await readdir(target, { recursive: true, withFileTypes: true });
   const paths = entries
     .filter((entry) => entry.isFile())
-    .map((entry) => relative(target, join(entry.parentPath, entry.name)));
+    .map((entry) => relative(target, join(entry.parentPath, entry.name)))
+    .sort();
   const csv = new Map<string, number>();
-  const single: string[] = [];
-  for (const path of paths.filter((each) => !each.startsWith('archive') || each.endsWith('manifest.json'))) {
-    if (path.endsWith('.csv')) csv.set(dirname(path), (csv.get(dirname(path)) ?? 0) + 1);
-    else if (!path.endsWith('.schema.json')) single.push(path);
+  for (const path of paths.filter((each) => each.endsWith('.csv') && !each.startsWith('archive'))) {
+    csv.set(`${dirname(path)}/`, (csv.get(`${dirname(path)}/`) ?? 0) + 1);
   }
-  return [
-    ...single,
-    ...[...csv].map(([folder, count]) => `${folder}/  (${count} CSV files, a schema beside each)`),
-  ].sort();
+  const single = paths.filter((path) => !path.startsWith('archive') || path.endsWith('manifest.json'));
+  return SHOWN_FIRST.flatMap((ending) => [...single, ...csv.keys()].filter((path) => path.endsWith(ending))).map(
+    (path) => (csv.has(path) ? `${path}  (${csv.get(path)} CSV files, a schema beside each)` : path),
+  );
 }

@@ -22,6 +22,8 @@ export function progress(report: string, say: (line: string) => void, now: () =>
         return line(`call      ${event.done}/${event.of}, ${tokens}, finish in ${inSeconds(event.finish)}`);
       }
       case 'rendered':
+        // Each CSV file has one beside it.
+        if (event.name.endsWith('.schema.json')) return;
         return line(`render    ${event.name} (${formatBytes(event.bytes)})`);
       case 'delivered':
         return line(
