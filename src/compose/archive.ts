@@ -8,6 +8,7 @@ import { directoryShelf } from '../deliver/directory-shelf.ts';
 import { s3Shelf } from '../deliver/s3-shelf.ts';
 import type { Shelf } from '../deliver/shelf.ts';
 import { shelfArchive } from '../deliver/shelf-archive.ts';
+import { ENDED, type RunStore } from '../run/record.ts';
 import type { Surroundings } from './ports.ts';
 
 /** The archive that `DOCKET_ARCHIVE` names, and what it stands on. */
@@ -40,6 +41,14 @@ export async function tryShelf(shelf: Shelf, log: Log): Promise<void> {
     log.error('The archive cannot be used; runs wait until it can', { error: error.toJSON() });
   }
 }
+
+/** Whether somebody may need a run's files yet: it goes on, or is held, and somebody decides whether it leaves. */
+export const neededIn =
+  (runs: Pick<RunStore, 'get'>) =>
+  async (id: string): Promise<boolean> => {
+    const record = await runs.get(id);
+    return record !== undefined && (record.state === 'held' || !ENDED.has(record.state));
+  };
 
 /** Gives the archive to a command, and closes it behind it. */
 export async function withArchive<T>(

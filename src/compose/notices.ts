@@ -5,8 +5,8 @@ import type { OrgSettings } from '../define/org.ts';
 import type { Archive } from '../deliver/archive.ts';
 import { rowsAtEnd } from '../deliver/attempt.ts';
 import type { Circuit } from '../deliver/circuit.ts';
-import type { Ledger } from '../deliver/ledger.ts';
-import { NOTICE_TARGET, notifyOwner } from '../deliver/notice.ts';
+import { type Ledger, NOTICE_TARGET } from '../deliver/ledger.ts';
+import { notifyOwner } from '../deliver/notice.ts';
 import type { MailRoute } from '../deliver/targets.ts';
 import type { FrozenDefinition } from '../queue/definition-store.ts';
 import type { OwedNotices } from '../queue/owed-notices.ts';
@@ -69,16 +69,18 @@ export function createNotices(ports: NoticePorts): Notices {
       signal: AbortSignal.timeout(TRY_MS),
       observe: (event) => observe(order, event),
     });
-    if (state === 'unknown' && settings.on_unknown === 'resend' && (await putBack(delivery))) return;
-    if (state !== 'pending' && state !== 'sending') await owed.settled(order.id);
+    if (state === 'unknown' && settings.on_unknown === 'resend') await putBack(delivery);
+    // As it is by now: somebody else may have put it back meanwhile.
+    const { state: standing } = (await ledger.find(delivery)) ?? { state };
+    if (standing !== 'pending' && standing !== 'sending') await owed.settled(order.id);
   };
 
   /** Once, as of any other delivery; the next look sends it. */
-  const putBack = async (delivery: string): Promise<boolean> => {
+  const putBack = async (delivery: string): Promise<void> => {
     const row = await ledger.find(delivery);
-    if (row === undefined || row.decisions.some(({ by }) => by === 'docket')) return false;
+    if (row === undefined || row.decisions.some(({ by }) => by === 'docket')) return;
     const decision = { to: 'pending', by: 'docket', reason: 'on_unknown: resend', at: clock.now() } as const;
-    return (await ledger.resolve(row.id, row.epoch, decision)) !== undefined;
+    await ledger.resolve(row.id, row.epoch, decision);
   };
 
   /** The record says it best; what was owed may be of a try before. */

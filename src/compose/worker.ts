@@ -21,9 +21,9 @@ import { redisRunStore } from '../queue/run-store.ts';
 import { type Execute, startWorker } from '../queue/worker.ts';
 import { incompleteError } from '../run/ending.ts';
 import type { RunEvent } from '../run/event.ts';
-import { ENDED, type RunOrder } from '../run/record.ts';
+import type { RunOrder } from '../run/record.ts';
 import { run } from '../run/run.ts';
-import { openArchive, tryShelf } from './archive.ts';
+import { neededIn, openArchive, tryShelf } from './archive.ts';
 import { sharedBudgets } from './budgets.ts';
 import { currentKeys } from './current-keys.ts';
 import { KEEP_DAYS } from './keep-days.ts';
@@ -171,10 +171,7 @@ export async function openWorker(
             shelf,
             daysOf: (org) => settings.jobs.now().orgs.get(org)?.retention_days ?? config.DOCKET_ARCHIVE_DAYS,
             ledger,
-            open: async (id) => {
-              const record = await store.runs.get(id);
-              return record !== undefined && !ENDED.has(record.state);
-            },
+            open: neededIn(store.runs),
             clock,
             log,
             signal: sweeping.signal,

@@ -1,7 +1,14 @@
 import type { Clock } from '../base/clock.ts';
 import { DocketError } from '../base/error.ts';
 import type { AttemptRecord } from './archive.ts';
-import { type DeliveryRow, type DeliveryState, type Evidence, INTERRUPTED, type Ledger } from './ledger.ts';
+import {
+  type DeliveryRow,
+  type DeliveryState,
+  type Evidence,
+  INTERRUPTED,
+  type Ledger,
+  NOTICE_TARGET,
+} from './ledger.ts';
 
 /** How an attempt ended. `pending`: certainly not delivered, may be tried again. */
 export interface Ending {
@@ -33,7 +40,8 @@ export async function reconcile(ledger: Ledger, row: DeliveryRow, clock: Clock):
 
 /**
  * The rows of a run that is over. One that is still `sending` was left by an attempt that died, and no further try will
- * look at it: it takes over what the archive knows, or else becomes `unknown`, so that somebody can decide.
+ * look at it: it takes over what the archive knows, or else becomes `unknown`, so that somebody can decide. Not the notice
+ * of that end, which may be leaving just now.
  */
 export async function rowsAtEnd(
   run: string,
@@ -41,7 +49,7 @@ export async function rowsAtEnd(
   ledger: Ledger,
   clock: Clock,
 ): Promise<DeliveryRow[]> {
-  const left = (await ledger.list(run)).filter(({ state }) => state === 'sending');
+  const left = (await ledger.list(run)).filter(({ state, target }) => state === 'sending' && target !== NOTICE_TARGET);
   for (const row of left) await reconcile(ledger, await ledger.open(row, clock.now(), evidence.get(row.id)), clock);
   return ledger.list(run);
 }

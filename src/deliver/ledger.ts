@@ -112,6 +112,12 @@ export function yieldsTo(row: Pick<DeliveryRow, 'state' | 'epoch'>, evidence: Ev
 /** Why a row is `unknown` whose attempt ended without a word. */
 export const INTERRUPTED = 'Docket stopped while this was being sent; it may have been delivered.';
 
+/** No attempt goes on for so long, ms: one that is still `sending` after it has died. */
+export const DEAD_MS = 10 * 60_000;
+
+/** What tells an owner how a run ended has this target. */
+export const NOTICE_TARGET = 'notice';
+
 /** A decision as the row's detail. */
 export const decisionText = ({ to, by, reason }: Pick<Resolution, 'to' | 'by' | 'reason'>): string =>
   `${to === 'sent' ? 'Declared sent' : 'To be sent again, decided'} by ${by}: ${reason}`;

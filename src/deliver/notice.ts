@@ -5,13 +5,11 @@ import type { Archive, AttemptRecord, SealedRun } from './archive.ts';
 import { attempt, type Leave, reconcile } from './attempt.ts';
 import type { Circuit } from './circuit.ts';
 import type { DeliveredEvent } from './deliver.ts';
-import { deliveryId, type Ledger, type NewDelivery } from './ledger.ts';
+import { DEAD_MS, deliveryId, type Ledger, type NewDelivery, NOTICE_TARGET } from './ledger.ts';
 import { buildMessage, messageIdOf } from './message.ts';
 import type { Receipt } from './receipt.ts';
 import { sendMessage } from './send-message.ts';
 import type { MailRoute } from './targets.ts';
-
-export const NOTICE_TARGET = 'notice';
 
 /** Ms before each further try: nobody will call again for a notice that a busy server put off. */
 const PAUSES = [2_000, 8_000, 20_000] as const;
@@ -54,12 +52,16 @@ export interface NoticeInput {
 export async function notifyOwner(input: NoticeInput): Promise<Receipt> {
   const { order, definition, mail, ledger, clock, signal, observe } = input;
   const recipient = canonicalAddress(definition.owner) ?? definition.owner;
-  const id = deliveryId(order.id, NOTICE_TARGET, recipient.toLowerCase());
+  const mailbox = recipient.toLowerCase();
+  // That a pack is held is no end: what comes of it once somebody has released it is told as well.
+  const id = deliveryId(order.id, NOTICE_TARGET, kindOf(input.error) === 'held' ? `held ${mailbox}` : mailbox);
   const { org, report } = order;
   const row: NewDelivery = { id, run: order.id, org, report, target: NOTICE_TARGET, recipient };
   const { sealed, archive, circuit } = input;
   const evidence = sealed === undefined ? undefined : (await archive.evidence(sealed)).get(id);
-  await reconcile(ledger, await ledger.open(row, clock.now(), evidence), clock);
+  const found = await ledger.open(row, clock.now(), evidence);
+  // Whoever else looks what is owed comes upon a notice that is leaving at this moment: it is not his to judge.
+  if (found.state !== 'sending' || clock.now() - found.at >= DEAD_MS) await reconcile(ledger, found, clock);
   const keep = sealed === undefined ? {} : { keep: (record: AttemptRecord) => archive.keepAttempt(sealed, record) };
   const service = mail?.service ?? 'mail';
   for (const pause of [0, ...PAUSES]) {

@@ -16,7 +16,7 @@ export interface RetentionPorts {
   /** Days for which an organization's runs are kept; undefined: for ever. */
   readonly daysOf: (org: string) => number | undefined;
   readonly ledger: Pick<Ledger, 'list'>;
-  /** Whether a run has not ended. */
+  /** Whether a run has not ended, or waits for a decision about the whole of it. */
   readonly open: (run: string) => Promise<boolean>;
   readonly clock: Clock;
   readonly log: Log;

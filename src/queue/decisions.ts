@@ -1,7 +1,15 @@
 import type { Clock } from '../base/clock.ts';
 import { DocketError, toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
-import { type DeliveryRow, type DeliveryState, INTERRUPTED, type Ledger, type Resolution } from '../deliver/ledger.ts';
+import {
+  DEAD_MS,
+  type DeliveryRow,
+  type DeliveryState,
+  INTERRUPTED,
+  type Ledger,
+  NOTICE_TARGET,
+  type Resolution,
+} from '../deliver/ledger.ts';
 import { ENDED, type Reopening, type RunOrder, type RunRecord, type RunState } from '../run/record.ts';
 import { cancelRun } from './cancel.ts';
 import type { RunQueue } from './jobs.ts';
@@ -62,12 +70,8 @@ export interface DecisionPorts {
   readonly log: Log;
 }
 
-/** Rows of a run that tell its owner how it ended. Nobody's report hangs on them. */
-const NOTICE = 'notice';
 const OVER: readonly RunState[] = ['done', 'partly_delivered', 'cancelled', 'failed'];
 const FAILED: readonly RunState[] = ['partly_delivered', 'cancelled', 'failed'];
-/** No attempt goes on for so long, ms: an older one has died. */
-const DEAD_MS = 10 * 60_000;
 /** Ends of which the owner is told. */
 const TOLD: readonly RunState[] = ['partly_delivered', 'held', 'failed'];
 
@@ -86,7 +90,7 @@ export function decisions(ports: DecisionPorts): Decisions {
     });
   };
   const deliveriesOf = async (run: string): Promise<DeliveryRow[]> =>
-    (await ledger.list(run)).filter(({ target }) => target !== NOTICE);
+    (await ledger.list(run)).filter(({ target }) => target !== NOTICE_TARGET);
   const decide = async (row: DeliveryRow, to: Resolution['to'], { by, reason }: Decider): Promise<DeliveryRow> => {
     const decision = { to, by, reason, at: clock.now() };
     const decided = await ledger.resolve(row.id, row.epoch, decision);
@@ -149,7 +153,7 @@ export function decisions(ports: DecisionPorts): Decisions {
         });
       }
       const row = await withoutDeadAttempt(found);
-      if (row.target === NOTICE && as === 'resend') return resendNotice(row, who);
+      if (row.target === NOTICE_TARGET && as === 'resend') return resendNotice(row, who);
       const open: readonly DeliveryState[] = as === 'sent' ? ['unknown'] : ['unknown', 'refused'];
       if (!open.includes(row.state)) throw notOpen(row, as, open);
       if (as === 'sent') {

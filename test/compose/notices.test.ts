@@ -15,7 +15,7 @@ import { loadJobs, requireReport } from '../../src/define/load.ts';
 import type { OrgSettings } from '../../src/define/org.ts';
 import { directoryArchive } from '../../src/deliver/directory-archive.ts';
 import { deliveryId } from '../../src/deliver/ledger.ts';
-import { smtpMailer } from '../../src/deliver/mailer.ts';
+import { type Mailer, type SendResult, smtpMailer } from '../../src/deliver/mailer.ts';
 import { redisLedger } from '../../src/deliver/redis-ledger.ts';
 import { type MailCatcher, mailCatcher } from '../../src/demo/mail-catcher.ts';
 import { freePort } from '../../src/demo/redis.ts';
@@ -46,6 +46,7 @@ describe('the owner of a run that ended badly', () => {
   let order: RunOrder;
   let notices: Notices;
   let smtp: string;
+  let mailer: Mailer | undefined;
   let runs: RedisRunStore;
   let settings: OrgSettings;
 
@@ -53,6 +54,7 @@ describe('the owner of a run that ended badly', () => {
     folder = await mkdtemp(join(tmpdir(), 'docket-notices-'));
     mail = await mailCatcher(join(folder, 'mailbox'));
     smtp = mail.url;
+    mailer = undefined;
     const report = requireReport(await loadJobs('jobs'), 'demo/weekly-kpi');
     settings = report.settings;
     const now = systemClock.now();
@@ -73,7 +75,7 @@ describe('the owner of a run that ended badly', () => {
       owed,
       runs,
       frozenOf: async () => ({ ...report, settings }),
-      mailOf: async () => ({ mailer: smtpMailer(new Secret(smtp)), from: 'reports@acme.example' }),
+      mailOf: async () => ({ mailer: mailer ?? smtpMailer(new Secret(smtp)), from: 'reports@acme.example' }),
       ledger: redisLedger(redis, { prefix: `${prefix}:`, ttlDays: 1 }),
       archive: directoryArchive(join(folder, 'archive')),
       clock: { ...systemClock, sleep: async () => {} },
@@ -184,6 +186,46 @@ describe('the owner of a run that ended badly', () => {
     expect(await owed.list()).toEqual([]);
     const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: 1 });
     expect(await ledger.unknown(5)).toMatchObject([{ target: 'notice', decisions: [{ by: 'docket' }] }]);
+  });
+
+  test.each<readonly [string, SendResult, number]>([
+    ['is taken', { kind: 'accepted', response: '250 Ok' }, 1],
+    ['is put off', { kind: 'deferred', response: '450 Later', server: false }, 2],
+  ])(
+    'a notice that is leaving while another process looks what is owed is left alone, and told once when it %s',
+    async (_, answer, sends) => {
+      settings = { ...settings, on_unknown: 'resend' };
+      let asked = 0;
+      let letGo: (result: SendResult) => void = () => {};
+      const leaving = new Promise<void>((underWay) => {
+        const send = (): Promise<SendResult> => {
+          asked += 1;
+          if (asked > 1) return Promise.resolve({ kind: 'accepted', response: '250 Ok' });
+          underWay();
+          return new Promise((resolve) => (letGo = resolve));
+        };
+        mailer = { send, close: async () => {} };
+      });
+      const told = notices.tell(order, error);
+      await leaving;
+      await notices.again();
+      await notices.again();
+      expect(await owed.list()).toHaveLength(1);
+      letGo(answer);
+      await told;
+      await notices.again();
+      expect(asked).toBe(sends);
+      expect(await owed.list()).toEqual([]);
+      const rows = await redisLedger(redis, { prefix: `${prefix}:`, ttlDays: 1 }).list(order.id);
+      expect(rows).toMatchObject([{ target: 'notice', state: 'sent', decisions: [] }]);
+    },
+  );
+
+  test('the owner of a held pack that was released and then failed is told of that, too', async () => {
+    await notices.tell(order, { ...error, code: 'run.held' });
+    await notices.tell(order, error);
+    await notices.tell(order, error);
+    expect(mail.messages()).toHaveLength(2);
   });
 
   test('a notice of a run that is no longer on record is given up', async () => {
