@@ -45,11 +45,11 @@ export interface AdminPorts extends ProbePorts {
   readonly trigger: Trigger;
   readonly runs: Pick<RunStore, 'get' | 'list'>;
   readonly decisions: Decisions;
-  /** The report as it is defined now, or undefined. */
+  /** The report as it is defined now – by its last good version while its file has a fault –, or undefined. */
   readonly reports: (
     org: string,
     report: string,
-  ) => { readonly definition: Definition; readonly settings: OrgSettings } | undefined;
+  ) => Promise<{ readonly definition: Definition; readonly settings: OrgSettings } | undefined>;
   /** Whether there is such an organization. */
   readonly organization: (org: string) => boolean;
   readonly pauses: Pauses;
@@ -128,7 +128,7 @@ function addRuns(app: Admin, { trigger, runs, reports, log }: AdminPorts): void 
     const principal = context.get('principal');
     const { org, report } = context.req.param();
     // Another organization's reports are not there, whether they exist or not.
-    const found = maySee(principal, org) ? reports(org, report) : undefined;
+    const found = maySee(principal, org) ? await reports(org, report) : undefined;
     if (found === undefined) return notFound(context);
     const refusal = notOperator(principal);
     if (refusal !== undefined) return refusal;

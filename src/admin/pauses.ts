@@ -26,7 +26,7 @@ export function addPauses(
   });
 
   const pause = async (context: Context<Env>, of: Paused): Promise<Response> => {
-    const known = of.report === null ? organization(of.org) : reports(of.org, of.report) !== undefined;
+    const known = of.report === null ? organization(of.org) : (await reports(of.org, of.report)) !== undefined;
     if (!known) return notFound(context);
     const decider = await deciderOf(context, of);
     if (decider instanceof Response) return decider;

@@ -4,8 +4,12 @@ import { type AdminServer, listenAdmin } from '../admin/server.ts';
 import { noTokens, tokenFile } from '../admin/token-file.ts';
 import { createScope } from '../base/scope.ts';
 import type { JobsInForce } from '../define/in-force.ts';
+import { isFaultyOrg } from '../define/last-good.ts';
+import { faultsOf } from '../define/load.ts';
 import { redisLedger } from '../deliver/redis-ledger.ts';
+import { lastGood } from '../queue/in-force.ts';
 import { owedNotices } from '../queue/owed-notices.ts';
+import { redisVersions } from '../queue/versions.ts';
 import { openArchive } from './archive.ts';
 import { bindDecisions } from './decisions.ts';
 import type { RunningDocket } from './docket.ts';
@@ -35,7 +39,8 @@ export async function composeAdmin(
     log,
   };
   if (!api) return listenAdmin(createProbes(probes), { host, port, log });
-  const { redis, prefix, trigger, runs, queue, pauses } = store;
+  const { redis, prefix, trigger, runs, queue, pauses, definitions } = store;
+  const versions = redisVersions(redis, { prefix });
   const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: KEEP_DAYS });
   const scope = createScope();
   const { archive } = openArchive(around, scope);
@@ -45,12 +50,19 @@ export async function composeAdmin(
     runs,
     decisions: bindDecisions({ runs, queue, ledger, owed: owedNotices(redis, { prefix }), archive, clock, log }),
     pauses,
-    organization: (org) => jobs.now().orgs.has(org),
-    reports: (org, report) => {
-      const { reports, orgs } = jobs.now();
-      const definition = reports.get(`${org}/${report}`);
-      const settings = orgs.get(org);
-      return definition === undefined || settings === undefined ? undefined : { definition, settings };
+    organization: (org) => {
+      const { orgs, folder, faults } = jobs.now();
+      return orgs.has(org) || isFaultyOrg(folder, org, faults);
+    },
+    reports: async (org, report) => {
+      const own = jobs.now();
+      const name = `${org}/${report}`;
+      const definition = own.reports.get(name);
+      const settings = own.orgs.get(org);
+      if (definition !== undefined && settings !== undefined) return { definition, settings };
+      // A schedule goes on with the last good version; so does who asks for the report.
+      const version = faultsOf(own, name).length === 0 ? undefined : (await versions.read()).get(name);
+      return version && lastGood(name, version, { jobs: own, definitions, log });
     },
   });
   const server = scope.use(await listenAdmin(app, { host, port, log }), (opened) => opened.close());

@@ -42,6 +42,14 @@ export function reportsInForce(ports: InForcePorts): ReportsInForce {
   const adopt = async (): Promise<void> => {
     const own = frozenReports(jobs());
     const standing = await versions.read();
+    // A volume that is not mounted, most likely: it must not silence everybody's reports.
+    if (known === undefined && standing.size > 0 && isEmpty(jobs())) {
+      log.error('This process has no definitions, and leaves in force what is; send SIGHUP if that is meant', {
+        count: standing.size,
+        path: jobs().folder,
+      });
+      return read();
+    }
     const put = own
       .map((frozen) => ({ frozen, name: nameOf(frozen), cursors: cursorsOf(frozen) }))
       .filter(({ frozen, name, cursors }) => !isInForce(standing.get(name), frozen.definition.digest, cursors));
@@ -101,13 +109,15 @@ export function reportsInForce(ports: InForcePorts): ReportsInForce {
   };
 }
 
+const isEmpty = ({ orgs, faults }: Jobs): boolean => orgs.size === 0 && faults.length === 0;
+
 const isInForce = (version: Version | undefined, digest: string, cursors: readonly string[]): boolean =>
   version?.digest === digest && version.cursors.join() === cursors.join();
 
 async function stored(
   name: string,
   digest: string,
-  { definitions, log }: InForcePorts,
+  { definitions, log }: Pick<InForcePorts, 'definitions' | 'log'>,
 ): Promise<FrozenDefinition | undefined> {
   try {
     const frozen = await definitions.get(digest);
@@ -126,34 +136,44 @@ async function stored(
   }
 }
 
-/**
- * Reports in force that this process's files do not make, but only because a file has a fault: after a restart nothing of
- * this process remembers their last good version, and Redis does. One that mails somebody whom the organization no longer
- * allows is not among them.
- */
+/** Reports in force that this process's files do not make, but only because a file has a fault: see `lastGood`. */
 async function stillGood(
   others: readonly (readonly [string, Version])[],
   ports: InForcePorts,
 ): Promise<ReadonlySet<string>> {
   const jobs = ports.jobs();
   const stay = new Set<string>();
-  for (const [name, { digest, since }] of others) {
+  for (const [name, version] of others) {
+    const frozen = await lastGood(name, version, { ...ports, jobs });
     const [fault] = faultsOf(jobs, name);
-    if (fault === undefined) continue;
-    const frozen = await stored(name, digest, ports);
-    const settings = frozen === undefined ? undefined : (jobs.orgs.get(frozen.settings.id) ?? frozen.settings);
-    if (frozen === undefined || settings === undefined) continue;
-    const recipients = frozen.definition.deliveries.flatMap(({ email }) => email?.to ?? []);
-    if (recipients.some((address) => recipientFault(address, settings.recipients) !== undefined)) continue;
+    if (frozen === undefined || fault === undefined) continue;
     stay.add(name);
     ports.log.error('A report has a fault; the version that is in force stays', {
       org: frozen.definition.org,
       report: frozen.definition.report,
       path: `${fault.file}:${fault.line}:${fault.column}`,
-      why: `in force since ${new Date(since).toISOString()}`,
+      why: `in force since ${new Date(version.since).toISOString()}`,
     });
   }
   return stay;
+}
+
+/**
+ * The version in force of a report whose file has a fault: after a restart nothing of this process remembers its last good
+ * version, and Redis does. Undefined for a file that is gone, and for a version that mails somebody whom the organization
+ * no longer allows.
+ */
+export async function lastGood(
+  name: string,
+  { digest }: Pick<Version, 'digest'>,
+  { jobs, ...ports }: { readonly jobs: Jobs } & Pick<InForcePorts, 'definitions' | 'log'>,
+): Promise<FrozenDefinition | undefined> {
+  if (faultsOf(jobs, name).length === 0) return undefined;
+  const frozen = await stored(name, digest, ports);
+  if (frozen === undefined) return undefined;
+  const { recipients: allowed } = jobs.orgs.get(frozen.settings.id) ?? frozen.settings;
+  const recipients = frozen.definition.deliveries.flatMap(({ email }) => email?.to ?? []);
+  return recipients.some((address) => recipientFault(address, allowed) !== undefined) ? undefined : frozen;
 }
 
 /** Every report of the folder with its organization. */

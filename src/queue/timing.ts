@@ -28,11 +28,10 @@ export function timingsOf(report: FrozenDefinition): readonly Timing[] {
   const { calendar } = settings;
   return definition.schedule.map((schedule) => {
     const zone = schedule.timezone ?? settings.timezone;
-    // The calendar moves slots of these alone: a new holiday must not start the others anew.
-    const key = hashOf(schedule, zone, (schedule.on ?? schedule.shift) ? calendar : undefined);
     return {
-      cursor: `${nameOf(report)} ${key}`,
-      key,
+      // Not of the calendar: a day off that is put right must not lose the slot that it puts into the past.
+      cursor: `${nameOf(report)} ${hashOf(schedule, zone, undefined)}`,
+      key: hashOf(schedule, zone, (schedule.on ?? schedule.shift) ? calendar : undefined),
       catchUp: schedule.catch_up,
       windowMs: schedule.catch_up_window * 1000,
       between: (after, upTo) => slotsBetween(schedule, zone, calendar, after, upTo),

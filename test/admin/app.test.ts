@@ -50,7 +50,7 @@ describe('the admin route', () => {
     decisions: NO_DECISIONS,
     pauses: NO_PAUSES,
     organization: () => true,
-    reports: (org, report) => reports.get(`${org}/${report}`),
+    reports: async (org, report) => reports.get(`${org}/${report}`),
     tokens: { verify: async (token) => verifyToken(entries, token, clock.now()) },
     health: async () => [{ name: 'redis', ok: true }],
     metrics: async () => ({ type: 'text/plain', body: '' }),

@@ -26,7 +26,7 @@ describe('deliveries on the admin route', () => {
       decisions: desk.decisions,
       pauses: NO_PAUSES,
       organization: () => true,
-      reports: () => undefined,
+      reports: async () => undefined,
       tokens: { verify: async (token) => verifyToken(entries, token, Date.now()) },
       health: async () => [],
       metrics: async () => ({ type: 'text/plain', body: '' }),

@@ -26,7 +26,7 @@ beforeAll(async () => {
     decisions: NO_DECISIONS,
     pauses,
     organization: (org) => org === 'acme' || org === 'rival',
-    reports: (org, report) => (org === 'acme' && report === 'weekly' ? aReport() : undefined),
+    reports: async (org, report) => (org === 'acme' && report === 'weekly' ? aReport() : undefined),
     tokens: { verify: async (token) => verifyToken(entries, token, NOW) },
     health: async () => [],
     metrics: async () => ({ type: 'text/plain', body: '' }),

@@ -8,6 +8,7 @@ import { z } from 'zod';
 import { freePort, type LocalRedis, localRedis } from '../../src/demo/redis.ts';
 import { docket } from '../support/docket.ts';
 import { jobsFolder, ORG, REPORT } from '../support/jobs-folder.ts';
+import { startDocket } from '../support/running-docket.ts';
 
 const lineSchema = z.looseObject({ level: z.string(), msg: z.string() });
 type Line = z.infer<typeof lineSchema>;
@@ -61,6 +62,25 @@ test('a running docket takes changed files, keeps the last good version of a bro
   await again;
   const ready = await (await fetch(`http://127.0.0.1:${port}/readyz`)).text();
   expect(ready).toContain('acme/weekly on the last good version');
+
+  // Who asks for the report by a process that has never read its good version gets the run of the schedule's version.
+  const tokens = { ...env, DOCKET_ADMIN_TOKENS: join(folder, 'tokens.txt') };
+  const { stdout: token } = await docket(['tokens', 'create', '--name', 'test', '--role', 'operator'], { env: tokens });
+  const deskPort = String(await freePort());
+  const desk = startDocket(['--role', 'admin'], { env: { ...tokens, DOCKET_ADMIN_PORT: deskPort }, cwd: folder });
+  const { url } = await desk.logged(({ msg }) => msg === 'Docket runs');
+  const ask = async (report: string) => {
+    const headers = { authorization: `Bearer ${token.trim()}`, 'content-type': 'application/json' };
+    const body = '{"deliver":false}';
+    const response = await fetch(`${url}/api/reports/acme/${report}/runs`, { method: 'POST', headers, body });
+    return `${response.status} ${await response.text()}`;
+  };
+  expect(await ask('weekly')).toMatch(/^202 .*"acme"/);
+  expect(await ask('none')).toMatch(/^404 /);
+  // And whoever wants it to stop need not correct the file first.
+  expect(await docket(['pause', 'acme/weekly', '--why', 'wrong figures'], { env })).toMatchObject({ code: 0 });
+  expect(await docket(['resume', 'acme/weekly', '--why', 'right'], { env })).toMatchObject({ code: 0 });
+  await desk.stop();
 
   const corrected = logged(inForce);
   await put(REPORT);

@@ -157,6 +157,34 @@ describe('reports in force', () => {
     expect(await restarted.look().then(() => restarted.now())).toEqual([]);
   });
 
+  it('stay when a scheduler starts with an empty folder, unless it is said to be meant', async () => {
+    const one = scheduler(jobsOf(hourly()));
+    await one.adopt();
+    const empty = scheduler(jobsOf(), 'host:2');
+    await empty.adopt();
+    expect(log.lines.filter(({ level }) => level === 'error')).toMatchObject([{ path: 'jobs', count: 1 }]);
+    clock.advance(HOUR);
+    expect(await empty.look()).toMatchObject({ opened: 1 });
+    expect(await one.look()).toMatchObject({ opened: 0 });
+    await empty.change(jobsOf());
+    expect(await one.look().then(() => one.now())).toEqual([]);
+  });
+
+  it('keep their place when a day of the calendar is put right, and lose no slot that it puts into the past', async () => {
+    clock.set(Date.parse('2026-12-01T08:00:00Z'));
+    const report = aReport('second', { cron: '0 6 * * *', timezone: 'UTC', on: { business_day: 2 } });
+    const calendar = { holidays: [], working_days: [], weekend: ['SAT', 'SUN'] as ('SAT' | 'SUN')[] };
+    const off = (holidays: string[], digest: string) =>
+      again({ ...report, settings: { ...report.settings, calendar: { ...calendar, holidays } } }, digest);
+    const one = scheduler(jobsOf(off(['2026-12-01'], 'a')));
+    await one.adopt();
+    clock.set(Date.parse('2026-12-02T09:00:00Z'));
+    expect(await one.look()).toMatchObject({ opened: 0 });
+    await one.change(jobsOf(off([], 'b')));
+    expect(await one.look()).toMatchObject({ opened: 1 });
+    expect(await slots()).toEqual([['06:00', 'b'.repeat(64)]]);
+  });
+
   it('do not stay with a recipient whom the organization no longer allows', async () => {
     const plain = hourly();
     const report: FrozenDefinition = {
