@@ -110,8 +110,9 @@ export async function openDue(
     const stands = timings.map((timing) => ({ timing, at: found.get(timing.cursor) ?? now }));
     const far = stands.filter(({ at }) => at > now + ON_TIME_MS);
     if (far.length > 0) {
-      // Some machine's clock was ahead. Slots that were opened then are found again, and are open already.
-      ahead.push(...far.map(({ timing, at }) => ({ cursor: timing.cursor, from: at, to: now })));
+      // Some machine's clock was ahead. Slots that were opened then are found again, and are open already; one that came
+      // due since this process last asked may have been skipped by that clock.
+      ahead.push(...far.map(({ timing, at }) => ({ cursor: timing.cursor, from: at, to: now - ASK_AGAIN_MS })));
       continue;
     }
     const slots = stands.map(({ timing, at }) => compute.between(timing, Math.max(at, now - COUNTED_MS)));

@@ -219,6 +219,22 @@ describe('due slots', () => {
     expect(await slots()).toEqual(['2026-11-16T07:00:00.000Z', ...before]);
   });
 
+  it('that a clock far ahead has skipped are opened by a process that looks when they come due', async () => {
+    const daily = aReport('daily', { cron: '0 7 * * *', timezone: 'UTC', catch_up: 'latest' });
+    const memory = dueMemory();
+    const remembering = () => openDue([daily], ports(), memory);
+    await remembering();
+    clock.set(at('2026-11-16T06:59:00Z'));
+    await remembering();
+    clock.set(at('2026-11-19T06:59:00Z'));
+    expect(await look(daily)).toMatchObject({ opened: 1, skipped: 2 });
+    clock.set(at('2026-11-16T07:00:00Z'));
+    await remembering();
+    clock.advance(MINUTE);
+    await remembering();
+    expect(await slots()).toEqual(['2026-11-16T07:00:00.000Z', '2026-11-18T07:00:00.000Z']);
+  });
+
   it('that cannot be opened stay due, and hold up nobody else', async () => {
     const [broken, sound] = [
       aReport('broken', { cron: '0 7 * * *', timezone: 'UTC' }),
