@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
-import { ENDED } from '../run/record.ts';
+import { ENDED, type RunRecord } from '../run/record.ts';
 import { endIfIdle } from './cancel.ts';
 import type { RunQueue } from './jobs.ts';
 import type { RedisRunStore } from './run-store.ts';
@@ -23,20 +23,33 @@ export async function requeueLost(ports: {
   const { runs, queue, clock, log } = ports;
   const open = await runs.unfinished(clock.now() - YOUNG_MS, AT_ONCE);
   if (open.length === 0) return 0;
+  /** One record that cannot be read must not hold up the others; its worker, or a newer Docket's, has to end it. */
+  const each = async (id: string, step: (record: RunRecord) => Promise<void>): Promise<void> => {
+    try {
+      const record = await runs.get(id);
+      if (record !== undefined && !ENDED.has(record.state)) await step(record);
+    } catch (thrown) {
+      const error = toDocketError(thrown);
+      if (error.code === 'redis.unreachable') throw error;
+      log.error('A run could not be put in line again', { run: id, error: error.toJSON() });
+    }
+  };
   // One that was put to sleep at the very moment at which it was told to stop.
   for (const id of await runs.toldToStop(open.map((run) => run.id))) {
-    const record = await runs.get(id);
-    if (record !== undefined && !ENDED.has(record.state)) await endIfIdle(record, ports);
+    await each(id, async (record) => {
+      await endIfIdle(record, ports);
+    });
   }
   let revived = 0;
   for (const id of await queue.lost(open.map((run) => run.id))) {
     // Read after the look into the queue: a run that ended in between has said so in its record first.
-    const record = await runs.get(id);
-    if (record === undefined || ENDED.has(record.state) || record.cancel !== null) continue;
-    if (record.state !== 'queued') await runs.update(id, { state: 'queued', until: null });
-    await queue.revive(record);
-    revived += 1;
-    log.warn('A run without a job was put in line again', { run: id, org: record.org, report: record.report });
+    await each(id, async (record) => {
+      if (record.cancel !== null) return;
+      if (record.state !== 'queued') await runs.update(id, { state: 'queued', until: null });
+      await queue.revive(record);
+      revived += 1;
+      log.warn('A run without a job was put in line again', { run: id, org: record.org, report: record.report });
+    });
   }
   return revived;
 }

@@ -4,7 +4,7 @@ import { definitionStore } from '../../src/queue/definition-store.ts';
 import { requeueLost } from '../../src/queue/reconciler.ts';
 import { trigger } from '../../src/queue/trigger.ts';
 import { manualClock } from '../support/manual-clock.ts';
-import { aBench, aReport, type Bench, linesLog, onDemand } from '../support/queue-bench.ts';
+import { aBench, anOrder, aReport, type Bench, linesLog, onDemand } from '../support/queue-bench.ts';
 
 const MONDAY = Date.parse('2026-11-16T07:00:00Z');
 
@@ -125,6 +125,21 @@ describe('a trigger', () => {
     expect(log.lines).toMatchObject([{ level: 'warn', message: expect.stringContaining('without a job') }]);
     expect(await own.producer.zcard(`${own.prefix}:bull:runs:prioritized`)).toBe(1);
     expect(await requeueLost({ ...own, clock, log })).toBe(0);
+    await own.close();
+  });
+
+  it('is made up for although another run’s record cannot be read', async () => {
+    const own = await aBench();
+    const log = linesLog();
+    const [bad, good] = [anOrder({ createdAt: Date.now() - 2_000 }), anOrder({ createdAt: Date.now() - 1_000 })];
+    for (const order of [bad, good]) await own.runs.open(order);
+    await own.producer.hset(`${own.prefix}:record:${bad.id}`, 'files', '"not a list"');
+    expect(await requeueLost({ ...own, clock: manualClock(Date.now() + 31_000), log })).toBe(1);
+    expect(log.lines).toMatchObject([
+      { level: 'error', run: bad.id },
+      { level: 'warn', run: good.id },
+    ]);
+    expect(await own.queue.lost([bad.id, good.id])).toEqual([bad.id]);
     await own.close();
   });
 
