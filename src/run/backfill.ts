@@ -48,15 +48,9 @@ export function backfillPeriods({ definition, settings, from, to, now }: Backfil
       next: 'Turn them around.',
     });
   }
+  const order = { definition, settings, trigger: 'backfill', priority: 'backfill', slot: '', deliver: false } as const;
+  const today = orderRun({ ...order, period: spec(unit), at: now, now }).period;
   const at = (day: number): Span => {
-    const order = {
-      definition,
-      settings,
-      trigger: 'backfill',
-      priority: 'backfill',
-      slot: '',
-      deliver: false,
-    } as const;
     // Noon UTC of a day may be the next one far in the east: the zone's own noon is what is meant.
     const found = [0, -DAY_MS / 2, DAY_MS / 2].map(
       (shift) => orderRun({ ...order, period: spec(unit), at: day + DAY_MS / 2 + shift, now }).period,
@@ -79,8 +73,7 @@ export function backfillPeriods({ definition, settings, from, to, now }: Backfil
     }
     day = Date.parse(span.to) + DAY_MS;
   }
-  const today = at(now - (now % DAY_MS));
-  const open = spans.find((span) => Date.parse(span.to) >= Date.parse(today.from));
+  const open = spans.find((span) => span.to >= today.from);
   if (open !== undefined) {
     throw unusable(`The ${unit} from ${open.from} to ${open.to} is not over.`, {
       where: '--to',

@@ -49,6 +49,11 @@ describe('the periods of a backfill', () => {
   it('are over', () => {
     expect(() => of('previous_month', '2026-09-01', '2026-11-30')).toThrow(/2026-11-01 to 2026-11-30 is not over/);
     expect(of('previous_month', '2026-10-01', '2026-10-31')).toHaveLength(1);
+    // Where it is still yesterday, and where it is tomorrow already.
+    const morning = Date.parse('2026-12-01T05:00:00Z');
+    expect(() => of('previous_month', '2026-11-01', '2026-11-30', 'Pacific/Honolulu', morning)).toThrow(/is not over/);
+    const noon = Date.parse('2026-11-30T12:00:00Z');
+    expect(of('previous_month', '2026-11-01', '2026-11-30', 'Pacific/Kiritimati', noon)).toHaveLength(1);
   });
 
   it('are at least one, and not without end', () => {
