@@ -116,7 +116,11 @@ export function redisPauses(redis: RedisClient, { prefix }: { readonly prefix: s
       asking(redis, async () => {
         const all = Object.values(await redis.hgetall(keys.pauses)).flatMap((text) => read(pauseSchema, text) ?? []);
         return all.sort(
-          (a, b) => a.org.localeCompare(b.org) || (a.report ?? '').localeCompare(b.report ?? '') || a.since - b.since,
+          (a, b) =>
+            a.org.localeCompare(b.org) ||
+            (a.report ?? '').localeCompare(b.report ?? '') ||
+            a.since - b.since ||
+            Number(a.key === null) - Number(b.key === null),
         );
       }),
     put: (pause) =>
