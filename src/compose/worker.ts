@@ -122,8 +122,10 @@ export async function openWorker(
   };
   const execute: Execute = async (order, context) => {
     const { definition, settings: frozen } = await frozenOf(order);
-    // Who was taken off the list since gets nothing more; who was put on it since is what a retry waits for.
-    const org = { ...frozen, recipients: settings.jobs.now().orgs.get(order.org)?.recipients ?? frozen.recipients };
+    // Who was taken off the list since gets nothing more; who was put on it since is what a retry waits for, and so is
+    // a key that is kept elsewhere now.
+    const { recipients, api_key } = settings.jobs.now().orgs.get(order.org) ?? frozen;
+    const org = { ...frozen, recipients, api_key };
     const outcome = await unlessPaused(order, context, trying, async (observed) => {
       const ports = await portsOf(org);
       return { outcome: await run(order, { definition, settings: org, ...observed }, ports), key: ports.key };

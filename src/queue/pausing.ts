@@ -107,7 +107,7 @@ const stops = ({ run }: Pause, { trigger }: RunOrder): boolean =>
 
 async function refused(order: RunOrder, error: DocketError, key: string, ports: TryPorts): Promise<Outcome<RunResult>> {
   const { org, id: run, report } = order;
-  // A run keeps the reference to its key from when it was opened; that the old key is refused says nothing of the new one.
+  // The run took its key when its try began; that the old key is refused says nothing of the new one.
   if ((await ports.keyOf(org)) !== key) return fail(error);
   const why = `${error.message.split('\n')[0]} [${error.code}]`;
   const pause = await ports.pauses.put({ org, who: 'docket', why, since: ports.clock.now(), key, run, report: null });

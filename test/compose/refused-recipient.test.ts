@@ -187,3 +187,18 @@ test('a scheduled slot of a report whose every recipient is refused at the trigg
   expect(house.mail.messages().map(({ to }) => to.join())).toEqual(['owner@elsewhere.example']);
   expect((await house.notices())[0]?.text).toContain('gone@left.example');
 }, 180_000);
+
+test('a run that is tried again calls with the key that its organization has now, wherever that is kept', async () => {
+  const house = await aHouse();
+  const { definition, settings } = requireReport(house.wide, 'acme/both');
+  const { record } = await house.trigger({
+    definition,
+    settings: { ...settings, api_key: { env: 'KEY_OF_BEFORE' } },
+    slot: { trigger: randomUUID() },
+    trigger: 'on_demand',
+    priority: 'on_demand',
+    deliver: false,
+  });
+  await house.works(record.id);
+  expect(await house.runs.get(record.id)).toMatchObject({ state: 'done', error: null });
+}, 60_000);
