@@ -138,3 +138,12 @@ export function deliveryId(run: string, target: string, recipient: string): stri
 /** What the rows of a run share: the part of their ids that is the run's. */
 export const placeOfRun = (run: string): string => run.slice(0, HALF);
 export const placeOfDelivery = (id: string): string => id.slice(0, -HALF);
+
+/**
+ * The id of a notice to an owner. That a pack is held is no end: what comes of it once somebody has released it is told
+ * as well, and so is a delivery of its own.
+ */
+export function noticeId(run: string, owner: string, held: boolean): string {
+  const mailbox = owner.toLowerCase();
+  return deliveryId(run, NOTICE_TARGET, held ? `held ${mailbox}` : mailbox);
+}

@@ -5,7 +5,7 @@ import type { Archive, AttemptRecord, SealedRun } from './archive.ts';
 import { attempt, type Leave, reconcile } from './attempt.ts';
 import type { Circuit } from './circuit.ts';
 import type { DeliveredEvent } from './deliver.ts';
-import { DEAD_MS, deliveryId, type Ledger, type NewDelivery, NOTICE_TARGET } from './ledger.ts';
+import { DEAD_MS, type Ledger, type NewDelivery, NOTICE_TARGET, noticeId } from './ledger.ts';
 import { buildMessage, messageIdOf } from './message.ts';
 import type { Receipt } from './receipt.ts';
 import { sendMessage } from './send-message.ts';
@@ -52,9 +52,7 @@ export interface NoticeInput {
 export async function notifyOwner(input: NoticeInput): Promise<Receipt> {
   const { order, definition, mail, ledger, clock, signal, observe } = input;
   const recipient = canonicalAddress(definition.owner) ?? definition.owner;
-  const mailbox = recipient.toLowerCase();
-  // That a pack is held is no end: what comes of it once somebody has released it is told as well.
-  const id = deliveryId(order.id, NOTICE_TARGET, kindOf(input.error) === 'held' ? `held ${mailbox}` : mailbox);
+  const id = noticeId(order.id, recipient, kindOf(input.error) === 'held');
   const { org, report } = order;
   const row: NewDelivery = { id, run: order.id, org, report, target: NOTICE_TARGET, recipient };
   const { sealed, archive, circuit } = input;

@@ -8,6 +8,7 @@ import {
   INTERRUPTED,
   type Ledger,
   NOTICE_TARGET,
+  noticeId,
   type Resolution,
 } from '../deliver/ledger.ts';
 import { ENDED, type Reopening, type RunOrder, type RunRecord, type RunState } from '../run/record.ts';
@@ -225,7 +226,8 @@ export function decisions(ports: DecisionPorts): Decisions {
   /** No run is tried again for a notice: it is owed once more. One that is owed already stays so: a crash may have come between. */
   async function resendNotice(row: DeliveryRow, who: Decider): Promise<DeliveryRow> {
     const record = await recordOf(row.run);
-    if (!TOLD.includes(record.state)) {
+    const tells = noticeId(row.run, row.recipient, record.state === 'held') === row.id;
+    if (!tells || !TOLD.includes(record.state)) {
       throw new DocketError('delivery.conflict', 'What the notice says is true no longer.', {
         where: `delivery ${row.id} to ${row.recipient}`,
         expected: `a run in state ${TOLD.join(', ')}`,

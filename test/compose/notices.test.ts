@@ -222,10 +222,23 @@ describe('the owner of a run that ended badly', () => {
   );
 
   test('the owner of a held pack that was released and then failed is told of that, too', async () => {
+    const server = await scriptedSmtp((connection) => (connection === 0 ? { dot: 'FIN' } : {}));
+    onTestFinished(() => server.close());
+    smtp = server.url;
     await notices.tell(order, { ...error, code: 'run.held' });
     await notices.tell(order, error);
     await notices.tell(order, error);
-    expect(mail.messages()).toHaveLength(2);
+    expect(server.conversations.filter(({ ended }) => ended)).toHaveLength(2);
+    // That it is held is true no longer, and nothing to send again.
+    const queue = runQueue(redis, { prefix });
+    onTestFinished(() => queue.close());
+    const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: 1 });
+    const archive = directoryArchive(join(folder, 'archive'));
+    const desk = bindDecisions({ runs, queue, ledger, owed, archive, clock: systemClock, log: silentLog });
+    const [held] = await ledger.unknown(5);
+    await expect(desk.resolve(held?.id ?? '', 'resend', { by: 'ops', reason: 'r' })).rejects.toMatchObject({
+      code: 'delivery.conflict',
+    });
   });
 
   test('a notice of a run that is no longer on record is given up', async () => {

@@ -216,6 +216,7 @@ test('a limit of its own lets larger or only smaller files through', async () =>
       },
     );
   expect((await deliver((await of('12MB')).input)).receipts[0]?.state).toBe('sent');
+  expect((await deliver((await of(11 * 1024 * 1024)).input)).receipts[0]?.state).toBe('sent');
   expect((await deliver((await of(11 * 1024 * 1024 - 1)).input)).receipts[0]?.state).toBe('refused');
 });
 
