@@ -62,6 +62,8 @@ async function liftRefusal(
 /** What trying a run that may be paused needs besides. */
 export interface TryPorts extends PausingPorts {
   readonly runs: Pick<RunStore, 'update'>;
+  /** Ms after its slot for which a scheduled run is made up for: what its schedule says of missed slots. */
+  readonly windowMs: number;
   /** Whether the run's files are made, so that it calls nothing any more. */
   readonly sealed: (order: RunOrder) => Promise<boolean>;
   readonly clock: Clock;
@@ -125,12 +127,17 @@ async function refused(order: RunOrder, error: DocketError, key: string, ports: 
   );
 }
 
-async function sleepOn(order: RunOrder, pause: Pause, { runs, clock }: TryPorts): Promise<Outcome<RunResult>> {
+async function sleepOn(
+  order: RunOrder,
+  pause: Pause,
+  { runs, clock, windowMs }: TryPorts,
+): Promise<Outcome<RunResult>> {
   const { org, report } = pause;
   const paused = `the scheduled runs of ${report === null ? org : `${org}/${report}`} are paused by ${pause.who} since ${new Date(pause.since).toISOString()}`;
-  const due = order.trigger === 'schedule' ? Date.parse(order.slot) : order.createdAt;
-  if (clock.now() - due > CATCH_UP_MS) {
-    return cancel(`T${paused.slice(1)}, and slots of more than three days ago are not made up for. ${pause.why}`);
+  const [due, forMs] =
+    order.trigger === 'schedule' ? [Date.parse(order.slot), windowMs] : [order.createdAt, CATCH_UP_MS];
+  if (clock.now() - due > forMs) {
+    return cancel(`T${paused.slice(1)}, and it is too late to make up for this one. ${pause.why}`);
   }
   // The time for which a run may take counts from its first start, and this one has not begun.
   await runs.update(order.id, { startedAt: null });

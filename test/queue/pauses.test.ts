@@ -265,6 +265,7 @@ describe('a try of a run', () => {
     pauses,
     keyOf,
     runs: bench.runs,
+    windowMs: CATCH_UP_MS,
     sealed: async () => false,
     clock,
     log,
@@ -356,6 +357,8 @@ describe('a try of a run', () => {
     const ended = await attempt(order, done(result));
     expect(ended).toMatchObject({ tries: 0, kind: 'cancel' });
     if (ended.kind === 'cancel') expect(ended.why).toContain('The API key has expired.');
+    // As its schedule says, longer or shorter.
+    expect(await attempt(order, done(result), { windowMs: 7 * 24 * HOUR })).toMatchObject({ kind: 'snooze' });
   });
 
   it('goes on where it calls nothing any more, where it caused the pause, and for other organizations', async () => {
