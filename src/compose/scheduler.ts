@@ -68,6 +68,17 @@ export async function openScheduler(
     schedules(redis, { prefix, clock, log, ...(observeRepairs === undefined ? {} : { observe: observeRepairs }) }),
     (opened) => opened.close(),
   );
+  // A change that cannot be adopted, because Redis is away, is adopted when it is back. One that comes while this process
+  // starts is adopted by the first round.
+  let changed = false;
+  let wake = () => {};
+  scope.use(
+    jobs.changed(() => {
+      changed = true;
+      wake();
+    }),
+    (stop) => stop(),
+  );
   await inForce.adopt();
   const memory = dueMemory();
   let lookedAt: number | undefined;
@@ -77,8 +88,6 @@ export async function openScheduler(
     lookedAt = clock.now();
   };
   const ticks = scope.use(startTicks(patient, { prefix, log, onTick: look }), (opened) => opened.close());
-  // A change that cannot be adopted, because Redis is away, is adopted when it is back.
-  let changed = false;
   const adopt = async () => {
     if (!changed) return;
     changed = false;
@@ -103,13 +112,7 @@ export async function openScheduler(
     }),
     (opened) => opened.close(),
   );
-  scope.use(
-    jobs.changed(() => {
-      changed = true;
-      reconciler.wake();
-    }),
-    (stop) => stop(),
-  );
+  wake = reconciler.wake;
   await ticks.ready();
   return () => ({
     name: 'scheduler',
