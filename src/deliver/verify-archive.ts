@@ -1,6 +1,7 @@
 import { toDocketError } from '../base/error.ts';
-import type { Manifest } from './archive.ts';
+import type { AttemptRecord, Manifest } from './archive.ts';
 import { keptMessages, readAttempts, readReceipts } from './kept-attempts.ts';
+import type { Receipt } from './receipt.ts';
 import { digestOf, readManifest } from './run-papers.ts';
 import type { RunBox, RunName, Shelved } from './shelf.ts';
 
@@ -17,12 +18,15 @@ export async function verifyShelved(run: Pick<Shelved, keyof RunName | 'box'>): 
     return [inShort(error)];
   }
   if (manifest === undefined) return ['manifest.json is missing'];
+  // Before the names: of a run that is being delivered, what tells of a message comes after the message.
+  const told = await readTold(box);
   const names = await box.names();
   return [
     ...placeFaults(run, manifest),
     ...(await sealedFaults(box, manifest)),
     ...strangers(names, manifest),
-    ...(await messageFaults(box, names)),
+    ...told.faults,
+    ...(await messageFaults(box, names, told)),
   ];
 }
 
@@ -56,7 +60,7 @@ function strangers(names: readonly string[], { files }: Manifest): string[] {
     .map((name) => `${name} is not of this run`);
 }
 
-async function messageFaults(box: RunBox, names: readonly string[]): Promise<string[]> {
+async function messageFaults(box: RunBox, names: readonly string[], told: Told): Promise<string[]> {
   const faults: string[] = [];
   const kept = new Set<string>();
   const changed = new Set<string>();
@@ -64,59 +68,38 @@ async function messageFaults(box: RunBox, names: readonly string[]): Promise<str
     const sealed = (await box.read(`${name}.sha256`))?.toString('utf8');
     const found = (await digestOf(box, name).catch(unreadable)) ?? 'unreadable';
     kept.add(delivery).add(`${delivery}.${found}`);
-    const fault =
-      sealed === undefined
-        ? `${name} has no hash beside it`
-        : sealed.startsWith(`${found} `) && name.includes(`.${found.slice(0, 16)}.`)
-          ? undefined
-          : `${name} has changed: SHA-256 ${found}`;
-    if (fault === undefined) continue;
-    faults.push(fault);
+    if (sealed?.startsWith(`${found} `) && name.includes(`.${found.slice(0, 16)}.`)) continue;
+    faults.push(sealed === undefined ? `${name} has no hash beside it` : `${name} has changed: SHA-256 ${found}`);
     changed.add(delivery);
   }
-  const missing = await missingMessages(box, names, kept);
-  return [...faults, ...missing.flatMap(({ delivery, fault }) => (changed.has(delivery) ? [] : fault))];
-}
-
-interface Missing {
-  readonly delivery: string;
-  readonly fault: string;
-}
-
-/** Messages that attempts, hashes or receipts tell of, one fault a delivery. @param kept by delivery, and by `<delivery>.<SHA-256>` */
-async function missingMessages(
-  box: RunBox,
-  names: readonly string[],
-  kept: ReadonlySet<string>,
-): Promise<readonly Missing[]> {
-  const found: Missing[] = [];
-  const broken: Missing[] = [];
-  const note = async (look: () => Promise<void>): Promise<void> => {
-    await look().catch((error: unknown) => broken.push({ delivery: '', fault: inShort(error) }));
-  };
-  await note(async () => {
-    for (const { delivery, state, target } of await readReceipts(box)) {
-      const left = /-(email|webhook)$/.test(target) && (state === 'sent' || state === 'unknown');
-      if (!left || kept.has(delivery)) continue;
-      found.push({ delivery, fault: `messages/${delivery} is missing, though it was sent` });
-    }
-  });
-  await note(async () => {
-    for (const { delivery, epoch, message } of await readAttempts(box)) {
-      if (message === undefined || kept.has(`${delivery}.${message}`)) continue;
-      found.push({
-        delivery,
-        fault: `messages/${delivery} is missing, which attempt ${epoch} sent: SHA-256 ${message}`,
-      });
-    }
-  });
-  for (const hash of names.filter((name) => /^messages\/.+\.sha256$/.test(name))) {
-    const name = hash.slice(0, -'.sha256'.length);
-    const [delivery = ''] = name.slice('messages/'.length).split('.');
-    if (!names.includes(name)) found.push({ delivery, fault: `${name} is missing, of which the hash is there` });
+  const missing = new Map<string, string>();
+  for (const { delivery, state, target } of told.receipts) {
+    const left = /-(email|webhook)$/.test(target) && (state === 'sent' || state === 'unknown');
+    if (left && !kept.has(delivery)) missing.set(delivery, `messages/${delivery} is missing, though it was sent`);
   }
-  // The last says it best.
-  return [...broken, ...new Map(found.map((one) => [one.delivery, one] as const)).values()];
+  for (const { delivery, epoch, message } of told.attempts) {
+    if (message === undefined || kept.has(`${delivery}.${message}`)) continue;
+    missing.set(delivery, `messages/${delivery} is missing, which attempt ${epoch} sent: SHA-256 ${message}`);
+  }
+  return [...faults, ...[...missing].flatMap(([delivery, fault]) => (changed.has(delivery) ? [] : fault))];
+}
+
+/** What tells of messages that left. */
+interface Told {
+  readonly receipts: readonly Receipt[];
+  readonly attempts: readonly AttemptRecord[];
+  /** What of it cannot be read. */
+  readonly faults: readonly string[];
+}
+
+async function readTold(box: RunBox): Promise<Told> {
+  const faults: string[] = [];
+  const read = <T>(look: () => Promise<readonly T[]>): Promise<readonly T[]> =>
+    look().catch((error: unknown) => {
+      faults.push(inShort(error));
+      return [];
+    });
+  return { receipts: await read(() => readReceipts(box)), attempts: await read(() => readAttempts(box)), faults };
 }
 
 /** A disk or a store that cannot be asked at all is no fault of the run. */

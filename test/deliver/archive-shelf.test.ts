@@ -28,7 +28,7 @@ const FAULTS: readonly (readonly [string, (on: TestArchive) => Promise<unknown>,
   ['a missing e-mail', (on) => on.remove('mail.txt'), 'mail.txt is missing'],
   ['a changed message', (on) => on.append(messageName, '!'), `${messageName} has changed`],
   ['a message without a hash', (on) => on.remove(`${messageName}.sha256`), `${messageName} has no hash`],
-  ['a missing message', (on) => on.remove(messageName), `${messageName} is missing`],
+  ['a missing message', (on) => on.remove(messageName), `messages/${DELIVERY} is missing`],
   [
     'a message that is gone with its hash',
     async (on) => {
@@ -135,6 +135,31 @@ describe.each(ARCHIVES)('%s', (_, open) => {
       message: expect.stringContaining(fault),
     });
     expect(await readdir(root)).not.toContain('out');
+  });
+
+  test('a run that is being delivered has no fault, wherever it is at that moment', async () => {
+    const { shelved, archive, sealed } = await archived();
+    const second = { delivery: 'b'.repeat(32), epoch: 1, state: 'sending', detail: null, at: 1 } as const;
+    const { box } = shelved;
+    let looks = 0;
+    /** A delivery begins as soon as somebody has listed the names. */
+    const busy = async () => {
+      const names = await box.names();
+      looks += 1;
+      const message = await archive.keepMessage(sealed, second.delivery, Buffer.from(`look ${looks}`));
+      await archive.keepAttempt(sealed, { ...second, epoch: looks, message });
+      return names;
+    };
+    expect(await verifyShelved({ ...shelved, box: { ...box, names: busy } })).toEqual([]);
+    expect(looks).toBeGreaterThan(1);
+    expect(await verifyShelved(shelved)).toEqual([]);
+  });
+
+  test('a process that died between a hash and its message has left no fault', async () => {
+    const { shelved, write } = await archived();
+    const name = `messages/${'b'.repeat(32)}.${'0'.repeat(16)}.eml`;
+    await write(`${name}.sha256`, `${'0'.repeat(64)}  ${name}\n`);
+    expect(await verifyShelved(shelved)).toEqual([]);
   });
 
   test('a run is taken out whole, as it was sealed and sent, into an empty folder and no other', async () => {
