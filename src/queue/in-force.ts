@@ -44,9 +44,10 @@ export function reportsInForce(ports: InForcePorts): ReportsInForce {
     const standing = await versions.read();
     // A volume that is not mounted, most likely: it must not silence everybody's reports.
     if (known === undefined && standing.size > 0 && isEmpty(jobs())) {
-      log.error('This process has no definitions, and leaves in force what is; send SIGHUP if that is meant', {
+      log.error('This process has no definitions, and leaves in force what is', {
         count: standing.size,
         path: jobs().folder,
+        why: 'an empty folder is taken for a mistake; an organization without reports is not',
       });
       return read();
     }

@@ -157,7 +157,7 @@ describe('reports in force', () => {
     expect(await restarted.look().then(() => restarted.now())).toEqual([]);
   });
 
-  it('stay when a scheduler starts with an empty folder, unless it is said to be meant', async () => {
+  it('stay when a scheduler starts with an empty folder, and not when it has an organization without reports', async () => {
     const one = scheduler(jobsOf(hourly()));
     await one.adopt();
     const empty = scheduler(jobsOf(), 'host:2');
@@ -166,7 +166,7 @@ describe('reports in force', () => {
     clock.advance(HOUR);
     expect(await empty.look()).toMatchObject({ opened: 1 });
     expect(await one.look()).toMatchObject({ opened: 0 });
-    await empty.change(jobsOf());
+    await scheduler({ ...jobsOf(), orgs: new Map([['acme', hourly().settings]]) }).adopt();
     expect(await one.look().then(() => one.now())).toEqual([]);
   });
 
