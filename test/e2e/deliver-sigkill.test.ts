@@ -86,7 +86,7 @@ test('a worker that is killed before or after any call, and started again, loses
   // Between the ledger's `sending` and the archive's word of the end there are six places to die: after begin, around the
   // archive's first word, around send, before the archive's second.
   expect(ends.filter((state) => state === 'unknown')).toHaveLength(6);
-}, 120_000);
+});
 
 test('a worker that is killed while the mail server makes up its mind leaves an unknown, and no second message', async () => {
   let child: ChildProcess | undefined;
