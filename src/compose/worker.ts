@@ -28,6 +28,7 @@ import { run } from '../run/run.ts';
 import { neededIn, openArchive, tryShelf } from './archive.ts';
 import { sharedBudgets } from './budgets.ts';
 import { currentKeys } from './current-keys.ts';
+import { afterEachAbsence, settleForgotten } from './forgotten.ts';
 import { KEEP_DAYS } from './keep-days.ts';
 import { mailRoutes, requireMailSecrets } from './mail.ts';
 import { createNotices } from './notices.ts';
@@ -165,7 +166,11 @@ export async function openWorker(
   scope.use(
     startReconciler({
       // A scheduler may have no keys; whoever has them sees that one is another.
-      steps: [() => notices.again(), () => pausedNow({ ...pausing, pauses: store.pauses })],
+      steps: [
+        () => notices.again(),
+        () => pausedNow({ ...pausing, pauses: store.pauses }),
+        afterEachAbsence(patient, () => settleForgotten({ runs: store.runs, archive, ledger, clock, log })),
+      ],
       clock,
       log,
     }),

@@ -39,8 +39,9 @@ export async function reconcile(ledger: Ledger, row: DeliveryRow, clock: Clock):
 }
 
 /**
- * The rows of a run that is over. One that is still `sending` was left by an attempt that died, and no further try will
- * look at it: it takes over what the archive knows, or else becomes `unknown`, so that somebody can decide. Not the notice
+ * The rows of a run that is over. One that is still `sending` was left by an attempt that died, or is what a ledger
+ * remembers that was rolled back, and no further try will look at it: it takes over what the archive knows, or else
+ * becomes `unknown`, so that somebody can decide. One that is `pending` takes over what the archive knows. Not the notice
  * of that end, which may be leaving just now.
  */
 export async function rowsAtEnd(
@@ -49,7 +50,9 @@ export async function rowsAtEnd(
   ledger: Ledger,
   clock: Clock,
 ): Promise<DeliveryRow[]> {
-  const left = (await ledger.list(run)).filter(({ state, target }) => state === 'sending' && target !== NOTICE_TARGET);
+  const left = (await ledger.list(run)).filter(
+    ({ state, target }) => (state === 'sending' || state === 'pending') && target !== NOTICE_TARGET,
+  );
   for (const row of left) await reconcile(ledger, await ledger.open(row, clock.now(), evidence.get(row.id)), clock);
   return ledger.list(run);
 }
