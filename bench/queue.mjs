@@ -79,7 +79,7 @@ async function measured(work) {
 async function ourQueue(url) {
   const producer = await openRedis(url, 'producer', silentLog);
   const patient = await openRedis(url, 'worker', silentLog);
-  const store = redisRunStore(producer, { prefix: PREFIX, keepDays: 30 });
+  const store = redisRunStore(producer, { prefix: PREFIX, keepDays: 40 });
   const queue = runQueue(producer, { prefix: PREFIX });
   const opening = await measured(async () => {
     for (let n = 0; n < runs; n += 1) {
@@ -96,7 +96,7 @@ async function ourQueue(url) {
         worker = startWorker({
           connection: patient,
           prefix: PREFIX,
-          store: redisRunStore(patient, { prefix: PREFIX, keepDays: 30 }),
+          store: redisRunStore(patient, { prefix: PREFIX, keepDays: 40 }),
           execute,
           observe: (_, { type }) => {
             if (type !== 'finished') return;
@@ -149,7 +149,7 @@ async function listings(url) {
   // Not a producer's client, which gives a busy machine two seconds.
   const redis = await openRedis(url, 'worker', silentLog);
   const prefix = '{list}';
-  const store = redisRunStore(redis, { prefix, keepDays: 30 });
+  const store = redisRunStore(redis, { prefix, keepDays: 40 });
   const memory = async () => Number(/used_memory:(\d+)/.exec(await redis.info('memory'))?.[1]);
   const before = await memory();
   const start = Date.now() - records * 10;

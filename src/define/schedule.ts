@@ -8,6 +8,8 @@ export const SHIFTS = ['next_business_day', 'previous_business_day'] as const;
 
 const HOUR = 3600;
 const DAY = 24 * HOUR;
+/** The longest `catch_up_window`, seconds. */
+export const MOST_WINDOW = 31 * DAY;
 /** No month has more business days. */
 const MOST_BUSINESS_DAYS = 31;
 
@@ -67,7 +69,7 @@ export const scheduleSchema = z
     catch_up_window: durationSchema(
       'seconds, or a number with its unit such as 12h or 3d; from 10m to 31d',
       HOUR / 6,
-      31 * DAY,
+      MOST_WINDOW,
     )
       .prefault('3d')
       .describe('How long after its time a missed slot is still opened; 3d by default, at most 31d.'),

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { DocketError, type ErrorJson } from '../base/error.ts';
+import { MOST_WINDOW } from '../define/schedule.ts';
 import {
   type Cancellation,
   ENDED,
@@ -134,15 +135,15 @@ return 1
 const fieldsSchema = z.record(z.string(), z.string());
 
 const DAY_MS = 86_400_000;
-/** Records must outlive the window of catch-up (3 days), or a slot could be opened a second time. */
-const LEAST_DAYS = 4;
+/** Records must outlive the longest `catch_up_window`, or a slot could be opened a second time. */
+const LEAST_DAYS = MOST_WINDOW / 86_400 + 1;
 
 /**
  * The record of runs in Redis: one hash a run, and sorted sets by time of creation. Each method is one step or one
  * read. Throws `redis.unreachable` when the server is away; `update` throws `run.not_found` for a run it does not hold, and
  * `run.cancelled` for one that was told to stop when the change says that it goes on.
  *
- * @param keepDays days after its last change for which a run is kept; at least 4
+ * @param keepDays days after its last change for which a run is kept; at least 32
  */
 export function redisRunStore(
   redis: RedisClient,

@@ -67,7 +67,7 @@ describe('the owner of a run that ended badly', () => {
       deliver: true,
       now,
     });
-    runs = redisRunStore(redis, { prefix, keepDays: 4 });
+    runs = redisRunStore(redis, { prefix, keepDays: 40 });
     await runs.open(order);
     await runs.update(order.id, { state: 'failed', error });
     owed = owedNotices(redis, { prefix });

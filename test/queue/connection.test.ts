@@ -67,7 +67,7 @@ describe('opening Redis', () => {
     const { REDIS_URL: _, ...env } = process.env;
     const server = await localRedis(env);
     const redis = await open(server.url);
-    const store = redisRunStore(redis, { prefix: '{gone}', keepDays: 30 });
+    const store = redisRunStore(redis, { prefix: '{gone}', keepDays: 40 });
     await store.open(anOrder());
     await server.close();
     await expect(store.open(anOrder())).rejects.toMatchObject({ code: 'redis.unreachable' });

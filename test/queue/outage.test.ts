@@ -44,7 +44,7 @@ describe('while Redis is away', () => {
     const { record } = await bench.trigger(onDemand(aReport()));
     const started = signalled();
     const go = signalled();
-    const store = redisRunStore(bench.worker, { prefix: bench.prefix, keepDays: 30 });
+    const store = redisRunStore(bench.worker, { prefix: bench.prefix, keepDays: 40 });
     const attempts: number[] = [];
     workers.push(
       startWorker({

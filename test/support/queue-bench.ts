@@ -77,7 +77,7 @@ export async function aBench(
 ): Promise<Bench> {
   const producer = await openRedis(url, 'producer', silentLog);
   const worker = await openRedis(url, 'worker', silentLog);
-  const runs = redisRunStore(producer, { prefix, keepDays: 30 });
+  const runs = redisRunStore(producer, { prefix, keepDays: 40 });
   const definitions = definitionStore(producer, { prefix, keepDays: 30 });
   const queue = runQueue(producer, { prefix });
   return {

@@ -18,7 +18,7 @@ import { startWorker } from '../../dist/queue/worker.js';
 
 const [url, prefix, role, until] = process.argv.slice(2);
 const producer = await openRedis(url, 'producer', silentLog);
-const runs = redisRunStore(producer, { prefix, keepDays: 30 });
+const runs = redisRunStore(producer, { prefix, keepDays: 40 });
 const tell = (message) => process.send(message);
 
 if (role === 'opens') {
