@@ -3,7 +3,6 @@ import { DocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
 import type { Scope } from '../base/scope.ts';
 import { secretSource } from '../base/secret.ts';
-import type { Definition } from '../define/definition.ts';
 import type { JobsInForce } from '../define/in-force.ts';
 import type { CircuitNews } from '../deliver/circuit.ts';
 import { redisCircuit } from '../deliver/redis-circuit.ts';
@@ -14,7 +13,6 @@ import { redisCatalogs } from '../fetch/catalogs.ts';
 import { redisShared } from '../fetch/redis-shared.ts';
 import { redisStore } from '../fetch/redis-store.ts';
 import { definitionStore, type FrozenDefinition } from '../queue/definition-store.ts';
-import { CATCH_UP_MS } from '../queue/due.ts';
 import { owedNotices } from '../queue/owed-notices.ts';
 import { redisPauses } from '../queue/pauses.ts';
 import { pausedNow, unlessPaused } from '../queue/pausing.ts';
@@ -115,6 +113,7 @@ export async function openWorker(
   const trying = {
     ...pausing,
     runs,
+    frozenOf,
     // An archive that cannot be trusted is the run's to speak of.
     sealed: (order: RunOrder) =>
       archive.peek(order).then(
@@ -124,20 +123,14 @@ export async function openWorker(
     clock,
   };
   const execute: Execute = async (order, context) => {
-    const { definition, settings: frozen } = await frozenOf(order);
-    // Who was taken off the list since gets nothing more; who was put on it since is what a retry waits for, and so is
-    // a key that is kept elsewhere now.
-    const { recipients, api_key } = settings.jobs.now().orgs.get(order.org) ?? frozen;
-    const org = { ...frozen, recipients, api_key };
-    const outcome = await unlessPaused(
-      order,
-      context,
-      { ...trying, windowMs: windowOf(definition) },
-      async (observed) => {
-        const ports = await portsOf(org);
-        return { outcome: await run(order, { definition, settings: org, ...observed }, ports), key: ports.key };
-      },
-    );
+    const outcome = await unlessPaused(order, context, trying, async ({ definition, settings: frozen }, observed) => {
+      // Who was taken off the list since gets nothing more; who was put on it since is what a retry waits for, and so is
+      // a key that is kept elsewhere now.
+      const { recipients, api_key } = settings.jobs.now().orgs.get(order.org) ?? frozen;
+      const org = { ...frozen, recipients, api_key };
+      const ports = await portsOf(org);
+      return { outcome: await run(order, { definition, settings: org, ...observed }, ports), key: ports.key };
+    });
     // Before the record says that it is over: who dies in between must not leave the owner untold.
     if (outcome.kind === 'fail' && (context.lastAttempt || !outcome.error.retryable)) {
       await notices.owe(order, outcome.error.toJSON());
@@ -202,10 +195,6 @@ export async function openWorker(
   await worker.ready();
   return () => ({ name: 'worker', ok: worker.taking(), detail: `${worker.active()} runs in hand` });
 }
-
-/** Several schedules of a report may name different windows; which of them opened the slot is not on record. */
-const windowOf = ({ schedule }: Definition): number =>
-  Math.max(...schedule.map(({ catch_up_window }) => catch_up_window * 1000), 0) || CATCH_UP_MS;
 
 const sayCircuit =
   (log: Log) =>

@@ -2,11 +2,13 @@ import type { Clock } from '../base/clock.ts';
 import { DocketError, type ErrorCode } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
 import { cancel, fail, type Outcome, snooze } from '../base/outcome.ts';
+import { inUnits } from '../define/duration.ts';
 import type { RunOrder, RunStore } from '../run/record.ts';
 import type { RunResult } from '../run/result.ts';
-import { CATCH_UP_MS } from './due.ts';
+import type { FrozenDefinition } from './definition-store.ts';
 import type { Pause, Pauses } from './pauses.ts';
 import type { Execute } from './run-job.ts';
+import { catchUpMs } from './timing.ts';
 
 /** Refusals that every further call with the key would meet as well. */
 const REFUSED: ReadonlySet<ErrorCode> = new Set(['api.unauthorized', 'api.forbidden']);
@@ -62,8 +64,8 @@ async function liftRefusal(
 /** What trying a run that may be paused needs besides. */
 export interface TryPorts extends PausingPorts {
   readonly runs: Pick<RunStore, 'update'>;
-  /** Ms after its slot for which a scheduled run is made up for: what its schedule says of missed slots. */
-  readonly windowMs: number;
+  /** The version of the report that the run is of. */
+  readonly frozenOf: (order: RunOrder) => Promise<FrozenDefinition>;
   /** Whether the run's files are made, so that it calls nothing any more. */
   readonly sealed: (order: RunOrder) => Promise<boolean>;
   readonly clock: Clock;
@@ -75,31 +77,35 @@ export interface TryPorts extends PausingPorts {
  * so that one owner is told; other scheduled runs that meet the same refusal sleep. Runs that somebody asked for are
  * always tried, and one that succeeds with an answer of the service lifts the pause.
  *
- * @param attempt the try itself, and the fingerprint of the key that it used
+ * @param attempt the try itself, of this version, and the fingerprint of the key that it used
  */
 export async function unlessPaused(
   order: RunOrder,
   context: Parameters<Execute>[1],
   ports: TryPorts,
-  attempt: (context: Parameters<Execute>[1]) => Promise<{ readonly outcome: Outcome<RunResult>; readonly key: string }>,
+  attempt: (
+    frozen: FrozenDefinition,
+    context: Parameters<Execute>[1],
+  ) => Promise<{ readonly outcome: Outcome<RunResult>; readonly key: string }>,
 ): Promise<Outcome<RunResult>> {
   const { org } = order;
-  const before = pauseOf(await pausedNow(ports), org, order.report);
+  const [frozen, paused] = await Promise.all([ports.frozenOf(order), pausedNow(ports)]);
+  const before = pauseOf(paused, org, order.report);
   // The run that caused the pause goes on: its worker may have died before the owner was told.
   const waits = before !== undefined && before.run !== order.id && stops(before, order);
-  if (waits && !(await ports.sealed(order))) return sleepOn(order, before, ports);
+  if (waits && !(await ports.sealed(order))) return sleepOn(order, frozen, before, ports);
 
   let answered = false;
   const observe: typeof context.observe = (event) => {
     if (event.type === 'fetched' && !event.saved) answered = true;
     context.observe(event);
   };
-  const { outcome, key } = await attempt({ ...context, observe });
+  const { outcome, key } = await attempt(frozen, { ...context, observe });
   if (outcome.kind === 'done' && answered && before?.run != null) {
     await liftRefusal(ports, org, before.run, key, `run ${order.id} has succeeded`);
   }
   return outcome.kind === 'fail' && REFUSED.has(outcome.error.code)
-    ? refused(order, outcome.error, key, ports)
+    ? refused(order, frozen, outcome.error, key, ports)
     : outcome;
 }
 
@@ -107,13 +113,19 @@ export async function unlessPaused(
 const stops = ({ run }: Pause, { trigger }: RunOrder): boolean =>
   trigger === 'schedule' || (trigger === 'backfill' && run !== null);
 
-async function refused(order: RunOrder, error: DocketError, key: string, ports: TryPorts): Promise<Outcome<RunResult>> {
+async function refused(
+  order: RunOrder,
+  frozen: FrozenDefinition,
+  error: DocketError,
+  key: string,
+  ports: TryPorts,
+): Promise<Outcome<RunResult>> {
   const { org, id: run, report } = order;
   // The run took its key when its try began; that the old key is refused says nothing of the new one.
   if ((await ports.keyOf(org)) !== key) return fail(error);
   const why = `${error.message.split('\n')[0]} [${error.code}]`;
   const pause = await ports.pauses.put({ org, who: 'docket', why, since: ports.clock.now(), key, run, report: null });
-  if (pause.run !== run && stops(pause, order)) return sleepOn(order, pause, ports);
+  if (pause.run !== run && stops(pause, order)) return sleepOn(order, frozen, pause, ports);
   if (pause.run === run)
     ports.log.warn('The scheduled runs of the organization are paused', { org, report, run, key, why });
   const { code, message, correlation_id: correlationId, next = '', ...detail } = error.toJSON();
@@ -129,15 +141,18 @@ async function refused(order: RunOrder, error: DocketError, key: string, ports: 
 
 async function sleepOn(
   order: RunOrder,
+  frozen: FrozenDefinition,
   pause: Pause,
-  { runs, clock, windowMs }: TryPorts,
+  { runs, clock }: TryPorts,
 ): Promise<Outcome<RunResult>> {
   const { org, report } = pause;
   const paused = `the scheduled runs of ${report === null ? org : `${org}/${report}`} are paused by ${pause.who} since ${new Date(pause.since).toISOString()}`;
-  const [due, forMs] =
-    order.trigger === 'schedule' ? [Date.parse(order.slot), windowMs] : [order.createdAt, CATCH_UP_MS];
-  if (clock.now() - due > forMs) {
-    return cancel(`T${paused.slice(1)}, and it is too late to make up for this one. ${pause.why}`);
+  const scheduled = order.trigger === 'schedule';
+  const due = scheduled ? Date.parse(order.slot) : order.createdAt;
+  const windowMs = catchUpMs(frozen, scheduled ? due : undefined);
+  if (clock.now() - due > windowMs) {
+    const old = inUnits(windowMs / 1000);
+    return cancel(`T${paused.slice(1)}, and slots of more than ${old} ago are not made up for. ${pause.why}`);
   }
   // The time for which a run may take counts from its first start, and this one has not begun.
   await runs.update(order.id, { startedAt: null });

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { jitterMs } from '../define/jitter.ts';
 import type { Schedule } from '../define/schedule.ts';
 import { nextSlots, slotsBetween } from '../define/slots.ts';
-import type { CatchUp } from './catch-up.ts';
+import { CATCH_UP_MS, type CatchUp } from './catch-up.ts';
 import type { FrozenDefinition } from './definition-store.ts';
 
 /** One schedule of a report: where it stands, when its slots are, and what it says of missed ones. */
@@ -54,3 +54,15 @@ function hashOf(schedule: Schedule, zone: string, calendar: unknown): string {
 export const cursorsOf = (report: FrozenDefinition): string[] => [
   ...new Set(timingsOf(report).map(({ cursor }) => cursor)),
 ];
+
+/**
+ * For how long (ms) a slot of this version can be made up for: as the schedule says that has it, and where several have
+ * it the most generous. What no schedule has, such as a backfill, keeps the usual time.
+ *
+ * @param slot epoch ms
+ */
+export function catchUpMs(report: FrozenDefinition, slot: number | undefined): number {
+  if (slot === undefined) return CATCH_UP_MS;
+  const own = timingsOf(report).filter((timing) => timing.between(slot - 1, slot).length > 0);
+  return own.length === 0 ? CATCH_UP_MS : Math.max(...own.map(({ windowMs }) => windowMs));
+}

@@ -265,7 +265,7 @@ describe('a try of a run', () => {
     pauses,
     keyOf,
     runs: bench.runs,
-    windowMs: CATCH_UP_MS,
+    frozenOf: async () => aReport(),
     sealed: async () => false,
     clock,
     log,
@@ -285,7 +285,7 @@ describe('a try of a run', () => {
       attempt: 1,
       lastAttempt: false,
     };
-    const ended = await unlessPaused(order, context, ports(change), async ({ observe }) => {
+    const ended = await unlessPaused(order, context, ports(change), async (_, { observe }) => {
       tries += 1;
       for (const event of events) observe(event);
       return { outcome, key };
@@ -357,8 +357,28 @@ describe('a try of a run', () => {
     const ended = await attempt(order, done(result));
     expect(ended).toMatchObject({ tries: 0, kind: 'cancel' });
     if (ended.kind === 'cancel') expect(ended.why).toContain('The API key has expired.');
-    // As its schedule says, longer or shorter.
-    expect(await attempt(order, done(result), { windowMs: 7 * 24 * HOUR })).toMatchObject({ kind: 'snooze' });
+  });
+
+  it('sleeps for as long as its own schedule makes up for slots', async () => {
+    await pauses.put(aPause());
+    const order = await opened(anOrder({ slot: new Date(START).toISOString() }));
+    const schedules = [
+      { cron: '0 8 * * *', timezone: 'UTC', catch_up_window: '31d' },
+      { cron: '0 7 * * *', timezone: 'UTC', catch_up_window: '12h' },
+    ];
+    const frozenOf = async () => aReport('weekly', schedules);
+    clock.advance(12 * HOUR);
+    expect(await attempt(order, done(result), { frozenOf })).toMatchObject({ kind: 'snooze' });
+    clock.advance(1);
+    const ended = await attempt(order, done(result), { frozenOf });
+    expect(ended).toMatchObject({ tries: 0, kind: 'cancel' });
+    if (ended.kind === 'cancel') expect(ended.why).toContain('slots of more than 12h ago');
+
+    const later = await opened(anOrder({ slot: new Date(START + HOUR).toISOString() }));
+    clock.advance(31 * 24 * HOUR - 11 * HOUR - 1);
+    expect(await attempt(later, done(result), { frozenOf })).toMatchObject({ kind: 'snooze' });
+    clock.advance(1);
+    expect(await attempt(later, done(result), { frozenOf })).toMatchObject({ kind: 'cancel' });
   });
 
   it('goes on where it calls nothing any more, where it caused the pause, and for other organizations', async () => {
@@ -403,7 +423,7 @@ describe('a try of a run', () => {
   it('that began before a pause does not lift it', async () => {
     const context = { signal: new AbortController().signal, observe: () => {}, attempt: 1, lastAttempt: false };
     const during = (change: () => Promise<unknown>) =>
-      unlessPaused(asked, context, ports(), async ({ observe }) => {
+      unlessPaused(asked, context, ports(), async (_, { observe }) => {
         observe(answer());
         await change();
         return { outcome: done(result), key: OLD };
