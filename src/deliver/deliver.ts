@@ -81,13 +81,13 @@ export async function deliver(input: DeliverInput): Promise<Delivered> {
     receiptsOf(all, sealed.manifest, await ledger.list(input.order.id), skipped);
   try {
     // All rows first: from here on, whatever happens, the ledger knows everything that was meant to be sent.
-    for (const delivery of deliveries) await openRow(delivery, evidence, input);
+    const opened = await openRows(deliveries, evidence, input);
     for (const { row } of all.filter(unmet)) {
       const { target, recipient } = row;
       const detail = decisionOn(sealed.manifest, row)?.reason ?? null;
       input.observe({ type: 'delivered', target, recipient, state: 'skipped', detail });
     }
-    await sendPending(deliveries, evidence, input, outages, skipped);
+    await sendPending(deliveries, opened, evidence, input, outages, skipped);
     if (input.settings.on_unknown === 'resend' && !input.lastAttempt) await putBack(deliveries, input);
   } catch (error) {
     // What was sent before the failure shall be in the archive too; that failure, not this one, is the news.
@@ -131,13 +131,32 @@ function refuseStrangers({ order, definition, settings, sealed }: DeliverInput):
   });
 }
 
-async function openRow(
-  delivery: Delivery,
+/**
+ * Opens all rows, in one round trip, and settles what attempts left that ended without a word. Returns the other rows, by
+ * id: they are as they were found until something is tried.
+ */
+async function openRows(
+  deliveries: readonly Delivery[],
   evidence: ReadonlyMap<string, Evidence>,
-  { ledger, clock }: DeliverInput,
-): Promise<void> {
-  const row = await ledger.open(delivery.row, clock.now(), evidence.get(delivery.row.id));
-  if (row.state !== 'sending' && row.state !== 'unknown') return;
+  input: DeliverInput,
+): Promise<ReadonlyMap<string, DeliveryRow>> {
+  const { ledger, clock } = input;
+  const rows = await Promise.all(
+    deliveries.map(async (delivery) => {
+      const row = await ledger.open(delivery.row, clock.now(), evidence.get(delivery.row.id));
+      return { delivery, row };
+    }),
+  );
+  const found = new Map<string, DeliveryRow>();
+  for (const { delivery, row } of rows) {
+    if (row.state === 'sending' || row.state === 'unknown') await settleLeft(delivery, row, input);
+    else found.set(row.id, row);
+  }
+  return found;
+}
+
+/** What an attempt left that ended without a word takes over what its target shows, or becomes `unknown`. */
+async function settleLeft(delivery: Delivery, row: DeliveryRow, { ledger, clock }: DeliverInput): Promise<void> {
   const proof = await proofOf(delivery);
   if (proof === 'sent') {
     await ledger.settle(row.id, row.epoch, 'sent', 'Interrupted, but the target has every file.', clock.now());
@@ -159,6 +178,7 @@ async function proofOf({ proof }: Delivery): Promise<Proof> {
 
 async function sendPending(
   deliveries: readonly Delivery[],
+  opened: ReadonlyMap<string, DeliveryRow>,
   evidence: ReadonlyMap<string, Evidence>,
   input: DeliverInput,
   outages: Outages,
@@ -167,10 +187,12 @@ async function sendPending(
   const { ledger, archive, circuit, clock, signal, sealed } = input;
   const keep: Parameters<typeof attempt>[2]['keep'] = (record) => archive.keepAttempt(sealed, record);
   const asked = new Set<string>();
+  const well = new Set<string>();
   const doubts = new Map<string, number>();
+  let tried = false;
   const order = [0, 1, 2].flatMap((turn) => deliveries.filter((delivery) => (delivery.turn ?? 0) === turn));
   for (const { row: own, service, prepare } of order) {
-    const row = await ledger.open(own, clock.now(), evidence.get(own.id));
+    const row = (tried ? undefined : opened.get(own.id)) ?? (await ledger.open(own, clock.now(), evidence.get(own.id)));
     if (row.state !== 'pending') continue;
     const observe = ({ state, detail }: { state: DeliveryState; detail: string }): void =>
       input.observe({ type: 'delivered', target: own.target, recipient: own.recipient, state, detail });
@@ -186,15 +208,19 @@ async function sendPending(
       observe({ state: 'pending', detail: outage.why });
       continue;
     }
+    tried = true;
     const ending = await attempt(row, prepare, { ledger, clock, signal, keep });
     if (ending === undefined) continue;
     const doubt = ending.state === 'unknown' ? (doubts.get(service) ?? 0) + 1 : 0;
     doubts.set(service, doubt);
     if (ending.targetDown || ending.notBefore !== undefined || doubt === MOST_DOUBTS) {
       outages.set(service, { why: ending.detail });
+      well.delete(service);
       await circuit?.failed(service, ending.detail, ending.notBefore);
-    } else if (ending.state === 'sent') {
-      await circuit?.answered(service);
+    } else if (ending.state === 'sent' && !well.has(service)) {
+      well.add(service);
+      // Nobody waits for it: what is not heard costs other runs a wait, never a message.
+      circuit?.answered(service).catch(() => {});
     }
     observe(ending);
   }

@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { done, type Outcome, snooze } from '../base/outcome.ts';
 import type { RedisClient } from '../base/redis-client.ts';
+import { remembered } from '../base/remembered.ts';
 import { type Catalog, catalogSchema } from '../contract/catalog.ts';
 import type { OrgRef } from '../contract/organization.ts';
 import { asOutcome } from './as-outcome.ts';
@@ -79,11 +80,13 @@ export function redisCatalogs(
   { prefix, clock }: { readonly prefix: string; readonly clock: Clock },
 ): Catalogs {
   const key = (name: string) => `${prefix}catalog:${name}`;
+  // Every run reads one, and most organizations have the same.
+  const read = remembered(readCatalog, 16);
   return catalogsOn(
     {
       get: async (name) => {
         const text = await reachable(() => redis.get(key(name)));
-        return text === null ? undefined : readCatalog(text);
+        return text === null ? undefined : read(text);
       },
       put: async (name, catalog) =>
         void (await reachable(() => redis.set(key(name), JSON.stringify(catalog), 'PX', KEEP_MS))),

@@ -181,12 +181,13 @@ async function answerReport(
       checkValues(call.request, answer.body, `POST ${PATHS.report(call.org)}`);
       return { ...answer, at: clock.now(), askedBy: run };
     },
+    keep: (answer) => responses.put(run, call.id, answer),
   };
   const paid = await paidCall(lineOf(plan.org, input, input.budget), asking, sharingOf(call, input));
   if (paid.kind === 'fail' && paid.error.code === 'api.refused') await catalogs.forget(key, call.org);
   if (paid.kind !== 'done') return paid;
   const { value: answer, tokens } = paid.value;
-  await responses.put(run, call.id, answer);
+  if (tokens === null) await responses.put(run, call.id, answer);
   const { registry_version } = answer.body.meta;
   if (registry_version !== plan.registryVersion) await catalogs.saw(key, call.org, registry_version);
   return done({ ...answer, tokens, ms: tokens === null ? null : answer.at - dispatched });

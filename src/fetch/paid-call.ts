@@ -27,6 +27,8 @@ export interface PaidCall<Value> {
   readonly id: string;
   /** One request. */
   readonly attempt: () => Promise<Value>;
+  /** Keeps what was paid for, while the token is given back. */
+  readonly keep?: (value: Value) => Promise<void>;
   /** Told whenever the expected time changes. */
   readonly waiting: (answer: Extract<Answer, { granted: false }>) => void;
   /** Told when the waiting is over: there is a token, or another run's answer. */
@@ -73,11 +75,9 @@ export async function paidCall<Value>(
     if (taken.kind !== 'done') return taken;
     if ('value' in taken.value) return done({ value: taken.value.value, tokens: null });
     const { token, tokens } = taken.value;
+    let value: Value;
     try {
-      const value = await call.attempt();
-      await giveBack(() => budget.replied(key, token));
-      await giveBack(async () => sharing?.land(value));
-      return done({ value, tokens });
+      value = await call.attempt();
     } catch (thrown) {
       // Released last: whoever waits for this call asks next, and must find the token told and the key blocked.
       const error = await settled(line, token, call.signal, thrown).finally(released);
@@ -85,7 +85,15 @@ export async function paidCall<Value>(
       if (!error.retryable || tries === TRIES) return fail(error);
       await clock.sleep((line.random ?? Math.random)() * FIRST_PAUSE_MS * 2 ** (tries - 1), call.signal);
       tries += 1;
+      continue;
     }
+    // Side by side, in one round trip; whoever waits for the answer finds the token told.
+    await Promise.all([
+      giveBack(() => budget.replied(key, token)),
+      giveBack(async () => sharing?.land(value)),
+      call.keep?.(value),
+    ]);
+    return done({ value, tokens });
   }
 }
 
@@ -139,13 +147,19 @@ async function takeToken<Value>(
     if (told !== Number.NEGATIVE_INFINITY) granted?.();
   };
   let waits: { readonly since: number; readonly looks: number } | undefined;
+  // Most keys have a token at hand: the call is claimed before it is asked for, which spares looking first.
+  let early = sharing !== undefined;
+  const holdMs = deadlineMs + DISPATCH_MS;
   for (;;) {
     signal.throwIfAborted();
     if (stop?.aborted) {
       await giveBack(() => budget.leave(key, id));
       return cancel('another call of the run has ended it');
     }
-    const elsewhere = await sharing?.look();
+    const asked = clock.now();
+    const elsewhere = await (early ? sharing?.claim(holdMs) : sharing?.look());
+    const held = early && elsewhere?.kind === 'nobody';
+    early = false;
     if (elsewhere?.kind === 'answered') {
       await giveBack(() => budget.leave(key, id));
       over();
@@ -163,11 +177,13 @@ async function takeToken<Value>(
       continue;
     }
     waits = undefined;
-    const asked = clock.now();
-    const answer = await budget.ask({ key, id, org, priority, holdMs: deadlineMs + DISPATCH_MS });
+    const answer = await budget.ask({ key, id, org, priority, holdMs }).catch(async (error: unknown) => {
+      if (held) await giveBack(async () => sharing?.release());
+      throw error;
+    });
     if (answer.granted) {
       const { token, tokens } = answer;
-      const claimed = await claim(line, token, sharing);
+      const claimed = held || (await claim(line, token, sharing));
       if (claimed && clock.now() - asked <= DISPATCH_MS) {
         over();
         return done({ token, tokens });
@@ -176,6 +192,8 @@ async function takeToken<Value>(
       if (claimed) await sharing?.release();
       continue;
     }
+    // Whoever has a token first makes the call for all: who has none must not keep it from them.
+    if (held) await giveBack(async () => sharing?.release());
     if (Math.abs(answer.at - told) >= budget.limits.windowMs / 60) {
       told = answer.at;
       waiting(answer);

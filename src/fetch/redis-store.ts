@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { luaScript, runLua } from '../base/lua.ts';
 import type { RedisClient } from '../base/redis-client.ts';
 import { pack, unpack } from './packed.ts';
 import { reachable } from './reachable.ts';
@@ -6,6 +7,12 @@ import type { ResponseStore } from './response-store.ts';
 
 /** A run that has not ended by then never will. */
 const KEEP_SECONDS = 7 * 24 * 3600;
+
+// KEYS: the run's answers  ARGV: call, answer, seconds
+const PUT = luaScript(`
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
+redis.call('EXPIRE', KEYS[1], ARGV[3])
+`);
 
 const storedSchema = z.object({
   body: z.unknown(),
@@ -25,7 +32,7 @@ export function redisStore(redis: RedisClient, { prefix }: { readonly prefix: st
     },
     put: async (run, call, answer) => {
       const packed = await pack(answer);
-      await reachable(() => redis.multi().hset(key(run), call, packed).expire(key(run), KEEP_SECONDS).exec());
+      await reachable(() => runLua(redis, PUT, [key(run)], [call, packed, KEEP_SECONDS]));
     },
     drop: async (run) => void (await reachable(() => redis.del(key(run)))),
   };

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { DocketError } from '../base/error.ts';
+import { remembered } from '../base/remembered.ts';
 import { type Definition, reportFileSchema } from '../define/definition.ts';
 import { type OrgSettings, orgFileSchema } from '../define/org.ts';
 import { asking } from './connection.ts';
@@ -39,6 +40,7 @@ export function definitionStore(
 ): DefinitionStore {
   const keys = keysOf(prefix);
   const ttl = Math.round(keepDays * 86_400);
+  const read = remembered(parse, REMEMBERED);
   return {
     put: (frozen) =>
       asking(redis, async () => {
@@ -68,11 +70,13 @@ export function definitionStore(
     get: (digest) =>
       asking(redis, async () => {
         const text = await redis.getex(keys.definition(digest), 'EX', ttl);
-        return text === null ? undefined : read(digest, text);
+        return text === null ? undefined : checked(digest, text, read);
       }),
   };
 }
 
+/** Versions that a process need not take apart again. */
+const REMEMBERED = 200;
 /** Commands that are on their way at the same time. */
 const AT_ONCE = 500;
 
@@ -90,20 +94,23 @@ function toText({ definition, settings }: FrozenDefinition): string {
   return JSON.stringify(stored);
 }
 
+function parse(text: string): FrozenDefinition {
+  const { definition, settings } = storedSchema.parse(JSON.parse(text));
+  const { org, report, digest } = definition;
+  return Object.freeze({
+    definition: Object.freeze({ ...reportFileSchema.parse(definition.file), org, report, digest }),
+    settings: Object.freeze({ ...orgFileSchema.parse(settings.file), id: settings.id }),
+  });
+}
+
 // Whoever can write to the queue could forge a definition, and a newer Docket may have stored what this one does not know.
-function read(digest: string, text: string): FrozenDefinition {
+function checked(digest: string, text: string, read: (text: string) => FrozenDefinition): FrozenDefinition {
   try {
-    const { definition, settings } = storedSchema.parse(JSON.parse(text));
-    if (definition.digest !== digest) throw new Error(`it says of itself that it is ${definition.digest}`);
-    return Object.freeze({
-      definition: Object.freeze({
-        ...reportFileSchema.parse(definition.file),
-        org: definition.org,
-        report: definition.report,
-        digest,
-      }),
-      settings: Object.freeze({ ...orgFileSchema.parse(settings.file), id: settings.id }),
-    });
+    const frozen = read(text);
+    if (frozen.definition.digest !== digest) {
+      throw new Error(`it says of itself that it is ${frozen.definition.digest}`);
+    }
+    return frozen;
   } catch (cause) {
     throw new DocketError('definition.invalid', `The stored definition ${digest} cannot be read.`, {
       expected: 'a definition of this version of Docket',

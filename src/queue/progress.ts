@@ -86,7 +86,7 @@ export function recordProgress(
   return {
     observe,
     ended: async () => {
-      ending.abort();
+      ending.abort(null);
       await writing;
       const known = deliveries.size === 0 ? {} : { deliveries: [...deliveries.values()] };
       return { calls, timings, tokenWaitMs: waits.asleep(), ...known };

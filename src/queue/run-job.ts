@@ -150,7 +150,8 @@ export async function tryRun(
     lastAttempt: attempt >= attempts,
     released: record.reopened.some(({ what }) => what === 'release'),
   });
-  over.abort();
+  // A reason of its own spares the error, with its stack, that there would be without one.
+  over.abort(null);
   const told = await progress.ended();
   // As it is by now: it may have been told while the run went on.
   const { stop }: InHand = hand;

@@ -40,6 +40,8 @@ async function stages(order: RunOrder, context: RunContext, ports: RunPorts): Pr
     return await settle(order, sealed, context, ports);
   } finally {
     await ports.archive.letGo(sealed);
+    // Nobody waits for it: answers that stay behind go by themselves.
+    ports.responses.drop(order.id).catch(() => {});
   }
 }
 
@@ -98,7 +100,6 @@ async function pack(order: RunOrder, context: RunContext, ports: RunPorts): Prom
     if (definition.on_incomplete === 'fail' && incomplete !== undefined) return fail(incomplete);
 
     const sealed = await render(dataset.value, folder, order, look, context, ports);
-    await ports.responses.drop(order.id);
     return done(sealed);
   } finally {
     await ports.archive.discard(folder);
