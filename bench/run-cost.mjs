@@ -1,0 +1,235 @@
+// What a whole run costs a worker beside the service, rendering, sealing and the target: how often it waits for Redis, for
+// what, and processor time of the main thread. One small report (a section, a call, a CSV into a folder or a mail) through
+// the worker as it is composed, one run after the other; beside it the same run inline, which has no queue, no Redis
+// and its ledger in memory.
+//
+//   npm run build && node bench/run-cost.mjs [--quick] [--runs 200] [--shown 0]
+//
+// A round trip is a turn of the event loop in which commands leave for Redis: what leaves together is waited for together.
+// Waiting for jobs and the one look a second for cancelled runs are not counted. Linux alone tells a thread's time.
+import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { Worker } from 'node:worker_threads';
+import { stringify } from 'yaml';
+import { systemClock } from '../dist/base/clock.js';
+import { readConfig } from '../dist/base/config.js';
+import { silentLog } from '../dist/base/log.js';
+import { composeDocket } from '../dist/compose/docket.js';
+import { composeInline } from '../dist/compose/ports.js';
+import { fixedJobs } from '../dist/define/in-force.js';
+import { loadJobs } from '../dist/define/load.js';
+import { directoryArchive } from '../dist/deliver/directory-archive.js';
+import { orderRun } from '../dist/run/order.js';
+import { run } from '../dist/run/run.js';
+import { readOptions } from './support/options.mjs';
+import { privateRedis } from './support/redis.mjs';
+import { percentile, reportOf, rounded } from './support/report.mjs';
+import { countRoundTrips } from './support/round-trips.mjs';
+
+const { runs, shown } = readOptions({ runs: 200, shown: 0 }, { runs: 40 });
+/** Modules, threads, compiled code; the catalog is held from the first run on. */
+const WARM_UP = 20;
+const report = reportOf('run-cost');
+const counted = countRoundTrips();
+
+const thread = new Worker(new URL('support/sandbox-thread.mjs', import.meta.url));
+const service = await new Promise((resolve) => thread.once('message', resolve));
+const sink = spawn(process.execPath, [fileURLToPath(new URL('support/mail-sink.mjs', import.meta.url))], {
+  stdio: ['pipe', 'pipe', 'inherit'],
+});
+const { port } = JSON.parse((await createInterface({ input: sink.stdout })[Symbol.asyncIterator]().next()).value);
+const redis = await privateRedis();
+const folder = await mkdtemp(join(tmpdir(), 'docket-bench-'));
+
+const DELIVERIES = {
+  directory: [{ directory: { path: 'out/{{ period.from }}' } }],
+  mail: [{ email: { to: ['a@acme.example'], subject: '{{ title }}', attach: ['csv'] } }],
+};
+await mkdir(join(folder, 'jobs', 'acme'), { recursive: true });
+await writeFile(
+  join(folder, 'jobs', 'acme', 'org.yaml'),
+  stringify({
+    org: 'current',
+    api_key: { env: 'KEY' },
+    timezone: 'UTC',
+    recipients: { domains: ['acme.example'] },
+    budget: { calls: 1_000, window: 1 },
+  }),
+);
+for (const [name, deliveries] of Object.entries(DELIVERIES)) {
+  await writeFile(
+    join(folder, 'jobs', 'acme', `${name}.yaml`),
+    stringify({
+      version: 1,
+      title: 'One call',
+      owner: 'ops@acme.example',
+      period: 'previous_month',
+      sections: [{ id: 'created', title: 'Profiles', metrics: ['profiles.created'], granularity: 'day' }],
+      outputs: [{ format: 'csv' }],
+      deliveries,
+    }),
+  );
+}
+const jobs = await loadJobs(join(folder, 'jobs'));
+if (jobs.faults.length > 0) throw new Error(JSON.stringify(jobs.faults));
+
+const around = (more) => ({
+  config: readConfig({
+    COMPLIANCE_API_URL: service.url,
+    SMTP_URL: `smtp://127.0.0.1:${port}`,
+    MAIL_FROM: 'reports@acme.example',
+    DOCKET_ARCHIVE: `file://${join(folder, 'archive')}`,
+    ...more,
+  }),
+  env: { KEY: service.key },
+  clock: systemClock,
+  log: silentLog,
+  workingDirectory: folder,
+});
+
+/** Processor time of the main thread, ms. */
+const mainMs = () => Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8').split(' ')[0]) / 1e6;
+
+/** Each run asks for another day: what a run before it has asked would be answered without a call. */
+let day = 0;
+const nextDay = () => {
+  day += 1;
+  const at = new Date(Date.UTC(2026, 9, 1) - day * 86_400_000).toISOString().slice(0, 10);
+  return { from: at, to: at };
+};
+
+/** Main thread's time by stage, each the median of all runs since `clear`: what a stall of the machine adds to one counts little. */
+function stages() {
+  let last = mainMs();
+  const took = new Map();
+  const median = (stage) => percentile(took.get(stage) ?? [0], 0.5);
+  return {
+    begin: () => {
+      last = mainMs();
+    },
+    mark: (stage) => {
+      const now = mainMs();
+      took.set(stage, [...(took.get(stage) ?? []), now - last]);
+      last = now;
+    },
+    perRun: () => Object.fromEntries([...took.keys()].map((stage) => [stage, rounded(median(stage), 2)])),
+    sum: (...names) => names.reduce((all, name) => all + median(name), 0),
+    clear: () => took.clear(),
+  };
+}
+
+const requestOf = (name) => ({
+  definition: jobs.reports.get(`acme/${name}`),
+  settings: jobs.orgs.get('acme'),
+  slot: { trigger: crypto.randomUUID() },
+  trigger: 'on_demand',
+  priority: 'on_demand',
+  period: nextDay(),
+  deliver: true,
+});
+
+/** All runs wait in line, as after a night's slots, and one is made after the other. */
+async function underWorker(name) {
+  const line = await composeDocket(around({ REDIS_URL: redis.url }), { jobs: fixedJobs(jobs), roles: new Set() });
+  for (let n = 0; n < WARM_UP + runs; n += 1) await line.store.trigger(requestOf(name));
+  await line.close();
+  const taking = stages();
+  let ended = 0;
+  let begun;
+  let docket;
+  const all = new Promise((resolve, reject) => {
+    const observe = (_, event) => {
+      if (event.type === 'timed') taking.mark(event.stage);
+      if (event.type !== 'finished') return;
+      if (event.state !== 'done')
+        return reject(new Error(`a run ended ${event.state}: ${JSON.stringify(event.error)}`));
+      taking.mark('end');
+      ended += 1;
+      if (ended === WARM_UP) {
+        taking.clear();
+        counted.sent.clear();
+        begun = { trips: counted.trips(), commands: counted.commands() };
+      }
+      if (ended === WARM_UP + runs) {
+        resolve({ trips: counted.trips() - begun.trips, commands: counted.commands() - begun.commands });
+      }
+    };
+    composeDocket(around({ REDIS_URL: redis.url }), {
+      jobs: fixedJobs(jobs),
+      roles: new Set(['worker']),
+      concurrency: 1,
+      observe,
+    }).then((opened) => {
+      docket = opened;
+    }, reject);
+  });
+  const { trips, commands } = await all;
+  const sent = [...counted.sent].sort((one, other) => other[1] - one[1]);
+  if (shown) for (const [what, times] of sent) console.error(rounded(times / runs, 2), what);
+  const bull = sent.reduce((sum, [what, times]) => (what.includes(':bull:') ? sum + times : sum), 0);
+  await docket.close();
+  return {
+    round_trips: rounded(trips / runs, 1),
+    commands: rounded(commands / runs, 1),
+    of_bullmq: rounded(bull / runs, 1),
+    taking,
+  };
+}
+
+async function inline(name) {
+  const taking = stages();
+  const archive = directoryArchive(join(folder, 'inline'));
+  const opened = await composeInline(around({}), archive);
+  const { definition, settings } = requestOf(name);
+  const observe = (event) => {
+    if (event.type === 'timed') taking.mark(event.stage);
+  };
+  const once = async () => {
+    const ports = await opened.portsOf(settings);
+    const order = orderRun({
+      ...requestOf(name),
+      slot: `trigger:${crypto.randomUUID()}`,
+      at: Date.now(),
+      now: Date.now(),
+    });
+    taking.begin();
+    const signal = new AbortController().signal;
+    const outcome = await run(order, { definition, settings, signal, observe, lastAttempt: true }, ports);
+    taking.mark('end');
+    if (outcome.kind !== 'done') throw new Error(JSON.stringify(outcome));
+  };
+  for (let n = 0; n < WARM_UP; n += 1) await once();
+  taking.clear();
+  for (let n = 0; n < runs; n += 1) await once();
+  await opened.scope.close();
+  return taking;
+}
+
+try {
+  for (const name of Object.keys(DELIVERIES)) {
+    const bare = await inline(name);
+    const { taking, ...figures } = await underWorker(name);
+    // What the inline run has no part of, or does otherwise: planning is ours in both.
+    const others = ['fetch', 'render', 'seal', 'deliver', 'end'];
+    const all = taking.sum('plan', ...others);
+    report({
+      name: `a whole run, ${name}`,
+      ...figures,
+      own_cpu_ms: rounded(all - bare.sum(...others), 2),
+      main_thread_ms: rounded(all, 2),
+      by_stage: taking.perRun(),
+      inline_by_stage: bare.perRun(),
+      limit: { round_trips: 15, own_cpu_ms: 5 },
+    });
+  }
+} finally {
+  sink.kill();
+  await thread.terminate();
+  await redis.close();
+  await rm(folder, { recursive: true, force: true });
+}
