@@ -9,10 +9,12 @@ import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { Secret } from '../../src/base/secret.ts';
+import { loadJobs, requireReport } from '../../src/define/load.ts';
 import { type MailCatcher, mailCatcher } from '../../src/demo/mail-catcher.ts';
 import { freePort, type LocalRedis, localRedis } from '../../src/demo/redis.ts';
 import { DEFAULT_PREFIX, keysOf } from '../../src/queue/keys.ts';
 import { redisPauses } from '../../src/queue/pauses.ts';
+import { cursorsOf } from '../../src/queue/timing.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { docket } from '../support/docket.ts';
 
@@ -119,8 +121,11 @@ deliveries:
   };
   /** As if no worker had looked at these reports for three hours. */
   const missed = async (...names: string[]) => {
+    const jobs = await loadJobs(join(folder, 'jobs'));
     for (const name of names) {
-      await client.hset(keysOf(DEFAULT_PREFIX).cursors, `acme/${name} ${CRON} UTC`, Date.now() - 3 * HOUR);
+      for (const cursor of cursorsOf(requireReport(jobs, `acme/${name}`))) {
+        await client.hset(keysOf(DEFAULT_PREFIX).cursors, cursor, Date.now() - 3 * HOUR);
+      }
     }
   };
   const states = async () => {
