@@ -47,7 +47,7 @@ const redis = await privateRedis();
 const folder = await mkdtemp(join(tmpdir(), 'docket-bench-'));
 
 const DELIVERIES = {
-  directory: [{ directory: { path: 'out/{{ period.from }}' } }],
+  directory: [{ directory: { path: 'out/{{ period.from }}', overwrite: true } }],
   mail: [{ email: { to: ['a@acme.example'], subject: '{{ title }}', attach: ['csv'] } }],
 };
 await mkdir(join(folder, 'jobs', 'acme'), { recursive: true });

@@ -73,6 +73,10 @@ const emailSchema = z.strictObject({
 });
 const directorySchema = z.strictObject({
   path: deliveryTextSchema.describe('Folder, e.g. "out/{{ period.label }}"; made when it is not there.'),
+  overwrite: z
+    .boolean()
+    .optional()
+    .describe('true: replaces a file of that name that has other bytes; otherwise the delivery is refused.'),
 });
 
 /** A URL without a user and a password: those are references. */

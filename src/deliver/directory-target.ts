@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { readFile, rename, rm } from 'node:fs/promises';
+import { link, readFile, rename, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { DocketError } from '../base/error.ts';
 import type { Artifact } from '../render/artifact.ts';
@@ -21,33 +21,69 @@ export function targetFolder(path: string, workingDirectory: string): string {
   });
 }
 
+/** What stands under a file's name: what cannot be read is somebody else's. */
+async function standing(path: string, { sha256 }: Artifact): Promise<'absent' | 'same' | 'other'> {
+  try {
+    const digest = createHash('sha256').update(await readFile(path));
+    return digest.digest('hex') === sha256 ? 'same' : 'other';
+  } catch (error) {
+    return codeOf(error) === 'ENOENT' ? 'absent' : 'other';
+  }
+}
+
+const codeOf = (error: unknown): unknown => (error instanceof Error && 'code' in error ? error.code : undefined);
+
 /** Whether the folder already holds exactly these files. */
 export async function holdsAll(folder: string, artifacts: readonly Artifact[]): Promise<boolean> {
   for (const artifact of artifacts) {
-    const bytes = await readFile(join(folder, artifact.name)).catch(() => undefined);
-    if (bytes === undefined || createHash('sha256').update(bytes).digest('hex') !== artifact.sha256) return false;
+    if ((await standing(join(folder, artifact.name), artifact)) !== 'same') return false;
   }
   return true;
 }
 
+/** File systems without hard links say one of these; there the look before has to do. */
+const NO_LINKS: ReadonlySet<unknown> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
+
+/** Gives a file its name unless somebody has it: a rename would replace what stands there. Throws `EEXIST`. */
+async function nameNew(temporary: string, final: string): Promise<void> {
+  try {
+    await link(temporary, final);
+  } catch (error) {
+    if (!NO_LINKS.has(codeOf(error))) throw error;
+    return rename(temporary, final);
+  }
+  await rm(temporary, { force: true });
+}
+
 /**
  * Writes all files under temporary names, synced, then gives them their names one after the other: whoever watches the
- * folder sees whole files only. A file of the same name is replaced. A failure before the first name is given leaves
- * nothing behind and may be retried; after it, somebody may have taken a file already.
+ * folder sees whole files only. A file of the same name with other bytes is replaced if `overwrite` says so; otherwise
+ * the delivery is refused before anything is written. A failure before the first name is given leaves nothing behind and
+ * may be retried; after it, somebody may have taken a file already.
  */
-export async function writeAll(folder: string, artifacts: readonly Artifact[], signal: AbortSignal): Promise<Ending> {
+export async function writeAll(
+  folder: string,
+  artifacts: readonly Artifact[],
+  signal: AbortSignal,
+  overwrite = false,
+): Promise<Ending> {
   const written: { temporary: string; final: string }[] = [];
   let named = 0;
   try {
     await makeFolder(folder);
     for (const artifact of artifacts) {
       signal.throwIfAborted();
+      const final = join(folder, artifact.name);
+      const stands = await standing(final, artifact);
+      if (stands === 'same') continue;
+      if (stands === 'other' && !overwrite) throw new Taken(otherBytes(final));
       const temporary = join(folder, `.docket-${randomBytes(8).toString('hex')}.tmp`);
-      written.push({ temporary, final: join(folder, artifact.name) });
+      written.push({ temporary, final });
       await writeSynced(temporary, await artifactBytes(artifact));
     }
     for (const { temporary, final } of written) {
-      await rename(temporary, final);
+      if (overwrite) await rename(temporary, final);
+      else await nameNew(temporary, final);
       named += 1;
     }
     await syncPath(folder);
@@ -55,7 +91,16 @@ export async function writeAll(folder: string, artifacts: readonly Artifact[], s
   } catch (error) {
     for (const { temporary } of written) await rm(temporary, { force: true }).catch(() => {});
     const why = error instanceof Error ? error.message : String(error);
+    if (named === 0 && error instanceof Taken) return { state: 'refused', detail: why };
     if (named === 0) return { state: 'pending', detail: `The directory cannot be written: ${why}` };
     return { state: 'unknown', detail: `${named} of ${written.length} files were written: ${why}` };
   }
+}
+
+const otherBytes = (path: string): string =>
+  `${path} is there with other bytes; remove it, make the path differ, or write "overwrite: true".`;
+
+/** Somebody's file has the name. */
+class Taken extends Error {
+  override readonly name = 'Taken';
 }

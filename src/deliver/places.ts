@@ -37,7 +37,7 @@ export function directoryDelivery(target: string, spec: DirectoryTarget, context
     messageId: null,
     prepare: async () => {
       const path = folder();
-      return (signal) => writeAll(path, files, signal);
+      return (signal) => writeAll(path, files, signal, spec.overwrite);
     },
     proof: async () => ((await holdsAll(folder(), files)) ? 'sent' : 'unknown'),
     links: () => inFolder(folder(), files),

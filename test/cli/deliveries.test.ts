@@ -30,7 +30,7 @@ outputs:
   - { format: csv }
 deliveries:
   - email: { to: [lead@acme.example], attach: [csv] }
-  - directory: { path: sent }
+  - directory: { path: "sent/{{ report }}" }
 `;
 
 const lineSchema = z.looseObject({

@@ -382,9 +382,9 @@ test('a stopped run begins nothing further, and goes on where it stopped', async
   expect(mailer.asked).toEqual(['a@acme.example', 'b@acme.example']);
 });
 
-test('a directory gets every file whole, replaces what has the same name and leaves nothing else behind', async () => {
+test('a directory gets every file whole, replaces what has the same name where that is asked for, and leaves nothing else behind', async () => {
   const { input, root } = await caseOf(
-    [{ directory: { path: 'out/{{ period.from }}' } }],
+    [{ directory: { path: 'out/{{ period.from }}', overwrite: true } }],
     mailerThat(() => ACCEPTED),
   );
   const folder = join(root, 'out', '2026-11-09');
@@ -396,6 +396,35 @@ test('a directory gets every file whole, replaces what has the same name and lea
   expect(receipts).toMatchObject([{ target: '0-directory', recipient: 'out/2026-11-09', state: 'sent' }]);
   expect((await readdir(folder)).sort()).toEqual(['KPIs 2026-W46.xlsx', 'queue.csv']);
   expect(await readFile(join(folder, 'queue.csv'), 'utf8')).toBe('alerts\r\n3\r\n');
+});
+
+test('other bytes under the name of a file are not replaced: the delivery is refused, and nothing is written', async () => {
+  const { input, root } = await caseOf(
+    [{ directory: { path: 'out' } }],
+    mailerThat(() => ACCEPTED),
+  );
+  const folder = join(root, 'out');
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, 'queue.csv'), 'of another report');
+
+  const { receipts } = await deliver(input);
+
+  expect(receipts).toMatchObject([{ state: 'refused', detail: expect.stringContaining('overwrite: true') }]);
+  expect(await readdir(folder)).toEqual(['queue.csv']);
+  expect(await readFile(join(folder, 'queue.csv'), 'utf8')).toBe('of another report');
+});
+
+test('the same bytes under the name of a file are left as they are', async () => {
+  const { input, root } = await caseOf(
+    [{ directory: { path: 'out' } }],
+    mailerThat(() => ACCEPTED),
+  );
+  const folder = join(root, 'out');
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, 'queue.csv'), 'alerts\r\n3\r\n');
+  const { receipts } = await deliver(input);
+  expect(receipts).toMatchObject([{ state: 'sent' }]);
+  expect((await readdir(folder)).sort()).toEqual(['KPIs 2026-W46.xlsx', 'queue.csv']);
 });
 
 test.each(['../out', 'out/../../etc', 'out/{{ org }}/..'])('the directory %s is refused', async (path) => {

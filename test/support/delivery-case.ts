@@ -46,7 +46,7 @@ export type TestDelivery =
         max_attachment?: string | number;
       };
     }
-  | { directory: { path: string } }
+  | { directory: { path: string; overwrite?: boolean } }
   | { s3: S3Spec }
   | { sftp: SftpSpec }
   | { webhook: WebhookSpec };
