@@ -1,7 +1,10 @@
 import type { SecretSource } from '../base/secret.ts';
 import type { JobsInForce } from '../define/in-force.ts';
 
-/** Fingerprint of the key that an organization has now, read anew each time, so that a rotated key is noticed; undefined where it cannot be resolved. */
+/**
+ * Fingerprint of the key that an organization has now, read anew each time, so that a rotated key is noticed; undefined
+ * where it cannot be resolved.
+ */
 export const currentKeys =
   (jobs: JobsInForce, secrets: SecretSource) =>
   async (org: string): Promise<string | undefined> => {

@@ -4,7 +4,7 @@ import { durationSchema } from './duration.ts';
 import { zoneSchema } from './zone.ts';
 
 export const CATCH_UP = ['skip', 'latest', 'all'] as const;
-export const SHIFTS = ['next_business_day', 'previous_business_day'] as const;
+const SHIFTS = ['next_business_day', 'previous_business_day'] as const;
 
 const HOUR = 3600;
 const DAY = 24 * HOUR;

@@ -6,6 +6,7 @@ import type { Artifact } from '../render/artifact.ts';
 import type { Ending } from './attempt.ts';
 import { makeFolder, syncPath, writeSynced } from './durable-file.ts';
 import { artifactBytes } from './sealed-folder.ts';
+import { otherBytes, Taken } from './taken.ts';
 
 /**
  * The folder that a filled path template names, resolved against the working directory. A part that came from data
@@ -58,7 +59,7 @@ async function nameNew(temporary: string, final: string): Promise<void> {
 /**
  * Writes all files under temporary names, synced, then gives them their names one after the other: whoever watches the
  * folder sees whole files only. A file of the same name with other bytes is replaced if `overwrite` says so; otherwise
- * the delivery is refused before anything is written. A failure before the first name is given leaves nothing behind and
+ * the delivery is refused before any file is written. A failure before the first name is given leaves nothing behind and
  * may be retried; after it, somebody may have taken a file already.
  */
 export async function writeAll(
@@ -71,12 +72,15 @@ export async function writeAll(
   let named = 0;
   try {
     await makeFolder(folder);
+    const missing: { artifact: Artifact; final: string }[] = [];
     for (const artifact of artifacts) {
-      signal.throwIfAborted();
       const final = join(folder, artifact.name);
       const stands = await standing(final, artifact);
-      if (stands === 'same') continue;
       if (stands === 'other' && !overwrite) throw new Taken(otherBytes(final));
+      if (stands !== 'same') missing.push({ artifact, final });
+    }
+    for (const { artifact, final } of missing) {
+      signal.throwIfAborted();
       const temporary = join(folder, `.docket-${randomBytes(8).toString('hex')}.tmp`);
       written.push({ temporary, final });
       await writeSynced(temporary, await artifactBytes(artifact));
@@ -95,12 +99,4 @@ export async function writeAll(
     if (named === 0) return { state: 'pending', detail: `The directory cannot be written: ${why}` };
     return { state: 'unknown', detail: `${named} of ${written.length} files were written: ${why}` };
   }
-}
-
-const otherBytes = (path: string): string =>
-  `${path} is there with other bytes; remove it, make the path differ, or write "overwrite: true".`;
-
-/** Somebody's file has the name. */
-class Taken extends Error {
-  override readonly name = 'Taken';
 }

@@ -5,6 +5,7 @@ import type { SftpSpec } from '../define/target.ts';
 import type { Artifact } from '../render/artifact.ts';
 import type { Ending, Leave, Proof } from './attempt.ts';
 import { openSftp, SftpFailure, type SftpSession } from './sftp-session.ts';
+import { otherBytes, Taken } from './taken.ts';
 
 /** How a server is spoken to; another one in tests. */
 export type OpenSftp = (spec: SftpSpec, secrets: SecretSource) => Promise<SftpSession>;
@@ -121,14 +122,6 @@ async function uploadMissing(
   const before = artifacts.length - missing.length;
   const files = `${artifacts.length} ${artifacts.length === 1 ? 'file' : 'files'}`;
   return { state: 'sent', detail: before === 0 ? files : `${files}, ${before} there already` };
-}
-
-const otherBytes = (path: string): string =>
-  `${path} is there with other bytes; remove it, make the path differ, or write "overwrite: true".`;
-
-/** Somebody's file has the name. */
-class Taken extends Error {
-  override readonly name = 'Taken';
 }
 
 /** Removes temporary files: this delivery's of an attempt that died, and any of Docket's older than a day. */

@@ -9,7 +9,6 @@ import { MOST_RECORDED, recordSkips } from './skipped.ts';
 import { nameOf, type Timing, timingsOf } from './timing.ts';
 import type { Trigger } from './trigger.ts';
 
-export { CATCH_UP_MS } from './catch-up.ts';
 export { nameOf } from './timing.ts';
 
 const DAY_MS = 86_400_000;

@@ -34,8 +34,8 @@ const ON_THE_WAY_MS = 500;
 
 // KEYS: turns, BullMQ's prioritized set, the run's job
 // ARGV: organization and priority, lead, step, index of the priority, the last round, leads of all priorities…
-// Nobody in line: the count begins anew, unless somebody took a turn just now and is on the way there. 50 places are looked through for one that has not begun; what is behind them
-// is not served soon, and the round that was last seen stands for it.
+// Nobody in line: the count begins anew, unless somebody took a turn just now and is on the way there. 50 places are looked
+// through for one that has not begun; what is behind them is not served soon, and the round that was last seen stands for it.
 const TURN = script(`
 if redis.call('EXISTS', KEYS[3]) == 1 then return 0 end
 local line = redis.call('ZRANGE', KEYS[2], 0, 49, 'WITHSCORES')

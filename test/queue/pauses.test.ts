@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { DocketError, type ErrorCode } from '../../src/base/error.ts';
 import { cancel, done, fail, type Outcome } from '../../src/base/outcome.ts';
+import { CATCH_UP_MS } from '../../src/queue/catch-up.ts';
 import { redisCursors } from '../../src/queue/cursors.ts';
 import type { FrozenDefinition } from '../../src/queue/definition-store.ts';
-import { CATCH_UP_MS, openDue } from '../../src/queue/due.ts';
+import { openDue } from '../../src/queue/due.ts';
 import { type Pause, type Pauses, redisPauses } from '../../src/queue/pauses.ts';
 import { pausedNow, pauseOf, type TryPorts, unlessPaused } from '../../src/queue/pausing.ts';
 import type { RunEvent } from '../../src/run/event.ts';

@@ -1,0 +1,174 @@
+import type { Readable } from 'node:stream';
+import type { PeriodSpec } from '../define/definition.ts';
+import type { SlotView } from '../define/slot-view.ts';
+import type { BudgetState, Priority } from '../fetch/budget.ts';
+import type { DeliveryRow, DeliveryState } from '../queue/decisions.ts';
+import type { Pause } from '../queue/pauses.ts';
+import type { RunPage } from '../run/page.ts';
+import type { RunRecord, RunState } from '../run/record.ts';
+import type { Principal } from './tokens.ts';
+
+/**
+ * What one principal may see and do: the only way from a request, of the API or of the page, to anything behind it.
+ *
+ * Whatever belongs to another organization is not there, whether it exists or not: `request.not_found`. Whatever acts
+ * throws `auth.forbidden` for a viewer, and leaves a line in the audit log. Each method throws `redis.unreachable`.
+ */
+export interface Access {
+  readonly principal: Principal;
+  /** Organizations with a folder of definitions, by id. */
+  organizations(): Promise<readonly OrganizationEntry[]>;
+  /** Reports as they are defined now, by organization and id; those whose file has a fault are among them. */
+  reports(org?: string): Promise<readonly ReportEntry[]>;
+  report(org: string, report: string): Promise<ReportDetail>;
+  /** Next slots, soonest first. @param until epoch ms, at most `limit` slots in all */
+  slots(filter: SlotFilter): Promise<readonly SlotEntry[]>;
+  /** What a run would ask and cost: `docket explain --json`. Throws `plan.invalid` and what the service answers. */
+  explain(org: string, report: string, period?: PeriodSpec): Promise<unknown>;
+  /** A definition's text, read as a report of this organization; nothing is kept. */
+  validate(org: string, report: string, text: string): Promise<Validation>;
+
+  trigger(org: string, report: string, request: RunRequest): Promise<{ opened: boolean; record: RunRecord }>;
+  runs(filter: RunsFilter): Promise<RunPage>;
+  run(id: string): Promise<RunRecord>;
+  /** How the run goes on: at once, and whenever it changed, until it has ended. At most one a second. */
+  watch(id: string, signal: AbortSignal): AsyncIterable<RunNews>;
+  /** Throws `run.conflict`. */
+  decide(id: string, what: 'retry' | 'release' | 'cancel', reason: string): Promise<RunRecord>;
+  /** A file that the run made, from the archive; throws `archive.corrupt`. Whoever opens it closes it. */
+  file(id: string, name: string): Promise<RunFile>;
+
+  deliveries(filter: DeliveriesFilter): Promise<readonly DeliveryRow[]>;
+  delivery(id: string): Promise<DeliveryRow>;
+  /** Throws `delivery.conflict`. */
+  resolve(id: string, as: 'sent' | 'resend', reason: string): Promise<DeliveryRow>;
+
+  pauses(): Promise<readonly Pause[]>;
+  /** @param report null: all reports of the organization */
+  pause(org: string, report: string | null, reason: string): Promise<Pause>;
+  resume(org: string, report: string | null, reason: string): Promise<readonly Pause[]>;
+
+  /** The lines of the keys that the visible organizations use. */
+  budgets(): Promise<readonly BudgetEntry[]>;
+}
+
+export interface OrganizationEntry {
+  readonly org: string;
+  readonly name: string;
+  readonly timezone: string;
+  readonly reports: number;
+  readonly pause: Pause | null;
+}
+
+export interface ReportEntry {
+  readonly org: string;
+  readonly report: string;
+  readonly title: string;
+  /** One line each (`scheduleText`); empty: on demand only. */
+  readonly schedules: readonly string[];
+  /** The report's own pause or its organization's. */
+  readonly pause: Pause | null;
+  /** Of its file: the report goes on as its last good version says, or not at all where there is none. */
+  readonly faults: readonly string[];
+  /** The newest run, of whatever state; null while there is none. */
+  readonly last: RunRecord | null;
+}
+
+export interface ReportDetail extends ReportEntry {
+  readonly owner: string;
+  readonly timezone: string;
+  /** The definition as its file says it, YAML. Secrets are references in it. */
+  readonly text: string;
+  readonly digest: string;
+  readonly slots: readonly SlotView[];
+}
+
+export interface SlotFilter {
+  readonly org?: string;
+  readonly report?: string;
+  readonly from?: number;
+  readonly until?: number;
+  readonly limit: number;
+}
+
+export interface SlotEntry extends SlotView {
+  readonly org: string;
+  readonly report: string;
+  readonly title: string;
+  readonly paused: boolean;
+}
+
+/** What came of a definition's text. `text` of a fault is what `docket check` prints, with line and column. */
+export interface Validation {
+  readonly ok: boolean;
+  readonly faults: readonly { readonly line: number; readonly column: number; readonly text: string }[];
+}
+
+export interface RunRequest {
+  readonly period?: PeriodSpec;
+  readonly deliver: boolean;
+  readonly priority: Priority;
+  /** The same key and request give the same run; another request throws `run.conflict`. */
+  readonly idempotencyKey?: string;
+}
+
+export interface RunsFilter {
+  readonly org?: string;
+  readonly report?: string;
+  readonly states?: readonly RunState[];
+  /** Epoch ms. */
+  readonly since?: number;
+  readonly until?: number;
+  /** `next` of the page before. */
+  readonly after?: string;
+  readonly limit: number;
+}
+
+/** A run as it is, and what its worker said last of the calls it makes; null unless one is at it. */
+export interface RunNews {
+  readonly record: RunRecord;
+  readonly live: RunLive | null;
+}
+
+/** Told by the worker at most once a second, and forgotten a minute after it stopped telling. */
+export interface RunLive {
+  readonly stage: 'plan' | 'fetch' | 'render' | 'deliver';
+  /** Calls of the plan that are answered, and all. */
+  readonly done: number;
+  readonly of: number;
+  /** Tokens left on the key after the last call; null before the first. */
+  readonly tokens: number | null;
+  /** Calls ahead in the key's line while it waits for a token; null while it does not. */
+  readonly ahead: number | null;
+  /** When the last call is expected to be answered, epoch ms. */
+  readonly finish: number | null;
+  /** Epoch ms of the news. */
+  readonly at: number;
+}
+
+export interface RunFile {
+  readonly name: string;
+  /** Media type. */
+  readonly type: string;
+  readonly bytes: number;
+  open(): Promise<Readable>;
+}
+
+export interface DeliveriesFilter {
+  readonly org?: string;
+  readonly report?: string;
+  readonly run?: string;
+  readonly state?: DeliveryState;
+  readonly limit: number;
+}
+
+/** The line of one API key for one kind of calls. */
+export interface BudgetEntry {
+  /** Visible ones alone: that strangers share the key is not told. */
+  readonly organizations: readonly string[];
+  readonly of: 'metrics' | 'reads';
+  /** Tokens there are at the full rate, in a window of so many ms. */
+  readonly calls: number;
+  readonly windowMs: number;
+  readonly state: BudgetState;
+}
