@@ -3,6 +3,6 @@ import { chmodSync, cpSync, statSync } from 'node:fs';
 
 cpSync('src', 'dist', {
   recursive: true,
-  filter: (path) => statSync(path).isDirectory() || !path.endsWith('.ts'),
+  filter: (path) => statSync(path).isDirectory() || !/\.tsx?$/.test(path),
 });
 chmodSync('dist/main.js', 0o755);
