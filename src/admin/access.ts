@@ -6,7 +6,7 @@ import type { DeliveryRow, DeliveryState } from '../queue/decisions.ts';
 import type { Pause } from '../queue/pauses.ts';
 import type { RunPage } from '../run/page.ts';
 import type { RunRecord, RunState } from '../run/record.ts';
-import type { Principal } from './tokens.ts';
+import type { Principal } from './auth/tokens.ts';
 
 /**
  * What one principal may see and do: the only way from a request, of the API or of the page, to anything behind it.

@@ -12,15 +12,15 @@ import type { Decisions } from '../queue/decisions.ts';
 import type { Pauses } from '../queue/pauses.ts';
 import type { Trigger } from '../queue/trigger.ts';
 import type { RunRecord, RunStore } from '../run/record.ts';
+import { throttle } from './auth/throttle.ts';
+import type { Tokens } from './auth/token-file.ts';
+import { maySee, type Principal } from './auth/tokens.ts';
 import { addDeliveries } from './deliveries.ts';
 import { type Admin, type Env, notFound, notOperator } from './env.ts';
 import type { Exposition } from './metrics.ts';
 import { addPauses } from './pauses.ts';
 import { problem, problemOf } from './problem.ts';
 import { faults, idempotencyKeySchema, listQuerySchema, readBody, triggerBodySchema } from './request.ts';
-import { throttle } from './throttle.ts';
-import type { Tokens } from './token-file.ts';
-import { maySee, type Principal } from './tokens.ts';
 import { runView } from './view.ts';
 
 /** One thing that must work for the route to be of use. `detail` is shown to anybody. */

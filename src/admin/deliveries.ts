@@ -1,10 +1,10 @@
 import type { Context } from 'hono';
 import type { DeliveryRow } from '../queue/decisions.ts';
 import type { AdminPorts } from './app.ts';
+import { maySee } from './auth/tokens.ts';
 import { type Admin, type Env, notFound, notOperator } from './env.ts';
 import { problem } from './problem.ts';
 import { deliveriesQuerySchema, faults, readBody, reasonBodySchema, resolveBodySchema } from './request.ts';
-import { maySee } from './tokens.ts';
 import { deliveryView, runView } from './view.ts';
 
 /**

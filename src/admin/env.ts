@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Context, Hono } from 'hono';
+import type { Principal } from './auth/tokens.ts';
 import { problem } from './problem.ts';
-import type { Principal } from './tokens.ts';
 
 /** What handlers of the route have beside the request; `incoming` is there behind a real server. */
 export interface Env {

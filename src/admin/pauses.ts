@@ -1,9 +1,9 @@
 import type { Context } from 'hono';
 import type { Pause, Paused } from '../queue/pauses.ts';
 import type { AdminPorts } from './app.ts';
+import { maySee } from './auth/tokens.ts';
 import { type Admin, type Env, notFound, notOperator } from './env.ts';
 import { readBody, reasonBodySchema } from './request.ts';
-import { maySee } from './tokens.ts';
 
 /**
  * What is paused, and pausing it: an organization's scheduled runs or one report's. Each decision needs the role operator

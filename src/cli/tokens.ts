@@ -20,7 +20,7 @@ export function addTokens(program: Command): void {
     .action(async (options: { name: string; role: 'viewer' | 'operator'; org?: string[]; expires?: string }) => {
       const [{ readConfig, required }, { addToken }, { printLine, sayLine }] = await Promise.all([
         import('../base/config.ts'),
-        import('../admin/token-file.ts'),
+        import('../admin/auth/token-file.ts'),
         import('./print.ts'),
       ]);
       const file = required(

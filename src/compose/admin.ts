@@ -1,7 +1,7 @@
 import { createAdmin, createProbes } from '../admin/app.ts';
+import { noTokens, tokenFile } from '../admin/auth/token-file.ts';
 import type { Metrics } from '../admin/metrics.ts';
 import { type AdminServer, listenAdmin } from '../admin/server.ts';
-import { noTokens, tokenFile } from '../admin/token-file.ts';
 import { createScope } from '../base/scope.ts';
 import type { JobsInForce } from '../define/in-force.ts';
 import { isFaultyOrg } from '../define/last-good.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Admin, type AdminPorts, createAdmin } from '../../src/admin/app.ts';
-import { hashToken, newToken, type TokenEntry, verifyToken } from '../../src/admin/tokens.ts';
+import { hashToken, newToken, type TokenEntry, verifyToken } from '../../src/admin/auth/tokens.ts';
 import type { RunView } from '../../src/admin/view.ts';
 import { DocketError } from '../../src/base/error.ts';
 import { NO_DECISIONS, NO_PAUSES } from '../support/deciding.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Admin, createAdmin } from '../../src/admin/app.ts';
-import { newToken, type TokenEntry, verifyToken } from '../../src/admin/tokens.ts';
+import { newToken, type TokenEntry, verifyToken } from '../../src/admin/auth/tokens.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { type Deciding, deciding, NO_PAUSES } from '../support/deciding.ts';
 import { aBench, type Bench, linesLog } from '../support/queue-bench.ts';

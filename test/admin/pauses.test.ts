@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { type Admin, createAdmin } from '../../src/admin/app.ts';
-import { newToken, type TokenEntry, verifyToken } from '../../src/admin/tokens.ts';
+import { newToken, type TokenEntry, verifyToken } from '../../src/admin/auth/tokens.ts';
 import { type Pauses, redisPauses } from '../../src/queue/pauses.ts';
 import { NO_DECISIONS } from '../support/deciding.ts';
 import { manualClock } from '../support/manual-clock.ts';

@@ -2,10 +2,10 @@ import { mkdtemp, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { addToken, noTokens, readTokens, tokenFile } from '../../src/admin/token-file.ts';
-import { hashToken, newToken } from '../../src/admin/tokens.ts';
-import { manualClock } from '../support/manual-clock.ts';
-import { linesLog } from '../support/queue-bench.ts';
+import { addToken, noTokens, readTokens, tokenFile } from '../../../src/admin/auth/token-file.ts';
+import { hashToken, newToken } from '../../../src/admin/auth/tokens.ts';
+import { manualClock } from '../../support/manual-clock.ts';
+import { linesLog } from '../../support/queue-bench.ts';
 
 describe('the file of tokens', () => {
   let folder: string;

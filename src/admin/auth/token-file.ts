@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { parseDocument, stringify } from 'yaml';
 import { z } from 'zod';
-import type { Clock } from '../base/clock.ts';
-import { DocketError, toDocketError } from '../base/error.ts';
-import type { Log } from '../base/log.ts';
+import type { Clock } from '../../base/clock.ts';
+import { DocketError, toDocketError } from '../../base/error.ts';
+import type { Log } from '../../base/log.ts';
 import { newToken, type TokenEntry, tokenEntrySchema, type Verdict, verifyToken } from './tokens.ts';
 
 const MOST_BYTES = 1024 * 1024;
