@@ -4,6 +4,7 @@ import type { SlotView } from '../define/slot-view.ts';
 import type { BudgetState, Priority } from '../fetch/budget.ts';
 import type { DeliveryRow, DeliveryState } from '../queue/decisions.ts';
 import type { Pause } from '../queue/pauses.ts';
+import type { RunNews } from '../run/live.ts';
 import type { RunPage } from '../run/page.ts';
 import type { RunRecord, RunState } from '../run/record.ts';
 import type { Principal } from './auth/tokens.ts';
@@ -49,7 +50,7 @@ export interface Access {
   resume(org: string, report: string | null, reason: string): Promise<readonly Pause[]>;
 
   /** The lines of the keys that the visible organizations use. */
-  budgets(): Promise<readonly BudgetEntry[]>;
+  budgets(): Promise<BudgetLines>;
 }
 
 export interface OrganizationEntry {
@@ -102,6 +103,8 @@ export interface SlotEntry extends SlotView {
 export interface Validation {
   readonly ok: boolean;
   readonly faults: readonly { readonly line: number; readonly column: number; readonly text: string }[];
+  /** Why what it asks was not compared with the metric catalog; null when it was, and when it has other faults. */
+  readonly unchecked: string | null;
 }
 
 export interface RunRequest {
@@ -124,27 +127,7 @@ export interface RunsFilter {
   readonly limit: number;
 }
 
-/** A run as it is, and what its worker said last of the calls it makes; null unless one is at it. */
-export interface RunNews {
-  readonly record: RunRecord;
-  readonly live: RunLive | null;
-}
-
-/** Told by the worker at most once a second, and forgotten a minute after it stopped telling. */
-export interface RunLive {
-  readonly stage: 'plan' | 'fetch' | 'render' | 'deliver';
-  /** Calls of the plan that are answered, and all. */
-  readonly done: number;
-  readonly of: number;
-  /** Tokens left on the key after the last call; null before the first. */
-  readonly tokens: number | null;
-  /** Calls ahead in the key's line while it waits for a token; null while it does not. */
-  readonly ahead: number | null;
-  /** When the last call is expected to be answered, epoch ms. */
-  readonly finish: number | null;
-  /** Epoch ms of the news. */
-  readonly at: number;
-}
+export type { RunLive, RunNews } from '../run/live.ts';
 
 export interface RunFile {
   readonly name: string;
@@ -162,6 +145,12 @@ export interface DeliveriesFilter {
   readonly limit: number;
 }
 
+/** Lines by key; and organizations whose key this process cannot look up, so that nothing is told of its line. */
+export interface BudgetLines {
+  readonly lines: readonly BudgetEntry[];
+  readonly unknown: readonly { readonly org: string; readonly why: string }[];
+}
+
 /** The line of one API key for one kind of calls. */
 export interface BudgetEntry {
   /** Visible ones alone: that strangers share the key is not told. */
@@ -171,4 +160,6 @@ export interface BudgetEntry {
   readonly calls: number;
   readonly windowMs: number;
   readonly state: BudgetState;
+  /** When a call that is asked for now can expect its token, if nobody goes before it: epoch ms, now while one is free. */
+  readonly expected: number;
 }

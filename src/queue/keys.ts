@@ -3,6 +3,8 @@ export interface Keys {
   /** For BullMQ; its queues live under it. */
   readonly bull: string;
   readonly record: (run: string) => string;
+  /** What the worker that has the run in hand said last of it. */
+  readonly live: (run: string) => string;
   /** Runs by time of creation: all, of an organization, of a report. */
   readonly index: (of?: { readonly org: string; readonly report?: string }) => string;
   /** The start of the names of the indexes by state, which scripts complete: `<this><of>:<state>`. */
@@ -34,6 +36,10 @@ export interface Keys {
   readonly pauses: string;
   /** List: the last pauses and resumptions. */
   readonly pauseHistory: string;
+  /** A session of the admin page, by the hash of its id. */
+  readonly session: (hash: string) => string;
+  /** Stream: who did what over the admin route. */
+  readonly audit: string;
 }
 
 /** @param prefix in front of every name, with the hash tag in braces, e.g. `{docket}` */
@@ -41,6 +47,7 @@ export function keysOf(prefix: string): Keys {
   return {
     bull: `${prefix}:bull`,
     record: (run) => `${prefix}:record:${run}`,
+    live: (run) => `${prefix}:live:${run}`,
     index: (of) =>
       of === undefined
         ? `${prefix}:index`
@@ -62,6 +69,8 @@ export function keysOf(prefix: string): Keys {
     skipped: `${prefix}:skipped`,
     pauses: `${prefix}:pauses`,
     pauseHistory: `${prefix}:pauses:history`,
+    session: (hash) => `${prefix}:session:${hash}`,
+    audit: `${prefix}:audit`,
   };
 }
 

@@ -1,36 +1,50 @@
 import type { Clock } from '../base/clock.ts';
 import { type DocketError, toDocketError } from '../base/error.ts';
 import type { Observe } from '../run/event.ts';
+import { liveState } from '../run/live.ts';
 import type { RunRecord, RunStore } from '../run/record.ts';
 import type { RunResult } from '../run/result.ts';
+import type { LiveRuns } from './live.ts';
 import type { RunProgress } from './stored-record.ts';
 
 /** What a try has to say of the run, of all tries together. */
 export type Told = Partial<Pick<RunProgress, 'calls' | 'deliveries' | 'timings' | 'tokenWaitMs'>>;
 
-/** A run's record kept up to date by what the run says of itself. */
+/** A run's record, and what is told of it while it is in hand, kept up to date by what the run says of itself. */
 export interface Progress {
   readonly observe: Observe;
-  /** Ends it: all that is known, when nothing is being written any more. */
-  ended(): Promise<Told>;
+  /**
+   * Ends it: all that is known, when nothing is being written any more.
+   * @param lost the run is another worker's now, and what is told of it is what that one tells
+   */
+  ended(lost?: boolean): Promise<Told>;
 }
 
 /** Between the first news and its being written. A run that takes no longer is written down once, at its end. */
-const PAUSE_MS = 500;
+const FIRST_MS = 500;
+/** Between two writes. */
+const EVERY_MS = 1_000;
+/** What is told is told again before anybody takes the worker for dead: one call may walk a list for minutes. */
+const AGAIN_MS = 20_000;
 
 /**
- * One write at a time and no more than two a second, each with the latest state: a run of a thousand calls must not make
- * a thousand writes. A failed write is told to `failed` and made up for by the next one; what decides anything is
- * written by the worker itself.
+ * One write at a time and no more than one a second, each with the latest state: a run of a thousand calls must not make
+ * a thousand writes. What is told of the run leaves in the same round trip as its record, and nobody waits for it.
+ * A failed write is told to `failed` and made up for by the next one; what decides anything is written by the worker
+ * itself.
  */
 export function recordProgress(
   store: Pick<RunStore, 'update'>,
   record: RunRecord,
   {
     clock,
+    live,
     failed,
-    pauseMs = PAUSE_MS,
-  }: { readonly clock: Clock; readonly failed: (error: DocketError) => void; readonly pauseMs?: number },
+  }: {
+    readonly clock: Clock;
+    readonly live: Pick<LiveRuns, 'tell' | 'forget'>;
+    readonly failed: (error: DocketError) => void;
+  },
 ): Progress {
   const ending = new AbortController();
   const waits = waitingTime(record.tokenWaitMs, clock);
@@ -38,11 +52,30 @@ export function recordProgress(
   let { calls, timings } = record;
   let change: Told = {};
   let writing: Promise<void> | undefined;
+  const state = liveState();
+  let untold = false;
+  let toldAt: number | undefined;
+  let telling = false;
 
+  const tell = (): void => {
+    if (telling || !(untold || clock.now() - (toldAt ?? 0) >= AGAIN_MS)) return;
+    telling = true;
+    untold = false;
+    toldAt = clock.now();
+    live
+      .tell(record.id, state.as(toldAt))
+      .catch((error: unknown) => failed(toDocketError(error)))
+      .finally(() => {
+        telling = false;
+      });
+  };
   const write = async (): Promise<void> => {
-    while (Object.keys(change).length > 0) {
+    for (let pauseMs = FIRST_MS; ; pauseMs = EVERY_MS) {
       await clock.sleep(pauseMs, ending.signal).catch(() => {});
       if (ending.signal.aborted) return;
+      // Before anything is awaited: what is sent in one turn is one round trip.
+      tell();
+      if (Object.keys(change).length === 0) continue;
       const next = change;
       change = {};
       try {
@@ -51,14 +84,14 @@ export function recordProgress(
         failed(toDocketError(error));
       }
     }
-    writing = undefined;
   };
   const put = (part: Told): void => {
     change = { ...change, ...part };
-    writing ??= write();
   };
 
   const observe: Observe = (event) => {
+    if (state.observe(event)) untold = true;
+    writing ??= write();
     switch (event.type) {
       case 'planned':
         calls = { ...calls, planned: event.calls };
@@ -85,9 +118,13 @@ export function recordProgress(
   };
   return {
     observe,
-    ended: async () => {
+    ended: async (lost = false) => {
       ending.abort(null);
       await writing;
+      // Leaves together with the record's next write, which is not kept waiting by it.
+      if (toldAt !== undefined && !lost) {
+        live.forget(record.id).catch((error: unknown) => failed(toDocketError(error)));
+      }
       const known = deliveries.size === 0 ? {} : { deliveries: [...deliveries.values()] };
       return { calls, timings, tokenWaitMs: waits.asleep(), ...known };
     },

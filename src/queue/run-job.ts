@@ -8,6 +8,7 @@ import { ENDED, type RunOrder, type RunRecord, type RunStore } from '../run/reco
 import type { RunResult } from '../run/result.ts';
 import { type Failure, RetryLater } from './backoff.ts';
 import { ATTEMPTS, readRunJob } from './jobs.ts';
+import type { LiveRuns } from './live.ts';
 import { recordProgress, resultFields, type Told } from './progress.ts';
 import { cancelled } from './run-store.ts';
 import type { RunProgress } from './stored-record.ts';
@@ -30,6 +31,7 @@ export type Execute = (
 /** What trying a run needs; `WorkerOptions` explains each. */
 export interface RunJobPorts {
   readonly store: RunStore;
+  readonly live: Pick<LiveRuns, 'tell' | 'forget'>;
   readonly execute: Execute;
   readonly observe?: (order: RunOrder, event: RunEvent) => void;
   readonly onTerminal?: (order: RunOrder, error: DocketError) => Promise<void>;
@@ -132,6 +134,7 @@ export async function tryRun(
   await goOn({ state: 'running', startedAt, until: null, starts: record.starts + 1, attempts: attempt });
   const progress = recordProgress(store, record, {
     clock,
+    live: ports.live,
     failed: (error) =>
       log.warn('The progress of the run could not be written down', { run: id, error: error.toJSON() }),
   });
@@ -152,7 +155,7 @@ export async function tryRun(
   });
   // A reason of its own spares the error, with its stack, that there would be without one.
   over.abort(null);
-  const told = await progress.ended();
+  const told = await progress.ended(hand.stop === 'lost');
   // As it is by now: it may have been told while the run went on.
   const { stop }: InHand = hand;
   if (stop === 'lost') {

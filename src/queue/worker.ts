@@ -8,6 +8,7 @@ import { backoffMs, RetryLater } from './backoff.ts';
 import { closeWorker } from './close-worker.ts';
 import { RUNS } from './jobs.ts';
 import { keysOf } from './keys.ts';
+import { redisLive } from './live.ts';
 import { type Execute, type InHand, type RunJobPorts, recordOf, tellToStop, tryRun } from './run-job.ts';
 import type { RedisRunStore } from './run-store.ts';
 import type { RedisClient } from './script.ts';
@@ -67,6 +68,7 @@ export function startWorker(options: WorkerOptions): RunWorker {
   const { lock = { durationMs: 30_000, checkMs: 30_000 } } = options;
   const ports: RunJobPorts = {
     ...options,
+    live: redisLive(options.connection, options),
     maxLost: options.maxLost ?? 3,
     backoff: options.backoff ?? ((failed, failure) => backoffMs(failed, Math.random(), failure)),
   };

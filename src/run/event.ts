@@ -9,6 +9,7 @@ export type RunEvent =
   | FetchEvent
   | { readonly type: 'rendered'; readonly name: string; readonly bytes: number }
   | DeliveredEvent
+  | { readonly type: 'begun'; readonly stage: Stage }
   /** A stage of this try is over, however it ended. */
   | { readonly type: 'timed'; readonly stage: Stage; readonly ms: number }
   | { readonly type: 'snoozed'; readonly until: number; readonly why: string }

@@ -11,6 +11,7 @@ export function progress(report: string, say: (line: string) => void, now: () =>
       case 'waiting':
         return line(`wait      no token free (${event.ahead} ahead), expected in ${inSeconds(event.until)}`);
       case 'granted':
+      case 'begun':
       case 'timed':
         return;
       case 'fetched': {
