@@ -86,7 +86,9 @@ export async function openWorker(
 
   const frozenOf = async (order: RunOrder): Promise<FrozenDefinition> => {
     const frozen = await definitions.get(order.digest);
-    if (frozen !== undefined) return frozen;
+    // Whatever is kept under the digest: a run is of its own organization's report, or of none.
+    const same = frozen?.definition.org === order.org && frozen.definition.report === order.report;
+    if (same) return frozen;
     throw new DocketError('definition.not_found', `The definition of run ${order.id} is no longer kept.`, {
       expected: `the version ${order.digest}, for ${KEEP_DAYS} days after its last use`,
       next: 'Trigger the report again: the run then uses the version that is there now.',

@@ -51,8 +51,9 @@ export function reportOf(
     ...targetFaults(source, name, value, of?.settings),
   ];
   if (of === undefined || all.length > 0) return { source, faults: all };
+  // With its name: of a copied file each is a version of its own, and what is kept under its digest is this report.
   const digest = createHash('sha256')
-    .update(JSON.stringify([text, of.text]))
+    .update(JSON.stringify([name.org, name.report, text, of.text]))
     .digest('hex');
   const definition = deepFreeze({ ...value, ...name, digest });
   const refused = refuse?.(definition, of.settings);

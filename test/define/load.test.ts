@@ -40,6 +40,22 @@ describe('a folder without faults', () => {
     expect(await digest(REPORT, `${ORG}# changed\n`)).not.toBe(first);
   });
 
+  test('digests each copy of a file anew: what is kept under a digest is one report of one organization', async () => {
+    const [org, report] = [ORG, REPORT];
+    const { reports } = await loadJobs(
+      await jobsFolder({
+        'acme/org.yaml': org,
+        'acme/weekly.yaml': report,
+        'acme/copy.yaml': report,
+        'rival/org.yaml': org,
+        'rival/weekly.yaml': report,
+      }),
+    );
+    const digests = [...reports.values()].map(({ digest }) => digest);
+    expect(digests).toHaveLength(3);
+    expect(new Set(digests).size).toBe(3);
+  });
+
   test('reads aliases as what they stand for', async () => {
     const text = REPORT.replace(
       'values: [high, severe] }',

@@ -176,3 +176,28 @@ test('a worker that stood still while another took its run over sends nothing mo
   const mails = (await all.mails()).filter(({ to }) => to.includes('lead@acme.example'));
   expect(mails.length).toBeLessThanOrEqual(1);
 });
+
+test('a process that is asked to stop under load ends by itself within its grace, and another goes on: each is sent once', async () => {
+  const due = wholeMinute(Date.now() - 10 * MINUTE_MS);
+  const ids = Array.from({ length: 40 }, (_, n) => `report-${n}`);
+  const hourly = report(`${new Date(due).getUTCMinutes()} * * * *`);
+  const all = await aFleet(Object.fromEntries(ids.map((id) => [id, hourly])));
+  const before = await all.start({ clock: '-21m', args: ['--role', 'scheduler'] });
+  await before.ready();
+  expect(await before.end('SIGTERM')).toBe(0);
+
+  const first = await all.start();
+  await first.logged(({ msg }) => msg === 'Run ended');
+  expect(await first.end('SIGTERM')).toBe(0);
+  const left = (await all.runs()).filter(({ state }) => state !== 'done');
+  expect(left.map(({ state }) => state)).not.toContain('running');
+  const second = await all.start();
+  const runs = await all.until((found) => found.length === ids.length && settled(found));
+  expect(await second.end('SIGTERM')).toBe(0);
+  expect(slotsOf(runs, 'done')).toHaveLength(ids.length);
+  expect(runs.every(({ attempts }) => attempts === 1)).toBe(true);
+  for (const { lines } of [first, second]) {
+    expect(lines.map(({ msg }) => msg)).not.toContain('The worker of a run has gone; it goes on elsewhere');
+  }
+  await reconciled(all);
+});
