@@ -27,6 +27,7 @@ export const ERRORS = {
   'run.held': { exit: 3, retryable: false },
   'run.cancelled': { exit: 1, retryable: false },
   'run.not_found': { exit: 2, retryable: false },
+  'run.unreadable': { exit: 1, retryable: false },
   'run.conflict': { exit: 2, retryable: false },
   'run.skipped': { exit: 1, retryable: false },
   'run.deadline': { exit: 1, retryable: false },

@@ -75,7 +75,7 @@ export async function openDesk(around: Surroundings): Promise<Desk> {
   const { config, clock, log } = around;
   const scope = createScope();
   const redis = scope.use(await openRedis(config.REDIS_URL, 'producer', log), (opened) => opened.disconnect());
-  const runs = redisRunStore(redis, { prefix: DEFAULT_PREFIX, keepDays: KEEP_DAYS });
+  const runs = redisRunStore(redis, { prefix: DEFAULT_PREFIX, keepDays: KEEP_DAYS, log });
   const queue = scope.use(runQueue(redis, { prefix: DEFAULT_PREFIX }), (opened) => opened.close());
   const { archive } = openArchive(around, scope);
   const ledger = redisLedger(redis, { prefix: `${DEFAULT_PREFIX}:`, ttlDays: KEEP_DAYS });

@@ -45,7 +45,7 @@ export async function openStore(
   const redis = await client('producer');
   await assertSuitable(redis, log, { requireDurable });
   const kept = { prefix, keepDays: KEEP_DAYS };
-  const runs = redisRunStore(redis, kept);
+  const runs = redisRunStore(redis, { ...kept, log });
   const definitions = definitionStore(redis, kept);
   const queue = scope.use(runQueue(redis, { prefix }), (opened) => opened.close());
   return {

@@ -64,7 +64,7 @@ export async function openWorker(
   const kept = { prefix, keepDays: KEEP_DAYS };
   // A run in hand outlasts a restart of Redis.
   const patient = await store.patient();
-  const runs = redisRunStore(patient, kept);
+  const runs = redisRunStore(patient, { ...kept, log });
   const definitions = definitionStore(patient, kept);
   const { archive, shelf } = openArchive(around, scope);
   await tryShelf(shelf, log);

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { DocketError, type ErrorJson } from '../base/error.ts';
+import type { Log } from '../base/log.ts';
 import { MOST_WINDOW } from '../define/schedule.ts';
 import {
   type Cancellation,
@@ -141,13 +142,14 @@ const LEAST_DAYS = MOST_WINDOW / 86_400 + 1;
 /**
  * The record of runs in Redis: one hash a run, and sorted sets by time of creation. Each method is one step or one
  * read. Throws `redis.unreachable` when the server is away; `update` throws `run.not_found` for a run it does not hold, and
- * `run.cancelled` for one that was told to stop when the change says that it goes on.
+ * `run.cancelled` for one that was told to stop when the change says that it goes on; `get` throws `run.unreadable` for a
+ * record that is not ours, which a listing leaves out and logs.
  *
  * @param keepDays days after its last change for which a run is kept; at least 32
  */
 export function redisRunStore(
   redis: RedisClient,
-  { prefix, keepDays }: { readonly prefix: string; readonly keepDays: number },
+  { prefix, keepDays, log }: { readonly prefix: string; readonly keepDays: number; readonly log?: Pick<Log, 'error'> },
 ): RedisRunStore {
   if (!(keepDays >= LEAST_DAYS)) {
     throw new DocketError('config.invalid', 'Runs would be forgotten while their slots can still be caught up.', {
@@ -158,19 +160,38 @@ export function redisRunStore(
   const keys = keysOf(prefix);
   const ttl = Math.round(keepDays * DAY_MS);
 
-  const read = async (ids: readonly string[]): Promise<RunRecord[]> => {
+  const read = async (ids: readonly string[], unreadable = refuse): Promise<RunRecord[]> => {
     if (ids.length === 0) return [];
     const pipeline = redis.pipeline();
     for (const id of ids) pipeline.hgetall(keys.record(id));
     const replies = await pipeline.exec();
     const records: RunRecord[] = [];
-    for (const [error, reply] of replies ?? []) {
+    for (const [index, [error, reply]] of (replies ?? []).entries()) {
       if (error) throw error;
       const fields = fieldsSchema.parse(reply);
       // An index may name a run whose record has just expired.
-      if (fields.order !== undefined) records.push(fromFields(fields));
+      if (fields.order === undefined) continue;
+      try {
+        records.push(fromFields(fields));
+      } catch (cause) {
+        unreadable(ids[index] ?? '', cause);
+      }
     }
     return records;
+  };
+  const refuse = (id: string, cause: unknown): void => {
+    throw new DocketError('run.unreadable', `The record of the run ${id} cannot be read.`, {
+      got: faultOf(cause),
+      next: 'A newer Docket may have written it; otherwise find out who else writes to this Redis under the same prefix.',
+      cause,
+    });
+  };
+  // One that cannot be read must not hide all others.
+  const leaveOut = (id: string, cause: unknown): void => {
+    log?.error('The record of a run cannot be read; listings leave it out', {
+      run: id,
+      why: faultOf(cause),
+    });
   };
 
   const write = async (order: RunOrder, progress: RunProgress) => {
@@ -247,7 +268,7 @@ export function redisRunStore(
             const next = rest.slice(0, limit - found.size);
             rest = rest.slice(next.length);
             // An index is as old as the moment it was read: a run that has left the state since is none of these.
-            for (const record of await read(next)) {
+            for (const record of await read(next, leaveOut)) {
               if (filter.states === undefined || filter.states.includes(record.state)) found.set(record.id, record);
             }
           }
@@ -265,6 +286,9 @@ export function redisRunStore(
       }),
   };
 }
+
+const faultOf = (cause: unknown): string =>
+  (cause instanceof z.ZodError ? z.prettifyError(cause) : String(cause)).replaceAll('\n', ' ').slice(0, 500);
 
 /** What a run that was told to stop ends with. */
 export const cancelled = ({ by, reason }: Cancellation): DocketError =>

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { keysOf } from '../../src/queue/keys.ts';
 import { newestFirst } from '../../src/queue/run-index.ts';
 import { redisRunStore } from '../../src/queue/run-store.ts';
 import { pageOf, type RunPage, readCursor } from '../../src/run/page.ts';
 import { RUN_STATES, type RunFilter, type RunState } from '../../src/run/record.ts';
-import { aBench, anOrder, type Bench } from '../support/queue-bench.ts';
+import { aBench, anOrder, type Bench, linesLog } from '../support/queue-bench.ts';
 
 describe('the record of runs', () => {
   let bench: Bench;
@@ -148,6 +149,17 @@ describe('the record of runs', () => {
     }
     expect(() => readCursor('1')).toThrow(/cursor/);
     await own.close();
+  });
+
+  it('leaves a record that cannot be read out of listings and says so; who asks for it is told', async () => {
+    const log = linesLog();
+    const store = redisRunStore(bench.producer, { prefix: bench.prefix, keepDays: 90, log });
+    const [good, bad] = [anOrder({ org: 'corrupt' }), anOrder({ org: 'corrupt' })];
+    for (const order of [good, bad]) await store.open(order);
+    await bench.producer.hset(keysOf(bench.prefix).record(bad.id), 'calls', '{"planned":"many"}');
+    expect((await store.list({ org: 'corrupt', limit: 10 })).map(({ id }) => id)).toEqual([good.id]);
+    expect(log.lines).toEqual([expect.objectContaining({ run: bad.id, level: 'error' })]);
+    await expect(store.get(bad.id)).rejects.toMatchObject({ code: 'run.unreadable' });
   });
 
   it('records a slot that is not opened as one that has ended', async () => {
