@@ -1,8 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { type Context, Hono } from 'hono';
+import { Hono } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import { methodNotAllowed } from 'hono/method-not-allowed';
-import { secureHeaders } from 'hono/secure-headers';
 import type { Clock } from '../base/clock.ts';
 import { toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
@@ -12,8 +11,10 @@ import type { Decisions } from '../queue/decisions.ts';
 import type { Pauses } from '../queue/pauses.ts';
 import type { Trigger } from '../queue/trigger.ts';
 import type { RunRecord, RunStore } from '../run/record.ts';
-import { throttle } from './auth/throttle.ts';
-import type { Tokens } from './auth/token-file.ts';
+import { authenticated } from './auth/authenticate.ts';
+import { knowClient } from './auth/client.ts';
+import type { Door, PageDoor } from './auth/door.ts';
+import { securityHeaders } from './auth/headers.ts';
 import { maySee, type Principal } from './auth/tokens.ts';
 import { addDeliveries } from './deliveries.ts';
 import { type Admin, type Env, notFound, notOperator } from './env.ts';
@@ -32,7 +33,7 @@ export interface Check {
 
 /** What every process answers from, whatever its roles. */
 export interface ProbePorts {
-  readonly tokens: Tokens;
+  readonly door: Door;
   /** What `/readyz` asks; never rejects, and answers soon. */
   readonly health: () => Promise<readonly Check[]>;
   readonly metrics: () => Promise<Exposition>;
@@ -42,6 +43,7 @@ export interface ProbePorts {
 
 /** What the admin route asks of the rest. */
 export interface AdminPorts extends ProbePorts {
+  readonly door: PageDoor;
   readonly trigger: Trigger;
   readonly runs: Pick<RunStore, 'get' | 'list'>;
   readonly decisions: Decisions;
@@ -70,24 +72,15 @@ export function createProbes(ports: ProbePorts, addApi: (app: Admin) => void = (
   const { log } = ports;
   const app: Admin = new Hono<Env>();
 
-  app.use(
-    secureHeaders({
-      contentSecurityPolicy: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
-      xFrameOptions: 'DENY',
-      referrerPolicy: 'no-referrer',
-    }),
-  );
-  app.use(async (context, next) => {
-    await next();
-    context.header('Cache-Control', 'no-store');
-  });
+  app.use(securityHeaders());
+  app.use(knowClient(ports.door));
   app.get('/healthz', (context) => context.json({ status: 'ok' }));
   app.get('/readyz', async (context) => {
     const checks = await ports.health();
     const ready = checks.every((check) => check.ok);
     return context.json({ status: ready ? 'ready' : 'not ready', checks }, ready ? 200 : 503);
   });
-  app.use(authenticated(ports));
+  app.use(authenticated(ports.door));
   app.use(
     methodNotAllowed({
       app,
@@ -193,33 +186,4 @@ async function listFor(
     .flat()
     .sort((a, b) => b.createdAt - a.createdAt)
     .slice(0, filter.limit);
-}
-
-/** Lets nobody pass without a token that is accepted, and tells an address that guesses to wait. */
-function authenticated({ tokens, clock, log }: ProbePorts) {
-  const guesses = throttle(() => clock.now());
-  return async (context: Context<Env>, next: () => Promise<void>): Promise<Response | undefined> => {
-    const address = context.env?.incoming?.socket.remoteAddress ?? 'unknown';
-    const challenge = { 'WWW-Authenticate': 'Bearer realm="docket"' };
-    const token = /^Bearer +([\x21-\x7e]{1,512})$/i.exec(context.req.header('authorization') ?? '')?.[1];
-    if (token === undefined) {
-      return problem(
-        'auth.missing',
-        { next: 'Send Authorization: Bearer <token>; `docket tokens create` makes one.' },
-        challenge,
-      );
-    }
-    const verdict = await tokens.verify(token);
-    if (verdict.accepted) {
-      context.set('principal', verdict.principal);
-      await next();
-      return undefined;
-    }
-    // A right token always passes: behind a proxy all clients share an address, and one that guesses must not lock them out.
-    guesses.refused(address);
-    const blocked = guesses.blockedMs(address);
-    log.warn('A token was refused', { why: verdict.why, path: context.req.path.slice(0, 200) });
-    if (blocked > 0) return problem('auth.throttled', {}, { 'Retry-After': String(Math.ceil(blocked / 1000)) });
-    return problem(verdict.why === 'expired' ? 'auth.expired' : 'auth.invalid', {}, challenge);
-  };
 }

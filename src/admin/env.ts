@@ -1,12 +1,21 @@
 import type { IncomingMessage } from 'node:http';
 import type { Context, Hono } from 'hono';
+import type { Client } from './auth/client.ts';
+import type { Session } from './auth/sessions.ts';
 import type { Principal } from './auth/tokens.ts';
 import { problem } from './problem.ts';
 
 /** What handlers of the route have beside the request; `incoming` is there behind a real server. */
 export interface Env {
   Bindings: { readonly incoming?: IncomingMessage };
-  Variables: { principal: Principal };
+  Variables: {
+    client: Client;
+    principal: Principal;
+    /** Where a session of the page let the principal in, rather than a token. */
+    session: Session | undefined;
+    /** Whether the token is accepted still: for an answer that goes on for long. */
+    stillAccepted: () => Promise<boolean>;
+  };
 }
 /** A function of requests. */
 export type Admin = Hono<Env>;

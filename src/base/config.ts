@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { type AddressList, readAddressList } from './address-list.ts';
 import { type ArchivePlace, readArchivePlace } from './archive-place.ts';
 import { DocketError } from './error.ts';
 import { readRedisUrl } from './redis-url.ts';
@@ -46,6 +47,28 @@ const variables = {
   DOCKET_ADMIN_HOST: z.string().min(1).default('127.0.0.1'),
   DOCKET_ADMIN_PORT: port.default(8787),
   DOCKET_ADMIN_TOKENS: z.string().min(1).optional(),
+  DOCKET_ADMIN_NAMES: z
+    .string()
+    .toLowerCase()
+    .regex(/^[a-z0-9.-]+(\s*,\s*[a-z0-9.-]+)*$/, { error: 'host names with commas, e.g. docket.example.com' })
+    .transform((text) => text.split(',').map((name) => name.trim()))
+    .optional(),
+  DOCKET_ADMIN_TRUSTED_PROXIES: z
+    .string()
+    .transform((text, context): AddressList => {
+      const list = readAddressList(text);
+      if ('has' in list) return list;
+      const message = 'addresses and CIDR networks with commas, e.g. 10.0.0.0/8, ::1';
+      context.issues.push({ code: 'custom', input: text, message, params: { got: `"${list.got}"` } });
+      return z.NEVER;
+    })
+    .optional(),
+  DOCKET_ADMIN_RATE: z.coerce
+    .number({ error: 'a whole number of requests a minute, from 10 to 1000000' })
+    .int({ error: 'a whole number of requests a minute' })
+    .min(10, { error: '10 requests a minute or more' })
+    .max(1_000_000, { error: '1000000 requests a minute at most' })
+    .default(600),
   LOG_LEVEL: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
       error: 'one of trace, debug, info, warn, error, fatal, silent',

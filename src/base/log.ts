@@ -17,8 +17,12 @@ export interface LogFields {
   count?: number;
   until?: string;
   why?: string;
+  /** What happened, by its name in the audit log. */
+  event?: string;
   /** Name of the token of the admin route: who asked for it. */
   who?: string;
+  /** Address that it came from. */
+  from?: string;
   url?: string;
   /** What the process does: worker, scheduler, admin. */
   role?: string;
@@ -50,7 +54,9 @@ const ALLOWED: ReadonlySet<string> = new Set<keyof LogFields>([
   'count',
   'until',
   'why',
+  'event',
   'who',
+  'from',
   'url',
   'role',
   'path',

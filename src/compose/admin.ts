@@ -1,7 +1,12 @@
 import { createAdmin, createProbes } from '../admin/app.ts';
+import { redisAudit } from '../admin/auth/audit.ts';
+import { countGuesses } from '../admin/auth/guesses.ts';
+import { rateLimit } from '../admin/auth/rate-limit.ts';
+import { redisSessions } from '../admin/auth/sessions.ts';
 import { noTokens, tokenFile } from '../admin/auth/token-file.ts';
 import type { Metrics } from '../admin/metrics.ts';
 import { type AdminServer, listenAdmin } from '../admin/server.ts';
+import { NO_ADDRESSES } from '../base/address-list.ts';
 import { createScope } from '../base/scope.ts';
 import type { JobsInForce } from '../define/in-force.ts';
 import { isFaultyOrg } from '../define/last-good.ts';
@@ -31,8 +36,16 @@ export async function composeAdmin(
 ): Promise<AdminServer> {
   const { config, clock, log } = around;
   const { DOCKET_ADMIN_TOKENS: file, DOCKET_ADMIN_HOST: host, DOCKET_ADMIN_PORT: port } = config;
-  const probes = {
+  const { DOCKET_ADMIN_TRUSTED_PROXIES: proxies = NO_ADDRESSES, DOCKET_ADMIN_NAMES: names = [] } = config;
+  const door = {
     tokens: file === undefined ? noTokens(log) : await tokenFile(file, { clock, log }),
+    guesses: countGuesses({ clock, log }),
+    limit: rateLimit(config.DOCKET_ADMIN_RATE, clock),
+    proxies,
+    names: [host.toLowerCase(), ...names],
+  };
+  const probes = {
+    door,
     health,
     metrics: () => metrics.scrape(readings),
     clock,
@@ -40,12 +53,17 @@ export async function composeAdmin(
   };
   if (!api) return listenAdmin(createProbes(probes), { host, port, log });
   const { redis, prefix, trigger, runs, queue, pauses, definitions } = store;
+  const audit = redisAudit(redis, { prefix, clock, log });
   const versions = redisVersions(redis, { prefix });
   const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: KEEP_DAYS });
   const scope = createScope();
   const { archive } = openArchive(around, scope);
   const app = createAdmin({
     ...probes,
+    door: {
+      ...door,
+      sessions: redisSessions({ redis, prefix, tokens: door.tokens, guesses: door.guesses, audit, clock }),
+    },
     trigger,
     runs,
     decisions: bindDecisions({ runs, queue, ledger, owed: owedNotices(redis, { prefix }), archive, clock, log }),

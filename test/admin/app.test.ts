@@ -1,10 +1,11 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Admin, type AdminPorts, createAdmin } from '../../src/admin/app.ts';
-import { hashToken, newToken, type TokenEntry, verifyToken } from '../../src/admin/auth/tokens.ts';
+import { hashToken, newToken, type TokenEntry } from '../../src/admin/auth/tokens.ts';
 import type { RunView } from '../../src/admin/view.ts';
 import { DocketError } from '../../src/base/error.ts';
 import { NO_DECISIONS, NO_PAUSES } from '../support/deciding.ts';
+import { aDoor } from '../support/door.ts';
 import { manualClock } from '../support/manual-clock.ts';
 import { aBench, aReport, type Bench, linesLog } from '../support/queue-bench.ts';
 
@@ -51,7 +52,7 @@ describe('the admin route', () => {
     pauses: NO_PAUSES,
     organization: () => true,
     reports: async (org, report) => reports.get(`${org}/${report}`),
-    tokens: { verify: async (token) => verifyToken(entries, token, clock.now()) },
+    door: aDoor(entries, { clock, log }),
     health: async () => [{ name: 'redis', ok: true }],
     metrics: async () => ({ type: 'text/plain', body: '' }),
     clock,
@@ -370,7 +371,7 @@ describe('the admin route', () => {
       await call('OPTIONS', '/api/runs', 'viewer', { headers: { origin: 'https://evil.example' } }),
     ]) {
       expect(Object.fromEntries(response.headers)).toMatchObject({
-        'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+        'content-security-policy': "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
         'x-content-type-options': 'nosniff',
         'x-frame-options': 'DENY',
         'cache-control': 'no-store',

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Admin, createAdmin } from '../../src/admin/app.ts';
-import { newToken, type TokenEntry, verifyToken } from '../../src/admin/auth/tokens.ts';
+import { newToken, type TokenEntry } from '../../src/admin/auth/tokens.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { type Deciding, deciding, NO_PAUSES } from '../support/deciding.ts';
+import { aDoor } from '../support/door.ts';
 import { aBench, type Bench, linesLog } from '../support/queue-bench.ts';
 
 const tokens = { operator: newToken(), viewer: newToken(), rival: newToken() };
@@ -27,7 +28,7 @@ describe('deliveries on the admin route', () => {
       pauses: NO_PAUSES,
       organization: () => true,
       reports: async () => undefined,
-      tokens: { verify: async (token) => verifyToken(entries, token, Date.now()) },
+      door: aDoor(entries, { clock: systemClock, log }),
       health: async () => [],
       metrics: async () => ({ type: 'text/plain', body: '' }),
       clock: systemClock,

@@ -1,8 +1,9 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { type Admin, createAdmin } from '../../src/admin/app.ts';
-import { newToken, type TokenEntry, verifyToken } from '../../src/admin/auth/tokens.ts';
+import { newToken, type TokenEntry } from '../../src/admin/auth/tokens.ts';
 import { type Pauses, redisPauses } from '../../src/queue/pauses.ts';
 import { NO_DECISIONS } from '../support/deciding.ts';
+import { aDoor } from '../support/door.ts';
 import { manualClock } from '../support/manual-clock.ts';
 import { aBench, aReport, type Bench, linesLog } from '../support/queue-bench.ts';
 
@@ -27,7 +28,7 @@ beforeAll(async () => {
     pauses,
     organization: (org) => org === 'acme' || org === 'rival',
     reports: async (org, report) => (org === 'acme' && report === 'weekly' ? aReport() : undefined),
-    tokens: { verify: async (token) => verifyToken(entries, token, NOW) },
+    door: aDoor(entries, { clock: manualClock(NOW), log }),
     health: async () => [],
     metrics: async () => ({ type: 'text/plain', body: '' }),
     clock: manualClock(NOW),

@@ -2,12 +2,13 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type AdminPorts, createAdmin } from '../../src/admin/app.ts';
-import { newToken, verifyToken } from '../../src/admin/auth/tokens.ts';
+import { newToken } from '../../src/admin/auth/tokens.ts';
 import { type AdminServer, listenAdmin } from '../../src/admin/server.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { NOT_STARTED } from '../../src/queue/stored-record.ts';
 import { NO_DECISIONS, NO_PAUSES } from '../support/deciding.ts';
+import { aDoor } from '../support/door.ts';
 import { anOrder, aReport, linesLog, signalled } from '../support/queue-bench.ts';
 
 const { token, sha256 } = newToken();
@@ -26,9 +27,7 @@ describe('the server of the admin route', () => {
       pauses: NO_PAUSES,
       organization: () => true,
       reports: async () => aReport(),
-      tokens: {
-        verify: async (shown) => verifyToken([{ name: 'a', sha256, role: 'operator', orgs: '*' }], shown, Date.now()),
-      },
+      door: aDoor([{ name: 'a', sha256, role: 'operator', orgs: '*' }], { clock: systemClock, log: silentLog }),
       health: async () => [],
       metrics: async () => ({ type: 'text/plain', body: '' }),
       clock: systemClock,
@@ -122,7 +121,7 @@ describe('the server of the admin route', () => {
       pauses: NO_PAUSES,
       organization: () => true,
       reports: async () => undefined,
-      tokens: { verify: async () => ({ accepted: false, why: 'unknown' }) },
+      door: aDoor([], { clock: systemClock, log: silentLog }),
       health: async () => [],
       metrics: async () => ({ type: 'text/plain', body: '' }),
       clock: systemClock,
@@ -143,7 +142,7 @@ describe('the server of the admin route', () => {
       pauses: NO_PAUSES,
       organization: () => true,
       reports: async () => undefined,
-      tokens: { verify: async () => ({ accepted: false, why: 'unknown' }) },
+      door: aDoor([], { clock: systemClock, log: silentLog }),
       health: async () => [],
       metrics: async () => ({ type: 'text/plain', body: '' }),
       clock: systemClock,

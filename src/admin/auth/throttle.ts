@@ -1,36 +1,53 @@
-/** Refused tokens that an address may show in a window. */
-const MOST = 10;
-const WINDOW_MS = 60_000;
-/** Addresses that are remembered: an attacker with many must not fill the memory. */
-const ADDRESSES = 10_000;
+/** Keys that are remembered: whoever has many addresses must not fill the memory. */
+const KEYS = 10_000;
 
-/** Counts refused tokens by address. */
+/** Counts by key, in windows of a fixed length that begin with a key's first count. */
 export interface Throttle {
-  /** Ms for which the address has shown too many; 0 while it has not. */
-  blockedMs(address: string): number;
-  refused(address: string): void;
+  /** Counts one more. */
+  count(key: string): Counted;
+  /** What `count` would say without counting. */
+  look(key: string): Counted;
 }
 
-/** @param now epoch ms */
-export function throttle(now: () => number): Throttle {
-  const refusals = new Map<string, { count: number; readonly until: number }>();
+export interface Counted {
+  /** How many more there may be in the window; negative when there were too many. */
+  readonly left: number;
+  /** Ms until the window ends. */
+  readonly endsMs: number;
+}
+
+/**
+ * Of one process: what it holds off is a flood, which any number of processes may each hold off by themselves.
+ *
+ * @param now epoch ms
+ */
+export function throttle(
+  now: () => number,
+  { most, windowMs }: { readonly most: number; readonly windowMs: number },
+): Throttle {
+  const windows = new Map<string, { count: number; readonly until: number }>();
+  const open = (key: string) => {
+    const window = windows.get(key);
+    return window !== undefined && window.until > now() ? window : undefined;
+  };
+  const counted = (window: { readonly count: number; readonly until: number }): Counted => ({
+    left: most - window.count,
+    endsMs: window.until - now(),
+  });
   return {
-    blockedMs: (address) => {
-      const entry = refusals.get(address);
-      return entry !== undefined && entry.count >= MOST ? Math.max(0, entry.until - now()) : 0;
-    },
-    refused: (address) => {
-      const entry = refusals.get(address);
-      if (entry !== undefined && entry.until > now()) {
-        entry.count += 1;
-        return;
+    look: (key) => counted(open(key) ?? { count: 0, until: now() + windowMs }),
+    count: (key) => {
+      const window = open(key) ?? { count: 0, until: now() + windowMs };
+      window.count += 1;
+      if (window.count === 1) {
+        windows.delete(key);
+        if (windows.size >= KEYS) {
+          const [oldest] = windows.keys();
+          if (oldest !== undefined) windows.delete(oldest);
+        }
+        windows.set(key, window);
       }
-      refusals.delete(address);
-      if (refusals.size >= ADDRESSES) {
-        const [oldest] = refusals.keys();
-        if (oldest !== undefined) refusals.delete(oldest);
-      }
-      refusals.set(address, { count: 1, until: now() + WINDOW_MS });
+      return counted(window);
     },
   };
 }

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import type { Clock } from '../../base/clock.ts';
 import { DocketError, toDocketError } from '../../base/error.ts';
 import type { Log } from '../../base/log.ts';
-import { newToken, type TokenEntry, tokenEntrySchema, type Verdict, verifyToken } from './tokens.ts';
+import { judgeBy, newToken, type TokenEntry, type Tokens, tokenEntrySchema } from './tokens.ts';
 
 const MOST_BYTES = 1024 * 1024;
 /** How long a change of the file may go unnoticed, ms. */
@@ -119,13 +119,8 @@ export async function addToken(
   return token;
 }
 
-/** Judges tokens by a file that may change: an entry that is removed is refused within seconds. */
-export interface Tokens {
-  verify(token: string): Promise<Verdict>;
-}
-
 /**
- * Reads the file and follows it. A file that is broken later keeps its last good version and says so; one that is gone
+ * Reads the file and follows it: an entry that is removed is refused within seconds, and its sessions end. A file that is broken later keeps its last good version and says so; one that is gone
  * accepts nobody. Throws `config.invalid` when it cannot be used at the start.
  */
 export async function tokenFile(
@@ -152,12 +147,11 @@ export async function tokenFile(
       });
     }
   };
-  return {
-    verify: async (token) => {
-      await refresh();
-      return verifyToken(entries, token, clock.now());
-    },
+  const current = async () => {
+    await refresh();
+    return entries;
   };
+  return judgeBy(current, () => clock.now());
 }
 
 const versionOf = async (path: string): Promise<string | undefined> => {
@@ -174,5 +168,8 @@ export function noTokens(log: Log): Tokens {
   log.warn(
     'The admin route lets nobody in: set DOCKET_ADMIN_TOKENS to a file and run `docket tokens create --name NAME --role operator`.',
   );
-  return { verify: async () => ({ accepted: false, why: 'unknown' }) };
+  return judgeBy(
+    async () => [],
+    () => 0,
+  );
 }
