@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
+import { version } from '../base/version.ts';
 import { addArchive } from './archive.ts';
 import { addBackfill } from './backfill.ts';
 import { addBudget } from './budget.ts';
@@ -58,11 +58,4 @@ export function createProgram(): Command {
     add(program);
   }
   return program;
-}
-
-function version(): string {
-  const manifest: unknown = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
-  return typeof manifest === 'object' && manifest !== null && 'version' in manifest
-    ? String(manifest.version)
-    : 'unknown';
 }

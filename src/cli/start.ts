@@ -42,6 +42,7 @@ async function start(flags: StartFlags): Promise<void> {
     { composeDocket },
     { composeAdmin },
     { createMetrics },
+    { expectedOf, processFacts },
     { requireMail },
     { loadJobs },
     { watchJobs },
@@ -55,6 +56,7 @@ async function start(flags: StartFlags): Promise<void> {
     import('../compose/docket.ts'),
     import('../compose/admin.ts'),
     import('../admin/metrics.ts'),
+    import('../compose/process-facts.ts'),
     import('../compose/ports.ts'),
     import('../define/load.ts'),
     import('../define/in-force.ts'),
@@ -89,14 +91,15 @@ async function start(flags: StartFlags): Promise<void> {
   const signal = abortOnSignal();
   const scope = createScope();
   try {
-    const metrics = createMetrics(first.orgs.keys());
-    const { observe, observeSlots, observeRepairs } = metrics;
+    const metrics = createMetrics(expectedOf(first), processFacts(around, { keeps: roles.has('worker') }));
+    const { observe, observeRequest, observeSlots, observeRepairs, observeDefinitions: looked } = metrics;
+    looked();
     const jobs = scope.use(
-      watchJobs(first, { clock: around.clock, log, ...(roles.has('worker') ? { refuse } : {}) }),
+      watchJobs(first, { clock: around.clock, log, looked, ...(roles.has('worker') ? { refuse } : {}) }),
       (opened) => opened.close(),
     );
     scope.use(
-      jobs.changed(({ orgs }) => metrics.expect(orgs.keys())),
+      jobs.changed((changed) => metrics.expect(expectedOf(changed))),
       (stop) => stop(),
     );
     const reload = () => void jobs.reload();
@@ -110,6 +113,7 @@ async function start(flags: StartFlags): Promise<void> {
       concurrency,
       graceMs,
       observe,
+      observeRequest,
       requireDurable: flags.requireDurable ?? false,
     };
     const running = scope.use(await composeDocket(around, settings), (opened) => opened.close());

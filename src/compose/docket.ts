@@ -1,9 +1,13 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
 import type { Check } from '../admin/app.ts';
 import type { Readings } from '../admin/metrics.ts';
 import { toDocketError } from '../base/error.ts';
 import { createScope, type Scope } from '../base/scope.ts';
 import { secretSource } from '../base/secret.ts';
 import type { Jobs } from '../define/load.ts';
+import { PRESENT_EVERY_MS, redisPresence } from '../queue/presence.ts';
+import { startReconciler } from '../queue/reconciler.ts';
 import type { Surroundings } from './ports.ts';
 import { readNow } from './readings.ts';
 import { openScheduler, type SchedulerSettings } from './scheduler.ts';
@@ -51,6 +55,7 @@ async function open(around: Surroundings, settings: DocketSettings, scope: Scope
   const checks: (() => Check)[] = [];
   if (roles.has('worker')) checks.push(await openWorker(around, settings, store, scope));
   if (roles.has('scheduler')) checks.push(await openScheduler(around, settings, store, scope));
+  sayPresent(around, { roles, checks }, store, scope);
   return {
     store,
     health: async () => [
@@ -64,6 +69,31 @@ async function open(around: Surroundings, settings: DocketSettings, scope: Scope
     readings: () => readNow({ ...store, jobs: jobs.now(), secrets: secretSource(around.env), clock: around.clock }),
     close: () => scope.close(),
   };
+}
+
+/** Says again and again, until the scope closes, which of the process's roles are at work: others count them. */
+function sayPresent(
+  { clock, log }: Surroundings,
+  { roles, checks }: { readonly roles: ReadonlySet<Role>; readonly checks: readonly (() => Check)[] },
+  { redis, prefix }: Store,
+  scope: Scope,
+): void {
+  const self = `${hostname()}:${process.pid}:${randomUUID().slice(0, 8)}`;
+  const presence = redisPresence(redis, { prefix, self });
+  // That Redis is away is said by whoever has work there; a process that is not heard of is what is meant then.
+  const whileAway = (thrown: unknown) => {
+    if (toDocketError(thrown).code !== 'redis.unreachable') throw thrown;
+  };
+  const tell = async () => {
+    const found = checks.map((check) => check());
+    const atWork = [...roles].filter((role) => found.find(({ name }) => name === role)?.ok ?? true);
+    await presence.tell(atWork).catch(whileAway);
+  };
+  const telling = startReconciler({ steps: [tell], clock, log, everyMs: PRESENT_EVERY_MS });
+  scope.use(telling, async (opened) => {
+    await opened.close();
+    await presence.leave().catch(whileAway);
+  });
 }
 
 const definitionsCheck = ({ reports, faults, kept }: Jobs): Check => ({

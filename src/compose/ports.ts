@@ -18,7 +18,7 @@ import { memoryLedger } from '../deliver/memory-ledger.ts';
 import type { SentFigures } from '../deliver/sent-figures.ts';
 import type { Budget, BudgetLimits } from '../fetch/budget.ts';
 import { type Catalogs, memoryCatalogs, redisCatalogs } from '../fetch/catalogs.ts';
-import { createClient } from '../fetch/client.ts';
+import { createClient, type RequestNews } from '../fetch/client.ts';
 import { memoryShared } from '../fetch/memory-shared.ts';
 import { memoryStore } from '../fetch/memory-store.ts';
 import { redisShared } from '../fetch/redis-shared.ts';
@@ -54,6 +54,8 @@ interface Stores {
   readonly patienceMs: number;
   /** Absent: an inline run, which remembers nothing. */
   readonly sentFigures?: SentFigures;
+  /** Told of each request to the service, and for which organization it was. */
+  readonly observeRequest?: (org: string, news: RequestNews) => void;
   /** Where the process's connections to mail servers are kept; its own when absent. */
   readonly mailOf?: MailOf;
 }
@@ -162,7 +164,13 @@ export function bindPorts(around: Surroundings, scope: Scope, stores: Stores): P
       clock,
       secrets,
       key,
-      client: createClient({ baseUrl, key: secret, dispatcher, clock }),
+      client: createClient({
+        baseUrl,
+        key: secret,
+        dispatcher,
+        clock,
+        told: (news) => stores.observeRequest?.(settings.id, news),
+      }),
       budget: budgetOf('metrics', limitsOf(key, settings)),
       reads: budgetOf('reads', RATES.reads),
       responses: stores.responses,

@@ -6,8 +6,12 @@ import { RATES } from '../contract/limits.ts';
 import type { Jobs } from '../define/load.ts';
 import { countUnknown } from '../deliver/redis-ledger.ts';
 import type { RunQueue } from '../queue/jobs.ts';
+import { redisLooks } from '../queue/looks.ts';
 import { owedNotices } from '../queue/owed-notices.ts';
 import { redisPauses } from '../queue/pauses.ts';
+import { redisPresence } from '../queue/presence.ts';
+import { redisMemory } from '../queue/redis-memory.ts';
+import { standingRuns } from '../queue/standing.ts';
 import { lookAtBudgets, sharedBudgets } from './budgets.ts';
 import { KEEP_DAYS } from './keep-days.ts';
 
@@ -24,12 +28,17 @@ export interface ReadingPorts {
 
 /** What all processes share, as it is now. A few commands, and two for each API key. Throws `redis.unreachable`. */
 export async function readNow({ redis, prefix, queue, jobs, secrets, clock }: ReadingPorts): Promise<Readings> {
-  const [now, counts, pauses, owed, unknown] = await Promise.all([
+  const since = clock.now() - KEEP_DAYS * 86_400_000;
+  const [now, counts, runs, processes, look, memory, pauses, owed, unknown] = await Promise.all([
     lookAtBudgets(jobs.orgs.values(), { secrets, budgetOf: sharedBudgets(redis, prefix, clock) }),
     queue.counts(),
+    standingRuns(redis, { prefix, since }),
+    redisPresence(redis, { prefix, self: 'reader' }).count(),
+    redisLooks(redis, { prefix }).last(),
+    redisMemory(redis),
     redisPauses(redis, { prefix }).list(),
     owedNotices(redis, { prefix }).list(),
-    countUnknown(redis, `${prefix}:`, clock.now() - KEEP_DAYS * 86_400_000),
+    countUnknown(redis, `${prefix}:`, since),
   ]);
   const keys = new Map<string, string | null>(now.unknown.map(({ org }) => [org, null]));
   for (const { key, organizations } of now.keys) for (const org of organizations) keys.set(org, key);
@@ -40,6 +49,10 @@ export async function readNow({ redis, prefix, queue, jobs, secrets, clock }: Re
     ]),
     keys,
     queue: counts,
+    runs,
+    processes,
+    look,
+    memory,
     paused: pauses,
     owedNotices: owed.length,
     unknownDeliveries: unknown,

@@ -6,6 +6,7 @@ import type { JobsInForce } from '../define/in-force.ts';
 import { redisCursors } from '../queue/cursors.ts';
 import { dueMemory, openDue, type SlotNews } from '../queue/due.ts';
 import { reportsInForce } from '../queue/in-force.ts';
+import { redisLooks } from '../queue/looks.ts';
 import { pausedNow } from '../queue/pausing.ts';
 import { requeueLost, startReconciler } from '../queue/reconciler.ts';
 import { schedules, startTicks } from '../queue/schedules.ts';
@@ -81,11 +82,13 @@ export async function openScheduler(
   );
   await inForce.adopt();
   const memory = dueMemory();
+  const looks = redisLooks(redis, { prefix });
   let lookedAt: number | undefined;
   const look = async () => {
     await inForce.follow();
-    await openDue(inForce.now(), duePorts, memory);
+    const { stuck = null } = await openDue(inForce.now(), duePorts, memory);
     lookedAt = clock.now();
+    await looks.tell({ at: lookedAt, stuck });
   };
   const ticks = scope.use(startTicks(patient, { prefix, log, onTick: look }), (opened) => opened.close());
   const adopt = async () => {

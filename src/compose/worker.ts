@@ -10,6 +10,7 @@ import { redisLedger } from '../deliver/redis-ledger.ts';
 import { sweepArchive } from '../deliver/retention.ts';
 import { redisSentFigures } from '../deliver/sent-figures.ts';
 import { redisCatalogs } from '../fetch/catalogs.ts';
+import type { RequestNews } from '../fetch/client.ts';
 import { redisShared } from '../fetch/redis-shared.ts';
 import { redisStore } from '../fetch/redis-store.ts';
 import { definitionStore, type FrozenDefinition } from '../queue/definition-store.ts';
@@ -45,6 +46,8 @@ export interface WorkerSettings {
   /** Ms for which runs in hand may go on when the process is asked to stop; ten seconds when absent. */
   readonly graceMs?: number;
   readonly observe?: (order: RunOrder, event: RunEvent) => void;
+  /** Told of each request to the service, and for which organization it was. */
+  readonly observeRequest?: (org: string, news: RequestNews) => void;
 }
 
 /**
@@ -82,6 +85,7 @@ export async function openWorker(
     archive,
     budget: sharedBudgets(patient, prefix, clock, log),
     patienceMs: PATIENCE_MS,
+    ...(settings.observeRequest === undefined ? {} : { observeRequest: settings.observeRequest }),
   });
 
   const frozenOf = async (order: RunOrder): Promise<FrozenDefinition> => {

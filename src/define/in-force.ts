@@ -33,6 +33,8 @@ export interface WatchOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly refuse?: Refuse;
+  /** Told after each look that found, or made, what is in force to be what the folder says. */
+  readonly looked?: () => void;
   /** Ms between two looks at the folder: what the system does not tell of (network mounts, a link further up). */
   readonly everyMs?: number;
   /** Ms without a further change before the folder is read: who writes ten files has written all of them then. */
@@ -49,7 +51,7 @@ export interface WatchOptions {
  * be read, or has become empty, changes nothing.
  */
 export function watchJobs(first: Jobs, options: WatchOptions): JobsInForce {
-  const { clock, log, refuse, everyMs = 10_000, quietMs = 300 } = options;
+  const { clock, log, refuse, looked, everyMs = 10_000, quietMs = 300 } = options;
   const { folder } = first;
   let jobs = first;
   let print: FolderPrint | undefined;
@@ -115,7 +117,10 @@ export function watchJobs(first: Jobs, options: WatchOptions): JobsInForce {
   const look = async (forced: boolean): Promise<boolean> => {
     try {
       const seen = await printOf(folder);
-      if (!forced && seen.text === print?.text) return true;
+      if (!forced && seen.text === print?.text) {
+        looked?.();
+        return true;
+      }
       const loaded = await loadJobs(folder, {
         before: jobs.good,
         ...(refuse === undefined ? {} : { refuse }),
@@ -130,6 +135,7 @@ export function watchJobs(first: Jobs, options: WatchOptions): JobsInForce {
       listenTo(after.folders);
       say(loaded, forced);
       take(loaded);
+      looked?.();
     } catch (thrown) {
       const error = toDocketError(thrown);
       if (error.message !== unreadable || forced) {

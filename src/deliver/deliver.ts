@@ -19,6 +19,8 @@ export interface DeliveredEvent {
   readonly recipient: string;
   readonly state: DeliveryState | 'skipped';
   readonly detail: string | null;
+  /** How long the attempt took; absent where none was made. */
+  readonly ms?: number;
 }
 
 export interface DeliverInput {
@@ -194,8 +196,8 @@ async function sendPending(
   for (const { row: own, service, prepare } of order) {
     const row = (tried ? undefined : opened.get(own.id)) ?? (await ledger.open(own, clock.now(), evidence.get(own.id)));
     if (row.state !== 'pending') continue;
-    const observe = ({ state, detail }: { state: DeliveryState; detail: string }): void =>
-      input.observe({ type: 'delivered', target: own.target, recipient: own.recipient, state, detail });
+    const observe = (ending: { state: DeliveryState; detail: string; ms?: number }): void =>
+      input.observe({ type: 'delivered', target: own.target, recipient: own.recipient, ...ending });
     if (!asked.has(service)) {
       asked.add(service);
       const known = await circuit?.ask(service);
@@ -209,6 +211,7 @@ async function sendPending(
       continue;
     }
     tried = true;
+    const begun = clock.now();
     const ending = await attempt(row, prepare, { ledger, clock, signal, keep });
     if (ending === undefined) continue;
     const doubt = ending.state === 'unknown' ? (doubts.get(service) ?? 0) + 1 : 0;
@@ -222,7 +225,8 @@ async function sendPending(
       // Nobody waits for it: what is not heard costs other runs a wait, never a message.
       circuit?.answered(service).catch(() => {});
     }
-    observe(ending);
+    const { state, detail } = ending;
+    observe({ state, detail, ms: Math.max(0, clock.now() - begun) });
   }
 }
 

@@ -32,6 +32,16 @@ export interface ClientOptions {
   /** The largest decoded body, in bytes. */
   readonly maxBytes?: number;
   readonly clock?: Clock;
+  /** Told of every request that was answered or has failed; not of one that was aborted by its caller. */
+  readonly told?: (news: RequestNews) => void;
+}
+
+/** How a request ended. */
+export interface RequestNews {
+  readonly endpoint: 'organizations' | 'catalog' | 'report' | 'list';
+  /** `unreadable`: it answered 200, and with something that is no answer. */
+  readonly status: '2xx' | '3xx' | '4xx' | '429' | '5xx' | 'timeout' | 'unreachable' | 'unreadable';
+  readonly ms: number;
 }
 
 export interface Answered<Body> {
@@ -92,7 +102,12 @@ export function createClient(options: ClientOptions): ComplianceClient {
     options.dispatcher ?? new Pool(base.origin, { connect: { timeout: timeouts.connect }, keepAliveTimeout: 30_000 });
 
   async function send<Schema extends z.ZodType>(
-    request: { readonly method: 'GET' | 'POST'; readonly path: string; readonly body?: unknown },
+    request: {
+      readonly endpoint: RequestNews['endpoint'];
+      readonly method: 'GET' | 'POST';
+      readonly path: string;
+      readonly body?: unknown;
+    },
     schema: Schema,
     outer: AbortSignal,
   ): Promise<Answered<z.output<Schema>>> {
@@ -100,6 +115,10 @@ export function createClient(options: ClientOptions): ComplianceClient {
     // Without the query: a search text may name a person, and errors travel.
     const where = `${method} ${path.split('?')[0]}`;
     outer.throwIfAborted();
+    const begun = clock.now();
+    let answered: number | undefined;
+    const tell = (status: RequestNews['status']): void =>
+      options.told?.({ endpoint: request.endpoint, status, ms: Math.max(0, clock.now() - begun) });
     const total = AbortSignal.timeout(timeouts.total);
     const signal = AbortSignal.any([outer, total]);
     try {
@@ -122,16 +141,21 @@ export function createClient(options: ClientOptions): ComplianceClient {
         const value = response.headers[name];
         return Array.isArray(value) ? value[0] : value;
       };
+      answered = response.statusCode;
       const bytes = await readBody(response.body, header, { maxBytes, where });
       if (response.statusCode !== 200) {
         throw refusalError({ status: response.statusCode, where, header, text: bytes.toString('utf8') }, clock.now());
       }
       const body = checkedJson(bytes, header('content-type'), schema, where);
+      tell('2xx');
       const correlationId = header('x-correlation-id');
       return { body, correlationId: correlationId === undefined ? null : clipName(correlationId) };
     } catch (error) {
       if (outer.aborted) throw outer.reason;
-      throw error instanceof DocketError ? error : networkError(error, where, base.origin, total.aborted, timeouts);
+      const failure =
+        error instanceof DocketError ? error : networkError(error, where, base.origin, total.aborted, timeouts);
+      tell(statusOf(answered, failure));
+      throw failure;
     }
   }
 
@@ -159,18 +183,22 @@ export function createClient(options: ClientOptions): ComplianceClient {
     service: base.origin + prefix,
     deadlineMs: timeouts.total,
     organizations: async (signal) => {
-      const request = { method: 'GET', path: `${prefix}${PATHS.organizations}` } as const;
+      const request = { endpoint: 'organizations', method: 'GET', path: `${prefix}${PATHS.organizations}` } as const;
       return (await send(request, z.array(organizationSchema), signal)).body;
     },
     catalog: async (org, signal) => {
-      const request = { method: 'GET', path: `${prefix}${PATHS.catalog(org)}` } as const;
+      const request = { endpoint: 'catalog', method: 'GET', path: `${prefix}${PATHS.catalog(org)}` } as const;
       return (await send(request, catalogSchema, signal)).body;
     },
     report: async (org, body, signal) =>
-      send({ method: 'POST', path: `${prefix}${PATHS.report(org)}`, body }, reportResponseSchema, signal),
+      send(
+        { endpoint: 'report', method: 'POST', path: `${prefix}${PATHS.report(org)}`, body },
+        reportResponseSchema,
+        signal,
+      ),
     page: async (query, next, signal) => {
       const path = next === null ? firstPage(listPath(query), query) : nextPage(next, query);
-      const { body } = await send({ method: 'GET', path }, listBodySchema, signal);
+      const { body } = await send({ endpoint: 'list', method: 'GET', path }, listBodySchema, signal);
       if (Array.isArray(body)) return { count: null, next: null, records: body };
       const following = body.next === null ? null : nextPage(body.next, query);
       return { count: body.count, next: following, records: body.results };
@@ -179,6 +207,16 @@ export function createClient(options: ClientOptions): ComplianceClient {
       if (options.dispatcher === undefined) await dispatcher.close();
     },
   };
+}
+
+/** @param answered the status, when there was one before it failed */
+function statusOf(answered: number | undefined, { code }: DocketError): RequestNews['status'] {
+  // An answer that broke off is none, whatever it began with.
+  if (code === 'api.timeout') return 'timeout';
+  if (code === 'api.unreachable' || answered === undefined) return 'unreachable';
+  if (answered === 200) return 'unreadable';
+  if (answered === 429) return '429';
+  return answered >= 500 ? '5xx' : answered >= 400 ? '4xx' : answered >= 300 ? '3xx' : '2xx';
 }
 
 function firstPage(path: string, { ordering, search }: ListQuery): string {

@@ -50,6 +50,8 @@ export interface Due {
   readonly skipped: number;
   /** Reports whose slots could not be opened; their cursors stay, the next look tries again. */
   readonly failed: number;
+  /** The oldest of those slots, epoch ms; absent where there is none. */
+  readonly stuck?: number;
 }
 
 /**
@@ -189,6 +191,7 @@ async function openAll(due: readonly DueReport[], now: number, ports: DuePorts):
   const paused = await ports.paused?.();
   const most = Math.max(1, Math.min(MOST_RECORDED, Math.floor(MOST_SKIPPED / due.length)));
   const total = { opened: 0, skipped: 0, failed: 0 };
+  const stuck: number[] = [];
   for (let from = 0; from < due.length; from += ABREAST) {
     const ends = await Promise.all(
       due.slice(from, from + ABREAST).map((one) => openOne(one, paused, now, most, ports)),
@@ -197,9 +200,10 @@ async function openAll(due: readonly DueReport[], now: number, ports: DuePorts):
       total.opened += end.opened;
       total.skipped += end.skipped;
       total.failed += end.failed;
+      if (end.stuck !== undefined) stuck.push(end.stuck);
     }
   }
-  return total;
+  return stuck.length === 0 ? total : { ...total, stuck: Math.min(...stuck) };
 }
 
 async function openOne(
@@ -235,7 +239,7 @@ async function openOne(
       report: id,
       error: toDocketError(thrown).toJSON(),
     });
-    return { ...NOTHING, failed: 1 };
+    return { ...NOTHING, failed: 1, stuck: Math.min(...slots.flatMap((own) => own.slice(0, 1))) };
   }
 }
 

@@ -34,6 +34,10 @@ export interface Keys {
   readonly skipped: string;
   /** Hash: organization or report → why its scheduled runs wait. */
   readonly pauses: string;
+  /** Processes by when they last said that they are at work, by the server's clock. */
+  readonly present: string;
+  /** Hash: when a scheduler last looked at the due slots, and what it could not open. */
+  readonly looks: string;
   /** List: the last pauses and resumptions. */
   readonly pauseHistory: string;
   /** A session of the admin page, by the hash of its id. */
@@ -67,6 +71,8 @@ export function keysOf(prefix: string): Keys {
     schedules: `${prefix}:schedules`,
     notices: `${prefix}:notices`,
     skipped: `${prefix}:skipped`,
+    present: `${prefix}:present`,
+    looks: `${prefix}:looks`,
     pauses: `${prefix}:pauses`,
     pauseHistory: `${prefix}:pauses:history`,
     session: (hash) => `${prefix}:session:${hash}`,

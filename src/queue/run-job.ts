@@ -156,6 +156,8 @@ export async function tryRun(
   // A reason of its own spares the error, with its stack, that there would be without one.
   over.abort(null);
   const told = await progress.ended(hand.stop === 'lost');
+  const waitedMs = (told.tokenWaitMs ?? record.tokenWaitMs) - record.tokenWaitMs;
+  if (waitedMs > 0) observe({ type: 'waited', ms: waitedMs });
   // As it is by now: it may have been told while the run went on.
   const { stop }: InHand = hand;
   if (stop === 'lost') {

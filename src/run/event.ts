@@ -12,6 +12,8 @@ export type RunEvent =
   | { readonly type: 'begun'; readonly stage: Stage }
   /** A stage of this try is over, however it ended. */
   | { readonly type: 'timed'; readonly stage: Stage; readonly ms: number }
+  /** A try is over, in which calls waited so long (ms) for tokens, in place or in the sleep that follows it. */
+  | { readonly type: 'waited'; readonly ms: number }
   | { readonly type: 'snoozed'; readonly until: number; readonly why: string }
   | {
       readonly type: 'finished';

@@ -13,6 +13,7 @@ export function progress(report: string, say: (line: string) => void, now: () =>
       case 'granted':
       case 'begun':
       case 'timed':
+      case 'waited':
         return;
       case 'fetched': {
         const tokens = event.saved

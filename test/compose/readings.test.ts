@@ -7,8 +7,10 @@ import { readNow } from '../../src/compose/readings.ts';
 import { loadJobs } from '../../src/define/load.ts';
 import { deliveryId } from '../../src/deliver/ledger.ts';
 import { redisLedger } from '../../src/deliver/redis-ledger.ts';
+import { redisLooks } from '../../src/queue/looks.ts';
 import { owedNotices } from '../../src/queue/owed-notices.ts';
 import { redisPauses } from '../../src/queue/pauses.ts';
+import { redisPresence } from '../../src/queue/presence.ts';
 import { jobsFolder, ORG, REPORT } from '../support/jobs-folder.ts';
 import { aBench, aReport, type Bench, onDemand } from '../support/queue-bench.ts';
 
@@ -33,7 +35,7 @@ test('reads what workers of any process have put there', async () => {
   for (let call = 0; call < 7; call += 1) {
     await metrics.ask({ key, id: `run:${call}`, org: 'acme', priority: 'scheduled', holdMs: 30_000 });
   }
-  await trigger(onDemand(aReport()));
+  const { record: first } = await trigger(onDemand(aReport()));
   await trigger(onDemand(aReport('daily')));
   const since = Date.now();
   const pause = { org: 'acme', report: null, who: 'docket', why: 'refused', since, key, run: 'r' };
@@ -43,6 +45,10 @@ test('reads what workers of any process have put there', async () => {
     error: new DocketError('run.held', 'Held.').toJSON(),
     since,
   });
+
+  await redisLooks(producer, { prefix }).tell({ at: 1_790_000_000_000, stuck: 1_789_999_000_000 });
+  await redisPresence(producer, { prefix, self: 'one:1' }).tell(['worker', 'scheduler']);
+  await redisPresence(producer, { prefix, self: 'two:1' }).tell(['worker']);
 
   const ledger = redisLedger(producer, { prefix: `${prefix}:`, ttlDays: 90 });
   for (const [recipient, end] of [
@@ -63,10 +69,24 @@ test('reads what workers of any process have put there', async () => {
   expect(read).toMatchObject({
     budgets: [{ of: 'metrics', calls: 5, state: { key, tokens: 0, inFlight: 5, waiting: 2, limit: 5 } }],
     queue: { waiting: 2, active: 0, delayed: 0, failed: 0 },
+    runs: [
+      { state: 'queued', count: 2, oldest: first.createdAt },
+      { state: 'running', count: 0, oldest: null },
+      { state: 'waiting', count: 0, oldest: null },
+      { state: 'held', count: 0, oldest: null },
+    ],
+    look: { at: 1_790_000_000_000, stuck: 1_789_999_000_000 },
     owedNotices: 1,
     unknownDeliveries: 1,
     reports: 1,
   });
+  expect(read.processes).toEqual(
+    new Map([
+      ['worker', 2],
+      ['scheduler', 1],
+    ]),
+  );
+  expect(read.memory?.usedBytes).toBeGreaterThan(100_000);
   expect(read.faults).toBeGreaterThan(0);
   expect([...read.keys].sort()).toEqual([
     ['acme', key],

@@ -390,3 +390,46 @@ describe('the key goes nowhere else', () => {
     });
   });
 });
+
+describe('what is told of requests', () => {
+  const told: { endpoint: string; status: string; slow: boolean }[] = [];
+  const listening = (more: Partial<ClientOptions> = {}) => {
+    told.length = 0;
+    return client({
+      told: ({ endpoint, status, ms }) => told.push({ endpoint, status, slow: ms > 10_000 }),
+      ...more,
+    });
+  };
+
+  test.each([
+    [200, ANSWER, '2xx'],
+    [200, { nothing: 'of it' }, 'unreadable'],
+    [302, {}, '3xx'],
+    [404, {}, '4xx'],
+    [429, {}, '429'],
+    [503, {}, '5xx'],
+  ])('is their end: %i is %s', async (status, body, expected) => {
+    server.behave(json(body, status));
+    await listening()
+      .report('current', REQUEST, signal())
+      .catch(() => {});
+    expect(told).toEqual([{ endpoint: 'report', status: expected, slow: false }]);
+  });
+
+  test('is also why there was no answer', async () => {
+    server.behave(() => {});
+    const waiting = listening({ timeouts: { total: 50 } });
+    await failure(waiting.organizations(signal()));
+    expect(told).toEqual([{ endpoint: 'organizations', status: 'timeout', slow: false }]);
+    const nobody = listening({ baseUrl: `http://127.0.0.1:${await freePort()}` });
+    await failure(nobody.page({ org: 7, list: 'profiles' }, null, signal()));
+    expect(told).toEqual([{ endpoint: 'list', status: 'unreachable', slow: false }]);
+  });
+
+  test('is nothing where the run itself has ended them', async () => {
+    server.behave(() => {});
+    const stopped = AbortSignal.timeout(30);
+    await expect(listening().report('current', REQUEST, stopped)).rejects.toThrow();
+    expect(told).toEqual([]);
+  });
+});

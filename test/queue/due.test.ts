@@ -249,6 +249,7 @@ describe('due slots', () => {
       opened: 1,
       skipped: 0,
       failed: 1,
+      stuck: at('2026-11-16T07:00:00Z'),
     });
     expect(log.lines).toContainEqual(expect.objectContaining({ level: 'error', report: 'broken' }));
     clock.advance(MINUTE);
