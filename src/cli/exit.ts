@@ -29,5 +29,6 @@ function report(error: DocketError, json: boolean): void {
   process.stderr.write(`docket: ${formatError(error)}\n`);
   if (error.code === 'internal.defect' && error.cause instanceof Error)
     process.stderr.write(`${error.cause.stack ?? ''}\n`);
-  process.exitCode = error.exitCode;
+  // Somebody stopped the command: why its work failed then is the signal.
+  if (error.code !== 'run.cancelled' || process.exitCode === undefined) process.exitCode = error.exitCode;
 }

@@ -6,11 +6,11 @@ import type { OrgSettings } from '../define/org.ts';
 import type { Sealed } from '../deliver/archive.ts';
 import { inlineArchive } from '../deliver/directory-archive.ts';
 import { orderRun } from '../run/order.ts';
-import { progress } from '../run/progress.ts';
 import type { RunOrder } from '../run/record.ts';
 import type { RunResult } from '../run/result.ts';
 import { run } from '../run/run.ts';
-import { sayLine } from './print.ts';
+import { openBars } from './progress-bar.ts';
+import { watchRun } from './run-progress.ts';
 import { abortOnSignal } from './surroundings.ts';
 
 export interface InlineRun {
@@ -51,13 +51,14 @@ export async function runInline(request: InlineRun, around: Surroundings): Promi
   await archive.discard(await archive.stage(order.id));
   const { portsOf, scope } = await composeInline(around, archive);
   try {
+    const bars = scope.use(openBars(), (opened) => opened.close());
     const outcome = await run(
       order,
       {
         definition,
         settings,
         signal: abortOnSignal(),
-        observe: progress(report, sayLine, around.clock.now),
+        observe: watchRun(report, bars, around.clock.now),
         lastAttempt: true,
       },
       await portsOf(settings),

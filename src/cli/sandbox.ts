@@ -110,4 +110,6 @@ async function sandbox(flags: SandboxFlags): Promise<void> {
   const signal = abortOnSignal();
   if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
   await running.close();
+  // It runs until it is stopped: a signal is how it ends well.
+  process.exitCode = 0;
 }

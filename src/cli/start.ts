@@ -126,4 +126,6 @@ async function start(flags: StartFlags): Promise<void> {
   } finally {
     await scope.close();
   }
+  // It runs until it is stopped: a signal is how it ends well.
+  process.exitCode = 0;
 }

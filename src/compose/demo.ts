@@ -14,7 +14,7 @@ import { directoryArchive } from '../deliver/directory-archive.ts';
 import { mailCatcher } from '../demo/mail-catcher.ts';
 import { localRedis } from '../demo/redis.ts';
 import { onePage } from '../render/one-page.ts';
-import { progress } from '../run/progress.ts';
+import type { Observe } from '../run/event.ts';
 import type { RunRecord } from '../run/record.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
 import { composeDocket } from './docket.ts';
@@ -27,26 +27,34 @@ export interface DemoOptions {
   readonly out: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly say: (line: string) => void;
+  /** How a run is shown while it goes on. */
+  readonly watch: (report: string, now: () => number) => Observe;
   readonly signal: AbortSignal;
+}
+
+export interface DemoResult {
+  /** Where everything is, absolute. */
+  readonly folder: string;
+  readonly records: readonly RunRecord[];
 }
 
 /**
  * Docket as it runs for real, on one machine and in one process: Redis, the sandbox, a mail catcher and the worker; the
- * demo's reports go through the queue. Returns the exit code: 0 when both are done.
+ * demo's reports go through the queue. Returns what became of them.
  */
-export async function demo({ out, env, say, signal }: DemoOptions): Promise<number> {
+export async function demo({ out, env, say, watch, signal }: DemoOptions): Promise<DemoResult> {
   const target = resolve(out);
   const staging = `${target}.${process.pid}-${randomBytes(3).toString('hex')}`;
   const scope = createScope();
   try {
     await mkdir(staging, { recursive: true });
-    const records = await runReports(staging, env, say, signal, scope);
+    const records = await runReports(staging, { env, say, watch, signal }, scope);
     // Closed before the folder moves: until then somebody may still write into it.
     await scope.close();
     await gather(staging, records);
     await putInPlace(staging, target);
     await summary(target, records, say);
-    return records.every(({ state }) => state === 'done') ? 0 : 1;
+    return { folder: target, records };
   } finally {
     await scope.close();
     await rm(staging, { recursive: true, force: true });
@@ -55,9 +63,7 @@ export async function demo({ out, env, say, signal }: DemoOptions): Promise<numb
 
 async function runReports(
   staging: string,
-  env: DemoOptions['env'],
-  say: DemoOptions['say'],
-  signal: AbortSignal,
+  { env, say, watch, signal }: Omit<DemoOptions, 'out'>,
   scope: Scope,
 ): Promise<RunRecord[]> {
   const redis = scope.use(await localRedis(env, say), (opened) => opened.close());
@@ -79,7 +85,7 @@ async function runReports(
     DOCKET_ARCHIVE: pathToFileURL(join(staging, 'archive')).href,
     LOG_LEVEL: env.LOG_LEVEL ?? 'warn',
   });
-  const lines = new Map(REPORTS.map((name) => [name as string, progress(name, say, systemClock.now)]));
+  const lines = new Map(REPORTS.map((name) => [name as string, watch(name, systemClock.now)]));
   const ended = countdown(REPORTS.length, signal);
   const { store } = scope.use(
     await composeDocket(
