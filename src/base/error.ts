@@ -30,6 +30,7 @@ export const ERRORS = {
   'run.unreadable': { exit: 1, retryable: false },
   'run.conflict': { exit: 2, retryable: false },
   'run.skipped': { exit: 1, retryable: false },
+  'run.unfinished': { exit: 1, retryable: false },
   'run.deadline': { exit: 1, retryable: false },
   'run.poison': { exit: 1, retryable: false },
   'render.failed': { exit: 1, retryable: false },

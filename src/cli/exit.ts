@@ -30,5 +30,6 @@ function report(error: DocketError, json: boolean): void {
   if (error.code === 'internal.defect' && error.cause instanceof Error)
     process.stderr.write(`${error.cause.stack ?? ''}\n`);
   // Somebody stopped the command: why its work failed then is the signal.
-  if (error.code !== 'run.cancelled' || process.exitCode === undefined) process.exitCode = error.exitCode;
+  const stopped = error.code === 'run.cancelled' || error.code === 'run.unfinished';
+  if (!stopped || process.exitCode === undefined) process.exitCode = error.exitCode;
 }

@@ -1,13 +1,19 @@
 import type { PeriodSpec } from '../define/definition.ts';
 
-/** Opens one run in the line of the workers, as the admin route does, and says which. */
+/** Opens one run in the line of the workers, as the admin route does, and says which; or follows it to its end. */
 export async function queueRun(
   report: string,
   {
     period,
     deliver,
+    wait,
     json,
-  }: { readonly period: PeriodSpec | undefined; readonly deliver: boolean; readonly json: boolean },
+  }: {
+    readonly period: PeriodSpec | undefined;
+    readonly deliver: boolean;
+    readonly wait: boolean;
+    readonly json: boolean;
+  },
 ): Promise<void> {
   const [
     { randomUUID },
@@ -45,6 +51,11 @@ export async function queueRun(
       deliver,
       by,
     });
+    if (wait) {
+      const { followRun, showEnd } = await import('./follow.ts');
+      print.sayLine(`${report} ${record.period.label} is in line: run ${record.id}`);
+      return showEnd(await followRun(record.id, around, undefined), json);
+    }
     if (json) return print.printJson(record);
     print.printLine(
       `${report} ${record.period.label} is in line; \`docket runs show ${record.id}\` tells how it ends.`,

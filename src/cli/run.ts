@@ -8,6 +8,7 @@ interface RunFlags {
   readonly deliver: boolean;
   readonly fresh?: boolean;
   readonly queue?: boolean;
+  readonly wait?: boolean;
   readonly json?: boolean;
 }
 
@@ -29,6 +30,7 @@ export function addRun(program: Command): void {
         'fresh',
       ]),
     )
+    .option('--wait', 'with --queue: follow it to its end, as `docket runs watch` does')
     .option('--json', 'one JSON document on stdout')
     .addHelpText(
       'after',
@@ -39,7 +41,7 @@ budget of its own, and beside busy workers on the same key it may have to wait o
 Examples:
   docket run acme/weekly-kpi --no-deliver --out out
   docket run acme/board-pack --period 2026-10 --json
-  docket run acme/board-pack --period 2026-09 --queue
+  docket run acme/board-pack --period 2026-09 --queue --wait
 
 Exit codes: 0 done; 1 failed; 2 usage or configuration; 3 held, or not delivered to everybody.`,
     )
@@ -47,13 +49,21 @@ Exit codes: 0 done; 1 failed; 2 usage or configuration; 3 held, or not delivered
 }
 
 async function runReport(report: string, flags: RunFlags): Promise<void> {
+  if (flags.wait && !flags.queue) {
+    const { DocketError } = await import('../base/error.ts');
+    throw new DocketError('usage.invalid', 'A run that is made here and now is waited for anyway.', {
+      where: '--wait',
+      expected: '--queue as well',
+      next: 'Add --queue, or leave --wait out.',
+    });
+  }
   if (flags.queue) {
     const [{ queueRun }, { parsePeriod }] = await Promise.all([
       import('./run-queue.ts'),
       import('../define/period.ts'),
     ]);
     const period = flags.period === undefined ? undefined : parsePeriod(flags.period);
-    return queueRun(report, { period, deliver: flags.deliver, json: flags.json ?? false });
+    return queueRun(report, { period, deliver: flags.deliver, wait: flags.wait ?? false, json: flags.json ?? false });
   }
   const [{ readSurroundings }, { requireMail }, { loadJobs, requireReport }, { parsePeriod }, { runInline }, print] =
     await Promise.all([

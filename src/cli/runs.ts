@@ -4,6 +4,7 @@ import { addRunsCancel } from './runs-cancel.ts';
 import { addRunDecisions } from './runs-decide.ts';
 import { addRunsGet } from './runs-get.ts';
 import { addRunsShow } from './runs-show.ts';
+import { addRunsWatch } from './runs-watch.ts';
 
 interface RunsFlags {
   readonly org?: string;
@@ -19,7 +20,7 @@ interface RunsFlags {
 export function addRuns(program: Command): void {
   const runs = program
     .command('runs')
-    .description('List runs, show one, get what it sent, cancel, retry or release it');
+    .description('List runs, show or follow one, get what it sent, cancel, retry or release it');
   runs
     .command('list', { isDefault: true })
     .description('List the runs that are on record, newest first')
@@ -40,6 +41,7 @@ Examples:
     )
     .action(list);
   addRunsShow(runs);
+  addRunsWatch(runs);
   addRunsGet(runs);
   addRunsCancel(runs);
   addRunDecisions(runs);
