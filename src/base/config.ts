@@ -74,6 +74,7 @@ const variables = {
       error: 'one of trace, debug, info, warn, error, fatal, silent',
     })
     .default('info'),
+  LOG_FORMAT: z.enum(['auto', 'json', 'pretty'], { error: 'one of auto, json, pretty' }).default('auto'),
 };
 const environmentSchema = z.object(variables);
 

@@ -50,11 +50,19 @@ export class Secret {
 /** Looks a reference up. Throws `config.secret_missing` naming the reference, never a value. */
 export type SecretSource = (ref: SecretRef) => Promise<Secret>;
 
-export function secretSource(env: Readonly<Record<string, string | undefined>>): SecretSource {
+/** @param learn told each value before anybody has it, so that the log can take it out of whatever it is given */
+export function secretSource(
+  env: Readonly<Record<string, string | undefined>>,
+  learn: (value: string) => void = () => {},
+): SecretSource {
+  const found = (value: string): Secret => {
+    learn(value);
+    return new Secret(value);
+  };
   return async (ref) => {
     if ('env' in ref) {
       const value = env[ref.env]?.trim();
-      if (value) return new Secret(value);
+      if (value) return found(value);
       throw new DocketError('config.secret_missing', `The environment variable ${ref.env} is not set.`, {
         where: ref.env,
         expected: 'a non-empty value',
@@ -63,7 +71,7 @@ export function secretSource(env: Readonly<Record<string, string | undefined>>):
     }
     try {
       const value = (await readFile(ref.file, 'utf8')).trim();
-      if (value) return new Secret(value);
+      if (value) return found(value);
     } catch (cause) {
       throw new DocketError('config.secret_missing', `The secret file ${ref.file} cannot be read.`, {
         where: ref.file,

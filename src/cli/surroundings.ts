@@ -2,12 +2,19 @@ import { constants } from 'node:os';
 import { systemClock } from '../base/clock.ts';
 import { readConfig } from '../base/config.ts';
 import { stderrLog } from '../base/log.ts';
+import { wantsColor } from '../base/log-line.ts';
+import { createRedactor, passwordsIn } from '../base/redactor.ts';
 import type { Surroundings } from '../compose/ports.ts';
 
 /** What a command starts from: the environment checked, the real clock, the log on stderr. */
 export function readSurroundings(env: NodeJS.ProcessEnv = process.env): Surroundings {
   const config = readConfig(env);
-  return { config, env, clock: systemClock, log: stderrLog(config.LOG_LEVEL) };
+  const { learn, redact } = createRedactor();
+  for (const url of [config.REDIS_URL, config.SMTP_URL ?? '']) passwordsIn(url).forEach(learn);
+  const terminal = process.stderr.isTTY === true;
+  const asText = config.LOG_FORMAT === 'pretty' || (config.LOG_FORMAT === 'auto' && terminal);
+  const pretty = asText ? { color: wantsColor(env, terminal) } : undefined;
+  return { config, env, clock: systemClock, log: stderrLog(config.LOG_LEVEL, { redact, pretty }), learn };
 }
 
 /**

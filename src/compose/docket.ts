@@ -66,7 +66,8 @@ async function open(around: Surroundings, settings: DocketSettings, scope: Scope
       definitionsCheck(jobs.now()),
       ...checks.map((check) => check()),
     ],
-    readings: () => readNow({ ...store, jobs: jobs.now(), secrets: secretSource(around.env), clock: around.clock }),
+    readings: () =>
+      readNow({ ...store, jobs: jobs.now(), secrets: secretSource(around.env, around.learn), clock: around.clock }),
     close: () => scope.close(),
   };
 }

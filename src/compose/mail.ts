@@ -54,8 +54,12 @@ export function deploymentSmtp(config: Config): Pick<OrgSmtp, 'oauth2' | 'dkim'>
  * Reads every secret that the environment's mail settings refer to, once, at start: a key that is missing must not be
  * found out by the first report. Throws `config.invalid` with all that cannot be used.
  */
-export async function requireMailSecrets({ config, env }: Pick<Surroundings, 'config' | 'env'>): Promise<void> {
-  const secrets = secretSource(env);
+export async function requireMailSecrets({
+  config,
+  env,
+  learn,
+}: Pick<Surroundings, 'config' | 'env' | 'learn'>): Promise<void> {
+  const secrets = secretSource(env, learn);
   const { oauth2, dkim } = deploymentSmtp(config);
   const faults: string[] = [];
   const look = async (variable: string, read: () => Promise<unknown>): Promise<void> => {
@@ -85,9 +89,9 @@ export async function requireMailSecrets({ config, env }: Pick<Surroundings, 'co
  */
 export async function mailServerOf(
   { smtp }: Pick<OrgSettings, 'smtp'>,
-  { config, env, clock }: Pick<Surroundings, 'config' | 'env' | 'clock'>,
+  { config, env, clock, learn }: Pick<Surroundings, 'config' | 'env' | 'clock' | 'learn'>,
 ): Promise<MailServer | undefined> {
-  const secrets = secretSource(env);
+  const secrets = secretSource(env, learn);
   const given = smtp?.url === undefined ? config.SMTP_URL : await secrets(smtp.url);
   if (given === undefined) return undefined;
   const url = typeof given === 'string' ? new Secret(given) : given;
@@ -114,8 +118,8 @@ export async function mailServerOf(
  * One mailer for each server and login of this process, so that its connections serve all runs; closed with the scope.
  * Secrets are read anew each time: a rotated one makes another mailer. Throws `config.invalid`, `config.secret_missing`.
  */
-export function mailRoutes(around: Pick<Surroundings, 'config' | 'env' | 'clock'>, scope: Scope): MailOf {
-  const secrets = secretSource(around.env);
+export function mailRoutes(around: Pick<Surroundings, 'config' | 'env' | 'clock' | 'learn'>, scope: Scope): MailOf {
+  const secrets = secretSource(around.env, around.learn);
   const mailers = scope.use(new Map<string, Mailer>(), async (opened) => {
     for (const mailer of opened.values()) await mailer.close();
   });

@@ -6,6 +6,7 @@ import { DocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
 import { createScope, type Scope } from '../base/scope.ts';
 import { secretSource } from '../base/secret.ts';
+import type { Trace } from '../base/trace.ts';
 import type { Catalog } from '../contract/catalog.ts';
 import { RATES } from '../contract/limits.ts';
 import type { Definition } from '../define/definition.ts';
@@ -38,6 +39,10 @@ export interface Surroundings {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
   readonly log: Log;
+  /** Told each secret that is read, so that the log can take it out of whatever it is given. */
+  readonly learn?: (secret: string) => void;
+  /** Where spans go; none are made when absent. */
+  readonly trace?: Trace;
   /** What relative paths of directory deliveries are resolved against; the process's own when absent. */
   readonly workingDirectory?: string;
 }
@@ -140,7 +145,7 @@ export async function composeCatalogs(
 export function bindPorts(around: Surroundings, scope: Scope, stores: Stores): PortsOf {
   const { config, env, clock, workingDirectory = process.cwd() } = around;
   const mailOf = stores.mailOf ?? mailRoutes(around, scope);
-  const secrets = secretSource(env);
+  const secrets = secretSource(env, around.learn);
   const baseUrl = required(config, 'COMPLIANCE_API_URL', 'it names the service that answers the reports');
   const dispatcher = scope.use(
     new Pool(new URL(baseUrl).origin, { connect: { timeout: 5_000 }, keepAliveTimeout: 30_000 }),

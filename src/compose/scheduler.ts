@@ -31,14 +31,14 @@ export interface SchedulerSettings {
  * Returns whether it looks at the due slots, for `/readyz`.
  */
 export async function openScheduler(
-  { clock, log, env }: Surroundings,
+  { clock, log, env, learn }: Surroundings,
   { jobs, observeSlots, observeRepairs }: SchedulerSettings,
   store: Store,
   scope: Scope,
 ): Promise<() => Check> {
   const { redis, prefix, runs, queue, pauses, definitions } = store;
   const patient = await store.patient();
-  const keyOf = currentKeys(jobs, secretSource(env));
+  const keyOf = currentKeys(jobs, secretSource(env, learn));
   for (const { org, report, who, why, since } of (await pausedNow({ pauses, keyOf, log })).values()) {
     const of = report === null ? { org } : { org, report };
     const from = `since ${new Date(since).toISOString()}: ${why}`;

@@ -113,7 +113,7 @@ export async function openWorker(
 
   const pausing = {
     pauses: redisPauses(patient, { prefix }),
-    keyOf: currentKeys(settings.jobs, secretSource(around.env)),
+    keyOf: currentKeys(settings.jobs, secretSource(around.env, around.learn)),
     log,
   };
   const trying = {
