@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import type { PeriodSpec } from '../define/definition.ts';
 import type { SlotView } from '../define/slot-view.ts';
 import type { BudgetState, Priority } from '../fetch/budget.ts';
-import type { DeliveryRow, DeliveryState } from '../queue/decisions.ts';
+import type { DeliveryPage, DeliveryRow, DeliveryState } from '../queue/decisions.ts';
 import type { Pause } from '../queue/pauses.ts';
 import type { RunNews } from '../run/live.ts';
 import type { RunPage } from '../run/page.ts';
@@ -36,10 +36,20 @@ export interface Access {
   watch(id: string, signal: AbortSignal): AsyncIterable<RunNews>;
   /** Throws `run.conflict`. */
   decide(id: string, what: 'retry' | 'release' | 'cancel', reason: string): Promise<RunRecord>;
-  /** A file that the run made, from the archive; throws `archive.corrupt`. Whoever opens it closes it. */
+  /**
+   * What the archive keeps of the run for people: its files, and the e-mail with its pictures. Empty before the run has
+   * made them and after they have left the archive. This and the next two throw `archive.unreachable`, `archive.corrupt`.
+   */
+  files(id: string): Promise<readonly FileEntry[]>;
+  /** One of them, by its name; the bytes are compared with their hash. */
   file(id: string, name: string): Promise<RunFile>;
+  /**
+   * The e-mail as a page of its own, its pictures inside as `data:` URLs. Show it under a policy that runs nothing:
+   * `default-src 'none'; img-src data:; style-src 'unsafe-inline'; sandbox`.
+   */
+  preview(id: string): Promise<string>;
 
-  deliveries(filter: DeliveriesFilter): Promise<readonly DeliveryRow[]>;
+  deliveries(filter: DeliveriesFilter): Promise<DeliveryPage>;
   delivery(id: string): Promise<DeliveryRow>;
   /** Throws `delivery.conflict`. */
   resolve(id: string, as: 'sent' | 'resend', reason: string): Promise<DeliveryRow>;
@@ -56,7 +66,8 @@ export interface Access {
 export interface OrganizationEntry {
   readonly org: string;
   readonly name: string;
-  readonly timezone: string;
+  /** Null where its `org.yaml` has had a fault since the start. */
+  readonly timezone: string | null;
   readonly reports: number;
   readonly pause: Pause | null;
 }
@@ -75,12 +86,17 @@ export interface ReportEntry {
   readonly last: RunRecord | null;
 }
 
+/** All but the slots is null of a report whose file has had a fault since it was written: no version of it is in force. */
 export interface ReportDetail extends ReportEntry {
-  readonly owner: string;
-  readonly timezone: string;
-  /** The definition as its file says it, YAML. Secrets are references in it. */
-  readonly text: string;
-  readonly digest: string;
+  readonly owner: string | null;
+  readonly timezone: string | null;
+  /**
+   * The definition in force as its file said it, YAML. Secrets are references in it. A text that has a fault is never
+   * shown: the fault may be a secret. Null as well where only Redis knows the version in force.
+   */
+  readonly text: string | null;
+  readonly digest: string | null;
+  /** The next ones, at most five. */
   readonly slots: readonly SlotView[];
 }
 
@@ -129,11 +145,22 @@ export interface RunsFilter {
 
 export type { RunLive, RunNews } from '../run/live.ts';
 
-export interface RunFile {
+/** A file of a run, as its manifest names it. */
+export interface FileEntry {
   readonly name: string;
+  /** `mail`: `mail.html` and `mail.txt`; `picture`: what the HTML shows as `cid:`. */
+  readonly kind: 'file' | 'mail' | 'picture';
   /** Media type. */
   readonly type: string;
+  /** Null for parts of the mail, whose manifest notes none. */
+  readonly bytes: number | null;
+  /** Hex. Null for the mail of runs that older versions have sealed. */
+  readonly sha256: string | null;
+}
+
+export interface RunFile extends FileEntry {
   readonly bytes: number;
+  /** Rejects at once for a file that is missing, at the last piece for one that was changed: `archive.corrupt`. Whoever opens it closes it. */
   open(): Promise<Readable>;
 }
 
@@ -142,6 +169,9 @@ export interface DeliveriesFilter {
   readonly report?: string;
   readonly run?: string;
   readonly state?: DeliveryState;
+  /** `next` of the page before. */
+  readonly after?: string;
+  /** Runs that are looked through, newest first: a page may have more deliveries or fewer, and `next` tells whether there are more. */
   readonly limit: number;
 }
 

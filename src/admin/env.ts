@@ -1,5 +1,7 @@
 import type { IncomingMessage } from 'node:http';
-import type { Context, Hono } from 'hono';
+import type { OpenAPIHono } from '@hono/zod-openapi';
+import type { Context } from 'hono';
+import type { OpenAccess } from './access/access-of.ts';
 import type { Client } from './auth/client.ts';
 import type { Session } from './auth/sessions.ts';
 import type { Principal } from './auth/tokens.ts';
@@ -15,17 +17,13 @@ export interface Env {
     session: Session | undefined;
     /** Whether the token is accepted still: for an answer that goes on for long. */
     stillAccepted: () => Promise<boolean>;
+    /** What the principal may see and do: the only thing that a handler may ask. */
+    access: OpenAccess;
   };
 }
 /** A function of requests. */
-export type Admin = Hono<Env>;
+export type Admin = OpenAPIHono<Env>;
 
 /** Also the answer to whatever belongs to another organization: it is not there, whether it exists or not. */
-export const notFound = (context: Context) =>
+export const notFound = (context: Context): Response =>
   problem('request.not_found', { detail: `${context.req.method} ${context.req.path.slice(0, 200)}` });
-
-/** The problem of a token that may only look; undefined for one that may act. */
-export const notOperator = ({ role }: Principal): Response | undefined =>
-  role === 'operator'
-    ? undefined
-    : problem('auth.forbidden', { expected: 'a token with the role operator', got: `the role ${role}` });

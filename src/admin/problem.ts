@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { type DocketError, ERRORS, type ErrorCode } from '../base/error.ts';
 
 /** Problems of requests; those of Docket's error table come with their own codes. */
@@ -24,13 +25,36 @@ export const REQUEST_PROBLEMS = {
 export type ProblemCode = keyof typeof REQUEST_PROBLEMS;
 
 /** RFC 9457, with our own members `code`, `expected`, `got`, `next` and `errors`. */
-export interface ProblemDetail {
-  readonly detail?: string;
-  readonly expected?: string;
-  readonly got?: string;
-  readonly next?: string;
-  readonly errors?: readonly { readonly pointer: string; readonly detail: string }[];
-}
+export const problemSchema = z
+  .object({
+    type: z
+      .string()
+      .describe('`urn:docket:problem:` and the code.')
+      .meta({ example: 'urn:docket:problem:run.conflict' }),
+    title: z.string().describe('The same for every problem of its type.'),
+    status: z.int(),
+    code: z.string().describe('Stable: programs may go by it.').meta({ example: 'run.conflict' }),
+    detail: z.string().optional().describe('What happened this time, in one sentence.'),
+    expected: z.string().optional(),
+    got: z.string().optional(),
+    next: z.string().optional().describe('What to do.'),
+    errors: z
+      .array(
+        z.object({
+          pointer: z.string().describe('JSON Pointer into the body or the query; empty: all of it.'),
+          detail: z.string(),
+        }),
+      )
+      .readonly()
+      .optional()
+      .describe('Each fault of an invalid request; values are not repeated.'),
+  })
+  .meta({ id: 'Problem', description: 'RFC 9457.' });
+
+/** The members that a problem may have beside those of its code. */
+export type ProblemDetail = Partial<
+  Pick<z.infer<typeof problemSchema>, 'detail' | 'expected' | 'got' | 'next' | 'errors'>
+>;
 
 /** A problem of the table as a response. */
 export function problem(
@@ -39,39 +63,53 @@ export function problem(
   headers: Readonly<Record<string, string>> = {},
 ): Response {
   const { status, title } = REQUEST_PROBLEMS[code];
-  return answer(status, { type: `urn:docket:problem:${code}`, title, status, code, ...detail }, headers);
+  return answer({ type: `urn:docket:problem:${code}`, title, status, code, ...detail }, headers);
 }
 
-const STATUS: Partial<Record<ErrorCode, number>> = {
-  'usage.invalid': 422,
-  'definition.invalid': 422,
-  'plan.invalid': 422,
-  'definition.not_found': 404,
-  'run.not_found': 404,
-  'run.conflict': 409,
-  'delivery.not_found': 404,
-  'delivery.conflict': 409,
-  'redis.unreachable': 503,
-  'redis.unsuitable': 503,
+/** Errors of Docket's table that a request may meet and that are no defect. */
+const ERROR_PROBLEMS: Partial<Record<ErrorCode, { readonly status: number; readonly title: string }>> = {
+  'usage.invalid': { status: 422, title: 'The request is not valid' },
+  'definition.invalid': { status: 422, title: 'The definition has a fault' },
+  'plan.invalid': { status: 422, title: 'The report cannot be planned' },
+  'deliver.recipient_refused': { status: 422, title: 'A recipient is not allowed' },
+  'definition.not_found': { status: 404, title: 'There is no such report' },
+  'run.not_found': { status: 404, title: 'There is no such run' },
+  'delivery.not_found': { status: 404, title: 'There is no such delivery' },
+  'run.conflict': { status: 409, title: 'The run does not allow this' },
+  'delivery.conflict': { status: 409, title: 'The delivery does not allow this' },
+  'archive.corrupt': { status: 500, title: 'The archived files are not what was sealed' },
+  'archive.unreachable': { status: 503, title: 'The archive does not answer' },
+  'redis.unreachable': { status: 503, title: 'Redis does not answer' },
+  'redis.unsuitable': { status: 503, title: 'Redis cannot be used' },
 };
+
+const isOwn = (code: string): code is ProblemCode => code in REQUEST_PROBLEMS;
 
 /** An error of Docket's table as a problem; what is nobody's mistake says nothing of its inside. */
 export function problemOf(error: DocketError): Response {
-  const status = STATUS[error.code];
-  if (status === undefined) {
+  const { code, message, expected, got, next } = error.toJSON();
+  const said = { ...(expected === undefined ? {} : { expected }), ...(got === undefined ? {} : { got }) };
+  const todo = next === undefined ? {} : { next };
+  if (isOwn(code)) return problem(code, { detail: message, ...said, ...todo });
+  const known = ERROR_PROBLEMS[code];
+  if (known === undefined) {
     return problem('server.failed', { detail: 'The log of the server has the reason.', next: 'Ask its operator.' });
   }
-  const { code, message, expected, got, next } = error.toJSON();
-  const outside = status < 500 ? { expected, got } : {};
+  const { status, title } = known;
   return answer(
-    status,
-    { type: `urn:docket:problem:${code}`, title: message, status, code, ...outside, next },
+    {
+      type: `urn:docket:problem:${code}`,
+      title,
+      status,
+      code,
+      ...(status < 500 ? { detail: message, ...said, ...todo } : {}),
+    },
     ERRORS[code].retryable ? { 'Retry-After': '5' } : {},
   );
 }
 
-const answer = (status: number, body: unknown, headers: Readonly<Record<string, string>>): Response =>
+const answer = (body: z.infer<typeof problemSchema>, headers: Readonly<Record<string, string>>): Response =>
   new Response(JSON.stringify(body), {
-    status,
+    status: body.status,
     headers: { 'Content-Type': 'application/problem+json', ...headers },
   });

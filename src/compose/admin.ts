@@ -1,3 +1,4 @@
+import { accessOf } from '../admin/access/access-of.ts';
 import { createAdmin, createProbes } from '../admin/app.ts';
 import { redisAudit } from '../admin/auth/audit.ts';
 import { countGuesses } from '../admin/auth/guesses.ts';
@@ -9,8 +10,6 @@ import { type AdminServer, listenAdmin } from '../admin/server.ts';
 import { NO_ADDRESSES } from '../base/address-list.ts';
 import { createScope } from '../base/scope.ts';
 import type { JobsInForce } from '../define/in-force.ts';
-import { isFaultyOrg } from '../define/last-good.ts';
-import { faultsOf } from '../define/load.ts';
 import { redisLedger } from '../deliver/redis-ledger.ts';
 import { lastGood } from '../queue/in-force.ts';
 import { owedNotices } from '../queue/owed-notices.ts';
@@ -19,7 +18,9 @@ import { openArchive } from './archive.ts';
 import { bindDecisions } from './decisions.ts';
 import type { RunningDocket } from './docket.ts';
 import { KEEP_DAYS } from './keep-days.ts';
+import { packsOf } from './packs.ts';
 import type { Surroundings } from './ports.ts';
+import { version } from './version.ts';
 
 /**
  * What a process answers over HTTP: `/healthz`, `/readyz` and `/metrics` in every role, the API in the role `admin`.
@@ -57,31 +58,29 @@ export async function composeAdmin(
   const versions = redisVersions(redis, { prefix });
   const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: KEEP_DAYS });
   const scope = createScope();
-  const { archive } = openArchive(around, scope);
+  const { archive, shelf } = openArchive(around, scope);
+  const ports = {
+    jobs: jobs.now,
+    lastGood: async (name: string) => {
+      const version = (await versions.read()).get(name);
+      return version && lastGood(name, version, { jobs: jobs.now(), definitions, log });
+    },
+    trigger,
+    runs,
+    decisions: bindDecisions({ runs, queue, ledger, owed: owedNotices(redis, { prefix }), archive, clock, log }),
+    pauses,
+    packs: packsOf(shelf),
+    audit,
+    clock,
+  };
   const app = createAdmin({
     ...probes,
     door: {
       ...door,
       sessions: redisSessions({ redis, prefix, tokens: door.tokens, guesses: door.guesses, audit, clock }),
     },
-    trigger,
-    runs,
-    decisions: bindDecisions({ runs, queue, ledger, owed: owedNotices(redis, { prefix }), archive, clock, log }),
-    pauses,
-    organization: (org) => {
-      const { orgs, folder, faults } = jobs.now();
-      return orgs.has(org) || isFaultyOrg(folder, org, faults);
-    },
-    reports: async (org, report) => {
-      const own = jobs.now();
-      const name = `${org}/${report}`;
-      const definition = own.reports.get(name);
-      const settings = own.orgs.get(org);
-      if (definition !== undefined && settings !== undefined) return { definition, settings };
-      // A schedule goes on with the last good version; so does who asks for the report.
-      const version = faultsOf(own, name).length === 0 ? undefined : (await versions.read()).get(name);
-      return version && lastGood(name, version, { jobs: own, definitions, log });
-    },
+    access: (principal) => accessOf(ports, principal),
+    version: version(),
   });
   const server = scope.use(await listenAdmin(app, { host, port, log }), (opened) => opened.close());
   return { ...server, close: () => scope.close() };

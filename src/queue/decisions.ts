@@ -13,11 +13,13 @@ import {
 } from '../deliver/ledger.ts';
 import { ENDED, type Reopening, type RunOrder, type RunRecord, type RunState } from '../run/record.ts';
 import { cancelRun } from './cancel.ts';
+import { type DeliveryFilter, type DeliveryPage, pageOfDeliveries } from './delivery-page.ts';
 import type { RunQueue } from './jobs.ts';
 import type { OwedNotices } from './owed-notices.ts';
 import type { RedisRunStore } from './run-store.ts';
 
 export { DELIVERY_STATES, type DeliveryRow, type DeliveryState } from '../deliver/ledger.ts';
+export type { DeliveryFilter, DeliveryPage } from './delivery-page.ts';
 
 /** Who decides, and why: kept with the decision. */
 export interface Decider {
@@ -25,20 +27,12 @@ export interface Decider {
   readonly reason: string;
 }
 
-export interface DeliveryFilter {
-  /** Organizations whose deliveries may be seen. */
-  readonly orgs: readonly string[] | '*';
-  readonly report?: string;
-  readonly run?: string;
-  readonly state?: DeliveryState;
-  /** Runs that are looked through, newest first; with `state: 'unknown'`, all of them are, and so many rows come back. */
-  readonly limit: number;
-}
-
 /** What a person may decide about deliveries and runs that have ended. */
 export interface Decisions {
   find(delivery: string): Promise<DeliveryRow | undefined>;
-  list(filter: DeliveryFilter): Promise<DeliveryRow[]>;
+  page(filter: DeliveryFilter): Promise<DeliveryPage>;
+  /** The first page alone. */
+  list(filter: Omit<DeliveryFilter, 'after'>): Promise<readonly DeliveryRow[]>;
   /**
    * `sent`: an `unknown` delivery has arrived. `resend`: an `unknown` or `refused` one is sent again, with the same
    * Message-ID, and no other delivery of its run; a notice to an owner leaves within a minute. Throws `delivery.not_found`, `delivery.conflict`, `run.not_found`.
@@ -132,19 +126,9 @@ export function decisions(ports: DecisionPorts): Decisions {
   return {
     find: (delivery) => ledger.find(delivery),
 
-    list: async ({ orgs, report, run, state, limit }) => {
-      const visible = (row: DeliveryRow): boolean =>
-        (orgs === '*' || orgs.includes(row.org)) &&
-        (report === undefined || row.report === report) &&
-        (state === undefined || row.state === state);
-      if (run !== undefined) return (await ledger.list(run)).filter(visible);
-      if (state === 'unknown') return (await ledger.unknown(10_000)).filter(visible).slice(0, limit);
-      const of = { ...(report === undefined ? {} : { report }), limit };
-      const lists = await Promise.all(orgs === '*' ? [runs.list(of)] : orgs.map((org) => runs.list({ ...of, org })));
-      const newest = lists.flat().sort((one, other) => other.createdAt - one.createdAt);
-      const rows = await Promise.all(newest.slice(0, limit).map(({ id }) => ledger.list(id)));
-      return rows.flat().filter(visible);
-    },
+    page: (filter) => pageOfDeliveries(filter, ports),
+
+    list: async (filter) => (await pageOfDeliveries(filter, ports)).deliveries,
 
     resolve: async (id, as, who) => {
       const found = await ledger.find(id);

@@ -81,10 +81,10 @@ export async function trigger(request: TriggerRequest, ports: TriggerPorts): Pro
   };
   await ports.definitions.put({ definition, settings });
   const { opened, record } = await ports.runs.open(order);
-  if (record.asked !== order.asked) {
+  if (!scheduled && !(record.asked === order.asked && record.priority === order.priority)) {
     throw new DocketError('run.conflict', 'This trigger was used before, with another request.', {
       where: `run ${record.id}`,
-      expected: 'the same period and the same deliver as the first time',
+      expected: 'the same period, deliver and priority as the first time',
       next: 'Use a new Idempotency-Key for a new request.',
     });
   }

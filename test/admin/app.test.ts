@@ -1,11 +1,13 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type Admin, type AdminPorts, createAdmin } from '../../src/admin/app.ts';
+import type { AccessPorts } from '../../src/admin/access/access-of.ts';
+import type { Admin, AdminPorts } from '../../src/admin/app.ts';
+import { redisAudit } from '../../src/admin/auth/audit.ts';
 import { hashToken, newToken, type TokenEntry } from '../../src/admin/auth/tokens.ts';
 import type { RunView } from '../../src/admin/view.ts';
 import { DocketError } from '../../src/base/error.ts';
-import { NO_DECISIONS, NO_PAUSES } from '../support/deciding.ts';
-import { aDoor } from '../support/door.ts';
+import { anAdmin } from '../support/admin.ts';
+import { jobsOf } from '../support/jobs-of.ts';
 import { manualClock } from '../support/manual-clock.ts';
 import { aBench, aReport, type Bench, linesLog } from '../support/queue-bench.ts';
 
@@ -33,37 +35,30 @@ const entries: TokenEntry[] = [
   { name: 'old', sha256: tokens.expired.sha256, role: 'operator', orgs: '*', expires: '2026-11-17' },
   { name: 'today', sha256: tokens.lastDay.sha256, role: 'viewer', orgs: '*', expires: '2026-11-18' },
 ];
-const reports = new Map(
-  [aReport('weekly'), aReport('daily'), aReport('weekly', undefined, 'rival')].map((report) => [
-    `${report.definition.org}/${report.definition.report}`,
-    report,
-  ]),
-);
+const reports = [aReport('weekly'), aReport('daily'), aReport('weekly', undefined, 'rival')];
 
 describe('the admin route', () => {
   let bench: Bench;
   let app: Admin;
   const log = linesLog();
   const clock = manualClock(NOW);
-  const ports = (change: Partial<AdminPorts> = {}): AdminPorts => ({
-    trigger: bench.trigger,
-    runs: bench.runs,
-    decisions: NO_DECISIONS,
-    pauses: NO_PAUSES,
-    organization: () => true,
-    reports: async (org, report) => reports.get(`${org}/${report}`),
-    door: aDoor(entries, { clock, log }),
-    health: async () => [{ name: 'redis', ok: true }],
-    metrics: async () => ({ type: 'text/plain', body: '' }),
-    clock,
-    log,
-    ...change,
-  });
+  const admin = (given: Partial<AccessPorts> = {}, change: Partial<AdminPorts> = {}) =>
+    anAdmin(
+      entries,
+      {
+        jobs: () => jobsOf(...reports),
+        trigger: bench.trigger,
+        runs: bench.runs,
+        audit: redisAudit(bench.producer, { prefix: bench.prefix, clock, log }),
+        ...given,
+      },
+      { clock, log, ...change },
+    );
   beforeAll(async () => {
     bench = await aBench(clock);
   });
   beforeEach(() => {
-    app = createAdmin(ports());
+    app = admin();
   });
   afterAll(() => bench.close());
 
@@ -194,15 +189,13 @@ describe('the admin route', () => {
     });
 
     it('says that Redis is away, and when to come back', async () => {
-      app = createAdmin(
-        ports({
-          trigger: async () => {
-            throw new DocketError('redis.unreachable', 'Redis at 10.0.0.1:6379 cannot be reached.', {
-              got: 'ECONNREFUSED',
-            });
-          },
-        }),
-      );
+      app = admin({
+        trigger: async () => {
+          throw new DocketError('redis.unreachable', 'Redis at 10.0.0.1:6379 cannot be reached.', {
+            got: 'ECONNREFUSED',
+          });
+        },
+      });
       const response = await post();
       expect(response.status).toBe(503);
       expect(response.headers.get('retry-after')).toBe('5');
@@ -210,13 +203,11 @@ describe('the admin route', () => {
     });
 
     it('tells nobody what went wrong inside', async () => {
-      app = createAdmin(
-        ports({
-          trigger: async () => {
-            throw new TypeError('cannot read canary of undefined');
-          },
-        }),
-      );
+      app = admin({
+        trigger: async () => {
+          throw new TypeError('cannot read canary of undefined');
+        },
+      });
       const response = await post();
       expect(response.status).toBe(500);
       const text = await response.text();
@@ -257,11 +248,14 @@ describe('the admin route', () => {
       expect(await list('report=daily&limit=1')).toEqual([second.id]);
     });
 
-    it.each(['limit=0', 'limit=501', 'limit=x', 'state=done'])('refuses ?%s', async (query) => {
-      const response = await call('GET', `/api/runs?${query}`, 'viewer');
-      expect(response.status).toBe(422);
-      await problemOf(response);
-    });
+    it.each(['limit=0', 'limit=501', 'limit=x', 'state=over', 'after=x', 'since=yesterday', 'states=done'])(
+      'refuses ?%s',
+      async (query) => {
+        const response = await call('GET', `/api/runs?${query}`, 'viewer');
+        expect(response.status).toBe(422);
+        await problemOf(response);
+      },
+    );
   });
 
   describe('tokens', () => {
@@ -321,7 +315,7 @@ describe('the admin route', () => {
     });
 
     it('is not ready while a check fails', async () => {
-      app = createAdmin(ports({ health: async () => [{ name: 'redis', ok: false, detail: 'no answer' }] }));
+      app = admin({}, { health: async () => [{ name: 'redis', ok: false, detail: 'no answer' }] });
       const response = await app.request('/readyz');
       expect(response.status).toBe(503);
       expect(await response.json()).toEqual({
@@ -335,7 +329,7 @@ describe('the admin route', () => {
   describe('metrics', () => {
     const type = 'text/plain; version=0.0.4; charset=utf-8';
     const scraped = (as?: As) => {
-      app = createAdmin(ports({ metrics: async () => ({ type, body: 'docket_redis_up 1\n' }) }));
+      app = admin({}, { metrics: async () => ({ type, body: 'docket_redis_up 1\n' }) });
       return call('GET', '/metrics', as);
     };
 

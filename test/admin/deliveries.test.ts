@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Admin, createAdmin } from '../../src/admin/app.ts';
+import type { Admin } from '../../src/admin/app.ts';
 import { newToken, type TokenEntry } from '../../src/admin/auth/tokens.ts';
-import { systemClock } from '../../src/base/clock.ts';
-import { type Deciding, deciding, NO_PAUSES } from '../support/deciding.ts';
-import { aDoor } from '../support/door.ts';
+import { anAdmin } from '../support/admin.ts';
+import { type Deciding, deciding } from '../support/deciding.ts';
 import { aBench, type Bench, linesLog } from '../support/queue-bench.ts';
 
 const tokens = { operator: newToken(), viewer: newToken(), rival: newToken() };
@@ -21,19 +20,7 @@ describe('deliveries on the admin route', () => {
   beforeAll(async () => {
     bench = await aBench();
     desk = deciding(bench, log);
-    app = createAdmin({
-      trigger: bench.trigger,
-      runs: bench.runs,
-      decisions: desk.decisions,
-      pauses: NO_PAUSES,
-      organization: () => true,
-      reports: async () => undefined,
-      door: aDoor(entries, { clock: systemClock, log }),
-      health: async () => [],
-      metrics: async () => ({ type: 'text/plain', body: '' }),
-      clock: systemClock,
-      log,
-    });
+    app = anAdmin(entries, { runs: bench.runs, decisions: desk.decisions }, { log });
   });
   afterAll(() => bench.close());
 

@@ -1,9 +1,10 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { type Admin, createAdmin } from '../../src/admin/app.ts';
+import type { Admin } from '../../src/admin/app.ts';
+import { redisAudit } from '../../src/admin/auth/audit.ts';
 import { newToken, type TokenEntry } from '../../src/admin/auth/tokens.ts';
 import { type Pauses, redisPauses } from '../../src/queue/pauses.ts';
-import { NO_DECISIONS } from '../support/deciding.ts';
-import { aDoor } from '../support/door.ts';
+import { anAdmin } from '../support/admin.ts';
+import { jobsOf } from '../support/jobs-of.ts';
 import { manualClock } from '../support/manual-clock.ts';
 import { aBench, aReport, type Bench, linesLog } from '../support/queue-bench.ts';
 
@@ -15,25 +16,16 @@ const entries: TokenEntry[] = [
   { name: 'them', sha256: tokens.rival.sha256, role: 'operator', orgs: ['rival'] },
 ];
 const log = linesLog();
+const clock = manualClock(NOW);
 let bench: Bench;
 let pauses: Pauses;
 let app: Admin;
 beforeAll(async () => {
   bench = await aBench();
   pauses = redisPauses(bench.producer, bench);
-  app = createAdmin({
-    trigger: bench.trigger,
-    runs: bench.runs,
-    decisions: NO_DECISIONS,
-    pauses,
-    organization: (org) => org === 'acme' || org === 'rival',
-    reports: async (org, report) => (org === 'acme' && report === 'weekly' ? aReport() : undefined),
-    door: aDoor(entries, { clock: manualClock(NOW), log }),
-    health: async () => [],
-    metrics: async () => ({ type: 'text/plain', body: '' }),
-    clock: manualClock(NOW),
-    log,
-  });
+  const jobs = jobsOf(aReport(), aReport('weekly', undefined, 'rival'));
+  const audit = redisAudit(bench.producer, { prefix: bench.prefix, clock, log });
+  app = anAdmin(entries, { jobs: () => jobs, pauses, audit }, { clock, log });
 });
 afterEach(async () => {
   for (const of of await pauses.list()) await pauses.lift(of, 'test', 'over');

@@ -1,14 +1,13 @@
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type AdminPorts, createAdmin } from '../../src/admin/app.ts';
+import type { AccessPorts } from '../../src/admin/access/access-of.ts';
 import { newToken } from '../../src/admin/auth/tokens.ts';
 import { type AdminServer, listenAdmin } from '../../src/admin/server.ts';
-import { systemClock } from '../../src/base/clock.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { NOT_STARTED } from '../../src/queue/stored-record.ts';
-import { NO_DECISIONS, NO_PAUSES } from '../support/deciding.ts';
-import { aDoor } from '../support/door.ts';
+import { anAdmin } from '../support/admin.ts';
+import { jobsOf } from '../support/jobs-of.ts';
 import { anOrder, aReport, linesLog, signalled } from '../support/queue-bench.ts';
 
 const { token, sha256 } = newToken();
@@ -19,20 +18,12 @@ describe('the server of the admin route', () => {
   afterEach(async () => {
     for (const server of servers.splice(0)) await server.close();
   });
-  const listen = async (change: Partial<AdminPorts> = {}) => {
-    const app = createAdmin({
+  const listen = async (given: Partial<AccessPorts> = {}) => {
+    const jobs = jobsOf(aReport());
+    const app = anAdmin([{ name: 'a', sha256, role: 'operator', orgs: '*' }], {
+      jobs: () => jobs,
       trigger: async () => ({ opened: true, record: { ...anOrder(), ...NOT_STARTED } }),
-      runs: { get: async () => undefined, list: async () => [] },
-      decisions: NO_DECISIONS,
-      pauses: NO_PAUSES,
-      organization: () => true,
-      reports: async () => aReport(),
-      door: aDoor([{ name: 'a', sha256, role: 'operator', orgs: '*' }], { clock: systemClock, log: silentLog }),
-      health: async () => [],
-      metrics: async () => ({ type: 'text/plain', body: '' }),
-      clock: systemClock,
-      log: silentLog,
-      ...change,
+      ...given,
     });
     const server = await listenAdmin(app, { host: '127.0.0.1', port: 0, log: silentLog });
     servers.push(server);
@@ -114,19 +105,7 @@ describe('the server of the admin route', () => {
 
   it('says which address is taken', async () => {
     const { port } = await listen();
-    const app = createAdmin({
-      trigger: () => Promise.reject(new Error()),
-      runs: { get: async () => undefined, list: async () => [] },
-      decisions: NO_DECISIONS,
-      pauses: NO_PAUSES,
-      organization: () => true,
-      reports: async () => undefined,
-      door: aDoor([], { clock: systemClock, log: silentLog }),
-      health: async () => [],
-      metrics: async () => ({ type: 'text/plain', body: '' }),
-      clock: systemClock,
-      log: silentLog,
-    });
+    const app = anAdmin([]);
     await expect(listenAdmin(app, { host: '127.0.0.1', port, log: silentLog })).rejects.toMatchObject({
       code: 'config.invalid',
       got: 'EADDRINUSE',
@@ -135,19 +114,7 @@ describe('the server of the admin route', () => {
 
   it('warns when other machines can reach it', async () => {
     const log = linesLog();
-    const app = createAdmin({
-      trigger: () => Promise.reject(new Error()),
-      runs: { get: async () => undefined, list: async () => [] },
-      decisions: NO_DECISIONS,
-      pauses: NO_PAUSES,
-      organization: () => true,
-      reports: async () => undefined,
-      door: aDoor([], { clock: systemClock, log: silentLog }),
-      health: async () => [],
-      metrics: async () => ({ type: 'text/plain', body: '' }),
-      clock: systemClock,
-      log,
-    });
+    const app = anAdmin([]);
     servers.push(await listenAdmin(app, { host: '0.0.0.0', port: 0, log }));
     expect(log.lines).toMatchObject([{ level: 'warn', message: expect.stringContaining('TLS') }]);
   });

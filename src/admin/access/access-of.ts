@@ -1,0 +1,23 @@
+import type { Access } from '../access.ts';
+import type { Principal } from '../auth/tokens.ts';
+import { type DeliveriesPorts, deliveriesAccess } from './deliveries.ts';
+import { type FilesPorts, filesAccess } from './files.ts';
+import { type PausesPorts, pausesAccess } from './pauses.ts';
+import { type ReportsPorts, reportsAccess } from './reports.ts';
+import { type RunsPorts, runsAccess } from './runs.ts';
+
+/** Everything that requests may ask of the rest; a handler has it through `Access` alone. */
+export type AccessPorts = ReportsPorts & RunsPorts & FilesPorts & DeliveriesPorts & PausesPorts;
+
+/** What handlers have. */
+export type OpenAccess = Omit<Access, 'watch' | 'slots' | 'explain' | 'validate' | 'budgets'>;
+
+/** What the principal may see and do, over these ports. Asks nothing of them yet. */
+export const accessOf = (ports: AccessPorts, principal: Principal): OpenAccess => ({
+  principal,
+  ...reportsAccess(ports, principal),
+  ...runsAccess(ports, principal),
+  ...filesAccess(ports, principal),
+  ...deliveriesAccess(ports, principal),
+  ...pausesAccess(ports, principal),
+});

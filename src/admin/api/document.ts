@@ -1,0 +1,24 @@
+import type { Admin } from '../env.ts';
+
+/** What `/openapi.json` says of itself. */
+const INFO = {
+  title: 'Docket',
+  description: [
+    'The admin route of Docket: run reports, look at runs, files and deliveries, decide, pause.',
+    'Every request wants `Authorization: Bearer <token>` (`docket tokens create`). A token sees its organizations alone: whatever belongs to another answers 404, whether it exists or not. A viewer looks; an operator acts as well.',
+    'Problems come as `application/problem+json` (RFC 9457) with a stable `code`. A method that a path does not have answers 405 with `Allow`.',
+  ].join('\n\n'),
+} as const;
+
+/**
+ * `GET /openapi.json`, OpenAPI 3.1, from the schemas that validate. It needs no token: it says what this version of Docket
+ * is, and nothing of this installation. Add it before whatever asks for tokens; what is added later is told as well.
+ */
+export function addDocument(app: Admin, version: string): void {
+  app.openAPIRegistry.registerComponent('securitySchemes', 'bearer', { type: 'http', scheme: 'bearer' });
+  let text: string | undefined;
+  app.get('/openapi.json', (context) => {
+    text ??= JSON.stringify(app.getOpenAPI31Document({ openapi: '3.1.0', info: { ...INFO, version } }));
+    return context.body(text, 200, { 'Content-Type': 'application/json' });
+  });
+}

@@ -1,0 +1,128 @@
+import { Readable } from 'node:stream';
+import { createRoute } from '@hono/zod-openapi';
+import { create as contentDisposition } from 'content-disposition';
+import { z } from 'zod';
+import type { FileEntry } from '../access.ts';
+import { PREVIEW_POLICY } from '../auth/headers.ts';
+import type { Admin } from '../env.ts';
+import { idSchema } from '../view.ts';
+import { asking, idParams, json, security } from './declare.ts';
+
+const fileSchema = z
+  .object({
+    name: z.string().meta({ example: 'KPIs 2026-W46.xlsx' }),
+    kind: z
+      .enum(['file', 'mail', 'picture'])
+      .describe('mail: `mail.html` and `mail.txt`; picture: what the HTML shows as `cid:`.'),
+    type: z.string().describe('Media type.'),
+    bytes: z.int().nullable().describe('null for parts of the mail.'),
+    sha256: z.string().nullable().describe('Hex; null for the mail of runs of older versions.'),
+    href: z.string().describe('Where it is downloaded.'),
+  })
+  .meta({ id: 'File' });
+
+const fileView = (run: string, { name, kind, type, bytes, sha256 }: FileEntry): z.infer<typeof fileSchema> => ({
+  name,
+  kind,
+  type,
+  bytes,
+  sha256,
+  href: `/api/runs/${run}/files/${encodeURIComponent(name)}`,
+});
+
+const listRoute = createRoute({
+  method: 'get',
+  path: '/api/runs/{id}/files',
+  tags: ['Files'],
+  summary: 'The files that a run has made, and its e-mail',
+  description: 'Empty before the run has made them and after they have left the archive.',
+  security,
+  request: { params: idParams },
+  responses: {
+    200: json(z.object({ files: z.array(fileSchema).readonly() }), 'What its manifest names.'),
+    ...asking(),
+  },
+});
+
+const oneRoute = createRoute({
+  method: 'get',
+  path: '/api/runs/{id}/files/{name}',
+  tags: ['Files'],
+  summary: 'Download a file',
+  description:
+    'As it was sealed: a file that is not what its hash says ends before its length. The e-mail comes as a file as well; `…/preview` shows it.',
+  security,
+  request: {
+    params: z.object({ id: idSchema, name: z.string().max(300).meta({ example: 'KPIs 2026-W46.xlsx' }) }),
+    headers: z.object({ 'If-None-Match': z.string().max(1000).optional() }),
+  },
+  responses: {
+    200: {
+      description: 'The file.',
+      headers: z.object({
+        'Content-Disposition': z.string().describe('`attachment`, with its name (RFC 6266).'),
+        'Content-Length': z.string(),
+        ETag: z.string().optional().describe('Its SHA-256, hex.'),
+        'Repr-Digest': z.string().optional().describe('The same (RFC 9530).'),
+      }),
+      content: { 'application/octet-stream': { schema: z.string().meta({ format: 'binary' }) } },
+    },
+    304: { description: 'The file that `If-None-Match` names.' },
+    ...asking(),
+  },
+});
+
+const previewRoute = createRoute({
+  method: 'get',
+  path: '/api/runs/{id}/preview',
+  tags: ['Files'],
+  summary: 'The e-mail as a page of its own, its pictures inside',
+  description: 'Under a policy in which nothing runs, loads or links.',
+  security,
+  request: { params: idParams },
+  responses: {
+    200: { description: 'The page.', content: { 'text/html': { schema: z.string() } } },
+    ...asking(),
+  },
+});
+
+/** What runs have made, to look at and to download. */
+export function addFiles(app: Admin): void {
+  app.openapi(listRoute, async (context) => {
+    const { id } = context.req.valid('param');
+    const files = await context.get('access').files(id);
+    return context.json({ files: files.map((file) => fileView(id, file)) }, 200);
+  });
+
+  app.openapi(oneRoute, async (context) => {
+    const { id, name } = context.req.valid('param');
+    const file = await context.get('access').file(id, name);
+    const tag = file.sha256 === null ? undefined : `"${file.sha256}"`;
+    const marks = tag === undefined ? {} : { ETag: tag, 'Repr-Digest': reprDigest(file.sha256) };
+    if (tag !== undefined && names(context.req.valid('header')['If-None-Match'], tag)) {
+      return context.body(null, 304, marks);
+    }
+    const headers = {
+      ...marks,
+      'Content-Type': file.type,
+      'Content-Length': String(file.bytes),
+      'Content-Disposition': contentDisposition(file.name),
+    };
+    // Hono asks for the body of a HEAD as well, and throws it away: nobody would close the file.
+    if (context.req.method === 'HEAD') return context.body(null, 200, headers);
+    return context.body(Readable.toWeb(await file.open()), 200, headers);
+  });
+
+  app.openapi(previewRoute, async (context) => {
+    const { id } = context.req.valid('param');
+    const html = await context.get('access').preview(id);
+    return context.html(html, 200, { 'Content-Security-Policy': PREVIEW_POLICY });
+  });
+}
+
+const reprDigest = (sha256: string | null): string =>
+  `sha-256=:${Buffer.from(sha256 ?? '', 'hex').toString('base64')}:`;
+
+/** Whether `If-None-Match` names this tag; a weak one is as good here. */
+const names = (header: string | undefined, tag: string): boolean =>
+  header?.split(',').some((one) => ['*', tag, `W/${tag}`].includes(one.trim())) ?? false;

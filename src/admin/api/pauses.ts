@@ -1,0 +1,97 @@
+import { createRoute } from '@hono/zod-openapi';
+import { z } from 'zod';
+import type { Admin } from '../env.ts';
+import { acting, asking, json, jsonBodyOf, orgParams, reasonBody, reportParams, security } from './declare.ts';
+import { pauseSchema, pauseView } from './pause-view.ts';
+
+const listRoute = createRoute({
+  method: 'get',
+  path: '/api/pauses',
+  tags: ['Pauses'],
+  summary: 'What is paused',
+  security,
+  responses: {
+    200: json(z.object({ pauses: z.array(pauseSchema).readonly() }), 'All pauses that stand.'),
+    ...asking(),
+  },
+});
+
+const pausing = {
+  description:
+    'Scheduled runs wait; runs on demand are made. What is paused already stays so, with the reason that was given first.',
+  responses: { 200: json(pauseSchema, 'The pause that stands.'), ...acting() },
+};
+const resuming = {
+  description:
+    'Lifts the pause of exactly this, Docket’s own for a refused API key included; slots are made up for as their schedules say.',
+  responses: {
+    200: json(
+      z.object({ lifted: z.array(pauseSchema).readonly() }),
+      'What was lifted; empty where nothing was paused.',
+    ),
+    ...acting(),
+  },
+};
+const shared = { method: 'post' as const, tags: ['Pauses'], security };
+const body = jsonBodyOf(reasonBody);
+
+const pauseOrg = createRoute({
+  ...shared,
+  ...pausing,
+  path: '/api/organizations/{org}/pause',
+  summary: 'Pause all reports of an organization',
+  request: { params: orgParams, body },
+});
+const pauseReport = createRoute({
+  ...shared,
+  ...pausing,
+  path: '/api/reports/{org}/{report}/pause',
+  summary: 'Pause a report',
+  request: { params: reportParams, body },
+});
+const resumeOrg = createRoute({
+  ...shared,
+  ...resuming,
+  path: '/api/organizations/{org}/resume',
+  summary: 'Resume an organization',
+  request: { params: orgParams, body },
+});
+const resumeReport = createRoute({
+  ...shared,
+  ...resuming,
+  path: '/api/reports/{org}/{report}/resume',
+  summary: 'Resume a report',
+  request: { params: reportParams, body },
+});
+
+/** What is paused, and pausing it: an organization's scheduled runs or one report's. */
+export function addPauses(app: Admin): void {
+  app.openapi(listRoute, async (context) => {
+    const pauses = await context.get('access').pauses();
+    return context.json({ pauses: pauses.map(pauseView) }, 200);
+  });
+
+  app.openapi(pauseOrg, async (context) => {
+    const { org } = context.req.valid('param');
+    const { reason } = context.req.valid('json');
+    return context.json(pauseView(await context.get('access').pause(org, null, reason)), 200);
+  });
+  app.openapi(pauseReport, async (context) => {
+    const { org, report } = context.req.valid('param');
+    const { reason } = context.req.valid('json');
+    return context.json(pauseView(await context.get('access').pause(org, report, reason)), 200);
+  });
+
+  app.openapi(resumeOrg, async (context) => {
+    const { org } = context.req.valid('param');
+    const { reason } = context.req.valid('json');
+    const lifted = await context.get('access').resume(org, null, reason);
+    return context.json({ lifted: lifted.map(pauseView) }, 200);
+  });
+  app.openapi(resumeReport, async (context) => {
+    const { org, report } = context.req.valid('param');
+    const { reason } = context.req.valid('json');
+    const lifted = await context.get('access').resume(org, report, reason);
+    return context.json({ lifted: lifted.map(pauseView) }, 200);
+  });
+}
