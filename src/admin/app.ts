@@ -13,7 +13,7 @@ import { addReports } from './api/reports.ts';
 import { addRuns } from './api/runs.ts';
 import { addTrigger } from './api/trigger.ts';
 import { authenticated } from './auth/authenticate.ts';
-import { knowClient } from './auth/client.ts';
+import { knowClient, limitForms } from './auth/client.ts';
 import type { Door, PageDoor } from './auth/door.ts';
 import { securityHeaders } from './auth/headers.ts';
 import type { Principal } from './auth/tokens.ts';
@@ -81,7 +81,7 @@ export function createProbes(ports: ProbePorts, { open, api }: Parts = {}): Admi
   const app: Admin = new OpenAPIHono<Env>({ defaultHook: refuseInvalid });
 
   app.use(securityHeaders());
-  app.use(knowClient(ports.door));
+  app.use(knowClient(ports.door), limitForms());
   app.get('/healthz', (context) => context.json({ status: 'ok' }));
   app.get('/readyz', async (context) => {
     const checks = await ports.health();

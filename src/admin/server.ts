@@ -1,9 +1,11 @@
-import { createServer } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import { isIP } from 'node:net';
 import { getRequestListener, RequestError } from '@hono/node-server';
+import { type AddressList, NO_ADDRESSES } from '../base/address-list.ts';
 import { DocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
 import type { Admin } from './app.ts';
+import { addressOf, senderOf } from './auth/client.ts';
 import { type ProblemCode, problem, REQUEST_PROBLEMS } from './problem.ts';
 
 /** The admin route, listening. */
@@ -18,7 +20,16 @@ export interface AdminServer {
 /** Ms for a request to arrive whole, and for its headers. */
 const REQUEST_MS = 30_000;
 const HEADERS_MS = 10_000;
+/** How often it is looked who is late, ms. */
+const LOOK_MS = 2_000;
+/** Ms without a byte in either direction: whoever does not read its answer is let go. Streams of events say more often that they live. */
+const SILENT_MS = 120_000;
 const CLOSE_MS = 2_000;
+/** Connections at a time, and of one address that is no trusted proxy: one sender cannot have them all. */
+const MOST_CONNECTIONS = 1_024;
+const MOST_OF_ONE = 256;
+/** Refused connections are told of at most so often, ms. */
+const TOLD_MS = 60_000;
 
 /** What Node refuses before there is a request. */
 const REFUSED: Readonly<Record<string, ProblemCode>> = {
@@ -29,7 +40,18 @@ const REFUSED: Readonly<Record<string, ProblemCode>> = {
 /** Serves the admin route. Throws `config.invalid` when the address cannot be listened on. Port 0 takes a free one. */
 export async function listenAdmin(
   app: Admin,
-  { host, port, log }: { readonly host: string; readonly port: number; readonly log: Log },
+  {
+    host,
+    port,
+    log,
+    proxies = NO_ADDRESSES,
+  }: {
+    readonly host: string;
+    readonly port: number;
+    readonly log: Log;
+    /** Those in front of it, which speak TLS. */
+    readonly proxies?: AddressList;
+  },
 ): Promise<AdminServer> {
   const listener = getRequestListener(app.fetch, {
     hostname: host,
@@ -41,9 +63,14 @@ export async function listenAdmin(
       return problem('server.failed');
     },
   });
-  const server = createServer({ requestTimeout: REQUEST_MS, headersTimeout: HEADERS_MS }, (incoming, outgoing) => {
-    void listener(incoming, outgoing);
-  });
+  const server = createServer(
+    { requestTimeout: REQUEST_MS, headersTimeout: HEADERS_MS, connectionsCheckingInterval: LOOK_MS },
+    (incoming, outgoing) => {
+      void listener(incoming, outgoing);
+    },
+  );
+  server.timeout = SILENT_MS;
+  limitConnections(server, { proxies, log });
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (!socket.writable || error.code === 'ECONNRESET') return socket.destroy();
     const code = REFUSED[error.code ?? ''] ?? 'request.malformed';
@@ -70,10 +97,11 @@ export async function listenAdmin(
   const address = server.address();
   const bound = address !== null && typeof address === 'object' ? address.port : port;
   const url = `http://${isIP(host) === 6 ? `[${host}]` : host}:${bound}`;
-  if (!isLoopback(host)) {
-    log.warn('The admin route is reachable from other machines without TLS: put a proxy with TLS in front of it.', {
-      url,
-    });
+  if (!isLoopback(host) && proxies.text === '') {
+    log.warn(
+      'The admin route is reachable from other machines without TLS: put a proxy with TLS in front of it, and name it in DOCKET_ADMIN_TRUSTED_PROXIES.',
+      { url },
+    );
   }
   return {
     url,
@@ -86,6 +114,37 @@ export async function listenAdmin(
       clearTimeout(timer);
     },
   };
+}
+
+function limitConnections(
+  server: Server,
+  { proxies, log }: { readonly proxies: AddressList; readonly log: Log },
+): void {
+  server.maxConnections = MOST_CONNECTIONS;
+  const open = new Map<string, number>();
+  let told = Number.NEGATIVE_INFINITY;
+  const tell = (from: string | undefined): void => {
+    if (performance.now() - told < TOLD_MS) return;
+    told = performance.now();
+    log.warn('Too many connections: further ones are refused', from === undefined ? {} : { from });
+  };
+  server.on('drop', (dropped) => tell(dropped?.remoteAddress));
+  server.on('connection', (socket) => {
+    const { remoteAddress } = socket;
+    if (remoteAddress === undefined || proxies.has(addressOf(remoteAddress))) return;
+    const sender = senderOf(addressOf(remoteAddress));
+    const count = (open.get(sender) ?? 0) + 1;
+    open.set(sender, count);
+    socket.once('close', () => {
+      const left = (open.get(sender) ?? 1) - 1;
+      if (left === 0) open.delete(sender);
+      else open.set(sender, left);
+    });
+    if (count > MOST_OF_ONE) {
+      tell(remoteAddress);
+      socket.destroy();
+    }
+  });
 }
 
 const isLoopback = (host: string): boolean => host === 'localhost' || host === '::1' || host.startsWith('127.');

@@ -52,7 +52,7 @@ export async function composeAdmin(
     clock,
     log,
   };
-  if (!api) return listenAdmin(createProbes(probes), { host, port, log });
+  if (!api) return listenAdmin(createProbes(probes), { host, port, log, proxies });
   const { redis, prefix, trigger, runs, queue, pauses, definitions } = store;
   const audit = redisAudit(redis, { prefix, clock, log });
   const versions = redisVersions(redis, { prefix });
@@ -82,6 +82,6 @@ export async function composeAdmin(
     access: (principal) => accessOf(ports, principal),
     version: version(),
   });
-  const server = scope.use(await listenAdmin(app, { host, port, log }), (opened) => opened.close());
+  const server = scope.use(await listenAdmin(app, { host, port, log, proxies }), (opened) => opened.close());
   return { ...server, close: () => scope.close() };
 }

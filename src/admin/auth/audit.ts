@@ -105,6 +105,14 @@ const entrySchema = z.object({
   why: text,
 });
 
+const lineOf = ({ event, who, from, org, report, run, delivery, why }: AuditEntry) =>
+  Object.fromEntries(
+    Object.entries({ event, who, from, org, report, run, delivery, why }).filter(([, value]) => value !== undefined),
+  );
+
+/** An entry's line in the log: all that there is of it without a Redis. */
+export const auditLine = (log: Log, entry: AuditEntry): void => log.info(SENTENCES[entry.event], lineOf(entry));
+
 /** The audit log: a line in the log, and the last 10,000 or so as a stream in Redis. */
 export function redisAudit(
   redis: RedisClient,
@@ -113,10 +121,8 @@ export function redisAudit(
   const key = keysOf(prefix).audit;
   return {
     tell: async (entry) => {
-      const { event, who, from, org, report, run, delivery, why } = entry;
-      const fields = { event, who, from, org, report, run, delivery, why };
-      const line = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
-      log.info(SENTENCES[event], line);
+      auditLine(log, entry);
+      const line = lineOf(entry);
       try {
         const kept = JSON.stringify({ ...line, at: clock.now() });
         await asking(redis, () => redis.xadd(key, 'MAXLEN', '~', MOST, '*', 'entry', kept));
@@ -153,6 +159,10 @@ export function redisAudit(
 function read(id: string, fields: readonly string[]): KeptEntry | undefined {
   const [name, json] = fields;
   if (name !== 'entry' || json === undefined) return undefined;
-  const parsed = entrySchema.safeParse(JSON.parse(json));
-  return parsed.success ? { ...parsed.data, id } : undefined;
+  try {
+    const parsed = entrySchema.safeParse(JSON.parse(json));
+    return parsed.success ? { ...parsed.data, id } : undefined;
+  } catch {
+    return undefined;
+  }
 }

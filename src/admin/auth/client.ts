@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
-import type { Context } from 'hono';
+import type { Context, MiddlewareHandler } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
 import type { AddressList } from '../../base/address-list.ts';
 import type { Env } from '../env.ts';
 import { problem } from '../problem.ts';
@@ -27,10 +28,10 @@ export interface Origins {
  * `X-Forwarded-Proto` and `X-Forwarded-Host` the last entry. Whatever stands further left, anybody may have written.
  */
 export function clientOf({ remote, header }: Origins, proxies: AddressList): Client {
-  const direct = plain(remote ?? '') ?? 'unknown';
+  const direct = addressOf(remote);
   const host = (header('host') ?? '').toLowerCase();
   if (!proxies.has(direct)) return Object.freeze({ address: direct, secure: false, host });
-  const hops = (header('x-forwarded-for') ?? '').split(',').map((hop) => plain(hop.trim()));
+  const hops = (header('x-forwarded-for') ?? '').split(',').map((hop) => readAddress(hop.trim()));
   let address = direct;
   while (proxies.has(address)) {
     const before = hops.pop();
@@ -47,11 +48,14 @@ export function clientOf({ remote, header }: Origins, proxies: AddressList): Cli
 const last = (list: string | undefined): string | undefined => list?.split(',').pop()?.trim() || undefined;
 
 /** An address without port, brackets and zone; of an IPv4 one inside IPv6, the IPv4 one. Undefined for what is none. */
-function plain(text: string): string | undefined {
+function readAddress(text: string): string | undefined {
   const bare = /^\[([^\]]*)\](?::\d+)?$/.exec(text)?.[1] ?? /^([\d.]+):\d+$/.exec(text)?.[1] ?? text;
   const address = bare.replace(/%.*$/, '').replace(/^::ffff:(?=\d+\.)/i, '');
   return isIP(address) === 0 ? undefined : address.toLowerCase();
 }
+
+/** The address of a connection; `unknown` for what is none. */
+export const addressOf = (remote: string | undefined): string => readAddress(remote ?? '') ?? 'unknown';
 
 /** What counts as one sender: an IPv4 address, or the network of 64 bits that one subscriber of IPv6 has. */
 export function senderOf(address: string): string {
@@ -73,6 +77,18 @@ export function isLoopbackHost(host: string): boolean {
 }
 
 const withoutPort = (host: string): string => /^\[([^\]]*)\]/.exec(host)?.[1] ?? host.replace(/:\d*$/, '');
+
+/** Bytes of a form. What the API takes, each of its routes says itself, once the sender is known. */
+const MOST_FORM = 64 * 1024;
+
+/** Refuses a larger body outside of the API before anything reads it: anybody may send the sign-in form. */
+export const limitForms = (): MiddlewareHandler<Env> => {
+  const limit = bodyLimit({
+    maxSize: MOST_FORM,
+    onError: () => problem('request.too_large', { expected: `at most ${MOST_FORM} bytes` }, { Connection: 'close' }),
+  });
+  return (context, next) => (context.req.path.startsWith('/api/') ? next() : limit(context, next));
+};
 
 /**
  * Finds out who asks, and refuses whoever asks for a name that is not ours: a page whose name was rebound to our address

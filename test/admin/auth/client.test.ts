@@ -1,0 +1,119 @@
+import fc from 'fast-check';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { clientOf, isLoopbackHost, senderOf } from '../../../src/admin/auth/client.ts';
+import { NO_ADDRESSES, readAddressList } from '../../../src/base/address-list.ts';
+import { aToken, openDoor } from '../../support/open-door.ts';
+import { aPrefix } from '../../support/queue-bench.ts';
+
+const proxies = readAddressList('10.0.0.0/8, ::1');
+if (!('has' in proxies)) throw new Error('no list');
+
+const asked = (remote: string, headers: Readonly<Record<string, string>>, trusted = proxies) =>
+  clientOf({ remote, header: (name) => headers[name] }, trusted);
+
+describe('the client of a request', () => {
+  it.each([
+    ['a proxy says who', '10.0.0.1', '192.0.2.1', '192.0.2.1'],
+    ['what stands left of it, anybody wrote', '10.0.0.1', '127.0.0.1, 192.0.2.1', '192.0.2.1'],
+    ['through two proxies', '10.0.0.1', '203.0.113.9, 192.0.2.1, 10.2.3.4', '192.0.2.1'],
+    ['proxies alone', '10.0.0.1', '10.0.0.3, 10.0.0.2', '10.0.0.3'],
+    ['nothing forwarded', '10.0.0.1', '', '10.0.0.1'],
+    ['no address', '10.0.0.1', '192.0.2.1, unknown', '10.0.0.1'],
+    ['a port', '10.0.0.1', '192.0.2.1:5555', '192.0.2.1'],
+    ['IPv6', '::1', '2001:DB8::7', '2001:db8::7'],
+    ['IPv6 in brackets', '::1', '[2001:db8::7]:443', '2001:db8::7'],
+    ['IPv4 inside IPv6', '::ffff:10.0.0.1', '::ffff:192.0.2.1', '192.0.2.1'],
+    ['no proxy of ours', '192.0.2.66', '192.0.2.1', '192.0.2.66'],
+  ])('%s', (_, remote, forwarded, address) => {
+    expect(asked(remote, { 'x-forwarded-for': forwarded }).address).toBe(address);
+  });
+
+  it('speaks TLS when the nearest trusted proxy says so, and never because it says so itself', () => {
+    const secure = (remote: string, proto: string) => asked(remote, { 'x-forwarded-proto': proto }).secure;
+    expect(secure('10.0.0.1', 'https')).toBe(true);
+    expect(secure('10.0.0.1', 'https, http')).toBe(false);
+    expect(secure('10.0.0.1', '')).toBe(false);
+    expect(secure('192.0.2.1', 'https')).toBe(false);
+    expect(asked('10.0.0.1', { 'x-forwarded-proto': 'https' }, NO_ADDRESSES).secure).toBe(false);
+  });
+
+  it('is nobody else than the connection without a trusted proxy, whatever it sends', () => {
+    fc.assert(
+      fc.property(fc.string(), fc.string(), fc.string(), (a, b, c) => {
+        const headers = { 'x-forwarded-for': a, 'x-forwarded-proto': b, 'x-forwarded-host': c, host: 'here' };
+        expect(asked('192.0.2.1', headers)).toEqual({ address: '192.0.2.1', secure: false, host: 'here' });
+      }),
+    );
+  });
+
+  it('cannot choose its address behind a trusted proxy', () => {
+    fc.assert(
+      fc.property(fc.array(fc.oneof(fc.ipV4(), fc.ipV6(), fc.string())), (forged) => {
+        const forwarded = [...forged, '192.0.2.1'].join(',');
+        expect(asked('10.0.0.1', { 'x-forwarded-for': forwarded }).address).toBe('192.0.2.1');
+      }),
+    );
+  });
+
+  it.each([
+    ['192.0.2.1', '192.0.2.1'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2'],
+    ['2001:db8:1:2::9', '2001:db8:1:2'],
+    ['2001:db8::9', '2001:db8:0:0'],
+    ['::1', '0:0:0:0'],
+    ['unknown', 'unknown'],
+  ])('%s is one sender with %s', (address, sender) => {
+    expect(senderOf(address)).toBe(sender);
+  });
+
+  it.each([
+    ['localhost', true],
+    ['localhost:8787', true],
+    ['127.0.0.1:8787', true],
+    ['[::1]:8787', true],
+    ['a.localhost', true],
+    ['localhost.evil.example', false],
+    ['127.0.0.1.evil.example', false],
+    ['192.0.2.1', false],
+    ['', false],
+  ])('%s is this machine: %s', (host, is) => {
+    expect(isLoopbackHost(host)).toBe(is);
+  });
+});
+
+describe('a host', () => {
+  const ann = aToken('ann');
+  let redis: Redis;
+  let door: ReturnType<typeof openDoor>;
+  beforeAll(() => {
+    redis = new Redis(inject('redisUrl'));
+    door = openDoor({ redis, prefix: aPrefix() }, { entries: () => [ann.entry], names: ['docket.example.com'] });
+  });
+  afterAll(() => redis.quit());
+  const get = (path: string, headers: Readonly<Record<string, string>>) => door.app.request(path, { headers });
+
+  it.each(['localhost:8787', '127.0.0.1', '[::1]:8787', '192.0.2.4', 'docket.example.com', 'DOCKET.example.com:443'])(
+    'that is ours is served: %s',
+    async (host) => {
+      expect((await get('/page', { host })).status).toBe(303);
+    },
+  );
+
+  it.each(['evil.example', 'localhost.evil.example', 'docket.example.com.evil.example', '127.0.0.1.evil.example:8787'])(
+    'that was rebound to our address is not served: %s',
+    async (host) => {
+      for (const path of ['/page', '/sign-in', '/api/thing', '/nowhere']) {
+        const response = await get(path, { host });
+        expect(response.status).toBe(421);
+        expect(await response.json()).toMatchObject({ code: 'request.misdirected' });
+      }
+    },
+  );
+
+  it('may be any for probes, and for whoever has a token', async () => {
+    const host = 'docket-7c4.internal';
+    expect((await get('/healthz', { host })).status).toBe(200);
+    expect((await get('/api/thing', { host, authorization: `Bearer ${ann.token}` })).status).toBe(200);
+  });
+});

@@ -1,0 +1,99 @@
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { aBrowser, aToken, type OpenDoor, openDoor } from '../../support/open-door.ts';
+import { aPrefix } from '../../support/queue-bench.ts';
+
+describe('what changes something', () => {
+  const ann = aToken('ann');
+  let redis: Redis;
+  let door: OpenDoor;
+  let browser: ReturnType<typeof aBrowser>;
+  let csrf: string;
+  beforeAll(async () => {
+    redis = new Redis(inject('redisUrl'));
+    door = openDoor({ redis, prefix: aPrefix() }, { entries: () => [ann.entry] });
+    browser = aBrowser(door);
+    csrf = (await browser.signIn(ann.token)).outcome.session.csrf;
+  });
+  afterAll(() => redis.quit());
+
+  it('passes on the page with the token of the session, in the form or in the header', async () => {
+    const form = await browser.send('POST', '/page/act', { body: { csrf, what: 'pause' } });
+    expect([form.status, await form.json()]).toEqual([200, { csrf, what: 'pause' }]);
+    const header = await browser.send('POST', '/page/act', { headers: { 'x-csrf-token': csrf } });
+    expect(header.status).toBe(200);
+  });
+
+  it('passes in the API for a session with the header', async () => {
+    const response = await browser.send('POST', '/api/thing', { headers: { 'x-csrf-token': csrf } });
+    expect(await response.json()).toMatchObject({ principal: { name: 'ann' }, session: true });
+  });
+
+  it('needs no such token from a bearer, whose token no browser sends by itself', async () => {
+    const response = await door.app.request('/api/thing', {
+      method: 'POST',
+      headers: { host: 'localhost', authorization: `Bearer ${ann.token}` },
+    });
+    expect(await response.json()).toMatchObject({ principal: { name: 'ann' }, session: false, still: true });
+  });
+
+  const other = async () => (await aBrowser(door).signIn(ann.token)).outcome.session.csrf;
+  it.each([
+    ['without its token', async () => ({ body: { what: 'pause' } })],
+    ['with the token of another session', async () => ({ body: { csrf: await other() } })],
+    ['with a shorter one', async () => ({ body: { csrf: csrf.slice(1) } })],
+    ['with an empty one', async () => ({ body: { csrf: '' } })],
+    ['of another site', async () => ({ body: { csrf }, headers: { 'sec-fetch-site': 'cross-site' } })],
+    ['of a neighbour on the domain', async () => ({ body: { csrf }, headers: { 'sec-fetch-site': 'same-site' } })],
+    ['from nowhere', async () => ({ body: { csrf }, headers: { 'sec-fetch-site': 'none' } })],
+    [
+      'as text that reads like a form',
+      async () => ({ body: `csrf=${csrf}`, headers: { 'content-type': 'text/plain' } }),
+    ],
+  ])('is refused on the page %s', async (_, sent) => {
+    const response = await browser.send('POST', '/page/act', await sent());
+    expect(response.status).toBe(403);
+    expect(await response.json()).toMatchObject({ code: 'auth.cross_site' });
+  });
+
+  it.each(['POST', 'PUT', 'PATCH', 'DELETE'])(
+    'is refused in the API for a session without the header: %s',
+    async (method) => {
+      for (const headers of [{}, { 'x-csrf-token': 'x' }, { 'x-csrf-token': csrf, 'sec-fetch-site': 'cross-site' }]) {
+        const response = await browser.send(method, '/api/thing', { headers });
+        expect(response.status).toBeGreaterThanOrEqual(401);
+      }
+    },
+  );
+
+  it('goes by the origin where the browser does not say more', async () => {
+    const post = (headers: Readonly<Record<string, string>>) =>
+      door.app.request('/page/act', {
+        method: 'POST',
+        headers: {
+          host: 'localhost:8787',
+          cookie: `docket=${browser.jar.get('docket')}`,
+          'x-csrf-token': csrf,
+          ...headers,
+        },
+      });
+    expect((await post({ origin: 'http://localhost:8787' })).status).toBe(200);
+    for (const origin of ['http://localhost:9999', 'http://evil.example', 'null', '']) {
+      expect((await post({ origin })).status).toBe(403);
+    }
+    expect((await post({})).status).toBe(403);
+  });
+
+  it('is not needed to look, but another site cannot have the session look for it', async () => {
+    expect((await browser.send('GET', '/api/thing')).status).toBe(200);
+    for (const site of ['cross-site', 'same-site']) {
+      const response = await browser.send('GET', '/api/thing', { headers: { 'sec-fetch-site': site } });
+      expect(response.status).toBe(401);
+    }
+  });
+
+  it('is nothing that a wrong bearer gets by its cookie', async () => {
+    const response = await browser.send('GET', '/api/thing', { headers: { authorization: 'Bearer wrong' } });
+    expect(response.status).toBe(401);
+  });
+});

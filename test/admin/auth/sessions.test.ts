@@ -1,0 +1,203 @@
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
+import { hasExpired, type TokenEntry } from '../../../src/admin/auth/tokens.ts';
+import { aBrowser, aToken, type OpenDoor, openDoor } from '../../support/open-door.ts';
+import { aPrefix } from '../../support/queue-bench.ts';
+
+const HOUR = 3_600_000;
+
+describe('a session of the page', () => {
+  const ann = aToken('ann', { orgs: ['acme'] });
+  const prefix = aPrefix();
+  let redis: Redis;
+  let entries: readonly TokenEntry[];
+  let door: OpenDoor;
+  beforeAll(() => {
+    redis = new Redis(inject('redisUrl'));
+  });
+  afterAll(() => redis.quit());
+  beforeEach(() => {
+    entries = [ann.entry];
+    door = openDoor({ redis, prefix }, { entries: () => entries });
+  });
+  const keys = () => redis.keys(`${prefix}:session:*`);
+
+  it('begins with a token and lets in whoever has its cookie', async () => {
+    const browser = aBrowser(door);
+    expect((await browser.send('GET', '/page')).headers.get('location')).toBe('/sign-in');
+    const { response, outcome } = await browser.signIn(ann.token);
+    expect(outcome).toMatchObject({
+      signedIn: true,
+      session: { principal: { name: 'ann', role: 'operator', orgs: ['acme'], from: '127.0.0.1' } },
+    });
+    expect(response.headers.get('set-cookie')).toMatch(
+      /^docket=[\w-]{43}; Max-Age=43200; Path=\/; HttpOnly; SameSite=Strict$/,
+    );
+    const page = await browser.send('GET', '/page');
+    expect([page.status, await page.text()]).toEqual([200, '<p>ann</p>']);
+    expect(door.told).toEqual([{ event: 'session.opened', who: 'ann', from: '127.0.0.1' }]);
+  });
+
+  it('has a cookie that only TLS carries and no other name sets, behind a trusted proxy with TLS', async () => {
+    const behind = openDoor(
+      { redis, prefix },
+      { entries: () => entries, proxies: '10.0.0.0/8', names: ['docket.example.com'] },
+    );
+    const browser = aBrowser(behind, { host: 'docket.example.com', remote: '10.0.0.1' });
+    const forwarded = { 'x-forwarded-for': '192.0.2.7', 'x-forwarded-proto': 'https' };
+    const { response, outcome } = await browser.signIn(ann.token, forwarded);
+    expect(outcome.session.principal.from).toBe('192.0.2.7');
+    expect(response.headers.get('set-cookie')).toMatch(
+      /^__Host-docket=[\w-]{43}; Max-Age=43200; Path=\/; HttpOnly; Secure; SameSite=Strict$/,
+    );
+    expect((await browser.send('GET', '/page', { headers: forwarded })).status).toBe(200);
+    // The name without prefix is one that any neighbour of the domain may set.
+    const id = browser.jar.get('__Host-docket') ?? '';
+    const plain = await behind.app.request(
+      '/page',
+      { headers: { host: 'docket.example.com', cookie: `docket=${id}`, ...forwarded } },
+      { incoming: { socket: { remoteAddress: '10.0.0.1' } } },
+    );
+    expect(plain.status).toBe(303);
+  });
+
+  it('does not begin where its cookie would travel in clear', async () => {
+    const open = openDoor({ redis, prefix }, { entries: () => entries, names: ['docket.example.com'] });
+    for (const host of ['docket.example.com', '192.0.2.1:8787']) {
+      const browser = aBrowser(open, { host, remote: '192.0.2.7' });
+      const { outcome } = await browser.signIn(ann.token, { 'x-forwarded-proto': 'https' });
+      expect(outcome).toEqual({ signedIn: false, why: 'insecure' });
+      expect(browser.jar.size).toBe(0);
+    }
+  });
+
+  it('is known to every process that shares the Redis, and nowhere in it as the browser has it', async () => {
+    const browser = aBrowser(door);
+    await browser.signIn(ann.token);
+    const other = openDoor({ redis, prefix }, { entries: () => entries });
+    const response = await other.app.request('/page', {
+      headers: { host: 'localhost', cookie: `docket=${browser.jar.get('docket')}` },
+    });
+    expect(response.status).toBe(200);
+    const kept = await Promise.all((await keys()).map((key) => redis.get(key)));
+    const text = JSON.stringify([await keys(), kept]);
+    for (const secret of [browser.jar.get('docket'), ann.token, ann.entry.sha256]) expect(text).not.toContain(secret);
+  });
+
+  it('begins under a new id each time, and ends the one before: nobody can prepare it', async () => {
+    const browser = aBrowser(door);
+    browser.jar.set('docket', 'A'.repeat(43));
+    await browser.signIn(ann.token);
+    const first = browser.jar.get('docket');
+    expect(first).not.toBe('A'.repeat(43));
+    await browser.signIn(ann.token);
+    expect(browser.jar.get('docket')).not.toBe(first);
+    const old = await door.app.request('/page', { headers: { host: 'localhost', cookie: `docket=${first}` } });
+    expect(old.status).toBe(303);
+  });
+
+  it('ends when its user signs out, for whoever copied the cookie as well', async () => {
+    const browser = aBrowser(door);
+    const { outcome } = await browser.signIn(ann.token);
+    const copied = browser.jar.get('docket');
+    await browser.send('POST', '/page/sign-out', { body: { csrf: outcome.session.csrf } });
+    expect(browser.jar.size).toBe(0);
+    const again = await door.app.request('/page', { headers: { host: 'localhost', cookie: `docket=${copied}` } });
+    expect(again.status).toBe(303);
+    expect(door.told.map(({ event }) => event)).toEqual(['session.opened', 'session.closed']);
+  });
+
+  it('ends when its token is revoked, and does not come back with another of its name', async () => {
+    const browser = aBrowser(door);
+    await browser.signIn(ann.token);
+    entries = [aToken('ann').entry];
+    expect((await browser.send('GET', '/page')).status).toBe(303);
+    entries = [ann.entry];
+    expect((await browser.send('GET', '/page')).status).toBe(303);
+  });
+
+  it('ends when its token expires', async () => {
+    entries = [{ ...ann.entry, expires: '2026-11-18' }];
+    const browser = aBrowser(door);
+    await browser.signIn(ann.token);
+    door.clock.advance(1.5 * HOUR);
+    expect((await browser.send('GET', '/page')).status).toBe(200);
+    for (let n = 0; n < 7; n += 1) {
+      door.clock.advance(1.5 * HOUR);
+      await browser.send('GET', '/page');
+    }
+    expect(entries.map((entry) => hasExpired(entry, door.clock.now()))).toEqual([true]);
+    expect((await browser.send('GET', '/page')).status).toBe(303);
+  });
+
+  it('takes over what has changed of its token', async () => {
+    const browser = aBrowser(door);
+    await browser.signIn(ann.token);
+    entries = [{ ...ann.entry, role: 'viewer' }];
+    const response = await browser.send('GET', '/api/thing');
+    expect(await response.json()).toMatchObject({ principal: { role: 'viewer' }, session: true, still: true });
+  });
+
+  it('ends after two hours without a request', async () => {
+    const browser = aBrowser(door);
+    await browser.signIn(ann.token);
+    door.clock.advance(1.9 * HOUR);
+    expect((await browser.send('GET', '/page')).status).toBe(200);
+    door.clock.advance(1.9 * HOUR);
+    expect((await browser.send('GET', '/page')).status).toBe(200);
+    door.clock.advance(2 * HOUR);
+    expect((await browser.send('GET', '/page')).status).toBe(303);
+  });
+
+  it('ends after twelve hours, however busy', async () => {
+    const browser = aBrowser(door);
+    await browser.signIn(ann.token);
+    for (let n = 0; n < 11; n += 1) {
+      door.clock.advance(HOUR);
+      expect((await browser.send('GET', '/page')).status).toBe(200);
+    }
+    door.clock.advance(HOUR);
+    expect((await browser.send('GET', '/page')).status).toBe(303);
+  });
+
+  it('is kept in Redis no longer than it may last', async () => {
+    const before = new Set(await keys());
+    await aBrowser(door).signIn(ann.token);
+    const [key = ''] = (await keys()).filter((one) => !before.has(one));
+    const ms = await redis.pttl(key);
+    expect(ms).toBeGreaterThan(0);
+    expect(ms).toBeLessThanOrEqual(2 * HOUR);
+  });
+
+  it.each([
+    ['nobody’s', () => aToken('ann').token, {}, 'unknown'],
+    ['its hash', () => ann.entry.sha256, {}, 'unknown'],
+    ['nothing', () => '', {}, 'unknown'],
+    ['a form of another site', () => ann.token, { 'sec-fetch-site': 'cross-site' }, 'cross_site'],
+    ['a form of a neighbour', () => ann.token, { 'sec-fetch-site': 'same-site' }, 'cross_site'],
+  ])('does not begin with %s', async (_, token, headers, why) => {
+    const browser = aBrowser(door);
+    const { outcome } = await browser.signIn(token(), headers);
+    expect(outcome).toMatchObject({ signedIn: false, why });
+    expect(browser.jar.size).toBe(0);
+  });
+
+  it('makes an address that guesses wait, and says so in the log without what was guessed', async () => {
+    const browser = aBrowser(door, { remote: '192.0.2.9' });
+    const guesses = Array.from({ length: 10 }, (_, n) => `docket_guess${n}`);
+    for (const guess of guesses.slice(0, 9)) {
+      expect((await browser.signIn(guess)).outcome).toEqual({ signedIn: false, why: 'unknown' });
+    }
+    expect((await browser.signIn('docket_guess9')).outcome).toEqual({
+      signedIn: false,
+      why: 'throttled',
+      retryAfterS: 60,
+    });
+    expect((await aBrowser(door).signIn('other')).outcome).toMatchObject({ why: 'unknown' });
+    expect((await browser.signIn(ann.token)).outcome).toMatchObject({ signedIn: true });
+    expect(door.log.lines).toContainEqual(
+      expect.objectContaining({ level: 'warn', event: 'token.refused', from: '192.0.2.9', path: '/sign-in' }),
+    );
+    expect(JSON.stringify(door.log.lines)).not.toContain('docket_guess');
+  });
+});
