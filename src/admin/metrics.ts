@@ -251,12 +251,12 @@ function addDisk(registry: Registry, disk: () => Promise<Disk>): () => Promise<v
   const registers = [registry];
   const free = new Gauge({
     name: 'docket_archive_free_bytes',
-    help: 'What is free on the disk of the archive for this process.',
+    help: 'Bytes that are free on the disk of the archive for this process.',
     registers,
   });
   const size = new Gauge({
     name: 'docket_archive_size_bytes',
-    help: 'What the disk of the archive holds in all.',
+    help: 'Bytes that the disk of the archive holds in all.',
     registers,
   });
   return async () => {

@@ -105,21 +105,21 @@ export function setReadings(registry: Registry, readings: Readings): void {
 
   const { memory } = readings;
   if (memory !== null) {
-    gauge('docket_redis_memory_used_bytes', 'What Redis holds.').set(memory.usedBytes);
+    gauge('docket_redis_memory_used_bytes', 'What Redis holds, in bytes.').set(memory.usedBytes);
     gauge(
       'docket_redis_memory_limit_bytes',
-      'What Redis may hold, with which it refuses to write; 0 while no limit is set.',
+      'How many bytes Redis holds when it begins to refuse writes; 0 while no limit is set.',
     ).set(memory.limitBytes);
   }
 
   const since = gauge(
     'docket_organization_paused_timestamp_seconds',
-    'Since when the scheduled runs of the organization wait, because its key was refused or somebody paused them.',
+    'Since when the scheduled runs of the organization wait, because its key was refused or somebody paused them; in seconds since 1970.',
     ['org'],
   );
   const reportSince = gauge(
     'docket_report_paused_timestamp_seconds',
-    'Since when the scheduled runs of the report wait, because somebody paused them.',
+    'Since when the scheduled runs of the report wait, because somebody paused them; in seconds since 1970.',
     ['org', 'report'],
   );
   // Newest first: of two pauses of an organization the older one tells since when.

@@ -1,0 +1,147 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { stringify } from 'yaml';
+import { z } from 'zod';
+import { localRedis } from '../../src/demo/redis.ts';
+import { folderFor } from '../support/delivery-case.ts';
+import { seriesOf } from '../support/exposition.ts';
+import { aLivelyExposition } from '../support/lively-metrics.ts';
+import { dashboardOf } from '../support/observability.ts';
+import { type Prometheus, prometheus } from '../support/prometheus.ts';
+import { roleHouse } from '../support/role-house.ts';
+
+const FOLDER = 'docs/observability';
+let tools: Prometheus;
+beforeAll(async () => {
+  tools = await prometheus();
+});
+afterAll(() => tools?.close());
+
+/** Without what prom-client tells of Node.js, whose names are not ours to choose. */
+const ours = (body: string) =>
+  body
+    .split('\n')
+    .filter((line) => /^(# (HELP|TYPE) )?docket_/.test(line))
+    .map((line) => `${line}\n`)
+    .join('');
+
+describe('promtool', () => {
+  test('finds nothing to say of our metrics', async () => {
+    const { body } = await aLivelyExposition();
+    expect(await tools.promtool(['check', 'metrics'], ours(body))).toBe('');
+  });
+
+  test('reads the alerts, and sees each fire when it must and not otherwise', async () => {
+    expect(await tools.promtool(['check', 'rules', join(FOLDER, 'alerts.yaml')])).toContain('SUCCESS');
+    expect(await tools.promtool(['test', 'rules', join(FOLDER, 'alerts.test.yaml')])).toContain('SUCCESS');
+  });
+
+  test('reads every question of the dashboard', async () => {
+    const { panels } = await dashboardOf(FOLDER);
+    const exprs = panels.flatMap(({ targets }) => targets.map(({ expr }) => expr));
+    const rules = exprs.map((expr, index) => ({
+      record: `panel:${index}`,
+      expr: expr.replaceAll('$__rate_interval', '5m').replaceAll('$job', 'docket'),
+    }));
+    const file = join(await folderFor(onTestFinished), 'panels.yaml');
+    await writeFile(file, stringify({ groups: [{ name: 'panels', rules }] }));
+    expect(await tools.promtool(['check', 'rules', file])).toContain(`SUCCESS: ${exprs.length} rules found`);
+  });
+});
+
+const vectorSchema = z.object({
+  data: z.object({ result: z.array(z.object({ value: z.tuple([z.number(), z.string()]) })) }),
+});
+const rulesSchema = z.object({
+  data: z.object({
+    groups: z.array(
+      z.object({ rules: z.array(z.object({ name: z.string(), health: z.string(), state: z.string() })) }),
+    ),
+  }),
+});
+
+test('Prometheus scrapes the processes of a deployment with a token, and finds in it what has happened', async () => {
+  const redis = await localRedis({ PATH: process.env.PATH });
+  onTestFinished(() => redis.close());
+  const house = await roleHouse(redis.url);
+  const [admin, worker] = await Promise.all([house.start('scheduler,admin'), house.start('worker')]);
+  await house.trigger(admin, 'once');
+  await worker.logged(({ msg }) => msg === 'Run ended');
+
+  const read = async ({ url }: { readonly url: string }) =>
+    (await fetch(`${url}/metrics`, { headers: house.headers })).text();
+  const [shared, own] = [await read(admin), await read(worker)];
+  expect(await tools.promtool(['check', 'metrics'], ours(shared))).toBe('');
+  expect(await tools.promtool(['check', 'metrics'], ours(own))).toBe('');
+  const series = seriesOf(own);
+  expect(series.get('docket_runs_finished_total{org="acme",state="done"}')).toBe(1);
+  expect(series.get('docket_api_requests_total{org="acme",status="2xx"}')).toBeGreaterThanOrEqual(2);
+  expect(series.get('docket_api_request_duration_seconds_count{endpoint="report",status="2xx"}')).toBe(1);
+  expect(series.get('docket_deliveries_total{org="acme",kind="email",state="sent"}')).toBe(1);
+  expect(series.get('docket_delivery_duration_seconds_count{kind="email",state="sent"}')).toBe(1);
+  expect(series.get('docket_run_duration_seconds_count{trigger="on_demand"}')).toBe(1);
+  for (const stage of ['plan', 'fetch', 'render', 'seal', 'deliver']) {
+    expect(series.get(`docket_stage_duration_seconds_count{stage="${stage}"}`), stage).toBe(1);
+  }
+  expect(series.get('docket_archive_free_bytes')).toBeGreaterThan(0);
+  const now = Date.now() / 1000;
+  expect(series.get('docket_definitions_read_timestamp_seconds')).toBeGreaterThan(now - 60);
+  expect(seriesOf(shared).get('docket_scheduler_looked_timestamp_seconds')).toBeGreaterThan(now - 120);
+  expect(seriesOf(shared).get('docket_redis_memory_used_bytes')).toBeGreaterThan(100_000);
+  expect(seriesOf(shared).get('docket_redis_memory_limit_bytes')).toBe(0);
+
+  const folder = await folderFor(onTestFinished);
+  const token = join(folder, 'token');
+  await writeFile(token, house.headers.authorization.replace('Bearer ', ''));
+  await mkdir(join(folder, 'data'));
+  const config = {
+    global: { scrape_interval: '1s', scrape_timeout: '1s', evaluation_interval: '1s' },
+    rule_files: [resolve(FOLDER, 'alerts.yaml')],
+    scrape_configs: [
+      {
+        job_name: 'docket',
+        authorization: { credentials_file: token },
+        static_configs: [{ targets: [admin.url, worker.url].map((url) => new URL(url).host) }],
+      },
+    ],
+  };
+  await writeFile(join(folder, 'prometheus.yaml'), stringify(config));
+  await tools.promtool(['check', 'config', join(folder, 'prometheus.yaml')]);
+  const server = await tools.serve(join(folder, 'prometheus.yaml'), join(folder, 'data'));
+  onTestFinished(() => server.close());
+  const ask = async (expr: string): Promise<readonly number[]> => {
+    const answer = await fetch(`${server.url}/api/v1/query?query=${encodeURIComponent(expr)}`);
+    return vectorSchema.parse(await answer.json()).data.result.map(({ value: [, value] }) => Number(value));
+  };
+  const soon = { timeout: 60_000, interval: 500 };
+  await expect.poll(() => ask('sum(up{job="docket"})'), soon).toEqual([2]);
+  await expect.poll(() => ask('sum(docket_runs_finished_total{state="done"})'), soon).toEqual([1]);
+  // A process says that it is at work at once, a scheduler after its first look.
+  await expect.poll(() => ask('max by (role) (docket_processes) > 0'), soon).toHaveLength(3);
+  await expect
+    .poll(async () => {
+      const answer = await fetch(`${server.url}/api/v1/rules?type=alert`);
+      const rules = rulesSchema.parse(await answer.json()).data.groups.flatMap(({ rules: own }) => own);
+      return rules.filter(({ health }) => health !== 'ok').map(({ name }) => name);
+    }, soon)
+    .toEqual([]);
+  expect(await ask('count(ALERTS{alertstate="firing"})')).toEqual([]);
+
+  await worker.kill();
+  await expect.poll(() => ask('up{job="docket"} == 0'), soon).toEqual([0]);
+});
+
+test('a process that is told to stop is counted no more, at once', async () => {
+  const redis = await localRedis({ PATH: process.env.PATH });
+  onTestFinished(() => redis.close());
+  const house = await roleHouse(redis.url);
+  const [admin, worker] = await Promise.all([house.start('admin'), house.start('worker')]);
+  const workers = async () =>
+    seriesOf(await (await fetch(`${admin.url}/metrics`, { headers: house.headers })).text()).get(
+      'docket_processes{role="worker"}',
+    );
+  await expect.poll(workers, { timeout: 10_000 }).toBe(1);
+  await worker.stop();
+  expect(await workers()).toBe(0);
+});
