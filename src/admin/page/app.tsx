@@ -1,0 +1,98 @@
+import type { Context, Hono } from 'hono';
+import type { Clock } from '../../base/clock.ts';
+import type { Access } from '../access.ts';
+import type { Audit } from '../auth/audit.ts';
+import { signedIn } from '../auth/authenticate.ts';
+import type { RateLimit } from '../auth/rate-limit.ts';
+import type { Sessions } from '../auth/sessions.ts';
+import type { Principal } from '../auth/tokens.ts';
+import type { Env } from '../env.ts';
+import { problemSchema } from '../problem.ts';
+import { addActions } from './actions.tsx';
+import { type KeptAssets, readAssets } from './assets.ts';
+import type { Desk } from './desk.ts';
+import { document } from './document.ts';
+import { addDoor } from './door.tsx';
+import { loadUndecided } from './loads.ts';
+import { ProblemPage } from './problem-page.tsx';
+import { addViews } from './views.tsx';
+
+/** What the page stands on. */
+export interface PagePorts {
+  readonly sessions: Sessions;
+  readonly limit: RateLimit;
+  readonly access: (principal: Principal) => Access;
+  readonly audit: Pick<Audit, 'list'>;
+  readonly clock: Clock;
+}
+
+/** Everything that only somebody who is signed in may see. */
+const PLACES = [
+  '/',
+  '/reports/*',
+  '/runs/*',
+  '/deliveries/*',
+  '/slots',
+  '/pauses',
+  '/organizations/*',
+  '/audit',
+] as const;
+
+/** Adds the operator's page to the admin route. Expects `knowClient` before it. */
+export function addPage(app: Hono<Env>, ports: PagePorts): void {
+  const { sessions, limit, audit, clock } = ports;
+  const assets = readAssets();
+  const desk: Desk = {
+    access: (context) => ports.access(context.get('principal')),
+    audit,
+    frame: async (context, access) => ({
+      principal: context.get('principal'),
+      csrf: context.get('session')?.csrf ?? '',
+      assets: assets.urls,
+      undecided: (await loadUndecided(access)).length,
+      now: clock.now(),
+    }),
+    now: () => clock.now(),
+  };
+  const enter = signedIn({ sessions, limit }, (context) => {
+    const { pathname, search } = new URL(context.req.url);
+    const wanted =
+      context.req.method === 'GET' && pathname !== '/' ? `?to=${encodeURIComponent(pathname + search)}` : '';
+    return context.redirect(`/sign-in${wanted}`, 303);
+  });
+  for (const place of [...PLACES, '/sign-in', '/sign-out']) app.use(place, problemsAsPages(assets));
+  addDoor(app, { sessions, limit, assets: assets.urls });
+  for (const place of PLACES) app.use(place, enter);
+  addViews(app, desk);
+  addActions(app, desk);
+}
+
+/** The page's own files: for anybody, and for ever, since another content has another name. */
+export function addAssets(app: Hono<Env>): void {
+  for (const [path, { type, body }] of readAssets().files) {
+    app.get(path, (context) =>
+      context.body(body, 200, {
+        'Content-Type': type,
+        'Cache-Control': 'public, max-age=31536000, immutable',
+        'X-Content-Type-Options': 'nosniff',
+      }),
+    );
+  }
+}
+
+/** Whatever is refused or fails behind it is shown to a person. */
+function problemsAsPages({ urls }: KeptAssets) {
+  return async (context: Context<Env>, next: () => Promise<void>): Promise<void> => {
+    await next();
+    const { status, headers } = context.res;
+    if (!headers.get('content-type')?.startsWith('application/problem+json')) return;
+    const problem = problemSchema.safeParse(await context.res.clone().json());
+    if (!problem.success) return;
+    const shown = await document(<ProblemPage assets={urls} problem={problem.data} />);
+    const kept = new Headers(headers);
+    kept.set('Content-Type', 'text/html; charset=utf-8');
+    // Unset first: Hono would otherwise merge the headers of both.
+    context.res = undefined;
+    context.res = new Response(shown, { status, headers: kept });
+  };
+}

@@ -1,0 +1,106 @@
+import { type ErrorJson, toDocketError } from '../../base/error.ts';
+import type { DeliveryRow } from '../../queue/decisions.ts';
+import type { RunRecord } from '../../run/record.ts';
+import type { Access, FileEntry, RunNews } from '../access.ts';
+import { AFTER_MS } from './day-strip.tsx';
+import type { DeliveriesData } from './deliveries.tsx';
+import type { OverviewData } from './overview.tsx';
+import type { PausesData } from './pauses.tsx';
+import type { ReportsData } from './reports.tsx';
+
+const WEEK_MS = 7 * 86_400_000;
+/** Of each list of the overview. */
+const MOST_ACTIVE = 20;
+const MOST_RECENT = 100;
+const MOST_SLOTS = 60;
+/** More than a person decides at a sitting; the navigation says `99+`. */
+export const MOST_UNDECIDED = 100;
+
+/** What each page shows, through what its reader may see. */
+export async function loadOverview(access: Access, now: number): Promise<OverviewData> {
+  const [organizations, slots, active, recent, undecided, pauses, budgets] = await Promise.all([
+    access.organizations(),
+    access.slots({ from: now, until: now + Math.max(AFTER_MS, WEEK_MS), limit: MOST_SLOTS }),
+    access.runs({ states: ['running', 'waiting', 'queued'], limit: MOST_ACTIVE }),
+    access.runs({ limit: MOST_RECENT }),
+    loadUndecided(access),
+    access.pauses(),
+    access.budgets(),
+  ]);
+  const news = await Promise.all(active.runs.map((record) => newsOf(access, record)));
+  return { organizations, slots, active: news, recent: recent.runs, undecided, pauses, budgets };
+}
+
+export const loadUndecided = async (access: Access): Promise<readonly DeliveryRow[]> =>
+  (await access.deliveries({ state: 'unknown', limit: MOST_UNDECIDED })).deliveries;
+
+/** What the worker said last of a run. Nobody is at one that is not running. */
+export async function newsOf(access: Access, record: RunRecord): Promise<RunNews> {
+  if (record.state !== 'running') return { record, live: null };
+  const enough = new AbortController();
+  try {
+    for await (const news of access.watch(record.id, enough.signal)) return news;
+  } finally {
+    enough.abort();
+  }
+  return { record, live: null };
+}
+
+export async function loadReports(access: Access): Promise<ReportsData> {
+  const [organizations, reports] = await Promise.all([access.organizations(), access.reports()]);
+  return { organizations, reports };
+}
+
+/** Runs of a report that are looked through for its last pack. */
+const HISTORY = 15;
+
+export async function loadReport(access: Access, org: string, name: string) {
+  const [report, { runs }] = await Promise.all([
+    access.report(org, name),
+    access.runs({ org, report: name, limit: HISTORY }),
+  ]);
+  const pack = runs.find(({ files }) => files.length > 0) ?? null;
+  return { report, runs, pack, files: pack === null ? null : await loadFiles(access, pack) };
+}
+
+/** What there is to download of a run, or why nothing can be. */
+export type Pack = { readonly kept: readonly FileEntry[] } | { readonly away: ErrorJson };
+
+/** An archive that does not answer must not keep the run itself from being seen. */
+async function loadFiles(access: Access, run: RunRecord): Promise<Pack> {
+  if (run.files.length === 0) return { kept: [] };
+  try {
+    return { kept: await access.files(run.id) };
+  } catch (thrown) {
+    const error = toDocketError(thrown);
+    if (!error.code.startsWith('archive.')) throw thrown;
+    return { away: error.toJSON() };
+  }
+}
+
+export async function loadRun(access: Access, id: string) {
+  const record = await access.run(id);
+  const [news, { deliveries }, files] = await Promise.all([
+    newsOf(access, record),
+    access.deliveries({ run: id, limit: MOST_RECENT }),
+    loadFiles(access, record),
+  ]);
+  return { news, deliveries, files };
+}
+
+/** Runs whose deliveries are listed. */
+const MOST_RUNS = 30;
+
+export async function loadDeliveries(access: Access): Promise<DeliveriesData> {
+  const [organizations, undecided, recent] = await Promise.all([
+    access.organizations(),
+    loadUndecided(access),
+    access.deliveries({ limit: MOST_RUNS }),
+  ]);
+  return { organizations, undecided, recent: recent.deliveries };
+}
+
+export async function loadPauses(access: Access): Promise<PausesData> {
+  const [organizations, pauses] = await Promise.all([access.organizations(), access.pauses()]);
+  return { organizations, pauses };
+}

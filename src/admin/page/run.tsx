@@ -1,0 +1,249 @@
+import { inWords } from '../../define/period.ts';
+import type { DeliveryRow } from '../../queue/decisions.ts';
+import { ENDED, type Reopening, type RunRecord, STAGES, type Stage } from '../../run/record.ts';
+import type { RunNews } from '../access.ts';
+import { DeliveryTable } from './deliveries.tsx';
+import { Fault } from './fault.tsx';
+import { count, duration } from './figures.ts';
+import { Files } from './files.tsx';
+import { Empty, Fact, type Frame, mayAct, Page } from './frame.tsx';
+import type { Pack } from './loads.ts';
+import { ReasonForm, type Refused } from './reason-form.tsx';
+import { Progress, ReportLink, took, triggered, zoneOf } from './run-parts.tsx';
+import { RUN_LOOK, RunBadge } from './state.tsx';
+import { At } from './time.tsx';
+
+export interface RunData {
+  readonly news: RunNews;
+  readonly deliveries: readonly DeliveryRow[];
+  readonly files: Pack;
+  readonly refused?: Refused | undefined;
+}
+
+/** One run: what was asked for, how it goes on, what came of it, and what may be decided. */
+export const Run = ({
+  frame,
+  data,
+  notice,
+}: {
+  readonly frame: Frame;
+  readonly data: RunData;
+  readonly notice?: string | undefined;
+}) => {
+  const { record } = data.news;
+  const zone = zoneOf(record);
+  const open = !ENDED.has(record.state);
+  return (
+    <Page frame={frame} title={`Run ${record.id.slice(0, 8)}`} place="/runs" notice={notice}>
+      <p class="crumbs">
+        <ReportLink {...record} />
+      </p>
+      <div class="headline" id="headline" data-live>
+        <h1>
+          Run <span class="id">{record.id.slice(0, 8)}</span>
+        </h1>
+        <RunBadge state={record.state} /> <span class="soft">{RUN_LOOK[record.state].means}</span>
+      </div>
+      <p class="lead">{inWords(record.period)}</p>
+      <div
+        id="progress"
+        data-live
+        aria-live="polite"
+        {...(open ? { 'data-events': `/api/runs/${record.id}/events`, 'data-state': record.state } : {})}
+      >
+        {open ? (
+          <>
+            <Progress news={data.news} now={frame.now} />
+            <noscript>
+              <p class="more">
+                <a href={`/runs/${record.id}`}>Look again</a>
+              </p>
+            </noscript>
+          </>
+        ) : null}
+      </div>
+      <div id="error" data-live>
+        {record.error === null ? null : <Fault error={record.error} heading="Why it ended so" />}
+      </div>
+      {mayAct(frame) ? <Decisions frame={frame} record={record} refused={data.refused} /> : null}
+      <div class="split">
+        <div>
+          <section aria-labelledby="files">
+            <h2 id="files">Files</h2>
+            <div id="files-list" data-live>
+              <Files record={record} pack={data.files} />
+            </div>
+          </section>
+          <section aria-labelledby="sent">
+            <h2 id="sent">Deliveries</h2>
+            <div id="deliveries" data-live>
+              {data.deliveries.length === 0 ? (
+                <Empty>
+                  {record.deliver ? 'Nothing has been delivered yet.' : 'It was asked not to deliver anything.'}
+                </Empty>
+              ) : (
+                <DeliveryTable rows={data.deliveries} zone={() => zone} of="run" />
+              )}
+            </div>
+          </section>
+          {record.reopened.length === 0 ? null : (
+            <section aria-labelledby="history">
+              <h2 id="history">What was decided</h2>
+              <History reopened={record.reopened} zone={zone} />
+            </section>
+          )}
+        </div>
+        <div>
+          <section aria-labelledby="stages">
+            <h2 id="stages">Stages</h2>
+            <div id="timings" data-live>
+              <Timings record={record} />
+            </div>
+          </section>
+          <section aria-labelledby="facts">
+            <h2 id="facts">Record</h2>
+            <div id="record" data-live>
+              <Facts record={record} now={frame.now} zone={zone} />
+            </div>
+          </section>
+        </div>
+      </div>
+    </Page>
+  );
+};
+
+const Facts = ({ record, now, zone }: { readonly record: RunRecord; readonly now: number; readonly zone: string }) => (
+  <dl class="facts">
+    <Fact name="Triggered">{triggered(record)}</Fact>
+    {record.slot.startsWith('trigger:') ? null : (
+      <Fact name="Slot">
+        <At at={Date.parse(record.slot)} zone={zone} />
+      </Fact>
+    )}
+    <Fact name="Created">
+      <At at={record.createdAt} zone={zone} seconds />
+    </Fact>
+    {record.startedAt === null ? null : (
+      <Fact name="Started">
+        <At at={record.startedAt} zone={zone} seconds />
+      </Fact>
+    )}
+    {record.finishedAt === null ? null : (
+      <Fact name="Finished">
+        <At at={record.finishedAt} zone={zone} seconds />
+      </Fact>
+    )}
+    <Fact name="Took">{took(record, now)}</Fact>
+    <Fact name="Calls planned">{count(record.calls.planned)}</Fact>
+    <Fact name="Calls made">{count(record.calls.made)}</Fact>
+    <Fact name="Answers reused">{count(record.calls.saved)}</Fact>
+    <Fact name="Waited for tokens">{duration(record.tokenWaitMs)}</Fact>
+    <Fact name="Tries">
+      {count(record.attempts)}
+      {record.starts > record.attempts ? `, taken up ${count(record.starts)} times` : ''}
+    </Fact>
+    <Fact name="Delivers">{record.deliver ? 'yes' : 'no, files only'}</Fact>
+    <Fact name="Definition">
+      <code title={record.digest}>{record.digest.slice(0, 12)}</code>
+    </Fact>
+    <Fact name="Id">
+      <code class="long">{record.id}</code>
+    </Fact>
+  </dl>
+);
+
+const STAGE_WORDS: Readonly<Record<Stage, string>> = {
+  plan: 'Plan',
+  fetch: 'Fetch',
+  render: 'Render',
+  seal: 'Archive',
+  deliver: 'Deliver',
+};
+
+/** How long each stage took, one after the other as they came. */
+const Timings = ({ record }: { readonly record: RunRecord }) => {
+  const spent = STAGES.map((stage) => record.timings[stage] ?? 0);
+  const all = spent.reduce((sum, ms) => sum + ms, 0);
+  if (all === 0) return <Empty>No stage is over yet.</Empty>;
+  const percent = (ms: number): string => `${((ms / all) * 100).toFixed(2)}%`;
+  return (
+    <table class="stages">
+      <caption class="unseen">Time of each stage, over all tries</caption>
+      <tbody>
+        {STAGES.map((stage, index) => {
+          const ms = record.timings[stage];
+          const before = spent.slice(0, index).reduce((sum, each) => sum + each, 0);
+          return (
+            <tr>
+              <th scope="row">{STAGE_WORDS[stage]}</th>
+              <td class="bar">
+                {ms === undefined ? null : (
+                  <svg width="100%" height="10" aria-hidden="true">
+                    <rect x={percent(before)} width={percent(ms)} height="10" rx="1" />
+                  </svg>
+                )}
+              </td>
+              <td class="number">{ms === undefined ? <span class="soft">not reached</span> : duration(ms)}</td>
+            </tr>
+          );
+        })}
+      </tbody>
+    </table>
+  );
+};
+
+const DECIDED: Readonly<Record<Reopening['what'], string>> = {
+  release: 'Released',
+  retry: 'Tried again',
+  resend: 'One delivery sent again',
+  settle: 'Last delivery declared sent',
+  cancel: 'Told to stop',
+};
+
+const History = ({ reopened, zone }: { readonly reopened: readonly Reopening[]; readonly zone: string }) => (
+  <ol class="entries">
+    {reopened.map(({ what, by, reason, at }) => (
+      <li>
+        <p>
+          <strong>{DECIDED[what]}</strong> by {by}, <At at={at} zone={zone} />
+        </p>
+        <p class="quote">{reason}</p>
+      </li>
+    ))}
+  </ol>
+);
+
+interface DecisionsProps {
+  readonly frame: Frame;
+  readonly record: RunRecord;
+  readonly refused: Refused | undefined;
+}
+
+/** What may be decided of a run in its state. */
+const Decisions = ({ frame, record, refused }: DecisionsProps) => {
+  const path = `/runs/${record.id}`;
+  const { state } = record;
+  const shown = { frame, from: path, refused };
+  return (
+    <div class="acts" id="acts" data-live>
+      {ENDED.has(state) ? null : (
+        <ReasonForm {...shown} action={`${path}/cancel`} label="Cancel this run" ask="Why is it stopped?" danger>
+          <p>It stops before its next step. What has been sent stays sent.</p>
+        </ReasonForm>
+      )}
+      {state === 'held' ? (
+        <ReasonForm {...shown} action={`${path}/release`} label="Release the pack" ask="Why may it go out as it is?">
+          <p>The files go to every recipient as they are, with their marks of what is missing.</p>
+        </ReasonForm>
+      ) : null}
+      {state === 'failed' || state === 'partly_delivered' || state === 'cancelled' ? (
+        <ReasonForm {...shown} action={`${path}/retry`} label="Retry the rest" ask="Why is it tried again?">
+          <p>
+            What surely did not arrive is sent again with the same files; a run without files begins anew. Deliveries
+            that are unknown stay as they are.
+          </p>
+        </ReasonForm>
+      ) : null}
+    </div>
+  );
+};

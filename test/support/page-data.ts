@@ -1,0 +1,291 @@
+import type {
+  Access,
+  BudgetEntry,
+  FileEntry,
+  OrganizationEntry,
+  ReportDetail,
+  RunLive,
+  RunNews,
+  SlotEntry,
+} from '../../src/admin/access.ts';
+import type { Principal } from '../../src/admin/auth/tokens.ts';
+import type { DeliveryRow } from '../../src/queue/decisions.ts';
+import type { Pause } from '../../src/queue/pauses.ts';
+import type { RunRecord, RunState } from '../../src/run/record.ts';
+
+/** Saturday 21 November 2026, 14:12 in Zurich. */
+export const NOW = Date.parse('2026-11-21T13:12:00Z');
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+export const OPERATOR: Principal = { name: 'anna', role: 'operator', orgs: '*' };
+export const VIEWER: Principal = { name: 'ben', role: 'viewer', orgs: ['acme'] };
+
+export const organizations: readonly OrganizationEntry[] = [
+  { org: 'acme', name: 'Acme Compliance AG', timezone: 'Europe/Zurich', reports: 3, pause: null },
+  { org: 'globex', name: 'Globex Holding', timezone: 'Europe/Zurich', reports: 1, pause: null },
+];
+
+const hex = (text: string): string => Buffer.from(text.padEnd(16, '.')).toString('hex').slice(0, 32);
+
+/** A run of the usual kind. */
+export const runOf = (name: string, state: RunState, change: Partial<RunRecord> = {}): RunRecord => ({
+  id: hex(name),
+  org: 'acme',
+  report: 'weekly-kpi',
+  slot: '2026-11-16T07:00:00.000Z',
+  trigger: 'schedule',
+  priority: 'scheduled',
+  period: { from: '2026-11-09', to: '2026-11-15', timezone: 'Europe/Zurich', label: '2026-W46' },
+  digest: '9f2c4a1be0d34c6d8a17e2f05b6c7d8e9f2c4a1be0d34c6d8a17e2f05b6c7d8e',
+  deliver: true,
+  createdAt: NOW - 3 * HOUR,
+  state,
+  startedAt: NOW - 3 * HOUR + 900,
+  finishedAt: NOW - 3 * HOUR + 84_000,
+  until: null,
+  starts: 1,
+  attempts: 1,
+  calls: { planned: 24, made: 20, saved: 4 },
+  timings: { plan: 310, fetch: 61_400, render: 4_200, seal: 240, deliver: 1_900 },
+  tokenWaitMs: 31_000,
+  files: [
+    { name: 'KPIs 2026-W46.xlsx', bytes: 48_211, sha256: 'a'.repeat(64) },
+    { name: 'KPIs 2026-W46 onboarding.csv', bytes: 1_204, sha256: 'b'.repeat(64) },
+  ],
+  deliveries: [],
+  error: null,
+  reopened: [],
+  cancel: null,
+  ...change,
+});
+
+export const running = runOf('running', 'running', {
+  report: 'board-pack',
+  trigger: 'on_demand',
+  by: 'anna',
+  slot: 'trigger:1',
+  period: { from: '2026-10-01', to: '2026-10-31', timezone: 'Europe/Zurich', label: '2026-10' },
+  createdAt: NOW - 2 * MINUTE,
+  startedAt: NOW - 2 * MINUTE + 400,
+  finishedAt: null,
+  calls: { planned: 132, made: 0, saved: 0 },
+  timings: { plan: 420 },
+  files: [],
+});
+export const live: RunLive = {
+  stage: 'fetch',
+  done: 57,
+  of: 132,
+  tokens: 3,
+  ahead: 4,
+  finish: NOW + 3 * MINUTE,
+  at: NOW,
+};
+export const failed = runOf('failed', 'failed', {
+  report: 'rfi-ageing',
+  createdAt: NOW - 5 * HOUR,
+  files: [],
+  timings: { plan: 280, fetch: 12_000 },
+  error: {
+    code: 'api.forbidden',
+    message: 'The API key may not read transactions.',
+    expected: 'a key with the scope transactions:read',
+    got: '403 from POST /v1/metrics',
+    next: 'Give the key the scope, then retry the run.',
+    correlation_id: '0f3c8d2e',
+  },
+  reopened: [{ what: 'retry', by: 'anna', reason: 'The key was renewed', at: NOW - 4 * HOUR }],
+});
+export const held = runOf('held', 'held', { createdAt: NOW - 26 * HOUR });
+export const done = runOf('done', 'done');
+export const runs: readonly RunRecord[] = [
+  running,
+  done,
+  failed,
+  held,
+  runOf('partly', 'partly_delivered', { createdAt: NOW - 27 * HOUR }),
+  runOf('cancelled', 'cancelled', { createdAt: NOW - 30 * HOUR, by: 'ben', trigger: 'on_demand', files: [] }),
+  runOf('skipped', 'skipped', { createdAt: NOW - 50 * HOUR, startedAt: null, finishedAt: null, files: [] }),
+];
+
+export const unknown: DeliveryRow = {
+  id: '0123456789abcdef0123456789abcdef',
+  run: done.id,
+  org: 'acme',
+  report: 'weekly-kpi',
+  target: '0-email',
+  recipient: 'lead@acme.example',
+  state: 'unknown',
+  epoch: 1,
+  detail: 'The connection broke after the message was handed over.',
+  at: NOW - 2 * HOUR,
+  decisions: [],
+};
+export const sent: DeliveryRow = {
+  ...unknown,
+  id: 'fedcba9876543210fedcba9876543210',
+  recipient: 'board@acme.example',
+  state: 'sent',
+  detail: '250 2.0.0 Ok: queued as 4F1',
+};
+export const deliveries: readonly DeliveryRow[] = [
+  unknown,
+  sent,
+  { ...sent, id: 'a'.repeat(32), target: '1-s3', recipient: 's3://reports/acme/2026-W46/', detail: null },
+];
+
+export const pause: Pause = {
+  org: 'acme',
+  report: 'rfi-ageing',
+  who: 'anna',
+  why: 'The figures of the new scope are checked first',
+  since: NOW - 20 * HOUR,
+  key: null,
+  run: null,
+};
+
+const slot = (report: string, title: string, at: number, paused = false): SlotEntry => ({
+  org: 'acme',
+  report,
+  title,
+  at: new Date(at).toISOString(),
+  begins: new Date(at).toISOString(),
+  local: '',
+  timezone: 'Europe/Zurich',
+  schedule: '0 8 * * MON',
+  paused,
+});
+export const slots: readonly SlotEntry[] = [
+  slot('daily-queue', 'Alert queue, daily', Date.parse('2026-11-21T17:00:00Z')),
+  slot('rfi-ageing', 'RFI ageing', Date.parse('2026-11-22T05:00:00Z'), true),
+  slot('daily-queue', 'Alert queue, daily', Date.parse('2026-11-22T17:00:00Z')),
+  slot('weekly-kpi', 'Weekly compliance KPIs', Date.parse('2026-11-23T07:00:00Z')),
+];
+
+export const text = `# yaml-language-server: $schema=../report.schema.json
+version: 1
+title: Weekly compliance KPIs
+owner: ops@acme.example
+schedule: { cron: "0 8 * * MON", timezone: Europe/Zurich, catch_up: latest }
+period: previous_week
+compare: previous_period
+sections:
+  - id: onboarding
+    title: Onboarding <b>
+    metrics: [profiles.created, profiles.decided, profiles.approval_rate]
+    granularity: day
+    totals: true # of the service
+outputs:
+  - { format: xlsx, name: "KPIs {{ period.label }}.xlsx" }
+deliveries:
+  - email: { to: [lead@acme.example], attach: [xlsx] }
+`;
+export const report: ReportDetail = {
+  org: 'acme',
+  report: 'weekly-kpi',
+  title: 'Weekly compliance KPIs',
+  schedules: ['0 8 * * MON'],
+  pause: null,
+  faults: [],
+  last: done,
+  owner: 'ops@acme.example',
+  timezone: 'Europe/Zurich',
+  text,
+  digest: done.digest,
+  slots: slots.slice(3),
+};
+
+export const budget: BudgetEntry = {
+  organizations: ['acme'],
+  of: 'metrics',
+  calls: 30,
+  windowMs: 60_000,
+  expected: NOW,
+  state: {
+    key: 'k_4f1c09ab77de',
+    tokens: 3,
+    inFlight: 2,
+    waiting: 4,
+    blockedUntil: null,
+    throttled: 0,
+    limit: 30,
+    slowedUntil: null,
+  },
+};
+
+export const files: readonly FileEntry[] = [
+  ...done.files.map((file) => ({ ...file, kind: 'file' as const, type: 'application/octet-stream' })),
+  { name: 'mail.html', kind: 'mail', type: 'text/html', bytes: null, sha256: null },
+];
+
+/** All of the above, as somebody sees it; what acts does nothing. */
+export function sampleAccess(principal: Principal, change: Partial<Access> = {}): Access {
+  const newsOf = (record: RunRecord): RunNews => ({ record, live: record.state === 'running' ? live : null });
+  const find = (id: string): RunRecord => {
+    const found = runs.find((run) => run.id === id);
+    if (found === undefined) throw new Error(`no run ${id}`);
+    return found;
+  };
+  const none = async () => {
+    throw new Error('nothing is done here');
+  };
+  return {
+    principal,
+    organizations: async () => organizations,
+    reports: async () => [
+      report,
+      { ...report, report: 'rfi-ageing', title: 'RFI ageing', pause, last: failed },
+      {
+        ...report,
+        report: 'board-pack',
+        title: 'Board pack',
+        schedules: [],
+        last: running,
+        faults: ['acme/board-pack.yaml:3:1: no'],
+      },
+    ],
+    report: async (_, name) => ({
+      ...report,
+      report: name,
+      ...(name === 'rfi-ageing' ? { pause, title: 'RFI ageing' } : {}),
+    }),
+    slots: async () => slots,
+    explain: none,
+    validate: none,
+    trigger: none,
+    runs: async ({ states, report: name }) => ({
+      runs: runs.filter((run) => (states?.includes(run.state) ?? true) && (name === undefined || run.report === name)),
+      next: null,
+    }),
+    run: async (id) => find(id),
+    watch: async function* (id) {
+      yield newsOf(find(id));
+    },
+    decide: none,
+    file: none,
+    deliveries: async ({ state }) => ({
+      deliveries: deliveries.filter((row) => state === undefined || row.state === state),
+      next: null,
+    }),
+    files: async () => files,
+    preview: none,
+    delivery: async (id) => deliveries.find((row) => row.id === id) ?? unknown,
+    resolve: none,
+    pauses: async () => [pause],
+    pause: none,
+    resume: none,
+    budgets: async () => ({
+      lines: [
+        budget,
+        {
+          ...budget,
+          organizations: ['globex'],
+          state: { ...budget.state, key: 'k_00aa', tokens: 30, inFlight: 0, waiting: 0 },
+        },
+      ],
+      unknown: [],
+    }),
+    ...change,
+  };
+}
