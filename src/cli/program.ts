@@ -9,6 +9,7 @@ import { addDemo } from './demo.ts';
 import { addDiff } from './diff.ts';
 import { addDoctor } from './doctor.ts';
 import { addExplain } from './explain.ts';
+import { addInit } from './init.ts';
 import { addPause } from './pause.ts';
 import { addPreview } from './preview.ts';
 import { addResume } from './resume.ts';
@@ -51,6 +52,7 @@ export function createProgram(): Command {
     addArchive,
     addBudget,
     addDoctor,
+    addInit,
     addTokens,
     addSchema,
     addSandbox,

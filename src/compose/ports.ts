@@ -115,7 +115,7 @@ export async function composeInline(
 export async function composeCatalogs(
   around: Surroundings,
   options: { readonly freshCatalogs?: boolean } = {},
-): Promise<Pick<Inline, 'shared' | 'scope'> & { readonly catalogOf: (settings: OrgSettings) => Promise<Catalog> }> {
+): Promise<Inline & { readonly catalogOf: (settings: OrgSettings) => Promise<Catalog> }> {
   const { portsOf, shared, scope } = await composeInline(around, inlineArchive('.'), options);
   const catalogOf = async (settings: OrgSettings): Promise<Catalog> => {
     const ports = await portsOf(settings);
@@ -138,7 +138,7 @@ export async function composeCatalogs(
     if (outcome.kind === 'done') return outcome.value;
     throw outcome.kind === 'fail' ? outcome.error : new DocketError('run.cancelled', outcome.why);
   };
-  return { catalogOf, shared, scope };
+  return { portsOf, catalogOf, shared, scope };
 }
 
 /** See `PortsOf`. What is opened for an organization is kept until the scope closes. */

@@ -6,11 +6,24 @@ import { readSmtpUrl } from './smtp-url.ts';
 
 const PATIENCE_MS = 10_000;
 
+/** What a handshake with a mail server has shown. */
+export interface MailProbe {
+  /** In words, without a secret. */
+  readonly said: string;
+  readonly host: string;
+  /** TLS, from the first byte or by STARTTLS. */
+  readonly encrypted: boolean;
+}
+
+/** As `probeMail`, in words alone. */
+export const probeMailServer = async (url: Secret, options: SmtpOptions = {}): Promise<string> =>
+  (await probeMail(url, options)).said;
+
 /**
- * Connects, greets and signs in exactly as a delivery would, and sends nothing. Resolves with what was reached, in words.
+ * Connects, greets and signs in exactly as a delivery would, and sends nothing. Resolves with what was reached.
  * Throws `deliver.target_failed` with the server's answer, `config.invalid` for a URL that cannot be read.
  */
-export async function probeMailServer(url: Secret, options: SmtpOptions = {}): Promise<string> {
+export async function probeMail(url: Secret, options: SmtpOptions = {}): Promise<MailProbe> {
   const server = readSmtpUrl(url, options.oauth2 !== undefined);
   const timeouts = { connect: PATIENCE_MS, silence: PATIENCE_MS, ...options.timeouts };
   const connection = openConnection(server, { ...options, timeouts });
@@ -23,7 +36,8 @@ export async function probeMailServer(url: Secret, options: SmtpOptions = {}): P
       enter(connection, server, options, (error) => (error ? reject(error) : resolve()));
     });
     const user = options.oauth2?.user ?? server.user;
-    return `${name} answers${user === undefined ? '' : ` and lets ${user} in`}`;
+    const said = `${name} answers${user === undefined ? '' : ` and lets ${user} in`}`;
+    return { said, host: server.host, encrypted: connection.secure };
   } catch (cause) {
     throw new DocketError('deliver.target_failed', `The mail server ${name} cannot be used.`, {
       got: oneLine(cause instanceof Error ? cause.message : String(cause)),

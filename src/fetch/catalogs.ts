@@ -99,6 +99,17 @@ export function redisCatalogs(
   );
 }
 
+/** The catalog that the workers hold, if they do; nobody is asked for one. Throws `redis.unreachable`. */
+export async function heldCatalog(
+  redis: RedisClient,
+  prefix: string,
+  key: string,
+  org: OrgRef,
+): Promise<Catalog | undefined> {
+  const text = await reachable(() => redis.get(`${prefix}catalog:${key}:${org}`));
+  return text === null ? undefined : readCatalog(text);
+}
+
 /** One that an older Docket wrote, and that no longer reads, is one we do not have. */
 function readCatalog(text: string): Catalog | undefined {
   try {

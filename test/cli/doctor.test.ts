@@ -8,7 +8,7 @@ import { type MailCatcher, mailCatcher } from '../../src/demo/mail-catcher.ts';
 import { freePort } from '../../src/demo/redis.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { docket } from '../support/docket.ts';
-import { hostileServer } from '../support/hostile-server.ts';
+import { hostileServer, json } from '../support/hostile-server.ts';
 import { otherService } from '../support/other-service.ts';
 
 const findingsSchema = z.object({
@@ -36,7 +36,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-const examine = async (change: Record<string, string> = {}) => {
+const examine = async (change: Record<string, string> = {}, flags: readonly string[] = []) => {
   const env = {
     COMPLIANCE_API_URL: sandbox.url,
     DEMO_API_KEY: sandbox.keys.find(({ label }) => label === 'acme')?.key ?? '',
@@ -46,33 +46,105 @@ const examine = async (change: Record<string, string> = {}) => {
     DOCKET_ARCHIVE: pathToFileURL(join(folder, 'archive')).href,
     ...change,
   };
-  const { code, stdout } = await docket(['doctor', '--json'], { env });
+  const { code, stdout } = await docket(['doctor', '--json', ...flags], { env });
   return { code, ...findingsSchema.parse(JSON.parse(stdout)) };
 };
 
-test('finds everything well where it is, and sends nothing', async () => {
+const found = (findings: z.infer<typeof findingsSchema>['findings'], what: string) =>
+  findings.find((finding) => finding.what === what);
+
+test('finds everything well where it is, sends nothing and spends no metrics call', async () => {
+  const before = sandbox.requests().length;
   const { code, findings } = await examine();
-  expect(findings.map(({ what, state }) => [what, state])).toEqual([
-    ['Redis', 'ok'],
-    ['Definitions', 'ok'],
-    ['API key of demo', 'ok'],
-    ['Mail server (SMTP_URL)', 'ok'],
-    ['Directory out/board-pack/{{ period.label }} of demo', 'ok'],
-    ['Directory out/weekly-kpi/{{ period.label }} of demo', 'ok'],
-    ['Archive', 'ok'],
-  ]);
+  const states = Object.fromEntries(findings.map(({ what, state }) => [what, state]));
+  expect(states).toEqual({
+    'Node.js': expect.stringMatching(/ok|warn/),
+    'Time zone data': 'ok',
+    Redis: 'ok',
+    'Redis on disk': 'ok',
+    'Redis memory': expect.stringMatching(/ok|warn/),
+    'Redis latency': expect.stringMatching(/ok|warn/),
+    'Redis clock': 'ok',
+    Definitions: 'ok',
+    API: 'ok',
+    'API clock': 'ok',
+    'API key of demo': 'ok',
+    'Catalog of demo': 'ok',
+    'Budget of demo': 'ok',
+    'Mail server (SMTP_URL)': 'ok',
+    'Sender (MAIL_FROM)': 'ok',
+    'Directory out/board-pack/{{ period.label }} of demo': 'ok',
+    'Directory out/weekly-kpi/{{ period.label }} of demo': 'ok',
+    Archive: 'ok',
+    'Disk of the archive': expect.stringMatching(/ok|warn/),
+    Schedules: expect.stringMatching(/ok|warn/),
+    Pauses: expect.stringMatching(/ok|warn/),
+    Workers: expect.stringMatching(/ok|warn/),
+  });
+  expect(found(findings, 'API key of demo')?.detail).toBe('accepted, reaches Acme Payments (101)');
   expect(code).toBe(0);
   expect(mail.messages()).toEqual([]);
+  expect(
+    sandbox
+      .requests()
+      .slice(before)
+      .map(({ path }) => path),
+  ).toEqual(['/api/orgs/', '/api/orgs/']);
+});
+
+test('asks for the catalogs where it is told to, with one call of each key', async () => {
+  const before = sandbox.requests().length;
+  const { findings } = await examine({}, ['--catalog']);
+  expect(found(findings, 'Catalog of demo')?.detail).toMatch(/^\d+ metrics, \d+ dimensions, registry version \d+$/);
+  const metrics = sandbox
+    .requests()
+    .slice(before)
+    .filter(({ path }) => path.includes('/analytics/'));
+  expect(metrics).toHaveLength(1);
+});
+
+test('takes a key that is limited to metrics for what it is, and says of one without them that it may not', async () => {
+  const keyOf = (wanted: string) => sandbox.keys.find(({ label }) => label === wanted)?.key ?? '';
+  const limited = await examine({ DEMO_API_KEY: keyOf('metrics') }, ['--catalog']);
+  expect(found(limited.findings, 'API key of demo')).toMatchObject({
+    state: 'ok',
+    detail: expect.stringContaining('limited to'),
+  });
+  expect(found(limited.findings, 'Catalog of demo')?.state).toBe('ok');
+  const agent = await examine({ DEMO_API_KEY: keyOf('agent') }, ['--catalog']);
+  expect(found(agent.findings, 'Catalog of demo')).toMatchObject({
+    state: 'fail',
+    remedy: expect.stringContaining('analytics.read'),
+  });
+  const expired = await examine({ DEMO_API_KEY: keyOf('expired') });
+  expect(found(expired.findings, 'API key of demo')).toMatchObject({
+    state: 'fail',
+    detail: expect.stringContaining('expired'),
+  });
+  const left = await examine({ DEMO_API_KEY: keyOf('left') });
+  expect(found(left.findings, 'API key of demo')).toMatchObject({
+    state: 'fail',
+    detail: expect.stringContaining('no organization'),
+  });
 });
 
 test('names what the catalog describes unreadably, which stops nothing', async () => {
   const server = await hostileServer();
-  server.behave(otherService({ dimension: { values: [{ value: true, label: 'Yes' }] } }));
-  const { code, findings } = await examine({ COMPLIANCE_API_URL: server.url });
+  const other = otherService({ dimension: { values: [{ value: true, label: 'Yes' }] } });
+  server.behave((request, ...rest) => {
+    const known = request.headers.authorization !== undefined;
+    if (request.url !== '/api/orgs/') other(request, ...rest);
+    else if (known) json([{ id: 101, name: 'Other' }])(request, ...rest);
+    else json({ detail: 'Who?', code: 'auth.invalid_credentials' }, 401)(request, ...rest);
+  });
+  const { code, findings } = await examine({ COMPLIANCE_API_URL: server.url }, ['--catalog']);
   await server.close();
-  const key = findings.find(({ what }) => what === 'API key of demo');
-  expect(key).toMatchObject({ state: 'warn', detail: expect.stringContaining('x.other (values.0.value: ') });
-  expect(code).toBe(0);
+  expect(found(findings, 'Catalog of demo')).toMatchObject({
+    state: 'warn',
+    detail: expect.stringContaining('x.other (values.0.value: '),
+  });
+  // The demo's reports ask for more than that catalog has: the definitions say so, which costs no call.
+  expect([code, found(findings, 'Definitions')?.state]).toEqual([1, 'fail']);
 });
 
 test('names each broken part with its remedy, one not hiding another, and no secret', async () => {

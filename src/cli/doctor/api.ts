@@ -1,0 +1,148 @@
+import { lookup } from 'node:dns/promises';
+import { isIP } from 'node:net';
+import { connect } from 'node:tls';
+import { request } from 'undici';
+import type { Clock } from '../../base/clock.ts';
+import { PATHS } from '../../contract/organization.ts';
+import { API_SKEW, judgeSkew } from './clock.ts';
+import { type Finding, fail, ok, type Verdict, warn } from './finding.ts';
+
+const PATIENCE_MS = 10_000;
+const DAY_MS = 86_400_000;
+
+/** How the service answers somebody without a key. */
+export interface Answer {
+  readonly status: number;
+  /** The `code` of the error body (specification §7); undefined when there is none. */
+  readonly code: string | undefined;
+  readonly ms: number;
+}
+
+/** A stranger is refused with a 401 by the Compliance Service, and by hardly anything else in these words. */
+export function judgeAnswer({ status, code, ms }: Answer, url: URL): Verdict {
+  const where = `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
+  if (status === 401 && code?.startsWith('auth.')) {
+    const detail = `${where} answers`;
+    if (ms > 5_000)
+      return warn(
+        `${detail}, after ${Math.round(ms / 1000)} s`,
+        'Ask whoever runs the service: each call of a run takes that long.',
+      );
+    if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
+      return warn(
+        `${detail} without TLS: API keys cross the network in the clear`,
+        'Use https:// in COMPLIANCE_API_URL.',
+      );
+    }
+    return ok(detail);
+  }
+  if (status >= 500 || status === 429) {
+    return warn(`${where} answers with HTTP ${status}`, 'Try again later; if it stays, ask whoever runs the service.');
+  }
+  return fail(
+    `${where} answers with HTTP ${status}, which is not how the Compliance Service answers without a key`,
+    'Correct COMPLIANCE_API_URL: it is the base URL, in front of /api/orgs/.',
+  );
+}
+
+const isLoopback = (host: string): boolean => /^(localhost|127(\.\d+){3}|\[?::1\]?)$/.test(host);
+
+/** Why a connection failed, with what can be done about each kind. */
+export function judgeFailure(error: unknown, url: URL): Verdict {
+  const codes = codesOf(error);
+  const code = codes[0] ?? (error instanceof Error ? error.message : String(error));
+  const has = (pattern: RegExp) => codes.some((one) => pattern.test(one));
+  if (has(/^(ENOTFOUND|EAI_AGAIN|EAI_NODATA)$/)) {
+    return fail(
+      `${url.hostname} is not known to DNS (${code})`,
+      'Correct the host in COMPLIANCE_API_URL, or the resolver of this machine.',
+    );
+  }
+  if (has(/CERT|SELF_SIGNED|UNABLE_TO|ALTNAME|TLS|SSL/)) {
+    return fail(
+      `The certificate of ${url.host} is not accepted (${code})`,
+      'Correct the host; for a certificate authority of your own, set NODE_EXTRA_CA_CERTS to its file.',
+    );
+  }
+  return fail(
+    `${url.host} cannot be reached (${code})`,
+    'Correct COMPLIANCE_API_URL, or let this machine out to it (firewall, proxy); `docket sandbox` is a stand-in.',
+  );
+}
+
+/** Codes of an error and of what caused it, the innermost first. */
+function codesOf(error: unknown): string[] {
+  const codes: string[] = [];
+  for (let at = error; at instanceof Error; at = at.cause) {
+    if ('code' in at && typeof at.code === 'string') codes.unshift(at.code);
+    if (at instanceof AggregateError) codes.unshift(...at.errors.flatMap(codesOf));
+  }
+  return codes;
+}
+
+/** @param until epoch ms at which it expires */
+export function judgeCertificate(until: number, now: number): Verdict {
+  const days = Math.floor((until - now) / DAY_MS);
+  const detail = `valid until ${new Date(until).toISOString().slice(0, 10)}`;
+  const remedy = 'Whoever runs the service has to renew it: afterwards no call works.';
+  if (days < 0) return fail(`expired on ${new Date(until).toISOString().slice(0, 10)}`, remedy);
+  return days < 14 ? warn(`${detail}, in ${days} days`, remedy) : ok(detail);
+}
+
+/** Asks the service as a stranger: no key is shown and no call of any key is spent. */
+export async function examineApi(base: string, clock: Clock): Promise<Finding[]> {
+  const url = new URL(base);
+  try {
+    if (isIP(url.hostname.replace(/^\[|\]$/g, '')) === 0) await lookup(url.hostname);
+    const before = clock.now();
+    const { statusCode, headers, body } = await request(
+      `${url.origin}${url.pathname.replace(/\/+$/, '')}${PATHS.organizations}`,
+      { headersTimeout: PATIENCE_MS, bodyTimeout: PATIENCE_MS, signal: AbortSignal.timeout(PATIENCE_MS * 2) },
+    );
+    const after = clock.now();
+    const text = await body.text();
+    const findings: Finding[] = [
+      { what: 'API', ...judgeAnswer({ status: statusCode, code: problemCode(text), ms: after - before }, url) },
+    ];
+    const date = Date.parse(typeof headers.date === 'string' ? headers.date : '');
+    // The header leaves out the fraction of its second.
+    if (Number.isFinite(date)) {
+      findings.push({ what: 'API clock', ...judgeSkew(date + 500 - (before + after) / 2, 'The API', API_SKEW) });
+    }
+    if (url.protocol === 'https:') {
+      const until = await certificateEnd(url);
+      if (until !== undefined) findings.push({ what: 'API certificate', ...judgeCertificate(until, clock.now()) });
+    }
+    return findings;
+  } catch (error) {
+    return [{ what: 'API', ...judgeFailure(error, url) }];
+  }
+}
+
+function problemCode(text: string): string | undefined {
+  try {
+    const body: unknown = JSON.parse(text);
+    return typeof body === 'object' && body !== null && 'code' in body ? String(body.code) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const certificateEnd = (url: URL): Promise<number | undefined> =>
+  new Promise((resolve) => {
+    const host = url.hostname.replace(/^\[|\]$/g, '');
+    const socket = connect(
+      { host, port: Number(url.port || 443), timeout: PATIENCE_MS, ...(isIP(host) === 0 ? { servername: host } : {}) },
+      () => {
+        const end = Date.parse(socket.getPeerCertificate().valid_to);
+        socket.destroy();
+        resolve(Number.isFinite(end) ? end : undefined);
+      },
+    );
+    const stop = () => {
+      socket.destroy();
+      resolve(undefined);
+    };
+    socket.once('error', stop);
+    socket.once('timeout', stop);
+  });

@@ -1,0 +1,23 @@
+import { fail, ok, type Verdict, warn } from './finding.ts';
+
+/** How far a server's clock may be off before it is said, and before it is a fault; ms. */
+export interface SkewLimits {
+  readonly warnMs: number;
+  readonly failMs: number;
+}
+
+/** Redis dates what all processes decide by. */
+export const REDIS_SKEW: SkewLimits = { warnMs: 1_000, failMs: 30_000 };
+/** A `Date` header has whole seconds. */
+export const API_SKEW: SkewLimits = { warnMs: 5_000, failMs: 120_000 };
+
+/** @param skewMs the server's time less ours; positive: it is ahead */
+export function judgeSkew(skewMs: number, whose: string, { warnMs, failMs }: SkewLimits): Verdict {
+  const off = Math.abs(skewMs);
+  if (off < warnMs) return ok(`${whose} and this machine agree within ${warnMs / 1000} s`);
+  const seconds = Number((off / 1000).toFixed(1));
+  const detail = `${whose} is ${seconds} s ${skewMs > 0 ? 'ahead of' : 'behind'} this machine`;
+  const remedy =
+    'Let both follow a time server (chrony, systemd-timesyncd): slots, tokens and expiry are told by clocks.';
+  return off < failMs ? warn(detail, remedy) : fail(detail, remedy);
+}
