@@ -7,6 +7,7 @@ import type { Pause } from '../queue/pauses.ts';
 import type { RunNews } from '../run/live.ts';
 import type { RunPage } from '../run/page.ts';
 import type { RunRecord, RunState } from '../run/record.ts';
+import type { AuditEvent, AuditPage } from './auth/audit.ts';
 import type { Principal } from './auth/tokens.ts';
 
 /**
@@ -58,6 +59,15 @@ export interface Access {
   /** @param report null: all reports of the organization */
   pause(org: string, report: string | null, reason: string): Promise<Pause>;
   resume(org: string, report: string | null, reason: string): Promise<readonly Pause[]>;
+
+  /** Who did what, newest first. */
+  audit(filter: {
+    readonly org?: string | undefined;
+    readonly event?: AuditEvent | undefined;
+    readonly who?: string | undefined;
+    readonly after?: string | undefined;
+    readonly limit: number;
+  }): Promise<AuditPage>;
 
   /** The lines of the keys that the visible organizations use. */
   budgets(): Promise<BudgetLines>;

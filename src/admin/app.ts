@@ -5,6 +5,7 @@ import type { Clock } from '../base/clock.ts';
 import { toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
 import type { OpenAccess } from './access/access-of.ts';
+import { addAudit } from './api/audit.ts';
 import { addDeliveries } from './api/deliveries.ts';
 import { addDocument } from './api/document.ts';
 import { addFiles } from './api/files.ts';
@@ -65,6 +66,7 @@ export const createAdmin = (ports: AdminPorts): Admin =>
       addFiles(app);
       addDeliveries(app);
       addPauses(app);
+      addAudit(app);
     },
   });
 

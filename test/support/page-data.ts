@@ -259,6 +259,7 @@ export function sampleAccess(principal: Principal, change: Partial<Access> = {})
       next: null,
     }),
     run: async (id) => find(id),
+    audit: async () => ({ entries: [], next: null }),
     watch: async function* (id) {
       yield newsOf(find(id));
     },

@@ -1,5 +1,6 @@
 import type { Access } from '../access.ts';
 import type { Principal } from '../auth/tokens.ts';
+import { type AuditPorts, auditAccess } from './audit.ts';
 import { type DeliveriesPorts, deliveriesAccess } from './deliveries.ts';
 import { type FilesPorts, filesAccess } from './files.ts';
 import { type PausesPorts, pausesAccess } from './pauses.ts';
@@ -7,7 +8,7 @@ import { type ReportsPorts, reportsAccess } from './reports.ts';
 import { type RunsPorts, runsAccess } from './runs.ts';
 
 /** Everything that requests may ask of the rest; a handler has it through `Access` alone. */
-export type AccessPorts = ReportsPorts & RunsPorts & FilesPorts & DeliveriesPorts & PausesPorts;
+export type AccessPorts = ReportsPorts & RunsPorts & FilesPorts & DeliveriesPorts & PausesPorts & AuditPorts;
 
 /** What handlers have. */
 export type OpenAccess = Omit<Access, 'watch' | 'slots' | 'explain' | 'validate' | 'budgets'>;
@@ -20,4 +21,5 @@ export const accessOf = (ports: AccessPorts, principal: Principal): OpenAccess =
   ...filesAccess(ports, principal),
   ...deliveriesAccess(ports, principal),
   ...pausesAccess(ports, principal),
+  ...auditAccess(ports, principal),
 });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Clock } from '../../base/clock.ts';
-import { toDocketError } from '../../base/error.ts';
+import { DocketError, toDocketError } from '../../base/error.ts';
 import type { Log } from '../../base/log.ts';
 import type { RedisClient } from '../../base/redis-client.ts';
 import { asking } from '../../queue/connection.ts';
@@ -47,8 +47,9 @@ export interface KeptEntry extends AuditEntry {
 
 /** Which entries. */
 export interface AuditFilter {
-  /** Those of these organizations alone; entries of none, such as sign-ins, are for whoever may see all. */
   readonly orgs: readonly string[] | '*';
+  /** Also those of no organization: sign-ins and tokens. */
+  readonly house: boolean;
   readonly event?: AuditEvent | undefined;
   readonly who?: string | undefined;
   /** `next` of the page before. */
@@ -70,13 +71,16 @@ export interface Audit {
    * Never rejects.
    */
   tell(entry: AuditEntry): Promise<void>;
-  /** Throws `redis.unreachable`. */
+  /** Throws `redis.unreachable`, and `usage.invalid` for an `after` that no page has given. */
   list(filter: AuditFilter): Promise<AuditPage>;
 }
 
 /** Entries that are kept, about: a stream is cut in whole blocks. */
 const MOST = 10_000;
 const BLOCK = 500;
+
+/** An entry's id. */
+export const CURSOR = /^\d{1,15}-\d{1,15}$/;
 
 const SENTENCES: Readonly<Record<AuditEvent, string>> = {
   'run.triggered': 'Run triggered',
@@ -133,9 +137,15 @@ export function redisAudit(
         });
       }
     },
-    list: async ({ orgs, event, who, after, limit }) => {
+    list: async ({ orgs, house, event, who, after, limit }) => {
+      if (after !== undefined && !CURSOR.test(after)) {
+        throw new DocketError('usage.invalid', 'No page of the audit log goes on there.', {
+          where: 'after',
+          expected: 'the `next` of the page before',
+        });
+      }
       const visible = (entry: KeptEntry): boolean =>
-        (orgs === '*' || (entry.org !== undefined && orgs.includes(entry.org))) &&
+        (entry.org === undefined ? house : orgs === '*' || orgs.includes(entry.org)) &&
         (event === undefined || entry.event === event) &&
         (who === undefined || entry.who === who);
       const entries: KeptEntry[] = [];

@@ -1,7 +1,6 @@
 import type { Context, Hono } from 'hono';
 import type { Clock } from '../../base/clock.ts';
 import type { Access } from '../access.ts';
-import type { Audit } from '../auth/audit.ts';
 import { signedIn } from '../auth/authenticate.ts';
 import type { RateLimit } from '../auth/rate-limit.ts';
 import type { Sessions } from '../auth/sessions.ts';
@@ -22,7 +21,6 @@ export interface PagePorts {
   readonly sessions: Sessions;
   readonly limit: RateLimit;
   readonly access: (principal: Principal) => Access;
-  readonly audit: Pick<Audit, 'list'>;
   readonly clock: Clock;
 }
 
@@ -40,11 +38,10 @@ const PLACES = [
 
 /** Adds the operator's page to the admin route. Expects `knowClient` before it. */
 export function addPage(app: Hono<Env>, ports: PagePorts): void {
-  const { sessions, limit, audit, clock } = ports;
+  const { sessions, limit, clock } = ports;
   const assets = readAssets();
   const desk: Desk = {
     access: (context) => ports.access(context.get('principal')),
-    audit,
     frame: async (context, access) => ({
       principal: context.get('principal'),
       csrf: context.get('session')?.csrf ?? '',

@@ -107,11 +107,7 @@ export function addViews(app: Hono<Env>, desk: Desk): void {
   app.get('/audit', (context) =>
     show(context, async (access, frame) => {
       const after = word.parse(context.req.query('after'));
-      const { orgs } = access.principal;
-      const [organizations, page] = await Promise.all([
-        access.organizations(),
-        desk.audit.list({ orgs, after, limit: PAGE }),
-      ]);
+      const [organizations, page] = await Promise.all([access.organizations(), access.audit({ after, limit: PAGE })]);
       return <AuditList frame={frame} data={{ page, organizations, after }} />;
     }),
   );

@@ -29,7 +29,7 @@ describe('the audit log', () => {
 
   it('has a line in the log with the name of the event, and an entry, newest first', async () => {
     expect(log.lines[1]).toMatchObject({ level: 'info', event: 'run.triggered', who: 'ann', org: 'acme', run: '0' });
-    const { entries } = await audit.list({ orgs: '*', limit: 2 });
+    const { entries } = await audit.list({ orgs: '*', house: true, limit: 2 });
     expect(entries).toMatchObject([
       { event: 'schedule.paused', who: 'ben', org: 'acme', why: 'figures are checked', at: 4_000 },
       { event: 'run.triggered', who: 'ann', from: '192.0.2.1', report: 'weekly', run: '2', at: 4_000 },
@@ -37,21 +37,32 @@ describe('the audit log', () => {
   });
 
   it('shows an organization its own alone, and what belongs to none to whoever may see all', async () => {
-    expect((await runs({ orgs: ['rival'], limit: 10 })).of).toEqual(['1']);
-    expect((await runs({ orgs: ['acme'], limit: 10 })).of).toEqual(['schedule.paused', '2', '0']);
-    expect((await runs({ orgs: [], limit: 10 })).of).toEqual([]);
-    expect((await runs({ orgs: '*', limit: 10 })).of).toEqual(['schedule.paused', '2', '1', '0', 'session.opened']);
+    expect((await runs({ orgs: ['rival'], house: false, limit: 10 })).of).toEqual(['1']);
+    expect((await runs({ orgs: ['acme'], house: false, limit: 10 })).of).toEqual(['schedule.paused', '2', '0']);
+    expect((await runs({ orgs: [], house: false, limit: 10 })).of).toEqual([]);
+    const all = ['schedule.paused', '2', '1', '0'];
+    expect((await runs({ orgs: '*', house: false, limit: 10 })).of).toEqual(all);
+    expect((await runs({ orgs: '*', house: true, limit: 10 })).of).toEqual([...all, 'session.opened']);
   });
 
   it('is read in pages, each entry once', async () => {
-    const first = await runs({ orgs: ['acme'], limit: 2 });
+    const first = await runs({ orgs: ['acme'], house: false, limit: 2 });
     expect(first.of).toEqual(['schedule.paused', '2']);
-    expect(await runs({ orgs: ['acme'], limit: 2, after: first.next ?? '' })).toEqual({ of: ['0'], next: null });
+    expect(await runs({ orgs: ['acme'], house: false, limit: 2, after: first.next ?? '' })).toEqual({
+      of: ['0'],
+      next: null,
+    });
+  });
+
+  it.each(['', 'x', '(1-1', '1', '9'.repeat(30), '+'])('has no page after "%s"', async (after) => {
+    await expect(audit.list({ orgs: '*', house: true, limit: 5, after })).rejects.toMatchObject({
+      code: 'usage.invalid',
+    });
   });
 
   it('is filtered by event and person', async () => {
-    expect((await runs({ orgs: '*', event: 'run.triggered', limit: 10 })).of).toEqual(['2', '1', '0']);
-    expect((await runs({ orgs: '*', who: 'ben', limit: 10 })).of).toEqual(['schedule.paused']);
+    expect((await runs({ orgs: '*', house: true, event: 'run.triggered', limit: 10 })).of).toEqual(['2', '1', '0']);
+    expect((await runs({ orgs: '*', house: true, who: 'ben', limit: 10 })).of).toEqual(['schedule.paused']);
   });
 
   it('leaves out what it cannot read, such as a later version’s', async () => {
@@ -59,7 +70,7 @@ describe('the audit log', () => {
     await redis.xadd(key, '*', 'entry', '{"event":"moon.landed","who":"neil","at":1}');
     await redis.xadd(key, '*', 'entry', '{');
     await redis.xadd(key, '*', 'other', 'x');
-    expect((await runs({ orgs: '*', limit: 10 })).of).toHaveLength(5);
+    expect((await runs({ orgs: '*', house: true, limit: 10 })).of).toHaveLength(5);
   });
 
   it('finds what is older than a whole block of others', async () => {
@@ -68,7 +79,7 @@ describe('the audit log', () => {
     await Promise.all(
       Array.from({ length: 600 }, () => busy.tell({ event: 'run.triggered', who: 'ann', org: 'rival' })),
     );
-    expect((await busy.list({ orgs: ['acme'], limit: 5 })).entries).toHaveLength(1);
+    expect((await busy.list({ orgs: ['acme'], house: false, limit: 5 })).entries).toHaveLength(1);
   });
 
   it('keeps the last ten thousand or so', async () => {
