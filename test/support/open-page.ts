@@ -1,0 +1,58 @@
+import { Hono } from 'hono';
+import type { Access } from '../../src/admin/access.ts';
+import { knowClient, limitForms } from '../../src/admin/auth/client.ts';
+import { securityHeaders } from '../../src/admin/auth/headers.ts';
+import { redisSessions } from '../../src/admin/auth/sessions.ts';
+import { judgeBy, type Principal, type TokenEntry } from '../../src/admin/auth/tokens.ts';
+import type { Env } from '../../src/admin/env.ts';
+import { addAssets, addPage } from '../../src/admin/page/app.tsx';
+import { problemOf } from '../../src/admin/problem.ts';
+import { toDocketError } from '../../src/base/error.ts';
+import type { RedisClient } from '../../src/base/redis-client.ts';
+import { NO_AUDIT } from './admin.ts';
+import { aDoor } from './door.ts';
+import { manualClock } from './manual-clock.ts';
+import { aBrowser } from './open-door.ts';
+import { NOW, sampleAccess } from './page-data.ts';
+import { linesLog } from './queue-bench.ts';
+
+/** The page behind a real door and real sessions, over the sample's data; `change` says what somebody may see and do. */
+export function openPage(
+  { redis, prefix }: { readonly redis: RedisClient; readonly prefix: string },
+  entries: readonly TokenEntry[],
+  change: (principal: Principal) => Partial<Access> = () => ({}),
+) {
+  const clock = manualClock(NOW);
+  const log = linesLog();
+  const base = aDoor([], { clock, log });
+  const tokens = judgeBy(
+    async () => entries,
+    () => clock.now(),
+  );
+  const sessions = redisSessions({ redis, prefix, tokens, guesses: base.guesses, audit: NO_AUDIT, clock });
+  const app = new Hono<Env>();
+  app.use(securityHeaders(), knowClient(base), limitForms());
+  addAssets(app);
+  addPage(app, {
+    sessions,
+    limit: base.limit,
+    access: (principal) => sampleAccess(principal, change(principal)),
+    clock,
+  });
+  app.onError((thrown) => problemOf(toDocketError(thrown)));
+
+  const visit = async (token: string) => {
+    const browser = aBrowser({ app });
+    const answer = await browser.send('POST', '/sign-in', { body: { token } });
+    const csrf = /name="csrf" value="([^"]+)"/.exec(await (await browser.send('GET', '/')).text())?.[1] ?? '';
+    return {
+      ...browser,
+      answer,
+      csrf,
+      /** Sends a form as the page's own buttons do. */
+      post: (path: string, fields: Readonly<Record<string, string>>) =>
+        browser.send('POST', path, { body: { csrf, ...fields } }),
+    };
+  };
+  return { app, visit };
+}
