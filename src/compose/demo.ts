@@ -198,7 +198,9 @@ async function summary(target: string, records: readonly RunRecord[], say: DemoO
   say('  npx docket sandbox              the API on a port; prints the two variables to set for the next two');
   say('  npx docket explain demo/board-pack      what a run asks and costs, and who gets it');
   say('  npx docket run demo/weekly-kpi --no-deliver --period 2026-10      one run, without Redis');
-  say('  README.md                       a report of your own in five minutes');
+  say(
+    '  docs/first-report.md            a report of your own in five minutes: docket sandbox, docket init, docket run',
+  );
 }
 
 /** What a newcomer wants to see, before what proves it. */

@@ -16,7 +16,7 @@ const some = (names: readonly string[]): string =>
 /** @param scheduled reports that have a schedule @param late those of them whose slot came and was not opened */
 export function judgeSlots(scheduled: number, late: readonly string[]): Verdict {
   if (late.length === 0)
-    return ok(scheduled === 0 ? 'no report has a schedule' : `none late, of ${scheduled} reports with a schedule`);
+    return ok(scheduled === 0 ? 'no report has a schedule' : `none late, of ${scheduled} with a schedule`);
   return warn(
     `late: ${some(late)}`,
     'No scheduler is at work: run `docket start`, or `docket start --role scheduler`.',
