@@ -39,7 +39,7 @@ const REFUSED: Readonly<Record<string, ProblemCode>> = {
 
 /** Serves the admin route. Throws `config.invalid` when the address cannot be listened on. Port 0 takes a free one. */
 export async function listenAdmin(
-  app: Admin,
+  app: Pick<Admin, 'fetch'>,
   {
     host,
     port,

@@ -43,6 +43,7 @@ async function start(flags: StartFlags): Promise<void> {
     { composeAdmin },
     { createMetrics },
     { expectedOf, processFacts },
+    { openTracing },
     { requireMail },
     { loadJobs },
     { watchJobs },
@@ -57,6 +58,7 @@ async function start(flags: StartFlags): Promise<void> {
     import('../compose/admin.ts'),
     import('../admin/metrics.ts'),
     import('../compose/process-facts.ts'),
+    import('../compose/tracing.ts'),
     import('../compose/ports.ts'),
     import('../define/load.ts'),
     import('../define/in-force.ts'),
@@ -66,7 +68,9 @@ async function start(flags: StartFlags): Promise<void> {
     import('./flag.ts'),
     import('./roles.ts'),
   ]);
-  const around = readSurroundings();
+  const plain = readSurroundings();
+  const tracing = await openTracing(plain);
+  const { around } = tracing ?? { around: plain };
   const { config, log } = around;
   const concurrency = readNumber('--concurrency', flags.concurrency, { min: 1, max: 100 });
   const graceMs = readDuration('--grace', flags.grace, { maxMs: 3_600_000 });
@@ -90,6 +94,7 @@ async function start(flags: StartFlags): Promise<void> {
   }
   const signal = abortOnSignal();
   const scope = createScope();
+  scope.use(tracing, async (opened) => opened?.close());
   try {
     const metrics = createMetrics(expectedOf(first), processFacts(around, { keeps: roles.has('worker') }));
     const { observe, observeRequest, observeSlots, observeRepairs, observeDefinitions: looked } = metrics;

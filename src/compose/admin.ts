@@ -20,6 +20,7 @@ import type { RunningDocket } from './docket.ts';
 import { KEEP_DAYS } from './keep-days.ts';
 import { packsOf } from './packs.ts';
 import type { Surroundings } from './ports.ts';
+import { tracedRequests } from './traced-requests.ts';
 import { version } from './version.ts';
 
 /**
@@ -82,6 +83,9 @@ export async function composeAdmin(
     access: (principal) => accessOf(ports, principal),
     version: version(),
   });
-  const server = scope.use(await listenAdmin(app, { host, port, log, proxies }), (opened) => opened.close());
+  const server = scope.use(
+    await listenAdmin(tracedRequests(app, around.trace), { host, port, log, proxies }),
+    (opened) => opened.close(),
+  );
   return { ...server, close: () => scope.close() };
 }

@@ -26,6 +26,7 @@ import { redisShared } from '../fetch/redis-shared.ts';
 import type { ResponseStore } from '../fetch/response-store.ts';
 import type { SharedAnswers } from '../fetch/shared-answers.ts';
 import { DEFAULT_PREFIX } from '../queue/keys.ts';
+import type { QueueTelemetry } from '../queue/telemetry.ts';
 import { renderPool } from '../render/pool.ts';
 import type { RunPorts } from '../run/ports.ts';
 import { type BudgetOf, type Budgets, oneBudgetPerKey, ownBudgets, sharedBudgets } from './budgets.ts';
@@ -43,6 +44,8 @@ export interface Surroundings {
   readonly learn?: (secret: string) => void;
   /** Where spans go; none are made when absent. */
   readonly trace?: Trace;
+  /** The queue's own; absent where no spans are made. */
+  readonly queueTelemetry?: QueueTelemetry;
   /** What relative paths of directory deliveries are resolved against; the process's own when absent. */
   readonly workingDirectory?: string;
 }
@@ -167,6 +170,7 @@ export function bindPorts(around: Surroundings, scope: Scope, stores: Stores): P
     const key = secret.fingerprint();
     return {
       clock,
+      trace: around.trace,
       secrets,
       key,
       client: createClient({
@@ -175,6 +179,7 @@ export function bindPorts(around: Surroundings, scope: Scope, stores: Stores): P
         dispatcher,
         clock,
         told: (news) => stores.observeRequest?.(settings.id, news),
+        trace: around.trace,
       }),
       budget: budgetOf('metrics', limitsOf(key, settings)),
       reads: budgetOf('reads', RATES.reads),

@@ -1,5 +1,6 @@
 import type { RedisClient } from '../base/redis-client.ts';
 import type { Scope } from '../base/scope.ts';
+import { noTrace, type Trace } from '../base/trace.ts';
 import { asking, assertSuitable, type ClientRole, openRedis } from '../queue/connection.ts';
 import { type DefinitionStore, definitionStore } from '../queue/definition-store.ts';
 import { type RunQueue, runQueue } from '../queue/jobs.ts';
@@ -36,7 +37,7 @@ export interface StoreSettings {
 
 /** Opens the store until the scope closes. Throws `redis.unreachable`, `redis.unsuitable`. */
 export async function openStore(
-  { config, clock, log }: Surroundings,
+  { config, clock, log, trace }: Surroundings,
   { prefix = DEFAULT_PREFIX, requireDurable = false }: StoreSettings,
   scope: Scope,
 ): Promise<Store> {
@@ -55,7 +56,7 @@ export async function openStore(
     definitions,
     queue,
     pauses: redisPauses(redis, { prefix }),
-    trigger: (request) => trigger(request, { runs, definitions, queue, clock, log }),
+    trigger: traced(trace, (request) => trigger(request, { runs, definitions, queue, clock, log, trace })),
     ping: async () => {
       // A key of ours, so that of a Cluster the very master is asked that holds them.
       await asking(redis, () => redis.exists(keysOf(prefix).unfinished));
@@ -63,3 +64,15 @@ export async function openStore(
     patient: () => client('worker'),
   };
 }
+
+/** Whatever asks for a run, its trace begins or goes on here. */
+const traced =
+  (trace: Trace = noTrace, open: Trigger): Trigger =>
+  (request) => {
+    const { org, report } = request.definition;
+    return trace.span({ name: 'trigger', kind: 'producer', org, report, trigger: request.trigger }, async (tell) => {
+      const triggered = await open(request);
+      tell({ run: triggered.record.id, slot: triggered.record.slot, state: triggered.opened ? 'opened' : 'repeated' });
+      return triggered;
+    });
+  };

@@ -3,6 +3,7 @@ import { DocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
 import type { Scope } from '../base/scope.ts';
 import { secretSource } from '../base/secret.ts';
+import { noTrace, type Trace, type TraceFields } from '../base/trace.ts';
 import type { JobsInForce } from '../define/in-force.ts';
 import type { CircuitNews } from '../deliver/circuit.ts';
 import { redisCircuit } from '../deliver/redis-circuit.ts';
@@ -128,7 +129,7 @@ export async function openWorker(
       ),
     clock,
   };
-  const execute: Execute = async (order, context) => {
+  const attempt: Execute = async (order, context) => {
     const outcome = await unlessPaused(order, context, trying, async ({ definition, settings: frozen }, observed) => {
       // Who was taken off the list since gets nothing more; who was put on it since is what a retry waits for, and so is
       // a key that is kept elsewhere now.
@@ -153,7 +154,8 @@ export async function openWorker(
       connection: patient,
       prefix,
       store: runs,
-      execute,
+      execute: traced(around.trace, attempt),
+      telemetry: around.queueTelemetry,
       onTerminal: (order, error) => notices.tell(order, error.toJSON()),
       clock,
       log,
@@ -201,6 +203,23 @@ export async function openWorker(
   await worker.ready();
   return () => ({ name: 'worker', ok: worker.taking(), detail: `${worker.active()} runs in hand` });
 }
+
+/** A try of a run as a span, in the trace of whatever asked for it. */
+const traced =
+  (trace: Trace = noTrace, execute: Execute): Execute =>
+  (order, context) => {
+    const { id: run, org, report, trigger } = order;
+    return trace.span({ name: 'run', run, org, report, trigger, attempt: context.attempt }, async (tell) => {
+      const outcome = await execute(order, context);
+      tell(endOf(outcome));
+      return outcome;
+    });
+  };
+
+const endOf = (outcome: Awaited<ReturnType<Execute>>): TraceFields => {
+  if (outcome.kind === 'done') return { state: outcome.value.state };
+  return outcome.kind === 'fail' ? { state: 'failed', error: outcome.error.code } : { state: outcome.kind };
+};
 
 const sayCircuit =
   (log: Log) =>

@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { DocketError } from '../base/error.ts';
 import type { SecretSource } from '../base/secret.ts';
+import { noTrace, type Trace } from '../base/trace.ts';
 import type { Definition } from '../define/definition.ts';
 import type { OrgSettings } from '../define/org.ts';
 import { type Archive, decidedAttempt, type Manifest, type Sealed } from './archive.ts';
@@ -35,6 +36,8 @@ export interface DeliverInput {
   /** What is known of the targets' servers; absent where nobody shares it. */
   readonly circuit?: Circuit | undefined;
   readonly clock: Clock;
+  /** Where each attempt is a span; none is made when absent. */
+  readonly trace?: Trace | undefined;
   /** No try will follow: nothing is put back for one. */
   readonly lastAttempt?: boolean;
   /** Aborted when the run is to stop or has lost its lock: nothing further is begun. */
@@ -186,7 +189,7 @@ async function sendPending(
   outages: Outages,
   skipped: Map<string, string>,
 ): Promise<void> {
-  const { ledger, archive, circuit, clock, signal, sealed } = input;
+  const { ledger, archive, circuit, clock, signal, sealed, trace = noTrace } = input;
   const keep: Parameters<typeof attempt>[2]['keep'] = (record) => archive.keepAttempt(sealed, record);
   const asked = new Set<string>();
   const well = new Set<string>();
@@ -212,7 +215,12 @@ async function sendPending(
     }
     tried = true;
     const begun = clock.now();
-    const ending = await attempt(row, prepare, { ledger, clock, signal, keep });
+    const span = { name: 'delivery', kind: 'client', target: own.target, delivery: own.id } as const;
+    const ending = await trace.span(span, async (tell) => {
+      const ended = await attempt(row, prepare, { ledger, clock, signal, keep });
+      if (ended !== undefined) tell({ state: ended.state });
+      return ended;
+    });
     if (ending === undefined) continue;
     const doubt = ending.state === 'unknown' ? (doubts.get(service) ?? 0) + 1 : 0;
     doubts.set(service, doubt);

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { DocketError } from '../base/error.ts';
 import type { Secret } from '../base/secret.ts';
+import { noTrace, type TellSpan, type Trace } from '../base/trace.ts';
 import { type Catalog, catalogSchema } from '../contract/catalog.ts';
 import {
   type ListRecord,
@@ -34,6 +35,8 @@ export interface ClientOptions {
   readonly clock?: Clock;
   /** Told of every request that was answered or has failed; not of one that was aborted by its caller. */
   readonly told?: (news: RequestNews) => void;
+  /** Where each request is a span; none is made when absent. The service is told nothing of it. */
+  readonly trace?: Trace | undefined;
 }
 
 /** How a request ended. */
@@ -84,6 +87,13 @@ export interface ComplianceClient {
   close(): Promise<void>;
 }
 
+interface Request {
+  readonly endpoint: RequestNews['endpoint'];
+  readonly method: 'GET' | 'POST';
+  readonly path: string;
+  readonly body?: unknown;
+}
+
 /** Throws `config.invalid` for a key that cannot be one. */
 export function createClient(options: ClientOptions): ComplianceClient {
   // Such a key cannot stand in a header, and would fail each call as if the network had.
@@ -95,21 +105,35 @@ export function createClient(options: ClientOptions): ComplianceClient {
   }
   const base = new URL(options.baseUrl);
   const prefix = base.pathname.replace(/\/+$/, '');
+  const server = base.hostname;
   const timeouts = { ...TIMEOUTS, ...options.timeouts };
   const maxBytes = options.maxBytes ?? MAX_BYTES;
   const clock = options.clock ?? systemClock;
+  const trace = options.trace ?? noTrace;
   const dispatcher =
     options.dispatcher ?? new Pool(base.origin, { connect: { timeout: timeouts.connect }, keepAliveTimeout: 30_000 });
 
-  async function send<Schema extends z.ZodType>(
-    request: {
-      readonly endpoint: RequestNews['endpoint'];
-      readonly method: 'GET' | 'POST';
-      readonly path: string;
-      readonly body?: unknown;
-    },
+  function send<Schema extends z.ZodType>(
+    request: Request,
     schema: Schema,
     outer: AbortSignal,
+  ): Promise<Answered<z.output<Schema>>> {
+    const { method, endpoint, path } = request;
+    const span = {
+      name: `${method} ${endpoint}`,
+      kind: 'client',
+      method,
+      path: path.split('?')[0] ?? path,
+      server,
+    } as const;
+    return trace.span(span, (tell) => ask(request, schema, outer, tell));
+  }
+
+  async function ask<Schema extends z.ZodType>(
+    request: Request,
+    schema: Schema,
+    outer: AbortSignal,
+    tellSpan: TellSpan,
   ): Promise<Answered<z.output<Schema>>> {
     const { method, path } = request;
     // Without the query: a search text may name a person, and errors travel.
@@ -142,14 +166,17 @@ export function createClient(options: ClientOptions): ComplianceClient {
         return Array.isArray(value) ? value[0] : value;
       };
       answered = response.statusCode;
+      tellSpan({ status: answered });
       const bytes = await readBody(response.body, header, { maxBytes, where });
       if (response.statusCode !== 200) {
         throw refusalError({ status: response.statusCode, where, header, text: bytes.toString('utf8') }, clock.now());
       }
       const body = checkedJson(bytes, header('content-type'), schema, where);
       tell('2xx');
-      const correlationId = header('x-correlation-id');
-      return { body, correlationId: correlationId === undefined ? null : clipName(correlationId) };
+      const named = header('x-correlation-id');
+      const correlationId = named === undefined ? null : clipName(named);
+      if (correlationId !== null) tellSpan({ correlation_id: correlationId });
+      return { body, correlationId };
     } catch (error) {
       if (outer.aborted) throw outer.reason;
       const failure =

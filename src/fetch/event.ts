@@ -18,6 +18,8 @@ export type FetchEvent =
       readonly of: number;
       /** Answered from the response store, or by another run's call. */
       readonly saved: boolean;
+      /** Of the answer, to be quoted to the service's support; null or absent where it sent none. */
+      readonly correlationId?: string | null;
       /** Tokens left on the key after this call; null where none was taken. */
       readonly tokens: number | null;
       /** Epoch ms when the last call is expected to be answered. */

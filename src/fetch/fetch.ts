@@ -105,8 +105,12 @@ function callAnswerer(input: FetchInput): (call: Call, stop: AbortSignal) => Pro
     },
     granted: () => observe({ type: 'granted', call }),
   });
-  const fetched = (call: Call, saved: boolean, tokens: number | null, ms: number | null): void => {
-    observe({ type: 'fetched', call: call.id, saved, tokens, of: plan.calls.length, ...progress.came(tokens, ms) });
+  const fetched = (
+    call: Call,
+    how: { readonly saved: boolean; readonly tokens: number | null; readonly correlationId?: string | null },
+    ms: number | null,
+  ): void => {
+    observe({ type: 'fetched', call: call.id, ...how, of: plan.calls.length, ...progress.came(how.tokens, ms) });
   };
 
   return async (call, stop) => {
@@ -114,7 +118,7 @@ function callAnswerer(input: FetchInput): (call: Call, stop: AbortSignal) => Pro
       const answer = await answerReport(input, call, { ...watched(call), signal, stop });
       if (answer.kind !== 'done') return answer;
       const { body: response, at, correlationId, askedBy, tokens, ms } = answer.value;
-      fetched(call, tokens === null, tokens, ms);
+      fetched(call, { saved: tokens === null, tokens, correlationId }, ms);
       const record: CallRecord = {
         id: call.id,
         method: 'POST',
@@ -137,7 +141,7 @@ function callAnswerer(input: FetchInput): (call: Call, stop: AbortSignal) => Pro
     if (org.kind !== 'done') return org;
     const answer = await walkList(walk, call, org.value, how);
     if (answer.kind !== 'done') return answer;
-    fetched(call, answer.value.saved, null, null);
+    fetched(call, { saved: answer.value.saved, tokens: null }, null);
     const record: CallRecord = {
       id: call.id,
       method: 'GET',

@@ -42,7 +42,7 @@ export interface QueueCounts {
 }
 
 /** What the queue has to know of a run. */
-export type Queued = Pick<RunOrder, 'id' | 'org' | 'priority'>;
+export type Queued = Pick<RunOrder, 'id' | 'org' | 'priority' | 'traceparent'>;
 
 /** Where runs are put for the workers. */
 export interface RunQueue {
@@ -68,7 +68,19 @@ export function runQueue(redis: RedisClient, { prefix }: { readonly prefix: stri
     const places = { prioritized: queue.toKey('prioritized'), job: queue.toKey(order.id) };
     const priority = await takeTurn(redis, keys, places, order);
     if (priority === undefined) return;
-    await queue.add(order.org, { run: order.id }, { ...OPTIONS, jobId: order.id, priority, delay: delayMs });
+    const { traceparent } = order;
+    await queue.add(
+      order.org,
+      { run: order.id },
+      {
+        ...OPTIONS,
+        jobId: order.id,
+        priority,
+        delay: delayMs,
+        // As BullMQ's own telemetry keeps it: also a job that was lost and is put in line again is in its run's trace.
+        ...(traceparent === undefined ? {} : { telemetry: { metadata: JSON.stringify({ traceparent }) } }),
+      },
+    );
   };
   return {
     add: (order, delayMs) => asking(redis, () => add(order, delayMs)),

@@ -1,11 +1,12 @@
 import { DelayedError, type Job, UnrecoverableError } from 'bullmq';
 import type { Clock } from '../base/clock.ts';
 import { DocketError, toDocketError } from '../base/error.ts';
-import type { Log } from '../base/log.ts';
+import { type Log, type LogFields, logWith } from '../base/log.ts';
 import { fail, type Outcome } from '../base/outcome.ts';
 import type { Observe, RunEvent } from '../run/event.ts';
 import { ENDED, type RunOrder, type RunRecord, type RunStore } from '../run/record.ts';
 import type { RunResult } from '../run/result.ts';
+import { sayRun } from '../run/say.ts';
 import { type Failure, RetryLater } from './backoff.ts';
 import { ATTEMPTS, readRunJob } from './jobs.ts';
 import type { LiveRuns } from './live.ts';
@@ -100,11 +101,20 @@ export async function tryRun(
   token: string,
   record: RunRecord,
   hand: InHand,
-  ports: RunJobPorts,
+  all: RunJobPorts,
 ): Promise<void> {
-  const { store, clock, log } = ports;
-  const { id } = record;
-  const observe = (event: RunEvent) => ports.observe?.(record, event);
+  const { store, clock } = all;
+  const { id, org, report } = record;
+  const at: LogFields = { run: id, org, report };
+  // Whoever says something of the run, and whatever it is at: the line knows.
+  const log = logWith(all.log, () => at);
+  const ports: RunJobPorts = { ...all, log };
+  const say = sayRun(log);
+  const observe = (event: RunEvent) => {
+    if (event.type === 'begun') at.stage = event.stage;
+    say(event);
+    ports.observe?.(record, event);
+  };
   /** Writes down that the run goes on, unless somebody has told it to stop. */
   const goOn = async (change: Partial<RunProgress>): Promise<void> => {
     await store.update(id, change).catch((thrown: unknown) => {
@@ -119,7 +129,7 @@ export async function tryRun(
   };
   const putBack = async (told: Told): Promise<never> => {
     await goOn({ ...told, state: 'queued', until: null });
-    log.info('Run put back in line: the worker stops', { run: id });
+    log.info('Run put back in line: the worker stops');
     return sleep(clock.now());
   };
 
@@ -135,8 +145,7 @@ export async function tryRun(
   const progress = recordProgress(store, record, {
     clock,
     live: ports.live,
-    failed: (error) =>
-      log.warn('The progress of the run could not be written down', { run: id, error: error.toJSON() }),
+    failed: (error) => log.warn('The progress of the run could not be written down', { error: error.toJSON() }),
   });
   const over = new AbortController();
   clock.sleep(Math.max(0, deadline - clock.now()), over.signal).then(
@@ -162,14 +171,14 @@ export async function tryRun(
   const { stop }: InHand = hand;
   if (stop === 'lost') {
     // The job is another worker's now: not a word to the record nor to the queue.
-    log.warn('The run was taken over by another worker', { run: id });
+    log.warn('The run was taken over by another worker');
     throw new Error('lock lost');
   }
   if (outcome.kind === 'done') {
     const { calls = record.calls, ...rest } = told;
     const counted = { ...calls, planned: Math.max(calls.planned, outcome.value.calls.length) };
     await store.update(id, { ...rest, ...resultFields(outcome.value, counted), finishedAt: clock.now() });
-    log.info('Run ended', { run: id, org: record.org, report: record.report, state: outcome.value.state });
+    log.info('Run ended', { state: outcome.value.state, ms: clock.now() - startedAt, count: counted.made });
     observe({ type: 'finished', state: outcome.value.state });
     return;
   }
@@ -185,7 +194,7 @@ export async function tryRun(
       // Another machine's clock computed `until`: one that is behind must not make us spin. Nobody sleeps past the deadline.
       const until = Math.max(Math.min(outcome.until, deadline + 1), clock.now() + LEAST_SLEEP_MS);
       await goOn({ ...told, state: 'waiting', until });
-      log.debug('Run sleeps', { run: id, until: new Date(until).toISOString(), why: outcome.why });
+      log.debug('Run sleeps', { until: new Date(until).toISOString(), why: outcome.why });
       observe({ type: 'snoozed', until, why: outcome.why });
       return sleep(until);
     }
@@ -196,12 +205,17 @@ export async function tryRun(
       if (!error.retryable || attempt >= attempts) return giveUp(id, record, error, told, ports);
       const delay = Math.max(0, Math.min(ports.backoff(attempt, error), deadline + 1 - clock.now()));
       await goOn({ ...told, state: 'waiting', until: clock.now() + delay, error: error.toJSON() });
-      log.warn(`Run failed; try ${attempt + 1} of ${attempts} follows`, { run: id, ms: delay, error: error.toJSON() });
+      log.warn('Run failed and is tried again', { attempt, of: attempts, ms: delay, ...errorFields(error) });
       if (comesLate(job.priority, record.priority)) await job.changePriority({ priority: begun(record.priority) });
       throw new RetryLater(error.code, delay);
     }
   }
 }
+
+const errorFields = (error: DocketError): LogFields => ({
+  ...(error.correlationId === undefined ? {} : { correlation_id: error.correlationId }),
+  error: error.toJSON(),
+});
 
 const poisonous = (times: number): DocketError =>
   new DocketError('run.poison', `The run took down its worker ${times} times.`, {
@@ -254,7 +268,7 @@ async function giveUp(
 ): Promise<never> {
   await store.update(id, { ...told, state: 'failed', error: error.toJSON(), finishedAt: clock.now(), until: null });
   const of = order === undefined ? {} : { org: order.org, report: order.report, slot: order.slot };
-  log.error('Run failed for good', { run: id, ...of, error: error.toJSON() });
+  log.error('Run failed for good', { run: id, ...of, ...errorFields(error) });
   if (order !== undefined) {
     await onTerminal?.(order, error).catch((thrown: unknown) => {
       log.error('The owner could not be told that the run has failed', {

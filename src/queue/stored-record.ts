@@ -17,6 +17,7 @@ const orderSchema = z.object({
   createdAt: z.number(),
   deadlineMs: z.number().exactOptional(),
   asked: z.string().exactOptional(),
+  traceparent: z.string().exactOptional(),
 });
 
 const isCode = (code: string): code is ErrorCode => code in ERRORS;

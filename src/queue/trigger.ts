@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import { DocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
+import type { Trace } from '../base/trace.ts';
 import type { Definition, PeriodSpec } from '../define/definition.ts';
 import type { OrgSettings } from '../define/org.ts';
 import { recipientFault } from '../define/recipients.ts';
@@ -34,6 +35,8 @@ export interface TriggerPorts {
   readonly queue: RunQueue;
   readonly clock: Clock;
   readonly log: Log;
+  /** The span in which it is called is the one in which the run stands, in whatever process; absent: in none. */
+  readonly trace?: Trace | undefined;
 }
 
 /** The run of the slot, whoever opened it. */
@@ -61,6 +64,7 @@ export async function trigger(request: TriggerRequest, ports: TriggerPorts): Pro
   if (request.deliver && request.trigger !== 'schedule') refuseStrangers(definition, settings);
   const now = ports.clock.now();
   const scheduled = 'scheduled' in request.slot;
+  const traceparent = ports.trace?.parent();
   const order: RunOrder = {
     ...orderRun({
       definition,
@@ -78,6 +82,7 @@ export async function trigger(request: TriggerRequest, ports: TriggerPorts): Pro
       now,
     }),
     ...(scheduled ? {} : { asked: fingerprint(request) }),
+    ...(traceparent === undefined ? {} : { traceparent }),
   };
   await ports.definitions.put({ definition, settings });
   const { opened, record } = await ports.runs.open(order);

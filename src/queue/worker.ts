@@ -12,6 +12,7 @@ import { redisLive } from './live.ts';
 import { type Execute, type InHand, type RunJobPorts, recordOf, tellToStop, tryRun } from './run-job.ts';
 import type { RedisRunStore } from './run-store.ts';
 import type { RedisClient } from './script.ts';
+import type { QueueTelemetry } from './telemetry.ts';
 import { othersWait } from './turns.ts';
 import { within } from './within.ts';
 
@@ -36,6 +37,8 @@ export interface WorkerOptions {
   /** Times a run may take its worker down (out of memory, killed) before it is given up. */
   readonly maxLost?: number;
   readonly backoff?: RunJobPorts['backoff'];
+  /** Where BullMQ says what it does with jobs; nowhere when absent. */
+  readonly telemetry?: QueueTelemetry | undefined;
   /** Ms for which a job is ours without renewal, and between looks for jobs whose worker has gone. */
   readonly lock?: { readonly durationMs: number; readonly checkMs: number };
 }
@@ -147,6 +150,7 @@ export function startWorker(options: WorkerOptions): RunWorker {
     connection: options.connection,
     prefix: keysOf(options.prefix).bull,
     concurrency: options.concurrency,
+    ...(options.telemetry === undefined ? {} : { telemetry: options.telemetry }),
     lockDuration: lock.durationMs,
     stalledInterval: lock.checkMs,
     // `maxLost` decides instead, so that the record is written by us and never ends without a word.

@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import type { SecretSource } from '../base/secret.ts';
+import type { Trace } from '../base/trace.ts';
 import type { Definition } from '../define/definition.ts';
 import type { OrgSettings } from '../define/org.ts';
 import type { Archive } from '../deliver/archive.ts';
@@ -16,6 +17,8 @@ import type { Observe } from './event.ts';
 export interface RunPorts
   extends Pick<FetchInput, 'client' | 'key' | 'budget' | 'reads' | 'responses' | 'sharedAnswers' | 'patienceMs'> {
   readonly clock: Clock;
+  /** Where its stages and deliveries are spans; none are made when absent. */
+  readonly trace?: Trace | undefined;
   /** Of what the report itself refers to: the password of its workbook. */
   readonly secrets: SecretSource;
   readonly catalogs: Catalogs;

@@ -68,6 +68,8 @@ export interface RunOrder {
   readonly deadlineMs?: number;
   /** Fingerprint of the request that opened a `trigger:` slot: the same trigger id with another request is refused. */
   readonly asked?: string;
+  /** W3C `traceparent` of the span that opened it, where traces are kept: all its tries stand in that trace. */
+  readonly traceparent?: string;
 }
 
 export interface RunRecord extends RunOrder {

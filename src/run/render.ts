@@ -20,11 +20,11 @@ export async function render(
   order: RunOrder,
   look: WorkbookLook,
   { definition, settings, signal, observe }: RunContext,
-  { archive, clock, templates, render: renderer, sentFigures }: RunPorts,
+  { archive, clock, trace, templates, render: renderer, sentFigures }: RunPorts,
 ): Promise<Sealed> {
   const madeAt = clock.now();
   const { outputs, deliveries } = definition;
-  const watched = { observe, clock };
+  const watched = { observe, clock, trace };
   const request: RenderRequest = {
     dataset,
     outputs,

@@ -57,10 +57,13 @@ async function settle(
   if (!order.deliver || held) return done(resultOf(held ? 'held' : 'done', sealed, []));
 
   const { settings, signal, observe, lastAttempt } = context;
-  const { receipts, retryable, outage } = await timed('deliver', { observe, clock: ports.clock }, () =>
-    remembering(sealed.manifest, ports, () =>
-      deliver({ ...ports, order, definition, settings, sealed, signal, lastAttempt, observe }),
-    ),
+  const { receipts, retryable, outage } = await timed(
+    'deliver',
+    { observe, clock: ports.clock, trace: ports.trace },
+    () =>
+      remembering(sealed.manifest, ports, () =>
+        deliver({ ...ports, order, definition, settings, sealed, signal, lastAttempt, observe }),
+      ),
   );
   const undelivered = undeliveredError(receipts, order.trigger === 'cli' ? undefined : order.id);
   if (undelivered === undefined) return done(resultOf('done', sealed, receipts));
@@ -77,7 +80,7 @@ async function settle(
 async function pack(order: RunOrder, context: RunContext, ports: RunPorts): Promise<Outcome<Sealed>> {
   const { definition, settings, signal, observe } = context;
   const line = { ...ports, run: order.id, priority: order.priority };
-  const watched = { observe, clock: ports.clock };
+  const watched = { observe, clock: ports.clock, trace: ports.trace };
   const planned = await timed('plan', watched, async () => {
     const look = await workbookLook(context, ports.secrets);
     const catalog = await ports.catalogs.get({ ...line, org: settings.org, tenant: order.org }, signal, observe);

@@ -28,7 +28,7 @@ describe('docket --help', () => {
 
   test('the README’s table of variables is the configuration', async () => {
     const readme = await readFile('README.md', 'utf8');
-    const files = ['src/base/config.ts', 'src/base/smtp-variables.ts'];
+    const files = ['src/base/config.ts', 'src/base/smtp-variables.ts', 'src/base/trace-variables.ts'];
     const source = (await Promise.all(files.map((file) => readFile(file, 'utf8')))).join('\n');
     const known = [...source.matchAll(/^ {2}([A-Z]+_[A-Z0-9_]+): /gm)].map(([, name]) => name);
     const table = readme.slice(readme.indexOf('## Configuration'), readme.indexOf('## A report definition'));

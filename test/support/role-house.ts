@@ -73,8 +73,10 @@ export async function roleHouse(redisUrl: string) {
   onTestFinished(async () => {
     await Promise.all(open.map((each) => each.kill()));
   });
-  const start = async (role: string, ...args: string[]): Promise<RoleProcess> => {
-    const env = { ...(role.includes('worker') ? much : little), DOCKET_ADMIN_PORT: String(await freePort()) };
+  type Env = Readonly<Record<string, string>>;
+  const startWith = async (more: Env, role: string, ...args: string[]): Promise<RoleProcess> => {
+    const own = role.includes('worker') ? much : little;
+    const env = { ...own, DOCKET_ADMIN_PORT: String(await freePort()), ...more };
     const child = startDocket(['--role', role, ...args], { env, cwd: root });
     open.push(child);
     const { url = '' } = await child.logged(({ msg }) => msg === 'Docket runs');
@@ -90,16 +92,17 @@ export async function roleHouse(redisUrl: string) {
 
   return {
     mail,
-    start,
+    start: (role: string, ...args: string[]) => startWith({}, role, ...args),
+    startWith,
     headers,
     command: (...args: string[]) => docket(args, { env: little, cwd: root }),
     commandWith: (env: Readonly<Record<string, string>>, ...args: string[]) =>
       docket(args, { env: { ...little, ...env }, cwd: root }),
     /** Asks for a run; its id. */
-    trigger: async (admin: RoleProcess, key: string): Promise<string> => {
+    trigger: async (admin: RoleProcess, key: string, more: Env = {}): Promise<string> => {
       const response = await fetch(`${admin.url}/api/reports/acme/weekly/runs`, {
         method: 'POST',
-        headers: { ...headers, 'idempotency-key': key },
+        headers: { ...headers, 'idempotency-key': key, ...more },
         body: '{}',
       });
       if (response.status !== 202) throw new Error(`${response.status}: ${await response.text()}`);
