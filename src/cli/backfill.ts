@@ -28,6 +28,8 @@ One run a period of the report's own kind (previous_month: months), opened in th
 priority: on-demand and scheduled runs go first, and so do their calls. The definition is the one of now. Asking for the
 same backfill again finds the runs that are there; after a correction of the definition, --again makes new ones.
 
+Environment: REDIS_URL, DOCKET_JOBS, DOCKET_ARCHIVE, LOG_LEVEL; SMTP_URL and MAIL_FROM with --deliver
+
 Examples:
   docket backfill acme/board-pack --from 2026-01 --to 2026-09
   docket backfill acme/weekly-kpi --from 2026-W01 --to 2026-W26 --deliver`,
@@ -45,6 +47,7 @@ async function backfill(report: string, flags: BackfillFlags): Promise<void> {
     { loadJobs, requireReport },
     { backfillPeriods },
     { readAsker },
+    { openBars },
     print,
   ] = await Promise.all([
     import('node:crypto'),
@@ -55,6 +58,7 @@ async function backfill(report: string, flags: BackfillFlags): Promise<void> {
     import('../define/load.ts'),
     import('../run/backfill.ts'),
     import('./decider.ts'),
+    import('./progress-bar.ts'),
     import('./print.ts'),
   ]);
   const around = readSurroundings();
@@ -68,18 +72,22 @@ async function backfill(report: string, flags: BackfillFlags): Promise<void> {
   const scope = createScope();
   try {
     const { trigger } = await openStore(around, {}, scope);
+    const bars = scope.use(openBars(), (opened) => opened.close());
+    const bar = bars.add(report);
     const runs = [];
     for (const period of periods) {
+      bar.set(runs.length, periods.length, `opening ${period.from} to ${period.to}`);
       const asked = `backfill:${period.from}..${period.to}${deliver ? ':deliver' : ''}${again}`;
       const slot = { trigger: asked };
       const kind = { trigger: 'backfill', priority: 'backfill' } as const;
       const { opened, record } = await trigger({ definition, settings, slot, ...kind, period, deliver, by });
       runs.push({ id: record.id, period: record.period, state: record.state, opened });
     }
+    bars.close();
     if (flags.json) return print.printJson({ report, deliver, runs });
     print.printLine(
       print.formatColumns(
-        ['PERIOD', 'STATE', 'OPENED', 'RUN'],
+        ['PERIOD', 'STATE', { name: 'OPENED', narrow: 'spare' }, { name: 'RUN', narrow: 'whole' }],
         runs.map(({ period, state, opened, id }) => [period.label, state, opened ? 'now' : 'before', id]),
       ),
     );

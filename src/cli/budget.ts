@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { BudgetsNow } from '../compose/budgets.ts';
 import type { BudgetState } from '../fetch/budget.ts';
+import type { Column } from './columns.ts';
 
 export function addBudget(program: Command): void {
   program
@@ -12,6 +13,8 @@ export function addBudget(program: Command): void {
       `
 Reads Redis and the organizations of DOCKET_JOBS; calls nothing and spends no token. A key is named by its fingerprint.
 After a 429 a key has fewer tokens for some windows: the limit shown is the one of now, and "slowed until" says when it is whole again.
+
+Environment: REDIS_URL, DOCKET_JOBS, LOG_LEVEL; the organizations' keys
 
 Example:
   docket budget --json`,
@@ -50,7 +53,17 @@ async function budget(flags: { readonly json?: boolean }): Promise<void> {
 
 const instant = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString());
 
-const HEADER = ['KEY', 'OF', 'FREE', 'IN FLIGHT', 'WAITING', 'BLOCKED UNTIL', '429S', 'SLOWED UNTIL', 'ORGANIZATIONS'];
+const HEADER: readonly (string | Column)[] = [
+  'KEY',
+  'OF',
+  'FREE',
+  { name: 'IN FLIGHT', narrow: 'spare' },
+  'WAITING',
+  { name: 'BLOCKED UNTIL', narrow: 'whole' },
+  { name: '429S', narrow: 'spare' },
+  { name: 'SLOWED UNTIL', narrow: 'spare' },
+  'ORGANIZATIONS',
+];
 
 const rowsOf = ({ keys }: BudgetsNow): string[][] =>
   keys.flatMap(({ key, organizations, metrics, reads }) => {

@@ -14,6 +14,10 @@ export function addCheck(program: Command): void {
     .addHelpText(
       'after',
       `
+Environment: DOCKET_JOBS, DOCKET_TEMPLATES, LOG_LEVEL; without --offline also COMPLIANCE_API_URL, REDIS_URL and the organizations' keys
+
+Exit codes: 0 no fault; 1 faults; 2 usage or configuration
+
 Examples:
   docket check                         everything, against the catalogs that can be reached
   docket check --offline               without calling the API

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { Column } from './columns.ts';
 import { type DeciderFlags, decides, readDecider } from './decider.ts';
 
 interface ListFlags {
@@ -31,7 +32,12 @@ export function addDeliveries(program: Command): void {
     .option('--json', 'one JSON document on stdout')
     .addHelpText(
       'after',
-      '\nExamples:\n  docket deliveries --unknown\n  docket deliveries --org acme --report weekly-kpi',
+      `
+Environment: REDIS_URL, LOG_LEVEL
+
+Examples:
+  docket deliveries --unknown
+  docket deliveries --org acme --report weekly-kpi`,
     )
     .action(list);
   decides(
@@ -48,12 +54,24 @@ export function addDeliveries(program: Command): void {
       `
 Who decided and why stay in the ledger, in the archive and in the log. A worker that runs sends what is to be sent again.
 
+Environment: REDIS_URL, DOCKET_ARCHIVE, LOG_LEVEL
+
 Examples:
   docket deliveries resolve 2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e --sent --reason "she has it, asked by phone"
   docket deliveries resolve 2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e --resend --reason "not in her mailbox"`,
     )
     .action(resolve);
 }
+
+const COLUMNS: readonly Column[] = [
+  { name: 'CHANGED', narrow: 'whole' },
+  { name: 'STATE' },
+  { name: 'REPORT' },
+  { name: 'TARGET', narrow: 'spare' },
+  { name: 'RECIPIENT' },
+  { name: 'DELIVERY', narrow: 'whole' },
+  { name: 'DETAIL', narrow: 'spare' },
+];
 
 async function list(flags: ListFlags): Promise<void> {
   const [{ readSurroundings }, { openDesk }, { readNumber, requireOrgWithReport }, { deliveryView }, print] =
@@ -81,9 +99,9 @@ async function list(flags: ListFlags): Promise<void> {
     }
     print.printLine(
       print.formatColumns(
-        ['CHANGED', 'STATE', 'REPORT', 'TARGET', 'RECIPIENT', 'DELIVERY', 'DETAIL'],
+        COLUMNS,
         rows.map((row) => [
-          new Date(row.at).toISOString(),
+          print.formatInstant(row.at),
           row.state,
           `${row.org}/${row.report}`,
           row.target,

@@ -15,8 +15,10 @@ export function addDiff(program: Command): void {
 Compares DOCKET_JOBS with what the schedulers of REDIS_URL go by. Changes nothing, spends no metrics call; metric
 catalogs are those that the workers hold, and are asked for where they hold none.
 
-Exit codes: 0 the definitions can be put in force, whether or not they change anything; 1 there are faults – what has
-one stays as it is.
+Environment: REDIS_URL, DOCKET_JOBS, COMPLIANCE_API_URL, LOG_LEVEL; the organizations' keys
+
+Exit codes: 0 the definitions can be put in force, whether or not they change anything; 1 there are faults: what has one
+stays as it is
 
 Examples:
   docket diff

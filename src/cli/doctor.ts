@@ -14,7 +14,12 @@ export function addDoctor(program: Command): void {
       `
 Sends nothing, writes nothing that stays, and without --catalog spends no metrics call: a key is tried by asking which
 organizations it reaches. With REDIS_URL set, calls stand in the same line as those of the workers.
-Each line is ok, warn or fail, with what to do about it. Exit codes: 0 when nothing fails, 1 otherwise.
+Each line is ok, warn or fail, with what to do about it.
+
+Environment: all that docket start reads: COMPLIANCE_API_URL, REDIS_URL, SMTP_URL, MAIL_FROM, DOCKET_JOBS, DOCKET_ARCHIVE,
+DOCKET_ADMIN_TOKENS, LOG_LEVEL, and the organizations' secrets
+
+Exit codes: 0 nothing fails, warnings are allowed; 1 something does; 2 usage or configuration
 
 Examples:
   docket doctor

@@ -16,6 +16,8 @@ export function addExplain(program: Command): void {
       `
 With REDIS_URL set, tells the line of the key, and asks for a metric catalog only where the workers hold none.
 
+Environment: COMPLIANCE_API_URL, DOCKET_JOBS, REDIS_URL, LOG_LEVEL; the organization's key
+
 Examples:
   docket explain acme/board-pack
   docket explain acme/board-pack --period 2026-10 --json`,

@@ -40,7 +40,11 @@ export function addInit(program: Command): void {
       `
 Asks the service which organizations the key reaches and for its metric catalog (one metrics call), and writes sections
 that this key can have. Replaces no file: all of them are written, or none. No secret is written anywhere.
-Then everything is tried as \`docket doctor\` does. Exit codes: 0 written and tried; 1 written, but something fails; 2 usage.
+Then everything is tried as \`docket doctor\` does.
+
+Environment: COMPLIANCE_API_URL, REDIS_URL, SMTP_URL, MAIL_FROM, LOG_LEVEL; the variable of --key-env
+
+Exit codes: 0 written and tried; 1 written, but something fails; 2 usage or configuration
 
 Examples:
   docket init

@@ -23,6 +23,8 @@ Scheduled runs wait, those that are in line already as well; a run in hand goes 
 whoever asks for one now knows what he does. A person's pause ends by \`docket resume\` alone, and the slots that came due
 meanwhile are then made up for as the report's catch_up says.
 
+Environment: REDIS_URL, DOCKET_JOBS, LOG_LEVEL
+
 Examples:
   docket pause acme/weekly-kpi --why "the new figures are being checked"
   docket pause acme --why "contract ended" --by legal

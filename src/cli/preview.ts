@@ -29,11 +29,13 @@ export function addPreview(program: Command): void {
 Without --sample it asks and costs what \`docket run --no-deliver\` does. Besides what a run leaves (files, mail.html and
 mail.txt as they would be sent, the manifest) the folder gets preview.html: the mail with its pictures inside, for a browser.
 
+Environment: DOCKET_JOBS, DOCKET_TEMPLATES, LOG_LEVEL; without --sample also COMPLIANCE_API_URL, REDIS_URL and the organization's secrets
+
+Exit codes: 0 made; 1 failed; 2 usage or configuration
+
 Examples:
   docket preview acme/weekly-kpi --sample --open
-  docket preview acme/board-pack --period 2026-10 --out preview
-
-Exit codes: 0 made; 1 failed; 2 usage or configuration.`,
+  docket preview acme/board-pack --period 2026-10 --out preview`,
     )
     .action(preview);
 }

@@ -1,3 +1,5 @@
+export { formatColumns } from './columns.ts';
+
 /** The one JSON document that a `--json` command puts on stdout. */
 export const printJson = (document: unknown): void => {
   process.stdout.write(`${JSON.stringify(document, null, 2)}\n`);
@@ -12,16 +14,5 @@ export const sayLine = (line: string): void => {
   process.stderr.write(`${line}\n`);
 };
 
-/** Rows as aligned columns, header first. Widths are of the text itself: no colours inside the cells. */
-export function formatColumns(header: readonly string[], rows: readonly (readonly string[])[]): string {
-  const all = [header, ...rows];
-  const widths = header.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)));
-  return all
-    .map((row) =>
-      row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n');
-}
+/** An instant of a listing, in UTC to the second. */
+export const formatInstant = (at: number): string => `${new Date(at).toISOString().slice(0, 19)}Z`;

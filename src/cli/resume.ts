@@ -21,6 +21,8 @@ A key that the service refuses pauses the scheduled runs of its organization, to
 is another one, or when a run on demand succeeds; this command is for the rest, e.g. a permission that was given back.
 Slots that came due meanwhile are made up for as the report's catch_up says. Reports that were paused one by one stay so.
 
+Environment: REDIS_URL, DOCKET_JOBS, LOG_LEVEL
+
 Examples:
   docket resume acme
   docket resume acme/weekly-kpi --why "figures checked"`,

@@ -19,7 +19,7 @@ export function addRun(program: Command): void {
     .argument('<report>', '<org>/<report>')
     .option(
       '--period <period>',
-      'another period than the definition’s, e.g. previous_month, 2026-10, 2026-W46, 2026-10-01..2026-10-15',
+      'another period than the definition’s, e.g. previous_month, 2026-Q3, 2026-10, 2026-W46, 2026-10-01..2026-10-15',
     )
     .option('--out <dir>', 'where the files go; out/<org>/<report>/<period> when absent')
     .option('--no-deliver', 'make the files, send nothing')
@@ -38,12 +38,15 @@ export function addRun(program: Command): void {
 With REDIS_URL set, its calls stand in the same line for the API key as those of the workers; without, the run keeps a
 budget of its own, and beside busy workers on the same key it may have to wait out a 429.
 
+Environment: COMPLIANCE_API_URL, DOCKET_JOBS, DOCKET_TEMPLATES, REDIS_URL, LOG_LEVEL; SMTP_URL and MAIL_FROM where it delivers
+e-mail; the organization's secrets
+
+Exit codes: 0 done; 1 failed; 2 usage or configuration; 3 held, or not delivered to everybody
+
 Examples:
   docket run acme/weekly-kpi --no-deliver --out out
   docket run acme/board-pack --period 2026-10 --json
-  docket run acme/board-pack --period 2026-09 --queue --wait
-
-Exit codes: 0 done; 1 failed; 2 usage or configuration; 3 held, or not delivered to everybody.`,
+  docket run acme/board-pack --period 2026-09 --queue --wait`,
     )
     .action(runReport);
 }

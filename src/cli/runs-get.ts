@@ -12,6 +12,8 @@ export function addRunsGet(runs: Command): void {
       `
 Every hash is computed anew; when one is another, nothing is copied. Needs no Redis.
 
+Environment: DOCKET_ARCHIVE, LOG_LEVEL
+
 Example:
   docket runs get 2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e --out /tmp/pack`,
     )

@@ -13,11 +13,14 @@ export function addRunsWatch(runs: Command): void {
 Tells on stderr what goes on, a line each, with a bar for the calls on a terminal. A run that sleeps or is tried again is
 followed on. Looks once a second and stands in nobody's way; Ctrl-C stops the watching, not the run.
 
+Environment: REDIS_URL, LOG_LEVEL
+
+Exit codes: 0 done; 1 failed, cancelled or not ended in time; 2 usage or configuration; 3 held, or not delivered to everybody; 130
+the watching was stopped by Ctrl-C
+
 Examples:
   docket runs watch 2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e
-  docket runs watch 2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e --timeout 15m --json
-
-Exit codes: 0 done; 1 failed, cancelled or not ended in time; 2 usage or configuration; 3 held, or not delivered to everybody.`,
+  docket runs watch 2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e --timeout 15m --json`,
     )
     .action(watch);
 }

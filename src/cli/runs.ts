@@ -1,5 +1,7 @@
 import type { Command } from 'commander';
 import type { RunRecord } from '../run/record.ts';
+import type { Column } from './columns.ts';
+import { formatInstant } from './print.ts';
 import { addRunsCancel } from './runs-cancel.ts';
 import { addRunDecisions } from './runs-decide.ts';
 import { addRunsGet } from './runs-get.ts';
@@ -26,7 +28,10 @@ export function addRuns(program: Command): void {
     .description('List the runs that are on record, newest first')
     .option('--org <org>', 'only of this organization')
     .option('--report <report>', 'only of this report, with --org')
-    .option('--state <state...>', 'only in one of these states, e.g. failed, or running waiting')
+    .option(
+      '--state <state...>',
+      'only in one of these states: queued, running, waiting, done, partly_delivered, held, cancelled, failed, skipped',
+    )
     .option('--since <instant>', 'only those created at this instant or later, e.g. 2026-11-01T00:00:00Z')
     .option('--until <instant>', 'only those created before it')
     .option('--after <cursor>', 'the next page: what the page before gave as "next"')
@@ -35,6 +40,8 @@ export function addRuns(program: Command): void {
     .addHelpText(
       'after',
       `
+Environment: REDIS_URL, LOG_LEVEL
+
 Examples:
   docket runs --org acme --report weekly-kpi
   docket runs --state failed partly_delivered held --since 2026-11-16T00:00:00Z`,
@@ -77,20 +84,27 @@ async function list(flags: RunsFlags): Promise<void> {
     const page = await pageOf(runs, filter);
     if (flags.json) return print.printJson(page);
     if (page.runs.length === 0) return print.printLine('No such run is on record.');
-    print.printLine(
-      print.formatColumns(
-        ['CREATED', 'STATE', 'REPORT', 'PERIOD', 'TRIGGER', 'CALLS', 'TOOK', 'ERROR', 'RUN'],
-        [...page.runs.map(rowOf)],
-      ),
-    );
+    print.printLine(print.formatColumns(COLUMNS, [...page.runs.map(rowOf)]));
     if (page.next !== null) print.sayLine(`There are more: --after ${page.next}`);
   } finally {
     await scope.close();
   }
 }
 
+const COLUMNS: readonly Column[] = [
+  { name: 'CREATED', narrow: 'whole' },
+  { name: 'STATE' },
+  { name: 'REPORT' },
+  { name: 'PERIOD' },
+  { name: 'TRIGGER', narrow: 'spare' },
+  { name: 'CALLS', narrow: 'spare' },
+  { name: 'TOOK', narrow: 'spare' },
+  { name: 'ERROR', narrow: 'spare' },
+  { name: 'RUN', narrow: 'whole' },
+];
+
 const rowOf = (run: RunRecord): string[] => [
-  new Date(run.createdAt).toISOString(),
+  formatInstant(run.createdAt),
   run.state,
   `${run.org}/${run.report}`,
   run.period.label,

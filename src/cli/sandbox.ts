@@ -21,7 +21,11 @@ export function addSandbox(program: Command): void {
   program
     .command('sandbox')
     .description('Run the Compliance Service’s sandbox alone; prints its URL and keys')
-    .option('--host <host>', 'address to listen on', '127.0.0.1')
+    .option(
+      '--host <host>',
+      'address to listen on; anything but this machine’s own shows the keys to whoever reaches it',
+      '127.0.0.1',
+    )
     .option('--port <port>', 'port to listen on; 0 takes a free one', '8600')
     .option('--seed <n>', 'the generated history and keys are the same for the same seed', '1')
     .option('--now <instant>', 'ISO instant at which the history ends; the real time when absent')
@@ -36,10 +40,14 @@ export function addSandbox(program: Command): void {
     .option('--mail <dir>', 'catch e-mail as well: a mail server that keeps each message as a file there')
     .option('--mail-port <port>', 'port of that mail server; 0 takes a free one', '1025')
     .option('--redis', 'start a Redis as well, forgotten at the end; REDIS_URL where it is set')
-    .option('--json', 'print the URL and the keys as one JSON document')
+    .option('--json', 'one JSON document on stdout: the URL, the organizations, the keys and what stands beside')
     .addHelpText(
       'after',
       `
+Environment: LOG_LEVEL; REDIS_URL with --redis
+
+Exit codes: 0 it was stopped; 1 failed; 2 usage or configuration
+
 Examples:
   docket sandbox                                  the service on http://127.0.0.1:8600
   docket sandbox --mail mailbox --redis           all that a first report needs (docs/first-report.md)
@@ -122,7 +130,7 @@ async function sandbox(flags: SandboxFlags): Promise<void> {
       print.printLine();
       print.printLine(
         print.formatColumns(
-          ['KEY', 'ORGANIZATIONS', 'WHAT'],
+          [{ name: 'KEY', narrow: 'whole' }, 'ORGANIZATIONS', 'WHAT'],
           keys.map(({ key, what, ...of }) => [key, of.organizations.join(', '), what]),
         ),
       );
@@ -144,6 +152,8 @@ async function sandbox(flags: SandboxFlags): Promise<void> {
   } finally {
     await scope.close();
   }
+  // It runs until it is stopped: a signal is how it ends well.
+  process.exitCode = 0;
 }
 
 /** What stands beside the service when it is asked for: where mail is caught, and a Redis. */

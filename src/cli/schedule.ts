@@ -12,6 +12,8 @@ export function addSchedule(program: Command): void {
       `
 With REDIS_URL set, says which of these reports and organizations are paused, by whom and why.
 
+Environment: DOCKET_JOBS, REDIS_URL, LOG_LEVEL
+
 Examples:
   docket schedule
   docket schedule demo/weekly-kpi --count 10 --json`,
@@ -74,7 +76,14 @@ Examples:
       else
         print.printLine(
           print.formatColumns(
-            ['UTC', 'LOCAL', 'ZONE', 'REPORT', 'BEGINS', 'SCHEDULE'],
+            [
+              { name: 'UTC', narrow: 'whole' },
+              { name: 'LOCAL', narrow: 'spare' },
+              { name: 'ZONE', narrow: 'spare' },
+              'REPORT',
+              { name: 'BEGINS', narrow: 'spare' },
+              { name: 'SCHEDULE', narrow: 'spare' },
+            ],
             slots.map(({ at, local, timezone, report, begins, schedule }) => [
               at,
               local,

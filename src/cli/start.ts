@@ -21,8 +21,14 @@ Any number of processes of each role may share one Redis. A worker takes runs of
 needs COMPLIANCE_API_URL, the keys and mail servers. A scheduler opens slots as they come due; an admin process answers
 the admin route, and runs nothing. Each answers /healthz, /readyz and /metrics. docs/scaling.md says how many to run.
 
+Environment: COMPLIANCE_API_URL, REDIS_URL, SMTP_URL, MAIL_FROM, DOCKET_JOBS, DOCKET_TEMPLATES, DOCKET_ARCHIVE,
+DOCKET_ARCHIVE_DAYS, DOCKET_ADMIN_HOST, DOCKET_ADMIN_PORT, DOCKET_ADMIN_TOKENS, LOG_LEVEL; besides, whatever the organizations'
+secrets refer to
+
+Exit codes: 0 it was stopped; 1 Redis or a part of it failed; 2 usage or configuration
+
 Examples:
-  COMPLIANCE_API_URL=https://api.example.com SMTP_URL=smtps://… MAIL_FROM=reports@acme.example docket start
+  COMPLIANCE_API_URL=https://api.example.com SMTP_URL=smtps://mail.example.com MAIL_FROM=reports@acme.example docket start
   docket start --role worker --concurrency 8
   docket start --role scheduler,admin`,
     )

@@ -1,7 +1,7 @@
 import { styleText } from 'node:util';
 
 /** Where something is shown: standard output or standard error. */
-export type Shown = NodeJS.WriteStream;
+export type Shown = NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
 
 /** Somebody looks at it, and it can move its cursor: no pipe, no file, no `TERM=dumb`. */
 export const isTerminal = (stream: Shown, env: NodeJS.ProcessEnv = process.env): boolean =>
@@ -9,7 +9,7 @@ export const isTerminal = (stream: Shown, env: NodeJS.ProcessEnv = process.env):
 
 /** How many characters a line may have, or none where nobody looks at lines. */
 export const widthOf = (stream: Shown): number | undefined =>
-  isTerminal(stream) && stream.columns > 0 ? stream.columns : undefined;
+  isTerminal(stream) ? stream.columns || undefined : undefined;
 
 export type Style = Parameters<typeof styleText>[0];
 

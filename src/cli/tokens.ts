@@ -14,10 +14,13 @@ export function addTokens(program: Command): void {
     .option('--org <org...>', 'organizations it may see; all when absent')
     .option('--expires <when>', 'last day (UTC) it is accepted, YYYY-MM-DD, or days from today, e.g. 90d')
     .option('--by <name>', 'who makes it; the user of this shell when absent')
+    .option('--json', 'one JSON document on stdout, the token in it')
     .addHelpText(
       'after',
       `
 Running processes accept it within seconds. Where REDIS_URL is set, the audit log there has an entry of it.
+
+Environment: DOCKET_ADMIN_TOKENS, REDIS_URL, LOG_LEVEL
 
 Examples:
   DOCKET_ADMIN_TOKENS=tokens.yaml docket tokens create --name ci --role operator --org acme --expires 90d
@@ -25,17 +28,32 @@ Examples:
     )
     .action(create);
   tokens
-    .command('list')
+    .command('list', { isDefault: true })
     .description('List the tokens by name, never themselves nor their hashes')
     .option('--json', 'one JSON document on stdout')
-    .addHelpText('after', '\nExample:\n  DOCKET_ADMIN_TOKENS=tokens.yaml docket tokens list')
+    .addHelpText(
+      'after',
+      `
+Environment: DOCKET_ADMIN_TOKENS
+
+Example:
+  DOCKET_ADMIN_TOKENS=tokens.yaml docket tokens`,
+    )
     .action(list);
   tokens
     .command('revoke')
     .description('Take a token out of DOCKET_ADMIN_TOKENS: within seconds it is refused, and its sessions end')
     .argument('<name>', 'as `docket tokens list` shows it')
     .option('--by <name>', 'who revokes it; the user of this shell when absent')
-    .addHelpText('after', '\nExample:\n  DOCKET_ADMIN_TOKENS=tokens.yaml docket tokens revoke ci')
+    .option('--json', 'one JSON document on stdout')
+    .addHelpText(
+      'after',
+      `
+Environment: DOCKET_ADMIN_TOKENS, REDIS_URL, LOG_LEVEL
+
+Example:
+  DOCKET_ADMIN_TOKENS=tokens.yaml docket tokens revoke ci`,
+    )
     .action(revoke);
 }
 
@@ -45,10 +63,11 @@ interface CreateFlags {
   readonly org?: string[];
   readonly expires?: string;
   readonly by?: string;
+  readonly json?: boolean;
 }
 
-async function create({ name, role, org, expires, by }: CreateFlags): Promise<void> {
-  const [{ addToken }, { printLine, sayLine }, { systemClock }] = await Promise.all([
+async function create({ name, role, org, expires, by, json }: CreateFlags): Promise<void> {
+  const [{ addToken }, { printJson, printLine, sayLine }, { systemClock }] = await Promise.all([
     import('../admin/auth/token-file.ts'),
     import('./print.ts'),
     import('../base/clock.ts'),
@@ -63,7 +82,8 @@ async function create({ name, role, org, expires, by }: CreateFlags): Promise<vo
     why: `${name}: ${role} of ${org === undefined ? 'all organizations' : org.join(', ')}${last === undefined ? '' : `, until ${last}`}`,
   });
   sayLine(`Added to ${file}. The token is shown this once; only its hash is kept:`);
-  printLine(token);
+  if (json) printJson({ name, role, organizations: org ?? '*', expires: last ?? null, token });
+  else printLine(token);
 }
 
 async function list({ json }: { readonly json?: boolean }): Promise<void> {
@@ -93,8 +113,8 @@ async function list({ json }: { readonly json?: boolean }): Promise<void> {
   print.printLine(print.formatColumns(['NAME', 'ROLE', 'ORGANIZATIONS', 'LAST DAY'], tokens.map(row)));
 }
 
-async function revoke(name: string, { by }: { readonly by?: string }): Promise<void> {
-  const [{ revokeToken }, { printLine }] = await Promise.all([
+async function revoke(name: string, { by, json }: { readonly by?: string; readonly json?: boolean }): Promise<void> {
+  const [{ revokeToken }, { printJson, printLine }] = await Promise.all([
     import('../admin/auth/token-file.ts'),
     import('./print.ts'),
   ]);
@@ -102,6 +122,7 @@ async function revoke(name: string, { by }: { readonly by?: string }): Promise<v
   const who = await asker(by);
   const { role } = await revokeToken(file, name);
   await audit({ event: 'token.revoked', who, why: `${name}: ${role}` });
+  if (json) return printJson({ name, role, revoked: true });
   printLine(`Revoked "${name}": running processes refuse it within seconds.`);
 }
 
