@@ -6,12 +6,16 @@ import { toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
 import type { OpenAccess } from './access/access-of.ts';
 import { addAudit } from './api/audit.ts';
+import { addBudgets } from './api/budgets.ts';
+import { addDefinitions } from './api/definitions.ts';
 import { addDeliveries } from './api/deliveries.ts';
 import { addDocument } from './api/document.ts';
+import { addEvents } from './api/events.ts';
 import { addFiles } from './api/files.ts';
 import { addPauses } from './api/pauses.ts';
 import { addReports } from './api/reports.ts';
 import { addRuns } from './api/runs.ts';
+import { addSchedules } from './api/schedules.ts';
 import { addTrigger } from './api/trigger.ts';
 import { authenticated } from './auth/authenticate.ts';
 import { knowClient, limitForms } from './auth/client.ts';
@@ -19,9 +23,10 @@ import type { Door, PageDoor } from './auth/door.ts';
 import { securityHeaders } from './auth/headers.ts';
 import type { Principal } from './auth/tokens.ts';
 import { type Admin, type Env, notFound } from './env.ts';
+import type { EventStreams } from './event-streams.ts';
 import type { Exposition } from './metrics.ts';
 import { problem, problemOf } from './problem.ts';
-import { jsonBody, refuseInvalid } from './request.ts';
+import { refuseInvalid, wholeBody } from './request.ts';
 
 /** One thing that must work for the route to be of use. `detail` is shown to anybody. */
 export interface Check {
@@ -45,6 +50,7 @@ export interface AdminPorts extends ProbePorts {
   readonly door: PageDoor;
   /** What somebody may see and do; asks nothing yet. */
   readonly access: (principal: Principal) => OpenAccess;
+  readonly streams: EventStreams;
   /** Of Docket, for the document. */
   readonly version: string;
 }
@@ -56,16 +62,20 @@ export const createAdmin = (ports: AdminPorts): Admin =>
   createProbes(ports, {
     open: (app) => addDocument(app, ports.version),
     api: (app) => {
-      app.use('/api/*', jsonBody, async (context, next) => {
+      app.use('/api/*', wholeBody, async (context, next) => {
         context.set('access', ports.access(context.get('principal')));
         await next();
       });
       addReports(app);
       addTrigger(app);
       addRuns(app);
+      addEvents(app, ports);
       addFiles(app);
       addDeliveries(app);
       addPauses(app);
+      addSchedules(app);
+      addDefinitions(app);
+      addBudgets(app, ports.clock.now);
       addAudit(app);
     },
   });

@@ -10,13 +10,14 @@ export const REQUEST_PROBLEMS = {
   'auth.throttled': { status: 429, title: 'Too many refused tokens from this address' },
   'auth.cross_site': { status: 403, title: 'The request did not come from a page of this site' },
   'request.throttled': { status: 429, title: 'Too many requests' },
+  'request.too_many_streams': { status: 429, title: 'Too many streams are open' },
   'request.misdirected': { status: 421, title: 'This host is not served here' },
   'request.malformed': { status: 400, title: 'The request cannot be read' },
   'request.invalid': { status: 422, title: 'The request is not valid' },
   'request.not_found': { status: 404, title: 'There is nothing here' },
   'request.method_not_allowed': { status: 405, title: 'This method is not supported here' },
   'request.too_large': { status: 413, title: 'The body is too large' },
-  'request.unsupported_media_type': { status: 415, title: 'The body must be JSON' },
+  'request.unsupported_media_type': { status: 415, title: 'The body is of another type than is declared' },
   'request.timeout': { status: 408, title: 'The request took too long to arrive' },
   'request.headers_too_large': { status: 431, title: 'The headers are too large' },
   'server.failed': { status: 500, title: 'Something went wrong here' },
@@ -66,12 +67,23 @@ export function problem(
   return answer({ type: `urn:docket:problem:${code}`, title, status, code, ...detail }, headers);
 }
 
+const SERVICE_AWAY = { status: 503, title: 'The Compliance Service does not answer' };
+
 /** Errors of Docket's table that a request may meet and that are no defect. */
 const ERROR_PROBLEMS: Partial<Record<ErrorCode, { readonly status: number; readonly title: string }>> = {
   'usage.invalid': { status: 422, title: 'The request is not valid' },
   'definition.invalid': { status: 422, title: 'The definition has a fault' },
   'plan.invalid': { status: 422, title: 'The report cannot be planned' },
   'deliver.recipient_refused': { status: 422, title: 'A recipient is not allowed' },
+  'catalog.missing': { status: 409, title: 'No metric catalog is at hand' },
+  'api.unreachable': SERVICE_AWAY,
+  'api.timeout': SERVICE_AWAY,
+  'api.unavailable': SERVICE_AWAY,
+  'api.unreadable': SERVICE_AWAY,
+  'api.throttled': SERVICE_AWAY,
+  'api.unauthorized': SERVICE_AWAY,
+  'api.forbidden': SERVICE_AWAY,
+  'api.not_found': SERVICE_AWAY,
   'definition.not_found': { status: 404, title: 'There is no such report' },
   'run.not_found': { status: 404, title: 'There is no such run' },
   'delivery.not_found': { status: 404, title: 'There is no such delivery' },

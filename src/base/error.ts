@@ -13,6 +13,7 @@ export const ERRORS = {
   'definition.invalid': { exit: 1, retryable: false },
   'definition.not_found': { exit: 2, retryable: false },
   'plan.invalid': { exit: 1, retryable: false },
+  'catalog.missing': { exit: 1, retryable: true },
   'api.unreachable': { exit: 1, retryable: true },
   'api.timeout': { exit: 1, retryable: true },
   'api.unavailable': { exit: 1, retryable: true },

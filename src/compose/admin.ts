@@ -1,24 +1,32 @@
 import { accessOf } from '../admin/access/access-of.ts';
+import { reportSlotFinder } from '../admin/access/slots.ts';
 import { createAdmin, createProbes } from '../admin/app.ts';
 import { redisAudit } from '../admin/auth/audit.ts';
 import { countGuesses } from '../admin/auth/guesses.ts';
 import { rateLimit } from '../admin/auth/rate-limit.ts';
 import { redisSessions } from '../admin/auth/sessions.ts';
 import { noTokens, tokenFile } from '../admin/auth/token-file.ts';
+import { eventStreams } from '../admin/event-streams.ts';
 import type { Metrics } from '../admin/metrics.ts';
 import { type AdminServer, listenAdmin } from '../admin/server.ts';
 import { NO_ADDRESSES } from '../base/address-list.ts';
 import { createScope } from '../base/scope.ts';
+import { secretSource } from '../base/secret.ts';
 import type { JobsInForce } from '../define/in-force.ts';
+import type { OrgSettings } from '../define/org.ts';
 import { redisLedger } from '../deliver/redis-ledger.ts';
 import { lastGood } from '../queue/in-force.ts';
+import { redisLive } from '../queue/live.ts';
 import { owedNotices } from '../queue/owed-notices.ts';
 import { redisVersions } from '../queue/versions.ts';
 import { openArchive } from './archive.ts';
+import { budgetLines } from './budget-lines.ts';
+import { sharedBudgets } from './budgets.ts';
 import { bindDecisions } from './decisions.ts';
 import type { RunningDocket } from './docket.ts';
 import { KEEP_DAYS } from './keep-days.ts';
 import { packsOf } from './packs.ts';
+import { planningOf } from './planning.ts';
 import type { Surroundings } from './ports.ts';
 import { tracedRequests } from './traced-requests.ts';
 import { version } from './version.ts';
@@ -72,8 +80,14 @@ export async function composeAdmin(
     pauses,
     packs: packsOf(shelf),
     audit,
+    live: redisLive(redis, { prefix }),
+    findSlots: reportSlotFinder(),
+    lines: (orgs: readonly OrgSettings[]) =>
+      budgetLines(orgs, { secrets: secretSource(around.env), budgetOf: sharedBudgets(redis, prefix, clock), clock }),
+    planning: planningOf(around, { redis, prefix }, scope),
     clock,
   };
+  const streams = eventStreams();
   const app = createAdmin({
     ...probes,
     door: {
@@ -81,11 +95,14 @@ export async function composeAdmin(
       sessions: redisSessions({ redis, prefix, tokens: door.tokens, guesses: door.guesses, audit, clock }),
     },
     access: (principal) => accessOf(ports, principal),
+    streams,
     version: version(),
   });
   const server = scope.use(
     await listenAdmin(tracedRequests(app, around.trace), { host, port, log, proxies }),
     (opened) => opened.close(),
   );
+  // Before the server: it would wait for them.
+  scope.use(streams, (opened) => opened.close());
   return { ...server, close: () => scope.close() };
 }

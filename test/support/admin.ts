@@ -1,8 +1,10 @@
 import { type AccessPorts, accessOf } from '../../src/admin/access/access-of.ts';
 import type { Packs } from '../../src/admin/access/files.ts';
+import { reportSlotFinder } from '../../src/admin/access/slots.ts';
 import { type Admin, type AdminPorts, createAdmin } from '../../src/admin/app.ts';
 import type { Audit } from '../../src/admin/auth/audit.ts';
 import type { TokenEntry } from '../../src/admin/auth/tokens.ts';
+import { eventStreams } from '../../src/admin/event-streams.ts';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { type Log, silentLog } from '../../src/base/log.ts';
 import { NO_DECISIONS, NO_PAUSES } from './deciding.ts';
@@ -29,6 +31,10 @@ export const accessPorts = (given: Partial<AccessPorts> = {}): AccessPorts => ({
   pauses: NO_PAUSES,
   packs: NO_PACKS,
   audit: NO_AUDIT,
+  live: { read: async () => undefined },
+  findSlots: reportSlotFinder(),
+  lines: async () => ({ lines: [], unknown: [] }),
+  planning: { explain: () => Promise.reject(new Error('not here')), check: async () => 'not here' },
   clock: systemClock,
   ...given,
 });
@@ -43,6 +49,7 @@ export function anAdmin(
   return createAdmin({
     door: aDoor(entries, { clock, log }),
     access: (principal) => accessOf(ports, principal),
+    streams: eventStreams(),
     version: '0.0.0',
     health: async () => [{ name: 'redis', ok: true }],
     metrics: async () => ({ type: 'text/plain', body: '' }),

@@ -1,0 +1,78 @@
+import { createRoute } from '@hono/zod-openapi';
+import { z } from 'zod';
+import type { BudgetEntry } from '../access.ts';
+import type { Admin } from '../env.ts';
+import { asking, json, security } from './declare.ts';
+
+const count = z.int().min(0);
+
+const budgetSchema = z
+  .object({
+    key: z.string().describe('Fingerprint of the API key.'),
+    of: z.enum(['metrics', 'reads']).describe('Metrics calls and list reads each have tokens of their own.'),
+    organizations: z.array(z.string()).readonly().describe('Those that use the key and that the token may see.'),
+    calls: count.describe('Tokens at the full rate, in a window.'),
+    window_ms: count,
+    limit: count.describe('Tokens there are in all now: fewer for some windows after a 429.'),
+    tokens: count.describe('Free now.'),
+    in_flight: count,
+    waiting: count.describe('Calls in line.'),
+    blocked_until: z.iso.datetime().nullable().describe('Nobody calls before: the service said so with a 429.'),
+    slowed_until: z.iso.datetime().nullable().describe('When the full rate is back, if no other 429 comes.'),
+    throttled: count.describe('429s since the line was last idle for long.'),
+    next_token_at: z.iso
+      .datetime()
+      .describe('When a call that is asked for now can expect its token, if nobody goes before it.'),
+  })
+  .meta({ id: 'Budget' });
+
+const route = createRoute({
+  method: 'get',
+  path: '/api/budgets',
+  tags: ['Budgets'],
+  summary: 'The lines of the API keys, as they are now',
+  description:
+    'Asks Redis alone: no call is made and no token spent. For a chart ask every few seconds; nothing is kept.',
+  security,
+  responses: {
+    200: json(
+      z.object({
+        at: z.iso.datetime(),
+        budgets: z.array(budgetSchema).readonly(),
+        unknown: z
+          .array(z.object({ org: z.string(), why: z.string() }))
+          .readonly()
+          .describe('Organizations whose key this process cannot look up.'),
+      }),
+      'One for each key, and one for its list reads if there were any lately.',
+    ),
+    ...asking(),
+  },
+});
+
+const instant = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString());
+
+const budgetView = ({ organizations, of, calls, windowMs, state, expected }: BudgetEntry) => ({
+  key: state.key,
+  of,
+  organizations,
+  calls,
+  window_ms: windowMs,
+  limit: state.limit,
+  tokens: Math.max(0, state.tokens),
+  in_flight: state.inFlight,
+  waiting: state.waiting,
+  blocked_until: instant(state.blockedUntil),
+  slowed_until: instant(state.slowedUntil),
+  throttled: state.throttled,
+  next_token_at: new Date(expected).toISOString(),
+});
+
+/** `GET /api/budgets`. */
+export function addBudgets(app: Admin, now: () => number): void {
+  app.openapi(route, async (context) => {
+    const { lines, unknown } = await context.get('access').budgets();
+    const at = new Date(now()).toISOString();
+    return context.json({ at, budgets: lines.map(budgetView), unknown }, 200);
+  });
+}

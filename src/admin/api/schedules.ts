@@ -1,0 +1,76 @@
+import { createRoute } from '@hono/zod-openapi';
+import { z } from 'zod';
+import type { SlotEntry } from '../access.ts';
+import type { Admin } from '../env.ts';
+import { asking, json, limitSchema, orgSchema, reportSchema, security } from './declare.ts';
+import { slotSchema } from './reports.ts';
+
+const scheduledSchema = slotSchema
+  .extend({
+    org: z.string().meta({ example: 'acme' }),
+    report: z.string().meta({ example: 'weekly' }),
+    title: z.string(),
+    paused: z.boolean().describe('The report or its organization is paused now: the run waits until it is resumed.'),
+  })
+  .meta({ id: 'ScheduledSlot' });
+
+const instantSchema = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
+
+const route = createRoute({
+  method: 'get',
+  path: '/api/schedules',
+  tags: ['Schedules'],
+  summary: 'The next slots, soonest first',
+  description:
+    'By the definitions as they are now. `from` is now when it is left out. A report may be filtered by within its organization alone.',
+  security,
+  request: {
+    query: z
+      .strictObject({
+        org: orgSchema.optional(),
+        report: reportSchema.optional(),
+        from: instantSchema
+          .optional()
+          .meta({ description: 'This instant or later.', type: 'string', format: 'date-time' }),
+        until: instantSchema
+          .optional()
+          .meta({ description: 'Before this instant.', type: 'string', format: 'date-time' }),
+        limit: limitSchema(500, 50),
+      })
+      .refine(({ org, report }) => report === undefined || org !== undefined, {
+        path: ['report'],
+        message: 'only with org: a report’s id means something within its organization',
+      }),
+  },
+  responses: {
+    200: json(z.object({ slots: z.array(scheduledSchema).readonly() }), 'At most `limit` of them.'),
+    ...asking(),
+  },
+});
+
+const slotView = ({ org, report, title, paused, at, local, timezone, begins, schedule }: SlotEntry) => ({
+  at,
+  local,
+  timezone,
+  begins,
+  schedule,
+  org,
+  report,
+  title,
+  paused,
+});
+
+/** `GET /api/schedules`. */
+export function addSchedules(app: Admin): void {
+  app.openapi(route, async (context) => {
+    const { org, report, from, until, limit } = context.req.valid('query');
+    const slots = await context.get('access').slots({
+      ...(org === undefined ? {} : { org }),
+      ...(report === undefined ? {} : { report }),
+      ...(from === undefined ? {} : { from }),
+      ...(until === undefined ? {} : { until }),
+      limit,
+    });
+    return context.json({ slots: slots.map(slotView) }, 200);
+  });
+}

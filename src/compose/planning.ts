@@ -1,0 +1,127 @@
+import { randomUUID } from 'node:crypto';
+import { Pool } from 'undici';
+import type { Planning } from '../admin/access/definitions.ts';
+import { DocketError, toDocketError } from '../base/error.ts';
+import type { RedisClient } from '../base/redis-client.ts';
+import type { Scope } from '../base/scope.ts';
+import { type Secret, secretSource } from '../base/secret.ts';
+import type { Catalog } from '../contract/catalog.ts';
+import type { OrgSettings } from '../define/org.ts';
+import { periodOf } from '../define/period.ts';
+import { slotView } from '../define/slot-view.ts';
+import { nextReportSlots, timetableOf } from '../define/slots.ts';
+import { heldCatalog, redisCatalogs } from '../fetch/catalogs.ts';
+import { createClient } from '../fetch/client.ts';
+import { checkPlan } from '../plan/check-plan.ts';
+import { compilePlan } from '../plan/compile.ts';
+import { explain } from '../plan/explain.ts';
+import { expectedFinish, lookAtBudgets, oneBudgetPerKey, sharedBudgets } from './budgets.ts';
+import type { Surroundings } from './ports.ts';
+
+/** Somebody waits for the answer: a longer line for the key is told instead of stood in. */
+const PATIENCE_MS = 3_000;
+const DEADLINE_MS = 20_000;
+/** Slots that are shown beside a plan. */
+const SLOTS = 5;
+
+/**
+ * What the admin route knows of what definitions ask. It goes by the catalogs that the workers hold. Where they hold none
+ * it asks the service as a run would, for one token in the line of the key, if the process knows COMPLIANCE_API_URL;
+ * otherwise it throws `catalog.missing`.
+ */
+export function planningOf(
+  around: Surroundings,
+  { redis, prefix }: { readonly redis: RedisClient; readonly prefix: string },
+  scope: Scope,
+): Planning {
+  const { config, env, clock, log } = around;
+  const { COMPLIANCE_API_URL: baseUrl } = config;
+  const secrets = secretSource(env);
+  const names = `${prefix}:`;
+  const catalogs = redisCatalogs(redis, { prefix: names, clock });
+  const budgetOf = sharedBudgets(redis, prefix, clock, log);
+  const dispatcher =
+    baseUrl === undefined
+      ? undefined
+      : scope.use(new Pool(new URL(baseUrl).origin, { connect: { timeout: 5_000 } }), (pool) => pool.close());
+
+  const keyOf = (settings: OrgSettings): Promise<Secret> =>
+    secrets(settings.api_key).catch((cause: unknown) => {
+      throw new DocketError('catalog.missing', `The API key of ${settings.id} is not known to this process.`, {
+        expected: toDocketError(cause).expected ?? 'the key that org.yaml refers to',
+        next: 'Give the admin process the same keys as the workers, or use `docket explain` where they are.',
+        cause,
+      });
+    });
+  const held = (key: Secret, { org }: OrgSettings) => heldCatalog(redis, names, key.fingerprint(), org);
+
+  const ask = async (key: Secret, settings: OrgSettings): Promise<Catalog> => {
+    if (baseUrl === undefined || dispatcher === undefined) {
+      throw new DocketError('catalog.missing', `No metric catalog of ${settings.id} is held.`, {
+        expected: 'one of the last hour, from a run of the organization',
+        next: 'Run one of its reports, or set COMPLIANCE_API_URL for the admin process, which then asks for the catalog itself.',
+      });
+    }
+    const fingerprint = key.fingerprint();
+    const outcome = await catalogs.get(
+      {
+        client: createClient({ baseUrl, key, dispatcher, clock }),
+        budget: budgetOf('metrics', oneBudgetPerKey()(fingerprint, settings)),
+        key: fingerprint,
+        org: settings.org,
+        tenant: settings.id,
+        priority: 'on_demand',
+        run: randomUUID(),
+        patienceMs: PATIENCE_MS,
+      },
+      AbortSignal.timeout(DEADLINE_MS),
+      () => {},
+    );
+    if (outcome.kind === 'done') return outcome.value;
+    if (outcome.kind === 'fail') throw outcome.error;
+    throw new DocketError(
+      'catalog.missing',
+      `No metric catalog of ${settings.id} is held, and its key has no token free.`,
+      {
+        got: outcome.kind === 'snooze' ? `a token expected at ${new Date(outcome.until).toISOString()}` : outcome.why,
+        next: 'Ask again then.',
+      },
+    );
+  };
+
+  /** The line of the key as it is now, and when `calls` more would be through. */
+  const lineOf = async (settings: OrgSettings, calls: number) => {
+    const { keys } = await lookAtBudgets([settings], { secrets, budgetOf });
+    const [line] = keys;
+    if (line === undefined) return {};
+    const { metrics, limits } = line;
+    const finish = expectedFinish(metrics, limits.windowMs, calls, clock.now());
+    return { budget: { tokens: metrics.tokens, waiting: metrics.waiting, finish } };
+  };
+
+  return {
+    explain: async ({ definition, settings }, spec) => {
+      const key = await keyOf(settings);
+      const catalog = (await held(key, settings)) ?? (await ask(key, settings));
+      const now = clock.now();
+      const period = periodOf(definition, settings, now, spec ?? definition.period);
+      const plan = compilePlan({ definition, settings, period, catalog });
+      const slots = nextReportSlots(timetableOf(definition, settings), now, SLOTS);
+      return explain(plan, {
+        catalog,
+        ...(await lineOf(settings, plan.calls.filter(({ kind }) => kind === 'report').length)),
+        slots: slots.map((slot) => slotView(slot, definition, settings.timezone)),
+        timezone: settings.timezone,
+      });
+    },
+
+    check: async ({ definition, settings }) => {
+      const key = await keyOf(settings).catch((thrown: unknown) => toDocketError(thrown).message);
+      if (typeof key === 'string') return key;
+      const catalog = await held(key, settings);
+      if (catalog === undefined)
+        return `No metric catalog of ${settings.id} is held: the workers keep one for an hour.`;
+      return checkPlan({ definition, period: periodOf(definition, settings, clock.now()), catalog });
+    },
+  };
+}
