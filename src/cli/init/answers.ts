@@ -1,4 +1,5 @@
 import { stat } from 'node:fs/promises';
+import { z } from 'zod';
 import { DocketError } from '../../base/error.ts';
 import { readRedisUrl } from '../../base/redis-url.ts';
 import type { SecretRef } from '../../base/secret.ts';
@@ -70,6 +71,11 @@ export const zoneFault: Look = (text) => (isZone(text) ? undefined : 'An IANA ti
 
 export const addressFault: Look = (text) =>
   canonicalAddress(text) === undefined ? 'A plain e-mail address, e.g. lead@acme.example' : undefined;
+
+/** Owners and senders are read more strictly than recipients: no signs that only machines have in their names. */
+export const ownerFault: Look = (text) =>
+  addressFault(text) ??
+  (z.email().safeParse(text).success ? undefined : 'A usual e-mail address, e.g. ops@acme.example');
 
 /** Several addresses with commas or spaces. */
 export const splitAddresses = (text: string): string[] => text.split(/[\s,;]+/).filter(Boolean);

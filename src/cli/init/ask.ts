@@ -4,7 +4,6 @@ import { DocketError } from '../../base/error.ts';
 import type { SecretRef } from '../../base/secret.ts';
 import {
   addressesFault,
-  addressFault,
   howToSet,
   idOf,
   isSet,
@@ -12,6 +11,7 @@ import {
   keyFileFault,
   type Look,
   orgFault,
+  ownerFault,
   smtpFault,
   urlFault,
   zoneFault,
@@ -164,7 +164,7 @@ export async function askRest(draft: Draft, seen: Seen, offered: Draft, desk: De
     optional(
       await line(
         'Sender (empty: MAIL_FROM is set elsewhere)',
-        orEmpty(addressFault),
+        orEmpty(ownerFault),
         offered.mailFrom,
         desk,
         'reports@acme.example',

@@ -4,7 +4,6 @@ import { canonicalAddress } from '../../define/recipients.ts';
 import {
   type Answers,
   addressesFault,
-  addressFault,
   type FirstReport,
   flagAnswer,
   idOf,
@@ -12,6 +11,7 @@ import {
   keyFileFault,
   likelyKeyVariable,
   orgFault,
+  ownerFault,
   redisFault,
   serviceOrgFault,
   smtpFault,
@@ -64,10 +64,10 @@ export function draftOf(flags: InitFlags): Draft {
     timezone: given(timezone, (text) => flagAnswer('--timezone', text, zoneFault)),
     to: given(to, (texts) => readAddresses(flagAnswer('--to', texts.join(' '), addressesFault))),
     allow,
-    owner: given(owner, (text) => plain(flagAnswer('--owner', text, addressFault))),
+    owner: given(owner, (text) => plain(flagAnswer('--owner', text, ownerFault))),
     report,
     smtpUrl: given(smtpUrl, (text) => flagAnswer('--smtp-url', text, smtpFault)),
-    mailFrom: given(mailFrom, (text) => plain(flagAnswer('--mail-from', text, addressFault))),
+    mailFrom: given(mailFrom, (text) => plain(flagAnswer('--mail-from', text, ownerFault))),
   };
 }
 
@@ -84,7 +84,7 @@ export function fromEnvironment(env: Environment): Draft {
     url: usable('COMPLIANCE_API_URL', urlFault),
     key: variable === undefined ? undefined : { env: variable },
     smtpUrl: usable('SMTP_URL', smtpFault),
-    mailFrom: usable('MAIL_FROM', addressFault),
+    mailFrom: usable('MAIL_FROM', ownerFault),
     redisUrl: usable('REDIS_URL', redisFault),
   };
 }
@@ -117,21 +117,23 @@ export function complete(draft: Draft, seen: Seen): Answers {
     report = 'weekly',
   } = draft;
   const known = ownOrganization(seen, serviceOrg);
+  const owner = draft.owner ?? to?.find((address) => ownerFault(address) === undefined);
   const org = draft.org ?? (known === undefined ? undefined : idOf(known.name));
   const missing = [
     ...(url === undefined ? ['--url https://… (or COMPLIANCE_API_URL)'] : []),
     ...(key === undefined ? ['--key-env NAME or --key-file PATH'] : []),
     ...(org === undefined ? ['--org <short name>'] : []),
     ...(to === undefined ? ['--to <address>'] : []),
+    ...(to !== undefined && owner === undefined ? ['--owner <address> (no recipient is a usual one)'] : []),
   ];
-  if (url === undefined || key === undefined || org === undefined || to === undefined) {
+  if (url === undefined || key === undefined || org === undefined || to === undefined || owner === undefined) {
     throw new DocketError('usage.invalid', 'Something is missing that has no default; nothing was written.', {
       where: 'docket init',
       expected: missing.join(', '),
       next: 'Add it, or run `docket init` on a terminal, which asks.',
     });
   }
-  const { smtpUrl, mailFrom, redisUrl, owner = to[0] ?? '' } = draft;
+  const { smtpUrl, mailFrom, redisUrl } = draft;
   const name = draft.name ?? known?.name;
   return {
     url,

@@ -1,0 +1,265 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseEnv } from 'node:util';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  type Answers,
+  addressesFault,
+  FIRST_REPORTS,
+  idOf,
+  keyEnvFault,
+  keyFileFault,
+  ownerFault,
+  quoteForShell,
+  smtpFault,
+  urlFault,
+} from '../../../src/cli/init/answers.ts';
+import { complete } from '../../../src/cli/init/draft.ts';
+import { filesFor } from '../../../src/cli/init/files.ts';
+import { sectionsFor } from '../../../src/cli/init/sections.ts';
+import { refuseExisting, writeAll } from '../../../src/cli/init/write.ts';
+import { type Catalog, catalogSchema } from '../../../src/contract/catalog.ts';
+import { loadJobs } from '../../../src/define/load.ts';
+import { periodOf } from '../../../src/define/period.ts';
+import { canonicalAddress } from '../../../src/define/recipients.ts';
+import { isZone } from '../../../src/define/zone.ts';
+import { checkPlan } from '../../../src/plan/check-plan.ts';
+import { inProcessSandbox } from '../../support/in-process-sandbox.ts';
+
+const NOW = Date.parse('2026-11-21T12:00:00Z');
+
+let folder: string;
+const catalogs: Catalog[] = [];
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'docket-init-'));
+  const sandbox = inProcessSandbox({ now: NOW });
+  for (const org of [101, 102, 103, 104]) {
+    catalogs.push(catalogSchema.parse((await sandbox.get(`/api/orgs/${org}/analytics/metrics/`)).body));
+  }
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+let count = 0;
+const place = () => {
+  const own = join(folder, String(count++));
+  return { folder: own, jobs: join(own, 'jobs') };
+};
+
+const addresses = fc
+  .tuple(
+    fc.string({ unit: fc.constantFrom(..."abzAZ019!#$%&'*+/=?^_`{|}~-"), minLength: 1, maxLength: 20 }),
+    fc.constantFrom('acme.example', 'bücher.example', 'sub.ACME.example', 'xn--bcher-kva.example'),
+  )
+  .map(([local, domain]) => canonicalAddress(`${local}@${domain}`))
+  .filter((address) => address !== undefined);
+const line = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 60 });
+const zones = fc.constantFrom(...Intl.supportedValuesOf('timeZone').filter(isZone), 'UTC');
+
+const answers: fc.Arbitrary<Answers> = fc
+  .record({
+    org: fc.oneof(
+      fc.constantFrom('null', 'true', 'no', 'on', '0', '007', '1e5', '0x1f', '12_34', 'y', 'n', '1-2', 'nan'),
+      fc.stringMatching(/^[a-z0-9][a-z0-9_-]{0,40}$/),
+    ),
+    name: fc.option(
+      fc.oneof(
+        line,
+        fc.constantFrom(
+          '# no comment',
+          '- a',
+          'a: b',
+          '"',
+          "'",
+          '{x}',
+          '%TAG',
+          '!!str',
+          '&a *a',
+          'Yes',
+          '1e3',
+          '~',
+          'Acme “Pay” — Zürich 🏦',
+        ),
+      ),
+      { nil: undefined },
+    ),
+    serviceOrg: fc.oneof(fc.constant('current' as const), fc.integer({ min: 1, max: 2 ** 31 })),
+    key: fc.oneof(
+      fc.stringMatching(/^[A-Z_][A-Z0-9_]{0,30}$/).map((env) => ({ env })),
+      line.filter((file) => file.trim() !== '' && !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(file)).map((file) => ({ file })),
+    ),
+    timezone: zones,
+    to: fc.uniqueArray(addresses, { minLength: 1, maxLength: 5, selector: (address) => address.toLowerCase() }),
+    allow: fc.constantFrom('address' as const, 'domain' as const),
+    owner: addresses.filter((address) => ownerFault(address) === undefined),
+    report: fc.constantFrom(...FIRST_REPORTS),
+    url: fc.constantFrom('http://127.0.0.1:8600', 'https://api.example.com/v1/a&b;c', "https://api.example.com/it's"),
+  })
+  .map(({ name, ...rest }) => {
+    // As `complete` leaves it out: the service may name an organization in any way.
+    const known = complete({ ...rest, ...(name === undefined ? {} : { name }) }, { faults: [] });
+    return known;
+  });
+
+/** A catalog as some other organization may have it: fewer metrics, other dimensions and granularities, odd labels. */
+const variants = fc
+  .record({
+    of: fc.nat(3),
+    draws: fc.array(fc.nat(9), { minLength: 50, maxLength: 200 }),
+    label: fc.oneof(line, fc.constantFrom('two\nlines', '\u2028deliveries: []', '---\n')),
+  })
+  .map(({ of, draws, label }) => (): Catalog => {
+    const base = catalogs[of];
+    if (base === undefined) throw new Error('no catalog');
+    let drawn = 0;
+    const next = () => draws[drawn++ % draws.length] ?? 0;
+    return {
+      ...base,
+      metrics: base.metrics
+        .filter(() => next() > 3)
+        .map((metric) => ({
+          ...metric,
+          label: next() > 6 ? label : metric.label,
+          granularities: metric.granularities.filter(() => next() > 1),
+          dimensions: metric.dimensions.filter(() => next() > 1),
+          ...(next() === 0 ? { deprecated_at: '2026-01-01T00:00:00Z' } : {}),
+        })),
+      dimensions: base.dimensions.filter(() => next() > 0),
+    };
+  });
+
+describe('the files of a first organization', () => {
+  test('have no fault, ask only for what the catalog has, and say what was answered, whatever that was', async () => {
+    await fc.assert(
+      fc.asyncProperty(answers, fc.option(variants, { nil: undefined }), async (given, variant) => {
+        const catalog = variant?.();
+        const places = place();
+        const files = filesFor(given, catalog, places);
+        await writeAll(files);
+        const jobs = await loadJobs(places.jobs);
+        expect(jobs.faults).toEqual([]);
+        const settings = jobs.orgs.get(given.org);
+        expect(settings).toMatchObject({
+          id: given.org,
+          org: given.serviceOrg,
+          api_key: given.key,
+          timezone: given.timezone,
+        });
+        expect(settings?.name).toBe(given.name);
+        expect(jobs.reports.size).toBe(given.report === 'both' ? 2 : 1);
+        for (const definition of jobs.reports.values()) {
+          expect(definition.deliveries.map(({ email }) => email?.to)).toEqual([given.to]);
+          expect(definition.owner).toBe(given.owner);
+          if (settings === undefined || catalog === undefined || catalog.metrics.length === 0) continue;
+          const period = periodOf(definition, settings, NOW);
+          expect(checkPlan({ definition, period, catalog })).toEqual([]);
+        }
+        const env = parseEnv(await readFile(join(places.folder, 'docket.env'), 'utf8'));
+        if (!given.url.includes("'")) expect(env.COMPLIANCE_API_URL).toBe(given.url);
+        await rm(places.folder, { recursive: true });
+      }),
+      { numRuns: 100 },
+    );
+  }, 120_000);
+
+  test('take what the key has: without a feature there is no section of it', () => {
+    const ids = (catalog: Catalog | undefined) => sectionsFor('monthly', catalog).map(({ id }) => id);
+    expect(ids(catalogs[0])).toContain('transactions');
+    // Lakeside Trust uses no transactions.
+    expect(ids(catalogs[2])).not.toContain('transactions');
+    expect(ids(undefined)).not.toContain('transactions');
+    const known = catalogs[0];
+    if (known === undefined) throw new Error('no catalog');
+    const own = known.metrics.filter(({ id }) => id.startsWith('intake.'));
+    expect(sectionsFor('weekly', { ...known, metrics: own })).toMatchObject([
+      { id: 'figures', metrics: own.map(({ id }) => id) },
+    ]);
+  });
+});
+
+describe('writing', () => {
+  const file = (path: string, shared = false) => ({ path, text: 'x\n', shared });
+
+  test('replaces nothing, and lists what is there', async () => {
+    const { folder: own } = place();
+    await writeAll([file(join(own, 'acme/org.yaml')), file(join(own, 'acme/old.yml'))]);
+    await expect(refuseExisting([file(join(own, 'acme/new.yaml'))], join(own, 'acme'))).rejects.toMatchObject({
+      code: 'usage.invalid',
+      message: expect.stringMatching(/acme\/old\.yml\n.*acme\/org\.yaml/),
+    });
+  });
+
+  test('leaves nothing behind when one of them cannot be written: neither files nor folders', async () => {
+    const { folder: own } = place();
+    await writeAll([file(join(own, 'jobs/a/org.yaml'))]);
+    const before = (await readdir(own, { recursive: true })).sort();
+    // Somebody else was faster with the last one.
+    const wanted = [file(join(own, 'jobs/b/org.yaml')), file(join(own, 'env/x')), file(join(own, 'jobs/a/org.yaml'))];
+    await expect(writeAll(wanted)).rejects.toMatchObject({ code: 'usage.invalid' });
+    expect((await readdir(own, { recursive: true })).sort()).toEqual(before);
+    await writeFile(join(own, 'plain'), '');
+    await expect(writeAll([file(join(own, 'c/x')), file(join(own, 'plain/x'))])).rejects.toMatchObject({
+      code: 'usage.invalid',
+    });
+    expect((await readdir(own, { recursive: true })).sort()).toEqual([...before, 'plain'].sort());
+  });
+
+  test('keeps what belongs to all organizations as it is', async () => {
+    const { folder: own } = place();
+    await writeAll([file(join(own, 'docket.env'), true)]);
+    await writeFile(join(own, 'docket.env'), 'mine\n');
+    const again = await writeAll([file(join(own, 'docket.env'), true), file(join(own, 'b/org.yaml'))]);
+    expect(again).toEqual({ written: [join(own, 'b/org.yaml')], kept: [join(own, 'docket.env')] });
+    expect(await readFile(join(own, 'docket.env'), 'utf8')).toBe('mine\n');
+  });
+});
+
+describe('answers', () => {
+  test('a key that was pasted is refused wherever a place is asked for, and not repeated', () => {
+    for (const key of [
+      'sbx_acme.8FJzfA_Zpsh3KHGZKk_ZkrztVNRMoZxB',
+      'ab12.Zk9XqLw82hT5mN3vRc7D',
+      'ghp_abcdefghijkl1234',
+    ]) {
+      for (const fault of [keyEnvFault(key), keyFileFault(key)]) {
+        expect(fault).toContain('looks like a key itself');
+        expect(fault).not.toContain(key);
+      }
+    }
+    expect(keyEnvFault('ACME_API_KEY')).toBeUndefined();
+    expect(keyFileFault('/run/secrets/acme')).toBeUndefined();
+  });
+
+  test('no password gets into a file by a URL', () => {
+    expect(urlFault('https://me:hunter2@api.example.com')).toBeDefined();
+    expect(smtpFault('smtp://me:hunter2@mail.example.com')).toBeDefined();
+    expect(smtpFault('smtp://mail.example.com:587')).toBeUndefined();
+  });
+
+  test('several addresses, and names as folders', () => {
+    expect(addressesFault('a@acme.example, b@acme.example')).toBeUndefined();
+    expect(addressesFault('a@acme.example, b')).toBeDefined();
+    expect(addressesFault(' ')).toBeDefined();
+    const given = { url: 'https://api.example.com', key: { env: 'K' }, org: 'acme' };
+    expect(complete({ ...given, to: ['}a@acme.example', 'b@acme.example'] }, { faults: [] }).owner).toBe(
+      'b@acme.example',
+    );
+    expect(() => complete({ ...given, to: ['}a@acme.example'] }, { faults: [] })).toThrow(
+      expect.objectContaining({ expected: expect.stringContaining('--owner') }),
+    );
+    expect(['Acme Payments', 'Zürcher & Söhne AG', '株式会社', '--'].map(idOf)).toEqual([
+      'acme-payments',
+      'zurcher-sohne-ag',
+      undefined,
+      undefined,
+    ]);
+    expect(quoteForShell("it's")).toBe("'it'\\''s'");
+  });
+
+  test('all that is missing is said at once', () => {
+    expect(() => complete({}, { faults: [] })).toThrow(
+      expect.objectContaining({ expected: expect.stringMatching(/--url.*--key-env.*--org.*--to/) }),
+    );
+  });
+});
