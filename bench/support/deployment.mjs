@@ -14,8 +14,9 @@ const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
  * `report`. `ask` triggers it through the admin route, for its own period or another one, and resolves when its run has ended.
  *
  * @param keys organization's name → API key
+ * @param role what the process does; everything when absent
  */
-export async function startDocket({ redisUrl, apiUrl, keys, budget, report }) {
+export async function startDocket({ redisUrl, apiUrl, keys, budget, report, role = 'all' }) {
   const folder = await mkdtemp(join(tmpdir(), 'docket-bench-'));
   const tokensFile = join(folder, 'tokens.yaml');
   const port = await freePort();
@@ -34,12 +35,14 @@ export async function startDocket({ redisUrl, apiUrl, keys, budget, report }) {
     DOCKET_ARCHIVE: `file://${join(folder, 'archive')}`,
     DOCKET_ADMIN_PORT: String(port),
     DOCKET_ADMIN_TOKENS: tokensFile,
+    // A bench asks more often than a person or a script does; who asks too often is refused, and measures that.
+    DOCKET_ADMIN_RATE: '1000000',
     ...Object.fromEntries(orgs.map((org) => [variable(org), keys[org]])),
   };
   const create = ['tokens', 'create', '--name', 'bench', '--role', 'operator'];
   const made = await promisify(execFile)(process.execPath, [MAIN, ...create], { env });
   const token = made.stdout.trim();
-  const child = spawn(process.execPath, [MAIN, 'start'], { env, stdio: ['ignore', 'ignore', 'pipe'] });
+  const child = spawn(process.execPath, [MAIN, 'start', '--role', role], { env, stdio: ['ignore', 'ignore', 'pipe'] });
   const ended = new Promise((resolve) => child.once('exit', resolve));
   // It must not outlive a bench that fails.
   const kill = () => child.kill('SIGKILL');
@@ -64,6 +67,8 @@ export async function startDocket({ redisUrl, apiUrl, keys, budget, report }) {
     }
   };
   return {
+    url,
+    headers,
     ask,
     close: async () => {
       child.kill('SIGTERM');

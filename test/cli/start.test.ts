@@ -110,7 +110,8 @@ describe('docket start', () => {
     for (const line of [
       'docket_redis_up 1',
       'docket_runs_finished_total{org="demo",state="done"} 1',
-      'docket_deliveries_total{org="demo",state="sent"} 3',
+      'docket_deliveries_total{org="demo",kind="email",state="sent"} 2',
+      'docket_deliveries_total{org="demo",kind="directory",state="sent"} 1',
       'docket_runs_finished_total{org="demo",state="failed"} 0',
       'docket_queue_runs{state="waiting"} 0',
     ]) {

@@ -61,6 +61,21 @@ describe('definitions in force', () => {
     expect([...(await until(inForce, ({ orgs }) => !orgs.has('acme'))).reports.keys()]).toEqual(['globex/weekly']);
   });
 
+  it('tell of each look that found them to be what the folder says, and of none that could not read it', async () => {
+    const folder = await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT });
+    let looks = 0;
+    const inForce = await watching(folder, { looked: () => looks++, everyMs: 3_600_000 });
+    const before = looks;
+    expect(before).toBeGreaterThan(0);
+    await inForce.reload();
+    expect(looks).toBeGreaterThan(before);
+    await rm(folder, { recursive: true });
+    await inForce.reload();
+    const gone = looks;
+    await inForce.reload();
+    expect(looks).toBe(gone);
+  });
+
   it('follow a mount whose links are turned over', async () => {
     const folder = await jobsFolder({ 'acme/..one/org.yaml': ORG, 'acme/..one/weekly.yaml': REPORT });
     await symlink('..one', join(folder, 'acme/..data'));

@@ -101,6 +101,28 @@ describe('the worker', () => {
     expect(await settled(id)).toMatchObject({ atm: '1' });
   });
 
+  it('says how long calls of a try have waited for tokens, once the try is over', async () => {
+    const id = await opened();
+    const waited = signalled<number>();
+    const events: string[] = [];
+    start(
+      async (_order, { observe }) => {
+        observe({ type: 'waiting', call: 'a', until: Date.now() + 60_000, ahead: 1, tokens: 0 });
+        // It is not over when the try is: the run sleeps until then.
+        return snooze(Date.now() + 60_000, 'no token');
+      },
+      {
+        observe: (_, event) => {
+          events.push(event.type);
+          if (event.type === 'waited') waited.tell(event.ms);
+        },
+      },
+    );
+    expect(await waited.promise).toBeGreaterThan(50_000);
+    await reached(id, 'waiting');
+    expect(events.filter((type) => type === 'waited')).toHaveLength(1);
+  });
+
   it.each(['partly_delivered', 'held'] as const)('keeps a run that is %s as that', async (state) => {
     const id = await opened();
     start(async () => done(aResult({ state })));

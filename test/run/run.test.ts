@@ -237,6 +237,8 @@ describe('a run, from definition to receipts', () => {
     // Only what was missing: nothing is asked or made again, and the directory is not written twice.
     expect(sandbox.requests()).toHaveLength(asked);
     expect(events.flatMap((event) => (event.type === 'delivered' ? event.target : []))).toEqual(['0-email', '0-email']);
+    // Each says how long the attempt took.
+    expect(events.every((event) => event.type !== 'delivered' || (event.ms ?? -1) >= 0)).toBe(true);
   });
 
   test('a run that is stopped between two messages sends the rest, and the rest alone, when it goes on', async () => {
