@@ -111,7 +111,7 @@ export const DeliveryTable = ({ rows, zone, of }: TableProps) => (
             <a class="wrap" href={`/deliveries/${row.id}`}>
               {row.recipient}
             </a>{' '}
-            <span class="soft">{row.target}</span>
+            <span class="soft target">{row.target}</span>
           </td>
           {of === 'all' ? (
             <td data-name="Run">

@@ -79,7 +79,7 @@ export const Page = ({ frame, title, place, notice, children }: PropsWithChildre
         {NAVIGATION.map(([href, word]) => (
           <a href={href} {...(href === place ? { 'aria-current': 'page' } : {})}>
             {word}
-            {href === '/deliveries' && frame.undecided > 0 ? <Undecided count={frame.undecided} /> : null}
+            {href === '/deliveries' ? <Undecided count={frame.undecided} /> : null}
           </a>
         ))}
       </nav>
@@ -104,10 +104,15 @@ export const Page = ({ frame, title, place, notice, children }: PropsWithChildre
   </Document>
 );
 
+// It is there with nothing in it as well, so that the script can put something into it.
 const Undecided = ({ count }: { readonly count: number }) => (
-  <span class="count" id="undecided" data-live>
-    {count > 99 ? '99+' : count}
-    <span class="unseen"> need a decision</span>
+  <span id="undecided" data-live>
+    {count === 0 ? null : (
+      <span class="count">
+        {count > 99 ? '99+' : count}
+        <span class="unseen"> need a decision</span>
+      </span>
+    )}
   </span>
 );
 

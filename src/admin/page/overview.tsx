@@ -100,7 +100,7 @@ const Needs = ({ data: { undecided, recent } }: { readonly data: OverviewData })
       )}
       {held.length === 0 ? null : (
         <p>
-          <strong>{counted(held.length, 'pack')}</strong> held back because figures are missing.{' '}
+          <strong>{counted(held.length, 'pack')}</strong> waiting to be released: figures are missing.{' '}
           <a href="/runs?state=held">Look at them</a>
         </p>
       )}
@@ -134,7 +134,7 @@ const Recent = ({ runs, now }: { readonly runs: readonly RunRecord[]; readonly n
       No run is on record yet. The first comes with the next slot, or when you run a <a href="/reports">report</a> now.
     </Empty>
   ) : (
-    <RunTable runs={runs} now={now} caption="The newest runs" />
+    <RunTable runs={runs} now={now} caption="The newest runs" by={false} />
   );
 
 const Paused = ({

@@ -94,12 +94,15 @@ export const RunTable = ({
   now,
   caption,
   report = true,
+  by = true,
 }: {
   readonly runs: readonly RunRecord[];
   readonly now: number;
   readonly caption: string;
   /** Whether the column of the report is shown. */
   readonly report?: boolean;
+  /** Whether the column of who asked is shown. */
+  readonly by?: boolean;
 }) => (
   <table class={report ? 'rows brief' : 'rows brief alone'}>
     <caption class="unseen">{caption}</caption>
@@ -112,7 +115,7 @@ export const RunTable = ({
         <th scope="col" class="number">
           Took
         </th>
-        <th scope="col">By</th>
+        {by ? <th scope="col">By</th> : null}
         <th scope="col">Run</th>
       </tr>
     </thead>
@@ -134,7 +137,7 @@ export const RunTable = ({
             <At at={run.createdAt} zone={zoneOf(run)} />
           </td>
           <td class="of-took number">{took(run, now)}</td>
-          <td class="of-by soft">{triggered(run)}</td>
+          {by ? <td class="of-by soft">{triggered(run)}</td> : null}
           <td class="of-run">
             <RunLink run={run} />
           </td>
