@@ -13,6 +13,7 @@ import { addDocument } from './api/document.ts';
 import { addEvents } from './api/events.ts';
 import { addFiles } from './api/files.ts';
 import { addPauses } from './api/pauses.ts';
+import { addHealth, addMetrics } from './api/probes.ts';
 import { addReports } from './api/reports.ts';
 import { addRuns } from './api/runs.ts';
 import { addSchedules } from './api/schedules.ts';
@@ -94,12 +95,7 @@ export function createProbes(ports: ProbePorts, { open, api }: Parts = {}): Admi
 
   app.use(securityHeaders());
   app.use(knowClient(ports.door), limitForms());
-  app.get('/healthz', (context) => context.json({ status: 'ok' }));
-  app.get('/readyz', async (context) => {
-    const checks = await ports.health();
-    const ready = checks.every((check) => check.ok);
-    return context.json({ status: ready ? 'ready' : 'not ready', checks }, ready ? 200 : 503);
-  });
+  addHealth(app, ports);
   open?.(app);
   app.use(authenticated(ports.door));
   app.use(
@@ -112,18 +108,7 @@ export function createProbes(ports: ProbePorts, { open, api }: Parts = {}): Admi
 
   api?.(app);
 
-  app.get('/metrics', async (context) => {
-    const { orgs } = context.get('principal');
-    // They name every organization and the state of its key.
-    if (orgs !== '*') {
-      return problem('auth.forbidden', {
-        expected: 'a token for all organizations (`docket tokens create` without --org)',
-        got: `one for ${orgs.join(', ')}`,
-      });
-    }
-    const { type, body } = await ports.metrics();
-    return context.body(body, 200, { 'Content-Type': type });
-  });
+  addMetrics(app, ports);
 
   app.notFound(notFound);
   app.onError((thrown, context) => {

@@ -71,7 +71,7 @@ export const runSchema = z
         }),
       )
       .readonly(),
-    error: errorSchema.nullable(),
+    error: z.union([errorSchema, z.null()]),
     reopened: z
       .array(
         z.object({

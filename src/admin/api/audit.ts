@@ -2,7 +2,17 @@ import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
 import { AUDIT_EVENTS, CURSOR, type KeptEntry } from '../auth/audit.ts';
 import type { Admin } from '../env.ts';
-import { asking, json, limitSchema, nextLink, nextSchema, orgSchema, pageHeaders, security } from './declare.ts';
+import {
+  asking,
+  json,
+  limitSchema,
+  nextLink,
+  nextSchema,
+  orgSchema,
+  PROBLEM,
+  pageHeaders,
+  security,
+} from './declare.ts';
 
 const text = z.string().nullable();
 const entrySchema = z
@@ -42,7 +52,9 @@ const listRoute = createRoute({
       ...json(z.object({ entries: z.array(entrySchema), next: nextSchema }), 'A page of them.'),
       headers: pageHeaders,
     },
-    ...asking(),
+    ...asking,
+    404: PROBLEM[404],
+    422: PROBLEM[422],
   },
 });
 

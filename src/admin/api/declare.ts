@@ -3,48 +3,49 @@ import { ID } from '../../define/words.ts';
 import { problemSchema } from '../problem.ts';
 import { idSchema } from '../view.ts';
 
-/** What every route may answer beside its own: what the token, the path, the load and the house are to blame for. */
-const ALWAYS = {
-  400: 'The request cannot be read.',
-  401: 'No token, or one that is not accepted.',
-  404: 'There is nothing here, or it belongs to another organization.',
-  422: 'The request is not valid; `errors` says where.',
-  429: 'Too many requests, or refused tokens; `Retry-After` says for how long.',
-  500: 'A defect; the log of the server has the reason.',
-  503: 'Redis or the archive does not answer; `Retry-After` says when to come back.',
-} as const;
-const SOMETIMES = {
-  403: 'The token may look and not act.',
-  409: 'What is asked for does not fit what is there.',
-  413: 'The body is larger than 64 KiB.',
-  415: 'The body is not JSON.',
-} as const;
-
-interface ProblemResponse {
-  readonly description: string;
-  readonly content: { readonly 'application/problem+json': { readonly schema: typeof problemSchema } };
-}
-
-const problemResponse = (description: string): ProblemResponse => ({
+const problemResponse = (description: string) => ({
   description,
   content: { 'application/problem+json': { schema: problemSchema } },
 });
 
-const ASKING = Object.fromEntries(
-  Object.entries(ALWAYS).map(([status, description]) => [status, problemResponse(description)]),
-) as Record<keyof typeof ALWAYS, ProblemResponse>;
+/** Problems as a route declares them, by status. */
+export const PROBLEM = {
+  400: problemResponse('The request cannot be read.'),
+  401: problemResponse('No token, or one that is not accepted.'),
+  403: problemResponse('The token may look and not act, or the action did not come from a page of this site.'),
+  404: problemResponse('There is nothing here, or it belongs to another organization.'),
+  409: problemResponse('What is asked for does not fit what is there.'),
+  413: problemResponse('The body is larger than 64 KiB.'),
+  415: problemResponse('The body is not JSON.'),
+  421: problemResponse('The host is none of ours (`DOCKET_ADMIN_NAMES`).'),
+  422: problemResponse('The request is not valid; `errors` says where.'),
+  429: problemResponse('Too many requests, or refused tokens; `Retry-After` says for how long.'),
+  500: problemResponse('A defect; the log of the server has the reason.'),
+  503: problemResponse('Redis or the archive does not answer; `Retry-After` says when to come back.'),
+} as const;
 
-/** Problems of a route that only asks. */
-export const asking = (): Record<keyof typeof ALWAYS, ProblemResponse> => ASKING;
+/** Problems of every route that wants a token. */
+export const asking = {
+  401: PROBLEM[401],
+  421: PROBLEM[421],
+  429: PROBLEM[429],
+  500: PROBLEM[500],
+  503: PROBLEM[503],
+} as const;
 
 /** Problems of a route that acts. */
-export const acting = () => ({
-  ...ASKING,
-  403: problemResponse(SOMETIMES[403]),
-  409: problemResponse(SOMETIMES[409]),
-  413: problemResponse(SOMETIMES[413]),
-  415: problemResponse(SOMETIMES[415]),
-});
+export const acting = {
+  ...asking,
+  400: PROBLEM[400],
+  403: PROBLEM[403],
+  404: PROBLEM[404],
+  413: PROBLEM[413],
+  415: PROBLEM[415],
+  422: PROBLEM[422],
+} as const;
+
+/** The schema, or null: as a union, so that the document refers to a named schema rather than changing it. */
+export const orNull = <Schema extends z.ZodType>(schema: Schema) => z.union([schema, z.null()]);
 
 /** A JSON answer. */
 export const json = <Schema extends z.ZodType>(schema: Schema, description: string) => ({

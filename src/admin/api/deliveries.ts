@@ -14,6 +14,7 @@ import {
   nextLink,
   nextSchema,
   orgSchema,
+  PROBLEM,
   pageHeaders,
   reasonSchema,
   reportSchema,
@@ -43,7 +44,9 @@ const listRoute = createRoute({
       ...json(z.object({ deliveries: z.array(deliverySchema).readonly(), next: nextSchema }), 'A page of them.'),
       headers: pageHeaders,
     },
-    ...asking(),
+    ...asking,
+    404: PROBLEM[404],
+    422: PROBLEM[422],
   },
 });
 
@@ -54,7 +57,7 @@ const oneRoute = createRoute({
   summary: 'One delivery',
   security,
   request: { params: idParams },
-  responses: { 200: json(deliverySchema, 'As it is now.'), ...asking() },
+  responses: { 200: json(deliverySchema, 'As it is now.'), ...asking, 404: PROBLEM[404] },
 });
 
 const resolveRoute = createRoute({
@@ -71,7 +74,7 @@ const resolveRoute = createRoute({
       z.strictObject({ as: z.enum(['sent', 'resend']), reason: reasonSchema }).meta({ id: 'Resolution' }),
     ),
   },
-  responses: { 200: json(deliverySchema, 'As it is now.'), ...acting() },
+  responses: { 200: json(deliverySchema, 'As it is now.'), ...acting, 409: PROBLEM[409] },
 });
 
 /** Deliveries: the listing, one of them, and what may be decided of it. */

@@ -1,4 +1,7 @@
+import { createRoute } from '@hono/zod-openapi';
+import { z } from 'zod';
 import type { Admin } from '../env.ts';
+import { json, PROBLEM } from './declare.ts';
 
 /** What `/openapi.json` says of itself. */
 const INFO = {
@@ -10,14 +13,23 @@ const INFO = {
   ].join('\n\n'),
 } as const;
 
+const route = createRoute({
+  method: 'get',
+  path: '/openapi.json',
+  tags: ['Health'],
+  summary: 'This document',
+  responses: { 200: json(z.looseObject({ openapi: z.literal('3.1.0') }), 'OpenAPI 3.1.'), 421: PROBLEM[421] },
+});
+
 /**
  * `GET /openapi.json`, OpenAPI 3.1, from the schemas that validate. It needs no token: it says what this version of Docket
  * is, and nothing of this installation. Add it before whatever asks for tokens; what is added later is told as well.
  */
 export function addDocument(app: Admin, version: string): void {
   app.openAPIRegistry.registerComponent('securitySchemes', 'bearer', { type: 'http', scheme: 'bearer' });
+  app.openAPIRegistry.registerPath(route);
   let text: string | undefined;
-  app.get('/openapi.json', (context) => {
+  app.get(route.getRoutingPath(), (context) => {
     text ??= JSON.stringify(app.getOpenAPI31Document({ openapi: '3.1.0', info: { ...INFO, version } }));
     return context.body(text, 200, { 'Content-Type': 'application/json' });
   });

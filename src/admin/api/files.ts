@@ -6,7 +6,7 @@ import type { FileEntry } from '../access.ts';
 import { PREVIEW_POLICY } from '../auth/headers.ts';
 import type { Admin } from '../env.ts';
 import { idSchema } from '../view.ts';
-import { asking, idParams, json, security } from './declare.ts';
+import { asking, idParams, json, PROBLEM, security } from './declare.ts';
 
 const fileSchema = z
   .object({
@@ -40,7 +40,8 @@ const listRoute = createRoute({
   request: { params: idParams },
   responses: {
     200: json(z.object({ files: z.array(fileSchema).readonly() }), 'What its manifest names.'),
-    ...asking(),
+    ...asking,
+    404: PROBLEM[404],
   },
 });
 
@@ -68,7 +69,9 @@ const oneRoute = createRoute({
       content: { 'application/octet-stream': { schema: z.string().meta({ format: 'binary' }) } },
     },
     304: { description: 'The file that `If-None-Match` names.' },
-    ...asking(),
+    ...asking,
+    400: PROBLEM[400],
+    404: PROBLEM[404],
   },
 });
 
@@ -82,7 +85,8 @@ const previewRoute = createRoute({
   request: { params: idParams },
   responses: {
     200: { description: 'The page.', content: { 'text/html': { schema: z.string() } } },
-    ...asking(),
+    ...asking,
+    404: PROBLEM[404],
   },
 });
 

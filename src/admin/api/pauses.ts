@@ -12,14 +12,14 @@ const listRoute = createRoute({
   security,
   responses: {
     200: json(z.object({ pauses: z.array(pauseSchema).readonly() }), 'All pauses that stand.'),
-    ...asking(),
+    ...asking,
   },
 });
 
 const pausing = {
   description:
     'Scheduled runs wait; runs on demand are made. What is paused already stays so, with the reason that was given first.',
-  responses: { 200: json(pauseSchema, 'The pause that stands.'), ...acting() },
+  responses: { 200: json(pauseSchema, 'The pause that stands.'), ...acting },
 };
 const resuming = {
   description:
@@ -29,7 +29,7 @@ const resuming = {
       z.object({ lifted: z.array(pauseSchema).readonly() }),
       'What was lifted; empty where nothing was paused.',
     ),
-    ...acting(),
+    ...acting,
   },
 };
 const shared = { method: 'post' as const, tags: ['Pauses'], security };

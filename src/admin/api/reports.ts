@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { OrganizationEntry, ReportDetail, ReportEntry } from '../access.ts';
 import type { Admin } from '../env.ts';
 import { runSchema, runView } from '../view.ts';
-import { asking, json, orgSchema, reportParams, security } from './declare.ts';
+import { asking, json, orgSchema, orNull, PROBLEM, reportParams, security } from './declare.ts';
 import { pauseSchema, pauseView } from './pause-view.ts';
 
 const organizationSchema = z
@@ -12,7 +12,7 @@ const organizationSchema = z
     name: z.string(),
     timezone: z.string().nullable().describe('null where its `org.yaml` has had a fault since the start.'),
     reports: z.int(),
-    pause: pauseSchema.nullable(),
+    pause: orNull(pauseSchema),
   })
   .meta({ id: 'Organization' });
 
@@ -22,12 +22,12 @@ const reportSchema = z
     report: z.string().meta({ example: 'weekly' }),
     title: z.string(),
     schedules: z.array(z.string()).readonly().describe('One line each; empty: on demand only.'),
-    pause: pauseSchema.nullable().describe('Its own, or its organization’s.'),
+    pause: orNull(pauseSchema).describe('Its own, or its organization’s.'),
     faults: z
       .array(z.string())
       .readonly()
       .describe('Of its file: it goes on as its last good version says, or not at all where there is none.'),
-    last: runSchema.nullable().describe('The newest run, of whatever state.'),
+    last: orNull(runSchema).describe('The newest run, of whatever state.'),
   })
   .meta({ id: 'Report' });
 
@@ -88,7 +88,7 @@ const organizationsRoute = createRoute({
   security,
   responses: {
     200: json(z.object({ organizations: z.array(organizationSchema).readonly() }), 'Those that the token may see.'),
-    ...asking(),
+    ...asking,
   },
 });
 
@@ -99,7 +99,12 @@ const listRoute = createRoute({
   summary: 'Reports as they are defined now',
   security,
   request: { query: z.strictObject({ org: orgSchema.optional() }) },
-  responses: { 200: json(z.object({ reports: z.array(reportSchema).readonly() }), 'All of them.'), ...asking() },
+  responses: {
+    200: json(z.object({ reports: z.array(reportSchema).readonly() }), 'All of them.'),
+    ...asking,
+    404: PROBLEM[404],
+    422: PROBLEM[422],
+  },
 });
 
 const oneRoute = createRoute({
@@ -109,7 +114,7 @@ const oneRoute = createRoute({
   summary: 'One report, with its definition and next slots',
   security,
   request: { params: reportParams },
-  responses: { 200: json(detailSchema, 'As it is defined now.'), ...asking() },
+  responses: { 200: json(detailSchema, 'As it is defined now.'), ...asking, 404: PROBLEM[404] },
 });
 
 /** Organizations and reports. */

@@ -14,6 +14,7 @@ import {
   nextLink,
   nextSchema,
   orgSchema,
+  PROBLEM,
   pageHeaders,
   reasonBody,
   reportSchema,
@@ -50,7 +51,9 @@ const listRoute = createRoute({
       ...json(z.object({ runs: z.array(runSchema).readonly(), next: nextSchema }), 'A page of them.'),
       headers: pageHeaders,
     },
-    ...asking(),
+    ...asking,
+    404: PROBLEM[404],
+    422: PROBLEM[422],
   },
 });
 
@@ -61,7 +64,7 @@ const oneRoute = createRoute({
   summary: 'One run',
   security,
   request: { params: idParams },
-  responses: { 200: json(runSchema, 'As it is now.'), ...asking() },
+  responses: { 200: json(runSchema, 'As it is now.'), ...asking, 404: PROBLEM[404] },
 });
 
 const SUMMARIES = {
@@ -80,7 +83,8 @@ const decideRoute = <What extends keyof typeof SUMMARIES>(what: What) =>
     request: { params: idParams, body: jsonBodyOf(reasonBody) },
     responses: {
       202: { ...json(runSchema, 'Decided; the run as it is now.'), headers: locationHeaders },
-      ...acting(),
+      ...acting,
+      409: PROBLEM[409],
     },
   });
 

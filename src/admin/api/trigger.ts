@@ -5,7 +5,7 @@ import { type PeriodSpec, periodSpecSchema } from '../../define/definition.ts';
 import { parsePeriod } from '../../define/period.ts';
 import type { Admin } from '../env.ts';
 import { runSchema, runView } from '../view.ts';
-import { acting, json, jsonBodyOf, reportParams, security } from './declare.ts';
+import { acting, json, jsonBodyOf, PROBLEM, reportParams, security } from './declare.ts';
 
 /** A period as people write it (`2026-09`, `last_30_days`) or as a definition does (`{ from, to }`). */
 export const periodSchema = z
@@ -77,7 +77,8 @@ const route = createRoute({
   },
   responses: {
     202: { ...json(runSchema, 'The run, new or the one of this key.'), headers: locationHeaders },
-    ...acting(),
+    ...acting,
+    409: PROBLEM[409],
   },
 });
 

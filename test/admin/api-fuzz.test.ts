@@ -1,0 +1,261 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Admin } from '../../src/admin/app.ts';
+import { redisAudit } from '../../src/admin/auth/audit.ts';
+import { newToken, type TokenEntry } from '../../src/admin/auth/tokens.ts';
+import { packsOf } from '../../src/compose/packs.ts';
+import { directoryShelf } from '../../src/deliver/directory-shelf.ts';
+import { deliveryId } from '../../src/deliver/ledger.ts';
+import { shelfArchive } from '../../src/deliver/shelf-archive.ts';
+import { redisPauses } from '../../src/queue/pauses.ts';
+import { RUN_STATES } from '../../src/run/record.ts';
+import { anAdmin } from '../support/admin.ts';
+import { type ApiContract, contractOf, type DeclaredOperation } from '../support/api-contract.ts';
+import { type Deciding, deciding } from '../support/deciding.ts';
+import { manifestOf, writeArtifact } from '../support/delivery-case.ts';
+import { jobsOf } from '../support/jobs-of.ts';
+import { manualClock } from '../support/manual-clock.ts';
+import { aBench, anOrder, aReport, type Bench, linesLog } from '../support/queue-bench.ts';
+
+const REQUESTS = 10_000;
+const NOW = Date.parse('2026-11-18T12:00:00Z');
+const ORGS = ['acme', 'rival'] as const;
+type Org = (typeof ORGS)[number];
+/** Planted in everything that an organization has; no request of the test says it. */
+const canary = (org: Org): string => `Canary${org}Canary`;
+
+const tokens = { viewer: newToken(), operator: newToken(), foreign: newToken() };
+const entries: TokenEntry[] = [
+  { name: 'eyes', sha256: tokens.viewer.sha256, role: 'viewer', orgs: ['acme'] },
+  { name: 'ops', sha256: tokens.operator.sha256, role: 'operator', orgs: ['acme'] },
+  { name: 'them', sha256: tokens.foreign.sha256, role: 'operator', orgs: ['rival'] },
+];
+type As = keyof typeof tokens | 'nobody' | 'guess';
+/** Whose canary must not be in the answer. */
+const HIDDEN: Readonly<Record<As, readonly Org[]>> = {
+  viewer: ['rival'],
+  operator: ['rival'],
+  foreign: ['acme'],
+  nobody: ORGS,
+  guess: ORGS,
+};
+
+const log = linesLog();
+const clock = manualClock(NOW);
+let bench: Bench;
+let desk: Deciding;
+let root: string;
+let app: Admin;
+let contract: ApiContract;
+const ids: { run: string[]; delivery: string[] } = { run: [], delivery: [] };
+
+beforeAll(async () => {
+  root = await mkdtemp(join(tmpdir(), 'docket-api-fuzz-'));
+  bench = await aBench(clock);
+  desk = deciding(bench);
+  const shelf = directoryShelf(root, clock);
+  const archive = shelfArchive(shelf, clock);
+  const pauses = redisPauses(bench.producer, bench);
+  for (const org of ORGS) {
+    const word = canary(org);
+    for (const [index, state] of RUN_STATES.entries()) {
+      const rows = state === 'queued' ? [] : (['sent', 'refused', 'unknown', 'pending'] as const);
+      const order = anOrder({ org, by: word, createdAt: NOW - index });
+      const { id, deliveries } = await desk.ended(state, rows, order);
+      ids.run.push(id);
+      ids.delivery.push(...deliveries);
+      await bench.runs.update(id, { error: { code: 'run.incomplete', message: word } });
+      const row = { id: deliveryId(id, '1-email', word), run: id, org, report: 'weekly', target: '1-email' };
+      await desk.ledger.open({ ...row, recipient: `${word}@${org}.example` }, 1);
+      if (state !== 'done') continue;
+      const staged = await archive.stage(id);
+      const artifacts = [
+        await writeArtifact(staged, 'figures.csv', `${word}\r\n`),
+        await writeArtifact(staged, `${word} Übersicht.xlsx`, word),
+      ];
+      const mail = { html: `<p>${word}</p>`, text: word, pictures: [] };
+      await archive.seal(staged, { ...manifestOf(artifacts, id), org, report: 'weekly' }, artifacts, mail);
+    }
+    await pauses.put({ org, report: 'daily', who: word, why: word, since: NOW, key: null, run: null });
+  }
+  const reports = ORGS.flatMap((org) =>
+    ['weekly', 'daily'].map((report) => {
+      const { definition, settings } = aReport(report, { cron: '0 8 * * MON' }, org);
+      return {
+        definition: { ...definition, title: canary(org), owner: `${canary(org)}@${org}.example` },
+        settings: { ...settings, name: canary(org) },
+      };
+    }),
+  );
+  const jobs = jobsOf(...reports);
+  app = anAdmin(
+    entries,
+    {
+      jobs: () => jobs,
+      trigger: bench.trigger,
+      runs: bench.runs,
+      decisions: desk.decisions,
+      pauses,
+      packs: packsOf(shelf),
+      audit: redisAudit(bench.producer, { prefix: bench.prefix, clock, log }),
+    },
+    { log, clock },
+  );
+  contract = await contractOf(app);
+});
+afterAll(async () => {
+  await bench.close();
+  await rm(root, { recursive: true, force: true });
+});
+
+const junk = fc.oneof(
+  fc.string({ maxLength: 40 }),
+  fc.string({ unit: 'grapheme', maxLength: 20 }),
+  fc.constantFrom(
+    '..',
+    '../../manifest.json',
+    '__proto__',
+    'constructor',
+    '%00',
+    '*',
+    "' OR 1=1",
+    '{docket}',
+    '\u202e',
+  ),
+);
+/** Most of what is generated is as the operation wants it: deeper code is reached by that alone. */
+const mostly = <T>(right: fc.Arbitrary<T>): fc.Arbitrary<T | string> =>
+  fc.oneof({ weight: 15, arbitrary: right }, junk);
+
+const valuesOf = (): Readonly<Record<string, fc.Arbitrary<string>>> => ({
+  org: mostly(fc.constantFrom('acme', 'acme', 'acme', 'rival', 'rival', 'nobody')),
+  report: mostly(fc.constantFrom('weekly', 'weekly', 'daily', 'gone')),
+  id: mostly(fc.constantFrom(...ids.run, ...ids.delivery, 'f'.repeat(32))),
+  run: mostly(fc.constantFrom(...ids.run)),
+  name: mostly(fc.constantFrom('figures.csv', 'mail.html', 'mail.txt', 'manifest.json', 'receipts.json')),
+  state: mostly(fc.constantFrom(...RUN_STATES, 'unknown', 'sent')),
+  since: mostly(fc.constantFrom('2026-11-01T00:00:00Z', '2026-11-18T12:00:00+01:00')),
+  until: mostly(fc.constantFrom('2026-11-19T00:00:00Z')),
+  after: mostly(fc.constantFrom(`${NOW}-${'8'.repeat(32)}`)),
+  limit: mostly(fc.integer({ min: -1, max: 20 }).map(String)),
+});
+
+const bodyFor = ({ path }: DeclaredOperation): fc.Arbitrary<unknown> => {
+  const reason = mostly(fc.constantFrom('because', 'asked by phone'));
+  if (path.endsWith('/resolve')) return fc.record({ as: mostly(fc.constantFrom('sent', 'resend')), reason });
+  if (!path.endsWith('/runs')) return fc.record({ reason });
+  return fc.record(
+    {
+      period: mostly(
+        fc.constantFrom('2026-10', 'previous_week', '2026-02-30', { from: '2026-01-01', to: '2026-01-02' }),
+      ),
+      deliver: mostly(fc.boolean()),
+      priority: mostly(fc.constantFrom('on_demand', 'backfill', 'scheduled')),
+    },
+    { requiredKeys: [] },
+  );
+};
+
+interface Asked {
+  readonly method: string;
+  readonly url: string;
+  readonly as: As;
+  readonly headers: Record<string, string>;
+  readonly body: string | undefined;
+}
+
+const requestOf = (operation: DeclaredOperation): fc.Arbitrary<Asked> => {
+  const values = valuesOf();
+  const inPath = operation.parameters.filter((one) => one.in === 'path').map(({ name }) => name);
+  const inQuery = operation.parameters.filter((one) => one.in === 'query').map(({ name }) => name);
+  return fc
+    .record({
+      path: fc.record(Object.fromEntries(inPath.map((name) => [name, values[name] ?? junk]))),
+      query: fc.record(Object.fromEntries(inQuery.map((name) => [name, values[name] ?? junk])), { requiredKeys: [] }),
+      more: fc.option(fc.tuple(junk, junk), { freq: 10 }),
+      method: fc.oneof(
+        { weight: 8, arbitrary: fc.constant(operation.method) },
+        fc.constantFrom('GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'),
+      ),
+      as: fc.oneof(
+        { weight: 8, arbitrary: fc.constantFrom<As>('viewer', 'operator', 'foreign') },
+        fc.constantFrom<As>('nobody', 'guess'),
+      ),
+      type: fc.oneof(
+        { weight: 9, arbitrary: fc.constant('application/json') },
+        fc.constantFrom('text/plain', 'text/html', ''),
+      ),
+      body: fc.oneof(
+        { weight: 6, arbitrary: bodyFor(operation).map((body) => JSON.stringify(body)) },
+        fc.json(),
+        fc.string(),
+        fc.constant(''),
+      ),
+      headers: fc.record(
+        {
+          'idempotency-key': fc.oneof(
+            fc.stringMatching(/^[a-c]{1,2}$/),
+            fc.string({ unit: 'grapheme-ascii', maxLength: 300 }),
+          ),
+          'if-none-match': fc.oneof(fc.constant('*'), fc.string({ unit: 'grapheme-ascii', maxLength: 80 })),
+          accept: fc.constantFrom('*/*', 'text/html', 'application/xml'),
+          origin: fc.constantFrom('https://evil.example', 'null'),
+        },
+        { requiredKeys: [] },
+      ),
+    })
+    .map(({ path, query, more, method, as, type, body, headers }) => {
+      const filled = operation.path.replaceAll(/\{([^}]+)\}/g, (_, name: string) =>
+        encodeURIComponent(path[name] ?? ''),
+      );
+      const params = new URLSearchParams(
+        Object.entries(query).map(([name, value]): [string, string] => [name, value ?? '']),
+      );
+      if (more !== null) params.append(...more);
+      const search = params.toString();
+      const token = as === 'nobody' ? undefined : as === 'guess' ? 'docket_guess' : tokens[as].token;
+      return {
+        method,
+        url: `${filled}${search === '' ? '' : `?${search}`}`,
+        as,
+        headers: {
+          ...headers,
+          ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+          ...(type === '' ? {} : { 'content-type': type }),
+        },
+        body: method === 'GET' || method === 'HEAD' ? undefined : body,
+      };
+    });
+};
+
+it(`answers ${REQUESTS} generated requests as declared: no failure of its own, no trace of its inside, nothing of another organization`, async () => {
+  const statuses = new Map<number, number>();
+  const anyRequest = fc.oneof(...contract.operations.map(requestOf));
+  await fc.assert(
+    fc.asyncProperty(anyRequest, async ({ method, url, as, headers, body }) => {
+      const response = await app.request(url, { method, headers, ...(body === undefined ? {} : { body }) });
+      const text = await response.text();
+      statuses.set(response.status, (statuses.get(response.status) ?? 0) + 1);
+      expect(response.status).toBeLessThan(500);
+      const told = `${text}\n${JSON.stringify(Object.fromEntries(response.headers))}`;
+      expect(told).not.toMatch(/\n\s+at |node_modules|\.ts:\d|TypeError|ZodError|ReplyError/);
+      for (const org of HIDDEN[as]) expect(told).not.toContain(canary(org));
+      expect(contract.fault(method, url, response, text)).toBeUndefined();
+    }),
+    { numRuns: REQUESTS, interruptAfterTimeLimit: 100_000, markInterruptAsFailure: true },
+  );
+  // Otherwise the property would hold of refusals alone.
+  expect([...statuses.keys()].sort()).toEqual(
+    expect.arrayContaining([200, 202, 304, 400, 401, 403, 404, 405, 409, 415, 422]),
+  );
+  const answered = contract.operations.filter(({ method, path, responses }) =>
+    Object.keys(responses).some((status) => status.startsWith('2') && contract.met.has(`${method} ${path} ${status}`)),
+  );
+  expect(answered.map(({ path }) => path)).toEqual(
+    contract.operations.filter(({ path }) => path !== '/metrics').map(({ path }) => path),
+  );
+  expect(log.lines.filter(({ level }) => level === 'error')).toEqual([]);
+}, 120_000);

@@ -1,0 +1,199 @@
+import { Readable } from 'node:stream';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { OpenAccess } from '../../src/admin/access/access-of.ts';
+import { notThere } from '../../src/admin/access/may.ts';
+import type { Access } from '../../src/admin/access.ts';
+import type { Admin } from '../../src/admin/app.ts';
+import { rateLimit } from '../../src/admin/auth/rate-limit.ts';
+import { newToken, type TokenEntry } from '../../src/admin/auth/tokens.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { DocketError } from '../../src/base/error.ts';
+import { silentLog } from '../../src/base/log.ts';
+import { NOT_STARTED } from '../../src/queue/stored-record.ts';
+import type { RunRecord } from '../../src/run/record.ts';
+import { anAdmin } from '../support/admin.ts';
+import { type ApiContract, contractOf, type DeclaredOperation } from '../support/api-contract.ts';
+import { aDoor } from '../support/door.ts';
+import { anOrder } from '../support/queue-bench.ts';
+
+const { token, sha256 } = newToken();
+const narrow = newToken();
+const entries: TokenEntry[] = [
+  { name: 'root', sha256, role: 'operator', orgs: '*' },
+  { name: 'narrow', sha256: narrow.sha256, role: 'operator', orgs: ['acme'] },
+];
+const authorization = `Bearer ${token}`;
+const ID = '2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e';
+const HASH = 'ab'.repeat(32);
+
+const pause = { org: 'acme', report: null, who: 'ops', why: 'audit', since: 1, key: null, run: null };
+const record: RunRecord = {
+  ...anOrder({ id: ID, by: 'ops' }),
+  ...NOT_STARTED,
+  state: 'partly_delivered',
+  startedAt: 1,
+  finishedAt: 2,
+  until: 3,
+  timings: { plan: 1 },
+  files: [{ name: 'a.csv', bytes: 1, sha256: HASH }],
+  deliveries: [{ target: '0-email', recipient: 'a@acme.example', state: 'unknown', detail: null }],
+  error: { code: 'deliver.unknown', message: 'It may have arrived.', next: 'Ask.' },
+  reopened: [{ what: 'retry', by: 'ops', reason: 'again', at: 4 }],
+  cancel: { by: 'ops', reason: 'wrong', at: 5 },
+};
+const delivery = {
+  id: ID,
+  run: ID,
+  org: 'acme',
+  report: 'weekly',
+  target: '0-email',
+  recipient: 'a@acme.example',
+  state: 'unknown' as const,
+  epoch: 1,
+  detail: 'no answer',
+  at: 1,
+  decisions: [{ to: 'sent' as const, by: 'ops', reason: 'she has it', at: 2 }],
+};
+const report = {
+  org: 'acme',
+  report: 'weekly',
+  title: 'Weekly',
+  schedules: ['0 8 * * MON'],
+  pause,
+  faults: ['jobs/acme/weekly.yaml:1:1: expected a title, got nothing; do: write one'],
+  last: record,
+};
+const slot = { at: '2026-11-23T07:00:00.000Z', begins: '2026-11-23T07:00:00.000Z', local: 'Mon', timezone: 'UTC' };
+const file = { name: 'a.csv', kind: 'file' as const, type: 'text/csv; charset=utf-8', bytes: 3, sha256: HASH };
+
+/** Something of everything, so that every member of every answer is met. */
+const FULL: Partial<Access> = {
+  organizations: async () => [{ org: 'acme', name: 'Acme', timezone: null, reports: 1, pause }],
+  reports: async () => [report, { ...report, pause: null, last: null }],
+  report: async () => ({
+    ...report,
+    owner: 'ops@acme.example',
+    timezone: 'Europe/Zurich',
+    text: 'version: 1',
+    digest: HASH,
+    slots: [{ ...slot, schedule: '0 8 * * MON' }],
+  }),
+  trigger: async () => ({ opened: true, record }),
+  runs: async () => ({ runs: [record], next: `1-${ID}` }),
+  run: async () => record,
+  decide: async () => record,
+  files: async () => [file, { ...file, name: 'mail.html', kind: 'mail', bytes: null, sha256: null }],
+  file: async () => ({ ...file, open: async () => Readable.from([Buffer.from('a,b')], { objectMode: false }) }),
+  preview: async () => '<p>Hello</p>',
+  deliveries: async () => ({ deliveries: [delivery], next: null }),
+  delivery: async () => delivery,
+  resolve: async () => delivery,
+  pauses: async () => [pause],
+  pause: async () => pause,
+  resume: async () => [pause],
+  audit: async () => ({ entries: [{ id: '1-0', at: 1, event: 'run.triggered', who: 'ops' }], next: '1-0' }),
+};
+const giving = (full: Partial<Access>): OpenAccess => full as OpenAccess;
+const failing = (error: Error): OpenAccess => new Proxy({} as OpenAccess, { get: () => () => Promise.reject(error) });
+
+/** A request that the operation takes. */
+function asked({ method, path }: DeclaredOperation): {
+  url: string;
+  init: Omit<RequestInit, 'headers'> & { headers: Record<string, string> };
+} {
+  const url = path
+    .replace('{org}', 'acme')
+    .replace('{report}', 'weekly')
+    .replace('{id}', ID)
+    .replace('{name}', 'a.csv');
+  const headers = { authorization, ...(method === 'POST' ? { 'content-type': 'application/json' } : {}) };
+  const body = path.endsWith('/resolve')
+    ? { as: 'sent', reason: 'she has it' }
+    : path.endsWith('/runs')
+      ? { period: '2026-10', deliver: false, priority: 'backfill' }
+      : { reason: 'because' };
+  return { url, init: { method, headers, ...(method === 'POST' ? { body: JSON.stringify(body) } : {}) } };
+}
+
+describe('what the document declares', () => {
+  let contract: ApiContract;
+  beforeAll(async () => {
+    contract = await contractOf(anAdmin(entries));
+  });
+  const withAccess = (access: OpenAccess, change: Parameters<typeof anAdmin>[2] = {}) =>
+    anAdmin(entries, {}, { access: () => access, ...change });
+
+  it('is OpenAPI 3.1, served to anybody, and says of each operation what it does and what it wants', async () => {
+    const response = await anAdmin([]).request('/openapi.json');
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/json']);
+    expect(await response.json()).toMatchObject({ openapi: '3.1.0', info: { title: 'Docket', version: '0.0.0' } });
+    const open = contract.operations.filter(({ security }) => security === undefined).map(({ path }) => path);
+    expect(open.sort()).toEqual(['/healthz', '/openapi.json', '/readyz']);
+  });
+
+  it('has every route that there is, and no other', async () => {
+    const app = anAdmin(entries);
+    const routes = app.routes
+      .filter(({ method, path }) => method !== 'ALL' && path.startsWith('/api/') && !path.startsWith('/api/docs'))
+      .map(({ method, path }) => `${method} ${path.replaceAll(/:([a-z]+)/g, '{$1}')}`);
+    const declared = contract.operations
+      .map(({ method, path }) => `${method} ${path}`)
+      .filter((route) => route.includes(' /api/'));
+    expect(new Set(routes)).toEqual(new Set(declared));
+  });
+
+  it('is met by each operation in every answer that it declares', async () => {
+    const faults: string[] = [];
+    const ask = async (app: Admin, url: string, init: RequestInit): Promise<number> => {
+      const response = await app.request(url, init);
+      const fault = contract.fault(init.method ?? 'GET', url, response, await response.text());
+      if (fault !== undefined) faults.push(`${init.method} ${url}: ${fault}`);
+      return response.status;
+    };
+    const down = new DocketError('redis.unreachable', 'Redis does not answer.');
+    const conflict = new DocketError('run.conflict', 'It is over.');
+    const forbidden = new DocketError('auth.forbidden', 'No.');
+    const narrowDoor = aDoor(entries, { clock: systemClock, log: silentLog }, { limit: rateLimit(0, systemClock) });
+    const full = withAccess(giving(FULL));
+    const refusing = {
+      403: withAccess(failing(forbidden)),
+      404: withAccess(failing(notThere())),
+      409: withAccess(failing(conflict)),
+    };
+    const apps = {
+      unready: withAccess(giving(FULL), { health: async () => [{ name: 'redis', ok: false, detail: 'no answer' }] }),
+      down: withAccess(failing(down), { metrics: () => Promise.reject(down) }),
+      broken: withAccess(failing(new TypeError('no')), { metrics: () => Promise.reject(new TypeError('no')) }),
+      busy: withAccess(giving(FULL), { door: narrowDoor }),
+    };
+    for (const operation of contract.operations) {
+      const { url, init } = asked(operation);
+      const send = (app: Admin, headers: Record<string, string>, change: RequestInit = {}) =>
+        ask(app, url, { ...init, ...change, headers });
+      for (const app of [full, ...Object.values(apps)]) await send(app, init.headers);
+      for (const [status, app] of Object.entries(refusing)) {
+        if (status in operation.responses) await send(app, init.headers);
+      }
+      const { authorization: _, ...anonymous } = init.headers;
+      await send(full, anonymous);
+      await send(full, { ...anonymous, host: 'evil.example' });
+      await send(full, { ...init.headers, 'if-none-match': `"${HASH}"` });
+      await send(full, { ...init.headers, authorization: `Bearer ${narrow.token}` });
+      await ask(full, `${url}?nothing=1`, init);
+      if (operation.method !== 'POST') {
+        await send(full, { ...init.headers, 'if-none-match': 'x'.repeat(1001) });
+        await send(full, init.headers, { method: 'HEAD' });
+        continue;
+      }
+      await send(full, init.headers, { body: '{' });
+      await send(full, init.headers, { body: '{"nothing":1}' });
+      await send(full, init.headers, { body: `"${'x'.repeat(70_000)}"` });
+      await send(full, { ...init.headers, 'content-type': 'text/plain' });
+    }
+    expect(faults).toEqual([]);
+    const declared = contract.operations.flatMap(({ method, path, responses }) =>
+      Object.keys(responses).map((status) => `${method} ${path} ${status}`),
+    );
+    expect(declared.filter((answer) => !contract.met.has(answer))).toEqual([]);
+  });
+});
