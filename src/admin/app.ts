@@ -26,6 +26,7 @@ import type { Principal } from './auth/tokens.ts';
 import { type Admin, type Env, notFound } from './env.ts';
 import type { EventStreams } from './event-streams.ts';
 import type { Exposition } from './metrics.ts';
+import { addPage } from './page/app.tsx';
 import { problem, problemOf } from './problem.ts';
 import { refuseInvalid, wholeBody } from './request.ts';
 
@@ -61,7 +62,10 @@ export type { Admin } from './env.ts';
 /** The admin route as a function of requests; `server.ts` listens. Every error is a problem (RFC 9457). */
 export const createAdmin = (ports: AdminPorts): Admin =>
   createProbes(ports, {
-    open: (app) => addDocument(app, ports.version),
+    open: (app) => {
+      addDocument(app, ports.version);
+      addPage(app, { ...ports.door, access: ports.access, clock: ports.clock });
+    },
     api: (app) => {
       app.use('/api/*', wholeBody, async (context, next) => {
         context.set('access', ports.access(context.get('principal')));
@@ -117,6 +121,8 @@ export function createProbes(ports: ProbePorts, { open, api }: Parts = {}): Admi
         ? problem('request.too_large')
         : problem('request.malformed', { detail: 'The body is not JSON.' });
     }
+    // Whoever goes away before the body is there gets no answer, and is nobody's defect.
+    if (context.req.raw.signal.aborted) return problem('request.malformed');
     const error = toDocketError(thrown);
     if (error.code === 'request.not_found') return notFound(context);
     const response = problemOf(error);

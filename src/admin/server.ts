@@ -66,16 +66,23 @@ export async function listenAdmin(
   const server = createServer(
     { requestTimeout: REQUEST_MS, headersTimeout: HEADERS_MS, connectionsCheckingInterval: LOOK_MS },
     (incoming, outgoing) => {
-      void listener(incoming, outgoing);
+      // Fetch's requests cannot be of this method, and an echo of headers is nothing to offer.
+      if (incoming.method === 'TRACE') {
+        outgoing.writeHead(405, { 'Content-Type': 'application/problem+json', Allow: 'GET, HEAD, POST' });
+        return outgoing.end(bodyOf('request.method_not_allowed'));
+      }
+      return void listener(incoming, outgoing);
     },
   );
+  // Their size is limited. A number would drop the last ones, which are those of the proxy.
+  server.maxHeadersCount = 0;
   server.timeout = SILENT_MS;
   limitConnections(server, { proxies, log });
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (!socket.writable || error.code === 'ECONNRESET') return socket.destroy();
     const code = REFUSED[error.code ?? ''] ?? 'request.malformed';
     const { status, title } = REQUEST_PROBLEMS[code];
-    const body = JSON.stringify({ type: `urn:docket:problem:${code}`, title, status, code });
+    const body = bodyOf(code);
     socket.end(
       `HTTP/1.1 ${status} ${title}\r\nContent-Type: application/problem+json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
     );
@@ -114,6 +121,11 @@ export async function listenAdmin(
       clearTimeout(timer);
     },
   };
+}
+
+function bodyOf(code: ProblemCode): string {
+  const { status, title } = REQUEST_PROBLEMS[code];
+  return JSON.stringify({ type: `urn:docket:problem:${code}`, title, status, code });
 }
 
 function limitConnections(

@@ -1,9 +1,11 @@
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { AccessPorts } from '../../src/admin/access/access-of.ts';
 import { newToken } from '../../src/admin/auth/tokens.ts';
 import { type AdminServer, listenAdmin } from '../../src/admin/server.ts';
+import { readAddressList } from '../../src/base/address-list.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { NOT_STARTED } from '../../src/queue/stored-record.ts';
 import { anAdmin } from '../support/admin.ts';
@@ -112,10 +114,85 @@ describe('the server of the admin route', () => {
     });
   });
 
-  it('warns when other machines can reach it', async () => {
+  it.each([
+    ['a method that browsers may not send', 'TRACE / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n', '405'],
+    [
+      'a body of two lengths',
+      'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n',
+      '400',
+    ],
+    ['two hosts', 'GET / HTTP/1.1\r\nHost: localhost\r\nHost: a.example\r\nConnection: close\r\n\r\n', '421'],
+    [
+      'two tokens',
+      `GET /api/runs HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer x\r\nAuthorization: ${authorization}\r\nConnection: close\r\n\r\n`,
+      '401',
+    ],
+  ])('refuses %s, once', async (_, request, status) => {
+    const answer = await raw(await listen(), request);
+    expect([...answer.matchAll(/^HTTP\/1.1 (\d+)/gm)].map(([, code]) => code)).toEqual([status]);
+  });
+
+  it('reads each header, however many: the last one is the proxy’s', async () => {
+    const many = Array.from({ length: 1_500 }, (_, n) => `a${n}:b\r\n`).join('');
+    const request = `GET /api/runs HTTP/1.1\r\nHost: a\r\n${many}Authorization: ${authorization}\r\nConnection: close\r\n\r\n`;
+    expect(await raw(await listen(), request)).toMatch(/^HTTP\/1.1 200 /);
+  });
+
+  it('does not call it a defect when somebody goes away amid a body', async () => {
+    const log = linesLog();
+    const app = anAdmin([{ name: 'a', sha256, role: 'operator', orgs: '*' }], {}, { log });
+    const server = await listenAdmin(app, { host: '127.0.0.1', port: 0, log });
+    servers.push(server);
+    const begun = (target: string) =>
+      `POST ${target} HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${authorization}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\nExpect: 100-continue\r\n\r\n5\r\n`;
+    for (const target of ['/nowhere', '/api/organizations/acme/pause']) {
+      const socket = connect(server.port, '127.0.0.1');
+      socket.write(begun(target));
+      await once(socket, 'data');
+      socket.resetAndDestroy();
+      await once(socket, 'close');
+    }
+    // What came of them is settled once the server has let go of everything.
+    await server.close();
+    expect(log.lines.filter(({ level }) => level === 'error')).toEqual([]);
+  });
+
+  it('gives no single address all of its connections', async () => {
+    const server = await listen();
+    const sockets = await Promise.all(
+      Array.from({ length: 300 }, async () => {
+        const socket = connect(server.port, '127.0.0.1');
+        socket.on('error', () => {});
+        await once(socket, 'connect');
+        return socket;
+      }),
+    );
+    const refused = sockets.slice(256);
+    await Promise.all(refused.map(async (socket) => socket.destroyed || once(socket.resume(), 'close')));
+    expect(await fetch(`http://127.0.0.1:${server.port}/healthz`).catch(() => 'refused')).toBe('refused');
+    sockets[0]?.destroy();
+    await untilServed(server);
+    for (const socket of sockets) socket.destroy();
+  });
+
+  it('warns when other machines can reach it, unless a proxy is named', async () => {
     const log = linesLog();
     const app = anAdmin([]);
     servers.push(await listenAdmin(app, { host: '0.0.0.0', port: 0, log }));
     expect(log.lines).toMatchObject([{ level: 'warn', message: expect.stringContaining('TLS') }]);
+    const proxies = readAddressList('10.0.0.1');
+    if (!('has' in proxies)) throw new Error('no list');
+    servers.push(await listenAdmin(app, { host: '0.0.0.0', port: 0, log, proxies }));
+    expect(log.lines).toHaveLength(1);
   });
 });
+
+/** The server hears of a closed connection in its own time. */
+async function untilServed({ url }: AdminServer): Promise<void> {
+  const ok = () =>
+    fetch(`${url}/healthz`).then(
+      (response) => response.ok,
+      () => false,
+    );
+  while (!(await ok())) await new Promise((resolve) => setImmediate(resolve));
+}

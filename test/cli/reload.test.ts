@@ -61,7 +61,7 @@ test('a running docket takes changed files, keeps the last good version of a bro
   started.kill('SIGHUP');
   await again;
   const ready = await (await fetch(`http://127.0.0.1:${port}/readyz`)).text();
-  expect(ready).toContain('acme/weekly on the last good version');
+  expect(ready).toContain('1 on the last good version');
 
   // Who asks for the report by a process that has never read its good version gets the run of the schedule's version.
   const tokens = { ...env, DOCKET_ADMIN_TOKENS: join(folder, 'tokens.txt') };

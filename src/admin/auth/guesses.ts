@@ -22,12 +22,11 @@ export function countGuesses({ clock, log }: { readonly clock: Clock; readonly l
     refused: (context, why) => {
       const { address } = context.get('client');
       const { left, endsMs } = refusals.count(senderOf(address));
-      log.warn('A token was refused', {
-        event: 'token.refused',
-        why,
-        from: address,
-        path: context.req.path.slice(0, 200),
-      });
+      const fields = { event: 'token.refused', from: address, path: context.req.path.slice(0, 200) };
+      if (left > 0) log.warn('A token was refused', { ...fields, why });
+      // Once: whoever goes on guessing must not fill the log as well.
+      if (left === 0)
+        log.warn('Too many tokens were refused: further ones are not told of for a minute', { ...fields, why });
       return left > 0 ? undefined : Math.ceil(endsMs / 1_000);
     },
   };

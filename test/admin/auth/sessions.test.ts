@@ -199,5 +199,8 @@ describe('a session of the page', () => {
       expect.objectContaining({ level: 'warn', event: 'token.refused', from: '192.0.2.9', path: '/sign-in' }),
     );
     expect(JSON.stringify(door.log.lines)).not.toContain('docket_guess');
+    // Ten lines and a last one of another address: whoever goes on guessing does not fill the log.
+    for (let n = 0; n < 20; n += 1) await browser.signIn('docket_more');
+    expect(door.log.lines.filter(({ event }) => event === 'token.refused')).toHaveLength(11);
   });
 });
