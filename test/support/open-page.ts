@@ -5,7 +5,7 @@ import { securityHeaders } from '../../src/admin/auth/headers.ts';
 import { redisSessions } from '../../src/admin/auth/sessions.ts';
 import { judgeBy, type Principal, type TokenEntry } from '../../src/admin/auth/tokens.ts';
 import type { Env } from '../../src/admin/env.ts';
-import { addAssets, addPage } from '../../src/admin/page/app.tsx';
+import { addPage } from '../../src/admin/page/app.tsx';
 import { problemOf } from '../../src/admin/problem.ts';
 import { toDocketError } from '../../src/base/error.ts';
 import type { RedisClient } from '../../src/base/redis-client.ts';
@@ -32,7 +32,6 @@ export function openPage(
   const sessions = redisSessions({ redis, prefix, tokens, guesses: base.guesses, audit: NO_AUDIT, clock });
   const app = new Hono<Env>();
   app.use(securityHeaders(), knowClient(base), limitForms());
-  addAssets(app);
   addPage(app, {
     sessions,
     limit: base.limit,

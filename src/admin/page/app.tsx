@@ -40,6 +40,7 @@ const PLACES = [
 export function addPage(app: Hono<Env>, ports: PagePorts): void {
   const { sessions, limit, clock } = ports;
   const assets = readAssets();
+  addAssets(app, assets);
   const desk: Desk = {
     access: (context) => ports.access(context.get('principal')),
     frame: async (context, access) => ({
@@ -65,8 +66,8 @@ export function addPage(app: Hono<Env>, ports: PagePorts): void {
 }
 
 /** The page's own files: for anybody, and for ever, since another content has another name. */
-export function addAssets(app: Hono<Env>): void {
-  for (const [path, { type, body }] of readAssets().files) {
+function addAssets(app: Hono<Env>, { files }: KeptAssets): void {
+  for (const [path, { type, body }] of files) {
     app.get(path, (context) =>
       context.body(body, 200, {
         'Content-Type': type,

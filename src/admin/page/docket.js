@@ -76,29 +76,28 @@ function tick() {
   }
 }
 
-/** Follows the run that this page shows. @param {HTMLElement} part */
+/** Follows the run that this page shows: the bar at once, the sentences beside it as the server says them. @param {HTMLElement} part */
 function follow(part) {
   const events = new EventSource(part.dataset.events ?? '');
-  let state = part.dataset.state;
-  const hear = (/** @type {MessageEvent} */ event) => {
-    const { run, live } = JSON.parse(event.data);
-    if (run.state !== state) {
-      state = run.state;
-      renew();
-      if (run.finished_at !== null) events.close();
-      return;
-    }
-    const calls = live !== null && live.of > 0 ? live : null;
+  let stage = '';
+  events.addEventListener('progress', ({ data }) => {
+    const progress = JSON.parse(data);
+    if (progress === null) return;
+    const { done, of } = progress.calls;
     const bar = part.querySelector('progress');
-    if (calls !== null && bar !== null) {
-      bar.max = calls.of;
-      bar.value = calls.done;
-      say(part, 'calls', `${numbers.format(calls.done)} of ${numbers.format(calls.of)} calls`);
+    if (of > 0 && bar !== null) {
+      bar.max = of;
+      bar.value = done;
+      say(part, 'calls', `${numbers.format(done)} of ${numbers.format(of)} calls`);
     }
-    if (live !== null) renewSoon();
-  };
-  events.addEventListener('run', hear);
-  events.addEventListener('message', hear);
+    renewWithin(progress.stage === stage ? 5_000 : 500);
+    stage = progress.stage;
+  });
+  events.addEventListener('run', () => renewWithin(1_000));
+  events.addEventListener('end', () => {
+    events.close();
+    renewWithin(0);
+  });
   addEventListener('pagehide', () => events.close());
 }
 
@@ -108,14 +107,17 @@ function say(part, name, text) {
   if (element !== null && element.textContent !== text) element.textContent = text;
 }
 
-let soon = 0;
-/** The sentences beside the bar are the server's. */
-function renewSoon() {
-  if (soon !== 0) return;
-  soon = window.setTimeout(() => {
-    soon = 0;
-    renew();
-  }, 1_000);
+let timer = 0;
+let due = Number.POSITIVE_INFINITY;
+/** @param {number} ms from now at the latest; what is due earlier stays */
+function renewWithin(ms) {
+  if (performance.now() + ms >= due) return;
+  clearTimeout(timer);
+  due = performance.now() + ms;
+  timer = window.setTimeout(() => {
+    due = Number.POSITIVE_INFINITY;
+    renew().catch(() => {});
+  }, ms);
 }
 
 const every = Number(document.querySelector('[data-renew]')?.getAttribute('data-renew'));

@@ -11,7 +11,7 @@ export const SlotList = ({ slots, now }: { readonly slots: readonly SlotEntry[];
       No report has a schedule that will come due. Give one a <code>schedule</code> in its definition.
     </Empty>
   ) : (
-    <>
+    <div>
       {byDay(slots, now).map(([day, own]) => (
         <>
           <h3 class="day">{day}</h3>
@@ -26,7 +26,7 @@ export const SlotList = ({ slots, now }: { readonly slots: readonly SlotEntry[];
           </ul>
         </>
       ))}
-    </>
+    </div>
   );
 
 /** `Today`, `Tomorrow`, `Mon 23 Nov 2026`: the day that the slot's own zone has then. */

@@ -1,0 +1,310 @@
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { read, utils } from '@e965/xlsx';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { freePort } from '../../src/demo/redis.ts';
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { openChromium, type Visitor, visitor } from '../support/browser.ts';
+import { docket } from '../support/docket.ts';
+import { type RestartableRedis, restartableRedis } from '../support/restartable-redis.ts';
+import { type RunningProcess, startDocket } from '../support/running-docket.ts';
+import { type ScriptedSmtp, scriptedSmtp } from '../support/smtp-script.ts';
+
+// One call in two seconds: slow enough to be watched.
+const ORG = `org: current
+api_key: { env: ACME_KEY }
+timezone: Europe/Zurich
+recipients: { domains: [acme.example] }
+budget: { calls: 1, window: 2 }
+`;
+const KPI = `version: 1
+title: Weekly compliance KPIs
+owner: ops@acme.example
+schedule: { cron: "0 8 * * MON" }
+period: previous_week
+sections:
+  - { id: onboarding, title: Onboarding, metrics: [profiles.created], granularity: day }
+  - { id: types, title: By type, metrics: [profiles.created], dimensions: [profile.type] }
+  - { id: risks, title: By risk, metrics: [profiles.created], dimensions: [profile.risk] }
+  - { id: open, title: Open alerts, metrics: [alerts.open] }
+outputs:
+  - { format: xlsx, name: "KPIs {{ period.label }}.xlsx" }
+deliveries:
+  - email: { to: [lead@acme.example], attach: [xlsx] }
+`;
+const QUIET = `version: 1
+title: Alert queue
+owner: ops@acme.example
+period: previous_week
+max_age: 0
+sections: [{ id: open, metrics: [alerts.open] }]
+outputs: [{ format: csv }]
+deliveries:
+  - email: { to: [lead@acme.example], attach: [csv] }
+`;
+
+const violationsSchema = z.array(
+  z.looseObject({
+    id: z.string(),
+    nodes: z.array(z.looseObject({ html: z.string(), failureSummary: z.string().optional() })),
+  }),
+);
+
+describe('the page in a browser', () => {
+  let folder: string;
+  let redis: RestartableRedis;
+  let sandbox: Sandbox;
+  let mail: ScriptedSmtp;
+  let process: RunningProcess;
+  let browser: Browser;
+  let url: string;
+  let tokens: { readonly operator: string; readonly viewer: string };
+  const visitors: Visitor[] = [];
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'docket-page-'));
+    redis = await restartableRedis();
+    sandbox = await startSandbox();
+    // The first message breaks off where nobody can know whether it was accepted.
+    mail = await scriptedSmtp((_, message) => (message === 0 ? { dot: 'FIN' } : {}));
+    await mkdir(join(folder, 'jobs', 'acme'), { recursive: true });
+    await writeFile(join(folder, 'jobs', 'acme', 'org.yaml'), ORG);
+    await writeFile(join(folder, 'jobs', 'acme', 'weekly-kpi.yaml'), KPI);
+    await writeFile(join(folder, 'jobs', 'acme', 'alert-queue.yaml'), QUIET);
+    const env = {
+      COMPLIANCE_API_URL: sandbox.url,
+      ACME_KEY: sandbox.keys.find(({ label }) => label === 'acme')?.key ?? '',
+      REDIS_URL: redis.url,
+      SMTP_URL: mail.url,
+      MAIL_FROM: 'reports@acme.example',
+      DOCKET_JOBS: join(folder, 'jobs'),
+      DOCKET_ARCHIVE: pathToFileURL(join(folder, 'archive')).href,
+      DOCKET_ADMIN_TOKENS: join(folder, 'tokens.yaml'),
+      DOCKET_ADMIN_PORT: String(await freePort()),
+    };
+    const token = async (name: string, role: string) => {
+      const ended = await docket(['tokens', 'create', '--name', name, '--role', role], { env, cwd: folder });
+      return ended.stdout.trim();
+    };
+    tokens = { operator: await token('anna', 'operator'), viewer: await token('ben', 'viewer') };
+    process = startDocket([], { env, cwd: folder });
+    url = (await process.logged(({ msg }) => msg === 'Docket runs')).url ?? '';
+    browser = await openChromium();
+  });
+  afterEach(async () => {
+    for (const { context, seen } of visitors.splice(0)) {
+      await context.close();
+      expect(seen.errors).toEqual([]);
+      expect(seen.requests.filter((asked) => !asked.startsWith(url) && !/^(data|blob):/.test(asked))).toEqual([]);
+    }
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await process?.stop();
+    await mail?.close();
+    await sandbox?.close();
+    await redis?.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const visit = async (options: BrowserContextOptions = {}, token = tokens.operator): Promise<Page> => {
+    const opened = await visitor(browser, { viewport: { width: 1280, height: 900 }, ...options });
+    visitors.push(opened);
+    const { page } = opened;
+    await page.goto(url);
+    await page.getByLabel('Token').fill(token);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('link', { name: 'Overview' }).waitFor();
+    return page;
+  };
+  const heading = (page: Page) => page.locator('#headline .state');
+
+  test('runs a report, shows its progress to the end, gives its pack, and decides of what may have arrived', async () => {
+    const page = await visit();
+    await page.getByRole('link', { name: 'Reports' }).click();
+    await page.getByRole('link', { name: 'Weekly compliance KPIs' }).click();
+    await page.getByText('Run now…').click();
+    await page.getByLabel('Period').selectOption('previous_week');
+    await page.getByLabel('Deliver them to the recipients').check();
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await page.getByText('The run is in line.').waitFor();
+    const address = page.url();
+
+    // Without anybody loading it anew, it counts up and comes to its end.
+    await page.getByText(/^[123] of 4 calls$/).waitFor({ timeout: 60_000 });
+    await page.getByText('Partly delivered', { exact: true }).first().waitFor({ timeout: 120_000 });
+    expect(page.url()).toBe(address);
+    expect(await heading(page).textContent()).toBe('Partly delivered');
+
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('link', { name: /^KPIs .*\.xlsx$/ }).click(),
+    ]);
+    expect(download.suggestedFilename()).toMatch(/^KPIs \d{4}-W\d\d\.xlsx$/);
+    const workbook = read(await readFile(await download.path()));
+    const sheet = workbook.Sheets.Onboarding;
+    expect(sheet === undefined ? '' : utils.sheet_to_csv(sheet)).toContain('Onboarding');
+
+    await page.getByRole('link', { name: /Deliveries 1/ }).click();
+    await page.getByText('1 delivery to decide').waitFor();
+    await page.getByLabel('Send it again').check();
+    await page.getByLabel('How do you know?').fill('The recipient has nothing');
+    await page.getByRole('button', { name: 'Decide' }).click();
+    await page.getByText('The delivery is sent again.').waitFor();
+    await page.getByText('Nothing to decide').waitFor();
+    await page.goto(address.replace(/\?.*/, ''));
+    await page.locator('#headline').getByText('Done', { exact: true }).waitFor({ timeout: 60_000 });
+    await page.getByText('The recipient has nothing').waitFor();
+    const ids = mail.conversations.map(({ body }) => /^message-id: (.*)$/im.exec(body.toString('latin1'))?.[1]);
+    expect(ids).toHaveLength(2);
+    expect(ids[0]).toBe(ids[1]);
+
+    await page.getByRole('link', { name: 'acme/weekly-kpi' }).first().click();
+    const preview = page.frameLocator('iframe');
+    await preview.getByText('Weekly compliance KPIs').first().waitFor();
+    expect(
+      await preview
+        .locator('img')
+        .first()
+        .evaluate('(image) => image.src.slice(0, 5)')
+        .catch(() => 'data:'),
+    ).toBe('data:');
+  });
+
+  test('pauses a report with a reason and resumes it, and signs out', async () => {
+    const page = await visit();
+    await page.goto(`${url}/reports/acme/weekly-kpi`);
+    await page.getByText('Pause…').click();
+    await page.getByLabel('Why does it wait?').fill('The figures are checked');
+    await page.getByRole('button', { name: 'Pause', exact: true }).click();
+    await page.getByText('Paused: scheduled runs wait.').waitFor();
+    await page.getByText('The figures are checked').waitFor();
+    await page.goto(url);
+    await page.locator('#pauses').getByText('The figures are checked').waitFor();
+    await page.getByRole('link', { name: 'Pauses' }).click();
+    await page.getByText('Resume…').click();
+    await page.getByLabel('Why may it go on?').fill('They are right');
+    await page.getByRole('button', { name: 'Resume', exact: true }).click();
+    await page.getByText('Nothing is paused').waitFor();
+    await page.getByRole('link', { name: 'Audit' }).click();
+    await page.getByText('They are right').waitFor();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByText('You are signed out.').waitFor();
+    await page.goto(`${url}/reports`);
+    await page.getByLabel('Token').waitFor();
+  });
+
+  test('does the same without a script: a run, its end, a pause', async () => {
+    const page = await visit({ javaScriptEnabled: false });
+    await page.goto(`${url}/reports/acme/alert-queue`);
+    await page.getByText('Run now…').click();
+    await page.getByLabel('Keep them in the archive, send nothing').check();
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await page.getByText('The run is in line.').waitFor();
+    while ((await heading(page).textContent()) !== 'Done') {
+      const again = page.getByRole('link', { name: 'Look again' });
+      if ((await again.count()) === 0) break;
+      await again.click();
+    }
+    expect(await heading(page).textContent()).toBe('Done');
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page
+        .getByRole('link', { name: /\.csv$/ })
+        .first()
+        .click(),
+    ]);
+    expect(await readFile(await download.path(), 'utf8')).toContain('Open alerts');
+    await page.goto(`${url}/pauses`);
+    await page.getByText('Pause acme…').click();
+    await page.getByLabel('Why does it wait?').fill('No script, no matter');
+    await page.getByRole('button', { name: 'Pause acme' }).click();
+    await page.getByText('No script, no matter').waitFor();
+    await page.getByText('Resume…').click();
+    await page.getByLabel('Why may it go on?').fill('Enough');
+    await page.getByRole('button', { name: 'Resume', exact: true }).click();
+    await page.getByText('Nothing is paused').waitFor();
+  });
+
+  test('goes by the keyboard alone: to the content, into a form and out of it', async () => {
+    const page = await visit();
+    await page.goto(`${url}/reports/acme/alert-queue`);
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate('document.activeElement.textContent.trim()')).toBe('Skip to the content');
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate('document.activeElement.id')).toBe('run-period');
+  });
+
+  test('shows a viewer the same without a single action', async () => {
+    const page = await visit({}, tokens.viewer);
+    for (const path of ['/', '/reports/acme/weekly-kpi', '/runs', '/deliveries', '/pauses']) {
+      await page.goto(url + path);
+      expect(await page.getByRole('button').allTextContents()).toEqual(
+        path === '/runs' ? ['Sign out', 'Show'] : ['Sign out'],
+      );
+      expect(await page.locator('summary').count()).toBe(0);
+    }
+  });
+
+  test.each(['light', 'dark'] as const)(
+    'keeps every rule of WCAG that axe knows, on every view in %s, and never scrolls sideways',
+    async (colorScheme) => {
+      const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+      const page = await visit({ colorScheme, bypassCSP: true });
+      await page.goto(`${url}/runs`);
+      const run = await page.locator('a.id').first().getAttribute('href');
+      await page.goto(`${url}/deliveries`);
+      const delivery = await page.locator('a[href^="/deliveries/"]').first().getAttribute('href');
+      const views = [
+        '/',
+        '/reports',
+        '/reports/acme/weekly-kpi',
+        '/runs',
+        run,
+        '/deliveries',
+        delivery,
+        '/slots',
+        '/pauses',
+        '/audit',
+        '/runs/none',
+      ];
+      const look = async (view: string) => {
+        for (const width of [320, 390, 1280]) {
+          await page.setViewportSize({ width, height: 900 });
+          expect([view, width, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([
+            view,
+            width,
+            width,
+          ]);
+        }
+        await page.evaluate('document.querySelectorAll("details").forEach((each) => { each.open = true; })');
+        await page.evaluate(axe);
+        for (const width of [390, 1280]) {
+          await page.setViewportSize({ width, height: 900 });
+          const found = violationsSchema.parse(await page.evaluate('axe.run().then(({ violations }) => violations)'));
+          expect([
+            view,
+            width,
+            found.map(({ id, nodes }) => `${id}: ${nodes[0]?.html} ${nodes[0]?.failureSummary}`),
+          ]).toEqual([view, width, []]);
+        }
+      };
+      for (const view of views) {
+        await page.goto(`${url}${view}`);
+        if (view === '/runs/none') visitors.at(-1)?.seen.errors.splice(0);
+        await look(view ?? '');
+      }
+      await page.goto(`${url}/`);
+      await page.getByRole('button', { name: 'Sign out' }).click();
+      await look('/sign-in');
+    },
+  );
+});
