@@ -1,13 +1,11 @@
-import { execFile, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
-import { promisify, stripVTControlCharacters } from 'node:util';
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { complete } from '../../src/cli/complete.ts';
 import { namesIn } from '../../src/cli/names-in-jobs.ts';
 import { createProgram } from '../../src/cli/program.ts';
+import { typeInto, withDocketOnPath } from '../support/interactive-shell.ts';
 import { jobsFolder } from '../support/jobs-folder.ts';
 
 const NAMES = { orgs: ['acme', 'branch'], reports: ['acme/board-pack', 'acme/weekly', 'branch/weekly'] };
@@ -65,42 +63,24 @@ describe('what may stand in place of a word', () => {
 });
 
 describe('in bash', () => {
-  let bin: string;
-  let env: Record<string, string>;
+  let shell: Awaited<ReturnType<typeof withDocketOnPath>>;
   beforeAll(async () => {
-    bin = await mkdtemp(join(tmpdir(), 'docket-bin-'));
-    await writeFile(join(bin, 'docket'), `#!/bin/sh\nexec '${process.execPath}' '${resolve('dist/main.js')}' "$@"\n`);
-    await chmod(join(bin, 'docket'), 0o755);
-    env = { PATH: `${bin}:${process.env.PATH ?? ''}`, TERM: 'xterm' };
+    shell = await withDocketOnPath();
   });
-  afterAll(() => rm(bin, { recursive: true, force: true }));
+  afterAll(() => shell.close());
 
   test('Tab finishes a report’s name', async () => {
-    const shell = spawn('script', ['-qec', 'bash --norc --noprofile -i', '/dev/null'], {
-      env,
-      stdio: ['pipe', 'pipe', 'inherit'],
-    });
-    const ended = once(shell, 'close');
-    let screen = '';
-    const steps = [
+    const screen = await typeInto('bash --norc --noprofile -i', shell.env, [
       { when: /[$#] $/, press: 'source <(docket completion bash); echo loa""ded\n' },
       { when: /loaded\r?\n[^\n]*[$#] $/, press: 'docket explain demo/wee\t' },
       { when: /demo\/weekly-kpi $/, press: '\u0003' },
       { when: /weekly-kpi \S*[\r\n]+[^\n]*[$#] $/, press: 'exit\n' },
-    ];
-    shell.stdout.setEncoding('utf8').on('data', (text: string) => {
-      screen += text;
-      const [step] = steps;
-      if (step === undefined || !step.when.test(stripVTControlCharacters(screen))) return;
-      steps.shift();
-      shell.stdin.write(step.press);
-    });
-    await ended;
-    expect(screen).toContain('demo/weekly-kpi ');
-    expect(steps).toEqual([]);
+    ]);
+    expect(screen).toContain('docket explain demo/weekly-kpi ');
   });
 
   test('runs nothing of what has been typed', async () => {
+    const { bin, env } = shell;
     const line = `source <(docket completion bash)
       COMP_WORDS=(docket run '$(touch ${bin}/ran)' '\`touch ${bin}/ran\`' 'demo/'); COMP_CWORD=2
       _docket; COMP_CWORD=4; _docket; ls ${bin}`;

@@ -1,0 +1,43 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
+
+/** The environment of a shell that finds the built program as `docket`; `close` takes it away again. */
+export async function withDocketOnPath() {
+  const bin = await mkdtemp(join(tmpdir(), 'docket-bin-'));
+  await writeFile(join(bin, 'docket'), `#!/bin/sh\nexec '${process.execPath}' '${resolve('dist/main.js')}' "$@"\n`);
+  await chmod(join(bin, 'docket'), 0o755);
+  const env = { PATH: `${bin}:${process.env.PATH ?? ''}`, TERM: 'xterm', HOME: bin };
+  return { bin, env, close: () => rm(bin, { recursive: true, force: true }) };
+}
+
+/** Keys, pressed once the screen looks like that. */
+export interface Step {
+  readonly when: RegExp;
+  readonly press: string;
+}
+
+/** A shell in a terminal, until it ends; all that its screen has shown, without control sequences. Throws what it was not brought to. */
+export async function typeInto(
+  shell: string,
+  env: Readonly<Record<string, string>>,
+  steps: readonly Step[],
+): Promise<string> {
+  const child = spawn('script', ['-qec', shell, '/dev/null'], { env, stdio: ['pipe', 'pipe', 'inherit'] });
+  const ended = once(child, 'close');
+  const left = [...steps];
+  let screen = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    screen += text;
+    const [step] = left;
+    if (step === undefined || !step.when.test(stripVTControlCharacters(screen))) return;
+    left.shift();
+    child.stdin.write(step.press);
+  });
+  await ended;
+  if (left.length > 0) throw new Error(`the shell ended before ${left[0]?.when}`);
+  return stripVTControlCharacters(screen);
+}
