@@ -46,7 +46,7 @@ const route = createRoute({
       }),
       'One for each key, and one for its list reads if there were any lately.',
     ),
-    ...asking(),
+    ...asking,
   },
 });
 

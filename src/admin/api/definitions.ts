@@ -4,7 +4,7 @@ import { toDocketError } from '../../base/error.ts';
 import type { PeriodSpec } from '../../define/definition.ts';
 import { parsePeriod } from '../../define/period.ts';
 import type { Admin } from '../env.ts';
-import { acting, asking, json, reportParams, security } from './declare.ts';
+import { acting, asking, json, PROBLEM, reportParams, security } from './declare.ts';
 
 const validationSchema = z
   .object({
@@ -20,7 +20,7 @@ const validationSchema = z
   })
   .meta({ id: 'Validation' });
 
-const { 403: _, ...problems } = acting();
+const { 403: _forbidden, 422: _invalid, ...problems } = acting;
 
 const validateRoute = createRoute({
   method: 'post',
@@ -68,8 +68,10 @@ const explainRoute = createRoute({
   },
   responses: {
     200: json(z.record(z.string(), z.unknown()).meta({ id: 'Plan' }), 'The plan.'),
-    ...asking(),
-    409: acting()[409],
+    ...asking,
+    404: PROBLEM[404],
+    409: PROBLEM[409],
+    422: PROBLEM[422],
   },
 });
 

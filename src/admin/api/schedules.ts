@@ -2,7 +2,7 @@ import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
 import type { SlotEntry } from '../access.ts';
 import type { Admin } from '../env.ts';
-import { asking, json, limitSchema, orgSchema, reportSchema, security } from './declare.ts';
+import { asking, json, limitSchema, orgSchema, PROBLEM, reportSchema, security } from './declare.ts';
 import { slotSchema } from './reports.ts';
 
 const scheduledSchema = slotSchema
@@ -44,7 +44,9 @@ const route = createRoute({
   },
   responses: {
     200: json(z.object({ slots: z.array(scheduledSchema).readonly() }), 'At most `limit` of them.'),
-    ...asking(),
+    ...asking,
+    404: PROBLEM[404],
+    422: PROBLEM[422],
   },
 });
 
