@@ -525,7 +525,7 @@ describe('the worker', () => {
     await bench.producer.hset(`${bench.prefix}:record:${order.id}`, 'files', '"not a list"');
     await bench.queue.add(order);
     start(async () => done(aResult()));
-    expect(await settled(order.id)).toMatchObject({ failedReason: 'internal.defect' });
+    expect(await settled(order.id)).toMatchObject({ failedReason: 'run.unreadable' });
     expect(await bench.producer.hget(`${bench.prefix}:record:${order.id}`, 'state')).toBe('failed');
   });
 });
