@@ -17,6 +17,7 @@ import { redisPauses } from '../../src/queue/pauses.ts';
 import { cursorsOf } from '../../src/queue/timing.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { docket } from '../support/docket.ts';
+import { keptStderr } from '../support/kept-stderr.ts';
 
 const HOUR = 3_600_000;
 /** Due at the last full hour but one, or within it. */
@@ -102,7 +103,7 @@ deliveries:
     child = started;
     const lines: Line[] = [];
     const waiting: { readonly wanted: (line: Line) => boolean; readonly resolve: (line: Line) => void }[] = [];
-    createInterface({ input: started.stderr }).on('line', (text) => {
+    createInterface({ input: keptStderr(started.stderr) }).on('line', (text) => {
       const line = lineSchema.parse(JSON.parse(text));
       lines.push(line);
       for (const waiter of waiting) if (waiter.wanted(line)) waiter.resolve(line);

@@ -12,6 +12,7 @@ import { type MailCatcher, mailCatcher } from '../../src/demo/mail-catcher.ts';
 import { freePort, type LocalRedis, localRedis } from '../../src/demo/redis.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { docket } from '../support/docket.ts';
+import { keptStderr } from '../support/kept-stderr.ts';
 
 const lineSchema = z.looseObject({
   msg: z.string(),
@@ -67,7 +68,7 @@ describe('docket start', () => {
     child = started;
     const lines: Line[] = [];
     const waiting: { readonly wanted: (line: Line) => boolean; readonly resolve: (line: Line) => void }[] = [];
-    createInterface({ input: started.stderr }).on('line', (text) => {
+    createInterface({ input: keptStderr(started.stderr) }).on('line', (text) => {
       const line = lineSchema.parse(JSON.parse(text));
       lines.push(line);
       for (const waiter of waiting) if (waiter.wanted(line)) waiter.resolve(line);

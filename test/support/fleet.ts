@@ -16,7 +16,9 @@ import { redisRunStore } from '../../src/queue/run-store.ts';
 import type { RunRecord } from '../../src/run/record.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { program } from './debian.ts';
+import { keptStderr } from './kept-stderr.ts';
 import { type RestartableRedis, restartableRedis } from './restartable-redis.ts';
+import { PLANTED } from './secret-scan.ts';
 
 const lineSchema = z.looseObject({ msg: z.string(), run: z.string().optional(), state: z.string().optional() });
 export type Line = z.infer<typeof lineSchema>;
@@ -97,6 +99,7 @@ export async function fleet(files: Readonly<Record<string, string>>): Promise<Fl
         cwd: folder,
         env: {
           PATH: process.env.PATH ?? '',
+          ...PLANTED,
           LD_PRELOAD: preload.trim(),
           FAKETIME_TIMESTAMP_FILE: time,
           FAKETIME_NO_CACHE: '1',
@@ -153,7 +156,7 @@ function memberOf(child: ChildProcess, url: string, time: string): Member {
   const looks = new Set<() => void>();
   const gone = once(child, 'exit');
   if (child.stderr !== null) {
-    createInterface({ input: child.stderr }).on('line', (text) => {
+    createInterface({ input: keptStderr(child.stderr) }).on('line', (text) => {
       // Node may say something itself.
       const line = text.startsWith('{') ? lineSchema.safeParse(JSON.parse(text)).data : undefined;
       lines.push(line ?? { msg: text });

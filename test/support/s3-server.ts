@@ -1,6 +1,7 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { ACCESS_KEY_ID, SECRET_ACCESS_KEY } from './s3-keys.ts';
 
 export interface StoredObject {
   readonly bytes: Buffer;
@@ -46,8 +47,7 @@ export interface S3Server {
   close(): Promise<void>;
 }
 
-export const ACCESS_KEY_ID = 'AKIDTESTTESTTESTTEST';
-export const SECRET_ACCESS_KEY = 'test/secret+key/of/the/store/0123456789a';
+export { ACCESS_KEY_ID, SECRET_ACCESS_KEY };
 
 /** Keys of a page of a listing: few, so that tests turn pages. */
 const PAGE = 4;

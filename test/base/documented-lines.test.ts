@@ -1,0 +1,30 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+
+/** All that the code says, joined. */
+async function sources(): Promise<string> {
+  const files = (await readdir('src', { recursive: true })).filter((path) => /\.tsx?$/.test(path));
+  return (await Promise.all(files.map((path) => readFile(join('src', path), 'utf8')))).join('\n');
+}
+
+test('every line that an operator is told to watch for is one that the code writes, word for word', async () => {
+  const page = await readFile('docs/observability/logs.md', 'utf8');
+  const table = page.slice(page.indexOf('## Lines worth an alert'), page.indexOf('## A run, from'));
+  const lines = [...table.matchAll(/^\| `(.+)` \| (?:error|warn) \|/gm)].map(([, line = '']) => line);
+  expect(lines.length).toBeGreaterThan(8);
+  const code = await sources();
+  const missing = lines.filter(
+    (line) => !new RegExp(`(error|warn)\\(\\s*'${line.replaceAll(/[.?*+()]/g, '\\$&')}'`).test(code),
+  );
+  expect(missing).toEqual([]);
+});
+
+test('every sentence of the sample run is one that the code writes', async () => {
+  const page = await readFile('docs/observability/logs.md', 'utf8');
+  const sample = page.slice(page.indexOf('## A run, from'));
+  const said = [...sample.matchAll(/^\d\d:\S+Z (?:INFO |DEBUG) (.+?)(?: {2}\S+=.*)?$/gm)].map(([, line = '']) => line);
+  expect(said.length).toBeGreaterThan(10);
+  const code = await sources();
+  expect(said.filter((line) => !code.includes(`('${line}'`))).toEqual([]);
+});

@@ -1,0 +1,3 @@
+/** Of the store that the tests deliver to. */
+export const ACCESS_KEY_ID = 'AKIDTESTTESTTESTTEST';
+export const SECRET_ACCESS_KEY = 'test/secret+key/of/the/store/0123456789a';
