@@ -9,11 +9,11 @@ import { keysOf } from '../../queue/keys.ts';
 import type { Env } from '../env.ts';
 import type { Audit } from './audit.ts';
 import { isLoopbackHost } from './client.ts';
-import { csrfOf, isSameOrigin } from './csrf.ts';
+import { csrfOf, isSafe, isSameOrigin } from './csrf.ts';
 import type { Guesses } from './guesses.ts';
 import type { Principal, Tokens } from './tokens.ts';
 
-/** A session ends so long after its last request, and so long after its sign-in, ms. */
+/** A session ends so long after the last request that a person made, and so long after its sign-in, ms. */
 const IDLE_MS = 2 * 3_600_000;
 const ABSOLUTE_MS = 12 * 3_600_000;
 /** How exact the time of the last request is kept, ms: otherwise each request would write. */
@@ -97,7 +97,7 @@ export function redisSessions({ redis, prefix, tokens, guesses, audit, clock }: 
       return undefined;
     }
     const now = clock.now();
-    if (now - kept.seen >= EXACT_MS) await keep(id, { ...kept, seen: now }, 'XX');
+    if (now - kept.seen >= EXACT_MS && isPersons(context)) await keep(id, { ...kept, seen: now }, 'XX');
     return sessionOf(context, id, verdict.principal);
   };
 
@@ -145,6 +145,12 @@ const attributes = (secure: boolean) =>
 function idOf(context: Context<Env>): string | undefined {
   const id = getCookie(context, nameOf(context.get('client').secure));
   return id !== undefined && /^[\w-]{43}$/.test(id) ? id : undefined;
+}
+
+/** Whether a person asked: what an open page asks by itself, for its live figures, would keep it signed in for nobody. */
+function isPersons(context: Context<Env>): boolean {
+  const mode = context.req.header('sec-fetch-mode');
+  return !isSafe(context.req.method) || mode === undefined || mode === 'navigate';
 }
 
 const sessionOf = (context: Context<Env>, id: string, principal: Principal): Session =>
