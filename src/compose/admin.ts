@@ -83,7 +83,11 @@ export async function composeAdmin(
     live: redisLive(redis, { prefix }),
     findSlots: reportSlotFinder(),
     lines: (orgs: readonly OrgSettings[]) =>
-      budgetLines(orgs, { secrets: secretSource(around.env), budgetOf: sharedBudgets(redis, prefix, clock), clock }),
+      budgetLines(orgs, {
+        secrets: secretSource(around.env, around.learn),
+        budgetOf: sharedBudgets(redis, prefix, clock),
+        clock,
+      }),
     planning: planningOf(around, { redis, prefix }, scope),
     clock,
   };

@@ -36,7 +36,7 @@ export function planningOf(
 ): Planning {
   const { config, env, clock, log } = around;
   const { COMPLIANCE_API_URL: baseUrl } = config;
-  const secrets = secretSource(env);
+  const secrets = secretSource(env, around.learn);
   const names = `${prefix}:`;
   const catalogs = redisCatalogs(redis, { prefix: names, clock });
   const budgetOf = sharedBudgets(redis, prefix, clock, log);
