@@ -43,7 +43,8 @@ export function securityHeaders(): MiddlewareHandler<Env> {
     xXssProtection: false,
     xDownloadOptions: false,
     xPermittedCrossDomainPolicies: false,
-    referrerPolicy: 'no-referrer',
+    // With none at all, browsers send our own forms with the origin `null`.
+    referrerPolicy: 'same-origin',
     permissionsPolicy: { camera: [], geolocation: [], microphone: [], payment: [], usb: [] },
   });
   return async (context, next) => {
