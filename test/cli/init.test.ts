@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { askOrganization, askPlace, askRest } from '../../src/cli/init/ask.ts';
 import { complete } from '../../src/cli/init/draft.ts';
@@ -17,6 +17,9 @@ const initSchema = z.object({
   findings: z.array(z.object({ what: z.string(), state: z.string() })),
   next: z.array(z.string()),
 });
+
+// Each starts several processes of the command, one after the other.
+vi.setConfig({ testTimeout: 120_000 });
 
 let sandbox: Sandbox;
 let mail: MailCatcher;
