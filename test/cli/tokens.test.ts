@@ -60,6 +60,7 @@ describe('docket tokens', () => {
     let redis: Redis;
     beforeAll(async () => {
       redis = new Redis(inject('redisUrl'));
+      await tokens('create', '--name', 'first');
       env = {
         ...env,
         REDIS_URL: inject('redisUrl'),
@@ -75,13 +76,25 @@ describe('docket tokens', () => {
       await redis.quit();
     });
 
-    it('accepts a new one within seconds, and refuses a revoked one within seconds', async () => {
+    it('accepts a new one within seconds, and refuses a revoked one and its session within seconds', async () => {
       const token = (await tokens('create', '--name', 'short', '--by', 'ann')).stdout.trim();
       const headers = { authorization: `Bearer ${token}` };
-      const status = async () => (await fetch(`${url}/api/runs`, { headers })).status;
+      const statusOf = async (given: Readonly<Record<string, string>>) =>
+        (await fetch(`${url}/api/runs`, { headers: given })).status;
+      const status = () => statusOf(headers);
       await untilStatus(status, 200);
+      const signedIn = await fetch(`${url}/sign-in`, {
+        method: 'POST',
+        headers: { 'sec-fetch-site': 'same-origin' },
+        body: new URLSearchParams({ token }),
+        redirect: 'manual',
+      });
+      const cookie = signedIn.headers.get('set-cookie')?.split(';')[0] ?? '';
+      expect(await statusOf({ cookie })).toBe(200);
       await tokens('revoke', 'short', '--by', 'ann');
-      await untilStatus(status, 401);
+      // 429 as well: while it was not accepted yet, it counted as guessing.
+      await untilStatus(async () => ((await status()) === 200 ? 200 : 401), 401);
+      expect(await statusOf({ cookie })).toBe(401);
       await running.logged(({ msg, who }) => msg === 'A token is not accepted any more' && who === 'short');
     });
 
