@@ -2,9 +2,10 @@ import type { RedisClient } from '../../base/redis-client.ts';
 import type { Jobs } from '../../define/load.ts';
 import { redisCursors } from '../../queue/cursors.ts';
 import { DEFAULT_PREFIX } from '../../queue/keys.ts';
+import { redisLooks } from '../../queue/looks.ts';
 import { type Pause, redisPauses } from '../../queue/pauses.ts';
+import { redisPresence } from '../../queue/presence.ts';
 import { timingsOf } from '../../queue/timing.ts';
-import { workersSeen } from '../../queue/workers-seen.ts';
 import { examine, type Finding, ok, type Verdict, warn } from './finding.ts';
 
 /** A scheduler looks every minute; what it has not opened after this long, ms, nobody is about to. */
@@ -32,13 +33,12 @@ export function judgePauses(pauses: readonly Pick<Pause, 'org' | 'report' | 'who
   return warn(`${first}${more}`, '`docket pause` lists them, `docket resume` lifts one.');
 }
 
-/** @param count undefined where Redis does not tell */
-export function judgeWorkers(count: number | undefined, waiting: boolean): Verdict {
-  if (count === undefined) return ok('not told by this Redis');
-  if (count > 0) return ok(`${count} connected`);
-  return waiting
-    ? warn('none connected', 'Nothing runs until one is: `docket start`, or `docket start --role worker`.')
-    : ok('none connected; `docket start` is one');
+/** @param expected somebody has been at work before */
+export function judgeWorkers(count: number, expected: boolean): Verdict {
+  if (count > 0) return ok(`${count} at work`);
+  return expected
+    ? warn('none at work', 'Nothing runs until one is: `docket start`, or `docket start --role worker`.')
+    : ok('none at work; `docket start` is one');
 }
 
 /** What the schedules wait for. It asks Redis alone, and changes nothing. */
@@ -64,14 +64,10 @@ export async function examineSchedules(jobs: Jobs, redis: RedisClient, now: numb
       return judgeSlots(scheduled.length, [...new Set(late)]);
     }),
     await examine('Pauses', async () => judgePauses(await redisPauses(redis, prefix).list())),
-    await examine('Workers', async () =>
-      judgeWorkers(await workersSeen(redis, prefix), scheduled.length > 0 && (await seenBefore(redis))),
-    ),
+    await examine('Workers', async () => {
+      const count = (await redisPresence(redis, { ...prefix, self: 'doctor' }).count()).get('worker') ?? 0;
+      // Before the first `docket start` nobody expects a worker.
+      return judgeWorkers(count, scheduled.length > 0 && (await redisLooks(redis, prefix).last()) !== null);
+    }),
   ];
-}
-
-/** Whether a scheduler has been here: before the first `docket start` nobody expects a worker. */
-async function seenBefore(redis: RedisClient): Promise<boolean> {
-  const { keysOf } = await import('../../queue/keys.ts');
-  return (await redis.exists(keysOf(DEFAULT_PREFIX).cursors)) === 1;
 }

@@ -287,8 +287,7 @@ describe('what stands beside', () => {
       'warn late': judgeSlots(3, ['acme/weekly']),
       'ok nothing paused': judgePauses([]),
       'warn paused': judgePauses([{ org: 'acme', report: null, who: 'ops', why: 'holidays' }]),
-      'ok connected': judgeWorkers(2, true),
-      'ok not told': judgeWorkers(undefined, true),
+      'ok at work': judgeWorkers(2, true),
       'ok before the first start': judgeWorkers(0, false),
       'warn away': judgeWorkers(0, true),
     });
