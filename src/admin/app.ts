@@ -75,7 +75,7 @@ export const createAdmin = (ports: AdminPorts): Admin =>
       addTrigger(app);
       addRuns(app);
       addEvents(app, ports);
-      addFiles(app);
+      addFiles(app, ports);
       addDeliveries(app);
       addPauses(app);
       addSchedules(app);

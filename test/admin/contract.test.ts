@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { OpenAccess } from '../../src/admin/access/access-of.ts';
@@ -91,10 +92,45 @@ const FULL: Partial<Access> = {
   pauses: async () => [pause],
   pause: async () => pause,
   resume: async () => [pause],
+  watch: async function* () {
+    yield { record, live: null };
+  },
+  slots: async () => [
+    { ...slot, schedule: '0 8 * * MON', org: 'acme', report: 'weekly', title: 'Weekly', paused: false },
+  ],
+  explain: async () => ({ calls: [] }),
+  validate: async () => ({ ok: false, faults: [{ line: 1, column: 1, text: 'expected a title' }], unchecked: null }),
+  budgets: async () => ({
+    unknown: [{ org: 'rival', why: 'RIVAL_KEY is not set' }],
+    lines: [
+      {
+        organizations: ['acme'],
+        of: 'metrics',
+        calls: 30,
+        windowMs: 60_000,
+        state: {
+          key: 'a1',
+          tokens: 3,
+          inFlight: 1,
+          waiting: 2,
+          blockedUntil: 1,
+          throttled: 1,
+          limit: 15,
+          slowedUntil: 2,
+        },
+        expected: 1,
+      },
+    ],
+  }),
   audit: async () => ({ entries: [{ id: '1-0', at: 1, event: 'run.triggered', who: 'ops' }], next: '1-0' }),
 };
 const giving = (full: Partial<Access>): OpenAccess => full as OpenAccess;
-const failing = (error: Error): OpenAccess => new Proxy({} as OpenAccess, { get: () => () => Promise.reject(error) });
+/** News that end before they begin. */
+const rejecting = (error: Error) => ({ [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(error) }) });
+const failing = (error: Error): OpenAccess =>
+  new Proxy({} as OpenAccess, {
+    get: (_, name) => (name === 'watch' ? () => rejecting(error) : () => Promise.reject(error)),
+  });
 
 /** A request that the operation takes. */
 function asked({ method, path }: DeclaredOperation): {
@@ -106,13 +142,16 @@ function asked({ method, path }: DeclaredOperation): {
     .replace('{report}', 'weekly')
     .replace('{id}', ID)
     .replace('{name}', 'a.csv');
-  const headers = { authorization, ...(method === 'POST' ? { 'content-type': 'application/json' } : {}) };
+  const isText = path.endsWith('/validate');
+  const type = isText ? 'application/yaml' : 'application/json';
+  const headers = { authorization, ...(method === 'POST' ? { 'content-type': type } : {}) };
   const body = path.endsWith('/resolve')
     ? { as: 'sent', reason: 'she has it' }
     : path.endsWith('/runs')
       ? { period: '2026-10', deliver: false, priority: 'backfill' }
       : { reason: 'because' };
-  return { url, init: { method, headers, ...(method === 'POST' ? { body: JSON.stringify(body) } : {}) } };
+  const text = isText ? 'version: 1' : JSON.stringify(body);
+  return { url, init: { method, headers, ...(method === 'POST' ? { body: text } : {}) } };
 }
 
 describe('what the document declares', () => {
@@ -140,6 +179,26 @@ describe('what the document declares', () => {
       .map(({ method, path }) => `${method} ${path}`)
       .filter((route) => route.includes(' /api/'));
     expect(new Set(routes)).toEqual(new Set(declared));
+  });
+
+  it('is what docs/admin.md says, route by route, and its examples do what they show', async () => {
+    const text = await readFile('docs/admin.md', 'utf8');
+    const listed = [...text.matchAll(/^\| `([A-Z]+ [^`]+)` \|/gm)].map(([, route]) => route);
+    expect(listed.sort()).toEqual(contract.operations.map(({ method, path }) => `${method} ${path}`).sort());
+    const app = withAccess(giving(FULL));
+    const examples = [...text.replaceAll(/\\\n\s*/g, '').matchAll(/^curl .*$/gm)].map(([line]) => line);
+    expect(examples.length).toBeGreaterThan(9);
+    for (const line of examples) {
+      const url = /\$DOCKET([^"\s]*)/.exec(line)?.[1] ?? '';
+      const method = /-X (\w+)/.exec(line)?.[1] ?? 'GET';
+      const body = /-d '([^']*)'/.exec(line)?.[1];
+      const headers = [...line.matchAll(/-H (["'])([^:]+): (.*?)\1/g)].map(
+        ([, , name = '', value = '']): [string, string] => [name, value.replace('$TOKEN', token)],
+      );
+      const response = await app.request(url, { method, headers, ...(body === undefined ? {} : { body }) });
+      expect([line, response.status]).toEqual([line, method === 'GET' ? 200 : expect.toBeOneOf([200, 202])]);
+      expect(contract.fault(method, url, response, await response.text())).toBeUndefined();
+    }
   });
 
   it('is met by each operation in every answer that it declares', async () => {
@@ -181,14 +240,19 @@ describe('what the document declares', () => {
       await send(full, { ...init.headers, authorization: `Bearer ${narrow.token}` });
       await ask(full, `${url}?nothing=1`, init);
       if (operation.method !== 'POST') {
-        await send(full, { ...init.headers, 'if-none-match': 'x'.repeat(1001) });
+        await send(full, { ...init.headers, 'if-none-match': 'x'.repeat(1001), 'last-event-id': 'x'.repeat(201) });
+        if (operation.path.endsWith('/events')) {
+          const events = await (await full.request(url, init)).text();
+          const last = /^id: (.*)$/gm.exec(events.slice(events.lastIndexOf('id: ')))?.[1] ?? '';
+          await send(full, { ...init.headers, 'last-event-id': last });
+        }
         await send(full, init.headers, { method: 'HEAD' });
         continue;
       }
-      await send(full, init.headers, { body: '{' });
+      await send(full, init.headers, { body: Buffer.from([0x7b, 0xff]) });
       await send(full, init.headers, { body: '{"nothing":1}' });
-      await send(full, init.headers, { body: `"${'x'.repeat(70_000)}"` });
-      await send(full, { ...init.headers, 'content-type': 'text/plain' });
+      await send(full, init.headers, { body: `"${'x'.repeat(300_000)}"` });
+      await send(full, { ...init.headers, 'content-type': 'text/html' });
     }
     expect(faults).toEqual([]);
     const declared = contract.operations.flatMap(({ method, path, responses }) =>

@@ -1,7 +1,9 @@
-import { Readable } from 'node:stream';
+import type { Readable } from 'node:stream';
 import { createRoute } from '@hono/zod-openapi';
 import { create as contentDisposition } from 'content-disposition';
 import { z } from 'zod';
+import { toDocketError } from '../../base/error.ts';
+import type { Log } from '../../base/log.ts';
 import type { FileEntry } from '../access.ts';
 import { PREVIEW_POLICY } from '../auth/headers.ts';
 import type { Admin } from '../env.ts';
@@ -91,7 +93,7 @@ const previewRoute = createRoute({
 });
 
 /** What runs have made, to look at and to download. */
-export function addFiles(app: Admin): void {
+export function addFiles(app: Admin, { log }: { readonly log: Log }): void {
   app.openapi(listRoute, async (context) => {
     const { id } = context.req.valid('param');
     const files = await context.get('access').files(id);
@@ -114,13 +116,42 @@ export function addFiles(app: Admin): void {
     };
     // Hono asks for the body of a HEAD as well, and throws it away: nobody would close the file.
     if (context.req.method === 'HEAD') return context.body(null, 200, headers);
-    return context.body(Readable.toWeb(await file.open()), 200, headers);
+    const broken = (thrown: unknown): boolean => {
+      log.error('A download broke off', { path: context.req.path, error: toDocketError(thrown).toJSON() });
+      const socket = context.env?.incoming?.socket;
+      socket?.destroy();
+      return socket !== undefined;
+    };
+    return context.body(bodyOf(await file.open(), broken), 200, headers);
   });
 
   app.openapi(previewRoute, async (context) => {
     const { id } = context.req.valid('param');
     const html = await context.get('access').preview(id);
     return context.html(html, 200, { 'Content-Security-Policy': PREVIEW_POLICY });
+  });
+}
+
+/**
+ * A file as a body. Where it fails, the connection ends before the server could write its message into the file.
+ * @param broken true: the connection is gone, and nobody else need be told
+ */
+function bodyOf(file: Readable, broken: (thrown: unknown) => boolean): ReadableStream {
+  const pieces = file[Symbol.asyncIterator]();
+  return new ReadableStream({
+    pull: async (controller) => {
+      try {
+        const { done, value } = await pieces.next();
+        if (done) controller.close();
+        else controller.enqueue(value);
+      } catch (thrown) {
+        if (broken(thrown)) controller.close();
+        else controller.error(thrown);
+      }
+    },
+    cancel: () => {
+      file.destroy();
+    },
   });
 }
 
