@@ -170,7 +170,11 @@ describe('the page in a browser', () => {
     await page.getByRole('link', { name: 'acme/weekly-kpi' }).first().click();
     const preview = page.frameLocator('iframe');
     await preview.getByText('Weekly compliance KPIs').first().waitFor();
-    expect(await preview.locator('img').first().evaluate('(image) => image.naturalWidth')).toBeGreaterThan(0);
+    const width = await preview
+      .locator('img')
+      .first()
+      .evaluate((image: { readonly naturalWidth: number }) => image.naturalWidth);
+    expect(width).toBeGreaterThan(0);
   });
 
   test('pauses a report with a reason and resumes it, and signs out', async () => {

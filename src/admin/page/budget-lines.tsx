@@ -1,5 +1,5 @@
 import type { BudgetEntry, BudgetLines as Budgets } from '../access.ts';
-import { count } from './figures.ts';
+import { count, counted } from './figures.ts';
 import { Empty } from './frame.tsx';
 import { At } from './time.tsx';
 
@@ -18,10 +18,16 @@ export const BudgetLines = ({ budgets: { lines, unknown }, zone, now }: BudgetPr
       <Empty>No key has been used yet: the first run shows it here.</Empty>
     ) : null}
     <ul class="budgets">
-      {lines.map((entry) => (
+      {busiest(lines).map((entry) => (
         <BudgetLine entry={entry} zone={zone} now={now} />
       ))}
     </ul>
+    {lines.length <= MOST_LINES ? null : (
+      <p class="soft">
+        {counted(lines.length - MOST_LINES, 'line has', 'lines have')} more left than these: <code>docket budget</code>{' '}
+        lists all.
+      </p>
+    )}
     {unknown.map(({ org, why }) => (
       <p class="warning">
         {org}: {why}
@@ -29,6 +35,14 @@ export const BudgetLines = ({ budgets: { lines, unknown }, zone, now }: BudgetPr
     ))}
   </>
 );
+
+/** Lines on the overview: more than these nobody reads at a glance. */
+const MOST_LINES = 8;
+
+const busiest = (lines: readonly BudgetEntry[]): readonly BudgetEntry[] =>
+  lines.length <= MOST_LINES
+    ? lines
+    : [...lines].sort((a, b) => a.state.tokens / a.calls - b.state.tokens / b.calls).slice(0, MOST_LINES);
 
 const BudgetLine = ({
   entry,

@@ -10,8 +10,8 @@ import type { ReportsData } from './reports.tsx';
 
 const WEEK_MS = 7 * 86_400_000;
 /** Of each list of the overview. */
-const MOST_ACTIVE = 20;
-const MOST_RECENT = 100;
+const MOST_ACTIVE = 10;
+const MOST_RECENT = 60;
 const MOST_SLOTS = 60;
 /** More than a person decides at a sitting; the navigation says `99+`. */
 export const MOST_UNDECIDED = 100;
@@ -28,7 +28,16 @@ export async function loadOverview(access: Access, now: number): Promise<Overvie
     access.budgets(),
   ]);
   const news = await Promise.all(active.runs.map((record) => newsOf(access, record)));
-  return { organizations, slots, active: news, recent: recent.runs, undecided, pauses, budgets };
+  return {
+    organizations,
+    slots,
+    active: news,
+    more: active.next !== null,
+    recent: recent.runs,
+    undecided,
+    pauses,
+    budgets,
+  };
 }
 
 export const loadUndecided = async (access: Access): Promise<readonly DeliveryRow[]> =>

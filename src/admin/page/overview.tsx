@@ -18,6 +18,8 @@ export interface OverviewData {
   readonly slots: readonly SlotEntry[];
   /** Runs that have not ended. */
   readonly active: readonly RunNews[];
+  /** Whether there are more of them than these. */
+  readonly more: boolean;
   /** Newest first. */
   readonly recent: readonly RunRecord[];
   readonly undecided: readonly DeliveryRow[];
@@ -49,6 +51,12 @@ export const Overview = ({
             <h2 id="now">Runs now</h2>
             <div id="active" data-live aria-live="polite" aria-atomic="false">
               <Active active={data.active} now={frame.now} />
+              {data.more ? (
+                <p class="more">
+                  And more: <a href="/runs?state=running">running</a>, <a href="/runs?state=queued">queued</a>,{' '}
+                  <a href="/runs?state=waiting">waiting</a>
+                </p>
+              ) : null}
             </div>
           </section>
           <section aria-labelledby="recent">
