@@ -43,13 +43,12 @@ async function visit() {
   const page = await context.newPage();
   await page.goto(docket.url);
   await page.getByLabel('Token').fill(docket.headers.Authorization.replace('Bearer ', ''));
-  const parts = [];
-  page.on('response', (response) => parts.push(response));
   const session = await context.newCDPSession(page);
-  await session.send('Network.clearBrowserCache');
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.getByRole('link', { name: 'Overview' }).waitFor();
-  parts.length = 0;
+  await page.waitForLoadState('networkidle');
+  const parts = [];
+  page.on('response', (response) => parts.push(response));
   await session.send('Network.clearBrowserCache');
   await page.reload({ waitUntil: 'load' });
   const painted = await page.evaluate(

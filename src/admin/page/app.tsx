@@ -5,10 +5,12 @@ import { signedIn } from '../auth/authenticate.ts';
 import type { RateLimit } from '../auth/rate-limit.ts';
 import type { Sessions } from '../auth/sessions.ts';
 import type { Principal } from '../auth/tokens.ts';
+import type { Board } from '../board.ts';
 import type { Env } from '../env.ts';
 import { problemSchema } from '../problem.ts';
 import { addActions } from './actions.tsx';
 import { type KeptAssets, readAssets } from './assets.ts';
+import { addBoard, maySeeBoard } from './board.ts';
 import type { Desk } from './desk.ts';
 import { document } from './document.ts';
 import { addDoor } from './door.tsx';
@@ -22,6 +24,8 @@ export interface PagePorts {
   readonly limit: RateLimit;
   readonly access: (principal: Principal) => Access;
   readonly clock: Clock;
+  /** Bull Board, where somebody wants it. */
+  readonly board?: Board | undefined;
 }
 
 /** Everything that only somebody who is signed in may see. */
@@ -38,7 +42,7 @@ const PLACES = [
 
 /** Adds the operator's page to the admin route. Expects `knowClient` before it. */
 export function addPage(app: Hono<Env>, ports: PagePorts): void {
-  const { sessions, limit, clock } = ports;
+  const { sessions, limit, clock, board } = ports;
   const assets = readAssets();
   addAssets(app, assets);
   const desk: Desk = {
@@ -49,20 +53,25 @@ export function addPage(app: Hono<Env>, ports: PagePorts): void {
       assets: assets.urls,
       undecided: (await loadUndecided(access)).length,
       now: clock.now(),
+      board: board !== undefined && maySeeBoard(context.get('principal')),
     }),
     now: () => clock.now(),
   };
-  const enter = signedIn({ sessions, limit }, (context) => {
+  const toSignIn = (context: Context<Env>): Response => {
     const { pathname, search } = new URL(context.req.url);
     const wanted =
       context.req.method === 'GET' && pathname !== '/' ? `?to=${encodeURIComponent(pathname + search)}` : '';
     return context.redirect(`/sign-in${wanted}`, 303);
-  });
+  };
+  const enter = signedIn({ sessions, limit }, toSignIn);
   for (const place of [...PLACES, '/sign-in', '/sign-out']) app.use(place, problemsAsPages(assets));
   addDoor(app, { sessions, limit, assets: assets.urls });
   for (const place of PLACES) app.use(place, enter);
   addViews(app, desk);
   addActions(app, desk);
+  if (board !== undefined) {
+    addBoard(app, { board, sessions, limit, toSignIn, problemsAsPages: problemsAsPages(assets) });
+  }
 }
 
 /** The page's own files: for anybody, and for ever, since another content has another name. */

@@ -17,7 +17,7 @@ interface StripProps {
 }
 
 /**
- * Six hours back and eighteen ahead: a mark for each run, coloured by its state, and a hollow one for each slot. The lists
+ * Six hours back and eighteen ahead: a mark for each of the newest runs, coloured by its state, and a hollow one for each of the next slots. The lists
  * beside it say the same in words, so that nobody needs to see it.
  */
 export const DayStrip = ({ runs, slots, now, zone }: StripProps) => {
@@ -32,7 +32,7 @@ export const DayStrip = ({ runs, slots, now, zone }: StripProps) => {
         width="100%"
         height="64"
         role="img"
-        aria-label={`${past.length} runs in the last 6 hours, ${ahead.length} slots in the next 18 hours`}
+        aria-label={`The newest ${past.length} runs of the last 6 hours, the next ${ahead.length} slots of the coming 18`}
       >
         <line class="base" x1="0" x2="100%" y1="40" y2="40" />
         {hours(from, now + AFTER_MS, zone).map(({ at, text, major }) => (

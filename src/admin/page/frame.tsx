@@ -1,5 +1,6 @@
 import type { Child, PropsWithChildren } from 'hono/jsx';
 import type { Principal } from '../auth/tokens.ts';
+import { BOARD } from '../board.ts';
 import type { Assets } from './assets.ts';
 
 /** What stands around every page of somebody who is signed in. */
@@ -12,6 +13,8 @@ export interface Frame {
   readonly undecided: number;
   /** Epoch ms. */
   readonly now: number;
+  /** Whether Bull Board is there to be looked at. */
+  readonly board?: boolean;
 }
 
 /** Whether the actions of a page are shown; the server refuses them anyway. */
@@ -82,6 +85,7 @@ export const Page = ({ frame, title, place, notice, children }: PropsWithChildre
             {href === '/deliveries' ? <Undecided count={frame.undecided} /> : null}
           </a>
         ))}
+        {frame.board ? <a href={BOARD}>Queues</a> : null}
       </nav>
       <form class="who" method="post" action="/sign-out">
         <Csrf frame={frame} />

@@ -10,9 +10,9 @@ import type { ReportsData } from './reports.tsx';
 
 const WEEK_MS = 7 * 86_400_000;
 /** Of each list of the overview. */
-const MOST_ACTIVE = 10;
-const MOST_RECENT = 60;
-const MOST_SLOTS = 60;
+const MOST_ACTIVE = 8;
+const MOST_RECENT = 40;
+const MOST_SLOTS = 40;
 /** More than a person decides at a sitting; the navigation says `99+`. */
 export const MOST_UNDECIDED = 100;
 
