@@ -127,7 +127,7 @@ export interface LogOptions {
 
 /** JSON lines on stderr: stdout belongs to what a command prints. */
 export function stderrLog(level: string, { redact, pretty, write }: LogOptions = {}): Log {
-  const stream = write === undefined ? pino.destination({ fd: 2, sync: true }) : { write };
+  const stream = write === undefined ? toStderr() : { write };
   const logger = pino(
     {
       level,
@@ -143,6 +143,16 @@ export function stderrLog(level: string, { redact, pretty, write }: LogOptions =
       if (logger.isLevelEnabled(at)) logger[at](allowed(fields, redact), logText(message, redact));
     };
   return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') };
+}
+
+/** So much is kept for a stderr that takes nothing at the moment; what comes on top of it is lost. */
+const MOST_UNWRITTEN = 1 << 20;
+
+function toStderr() {
+  const stream = pino.destination({ fd: 2, sync: true, maxLength: MOST_UNWRITTEN });
+  // A disk that is full would otherwise throw out of each line, and fail the run that says it.
+  stream.on('error', () => {});
+  return stream;
 }
 
 /** The same log, where every line carries these fields: what belongs to a run is said by its run's log, and cannot forget it. */
