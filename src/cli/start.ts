@@ -75,33 +75,32 @@ async function start(flags: StartFlags): Promise<void> {
     import('./roles.ts'),
   ]);
   const plain = readSurroundings();
-  const tracing = await openTracing(plain);
-  const { around } = tracing ?? { around: plain };
-  const { config, log } = around;
-  const concurrency = readNumber('--concurrency', flags.concurrency, { min: 1, max: 100 });
-  const graceMs = readDuration('--grace', flags.grace, { maxMs: 3_600_000 });
-  const roles = readRoles(flags.role);
-  const first = await loadJobs(config.DOCKET_JOBS);
-  // One broken file must not stop the other organizations' reports; it is said as loudly as a log can.
-  for (const fault of first.faults) log.error(`Left out: ${formatFault(fault)}`, { path: fault.file });
-  // Whoever delivers nothing needs no mail server.
-  const refuse: Refuse = (definition, settings) => {
-    try {
-      requireMail(definition, settings, config);
-      return undefined;
-    } catch (thrown) {
-      return toDocketError(thrown);
-    }
-  };
-  for (const definition of roles.has('worker') ? first.reports.values() : []) {
-    const settings = first.orgs.get(definition.org);
-    const refused = settings === undefined ? undefined : refuse(definition, settings);
-    if (refused !== undefined) throw refused;
-  }
-  const signal = abortOnSignal();
   const scope = createScope();
-  scope.use(tracing, async (opened) => opened?.close());
   try {
+    const tracing = scope.use(await openTracing(plain), (opened) => opened?.close());
+    const { around } = tracing ?? { around: plain };
+    const { config, log } = around;
+    const concurrency = readNumber('--concurrency', flags.concurrency, { min: 1, max: 100 });
+    const graceMs = readDuration('--grace', flags.grace, { maxMs: 3_600_000 });
+    const roles = readRoles(flags.role);
+    const first = await loadJobs(config.DOCKET_JOBS);
+    // One broken file must not stop the other organizations' reports; it is said as loudly as a log can.
+    for (const fault of first.faults) log.error(`Left out: ${formatFault(fault)}`, { path: fault.file });
+    // Whoever delivers nothing needs no mail server.
+    const refuse: Refuse = (definition, settings) => {
+      try {
+        requireMail(definition, settings, config);
+        return undefined;
+      } catch (thrown) {
+        return toDocketError(thrown);
+      }
+    };
+    for (const definition of roles.has('worker') ? first.reports.values() : []) {
+      const settings = first.orgs.get(definition.org);
+      const refused = settings === undefined ? undefined : refuse(definition, settings);
+      if (refused !== undefined) throw refused;
+    }
+    const signal = abortOnSignal();
     const metrics = createMetrics(expectedOf(first), processFacts(around, { keeps: roles.has('worker') }));
     const { observe, observeRequest, observeSlots, observeRepairs, observeDefinitions: looked } = metrics;
     looked();
