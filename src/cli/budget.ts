@@ -33,12 +33,12 @@ async function budget(flags: { readonly json?: boolean }): Promise<void> {
       import('../queue/keys.ts'),
       import('./print.ts'),
     ]);
-  const { config, env, clock, log } = readSurroundings();
+  const { config, env, clock, log, learn } = readSurroundings();
   const jobs = await loadJobs(config.DOCKET_JOBS);
   const redis = await openRedis(config.REDIS_URL, 'producer', log);
   try {
     const now = await budgets.lookAtBudgets(jobs.orgs.values(), {
-      secrets: secretSource(env),
+      secrets: secretSource(env, learn),
       budgetOf: budgets.sharedBudgets(redis, DEFAULT_PREFIX, clock),
     });
     for (const fault of jobs.faults) print.sayLine(`left out: ${fault.file} has a fault; see \`docket check\``);

@@ -75,7 +75,7 @@ async function explainReport(report: string, flags: { period?: string; json?: bo
 /** The line of the key as it is now, and when `calls` more would be through. */
 async function lineNow(
   budgetOf: Budgets,
-  { clock, env }: Surroundings,
+  { clock, env, learn }: Surroundings,
   settings: OrgSettings,
   calls: number,
 ): Promise<ExplainExtra['budget'] | undefined> {
@@ -83,7 +83,7 @@ async function lineNow(
     import('../compose/budgets.ts'),
     import('../base/secret.ts'),
   ]);
-  const { keys } = await lookAtBudgets([settings], { secrets: secretSource(env), budgetOf });
+  const { keys } = await lookAtBudgets([settings], { secrets: secretSource(env, learn), budgetOf });
   const [line] = keys;
   if (line === undefined) return undefined;
   const { metrics, limits } = line;

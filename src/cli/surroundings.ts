@@ -14,7 +14,7 @@ export function readSurroundings(env: NodeJS.ProcessEnv = process.env): Surround
   const terminal = process.stderr.isTTY === true;
   const asText = config.LOG_FORMAT === 'pretty' || (config.LOG_FORMAT === 'auto' && terminal);
   const pretty = asText ? { color: wantsColor(env, terminal) } : undefined;
-  return { config, env, clock: systemClock, log: stderrLog(config.LOG_LEVEL, { redact, pretty }), learn };
+  return { config, env, clock: systemClock, log: stderrLog(config.LOG_LEVEL, { redact, pretty }), learn, redact };
 }
 
 /**

@@ -7,6 +7,7 @@ import { systemClock } from '../base/clock.ts';
 import { readConfig } from '../base/config.ts';
 import { DocketError } from '../base/error.ts';
 import { stderrLog } from '../base/log.ts';
+import { createRedactor, passwordsIn } from '../base/redactor.ts';
 import { createScope, type Scope } from '../base/scope.ts';
 import { fixedJobs } from '../define/in-force.ts';
 import { loadJobs, requireReport } from '../define/load.ts';
@@ -85,6 +86,9 @@ async function runReports(
     DOCKET_ARCHIVE: pathToFileURL(join(staging, 'archive')).href,
     LOG_LEVEL: env.LOG_LEVEL ?? 'warn',
   });
+  const { learn, redact } = createRedactor();
+  // The Redis may be one that was given.
+  passwordsIn(redis.url).forEach(learn);
   const lines = new Map(REPORTS.map((name) => [name as string, watch(name, systemClock.now)]));
   const ended = countdown(REPORTS.length, signal);
   const { store } = scope.use(
@@ -93,7 +97,8 @@ async function runReports(
         config,
         env: { DEMO_API_KEY: sandbox.keys.find(({ label }) => label === 'acme')?.key },
         clock: systemClock,
-        log: stderrLog(config.LOG_LEVEL),
+        log: stderrLog(config.LOG_LEVEL, { redact }),
+        learn,
         workingDirectory: staging,
       },
       {

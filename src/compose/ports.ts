@@ -42,6 +42,8 @@ export interface Surroundings {
   readonly log: Log;
   /** Told each secret that is read, so that the log can take it out of whatever it is given. */
   readonly learn?: (secret: string) => void;
+  /** Takes out of a text what it was told of; for what leaves the process beside the log. */
+  readonly redact?: (text: string) => string;
   /** Where spans go; none are made when absent. */
   readonly trace?: Trace;
   /** The queue's own; absent where no spans are made. */

@@ -22,28 +22,36 @@ const HOUSEKEEPING = /^(getNextJob|extendLocks|pause)\b/;
 
 /**
  * The one way out for spans: whoever made them, only attributes leave that are on the list, no event (exceptions carry
- * messages and stacks), no status message, and no housekeeping.
+ * messages and stacks), no status message, and no housekeeping; of texts what may stand in a log line.
  *
  * @param said told after each batch why it was lost, or undefined
+ * @param redact takes known secrets out of a text: a caller may put one into a path
  */
-export function throughTheDoor(exporter: Exporter, said: (failed: string | undefined) => void): Exporter {
+export function throughTheDoor(
+  exporter: Exporter,
+  said: (failed: string | undefined) => void,
+  redact?: (text: string) => string,
+): Exporter {
   return {
     export: (spans, done) => {
       const leaving = spans.filter(
         ({ name, instrumentationScope: by }) => by.name !== 'bullmq' || !HOUSEKEEPING.test(name),
       );
       if (leaving.length === 0) return done({ code: 0 });
-      exporter.export(leaving.map(asAllowed), (result) => {
-        said(result.code === 0 ? undefined : (result.error?.message ?? 'no answer'));
-        done(result);
-      });
+      exporter.export(
+        leaving.map((span) => asAllowed(span, redact)),
+        (result) => {
+          said(result.code === 0 ? undefined : (result.error?.message ?? 'no answer'));
+          done(result);
+        },
+      );
     },
     shutdown: () => exporter.shutdown(),
     forceFlush: () => exporter.forceFlush(),
   };
 }
 
-function asAllowed(span: Span): Span {
+function asAllowed(span: Span, redact: ((text: string) => string) | undefined): Span {
   const { name, kind, startTime, endTime, duration, ended, resource, instrumentationScope, links } = span;
   const { parentSpanContext: parent } = span;
   return {
@@ -58,7 +66,7 @@ function asAllowed(span: Span): Span {
     resource,
     instrumentationScope,
     status: { code: span.status.code },
-    attributes: onlyAllowed(span.attributes),
+    attributes: onlyAllowed(span.attributes, redact),
     links: links.map(({ context }) => ({ context })),
     events: [],
     droppedAttributesCount: 0,
@@ -67,9 +75,9 @@ function asAllowed(span: Span): Span {
   };
 }
 
-const onlyAllowed = (attributes: Attributes): Attributes =>
+const onlyAllowed = (attributes: Attributes, redact: ((text: string) => string) | undefined): Attributes =>
   Object.fromEntries(
     Object.entries(attributes)
       .filter(([name]) => ALLOWED.has(name))
-      .map(([name, value]) => [name, typeof value === 'string' ? logText(value) : value]),
+      .map(([name, value]) => [name, typeof value === 'string' ? logText(value, redact) : value]),
   );

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { DocketError } from '../base/error.ts';
 import { type Log, logWith } from '../base/log.ts';
+import { passwordsIn } from '../base/redactor.ts';
 import type { Trace } from '../base/trace.ts';
 import { traceVariables } from '../base/trace-variables.ts';
 import { version } from '../base/version.ts';
@@ -28,6 +29,8 @@ const EXPORT_MS = 3_000;
 export async function openTracing(around: Surroundings): Promise<Tracing | undefined> {
   const wanted = readVariables(around.env);
   if (wanted === undefined) return undefined;
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: base = '', OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: own = '' } = wanted;
+  for (const password of [base, own].flatMap(passwordsIn)) around.learn?.(password);
   const [api, { BatchSpanProcessor, NodeTracerProvider }, resources, exporter, telemetry] = await Promise.all([
     import('@opentelemetry/api'),
     import('@opentelemetry/sdk-trace-node'),
@@ -35,15 +38,15 @@ export async function openTracing(around: Surroundings): Promise<Tracing | undef
     openExporter(wanted),
     queueTelemetry(),
   ]);
-  const own = { 'service.name': 'docket', 'service.version': version() };
+  const named = { 'service.name': 'docket', 'service.version': version() };
   // What is named in OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES stands above ours.
   const resource = resources
     .defaultResource()
-    .merge(resources.resourceFromAttributes(own))
+    .merge(resources.resourceFromAttributes(named))
     .merge(resources.detectResources({ detectors: [resources.envDetector] }));
   const provider = new NodeTracerProvider({
     resource,
-    spanProcessors: [new BatchSpanProcessor(throughTheDoor(exporter, sayExport(around.log)))],
+    spanProcessors: [new BatchSpanProcessor(throughTheDoor(exporter, sayExport(around.log), around.redact))],
   });
   provider.register();
   const trace = otelTrace(api, version());

@@ -1,15 +1,25 @@
 import { once } from 'node:events';
-import { createServer } from 'node:net';
+import { createServer as createHttpServer } from 'node:http';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { buffer } from 'node:stream/consumers';
 import { expect, inject, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { readConfig } from '../../src/base/config.ts';
 import { DocketError } from '../../src/base/error.ts';
-import { fail, snooze } from '../../src/base/outcome.ts';
+import { done, fail, snooze } from '../../src/base/outcome.ts';
+import { createRedactor } from '../../src/base/redactor.ts';
+import { noTrace } from '../../src/base/trace.ts';
+import { composeDocket } from '../../src/compose/docket.ts';
 import { openTracing } from '../../src/compose/tracing.ts';
+import { fixedJobs } from '../../src/define/in-force.ts';
+import { redisCursors } from '../../src/queue/cursors.ts';
 import { definitionStore } from '../../src/queue/definition-store.ts';
+import { timingsOf } from '../../src/queue/timing.ts';
 import { trigger } from '../../src/queue/trigger.ts';
 import { type Execute, startWorker } from '../../src/queue/worker.ts';
+import { jobsOf } from '../support/jobs-of.ts';
 import { otlpCollector } from '../support/otlp-collector.ts';
+import { spansInProtobuf } from '../support/otlp-protobuf.ts';
 import { aBench, aReport, linesLog, onDemand, signalled } from '../support/queue-bench.ts';
 import { roleHouse } from '../support/role-house.ts';
 
@@ -155,6 +165,63 @@ test('a run that fails, sleeps and is put in line again stays in the trace of wh
   expect(collector.bodies.join()).not.toContain('Never.');
 }, 60_000);
 
+test('a run that a due slot opens has a trace of its own, which begins with the look that opened it', async () => {
+  const collector = await otlpCollector();
+  onTestFinished(() => collector.close());
+  const { around: house, close } = await traced({
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+  });
+  const { trace, queueTelemetry } = house;
+  const bench = await aBench();
+  onTestFinished(() => bench.close());
+  const report = aReport('hourly', { cron: '0 * * * *', timezone: 'UTC', catch_up: 'latest' });
+  const cursors = timingsOf(report).map(({ cursor }) => cursor);
+  await redisCursors(bench.producer, bench).start(cursors, Date.now() - 3_600_000);
+  const over = signalled<string>();
+  const worker = startWorker({
+    connection: bench.worker,
+    prefix: bench.prefix,
+    store: bench.runs,
+    execute: async ({ id }) =>
+      (trace ?? noTrace).span({ name: 'run', run: id }, async () =>
+        done({ state: 'done', folder: '', files: [], calls: [], incomplete: [], receipts: [] }),
+      ),
+    telemetry: queueTelemetry,
+    observe: ({ id }, { type }) => {
+      if (type === 'finished') over.tell(id);
+    },
+    clock: systemClock,
+    log: linesLog(),
+    concurrency: 1,
+  });
+  onTestFinished(() => worker.close(0));
+  const running = await composeDocket(
+    { ...house, config: readConfig({ REDIS_URL: inject('redisUrl') }) },
+    { jobs: fixedJobs(jobsOf(report)), prefix: bench.prefix, roles: new Set(['scheduler']) },
+  );
+  onTestFinished(() => running.close());
+  const run = await over.promise;
+  await worker.close(0);
+  await running.close();
+  await close();
+
+  const spanOf = (name: string) =>
+    collector.spans.find((span) => span.name === name && span.attributes['docket.run'] === run);
+  const opened = spanOf('trigger');
+  expect(opened?.attributes).toMatchObject({
+    'docket.report': 'hourly',
+    'docket.trigger': 'schedule',
+    'docket.state': 'opened',
+    'docket.slot': expect.stringMatching(/:00:00\.000Z$/),
+  });
+  // Nobody asked for it but the clock.
+  expect(opened?.parentSpanId ?? '').toBe('');
+  const taken = collector.spans.find(({ name, traceId }) => name === 'process runs' && traceId === opened?.traceId);
+  expect(taken?.parentSpanId).toBe(opened?.spanId);
+  expect(spanOf('run')).toMatchObject({ traceId: opened?.traceId, parentSpanId: taken?.spanId });
+}, 60_000);
+
 test('where no variable asks for traces there are none, and OpenTelemetry is not even loaded', async () => {
   expect(await openTracing(around({}))).toBeUndefined();
   expect(await openTracing(around({ OTEL_SERVICE_NAME: 'x' }))).toBeUndefined();
@@ -201,6 +268,63 @@ test('a collector that takes connections and never answers loses spans, is said 
   expect(log.lines.map(({ level, message }) => [level, message])).toEqual([
     ['warn', 'Traces do not reach their collector; runs go on without them'],
   ]);
+});
+
+test('spans leave as protobuf unless something else is asked for', async () => {
+  const came: { readonly type: string | undefined; readonly path: string | undefined; readonly body: Buffer }[] = [];
+  const server = createHttpServer(async (request, response) => {
+    came.push({ type: request.headers['content-type'], path: request.url, body: await buffer(request) });
+    response.writeHead(200, { 'content-type': 'application/x-protobuf' }).end();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const log = linesLog();
+  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { trace, close } = await traced({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }, log);
+  const id = await trace.span({ name: 'run', run: 'r1' }, () =>
+    trace.span({ name: 'plan' }, async () => trace.parent()?.split('-')[1]),
+  );
+  await close();
+  expect(came.map(({ type, path }) => [type, path])).toEqual([['application/x-protobuf', '/v1/traces']]);
+  expect(came.flatMap(({ body }) => spansInProtobuf(body))).toEqual([
+    { traceId: id, name: 'plan' },
+    { traceId: id, name: 'run' },
+  ]);
+  expect(log.lines).toEqual([]);
+});
+
+test('a collector that never answers does not hold up the end, however long a batch may take', async () => {
+  const sockets: Socket[] = [];
+  const server = createServer((socket) => void sockets.push(socket));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  const { trace, close } = await traced({
+    OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    OTEL_EXPORTER_OTLP_TIMEOUT: '600000',
+  });
+  await trace.span({ name: 'one' }, async () => {});
+  // The time of this test is a twentieth of what the batch may take.
+  await close();
+  expect(sockets).toHaveLength(1);
+});
+
+test('a secret in a path does not leave, and the password of the collector is known as one', async () => {
+  const collector = await otlpCollector();
+  onTestFinished(() => collector.close());
+  const { learn, redact } = createRedactor();
+  learn('s3cret-of-a-path');
+  const endpoint = collector.url.replace('http://', 'http://docket:c0llector-pw@');
+  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json' };
+  const tracing = await openTracing({ ...around(env), learn, redact });
+  await tracing?.around.trace?.span({ name: 'POST', path: '/api/s3cret-of-a-path' }, async () => {});
+  await tracing?.close();
+  expect(collector.spans.map(({ attributes }) => attributes)).toEqual([{ 'url.path': '/api/[secret]' }]);
+  expect(redact('c0llector-pw')).toBe('[secret]');
 });
 
 test('what a span may not say does not leave, whoever says it; an error leaves its code alone', async () => {
