@@ -23,6 +23,7 @@ import { knowClient, limitForms } from './auth/client.ts';
 import type { Door, PageDoor } from './auth/door.ts';
 import { securityHeaders } from './auth/headers.ts';
 import type { Principal } from './auth/tokens.ts';
+import type { Board } from './board.ts';
 import { type Admin, type Env, notFound } from './env.ts';
 import type { EventStreams } from './event-streams.ts';
 import type { Exposition } from './metrics.ts';
@@ -53,6 +54,8 @@ export interface AdminPorts extends ProbePorts {
   /** What somebody may see and do; asks nothing yet. */
   readonly access: (principal: Principal) => OpenAccess;
   readonly streams: EventStreams;
+  /** Bull Board, where somebody wants it. */
+  readonly board?: Board | undefined;
   /** Of Docket, for the document. */
   readonly version: string;
 }
@@ -64,7 +67,7 @@ export const createAdmin = (ports: AdminPorts): Admin =>
   createProbes(ports, {
     open: (app) => {
       addDocument(app, ports.version);
-      addPage(app, { ...ports.door, access: ports.access, clock: ports.clock });
+      addPage(app, { ...ports.door, access: ports.access, clock: ports.clock, board: ports.board });
     },
     api: (app) => {
       app.use('/api/*', wholeBody, async (context, next) => {

@@ -69,6 +69,7 @@ const variables = {
     .min(10, { error: '10 requests a minute or more' })
     .max(1_000_000, { error: '1000000 requests a minute at most' })
     .default(600),
+  DOCKET_ADMIN_BULL_BOARD: z.enum(['on', 'off'], { error: 'on or off' }).default('off'),
   LOG_LEVEL: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
       error: 'one of trace, debug, info, warn, error, fatal, silent',

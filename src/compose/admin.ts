@@ -6,6 +6,7 @@ import { countGuesses } from '../admin/auth/guesses.ts';
 import { rateLimit } from '../admin/auth/rate-limit.ts';
 import { redisSessions } from '../admin/auth/sessions.ts';
 import { noTokens, tokenFile } from '../admin/auth/token-file.ts';
+import { openBoard } from '../admin/board.ts';
 import { eventStreams } from '../admin/event-streams.ts';
 import type { Metrics } from '../admin/metrics.ts';
 import { type AdminServer, listenAdmin } from '../admin/server.ts';
@@ -33,7 +34,7 @@ import { version } from './version.ts';
 
 /**
  * What a process answers over HTTP: `/healthz`, `/readyz` and `/metrics` in every role, the API in the role `admin`.
- * Throws `config.invalid` when it cannot listen or the tokens cannot be read.
+ * Throws `config.invalid` when it cannot listen, the tokens cannot be read or Bull Board is wanted and not installed.
  *
  * @param metrics those that observe this process
  */
@@ -67,6 +68,10 @@ export async function composeAdmin(
   const versions = redisVersions(redis, { prefix });
   const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: KEEP_DAYS });
   const scope = createScope();
+  const board =
+    config.DOCKET_ADMIN_BULL_BOARD === 'on'
+      ? scope.use(await openBoard(redis, { prefix }), (opened) => opened.close())
+      : undefined;
   const { archive, shelf } = openArchive(around, scope);
   const ports = {
     jobs: jobs.now,
@@ -100,6 +105,7 @@ export async function composeAdmin(
     },
     access: (principal) => accessOf(ports, principal),
     streams,
+    board,
     version: version(),
   });
   const server = scope.use(

@@ -27,11 +27,26 @@ export const DATA_POLICY = "default-src 'none'; frame-ancestors 'none'; base-uri
 export const PREVIEW_POLICY =
   "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'; base-uri 'none'; form-action 'none'";
 
+/**
+ * Of Bull Board, whose document has styles inside and names itself as its base. The fonts it asks of another host are
+ * refused: the browser's own stand in.
+ */
+export const BOARD_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'self'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
 /** Half a year, as browsers want it; of this name alone, for we do not know what else the domain serves. */
 const HSTS = 'max-age=15552000';
 
 /**
- * Headers of every answer. A handler may set a policy of its own (`PREVIEW_POLICY`); otherwise a page has `PAGE_POLICY`
+ * Headers of every answer. A handler may set a policy of its own (`PREVIEW_POLICY`, `BOARD_POLICY`); otherwise a page has `PAGE_POLICY`
  * and anything else `DATA_POLICY`. No answer allows another origin to read it: there is no CORS. Expects `knowClient`
  * outside of it or inside; without a client there is no HSTS.
  */
