@@ -13,6 +13,7 @@ import { type AdminServer, listenAdmin } from '../admin/server.ts';
 import { NO_ADDRESSES } from '../base/address-list.ts';
 import { createScope } from '../base/scope.ts';
 import { secretSource } from '../base/secret.ts';
+import { version } from '../base/version.ts';
 import type { JobsInForce } from '../define/in-force.ts';
 import type { OrgSettings } from '../define/org.ts';
 import { redisLedger } from '../deliver/redis-ledger.ts';
@@ -30,7 +31,6 @@ import { packsOf } from './packs.ts';
 import { planningOf } from './planning.ts';
 import type { Surroundings } from './ports.ts';
 import { tracedRequests } from './traced-requests.ts';
-import { version } from './version.ts';
 
 /**
  * What a process answers over HTTP: `/healthz`, `/readyz` and `/metrics` in every role, the API in the role `admin`.
