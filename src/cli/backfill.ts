@@ -47,6 +47,7 @@ async function backfill(report: string, flags: BackfillFlags): Promise<void> {
     { loadJobs, requireReport },
     { backfillPeriods },
     { readAsker },
+    { openAudit },
     { openBars },
     print,
   ] = await Promise.all([
@@ -58,6 +59,7 @@ async function backfill(report: string, flags: BackfillFlags): Promise<void> {
     import('../define/load.ts'),
     import('../run/backfill.ts'),
     import('./decider.ts'),
+    import('./audit.ts'),
     import('./progress-bar.ts'),
     import('./print.ts'),
   ]);
@@ -71,7 +73,8 @@ async function backfill(report: string, flags: BackfillFlags): Promise<void> {
   const again = flags.again ? `:${randomBytes(6).toString('hex')}` : '';
   const scope = createScope();
   try {
-    const { trigger } = await openStore(around, {}, scope);
+    const { trigger, redis } = await openStore(around, {}, scope);
+    const audit = await openAudit(redis, around);
     const bars = scope.use(openBars(), (opened) => opened.close());
     const bar = bars.add(report);
     const runs = [];
@@ -81,6 +84,8 @@ async function backfill(report: string, flags: BackfillFlags): Promise<void> {
       const slot = { trigger: asked };
       const kind = { trigger: 'backfill', priority: 'backfill' } as const;
       const { opened, record } = await trigger({ definition, settings, slot, ...kind, period, deliver, by });
+      const { org, report: name, id: run } = record;
+      if (opened) await audit.tell({ event: 'run.triggered', who: by, org, report: name, run, why: 'backfill' });
       runs.push({ id: record.id, period: record.period, state: record.state, opened });
     }
     bars.close();

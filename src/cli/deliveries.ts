@@ -117,13 +117,15 @@ async function list(flags: ListFlags): Promise<void> {
 }
 
 async function resolve(id: string, flags: ResolveFlags): Promise<void> {
-  const [{ DocketError }, { readSurroundings }, { openDesk }, { deliveryView }, print] = await Promise.all([
-    import('../base/error.ts'),
-    import('./surroundings.ts'),
-    import('../compose/decisions.ts'),
-    import('../admin/view.ts'),
-    import('./print.ts'),
-  ]);
+  const [{ DocketError }, { readSurroundings }, { openDesk }, { openAudit }, { deliveryView }, print] =
+    await Promise.all([
+      import('../base/error.ts'),
+      import('./surroundings.ts'),
+      import('../compose/decisions.ts'),
+      import('./audit.ts'),
+      import('../admin/view.ts'),
+      import('./print.ts'),
+    ]);
   if (Boolean(flags.sent) === Boolean(flags.resend)) {
     throw new DocketError('usage.invalid', 'What is decided must be said, once.', {
       expected: 'either --sent or --resend',
@@ -132,15 +134,20 @@ async function resolve(id: string, flags: ResolveFlags): Promise<void> {
     });
   }
   const who = await readDecider(flags);
-  const { decisions, scope } = await openDesk(readSurroundings());
+  const around = readSurroundings();
+  const { decisions, redis, scope } = await openDesk(around);
   try {
     const row = await decisions.resolve(id, flags.sent ? 'sent' : 'resend', who);
+    const { run, org, report } = row;
+    const why = `${flags.sent ? 'declared sent' : 'to be sent again'}: ${who.reason}`;
+    const entry = { event: 'delivery.resolved', who: who.by, delivery: id, run, org, report, why } as const;
+    await (await openAudit(redis, around)).tell(entry);
     if (flags.json) return print.printJson(deliveryView(row));
-    const whom = `${row.recipient} (${row.org}/${row.report})`;
+    const whom = `${row.recipient} (${org}/${report})`;
     print.printLine(
       row.state === 'sent'
         ? `The delivery to ${whom} is sent.`
-        : `The delivery to ${whom} is sent again by the next worker that is free; \`docket deliveries --run ${row.run}\` tells what became of it.`,
+        : `The delivery to ${whom} is sent again by the next worker that is free; \`docket deliveries --run ${run}\` tells what became of it.`,
     );
   } finally {
     await scope.close();

@@ -50,15 +50,30 @@ async function pause(target: string | undefined, flags: PauseFlags): Promise<voi
       next: 'See docket pause --help.',
     });
   }
-  const { config, clock, log } = readSurroundings();
+  const around = readSurroundings();
+  const { config, clock, log } = around;
   const redis = await openRedis(config.REDIS_URL, 'producer', log);
   try {
     const pauses = redisPauses(redis, { prefix: DEFAULT_PREFIX });
     if (put === undefined) await list(pauses, flags);
-    else await show(await pauses.put({ ...put, since: clock.now(), key: null, run: null }), put, flags);
+    else {
+      const stands = await pauses.put({ ...put, since: clock.now(), key: null, run: null });
+      await tellPaused(put, redis, around);
+      await show(stands, put, flags);
+    }
   } finally {
     redis.disconnect();
   }
+}
+
+async function tellPaused(
+  { org, report, who, why }: Wanted,
+  redis: import('../base/redis-client.ts').RedisClient,
+  around: import('../compose/ports.ts').Surroundings,
+): Promise<void> {
+  const { openAudit } = await import('./audit.ts');
+  const of = report === null ? { org } : { org, report };
+  await (await openAudit(redis, around)).tell({ event: 'schedule.paused', who, ...of, why });
 }
 
 type Wanted = Pick<import('../queue/pauses.ts').Pause, 'org' | 'report' | 'who' | 'why'>;

@@ -40,6 +40,7 @@ async function resume(target: string, flags: ResumeFlags): Promise<void> {
     { pauseDocument },
     { readTarget, requireTarget },
     { readDecider },
+    { openAudit },
     print,
   ] = await Promise.all([
     import('./surroundings.ts'),
@@ -50,9 +51,11 @@ async function resume(target: string, flags: ResumeFlags): Promise<void> {
     import('./pause-document.ts'),
     import('./pause-target.ts'),
     import('./decider.ts'),
+    import('./audit.ts'),
     import('./print.ts'),
   ]);
-  const { config, log } = readSurroundings();
+  const around = readSurroundings();
+  const { config, log } = around;
   const { by, reason } = await readDecider(
     { reason: flags.why, ...(flags.by === undefined ? {} : { by: flags.by }) },
     '--why',
@@ -64,6 +67,10 @@ async function resume(target: string, flags: ResumeFlags): Promise<void> {
     const lifted = await pauses.lift(of, by, reason);
     // A report that is gone may still be paused; only where nothing was is the name looked at.
     if (lifted.length === 0) await requireTarget(await loadJobs(config.DOCKET_JOBS), of);
+    else {
+      const named = of.report === null ? { org: of.org } : { org: of.org, report: of.report };
+      await (await openAudit(redis, around)).tell({ event: 'schedule.resumed', who: by, ...named, why: reason });
+    }
     const rest = (await pauses.list()).filter(
       ({ org, report }) => org === of.org && (of.report === null || report === null || report === of.report),
     );

@@ -23,6 +23,7 @@ export async function queueRun(
     { openStore },
     { loadJobs, requireReport },
     { readAsker },
+    { openAudit },
     print,
   ] = await Promise.all([
     import('node:crypto'),
@@ -32,6 +33,7 @@ export async function queueRun(
     import('../compose/store.ts'),
     import('../define/load.ts'),
     import('./decider.ts'),
+    import('./audit.ts'),
     import('./print.ts'),
   ]);
   const around = readSurroundings();
@@ -40,7 +42,7 @@ export async function queueRun(
   const by = await readAsker();
   const scope = createScope();
   try {
-    const { trigger } = await openStore(around, {}, scope);
+    const { trigger, redis } = await openStore(around, {}, scope);
     const { record } = await trigger({
       definition,
       settings,
@@ -50,6 +52,14 @@ export async function queueRun(
       ...(period === undefined ? {} : { period }),
       deliver,
       by,
+    });
+    const { org, id } = record;
+    await (await openAudit(redis, around)).tell({
+      event: 'run.triggered',
+      who: by,
+      org,
+      report: record.report,
+      run: id,
     });
     if (wait) {
       const { followRun, showEnd } = await import('./follow.ts');

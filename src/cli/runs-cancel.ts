@@ -30,19 +30,24 @@ Example:
 }
 
 async function cancel(id: string, flags: CancelFlags): Promise<void> {
-  const [{ readSurroundings }, { openDesk }, { readDecider }, print] = await Promise.all([
+  const [{ readSurroundings }, { openDesk }, { openAudit }, { readDecider }, print] = await Promise.all([
     import('./surroundings.ts'),
     import('../compose/decisions.ts'),
+    import('./audit.ts'),
     import('./decider.ts'),
     import('./print.ts'),
   ]);
   const { why: reason, by } = flags;
   const who = await readDecider({ reason, ...(by === undefined ? {} : { by }) }, '--why');
-  const { decisions, scope } = await openDesk(readSurroundings());
+  const around = readSurroundings();
+  const { decisions, redis, scope } = await openDesk(around);
   try {
     const record = await decisions.cancel(id, who);
+    const { org, report } = record;
+    const entry = { event: 'run.cancelled', who: who.by, org, report, run: id, why: reason } as const;
+    await (await openAudit(redis, around)).tell(entry);
     if (flags.json) return print.printJson(record);
-    const of = `The run of ${record.org}/${record.report} ${record.period.label}`;
+    const of = `The run of ${org}/${report} ${record.period.label}`;
     print.printLine(
       record.state === 'cancelled'
         ? `${of} is cancelled.`

@@ -44,18 +44,23 @@ async function decide(
   id: string,
   flags: DeciderFlags & { readonly json?: boolean },
 ): Promise<void> {
-  const [{ readSurroundings }, { openDesk }, print] = await Promise.all([
+  const [{ readSurroundings }, { openDesk }, { openAudit }, print] = await Promise.all([
     import('./surroundings.ts'),
     import('../compose/decisions.ts'),
+    import('./audit.ts'),
     import('./print.ts'),
   ]);
   const who = await readDecider(flags);
-  const { decisions, scope } = await openDesk(readSurroundings());
+  const around = readSurroundings();
+  const { decisions, redis, scope } = await openDesk(around);
   try {
     const record = await decisions[what](id, who);
+    const { org, report } = record;
+    const event = what === 'retry' ? 'run.retried' : 'run.released';
+    await (await openAudit(redis, around)).tell({ event, who: who.by, org, report, run: id, why: who.reason });
     if (flags.json) return print.printJson(record);
     print.printLine(
-      `The run of ${record.org}/${record.report} ${record.period.label} is in line again; \`docket runs show ${id}\` tells how it ends.`,
+      `The run of ${org}/${report} ${record.period.label} is in line again; \`docket runs show ${id}\` tells how it ends.`,
     );
   } finally {
     await scope.close();
