@@ -1,6 +1,7 @@
 import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
 import type { Admin } from '../env.ts';
+import { addReference } from '../reference/add-reference.tsx';
 import { json, PROBLEM } from './declare.ts';
 
 /** What `/openapi.json` says of itself. */
@@ -22,15 +23,17 @@ const route = createRoute({
 });
 
 /**
- * `GET /openapi.json`, OpenAPI 3.1, from the schemas that validate. It needs no token: it says what this version of Docket
+ * `GET /openapi.json`, OpenAPI 3.1, and a page of it at `/api/docs`, from the schemas that validate. It needs no token: it says what this version of Docket
  * is, and nothing of this installation. Add it before whatever asks for tokens; what is added later is told as well.
  */
 export function addDocument(app: Admin, version: string): void {
   app.openAPIRegistry.registerComponent('securitySchemes', 'bearer', { type: 'http', scheme: 'bearer' });
   app.openAPIRegistry.registerPath(route);
+  const document = () => app.getOpenAPI31Document({ openapi: '3.1.0', info: { ...INFO, version } });
   let text: string | undefined;
   app.get(route.getRoutingPath(), (context) => {
-    text ??= JSON.stringify(app.getOpenAPI31Document({ openapi: '3.1.0', info: { ...INFO, version } }));
+    text ??= JSON.stringify(document());
     return context.body(text, 200, { 'Content-Type': 'application/json' });
   });
+  addReference(app, document);
 }
