@@ -4,14 +4,17 @@ import { z } from 'zod';
 import { redisSessions } from '../../src/admin/auth/sessions.ts';
 import { type Board, type BoardPackages, openBoard } from '../../src/admin/board.ts';
 import { systemClock } from '../../src/base/clock.ts';
+import { DocketError } from '../../src/base/error.ts';
 import { silentLog } from '../../src/base/log.ts';
+import { fail } from '../../src/base/outcome.ts';
 import { openRedis } from '../../src/queue/connection.ts';
 import { type RunQueue, runQueue } from '../../src/queue/jobs.ts';
 import { keysOf } from '../../src/queue/keys.ts';
+import { startWorker } from '../../src/queue/worker.ts';
 import { anAdmin, NO_AUDIT } from '../support/admin.ts';
 import { aDoor } from '../support/door.ts';
 import { aBrowser, aToken } from '../support/open-door.ts';
-import { anOrder, aPrefix } from '../support/queue-bench.ts';
+import { aBench, anOrder, aPrefix, aReport, onDemand } from '../support/queue-bench.ts';
 
 const jobsSchema = z.object({
   queues: z.array(
@@ -79,6 +82,34 @@ describe('Bull Board', () => {
     const one = await send('GET', `/queues/api/queues/runs/${order.id}`);
     expect(one.status).toBe(200);
     expect(await one.text()).toContain(order.id);
+  });
+
+  it('says of a failed run the code of its error, and neither its message nor where in the code', async () => {
+    const bench = await aBench();
+    const shown = await openBoard(bench.producer, { prefix: bench.prefix });
+    const worker = startWorker({
+      connection: bench.worker,
+      prefix: bench.prefix,
+      store: bench.runs,
+      execute: async () => fail(new DocketError('internal.defect', 'the figure 8914', { retryable: false })),
+      clock: systemClock,
+      log: silentLog,
+      concurrency: 1,
+    });
+    const { record } = await bench.trigger(onDemand(aReport()));
+    let text = '';
+    // Ended in the queue as well.
+    while (!text.includes('"finishedOn":')) {
+      text = await (await shown.app.request(`/api/queues/runs/${record.id}`)).text();
+    }
+    expect(JSON.parse(text)).toMatchObject({
+      status: 'failed',
+      job: { failedReason: 'internal.defect', stacktrace: [], data: { run: record.id }, returnValue: null },
+    });
+    expect(text).not.toMatch(/8914|run-job|node_modules/);
+    await worker.close(0);
+    await shown.close();
+    await bench.close();
   });
 
   it('runs under a policy of its own, which knows no other host and no script inside the page', async () => {
