@@ -31,10 +31,14 @@ export default async function setup(project: TestProject): Promise<() => Promise
   project.provide('redisUrl', redis.url);
   project.provide('stderrFolder', folder);
   return async () => {
+    // Vitest says what a teardown throws, and ends well all the same. Whatever ends this process amid the search, it failed.
+    const { exitCode } = process;
+    process.exitCode = 1;
     try {
       // Of a Redis that was given, what others wrote is not ours to read.
       const written = redis.origin === 'REDIS_URL' ? [] : await leaksInRedis(redis.url);
       assertNone([...written, ...(await leaksIn(folder))]);
+      process.exitCode = exitCode;
     } finally {
       await redis.close();
       await rm(folder, { recursive: true, force: true });
