@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { PeriodSpec } from '../define/definition.ts';
+import type { Period } from '../define/period.ts';
 import type { SlotView } from '../define/slot-view.ts';
 import type { BudgetState, Priority } from '../fetch/budget.ts';
 import type { DeliveryPage, DeliveryRow, DeliveryState } from '../queue/decisions.ts';
@@ -23,6 +24,8 @@ export interface Access {
   /** Reports as they are defined now, by organization and id; those whose file has a fault are among them. */
   reports(org?: string): Promise<readonly ReportEntry[]>;
   report(org: string, report: string): Promise<ReportDetail>;
+  /** The days that each of them means for this report now; none while no version of it is in force. @param specs undefined: the definition's own */
+  periods(org: string, report: string, specs: readonly (PeriodSpec | undefined)[]): Promise<readonly Period[]>;
   /** Next slots, soonest first. @param until epoch ms, at most `limit` slots in all */
   slots(filter: SlotFilter): Promise<readonly SlotEntry[]>;
   /** What a run would ask and cost: `docket explain --json`. Throws `plan.invalid` and what the service answers. */

@@ -260,6 +260,45 @@ describe('the page', () => {
     expect((await send('GET', '/pauses')).status).toBe(200);
   });
 
+  it('says first what waits for somebody, however many runs came after it', async () => {
+    const refused = { org: 'acme', report: null, who: 'docket', why: '401', since: NOW, key: 'k_1', run: null };
+    const own = openPage({ redis, prefix }, [anna.entry], () => ({
+      runs: async ({ states, since }) =>
+        states?.includes('held')
+          ? { runs: [held], next: null }
+          : states?.includes('failed') && since === NOW - 86_400_000
+            ? { runs: [failed], next: 'more' }
+            : { runs: [], next: null },
+      pauses: async () => [refused],
+    }));
+    const { send } = await own.visit(anna.token);
+    const html = await (await send('GET', '/')).text();
+    expect(html).toContain('<strong>1 pack</strong> waiting to be released');
+    expect(html).toContain(`href="/runs/${held.id}"`);
+    expect(html).toContain('<strong>1+ runs</strong> of the last 24 hours failed');
+    expect(html).toContain('<strong>All of acme</strong> waits');
+    expect(html).not.toContain('Nothing waits for anybody');
+  });
+
+  it('says so where nothing waits for anybody', async () => {
+    const own = openPage({ redis, prefix }, [anna.entry], () => ({
+      runs: async () => ({ runs: [], next: null }),
+      deliveries: async () => ({ deliveries: [], next: null }),
+      pauses: async () => [],
+    }));
+    const { send } = await own.visit(anna.token);
+    expect(await (await send('GET', '/')).text()).toContain('Nothing waits for anybody');
+  });
+
+  it('offers each period with the days that it means now', async () => {
+    const { send } = await house.visit(anna.token);
+    const html = await (await send('GET', '/reports/acme/weekly-kpi')).text();
+    expect(html).toContain('as the definition says: 2026-11-09 to 2026-11-15</option>');
+    expect(html).toContain('previous month: 2026-10-01 to 2026-10-31</option>');
+    expect(html).toContain('previous day: 2026-11-20</option>');
+    expect(html).toContain('in days of Europe/Zurich');
+  });
+
   it('narrows the runs as the form says, and goes on from its cursor', async () => {
     const filters: unknown[] = [];
     const own = openPage({ redis, prefix }, [anna.entry], () => ({

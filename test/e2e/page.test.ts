@@ -188,9 +188,9 @@ describe('the page in a browser', () => {
     await page.goto(url);
     await page.locator('#pauses').getByText('The figures are checked').waitFor();
     await page.getByRole('link', { name: 'Pauses' }).click();
-    await page.getByText('Resume…').click();
+    await page.getByText('Resume acme/weekly-kpi…').click();
     await page.getByLabel('Why may it go on?').fill('They are right');
-    await page.getByRole('button', { name: 'Resume', exact: true }).click();
+    await page.getByRole('button', { name: 'Resume acme/weekly-kpi' }).click();
     await page.getByText('Nothing is paused').waitFor();
     await page.getByRole('link', { name: 'Audit' }).click();
     await page.getByText('They are right').waitFor();
@@ -198,6 +198,18 @@ describe('the page in a browser', () => {
     await page.getByText('You are signed out.').waitFor();
     await page.goto(`${url}/reports`);
     await page.getByLabel('Token').waitFor();
+  });
+
+  test('shows an address that is nobody’s as a page, and the way in to whoever is not signed in', async () => {
+    const page = await visit();
+    await page.goto(`${url}/foo`);
+    await page.getByRole('heading', { name: 'There is nothing here' }).waitFor();
+    visitors.at(-1)?.seen.errors.splice(0);
+    await page.context().clearCookies();
+    await page.goto(`${url}/foo?bar=1`);
+    expect(page.url()).toBe(`${url}/sign-in?to=%2Ffoo%3Fbar%3D1`);
+    const answer = await fetch(`${url}/foo`);
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([401, 'application/problem+json']);
   });
 
   test('does the same without a script: a run, its end, a pause', async () => {
@@ -226,9 +238,9 @@ describe('the page in a browser', () => {
     await page.getByLabel('Why does it wait?').fill('No script, no matter');
     await page.getByRole('button', { name: 'Pause acme' }).click();
     await page.getByText('No script, no matter').waitFor();
-    await page.getByText('Resume…').click();
+    await page.getByText('Resume acme…').click();
     await page.getByLabel('Why may it go on?').fill('Enough');
-    await page.getByRole('button', { name: 'Resume', exact: true }).click();
+    await page.getByRole('button', { name: 'Resume acme' }).click();
     await page.getByText('Nothing is paused').waitFor();
   });
 

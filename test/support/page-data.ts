@@ -9,6 +9,7 @@ import type {
   SlotEntry,
 } from '../../src/admin/access.ts';
 import type { Principal } from '../../src/admin/auth/tokens.ts';
+import { resolvePeriod } from '../../src/define/period.ts';
 import type { DeliveryRow } from '../../src/queue/decisions.ts';
 import type { Pause } from '../../src/queue/pauses.ts';
 import type { RunRecord, RunState } from '../../src/run/record.ts';
@@ -250,6 +251,7 @@ export function sampleAccess(principal: Principal, change: Partial<Access> = {})
       report: name,
       ...(name === 'rfi-ageing' ? { pause, title: 'RFI ageing' } : {}),
     }),
+    periods: async (_, __, specs) => specs.map((spec) => resolvePeriod(spec ?? 'previous_week', NOW, 'Europe/Zurich')),
     slots: async () => slots,
     explain: none,
     validate: none,

@@ -2,6 +2,7 @@ import type { Clock } from '../../base/clock.ts';
 import { formatFault } from '../../define/fault.ts';
 import { isFaultyOrg } from '../../define/last-good.ts';
 import { faultsOf, type Jobs } from '../../define/load.ts';
+import { periodOf } from '../../define/period.ts';
 import { scheduleText, slotView } from '../../define/slot-view.ts';
 import { nextReportSlots, timetableOf } from '../../define/slots.ts';
 import { ID } from '../../define/words.ts';
@@ -31,7 +32,7 @@ const ABREAST = 100;
 export function reportsAccess(
   ports: ReportsPorts,
   principal: Principal,
-): Pick<Access, 'organizations' | 'reports' | 'report'> {
+): Pick<Access, 'organizations' | 'reports' | 'report' | 'periods'> {
   const entryOf = async (org: string, report: string, pauses: readonly Pause[]): Promise<ReportEntry> => {
     const [{ version, faults }, [last]] = await Promise.all([
       reportNow(ports, org, report),
@@ -106,6 +107,15 @@ export function reportsAccess(
         digest: definition.digest,
         slots: slots.map((slot) => slotView(slot, definition, settings.timezone)),
       };
+    },
+
+    periods: async (org, report, specs) => {
+      requireSeen(principal, org);
+      const { version, faults } = await reportNow(ports, org, report);
+      if (version === undefined && faults.length === 0) throw notThere();
+      if (version === undefined) return [];
+      const now = ports.clock.now();
+      return specs.map((spec) => periodOf(version.definition, version.settings, now, spec));
     },
   };
 }

@@ -63,6 +63,18 @@ export function addPage(app: Hono<Env>, ports: PagePorts): void {
       context.req.method === 'GET' && pathname !== '/' ? `?to=${encodeURIComponent(pathname + search)}` : '';
     return context.redirect(`/sign-in${wanted}`, 303);
   };
+  // Whoever types an address into a browser is a person, be it an address of ours or not.
+  app.use(async (context, next) => {
+    if (!isPersons(context)) return next();
+    await problemsAsPages(assets)(context, async () => {
+      await next();
+      if (context.res.status !== 401) return;
+      // Unset first: Hono would otherwise merge the headers of both.
+      context.res = undefined;
+      context.res = toSignIn(context);
+    });
+    return undefined;
+  });
   const enter = signedIn({ sessions, limit }, toSignIn);
   for (const place of [...PLACES, '/sign-in', '/sign-out']) app.use(place, problemsAsPages(assets));
   addDoor(app, { sessions, limit, assets: assets.urls });
@@ -86,6 +98,13 @@ function addAssets(app: Hono<Env>, { files }: KeptAssets): void {
     );
   }
 }
+
+/** Whether a person's browser asks for a page; what scripts ask of the API stays data. */
+const isPersons = ({ req }: Context<Env>): boolean =>
+  req.method === 'GET' &&
+  !/^\/(api|assets)\//.test(req.path) &&
+  req.header('authorization') === undefined &&
+  (req.header('accept')?.includes('text/html') ?? false);
 
 /** Whatever is refused or fails behind it is shown to a person. */
 function problemsAsPages({ urls }: KeptAssets) {

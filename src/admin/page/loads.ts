@@ -7,22 +7,27 @@ import type { DeliveriesData } from './deliveries.tsx';
 import type { OverviewData } from './overview.tsx';
 import type { PausesData } from './pauses.tsx';
 import type { ReportsData } from './reports.tsx';
+import { OFFERED } from './run-now-form.tsx';
 
-const WEEK_MS = 7 * 86_400_000;
+const DAY_MS = 86_400_000;
+const WEEK_MS = 7 * DAY_MS;
 /** Of each list of the overview. */
 const MOST_ACTIVE = 8;
 const MOST_RECENT = 40;
 const MOST_SLOTS = 40;
+const MOST_NEEDING = 20;
 /** More than a person decides at a sitting; the navigation says `99+`. */
 export const MOST_UNDECIDED = 100;
 
 /** What each page shows, through what its reader may see. */
 export async function loadOverview(access: Access, now: number): Promise<OverviewData> {
-  const [organizations, slots, active, recent, undecided, pauses, budgets] = await Promise.all([
+  const [organizations, slots, active, recent, held, failed, undecided, pauses, budgets] = await Promise.all([
     access.organizations(),
     access.slots({ from: now, until: now + Math.max(AFTER_MS, WEEK_MS), limit: MOST_SLOTS }),
     access.runs({ states: ['running', 'waiting', 'queued'], limit: MOST_ACTIVE }),
     access.runs({ limit: MOST_RECENT }),
+    access.runs({ states: ['held'], limit: MOST_NEEDING }),
+    access.runs({ states: ['failed', 'partly_delivered'], since: now - DAY_MS, limit: MOST_NEEDING }),
     loadUndecided(access),
     access.pauses(),
     access.budgets(),
@@ -34,6 +39,8 @@ export async function loadOverview(access: Access, now: number): Promise<Overvie
     active: news,
     more: active.next !== null,
     recent: recent.runs,
+    held,
+    failed,
     undecided,
     pauses,
     budgets,
@@ -64,12 +71,13 @@ export async function loadReports(access: Access): Promise<ReportsData> {
 const HISTORY = 15;
 
 export async function loadReport(access: Access, org: string, name: string) {
-  const [report, { runs }] = await Promise.all([
+  const [report, periods, { runs }] = await Promise.all([
     access.report(org, name),
+    access.periods(org, name, OFFERED),
     access.runs({ org, report: name, limit: HISTORY }),
   ]);
   const pack = runs.find(({ files }) => files.length > 0) ?? null;
-  return { report, runs, pack, files: pack === null ? null : await loadFiles(access, pack) };
+  return { report, periods, runs, pack, files: pack === null ? null : await loadFiles(access, pack) };
 }
 
 /** What there is to download of a run, or why nothing can be. */

@@ -1,18 +1,17 @@
-import type { DeliveryRow } from '../../queue/decisions.ts';
 import type { Pause } from '../../queue/pauses.ts';
 import type { RunRecord } from '../../run/record.ts';
 import type { BudgetLines as Budgets, OrganizationEntry, RunNews, SlotEntry } from '../access.ts';
 import { BudgetLines } from './budget-lines.tsx';
 import { DayStrip } from './day-strip.tsx';
-import { counted } from './figures.ts';
 import { Empty, type Frame, Page } from './frame.tsx';
+import { Needs, type NeedsData } from './needs.tsx';
 import { PauseLine } from './pauses.tsx';
 import { Progress, ReportLink, RunLink, RunTable, triggered } from './run-parts.tsx';
 import { SlotList } from './slots.tsx';
 import { RunBadge } from './state.tsx';
 import { type Zones, zonesOf } from './zones.ts';
 
-export interface OverviewData {
+export interface OverviewData extends NeedsData {
   readonly organizations: readonly OrganizationEntry[];
   /** Soonest first. */
   readonly slots: readonly SlotEntry[];
@@ -22,8 +21,6 @@ export interface OverviewData {
   readonly more: boolean;
   /** Newest first. */
   readonly recent: readonly RunRecord[];
-  readonly undecided: readonly DeliveryRow[];
-  readonly pauses: readonly Pause[];
   readonly budgets: Budgets;
 }
 
@@ -92,27 +89,6 @@ export const Overview = ({
         </div>
       </div>
     </Page>
-  );
-};
-
-const Needs = ({ data: { undecided, recent } }: { readonly data: OverviewData }) => {
-  const held = recent.filter(({ state }) => state === 'held');
-  if (undecided.length === 0 && held.length === 0) return null;
-  return (
-    <div class="needs">
-      {undecided.length === 0 ? null : (
-        <p>
-          <strong>{counted(undecided.length, 'delivery', 'deliveries')}</strong> may have arrived, and may not have:
-          nothing is sent again until somebody decides. <a href="/deliveries">Decide</a>
-        </p>
-      )}
-      {held.length === 0 ? null : (
-        <p>
-          <strong>{counted(held.length, 'pack')}</strong> waiting to be released: figures are missing.{' '}
-          <a href="/runs?state=held">Look at them</a>
-        </p>
-      )}
-    </div>
   );
 };
 

@@ -72,7 +72,7 @@ export const Pauses = ({
                   frame={frame}
                   action={`${pausePath(pause.org, pause.report)}/resume`}
                   from="/pauses"
-                  label="Resume"
+                  label={`Resume ${pause.report === null ? pause.org : `${pause.org}/${pause.report}`}`}
                   ask="Why may it go on?"
                   refused={data.refused}
                 />

@@ -1,3 +1,4 @@
+import type { Period } from '../../define/period.ts';
 import type { RunRecord } from '../../run/record.ts';
 import type { ReportDetail } from '../access.ts';
 import { Files, hasMail, previewPath } from './files.tsx';
@@ -17,6 +18,8 @@ export interface ReportData {
   readonly pack: RunRecord | null;
   /** Its files; null without one. */
   readonly files: Pack | null;
+  /** Days of each period that the form offers. */
+  readonly periods: readonly Period[];
   /** Names the next trigger of the form, so that sending it twice makes one run. */
   readonly trigger: string;
   readonly refused?: Refused | undefined;
@@ -51,7 +54,7 @@ export const Report = ({
       )}
       {mayAct(frame) ? (
         <div class="acts">
-          <RunNowForm frame={frame} path={path} trigger={data.trigger} refused={refused} />
+          <RunNowForm frame={frame} path={path} trigger={data.trigger} periods={data.periods} refused={refused} />
           <PauseForm frame={frame} report={report} path={path} refused={refused} />
         </div>
       ) : null}

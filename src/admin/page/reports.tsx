@@ -30,8 +30,13 @@ export const Reports = ({
           {org}{' '}
           <span class="soft">
             {name === org ? '' : `${name} · `}
-            {timezone ?? 'its org.yaml has a fault'}
+            {timezone}
           </span>{' '}
+          {timezone === null ? (
+            <span class="state bad">
+              <code>org.yaml</code> has a fault
+            </span>
+          ) : null}{' '}
           {pause === null ? null : (
             <a class="state warn" href="/pauses">
               Paused
@@ -50,14 +55,20 @@ const ReportTable = ({ reports }: { readonly reports: readonly ReportEntry[] }) 
       No report yet: put a definition beside <code>org.yaml</code>. It is read within seconds.
     </Empty>
   ) : (
-    <table class="rows">
+    <table class="rows reports">
       <caption class="unseen">Reports</caption>
       <thead>
         <tr>
           <th scope="col">Report</th>
-          <th scope="col">Schedule</th>
-          <th scope="col">Last run</th>
-          <th scope="col">State</th>
+          <th scope="col" class="of-schedule">
+            Schedule
+          </th>
+          <th scope="col" class="of-last">
+            Last run
+          </th>
+          <th scope="col" class="of-force">
+            State
+          </th>
         </tr>
       </thead>
       <tbody>

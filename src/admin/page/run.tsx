@@ -97,7 +97,7 @@ export const Run = ({
           <section aria-labelledby="stages">
             <h2 id="stages">Stages</h2>
             <div id="timings" data-live>
-              <Timings record={record} />
+              <Timings news={data.news} />
             </div>
           </section>
           <section aria-labelledby="facts">
@@ -137,7 +137,7 @@ const Facts = ({ record, now, zone }: { readonly record: RunRecord; readonly now
     <Fact name="Calls planned">{count(record.calls.planned)}</Fact>
     <Fact name="Calls made">{count(record.calls.made)}</Fact>
     <Fact name="Answers reused">{count(record.calls.saved)}</Fact>
-    <Fact name="Waited for tokens">{duration(record.tokenWaitMs)}</Fact>
+    <Fact name="Token wait">{duration(record.tokenWaitMs)}</Fact>
     <Fact name="Tries">
       {count(record.attempts)}
       {record.starts > record.attempts ? `, taken up ${count(record.starts)} times` : ''}
@@ -161,11 +161,11 @@ const STAGE_WORDS: Readonly<Record<Stage, string>> = {
 };
 
 /** How long each stage took, one after the other as they came. */
-const Timings = ({ record }: { readonly record: RunRecord }) => {
+const Timings = ({ news: { record, live } }: { readonly news: RunNews }) => {
   const spent = STAGES.map((stage) => record.timings[stage] ?? 0);
   const all = spent.reduce((sum, ms) => sum + ms, 0);
-  if (all === 0) return <Empty>No stage is over yet.</Empty>;
-  const percent = (ms: number): string => `${((ms / all) * 100).toFixed(2)}%`;
+  if (all === 0 && live === null) return <Empty>No stage is over yet.</Empty>;
+  const percent = (ms: number): string => `${((ms / Math.max(1, all)) * 100).toFixed(2)}%`;
   return (
     <table class="stages">
       <caption class="unseen">Time of each stage, over all tries</caption>
@@ -183,7 +183,15 @@ const Timings = ({ record }: { readonly record: RunRecord }) => {
                   </svg>
                 )}
               </td>
-              <td class="number">{ms === undefined ? <span class="soft">not reached</span> : duration(ms)}</td>
+              <td class="number">
+                {live?.stage === stage ? (
+                  <span class="state busy">now</span>
+                ) : ms === undefined ? (
+                  <span class="soft">not reached</span>
+                ) : (
+                  duration(ms)
+                )}
+              </td>
             </tr>
           );
         })}
