@@ -39,7 +39,7 @@ export async function openBoard(
   { prefix, load = loadPackages }: { readonly prefix: string; readonly load?: () => Promise<BoardPackages> },
 ): Promise<Board> {
   const { createBullBoard, BullMQAdapter, HonoAdapter } = await load().catch((cause: unknown) => {
-    throw new DocketError('config.invalid', 'DOCKET_ADMIN_BULL_BOARD is on, and Bull Board cannot be loaded.', {
+    throw new DocketError('config.invalid', 'Bull Board is wanted, and cannot be loaded.', {
       where: 'DOCKET_ADMIN_BULL_BOARD',
       expected: 'the packages @bull-board/api and @bull-board/hono beside Docket',
       got: cause instanceof Error ? (cause.message.split('\n')[0] ?? cause.name) : String(cause),
