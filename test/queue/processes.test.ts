@@ -117,7 +117,8 @@ describe('processes', () => {
     expect(await survivor.next()).toEqual({ failed: record.id, code: 'run.poison' });
     const other = await bench.trigger(onDemand(aReport('sound')));
     await reached(other.record.id, 'done');
-  });
+    // Two processes fill their heaps, which takes a busy machine its time.
+  }, 120_000);
 
   it('whose event loop stood still for several locks deliver nothing that another has delivered meanwhile', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'docket-blocked-'));
