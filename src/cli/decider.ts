@@ -15,13 +15,9 @@ export const decides = (command: Command): Command =>
 
 const MOST = 500;
 
-/**
- * Throws `usage.invalid` for what is empty, too long or of several lines.
- *
- * @param flag how the command calls the reason
- */
-export async function readDecider({ by = shellUser(), reason }: DeciderFlags, flag = '--reason'): Promise<Decider> {
-  return { by: await readAsker(by), reason: await readLine(flag, reason, MOST) };
+/** Throws `usage.invalid` for what is empty, too long or of several lines. */
+export async function readDecider({ by = shellUser(), reason }: DeciderFlags): Promise<Decider> {
+  return { by: await readAsker(by), reason: await readLine('--reason', reason, MOST) };
 }
 
 /** Who asks for something. Throws `usage.invalid` as above. */
@@ -31,7 +27,7 @@ async function readLine(flag: string, text: string, most: number): Promise<strin
   const { DocketError } = await import('../base/error.ts');
   const trimmed = text.trim();
   if (trimmed !== '' && trimmed.length <= most && !/\p{Cc}/u.test(trimmed)) return trimmed;
-  throw new DocketError('usage.invalid', `${flag} is not usable.`, {
+  throw new DocketError('usage.invalid', 'The value is not usable.', {
     where: flag,
     expected: `one line of 1 to ${most} characters`,
     got: `${trimmed.length} characters`,

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 
 interface PauseFlags {
-  readonly why?: string;
+  readonly reason?: string;
   readonly by?: string;
   readonly history?: boolean;
   readonly json?: boolean;
@@ -12,7 +12,7 @@ export function addPause(program: Command): void {
     .command('pause')
     .description('Let the scheduled runs of a report or an organization wait; without arguments, list what is paused')
     .argument('[target]', '<org> or <org>/<report>')
-    .option('--why <text>', 'why; kept with the pause')
+    .option('--reason <text>', 'why; kept with the pause')
     .option('--by <name>', 'who pauses; the user of this shell when absent')
     .option('--history', 'list the last pauses and resumptions instead')
     .option('--json', 'one JSON document on stdout')
@@ -26,8 +26,8 @@ meanwhile are then made up for as the report's catch_up says.
 Environment: REDIS_URL, DOCKET_JOBS, LOG_LEVEL
 
 Examples:
-  docket pause acme/weekly-kpi --why "the new figures are being checked"
-  docket pause acme --why "contract ended" --by legal
+  docket pause acme/weekly-kpi --reason "the new figures are being checked"
+  docket pause acme --reason "contract ended" --by legal
   docket pause`,
     )
     .action(pause);
@@ -44,9 +44,9 @@ async function pause(target: string | undefined, flags: PauseFlags): Promise<voi
     ],
   );
   const put = target === undefined ? undefined : await wanted(target, flags);
-  if (put === undefined && (flags.why !== undefined || flags.by !== undefined)) {
+  if (put === undefined && (flags.reason !== undefined || flags.by !== undefined)) {
     throw new DocketError('usage.invalid', 'Nothing is named that should be paused.', {
-      expected: 'docket pause <org>[/<report>] --why "…"',
+      expected: 'docket pause <org>[/<report>] --reason "…"',
       next: 'See docket pause --help.',
     });
   }
@@ -78,7 +78,7 @@ async function tellPaused(
 
 type Wanted = Pick<import('../queue/pauses.ts').Pause, 'org' | 'report' | 'who' | 'why'>;
 
-async function wanted(target: string, { why, by, history }: PauseFlags): Promise<Wanted> {
+async function wanted(target: string, { reason, by, history }: PauseFlags): Promise<Wanted> {
   const [{ DocketError }, { readSurroundings }, { loadJobs }, { readTarget, requireTarget }, { readDecider }] =
     await Promise.all([
       import('../base/error.ts'),
@@ -87,16 +87,16 @@ async function wanted(target: string, { why, by, history }: PauseFlags): Promise
       import('./pause-target.ts'),
       import('./decider.ts'),
     ]);
-  if (why === undefined || history) {
+  if (reason === undefined || history) {
     throw new DocketError('usage.invalid', history ? '--history takes no target.' : 'A pause needs its reason.', {
-      where: history ? '--history' : '--why',
-      expected: 'docket pause <org>[/<report>] --why "…"',
+      where: history ? '--history' : '--reason',
+      expected: 'docket pause <org>[/<report>] --reason "…"',
       next: 'See docket pause --help.',
     });
   }
   const of = readTarget(target);
   await requireTarget(await loadJobs(readSurroundings().config.DOCKET_JOBS), of);
-  const decider = await readDecider({ reason: why, ...(by === undefined ? {} : { by }) }, '--why');
+  const decider = await readDecider({ reason, ...(by === undefined ? {} : { by }) });
   return { ...of, who: decider.by, why: decider.reason };
 }
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 
 interface ResumeFlags {
-  readonly why: string;
+  readonly reason: string;
   readonly by?: string;
   readonly json?: boolean;
 }
@@ -11,7 +11,7 @@ export function addResume(program: Command): void {
     .command('resume')
     .description('Lift the pause of an organization or a report')
     .argument('<target>', '<org> or <org>/<report>')
-    .option('--why <text>', 'why; kept in the history of pauses', 'resumed')
+    .option('--reason <text>', 'why; kept in the history of pauses', 'resumed')
     .option('--by <name>', 'who resumes; the user of this shell when absent')
     .option('--json', 'one JSON document on stdout')
     .addHelpText(
@@ -25,7 +25,7 @@ Environment: REDIS_URL, DOCKET_JOBS, LOG_LEVEL
 
 Examples:
   docket resume acme
-  docket resume acme/weekly-kpi --why "figures checked"`,
+  docket resume acme/weekly-kpi --reason "figures checked"`,
     )
     .action(resume);
 }
@@ -56,10 +56,7 @@ async function resume(target: string, flags: ResumeFlags): Promise<void> {
   ]);
   const around = readSurroundings();
   const { config, log } = around;
-  const { by, reason } = await readDecider(
-    { reason: flags.why, ...(flags.by === undefined ? {} : { by: flags.by }) },
-    '--why',
-  );
+  const { by, reason } = await readDecider(flags);
   const of = readTarget(target);
   const redis = await openRedis(config.REDIS_URL, 'producer', log);
   try {

@@ -1,19 +1,16 @@
 import type { Command } from 'commander';
+import { type DeciderFlags, decides } from './decider.ts';
 
-interface CancelFlags {
-  readonly why: string;
-  readonly by?: string;
-  readonly json?: boolean;
-}
+type CancelFlags = DeciderFlags & { readonly json?: boolean };
 
 export function addRunsCancel(runs: Command): void {
-  runs
-    .command('cancel')
-    .description('Stop a run that has not ended')
-    .argument('<id>', 'the run')
-    .requiredOption('--why <text>', 'why; kept in the record')
-    .option('--by <name>', 'who decides; the user of this shell when absent')
-    .option('--json', 'one JSON document on stdout')
+  decides(
+    runs
+      .command('cancel')
+      .description('Stop a run that has not ended')
+      .argument('<id>', 'the run')
+      .option('--json', 'one JSON document on stdout'),
+  )
     .addHelpText(
       'after',
       `
@@ -24,7 +21,7 @@ next step; a message that is just being sent is settled first. What was delivere
 Environment: REDIS_URL, DOCKET_ARCHIVE, LOG_LEVEL
 
 Example:
-  docket runs cancel 2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e --why "wrong recipients"`,
+  docket runs cancel 2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e --reason "wrong recipients"`,
     )
     .action(cancel);
 }
@@ -37,14 +34,13 @@ async function cancel(id: string, flags: CancelFlags): Promise<void> {
     import('./decider.ts'),
     import('./print.ts'),
   ]);
-  const { why: reason, by } = flags;
-  const who = await readDecider({ reason, ...(by === undefined ? {} : { by }) }, '--why');
+  const who = await readDecider(flags);
   const around = readSurroundings();
   const { decisions, redis, scope } = await openDesk(around);
   try {
     const record = await decisions.cancel(id, who);
     const { org, report } = record;
-    const entry = { event: 'run.cancelled', who: who.by, org, report, run: id, why: reason } as const;
+    const entry = { event: 'run.cancelled', who: who.by, org, report, run: id, why: who.reason } as const;
     await (await openAudit(redis, around)).tell(entry);
     if (flags.json) return print.printJson(record);
     const of = `The run of ${org}/${report} ${record.period.label}`;

@@ -48,16 +48,16 @@ test('what is done from the command line is on the audit log with who did it and
   };
   const runOf = (text: string) => runSchema.parse(JSON.parse(text)).id;
 
-  await say('pause', 'acme', '--why', 'holidays', '--by', 'ann', '--json');
-  await say('resume', 'acme', '--why', 'back', '--by', 'ann', '--json');
+  await say('pause', 'acme', '--reason', 'holidays', '--by', 'ann', '--json');
+  await say('resume', 'acme', '--reason', 'back', '--by', 'ann', '--json');
   const run = runOf(await say('run', 'acme/weekly', '--queue', '--json'));
-  await say('runs', 'cancel', run, '--why', 'not yet', '--by', 'bob', '--json');
+  await say('runs', 'cancel', run, '--reason', 'not yet', '--by', 'bob', '--json');
   await say('runs', 'retry', run, '--reason', 'now', '--by', 'bob', '--json');
   const range = ['--from', '2026-01', '--to', '2026-02'];
   await say('backfill', 'acme/weekly', ...range, '--by', 'cat', '--json');
   await say('backfill', 'acme/weekly', ...range, '--by', 'dan', '--json');
   await say('runs', 'list', '--json');
-  const refused = await docket(['runs', 'cancel', '0'.repeat(32), '--why', 'no such run', '--by', 'eve'], { env });
+  const refused = await docket(['runs', 'cancel', '0'.repeat(32), '--reason', 'no such run', '--by', 'eve'], { env });
   expect(refused.code).not.toBe(0);
 
   const audit = redisAudit(client, {

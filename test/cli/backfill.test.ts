@@ -89,7 +89,7 @@ deliveries:
     for (const run of runs) {
       expect(run).toMatchObject({ trigger: 'backfill', priority: 'backfill', deliver: false, by: 'ada' });
     }
-    const cancelled = await command('runs', 'cancel', first[1]?.id ?? '', '--why', 'not this one', '--by', 'bob');
+    const cancelled = await command('runs', 'cancel', first[1]?.id ?? '', '--reason', 'not this one', '--by', 'bob');
     expect(cancelled).toMatchObject({ code: 0, stdout: 'The run of acme/monthly 2026-02 is cancelled.\n' });
     expect((await listed('--state', 'cancelled,failed')).runs).toMatchObject([
       { id: first[1]?.id, cancel: { by: 'bob', reason: 'not this one' } },
@@ -98,7 +98,7 @@ deliveries:
     const rest = await listed('--state', 'queued', '--limit', '1', '--after', page.next ?? '');
     expect([...page.runs, ...rest.runs].map(({ period }) => period.label)).toEqual(['2026-03', '2026-01']);
     expect(rest.next).toBeNull();
-    expect((await command('runs', 'cancel', first[1]?.id ?? '', '--why', 'again')).code).toBe(0);
+    expect((await command('runs', 'cancel', first[1]?.id ?? '', '--reason', 'again')).code).toBe(0);
 
     const anew = await fill('--again');
     expect(anew.every(({ opened }) => opened)).toBe(true);

@@ -79,8 +79,8 @@ test('a running docket takes changed files, keeps the last good version of a bro
   expect(await ask('weekly')).toMatch(/^202 .*"acme"/);
   expect(await ask('none')).toMatch(/^404 /);
   // And whoever wants it to stop need not correct the file first.
-  expect(await docket(['pause', 'acme/weekly', '--why', 'wrong figures'], { env })).toMatchObject({ code: 0 });
-  expect(await docket(['resume', 'acme/weekly', '--why', 'right'], { env })).toMatchObject({ code: 0 });
+  expect(await docket(['pause', 'acme/weekly', '--reason', 'wrong figures'], { env })).toMatchObject({ code: 0 });
+  expect(await docket(['resume', 'acme/weekly', '--reason', 'right'], { env })).toMatchObject({ code: 0 });
   await desk.stop();
 
   const corrected = logged(inForce);

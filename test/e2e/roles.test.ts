@@ -64,7 +64,7 @@ test('a pause holds for every process, until somebody resumes', async () => {
   const { url, client } = await aRedis();
   const house = await roleHouse(url);
   await (await house.start('scheduler')).stop();
-  const paused = await house.command('pause', 'acme/weekly', '--why', 'figures are being checked', '--by', 'ben');
+  const paused = await house.command('pause', 'acme/weekly', '--reason', 'figures are being checked', '--by', 'ben');
   expect(paused).toMatchObject({ code: 0, stderr: '' });
   expect(paused.stdout).toMatch(/^acme\/weekly is paused since .* by ben: figures are being checked\n/);
   expect((await house.command('schedule')).stdout).toContain('acme/weekly is paused since');
@@ -84,7 +84,7 @@ test('a pause holds for every process, until somebody resumes', async () => {
   await house.trigger(admin, 'now');
   await house.mail.received(1);
 
-  const resumed = await house.command('resume', 'acme/weekly', '--why', 'checked', '--by', 'eva');
+  const resumed = await house.command('resume', 'acme/weekly', '--reason', 'checked', '--by', 'eva');
   expect(resumed.stdout).toMatch(/^acme\/weekly goes on within a minute\. It was paused since .* by ben: figures/);
   await house.start('scheduler');
   await house.mail.received(2);
@@ -110,10 +110,10 @@ test('a role that is none, a worker without a service, and a pause of what is no
     code: 2,
     stderr: expect.stringContaining('COMPLIANCE_API_URL'),
   });
-  for (const args of [['acme/weekly'], ['--why', 'x'], ['acme', '--why', ' '], ['acne', '--why', 'x']]) {
+  for (const args of [['acme/weekly'], ['--reason', 'x'], ['acme', '--reason', ' '], ['acne', '--reason', 'x']]) {
     expect(await house.command('pause', ...args)).toMatchObject({ code: 2 });
   }
-  expect((await house.command('pause', 'acme/weakly', '--why', 'x')).stderr).toContain('acme/weekly');
+  expect((await house.command('pause', 'acme/weakly', '--reason', 'x')).stderr).toContain('acme/weekly');
   expect(await house.command('resume', 'acme/weekly')).toMatchObject({
     code: 0,
     stdout: 'acme/weekly is not paused.\n',

@@ -50,7 +50,7 @@ test('a Cluster of three masters holds queue, schedules, budget, ledger and reco
   expect(house.mail.messages()).toHaveLength(2);
   for (const { ready } of processes) expect((await ready()).status).toBe('ready');
 
-  const paused = await house.command('pause', 'acme', '--why', 'trying', '--by', 'ben');
+  const paused = await house.command('pause', 'acme', '--reason', 'trying', '--by', 'ben');
   expect(paused).toMatchObject({ code: 0, stderr: '' });
   expect((await house.command('schedule')).stdout).toContain('acme is paused since');
   expect((await house.command('resume', 'acme')).code).toBe(0);
