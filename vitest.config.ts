@@ -10,7 +10,8 @@ export default defineConfig({
           name: 'unit',
           include: ['test/**/*.test.ts'],
           exclude: ['test/e2e/**'],
-          testTimeout: 30_000,
+          // No test measures time: this ends what hangs. Each start of the command takes a second of a free core, many on a busy one.
+          testTimeout: 120_000,
           hookTimeout: 120_000,
           // Most tests wait for another process; Vitest would leave one core to itself, which is half of a small machine.
           maxWorkers: '100%',

@@ -5,7 +5,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Redis } from 'ioredis';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { systemClock } from '../../src/base/clock.ts';
 import { Secret } from '../../src/base/secret.ts';
@@ -204,6 +204,7 @@ describe('docket run and check, with a Redis', () => {
     const limits = { calls: RATES.metrics.calls, windowMs: WINDOW_MS };
     const budget = sharedBudgets(client, DEFAULT_PREFIX, systemClock)('metrics', limits);
     const over = new AbortController();
+    onTestFinished(() => over.abort());
     const busy = async (waiter: number) => {
       for (let call = 0; !over.signal.aborted; call += 1) {
         const paid = await paidCall(
