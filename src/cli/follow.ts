@@ -28,7 +28,7 @@ export async function followRun(
   const over = new AbortController();
   if (timeoutMs !== undefined) {
     clock.sleep(timeoutMs, over.signal).then(
-      () => over.abort(new Error(`its time of ${timeoutMs / 1000} s is up`)),
+      () => over.abort(new Error(`Its time of ${timeoutMs / 1000} s is up.`)),
       () => {},
     );
   }
@@ -84,7 +84,7 @@ function inWords({ record, live }: RunNews, now: number): string {
 const unfinished = (id: string, reason: unknown, record: RunRecord | undefined): DocketError =>
   new DocketError(
     'run.unfinished',
-    `The run is not watched any more: ${reason instanceof Error ? reason.message : 'it was stopped'}.`,
+    `The run is not watched any more. ${reason instanceof Error ? reason.message : 'It was stopped.'}`,
     {
       expected: 'an end of the run before',
       ...(record === undefined ? {} : { got: `a run in state ${record.state}` }),

@@ -58,6 +58,7 @@ Examples:
 async function init(folder: string | undefined, flags: InitFlags): Promise<void> {
   const [
     { join },
+    { toDocketError },
     { abortOnSignal, readSurroundings },
     { complete, draftOf, fromEnvironment },
     service,
@@ -66,6 +67,7 @@ async function init(folder: string | undefined, flags: InitFlags): Promise<void>
     print,
   ] = await Promise.all([
     import('node:path'),
+    import('../base/error.ts'),
     import('./surroundings.ts'),
     import('./init/draft.ts'),
     import('./init/service.ts'),
@@ -85,38 +87,56 @@ async function init(folder: string | undefined, flags: InitFlags): Promise<void>
   if (given.org !== undefined) await write.refuseExisting([], join(places.jobs, given.org));
   const asking = !flags.yes && !flags.json && process.stdin.isTTY === true && process.stdout.isTTY === true;
   const signal = abortOnSignal();
-  const look = async ({ url, key, serviceOrg = 'current' }: Draft): Promise<Seen> =>
-    flags.offline || url === undefined || key === undefined || !(await isSet(key, around.env))
-      ? { faults: [] }
-      : service.askService({ url, key, serviceOrg }, around, signal);
+  const look = async ({ url, key, serviceOrg = 'current' }: Draft): Promise<Seen> => {
+    if (flags.offline || url === undefined || key === undefined || !(await isSet(key, around.env)))
+      return { faults: [] };
+    if (asking) print.sayLine(`Asking ${url} what the key may have`);
+    const seen = await service.askService({ url, key, serviceOrg }, around, signal);
+    // What cannot be known is no reason to write nothing; that somebody stopped it is.
+    signal.throwIfAborted();
+    return seen;
+  };
 
-  let answers: Answers;
-  let seen: Seen;
-  if (asking) {
+  const asked = async (): Promise<{ readonly answers: Answers; readonly seen: Seen }> => {
     const ask = await import('./init/ask.ts');
     const place = await ask.askPlace(given, offered, around.env);
-    seen = await look(place);
-    const chosen = await ask.askOrganization(place, seen);
-    if (chosen.serviceOrg !== place.serviceOrg)
-      seen = { ...(await look(chosen)), ...(seen.organizations ? { organizations: seen.organizations } : {}) };
-    answers = complete({ ...(await ask.askRest(chosen, seen, offered)), redisUrl: offered.redisUrl }, seen);
-  } else {
+    const first = await look(place);
+    const chosen = await ask.askOrganization(place, first);
+    const { organizations } = first;
+    const seen =
+      chosen.serviceOrg === place.serviceOrg
+        ? first
+        : { ...(await look(chosen)), ...(organizations && { organizations }) };
+    return {
+      answers: complete({ ...(await ask.askRest(chosen, seen, offered)), redisUrl: offered.redisUrl }, seen),
+      seen,
+    };
+  };
+  const told = async (): Promise<{ readonly answers: Answers; readonly seen: Seen }> => {
     const draft = withDefaults(given, offered);
-    seen = await look(draft);
-    answers = complete(draft, seen);
-  }
+    const seen = await look(draft);
+    return { answers: complete(draft, seen), seen };
+  };
+  const { answers, seen } = await (asking ? asked() : told()).catch((thrown: unknown) => {
+    // While a question stands, the terminal makes no signal of Ctrl-C.
+    if (toDocketError(thrown).code === 'run.cancelled') process.exitCode = 130;
+    throw thrown;
+  });
   const made = files.filesFor(answers, seen.catalog, places);
   await write.refuseExisting(made, join(places.jobs, answers.org));
   const { written, kept } = await write.writeAll(made);
+  if (!flags.json) {
+    // Before everything is tried: whoever stops that knows what is there.
+    for (const path of written) print.printLine(`written  ${path}`);
+    for (const path of kept) print.printLine(`kept     ${path}, which was there`);
+    for (const { message } of asking ? [] : seen.faults) print.printLine(`not asked: ${message}`);
+    print.printLine();
+  }
   const { proveInit } = await import('./init/prove.ts');
   const proof = await proveInit(answers, seen, { places, around, offline: flags.offline ?? false, signal });
   if (flags.json) {
     print.printJson({ written, kept, reports: files.reportNames(answers), ...proof });
   } else {
-    for (const path of written) print.printLine(`written  ${path}`);
-    for (const path of kept) print.printLine(`kept     ${path}, which was there`);
-    for (const { message } of asking ? [] : seen.faults) print.printLine(`not asked: ${message}`);
-    print.printLine();
     const { findingLines } = await import('./doctor.ts');
     for (const finding of proof.findings) print.printLine(findingLines(finding));
     print.printLine(`\nNext:\n${proof.next.map((command) => `  ${command}`).join('\n')}`);

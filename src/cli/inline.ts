@@ -68,10 +68,8 @@ export async function runInline(request: InlineRun, around: Surroundings): Promi
     if (outcome.kind === 'done' && sealed !== undefined) return { order, result: outcome.value, sealed };
     throw new DocketError(
       'run.cancelled',
-      `The run was stopped: ${outcome.kind === 'done' ? 'its files are gone' : outcome.why}.`,
-      {
-        next: 'Run it again; nothing half-made was left.',
-      },
+      outcome.kind === 'done' ? 'The files of the run are gone.' : `The run did not end. ${outcome.why}`,
+      { next: 'Run it again; nothing half-made was left.' },
     );
   } finally {
     await scope.close();

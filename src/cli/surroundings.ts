@@ -1,6 +1,7 @@
 import { constants } from 'node:os';
 import { systemClock } from '../base/clock.ts';
 import { readConfig } from '../base/config.ts';
+import { DocketError } from '../base/error.ts';
 import { stderrLog } from '../base/log.ts';
 import { wantsColor } from '../base/log-line.ts';
 import { createRedactor, passwordsIn } from '../base/redactor.ts';
@@ -20,13 +21,14 @@ export function readSurroundings(env: NodeJS.ProcessEnv = process.env): Surround
 /**
  * Aborts on the first Ctrl-C or SIGTERM; a second one ends the process the hard way. What the command was about is then
  * not done: it ends as shells expect of what a signal ended, with 128 and the signal's number, unless it sets another exit code.
+ * The reason is `run.cancelled`, so that a command which does not catch it ends with a sentence, not with a defect.
  */
 export function abortOnSignal(): AbortSignal {
   const controller = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM'] as const) {
     process.once(name, () => {
       process.exitCode = 128 + constants.signals[name];
-      controller.abort(new Error(`stopped by ${name}`));
+      controller.abort(new DocketError('run.cancelled', `Stopped by ${name}.`));
     });
   }
   return controller.signal;

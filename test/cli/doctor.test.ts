@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterAll, beforeAll, expect, inject, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { z } from 'zod';
 import { type MailCatcher, mailCatcher } from '../../src/demo/mail-catcher.ts';
 import { freePort } from '../../src/demo/redis.ts';
@@ -21,9 +21,6 @@ const findingsSchema = z.object({
     }),
   ),
 });
-
-// Each starts several processes of the command, one after the other.
-vi.setConfig({ testTimeout: 120_000 });
 
 let sandbox: Sandbox;
 let mail: MailCatcher;

@@ -1,14 +1,17 @@
+import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { askOrganization, askPlace, askRest } from '../../src/cli/init/ask.ts';
 import { complete } from '../../src/cli/init/draft.ts';
 import { type MailCatcher, mailCatcher } from '../../src/demo/mail-catcher.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { docket } from '../support/docket.ts';
+import { CTRL_C, onTerminal } from '../support/terminal.ts';
 
 const initSchema = z.object({
   written: z.array(z.string()),
@@ -17,9 +20,6 @@ const initSchema = z.object({
   findings: z.array(z.object({ what: z.string(), state: z.string() })),
   next: z.array(z.string()),
 });
-
-// Each starts several processes of the command, one after the other.
-vi.setConfig({ testTimeout: 120_000 });
 
 let sandbox: Sandbox;
 let mail: MailCatcher;
@@ -170,4 +170,26 @@ test('Ctrl-C ends it with nothing written', async () => {
   await expect(askPlace({}, {}, {}, { input: at.input, output: at.output })).rejects.toMatchObject({
     code: 'run.cancelled',
   });
+});
+
+test('Ctrl-C before anything is written leaves no file, whether a question stands or the service is asked', async () => {
+  const cwd = await mkdtemp(join(folder, 'stopped-'));
+  const asked = await onTerminal(['init'], {
+    cwd,
+    press: (screen) => (screen.includes('URL of') ? CTRL_C : undefined),
+  });
+  expect(asked.code).toBe(130);
+  expect(asked.screen).toContain('nothing was written');
+
+  for (const command of [['init', ...TO, '--org', 'acme'], ['doctor']]) {
+    const service = createServer().listen(0, '127.0.0.1');
+    await once(service, 'listening');
+    const { port } = z.object({ port: z.number() }).parse(service.address());
+    const env = { COMPLIANCE_API_URL: `http://127.0.0.1:${port}`, ACME_API_KEY: keyOf('acme') };
+    const stopped = docket(command, { cwd, env, stopAt: once(service, 'request') });
+    expect(await stopped).toMatchObject({ code: 130, stderr: expect.stringContaining('run.cancelled') });
+    service.closeAllConnections();
+    service.close();
+  }
+  expect(await readdir(cwd)).toEqual([]);
 });

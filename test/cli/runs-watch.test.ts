@@ -92,7 +92,7 @@ describe('docket runs watch', () => {
     const { code, stdout, stderr } = await docket(['runs', 'watch', id, '--timeout', '1s', '--json'], { env });
     expect(code).toBe(1);
     expect(JSON.parse(stdout)).toMatchObject({ error: { code: 'run.unfinished', got: 'a run in state queued' } });
-    expect(stderr).toContain('its time of 1 s is up');
+    expect(stderr).toContain('Its time of 1 s is up.');
     expect(await bench.runs.get(id)).toMatchObject({ state: 'queued', cancel: null });
     await bench.runs.update(id, { state: 'cancelled' });
   });

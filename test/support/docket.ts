@@ -14,13 +14,23 @@ export interface Ended {
 /** The command as a user runs it: the built program in a process of its own, with nothing but `env` in its environment. */
 export async function docket(
   args: readonly string[],
-  { env = {}, cwd }: { readonly env?: Readonly<Record<string, string>>; readonly cwd?: string } = {},
+  {
+    env = {},
+    cwd,
+    stopAt,
+  }: {
+    readonly env?: Readonly<Record<string, string>>;
+    readonly cwd?: string;
+    /** When this comes about, Ctrl-C is pressed. */
+    readonly stopAt?: Promise<unknown>;
+  } = {},
 ): Promise<Ended> {
   const child = spawn(process.execPath, [MAIN, ...args], {
     env: { PATH: process.env.PATH ?? '', ...PLANTED, ...env },
     ...(cwd === undefined ? {} : { cwd }),
     stdio: ['ignore', 'pipe', 'pipe'],
   });
+  stopAt?.then(() => child.kill('SIGINT'));
   let stdout = '';
   let stderr = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {

@@ -64,6 +64,12 @@ export function judgeFailure(error: unknown, url: URL): Verdict {
       'Correct the host; for a certificate authority of your own, set NODE_EXTRA_CA_CERTS to its file.',
     );
   }
+  if (has(/^UND_ERR_(HEADERS|BODY)_TIMEOUT$/)) {
+    return fail(
+      `${url.host} takes the connection, but does not answer within ${PATIENCE_MS / 1_000} s`,
+      'Ask whoever runs the service, or what stands in front of it (proxy, firewall).',
+    );
+  }
   return fail(
     `${url.host} cannot be reached (${code})`,
     'Correct COMPLIANCE_API_URL, or let this machine out to it (firewall, proxy); `docket sandbox` is a stand-in.',
@@ -89,15 +95,19 @@ export function judgeCertificate(until: number, now: number): Verdict {
   return days < 14 ? warn(`${detail}, in ${days} days`, remedy) : ok(detail);
 }
 
-/** Asks the service as a stranger: no key is shown and no call of any key is spent. */
-export async function examineApi(base: string, clock: Clock): Promise<Finding[]> {
+/** Asks the service as a stranger: no key is shown and no call of any key is spent. Throws the reason of `stopped` alone. */
+export async function examineApi(base: string, clock: Clock, stopped: AbortSignal): Promise<Finding[]> {
   const url = new URL(base);
   try {
     if (isIP(url.hostname.replace(/^\[|\]$/g, '')) === 0) await lookup(url.hostname);
     const before = clock.now();
     const { statusCode, headers, body } = await request(
       `${url.origin}${url.pathname.replace(/\/+$/, '')}${PATHS.organizations}`,
-      { headersTimeout: PATIENCE_MS, bodyTimeout: PATIENCE_MS, signal: AbortSignal.timeout(PATIENCE_MS * 2) },
+      {
+        headersTimeout: PATIENCE_MS,
+        bodyTimeout: PATIENCE_MS,
+        signal: AbortSignal.any([stopped, AbortSignal.timeout(PATIENCE_MS * 2)]),
+      },
     );
     const after = clock.now();
     const text = await body.text();
@@ -115,6 +125,7 @@ export async function examineApi(base: string, clock: Clock): Promise<Finding[]>
     }
     return findings;
   } catch (error) {
+    stopped.throwIfAborted();
     return [{ what: 'API', ...judgeFailure(error, url) }];
   }
 }

@@ -23,7 +23,7 @@ export interface Diagnosis {
 
 /**
  * Everything that `docket start` needs, tried: nothing is sent and, unless the catalogs are asked for, no metrics call is
- * spent. One broken part hides no other.
+ * spent. One broken part hides no other. Throws the signal's reason alone.
  */
 export async function diagnose(jobs: Jobs, around: Surroundings, options: Diagnosis): Promise<readonly Finding[]> {
   const { config, env, clock } = around;
@@ -33,25 +33,28 @@ export async function diagnose(jobs: Jobs, around: Surroundings, options: Diagno
   try {
     const named = Boolean(env.REDIS_URL?.trim());
     const url = config.COMPLIANCE_API_URL;
-    const api = url === undefined ? [NO_URL] : await examineApi(url, clock);
+    const api = url === undefined ? [NO_URL] : await examineApi(url, clock, options.signal);
     // Whoever cannot be reached is not asked again for each key.
     const reached = url !== undefined && api.every(({ state, what }) => what !== 'API' || state !== 'fail');
     const { findings: ofKeys, catalogs } = reached
       ? await examineKeys(jobs, around, { ...options, redis: named ? redis : undefined })
       : { findings: [], catalogs: options.known ?? new Map<string, Catalog>() };
-    return [
-      ...examineRuntime(zones, now),
-      ...ofRedis,
-      examineDefinitions(jobs, catalogs, now),
-      ...(config.DOCKET_TEMPLATES === undefined ? [] : [await examineTemplates(config.DOCKET_TEMPLATES)]),
-      ...api,
-      ...ofKeys,
-      ...(await examineMail(jobs, around)),
-      ...(await examineTargets(jobs, around)),
-      ...(await examineArchive(around)),
-      ...(config.DOCKET_ADMIN_TOKENS === undefined ? [] : [await examineTokens(config.DOCKET_ADMIN_TOKENS, now)]),
-      ...(redis === undefined ? [] : await examineSchedules(jobs, redis, now)),
+    const { DOCKET_TEMPLATES: templates, DOCKET_ADMIN_TOKENS: tokens } = config;
+    const findings = [...examineRuntime(zones, now), ...ofRedis, examineDefinitions(jobs, catalogs, now)];
+    if (templates !== undefined) findings.push(await examineTemplates(templates));
+    findings.push(...api, ...ofKeys);
+    const rest: readonly (() => Promise<readonly Finding[]>)[] = [
+      () => examineMail(jobs, around),
+      () => examineTargets(jobs, around),
+      () => examineArchive(around),
+      async () => (tokens === undefined ? [] : [await examineTokens(tokens, now)]),
+      async () => (redis === undefined ? [] : examineSchedules(jobs, redis, now)),
     ];
+    for (const examine of rest) {
+      options.signal.throwIfAborted();
+      findings.push(...(await examine()));
+    }
+    return findings;
   } finally {
     redis?.disconnect();
   }

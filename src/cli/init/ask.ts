@@ -27,7 +27,7 @@ export interface Desk {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What the person said, or `run.cancelled` for Ctrl-C and Escape. */
+/** What the person said, or `run.cancelled` for Ctrl-C and Escape, which no signal comes of while a question stands. */
 function said<Value extends string | number>(answer: Value | typeof CANCEL_SYMBOL): Value {
   if (!isCancel(answer)) return answer;
   throw new DocketError('run.cancelled', 'Stopped; nothing was written.');

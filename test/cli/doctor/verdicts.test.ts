@@ -143,7 +143,8 @@ describe('the API', () => {
     const other = createServer((_request, response) => void response.end('<h1>Welcome</h1>'));
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
     const at = (server: { address(): AddressInfo | string | null }) => (server.address() as AddressInfo).port;
-    const found = async (base: string) => (await examineApi(base, systemClock)).find(({ what }) => what === 'API');
+    const found = async (base: string) =>
+      (await examineApi(base, systemClock, new AbortController().signal)).find(({ what }) => what === 'API');
     expect(await found(`http://127.0.0.1:${at(other)}`)).toMatchObject({
       state: 'fail',
       remedy: expect.stringContaining('base URL'),
