@@ -12,9 +12,14 @@ const url = (schemes: readonly string[], example: string) =>
 
 const port = z.coerce.number({ error: 'a port number from 0 to 65535' }).int().min(0).max(65_535);
 
+const WITH_LOGIN = /\/\/[^/]*@/;
+
 /** One entry a variable. The README's configuration table is this object, read aloud. */
 const variables = {
-  COMPLIANCE_API_URL: url(['http:', 'https:'], 'https://api.example.com').optional(),
+  COMPLIANCE_API_URL: url(['http:', 'https:'], 'https://api.example.com')
+    // It would not be sent: only the organization's key is shown to the service.
+    .refine((text) => !WITH_LOGIN.test(text), { error: 'a URL without user and password' })
+    .optional(),
   REDIS_URL: z
     .string()
     .superRefine((value, context) => {
@@ -79,7 +84,7 @@ const variables = {
 };
 const environmentSchema = z.object(variables);
 
-/** Variables whose value may hold a password and is therefore never repeated in an error. */
+/** Variables whose value may hold a password and is therefore never repeated in an error; nor is any URL with a login. */
 const SECRET_VARIABLES: ReadonlySet<string> = new Set(['REDIS_URL', 'SMTP_URL']);
 
 export type Config = Readonly<z.infer<typeof environmentSchema>>;
@@ -100,11 +105,12 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   const alone = (parsed.error?.issues ?? []).map((issue) => {
     const name = String(issue.path[0]);
     const told = issue.code === 'custom' ? issue.params?.got : undefined;
-    const got = SECRET_VARIABLES.has(name)
-      ? 'a value that is not one (not shown: it may hold a password)'
-      : typeof told === 'string'
-        ? told
-        : `"${given[name]}"`;
+    const got =
+      SECRET_VARIABLES.has(name) || WITH_LOGIN.test(given[name] ?? '')
+        ? 'a value that is not one (not shown: it may hold a password)'
+        : typeof told === 'string'
+          ? told
+          : `"${given[name]}"`;
     return `${name}: expected ${issue.message}, got ${got}`;
   });
   const faults = [...alone, ...together];

@@ -116,7 +116,7 @@ async function readDays(flag: string, text: string): Promise<Extract<PeriodSpec,
     spec = undefined;
   }
   if (typeof spec === 'object') return spec;
-  throw new DocketError('usage.invalid', `${flag} is not usable.`, {
+  throw new DocketError('usage.invalid', 'The value is not usable.', {
     where: flag,
     expected: 'a day, week, month, quarter or year: 2026-01-31, 2026-W05, 2026-01, 2026-Q1 or 2026',
     got: JSON.stringify(text.slice(0, 80)),

@@ -9,7 +9,7 @@ export function readNumber(
 ): number {
   const value = text.trim() === '' ? Number.NaN : Number(text);
   if (value >= min && value <= max && (fraction || Number.isInteger(value))) return value;
-  throw new DocketError('usage.invalid', `${flag} is not usable.`, {
+  throw new DocketError('usage.invalid', 'The value is not usable.', {
     where: flag,
     expected: `a ${fraction ? 'number' : 'whole number'} from ${min} to ${max}`,
     got: JSON.stringify(text),
@@ -24,7 +24,7 @@ export function readDuration(flag: string, text: string, { maxMs }: { readonly m
   const match = /^(\d{1,6})([smh])$/.exec(text.trim());
   const value = Number(match?.[1]) * (UNIT_MS[match?.[2] ?? ''] ?? Number.NaN);
   if (value <= maxMs) return value;
-  throw new DocketError('usage.invalid', `${flag} is not usable.`, {
+  throw new DocketError('usage.invalid', 'The value is not usable.', {
     where: flag,
     expected: `a number with its unit such as 45s or 5m, at most ${maxMs / 60_000}m`,
     got: JSON.stringify(text.slice(0, 80)),
@@ -36,7 +36,7 @@ export function readDuration(flag: string, text: string, { maxMs }: { readonly m
 export function readInstant(flag: string, text: string): number {
   const value = /(Z|[+-]\d\d:?\d\d)$/.test(text) ? Date.parse(text) : Number.NaN;
   if (Number.isFinite(value)) return value;
-  throw new DocketError('usage.invalid', `${flag} is not usable.`, {
+  throw new DocketError('usage.invalid', 'The value is not usable.', {
     where: flag,
     expected: 'an ISO 8601 instant with its zone, e.g. 2026-11-21T08:00:00Z',
     got: JSON.stringify(text),
@@ -61,7 +61,7 @@ export function readStates(flag: string, texts: readonly string[]): readonly Run
     .map((text) => {
       const state = RUN_STATES.find((one) => one === text.trim());
       if (state !== undefined) return state;
-      throw new DocketError('usage.invalid', `${flag} is not usable.`, {
+      throw new DocketError('usage.invalid', 'The value is not usable.', {
         where: flag,
         expected: `one or more of ${RUN_STATES.join(', ')}`,
         got: JSON.stringify(text.slice(0, 80)),

@@ -38,7 +38,7 @@ export async function queueRun(
   ]);
   const around = readSurroundings();
   const { definition, settings } = requireReport(await loadJobs(around.config.DOCKET_JOBS), report);
-  if (deliver) requireMail(definition, settings, around.config);
+  if (deliver) requireMail(definition, settings, around.config, '--no-deliver makes the files alone');
   const by = await readAsker();
   const scope = createScope();
   try {

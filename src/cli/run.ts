@@ -79,7 +79,7 @@ async function runReport(report: string, flags: RunFlags): Promise<void> {
     ]);
   const around = readSurroundings();
   const { definition, settings } = requireReport(await loadJobs(around.config.DOCKET_JOBS), report);
-  if (flags.deliver) requireMail(definition, settings, around.config);
+  if (flags.deliver) requireMail(definition, settings, around.config, '--no-deliver makes the files alone');
   const { order, result } = await runInline(
     {
       definition: flags.fresh ? { ...definition, max_age: 0 } : definition,

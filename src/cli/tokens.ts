@@ -141,7 +141,7 @@ async function lastDay(text: string, now: number): Promise<string> {
   const isDay = /^\d{4}-\d\d-\d\d$/.test(day) && !Number.isNaN(Date.parse(day)) && dayOf(Date.parse(day)) === day;
   if (isDay && day >= dayOf(now)) return day;
   const { DocketError } = await import('../base/error.ts');
-  throw new DocketError('usage.invalid', '--expires is not usable.', {
+  throw new DocketError('usage.invalid', 'The value is not usable.', {
     where: '--expires',
     expected: 'today or a later day as YYYY-MM-DD, or days from today such as 90d',
     got: JSON.stringify(text.slice(0, 40)),

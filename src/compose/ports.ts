@@ -201,11 +201,19 @@ export function bindPorts(around: Surroundings, scope: Scope, stores: Stores): P
   };
 }
 
-/** Refuses a report with e-mail deliveries before a call is spent on it. Throws `config.invalid`. */
-export function requireMail({ deliveries }: Definition, { smtp }: OrgSettings, config: Config): void {
+/**
+ * Refuses a report with e-mail deliveries before a call is spent on it. Throws `config.invalid`.
+ *
+ * @param otherwise how the command does without them, where it can
+ */
+export function requireMail(
+  { org, report, deliveries }: Definition,
+  { smtp }: OrgSettings,
+  config: Config,
+  otherwise?: string,
+): void {
   if (!deliveries.some(({ email }) => email !== undefined)) return;
-  if (smtp?.url === undefined)
-    required(config, 'SMTP_URL', 'the report has an e-mail delivery (--no-deliver makes the files alone)');
-  if (smtp?.from === undefined)
-    required(config, 'MAIL_FROM', 'the report has an e-mail delivery, which needs a sender');
+  const why = `${org}/${report} has an e-mail delivery${otherwise === undefined ? '' : ` (${otherwise})`}`;
+  if (smtp?.url === undefined) required(config, 'SMTP_URL', why);
+  if (smtp?.from === undefined) required(config, 'MAIL_FROM', why);
 }

@@ -284,6 +284,9 @@ export function requireReport(jobs: Jobs, name: string): { definition: Definitio
         : `one of ${(near.length > 0 ? near : known.slice(0, 20)).join(', ')}`,
     got: show(name),
     where: jobs.folder,
-    next: near[0] === undefined ? '`docket check` lists what is in the jobs folder.' : `Did you mean ${near[0]}?`,
+    next:
+      near[0] === undefined
+        ? 'Choose one of these; DOCKET_JOBS names the folder, and `docket check` finds what is wrong in it.'
+        : `Did you mean ${near[0]}?`,
   });
 }
