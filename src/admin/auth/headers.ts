@@ -58,6 +58,8 @@ export function securityHeaders(): MiddlewareHandler<Env> {
     xXssProtection: false,
     xDownloadOptions: false,
     xPermittedCrossDomainPolicies: false,
+    // A mail's preview is sandboxed, so that no page shares its origin: of this header on it browsers only warn.
+    originAgentCluster: false,
     // With none at all, browsers send our own forms with the origin `null`.
     referrerPolicy: 'same-origin',
     permissionsPolicy: { camera: [], geolocation: [], microphone: [], payment: [], usb: [] },

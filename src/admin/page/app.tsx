@@ -61,7 +61,8 @@ export function addPage(app: Hono<Env>, ports: PagePorts): void {
     const { pathname, search } = new URL(context.req.url);
     const wanted =
       context.req.method === 'GET' && pathname !== '/' ? `?to=${encodeURIComponent(pathname + search)}` : '';
-    return context.redirect(`/sign-in${wanted}`, 303);
+    // Not by the context: what another handler has answered before would be mixed in.
+    return new Response(null, { status: 303, headers: { Location: `/sign-in${wanted}` } });
   };
   // Whoever types an address into a browser is a person, be it an address of ours or not.
   app.use(async (context, next) => {
@@ -69,7 +70,6 @@ export function addPage(app: Hono<Env>, ports: PagePorts): void {
     await problemsAsPages(assets)(context, async () => {
       await next();
       if (context.res.status !== 401) return;
-      // Unset first: Hono would otherwise merge the headers of both.
       context.res = undefined;
       context.res = toSignIn(context);
     });

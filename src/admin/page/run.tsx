@@ -136,7 +136,7 @@ const Facts = ({ record, now, zone }: { readonly record: RunRecord; readonly now
     <Fact name="Took">{took(record, now)}</Fact>
     <Fact name="Calls planned">{count(record.calls.planned)}</Fact>
     <Fact name="Calls made">{count(record.calls.made)}</Fact>
-    <Fact name="Answers reused">{count(record.calls.saved)}</Fact>
+    <Fact name="Calls saved">{count(record.calls.saved)}</Fact>
     <Fact name="Token wait">{duration(record.tokenWaitMs)}</Fact>
     <Fact name="Tries">
       {count(record.attempts)}
