@@ -1,6 +1,6 @@
 import { inWords } from '../../define/period.ts';
 import type { DeliveryRow } from '../../queue/decisions.ts';
-import { ENDED, type Reopening, type RunRecord, STAGES, type Stage } from '../../run/record.ts';
+import { ENDED, type Reopening, type RunRecord } from '../../run/record.ts';
 import type { RunNews } from '../access.ts';
 import { DeliveryTable } from './deliveries.tsx';
 import { Fault } from './fault.tsx';
@@ -10,6 +10,7 @@ import { Empty, Fact, type Frame, mayAct, Page } from './frame.tsx';
 import type { Pack } from './loads.ts';
 import { ReasonForm, type Refused } from './reason-form.tsx';
 import { Progress, ReportLink, took, triggered, zoneOf } from './run-parts.tsx';
+import { Stages } from './stages.tsx';
 import { RUN_LOOK, RunBadge } from './state.tsx';
 import { At } from './time.tsx';
 
@@ -97,7 +98,7 @@ export const Run = ({
           <section aria-labelledby="stages">
             <h2 id="stages">Stages</h2>
             <div id="timings" data-live>
-              <Timings news={data.news} />
+              <Stages news={data.news} />
             </div>
           </section>
           <section aria-labelledby="facts">
@@ -151,54 +152,6 @@ const Facts = ({ record, now, zone }: { readonly record: RunRecord; readonly now
     </Fact>
   </dl>
 );
-
-const STAGE_WORDS: Readonly<Record<Stage, string>> = {
-  plan: 'Plan',
-  fetch: 'Fetch',
-  render: 'Render',
-  seal: 'Archive',
-  deliver: 'Deliver',
-};
-
-/** How long each stage took, one after the other as they came. */
-const Timings = ({ news: { record, live } }: { readonly news: RunNews }) => {
-  const spent = STAGES.map((stage) => record.timings[stage] ?? 0);
-  const all = spent.reduce((sum, ms) => sum + ms, 0);
-  if (all === 0 && live === null) return <Empty>No stage is over yet.</Empty>;
-  const percent = (ms: number): string => `${((ms / Math.max(1, all)) * 100).toFixed(2)}%`;
-  return (
-    <table class="stages">
-      <caption class="unseen">Time of each stage, over all tries</caption>
-      <tbody>
-        {STAGES.map((stage, index) => {
-          const ms = record.timings[stage];
-          const before = spent.slice(0, index).reduce((sum, each) => sum + each, 0);
-          return (
-            <tr>
-              <th scope="row">{STAGE_WORDS[stage]}</th>
-              <td class="bar">
-                {ms === undefined ? null : (
-                  <svg width="100%" height="10" aria-hidden="true">
-                    <rect x={percent(before)} width={percent(ms)} height="10" rx="1" />
-                  </svg>
-                )}
-              </td>
-              <td class="number">
-                {live?.stage === stage ? (
-                  <span class="state busy">now</span>
-                ) : ms === undefined ? (
-                  <span class="soft">not reached</span>
-                ) : (
-                  duration(ms)
-                )}
-              </td>
-            </tr>
-          );
-        })}
-      </tbody>
-    </table>
-  );
-};
 
 const DECIDED: Readonly<Record<Reopening['what'], string>> = {
   release: 'Released',
