@@ -129,6 +129,8 @@ describe('the page in a browser', () => {
     await page.getByRole('link', { name: 'Reports' }).click();
     await page.getByRole('link', { name: 'Weekly compliance KPIs' }).click();
     await page.getByText('Run now…').click();
+    const offered = page.getByLabel('Period').locator('option');
+    expect(await offered.first().textContent()).toMatch(/^as the definition says: \d{4}-\d\d-\d\d to \d{4}-\d\d-\d\d$/);
     await page.getByLabel('Period').selectOption('previous_week');
     await page.getByLabel('Deliver them to the recipients').check();
     await page.getByRole('button', { name: 'Run', exact: true }).click();
