@@ -26,8 +26,8 @@ const SLOTS = 5;
 
 /**
  * What the admin route knows of what definitions ask. It goes by the catalogs that the workers hold. Where they hold none
- * it asks the service as a run would, for one token in the line of the key, if the process knows COMPLIANCE_API_URL;
- * otherwise it throws `catalog.missing`.
+ * it asks the service as a run would, for one token in the line of the key, if the process knows COMPLIANCE_API_URL and
+ * whoever wants to know may spend it; otherwise it throws `catalog.missing`.
  */
 export function planningOf(
   around: Surroundings,
@@ -54,6 +54,13 @@ export function planningOf(
       });
     });
   const held = (key: Secret, { org }: OrgSettings) => heldCatalog(redis, names, key.fingerprint(), org);
+
+  const notHeld = ({ id }: OrgSettings): never => {
+    throw new DocketError('catalog.missing', `No metric catalog of ${id} is held.`, {
+      expected: 'one of the last hour, from a run of the organization',
+      next: 'Ask an operator: looking into it would spend a token of the API key.',
+    });
+  };
 
   const ask = async (key: Secret, settings: OrgSettings): Promise<Catalog> => {
     if (baseUrl === undefined || dispatcher === undefined) {
@@ -100,9 +107,9 @@ export function planningOf(
   };
 
   return {
-    explain: async ({ definition, settings }, spec) => {
+    explain: async ({ definition, settings }, spec, { mayAsk }) => {
       const key = await keyOf(settings);
-      const catalog = (await held(key, settings)) ?? (await ask(key, settings));
+      const catalog = (await held(key, settings)) ?? (mayAsk ? await ask(key, settings) : notHeld(settings));
       const now = clock.now();
       const period = periodOf(definition, settings, now, spec ?? definition.period);
       const plan = compilePlan({ definition, settings, period, catalog });

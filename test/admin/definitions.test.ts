@@ -108,7 +108,9 @@ it('is as if nothing were there for strangers', async () => {
 it('explains a report for the period that is asked for, and says what is missing for it', async () => {
   const asked: unknown[] = [];
   const app = anApp({
-    explain: async ({ definition }, period) => {
+    explain: async ({ definition }, period, { mayAsk }) => {
+      // A viewer's look must not spend a token.
+      expect(mayAsk).toBe(false);
       asked.push(period);
       if (definition.report !== 'weekly') throw new Error('another report');
       if (asked.length === 3) throw new DocketError('catalog.missing', 'None is held.', { next: 'Run a report.' });

@@ -10,6 +10,8 @@ import { planningOf } from '../../src/compose/planning.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { aReport } from '../support/queue-bench.ts';
 
+const MAY_ASK = { mayAsk: true };
+
 describe('what the admin route knows of what definitions ask', () => {
   let sandbox: Sandbox;
   let redis: Redis;
@@ -40,7 +42,7 @@ describe('what the admin route knows of what definitions ask', () => {
 
   it('asks the service for a catalog once where none is held, and goes by the one that is held everywhere', async () => {
     const before = asked();
-    const document = await withService().explain(version, undefined);
+    const document = await withService().explain(version, undefined, MAY_ASK);
     expect(document).toMatchObject({
       org: 'acme',
       report: 'weekly',
@@ -51,13 +53,21 @@ describe('what the admin route knows of what definitions ask', () => {
     const once = asked();
     expect(once).toBeGreaterThan(before);
     const alone = planning({ ACME_KEY: key });
-    expect(await alone.explain(version, 'previous_month')).toMatchObject({ report: 'weekly' });
+    expect(await alone.explain(version, 'previous_month', { mayAsk: false })).toMatchObject({ report: 'weekly' });
     expect(await alone.check(version)).toEqual([]);
     expect(asked()).toBe(once);
   });
 
+  it('spends no token for whoever may not ask', async () => {
+    const before = asked();
+    await expect(withService().explain(version, undefined, { mayAsk: false })).rejects.toMatchObject({
+      code: 'catalog.missing',
+    });
+    expect(asked()).toBe(before);
+  });
+
   it('says where in a definition something is asked that the catalog does not have', async () => {
-    await withService().explain(version, undefined);
+    await withService().explain(version, undefined, MAY_ASK);
     const [section] = version.definition.sections;
     if (section?.metrics === undefined) throw new Error('a section of metrics');
     const wrong = { ...section, metrics: ['profiles.createt'] };
@@ -71,14 +81,14 @@ describe('what the admin route knows of what definitions ask', () => {
   it('asks nobody for a catalog to compare with, and says what is missing where it may not ask or has no key', async () => {
     const before = asked();
     const alone = planning({ ACME_KEY: key });
-    await expect(alone.explain(version, undefined)).rejects.toMatchObject({
+    await expect(alone.explain(version, undefined, MAY_ASK)).rejects.toMatchObject({
       code: 'catalog.missing',
       next: expect.stringContaining('COMPLIANCE_API_URL'),
     });
     expect(await alone.check(version)).toContain('No metric catalog of acme is held');
     expect(await withService().check(version)).toContain('No metric catalog of acme is held');
     const keyless = planning({ COMPLIANCE_API_URL: sandbox.url });
-    await expect(keyless.explain(version, undefined)).rejects.toMatchObject({ code: 'catalog.missing' });
+    await expect(keyless.explain(version, undefined, MAY_ASK)).rejects.toMatchObject({ code: 'catalog.missing' });
     expect(await keyless.check(version)).toContain('The API key of acme is not known to this process');
     expect(asked()).toBe(before);
   });
@@ -88,7 +98,7 @@ describe('what the admin route knows of what definitions ask', () => {
     const { sharedBudgets } = await import('../../src/compose/budgets.ts');
     const budget = sharedBudgets(redis, prefix, systemClock)('metrics', { calls: 30, windowMs: 60_000 });
     await budget.block(fingerprint, Date.now() + 50_000, 'acme');
-    await expect(withService().explain(version, undefined)).rejects.toMatchObject({
+    await expect(withService().explain(version, undefined, MAY_ASK)).rejects.toMatchObject({
       code: 'catalog.missing',
       got: expect.stringContaining('a token expected at'),
     });

@@ -19,8 +19,13 @@ export interface Planning {
   /**
    * What a run would ask, cost and send: what `docket explain --json` prints.
    * Throws `plan.invalid`, `catalog.missing` and what the service answers.
+   * @param mayAsk whether a token may be spent on a catalog where the workers hold none
    */
-  explain(version: FrozenDefinition, period: PeriodSpec | undefined): Promise<unknown>;
+  explain(
+    version: FrozenDefinition,
+    period: PeriodSpec | undefined,
+    { mayAsk }: { readonly mayAsk: boolean },
+  ): Promise<unknown>;
   /** Compares with the catalog that the workers hold, and asks nobody for another; a text: why it was not compared. */
   check(version: FrozenDefinition): Promise<readonly PlanFault[] | string>;
 }
@@ -36,7 +41,8 @@ export function definitionsAccess(ports: DefinitionsPorts, principal: Principal)
       requireSeen(principal, org);
       const { version } = await reportNow(ports, org, report);
       if (version === undefined) throw notThere();
-      return ports.planning.explain(version, period);
+      // Each try that the service refuses costs a token as well: who may only look could use the key up.
+      return ports.planning.explain(version, period, { mayAsk: principal.role === 'operator' });
     },
 
     validate: async (org, report, text) => {

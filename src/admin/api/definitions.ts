@@ -56,7 +56,7 @@ const explainRoute = createRoute({
   tags: ['Definitions'],
   summary: 'What a run would ask, cost and send',
   description:
-    'The document of `docket explain --json`. It goes by the metric catalog that the workers hold; where they hold none, it costs a token of the key to ask for it, or is a conflict in a process that does not know the service.',
+    'The document of `docket explain --json`. It goes by the metric catalog that the workers hold; where they hold none, it costs a token of the key to ask for it, which an operator alone may spend; for a viewer, and in a process that does not know the service, it is a conflict.',
   security,
   request: {
     params: reportParams,
