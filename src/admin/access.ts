@@ -15,7 +15,7 @@ import type { Principal } from './auth/tokens.ts';
  * What one principal may see and do: the only way from a request, of the API or of the page, to anything behind it.
  *
  * Whatever belongs to another organization is not there, whether it exists or not: `request.not_found`. Whatever acts
- * throws `auth.forbidden` for a viewer, and leaves a line in the audit log. Each method throws `redis.unreachable`.
+ * throws `auth.forbidden` for a viewer, and leaves a line in the audit log once it has changed something. Each method throws `redis.unreachable`.
  */
 export interface Access {
   readonly principal: Principal;
@@ -28,7 +28,10 @@ export interface Access {
   periods(org: string, report: string, specs: readonly (PeriodSpec | undefined)[]): Promise<readonly Period[]>;
   /** Next slots, soonest first. @param until epoch ms, at most `limit` slots in all */
   slots(filter: SlotFilter): Promise<readonly SlotEntry[]>;
-  /** What a run would ask and cost: `docket explain --json`. Throws `plan.invalid` and what the service answers. */
+  /**
+   * What a run would ask and cost: `docket explain --json`. For an operator it may cost a token of the key; a viewer is
+   * told of what is held. Throws `plan.invalid`, `catalog.missing` and what the service answers.
+   */
   explain(org: string, report: string, period?: PeriodSpec): Promise<unknown>;
   /** A definition's text, read as a report of this organization; nothing is kept. */
   validate(org: string, report: string, text: string): Promise<Validation>;

@@ -4,7 +4,7 @@ import { methodNotAllowed } from 'hono/method-not-allowed';
 import type { Clock } from '../base/clock.ts';
 import { toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
-import type { OpenAccess } from './access/access-of.ts';
+import type { Access } from './access.ts';
 import { addAudit } from './api/audit.ts';
 import { addBudgets } from './api/budgets.ts';
 import { addDefinitions } from './api/definitions.ts';
@@ -52,7 +52,7 @@ export interface ProbePorts {
 export interface AdminPorts extends ProbePorts {
   readonly door: PageDoor;
   /** What somebody may see and do; asks nothing yet. */
-  readonly access: (principal: Principal) => OpenAccess;
+  readonly access: (principal: Principal) => Access;
   readonly streams: EventStreams;
   /** Bull Board, where somebody wants it. */
   readonly board?: Board | undefined;

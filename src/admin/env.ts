@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import type { Context } from 'hono';
-import type { OpenAccess } from './access/access-of.ts';
+import type { Access } from './access.ts';
 import type { Client } from './auth/client.ts';
 import type { Session } from './auth/sessions.ts';
 import type { Principal } from './auth/tokens.ts';
@@ -15,10 +15,10 @@ export interface Env {
     principal: Principal;
     /** Where a session of the page let the principal in, rather than a token. */
     session: Session | undefined;
-    /** Whether the token is accepted still: for an answer that goes on for long. */
+    /** Whether the token is accepted still, for the same: for an answer that goes on for long. */
     stillAccepted: () => Promise<boolean>;
     /** What the principal may see and do: the only thing that a handler may ask. */
-    access: OpenAccess;
+    access: Access;
   };
 }
 /** A function of requests. */

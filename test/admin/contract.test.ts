@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { OpenAccess } from '../../src/admin/access/access-of.ts';
 import { notThere } from '../../src/admin/access/may.ts';
 import type { Access } from '../../src/admin/access.ts';
 import type { Admin } from '../../src/admin/app.ts';
@@ -124,11 +123,11 @@ const FULL: Partial<Access> = {
   }),
   audit: async () => ({ entries: [{ id: '1-0', at: 1, event: 'run.triggered', who: 'ops' }], next: '1-0' }),
 };
-const giving = (full: Partial<Access>): OpenAccess => full as OpenAccess;
+const giving = (full: Partial<Access>): Access => full as Access;
 /** News that end before they begin. */
 const rejecting = (error: Error) => ({ [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(error) }) });
-const failing = (error: Error): OpenAccess =>
-  new Proxy({} as OpenAccess, {
+const failing = (error: Error): Access =>
+  new Proxy({} as Access, {
     get: (_, name) => (name === 'watch' ? () => rejecting(error) : () => Promise.reject(error)),
   });
 
@@ -159,7 +158,7 @@ describe('what the document declares', () => {
   beforeAll(async () => {
     contract = await contractOf(anAdmin(entries));
   });
-  const withAccess = (access: OpenAccess, change: Parameters<typeof anAdmin>[2] = {}) =>
+  const withAccess = (access: Access, change: Parameters<typeof anAdmin>[2] = {}) =>
     anAdmin(entries, {}, { access: () => access, ...change });
 
   it('is OpenAPI 3.1, served to anybody, and says of each operation what it does and what it wants', async () => {

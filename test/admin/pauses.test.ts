@@ -81,6 +81,8 @@ it('pauses and resumes an organization and a report for an operator, with his na
   expect(await pauses.history(1)).toMatchObject([{ what: 'resume', report: 'weekly', who: 'ops', why: 'checked' }]);
   for (const message of ['Scheduled runs paused', 'Scheduled runs resumed']) {
     expect(log.lines).toContainEqual(expect.objectContaining({ message, org: 'acme', report: 'weekly', who: 'ops' }));
+    // What changed nothing is no deed: once for the organization, once for the report.
+    expect(log.lines.filter((line) => line.message === message)).toHaveLength(2);
   }
 });
 

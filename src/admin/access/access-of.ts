@@ -23,11 +23,8 @@ export type AccessPorts = ReportsPorts &
   DefinitionsPorts &
   WatchPorts;
 
-/** What handlers have. */
-export type OpenAccess = Access;
-
 /** What the principal may see and do, over these ports. Asks nothing of them yet. */
-export const accessOf = (ports: AccessPorts, principal: Principal): OpenAccess => ({
+export const accessOf = (ports: AccessPorts, principal: Principal): Access => ({
   principal,
   ...reportsAccess(ports, principal),
   ...runsAccess(ports, principal),

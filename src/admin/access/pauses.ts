@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../../base/clock.ts';
 import type { Pauses } from '../../queue/pauses.ts';
 import type { Access } from '../access.ts';
@@ -26,9 +27,12 @@ export function pausesAccess(ports: PausesPorts, principal: Principal): Pick<Acc
           : (await reportNow(ports, org, report)).version !== undefined;
       if (!there) throw notThere();
       requireOperator(principal);
-      const who = principal.name;
-      const stands = await pauses.put({ org, report, who, why: reason, since: clock.now(), key: null, run: null });
-      await audit.tell({ event: 'schedule.paused', ...doer(principal), ...named(org, report), why: reason });
+      const asked = { org, report, who: principal.name, why: reason, since: clock.now(), key: null, run: null };
+      const stands = await pauses.put(asked);
+      // The pause that stood before is somebody else's deed, or was told of already.
+      if (isDeepStrictEqual(stands, asked)) {
+        await audit.tell({ event: 'schedule.paused', ...doer(principal), ...named(org, report), why: reason });
+      }
       return stands;
     },
 
@@ -37,7 +41,9 @@ export function pausesAccess(ports: PausesPorts, principal: Principal): Pick<Acc
       requireSeen(principal, org);
       requireOperator(principal);
       const lifted = await pauses.lift({ org, report }, principal.name, reason);
-      await audit.tell({ event: 'schedule.resumed', ...doer(principal), ...named(org, report), why: reason });
+      if (lifted.length > 0) {
+        await audit.tell({ event: 'schedule.resumed', ...doer(principal), ...named(org, report), why: reason });
+      }
       return lifted;
     },
   };

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Context, MiddlewareHandler } from 'hono';
 import type { Env } from '../env.ts';
 import { problem } from '../problem.ts';
@@ -5,7 +6,7 @@ import { CSRF_FIELD, CSRF_HEADER, isCsrf, isOwnNavigation, isSafe, isSameOrigin 
 import type { Guesses } from './guesses.ts';
 import type { RateLimit } from './rate-limit.ts';
 import type { Session, Sessions } from './sessions.ts';
-import type { Tokens } from './tokens.ts';
+import type { Principal, Tokens } from './tokens.ts';
 
 const CHALLENGE = { 'WWW-Authenticate': 'Bearer realm="docket"' };
 
@@ -56,7 +57,10 @@ export function authenticated({ tokens, sessions, guesses, limit }: DoorPorts): 
     if (refusal !== undefined) return refusal;
     context.set('principal', principal);
     context.set('session', undefined);
-    context.set('stillAccepted', async () => (await tokens.verifyMark(verdict.mark)).accepted);
+    context.set('stillAccepted', async () => {
+      const now = await tokens.verifyMark(verdict.mark);
+      return now.accepted && isAsBefore(verdict.principal, now.principal);
+    });
     await next();
     return undefined;
   };
@@ -93,10 +97,17 @@ async function enter(
   if (refusal !== undefined) return refusal;
   context.set('principal', session.principal);
   context.set('session', session);
-  context.set('stillAccepted', async () => (await sessions.read(context)) !== undefined);
+  context.set('stillAccepted', async () => {
+    const now = await sessions.read(context);
+    return now !== undefined && isAsBefore(session.principal, now.principal);
+  });
   await next();
   return undefined;
 }
+
+/** Whether a token may what it might: its entry may have been narrowed since. */
+const isAsBefore = (before: Principal, now: Principal): boolean =>
+  before.role === now.role && isDeepStrictEqual(before.orgs, now.orgs);
 
 /** Of a form; Hono keeps the body for the handler. */
 async function fieldOf(context: Context<Env>): Promise<unknown> {
