@@ -12,6 +12,10 @@ import { ARTIFACT_FORMATS, MEDIA_TYPES } from '../render/artifact.ts';
 export function packsOf(shelf: Pick<Shelf, 'box'>): Packs {
   const entriesOf = async (box: RunBox): Promise<readonly FileEntry[] | undefined> => {
     const manifest = await readManifest(box);
+    // Nobody but us writes manifests, as a rule; one of whoever else can write there must not open other files.
+    if (manifest?.files.some(({ name }) => /[/\\]/.test(name))) {
+      throw corrupt(box.place, 'manifest.json names a file outside of the run', {});
+    }
     return manifest && [...manifest.files.map(artifactEntry), ...mailEntries(manifest)];
   };
   return {

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { toDocketError } from '../../base/error.ts';
 import type { Log } from '../../base/log.ts';
 import type { FileEntry } from '../access.ts';
-import { PREVIEW_POLICY } from '../auth/headers.ts';
+import { DATA_POLICY, PREVIEW_POLICY } from '../auth/headers.ts';
 import type { Admin } from '../env.ts';
 import { idSchema } from '../view.ts';
 import { asking, idParams, json, PROBLEM, security } from './declare.ts';
@@ -113,6 +113,8 @@ export function addFiles(app: Admin, { log }: { readonly log: Log }): void {
       'Content-Type': file.type,
       'Content-Length': String(file.bytes),
       'Content-Disposition': contentDisposition(file.name),
+      // The mail among them: shown against our word it would otherwise be a page of ours, with the page's policy.
+      'Content-Security-Policy': `sandbox; ${DATA_POLICY}`,
     };
     // Hono asks for the body of a HEAD as well, and throws it away: nobody would close the file.
     if (context.req.method === 'HEAD') return context.body(null, 200, headers);
