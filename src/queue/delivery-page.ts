@@ -52,7 +52,7 @@ export const ofThese = (runs: Pick<RunStore, 'list'>, orgs: readonly string[] | 
     ? runs
     : {
         list: async (filter: RunFilter) => {
-          const each = await Promise.all(orgs.map((org) => runs.list({ ...filter, org })));
+          const each = await Promise.all([...new Set(orgs)].map((org) => runs.list({ ...filter, org })));
           return each.flat().sort(newestFirst).slice(0, filter.limit);
         },
       };
