@@ -70,7 +70,7 @@ const BudgetLine = ({
             {count(state.inFlight)} in flight, {count(state.waiting)} waiting
             {state.throttled === 0 ? '' : `, ${count(state.throttled)} refused with 429`}
           </p>
-          {expected <= now ? null : (
+          {(state.tokens > 0 && state.waiting === 0) || expected <= now ? null : (
             <p class="soft">
               Next token <At at={expected} zone={zone} short seconds />
             </p>
@@ -89,7 +89,7 @@ const BudgetLine = ({
         </div>
       </div>
       <p class="soft small">
-        {count(calls)} calls in {count(windowMs / 1000)} s · key <code>{state.key}</code>
+        {counted(calls, 'call')} in {count(windowMs / 1000)} s · key <code>{state.key}</code>
       </p>
     </li>
   );
