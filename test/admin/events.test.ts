@@ -174,6 +174,23 @@ describe('GET /api/runs/{id}/events', () => {
     expect((await ended).done).toBe(true);
   });
 
+  it('ends when the token is narrowed meanwhile: what it might see is what it began with', async () => {
+    const clock = manualClock(NOW);
+    const mine = [...entries];
+    const ports = { runs: bench.runs, live: redisLive(bench.producer, bench) };
+    const app = anAdmin(mine, ports, { clock, streams });
+    const stream = told(await app.request(`/api/runs/${await opened()}/events`, { headers: as('viewer') }));
+    await next(stream, 'progress');
+    mine.splice(0, 1, { name: 'eyes', sha256: tokens.viewer.sha256, role: 'viewer', orgs: ['elsewhere'] });
+    const last = stream.next();
+    for (;;) {
+      await clock.slept();
+      clock.advance(1_000);
+      if (await Promise.race([last.then(() => true), new Promise((resolve) => setImmediate(resolve))])) break;
+    }
+    expect((await last).done).toBe(true);
+  });
+
   it('is as if nothing were there for strangers, and asks nothing of nobody', async () => {
     const app = anApp(systemClock);
     const id = await opened();
