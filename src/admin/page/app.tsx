@@ -102,7 +102,7 @@ function addAssets(app: Hono<Env>, { files }: KeptAssets): void {
 /** Whether a person's browser asks for a page; what scripts ask of the API stays data. */
 const isPersons = ({ req }: Context<Env>): boolean =>
   req.method === 'GET' &&
-  !/^\/(api|assets)\//.test(req.path) &&
+  !/^\/(api\/|assets\/|metrics$)/.test(req.path) &&
   req.header('authorization') === undefined &&
   (req.header('accept')?.includes('text/html') ?? false);
 
