@@ -174,10 +174,13 @@ test('Ctrl-C ends it with nothing written', async () => {
 
 test('Ctrl-C before anything is written leaves no file, whether a question stands or the service is asked', async () => {
   const cwd = await mkdtemp(join(folder, 'stopped-'));
-  const asked = await onTerminal(['init'], {
-    cwd,
-    press: (screen) => (screen.includes('URL of') ? CTRL_C : undefined),
-  });
+  let pressed = false;
+  const press = (screen: string) => {
+    if (pressed || !screen.includes('URL of')) return undefined;
+    pressed = true;
+    return CTRL_C;
+  };
+  const asked = await onTerminal(['init'], { cwd, press });
   expect(asked.code).toBe(130);
   expect(asked.screen).toContain('nothing was written');
 
@@ -186,7 +189,9 @@ test('Ctrl-C before anything is written leaves no file, whether a question stand
     await once(service, 'listening');
     const { port } = z.object({ port: z.number() }).parse(service.address());
     const env = { COMPLIANCE_API_URL: `http://127.0.0.1:${port}`, ACME_API_KEY: keyOf('acme') };
-    const stopped = docket(command, { cwd, env, stopAt: once(service, 'request') });
+    // The doctor looks at definitions first, and there are none here.
+    const jobs = command[0] === 'doctor' ? { DOCKET_JOBS: join(process.cwd(), 'jobs') } : {};
+    const stopped = docket(command, { cwd, env: { ...env, ...jobs }, stopAt: once(service, 'request') });
     expect(await stopped).toMatchObject({ code: 130, stderr: expect.stringContaining('run.cancelled') });
     service.closeAllConnections();
     service.close();
