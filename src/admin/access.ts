@@ -22,7 +22,7 @@ export interface Access {
   /** Organizations with a folder of definitions, by id. */
   organizations(): Promise<readonly OrganizationEntry[]>;
   /** Reports as they are defined now, by organization and id; those whose file has a fault are among them. */
-  reports(org?: string): Promise<readonly ReportEntry[]>;
+  reports(filter: ReportsFilter): Promise<ReportPage>;
   report(org: string, report: string): Promise<ReportDetail>;
   /** The days that each of them means for this report now; none while no version of it is in force. @param specs undefined: the definition's own */
   periods(org: string, report: string, specs: readonly (PeriodSpec | undefined)[]): Promise<readonly Period[]>;
@@ -86,6 +86,18 @@ export interface OrganizationEntry {
   readonly timezone: string | null;
   readonly reports: number;
   readonly pause: Pause | null;
+}
+
+export interface ReportsFilter {
+  readonly org?: string;
+  /** `next` of the page before: the name of its last report, `org/report`. */
+  readonly after?: string;
+  readonly limit: number;
+}
+
+export interface ReportPage {
+  readonly reports: readonly ReportEntry[];
+  readonly next: string | null;
 }
 
 export interface ReportEntry {

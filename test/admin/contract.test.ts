@@ -69,7 +69,7 @@ const file = { name: 'a.csv', kind: 'file' as const, type: 'text/csv; charset=ut
 /** Something of everything, so that every member of every answer is met. */
 const FULL: Partial<Access> = {
   organizations: async () => [{ org: 'acme', name: 'Acme', timezone: null, reports: 1, pause }],
-  reports: async () => [report, { ...report, pause: null, last: null }],
+  reports: async () => ({ reports: [report, { ...report, pause: null, last: null }], next: 'acme/weekly' }),
   report: async () => ({
     ...report,
     owner: 'ops@acme.example',

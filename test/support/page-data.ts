@@ -234,18 +234,21 @@ export function sampleAccess(principal: Principal, change: Partial<Access> = {})
   return {
     principal,
     organizations: async () => organizations,
-    reports: async () => [
-      report,
-      { ...report, report: 'rfi-ageing', title: 'RFI ageing', pause, last: failed },
-      {
-        ...report,
-        report: 'board-pack',
-        title: 'Board pack',
-        schedules: [],
-        last: running,
-        faults: ['acme/board-pack.yaml:3:1: no'],
-      },
-    ],
+    reports: async () => ({
+      next: null,
+      reports: [
+        report,
+        { ...report, report: 'rfi-ageing', title: 'RFI ageing', pause, last: failed },
+        {
+          ...report,
+          report: 'board-pack',
+          title: 'Board pack',
+          schedules: [],
+          last: running,
+          faults: ['acme/board-pack.yaml:3:1: no'],
+        },
+      ],
+    }),
     report: async (_, name) => ({
       ...report,
       report: name,

@@ -25,8 +25,6 @@ export interface ReportsPorts {
 
 /** Slots that the detail of a report shows. */
 const SLOTS = 5;
-/** Reports whose newest run is read at the same time. */
-const ABREAST = 100;
 
 /** Organizations and reports as they are defined now. */
 export function reportsAccess(
@@ -53,7 +51,8 @@ export function reportsAccess(
     organizations: async () => {
       const jobs = ports.jobs();
       const pauses = await ports.pauses.list();
-      const names = reportNames(jobs);
+      const counts = new Map<string, number>();
+      for (const name of reportNames(jobs)) counts.set(orgOf(name), (counts.get(orgOf(name)) ?? 0) + 1);
       return organizationNames(jobs)
         .filter((org) => maySee(principal, org))
         .map((org): OrganizationEntry => {
@@ -62,30 +61,29 @@ export function reportsAccess(
             org,
             name: settings?.name ?? org,
             timezone: settings?.timezone ?? null,
-            reports: names.filter((name) => name.startsWith(`${org}/`)).length,
+            reports: counts.get(org) ?? 0,
             pause: pauseOf(pauses, org, null),
           };
         });
     },
 
-    reports: async (org) => {
+    reports: async ({ org, after = '', limit }) => {
       const jobs = ports.jobs();
       if (org !== undefined) {
         requireSeen(principal, org);
         if (!isOrganization(jobs, org)) throw notThere();
       }
       const pauses = await ports.pauses.list();
-      const names = reportNames(jobs).map((name): [string, string] => {
-        const [of = '', report = ''] = name.split('/');
-        return [of, report];
+      const visible = reportNames(jobs).filter((name) => {
+        const of = orgOf(name);
+        return name > after && maySee(principal, of) && (org === undefined || of === org);
       });
-      const visible = names.filter(([of]) => maySee(principal, of) && (org === undefined || of === org));
-      const entries: ReportEntry[] = [];
-      for (let from = 0; from < visible.length; from += ABREAST) {
-        const batch = visible.slice(from, from + ABREAST);
-        entries.push(...(await Promise.all(batch.map(([of, report]) => entryOf(of, report, pauses)))));
-      }
-      return entries;
+      // One read for the newest run of each: that is why there are pages.
+      const names = visible.slice(0, limit);
+      const reports = await Promise.all(
+        names.map((name) => entryOf(orgOf(name), name.slice(name.indexOf('/') + 1), pauses)),
+      );
+      return { reports, next: visible.length > names.length ? (names.at(-1) ?? null) : null };
     },
 
     report: async (org, report) => {
@@ -147,6 +145,9 @@ export async function reportNow(
 export const isOrganization = ({ orgs, folder, faults }: Jobs, org: string): boolean =>
   orgs.has(org) || isFaultyOrg(folder, org, faults);
 
+/** Of `org/report`, or of the organization's own name. */
+const orgOf = (name: string): string => name.split('/', 1)[0] ?? '';
+
 /** `org/report`, in order: those in force, and those whose file has faults. */
 function reportNames({ reports, sources }: Jobs): readonly string[] {
   const names = new Set(reports.keys());
@@ -156,7 +157,7 @@ function reportNames({ reports, sources }: Jobs): readonly string[] {
 
 /** In order. */
 function organizationNames(jobs: Jobs): readonly string[] {
-  const named = [...jobs.orgs.keys(), ...jobs.sources.keys()].map((name) => name.split('/')[0] ?? '');
+  const named = [...jobs.orgs.keys(), ...jobs.sources.keys()].map(orgOf);
   return [...new Set(named)].filter((org) => ID.test(org) && isOrganization(jobs, org)).sort();
 }
 

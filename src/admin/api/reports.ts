@@ -1,9 +1,21 @@
 import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
+import { ID } from '../../define/words.ts';
 import type { OrganizationEntry, ReportDetail, ReportEntry } from '../access.ts';
 import type { Admin } from '../env.ts';
 import { runSchema, runView } from '../view.ts';
-import { asking, json, orgSchema, orNull, PROBLEM, reportParams, security } from './declare.ts';
+import {
+  asking,
+  json,
+  limitSchema,
+  nextLink,
+  nextSchema,
+  orgSchema,
+  orNull,
+  PROBLEM,
+  reportParams,
+  security,
+} from './declare.ts';
 import { pauseSchema, pauseView } from './pause-view.ts';
 
 const organizationSchema = z
@@ -92,15 +104,25 @@ const organizationsRoute = createRoute({
   },
 });
 
+const nameSchema = z
+  .string()
+  .refine((name) => name.split('/').length === 2 && name.split('/').every((id) => ID.test(id)), 'org/report')
+  .meta({ description: '`next` of the page before.', example: 'acme/weekly' });
+
 const listRoute = createRoute({
   method: 'get',
   path: '/api/reports',
   tags: ['Reports'],
   summary: 'Reports as they are defined now',
   security,
-  request: { query: z.strictObject({ org: orgSchema.optional() }) },
+  request: {
+    query: z.strictObject({ org: orgSchema.optional(), after: nameSchema.optional(), limit: limitSchema(500, 100) }),
+  },
   responses: {
-    200: json(z.object({ reports: z.array(reportSchema).readonly() }), 'All of them.'),
+    200: json(
+      z.object({ reports: z.array(reportSchema).readonly(), next: nextSchema }),
+      'In the order of their names.',
+    ),
     ...asking,
     404: PROBLEM[404],
     422: PROBLEM[422],
@@ -125,9 +147,13 @@ export function addReports(app: Admin): void {
   });
 
   app.openapi(listRoute, async (context) => {
-    const { org } = context.req.valid('query');
-    const reports = await context.get('access').reports(org);
-    return context.json({ reports: reports.map(reportView) }, 200);
+    const { org, after, limit } = context.req.valid('query');
+    const { reports, next } = await context.get('access').reports({
+      ...(org === undefined ? {} : { org }),
+      ...(after === undefined ? {} : { after }),
+      limit,
+    });
+    return context.json({ reports: reports.map(reportView), next }, 200, nextLink(context.req.url, next));
   });
 
   app.openapi(oneRoute, async (context) => {

@@ -62,9 +62,19 @@ export async function newsOf(access: Access, record: RunRecord): Promise<RunNews
   return { record, live: null };
 }
 
-export async function loadReports(access: Access): Promise<ReportsData> {
-  const [organizations, reports] = await Promise.all([access.organizations(), access.reports()]);
-  return { organizations, reports };
+/** Reports of a page of their list. */
+const MOST_REPORTS = 100;
+
+export async function loadReports(access: Access, after: string | undefined): Promise<ReportsData> {
+  const [organizations, page] = await Promise.all([
+    access.organizations(),
+    access.reports({ ...(after === undefined ? {} : { after }), limit: MOST_REPORTS }),
+  ]);
+  // Those without a report stand on the first page.
+  const shown = organizations.filter(
+    ({ org, reports }) => page.reports.some((report) => report.org === org) || (reports === 0 && after === undefined),
+  );
+  return { organizations: shown, ...page };
 }
 
 /** Runs of a report that are looked through for its last pack. */

@@ -8,11 +8,13 @@ import { At } from './time.tsx';
 export interface ReportsData {
   readonly organizations: readonly OrganizationEntry[];
   readonly reports: readonly ReportEntry[];
+  /** `after` of the next page. */
+  readonly next: string | null;
 }
 
 export const Reports = ({
   frame,
-  data: { organizations, reports },
+  data: { organizations, reports, next },
 }: {
   readonly frame: Frame;
   readonly data: ReportsData;
@@ -46,6 +48,13 @@ export const Reports = ({
         <ReportTable reports={reports.filter((report) => report.org === org)} />
       </section>
     ))}
+    {next === null ? null : (
+      <p class="more">
+        <a href={`/reports?${new URLSearchParams({ after: next })}`} rel="next">
+          More reports
+        </a>
+      </p>
+    )}
   </Page>
 );
 

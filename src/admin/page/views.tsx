@@ -68,7 +68,9 @@ export function addViews(app: Hono<Env>, desk: Desk): void {
     )),
   );
   app.get('/reports', (context) =>
-    show(context, async (access, frame) => <Reports frame={frame} data={await loadReports(access)} />),
+    show(context, async (access, frame) => (
+      <Reports frame={frame} data={await loadReports(access, context.req.query('after'))} />
+    )),
   );
   app.get('/reports/:org/:report', (context) => showReport(desk, context));
   app.get('/runs', (context) =>
