@@ -1,8 +1,4 @@
 import type { Command } from 'commander';
-import type { Budgets } from '../compose/budgets.ts';
-import type { Surroundings } from '../compose/ports.ts';
-import type { OrgSettings } from '../define/org.ts';
-import type { ExplainExtra } from '../plan/explain.ts';
 
 export function addExplain(program: Command): void {
   program
@@ -29,67 +25,35 @@ async function explainReport(report: string, flags: { period?: string; json?: bo
   const [
     { readSurroundings },
     { composeCatalogs },
+    { explanationOf },
+    { secretSource },
     { loadJobs, requireReport },
     periods,
-    { nextReportSlots, timetableOf },
-    { slotView },
-    { compilePlan },
-    { explain, formatExplain },
+    { formatExplain },
     print,
   ] = await Promise.all([
     import('./surroundings.ts'),
     import('../compose/ports.ts'),
+    import('../compose/explanation.ts'),
+    import('../base/secret.ts'),
     import('../define/load.ts'),
     import('../define/period.ts'),
-    import('../define/slots.ts'),
-    import('../define/slot-view.ts'),
-    import('../plan/compile.ts'),
     import('../plan/explain.ts'),
     import('./print.ts'),
   ]);
   const around = readSurroundings();
-  const { definition, settings } = requireReport(await loadJobs(around.config.DOCKET_JOBS), report);
-  const now = around.clock.now();
+  const { config, env, clock, learn } = around;
+  const { definition, settings } = requireReport(await loadJobs(config.DOCKET_JOBS), report);
   const spec = flags.period === undefined ? definition.period : periods.parsePeriod(flags.period);
-  const period = periods.periodOf(definition, settings, now, spec);
-  const slots = nextReportSlots(timetableOf(definition, settings), now, 5);
+  const period = periods.periodOf(definition, settings, clock.now(), spec);
   const { catalogOf, shared, scope } = await composeCatalogs(around);
   try {
     const catalog = await catalogOf(settings);
-    const plan = compilePlan({ definition, settings, period, catalog });
-    const tokens = plan.calls.filter(({ kind }) => kind === 'report').length;
-    const budget = shared === undefined ? undefined : await lineNow(shared, around, settings, tokens);
-    const document = explain(plan, {
-      catalog,
-      ...(budget === undefined ? {} : { budget }),
-      slots: slots.map((slot) => slotView(slot, definition, settings.timezone)),
-      timezone: settings.timezone,
-    });
+    const ports = { catalog, secrets: secretSource(env, learn), budgetOf: shared, clock };
+    const document = await explanationOf({ definition, settings }, period, ports);
     if (flags.json) print.printJson(document);
     else print.printLine(formatExplain(document));
   } finally {
     await scope.close();
   }
-}
-
-/** The line of the key as it is now, and when `calls` more would be through. */
-async function lineNow(
-  budgetOf: Budgets,
-  { clock, env, learn }: Surroundings,
-  settings: OrgSettings,
-  calls: number,
-): Promise<ExplainExtra['budget'] | undefined> {
-  const [{ expectedFinish, lookAtBudgets }, { secretSource }] = await Promise.all([
-    import('../compose/budgets.ts'),
-    import('../base/secret.ts'),
-  ]);
-  const { keys } = await lookAtBudgets([settings], { secrets: secretSource(env, learn), budgetOf });
-  const [line] = keys;
-  if (line === undefined) return undefined;
-  const { metrics, limits } = line;
-  return {
-    tokens: metrics.tokens,
-    waiting: metrics.waiting,
-    finish: expectedFinish(metrics, limits.windowMs, calls, clock.now()),
-  };
 }

@@ -1,7 +1,8 @@
-import { accessOf } from '../admin/access/access-of.ts';
+import { type AccessPorts, accessOf } from '../admin/access/access-of.ts';
 import { reportSlotFinder } from '../admin/access/slots.ts';
 import { createAdmin, createProbes } from '../admin/app.ts';
-import { redisAudit } from '../admin/auth/audit.ts';
+import { type Audit, redisAudit } from '../admin/auth/audit.ts';
+import type { Door } from '../admin/auth/door.ts';
 import { countGuesses } from '../admin/auth/guesses.ts';
 import { rateLimit } from '../admin/auth/rate-limit.ts';
 import { redisSessions } from '../admin/auth/sessions.ts';
@@ -11,11 +12,10 @@ import { eventStreams } from '../admin/event-streams.ts';
 import type { Metrics } from '../admin/metrics.ts';
 import { type AdminServer, listenAdmin } from '../admin/server.ts';
 import { NO_ADDRESSES } from '../base/address-list.ts';
-import { createScope } from '../base/scope.ts';
+import { createScope, type Scope } from '../base/scope.ts';
 import { secretSource } from '../base/secret.ts';
 import { version } from '../base/version.ts';
 import type { JobsInForce } from '../define/in-force.ts';
-import type { OrgSettings } from '../define/org.ts';
 import { redisLedger } from '../deliver/redis-ledger.ts';
 import { lastGood } from '../queue/in-force.ts';
 import { redisLive } from '../queue/live.ts';
@@ -30,11 +30,12 @@ import { KEEP_DAYS } from './keep-days.ts';
 import { packsOf } from './packs.ts';
 import { planningOf } from './planning.ts';
 import type { Surroundings } from './ports.ts';
+import type { Store } from './store.ts';
 import { tracedRequests } from './traced-requests.ts';
 
 /**
- * What a process answers over HTTP: `/healthz`, `/readyz` and `/metrics` in every role, the API in the role `admin`.
- * Throws `config.invalid` when it cannot listen, the tokens cannot be read or Bull Board is wanted and not installed.
+ * What a process answers over HTTP: `/healthz`, `/readyz` and `/metrics` in every role, the API and the page in the role
+ * `admin`. Throws `config.invalid` when it cannot listen or the tokens cannot be read.
  *
  * @param metrics those that observe this process
  */
@@ -46,36 +47,66 @@ export async function composeAdmin(
   { api }: { readonly api: boolean },
 ): Promise<AdminServer> {
   const { config, clock, log } = around;
-  const { DOCKET_ADMIN_TOKENS: file, DOCKET_ADMIN_HOST: host, DOCKET_ADMIN_PORT: port } = config;
+  const { DOCKET_ADMIN_HOST: host, DOCKET_ADMIN_PORT: port } = config;
+  const door = await openDoor(around);
+  const probes = { door, health, metrics: () => metrics.scrape(readings), clock, log };
+  const listening = { host, port, log, proxies: door.proxies };
+  if (!api) return listenAdmin(createProbes(probes), listening);
+  const scope = createScope();
+  try {
+    const { redis, prefix } = store;
+    const audit = redisAudit(redis, { prefix, clock, log });
+    const ports = openPorts(around, jobs, store, audit, scope);
+    const board =
+      config.DOCKET_ADMIN_BULL_BOARD === 'on'
+        ? scope.use(await openBoard(redis, { prefix }), (opened) => opened.close())
+        : undefined;
+    const streams = eventStreams();
+    const { tokens, guesses } = door;
+    const app = createAdmin({
+      ...probes,
+      door: { ...door, sessions: redisSessions({ redis, prefix, tokens, guesses, audit, clock }) },
+      access: (principal) => accessOf(ports, principal),
+      streams,
+      board,
+      version: version(),
+    });
+    const traced = tracedRequests(app, around.trace);
+    const server = scope.use(await listenAdmin(traced, listening), (opened) => opened.close());
+    // Before the server: it would wait for them.
+    scope.use(streams, (opened) => opened.close());
+    return { ...server, close: () => scope.close() };
+  } catch (error) {
+    await scope.close();
+    throw error;
+  }
+}
+
+/** Who is let in. */
+async function openDoor({ config, clock, log }: Surroundings): Promise<Door> {
+  const { DOCKET_ADMIN_TOKENS: file, DOCKET_ADMIN_HOST: host } = config;
   const { DOCKET_ADMIN_TRUSTED_PROXIES: proxies = NO_ADDRESSES, DOCKET_ADMIN_NAMES: names = [] } = config;
-  const door = {
+  return {
     tokens: file === undefined ? noTokens(log) : await tokenFile(file, { clock, log }),
     guesses: countGuesses({ clock, log }),
     limit: rateLimit(config.DOCKET_ADMIN_RATE, clock),
     proxies,
     names: [host.toLowerCase(), ...names],
   };
-  const probes = {
-    door,
-    health,
-    metrics: () => metrics.scrape(readings),
-    clock,
-    log,
-  };
-  if (!api) return listenAdmin(createProbes(probes), { host, port, log, proxies });
+}
+
+/** What stands behind all that somebody may see and do. */
+function openPorts(around: Surroundings, jobs: JobsInForce, store: Store, audit: Audit, scope: Scope): AccessPorts {
+  const { clock, log } = around;
   const { redis, prefix, trigger, runs, queue, pauses, definitions } = store;
-  const audit = redisAudit(redis, { prefix, clock, log });
   const versions = redisVersions(redis, { prefix });
   const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: KEEP_DAYS });
-  const scope = createScope();
-  const board =
-    config.DOCKET_ADMIN_BULL_BOARD === 'on'
-      ? scope.use(await openBoard(redis, { prefix }), (opened) => opened.close())
-      : undefined;
   const { archive, shelf } = openArchive(around, scope);
-  const ports = {
+  const secrets = secretSource(around.env, around.learn);
+  const budgetOf = sharedBudgets(redis, prefix, clock);
+  return {
     jobs: jobs.now,
-    lastGood: async (name: string) => {
+    lastGood: async (name) => {
       const version = (await versions.read()).get(name);
       return version && lastGood(name, version, { jobs: jobs.now(), definitions, log });
     },
@@ -87,32 +118,8 @@ export async function composeAdmin(
     audit,
     live: redisLive(redis, { prefix }),
     findSlots: reportSlotFinder(),
-    lines: (orgs: readonly OrgSettings[]) =>
-      budgetLines(orgs, {
-        secrets: secretSource(around.env, around.learn),
-        budgetOf: sharedBudgets(redis, prefix, clock),
-        clock,
-      }),
+    lines: (orgs) => budgetLines(orgs, { secrets, budgetOf, clock }),
     planning: planningOf(around, { redis, prefix }, scope),
     clock,
   };
-  const streams = eventStreams();
-  const app = createAdmin({
-    ...probes,
-    door: {
-      ...door,
-      sessions: redisSessions({ redis, prefix, tokens: door.tokens, guesses: door.guesses, audit, clock }),
-    },
-    access: (principal) => accessOf(ports, principal),
-    streams,
-    board,
-    version: version(),
-  });
-  const server = scope.use(
-    await listenAdmin(tracedRequests(app, around.trace), { host, port, log, proxies }),
-    (opened) => opened.close(),
-  );
-  // Before the server: it would wait for them.
-  scope.use(streams, (opened) => opened.close());
-  return { ...server, close: () => scope.close() };
 }

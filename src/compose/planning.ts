@@ -8,21 +8,16 @@ import { type Secret, secretSource } from '../base/secret.ts';
 import type { Catalog } from '../contract/catalog.ts';
 import type { OrgSettings } from '../define/org.ts';
 import { periodOf } from '../define/period.ts';
-import { slotView } from '../define/slot-view.ts';
-import { nextReportSlots, timetableOf } from '../define/slots.ts';
 import { heldCatalog, redisCatalogs } from '../fetch/catalogs.ts';
 import { createClient } from '../fetch/client.ts';
 import { checkPlan } from '../plan/check-plan.ts';
-import { compilePlan } from '../plan/compile.ts';
-import { explain } from '../plan/explain.ts';
-import { expectedFinish, lookAtBudgets, oneBudgetPerKey, sharedBudgets } from './budgets.ts';
+import { oneBudgetPerKey, sharedBudgets } from './budgets.ts';
+import { explanationOf } from './explanation.ts';
 import type { Surroundings } from './ports.ts';
 
 /** Somebody waits for the answer: a longer line for the key is told instead of stood in. */
 const PATIENCE_MS = 3_000;
 const DEADLINE_MS = 20_000;
-/** Slots that are shown beside a plan. */
-const SLOTS = 5;
 
 /**
  * What the admin route knows of what definitions ask. It goes by the catalogs that the workers hold. Where they hold none
@@ -96,30 +91,12 @@ export function planningOf(
     );
   };
 
-  /** The line of the key as it is now, and when `calls` more would be through. */
-  const lineOf = async (settings: OrgSettings, calls: number) => {
-    const { keys } = await lookAtBudgets([settings], { secrets, budgetOf });
-    const [line] = keys;
-    if (line === undefined) return {};
-    const { metrics, limits } = line;
-    const finish = expectedFinish(metrics, limits.windowMs, calls, clock.now());
-    return { budget: { tokens: metrics.tokens, waiting: metrics.waiting, finish } };
-  };
-
   return {
     explain: async ({ definition, settings }, spec, { mayAsk }) => {
+      const period = periodOf(definition, settings, clock.now(), spec ?? definition.period);
       const key = await keyOf(settings);
       const catalog = (await held(key, settings)) ?? (mayAsk ? await ask(key, settings) : notHeld(settings));
-      const now = clock.now();
-      const period = periodOf(definition, settings, now, spec ?? definition.period);
-      const plan = compilePlan({ definition, settings, period, catalog });
-      const slots = nextReportSlots(timetableOf(definition, settings), now, SLOTS);
-      return explain(plan, {
-        catalog,
-        ...(await lineOf(settings, plan.calls.filter(({ kind }) => kind === 'report').length)),
-        slots: slots.map((slot) => slotView(slot, definition, settings.timezone)),
-        timezone: settings.timezone,
-      });
+      return explanationOf({ definition, settings }, period, { catalog, secrets, budgetOf, clock });
     },
 
     check: async ({ definition, settings }) => {
