@@ -27,6 +27,8 @@ export async function typeInto(
   steps: readonly Step[],
 ): Promise<string> {
   const child = spawn('script', ['-qec', shell, '/dev/null'], { env, stdio: ['pipe', 'pipe', 'inherit'] });
+  // A key that is pressed when the program has just ended is nobody's.
+  child.stdin.on('error', () => {});
   const ended = once(child, 'close');
   const left = [...steps];
   let screen = '';

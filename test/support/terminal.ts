@@ -37,6 +37,8 @@ export async function onTerminal(
     ...(cwd === undefined ? {} : { cwd }),
     stdio: ['pipe', 'pipe', 'inherit'],
   });
+  // A key that is pressed when the program has just ended is nobody's.
+  child.stdin.on('error', () => {});
   let screen = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     screen += text;
