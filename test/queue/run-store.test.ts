@@ -177,7 +177,7 @@ describe('the record of runs', () => {
   it('forgets runs after their time, also in its listings', async () => {
     const own = await aBench();
     const days = (n: number) => Date.now() - n * 86_400_000;
-    await own.runs.open(anOrder({ createdAt: days(41), slot: 'trigger:old' }));
+    await own.runs.open(anOrder({ createdAt: days(42), slot: 'trigger:old' }));
     await own.runs.open(anOrder({ createdAt: days(1), slot: 'trigger:new' }));
     expect((await own.runs.list({ limit: 10 })).map((record) => record.slot)).toEqual(['trigger:new']);
     await own.close();
