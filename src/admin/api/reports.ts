@@ -12,6 +12,7 @@ import {
   nextSchema,
   orgSchema,
   orNull,
+  pageHeaders,
   PROBLEM,
   reportParams,
   security,
@@ -119,10 +120,13 @@ const listRoute = createRoute({
     query: z.strictObject({ org: orgSchema.optional(), after: nameSchema.optional(), limit: limitSchema(500, 100) }),
   },
   responses: {
-    200: json(
-      z.object({ reports: z.array(reportSchema).readonly(), next: nextSchema }),
-      'In the order of their names.',
-    ),
+    200: {
+      ...json(
+        z.object({ reports: z.array(reportSchema).readonly(), next: nextSchema }),
+        'A page of them, in the order of their names.',
+      ),
+      headers: pageHeaders,
+    },
     ...asking,
     404: PROBLEM[404],
     422: PROBLEM[422],

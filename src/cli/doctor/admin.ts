@@ -24,7 +24,7 @@ export function judgeTokens(
     expires === undefined ? [] : [{ name, expires, end: endOf(expires) }],
   );
   const expired = ending.filter(({ end }) => end <= now);
-  const remedy = '`docket tokens create` makes a new one; take the old entry out.';
+  const remedy = '`docket tokens create` makes a new one, `docket tokens revoke` takes the old one out.';
   if (expired.length > 0) return warn(`${counted}; expired: ${expired.map(({ name }) => name).join(', ')}`, remedy);
   const soon = ending.filter(({ end }) => end <= now + SOON_DAYS * DAY_MS);
   if (soon.length > 0) {
