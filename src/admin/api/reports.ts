@@ -12,8 +12,8 @@ import {
   nextSchema,
   orgSchema,
   orNull,
-  pageHeaders,
   PROBLEM,
+  pageHeaders,
   reportParams,
   security,
 } from './declare.ts';
