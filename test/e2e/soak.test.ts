@@ -1,0 +1,15 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { brokenBuild, DEFECTS } from '../soak/broken-builds.ts';
+import { soak } from '../soak/soak.ts';
+
+/** Enough for each kind of trouble; the same seed for all, so that what differs is the build. */
+const MINUTES = 0.6;
+const SEED = 7;
+
+test.for(DEFECTS)('the soak catches it when $name', async (defect) => {
+  const build = await brokenBuild(defect);
+  onTestFinished(() => build.remove());
+  const report = await soak({ minutes: MINUTES, seed: SEED, main: build.main }, () => {});
+  expect(report.ok).toBe(false);
+  expect(report.verdicts.filter(({ ok }) => !ok).map(({ what }) => what)).toContain(defect.breaks);
+});

@@ -1,0 +1,60 @@
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+
+/** A defect that a change could bring, and the promise that it breaks. */
+export interface Defect {
+  readonly name: string;
+  /** What of the build is otherwise: file under `dist`, text, and what stands there instead. */
+  readonly edits: readonly (readonly [file: string, text: string, instead: string])[];
+  /** The line of the table that must not be ok. */
+  readonly breaks: string;
+}
+
+export const DEFECTS: readonly Defect[] = [
+  {
+    name: 'the ledger opens a delivery anew that it has on record',
+    edits: [
+      [
+        'deliver/ledger-open-1.lua',
+        'local state, epoch = ARGV[5], tonumber(ARGV[6])',
+        "local state, epoch = 'pending', tonumber(redis.call('HGET', rows, id .. ':epoch') or '0')",
+      ],
+      ['deliver/ledger-open-1.lua', 'if takes then', 'if true then'],
+    ],
+    breaks: 'sent twice',
+  },
+  {
+    name: 'a delivery that was interrupted is tried again',
+    edits: [['deliver/attempt.js', "'unknown', INTERRUPTED", "'pending', INTERRUPTED"]],
+    breaks: 'sent twice',
+  },
+  {
+    name: 'a token is given back when its call leaves, not when it is answered',
+    edits: [
+      ['fetch/budget-7.lua', 'now + hold + window + 1, token', 'now + window + 1, token'],
+      ['fetch/budget-7.lua', "redis.call('ZADD', held, now + window + 1, ARGV[8])", "redis.call('PING')"],
+    ],
+    breaks: 'windows over the budget at the server',
+  },
+  {
+    name: 'one organization is given the answer to another one’s question',
+    edits: [['plan/call.js', 'kind} ${org', 'kind']],
+    breaks: 'figures that are not the service’s',
+  },
+];
+
+/** A copy of the build with this defect; its packages are found from where it stands. */
+export async function brokenBuild({ edits }: Defect): Promise<{ readonly main: string; remove(): Promise<void> }> {
+  const folder = await mkdtemp(resolve('node_modules/.docket-broken-'));
+  for (const name of ['dist', 'templates', 'package.json']) await cp(name, join(folder, name), { recursive: true });
+  for (const [file, text, instead] of edits) {
+    const path = join(folder, 'dist', file);
+    const found = await readFile(path, 'utf8');
+    if (!found.includes(text)) throw new Error(`dist/${file} no longer holds "${text}"`);
+    await writeFile(
+      path,
+      found.replace(text, () => instead),
+    );
+  }
+  return { main: join(folder, 'dist', 'main.js'), remove: () => rm(folder, { recursive: true, force: true }) };
+}

@@ -1,0 +1,300 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import type { Draw } from '../../src/sandbox/random.ts';
+import type { Fault } from '../../src/sandbox/sandbox.ts';
+import type { Fault as S3Fault } from '../support/s3-server.ts';
+import { EVERY_HOURS, ON_DEMAND } from './definitions.ts';
+import { MAIL_TROUBLES } from './mail-sink.ts';
+import type { Member } from './member.ts';
+import type { World } from './world.ts';
+
+/** What was done to it, and when: seconds since the beginning. */
+export interface Event {
+  readonly at: number;
+  readonly what: string;
+}
+
+/** One request of a client, asked until it was acknowledged. */
+export interface Request {
+  readonly org: string;
+  readonly report: string;
+  /** Run ids that its acknowledgements named. */
+  readonly ids: readonly string[];
+}
+
+export interface Chaos {
+  readonly events: readonly Event[];
+  readonly requests: readonly Request[];
+  /** Version of the definitions that is in force at the end. */
+  readonly version: number;
+}
+
+const acknowledgedSchema = z.object({ id: z.string() });
+
+/** Everything that an API does wrong (specification §7 and §8, and what lies between a service and us). */
+const API_TROUBLES: readonly (readonly Fault[])[] = [
+  [{ kind: 'latency', value: 1_500, probability: 0.5 }],
+  [{ kind: 'status', value: 503, probability: 0.5 }],
+  [{ kind: 'status', value: 500, probability: 0.5 }],
+  [{ kind: 'reset', probability: 0.4 }],
+  [{ kind: 'truncate', probability: 0.4 }],
+  [{ kind: 'content-type', probability: 0.4 }],
+  [{ kind: 'throttle', value: 2, probability: 0.3 }],
+  [{ kind: 'hang', count: 2 }],
+];
+const S3_TROUBLES: readonly S3Fault[] = [
+  { when: 'before', how: 'reset' },
+  { when: 'after', how: 'reset' },
+  { when: 'after', how: 'close' },
+  { when: 'before', how: { status: 503, code: 'SlowDown' } },
+  { when: 'after', how: { status: 500, code: 'InternalError' } },
+];
+/** Longer than a worker's hold on a run and the look at it: another one has taken it over when it wakes. */
+const TAKEN_OVER_MS = 75_000;
+
+const END_OF_MAIL = Buffer.from('\r\n.\r\n');
+
+/** Sets on the world for so long, ms; all that it breaks is whole again when it resolves. */
+export async function rage(world: World, draw: Draw, ms: number): Promise<Chaos> {
+  const began = performance.now();
+  const events: Event[] = [];
+  const requests: Request[] = [];
+  const busy = new Set<string>();
+  let version = 1;
+  const since = () => Math.round((performance.now() - began) / 100) / 10;
+  const note = (what: string) => void events.push({ at: since(), what });
+  const oneOf = <Item>(items: readonly Item[]): Item => {
+    const item = items[Math.floor(draw.share() * items.length)];
+    if (item === undefined) throw new RangeError('nothing to draw from');
+    return item;
+  };
+  const between = (least: number, most: number): number => Math.round(least + draw.share() * (most - least));
+
+  const kill = async (who: Member) => {
+    note(`kill ${who.name}`);
+    await who.kill(between(0, 2_000));
+  };
+  /** Dies with a message on its way: lost with it, just arrived, or arrived and acknowledged. */
+  const killMidMail = async (who: Member) => {
+    const fate = oneOf(['lost', 'arrived', 'acknowledged'] as const);
+    const struck = new Promise<boolean>((resolve) => {
+      const giveUp = setTimeout(() => resolve(false), 8_000);
+      who.mail.watch((piece) => {
+        if (!piece.includes(END_OF_MAIL)) return 'on';
+        who.mail.watch(undefined);
+        clearTimeout(giveUp);
+        // The server answers within this time; what it says is on its way when the process dies.
+        setTimeout(() => resolve(true), fate === 'acknowledged' ? 2 : 0);
+        return fate === 'lost' ? 'lost' : 'on';
+      });
+    });
+    const met = await struck;
+    who.mail.watch(undefined);
+    if (!met) return;
+    note(`kill ${who.name} in the middle of a mail, which is ${fate}`);
+    await who.kill(between(0, 2_000));
+  };
+  const freeze = async (who: Member, forMs: number) => {
+    note(`freeze ${who.name} for ${forMs} ms`);
+    await who.freeze(forMs);
+  };
+  const freezeMidMail = async (who: Member) => {
+    await new Promise<void>((resolve) => {
+      const giveUp = setTimeout(resolve, 20_000);
+      who.mail.watch((piece) => {
+        if (piece.includes(END_OF_MAIL)) {
+          clearTimeout(giveUp);
+          resolve();
+        }
+        return 'on';
+      });
+    });
+    who.mail.watch(undefined);
+    await freeze(who, TAKEN_OVER_MS);
+  };
+  const cut = async (who: Member) => {
+    const way = oneOf(['redis', 'api', 'mail'] as const);
+    const forMs = between(1_000, 8_000);
+    note(`cut ${who.name} off ${way} for ${forMs} ms`);
+    who[way].cut();
+    await sleep(forMs);
+    who[way].heal();
+    if (draw.chance(0.5)) who[way].reset();
+  };
+  const slow = async () => {
+    note('slow ways to the service');
+    for (let turn = 0; turn < 6; turn += 1) {
+      for (const { api } of world.workers) api.slow(between(0, 1_800));
+      await sleep(700);
+    }
+    for (const { api } of world.workers) api.slow(0);
+  };
+  const killRedis = async () => {
+    note('kill Redis');
+    await world.redis.kill();
+    await sleep(between(200, 3_000));
+    await world.redis.start();
+  };
+  const fillRedis = async () => {
+    note('fill Redis');
+    await world.client.config('SET', 'maxmemory', '1mb');
+    await sleep(between(1_000, 4_000));
+    await world.client.config('SET', 'maxmemory', '0');
+  };
+  const troubleApi = async () => {
+    const faults = oneOf(API_TROUBLES);
+    note(`service: ${faults.map(({ kind }) => kind).join(', ')}`);
+    world.sandbox.setFaults(faults);
+    await sleep(between(2_000, 5_000));
+    world.sandbox.setFaults([]);
+  };
+  const troubleMail = async () => {
+    note('mail server: trouble');
+    world.sink.trouble = { probability: 0.4, scripts: MAIL_TROUBLES };
+    await sleep(between(2_000, 6_000));
+    world.sink.trouble = undefined;
+  };
+  const troubleS3 = async () => {
+    const fault = oneOf(S3_TROUBLES);
+    note(`store: ${JSON.stringify(fault)}`);
+    world.s3.fault = ({ method }) => (method === 'PUT' && draw.chance(0.5) ? fault : undefined);
+    await sleep(between(2_000, 5_000));
+    world.s3.fault = () => undefined;
+  };
+  const turnBack = async () => {
+    note('clocks an hour back');
+    const { offset } = world.clock;
+    await world.setClocks(offset - 3_600);
+    await sleep(3_000);
+    await world.setClocks(offset);
+  };
+  const skew = async (who: Member) => {
+    const by = oneOf([-90, 90]);
+    note(`clock of ${who.name} ${by} s off`);
+    await world.setClock(who, world.clock.offset + by);
+    await sleep(4_000);
+    await world.setClock(who, world.clock.offset);
+  };
+  const jump = async () => {
+    note(`clocks ${EVERY_HOURS} hours on`);
+    await world.setClocks(world.clock.offset + EVERY_HOURS * 3_600);
+  };
+  const reload = async () => {
+    version += 1;
+    note(`definitions, version ${version}, under way`);
+    await world.define(version);
+  };
+  const deploy = async () => {
+    version += 1;
+    note(`deploy version ${version}`);
+    await Promise.all(world.members.map((each) => each.stop()));
+    await world.define(version);
+    for (const each of world.members) each.up();
+  };
+  /** Asks both admin processes the same at the same time, until somebody has acknowledged it. */
+  const ask = async () => {
+    const org = oneOf(world.orgs).id;
+    const key = `soak-${requests.length}-${between(0, 1e9)}`;
+    const ids: string[] = [];
+    note(`ask for ${org}/${ON_DEMAND}`);
+    const request: Request = { org, report: ON_DEMAND, ids };
+    requests.push(request);
+    const day = String(between(1, 28)).padStart(2, '0');
+    const body = JSON.stringify({ period: { from: `2026-10-${day}`, to: `2026-10-${day}` } });
+    for (let tries = 0; ids.length === 0 && tries < 200; tries += 1) {
+      const answers = world.schedulers.flatMap(({ url }) => [0, 1].map(() => askOnce(url, org, key, body)));
+      for (const id of await Promise.all(answers)) if (id !== undefined) ids.push(id);
+      if (ids.length === 0) await sleep(500);
+    }
+    if (ids.length === 0) throw new Error(`nobody has taken the request for ${org}/${ON_DEMAND}`);
+  };
+  const askOnce = async (url: string, org: string, key: string, body: string): Promise<string | undefined> => {
+    try {
+      const response = await fetch(`${url}/api/reports/${org}/${ON_DEMAND}/runs`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${world.token}`, 'content-type': 'application/json', 'idempotency-key': key },
+        body,
+        signal: AbortSignal.timeout(5_000),
+      });
+      const answer: unknown = await response.json();
+      if (response.status === 202 || response.status === 200) return acknowledgedSchema.parse(answer).id;
+      // What a client has to mend itself is a fault of the soak, or of the route.
+      if (response.status < 500 && response.status !== 429)
+        throw new Refused(`${response.status} ${JSON.stringify(answer)}`);
+      return undefined;
+    } catch (error) {
+      if (error instanceof Refused) throw error;
+      return undefined;
+    }
+  };
+
+  const under = new Set<Promise<void>>();
+  /** Begins it when what it needs is nobody else's; false otherwise. */
+  const begin = (needs: readonly string[], act: () => Promise<void>): boolean => {
+    if (needs.some((need) => busy.has(need))) return false;
+    for (const need of needs) busy.add(need);
+    const going = act().finally(() => {
+      for (const need of needs) busy.delete(need);
+      under.delete(going);
+    });
+    under.add(going);
+    return true;
+  };
+  const some = (who: readonly Member[], act: (who: Member) => Promise<void>) => (): boolean => {
+    const one = oneOf(who);
+    return begin([one.name], () => act(one));
+  };
+  const { members, workers } = world;
+  const acts: readonly (readonly [weight: number, act: () => boolean])[] = [
+    [5, () => begin(['ask'], ask)],
+    [2, some(members, kill)],
+    [3, some(workers, killMidMail)],
+    [2, some(members, (who) => freeze(who, between(500, 6_000)))],
+    [2, some(members, cut)],
+    [1, () => begin(['ways'], slow)],
+    [1, () => begin(['redis'], killRedis)],
+    [1, () => begin(['redis'], fillRedis)],
+    [2, () => begin(['api'], troubleApi)],
+    [3, () => begin(['mail'], troubleMail)],
+    [2, () => begin(['s3'], troubleS3)],
+    [1, () => begin(['clocks'], turnBack)],
+    [1, () => begin(['clocks'], () => skew(oneOf(members)))],
+    [1, () => begin(['definitions'], reload)],
+  ];
+  /** What comes at its time, each when the one before is over. */
+  const timetable: readonly { readonly firstMs: number; readonly everyMs: number; readonly act: () => boolean }[] = [
+    {
+      firstMs: 2_000,
+      everyMs: 15_000,
+      act: () => {
+        // Forty runs that come due at once, and calls that take their time: when a budget is put to the test.
+        begin(['ways'], slow);
+        return begin(['clocks'], jump);
+      },
+    },
+    // While those forty are being sent.
+    { firstMs: 3_000, everyMs: 15_000, act: some(workers, killMidMail) },
+    { firstMs: 12_000, everyMs: 200_000, act: some(workers, freezeMidMail) },
+    { firstMs: 5_000, everyMs: 100_000, act: () => begin(['definitions', ...members.map(({ name }) => name)], deploy) },
+  ];
+  const turns = timetable.map(() => 0);
+  while (performance.now() - began < ms) {
+    const due = timetable.filter(
+      ({ firstMs, everyMs }, index) => performance.now() - began > firstMs + (turns[index] ?? 0) * everyMs,
+    );
+    for (const each of due) {
+      const index = timetable.indexOf(each);
+      if (each.act()) turns[index] = (turns[index] ?? 0) + 1;
+    }
+    // What is due and has to wait gets what it waits for.
+    if (due.length === 0) acts[draw.index(acts.map(([weight]) => weight))]?.[1]();
+    await sleep(between(200, 1_200));
+  }
+  await Promise.all(under);
+  return { events, requests, version };
+}
+
+/** The admin route has refused what is right. */
+class Refused extends Error {
+  override readonly name = 'Refused';
+}

@@ -1,0 +1,162 @@
+import { stringify } from 'yaml';
+
+/** A fictitious organization of the soak, and whose figures it gets. */
+export interface SoakOrg {
+  /** `org-07`. */
+  readonly id: string;
+  /** Planted in all that is the organization's, and in nothing else. */
+  readonly canary: string;
+  /** Label of the sandbox's key, and the service's organization. */
+  readonly key: string;
+  readonly service: 101 | 102 | 103;
+  readonly timezone: string;
+  readonly kind: Kind;
+}
+
+/** Where its scheduled report goes. */
+export const KINDS = ['two-mails', 'folder-and-mail', 's3', 'everywhere', 'together'] as const;
+export type Kind = (typeof KINDS)[number];
+
+/** Hours between two slots of every scheduled report, on the hour, UTC. */
+export const EVERY_HOURS = 4;
+/** Seconds in which a key may make 30 calls: shorter than the service's minute, so that a minute of soak has many. */
+export const WINDOW_SECONDS = 4;
+export const METRICS = ['profiles.created', 'profiles.decided'] as const;
+export const SCHEDULED = 'daily';
+export const ON_DEMAND = 'adhoc';
+
+const ZONES = [
+  'UTC',
+  'Europe/Zurich',
+  'America/New_York',
+  'Asia/Kolkata',
+  'Australia/Lord_Howe',
+  'Pacific/Auckland',
+  'America/Los_Angeles',
+  'Asia/Tokyo',
+  'Africa/Nairobi',
+  'America/Sao_Paulo',
+  'Asia/Kathmandu',
+] as const;
+
+/** More than half share one key, over three of the service's organizations. */
+const REACH = [
+  ['all', 101],
+  ['acme', 101],
+  ['all', 102],
+  ['northwind', 102],
+  ['all', 103],
+  ['lakeside', 103],
+  ['metrics', 101],
+] as const;
+
+function pick<Item>(items: readonly Item[], index: number): Item {
+  const item = items[index % items.length];
+  if (item === undefined) throw new RangeError('nothing to pick from');
+  return item;
+}
+
+export const soakOrgs = (count: number): SoakOrg[] =>
+  Array.from({ length: count }, (_, index) => {
+    const [key, service] = pick(REACH, index);
+    const number = String(index).padStart(2, '0');
+    return {
+      id: `org-${number}`,
+      canary: `Canary${number}x`,
+      key,
+      service,
+      timezone: pick(ZONES, index),
+      kind: pick(KINDS, index),
+    };
+  });
+
+export const keyVariable = (key: string): string => `KEY_${key.toUpperCase()}`;
+/** Local parts of those who get the scheduled report by mail. */
+export const READERS: Readonly<Record<Kind, readonly string[]>> = {
+  'two-mails': ['lead', 'board'],
+  'folder-and-mail': ['lead'],
+  s3: [],
+  everywhere: ['lead', 'board', 'audit'],
+  together: ['lead', 'board'],
+};
+export const OWNER = 'owner';
+export const mailbox = (org: Pick<SoakOrg, 'id'>, who: string): string => `${who}@${org.id}.example`;
+export const usesFolder = (kind: Kind): boolean => kind === 'folder-and-mail' || kind === 'everywhere';
+export const usesS3 = (kind: Kind): boolean => kind === 's3' || kind === 'everywhere';
+
+/** What outside of the jobs folder the definitions name. */
+export interface Outside {
+  readonly out: string;
+  readonly s3: { readonly endpoint: string; readonly bucket: string };
+}
+
+/** The jobs folder of all, in its so-manieth version: path → content. */
+export function definitionsOf(orgs: readonly SoakOrg[], version: number, outside: Outside): Record<string, string> {
+  return Object.fromEntries(
+    orgs.flatMap((org): [string, string][] => [
+      [`${org.id}/org.yaml`, stringify(orgFile(org))],
+      [`${org.id}/${SCHEDULED}.yaml`, stringify(scheduled(org, version, outside))],
+      [`${org.id}/${ON_DEMAND}.yaml`, stringify(onDemand(org, version))],
+    ]),
+  );
+}
+
+const orgFile = (org: SoakOrg) => ({
+  name: org.canary,
+  org: org.service,
+  api_key: { env: keyVariable(org.key) },
+  timezone: org.timezone,
+  recipients: { domains: [`${org.id}.example`] },
+  budget: { calls: 30, window: WINDOW_SECONDS },
+});
+
+const FIGURES = { id: 'figures', metrics: [...METRICS] };
+const BY_DAY = {
+  id: 'by-day',
+  metrics: ['profiles.approval_rate', 'profiles.time_to_decision_p50'],
+  granularity: 'day',
+};
+
+const base = (org: SoakOrg, title: string, version: number) => ({
+  version: 1,
+  title: `${org.canary} ${title} v${version}`,
+  owner: mailbox(org, OWNER),
+  // Clocks jump by hours while a run is under way.
+  deadline: '7d',
+  period: 'previous_day',
+  sections: version % 2 === 1 ? [FIGURES, BY_DAY] : [BY_DAY, FIGURES],
+});
+
+function scheduled(org: SoakOrg, version: number, { out, s3 }: Outside) {
+  const xlsx = usesFolder(org.kind) || usesS3(org.kind);
+  const to = READERS[org.kind].map((who) => mailbox(org, who));
+  return {
+    ...base(org, 'daily', version),
+    schedule: { cron: `0 */${EVERY_HOURS} * * *`, timezone: 'UTC', catch_up: 'all' },
+    outputs: [{ format: 'csv' }, ...(xlsx ? [{ format: 'xlsx' }] : [])],
+    deliveries: [
+      ...(to.length === 0
+        ? []
+        : [{ email: { to, attach: ['csv'], ...(org.kind === 'together' ? { together: true } : {}) } }]),
+      ...(usesFolder(org.kind) ? [{ directory: { path: `${out}/${org.id}/{{ run }}` } }] : []),
+      ...(usesS3(org.kind)
+        ? [
+            {
+              s3: {
+                ...s3,
+                key: `${org.id}/{{ run }}/{{ file.name }}`,
+                region: 'us-east-1',
+                credentials: { access_key_id: { env: 'S3_KEY_ID' }, secret_access_key: { env: 'S3_SECRET' } },
+              },
+            },
+          ]
+        : []),
+    ],
+  };
+}
+
+const onDemand = (org: SoakOrg, version: number) => ({
+  ...base(org, 'on demand', version),
+  outputs: [{ format: 'csv' }],
+  deliveries: [{ email: { to: [mailbox(org, 'lead')], attach: ['csv'] } }],
+});

@@ -1,0 +1,165 @@
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+import { Redis } from 'ioredis';
+import { type Sandbox, type SandboxRequest, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { program } from '../support/debian.ts';
+import { type RestartableRedis, restartableRedis } from '../support/restartable-redis.ts';
+import { ACCESS_KEY_ID, type S3Server, SECRET_ACCESS_KEY, s3Server } from '../support/s3-server.ts';
+import { definitionsOf, EVERY_HOURS, keyVariable, type SoakOrg, soakOrgs, WINDOW_SECONDS } from './definitions.ts';
+import { type MailSink, mailSink } from './mail-sink.ts';
+import { type Member, member, setClock } from './member.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const ORGS = 40;
+
+export interface World {
+  readonly folder: string;
+  readonly orgs: readonly SoakOrg[];
+  readonly redis: RestartableRedis;
+  /** Past all ways, for those who look. */
+  readonly client: Redis;
+  readonly sandbox: Sandbox;
+  /** Every request that came to the service. */
+  readonly requests: readonly SandboxRequest[];
+  /** The end of the service's history, epoch ms. */
+  readonly serviceNow: number;
+  readonly sink: MailSink;
+  readonly s3: S3Server;
+  readonly workers: readonly Member[];
+  readonly schedulers: readonly Member[];
+  readonly members: readonly Member[];
+  /** Of the admin route, an operator's. */
+  readonly token: string;
+  /** Seconds from the machine's clock. */
+  readonly clock: { offset: number };
+  /** Epoch ms by the clocks of the members. */
+  now(): number;
+  /** By which every member's clock is set, in turn; one that has a fault of its own keeps it. */
+  setClocks(seconds: number): Promise<void>;
+  setClock(of: Member, seconds: number): Promise<void>;
+  /** Writes the definitions of this version. */
+  define(version: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** @param main the build's `dist/main.js` */
+export async function openWorld(main: string, share: () => number): Promise<World> {
+  await program('redis-server', 'redis-server');
+  const faketime = await program('faketime', 'faketime');
+  const run = promisify(execFile);
+  const { stdout: preload } = await run(faketime, ['-f', '+0', 'printenv', 'LD_PRELOAD']);
+  const folder = await mkdtemp(join(tmpdir(), 'docket-soak-'));
+  await mkdir(join(folder, 'log'));
+
+  // Half an hour past a slot, so that each jump of the clocks passes over one and ends between two.
+  const began = Date.now();
+  const grid = EVERY_HOURS * HOUR_MS;
+  const offset = Math.round((Math.ceil(began / grid) * grid + HOUR_MS / 2 - began) / 1000);
+  const serviceNow = began + 60 * DAY_MS;
+
+  const redis = await restartableRedis();
+  const redisPort = Number(new URL(redis.url).port);
+  const client = new Redis({ port: redisPort, maxRetriesPerRequest: null, retryStrategy: () => 50 });
+  client.on('error', () => {});
+  const sandbox = await startSandbox({ now: serviceNow, windowMs: WINDOW_SECONDS * 1000, cacheSeconds: 0 });
+  const sink = await mailSink(share);
+  const s3 = await s3Server();
+  // Signatures are dated by the clocks of those who sign.
+  const clock = { offset };
+  s3.now = () => Date.now() + clock.offset * 1000;
+
+  const orgs = soakOrgs(ORGS);
+  const keys = sandbox.keys.map(({ label, key }): [string, string] => [keyVariable(label), key]);
+  const tokens = join(folder, 'tokens.yaml');
+  const { stdout: token } = await run(
+    process.execPath,
+    [main, 'tokens', 'create', '--name', 'soak', '--role', 'operator'],
+    { env: { PATH: process.env.PATH ?? '', DOCKET_ADMIN_TOKENS: tokens, REDIS_URL: redis.url }, cwd: folder },
+  );
+  const env = {
+    MAIL_FROM: 'reports@docket.example',
+    DOCKET_JOBS: join(folder, 'jobs'),
+    DOCKET_ARCHIVE: pathToFileURL(join(folder, 'archive')).href,
+    DOCKET_ADMIN_TOKENS: tokens,
+    DOCKET_ADMIN_RATE: '100000',
+    S3_KEY_ID: ACCESS_KEY_ID,
+    S3_SECRET: SECRET_ACCESS_KEY,
+    ...Object.fromEntries(keys),
+  };
+  const clockOf = (name: string) => join(folder, `clock-${name}`);
+  const hire = async (name: string, role: string): Promise<Member> => {
+    await setClock(clockOf(name), offset);
+    return member({
+      name,
+      role,
+      main,
+      folder,
+      env,
+      clock: { file: clockOf(name), preload: preload.trim() },
+      redisPort,
+      apiPort: Number(new URL(sandbox.url).port),
+      mailPort: sink.port,
+    });
+  };
+  const workers = await Promise.all(['w1', 'w2', 'w3'].map((name) => hire(name, 'worker')));
+  const schedulers = await Promise.all(['s1', 's2'].map((name) => hire(name, 'scheduler,admin')));
+  const members = [...workers, ...schedulers];
+
+  const requests: SandboxRequest[] = [];
+  const collect = () => {
+    const seen = sandbox.requests();
+    const last = requests.at(-1);
+    requests.push(...seen.slice(last === undefined ? 0 : seen.lastIndexOf(last) + 1));
+  };
+  // The sandbox keeps its last 10,000.
+  const collecting = setInterval(collect, 500);
+
+  const outside = { out: join(folder, 'out'), s3: { endpoint: s3.url, bucket: s3.bucket } };
+  return {
+    folder,
+    orgs,
+    redis,
+    client,
+    sandbox,
+    get requests() {
+      collect();
+      return requests;
+    },
+    serviceNow,
+    sink,
+    s3,
+    workers,
+    schedulers,
+    members,
+    token: token.trim(),
+    clock,
+    now: () => Date.now() + clock.offset * 1000,
+    setClocks: async (seconds) => {
+      clock.offset = seconds;
+      for (const { name } of members) await setClock(clockOf(name), seconds);
+    },
+    setClock: ({ name }, seconds) => setClock(clockOf(name), seconds),
+    define: async (version) => {
+      for (const [name, text] of Object.entries(definitionsOf(orgs, version, outside))) {
+        const path = join(folder, 'jobs', name);
+        await mkdir(dirname(path), { recursive: true });
+        await writeFile(path, text);
+      }
+    },
+    close: async () => {
+      clearInterval(collecting);
+      for (const each of members) await each.close();
+      client.disconnect();
+      await sandbox.close();
+      await sink.close();
+      await s3.close();
+      await redis.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
