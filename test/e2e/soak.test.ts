@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { test } from 'vitest';
 import { brokenBuild, DEFECTS } from '../soak/broken-builds.ts';
 import { soak } from '../soak/soak.ts';
 
@@ -6,7 +6,8 @@ import { soak } from '../soak/soak.ts';
 const MINUTES = 0.6;
 const SEED = 7;
 
-test.for(DEFECTS)('the soak catches it when $name', async (defect) => {
+// At once: each waits for its processes most of the time.
+test.concurrent.for(DEFECTS)('the soak catches it when $name', async (defect, { expect, onTestFinished }) => {
   const build = await brokenBuild(defect);
   onTestFinished(() => build.remove());
   const report = await soak({ minutes: MINUTES, seed: SEED, main: build.main }, () => {});

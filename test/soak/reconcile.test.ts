@@ -1,0 +1,151 @@
+import { expect, test } from 'vitest';
+import type { DeliveryRow } from '../../src/deliver/ledger.ts';
+import type { RunRecord } from '../../src/run/record.ts';
+import { type Facts, overBudget, type RunFacts, reconcile } from './reconcile.ts';
+
+const SLOT = '2026-11-21T08:00:00.000Z';
+const LEAD = 'lead@org-00.example';
+
+const aRow = (change: Partial<DeliveryRow> = {}): DeliveryRow => ({
+  id: 'd1',
+  run: 'r1',
+  org: 'org-00',
+  report: 'daily',
+  target: '0-email',
+  recipient: LEAD,
+  state: 'sent',
+  epoch: 1,
+  detail: null,
+  at: 0,
+  decisions: [],
+  ...change,
+});
+const aRecord = (change: Partial<RunRecord> = {}): RunRecord => ({
+  id: 'r1',
+  org: 'org-00',
+  report: 'daily',
+  slot: SLOT,
+  trigger: 'schedule',
+  priority: 'scheduled',
+  period: { from: '2026-11-20', to: '2026-11-20', timezone: 'UTC', label: '2026-11-20' },
+  digest: '',
+  deliver: true,
+  createdAt: 0,
+  state: 'done',
+  startedAt: 0,
+  finishedAt: 0,
+  until: null,
+  starts: 1,
+  attempts: 1,
+  calls: { planned: 1, made: 1, saved: 0 },
+  timings: {},
+  tokenWaitMs: 0,
+  files: [],
+  deliveries: [],
+  error: null,
+  reopened: [],
+  cancel: null,
+  ...change,
+});
+const aRun = (change: Partial<RunFacts> = {}): RunFacts => ({
+  record: aRecord(),
+  rows: [aRow()],
+  archive: [],
+  meant: [`mail ${LEAD}`],
+  mails: new Map([[LEAD, 1]]),
+  places: {},
+  ...change,
+});
+const facts = (change: Partial<Facts> = {}): Facts => ({
+  runs: [aRun()],
+  due: new Set([`org-00/daily ${SLOT}`]),
+  asked: [],
+  strangers: [],
+  calls: [],
+  budget: { calls: 2, windowMs: 1_000 },
+  figures: { compared: 2, wrong: [] },
+  leaks: [],
+  strays: [],
+  jobs: 0,
+  memory: { peakBytes: 1, redisKeys: 1, redisBytes: 1 },
+  ...change,
+});
+const broken = (change: Partial<Facts>): string[] =>
+  reconcile(facts(change))
+    .filter(({ ok }) => !ok)
+    .map(({ what }) => what);
+
+test('a run that went as it should breaks nothing', () => {
+  expect(broken({})).toEqual([]);
+});
+
+const run = (change: Partial<RunFacts>): Partial<Facts> => ({ runs: [aRun(change), aRun()] });
+const record = (change: Partial<RunRecord>): Partial<Facts> => run({ record: aRecord(change) });
+
+test.for<[string, Partial<Facts>, string]>([
+  [
+    'a slot that nobody opened',
+    { due: new Set([`org-00/daily ${SLOT}`, 'org-01/daily x']) },
+    'runs lost: due or asked for, and not on record',
+  ],
+  ['a slot before its time', { due: new Set() }, 'runs that nobody asked for'],
+  ['two runs for one request', { asked: [['a', 'b']] }, 'runs opened twice by one request'],
+  ['a run that goes on', record({ state: 'waiting' }), 'runs that have not ended'],
+  [
+    'a mail that is sent and did not come',
+    run({ mails: new Map() }),
+    'deliveries lost: sent by the ledger, and not at the sink',
+  ],
+  ['a delivery without a row', run({ rows: [], mails: new Map() }), 'deliveries lost: meant, and not in the ledger'],
+  [
+    'a run that is done before its mail is sent',
+    run({ rows: [aRow({ state: 'pending' })], mails: new Map() }),
+    'deliveries of a run that is done, and not sent',
+  ],
+  ['a mail that came twice', run({ mails: new Map([[LEAD, 2]]) }), 'sent twice'],
+  [
+    'a mail that the ledger calls refused',
+    run({
+      record: aRecord({ state: 'partly_delivered' }),
+      rows: [
+        aRow({ state: 'refused' }),
+        aRow({ target: 'notice', recipient: 'owner@org-00.example', state: 'unknown', detail: 'x' }),
+      ],
+    }),
+    'at the sink, and the ledger does not know',
+  ],
+  ['a mail for somebody else', { strangers: ['x'] }, 'at the wrong organization'],
+  ['a figure that is another', { figures: { compared: 1, wrong: ['x'] } }, 'figures that are not the service’s'],
+  [
+    'three calls in a window of two',
+    { calls: [0, 999, 999].map((at) => ({ key: 'k', at })) },
+    'windows over the budget at the server',
+  ],
+  ['a file that is torn', run({ archive: ['x'] }), 'files that are torn or missing'],
+  ['a run that is done and has no files', run({ archive: null }), 'files that are torn or missing'],
+  [
+    'a failure that nobody was told of',
+    record({ state: 'failed' }),
+    'runs that failed or gave up, and nobody was told',
+  ],
+  ['a doubt without a reason', run({ rows: [aRow({ state: 'unknown' })] }), 'unknown deliveries without a reason'],
+  ['a secret in a log', { leaks: ['x'] }, 'secrets in logs or Redis'],
+  ['a stack trace', { strays: ['x'] }, 'stack traces and warnings of a leak on stderr'],
+  ['a job that is left', { jobs: 1 }, 'jobs left in the queue'],
+  ['keys without end', { memory: { peakBytes: 1, redisKeys: 10_000, redisBytes: 1 } }, 'keys in Redis'],
+  ['memory without end', { memory: { peakBytes: 2 ** 32, redisKeys: 1, redisBytes: 1 } }, 'bytes of a process at most'],
+  ['no figure looked at', { figures: { compared: 0, wrong: [] } }, 'figures compared with the service'],
+  ['nothing done', { runs: [aRun({ record: aRecord({ state: 'cancelled' }) })] }, 'runs done'],
+])('%s is found', ([, change, what]) => {
+  expect(broken(change)).toContain(what);
+});
+
+test('calls a window apart, or of different keys, are within the budget', () => {
+  const budget = { calls: 1, windowMs: 1_000 };
+  const calls = [
+    { key: 'a', at: 0 },
+    { key: 'b', at: 1 },
+    { key: 'a', at: 1_000 },
+  ];
+  expect(overBudget({ calls, budget })).toEqual({ most: 1, over: 0 });
+});
