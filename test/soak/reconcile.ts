@@ -49,8 +49,8 @@ export interface Verdict {
 }
 
 /** Redis names that belong to no run in particular: schedules, indexes, budgets, catalogs of 40 organizations. */
-const KEYS_BESIDE = 2_000;
-const KEYS_A_RUN = 8;
+const KEYS_BESIDE = 600;
+const KEYS_A_RUN = 7;
 /** Bytes of a process: four runs at a time, and a pool that renders. */
 const PEAK_BYTES = 600 * 1024 * 1024;
 
