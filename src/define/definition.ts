@@ -65,6 +65,8 @@ export const reportFileSchema = z
   .superRefine(crossCheck, { when: () => true });
 export type ReportFile = z.infer<typeof reportFileSchema>;
 export type Section = ReportFile['sections'][number];
+/** A section that asks for metrics: every one that has no `list`. */
+export type MetricsSection = Section & { readonly metrics: readonly string[] };
 
 /** What a report may look like when some of its fields are faulty: whatever cannot be read is as if absent. */
 const sketchSchema = z.looseObject({

@@ -45,13 +45,12 @@ export function arrange(
   catalog: Catalog,
   limits: CallLimits,
 ): Arrangement | Unarranged {
-  const rows = rowsAtMost(request, catalog);
   const groups = Math.max(1, groupsAtMost(request.dimensions ?? [], request.filters ?? [], catalog));
-  const ways = [Number.POSITIVE_INFINITY, Math.max(1, Math.floor(limits.max_rows / groups))].map((most) =>
-    withBuckets(most, request, fitted, catalog, limits),
-  );
+  const parted = withBuckets(Number.POSITIVE_INFINITY, request, fitted, catalog, limits);
+  const most = Math.max(1, Math.floor(limits.max_rows / groups));
+  const ways = [parted, withBuckets(most, request, fitted, catalog, limits)];
   const [best] = ways.filter((way) => 'variants' in way).sort((a, b) => callsOf(a) - callsOf(b));
-  if (best === undefined) return ways.find((way) => 'of' in way) ?? { of: 'groups', rows };
+  if (best === undefined) return parted;
   return callsOf(best) > MAX_PIECES ? { of: 'calls', calls: callsOf(best) } : best;
 }
 
@@ -71,12 +70,16 @@ function withBuckets(
       : slicesOf(bucketsOf(days, time.granularity), max_range_days, most);
   const now = range === undefined ? [{ from: '', to: '', first: 0, buckets: 1 }] : slices(range);
   // Each piece of a cut range would be compared with its own neighbour: the right one is asked for by itself.
-  const apart = range !== undefined && time?.compare !== undefined && (now?.length ?? 0) > 1;
+  const apart = range !== undefined && time?.compare !== undefined && now !== undefined && now.length > 1;
   const before = apart ? slices(previousPeriod(range)) : [];
   if (now === undefined || before === undefined) return { of: 'bucket' };
   const longest = Math.max(...[...now, ...before].map(({ buckets }) => buckets));
   const groups = Math.floor(max_rows / longest);
-  const parts = fitted.map((filters) => partGroups(dimensions, filters, catalog, groups, max_filter_values));
-  if (parts.includes(undefined)) return { of: 'groups', rows: rowsAtMost(request, catalog) };
-  return { now, before, variants: parts.flatMap((part) => part ?? []) };
+  const variants: (readonly Filter[])[] = [];
+  for (const filters of fitted) {
+    const parts = partGroups(dimensions, filters, catalog, groups, max_filter_values);
+    if (parts === undefined) return { of: 'groups', rows: rowsAtMost(request, catalog) };
+    variants.push(...parts);
+  }
+  return { now, before, variants };
 }

@@ -17,12 +17,9 @@ export interface Asked {
 export function askedBy(definition: Definition, period: Period, catalog: Catalog): Asked[] {
   const current = new Set(catalog.metrics.filter(isCurrentCount).map(({ id }) => id));
   return followReplacements(definition, catalog).map(({ section, replaced }) => {
-    const { list, metrics = [] } = section;
+    const { metrics } = section;
+    if (metrics === undefined) return { section, replaced, request: undefined };
     const isCurrent = metrics.every((id) => current.has(id));
-    return {
-      section,
-      replaced,
-      request: list === undefined ? requestOf(definition, section, period, isCurrent) : undefined,
-    };
+    return { section, replaced, request: requestOf(definition, { ...section, metrics }, period, isCurrent) };
   });
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { OrgRef } from '../contract/organization.ts';
 import type { Filter, ReportRequest } from '../contract/report.ts';
-import type { Definition, Section } from '../define/definition.ts';
+import type { Definition, MetricsSection, Section } from '../define/definition.ts';
 import type { Period } from '../define/period.ts';
 import type { ListCall, ReportCall } from './plan.ts';
 
@@ -66,10 +66,15 @@ function timeOf(
 }
 
 /** The body that asks for exactly what the section shows. Duplicate metrics are asked for once. */
-export function requestOf(definition: Definition, section: Section, period: Period, current: boolean): ReportRequest {
+export function requestOf(
+  definition: Definition,
+  section: MetricsSection,
+  period: Period,
+  current: boolean,
+): ReportRequest {
   const filters = sameFilters(section.filters);
   return {
-    metrics: [...new Set(section.metrics ?? [])],
+    metrics: [...new Set(section.metrics)],
     ...(section.dimensions === undefined || section.dimensions.length === 0 ? {} : { dimensions: section.dimensions }),
     ...(filters === undefined ? {} : { filters }),
     time: timeOf(definition, section, period, current),

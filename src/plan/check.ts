@@ -1,5 +1,5 @@
 import { type Catalog, type Dimension, isCurrentCount, type Metric } from '../contract/catalog.ts';
-import type { Definition, Section } from '../define/definition.ts';
+import type { Definition, MetricsSection, Section } from '../define/definition.ts';
 import { didYouMean } from '../define/nearest.ts';
 
 /** One thing the service would refuse, found before a token is spent. */
@@ -40,9 +40,11 @@ function unreadable(id: string, { unread = [] }: Catalog): string | undefined {
 export function checkAgainstCatalog(definition: Definition, catalog: Catalog): PlanFault[] {
   const metrics = new Map(catalog.metrics.map((metric) => [metric.id, metric]));
   const dimensions = new Map(catalog.dimensions.map((dimension) => [dimension.id, dimension]));
-  return definition.sections.flatMap((section, index) =>
-    section.metrics === undefined ? [] : checkSection(section, ['sections', index], { catalog, metrics, dimensions }),
-  );
+  const known = { catalog, metrics, dimensions };
+  return definition.sections.flatMap((section, index) => {
+    const asked = section.metrics;
+    return asked === undefined ? [] : checkSection({ ...section, metrics: asked }, ['sections', index], known);
+  });
 }
 
 interface Known {
@@ -51,8 +53,8 @@ interface Known {
   readonly dimensions: ReadonlyMap<string, Dimension>;
 }
 
-function checkSection(section: Section, at: Path, known: Known): PlanFault[] {
-  const asked = (section.metrics ?? []).flatMap((id) => known.metrics.get(id) ?? []);
+function checkSection(section: MetricsSection, at: Path, known: Known): PlanFault[] {
+  const asked = section.metrics.flatMap((id) => known.metrics.get(id) ?? []);
   return [
     ...checkMetrics(section, at, known),
     ...checkTime(section, at, asked),
@@ -62,10 +64,9 @@ function checkSection(section: Section, at: Path, known: Known): PlanFault[] {
   ];
 }
 
-function checkMetrics(section: Section, at: Path, { metrics, catalog }: Known): PlanFault[] {
+function checkMetrics(section: MetricsSection, at: Path, { metrics, catalog }: Known): PlanFault[] {
   const faults: PlanFault[] = [];
-  const asked = section.metrics ?? [];
-  asked.forEach((id, index) => {
+  section.metrics.forEach((id, index) => {
     if (!metrics.has(id)) {
       faults.push({
         path: [...at, 'metrics', index],
@@ -80,20 +81,20 @@ function checkMetrics(section: Section, at: Path, { metrics, catalog }: Known): 
   return faults;
 }
 
-function checkTime(section: Section, at: Path, asked: readonly Metric[]): PlanFault[] {
+function checkTime(section: MetricsSection, at: Path, asked: readonly Metric[]): PlanFault[] {
   const current = asked.filter(isCurrentCount);
+  const [first] = current;
   const faults: PlanFault[] = [];
-  if (section.granularity !== undefined && current.length > 0) {
+  if (section.granularity !== undefined && first !== undefined) {
     faults.push({
       path: [...at, 'granularity'],
       expected: 'no granularity with a current count, which is the state now',
       got: `"${section.granularity}" with ${quoted(current.map(({ id }) => id))}`,
       next: 'Leave "granularity" out, or move the current counts into a section of their own.',
     });
-  } else if (current.length > 0 && current.length < asked.length) {
-    const first = (section.metrics ?? []).indexOf(current[0]?.id ?? '');
+  } else if (first !== undefined && current.length < asked.length) {
     faults.push({
-      path: [...at, 'metrics', first],
+      path: [...at, 'metrics', section.metrics.indexOf(first.id)],
       expected: 'current counts in a section of their own: the period does not apply to them',
       got: `${quoted(current.map(({ id }) => id))} beside metrics of a period`,
       next: 'Move the current counts into a section of their own.',
@@ -101,7 +102,7 @@ function checkTime(section: Section, at: Path, asked: readonly Metric[]): PlanFa
   }
   const { granularity } = section;
   if (granularity === undefined) return faults;
-  (section.metrics ?? []).forEach((id, index) => {
+  section.metrics.forEach((id, index) => {
     const metric = asked.find((candidate) => candidate.id === id);
     if (metric === undefined || isCurrentCount(metric) || metric.granularities.includes(granularity)) return;
     faults.push({
@@ -170,23 +171,22 @@ function checkFilters(section: Section, at: Path, known: Known, asked: readonly 
     const path: Path = [...at, 'filters', index];
     const faults = checkDimension(filter.dimension, [...path, 'dimension'], known, asked);
     const dimension = known.dimensions.get(filter.dimension);
-    const taken = dimension?.values.map(({ value }) => value) ?? [];
-    if (dimension !== undefined) {
-      filter.values.forEach((value, position) => {
-        if (taken.includes(value)) return;
-        // People write what they see: the label. The value that has it is what they meant.
-        const labelled = dimension.values.find(({ label }) => label.toLowerCase() === value.toLowerCase());
-        faults.push({
-          path: [...path, 'values', position],
-          expected: `a value that "${filter.dimension}" takes: ${some(taken)}`,
-          got: `"${value}"`,
-          next:
-            labelled === undefined
-              ? meant(value, taken, 'Use one of the values above.')
-              : `Write "${labelled.value}": "${labelled.label}" is its label.`,
-        });
+    if (dimension === undefined) return faults;
+    const taken = dimension.values.map(({ value }) => value);
+    filter.values.forEach((value, position) => {
+      if (taken.includes(value)) return;
+      // People write what they see: the label. The value that has it is what they meant.
+      const labelled = dimension.values.find(({ label }) => label.toLowerCase() === value.toLowerCase());
+      faults.push({
+        path: [...path, 'values', position],
+        expected: `a value that "${filter.dimension}" takes: ${some(taken)}`,
+        got: `"${value}"`,
+        next:
+          labelled === undefined
+            ? meant(value, taken, 'Use one of the values above.')
+            : `Write "${labelled.value}": "${labelled.label}" is its label.`,
       });
-    }
+    });
     return faults;
   });
 }

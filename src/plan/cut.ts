@@ -112,7 +112,7 @@ function wholePiece(request: ReportRequest): CutPiece {
 }
 
 function timed({ time }: ReportRequest, { from, to }: Slice, { now }: Arrangement): Pick<ReportRequest, 'time'> {
-  if (time?.from === undefined) return time === undefined ? {} : { time };
+  if (time?.from === undefined) return {};
   const { compare, ...rest } = time;
   return { time: { ...rest, from, to, ...(compare === undefined || now.length > 1 ? {} : { compare }) } };
 }

@@ -66,6 +66,14 @@ describe('current counts', () => {
   });
 });
 
+test('a metric that folds any range and takes no granularity at all is told so', () => {
+  const folded = { ...CATALOG.metrics[0]!, id: 'profiles.ever', granularities: [] };
+  const definition = definitionOf([{ id: 'a', metrics: ['profiles.ever'], granularity: 'day' }]);
+  expect(checkAgainstCatalog(definition, { ...CATALOG, metrics: [folded] })).toMatchObject([
+    { path: ['sections', 0, 'metrics', 0], got: '"profiles.ever", which takes no granularity' },
+  ]);
+});
+
 test('a granularity that a metric lacks is pointed at in the metric', () => {
   expect(faults({ metrics: ['profiles.created', 'cohort.completion_rate'], granularity: 'day' })).toMatchObject([
     { path: ['sections', 0, 'metrics', 1], got: '"cohort.completion_rate", which takes "week", "month"' },
@@ -94,6 +102,21 @@ describe('dimensions', () => {
       'no dimension: these metrics share none',
     );
   });
+
+  test('all metrics that do not accept one are named', () => {
+    const got = faults({ metrics: ['alerts.open', 'rfis.open'], dimensions: ['profile.risk'] })[0]?.got;
+    expect(got).toBe('"profile.risk", which "alerts.open", "rfis.open" do not accept');
+  });
+
+  test('more of them than this organization’s catalog allows', () => {
+    const definition = definitionOf([
+      { id: 'a', metrics: ['profiles.created'], dimensions: ['profile.type', 'profile.risk'] },
+    ]);
+    const catalog = { ...CATALOG, limits: { ...CATALOG.limits, max_dimensions: 1 } };
+    expect(checkAgainstCatalog(definition, catalog)).toMatchObject([
+      { path: ['sections', 0, 'dimensions'], expected: 'at most 1 dimensions', got: '2' },
+    ]);
+  });
 });
 
 describe('filters', () => {
@@ -109,6 +132,17 @@ describe('filters', () => {
         next: 'Did you mean "severe"?',
       },
     ]);
+  });
+
+  test('of a dimension of many values a dozen are named, and how many more there are', () => {
+    const values = Array.from({ length: 14 }, (_, index) => ({ value: `group_${index}`, label: `Group ${index}` }));
+    const group = { ...CATALOG.dimensions[0]!, id: 'profile.type', values };
+    const definition = definitionOf([
+      { id: 'a', metrics: ['profiles.created'], filters: [{ dimension: 'profile.type', values: ['nobody'] }] },
+    ]);
+    const [fault] = checkAgainstCatalog(definition, { ...CATALOG, dimensions: [group] });
+    expect(fault?.expected).toMatch(/: "group_0", .*"group_11" and 2 more$/);
+    expect(fault?.next).toBe('Use one of the values above.');
   });
 
   test('a label in place of a value is translated', () => {

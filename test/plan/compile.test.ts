@@ -64,6 +64,11 @@ describe('a call', () => {
     expect(ids([filtered('high')])).toEqual(
       ids([{ ...base, filters: [{ dimension: 'profile.risk', op: 'eq', values: 'high' }] }]),
     );
+    const [risk, type] = [
+      { dimension: 'profile.risk', values: ['high'] },
+      { dimension: 'profile.type', values: ['entity'] },
+    ];
+    expect(ids([{ ...base, filters: [risk, type] }])).toEqual(ids([{ ...base, filters: [type, risk, type] }]));
     const different = [
       base,
       filtered('high'),

@@ -130,6 +130,24 @@ describe('a range longer than a call', () => {
     ]);
   });
 
+  test('has buckets that are longer than a call, and is refused', () => {
+    const catalog = { ...WIDE, limits: { ...WIDE.limits, max_range_days: 30 } };
+    const monthly: SectionInput = { id: 'a', metrics: ['profiles.created'], granularity: 'month' };
+    const halfYear: Period = { ...YEARS, from: '2026-01-01' };
+    const refused = {
+      path: ['sections', 0, 'granularity'],
+      expected: 'buckets of at most 30 days',
+      got: '"month"',
+      next: 'Use a finer granularity.',
+    };
+    expect(faults(monthly, { period: halfYear, catalog })).toEqual([refused]);
+    expect(faults({ ...monthly, granularity: 'week' }, { period: halfYear, catalog })).toEqual([]);
+    // The period keeps the limit; a January before it does not.
+    const short: Period = { ...YEARS, from: '2026-02-01', to: '2026-03-30' };
+    expect(faults(monthly, { period: short, catalog })).toEqual([]);
+    expect(faults(monthly, { period: short, catalog, more: { compare: 'previous_period' } })).toEqual([refused]);
+  });
+
   test('is of no interest to a current count', () => {
     expect(compile([{ id: 'a', metrics: ['alerts.open'] }], { period: YEARS }).sections[0]?.join).toBe(undefined);
   });
@@ -169,6 +187,12 @@ describe('a filter of more values than a call takes', () => {
   test('is parted where its dimension is grouped by, for then each group is in one call', () => {
     const cut = requests([filtered('in', 60, { dimensions: ['branch'] })]);
     expect(cut.map(({ filters }) => filters?.[0]?.values)).toEqual([BRANCHES.slice(0, 50), BRANCHES.slice(50, 60)]);
+  });
+
+  test('leaves undefined the totals that its parts do not give, though each row is in one of them', () => {
+    const [section] = compile([filtered('in', 60, { dimensions: ['branch'], totals: true })]).sections;
+    expect(section?.join?.undefinedTotals).toEqual({ metrics: ['profiles.approval_rate'], why: 'filter' });
+    expect(section?.join?.pieces.map(({ totals }) => totals)).toEqual(Array(2).fill(['profiles.created']));
   });
 
   test('is parted without groups for counts alone', () => {
@@ -215,6 +239,30 @@ describe('more rows than a call gives', () => {
     expect(requests([{ ...wide, limit: 10 }], { period: month }).length).toBe(1);
   });
 
+  test('whose totals one section shows are fetched once, and another that shares the calls reads the rows alone', () => {
+    const plan = compile(
+      [
+        { ...wide, totals: true },
+        { ...wide, id: 'b' },
+      ],
+      { period: month },
+    );
+    const [shown, bare] = plan.sections.map(({ join }) => join?.pieces.length);
+    expect([plan.calls.length, shown, bare]).toEqual([4, 4, 3]);
+  });
+
+  test('are refused when one value of the widest dimension has more than a call gives', () => {
+    const catalog = { ...WIDE, limits: { ...WIDE.limits, max_rows: 3 } };
+    expect(faults({ ...wide, granularity: 'week' }, { catalog })).toEqual([
+      {
+        path: ['sections', 0, 'dimensions'],
+        expected: 'at most 3 rows a call, however the groups are parted',
+        got: 'up to 480 rows',
+        next: 'Group by one dimension less, filter it, or set a "limit".',
+      },
+    ]);
+  });
+
   test('are refused when the calls would be too many', () => {
     const day = { ...wide, granularity: 'day' as const };
     expect(faults(day, { period: { ...YEARS, from: '2016-07-01' } })).toMatchObject([
@@ -254,6 +302,26 @@ describe('a deprecated metric', () => {
     metrics: ['profiles.opened', 'profiles.decided'],
     order: [{ by: 'profiles.opened', dir: 'desc' }],
   };
+
+  test.each<[SectionInput['chart'], SectionInput['chart']]>([
+    ['line', 'line'],
+    [
+      { kind: 'column', axes: { primary: 'Profiles' } },
+      { kind: 'column', axes: { primary: 'Profiles' } },
+    ],
+    [
+      { kind: 'line', series: ['profiles.opened', 'profiles.decided'], secondary: ['profiles.opened'] },
+      { kind: 'line', series: ['profiles.created', 'profiles.decided'], secondary: ['profiles.created'] },
+    ],
+  ])('is followed in the chart %j as well', (chart, drawn) => {
+    const charted: SectionInput = {
+      id: 'a',
+      metrics: ['profiles.opened', 'profiles.decided'],
+      granularity: 'day',
+      ...(chart === undefined ? {} : { chart }),
+    };
+    expect(compile([charted], { more: { follow_replacements: true } }).sections[0]?.section.chart).toEqual(drawn);
+  });
 
   test('is asked as it is', () => {
     expect(requests([section])[0]?.metrics).toEqual(['profiles.opened', 'profiles.decided']);

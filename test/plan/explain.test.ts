@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { reportFileSchema } from '../../src/define/definition.ts';
 import { compilePlan } from '../../src/plan/compile.ts';
 import { explain, formatExplain } from '../../src/plan/explain.ts';
 import { CATALOG, definitionOf, settingsOf, WEEK } from '../support/reports.ts';
@@ -63,6 +64,57 @@ test('never promises more rows than limit and service let through in one call', 
   expect(rows(undefined)).toEqual([730]);
   expect(rows(100)).toEqual([100]);
   expect(rows(undefined, { ...CATALOG, limits: { ...CATALOG.limits, max_rows: 500 } })).toEqual([365, 365]);
+});
+
+test('without the catalog nobody knows the groups: the service’s own limit is the bound', () => {
+  expect(explain(plan).calls.map(({ rows_at_most }) => rows_at_most)).toEqual([7, 5000, 1, null]);
+});
+
+test('says in what zone each schedule is read', () => {
+  const scheduled = definitionOf([{ id: 'a', metrics: ['alerts.open'] }], {
+    schedule: reportFileSchema.shape.schedule.parse([
+      { cron: '0 8 * * MON' },
+      { cron: '0 9 1 * *', timezone: 'America/New_York', catch_up: 'all' },
+    ]),
+  });
+  const own = compilePlan({ definition: scheduled, settings: settingsOf(), period: WEEK, catalog: CATALOG });
+  const text = formatExplain(explain(own, { timezone: 'Europe/Zurich' }));
+  expect(text).toContain(`
+Schedule 0 8 * * MON (Europe/Zurich)
+         0 9 1 * *, catch_up all (America/New_York)`);
+  expect(text).toContain('Calls    1 metrics call (');
+  expect(explain(own).schedules[0]).toBe("0 8 * * MON (the organization's zone)");
+});
+
+test('a slot without jitter begins when it is due', () => {
+  const at = '2026-11-23T07:00:00.000Z';
+  const slot = { at, local: 'Mon', timezone: 'Europe/Zurich', begins: at, schedule: '0 8 * * MON' };
+  expect(
+    formatExplain(explain(plan, { slots: [slot] }))
+      .split('\n')
+      .at(-1),
+  ).toBe(`Next     ${at}  Mon (Europe/Zurich)`);
+});
+
+test('says of a list how it is sorted, and of a report what it is compared with', () => {
+  const own = compilePlan({
+    definition: definitionOf(
+      [
+        { id: 'newest', list: 'profiles', ordering: '-id' },
+        { id: 'all', list: 'profiles' },
+        { id: 'a', metrics: ['profiles.created'] },
+      ],
+      { compare: 'previous_period' },
+    ),
+    settings: settingsOf(),
+    period: WEEK,
+    catalog: CATALOG,
+  });
+  expect(explain(own).calls.map(({ asks, request }) => [asks, request])).toEqual([
+    ['all pages of profiles by -id', { list: 'profiles', ordering: '-id' }],
+    ['all pages of profiles', { list: 'profiles' }],
+    ['profiles.created; with the previous period', expect.anything()],
+  ]);
 });
 
 test('is plain data', () => {
