@@ -138,22 +138,12 @@ export interface Slot {
 }
 
 /** The next slots of all schedules of a report, ascending, each instant once; fewer than `count` when there are no more. */
-export const nextReportSlots = (timetable: Timetable, after: number, count: number): Slot[] =>
-  merged(timetable, (schedule, zone) => nextSlots(schedule, zone, timetable.calendar, after, count)).slice(0, count);
-
-/** The slots of all schedules of a report with `after` < slot ≤ `upTo`, ascending, each instant once. */
-export const reportSlotsBetween = (timetable: Timetable, after: number, upTo: number): Slot[] =>
-  merged(timetable, (schedule, zone) => slotsBetween(schedule, zone, timetable.calendar, after, upTo));
-
-function merged(
-  { schedules, timezone }: Timetable,
-  slotsOf: (schedule: Schedule, zone: string) => readonly number[],
-): Slot[] {
+export function nextReportSlots({ schedules, timezone, calendar }: Timetable, after: number, count: number): Slot[] {
   const slots = new Map<number, Slot>();
   for (const schedule of schedules) {
-    for (const at of slotsOf(schedule, schedule.timezone ?? timezone)) {
+    for (const at of nextSlots(schedule, schedule.timezone ?? timezone, calendar, after, count)) {
       if (!slots.has(at)) slots.set(at, { at, schedule });
     }
   }
-  return [...slots.values()].sort((a, b) => a.at - b.at);
+  return [...slots.values()].sort((a, b) => a.at - b.at).slice(0, count);
 }
