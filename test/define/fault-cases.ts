@@ -11,6 +11,8 @@ export interface Case {
   readonly expected: RegExp;
   readonly got: RegExp;
   readonly next?: RegExp;
+  /** A further line of org.yaml, for what the two make together. */
+  readonly org?: string;
 }
 
 export const REPORT_CASES: readonly Case[] = [
@@ -378,6 +380,86 @@ export const REPORT_CASES: readonly Case[] = [
     at: '{ host',
     expected: /either "password" or "private_key"/,
     got: /neither/,
+  },
+  {
+    what: 'two ways into a server',
+    from: 'directory: { path: out }',
+    to: 'sftp: { host: h.example, user: u, password: { env: P }, private_key: { env: K }, host_key: "SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU", path: in }',
+    at: '{ host',
+    expected: /either "password" or "private_key"/,
+    got: /both/,
+    next: /remove one of them/,
+  },
+  {
+    what: 'a passphrase of no key',
+    from: 'directory: { path: out }',
+    to: 'sftp: { host: h.example, user: u, password: { env: P }, passphrase: { env: W }, host_key: "SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU", path: in }',
+    at: '{ env: W }',
+    expected: /no "passphrase" without a "private_key"/,
+    got: /./,
+    next: /remove it/,
+  },
+  {
+    what: 'a host that is none, before the ways into it are looked at',
+    from: '- directory: { path: out }',
+    to: '- sftp: { host: "not a host", user: u, password: { env: P }, private_key: { env: K }, host_key: "SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU", path: in }',
+    at: '"not a host"',
+    expected: /a host name or address/,
+    got: /not a host/,
+  },
+  {
+    what: 'a public URL with a query, behind which no key would be found',
+    from: 'directory: { path: out }',
+    to: 's3: { bucket: reports, public_url: "https://reports.acme.example/?x=1" }',
+    at: '"https://reports',
+    expected: /a URL without "\?"/,
+    got: /reports\.acme/,
+  },
+  {
+    what: 'a store that is no URL',
+    from: 'directory: { path: out }',
+    to: 's3: { bucket: reports, endpoint: minio }',
+    at: 'minio',
+    expected: /a URL, https:\/\/… or http:\/\/…, without user and password/,
+    got: /minio/,
+  },
+  {
+    what: 'an endless title, of which the start is shown',
+    from: 'title: Weekly',
+    to: `title: ${'x'.repeat(5000)}`,
+    at: 'xxx',
+    expected: /./,
+    got: /^"x+"…$/,
+  },
+  {
+    what: 'a schedule of business days that starts when nobody knows the holidays',
+    from: 'catch_up: latest }',
+    to: 'shift: next_business_day, start: 2150-01-01 }',
+    at: '2150-01-01',
+    expected: /a day of a year whose public holidays are known/,
+    got: /2150-01-01/,
+    next: /remove "shift"/,
+    org: 'calendar: { country: CH }',
+  },
+  {
+    what: 'a window in which a run would be forgotten',
+    from: 'catch_up: latest }',
+    to: 'catch_up_window: 10d }',
+    at: '10d',
+    expected: /at most the organization's retention_days \(7d\)/,
+    got: /10d/,
+    next: /raise retention_days/,
+    org: 'retention_days: 7',
+  },
+  {
+    what: 'weeks of the service beside weeks of the organization that begin on another day',
+    from: 'granularity: day',
+    to: 'granularity: week',
+    at: 'week\n    filters',
+    expected: /the weeks of the service begin on Monday, those of the organization on SUN/,
+    got: /"week"/,
+    next: /remove week_start/,
+    org: 'week_start: SUN',
   },
   {
     what: 'a webhook to a private address',

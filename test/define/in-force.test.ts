@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -201,6 +202,105 @@ describe('definitions in force', () => {
     await rm(folder, { recursive: true });
     await inForce.reload();
     expect(log.lines.at(-1)).toMatchObject({ level: 'error', path: folder });
+  });
+
+  it('are read again when the folder changed while it was read', async () => {
+    const folder = await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': titled('Second') });
+    let written = false;
+    const inForce = await watching(folder, {
+      everyMs: 3_600_000,
+      // Asked amid the reading, once a report was read: the file behind it is another from then on.
+      refuse: ({ title }) => {
+        if (title === 'Third' && !written) {
+          written = true;
+          writeFileSync(join(folder, 'acme/weekly.yaml'), titled('Fourth, and last'));
+        }
+        return undefined;
+      },
+    });
+    const titles: (string | undefined)[] = [];
+    inForce.changed((jobs) => titles.push(titleOf(jobs)));
+    await put(folder, 'acme/weekly.yaml', titled('Third'));
+    await inForce.reload();
+    expect(titleOf(inForce.now())).toBe('Fourth, and last');
+    expect(titles).toEqual(['Fourth, and last']);
+  });
+
+  it('are not read while nothing changes, and each look tells that they are in force', async () => {
+    const folder = await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT });
+    const asked: string[] = [];
+    let more: () => void = () => {};
+    const inForce = await watching(folder, {
+      everyMs: 5,
+      looked: () => more(),
+      refuse: ({ title }) => {
+        asked.push(title);
+        return undefined;
+      },
+    });
+    const before = asked.length;
+    let looks = 0;
+    await new Promise<void>((resolve) => {
+      more = () => {
+        looks += 1;
+        if (looks === 3) resolve();
+      };
+    });
+    expect(asked).toHaveLength(before);
+    expect(titleOf(inForce.now())).toBe('Weekly');
+  });
+
+  it('say once that the folder cannot be read, however often it is looked at, and again when somebody asks', async () => {
+    const folder = await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT });
+    let sleeps: () => void = () => {};
+    const clock = {
+      ...systemClock,
+      sleep: (ms: number, signal?: AbortSignal) => {
+        sleeps();
+        return systemClock.sleep(ms, signal);
+      },
+    };
+    const inForce = await watching(folder, { everyMs: 5, clock });
+    await rm(folder, { recursive: true });
+    await inForce.reload();
+    const errors = () => log.lines.filter(({ level }) => level === 'error').length;
+    const once = errors();
+    let looks = 0;
+    await new Promise<void>((resolve) => {
+      sleeps = () => {
+        looks += 1;
+        if (looks === 5) resolve();
+      };
+    });
+    expect(errors()).toBe(once);
+    await inForce.reload();
+    expect(errors()).toBe(once + 1);
+  });
+
+  it('name twenty of the reports that a reload changed, and how many more', async () => {
+    const folder = await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT });
+    const inForce = await watching(folder, { everyMs: 3_600_000 });
+    for (const file of ['org.yaml', ...Array.from({ length: 22 }, (_, index) => `r${index}.yaml`)]) {
+      await put(`${folder}~new`, file, file === 'org.yaml' ? ORG : REPORT);
+    }
+    onTestFinished(() => rm(`${folder}~new`, { recursive: true, force: true }));
+    await rename(`${folder}~new`, join(folder, 'globex'));
+    await until(inForce, ({ reports }) => reports.size === 23);
+    const [news] = log.lines.filter(({ message }) => message === 'Definitions were read again').slice(-1);
+    expect(news?.why?.split(', ')).toHaveLength(21);
+    expect(news?.why).toMatch(/^globex\/r0 added, .*, 2 more$/);
+  });
+
+  it('answer whoever asks for a reload while they are closed, or after', async () => {
+    const folder = await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT });
+    const inForce = await watching(folder, { everyMs: 3_600_000 });
+    const asked = inForce.reload();
+    const closed = inForce.close();
+    const late = inForce.reload();
+    await Promise.all([asked, closed, late]);
+    await put(folder, 'acme/weekly.yaml', titled('Second'));
+    await inForce.reload();
+    expect(titleOf(inForce.now())).toBe('Weekly');
   });
 
   it('tell nobody of a file that was only touched', async () => {

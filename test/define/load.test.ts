@@ -88,10 +88,10 @@ describe('a folder without faults', () => {
 });
 
 describe('a fault in a report is shown where it stands', () => {
-  test.each(REPORT_CASES)('$what', async ({ from, to, at, expected, got, next }) => {
+  test.each(REPORT_CASES)('$what', async ({ from, to, at, expected, got, next, org = '' }) => {
     const text = REPORT.replace(from, to);
     expect(text).not.toBe(REPORT);
-    const { folder, jobs } = await load(text);
+    const { folder, jobs } = await load(text, `${ORG}${org}`);
     expect(jobs.faults.map(formatFault)).toHaveLength(1);
     const [fault] = jobs.faults as [Fault];
     expect(fault.file).toBe(join(folder, 'acme/weekly.yaml'));
