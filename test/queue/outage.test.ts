@@ -4,12 +4,17 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { done } from '../../src/base/outcome.ts';
+import type { RedisClient } from '../../src/base/redis-client.ts';
 import { redisRunStore } from '../../src/queue/run-store.ts';
 import { type RunWorker, startWorker } from '../../src/queue/worker.ts';
 import { aBench, aPrefix, aReport, type Bench, onDemand, signalled } from '../support/queue-bench.ts';
 import { type RestartableRedis, restartableRedis } from '../support/restartable-redis.ts';
 
 const RESULT = { state: 'done', folder: '', files: [], calls: [], incomplete: [], receipts: [] } as const;
+
+/** Not `once` of events: it would reject with the first refused reconnection. */
+const readyAgain = (connection: RedisClient) =>
+  new Promise<void>((resolve) => connection.once('ready', () => resolve()));
 
 describe('while Redis is away', () => {
   let redis: RestartableRedis;
@@ -32,8 +37,7 @@ describe('while Redis is away', () => {
     await redis.kill();
     const request = onDemand(aReport(), 'same');
     await expect(bench.trigger(request)).rejects.toMatchObject({ code: 'redis.unreachable' });
-    // Not `once` of events: it would reject with the first refused reconnection.
-    const back = new Promise((resolve) => bench.producer.once('ready', resolve));
+    const back = readyAgain(bench.producer);
     await redis.start();
     await back;
     expect(await bench.trigger(request)).toMatchObject({ opened: true });
@@ -65,7 +69,7 @@ describe('while Redis is away', () => {
     await started.promise;
     await redis.kill();
     go.tell();
-    const back = once(bench.worker, 'ready');
+    const back = readyAgain(bench.worker);
     await redis.start();
     await back;
     while ((await store.get(record.id))?.state !== 'done') await new Promise((resolve) => setImmediate(resolve));

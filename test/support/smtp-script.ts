@@ -48,6 +48,8 @@ const GOOD: Record<Exclude<SmtpStep, 'EHLO' | 'body'>, string> = {
 /** Body bytes after which a `body` act comes: with the rest unread, the client cannot have handed its end over. */
 const BODY_BYTES = 64 * 1024;
 
+const END = '\r\n.\r\n';
+
 export type SmtpScript = Partial<Record<SmtpStep, SmtpAct>>;
 
 /** An SMTP server on a raw socket that follows RFC 5321 except at the steps of the script, which may differ by connection and by message (both from 0). */
@@ -96,6 +98,8 @@ function converse(
   let talk = begin();
   let script = scriptNow();
   let buffered = Buffer.alloc(0);
+  const pieces: Buffer[] = [];
+  let tail = Buffer.alloc(0);
   let inBody = false;
   let silent = false;
   let refused = false;
@@ -169,11 +173,11 @@ function converse(
       silent = true;
       return;
     }
-    const end = buffered.indexOf('\r\n.\r\n');
+    const end = buffered.indexOf(END);
     if (end === -1) return;
     talk.body = buffered.subarray(0, end + 2);
     talk.ended = true;
-    buffered = buffered.subarray(end + 5);
+    buffered = buffered.subarray(end + END.length);
     inBody = false;
     const act = script.dot;
     talk.accepted =
@@ -183,7 +187,12 @@ function converse(
 
   socket.on('data', (chunk) => {
     if (silent) return;
-    buffered = Buffer.concat([buffered, chunk]);
+    pieces.push(chunk);
+    const lately = Buffer.concat([tail, chunk]);
+    tail = lately.subarray(1 - END.length);
+    // A large body is put together once, not with each of its pieces.
+    if (inBody && script.body === undefined && !lately.includes(END)) return;
+    buffered = Buffer.concat([buffered, ...pieces.splice(0)]);
     while (!silent && !inBody && buffered.includes('\r\n')) {
       const end = buffered.indexOf('\r\n');
       const line = buffered.subarray(0, end).toString('latin1');
