@@ -9,6 +9,7 @@ import { Redis } from 'ioredis';
 import { manyOrgs } from './support/many-orgs.mjs';
 import { readOptions } from './support/options.mjs';
 import { privateRedis } from './support/redis.mjs';
+import { redisStats } from './support/redis-stats.mjs';
 import { reportOf, rounded } from './support/report.mjs';
 import { tinyService } from './support/tiny-service.mjs';
 
@@ -29,8 +30,6 @@ const house = await manyOrgs({
   budget: { calls, window: window / 1000 },
   report: { schedule: { cron: '0 0 * * *', timezone: 'UTC' } },
 });
-const info = async (section, field) =>
-  Number(new RegExp(`^${field}:(.*?)\\r?$`, 'm').exec(await client.info(section))?.[1]);
 try {
   const before = await house.start('scheduler');
   await before.close();
@@ -43,7 +42,7 @@ try {
       ...cursors.slice(from, from + 1000).flatMap((one) => [one, midnight - 60_000]),
     );
   }
-  const [definitions, bytes] = [await client.dbsize(), await info('memory', 'used_memory')];
+  const [definitions, { bytes }] = [await client.dbsize(), await redisStats(client)];
 
   const began = Date.now();
   const scheduler = await house.start('scheduler');
@@ -77,7 +76,7 @@ try {
     redis_keys_per_run: rounded((await client.dbsize()) / runs, 2),
     redis_keys_most: keysMost,
     redis_keys_before: definitions,
-    redis_bytes_per_run: Math.round(((await info('memory', 'used_memory')) - bytes) / runs),
+    redis_bytes_per_run: Math.round(((await redisStats(client)).bytes - bytes) / runs),
     throttled: service.throttled(),
     missing: runs - ended(),
     limit: { throttled: 0, missing: 0, rss_growth: 1.5, redis_keys_per_run: 8 },

@@ -16,15 +16,6 @@ import { keyOf } from './support/service.mjs';
 
 const { times } = readOptions({ times: 80 }, { times: 30 });
 const ORGS = ['acme', 'northwind', 'lakeside', 'blank'];
-const REPORT = {
-  version: 1,
-  title: 'One call',
-  owner: 'ops@acme.example',
-  period: 'previous_month',
-  sections: [{ id: 'created', title: 'Profiles', metrics: ['profiles.created'], granularity: 'day' }],
-  outputs: [{ format: 'csv' }],
-};
-
 const report = reportOf('first-call');
 const redis = await privateRedis();
 const sandbox = await startSandbox({ windowMs: 1_000 });
@@ -34,7 +25,6 @@ const docket = await startDocket({
   apiUrl: sandbox.url,
   keys,
   budget: { calls: 30, window: 1 },
-  report: REPORT,
 });
 try {
   // The first run of each asks for its catalog, and everything that is loaded late is loaded.

@@ -1,23 +1,26 @@
-// Many keys at once from one process: commands that Redis runs a call and memory a key, at 10, 100 and 1,000 keys. Each
-// key makes twice the calls that a window lets through, so that half of them wait. The calls are pauses of 20 to 80 ms:
-// what the budget costs is asked here, not what HTTP does.
+// Many keys from one process: commands that Redis runs a call and memory a key, at 10 to 10,000 keys (the peers at up to
+// 1,000: one of them takes connections for each key). Each key makes twice the calls that a window lets through, so that
+// half of them wait; the keys come one after the other within half a window. The calls are pauses of 20 to 80 ms: what
+// the budget costs is asked here, not what HTTP does.
 //
-//   npm run build && node bench/keys.mjs [--quick] [--calls 6] [--window 5000]
+//   npm run build && node bench/keys.mjs [--quick] [--calls 6] [--window 5000] [--most 10000] [--peers 1000]
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { readOptions } from './support/options.mjs';
 import { privateRedis } from './support/redis.mjs';
-import { reportOf, rounded } from './support/report.mjs';
+import { reportGrowth, reportOf, rounded, sizesTo } from './support/report.mjs';
 
-const { calls, window, most } = readOptions({ calls: 6, window: 5_000, most: 1_000 }, { most: 100 });
-const COUNTS = [10, 100, 1_000].filter((count) => count <= most);
+const { calls, window, most, peers } = readOptions(
+  { calls: 6, window: 5_000, most: 10_000, peers: 1_000 },
+  { most: 1_000, peers: 100 },
+);
 const CLIENTS = ['docket', 'bullmq', 'bottleneck', 'rate-limiter-flexible-queue'];
 const CHILD = fileURLToPath(new URL('./support/many-keys-child.mjs', import.meta.url));
-/** Of the commands a call at the fewest keys. */
-const FLAT = 1.1;
 /** What a key with six calls in line may take: of Redis, and of the process. */
 const REDIS_BYTES = 4_096;
 const HEAP_BYTES = 32_768;
+/** A window is so long that one process can make all its calls: ms a key. */
+const ROOM_MS = 8;
 
 async function measure(order) {
   const redis = await privateRedis();
@@ -36,24 +39,41 @@ async function measure(order) {
 
 const report = reportOf('keys');
 for (const client of CLIENTS) {
-  let fewest;
-  for (const keys of COUNTS) {
-    const figures = await measure({ client, keys, calls, limit: calls / 2, windowMs: window });
-    fewest ??= figures.commands_per_call;
+  const measured = [];
+  for (const keys of sizesTo(client === 'docket' ? most : Math.min(most, peers))) {
+    const windowMs = Math.max(window, ROOM_MS * keys);
+    const figures = await measure({ client, keys, calls, limit: calls / 2, windowMs });
+    measured.push({ n: keys, ...figures });
+    const each = (figure) => figures[figure] / (keys * calls);
     report({
       name: `${keys} keys`,
       who: client,
-      commands_per_call: rounded(figures.commands_per_call, 1),
-      redis_us_per_call: Math.round(figures.redis_us_per_call),
-      commands_to_fewest_keys: rounded(figures.commands_per_call / fewest),
-      redis_bytes_per_key: Math.round(figures.redis_bytes_per_key),
-      heap_bytes_per_key: Math.round(figures.heap_bytes_per_key),
+      commands_per_call: rounded(each('commands'), 1),
+      redis_us_per_call: Math.round(each('redis_cpu_ms') * 1000),
+      own_us_per_call: Math.round(each('own_cpu_ms') * 1000),
+      redis_bytes_per_key: Math.round(figures.redis_bytes / keys),
+      heap_bytes_per_key: Math.round(figures.heap_bytes / keys),
       rss_mb: Math.round(figures.rss_mb),
       ms: figures.ms,
-      limit:
-        keys === COUNTS.at(-1)
-          ? { commands_to_fewest_keys: FLAT, redis_bytes_per_key: REDIS_BYTES, heap_bytes_per_key: HEAP_BYTES }
-          : {},
+      asked_again: figures.asked_again,
+      limit: {
+        commands_per_call: null,
+        // Of a few keys what costs the same for any number is the most.
+        ...(keys < 100 ? {} : { redis_bytes_per_key: REDIS_BYTES, heap_bytes_per_key: HEAP_BYTES }),
+      },
     });
+  }
+  if (measured.length < 2) continue;
+  for (const [name, unit, costIn] of [
+    ['commands of the budget', 'commands', ({ commands }) => commands],
+    [
+      'time of the budget',
+      'ms of processor, ours and Redis',
+      ({ redis_cpu_ms, own_cpu_ms }) => redis_cpu_ms + own_cpu_ms,
+    ],
+    ['Redis of the budget', 'bytes', ({ redis_bytes }) => redis_bytes],
+  ]) {
+    const points = measured.map((figures) => ({ n: figures.n, cost: costIn(figures) }));
+    reportGrowth(report, { name, who: client, by: 'keys', unit, points });
   }
 }

@@ -3,9 +3,10 @@
 // - `pack`: sections of 22 columns, each with a chart, ours from a dataset that stands in memory;
 // - `list`: one list of 10 columns, ours from the file in which a list export leaves its rows;
 // - `long list`: the same, so long that memory would show whether it grows with the list;
+// - lists of 10 rows, and of ten times as many, up to 100,000;
 // - `thread`: the pack with its mail, rendered as the worker does it, beside a main thread that must go on answering.
 //
-//   npm run build && node bench/render.mjs [--quick] [--sections 20] [--rows 5000] [--list 200000] [--long 1000000] [--times 3]
+//   npm run build && node bench/render.mjs [--quick] [--sections 20] [--rows 5000] [--list 200000] [--long 1000000] [--most 100000] [--times 3]
 //
 // Of several times the best counts, because whatever else runs on the machine can only make it worse; of memory and
 // stalls the worst. Where `ms` is doubted: `cpu_ms` is the work that it was, of all threads together. Only exceljs and
@@ -16,11 +17,11 @@ import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readOptions } from './support/options.mjs';
 import { reportOf, rounded } from './support/report.mjs';
-import { buildLibxlsxwriter, runWriter } from './support/run-writer.mjs';
+import { buildLibxlsxwriter, listsGrow, runWriter } from './support/run-writer.mjs';
 import { watchStalls } from './support/stalls.mjs';
 
-const FULL = { sections: 20, rows: 5_000, list: 200_000, long: 1_000_000, times: 3 };
-const options = readOptions(FULL, { sections: 4, rows: 1_000, list: 20_000, long: 50_000, times: 1 });
+const FULL = { sections: 20, rows: 5_000, list: 200_000, long: 1_000_000, most: 100_000, times: 3 };
+const options = readOptions(FULL, { sections: 4, rows: 1_000, list: 20_000, long: 50_000, most: 10_000, times: 1 });
 const PEERS = ['exceljs-memory', 'exceljs-stream', 'sheetjs', 'wasm-xlsxwriter'];
 const RSS_MB = 250;
 const TIMES = ['ms', 'cpu_ms'];
@@ -81,7 +82,7 @@ async function beside(name, c) {
       limit: { ...Object.fromEntries(limits), rss_mb: RSS_MB },
     });
   }
-  if (c.path === undefined) report({ name, who: c.name, missing: c.missing });
+  if (c.path === undefined) report({ name, who: c.name, absent: c.missing });
 }
 
 /** `idle_stall_ms` is what this process, which only waits, had to wait for the machine meanwhile. */
@@ -96,6 +97,8 @@ try {
   await beside('pack', c);
   await beside('list', c);
   await ours('long list', 'docket', 'long list', { rss_mb: RSS_MB });
+  const writers = { docket: 'docket', 'exceljs-stream': 'exceljs-stream' };
+  await listsGrow(report, 'workbook', { writers, most: options.most, folder });
   await ours('thread', 'docket-thread', 'pack', { stall_ms: 50 });
 } finally {
   await rm(folder, { recursive: true, force: true });

@@ -10,13 +10,10 @@
 // With OTEL_EXPORTER_OTLP_ENDPOINT in the environment each run is a trace, sent there; the limits are of runs without.
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import { stringify } from 'yaml';
 import { systemClock } from '../dist/base/clock.js';
 import { readConfig } from '../dist/base/config.js';
 import { silentLog } from '../dist/base/log.js';
@@ -29,6 +26,7 @@ import { directoryArchive } from '../dist/deliver/directory-archive.js';
 import { orderRun } from '../dist/run/order.js';
 import { run } from '../dist/run/run.js';
 import { readOptions } from './support/options.mjs';
+import { layOut, ONE_CALL } from './support/processes.mjs';
 import { privateRedis } from './support/redis.mjs';
 import { percentile, reportOf, rounded } from './support/report.mjs';
 import { countRoundTrips } from './support/round-trips.mjs';
@@ -46,38 +44,17 @@ const sink = spawn(process.execPath, [fileURLToPath(new URL('support/mail-sink.m
 });
 const { port } = JSON.parse((await createInterface({ input: sink.stdout })[Symbol.asyncIterator]().next()).value);
 const redis = await privateRedis();
-const folder = await mkdtemp(join(tmpdir(), 'docket-bench-'));
 
 const DELIVERIES = {
   directory: [{ directory: { path: 'out/{{ period.from }}', overwrite: true } }],
   mail: [{ email: { to: ['a@acme.example'], subject: '{{ title }}', attach: ['csv'] } }],
 };
-await mkdir(join(folder, 'jobs', 'acme'), { recursive: true });
-await writeFile(
-  join(folder, 'jobs', 'acme', 'org.yaml'),
-  stringify({
-    org: 'current',
-    api_key: { env: 'KEY' },
-    timezone: 'UTC',
-    recipients: { domains: ['acme.example'] },
-    budget: { calls: 1_000, window: 1 },
-  }),
+const reports = Object.fromEntries(
+  Object.entries(DELIVERIES).map(([name, deliveries]) => [name, { ...ONE_CALL, deliveries }]),
 );
-for (const [name, deliveries] of Object.entries(DELIVERIES)) {
-  await writeFile(
-    join(folder, 'jobs', 'acme', `${name}.yaml`),
-    stringify({
-      version: 1,
-      title: 'One call',
-      owner: 'ops@acme.example',
-      period: 'previous_month',
-      sections: [{ id: 'created', title: 'Profiles', metrics: ['profiles.created'], granularity: 'day' }],
-      outputs: [{ format: 'csv' }],
-      deliveries,
-    }),
-  );
-}
-const jobs = await loadJobs(join(folder, 'jobs'));
+const settings = { recipients: { domains: ['acme.example'] }, budget: { calls: 1_000, window: 1 } };
+const { folder, jobs: jobsFolder, env, close } = await layOut({ acme: { key: service.key, settings, reports } });
+const jobs = await loadJobs(jobsFolder);
 if (jobs.faults.length > 0) throw new Error(JSON.stringify(jobs.faults));
 
 const tracing = await openTracing({ config: {}, env: process.env, clock: systemClock, log: silentLog });
@@ -89,10 +66,10 @@ const around = (more) => ({
     COMPLIANCE_API_URL: service.url,
     SMTP_URL: `smtp://127.0.0.1:${port}`,
     MAIL_FROM: 'reports@acme.example',
-    DOCKET_ARCHIVE: `file://${join(folder, 'archive')}`,
+    ...env,
     ...more,
   }),
-  env: { KEY: service.key },
+  env,
   clock: systemClock,
   log: silentLog,
   workingDirectory: folder,
@@ -238,5 +215,5 @@ try {
   sink.kill();
   await thread.terminate();
   await redis.close();
-  await rm(folder, { recursive: true, force: true });
+  await close();
 }

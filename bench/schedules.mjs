@@ -1,7 +1,11 @@
-// Ten thousand definitions put in force and registered with BullMQ, and what a look of every minute costs while nothing
-// changes: with a few timetables that all share, and with one of its own for each report.
+// Definitions put in force and registered with BullMQ, and what a look of every minute costs while nothing changes: with a
+// few timetables that all share, and with one of its own for each report. Ten thousand of them beside bare BullMQ, where
+// each has a job scheduler and whoever starts upserts them all; and how it grows up to there.
 //
 //   npm run build && node bench/schedules.mjs [--quick] [--reports 10000]
+import { Queue } from 'bullmq';
+import { Redis } from 'ioredis';
+import { reportSlotFinder } from '../dist/admin/access/slots.js';
 import { systemClock } from '../dist/base/clock.js';
 import { silentLog } from '../dist/base/log.js';
 import { reportFileSchema } from '../dist/define/definition.js';
@@ -14,22 +18,26 @@ import { dueMemory, openDue } from '../dist/queue/due.js';
 import { reportsInForce } from '../dist/queue/in-force.js';
 import { schedules } from '../dist/queue/schedules.js';
 import { redisVersions } from '../dist/queue/versions.js';
+import { costOf } from './support/cost.mjs';
 import { readOptions } from './support/options.mjs';
 import { privateRedis } from './support/redis.mjs';
-import { reportOf } from './support/report.mjs';
+import { redisStats } from './support/redis-stats.mjs';
+import { reportGrowth, reportOf, sizesTo } from './support/report.mjs';
 
-const { reports: count } = readOptions({ reports: 10_000 }, { reports: 1_000 });
+const { reports: most } = readOptions({ reports: 10_000 }, { reports: 1_000 });
 const PREFIX = '{bench}';
 /** Goals: to put them all in force, to have the shared timetables tick, and commands of one look that finds nothing new. */
 const REGISTER_MS = 5_000;
 const QUIET_COMMANDS = 5;
+/** Registrations of the peer that are on their way at the same time: as many as of ours. */
+const ABREAST = 200;
 
 const settings = (id) => ({
   ...orgFileSchema.parse({ org: 7, api_key: { env: 'KEY' }, timezone: 'Europe/Zurich', recipients: {} }),
   id,
 });
 
-function jobsOf(cronOf) {
+function jobsOf(count, cronOf) {
   const orgs = new Map();
   const reports = new Map();
   for (let n = 0; n < count; n += 1) {
@@ -54,18 +62,12 @@ const CASES = [
   ['a timetable each', (n) => `${n % 60} ${Math.floor(n / 60) % 24} ${1 + (Math.floor(n / 1440) % 28)} * *`, false],
 ];
 
-const commandsOf = async (redis) => {
-  const stats = await redis.info('commandstats');
-  const calls = [...stats.matchAll(/^cmdstat_([^:|]+):calls=(\d+)/gm)];
-  return calls.filter(([, name]) => name !== 'info').reduce((sum, [, , n]) => sum + Number(n), 0);
-};
-
-const report = reportOf('schedules');
-for (const [name, cronOf, shared] of CASES) {
+/** What each step costs, in the order in which a process comes to it. */
+async function ours(count, cronOf) {
   const server = await privateRedis();
   const redis = await openRedis(server.url, 'producer', silentLog);
   try {
-    const jobs = jobsOf(cronOf);
+    const jobs = jobsOf(count, cronOf);
     const inForce = reportsInForce({
       jobs: () => jobs,
       versions: redisVersions(redis, { prefix: PREFIX }),
@@ -82,41 +84,110 @@ for (const [name, cronOf, shared] of CASES) {
       clock: systemClock,
       log: silentLog,
     };
-    const timed = async (work) => {
-      const [before, began] = [await commandsOf(redis), performance.now()];
-      await work();
-      return { ms: Math.round(performance.now() - began), commands: (await commandsOf(redis)) - before };
-    };
-    const adopted = await timed(() => inForce.adopt());
-    const ticking = await timed(() => registered.sync(inForce.now()));
     const memory = dueMemory();
     const look = async () => {
       await inForce.follow();
       await openDue(inForce.now(), ports, memory);
       await registered.sync(inForce.now());
     };
-    const cold = await timed(look);
-    const quiet = await timed(look);
-    const restart = await timed(async () => {
+    const { bytes } = await redisStats(redis);
+    const inForceCost = await costOf(() => inForce.adopt(), redis);
+    const ticking = await costOf(() => registered.sync(inForce.now()), redis);
+    const first = await costOf(look, redis);
+    const quiet = await costOf(look, redis);
+    const restart = await costOf(async () => {
       await inForce.adopt();
       await registered.sync(inForce.now());
-    });
-    const row = { name: `${count} reports, ${name}`, who: 'docket' };
-    report({ ...row, in_force_ms: adopted.ms, commands: adopted.commands, limit: { in_force_ms: REGISTER_MS } });
-    // A process does not wait for its timetables to tick: it looks by itself every minute.
-    const limit = shared ? { ticking_ms: REGISTER_MS } : {};
-    report({ ...row, ticking_ms: ticking.ms, commands: ticking.commands, limit });
-    report({ ...row, first_look_ms: cold.ms, first_look_commands: cold.commands, limit: {} });
-    report({
-      ...row,
-      quiet_look_ms: quiet.ms,
-      quiet_look_commands: quiet.commands,
-      limit: { quiet_look_commands: QUIET_COMMANDS },
-    });
-    report({ ...row, restart_ms: restart.ms, restart_commands: restart.commands, limit: {} });
+    }, redis);
+    const find = reportSlotFinder();
+    const span = { from: systemClock.now(), limit: 200 };
+    const slots = await costOf(() => find(jobs, () => true, span));
+    const held = (await redisStats(redis)).bytes - bytes;
     await registered.close();
+    return { inForceCost, ticking, first, quiet, restart, slots, bytes: held };
   } finally {
     redis.disconnect();
     await server.close();
   }
+}
+
+/** A job scheduler for each report; whoever starts cannot know which of them are there and unchanged. */
+async function bullmq(count, cronOf) {
+  const server = await privateRedis();
+  const redis = new Redis(server.url, { maxRetriesPerRequest: null });
+  const queue = new Queue('reports', { connection: redis });
+  try {
+    const { bytes } = await redisStats(redis);
+    const all = async () => {
+      for (let from = 0; from < count; from += ABREAST) {
+        const ids = Array.from({ length: Math.min(ABREAST, count - from) }, (_, index) => from + index);
+        await Promise.all(
+          ids.map((n) =>
+            queue.upsertJobScheduler(
+              `r${n}`,
+              { pattern: cronOf(n), tz: 'Europe/Zurich' },
+              { name: 'run', data: { n } },
+            ),
+          ),
+        );
+      }
+    };
+    const ticking = await costOf(all, redis);
+    const restart = await costOf(all, redis);
+    return { ticking, restart, bytes: (await redisStats(redis)).bytes - bytes };
+  } finally {
+    await queue.close();
+    redis.disconnect();
+    await server.close();
+  }
+}
+
+const figuresOf = (count, { ticking, restart, bytes }) => ({
+  ticking_ms: ticking.ms,
+  ticking_commands: ticking.commands,
+  restart_ms: restart.ms,
+  restart_commands: restart.commands,
+  redis_bytes_per_report: Math.round(bytes / count),
+});
+
+const report = reportOf('schedules');
+for (const [name, cronOf, shared] of CASES) {
+  const measured = [];
+  for (const n of sizesTo(most)) measured.push({ n, ...(await ours(n, cronOf)) });
+  const { n: count, inForceCost, first, quiet, slots, ...rest } = measured.at(-1);
+  report({
+    name: `${count} reports, ${name}`,
+    ...figuresOf(count, rest),
+    in_force_ms: inForceCost.ms,
+    in_force_commands: inForceCost.commands,
+    first_look_ms: first.ms,
+    first_look_commands: first.commands,
+    quiet_look_ms: quiet.ms,
+    quiet_look_commands: quiet.commands,
+    next_slots_ms: slots.ms,
+    limit: {
+      in_force_ms: REGISTER_MS,
+      // A process does not wait for its timetables to tick: it looks by itself every minute.
+      ticking_ms: shared ? REGISTER_MS : null,
+      quiet_look_commands: QUIET_COMMANDS,
+      restart_commands: null,
+      redis_bytes_per_report: null,
+    },
+  });
+  report({ name: `${count} reports, ${name}`, who: 'bullmq', ...figuresOf(count, await bullmq(count, cronOf)) });
+  if (shared) continue;
+  const grow = (step, unit, costIn) =>
+    reportGrowth(report, {
+      name: `${step}, ${name}`,
+      by: 'reports',
+      unit,
+      points: measured.map((costs) => ({ n: costs.n, cost: costIn(costs) })),
+    });
+  const cpu = 'ms of processor, ours and Redis';
+  grow('put them in force', cpu, (costs) => costs.inForceCost.cpuMs);
+  grow('register them', cpu, (costs) => costs.ticking.cpuMs);
+  grow('the first look', cpu, (costs) => costs.first.cpuMs);
+  grow('a look, nothing changed', cpu, (costs) => costs.quiet.cpuMs);
+  grow('the next 200 slots, asked for the first time', 'ms of processor', (costs) => costs.slots.cpuMs);
+  grow('Redis', 'bytes', (costs) => costs.bytes);
 }

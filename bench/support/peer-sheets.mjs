@@ -33,7 +33,13 @@ const sheetOf = (name, columns, count, valuesOf, charted) => ({
   columns,
   count,
   charted,
-  /** Arrays of numbers, texts and booleans. */
+  /** As the service tells them. */
+  plainRows: {
+    *[Symbol.iterator]() {
+      for (let row = 0; row < count; row += 1) yield valuesOf(row);
+    },
+  },
+  /** Arrays of numbers, texts and booleans, as a workbook has them. */
   rows: {
     *[Symbol.iterator]() {
       for (let row = 0; row < count; row += 1) {

@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { reportGrowth, sizesTo } from './report.mjs';
 
 const run = promisify(execFile);
 const CHILD = fileURLToPath(new URL('./writer-child.mjs', import.meta.url));
@@ -35,5 +36,19 @@ export async function runWriter(writer, { sections, rows, folder }) {
     return JSON.parse(stdout);
   } finally {
     await rm(own, { recursive: true, force: true });
+  }
+}
+
+/** Lists of more and more rows, ours beside a peer's; what a row costs must stay, and our memory must not follow the rows. */
+export async function listsGrow(report, what, { writers, most, folder }) {
+  for (const [who, writer] of Object.entries(writers)) {
+    const measured = [];
+    for (const n of sizesTo(most)) measured.push({ n, ...(await runWriter(writer, { sections: 0, rows: n, folder })) });
+    const grow = (name, unit, figure, limit) => {
+      const points = measured.map((figures) => ({ n: figures.n, cost: figures[figure] }));
+      reportGrowth(report, { name, who, by: 'rows', unit, points, ...limit });
+    };
+    grow(`${what} of a list`, 'ms of processor', 'cpu_ms');
+    grow(`${what} of a list: memory`, 'MB', 'rss_mb', { most: 0.5 });
   }
 }

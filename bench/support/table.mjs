@@ -1,27 +1,41 @@
-const HEAD = ['bench', 'case', 'figure', 'ours', 'best peer', '', 'ours ÷ peer', 'limit', 'to the limit'];
+const NONE = '–';
+export const MISSED = 'MISSED';
 
 /**
- * One row for each figure of ours that has a limit, or for the first figure where none has. Of repeated results the
- * worst counts. Beside it the best of the peers on the same case, best by the same figure.
+ * One row for each figure of ours that has a limit (or is named in `limit` with null: to be seen beside the peers'), or for
+ * the first figure where none has. Of repeated results the worst counts. Beside it the best of the peers on the same case,
+ * best by the same figure.
  */
-export function rowsOf(lines) {
-  const ours = lines.filter(({ who }) => who === 'docket');
-  const cases = [...new Set(ours.map((line) => line.case))];
-  return cases.flatMap((name) => {
-    const own = ours.filter((line) => line.case === name);
-    const peers = lines.filter((line) => line.case === name && line.who !== 'docket');
-    const [first] = own;
-    const limited = Object.keys(first.limit);
-    const figures = limited.length > 0 ? limited : Object.keys(first).slice(3, 4);
-    return figures.map((figure) => rowOf(first, figure, worst(own, figure), bestOf(peers, figure)));
+export function comparison(lines) {
+  const ours = lines.filter(({ who, points }) => who === 'docket' && points === undefined);
+  const cases = unique(ours.map((line) => JSON.stringify([line.bench, line.case])));
+  const rows = cases.flatMap((key) => {
+    const same = lines.filter((line) => key === JSON.stringify([line.bench, line.case]));
+    const own = same.filter(({ who }) => who === 'docket');
+    const peers = same.filter(({ who }) => who !== 'docket');
+    if (own[0].absent !== undefined) return [rowOf(own[0], `not measured: ${own[0].absent}`)];
+    const limits = Object.assign({}, ...own.map(({ limit }) => limit));
+    const limited = Object.keys(limits);
+    const figures = limited.length > 0 ? limited : figuresOf(own[0]).slice(0, 1);
+    return figures.map((figure) => rowOf(own[0], figure, limits[figure], worst(own, figure), bestOf(peers, figure)));
   });
+  return {
+    head: ['bench', 'case', 'figure', 'ours', 'best peer', '', 'ours ÷ peer', 'limit', 'to the limit'],
+    rows,
+  };
 }
 
-const worst = (lines, figure) => Math.max(...lines.map((line) => line[figure]));
+/** The figures of a line that are numbers, in the order in which it tells them. */
+const figuresOf = ({ limit: _, ...figures }) =>
+  Object.keys(figures).filter((figure) => typeof figures[figure] === 'number');
+
+const unique = (values) => [...new Set(values)];
+
+const worst = (lines, figure) => Math.max(...lines.flatMap((line) => line[figure] ?? []));
 
 /** A peer that measured several times counts by its worst, as we do. */
 function bestOf(peers, figure) {
-  return [...new Set(peers.map(({ who }) => who))]
+  return unique(peers.map(({ who }) => who))
     .map((who) => ({
       who,
       value: worst(
@@ -33,36 +47,70 @@ function bestOf(peers, figure) {
     .sort((a, b) => a.value - b.value)[0];
 }
 
-function rowOf({ bench, case: name, limit }, figure, value, peer) {
-  const most = limit[figure];
-  const ratio = peer === undefined || peer.value === 0 ? '–' : (value / peer.value).toFixed(2);
+function rowOf({ bench, case: name }, figure, most, value, peer) {
   return [
     bench,
     name,
     figure,
-    String(value),
-    peer === undefined ? '–' : String(peer.value),
+    numeral(value),
+    numeral(peer?.value),
     peer?.who ?? '',
-    ratio,
-    most === undefined ? '–' : String(most),
-    distance(value, most),
+    peer === undefined || peer.value === 0 ? NONE : (value / peer.value).toFixed(2),
+    numeral(most ?? undefined),
+    distance(value, most ?? undefined),
   ];
 }
 
 function distance(value, most) {
-  if (most === undefined) return '–';
-  if (value > most) return 'MISSED';
+  if (most === undefined) return NONE;
+  if (value > most) return MISSED;
   return most === 0 ? 'kept' : `${(((most - value) / most) * 100).toFixed(1)} %`;
 }
 
-/** Rows as a table of text. */
-export function formatTable(rows) {
-  const all = [HEAD, ...rows];
-  const widths = HEAD.map((_, column) => Math.max(...all.map((row) => row[column].length)));
+export const numeral = (value) => (typeof value === 'number' ? value.toLocaleString('en') : (value ?? NONE));
+
+/** A table for whatever cost grows with: each size's cost, what one of the most costs, and the exponent of the last step. */
+export function growthTables(lines) {
+  const growing = lines.filter(({ points }) => points !== undefined);
+  return unique(growing.map(({ by }) => by)).map((by) => growthTable(growing, by));
+}
+
+export function growthTable(lines, by) {
+  const growing = lines.filter((line) => line.points !== undefined && line.by === by);
+  const sizes = unique(growing.flatMap(({ points }) => points.map(({ n }) => n))).sort((a, b) => a - b);
+  return {
+    head: ['bench', `cost with ${by}`, '', 'unit', ...sizes.map(numeral), 'each', 'exponent', 'limit', 'to the limit'],
+    rows: growing.map(({ bench, case: name, who, unit, points, exponent, limit }) => {
+      const { n, cost } = points.at(-1);
+      return [
+        bench,
+        name,
+        who,
+        unit,
+        ...sizes.map((size) => numeral(points.find((point) => point.n === size)?.cost)),
+        numeral(Number((cost / n).toPrecision(2))),
+        numeral(exponent),
+        numeral(limit.exponent),
+        distance(exponent, limit.exponent),
+      ];
+    }),
+  };
+}
+
+/** A table as text. */
+export function formatTable({ head, rows }) {
+  const all = [head, ...rows];
+  const widths = head.map((_, column) => Math.max(...all.map((row) => row[column].length)));
   const format = (row) =>
     row
       .map((cell, column) => cell.padEnd(widths[column]))
       .join('  ')
       .trimEnd();
-  return [format(HEAD), widths.map((width) => '─'.repeat(width)).join('  '), ...rows.map(format)].join('\n');
+  return [format(head), widths.map((width) => '─'.repeat(width)).join('  '), ...rows.map(format)].join('\n');
+}
+
+/** A table as Markdown. */
+export function formatMarkdown({ head, rows }) {
+  const format = (row) => `| ${row.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+  return [format(head), `|${head.map(() => '---|').join('')}`, ...rows.map(format)].join('\n');
 }

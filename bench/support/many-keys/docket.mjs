@@ -1,4 +1,4 @@
-import { setMaxListeners } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { systemClock } from '../../../dist/base/clock.js';
 import { paidCall } from '../../../dist/fetch/paid-call.js';
@@ -7,18 +7,34 @@ import { redisBudget } from '../../../dist/fetch/redis-budget.js';
 export async function open({ redisUrl, limit, windowMs }) {
   const redis = new Redis(redisUrl);
   const budget = redisBudget(redis, { prefix: 'bench:', calls: limit, windowMs });
-  const { signal } = new AbortController();
-  // All calls of this process share one signal, and each listens to it; in a worker four calls of a run do.
-  setMaxListeners(0, signal);
+  // The calls of a key share a signal, as those of a run do: whoever stops listening looks through all who listen.
+  const signals = new Map();
+  const signalOf = (key) => {
+    const known = signals.get(key) ?? new AbortController().signal;
+    signals.set(key, known);
+    return known;
+  };
   const line = { budget, clock: systemClock, priority: 'scheduled', deadlineMs: 2_000 };
-  return {
-    call: async (key, id, attempt) => {
+  let again = 0;
+  const call = async (key, id, attempt) => {
+    try {
       const outcome = await paidCall(
         { ...line, key, org: key, patienceMs: Number.POSITIVE_INFINITY },
-        { id, attempt, waiting: () => {}, signal },
+        { id, attempt, waiting: () => {}, signal: signalOf(key) },
       );
       if (outcome.kind !== 'done') throw new Error(JSON.stringify(outcome));
-    },
+    } catch (error) {
+      // A Redis too busy to answer in time: the run would be tried again, and so is the call.
+      if (error.code !== 'redis.unreachable') throw error;
+      again += 1;
+      await sleep(1_000);
+      await call(key, id, attempt);
+    }
+  };
+  return {
+    call,
+    /** How often Redis did not answer in time. */
+    askedAgain: () => again,
     close: () => redis.disconnect(),
   };
 }

@@ -1,0 +1,137 @@
+// Planning: metrics calls a run of every definition in jobs/ takes – metric by metric as a query a chart series does,
+// section by section, as planned, and the number below which no plan can be (support/call-bound.mjs) – and what it costs
+// to read, check and plan more and more definitions, and one of more and more sections.
+//
+//   npm run build && node bench/planning.mjs [--quick] [--reports 10000]
+import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Secret } from '../dist/base/secret.js';
+import { loadJobs } from '../dist/define/load.js';
+import { resolvePeriod } from '../dist/define/period.js';
+import { createClient } from '../dist/fetch/client.js';
+import { askedBy } from '../dist/plan/asked.js';
+import { compilePlan } from '../dist/plan/compile.js';
+import { explain } from '../dist/plan/explain.js';
+import { startSandbox } from '../dist/sandbox/sandbox.js';
+import { leastCalls } from './support/call-bound.mjs';
+import { costOf } from './support/cost.mjs';
+import { readOptions } from './support/options.mjs';
+import { reportGrowth, reportOf, rounded, sizesTo } from './support/report.mjs';
+import { keyOf } from './support/service.mjs';
+
+const { reports: most } = readOptions({ reports: 10_000 }, { reports: 1_000 });
+const NOW = Date.parse('2026-04-08T08:30:00Z');
+/** What a plan may take of the naive way, where somebody was promised something. */
+const PROMISED = { 'demo/board-pack': { of_naive: 0.5 } };
+const JOBS = fileURLToPath(new URL('../jobs', import.meta.url));
+/** Reports of an organization. */
+const EACH = 100;
+/** Of a report; a definition may have a hundred. */
+const SECTIONS = [1, 10, 100];
+/** A report of so many sections is planned so often, for one alone takes too little time to tell. */
+const TIMES = 50;
+
+const report = reportOf('planning');
+
+async function catalogOf(sandbox) {
+  const client = createClient({ baseUrl: sandbox.url, key: new Secret(keyOf(sandbox, 'acme')) });
+  try {
+    return await client.catalog('current', new AbortController().signal);
+  } finally {
+    await client.close();
+  }
+}
+
+async function load(folder) {
+  const jobs = await loadJobs(folder);
+  if (jobs.reports.size === 0 || jobs.faults.length > 0) throw new Error(`${folder} has ${jobs.faults.length} faults`);
+  return jobs;
+}
+
+function inputOf(definition, settings, catalog) {
+  const period = resolvePeriod(definition.period, NOW, definition.timezone ?? settings.timezone);
+  return { definition, settings, period, catalog };
+}
+
+function reportCalls(jobs, catalog) {
+  for (const [name, definition] of jobs.reports) {
+    const input = inputOf(definition, jobs.orgs.get(definition.org), catalog);
+    const document = explain(compilePlan(input), { catalog });
+    const asked = askedBy(definition, input.period, catalog).flatMap(({ request }) => request ?? []);
+    const figures = { planned: document.tokens, by_section: document.section_calls, bound: leastCalls(asked) };
+    const ofNaive = rounded(document.tokens / document.naive_calls);
+    report({ name, ...figures, of_naive: ofNaive, limit: { planned: null, ...PROMISED[name] } });
+    report({ name, who: 'metric by metric', planned: document.naive_calls, of_naive: 1 });
+  }
+}
+
+/** Copies of the weekly report of jobs/, a hundred an organization: read from their files, checked, and planned. */
+async function reportsGrow(catalog) {
+  const [reading, planning] = [[], []];
+  for (const n of sizesTo(most)) {
+    const folder = await mkdtemp(join(tmpdir(), 'docket-bench-'));
+    try {
+      for (let org = 0; org * EACH < n; org += 1) {
+        const own = join(folder, `org-${org}`);
+        await mkdir(own);
+        for (const file of ['org.yaml', 'logo.png']) await cp(join(JOBS, 'demo', file), join(own, file));
+        for (let at = 0; at < Math.min(EACH, n - org * EACH); at += 1) {
+          await cp(join(JOBS, 'demo', 'weekly-kpi.yaml'), join(own, `report-${at}.yaml`));
+        }
+      }
+      let jobs;
+      const read = await costOf(async () => {
+        jobs = await load(folder);
+      });
+      if (jobs.reports.size !== n) throw new Error(`${jobs.reports.size} reports of ${n} were read`);
+      const planned = await costOf(() => {
+        for (const definition of jobs.reports.values()) {
+          compilePlan(inputOf(definition, jobs.orgs.get(definition.org), catalog));
+        }
+      });
+      reading.push({ n, cost: read.cpuMs });
+      planning.push({ n, cost: planned.cpuMs });
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  }
+  const growth = { by: 'reports', unit: 'ms of processor' };
+  reportGrowth(report, { name: 'read definitions from their files and check them', ...growth, points: reading });
+  reportGrowth(report, { name: 'plan them, five sections each', ...growth, points: planning });
+}
+
+/** A report of more and more sections, which ask in turn as those of jobs/ do, and never the same as another. */
+async function sectionsGrow(jobs, catalog) {
+  const weekly = jobs.reports.get('demo/weekly-kpi');
+  const settings = jobs.orgs.get('demo');
+  const planned = async (n) => {
+    const sections = Array.from({ length: n }, (_, at) => ({
+      ...weekly.sections[at % weekly.sections.length],
+      id: `section-${at}`,
+      limit: 1 + at,
+    }));
+    const input = inputOf({ ...weekly, sections }, settings, catalog);
+    const { cpuMs } = await costOf(() => {
+      for (let time = 0; time < TIMES; time += 1) compilePlan(input);
+    });
+    return { n, cost: cpuMs / TIMES };
+  };
+  // What is compiled late is compiled.
+  await planned(10);
+  const points = [];
+  for (const n of SECTIONS) points.push(await planned(n));
+  reportGrowth(report, { name: 'plan one report', by: 'sections', unit: 'ms of processor', points });
+}
+
+const sandbox = await startSandbox({ now: NOW });
+try {
+  const catalog = await catalogOf(sandbox);
+  const jobs = await load(JOBS);
+  reportCalls(jobs, catalog);
+  await sectionsGrow(jobs, catalog);
+  await reportsGrow(catalog);
+} finally {
+  await sandbox.close();
+}

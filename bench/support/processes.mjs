@@ -1,0 +1,109 @@
+import { spawn } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { stringify } from 'yaml';
+
+export const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+
+/** The smallest report that is worth a run: a section, a call, a CSV. */
+export const ONE_CALL = Object.freeze({
+  version: 1,
+  title: 'One call',
+  owner: 'ops@acme.example',
+  period: 'previous_month',
+  sections: [{ id: 'created', title: 'Profiles', metrics: ['profiles.created'], granularity: 'day' }],
+  outputs: [{ format: 'csv' }],
+});
+
+/**
+ * A folder of definitions, and what `docket start` needs to be told beside REDIS_URL and the service's address.
+ *
+ * @param orgs by name: the API key, what its settings have beside the least, and its reports by name
+ */
+export async function layOut(orgs) {
+  const folder = await mkdtemp(join(tmpdir(), 'docket-bench-'));
+  const jobs = join(folder, 'jobs');
+  const env = { DOCKET_JOBS: jobs, DOCKET_ARCHIVE: `file://${join(folder, 'archive')}` };
+  for (const [name, { key, settings, reports }] of Object.entries(orgs)) {
+    const variable = `KEY_${name.toUpperCase().replaceAll('-', '_')}`;
+    env[variable] = key;
+    await mkdir(join(jobs, name), { recursive: true });
+    const org = { org: 'current', api_key: { env: variable }, timezone: 'UTC', recipients: {}, ...settings };
+    await writeFile(join(jobs, name, 'org.yaml'), stringify(org));
+    for (const [report, file] of Object.entries(reports)) {
+      await writeFile(join(jobs, name, `${report}.yaml`), stringify(file));
+    }
+  }
+  return { folder, jobs, env, close: () => rm(folder, { recursive: true, force: true }) };
+}
+
+/**
+ * `docket start --role …` as it is deployed, once it runs; rejects with what it said when it ends before, or leaves a
+ * definition out. `said` counts its log lines by their message, `times` resolves when one has come so often.
+ */
+export async function startProcess(env, ...role) {
+  const began = Date.now();
+  const child = spawn(process.execPath, [MAIN, 'start', '--role', ...role], {
+    env: { PATH: process.env.PATH, ...env },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const ended = new Promise((resolve) => child.once('exit', (code, signal) => resolve(code ?? signal)));
+  // It must not outlive a bench that fails.
+  const kill = () => child.kill('SIGKILL');
+  process.once('exit', kill);
+  const said = new Map();
+  const waiting = new Set();
+  createInterface({ input: child.stderr }).on('line', (text) => {
+    const { msg, level } = read(text);
+    if (level === 'error') {
+      process.stderr.write(`${text}\n`);
+      if (msg.startsWith('Left out')) kill();
+    }
+    said.set(msg, (said.get(msg) ?? 0) + 1);
+    for (const waiter of waiting) if ((said.get(waiter.msg) ?? 0) >= waiter.count) waiter.resolve();
+  });
+  const times = (msg, count) =>
+    new Promise((resolve, reject) => {
+      if ((said.get(msg) ?? 0) >= count) return resolve();
+      waiting.add({ msg, count, resolve });
+      void ended.then((end) => reject(new Error(`docket start ended with ${end}`)));
+    });
+  await times('Docket runs', 1);
+  return {
+    said,
+    times,
+    startMs: Date.now() - began,
+    cpuMs: () => cpuMsOf(child.pid),
+    memoryMb: () => memoryMbOf(child.pid),
+    close: async () => {
+      child.kill('SIGTERM');
+      await ended;
+      process.off('exit', kill);
+    },
+  };
+}
+
+/** A log line; what is none is a fault that nobody caught. */
+function read(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return { msg: text, level: 'error' };
+  }
+}
+
+/** CPU that a process and its threads have taken, ms: what it costs, however busy the machine is. */
+export async function cpuMsOf(pid) {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  // In ticks of 10 ms; user and system.
+  return (Number(fields[11]) + Number(fields[12])) * 10;
+}
+
+async function memoryMbOf(pid) {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8');
+  return Math.round(Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024);
+}

@@ -1,0 +1,10 @@
+import { rm } from 'node:fs/promises';
+import { csvColumns, writeCsv } from '../../../dist/render/csv.js';
+
+export async function write(path, { tables }) {
+  for (const table of tables) {
+    // It overwrites nothing.
+    await rm(path, { force: true });
+    await writeCsv(path, table, csvColumns(table, {}), {}, new AbortController().signal);
+  }
+}
