@@ -38,7 +38,13 @@ export const DEFECTS: readonly Defect[] = [
   },
   {
     name: 'one organization is given the answer to another one’s question',
-    edits: [['plan/call.js', 'kind} ${org', 'kind']],
+    edits: [
+      [
+        'fetch/shared-answers.js',
+        'canonical([by.tenant, by.service, by.key, by.registryVersion, org, request])',
+        'canonical([request])',
+      ],
+    ],
     breaks: 'figures that are not the service’s',
   },
 ];

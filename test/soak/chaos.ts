@@ -123,9 +123,9 @@ export async function rage(world: World, draw: Draw, ms: number): Promise<Chaos>
   };
   const slow = async () => {
     note('slow ways to the service');
-    for (let turn = 0; turn < 6; turn += 1) {
+    for (let turn = 0; turn < 10; turn += 1) {
       for (const { api } of world.workers) api.slow(between(0, 1_800));
-      await sleep(700);
+      await sleep(900);
     }
     for (const { api } of world.workers) api.slow(0);
   };

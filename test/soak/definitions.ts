@@ -19,8 +19,8 @@ export type Kind = (typeof KINDS)[number];
 
 /** Hours between two slots of every scheduled report, on the hour, UTC. */
 export const EVERY_HOURS = 4;
-/** Seconds in which a key may make 30 calls: shorter than the service's minute, so that a minute of soak has many. */
-export const WINDOW_SECONDS = 4;
+/** Calls that a key is given for so many seconds: a shorter window than the service's minute, so that a minute of soak has many, and fewer calls than forty runs ask for at once. */
+export const BUDGET = { calls: 12, window: 4 };
 export const METRICS = ['profiles.created', 'profiles.decided'] as const;
 export const SCHEDULED = 'daily';
 export const ON_DEMAND = 'adhoc';
@@ -107,7 +107,7 @@ const orgFile = (org: SoakOrg) => ({
   api_key: { env: keyVariable(org.key) },
   timezone: org.timezone,
   recipients: { domains: [`${org.id}.example`] },
-  budget: { calls: 30, window: WINDOW_SECONDS },
+  budget: BUDGET,
 });
 
 const FIGURES = { id: 'figures', metrics: [...METRICS] };

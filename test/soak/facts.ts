@@ -21,6 +21,7 @@ import { inProcessSandbox } from '../support/in-process-sandbox.ts';
 import { leaksIn, leaksInRedis } from '../support/secret-scan.ts';
 import type { Request } from './chaos.ts';
 import {
+  BUDGET,
   EVERY_HOURS,
   METRICS,
   mailbox,
@@ -30,7 +31,6 @@ import {
   type SoakOrg,
   usesFolder,
   usesS3,
-  WINDOW_SECONDS,
 } from './definitions.ts';
 import type { Facts, RunFacts } from './reconcile.ts';
 import type { World } from './world.ts';
@@ -86,7 +86,7 @@ export async function openRecord(world: World): Promise<Record> {
         asked: requests.map(({ ids }) => ids),
         strangers,
         calls,
-        budget: { calls: 30, windowMs: WINDOW_SECONDS * 1000 },
+        budget: { calls: BUDGET.calls, windowMs: BUDGET.window * 1000 },
         figures: await figuresOf(world, archived, known),
         leaks: (await Promise.all([leaksIn(join(world.folder, 'log')), leaksInRedis(world.redis.url)]))
           .flat()

@@ -9,7 +9,7 @@ import { type Sandbox, type SandboxRequest, startSandbox } from '../../src/sandb
 import { program } from '../support/debian.ts';
 import { type RestartableRedis, restartableRedis } from '../support/restartable-redis.ts';
 import { ACCESS_KEY_ID, type S3Server, SECRET_ACCESS_KEY, s3Server } from '../support/s3-server.ts';
-import { definitionsOf, EVERY_HOURS, keyVariable, type SoakOrg, soakOrgs, WINDOW_SECONDS } from './definitions.ts';
+import { BUDGET, definitionsOf, EVERY_HOURS, keyVariable, type SoakOrg, soakOrgs } from './definitions.ts';
 import { type MailSink, mailSink } from './mail-sink.ts';
 import { type Member, member, setClock } from './member.ts';
 
@@ -66,7 +66,7 @@ export async function openWorld(main: string, share: () => number): Promise<Worl
   const redisPort = Number(new URL(redis.url).port);
   const client = new Redis({ port: redisPort, maxRetriesPerRequest: null, retryStrategy: () => 50 });
   client.on('error', () => {});
-  const sandbox = await startSandbox({ now: serviceNow, windowMs: WINDOW_SECONDS * 1000, cacheSeconds: 0 });
+  const sandbox = await startSandbox({ now: serviceNow, windowMs: BUDGET.window * 1000, cacheSeconds: 0 });
   const sink = await mailSink(share);
   const s3 = await s3Server();
   // Signatures are dated by the clocks of those who sign.
