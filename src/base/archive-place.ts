@@ -62,10 +62,13 @@ export function readArchivePlace(text: string): ArchivePlace | readonly PlaceFau
   if (url.protocol !== 'file:')
     return [{ expected: `a URL starting with file: or s3:, e.g. ${EXAMPLES}`, got: shown(text) }];
   try {
-    return { kind: 'directory', folder: fileURLToPath(url) };
+    const folder = fileURLToPath(url);
+    // A URL has no relative path: `file:archive` would be /archive, and `file:` the root. No system takes a NUL.
+    if (/^file:\//i.test(text) && !folder.includes('\0')) return { kind: 'directory', folder };
   } catch {
-    return [{ expected: 'a file: URL of a folder of this machine, file:///var/lib/docket/archive', got: shown(text) }];
+    // No path of this system: said below.
   }
+  return [{ expected: 'a file: URL of a folder of this machine, file:///var/lib/docket/archive', got: shown(text) }];
 }
 
 /** A text that cannot be a URL with a password or a key in it, as it is. */

@@ -12,13 +12,19 @@ const url = (schemes: readonly string[], example: string) =>
 
 const port = z.coerce.number({ error: 'a port number from 0 to 65535' }).int().min(0).max(65_535);
 
-const WITH_LOGIN = /\/\/[^/]*@/;
+/** A user and a password, also in what is only nearly a URL. */
+const WITH_LOGIN = /:.*@/s;
+
+const hasLogin = (text: string): boolean => {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  return url !== undefined && (url.username !== '' || url.password !== '');
+};
 
 /** One entry a variable. The README's configuration table is this object, read aloud. */
 const variables = {
   COMPLIANCE_API_URL: url(['http:', 'https:'], 'https://api.example.com')
     // It would not be sent: only the organization's key is shown to the service.
-    .refine((text) => !WITH_LOGIN.test(text), { error: 'a URL without user and password' })
+    .refine((text) => !hasLogin(text), { error: 'a URL without user and password' })
     .optional(),
   REDIS_URL: z
     .string()

@@ -39,7 +39,7 @@ export const REDIS_FORMS =
  * - `redis+cluster://[user:password@]host[:port],…`; any masters or replicas of it, the rest is asked of them.
  */
 export function readRedisUrl(text: string): RedisPlace | string {
-  if (/^rediss?:\/\//.test(text)) return URL.canParse(text) ? { kind: 'server', url: text } : REDIS_FORMS;
+  if (/^rediss?:\/\//.test(text)) return serverFault(text) ?? { kind: 'server', url: text };
   const parts = FORM.exec(text);
   if (parts === null) return REDIS_FORMS;
   const [, scheme, kind, login = '', hosts = '', path = '', query = ''] = parts;
@@ -48,7 +48,7 @@ export function readRedisUrl(text: string): RedisPlace | string {
   const known = nodes.flatMap((node) => node ?? []);
   if (known.length < nodes.length) return 'hosts as host:port with commas between them';
   const [username, password] = login.split(/:(.*)/s).map(decoded);
-  if (username === null || password === null) return 'a user and a password in which %, @ and / are percent-encoded';
+  if (username === null || password === null) return ENCODED;
   const common = { nodes: known, username: username || undefined, password: password || undefined };
   const tls = scheme === 'rediss';
   if (kind === 'cluster') {
@@ -68,6 +68,18 @@ export function readRedisUrl(text: string): RedisPlace | string {
     }
   }
   return { kind: 'sentinel', ...common, tls, master, db: Number(database), sentinelUsername, sentinelPassword };
+}
+
+const ENCODED = 'a user and a password in which %, @ and / are percent-encoded';
+
+/** What ioredis would throw at, or take for a database that is none. */
+function serverFault(text: string): string | undefined {
+  if (!URL.canParse(text)) return REDIS_FORMS;
+  const { username, password, hostname, pathname } = new URL(text);
+  if (decoded(username) === null || decoded(password) === null) return ENCODED;
+  // Without a host it is the path of a socket.
+  if (hostname === '' || /^\/?$|^\/\d{1,4}$/.test(pathname)) return undefined;
+  return 'the number of a database as the path, as in redis://host:6379/1';
 }
 
 function readEndpoint(text: string, standard: number): Endpoint | undefined {

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { DocketError } from '../base/error.ts';
 import { RUN_STATES, type RunState } from '../run/record.ts';
 
@@ -32,14 +33,19 @@ export function readDuration(flag: string, text: string, { maxMs }: { readonly m
   });
 }
 
+const INSTANT = /^[\d-]{10}T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:?\d\d)$/;
+
 /** A flag's ISO 8601 instant as epoch ms, or `usage.invalid`. Without a zone it would mean another instant on each machine. */
 export function readInstant(flag: string, text: string): number {
-  const value = /(Z|[+-]\d\d:?\d\d)$/.test(text) ? Date.parse(text) : Number.NaN;
+  // `Date.parse` alone would read "5 Z" as some day of 2001, and the 30th of February as one of March.
+  const written = text.trim();
+  const isDay = z.iso.date().safeParse(written.slice(0, 10)).success;
+  const value = isDay && INSTANT.test(written) ? Date.parse(written) : Number.NaN;
   if (Number.isFinite(value)) return value;
   throw new DocketError('usage.invalid', 'The value is not usable.', {
     where: flag,
     expected: 'an ISO 8601 instant with its zone, e.g. 2026-11-21T08:00:00Z',
-    got: JSON.stringify(text),
+    got: JSON.stringify(text.slice(0, 80)),
     next: 'See --help.',
   });
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { instantSchema } from '../base/instant.ts';
 import type { AttemptRecord, Release } from './archive.ts';
 import { DELIVERY_STATES, type Evidence } from './ledger.ts';
 import { type Receipt, receiptsSchema } from './receipt.ts';
@@ -11,13 +12,13 @@ const attemptSchema: z.ZodType<AttemptRecord> = z.looseObject({
   epoch: z.int().nonnegative(),
   state: z.enum(DELIVERY_STATES),
   detail: z.string().nullable(),
-  at: z.number(),
+  at: instantSchema,
   message: z
     .string()
     .regex(/^[0-9a-f]{64}$/)
     .optional(),
   decision: z
-    .object({ to: z.enum(['sent', 'pending']), by: z.string(), reason: z.string(), at: z.number() })
+    .object({ to: z.enum(['sent', 'pending']), by: z.string(), reason: z.string(), at: instantSchema })
     .optional(),
 });
 
@@ -71,7 +72,7 @@ export async function readAttempts(box: RunBox): Promise<AttemptRecord[]> {
 export const readReceipts = async (box: RunBox): Promise<readonly Receipt[]> =>
   (await readPaper(box, 'receipts.json', receiptsSchema)) ?? [];
 
-const releaseSchema: z.ZodType<Release> = z.looseObject({ by: z.string(), reason: z.string(), at: z.number() });
+const releaseSchema: z.ZodType<Release> = z.looseObject({ by: z.string(), reason: z.string(), at: instantSchema });
 
 /** Who let the held pack go out as it is; undefined when nobody did. Throws `archive.corrupt` when it cannot be read. */
 export const readRelease = (box: RunBox): Promise<Release | undefined> => readPaper(box, 'release.json', releaseSchema);

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
+import { DocketError } from '../base/error.ts';
+import { instantSchema } from '../base/instant.ts';
 import { readLua, runLua } from '../base/lua.ts';
 import type { RedisClient } from '../base/redis-client.ts';
 import { askRedis } from './ask-redis.ts';
@@ -17,13 +19,13 @@ const decisionSchema = z.object({
   to: z.enum(['sent', 'pending']),
   by: z.string(),
   reason: z.string(),
-  at: z.number(),
+  at: instantSchema,
 });
 const changingSchema = z.object({
   state: z.enum(DELIVERY_STATES),
   epoch: z.coerce.number().int(),
   detail: z.string().transform((text) => (text === '' ? null : text)),
-  at: z.coerce.number().int(),
+  at: z.coerce.number().int().pipe(instantSchema),
   // One line each. Null in a row that an older version opened.
   decisions: z
     .string()
@@ -36,12 +38,47 @@ const rowsSchema = z.record(z.string(), z.string());
 const epochSchema = z.number().int().nullable();
 
 function readFound(answer: unknown): DeliveryRow {
-  const [fixed, state, epoch, detail, at, decisions] = foundSchema.parse(answer);
-  return readRow(fixed, { state, epoch, detail, at, decisions });
+  return legible(() => {
+    const [fixed, state, epoch, detail, at, decisions] = foundSchema.parse(answer);
+    return readRow(fixed, { state, epoch, detail, at, decisions });
+  });
 }
 
 function readRow(fixed: string, changing: Record<keyof z.infer<typeof changingSchema>, unknown>): DeliveryRow {
   return Object.freeze({ ...fixedSchema.parse(JSON.parse(fixed)), ...changingSchema.parse(changing) });
+}
+
+/** All rows of a run, the one that was opened first first. */
+function rowsOf(reply: unknown): DeliveryRow[] {
+  const fields = rowsSchema.parse(reply);
+  const field = (id: string, name: string): string | undefined => fields[`${id}:${name}`];
+  return Object.entries(fields)
+    .filter(([name]) => name.endsWith(':row'))
+    .map(([name, fixed]) => ({ fixed, id: name.slice(0, -':row'.length) }))
+    .sort((one, other) => Number(field(one.id, 'nth')) - Number(field(other.id, 'nth')))
+    .map(({ fixed, id }) =>
+      readRow(fixed, {
+        state: field(id, 'state'),
+        epoch: field(id, 'epoch'),
+        detail: field(id, 'detail'),
+        at: field(id, 'at'),
+        decisions: field(id, 'decisions'),
+      }),
+    );
+}
+
+/** What a row says that another version of Docket has written, or somebody else: nothing may be sent by it. */
+function legible<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (cause) {
+    throw new DocketError('run.unreadable', 'A delivery in the ledger cannot be read.', {
+      got: (cause instanceof z.ZodError ? z.prettifyError(cause) : String(cause)).replaceAll('\n', ' ').slice(0, 500),
+      next: 'A newer Docket may have written it; otherwise find out who else writes to this Redis under the same prefix.',
+      retryable: true,
+      cause,
+    });
+  }
 }
 
 /**
@@ -118,22 +155,8 @@ export function redisLedger(
       return rows.filter((row) => row?.state === 'unknown').flatMap((row) => row ?? []);
     },
     list: async (of) => {
-      const fields = rowsSchema.parse(await ask('list', () => redis.hgetall(key(placeOfRun(of)))));
-      const field = (id: string, name: string): string | undefined => fields[`${id}:${name}`];
-      return Object.entries(fields)
-        .filter(([name]) => name.endsWith(':row'))
-        .map(([name, fixed]) => ({ fixed, id: name.slice(0, -':row'.length) }))
-        .sort((one, other) => Number(field(one.id, 'nth')) - Number(field(other.id, 'nth')))
-        .map(({ fixed, id }) =>
-          readRow(fixed, {
-            state: field(id, 'state'),
-            epoch: field(id, 'epoch'),
-            detail: field(id, 'detail'),
-            at: field(id, 'at'),
-            decisions: field(id, 'decisions'),
-          }),
-        )
-        .filter((row) => row.run === of);
+      const reply = await ask('list', () => redis.hgetall(key(placeOfRun(of))));
+      return legible(() => rowsOf(reply)).filter((row) => row.run === of);
     },
   };
 }

@@ -48,6 +48,15 @@ export interface SentFigures {
 const sentSchema = z.object({ figures: z.string(), run: z.string(), at: z.number() });
 const openSchema = z.record(z.string(), z.object({ at: z.number(), over: z.boolean() }));
 
+/** What nobody can read is as if it were not said: figures are sent once more rather than not at all. */
+function readSaid<T>(schema: z.ZodType<T>, text: string | null): T | undefined {
+  try {
+    return text === null ? undefined : schema.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
+}
+
 /** A report that is due once a year is compared with the last one. */
 const KEEP_S = 400 * 86_400;
 /** No run is at it for longer; one that said no more was lost with its record. */
@@ -69,8 +78,8 @@ export function redisSentFigures(
     last: async (place) => {
       const [sent = null, open = null] = await ask(() => redis.hmget(key(place), field(place), `open ${field(place)}`));
       return {
-        sent: sent === null ? undefined : sentSchema.parse(JSON.parse(sent)),
-        perhaps: open === null ? undefined : Object.keys(openSchema.parse(JSON.parse(open)))[0],
+        sent: readSaid(sentSchema, sent),
+        perhaps: Object.keys(readSaid(openSchema, open) ?? {})[0],
       };
     },
     begin: (place, run, at) => say(place, 'begun', run, at),

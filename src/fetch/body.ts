@@ -4,6 +4,8 @@ import { gunzip } from 'node:zlib';
 import { errors } from 'undici';
 import type { z } from 'zod';
 import { DocketError } from '../base/error.ts';
+import { clipName } from './clip.ts';
+import { parseForeign } from './foreign-json.ts';
 
 /** All in ms. `total` bounds a request from dispatch to the last byte, whatever the others allow. */
 export interface Timeouts {
@@ -38,7 +40,7 @@ export async function readBody(
     throw new DocketError('api.unreadable', 'The answer is packed in a way that was not asked for.', {
       where,
       expected: 'content-encoding gzip or none',
-      got: `"${encoding}"`,
+      got: `"${clipName(encoding)}"`,
       next: 'Check what stands between Docket and the service: a proxy must respect accept-encoding.',
     });
   }
@@ -58,11 +60,11 @@ export function checkedJson<Schema extends z.ZodType>(
   where: string,
 ): z.output<Schema> {
   if (contentType !== undefined && !/^application\/([a-z0-9.+-]+\+)?json\b/i.test(contentType)) {
-    throw unreadable(where, 'a JSON answer', `${contentType.slice(0, 80)} (${bytes.length} bytes)`);
+    throw unreadable(where, 'a JSON answer', `${clipName(contentType)} (${bytes.length} bytes)`);
   }
   let json: unknown;
   try {
-    json = JSON.parse(bytes.toString('utf8'));
+    json = parseForeign(bytes);
   } catch (cause) {
     throw unreadable(where, 'a whole JSON answer', `${bytes.length} bytes that are not one`, cause);
   }

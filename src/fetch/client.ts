@@ -169,7 +169,7 @@ export function createClient(options: ClientOptions): ComplianceClient {
       tellSpan({ status: answered });
       const bytes = await readBody(response.body, header, { maxBytes, where });
       if (response.statusCode !== 200) {
-        throw refusalError({ status: response.statusCode, where, header, text: bytes.toString('utf8') }, clock.now());
+        throw refusalError({ status: response.statusCode, where, header, body: bytes }, clock.now());
       }
       const body = checkedJson(bytes, header('content-type'), schema, where);
       tell('2xx');

@@ -2,6 +2,7 @@ import { DocketError, type ErrorCode, type ErrorDetail } from '../base/error.ts'
 import { retryAfterMs } from '../base/retry-after.ts';
 import { type Problem, problemSchema } from '../contract/problem.ts';
 import { clip, clipName } from './clip.ts';
+import { parseForeign } from './foreign-json.ts';
 
 /** An answer that is not a 200, as far as it could be read. */
 export interface Refusal {
@@ -9,8 +10,8 @@ export interface Refusal {
   /** `METHOD path`. */
   readonly where: string;
   readonly header: (name: string) => string | undefined;
-  /** The body as text, whatever it is. */
-  readonly text: string;
+  /** Whatever it is. */
+  readonly body: Buffer;
 }
 
 /**
@@ -19,7 +20,7 @@ export interface Refusal {
  */
 export function refusalError(refusal: Refusal, now: number): DocketError {
   const { status, where } = refusal;
-  const problem = readProblem(refusal.text);
+  const problem = readProblem(refusal.body);
   const said = saying(problem);
   const correlationId = problem.correlation_id ?? refusal.header('x-correlation-id');
   const detail: ErrorDetail = {
@@ -77,9 +78,9 @@ export function refusalError(refusal: Refusal, now: number): DocketError {
   );
 }
 
-function readProblem(text: string): Problem {
+function readProblem(body: Buffer): Problem {
   try {
-    const parsed = problemSchema.safeParse(JSON.parse(text));
+    const parsed = problemSchema.safeParse(parseForeign(body));
     return parsed.success ? parsed.data : {};
   } catch {
     return {};

@@ -28,6 +28,8 @@ for i = 1, #ARGV, 3 do redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 2]) end
 return 1
 `);
 
+/** Epoch ms as it is written. */
+const INSTANT = /^\d{1,15}$/;
 /** Cursors read by one command. */
 const AT_ONCE = 2_000;
 
@@ -39,8 +41,12 @@ export function redisCursors(redis: RedisClient, { prefix }: { readonly prefix: 
       asking(redis, async () => {
         const found: (number | undefined)[] = [];
         for (let from = 0; from < cursors.length; from += AT_ONCE) {
-          const values = await redis.hmget(keys.cursors, ...cursors.slice(from, from + AT_ONCE));
-          found.push(...values.map((value) => (value === null ? undefined : Number(value))));
+          const names = cursors.slice(from, from + AT_ONCE);
+          const values = await redis.hmget(keys.cursors, ...names);
+          found.push(...values.map((value) => (value !== null && INSTANT.test(value) ? Number(value) : undefined)));
+          // One that no clock can have written would stop all schedules; without it its own begins anew.
+          const broken = names.filter((_, index) => values[index] !== null && found[from + index] === undefined);
+          if (broken.length > 0) await redis.hdel(keys.cursors, ...broken);
         }
         return found;
       }),

@@ -1,9 +1,10 @@
 import { z } from 'zod';
+import { instantSchema } from '../base/instant.ts';
 import { LIVE_STAGES, type RunLive, type RunNews } from '../run/live.ts';
 import { asking } from './connection.ts';
 import { keysOf } from './keys.ts';
 import type { RedisClient } from './script.ts';
-import { fromFields } from './stored-record.ts';
+import { recordOf } from './stored-record.ts';
 
 /** What workers say of the runs that they have in hand, beside the runs' records. Each method is one round trip. */
 export interface LiveRuns {
@@ -19,12 +20,12 @@ const KEEP_MS = 60_000;
 
 const liveSchema: z.ZodType<RunLive> = z.object({
   stage: z.enum(LIVE_STAGES),
-  done: z.number(),
-  of: z.number(),
-  tokens: z.number().nullable(),
-  ahead: z.number().nullable(),
-  finish: z.number().nullable(),
-  at: z.number(),
+  done: z.int(),
+  of: z.int(),
+  tokens: z.int().nullable(),
+  ahead: z.int().nullable(),
+  finish: instantSchema.nullable(),
+  at: instantSchema,
 });
 const fieldsSchema = z.record(z.string(), z.string());
 
@@ -46,7 +47,7 @@ export function redisLive(redis: RedisClient, { prefix }: { readonly prefix: str
         });
         const known = fieldsSchema.parse(fields ?? {});
         if (known.order === undefined) return undefined;
-        return { record: fromFields(known), live: typeof text === 'string' ? readLive(text) : null };
+        return { record: recordOf(run, known), live: typeof text === 'string' ? readLive(text) : null };
       }),
   };
 }

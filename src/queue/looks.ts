@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { instantSchema } from '../base/instant.ts';
 import { asking } from './connection.ts';
 import { keysOf } from './keys.ts';
 import type { RedisClient } from './script.ts';
@@ -18,7 +19,8 @@ export interface Looks {
   last(): Promise<Look | null>;
 }
 
-const storedSchema = z.tuple([z.coerce.number().int(), z.coerce.number().int().nullable()]);
+const textSchema = z.coerce.number().int().pipe(instantSchema);
+const storedSchema = z.tuple([textSchema, z.union([z.null(), textSchema])]);
 
 /** Throws `redis.unreachable`. */
 export function redisLooks(redis: RedisClient, { prefix }: { readonly prefix: string }): Looks {
@@ -32,7 +34,10 @@ export function redisLooks(redis: RedisClient, { prefix }: { readonly prefix: st
       asking(redis, async () => {
         const [at, stuck] = await redis.hmget(key, 'at', 'stuck');
         if (at == null) return null;
-        const [then, slot] = storedSchema.parse([at, stuck || null]);
+        const read = storedSchema.safeParse([at, stuck || null]);
+        // What nobody can read is as if nobody had looked, until somebody looks again.
+        if (!read.success) return null;
+        const [then, slot] = read.data;
         return { at: then, stuck: slot };
       }),
   };

@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import type { ErrorJson } from '../base/error.ts';
+import { instantSchema } from '../base/instant.ts';
 import { asking } from './connection.ts';
 import { keysOf } from './keys.ts';
 import type { RedisClient } from './script.ts';
+import { errorSchema } from './stored-record.ts';
 
 /** A run whose owner has to be told of its end. */
 export interface OwedNotice {
@@ -23,10 +25,19 @@ export interface OwedNotices {
 }
 
 const storedSchema = z.object({
-  since: z.number(),
-  // What was written from an `ErrorJson` of this or an older version: its code may be one that we no longer have.
-  error: z.custom<ErrorJson>((value) => typeof value === 'object' && value !== null && 'message' in value).nullable(),
+  since: instantSchema,
+  // What was written from an `ErrorJson` of another version: its code may be one that we do not have.
+  error: errorSchema.nullable(),
 });
+
+/** One that nobody can read keeps nobody else from being told. It stays: a newer Docket may have written it. */
+function read(run: string, text: string): OwedNotice[] {
+  try {
+    return [{ run, ...storedSchema.parse(JSON.parse(text)) }];
+  } catch {
+    return [];
+  }
+}
 
 export function owedNotices(redis: RedisClient, { prefix }: { readonly prefix: string }): OwedNotices {
   const key = keysOf(prefix).notices;
@@ -36,12 +47,7 @@ export function owedNotices(redis: RedisClient, { prefix }: { readonly prefix: s
         await redis.hset(key, run, JSON.stringify({ error, since }));
       }),
     list: () =>
-      asking(redis, async () =>
-        Object.entries(await redis.hgetall(key)).map(([run, text]) => ({
-          run,
-          ...storedSchema.parse(JSON.parse(text)),
-        })),
-      ),
+      asking(redis, async () => Object.entries(await redis.hgetall(key)).flatMap(([run, text]) => read(run, text))),
     settled: (run) =>
       asking(redis, async () => {
         await redis.hdel(key, run);

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { instantSchema } from '../base/instant.ts';
 import { asking } from './connection.ts';
 import { keysOf } from './keys.ts';
 import { type RedisClient, script } from './script.ts';
@@ -8,7 +9,7 @@ const pauseSchema = z.object({
   report: z.string().nullable().default(null),
   who: z.string(),
   why: z.string(),
-  since: z.number(),
+  since: instantSchema,
   key: z.string().nullable(),
   run: z.string().nullable(),
 });
@@ -35,7 +36,7 @@ export type Paused = Pick<Pause, 'org' | 'report'>;
 
 const entrySchema = z.object({
   what: z.enum(['pause', 'resume']),
-  at: z.number(),
+  at: instantSchema,
   org: z.string(),
   report: z.string().nullable(),
   who: z.string(),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { DocketError, type ErrorJson } from '../base/error.ts';
+import { DocketError, type ErrorJson, toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
 import { MOST_WINDOW } from '../define/schedule.ts';
 import {
@@ -15,7 +15,7 @@ import { asking } from './connection.ts';
 import { keysOf } from './keys.ts';
 import { idsOf, MOVE_STATE } from './run-index.ts';
 import { type RedisClient, script } from './script.ts';
-import { fromFields, fromReply, NOT_STARTED, type RunProgress, readCancellation, toFields } from './stored-record.ts';
+import { NOT_STARTED, type RunProgress, readCancellation, recordOf, recordOfReply, toFields } from './stored-record.ts';
 
 /** The run store of a server, with what only the queue asks of it. */
 export interface RedisRunStore extends RunStore {
@@ -172,25 +172,21 @@ export function redisRunStore(
       // An index may name a run whose record has just expired.
       if (fields.order === undefined) continue;
       try {
-        records.push(fromFields(fields));
-      } catch (cause) {
-        unreadable(ids[index] ?? '', cause);
+        records.push(recordOf(ids[index] ?? '', fields));
+      } catch (thrown) {
+        unreadable(ids[index] ?? '', thrown);
       }
     }
     return records;
   };
-  const refuse = (id: string, cause: unknown): void => {
-    throw new DocketError('run.unreadable', `The record of the run ${id} cannot be read.`, {
-      got: faultOf(cause),
-      next: 'A newer Docket may have written it; otherwise find out who else writes to this Redis under the same prefix.',
-      cause,
-    });
+  const refuse = (_: string, thrown: unknown): void => {
+    throw thrown;
   };
   // One that cannot be read must not hide all others.
-  const leaveOut = (id: string, cause: unknown): void => {
+  const leaveOut = (id: string, thrown: unknown): void => {
     log?.error('The record of a run cannot be read; listings leave it out', {
       run: id,
-      why: faultOf(cause),
+      why: toDocketError(thrown).got ?? '',
     });
   };
 
@@ -211,7 +207,7 @@ export function redisRunStore(
     open: (order) =>
       asking(redis, async () => {
         const { opened, fields } = await write(order, NOT_STARTED);
-        return { opened, record: fromReply(fields) };
+        return { opened, record: recordOfReply(order.id, fields) };
       }),
 
     skip: (order, why) =>
@@ -286,9 +282,6 @@ export function redisRunStore(
       }),
   };
 }
-
-const faultOf = (cause: unknown): string =>
-  (cause instanceof z.ZodError ? z.prettifyError(cause) : String(cause)).replaceAll('\n', ' ').slice(0, 500);
 
 /** What a run that was told to stop ends with. */
 export const cancelled = ({ by, reason }: Cancellation): DocketError =>

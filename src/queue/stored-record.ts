@@ -1,7 +1,10 @@
 import { z } from 'zod';
-import { ERRORS, type ErrorCode, type ErrorJson } from '../base/error.ts';
+import { DocketError, ERRORS, type ErrorCode, type ErrorJson } from '../base/error.ts';
+import { instantSchema } from '../base/instant.ts';
 import { PRIORITIES } from '../fetch/budget.ts';
 import { type Cancellation, RUN_STATES, type RunOrder, type RunRecord, STAGES, TRIGGERS } from '../run/record.ts';
+
+const countSchema = z.int().nonnegative();
 
 const orderSchema = z.object({
   id: z.string().regex(/^[0-9a-f]{32}$/),
@@ -14,14 +17,15 @@ const orderSchema = z.object({
   period: z.object({ from: z.string(), to: z.string(), timezone: z.string(), label: z.string() }),
   digest: z.string(),
   deliver: z.boolean(),
-  createdAt: z.number(),
+  createdAt: instantSchema,
   deadlineMs: z.number().exactOptional(),
   asked: z.string().exactOptional(),
   traceparent: z.string().exactOptional(),
 });
 
-const isCode = (code: string): code is ErrorCode => code in ERRORS;
-const errorSchema: z.ZodType<ErrorJson> = z.object({
+const isCode = (code: string): code is ErrorCode => Object.hasOwn(ERRORS, code);
+/** An error that another version of Docket may have written down. */
+export const errorSchema: z.ZodType<ErrorJson> = z.object({
   // A newer worker may know codes that this process does not.
   code: z.string().transform((code) => (isCode(code) ? code : ('internal.defect' as const))),
   message: z.string(),
@@ -32,20 +36,20 @@ const errorSchema: z.ZodType<ErrorJson> = z.object({
   correlation_id: z.string().exactOptional(),
 });
 
-const cancellationSchema = z.object({ by: z.string(), reason: z.string(), at: z.number() });
+const cancellationSchema = z.object({ by: z.string(), reason: z.string(), at: instantSchema });
 
 const progressSchema = z.object({
   state: z.enum(RUN_STATES),
-  startedAt: z.number().nullable(),
-  finishedAt: z.number().nullable(),
-  until: z.number().nullable(),
+  startedAt: instantSchema.nullable(),
+  finishedAt: instantSchema.nullable(),
+  until: instantSchema.nullable(),
   // Older records have no starts, attempts, timings and waits.
-  starts: z.number().default(0),
-  attempts: z.number().default(0),
-  calls: z.object({ planned: z.number(), made: z.number(), saved: z.number() }),
+  starts: countSchema.default(0),
+  attempts: countSchema.default(0),
+  calls: z.object({ planned: countSchema, made: countSchema, saved: countSchema }),
   timings: z.partialRecord(z.enum(STAGES), z.number()).default({}),
   tokenWaitMs: z.number().default(0),
-  files: z.array(z.object({ name: z.string(), bytes: z.number(), sha256: z.string() })),
+  files: z.array(z.object({ name: z.string(), bytes: countSchema, sha256: z.string() })),
   deliveries: z.array(
     z.object({ target: z.string(), recipient: z.string(), state: z.string(), detail: z.string().nullable() }),
   ),
@@ -57,7 +61,7 @@ const progressSchema = z.object({
         what: z.enum(['release', 'retry', 'resend', 'settle', 'cancel']),
         by: z.string(),
         reason: z.string(),
-        at: z.number(),
+        at: instantSchema,
       }),
     )
     .default([]),
@@ -92,8 +96,20 @@ export function toFields(part: { readonly order?: RunOrder } & Partial<RunProgre
     .flatMap(([name, value]) => [name, name === 'state' ? String(value) : JSON.stringify(value)]);
 }
 
-/** A record as it was stored; throws a `ZodError` for one that was not written by us. */
-export function fromFields(fields: Readonly<Record<string, string>>): RunRecord {
+/** A record as it was stored. Throws `run.unreadable` for one that was not written by us, or not by this version. */
+export function recordOf(id: string, fields: Readonly<Record<string, string>>): RunRecord {
+  try {
+    return fromFields(fields);
+  } catch (cause) {
+    throw new DocketError('run.unreadable', `The record of the run ${id} cannot be read.`, {
+      got: faultOf(cause),
+      next: 'A newer Docket may have written it; otherwise find out who else writes to this Redis under the same prefix.',
+      cause,
+    });
+  }
+}
+
+function fromFields(fields: Readonly<Record<string, string>>): RunRecord {
   const { order, state, ...rest } = fields;
   const progress = Object.fromEntries(Object.entries(rest).map(([name, value]) => [name, JSON.parse(value)]));
   return Object.freeze({
@@ -102,11 +118,14 @@ export function fromFields(fields: Readonly<Record<string, string>>): RunRecord 
   });
 }
 
-/** A flat reply of HGETALL inside a script. */
-export function fromReply(reply: readonly unknown[]): RunRecord {
+const faultOf = (cause: unknown): string =>
+  (cause instanceof z.ZodError ? z.prettifyError(cause) : String(cause)).replaceAll('\n', ' ').slice(0, 500);
+
+/** As `recordOf`, of a flat reply of HGETALL inside a script. */
+export function recordOfReply(id: string, reply: readonly unknown[]): RunRecord {
   const fields: Record<string, string> = {};
   for (let i = 0; i + 1 < reply.length; i += 2) fields[String(reply[i])] = String(reply[i + 1]);
-  return fromFields(fields);
+  return recordOf(id, fields);
 }
 
 /** A cancellation as a script answers it. */

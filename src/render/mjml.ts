@@ -20,19 +20,33 @@ const ELEMENTS: ReadonlySet<string> = new Set(
 /** A tag of MJML; its attributes may hold a `>`, as Liquid's comparisons do. */
 const TAG = /<(\/?)(mj[a-z-]*)\b(?:"[^"]*"|'[^']*'|[^>"'])*?(\/?)>/g;
 
+/** Beyond some thousand the engine, which recurses, is broken for every template after it. A mail has about twenty. */
+const MOST_TAGS_OPEN = 200;
+/** Of HTML as well. */
+const ANY_TAG = /<(\/?)([a-z][a-z0-9-]*)[^<>]*?(\/?)>/gi;
+const NEVER_CLOSED: ReadonlySet<string> = new Set(
+  'area base br col embed hr img input link meta source track wbr'.split(' '),
+);
+
 function placeOf(source: string, offset: number): { readonly line: number; readonly column: number } {
   const before = source.slice(0, offset).split('\n');
   return { line: before.length, column: (before.at(-1) ?? '').length + 1 };
 }
 
 /**
- * The first element that is unknown, not closed, or closed by another. The engine itself does not look at the names
+ * The first element that is unknown, too deep, not closed, or closed by another. The engine itself does not look at the names
  * of closing tags. Inside `mj-attributes` every element may stand.
  */
 function nestingFault(source: string): MjmlFault | undefined {
   const plain = source.replace(/<!--[\s\S]*?-->/g, (comment) => comment.replace(/[^\n]/g, ' '));
   const open: { readonly name: string; readonly at: number }[] = [];
   const fault = (at: number, why: string): MjmlFault => ({ ...placeOf(source, at), why });
+  let depth = 0;
+  for (const { 1: closing, 2: name = '', 3: selfClosing, index } of plain.matchAll(ANY_TAG)) {
+    if (selfClosing === '/' || NEVER_CLOSED.has(name.toLowerCase())) continue;
+    depth = Math.max(0, depth + (closing === '/' ? -1 : 1));
+    if (depth > MOST_TAGS_OPEN) return fault(index, `more than ${MOST_TAGS_OPEN} elements are inside each other`);
+  }
   for (const tag of plain.matchAll(TAG)) {
     const [, closing, name = '', selfClosing] = tag;
     if (!ELEMENTS.has(name)) return fault(tag.index, `<${name}> is no element of MJML`);

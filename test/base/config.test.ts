@@ -33,10 +33,25 @@ test('an archive is a folder, or a bucket with all that the store needs', () => 
   expect(archiveOf('s3://reports?sse=AES256')).toMatchObject({ encryption: 'AES256' });
 });
 
+test('a login in the address of the service is refused and not repeated, however the URL is written', () => {
+  for (const url of [
+    'https://me:hunter2@api.example',
+    'https:/me:hunter2@api.example',
+    'https:me:hunter2@api.example',
+  ]) {
+    expect(() => readConfig({ COMPLIANCE_API_URL: url })).toThrow(/without user and password/);
+    expect(() => readConfig({ COMPLIANCE_API_URL: url })).not.toThrow(/hunter2/);
+  }
+});
+
 test.each([
   ['archive', 'a file: or s3: URL'],
   ['https://reports.s3.amazonaws.com/', 'starting with file: or s3:'],
   ['file://server/share', 'a folder of this machine'],
+  // A URL has no relative path: this would be /archive, and with nothing behind it the root.
+  ['file:archive', 'a folder of this machine'],
+  ['file:', 'a folder of this machine'],
+  ['file:///var/lib/a%00b', 'a folder of this machine'],
   ['s3://a/b', 'the name of a bucket'],
   ['s3://minio.example:9000/reports', 'the store itself in endpoint='],
   ['s3://reports/../other?endpoint=x', 'endpoint=https://'],

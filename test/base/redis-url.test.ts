@@ -54,6 +54,8 @@ describe('REDIS_URL', () => {
 
   it.each([
     ['http://127.0.0.1', /redis\+sentinel:\/\//],
+    ['redis://:50%zz@127.0.0.1', /percent-encoded/],
+    ['redis://127.0.0.1/acme', /number of a database/],
     ['redis+cluster://', /host:port/],
     ['redis+cluster://a:70000', /host:port/],
     ['redis+cluster://a,,b', /host:port/],

@@ -100,6 +100,11 @@ describe('a CSV file', () => {
     expect(read(await textOf(evil))[1]).toEqual(["x;'=cmd|' /C calc'!A0;y", "a\n '+1", 'well-known; 5 - 3']);
   });
 
+  it('is written at once however many line breaks a text has', async () => {
+    const breaks = '\n'.repeat(300_000);
+    expect(read(await textOf(list([[`${breaks}=1`]], 1)))[1]).toEqual([`'${breaks}'=1`]);
+  });
+
   it('shows formatted values as a reader reads them, with their units and without them in the header', async () => {
     const [head, first, , , , , , last] = read(await textOf(onboarding, { values: 'formatted' }));
     expect(head).toEqual([

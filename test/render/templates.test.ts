@@ -83,6 +83,7 @@ describe('docket check of templates', () => {
     [{ 'report.mjml': page('').replace('</mj-column>', '') }, /mjml:4:\d+: .*<\/mj-section> closes <mj-column>/],
     [{ 'report.mjml': page('').replaceAll('mj-text', 'mj-txt') }, /mjml:2:\d+: .*<mj-txt> is no element/],
     [{ 'report.txt.liquid': 'a\n{% include "x" %}' }, /txt\.liquid:2:1: .*x/],
+    [{ 'report.mjml': page('<div>'.repeat(3_000) + '</div>'.repeat(3_000)) }, /mjml:3:\d+: .*more than 200 elements/],
     [{ 'report.mjml': '' }, /mjml:1:1: .*no <mjml> element/],
     [{ 'report.txt.liquid': 'a\nb {{ owner.name.first }}' }, /txt\.liquid:2:6: .*owner\.name/],
     [{ 'report.html.liquid': '<p>' }, /report\.html\.liquid:1:1: expected report\.mjml or report\.txt\.liquid/],

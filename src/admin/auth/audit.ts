@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Clock } from '../../base/clock.ts';
 import { DocketError, toDocketError } from '../../base/error.ts';
+import { instantSchema } from '../../base/instant.ts';
 import type { Log } from '../../base/log.ts';
 import type { RedisClient } from '../../base/redis-client.ts';
 import { asking } from '../../queue/connection.ts';
@@ -100,7 +101,7 @@ const text = z.string().optional();
 const entrySchema = z.object({
   event: z.enum(AUDIT_EVENTS),
   who: z.string(),
-  at: z.number(),
+  at: instantSchema,
   from: text,
   org: text,
   report: text,

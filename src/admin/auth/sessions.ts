@@ -3,6 +3,7 @@ import type { Context } from 'hono';
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
 import { z } from 'zod';
 import type { Clock } from '../../base/clock.ts';
+import { instantSchema } from '../../base/instant.ts';
 import type { RedisClient } from '../../base/redis-client.ts';
 import { asking } from '../../queue/connection.ts';
 import { keysOf } from '../../queue/keys.ts';
@@ -56,8 +57,17 @@ export interface Sessions {
   signOut(context: Context<Env>): Promise<void>;
 }
 
-const keptSchema = z.object({ mark: z.string(), began: z.number(), seen: z.number() });
+const keptSchema = z.object({ mark: z.string(), began: instantSchema, seen: instantSchema });
 type Kept = z.infer<typeof keptSchema>;
+
+/** A session that nobody can read is none: its bearer signs in again. */
+function readKept(text: string): Kept | undefined {
+  try {
+    return keptSchema.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
+}
 
 /** What sessions stand on. */
 export interface SessionPorts {
@@ -89,8 +99,8 @@ export function redisSessions({ redis, prefix, tokens, guesses, audit, clock }: 
     if (id === undefined) return undefined;
     const text = await asking(redis, () => redis.get(keyOf(id)));
     if (text === null) return undefined;
-    const kept = keptSchema.parse(JSON.parse(text));
-    if (restMs(kept) <= 0) return undefined;
+    const kept = readKept(text);
+    if (kept === undefined || restMs(kept) <= 0) return undefined;
     const verdict = await tokens.verifyMark(kept.mark);
     if (!verdict.accepted) {
       await forget(id);

@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
-import { parseDocument, stringify } from 'yaml';
+import { type Document, parseDocument, stringify } from 'yaml';
 import { z } from 'zod';
 import type { Clock } from '../../base/clock.ts';
 import { DocketError, toDocketError } from '../../base/error.ts';
 import type { Log } from '../../base/log.ts';
+import { readYaml } from '../../define/source.ts';
+import { structureOf, syntaxFaults } from '../../define/yaml-faults.ts';
 import { judgeBy, newToken, type TokenEntry, type Tokens, tokenEntrySchema } from './tokens.ts';
 
 const MOST_BYTES = 1024 * 1024;
@@ -49,16 +51,18 @@ export async function readTokens(path: string): Promise<readonly TokenEntry[]> {
 }
 
 function parse(path: string, text: string): readonly TokenEntry[] {
-  const document = parseDocument(text);
-  const fault = document.errors[0];
-  if (fault !== undefined) throw invalid(path, fault.message.split('\n')[0] ?? 'YAML that cannot be read');
+  const { source, stopped } = readYaml(path, text);
+  const fault = syntaxFaults(source, stopped)[0] ?? structureOf(source).faults[0];
+  // Of what it says of a value nothing: it may be a token.
+  if (fault !== undefined) throw invalid(path, `${fault.got} in line ${fault.line}, which takes ${fault.expected}`);
+  const { document } = source;
   const entries = fileSchema.safeParse(values(path, document) ?? []);
   if (!entries.success) throw invalid(path, z.prettifyError(entries.error), entries.error);
   return entries.data;
 }
 
 // An alias can make a small file huge, and no list of tokens needs one.
-function values(path: string, document: ReturnType<typeof parseDocument>): unknown {
+function values(path: string, document: Document): unknown {
   try {
     return document.toJS({ maxAliasCount: 0 });
   } catch (error) {
