@@ -7,6 +7,7 @@ import { formatFault } from '../../src/define/fault.ts';
 import { orgFileSchema } from '../../src/define/org.ts';
 import { parseSource } from '../../src/define/parse.ts';
 import { locate } from '../../src/define/source.ts';
+import { runs, within } from '../support/fuzz.ts';
 import { ORG, REPORT } from '../support/jobs-folder.ts';
 
 /** A value or faults, each fault inside the text and in words. */
@@ -107,11 +108,11 @@ const EXAMPLE = {
   outputs: [{ format: 'csv' }],
 };
 
-describe('whatever is in a file, it gives a value or faults inside the file', () => {
+describe('whatever is in a file, it gives a value or faults inside the file', { timeout: within(3) }, () => {
   test('any text', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 200 }), schemas, (text, schema) => void check(text, schema)),
-      { numRuns: 500 },
+      runs(500),
     );
   });
 
@@ -119,14 +120,14 @@ describe('whatever is in a file, it gives a value or faults inside the file', ()
     const unit = fc.constantFrom(...'{}[]:,-?&*!|>%@`"\'# \n\t\r\\~<=ab1é\u2028'.split(''));
     fc.assert(
       fc.property(fc.string({ unit, maxLength: 120 }), schemas, (text, schema) => void check(text, schema)),
-      { numRuns: 2000 },
+      runs(2000),
     );
   });
 
   test('any tree of fields and values', () => {
     fc.assert(
       fc.property(tree, schemas, (value, schema) => void check(stringify(value), schema)),
-      { numRuns: 1000 },
+      runs(1000),
     );
   });
 
@@ -142,7 +143,7 @@ describe('whatever is in a file, it gives a value or faults inside the file', ()
         const start = at % text.length;
         check(text.slice(0, start) + put + text.slice(start + cut), report ? reportFileSchema : orgFileSchema);
       }),
-      { numRuns: 1500 },
+      runs(1500),
     );
   });
 
@@ -152,7 +153,7 @@ describe('whatever is in a file, it gives a value or faults inside the file', ()
       fc.property(fc.constantFrom(...fields), tree, (field, value) => {
         check(stringify({ ...EXAMPLE, [field]: value }), reportFileSchema);
       }),
-      { numRuns: 1000 },
+      runs(1000),
     );
     expect(check(stringify(EXAMPLE), reportFileSchema)).toBe(true);
   });

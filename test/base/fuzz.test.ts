@@ -1,0 +1,274 @@
+import { isIP } from 'node:net';
+import fc from 'fast-check';
+import { Redis } from 'ioredis';
+import { describe, expect, test } from 'vitest';
+import { readAddressList } from '../../src/base/address-list.ts';
+import { readArchivePlace } from '../../src/base/archive-place.ts';
+import { type Config, readConfig } from '../../src/base/config.ts';
+import { logText } from '../../src/base/log-text.ts';
+import { fillPath, pathFault, safeName } from '../../src/base/path.ts';
+import { isPrivateAddress } from '../../src/base/private-address.ts';
+import { readRedisUrl } from '../../src/base/redis-url.ts';
+import { retryAfterMs } from '../../src/base/retry-after.ts';
+import { Secret, secretRefSchema } from '../../src/base/secret.ts';
+import { readSmtpUrl } from '../../src/deliver/smtp-url.ts';
+import { signingKey } from '../../src/deliver/webhook-message.ts';
+import { expectCleanPrototypes, hostileText, nearly, readOrRefused, runs, TEETH, within } from '../support/fuzz.ts';
+
+/** Of each variable something right: fuzzing changes it in a few places. */
+const RIGHT: Readonly<Record<string, readonly string[]>> = {
+  COMPLIANCE_API_URL: ['https://api.example.com/prefix', 'http://[::1]:8080'],
+  REDIS_URL: [
+    'redis://user:p%40ss@127.0.0.1:6379/1',
+    'rediss://redis.example',
+    'redis+sentinel://me:a%3Ab@a:1,b,[::1]:3/mymaster/4?sentinel_username=s&sentinel_password=t%26u',
+    'redis+cluster://:secret@a,b:7000',
+  ],
+  SMTP_URL: ['smtp://user:pass%20word@mail.example.com:587?tls=required', 'smtps://mail.example.com'],
+  MAIL_FROM: ['reports@acme.example'],
+  SMTP_OAUTH2_USER: ['box@acme.example'],
+  SMTP_OAUTH2_TOKEN_URL: ['https://login.example/oauth2/token'],
+  SMTP_OAUTH2_CLIENT_ID: ['id'],
+  SMTP_OAUTH2_CLIENT_SECRET_FILE: ['/run/secrets/a'],
+  SMTP_OAUTH2_SCOPE: ['a b'],
+  SMTP_DKIM_DOMAIN: ['acme.example'],
+  SMTP_DKIM_SELECTOR: ['docket'],
+  SMTP_DKIM_KEY_FILE: ['/run/secrets/b'],
+  DOCKET_ARCHIVE: [
+    'file:///var/lib/docket',
+    's3://reports/docket?endpoint=https://minio.example:9000&sse=AES256&links=false&access_key_id=env:A&secret_access_key=file:/b',
+  ],
+  DOCKET_ARCHIVE_DAYS: ['400'],
+  DOCKET_ADMIN_HOST: ['127.0.0.1'],
+  DOCKET_ADMIN_PORT: ['8787', '0'],
+  DOCKET_ADMIN_NAMES: ['docket.example.com, other.example'],
+  DOCKET_ADMIN_TRUSTED_PROXIES: ['10.0.0.0/8, ::1, 192.168.1.1'],
+  DOCKET_ADMIN_RATE: ['600'],
+  DOCKET_ADMIN_BULL_BOARD: ['on'],
+  LOG_LEVEL: ['debug'],
+  LOG_FORMAT: ['json'],
+};
+const URL_WORDS = [
+  '@',
+  ':',
+  '/',
+  '//',
+  '?',
+  '#',
+  '%',
+  '%zz',
+  '%00',
+  '%2F',
+  'file:',
+  's3:',
+  'redis:',
+  'smtp:',
+  '[::1]',
+  '..',
+  '&tls=off',
+  '?db=x',
+  ':99999',
+  ':0',
+  '-1',
+  '1e3',
+  '0x1f',
+];
+
+describe('the environment', () => {
+  const variable = fc
+    .constantFrom(...Object.keys(RIGHT))
+    .chain((name) => fc.tuple(fc.constant(name), nearly(RIGHT[name] ?? [], URL_WORDS)));
+
+  test(
+    'is a configuration whose parts can be used, or faults that name their variables',
+    () => {
+      let read = 0;
+      fc.assert(
+        fc.property(fc.array(variable, { maxLength: 4 }), (given) => {
+          const env = Object.fromEntries(given);
+          const config: Config | undefined = readOrRefused(() => readConfig(env), env);
+          expectCleanPrototypes();
+          if (config === undefined) return;
+          read += 1;
+          const place = readRedisUrl(config.REDIS_URL);
+          expect(typeof place).toBe('object');
+          if (typeof place === 'object' && place.kind === 'server') {
+            // ioredis takes it without an exception, and as a database that has a number.
+            const redis = new Redis(place.url, { lazyConnect: true });
+            redis.disconnect();
+            expect(Number.isInteger(Number(redis.options.db))).toBe(true);
+          }
+          if (config.COMPLIANCE_API_URL !== undefined) expect(new URL(config.COMPLIANCE_API_URL).password).toBe('');
+          for (const number of [config.DOCKET_ADMIN_PORT, config.DOCKET_ADMIN_RATE, config.DOCKET_ARCHIVE_DAYS ?? 7])
+            expect(Number.isInteger(number)).toBe(true);
+          const archive = config.DOCKET_ARCHIVE;
+          if (archive?.kind === 'directory') expect(archive.folder).toMatch(/^\/[^\0]*$/);
+        }),
+        runs(1_000),
+      );
+      expect(read).toBeGreaterThan(100);
+    },
+    within(3),
+  );
+
+  test(
+    'keeps what may be a password out of every fault',
+    () => {
+      const secret = 'hunter2hunter2';
+      const url = fc.oneof(
+        ...['redis', 'redis+sentinel', 'redis+cluster', 'smtp', 'smtps', 'https', 's3'].map((scheme) =>
+          nearly([`${scheme}://me:${secret}@a:1/b?c=d`], URL_WORDS),
+        ),
+      );
+      fc.assert(
+        fc.property(
+          fc.constantFrom('REDIS_URL', 'SMTP_URL', 'COMPLIANCE_API_URL', 'DOCKET_ARCHIVE'),
+          url,
+          (name, text) => {
+            try {
+              readConfig({ [name]: text });
+            } catch (thrown) {
+              if (text.includes(`:${secret}@`)) expect(String(thrown)).not.toContain(secret);
+            }
+          },
+        ),
+        runs(1_000),
+      );
+    },
+    within(2),
+  );
+});
+
+test(
+  'URLs of mail servers, keys of webhooks and references to secrets are read or refused without being repeated',
+  () => {
+    const key = `whsec_${'A'.repeat(44)}`;
+    fc.assert(
+      fc.property(nearly(RIGHT.SMTP_URL ?? [], URL_WORDS), nearly([key]), hostileText(), (url, text, name) => {
+        const server = readOrRefused(() => readSmtpUrl(new Secret(url)), url);
+        if (server !== undefined) {
+          expect(server.host).not.toBe('');
+          expect(Number.isInteger(server.port)).toBe(true);
+        }
+        const bytes = readOrRefused(() => signingKey(new Secret(text)), text);
+        if (bytes !== undefined) expect(bytes.length).toBeGreaterThanOrEqual(24);
+        const ref = secretRefSchema.safeParse({ env: name });
+        if (ref.success) expect(name).toMatch(/^\w+$/);
+      }),
+      runs(1_000),
+    );
+  },
+  within(2),
+);
+
+test(
+  'an archive place, an address list and a private address are total',
+  () => {
+    fc.assert(
+      fc.property(
+        nearly(RIGHT.DOCKET_ARCHIVE ?? [], URL_WORDS),
+        nearly(['10.0.0.0/8, ::1', '127.0.0.1'], ['/33', '/129', '%eth0', '::ffff:10.0.0.1']),
+        (place, list) => {
+          const read = readArchivePlace(place);
+          if (!('kind' in read))
+            for (const { expected, got } of read) expect(`${expected}${got}`).not.toMatch(/undefined|\[object/);
+          const addresses = readAddressList(list);
+          if ('has' in addresses) expect(addresses.has('8.8.8.8') || addresses.has('nonsense') || true).toBe(true);
+          // What is no address is nothing that may be connected to.
+          if (isIP(list.replace(/%.*$/, '')) === 0) expect(isPrivateAddress(list)).toBe(true);
+        },
+      ),
+      runs(1_000),
+    );
+  },
+  within(2),
+);
+
+test(
+  'Retry-After is a time to wait of at most an hour, or unreadable',
+  () => {
+    const header = fc.oneof(
+      nearly(
+        ['120', '0.5', 'Wed, 21 Oct 2026 07:28:00 GMT', 'Wednesday, 21-Oct-26 07:28:00 GMT'],
+        ['9'.repeat(400), '-', 'e', 'Infinity', '275761'],
+      ),
+      hostileText(3),
+    );
+    fc.assert(
+      fc.property(
+        fc.option(header, { nil: undefined }),
+        fc.option(header, { nil: undefined }),
+        fc.integer(),
+        (after, date, now) => {
+          const wait = retryAfterMs(after, date, now);
+          if (wait !== undefined) expect(wait >= 0 && wait <= 3_600_000, `${after} ${date}`).toBe(true);
+        },
+      ),
+      runs(2_000),
+    );
+  },
+  within(2),
+);
+
+describe('names, paths and lines of the log', () => {
+  test(
+    'a name has no separator, no end that is cut off, and comes out of itself',
+    () => {
+      fc.assert(
+        fc.property(
+          fc.oneof(hostileText(8), fc.string({ unit: 'grapheme', maxLength: 300 })),
+          fc.constantFrom('.csv', '.schema.json', ''),
+          (stem, extension) => {
+            const name = safeName(stem, extension);
+            expect(name).not.toMatch(/[/\\:*?"<>|\p{Cc}\p{Cs}\u202e]/u);
+            expect(pathFault(name) === undefined || extension === '', name).toBe(true);
+            expect(Buffer.byteLength(name)).toBeLessThanOrEqual(255);
+            expect(safeName(name.slice(0, name.length - extension.length), extension)).toBe(name);
+          },
+        ),
+        runs(1_500),
+      );
+    },
+    within(3),
+  );
+
+  test(
+    'a path from a template stays where it began, or is refused',
+    () => {
+      fc.assert(
+        fc.property(
+          nearly(['{{ org }}/{{ period.from }}/{{ file.name }}', 'in/{{ title }}'], [...TEETH]),
+          hostileText(),
+          hostileText(3),
+          (template, title, name) => {
+            const variables = { org: 'acme', title, period: { from: '2026-11-09' }, file: { name } };
+            const path = readOrRefused(() => fillPath(template, variables, 'deliveries[].s3.key'), {
+              template,
+              title,
+              name,
+            });
+            if (path !== undefined) expect(path.split('/')).not.toContain('..');
+            expectCleanPrototypes();
+          },
+        ),
+        runs(1_000),
+      );
+    },
+    within(3),
+  );
+
+  test(
+    'a line of the log stays one line, and no terminal obeys it',
+    () => {
+      fc.assert(
+        fc.property(hostileText(12), (text) => {
+          const shown = logText(text);
+          expect(shown).not.toMatch(/[\p{Cc}\p{Zl}\p{Zp}\u202e\u2066]/u);
+          expect(logText(shown)).toBe(shown);
+        }),
+        runs(1_500),
+      );
+    },
+    within(2),
+  );
+});

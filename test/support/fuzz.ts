@@ -1,0 +1,237 @@
+import fc from 'fast-check';
+import { expect } from 'vitest';
+import { DocketError, ERRORS } from '../../src/base/error.ts';
+
+const TIMES = Math.max(1, Number(process.env.FUZZ_RUNS ?? 1) || 1);
+
+/** Runs of a fuzz test: few enough for every day, `FUZZ_RUNS` times as many for a night. */
+export const runs = (each: number): { readonly numRuns: number } => ({ numRuns: Math.ceil(each * TIMES) });
+/** Ms for a test of so many seconds on a machine with nothing else to do. */
+export const within = (seconds: number): number => seconds * 15_000 * TIMES;
+
+/** A sentence for a person: no stack, no name of a class of ours or the language's, no object printed by accident. */
+const NO_SENTENCE = /\n\s+at \S+ \(|\[object \w+\]|\bundefined is not|is not a function|Cannot read propert/;
+
+/** An error that a person may meet: of the table, in words, and as JSON the same again. */
+export function expectForPeople(thrown: unknown, context?: unknown): asserts thrown is DocketError {
+  if (!(thrown instanceof DocketError)) throw new Error(`no DocketError for ${show(context)}`, { cause: thrown });
+  expect(Object.hasOwn(ERRORS, thrown.code), thrown.code).toBe(true);
+  // What we did not foresee is a defect, and fuzzing is to find it.
+  expect(thrown.code, show(context)).not.toBe('internal.defect');
+  expect(thrown.message, show(context)).toMatch(/^[\p{L}`"$].*[.:\]]?/su);
+  expect(`${thrown.message} ${thrown.next ?? ''}`, show(context)).not.toMatch(NO_SENTENCE);
+  expect(JSON.parse(JSON.stringify(thrown))).toEqual(thrown.toJSON());
+}
+
+const show = (value: unknown): string => {
+  try {
+    return String(JSON.stringify(value)).slice(0, 2_000);
+  } catch {
+    return 'what cannot be shown';
+  }
+};
+
+/** What is read, or undefined for an error that a person may meet. Anything else that is thrown is a fault of ours. */
+export function readOrRefused<T>(read: () => T, context?: unknown): T | undefined {
+  try {
+    return read();
+  } catch (thrown) {
+    expectForPeople(thrown, context);
+    return undefined;
+  }
+}
+
+export async function gotOrRefused<T>(read: () => Promise<T>, context?: unknown): Promise<T | undefined> {
+  try {
+    return await read();
+  } catch (thrown) {
+    expectForPeople(thrown, context);
+    return undefined;
+  }
+}
+
+const PROTOTYPES = [Object, Array, String, Number, Function, Map, Set, RegExp, Date, Error].map(
+  ({ prototype }) => prototype,
+);
+const KEYS = PROTOTYPES.map((prototype) => Reflect.ownKeys(prototype).length);
+
+/** Nothing that was read has changed what all objects have. */
+export function expectCleanPrototypes(): void {
+  expect(PROTOTYPES.map((prototype) => Reflect.ownKeys(prototype).length)).toEqual(KEYS);
+}
+
+/** Names that every object has, and those that move its prototype. */
+export const INHERITED = ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'valueOf'] as const;
+
+/** Texts that break parsers, files, mails, spreadsheets and terminals. */
+export const TEETH = [
+  ...['', ' ', '\t', '\n', '\r', '\r\n', '\0', '\u0007', '\u000b', '\u001b[2J', '\u007f', '\u0085', '\u009b'],
+  ...['\u00a0', '\u200b', '\u200f', '\u2028', '\u202e', '\u2066', '\ufeff', '\ufffe', '\uffff', '\ud800', '\udc00'],
+  ...['=cmd|', "=1+1'", '+', '-', '@', '＝', ';=', '"', "'", ',', ';', '""', '`', '\\', '/', '..', '../', 'CON', '~'],
+  ...['<', '>', '&', ']]>', '<!--', '_x0041_', '&amp;', '%', '%00', '%zz', '%0d%0a', '?', '#', ':', '://', '[', '{'],
+  ...[
+    '{{',
+    '}}',
+    '{% raw %}',
+    '{{ title }}',
+    '$',
+    '*',
+    '&a',
+    '!!js',
+    '---',
+    '- ',
+    ': ',
+    '<<',
+    '|',
+    '😀',
+    '日本',
+    'ä',
+    'A\u0301',
+  ],
+  ...[
+    'null',
+    'true',
+    'NaN',
+    '-0',
+    '1e400',
+    '0x10',
+    '٣',
+    '9007199254740993',
+    '99999999999999999999',
+    '1e-7',
+    ...INHERITED,
+  ],
+] as const;
+
+/** Some of the teeth, with anything between them. */
+export const hostileText = (most = 6): fc.Arbitrary<string> =>
+  fc
+    .array(
+      fc.oneof(
+        { weight: 3, arbitrary: fc.constantFrom(...TEETH) },
+        { weight: 1, arbitrary: fc.string({ maxLength: 8 }) },
+        { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 4 }) },
+      ),
+      { maxLength: most },
+    )
+    .map((parts) => parts.join(''));
+
+/** A valid text with a few places changed: what a person mistypes, and what stands one character beside the grammar. */
+export const nearly = (examples: readonly string[], words: readonly string[] = []): fc.Arbitrary<string> =>
+  fc
+    .tuple(
+      fc.constantFrom(...examples),
+      fc.array(
+        fc.tuple(
+          fc.nat(),
+          fc.nat({ max: 4 }),
+          fc.oneof(fc.constantFrom(...TEETH, ...words, ...words), fc.string({ maxLength: 3 })),
+        ),
+        {
+          maxLength: 3,
+        },
+      ),
+    )
+    .map(([text, edits]) =>
+      edits.reduce((now, [at, cut, put]) => {
+        const start = at % (now.length + 1);
+        return now.slice(0, start) + put + now.slice(start + cut);
+      }, text),
+    );
+
+/** JSON as text: numbers that no double holds, doubled names, lone halves, names that every object has. */
+const jsonLeaf = fc.oneof(
+  fc.constantFrom(
+    'null',
+    'true',
+    'false',
+    '0',
+    '-0',
+    '1e400',
+    '-1e400',
+    '1e-400',
+    '0.1',
+    '9007199254740993',
+    '-1',
+    '1e21',
+  ),
+  fc.constantFrom('""', '"\\ud800"', '"\\u0000"', '[]', '{}', '{"__proto__":{"polluted":1}}', '[[[]]]'),
+  hostileText(3).map((text) => JSON.stringify(text)),
+);
+
+/** One change: a value or its name by something else, a value left out, doubled or wrapped. */
+type Change = {
+  readonly at: number;
+  readonly kind: 'value' | 'drop' | 'double' | 'name' | 'wrap' | 'deep';
+  readonly leaf: string;
+  readonly name: string;
+};
+const change: fc.Arbitrary<Change> = fc.record({
+  at: fc.nat({ max: 100_000 }),
+  kind: fc.constantFrom('value', 'value', 'value', 'drop', 'double', 'name', 'wrap', 'deep'),
+  leaf: jsonLeaf,
+  name: fc.oneof(fc.constantFrom(...INHERITED, 'id', 'code'), hostileText(2)),
+});
+
+/** A JSON document near a valid one, as text: it holds also what `JSON.stringify` would never write. */
+export const nearlyJson = (example: unknown, most = 3): fc.Arbitrary<string> =>
+  fc.oneof(
+    { weight: 12, arbitrary: fc.array(change, { maxLength: most }).map((changes) => written(example, changes)) },
+    // Cut off, doubled, with something behind it, or none at all.
+    {
+      weight: 2,
+      arbitrary: fc.tuple(fc.nat(), fc.array(change, { maxLength: 1 })).map(([at, changes]) => {
+        const text = written(example, changes);
+        return text.slice(0, at % (text.length + 1));
+      }),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.oneof(jsonLeaf, hostileText(), fc.constantFrom('', '\ufeff{}', '[1,]', '{"a":1}{"a":1}')),
+    },
+  );
+
+function written(example: unknown, changes: readonly Change[]): string {
+  const places = countOf(example);
+  const by = new Map(changes.map((one) => [one.at % places, one] as const));
+  let place = 0;
+  const write = (value: unknown): string => {
+    const found = by.get(place);
+    place += 1;
+    const plain = (): string => {
+      if (Array.isArray(value))
+        return `[${value
+          .map(write)
+          .flatMap((text) => (text === '' ? [] : [text]))
+          .join(',')}]`;
+      if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
+      const parts = Object.entries(value).flatMap(([name, inner]) => {
+        const own = by.get(place);
+        const text = write(inner);
+        if (text === '') return [];
+        const named = `${JSON.stringify(own?.kind === 'name' ? own.name : name)}:${text}`;
+        return own?.kind === 'double' ? [named, `${JSON.stringify(name)}:${own.leaf}`] : [named];
+      });
+      return `{${parts.join(',')}}`;
+    };
+    const text = plain();
+    switch (found?.kind) {
+      case 'value':
+        return found.leaf;
+      case 'drop':
+        return '';
+      case 'wrap':
+        return found.at % 2 === 0 ? `[${text}]` : `{"a":${text}}`;
+      case 'deep':
+        return `${'['.repeat(found.at)}${'1'}${']'.repeat(found.at)}`;
+      default:
+        return text;
+    }
+  };
+  return write(example);
+}
+
+const countOf = (value: unknown): number =>
+  typeof value === 'object' && value !== null
+    ? 1 + Object.values(value).reduce((sum: number, inner) => sum + countOf(inner), 0)
+    : 1;
