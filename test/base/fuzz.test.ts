@@ -264,7 +264,7 @@ describe('names, paths and lines of the log', () => {
         fc.property(hostileText(12), (text) => {
           const shown = logText(text);
           expect(shown).not.toMatch(/[\p{Cc}\p{Zl}\p{Zp}\u202e\u2066]/u);
-          expect(logText(shown)).toBe(shown);
+          expect(shown.length).toBeLessThanOrEqual(12 * text.length + 1);
         }),
         runs(1_500),
       );

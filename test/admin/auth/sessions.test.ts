@@ -61,6 +61,17 @@ describe('a session of the page', () => {
     expect(plain.status).toBe(303);
   });
 
+  it.each(['', 'null', '{"mark":1}', '{"mark":"a","began":1e300,"seen":1}', '[[[['])(
+    'that stands in Redis as %j is none: its bearer signs in again',
+    async (text) => {
+      const browser = aBrowser(door);
+      await browser.signIn(ann.token);
+      for (const key of await keys()) await redis.set(key, text);
+      expect((await browser.send('GET', '/page')).headers.get('location')).toBe('/sign-in');
+      expect((await browser.signIn(ann.token)).outcome).toMatchObject({ signedIn: true });
+    },
+  );
+
   it('does not begin where its cookie would travel in clear', async () => {
     const open = openDoor({ redis, prefix }, { entries: () => entries, names: ['docket.example.com'] });
     for (const host of ['docket.example.com', '192.0.2.1:8787']) {
