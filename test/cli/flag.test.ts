@@ -50,7 +50,7 @@ it(
         for (const state of readOrRefused(() => readStates('--state', [given]), given) ?? [])
           expect(RUN_STATES).toContain(state);
       }),
-      runs(2_000),
+      runs(800),
     );
   },
   within(2),
