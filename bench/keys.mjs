@@ -1,6 +1,6 @@
 // Many keys from one process: commands that Redis runs a call and memory a key, at 10 to 10,000 keys (the peers at up to
 // 1,000: one of them takes connections for each key). Each key makes twice the calls that a window lets through, so that
-// half of them wait; the keys come one after the other within half a window. The calls are pauses of 20 to 80 ms: what
+// half of them wait; the keys come one after the other within a window. The calls are pauses of 20 to 80 ms: what
 // the budget costs is asked here, not what HTTP does.
 //
 //   npm run build && node bench/keys.mjs [--quick] [--calls 6] [--window 5000] [--most 10000] [--peers 1000]

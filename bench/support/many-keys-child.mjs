@@ -20,8 +20,8 @@ async function measure({ client, redisUrl, keys, calls, limit, windowMs }) {
       await sleep(100);
     }
   })();
-  // The first window's calls are over by then, and the other half waits.
-  const heap = sleep(0.9 * windowMs).then(() => {
+  // All keys have come by then; the first half of their calls is over, and the other half waits or is about to.
+  const heap = sleep(windowMs).then(() => {
     gc();
     return process.memoryUsage().heapUsed;
   });
@@ -29,7 +29,7 @@ async function measure({ client, redisUrl, keys, calls, limit, windowMs }) {
   await Promise.all(
     Array.from({ length: keys }, (_, key) => key).flatMap((key) =>
       Array.from({ length: calls }, async (_, call) => {
-        await sleep((key / keys) * (windowMs / 2));
+        await sleep((key / keys) * windowMs);
         await opened.call(`key-${key}`, `${key}-${call}`, () => sleep(20 + Math.random() * (LONGEST_MS - 20)));
       }),
     ),

@@ -24,10 +24,11 @@ export async function open({ redisUrl, limit, windowMs }) {
       );
       if (outcome.kind !== 'done') throw new Error(JSON.stringify(outcome));
     } catch (error) {
-      // A Redis too busy to answer in time: the run would be tried again, and so is the call.
+      // A Redis too busy to answer in time: the run would be tried again, and so is the call, but not so soon that the
+      // tries are what keeps it busy.
       if (error.code !== 'redis.unreachable') throw error;
       again += 1;
-      await sleep(1_000);
+      await sleep(windowMs);
       await call(key, id, attempt);
     }
   };
