@@ -88,7 +88,8 @@ export function growthTable(lines, by) {
         who,
         unit,
         ...sizes.map((size) => numeral(points.find((point) => point.n === size)?.cost)),
-        numeral(Number((cost / n).toPrecision(2))),
+        // Where the whole is to stay the same, one of them has no cost.
+        limit.exponent < 1 ? NONE : numeral(Number((cost / n).toPrecision(2))),
         numeral(exponent),
         numeral(limit.exponent),
         distance(exponent, limit.exponent),
