@@ -39,8 +39,8 @@ export function memoryLedger(): Ledger {
     resolve: async (id, epoch, decision) => {
       const row = rows.get(id);
       const { to, at } = decision;
-      const open = row?.state === 'unknown' || (row?.state === 'refused' && to === 'pending');
-      if (row === undefined || !open || row.epoch !== epoch) return undefined;
+      if (row === undefined || row.epoch !== epoch) return undefined;
+      if (row.state !== 'unknown' && !(row.state === 'refused' && to === 'pending')) return undefined;
       const detail = decisionText(decision);
       const decisions = [...row.decisions, decision];
       return put({ ...row, state: to, epoch: to === 'pending' ? epoch + 1 : epoch, detail, at, decisions });

@@ -152,7 +152,7 @@ export function redisLedger(
       const ids = await ask('unknown', () => redis.zrange(waiting, 0, String(limit - 1)));
       const rows = await Promise.all(ids.map(find));
       // A row that has expired stays in the set for a while.
-      return rows.filter((row) => row?.state === 'unknown').flatMap((row) => row ?? []);
+      return rows.flatMap((row) => (row?.state === 'unknown' ? [row] : []));
     },
     list: async (of) => {
       const reply = await ask('list', () => redis.hgetall(key(placeOfRun(of))));

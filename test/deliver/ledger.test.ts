@@ -1,7 +1,17 @@
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { afterAll, describe, expect, inject, test } from 'vitest';
-import { type DeliveryState, deliveryId, type Ledger, type NewDelivery } from '../../src/deliver/ledger.ts';
+import {
+  DELIVERY_STATES,
+  type DeliveryState,
+  decisionText,
+  deliveryId,
+  type Ledger,
+  type NewDelivery,
+  noticeId,
+  placeOfDelivery,
+  placeOfRun,
+} from '../../src/deliver/ledger.ts';
 import { memoryLedger } from '../../src/deliver/memory-ledger.ts';
 import { redisLedger } from '../../src/deliver/redis-ledger.ts';
 
@@ -22,9 +32,10 @@ function delivery(run: string, recipient = 'lead@acme.example'): NewDelivery {
   return { id: deliveryId(run, target, recipient), run, org: 'acme', report: 'weekly', target, recipient };
 }
 
-const LEDGERS: readonly [string, () => Ledger][] = [
+/** `of`: one that shares no row with the others. */
+const LEDGERS: readonly [string, (of?: string) => Ledger][] = [
   ['in memory', memoryLedger],
-  ['in Redis', () => redisLedger(redis, { prefix, ttlDays: 30 })],
+  ['in Redis', (of = '') => redisLedger(redis, { prefix: `${prefix}${of}`, ttlDays: 30 })],
 ];
 
 describe.each(LEDGERS)('the ledger %s', (_, make) => {
@@ -138,6 +149,14 @@ describe.each(LEDGERS)('the ledger %s', (_, make) => {
     expect(await open(behind, 'pending', 3)).toMatchObject({ state: 'unknown' });
     expect(await open(behind, 'sent', 3)).toMatchObject({ state: 'sent', epoch: 3 });
     expect(await open(behind, 'unknown', 9)).toMatchObject({ state: 'sent', epoch: 3 });
+
+    for (const state of ['sending', 'unknown'] as const) {
+      const begun = delivery(newRun());
+      await open(begun, state, 2);
+      expect(await open(begun, 'sending', 2)).toMatchObject({ state });
+      expect(await open(begun, 'unknown', 2)).toMatchObject({ state });
+      expect(await open(begun, 'refused', 2)).toMatchObject({ state: 'refused', epoch: 2 });
+    }
   });
 
   test('carries a decision out once, and keeps who and why', async () => {
@@ -162,6 +181,72 @@ describe.each(LEDGERS)('the ledger %s', (_, make) => {
     expect(await ledger.resolve(row.id, 3, second)).toMatchObject({ state: 'sent', decisions: [decision, second] });
     expect(await ledger.find(row.id)).toEqual((await ledger.list(row.run))[0]);
     expect(await ledger.find('0'.repeat(32))).toBeUndefined();
+  });
+
+  test('lets an unknown delivery be declared sent or be sent again, a refused one be sent again, and no other be touched', async () => {
+    const ledger = make();
+    const decided: string[] = [];
+    for (const state of DELIVERY_STATES) {
+      for (const to of ['sent', 'pending'] as const) {
+        const row = delivery(newRun());
+        await ledger.open(row, 1, { state, epoch: 3, detail: 'as it was' });
+        const decision = { to, by: 'ops', reason: 'asked her', at: 5 };
+        const found = await ledger.resolve(row.id, 3, decision);
+        const after = await ledger.find(row.id);
+        if (found === undefined) {
+          expect(after).toMatchObject({ state, epoch: 3, detail: 'as it was', at: 1, decisions: [] });
+          continue;
+        }
+        decided.push(`${state} → ${to}`);
+        expect(found).toEqual(after);
+        const epoch = to === 'pending' ? 4 : 3;
+        expect(found).toEqual({
+          ...row,
+          state: to,
+          epoch,
+          detail: decisionText(decision),
+          at: 5,
+          decisions: [decision],
+        });
+      }
+    }
+    expect(decided).toEqual(['refused → pending', 'unknown → sent', 'unknown → pending']);
+    expect(await ledger.resolve('0'.repeat(32), 0, { to: 'pending', by: 'ops', reason: '', at: 5 })).toBeUndefined();
+  });
+
+  test('takes the truth about an unknown delivery from its own attempt alone, be it good or bad', async () => {
+    const ledger = make();
+    for (const to of ['sent', 'refused'] as const) {
+      const row = delivery(newRun());
+      await ledger.open(row, 1, { state: 'unknown', epoch: 2, detail: null });
+      expect(await ledger.settle(row.id, 1, to, 'of an earlier attempt', 3)).toBe(false);
+      expect(await ledger.settle(row.id, 2, to, null, 4)).toBe(true);
+      expect(await ledger.find(row.id)).toMatchObject({ state: to, detail: null, at: 4 });
+    }
+  });
+
+  test('does not say yes to an earlier attempt because the row happens to be in the state it tells', async () => {
+    const ledger = make();
+    const row = delivery(newRun());
+    await ledger.open(row, 1, { state: 'pending', epoch: 2, detail: null });
+    expect(await ledger.settle(row.id, 1, 'pending', '450 later', 3)).toBe(false);
+    expect(await ledger.settle(row.id, 2, 'pending', '450 later', 3)).toBe(true);
+  });
+
+  test('shows so many of those that wait for a decision, the longest waiting first', async () => {
+    const ledger = make('waiting:');
+    for (const [recipient, at] of [
+      ['c@', 30],
+      ['a@', 10],
+      ['d@', 40],
+      ['b@', 20],
+      ['e@', 50],
+    ] as const) {
+      await ledger.open(delivery(newRun(), recipient), at, { state: 'unknown', epoch: 1, detail: null });
+    }
+    const waiting = async (limit: number) => (await ledger.unknown(limit)).map(({ recipient }) => recipient);
+    expect(await waiting(10)).toEqual(['a@', 'b@', 'c@', 'd@', 'e@']);
+    expect(await waiting(2)).toEqual(['a@', 'b@']);
   });
 
   test('keeps to its state machine whatever is asked of it, in whatever order and by how many at once', async () => {
@@ -253,4 +338,37 @@ describe.each(LEDGERS)('the ledger %s', (_, make) => {
       { numRuns: 150 },
     );
   });
+});
+
+test('an id is the same for the same delivery and no other, and tells the place of its run', () => {
+  const run = 'a'.repeat(32);
+  const id = deliveryId(run, '0-email', 'lead@acme.example');
+  expect(id).toMatch(/^a{16}[0-9a-f]{16}$/);
+  expect(deliveryId(run, '0-email', 'lead@acme.example')).toBe(id);
+  const others = [
+    deliveryId(`${'a'.repeat(31)}b`, '0-email', 'lead@acme.example'),
+    deliveryId(run, '1-email', 'lead@acme.example'),
+    deliveryId(run, '0-email', 'ops@acme.example'),
+  ];
+  expect(new Set([id, ...others]).size).toBe(4);
+  expect([placeOfDelivery(id), placeOfRun(run)]).toEqual(['a'.repeat(16), 'a'.repeat(16)]);
+  expect(placeOfDelivery(deliveryId('run-7', '0-email', 'lead@acme.example'))).toBe(placeOfRun('run-7'));
+});
+
+test('the notice to an owner is one delivery however the address is written, and another while the pack is held', () => {
+  const run = 'a'.repeat(32);
+  const notice = noticeId(run, 'Ops@acme.example', false);
+  expect(notice).toBe(deliveryId(run, 'notice', 'ops@acme.example'));
+  expect(noticeId(run, 'ops@ACME.example', false)).toBe(notice);
+  const held = noticeId(run, 'Ops@acme.example', true);
+  expect(held).not.toBe(notice);
+  expect(noticeId(run, 'ops@ACME.example', true)).toBe(held);
+  expect(noticeId(run, 'lead@acme.example', true)).not.toBe(held);
+});
+
+test('a decision reads as what was decided, by whom and why', () => {
+  expect(decisionText({ to: 'sent', by: 'ops', reason: 'she has it' })).toBe('Declared sent by ops: she has it');
+  expect(decisionText({ to: 'pending', by: 'ops', reason: 'she has not' })).toBe(
+    'To be sent again, decided by ops: she has not',
+  );
 });

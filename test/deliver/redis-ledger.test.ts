@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { afterAll, expect, inject, test } from 'vitest';
 import { deliveryId, type NewDelivery } from '../../src/deliver/ledger.ts';
-import { type LedgerRedis, redisLedger } from '../../src/deliver/redis-ledger.ts';
+import { countUnknown, type LedgerRedis, redisLedger } from '../../src/deliver/redis-ledger.ts';
 
 const redis = new Redis(inject('redisUrl'));
 const prefix = `test-redis-ledger-${process.pid}:`;
@@ -64,10 +64,86 @@ test('a server that cannot be asked is redis.unreachable: nothing may be sent wi
   });
   nobody.on('error', () => {});
   const ledger = redisLedger(nobody, { prefix, ttlDays: 1 });
-  const unreachable = { code: 'redis.unreachable', retryable: true, next: expect.stringContaining('REDIS_URL') };
-  await expect(ledger.open(ROW, 1)).rejects.toMatchObject(unreachable);
-  await expect(ledger.begin(ROW.id, 1)).rejects.toMatchObject(unreachable);
-  await expect(ledger.settle(ROW.id, 1, 'sent', null, 1)).rejects.toMatchObject(unreachable);
-  await expect(ledger.list(RUN)).rejects.toMatchObject(unreachable);
+  const asked: Record<string, () => Promise<unknown>> = {
+    open: () => ledger.open(ROW, 1),
+    begin: () => ledger.begin(ROW.id, 1),
+    settle: () => ledger.settle(ROW.id, 1, 'sent', null, 1),
+    resolve: () => ledger.resolve(ROW.id, 1, { to: 'sent', by: 'ops', reason: 'x', at: 1 }),
+    find: () => ledger.find(ROW.id),
+    list: () => ledger.list(RUN),
+    unknown: () => ledger.unknown(1),
+    count: () => countUnknown(nobody, prefix, 0),
+  };
+  for (const [step, ask] of Object.entries(asked)) {
+    await expect(ask(), step).rejects.toMatchObject({
+      code: 'redis.unreachable',
+      retryable: true,
+      message: expect.stringContaining(`The ledger of deliveries (${step})`),
+      next: expect.stringContaining('REDIS_URL'),
+    });
+  }
   nobody.disconnect();
+});
+
+test('what waits for a decision is counted since a day, and listed only while its row is there and waits', async () => {
+  const own = `${prefix}waiting:`;
+  const ledger = redisLedger(redis, { prefix: own, ttlDays: 30 });
+  const of = (recipient: string) => ({ ...ROW, id: deliveryId(RUN, '0-email', recipient), recipient });
+  const unknown = { state: 'unknown', epoch: 1, detail: null } as const;
+  await ledger.open(of('a@acme.example'), 100, unknown);
+  await ledger.open(of('b@acme.example'), 200, unknown);
+  await ledger.open(of('c@acme.example'), 300);
+  expect([await countUnknown(redis, own, 0), await countUnknown(redis, own, 150)]).toEqual([2, 1]);
+  // Of rows that have expired, and of one that was settled by an older version, the set still knows.
+  await redis.zadd(`${own}unknown`, 50, of('expired@acme.example').id);
+  await redis.zadd(`${own}unknown`, 60, of('c@acme.example').id);
+  expect((await ledger.unknown(10)).map(({ recipient }) => recipient)).toEqual(['a@acme.example', 'b@acme.example']);
+});
+
+test('every change keeps the rows for as long again, and those that wait for a decision with them', async () => {
+  const own = `${prefix}kept:`;
+  const ledger = redisLedger(redis, { prefix: own, ttlDays: 2 });
+  const rows = `${own}deliveries:{${RUN.slice(0, 16)}}`;
+  const kept = async (key: string) => {
+    const seconds = await redis.ttl(key);
+    await redis.persist(key);
+    return seconds > 2 * 86_400 - 60 && seconds <= 2 * 86_400;
+  };
+  await ledger.open(ROW, 1);
+  expect(await kept(rows), 'open').toBe(true);
+  await ledger.open(ROW, 1);
+  expect(await kept(rows), 'open again').toBe(true);
+  await ledger.begin(ROW.id, 2);
+  expect(await kept(rows), 'begin').toBe(true);
+  await ledger.settle(ROW.id, 1, 'unknown', null, 3);
+  expect([await kept(rows), await kept(`${own}unknown`)], 'settle').toEqual([true, true]);
+  await ledger.resolve(ROW.id, 1, { to: 'pending', by: 'ops', reason: 'x', at: 4 });
+  expect(await kept(rows), 'resolve').toBe(true);
+  await ledger.open({ ...ROW, id: deliveryId(RUN, '0-email', 'b@acme.example') }, 5, {
+    state: 'unknown',
+    epoch: 1,
+    detail: null,
+  });
+  expect(await kept(`${own}unknown`), 'open as unknown').toBe(true);
+});
+
+test('what has waited for longer than rows are kept is forgotten', async () => {
+  const own = `${prefix}old:`;
+  const ledger = redisLedger(redis, { prefix: own, ttlDays: 2 });
+  const of = (recipient: string) => ({ ...ROW, id: deliveryId(RUN, '0-email', recipient), recipient });
+  const day = 86_400_000;
+  const waiting = async () =>
+    (await redis.zrange(`${own}unknown`, 0, '-1', 'WITHSCORES')).filter((_, at) => at % 2 === 1);
+  const wait = (recipient: string, at: number) =>
+    ledger.open(of(recipient), at, { state: 'unknown', epoch: 1, detail: null });
+  await wait('a', 10 * day);
+  await wait('b', 11 * day);
+  await wait('c', 12 * day - 1);
+  expect(await waiting()).toEqual([10 * day, 11 * day, 12 * day - 1].map(String));
+  await wait('d', 12 * day + 1);
+  expect(await waiting()).toEqual([11 * day, 12 * day - 1, 12 * day + 1].map(String));
+  await ledger.open(of('e'), 13 * day);
+  await ledger.begin(of('e').id, 13 * day);
+  await ledger.settle(of('e').id, 1, 'unknown', null, 13 * day + 1);
+  expect(await waiting()).toEqual([12 * day - 1, 12 * day + 1, 13 * day + 1].map(String));
 });

@@ -17,10 +17,10 @@ const definition = definitionOf(
     deliveries: [{ email: { to: ['lead@acme.example'], attach: [] } }, { directory: { path: 'out' } }],
   },
 );
-const plan = compilePlan({ definition, settings: settingsOf(), period: WEEK, catalog: CATALOG });
+const plan = () => compilePlan({ definition, settings: settingsOf(), period: WEEK, catalog: CATALOG });
 
 test('says what a run would ask, for which sections, and what it costs', () => {
-  const document = explain(plan, { catalog: CATALOG });
+  const document = explain(plan(), { catalog: CATALOG });
   expect(document).toMatchObject({
     org: 'acme',
     report: 'weekly',
@@ -67,7 +67,7 @@ test('never promises more rows than limit and service let through in one call', 
 });
 
 test('without the catalog nobody knows the groups: the service’s own limit is the bound', () => {
-  expect(explain(plan).calls.map(({ rows_at_most }) => rows_at_most)).toEqual([7, 5000, 1, null]);
+  expect(explain(plan()).calls.map(({ rows_at_most }) => rows_at_most)).toEqual([7, 5000, 1, null]);
 });
 
 test('says in what zone each schedule is read', () => {
@@ -90,7 +90,7 @@ test('a slot without jitter begins when it is due', () => {
   const at = '2026-11-23T07:00:00.000Z';
   const slot = { at, local: 'Mon', timezone: 'Europe/Zurich', begins: at, schedule: '0 8 * * MON' };
   expect(
-    formatExplain(explain(plan, { slots: [slot] }))
+    formatExplain(explain(plan(), { slots: [slot] }))
       .split('\n')
       .at(-1),
   ).toBe(`Next     ${at}  Mon (Europe/Zurich)`);
@@ -118,13 +118,13 @@ test('says of a list how it is sorted, and of a report what it is compared with'
 });
 
 test('is plain data', () => {
-  const document = explain(plan, { catalog: CATALOG });
+  const document = explain(plan(), { catalog: CATALOG });
   expect(JSON.parse(JSON.stringify(document))).toEqual(document);
 });
 
 test('reads well on a terminal', () => {
   const text = formatExplain(
-    explain(plan, {
+    explain(plan(), {
       catalog: CATALOG,
       budget: { tokens: 28, waiting: 2, finish: Date.parse('2026-11-16T07:01:00Z') },
       slots: [
@@ -154,4 +154,150 @@ Budget   28 free, 2 waiting; answered by 2026-11-16T07:01:00.000Z if started now
 Outputs  xlsx: KPIs.xlsx; csv
 To       lead@acme.example, directory out
 Next     2026-11-23T07:00:00.000Z  Mon 2026-11-23 08:00 UTC+01:00 (Europe/Zurich), begins 07:06:29.300Z`);
+});
+
+const explained = (sections: Parameters<typeof definitionOf>[0], more: Parameters<typeof definitionOf>[1] = {}) =>
+  compilePlan({ definition: definitionOf(sections, more), settings: settingsOf(), period: WEEK, catalog: CATALOG });
+
+test('says in words all that a call asks', () => {
+  const asks = (...asked: Parameters<typeof explained>) => explain(explained(...asked)).calls.map((call) => call.asks);
+  expect(
+    asks(
+      [
+        {
+          id: 'a',
+          metrics: ['profiles.created', 'profiles.decided'],
+          dimensions: ['profile.type', 'profile.risk'],
+          filters: [
+            { dimension: 'profile.type', op: 'eq', values: 'entity' },
+            { dimension: 'profile.risk', op: 'not_in', values: ['low', 'high'] },
+          ],
+          granularity: 'week',
+          limit: 3,
+        },
+        { id: 'b', metrics: ['profiles.created'], filters: [{ dimension: 'profile.risk', values: ['low', 'high'] }] },
+      ],
+      { compare: 'previous_period' },
+    ),
+  ).toEqual([
+    'profiles.created, profiles.decided; by profile.type and profile.risk; each week; where profile.risk not in high, low; where profile.type is entity; with the previous period; first 3',
+    'profiles.created; where profile.risk in high, low; with the previous period',
+  ]);
+  expect(
+    asks([
+      { id: 'a', list: 'profiles' },
+      { id: 'b', list: 'profiles', ordering: '-id' },
+      { id: 'c', list: 'profiles', search: 'x', ordering: 'id' },
+    ]),
+  ).toEqual(['all pages of profiles', 'all pages of profiles by -id', 'all pages of profiles by id matching "x"']);
+});
+
+test('shows the query of a list as it is sent, and the body of a metrics call', () => {
+  const { calls } = explain(
+    explained([
+      { id: 'a', list: 'profiles' },
+      { id: 'b', list: 'profiles', search: 'x', ordering: 'id' },
+      { id: 'now', metrics: ['alerts.open'] },
+    ]),
+  );
+  expect(calls.map(({ kind, request }) => [kind, request])).toEqual([
+    ['list', { list: 'profiles' }],
+    ['list', { list: 'profiles', ordering: 'id', search: 'x' }],
+    ['report', { metrics: ['alerts.open'], time: { timezone: 'Europe/Zurich' } }],
+  ]);
+  expect(Object.keys(calls[0]?.request ?? {})).toEqual(['list']);
+});
+
+test('a range of its own is told by either end', () => {
+  const part = explained([{ id: 'a', metrics: ['profiles.created'] }]);
+  const asks = (period: Partial<typeof WEEK>) => explain({ ...part, period: { ...WEEK, ...period } }).calls[0]?.asks;
+  expect(asks({})).toBe('profiles.created');
+  expect(asks({ from: '2026-11-01' })).toBe('profiles.created; 2026-11-09 to 2026-11-15');
+  expect(asks({ to: '2026-11-30' })).toBe('profiles.created; 2026-11-09 to 2026-11-15');
+});
+
+test('knows the rows of all calls together, unless one is a list, and without a catalog the most a call gives', () => {
+  const sections = [
+    { id: 'a', metrics: ['profiles.created'], granularity: 'day' as const },
+    { id: 'b', metrics: ['profiles.created'], dimensions: ['profile.type'] },
+  ];
+  expect(explain(explained(sections), { catalog: CATALOG }).rows_at_most).toBe(9);
+  expect(explain(explained(sections)).rows_at_most).toBe(5007);
+  const withList = [{ id: 'roster', list: 'profiles' as const }, ...sections];
+  expect(explain(explained(withList), { catalog: CATALOG }).rows_at_most).toBe(null);
+});
+
+test('counts the calls that metric by metric, and section by section, would take', () => {
+  const sections = [
+    { id: 'a', metrics: ['profiles.created', 'profiles.decided'], granularity: 'day' as const },
+    { id: 'b', metrics: ['profiles.created'], granularity: 'day' as const },
+    { id: 'roster', list: 'profiles' as const },
+  ];
+  expect(explain(explained(sections))).toMatchObject({ naive_calls: 3, section_calls: 2, tokens: 1 });
+  const totals = {
+    id: 'a',
+    metrics: ['profiles.created', 'profiles.approval_rate'],
+    dimensions: ['profile.risk'],
+    granularity: 'day' as const,
+    totals: true,
+  };
+  const plan = compilePlan({
+    definition: definitionOf([totals]),
+    settings: settingsOf(),
+    period: WEEK,
+    catalog: CATALOG,
+    limits: { max_rows: 14 },
+  });
+  // Two parts of two metrics each, and one metric more of which the totals alone are asked.
+  expect(explain(plan)).toMatchObject({ naive_calls: 5, section_calls: 3, tokens: 3 });
+});
+
+test('tells schedules in their own zone, or the organization’s, and slots', () => {
+  const plan = explained([{ id: 'a', metrics: ['profiles.created'] }], {
+    schedule: reportFileSchema.parse({
+      version: 1,
+      title: 'x',
+      owner: 'ops@acme.example',
+      period: 'previous_week',
+      sections: [{ id: 'a', metrics: ['profiles.created'] }],
+      outputs: [{ format: 'csv' }],
+      schedule: [{ cron: '0 8 * * MON' }, { cron: '0 9 * * *', timezone: 'Asia/Tokyo' }],
+    }).schedule,
+  });
+  expect(explain(plan, { timezone: 'Europe/Zurich' }).schedules).toEqual([
+    '0 8 * * MON (Europe/Zurich)',
+    '0 9 * * * (Asia/Tokyo)',
+  ]);
+  expect(explain(plan).schedules[0]).toBe("0 8 * * MON (the organization's zone)");
+  const slot = (day: string, begins: string) => ({
+    at: `${day}T07:00:00.000Z`,
+    local: 'Mon 08:00',
+    timezone: 'Europe/Zurich',
+    begins,
+    schedule: '0 8 * * MON',
+  });
+  const text = formatExplain(
+    explain(plan, {
+      timezone: 'Europe/Zurich',
+      slots: [slot('2026-11-23', '2026-11-23T07:00:00.000Z'), slot('2026-11-30', '2026-11-30T07:01:00.000Z')],
+    }),
+  );
+  expect(text).toBe(`acme/weekly: Weekly
+Period   2026-W46 (2026-11-09 to 2026-11-15, Europe/Zurich)
+Calls    1 metrics call (section by section 1, metric by metric 1), registry version 7
+  1. profiles.created
+     for a, at most 1 row
+Tokens   1 of the key's budget
+Outputs  csv
+To       nobody: the report has no delivery
+Schedule 0 8 * * MON (Europe/Zurich)
+         0 9 * * * (Asia/Tokyo)
+Next     2026-11-23T07:00:00.000Z  Mon 08:00 (Europe/Zurich)
+         2026-11-30T07:00:00.000Z  Mon 08:00 (Europe/Zurich), begins 07:01:00.000Z`);
+});
+
+test('says nothing of what it was not told', () => {
+  const document = explain(explained([{ id: 'a', metrics: ['profiles.created'] }]));
+  expect(document).toMatchObject({ budget: null, schedules: [], slots: [], recipients: [], title: 'Weekly' });
+  expect(formatExplain(document)).not.toMatch(/Budget|Schedule|Next/);
 });

@@ -1,0 +1,87 @@
+// Mutation testing: Stryker over TypeScript, our own few mutants over Lua. Part after part; exits 1 under `LEAST`.
+//
+//   npm run mutation [-- ledger budget plan] [--no-lua] [--only-lua] [--mutate src/plan/cut.ts]
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { privateRedis } from '../../bench/support/redis.mjs';
+import { mutateLua } from './lua.mjs';
+
+/** Percent of the mutants that the tests must tell from the code. */
+const LEAST = 85;
+/** The quickest tests first. */
+const PARTS = {
+  ledger: {
+    mutate: ['src/deliver/*ledger.ts'],
+    lua: ['open', 'begin', 'settle', 'resolve'].map((step) => `src/deliver/ledger-${step}-1.lua`),
+    tests: ['deliver/redis-ledger', 'deliver/ledger'],
+  },
+  budget: {
+    mutate: ['src/fetch/*budget.ts'],
+    lua: ['src/fetch/budget-7.lua'],
+    tests: ['fetch/budget', 'fetch/budget-twins', 'fetch/redis-budget'],
+  },
+  plan: {
+    mutate: ['src/plan/**/*.ts'],
+    lua: [],
+    // Not the two that hold whole tables against each other (`split`, `share`): they take a minute each.
+    tests: ['buckets', 'filters', 'questions', 'pieces', 'check', 'compile', 'faults', 'explain', 'cut'].map(
+      (name) => `plan/${name}`,
+    ),
+  },
+};
+
+const { positionals, values } = parseArgs({
+  allowPositionals: true,
+  options: {
+    'no-lua': { type: 'boolean' },
+    'only-lua': { type: 'boolean' },
+    mutate: { type: 'string', multiple: true },
+  },
+});
+const redis = await privateRedis();
+const scores = [];
+try {
+  for (const name of positionals.length > 0 ? positionals : Object.keys(PARTS)) {
+    const part = PARTS[name];
+    if (part === undefined) throw new Error(`"${name}" is none of ${Object.keys(PARTS).join(', ')}`);
+    process.env.MUTATION_TESTS = part.tests.map((name) => `test/${name}.test.ts`).join(' ');
+    process.env.MUTATION_REDIS = part.lua.length > 0 ? redis.url : '';
+    const began = Date.now();
+    const found = { killed: 0, all: 0 };
+    for (const { killed, all } of [
+      ...(values['only-lua'] ? [] : [await stryker(name, part)]),
+      ...(values['no-lua'] || part.lua.length === 0 ? [] : [await mutateLua(part.lua)]),
+    ]) {
+      found.killed += killed;
+      found.all += all;
+    }
+    scores.push({
+      part: name,
+      mutants: found.all,
+      killed: found.killed,
+      score: `${((found.killed / found.all) * 100).toFixed(1)} %`,
+      minutes: Math.round((Date.now() - began) / 60_000),
+    });
+    if (found.killed / found.all < LEAST / 100) process.exitCode = 1;
+  }
+} finally {
+  await redis.close();
+}
+console.table(scores);
+
+async function stryker(name, { mutate }) {
+  const report = `out/mutation-${name}.json`;
+  const command = 'test/mutation/node_modules/@stryker-mutator/core/bin/stryker.js';
+  const args = [command, 'run', 'test/mutation/stryker.config.mjs', '--mutate', (values.mutate ?? mutate).join()];
+  const [code] = await once(
+    spawn(process.execPath, args, { stdio: 'inherit', env: { ...process.env, MUTATION_REPORT: report } }),
+    'exit',
+  );
+  if (code !== 0) throw new Error(`Stryker ended with ${code}`);
+  const { files } = JSON.parse(readFileSync(report, 'utf8'));
+  const states = Object.values(files).flatMap(({ mutants }) => mutants.map(({ status }) => status));
+  const counted = states.filter((status) => !['CompileError', 'Ignored', 'RuntimeError'].includes(status));
+  return { killed: counted.filter((status) => ['Killed', 'Timeout'].includes(status)).length, all: counted.length };
+}
