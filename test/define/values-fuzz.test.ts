@@ -376,7 +376,8 @@ describe('a folder of definitions', () => {
           await writeFile(join(folder, 'acme/org.yaml'), org);
           await writeFile(join(folder, 'acme/weekly.yaml'), report);
           const jobs = await loadJobs(folder);
-          for (const fault of jobs.faults) expect(formatFault(fault)).not.toMatch(/undefined(?! (filter|variable))|\[object|\n/);
+          for (const fault of jobs.faults)
+            expect(formatFault(fault)).not.toMatch(/undefined(?! (filter|variable))|\[object|\n/);
           const [found] = jobs.reports.values();
           const settings = jobs.orgs.get('acme');
           if (found === undefined || settings === undefined) return void expect(jobs.faults.length).toBeGreaterThan(0);
