@@ -5,12 +5,18 @@ import { soak } from '../soak/soak.ts';
 /** Enough for each kind of trouble; the same seed for all, so that what differs is the build. */
 const MINUTES = 0.6;
 const SEED = 7;
+/** Ends what hangs; a soak that finds something in the line waits for it to go on. */
+const MOST_MS = 15 * 60_000;
 
 // At once: each waits for its processes most of the time.
-test.concurrent.for(DEFECTS)('the soak catches it when $name', async (defect, { expect, onTestFinished }) => {
-  const build = await brokenBuild(defect);
-  onTestFinished(() => build.remove());
-  const report = await soak({ minutes: MINUTES, seed: SEED, main: build.main }, () => {});
-  expect(report.ok).toBe(false);
-  expect(report.verdicts.filter(({ ok }) => !ok).map(({ what }) => what)).toContain(defect.breaks);
-});
+test.concurrent.for(DEFECTS)(
+  'the soak catches it when $name',
+  { timeout: MOST_MS },
+  async (defect, { expect, onTestFinished }) => {
+    const build = await brokenBuild(defect);
+    onTestFinished(() => build.remove());
+    const report = await soak({ minutes: MINUTES, seed: SEED, main: build.main }, () => {});
+    expect(report.ok).toBe(false);
+    expect(report.verdicts.filter(({ ok }) => !ok).map(({ what }) => what)).toContain(defect.breaks);
+  },
+);

@@ -96,6 +96,9 @@ export async function member(options: MemberOptions): Promise<Member> {
     });
     child = started;
     why = 'itself';
+    // A soak that is broken off leaves nobody behind.
+    const orphaned = () => void started.kill('SIGKILL');
+    process.once('exit', orphaned);
     let last = '';
     createInterface({ input: started.stderr }).on('line', (line) => {
       log.write(`${line}\n`);
@@ -104,6 +107,7 @@ export async function member(options: MemberOptions): Promise<Member> {
     });
     started.once('close', (code) => {
       child = undefined;
+      process.off('exit', orphaned);
       endings.push({ why, code, last });
       // As a supervisor does.
       if (why === 'itself') setTimeout(start, 1_000);
