@@ -157,6 +157,13 @@ describe.each(LEDGERS)('the ledger %s', (_, make) => {
       expect(await open(begun, 'unknown', 2)).toMatchObject({ state });
       expect(await open(begun, 'refused', 2)).toMatchObject({ state: 'refused', epoch: 2 });
     }
+
+    const first = delivery(newRun());
+    await open(first, 'sending', 1);
+    expect(await open(first, 'pending', 1)).toMatchObject({ state: 'pending', epoch: 1 });
+    const odd = delivery(newRun());
+    await open(odd, 'sending', 0);
+    expect(await ledger.open(odd, 10), 'nothing is known elsewhere').toMatchObject({ state: 'sending', epoch: 0 });
   });
 
   test('carries a decision out once, and keeps who and why', async () => {

@@ -147,3 +147,18 @@ test('what has waited for longer than rows are kept is forgotten', async () => {
   await ledger.settle(of('e').id, 1, 'unknown', null, 13 * day + 1);
   expect(await waiting()).toEqual([12 * day - 1, 12 * day + 1, 13 * day + 1].map(String));
 });
+
+test('what waits no more is not counted, whichever way its end became known', async () => {
+  const own = `${prefix}ended:`;
+  const ledger = redisLedger(redis, { prefix: own, ttlDays: 30 });
+  const of = (recipient: string) => ({ ...ROW, id: deliveryId(RUN, '0-email', recipient), recipient });
+  const unknown = { state: 'unknown', epoch: 1, detail: null } as const;
+  for (const recipient of ['a', 'b', 'c']) await ledger.open(of(recipient), 100, unknown);
+  expect(await countUnknown(redis, own, 0)).toBe(3);
+  await ledger.open(of('a'), 200, { ...unknown, state: 'sent' });
+  expect(await countUnknown(redis, own, 0)).toBe(2);
+  await ledger.settle(of('b').id, 1, 'refused', '550', 200);
+  expect(await countUnknown(redis, own, 0)).toBe(1);
+  await ledger.resolve(of('c').id, 1, { to: 'sent', by: 'ops', reason: 'she has it', at: 200 });
+  expect(await countUnknown(redis, own, 0)).toBe(0);
+});
