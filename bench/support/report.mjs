@@ -26,6 +26,8 @@ export const sizesTo = (most) => [10, 100, 1_000, 10_000, 100_000, 1_000_000].fi
  * @param most the limit of the exponent
  */
 export function reportGrowth(report, { name, who, by, unit, points, most = 1.2 }) {
+  // Of one size nothing can be told.
+  if (points.length < 2) return;
   const [before, last] = points.slice(-2);
   const exponent = Math.log(last.cost / before.cost) / Math.log(last.n / before.n);
   const exact = points.map(({ n, cost }) => ({ n, cost: Number(cost.toPrecision(3)) }));
