@@ -54,6 +54,11 @@ test('a command that the client sends again because its answer was lost has no s
   expect(await ledger.begin(ROW.id, 5)).toBe(2);
   expect(await ledger.settle(ROW.id, 2, 'sent', '250', 6)).toBe(true);
   expect(await ledger.list(RUN)).toMatchObject([{ state: 'sent', epoch: 2, detail: '250', at: 6 }]);
+
+  const other = { ...ROW, id: deliveryId(RUN, '0-email', 'b@acme.example') };
+  await ledger.open(other, 1, { state: 'unknown', epoch: 1, detail: null });
+  const decision = { to: 'pending', by: 'ops', reason: 'she has not', at: 7 } as const;
+  expect(await ledger.resolve(other.id, 1, decision)).toMatchObject({ epoch: 2, decisions: [decision] });
 });
 
 test('a server that cannot be asked is redis.unreachable: nothing may be sent without the ledger', async () => {
