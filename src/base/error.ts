@@ -113,6 +113,9 @@ export class DocketError extends Error {
   }
 }
 
+/** What whatever was thrown says of itself, be it an `Error` or not. */
+export const wordsOf = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown));
+
 export interface ErrorJson {
   code: ErrorCode;
   message: string;
@@ -126,7 +129,7 @@ export interface ErrorJson {
 /** Anything thrown → a `DocketError`; what we did not foresee becomes `internal.defect` with its cause kept. */
 export function toDocketError(thrown: unknown): DocketError {
   if (thrown instanceof DocketError) return thrown;
-  const message = thrown instanceof Error ? thrown.message : String(thrown);
+  const message = wordsOf(thrown);
   return new DocketError('internal.defect', `Unexpected failure: ${message}`, {
     cause: thrown,
     next: 'This is a defect of Docket: please report it with the log lines around it.',

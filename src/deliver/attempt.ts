@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts';
-import { DocketError } from '../base/error.ts';
+import { DocketError, wordsOf } from '../base/error.ts';
 import type { AttemptRecord } from './archive.ts';
 import {
   type DeliveryRow,
@@ -95,7 +95,7 @@ export async function attempt(
   const ending = await leave(signal).catch(
     (error: unknown): Ending => ({
       state: 'unknown',
-      detail: `Failed unexpectedly while it was being sent: ${error instanceof Error ? error.message : String(error)}`,
+      detail: `Failed unexpectedly while it was being sent: ${wordsOf(error)}`,
     }),
   );
   // The ledger is the record; an archive that cannot be written just now must not keep the truth from it.

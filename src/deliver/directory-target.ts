@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { link, readFile, rename, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { DocketError } from '../base/error.ts';
+import { DocketError, wordsOf } from '../base/error.ts';
 import type { Artifact } from '../render/artifact.ts';
 import type { Ending } from './attempt.ts';
 import { makeFolder, syncPath, writeSynced } from './durable-file.ts';
@@ -94,7 +94,7 @@ export async function writeAll(
     return { state: 'sent', detail: `${artifacts.length} ${artifacts.length === 1 ? 'file' : 'files'}` };
   } catch (error) {
     for (const { temporary } of written) await rm(temporary, { force: true }).catch(() => {});
-    const why = error instanceof Error ? error.message : String(error);
+    const why = wordsOf(error);
     if (named === 0 && error instanceof Taken) return { state: 'refused', detail: why };
     if (named === 0) return { state: 'pending', detail: `The directory cannot be written: ${why}` };
     return { state: 'unknown', detail: `${named} of ${written.length} files were written: ${why}` };

@@ -1,7 +1,7 @@
 import { type Dispatcher, request } from 'undici';
 import { z } from 'zod';
 import type { Clock } from '../base/clock.ts';
-import { DocketError } from '../base/error.ts';
+import { DocketError, wordsOf } from '../base/error.ts';
 import { Secret } from '../base/secret.ts';
 import { oneLine } from './one-line.ts';
 
@@ -89,7 +89,7 @@ async function post(url: string, body: string, dispatcher: Dispatcher | undefine
     }
     return { status: answer.statusCode, json: readJson(Buffer.concat(parts).toString('utf8')) };
   } catch (thrown) {
-    throw failure(url, oneLine(thrown instanceof Error ? thrown.message : String(thrown)));
+    throw failure(url, oneLine(wordsOf(thrown)));
   }
 }
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { DocketError } from '../base/error.ts';
+import { DocketError, wordsOf } from '../base/error.ts';
 import { fillPath } from '../base/path.ts';
 import type { SecretSource } from '../base/secret.ts';
 import type { TemplateVariables } from '../base/template.ts';
@@ -55,8 +55,6 @@ const probeName = (): string => `.docket-probe-${randomBytes(8).toString('hex')}
 
 const failed = (what: string, said: string, next: string): DocketError =>
   new DocketError('deliver.target_failed', `${what} cannot be used.`, { got: said, next });
-
-const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** Tries a folder: what does not exist yet would be made in the nearest one that does. */
 function probeDirectory(template: string, { variables, workingDirectory }: ProbeContext): TargetProbe {

@@ -1,4 +1,4 @@
-import { DocketError } from '../base/error.ts';
+import { DocketError, wordsOf } from '../base/error.ts';
 import type { Secret } from '../base/secret.ts';
 import { oneLine } from './one-line.ts';
 import { enter, openConnection, type SmtpOptions } from './smtp-connection.ts';
@@ -40,7 +40,7 @@ export async function probeMail(url: Secret, options: SmtpOptions = {}): Promise
     return { said, host: server.host, encrypted: connection.secure };
   } catch (cause) {
     throw new DocketError('deliver.target_failed', `The mail server ${name} cannot be used.`, {
-      got: oneLine(cause instanceof Error ? cause.message : String(cause)),
+      got: oneLine(wordsOf(cause)),
       next: 'Correct SMTP_URL (or smtp.url in org.yaml), or start the server.',
       cause,
     });

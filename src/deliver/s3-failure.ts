@@ -1,4 +1,4 @@
-import { DocketError } from '../base/error.ts';
+import { DocketError, wordsOf } from '../base/error.ts';
 import type { Secret } from '../base/secret.ts';
 import { oneLine } from './one-line.ts';
 
@@ -58,7 +58,7 @@ export function readS3Failure(error: unknown, secrets: readonly Secret[] = []): 
   const code = typeof name === 'string' ? name : 'Error';
   // The file on our own disk is what is wrong, not the store.
   if (error instanceof DocketError) return { kind: 'later', status, code: error.code, said: error.message };
-  const words = error instanceof Error ? error.message : String(error);
+  const words = wordsOf(error);
   const sentence = [code === 'UnknownError' ? '' : code, words === 'UnknownError' || words === code ? '' : words];
   const said = [status === undefined ? '' : `HTTP ${status}`, ...sentence].filter((part) => part !== '').join(' ');
   const clean = secrets.reduce((text, secret) => text.replaceAll(secret.reveal(), '[secret]'), said);

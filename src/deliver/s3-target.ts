@@ -1,4 +1,4 @@
-import { DocketError } from '../base/error.ts';
+import { DocketError, wordsOf } from '../base/error.ts';
 import { fillPath } from '../base/path.ts';
 import type { SecretSource } from '../base/secret.ts';
 import type { TemplateVariables } from '../base/template.ts';
@@ -50,7 +50,7 @@ export function putAll(
     try {
       store = await open(spec, run, secrets);
     } catch (error) {
-      return { state: 'pending', detail: error instanceof Error ? error.message : String(error), targetDown: true };
+      return { state: 'pending', detail: wordsOf(error), targetDown: true };
     }
     try {
       let before = 0;

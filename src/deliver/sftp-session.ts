@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Client, FileEntryWithStats, ServerHostKeyAlgorithm, SFTPWrapper, Stats } from 'ssh2';
+import { wordsOf } from '../base/error.ts';
 import type { SecretSource } from '../base/secret.ts';
 import { fingerprintOf, hostKeyType, readHostKey } from '../define/host-key.ts';
 import { type SftpSpec, sftpServer } from '../define/target.ts';
@@ -27,7 +28,6 @@ export class SftpFailure extends Error {
 }
 
 /** Statuses of the protocol (draft-ietf-secsh-filexfer-02 §7). */
-const EOF = 1;
 const NO_SUCH_FILE = 2;
 const UNSUPPORTED = 8;
 
@@ -147,7 +147,7 @@ function sessionOver(client: Client, sftp: SFTPWrapper): SftpSession {
       const fail = (error: unknown): void => {
         settled();
         const code: unknown = typeof error === 'object' && error !== null ? Reflect.get(error, 'code') : undefined;
-        const said = error instanceof Error ? error.message : String(error);
+        const said = wordsOf(error);
         reject(typeof code === 'number' ? new SftpFailure('answered', said, code) : new SftpFailure('lost', said));
       };
       waiting.add(fail);
@@ -210,8 +210,9 @@ function sessionOver(client: Client, sftp: SFTPWrapper): SftpSession {
         for (let at = 0; ; ) {
           const read = await ask<Buffer>((done) => {
             const into = Buffer.allocUnsafe(SLICE);
+            // At the end of the file ssh2 gives no bytes, and no error.
             sftp.read(handle, into, 0, SLICE, at, (error, bytes) => done(error, into.subarray(0, bytes)));
-          }).catch(endOfFile);
+          });
           if (read.length === 0) return hash.digest('hex');
           hash.update(read);
           at += read.length;
@@ -264,9 +265,4 @@ function sessionOver(client: Client, sftp: SFTPWrapper): SftpSession {
     },
     close: () => client.end(),
   };
-}
-
-function endOfFile(error: unknown): Buffer {
-  if (error instanceof SftpFailure && error.code === EOF) return Buffer.alloc(0);
-  throw error;
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
+import { wordsOf } from '../base/error.ts';
 import type { SecretSource } from '../base/secret.ts';
 import type { SftpSpec } from '../define/target.ts';
 import type { Artifact } from '../render/artifact.ts';
@@ -135,13 +136,13 @@ async function sweep(session: SftpSession, { folder, delivery, clock }: SftpUplo
 }
 
 function notOpened(error: unknown): Ending {
-  const detail = error instanceof Error ? error.message : String(error);
+  const detail = wordsOf(error);
   const stranger = error instanceof SftpFailure && error.kind === 'stranger';
   return stranger ? { state: 'refused', detail } : { state: 'pending', detail, targetDown: true };
 }
 
 function endingOf(error: unknown, { named }: Progress, files: number): Ending {
-  const said = error instanceof Error ? error.message : String(error);
+  const said = wordsOf(error);
   if (named > 0) return { state: 'unknown', detail: `${named} of ${files} files have their names: ${said}` };
   if (error instanceof Taken) return { state: 'refused', detail: said };
   const targetDown = error instanceof SftpFailure && error.kind === 'lost';

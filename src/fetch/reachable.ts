@@ -1,4 +1,4 @@
-import { DocketError } from '../base/error.ts';
+import { DocketError, wordsOf } from '../base/error.ts';
 
 /** Longer than a failover's pause, shorter than a person's patience. */
 const REDIS_DEADLINE_MS = 5_000;
@@ -12,11 +12,10 @@ export async function reachable<T>(ask: () => Promise<T>): Promise<T> {
   try {
     return await Promise.race([ask(), late]);
   } catch (cause) {
-    throw new DocketError(
-      'redis.unreachable',
-      `Redis did not answer, so nothing was called: ${cause instanceof Error ? cause.message : String(cause)}.`,
-      { next: 'Check that the Redis of REDIS_URL runs and can be reached; the run goes on where it stopped.', cause },
-    );
+    throw new DocketError('redis.unreachable', `Redis did not answer, so nothing was called: ${wordsOf(cause)}.`, {
+      next: 'Check that the Redis of REDIS_URL runs and can be reached; the run goes on where it stopped.',
+      cause,
+    });
   } finally {
     clearTimeout(timer);
   }

@@ -162,6 +162,16 @@ describe.each(ARCHIVES)('%s', (_, open) => {
     expect(await verifyShelved(shelved)).toEqual([]);
   });
 
+  test('a file whose name could lead elsewhere, or draw on a terminal, is taken out nowhere', async () => {
+    const { root, shelved, ...on } = await archived();
+    await on.write('files/a\tb.csv', 'x');
+    await expect(takeOut(shelved, join(root, 'out'))).rejects.toMatchObject({
+      code: 'archive.corrupt',
+      message: expect.stringContaining('it holds a file called "files/a\\tb.csv"'),
+    });
+    expect(await readdir(root)).not.toContain('out');
+  });
+
   test('a run is taken out whole, as it was sealed and sent, into an empty folder and no other', async () => {
     const { root, shelved } = await archived();
     const out = join(root, 'out');

@@ -39,7 +39,7 @@ async function caseOf(
     order: ORDER,
     definition: definitionWith([{ sftp: spec }]),
     settings: SETTINGS,
-    secrets: secretSource({ PASSWORD: SFTP_PASSWORD, KEY: options.key, WRONG: 'wrong' }),
+    secrets: secretSource({ PASSWORD: SFTP_PASSWORD, KEY: options.key, WRONG: 'wrong', PASSPHRASE: 'opens it' }),
     sealed,
     mail: undefined,
     ledger,
@@ -134,6 +134,19 @@ test.each(['ed25519', 'rsa'] as const)('a private key (%s) by reference lets us 
   expect(await once()).toMatchObject({ state: 'sent' });
 });
 
+test('a private key that is itself locked needs its passphrase, and no other', async () => {
+  const pair = ssh2.utils.generateKeyPairSync('rsa', { bits: 2048, passphrase: 'opens it', cipher: 'aes256-cbc' });
+  const access = (passphrase: string) =>
+    caseOf(
+      { password: undefined, private_key: { env: 'KEY' }, passphrase: { env: passphrase } },
+      { server: { userKey: pair.public }, key: pair.private },
+    );
+  expect(await (await access('PASSPHRASE')).once()).toMatchObject({ state: 'sent' });
+  const refused = await (await access('WRONG')).once();
+  expect(refused.state).toBe('pending');
+  expect(refused.detail).not.toContain('wrong');
+});
+
 test('a private key that cannot be read is said without it', async () => {
   const { once } = await caseOf({ password: undefined, private_key: { env: 'KEY' } }, { key: 'no key at all' });
   const { state, detail } = await once();
@@ -174,6 +187,79 @@ test('a folder that is not there leaves the delivery pending; `mkdir` makes it w
   expect(await made.once()).toMatchObject({ state: 'sent' });
   expect([...made.server.folders]).toEqual(['in', 'out', 'out/2026-W46']);
   expect(made.server.files.has('out/2026-W46/queue.csv')).toBe(true);
+});
+
+test('an absolute path is made from the root on; a folder that may not be made leaves the delivery pending', async () => {
+  const { server, once } = await caseOf({ path: '/srv/in', mkdir: true }, { files: { 'queue.csv': 'ours' } });
+  server.fault = (step) => (step === 'mkdir' ? { when: 'before', how: 'denied' } : undefined);
+  expect(await once()).toMatchObject({ state: 'pending', detail: expect.stringContaining('Permission denied') });
+  server.fault = () => undefined;
+  expect(await once()).toMatchObject({ state: 'sent', detail: '1 file' });
+  expect(contents(server)).toEqual({ '/srv/in/queue.csv': 'ours' });
+});
+
+test('a folder that somebody else makes at the same time is as good as ours', async () => {
+  const { server, once } = await caseOf({ path: 'out', mkdir: true });
+  server.fault = (step, path) => {
+    if (step !== 'mkdir') return undefined;
+    server.folders.add(path);
+    return { when: 'before', how: 'failure' };
+  };
+  expect(await once()).toMatchObject({ state: 'sent' });
+});
+
+test('a folder that may not be listed is delivered to all the same', async () => {
+  const { server, once } = await caseOf();
+  server.fault = (step) => (step === 'list' ? { when: 'before', how: 'denied' } : undefined);
+  expect(await once()).toMatchObject({ state: 'sent' });
+  expect(contents(server)).toEqual(FILES);
+});
+
+test('a file that may not be read cannot be proven to be ours, and stays', async () => {
+  const { server, once } = await caseOf();
+  put(server, PATHS[0]!, FILES['in/KPIs 2026-W46.xlsx']);
+  server.fault = (step, path) => (step === 'open' && path === PATHS[0] ? { when: 'before', how: 'denied' } : undefined);
+  expect(await once()).toMatchObject({ state: 'refused', detail: expect.stringContaining('other bytes') });
+});
+
+test('a file that the server cut short gets no name', async () => {
+  const { server, once } = await caseOf({}, { files: { 'queue.csv': 'alerts\r\n3\r\n' } });
+  server.fault = (step, path) => {
+    const file = server.files.get(path);
+    if (step === 'stat' && file !== undefined) file.bytes = file.bytes.subarray(0, 4);
+    return undefined;
+  };
+  const cut = await once();
+  expect(cut).toMatchObject({ state: 'pending', detail: expect.stringContaining('the server holds 4 bytes of 11') });
+  expect(contents(server)).toEqual({});
+  server.fault = () => undefined;
+  expect(await once()).toMatchObject({ state: 'sent' });
+});
+
+test('`overwrite: true` asks the server to replace, and one that keeps names is left as it is', async () => {
+  const { server, once } = await caseOf({ overwrite: true }, { files: { 'queue.csv': 'ours' } });
+  put(server, 'in/queue.csv', 'of last week');
+  expect(await once()).toMatchObject({ state: 'refused', detail: expect.stringContaining('other bytes') });
+  expect(contents(server)).toEqual({ 'in/queue.csv': 'of last week' });
+  server.files.clear();
+  const fresh = await caseOf({ overwrite: true });
+  expect(await fresh.once()).toMatchObject({ state: 'sent' });
+  expect(contents(fresh.server)).toEqual(FILES);
+});
+
+test('a run that is stopped while its files are written gives no file its name', async () => {
+  const { server, input, once } = await caseOf();
+  const stopping = new AbortController();
+  server.fault = (step) => {
+    if (step === 'write') stopping.abort(new Error('stopped'));
+    return undefined;
+  };
+  const { receipts } = await deliver({ ...input, signal: stopping.signal });
+  expect(receipts).toMatchObject([{ state: 'pending' }]);
+  expect(PATHS.filter((path) => server.files.has(path))).toEqual([]);
+  server.fault = () => undefined;
+  expect(await once()).toMatchObject({ state: 'sent' });
+  expect(contents(server)).toEqual(FILES);
 });
 
 test('temporary files that we left behind are swept, other files never', async () => {
