@@ -104,14 +104,15 @@ export async function post(
     maxResponseSize: MAX_ANSWER,
   });
   const limit = AbortSignal.timeout(options.timeouts?.answer ?? ANSWER_MS);
+  // A request that has left is waited for: giving it up would make it `unknown`.
+  const stopped = stopUntil(() => connected, options.signal);
   try {
     const answer = await client.request({
       method: 'POST',
       path: url.pathname + url.search,
       headers: { ...headers },
       body,
-      // A request that has left is waited for: giving it up would make it `unknown`.
-      signal: AbortSignal.any([limit, stopUntil(() => connected, options.signal)]),
+      signal: AbortSignal.any([limit, stopped]),
     });
     const text = await answer.body.text().catch(() => '');
     const { 'retry-after': retryAfter, date } = answer.headers;
@@ -124,7 +125,9 @@ export async function post(
     };
   } catch (error) {
     const why = limit.aborted ? 'no answer in time' : messageOf(error);
-    return connected ? { kind: 'lost', why } : { kind: 'unsent', why, forbidden: error instanceof Forbidden };
+    // Stopped while the connection was made: it may stand by now, and nothing was written on it.
+    const left = connected && !stopped.aborted;
+    return left ? { kind: 'lost', why } : { kind: 'unsent', why, forbidden: error instanceof Forbidden };
   } finally {
     await client.destroy().catch(() => {});
   }

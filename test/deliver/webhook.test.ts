@@ -13,11 +13,13 @@ import type { WebhookSpec } from '../../src/define/target.ts';
 import { type DeliverInput, deliver } from '../../src/deliver/deliver.ts';
 import { memoryLedger } from '../../src/deliver/memory-ledger.ts';
 import { redisCircuit } from '../../src/deliver/redis-circuit.ts';
-import { signingKey } from '../../src/deliver/webhook-message.ts';
+import { signingKey, webhookBody } from '../../src/deliver/webhook-message.ts';
 import { post, reach } from '../../src/deliver/webhook-request.ts';
+import type { Artifact } from '../../src/render/artifact.ts';
 import {
   definitionWith,
   folderFor,
+  manifestOf,
   ORDER,
   RUN,
   SETTINGS,
@@ -237,6 +239,42 @@ test('an answer that does not come in time is unknown', async () => {
     timeouts: { connect: 1_000, answer: 50 },
   };
   expect(await post(new URL(server.url), {}, '{}', options)).toEqual({ kind: 'lost', why: 'no answer in time' });
+});
+
+test('a run that is stopped before anything left posts nothing, and one that has left is waited for', async () => {
+  const server = await hostileServer();
+  onTestFinished(() => server.close());
+  const stopping = new AbortController();
+  let asked = 0;
+  server.behave((_request, response) => {
+    asked += 1;
+    stopping.abort(new Error('stopped'));
+    response.writeHead(204).end();
+  });
+  const options = { allowPrivate: true, signal: stopping.signal };
+  expect(await post(new URL(server.url), {}, '{}', options)).toMatchObject({ kind: 'answered', status: 204 });
+  expect(await post(new URL(server.url), {}, '{}', options)).toMatchObject({ kind: 'unsent', forbidden: false });
+  expect(asked).toBe(1);
+});
+
+test('a report of more files than a receiver can be told of is refused, and one that lacks figures says which', () => {
+  const artifact = (name: string): Artifact => ({
+    name,
+    format: 'csv',
+    mediaType: 'text/csv',
+    path: name,
+    bytes: 1,
+    sha256: '0'.repeat(64),
+  });
+  const says = { section: 'queue', code: 'truncated', text: 'Rows are missing.' } as const;
+  const manifest = { ...manifestOf([]), incomplete: [{ ...says, incomplete: true }] };
+  const { data } = JSON.parse(webhookBody(manifest, [artifact('a.csv')], new Map()));
+  expect(data.incomplete).toEqual([says]);
+  expect(data.files).toMatchObject([{ name: 'a.csv', links: [] }]);
+  const many = Array.from({ length: 8000 }, (_, index) => artifact(`${index}.csv`));
+  expect(() => webhookBody(manifest, many, new Map())).toThrow(
+    expect.objectContaining({ code: 'deliver.target_refused', got: expect.stringContaining('8000 files') }),
+  );
 });
 
 test('an endless answer is not read to its end', async () => {
