@@ -1,5 +1,6 @@
 import { asking } from './connection.ts';
 import { keysOf } from './keys.ts';
+import { repliesOf } from './pipeline.ts';
 import { type RedisClient, script } from './script.ts';
 
 /** A step of one cursor, both epoch ms. */
@@ -54,7 +55,7 @@ export function redisCursors(redis: RedisClient, { prefix }: { readonly prefix: 
       asking(redis, async () => {
         const pipeline = redis.pipeline();
         for (const cursor of cursors) pipeline.hsetnx(keys.cursors, cursor, at);
-        for (const [error] of (await pipeline.exec()) ?? []) if (error) throw error;
+        await repliesOf(pipeline);
       }),
     advance: (moves) =>
       asking(redis, async () => {

@@ -5,6 +5,7 @@ import { type Definition, reportFileSchema } from '../define/definition.ts';
 import { type OrgSettings, orgFileSchema } from '../define/org.ts';
 import { asking } from './connection.ts';
 import { keysOf } from './keys.ts';
+import { repliesOf } from './pipeline.ts';
 import type { RedisClient } from './script.ts';
 
 /** A report as it was when its run was triggered, with its organization. */
@@ -54,7 +55,7 @@ export function definitionStore(
           for (const frozen of batch) {
             pipeline.set(keys.definition(frozen.definition.digest), toText(frozen), 'EX', ttl);
           }
-          for (const [error] of (await pipeline.exec()) ?? []) if (error) throw error;
+          await repliesOf(pipeline);
         }),
       ),
 
@@ -63,7 +64,7 @@ export function definitionStore(
         inBatches(digests, async (batch) => {
           const pipeline = redis.pipeline();
           for (const digest of batch) pipeline.expire(keys.definition(digest), ttl);
-          for (const [error] of (await pipeline.exec()) ?? []) if (error) throw error;
+          await repliesOf(pipeline);
         }),
       ),
 

@@ -4,6 +4,7 @@ import { DocketError } from '../base/error.ts';
 import type { RunOrder } from '../run/record.ts';
 import { asking } from './connection.ts';
 import { keysOf } from './keys.ts';
+import { repliesOf } from './pipeline.ts';
 import type { RedisClient } from './script.ts';
 import { takeTurn } from './turns.ts';
 
@@ -88,11 +89,9 @@ export function runQueue(redis: RedisClient, { prefix }: { readonly prefix: stri
       asking(redis, async () => {
         const pipeline = redis.pipeline();
         for (const id of ids) pipeline.hmget(queue.toKey(id), 'name', 'finishedOn');
-        const replies = (await pipeline.exec()) ?? [];
+        const replies = await repliesOf(pipeline);
         return ids.filter((_, index) => {
-          const [error, reply] = replies[index] ?? [];
-          if (error) throw error;
-          const [name, finishedOn] = z.tuple([z.string().nullable(), z.string().nullable()]).parse(reply);
+          const [name, finishedOn] = z.tuple([z.string().nullable(), z.string().nullable()]).parse(replies[index]);
           return name === null || finishedOn !== null;
         });
       }),

@@ -3,6 +3,7 @@ import { instantSchema } from '../base/instant.ts';
 import { LIVE_STAGES, type RunLive, type RunNews } from '../run/live.ts';
 import { asking } from './connection.ts';
 import { keysOf } from './keys.ts';
+import { repliesOf } from './pipeline.ts';
 import type { RedisClient } from './script.ts';
 import { recordOf } from './stored-record.ts';
 
@@ -40,12 +41,8 @@ export function redisLive(redis: RedisClient, { prefix }: { readonly prefix: str
 
     read: (run) =>
       asking(redis, async () => {
-        const replies = await redis.pipeline().hgetall(keys.record(run)).get(keys.live(run)).exec();
-        const [fields, text] = (replies ?? []).map(([error, reply]) => {
-          if (error) throw error;
-          return reply;
-        });
-        const known = fieldsSchema.parse(fields ?? {});
+        const [fields, text] = await repliesOf(redis.pipeline().hgetall(keys.record(run)).get(keys.live(run)));
+        const known = fieldsSchema.parse(fields);
         if (known.order === undefined) return undefined;
         return { record: recordOf(run, known), live: typeof text === 'string' ? readLive(text) : null };
       }),

@@ -13,6 +13,7 @@ import {
 } from '../run/record.ts';
 import { asking } from './connection.ts';
 import { keysOf } from './keys.ts';
+import { repliesOf } from './pipeline.ts';
 import { idsOf, MOVE_STATE } from './run-index.ts';
 import { type RedisClient, script } from './script.ts';
 import { NOT_STARTED, type RunProgress, readCancellation, recordOf, recordOfReply, toFields } from './stored-record.ts';
@@ -164,10 +165,8 @@ export function redisRunStore(
     if (ids.length === 0) return [];
     const pipeline = redis.pipeline();
     for (const id of ids) pipeline.hgetall(keys.record(id));
-    const replies = await pipeline.exec();
     const records: RunRecord[] = [];
-    for (const [index, [error, reply]] of (replies ?? []).entries()) {
-      if (error) throw error;
+    for (const [index, reply] of (await repliesOf(pipeline)).entries()) {
       const fields = fieldsSchema.parse(reply);
       // An index may name a run whose record has just expired.
       if (fields.order === undefined) continue;

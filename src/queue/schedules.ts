@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Queue, Worker } from 'bullmq';
 import type { Clock } from '../base/clock.ts';
-import { DocketError, toDocketError } from '../base/error.ts';
+import { DocketError, toDocketError, wordsOf } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
 import { nextReportSlots, type Timetable, timetableOf, timetableSchema } from '../define/slots.ts';
 import { closeWorker } from './close-worker.ts';
@@ -104,7 +104,7 @@ export function schedules(
       if (redisFailure(redis, error) instanceof DocketError) throw error;
       log.warn('A timetable could not be registered; the reconciler opens its slots meanwhile', {
         key: name,
-        why: error instanceof Error ? error.message : String(error),
+        why: wordsOf(error),
       });
       return false;
     }

@@ -1,6 +1,7 @@
 import type { RunState } from '../run/record.ts';
 import { asking } from './connection.ts';
 import { keysOf } from './keys.ts';
+import { repliesOf } from './pipeline.ts';
 import type { RedisClient } from './script.ts';
 
 /** States in which a run goes on, or waits for somebody. */
@@ -31,13 +32,10 @@ export const standingRuns = (
       pipeline.zcount(`${states}:${state}`, since, '+inf');
       pipeline.zrangebyscore(`${states}:${state}`, since, '+inf', 'WITHSCORES', 'LIMIT', 0, 1);
     }
-    const replies = ((await pipeline.exec()) ?? []).map(([error, reply]) => {
-      if (error) throw error;
-      return reply;
-    });
+    const replies = await repliesOf(pipeline);
     return STANDING.map((state, index): Standing => {
       const first = replies[2 * index + 1];
       const score: unknown = Array.isArray(first) ? first[1] : undefined;
-      return { state, count: Number(replies[2 * index] ?? 0), oldest: score === undefined ? null : Number(score) };
+      return { state, count: Number(replies[2 * index]), oldest: score === undefined ? null : Number(score) };
     });
   });

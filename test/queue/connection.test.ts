@@ -3,6 +3,7 @@ import { afterAll, describe, expect, inject, it } from 'vitest';
 import { silentLog } from '../../src/base/log.ts';
 import { freePort, localRedis } from '../../src/demo/redis.ts';
 import { asking, assertSuitable, openRedis } from '../../src/queue/connection.ts';
+import { redisMemory } from '../../src/queue/redis-memory.ts';
 import { redisRunStore } from '../../src/queue/run-store.ts';
 import { anOrder, linesLog } from '../support/queue-bench.ts';
 
@@ -21,6 +22,63 @@ const open = async (url: string, role: 'producer' | 'worker' = 'producer') => {
   closers.push(() => redis.disconnect());
   return redis;
 };
+
+/** A server that gives itself out for another: whatever it is asked, it says this of itself, or OK. */
+async function answering(info: string): Promise<string> {
+  const server = createServer((socket) => {
+    closers.push(() => socket.destroy());
+    socket.on('data', (chunk) => {
+      for (const command of chunk.toString('latin1').split(/(?=\*\d+\r\n\$)/)) {
+        socket.write(/\r\ninfo\r\n/i.test(command) ? `$${info.length}\r\n${info}\r\n` : '+OK\r\n');
+      }
+    });
+  }).listen(0, '127.0.0.1');
+  closers.push(() => server.close());
+  await new Promise((resolve) => server.once('listening', resolve));
+  const address = server.address();
+  return `redis://127.0.0.1:${address !== null && typeof address === 'object' ? address.port : 0}`;
+}
+
+describe('a Redis that is not the one we need', () => {
+  it.each([
+    ['too old', 'redis_version:6.0.16\r\nloading:0\r\n', '6.0.16'],
+    ['far too old', 'redis_version:5.0.14\r\nloading:0\r\n', '5.0.14'],
+    ['silent about its version', 'loading:0\r\n', 'a server that does not tell its version'],
+  ])('is refused when it is %s', async (_, info, got) => {
+    const redis = await open(await answering(info));
+    await expect(assertSuitable(redis, silentLog)).rejects.toMatchObject({
+      code: 'redis.unsuitable',
+      expected: 'version 6.2 or later',
+      got,
+    });
+  });
+
+  it('is refused when it keeps snapshots alone and the log of writes is insisted on', async () => {
+    const redis = await open((await aRedis('--appendonly', 'no', '--save', '60 1')).url);
+    expect(await assertSuitable(redis, silentLog)).toMatchObject({ logged: false, persistent: true });
+    await expect(assertSuitable(redis, silentLog, { requireDurable: true })).rejects.toMatchObject({
+      code: 'redis.unsuitable',
+      got: 'snapshots alone',
+    });
+  });
+
+  it('is refused when its URL names none', async () => {
+    await expect(openRedis('http://127.0.0.1:6379', 'producer', silentLog)).rejects.toMatchObject({
+      code: 'config.invalid',
+    });
+  });
+});
+
+describe('the memory of a Redis', () => {
+  it('is told with its limit, and is unknown where we may not ask', async () => {
+    const redis = await open((await aRedis('--maxmemory', '50mb')).url);
+    const memory = await redisMemory(redis);
+    expect(memory?.limitBytes).toBe(50 * 1024 * 1024);
+    expect(memory?.usedBytes).toBeGreaterThan(0);
+    await redis.call('ACL', 'SETUSER', 'default', '-info');
+    expect(await redisMemory(redis)).toBeNull();
+  });
+});
 
 describe('opening Redis', () => {
   it('tells host and port, and never the password, when nothing listens', async () => {

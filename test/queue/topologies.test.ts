@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { silentLog } from '../../src/base/log.ts';
 import { assertSuitable, openRedis, redisName } from '../../src/queue/connection.ts';
+import { redisMemory } from '../../src/queue/redis-memory.ts';
 import { type SentinelGroup, sentinelGroup, type TestCluster, testCluster } from '../support/cluster.ts';
 
 describe('a Cluster of three masters', () => {
@@ -36,6 +37,15 @@ describe('a Cluster of three masters', () => {
       got: 'appendonly no',
     });
     await client.config('SET', 'appendonly', 'yes');
+  });
+
+  it('tells the memory of the master that is nearest to its limit', async () => {
+    const redis = await open(`redis+cluster://127.0.0.1:${cluster.masters[1]?.port}`);
+    expect(await redisMemory(redis)).toMatchObject({ limitBytes: 0 });
+    const { client } = await cluster.ownerOf('{elsewhere}');
+    await client.config('SET', 'maxmemory', '100mb');
+    expect(await redisMemory(redis)).toMatchObject({ limitBytes: 100 * 1024 * 1024 });
+    await client.config('SET', 'maxmemory', '0');
   });
 
   it('is refused where one server is named, with the way to write it', async () => {

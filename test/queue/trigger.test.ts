@@ -100,6 +100,10 @@ describe('a trigger', () => {
       code: 'run.conflict',
     });
     await expect(bench.trigger(onDemand(report, 'key-2'))).resolves.toMatchObject({ opened: true });
+    const ofDays = (to: string) => ({ ...onDemand(report, 'key-3'), period: { from: '2026-11-02', to } });
+    const days = await bench.trigger(ofDays('2026-11-08'));
+    expect(await bench.trigger(ofDays('2026-11-08'))).toEqual({ opened: false, record: days.record });
+    await expect(bench.trigger(ofDays('2026-11-09'))).rejects.toMatchObject({ code: 'run.conflict' });
   });
 
   it('keeps nothing in the job but the id of the run and its organization', async () => {
