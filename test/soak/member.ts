@@ -39,6 +39,8 @@ export interface Member {
   freeze(ms: number): Promise<void>;
   ready(): Promise<boolean>;
   close(): Promise<void>;
+  /** For a soak that is broken off: it leaves nobody behind. */
+  abandon(): void;
 }
 
 export interface MemberOptions {
@@ -96,9 +98,6 @@ export async function member(options: MemberOptions): Promise<Member> {
     });
     child = started;
     why = 'itself';
-    // A soak that is broken off leaves nobody behind.
-    const orphaned = () => void started.kill('SIGKILL');
-    process.once('exit', orphaned);
     let last = '';
     createInterface({ input: started.stderr }).on('line', (line) => {
       log.write(`${line}\n`);
@@ -107,7 +106,6 @@ export async function member(options: MemberOptions): Promise<Member> {
     });
     started.once('close', (code) => {
       child = undefined;
-      process.off('exit', orphaned);
       endings.push({ why, code, last });
       // As a supervisor does.
       if (why === 'itself') setTimeout(start, 1_000);
@@ -167,6 +165,7 @@ export async function member(options: MemberOptions): Promise<Member> {
         },
         () => false,
       ),
+    abandon: () => void child?.kill('SIGKILL'),
     close: async () => {
       wanted = false;
       clearInterval(remember);

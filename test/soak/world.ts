@@ -109,6 +109,10 @@ export async function openWorld(main: string, share: () => number): Promise<Worl
   const workers = await Promise.all(['w1', 'w2', 'w3'].map((name) => hire(name, 'worker')));
   const schedulers = await Promise.all(['s1', 's2'].map((name) => hire(name, 'scheduler,admin')));
   const members = [...workers, ...schedulers];
+  const abandon = () => {
+    for (const each of members) each.abandon();
+  };
+  process.once('exit', abandon);
 
   const requests: SandboxRequest[] = [];
   const collect = () => {
@@ -154,6 +158,7 @@ export async function openWorld(main: string, share: () => number): Promise<Worl
     close: async () => {
       clearInterval(collecting);
       for (const each of members) await each.close();
+      process.off('exit', abandon);
       client.disconnect();
       await sandbox.close();
       await sink.close();
