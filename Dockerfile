@@ -18,9 +18,11 @@ COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
 COPY templates ./templates
 COPY jobs ./jobs
-# The only places Docket writes to; everything else may be (and in docker-compose.yml is) read-only.
-RUN install -d -o node -g node /var/lib/docket/archive
+# The only place Docket writes to; everything else may be (and in docker-compose.yml is) read-only. `out` is where the
+# demo's reports go: a relative path of a delivery is meant from the working directory.
+RUN install -d -o node -g node /var/lib/docket /var/lib/docket/archive /var/lib/docket/out
 VOLUME /var/lib/docket
+WORKDIR /var/lib/docket
 USER node
 EXPOSE 8787
 HEALTHCHECK --interval=15s --timeout=3s --start-period=10s \

@@ -1,0 +1,131 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { copyFile, cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { promisify } from 'node:util';
+import { z } from 'zod';
+import { program } from './debian.ts';
+
+const run = promisify(execFile);
+const LARGE = { maxBuffer: 64 * 1024 * 1024 };
+
+/** A storage of images and containers of its own, which nothing else on the machine sees. */
+export interface ImageEngine {
+  /** Somewhere for files of the test's own; it goes with the rest. */
+  readonly folder: string;
+  /** What a podman command prints. */
+  podman(args: readonly string[]): Promise<string>;
+  /** How a podman command ends. */
+  ending(args: readonly string[]): Promise<number>;
+  /** The first line that a container logs, from its start on, which has this text. */
+  logged(container: string, text: string): Promise<string>;
+  /** A program of this machine amid the network of a container. */
+  beside(container: string, args: readonly string[]): Promise<ChildProcess>;
+  close(): Promise<void>;
+}
+
+/**
+ * Builds `Dockerfile` as it stands with podman, which needs no daemon. The base image is not fetched but made as the
+ * official one is: Debian's minimal system of the suite that FROM names, Node's binary of the major that it names, npm, and the user `node`.
+ */
+export async function imageEngine(image: string): Promise<ImageEngine> {
+  await program('mmdebstrap', 'mmdebstrap');
+  await program('runc', 'runc');
+  await program('podman', 'podman');
+  const folder = await mkdtemp(join(tmpdir(), 'docket-image-'));
+  const all = [
+    ...['--root', join(folder, 'storage'), '--runroot', join(folder, 'run'), '--storage-driver', 'overlay'],
+    // Neither systemd nor a second version of cgroups is asked for.
+    ...['--runtime', 'runc', '--cgroup-manager', 'cgroupfs', '--events-backend', 'file'],
+  ];
+  const podman = async (args: readonly string[]): Promise<string> =>
+    (await run('podman', [...all, ...args], LARGE)).stdout.trim();
+  const children: ChildProcess[] = [];
+  const close = async (): Promise<void> => {
+    for (const child of children) child.kill();
+    await podman(['rm', '--all', '--force', '--time', '1']).catch(() => {});
+    await podman(['volume', 'rm', '--all', '--force']).catch(() => {});
+    // Podman binds its storage to itself, and leaves it so.
+    await run('umount', [join(folder, 'storage', 'overlay')]).catch(() => {});
+    await rm(folder, { recursive: true, force: true });
+  };
+  try {
+    const base = /^FROM (node:(\d+)-(\w+)-slim)$/m.exec(await readFile('Dockerfile', 'utf8'));
+    const [, tag = '', major = '', suite = ''] = base ?? [];
+    await podman([
+      ...['build', '--isolation', 'chroot', '--layers=false', '--tag', `docker.io/library/${tag}`],
+      await baseContext(folder, major, suite),
+    ]);
+    // Only Docker's own format has a HEALTHCHECK.
+    await podman(['build', '--isolation', 'chroot', '--pull=never', '--format', 'docker', '--tag', image, '.']);
+  } catch (thrown) {
+    await close();
+    throw thrown;
+  }
+  return {
+    folder,
+    podman,
+    ending: (args) =>
+      podman(args).then(
+        () => 0,
+        (thrown: unknown) => z.object({ code: z.number() }).parse(thrown).code,
+      ),
+    logged: (container, text) =>
+      new Promise((resolve, reject) => {
+        const child = spawn('podman', [...all, 'logs', '--follow', container]);
+        const said: string[] = [];
+        const hear = (line: string): void => {
+          said.push(line);
+          if (!line.includes(text)) return;
+          resolve(line);
+          child.kill();
+        };
+        createInterface({ input: child.stdout }).on('line', hear);
+        createInterface({ input: child.stderr }).on('line', hear);
+        child.once('close', () => reject(new Error(`${container} never said "${text}":\n${said.join('\n')}`)));
+      }),
+    beside: async (container, args) => {
+      const pid = await podman(['inspect', '--format', '{{.State.Pid}}', container]);
+      const child = spawn('nsenter', ['--target', pid, '--net', ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+      children.push(child);
+      return child;
+    },
+    close,
+  };
+}
+
+/** The folder of a Dockerfile that makes the base image. It gets this machine's way to npm's registry, which the build needs. */
+async function baseContext(folder: string, major: string, suite: string): Promise<string> {
+  const context = join(folder, 'base');
+  const fetched = join(folder, 'fetched');
+  await mkdir(context);
+  await mkdir(fetched);
+  await run(
+    'mmdebstrap',
+    ['--variant=minbase', '--include=ca-certificates', suite, join(context, 'debian.tar')],
+    LARGE,
+  );
+  await writeFile(join(fetched, 'package.json'), '{"private":true}');
+  await run('npm', ['install', '--no-audit', '--no-fund', `node@${major}`, 'npm@11'], { ...LARGE, cwd: fetched });
+  await copyFile(join(fetched, 'node_modules/node/bin/node'), join(context, 'node'));
+  await cp(join(fetched, 'node_modules/npm'), join(context, 'npm'), { recursive: true });
+  const npmSays = async (key: string): Promise<string> => (await run('npm', ['config', 'get', key])).stdout.trim();
+  const cafile = await npmSays('cafile');
+  const certificates = '/etc/ssl/certs/ca-certificates.crt';
+  const own = cafile !== 'null' && cafile !== '';
+  if (own) await copyFile(cafile, join(context, 'certificates'));
+  await writeFile(
+    join(context, 'Dockerfile'),
+    [
+      'FROM scratch',
+      'ADD debian.tar /',
+      'COPY node /usr/local/bin/node',
+      'COPY npm /usr/local/lib/node_modules/npm',
+      'RUN ln -s ../lib/node_modules/npm/bin/npm-cli.js /usr/local/bin/npm && groupadd --gid 1000 node && useradd --uid 1000 --gid node --shell /bin/bash --create-home node',
+      `ENV npm_config_registry=${await npmSays('registry')}`,
+      ...(own ? [`COPY certificates ${certificates}`, `ENV npm_config_cafile=${certificates}`] : []),
+    ].join('\n'),
+  );
+  return context;
+}
