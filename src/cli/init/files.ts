@@ -49,8 +49,8 @@ export function filesFor(answers: Answers, catalog: Catalog | undefined, places:
   ];
 }
 
-/** A text as YAML, in quotes only where it needs them. On one line whatever its length. */
-const scalar = (text: string): string => stringify(text, { lineWidth: 0, blockQuote: false }).trimEnd();
+/** A text as YAML, in quotes only where it needs them. On one line whatever its length. A space that is none to YAML, such as U+00A0, may end it. */
+const scalar = (text: string): string => stringify(text, { lineWidth: 0, blockQuote: false }).replace(/\n$/, '');
 
 const list = (items: readonly string[], indent: string): string =>
   items.map((item) => `${indent}- ${scalar(item)}`).join('\n');

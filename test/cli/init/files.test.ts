@@ -163,6 +163,16 @@ describe('the files of a first organization', () => {
     );
   }, 120_000);
 
+  test('keep the spaces of an answer, also those that only Unicode takes for some', async () => {
+    const key = { file: '/run/secrets/key\u00a0' };
+    const answer = fc.sample(answers, 1)[0];
+    if (answer === undefined) throw new Error('no answers');
+    const places = place();
+    await writeAll(filesFor({ ...answer, key }, undefined, places));
+    expect((await loadJobs(places.jobs)).orgs.get(answer.org)?.api_key).toEqual(key);
+    await rm(places.folder, { recursive: true });
+  });
+
   test('take what the key has: without a feature there is no section of it', () => {
     const ids = (catalog: Catalog | undefined) => sectionsFor('monthly', catalog).map(({ id }) => id);
     expect(ids(catalogs[0])).toContain('transactions');
