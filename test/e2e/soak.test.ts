@@ -8,7 +8,7 @@ const SEED = 7;
 /** Ends what hangs; a soak that finds something in the line waits for it to go on. */
 const MOST_MS = 15 * 60_000;
 
-// At once: each waits for its processes most of the time.
+// Beside each other: each waits for its processes half of the time.
 test.concurrent.for(DEFECTS)(
   'the soak catches it when $name',
   { timeout: MOST_MS },

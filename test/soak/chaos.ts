@@ -6,6 +6,7 @@ import type { Fault as S3Fault } from '../support/s3-server.ts';
 import { EVERY_HOURS, ON_DEMAND } from './definitions.ts';
 import { MAIL_TROUBLES } from './mail-sink.ts';
 import type { Member } from './member.ts';
+import type { Passage } from './way.ts';
 import type { World } from './world.ts';
 
 /** What was done to it, and when: seconds since the beginning. */
@@ -74,43 +75,43 @@ export async function rage(world: World, draw: Draw, ms: number): Promise<Chaos>
     note(`kill ${who.name}`);
     await who.kill(between(0, 2_000));
   };
-  /** Dies with a message on its way: lost with it, just arrived, or arrived and acknowledged. */
-  const killMidMail = async (who: Member) => {
-    const fate = oneOf(['lost', 'arrived', 'acknowledged'] as const);
-    const struck = new Promise<boolean>((resolve) => {
-      const giveUp = setTimeout(() => resolve(false), 8_000);
-      who.mail.watch((piece) => {
-        if (!piece.includes(END_OF_MAIL)) return 'on';
-        who.mail.watch(undefined);
-        clearTimeout(giveUp);
-        // The server answers within this time; what it says is on its way when the process dies.
-        setTimeout(() => resolve(true), fate === 'acknowledged' ? 2 : 0);
-        return fate === 'lost' ? 'lost' : 'on';
-      });
-    });
-    const met = await struck;
-    who.mail.watch(undefined);
-    if (!met) return;
-    note(`kill ${who.name} in the middle of a mail, which is ${fate}`);
-    await who.kill(between(0, 2_000));
-  };
   const freeze = async (who: Member, forMs: number) => {
     note(`freeze ${who.name} for ${forMs} ms`);
     await who.freeze(forMs);
   };
-  const freezeMidMail = async (who: Member) => {
-    await new Promise<void>((resolve) => {
-      const giveUp = setTimeout(resolve, 20_000);
-      who.mail.watch((piece) => {
-        if (piece.includes(END_OF_MAIL)) {
-          clearTimeout(giveUp);
-          resolve();
-        }
-        return 'on';
-      });
+  /** The next worker that is about to end a mail, which then goes on or is lost; undefined when none is in time. */
+  const caughtMidMail = (passage: Passage): Promise<Member | undefined> =>
+    new Promise((resolve) => {
+      const over = (who?: Member) => {
+        clearTimeout(giveUp);
+        for (const { mail } of world.workers) mail.watch(undefined);
+        resolve(who);
+      };
+      const giveUp = setTimeout(over, 8_000);
+      for (const who of world.workers) {
+        who.mail.watch((piece) => {
+          if (busy.has(who.name) || !piece.includes(END_OF_MAIL)) return 'on';
+          busy.add(who.name);
+          over(who);
+          return passage;
+        });
+      }
     });
-    who.mail.watch(undefined);
-    await freeze(who, TAKEN_OVER_MS);
+  /** Some die with a message on its way: lost with them, just arrived, or arrived and acknowledged. */
+  const killMidMail = async (times: number) => {
+    for (let time = 0; time < times; time += 1) {
+      const fate = oneOf(['lost', 'arrived', 'acknowledged'] as const);
+      const who = await caughtMidMail(fate === 'lost' ? 'lost' : 'on');
+      if (who === undefined) return;
+      // The server answers within this time; what it says is on its way, or there, when the process dies.
+      if (fate === 'acknowledged') await sleep(between(1, 8));
+      note(`kill ${who.name} in the middle of a mail, which is ${fate}`);
+      hold([who.name], who.kill(between(0, 2_000)));
+    }
+  };
+  const freezeMidMail = async () => {
+    const who = await caughtMidMail('on');
+    if (who !== undefined) hold([who.name], freeze(who, TAKEN_OVER_MS));
   };
   const cut = async (who: Member) => {
     const way = oneOf(['redis', 'api', 'mail'] as const);
@@ -124,7 +125,7 @@ export async function rage(world: World, draw: Draw, ms: number): Promise<Chaos>
   const slow = async () => {
     note('slow ways to the service');
     for (let turn = 0; turn < 10; turn += 1) {
-      for (const { api } of world.workers) api.slow(between(0, 1_800));
+      for (const { api } of world.workers) api.slow(between(0, 2_500));
       await sleep(900);
     }
     for (const { api } of world.workers) api.slow(0);
@@ -229,26 +230,33 @@ export async function rage(world: World, draw: Draw, ms: number): Promise<Chaos>
   };
 
   const under = new Set<Promise<void>>();
+  const failures: unknown[] = [];
+  /** Nobody else gets these until it is over. */
+  const hold = (needs: readonly string[], act: Promise<void>) => {
+    const going = act
+      .catch((error: unknown) => void failures.push(error))
+      .finally(() => {
+        for (const need of needs) busy.delete(need);
+        under.delete(going);
+      });
+    under.add(going);
+  };
   /** Begins it when what it needs is nobody else's; false otherwise. */
   const begin = (needs: readonly string[], act: () => Promise<void>): boolean => {
     if (needs.some((need) => busy.has(need))) return false;
     for (const need of needs) busy.add(need);
-    const going = act().finally(() => {
-      for (const need of needs) busy.delete(need);
-      under.delete(going);
-    });
-    under.add(going);
+    hold(needs, act());
     return true;
   };
   const some = (who: readonly Member[], act: (who: Member) => Promise<void>) => (): boolean => {
     const one = oneOf(who);
     return begin([one.name], () => act(one));
   };
-  const { members, workers } = world;
+  const { members } = world;
   const acts: readonly (readonly [weight: number, act: () => boolean])[] = [
     [5, () => begin(['ask'], ask)],
     [2, some(members, kill)],
-    [3, some(workers, killMidMail)],
+    [3, () => begin(['mid-mail'], () => killMidMail(1))],
     [2, some(members, (who) => freeze(who, between(500, 6_000)))],
     [2, some(members, cut)],
     [1, () => begin(['ways'], slow)],
@@ -273,8 +281,8 @@ export async function rage(world: World, draw: Draw, ms: number): Promise<Chaos>
       },
     },
     // While those forty are being sent.
-    { firstMs: 3_000, everyMs: 15_000, act: some(workers, killMidMail) },
-    { firstMs: 12_000, everyMs: 200_000, act: some(workers, freezeMidMail) },
+    { firstMs: 2_500, everyMs: 15_000, act: () => begin(['mid-mail'], () => killMidMail(2)) },
+    { firstMs: 18_500, everyMs: 200_000, act: () => begin(['mid-mail'], freezeMidMail) },
     { firstMs: 5_000, everyMs: 100_000, act: () => begin(['definitions', ...members.map(({ name }) => name)], deploy) },
   ];
   const turns = timetable.map(() => 0);
@@ -290,7 +298,8 @@ export async function rage(world: World, draw: Draw, ms: number): Promise<Chaos>
     if (due.length === 0) acts[draw.index(acts.map(([weight]) => weight))]?.[1]();
     await sleep(between(200, 1_200));
   }
-  await Promise.all(under);
+  while (under.size > 0) await Promise.all(under);
+  if (failures.length > 0) throw failures[0];
   return { events, requests, version };
 }
 

@@ -20,7 +20,7 @@ export type Kind = (typeof KINDS)[number];
 /** Hours between two slots of every scheduled report, on the hour, UTC. */
 export const EVERY_HOURS = 4;
 /** Calls that a key is given for so many seconds: a shorter window than the service's minute, so that a minute of soak has many, and fewer calls than forty runs ask for at once. */
-export const BUDGET = { calls: 12, window: 4 };
+export const BUDGET = { calls: 6, window: 2 };
 export const METRICS = ['profiles.created', 'profiles.decided'] as const;
 export const SCHEDULED = 'daily';
 export const ON_DEMAND = 'adhoc';

@@ -6,7 +6,7 @@ import { draws } from '../../src/sandbox/random.ts';
 import { type Event, rage } from './chaos.ts';
 import { EVERY_HOURS, SCHEDULED } from './definitions.ts';
 import { openRecord, type Record } from './facts.ts';
-import { type Facts, reconcile, type Verdict } from './reconcile.ts';
+import { type Facts, overBudget, reconcile, type Verdict } from './reconcile.ts';
 import { openWorld, type World } from './world.ts';
 
 /** `soak-report.json`. */
@@ -135,6 +135,7 @@ function countsOf(facts: Facts, world: World, events: readonly Event[]): SoakRep
     ...prefixed('runs', tally(facts.runs.map(({ record: { state } }) => state))),
     ...prefixed('deliveries', tally(rows.map(({ state }) => state))),
     'metrics calls': facts.calls.length,
+    'metrics calls of a key in a window at most': overBudget(facts).most,
     '429s': world.requests.filter(({ status }) => status === 429).length,
     'figures compared': facts.figures.compared,
     'starts of runs': facts.runs.reduce((sum, { record: { starts } }) => sum + starts, 0),
