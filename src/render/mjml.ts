@@ -80,17 +80,23 @@ export function compileMjml(source: string): { readonly html: string } | { reado
   const nesting = nestingFault(source);
   if (nesting !== undefined) return { fault: nesting };
   const engine = new Engine();
+  // Fonts of MJML's own would be asked for from outside.
+  engine.setRenderOptions({ disableComments: true, socialIconOrigin: null, fonts: {} });
+  let result: ReturnType<Engine['toHtml']>;
   try {
-    // Fonts of MJML's own would be asked for from outside.
-    engine.setRenderOptions({ disableComments: true, socialIconOrigin: null, fonts: {} });
-    const result = engine.toHtml(source);
-    if (result.type === 'success') return { html: result.content };
-    const detail = result.origin === 'parser' ? result.details : undefined;
-    if (detail?.type === 'parser-error') return { fault: engineFault(detail.source) };
-    const span = detail !== undefined && 'position' in detail ? detail.position : undefined;
-    const offset = span === undefined ? 0 : Buffer.from(source).subarray(0, span.start).toString().length;
-    return { fault: { ...placeOf(source, offset), why: result.message.replace(/ at position.*$/, '') } };
-  } finally {
-    engine.free();
+    result = engine.toHtml(source);
+  } catch {
+    // It has broken down, and to let go of it would throw again; the next template has another one.
+    const mark = source.indexOf('\ufeff', 1);
+    const why =
+      'the MJML engine breaks down at it; an invisible character, such as a byte order mark, may be the cause';
+    return { fault: { ...placeOf(source, Math.max(0, mark)), why } };
   }
+  engine.free();
+  if (result.type === 'success') return { html: result.content };
+  const detail = result.origin === 'parser' ? result.details : undefined;
+  if (detail?.type === 'parser-error') return { fault: engineFault(detail.source) };
+  const span = detail !== undefined && 'position' in detail ? detail.position : undefined;
+  const offset = span === undefined ? 0 : Buffer.from(source).subarray(0, span.start).toString().length;
+  return { fault: { ...placeOf(source, offset), why: result.message.replace(/ at position.*$/, '') } };
 }

@@ -192,7 +192,7 @@ describe('GET /api/runs/{id}/events', () => {
   });
 
   it('is as if nothing were there for strangers, and asks nothing of nobody', async () => {
-    const app = anApp(systemClock);
+    const app = anApp(manualClock(NOW));
     const id = await opened();
     const rivals = await opened('rival');
     const status = async (path: string, headers: Record<string, string>, method = 'GET') =>

@@ -170,6 +170,12 @@ test(
       .tuple(fc.constantFrom('div', 'mj-text', 'mj-section', 'a b="c"', 'p/'), fc.nat({ max: 5_000 }))
       .map(([tag, times]) => page(`<${tag}>`.repeat(times) + `</${tag.split(' ')[0]}>`.repeat(times)));
     const good = compileMjml(page('hello'));
+    const mark =
+      '<mjml>\n<mj-body><mj-section><mj-column><mj-text>\ufeffp>\n</mj-text></mj-column></mj-section></mj-body></mjml>';
+    expect(compileMjml(mark)).toMatchObject({
+      fault: { line: 2, column: 42, why: expect.stringContaining('invisible') },
+    });
+    expect(compileMjml(page('hello'))).toEqual(good);
     let made = 0;
     fc.assert(
       fc.property(
