@@ -145,7 +145,7 @@ async function readCursors(
   candidates: readonly { readonly timings: readonly Timing[] }[],
   now: number,
   { stands }: DueMemory,
-  { cursors }: DuePorts,
+  { cursors, log }: DuePorts,
 ): Promise<ReadonlyMap<string, number>> {
   const names = [...new Set(candidates.flatMap(({ timings }) => timings.map(({ cursor }) => cursor)))];
   const values = await cursors.read(names);
@@ -157,7 +157,14 @@ async function readCursors(
     else found.set(name, value);
   });
   const fresh = unknown.filter((name) => !stands.has(name));
-  if (fresh.length > 0) await cursors.start(fresh, now);
+  const broken = fresh.length > 0 ? await cursors.start(fresh, now) : [];
+  for (const name of broken) {
+    const [org = '', report = ''] = name.split(/[/ ]/);
+    log.error(
+      'Where a schedule stood cannot be read: it begins anew. See in `docket runs` what is missing, and make up for it with `docket backfill`',
+      { org, report },
+    );
+  }
   for (const name of unknown) {
     const stood = stands.get(name);
     if (stood === undefined) continue;

@@ -6,6 +6,7 @@ import { redisCursors } from '../../src/queue/cursors.ts';
 import type { FrozenDefinition } from '../../src/queue/definition-store.ts';
 import { type DuePorts, dueMemory, openDue } from '../../src/queue/due.ts';
 import { keysOf } from '../../src/queue/keys.ts';
+import { cursorsOf } from '../../src/queue/timing.ts';
 import { type ManualClock, manualClock } from '../support/manual-clock.ts';
 import { aBench, aReport, type Bench, linesLog } from '../support/queue-bench.ts';
 
@@ -254,6 +255,22 @@ describe('due slots', () => {
     expect(log.lines).toContainEqual(expect.objectContaining({ level: 'error', report: 'broken' }));
     clock.advance(MINUTE);
     expect(await look(broken, sound)).toEqual({ opened: 1, skipped: 0, failed: 0 });
+  });
+
+  it('of a schedule whose place cannot be read begin anew, which is told, and hold up nobody else', async () => {
+    const [broken, sound] = [
+      aReport('broken', { cron: '0 7 * * *', timezone: 'UTC' }),
+      aReport('sound', { cron: '0 7 * * *', timezone: 'UTC' }),
+    ];
+    await look(broken, sound);
+    for (const cursor of cursorsOf(broken)) await bench.producer.hset(`${bench.prefix}:cursors`, cursor, 'odd');
+    clock.set(at('2026-11-16T07:00:00Z'));
+    expect(await look(broken, sound)).toEqual({ opened: 1, skipped: 0, failed: 0 });
+    expect(log.lines).toContainEqual(
+      expect.objectContaining({ level: 'error', org: broken.definition.org, report: 'broken' }),
+    );
+    clock.set(at('2026-11-17T07:00:00Z'));
+    expect(await look(broken, sound)).toEqual({ opened: 2, skipped: 0, failed: 0 });
   });
 
   it('leave reports without a schedule alone', async () => {

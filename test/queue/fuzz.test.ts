@@ -253,8 +253,8 @@ describe('whatever is read back from Redis, it is what was written, or an error 
           const [odd, good] = await cursors.read(['odd', 'good']);
           expect(good).toBe(1_790_000_000_000);
           if (odd !== undefined) return void expect(new Date(odd).toISOString()).toBeDefined();
-          await cursors.start(['odd'], 5);
-          expect(await cursors.read(['odd'])).toEqual([5]);
+          expect(await cursors.start(['odd', 'good'], 5)).toEqual(['odd']);
+          expect(await cursors.read(['odd', 'good'])).toEqual([5, 1_790_000_000_000]);
         }),
         runs(200),
       );
