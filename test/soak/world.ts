@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -152,7 +152,9 @@ export async function openWorld(main: string, share: () => number): Promise<Worl
       for (const [name, text] of Object.entries(definitionsOf(orgs, version, outside))) {
         const path = join(folder, 'jobs', name);
         await mkdir(dirname(path), { recursive: true });
-        await writeFile(path, text);
+        // Whole or not at all, as a deployment puts it: a process that starts just now reads it.
+        await writeFile(`${path}.new`, text);
+        await rename(`${path}.new`, path);
       }
     },
     close: async () => {
