@@ -26,8 +26,6 @@ export interface Request {
 export interface Chaos {
   readonly events: readonly Event[];
   readonly requests: readonly Request[];
-  /** Version of the definitions that is in force at the end. */
-  readonly version: number;
 }
 
 const acknowledgedSchema = z.object({ id: z.string() });
@@ -300,7 +298,7 @@ export async function rage(world: World, draw: Draw, ms: number): Promise<Chaos>
   }
   while (under.size > 0) await Promise.all(under);
   if (failures.length > 0) throw failures[0];
-  return { events, requests, version };
+  return { events, requests };
 }
 
 /** The admin route has refused what is right. */

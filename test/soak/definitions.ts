@@ -90,7 +90,7 @@ export interface Outside {
   readonly s3: { readonly endpoint: string; readonly bucket: string };
 }
 
-/** The jobs folder of all, in its so-manieth version: path → content. */
+/** The jobs folder of all in this version, from 1 on: path → content. */
 export function definitionsOf(orgs: readonly SoakOrg[], version: number, outside: Outside): Record<string, string> {
   return Object.fromEntries(
     orgs.flatMap((org): [string, string][] => [

@@ -36,7 +36,7 @@ import type { Facts, RunFacts } from './reconcile.ts';
 import type { World } from './world.ts';
 
 /** What Docket's own record says, read past all that breaks. */
-export interface Record {
+export interface OnRecord {
   runs(): Promise<readonly RunRecord[]>;
   /** Jobs that BullMQ has in hand, in line or asleep. */
   jobs(): Promise<number>;
@@ -44,7 +44,7 @@ export interface Record {
   close(): Promise<void>;
 }
 
-export async function openRecord(world: World): Promise<Record> {
+export async function openRecord(world: World): Promise<OnRecord> {
   const redis = await openRedis(world.redis.url, 'worker', silentLog);
   const store = redisRunStore(redis, { prefix: DEFAULT_PREFIX, keepDays: 90 });
   const ledger = redisLedger(redis, { prefix: `${DEFAULT_PREFIX}:`, ttlDays: 90 });

@@ -5,7 +5,7 @@ import { ENDED } from '../../src/run/record.ts';
 import { draws } from '../../src/sandbox/random.ts';
 import { type Event, rage } from './chaos.ts';
 import { EVERY_HOURS, SCHEDULED } from './definitions.ts';
-import { openRecord, type Record } from './facts.ts';
+import { type OnRecord, openRecord } from './facts.ts';
 import { type Facts, overBudget, reconcile, type Verdict } from './reconcile.ts';
 import { openWorld, type World } from './world.ts';
 
@@ -102,7 +102,7 @@ async function allReady({ members }: World): Promise<void> {
 }
 
 /** Until every run has ended and every slot is open; the clocks go on by quarters of an hour, so that what sleeps wakes. */
-async function drain(world: World, record: Record, say: (line: string) => void): Promise<void> {
+async function drain(world: World, record: OnRecord, say: (line: string) => void): Promise<void> {
   const until = performance.now() + DRAIN_MS;
   const grid = EVERY_HOURS * 3_600_000;
   for (let turn = 1; performance.now() < until; turn += 1) {
