@@ -20,8 +20,7 @@ export interface OpenArchive {
 /** Nothing is asked of it yet. @param scope lets go of a store's connections */
 export function openArchive({ config, env, clock, learn }: Omit<Surroundings, 'log'>, scope: Scope): OpenArchive {
   const place = config.DOCKET_ARCHIVE ?? { kind: 'directory', folder: resolve('archive') };
-  const shelf =
-    place.kind === 'directory' ? directoryShelf(place.folder, clock) : s3Shelf(place, secretSource(env, learn), clock);
+  const shelf = place.kind === 'directory' ? directoryShelf(place.folder) : s3Shelf(place, secretSource(env, learn));
   scope.use(shelf, (opened) => opened.close());
   return { shelf, archive: shelfArchive(shelf, clock) };
 }

@@ -15,7 +15,7 @@ const STAGED = '.docket-';
 
 /** The archive in a directory; see `directoryShelf` for how it lies there. */
 export const directoryArchive = (root: string, clock: Clock = systemClock): Archive =>
-  shelfArchive(directoryShelf(root, clock), clock);
+  shelfArchive(directoryShelf(root), clock);
 
 /**
  * The archive of `docket run --out DIR`: the run's files directly in DIR. They are made in a hidden folder inside it
@@ -23,7 +23,7 @@ export const directoryArchive = (root: string, clock: Clock = systemClock): Arch
  * first and comes back last, so that where it stands everything it names stands too. For one run at a time: when two
  * end in one folder at once, `find` may call the mixture corrupt.
  */
-export function inlineArchive(folder: string, clock: Clock = systemClock): Archive {
+export function inlineArchive(folder: string): Archive {
   const base = resolve(folder);
   const box = directoryBox(base);
   const peek: Archive['peek'] = async (run) => {
@@ -45,7 +45,7 @@ export function inlineArchive(folder: string, clock: Clock = systemClock): Archi
       return found === undefined ? undefined : readSealed(base, '.', found.manifest, base);
     },
     letGo: async () => {},
-    stage: (run) => stageIn(base, STAGED, run, clock),
+    stage: (run) => stageIn(base, STAGED, run),
     seal: (staged, unsealed, artifacts, mail) =>
       writing(base, async () => {
         const { names, manifest } = await assemble(staged, '.', unsealed, artifacts, mail);

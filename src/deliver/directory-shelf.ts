@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import type { Clock } from '../base/clock.ts';
 import { makeFolder, replaceFile, replaceFiles, syncPath, writeSynced } from './durable-file.ts';
 import { isCode, pathName, writing } from './sealed-folder.ts';
 import type { RunBox, RunName, Shelf, Shelved } from './shelf.ts';
@@ -66,7 +65,7 @@ async function foldersIn(folder: string): Promise<readonly string[]> {
  * `receipts.json`, `messages/` and `attempts/`. A run is made in `<root>/.staging/` and published by one rename, synced
  * before and after.
  */
-export function directoryShelf(root: string, clock: Clock): Shelf {
+export function directoryShelf(root: string): Shelf {
   const base = resolve(root);
   const staging = join(base, '.staging');
   const folderOf = ({ id, org, report }: RunName): string =>
@@ -75,7 +74,7 @@ export function directoryShelf(root: string, clock: Clock): Shelf {
 
   return {
     place: base,
-    stage: (run) => stageIn(staging, '', run, clock),
+    stage: (run) => stageIn(staging, '', run),
     box: (run) => directoryBox(folderOf(run)),
     async *runs(org) {
       for (const one of org === undefined ? await foldersIn(base) : [pathName(org, 'organization')]) {

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { readFile, rename, rm } from 'node:fs/promises';
 import { join, resolve, sep } from 'node:path';
 import type { ArchiveBucket } from '../base/archive-place.ts';
-import type { Clock } from '../base/clock.ts';
 import { DocketError } from '../base/error.ts';
 import type { SecretSource } from '../base/secret.ts';
 import type { Artifact } from '../render/artifact.ts';
@@ -31,12 +30,7 @@ const TRIES = 3;
  * into a bucket has no such folder, and reads just as well.
  * @param silenceMs after which a connection that says nothing is given up
  */
-export function s3Shelf(
-  bucket: ArchiveBucket,
-  secrets: SecretSource,
-  clock: Clock,
-  silenceMs: number = SILENCE_MS,
-): Shelf {
+export function s3Shelf(bucket: ArchiveBucket, secrets: SecretSource, silenceMs: number = SILENCE_MS): Shelf {
   const base = bucket.prefix === '' ? '' : `${bucket.prefix}/`;
   const place = `s3://${bucket.bucket}${bucket.prefix === '' ? '' : `/${bucket.prefix}`}`;
   const staging = resolve(bucket.staging);
@@ -106,7 +100,7 @@ export function s3Shelf(
 
   return {
     place,
-    stage: (run) => stageInOwn(staging, run, clock),
+    stage: (run) => stageInOwn(staging, run),
     box,
     runs: (org) => runsIn(objects, base, org, (run) => ({ ...run, box: box(run) })),
     find: async (id) => {
@@ -139,7 +133,7 @@ export function s3Shelf(
       return undefined;
     },
     bring: async (run, names) => {
-      const folder = await stageInOwn(staging, run.id, clock);
+      const folder = await stageInOwn(staging, run.id);
       try {
         await writing(folder, () => copyOut(box(run), names, folder));
         return folder;

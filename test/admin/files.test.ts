@@ -33,7 +33,7 @@ describe('the files of runs on the admin route', () => {
   let app: Admin;
   beforeAll(async () => {
     root = await mkdtemp(join(tmpdir(), 'docket-files-'));
-    const shelf = directoryShelf(root, systemClock);
+    const shelf = directoryShelf(root);
     const archive = shelfArchive(shelf, systemClock);
     const seal = async (id: string, files: Readonly<Record<string, string | Uint8Array>>) => {
       const staged = await archive.stage(id);

@@ -79,7 +79,7 @@ it('gives nothing that was changed in the bucket, and says when it does not answ
 });
 
 it('opens no file outside of the run, whatever somebody has written into its manifest', async () => {
-  const here = directoryShelf(join(root, 'archive'), systemClock);
+  const here = directoryShelf(join(root, 'archive'));
   await seal(here);
   const manifest = join(root, 'archive', RUN.org, RUN.report, RUN.id, 'manifest.json');
   const name = '../../../../../outside.txt';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { directoryArchive, inlineArchive } from '../../src/deliver/directory-archive.ts';
 import { verifyShelved } from '../../src/deliver/verify-archive.ts';
 import { ARCHIVES, sealIn, type TestArchive } from '../support/archives.ts';
@@ -240,12 +240,14 @@ describe.each(ARCHIVES)('%s', (where, open) => {
     },
   );
 
-  test('what a dead process staged a day ago is swept away, and what is being made is not', async () => {
+  test('what a dead process staged a day ago is swept away, and what is being made is not, whatever the clock says', async () => {
     const { archive } = await opened();
     const dead = await archive.stage(RUN);
     const alive = await archive.stage(RUN);
     const twoDaysAgo = Date.now() / 1000 - 2 * 86_400;
     await utimes(dead, twoDaysAgo, twoDaysAgo);
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 30 * 86_400_000 });
+    onTestFinished(() => void vi.useRealTimers());
     await archive.stage(RUN);
     await expect(stat(dead)).rejects.toMatchObject({ code: 'ENOENT' });
     await expect(stat(alive)).resolves.toBeDefined();
@@ -257,7 +259,7 @@ test.each([
   ['the folder of an inline run', inlineArchive],
 ])('what a dead process staged a day ago in %s is swept away, and what is being made is not', async (_, make) => {
   const root = await folder();
-  const archive = make(root, { now: () => Date.now(), sleep: async () => {} });
+  const archive = make(root);
   const dead = await archive.stage(RUN);
   const alive = await archive.stage(RUN);
   const stranger = join(root, 'notes');

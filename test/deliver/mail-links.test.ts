@@ -23,7 +23,7 @@ async function caseOf(deliveries: readonly TestDelivery[], now = MADE_AT, more =
   store.now = () => at;
   const clock: Clock = { now: () => at, sleep: async () => {} };
   const root = await folderFor(onTestFinished);
-  const shelf = bucketShelf(archiveUrl(store, `${root}/staging`, more), clock);
+  const shelf = bucketShelf(archiveUrl(store, `${root}/staging`, more));
   onTestFinished(() => shelf.close());
   const { archive, sealed } = await sealedRun(root, { [NAME]: 'workbook' }, shelfArchive(shelf, clock));
   const sent: string[] = [];

@@ -38,7 +38,7 @@ async function aStore(): Promise<S3Server> {
 /** A process of its own, on a machine of its own. */
 async function worker(store: S3Server, silenceMs?: number) {
   const root = await folderFor(onTestFinished);
-  const shelf = bucketShelf(archiveUrl(store, join(root, 'staging')), systemClock, silenceMs);
+  const shelf = bucketShelf(archiveUrl(store, join(root, 'staging')), silenceMs);
   onTestFinished(() => shelf.close());
   const archive = shelfArchive(shelf, systemClock);
   const seal = async (content: string) => {

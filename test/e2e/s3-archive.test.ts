@@ -32,7 +32,7 @@ async function store() {
 async function machine(url: string) {
   const place = readArchivePlace(`${url}&staging=${await folderFor(onTestFinished)}/staging`);
   if (!('kind' in place) || place.kind !== 's3') throw new Error(JSON.stringify(place));
-  const shelf = s3Shelf(place, secretSource({ ID: 'S3RVER', SECRET: 'S3RVER' }), systemClock);
+  const shelf = s3Shelf(place, secretSource({ ID: 'S3RVER', SECRET: 'S3RVER' }));
   onTestFinished(() => shelf.close());
   return { shelf, archive: shelfArchive(shelf, systemClock) };
 }

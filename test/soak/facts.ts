@@ -5,7 +5,6 @@ import { parse } from 'csv-parse/sync';
 import { unzipSync } from 'fflate';
 import { DateTime } from 'luxon';
 import PostalMime from 'postal-mime';
-import { systemClock } from '../../src/base/clock.ts';
 import { silentLog } from '../../src/base/log.ts';
 import type { Manifest } from '../../src/deliver/archive.ts';
 import { directoryShelf } from '../../src/deliver/directory-shelf.ts';
@@ -50,7 +49,10 @@ export async function openRecord(world: World): Promise<OnRecord> {
   const ledger = redisLedger(redis, { prefix: `${DEFAULT_PREFIX}:`, ttlDays: 90 });
   const queue = runQueue(redis, { prefix: DEFAULT_PREFIX });
   const runs = () => store.list({ limit: 1_000_000 });
-  const jobs = async () => Object.values(await queue.counts()).reduce((sum, count) => sum + count, 0);
+  const jobs = async () => {
+    const { waiting, active, delayed } = await queue.counts();
+    return waiting + active + delayed;
+  };
   return {
     runs,
     jobs,
@@ -180,7 +182,7 @@ interface Archived {
 }
 
 async function archivedRuns(world: World, strangers: string[]): Promise<Map<string, Archived>> {
-  const shelf = directoryShelf(join(world.folder, 'archive'), systemClock);
+  const shelf = directoryShelf(join(world.folder, 'archive'));
   const found = new Map<string, Archived>();
   for await (const shelved of shelf.runs()) {
     const manifest = await readManifest(shelved.box);

@@ -128,6 +128,7 @@ test.for<[string, Partial<Facts>, string]>([
     record({ state: 'failed' }),
     'runs that failed or gave up, and nobody was told',
   ],
+  ['a failure of what passes', record({ state: 'failed' }), 'runs that failed for good'],
   ['a doubt without a reason', run({ rows: [aRow({ state: 'unknown' })] }), 'unknown deliveries without a reason'],
   ['a secret in a log', { leaks: ['x'] }, 'secrets in logs or Redis'],
   ['a stack trace', { strays: ['x'] }, 'stack traces and warnings of a leak on stderr'],

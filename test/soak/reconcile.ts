@@ -32,7 +32,7 @@ export interface Facts {
   /** Secrets in logs or in Redis, and lines on stderr that only a defect writes. */
   readonly leaks: readonly string[];
   readonly strays: readonly string[];
-  /** Jobs that BullMQ still has. */
+  /** Jobs that BullMQ still has to do. */
   readonly jobs: number;
   readonly memory: { readonly peakBytes: number; readonly redisKeys: number; readonly redisBytes: number };
 }
@@ -181,6 +181,13 @@ export function reconcile(facts: Facts): Verdict[] {
       short
         .filter((run) => !told(run))
         .map((run) => `${nameOf(run)} run ${run.record.id}: ${run.record.state} ${run.record.error?.message ?? ''}`),
+    ),
+    // Each trouble of the soak passes, and sooner than a run gives up.
+    most(
+      'runs that failed for good',
+      runs
+        .filter(({ record }) => record.state === 'failed')
+        .map((run) => `${nameOf(run)} run ${run.record.id}: ${run.record.error?.message ?? ''}`),
     ),
     most(
       'unknown deliveries without a reason',

@@ -61,7 +61,7 @@ beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), 'docket-api-fuzz-'));
   bench = await aBench(clock);
   desk = deciding(bench);
-  const shelf = directoryShelf(root, clock);
+  const shelf = directoryShelf(root);
   const archive = shelfArchive(shelf, clock);
   const pauses = redisPauses(bench.producer, bench);
   for (const org of ORGS) {

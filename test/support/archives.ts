@@ -21,10 +21,10 @@ export const STORE_ENV = { ARCHIVE_ID: ACCESS_KEY_ID, ARCHIVE_SECRET: SECRET_ACC
 export const archiveUrl = ({ url, bucket }: Pick<S3Server, 'url' | 'bucket'>, staging: string, more = ''): string =>
   `s3://${bucket}/kept/here?endpoint=${url}&access_key_id=env:ARCHIVE_ID&secret_access_key=env:ARCHIVE_SECRET&staging=${staging}${more}`;
 
-export function bucketShelf(url: string, clock: Clock = systemClock, silenceMs?: number): Shelf {
+export function bucketShelf(url: string, silenceMs?: number): Shelf {
   const place = readArchivePlace(url);
   if (!('kind' in place) || place.kind !== 's3') throw new Error(JSON.stringify(place));
-  return s3Shelf(place, secretSource(STORE_ENV), clock, silenceMs);
+  return s3Shelf(place, secretSource(STORE_ENV), silenceMs);
 }
 
 /** An archive to test, whatever it stands on, and hands to damage it with. */
@@ -54,7 +54,7 @@ async function inDirectory(onEnd: OnEnd, clock: Clock = systemClock): Promise<Te
   const base = join(root, 'archive');
   const at = (name: string) => join(base, PATH, name);
   const open = (given = clock) => {
-    const shelf = directoryShelf(base, given);
+    const shelf = directoryShelf(base);
     return { shelf, archive: shelfArchive(shelf, given) };
   };
   return {
@@ -82,7 +82,7 @@ async function inBucket(onEnd: OnEnd, clock: Clock = systemClock): Promise<TestA
   onEnd(() => store.close());
   const root = await folderFor(onEnd);
   const open = async (given: Clock, staging: string) => {
-    const shelf = bucketShelf(archiveUrl(store, staging), given);
+    const shelf = bucketShelf(archiveUrl(store, staging));
     onEnd(async () => shelf.close());
     return { shelf, archive: shelfArchive(shelf, given) };
   };

@@ -34,10 +34,7 @@ const guard = (port) =>
 
 const redis = new Redis(redisUrl);
 const place = readArchivePlace(url);
-const shelf =
-  place.kind === 's3'
-    ? s3Shelf(place, secretSource(process.env), systemClock)
-    : directoryShelf(place.folder, systemClock);
+const shelf = place.kind === 's3' ? s3Shelf(place, secretSource(process.env)) : directoryShelf(place.folder);
 const archive = shelfArchive(shelf, systemClock);
 const mailer = smtpMailer(new Secret(smtp));
 const sealed = await archive.find(order);
