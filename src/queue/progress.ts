@@ -97,7 +97,8 @@ export function recordProgress(
         calls = { ...calls, planned: event.calls };
         return put({ calls });
       case 'waiting':
-        return waits.begin(event.call, event.until);
+        waits.begin(event.call, event.until);
+        return put({ tokenWaitMs: waits.total() });
       case 'granted':
         return waits.end(event.call);
       case 'fetched':

@@ -4,7 +4,7 @@ import { DocketError, toDocketError } from '../base/error.ts';
 import { type Log, type LogFields, logWith } from '../base/log.ts';
 import { fail, type Outcome } from '../base/outcome.ts';
 import type { Observe, RunEvent } from '../run/event.ts';
-import { ENDED, type RunOrder, type RunRecord, type RunStore } from '../run/record.ts';
+import { ENDED, type Losses, type RunOrder, type RunRecord, type RunStore } from '../run/record.ts';
 import type { RunResult } from '../run/result.ts';
 import { sayRun } from '../run/say.ts';
 import { type Failure, RetryLater } from './backoff.ts';
@@ -44,6 +44,8 @@ export interface RunJobPorts {
 }
 
 const LEAST_SLEEP_MS = 100;
+/** A run that gets further each time is given up as well after so many times `maxLost`. */
+const MOST_LOST = 4;
 /** Of runs that were opened by an older version. */
 const DEADLINE_MS = 24 * 3_600_000;
 
@@ -137,11 +139,13 @@ export async function tryRun(
   const startedAt = record.startedAt ?? clock.now();
   const deadlineMs = record.deadlineMs ?? DEADLINE_MS;
   const deadline = startedAt + deadlineMs;
-  if (job.stalledCounter >= ports.maxLost) return giveUp(id, record, poisonous(job.stalledCounter), {}, ports);
+  const losses = lossesOf(record, job.stalledCounter);
+  if (losses.stuck >= ports.maxLost || losses.all >= ports.maxLost * MOST_LOST)
+    return giveUp(id, record, poisonous(losses), {}, ports);
   if (clock.now() > deadline) return giveUp(id, record, tooLong(deadlineMs), {}, ports);
   const attempt = job.attemptsMade + 1;
   const attempts = job.opts.attempts ?? ATTEMPTS;
-  await goOn({ state: 'running', startedAt, until: null, starts: record.starts + 1, attempts: attempt });
+  await goOn({ state: 'running', startedAt, until: null, starts: record.starts + 1, attempts: attempt, losses });
   const progress = recordProgress(store, record, {
     clock,
     live: ports.live,
@@ -217,8 +221,16 @@ const errorFields = (error: DocketError): LogFields => ({
   error: error.toJSON(),
 });
 
-const poisonous = (times: number): DocketError =>
-  new DocketError('run.poison', `The run took down its worker ${times} times.`, {
+/** @param all workers that went away with it in hand, since it was put in line */
+function lossesOf({ losses, calls, deliveries, tokenWaitMs }: RunRecord, all: number): Losses {
+  const far = calls.made + deliveries.length + tokenWaitMs;
+  // A job that was put in line again begins to count anew.
+  const more = all - (all < losses.all ? 0 : losses.all);
+  return { all, stuck: more === 0 || far > losses.far ? more : losses.stuck + more, far };
+}
+
+const poisonous = ({ all, stuck }: Losses): DocketError =>
+  new DocketError('run.poison', `${all} workers went away with the run in hand, the last ${stuck} at the same place.`, {
     next: 'Look at the memory of the workers and at the size of the report, then trigger it again.',
   });
 

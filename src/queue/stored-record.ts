@@ -43,9 +43,10 @@ const progressSchema = z.object({
   startedAt: instantSchema.nullable(),
   finishedAt: instantSchema.nullable(),
   until: instantSchema.nullable(),
-  // Older records have no starts, attempts, timings and waits.
+  // Older records have no starts, attempts, losses, timings and waits.
   starts: countSchema.default(0),
   attempts: countSchema.default(0),
+  losses: z.object({ all: countSchema, stuck: countSchema, far: z.number() }).default({ all: 0, stuck: 0, far: 0 }),
   calls: z.object({ planned: countSchema, made: countSchema, saved: countSchema }),
   timings: z.partialRecord(z.enum(STAGES), z.number()).default({}),
   tokenWaitMs: z.number().default(0),
@@ -79,6 +80,7 @@ export const NOT_STARTED: RunProgress = {
   until: null,
   starts: 0,
   attempts: 0,
+  losses: { all: 0, stuck: 0, far: 0 },
   calls: { planned: 0, made: 0, saved: 0 },
   timings: {},
   tokenWaitMs: 0,

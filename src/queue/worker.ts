@@ -34,7 +34,10 @@ export interface WorkerOptions {
   readonly log: Log;
   /** Runs at the same time in this process. */
   readonly concurrency: number;
-  /** Times a run may take its worker down (out of memory, killed) before it is given up. */
+  /**
+   * Workers that may go away (out of memory, killed) with a run in hand, which gets no further from one to the next, before
+   * it is given up. One that only waits for its tokens, or was interrupted at another place each time, is not to blame.
+   */
   readonly maxLost?: number;
   readonly backoff?: RunJobPorts['backoff'];
   /** Where BullMQ says what it does with jobs; nowhere when absent. */

@@ -82,6 +82,7 @@ export interface RunRecord extends RunOrder {
   readonly starts: number;
   /** Tries that were spent, the one under way included; a sleep spends none. */
   readonly attempts: number;
+  readonly losses: Losses;
   readonly calls: { readonly planned: number; readonly made: number; readonly saved: number };
   /** Ms spent in each stage so far, over all tries; sleeping is none of it. Stages that were not reached are absent. */
   readonly timings: Readonly<Partial<Record<Stage, number>>>;
@@ -99,6 +100,15 @@ export interface RunRecord extends RunOrder {
   readonly reopened: readonly Reopening[];
   /** Who has told the run to stop, which it does before its next step; null unless somebody has. */
   readonly cancel: Cancellation | null;
+}
+
+/** Workers that went away with the run in hand, as of its newest start. */
+export interface Losses {
+  readonly all: number;
+  /** Those in a row since which it has got no further: what takes its worker down stops at the same place each time. */
+  readonly stuck: number;
+  /** How far it had got: grows with each call, delivery and ms of waiting for a token, and with nothing else. */
+  readonly far: number;
 }
 
 export interface Cancellation {

@@ -126,7 +126,10 @@ describe('the owner of a run that ended badly', () => {
     const row = { id: deliveryId(order.id, '0-email', recipient), run: order.id, org: order.org, report: order.report };
     await ledger.open({ ...row, target: '0-email', recipient }, 1);
     await ledger.begin(row.id, 2);
-    await notices.tell(order, new DocketError('run.poison', 'The run took down its worker 3 times.').toJSON());
+    await notices.tell(
+      order,
+      new DocketError('run.poison', '3 workers went away with the run in hand, the last 3 at the same place.').toJSON(),
+    );
     expect(await ledger.unknown(5)).toMatchObject([{ id: row.id, recipient }]);
     const text = await readFile(mail.messages()[0]?.path ?? '', 'utf8');
     expect(text).toContain(`docket deliveries resolve ${row.id}`);

@@ -9,7 +9,7 @@ import { cursorsOf } from '../../src/queue/timing.ts';
 import type { RunRecord, RunState } from '../../src/run/record.ts';
 import { aBench, aReport, type Bench, onDemand, signalled } from '../support/queue-bench.ts';
 
-type Role = 'hangs' | 'works' | 'opens' | 'devours' | 'blocks' | 'delivers' | 'steps';
+type Role = 'hangs' | 'waits' | 'works' | 'opens' | 'devours' | 'blocks' | 'delivers' | 'steps';
 
 describe('processes', () => {
   let bench: Bench;
@@ -102,6 +102,32 @@ describe('processes', () => {
     expect(await bench.runs.get(record.id)).toMatchObject({ state: 'failed', error: { code: 'run.poison' } });
     const other = await bench.trigger(onDemand(aReport('sound')));
     await reached(other.record.id, 'done');
+  });
+
+  /** Each of so many workers dies while the run waits for a token, and the next one knows that it has waited. */
+  const killedWaiting = async ({ id }: RunRecord, times: number) => {
+    for (let waited = 0, n = 0; n < times; n += 1) {
+      const victim = await start('waits');
+      expect(await victim.next()).toMatchObject({ started: id });
+      for (let before = waited; waited === before; await new Promise((resolve) => setImmediate(resolve)))
+        waited = (await bench.runs.get(id))?.tokenWaitMs ?? 0;
+      await victim.end('SIGKILL');
+    }
+  };
+
+  it('that are killed while a run waits for its tokens do not make it a poisonous one', async () => {
+    const { record } = await bench.trigger(onDemand(aReport()));
+    await killedWaiting(record, 4);
+    const survivor = await start('works');
+    expect(await survivor.next()).toEqual({ started: record.id, attempt: 1 });
+    expect(await reached(record.id, 'done')).toMatchObject({ losses: { all: 4, stuck: 1 } });
+  });
+
+  it('are not taken down for ever by a run that gets further each time', async () => {
+    const { record } = await bench.trigger(onDemand(aReport()));
+    await killedWaiting(record, 8);
+    const survivor = await start('works');
+    expect(await survivor.next()).toEqual({ failed: record.id, code: 'run.poison' });
   });
 
   it('that run out of memory for a run give it up after so many, and others go on', async () => {

@@ -47,6 +47,7 @@ describe('the record of runs', () => {
       until: null,
       starts: 0,
       attempts: 0,
+      losses: { all: 0, stuck: 0, far: 0 },
       calls: { planned: 3, made: 1, saved: 0 },
       timings: {},
       tokenWaitMs: 0,

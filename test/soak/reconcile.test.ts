@@ -37,6 +37,7 @@ const aRecord = (change: Partial<RunRecord> = {}): RunRecord => ({
   until: null,
   starts: 1,
   attempts: 1,
+  losses: { all: 0, stuck: 0, far: 0 },
   calls: { planned: 1, made: 1, saved: 0 },
   timings: {},
   tokenWaitMs: 0,

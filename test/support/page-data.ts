@@ -47,6 +47,7 @@ export const runOf = (name: string, state: RunState, change: Partial<RunRecord> 
   until: null,
   starts: 1,
   attempts: 1,
+  losses: { all: 0, stuck: 0, far: 0 },
   calls: { planned: 24, made: 20, saved: 4 },
   timings: { plan: 310, fetch: 61_400, render: 4_200, seal: 240, deliver: 1_900 },
   tokenWaitMs: 31_000,

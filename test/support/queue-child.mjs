@@ -47,6 +47,11 @@ if (role === 'opens') {
     works: async () => {},
     hangs: (_, { signal }) =>
       new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+    // For a token that does not come.
+    waits: (order, context) => {
+      context.observe({ type: 'waiting', call: 'c1', until: Date.now() + 60_000 });
+      return tries.hangs(order, context);
+    },
     // Only the report that is called poison: the heap of this process is small.
     devours: async ({ report }) => {
       const eaten = [];
