@@ -129,7 +129,16 @@ test.for<[string, Partial<Facts>, string]>([
     record({ state: 'failed' }),
     'runs that failed or gave up, and nobody was told',
   ],
-  ['a failure of what passes', record({ state: 'failed' }), 'runs that failed for good'],
+  ['a failure of what passes', record({ state: 'failed' }), 'runs failed by what passes'],
+  [
+    'more than a few that are given up',
+    {
+      runs: [1, 2].map(() =>
+        aRun({ record: aRecord({ state: 'failed', error: { code: 'run.poison', message: 'x', next: 'x' } }) }),
+      ),
+    },
+    'runs given up because their workers were killed',
+  ],
   ['a doubt without a reason', run({ rows: [aRow({ state: 'unknown' })] }), 'unknown deliveries without a reason'],
   ['a secret in a log', { leaks: ['x'] }, 'secrets in logs or Redis'],
   ['a stack trace', { strays: ['x'] }, 'stack traces and warnings of a leak on stderr'],

@@ -1,3 +1,4 @@
+import type { ErrorCode } from '../../src/base/error.ts';
 import type { DeliveryRow } from '../../src/deliver/ledger.ts';
 import { NOTICE_TARGET } from '../../src/deliver/ledger.ts';
 import { ENDED, type RunRecord } from '../../src/run/record.ts';
@@ -54,7 +55,19 @@ const KEYS_A_RUN = 7;
 /** Bytes of a process: four runs at a time, and a pool that renders. */
 const PEAK_BYTES = 600 * 1024 * 1024;
 
+/** Of runs: a worker is killed every five seconds, and three in a row at the same place are taken for the run's doing. */
+const KILLED_SHARE = 0.02;
+/** What a run may fail of: what a mail server refuses for good or leaves open, and killed workers, which are counted apart. */
+const FINAL: ReadonlySet<string> = new Set<ErrorCode>([
+  'deliver.recipient_refused',
+  'deliver.target_refused',
+  'deliver.unknown',
+  'run.poison',
+]);
+
 const nameOf = ({ record }: RunFacts): string => `${record.org}/${record.report} ${record.slot}`;
+const sayFailure = (run: RunFacts): string =>
+  `${nameOf(run)} run ${run.record.id}: ${run.record.error?.code} ${run.record.error?.message}`;
 const sayRow = ({ org, report, run, target, recipient, state, detail }: DeliveryRow): string =>
   `${org}/${report} run ${run} ${target} ${recipient}: ${state}${detail === null ? '' : ` (${detail})`}`;
 
@@ -106,6 +119,7 @@ export function reconcile(facts: Facts): Verdict[] {
   const told = (run: RunFacts) => run.rows.some(({ target, state }) => target === NOTICE_TARGET && state !== 'pending');
   const ended = runs.filter(({ record }) => ENDED.has(record.state));
   const short = ended.filter(({ record }) => record.state !== 'done');
+  const failed = ended.filter(({ record }) => record.state === 'failed');
 
   const lost = rows.filter(({ row, run }) => row.state === 'sent' && arrivalsOf(row, run) === 0);
   const missing = ended
@@ -182,12 +196,15 @@ export function reconcile(facts: Facts): Verdict[] {
         .filter((run) => !told(run))
         .map((run) => `${nameOf(run)} run ${run.record.id}: ${run.record.state} ${run.record.error?.message ?? ''}`),
     ),
-    // Each trouble of the soak passes, and sooner than a run gives up.
+    // All else passes, and sooner than a run gives up.
     most(
-      'runs that failed for good',
-      runs
-        .filter(({ record }) => record.state === 'failed')
-        .map((run) => `${nameOf(run)} run ${run.record.id}: ${run.record.error?.message ?? ''}`),
+      'runs failed by what passes',
+      failed.filter(({ record }) => !FINAL.has(record.error?.code ?? '')).map(sayFailure),
+    ),
+    most(
+      'runs given up because their workers were killed',
+      failed.filter(({ record }) => record.error?.code === 'run.poison').map(sayFailure),
+      Math.ceil(runs.length * KILLED_SHARE),
     ),
     most(
       'unknown deliveries without a reason',
