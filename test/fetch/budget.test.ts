@@ -181,12 +181,75 @@ describe.each([
     expect(order.slice(5)).toEqual(['big-2', 'big-3', 'big-4', 'big-5']);
   });
 
+  test('an organization that comes later takes turns from then on, and does not catch up on those it was not there for', async () => {
+    const { clock, budget, ask } = start({ calls: 1, windowMs: 60_000 });
+    await drain(budget, ask);
+    const waiting = ['big-0', 'big-1', 'big-2', 'big-3', 'big-4'];
+    const order: string[] = [];
+    for (const id of waiting) await ask(id, { org: 'big' });
+    while (waiting.length > 0) {
+      clock.advance(60_001);
+      for (const id of [...waiting]) {
+        const answer = await ask(id, { org: id.split('-')[0] ?? '' });
+        if (!answer.granted) continue;
+        await budget.replied(KEY, answer.token);
+        waiting.splice(waiting.indexOf(id), 1);
+        order.push(id);
+      }
+      for (const id of order.length === 3 ? ['late-0', 'late-1', 'late-2'] : []) {
+        waiting.push(id);
+        await ask(id, { org: 'late' });
+      }
+    }
+    expect(order).toEqual(['big-0', 'big-1', 'big-2', 'late-0', 'big-3', 'late-1', 'big-4', 'late-2']);
+  });
+
+  test('a lower class whose turn has come goes before one of a higher, and after it those in front again', async () => {
+    const { clock, budget, ask } = start({ calls: 1, windowMs: 60_000 });
+    await drain(budget, ask);
+    for (let passed = 0; passed < PASSES; passed += 1) {
+      await ask('first', { priority: 'on_demand' });
+      clock.advance(60_001);
+      for (const id of ['scheduled', 'next']) await ask(id);
+      await budget.replied(KEY, tokenOf(await ask('first', { priority: 'on_demand' })));
+    }
+    const aheadOf = async (id: string, more: Partial<Ask> = {}) => refusal(await ask(id, more)).ahead;
+    // Two on demand, the one whose turn it is, one more of its class, and one of the lowest.
+    expect(await aheadOf('one', { priority: 'on_demand' })).toBe(1);
+    expect(await aheadOf('two', { priority: 'on_demand' })).toBe(2);
+    expect(await aheadOf('scheduled')).toBe(0);
+    expect(await aheadOf('next')).toBe(3);
+    expect(await aheadOf('last', { priority: 'backfill' })).toBe(4);
+    clock.advance(60_001);
+    expect(await ask('one', { priority: 'on_demand' })).toMatchObject({ granted: false, ahead: 1 });
+    await budget.replied(KEY, tokenOf(await ask('scheduled')));
+    expect(await aheadOf('one', { priority: 'on_demand' })).toBe(0);
+    expect(await aheadOf('next')).toBe(2);
+  });
+
+  test('a lower class whose turn has come and that does not come holds nobody up', async () => {
+    const { clock, budget, ask } = start({ calls: 1, windowMs: 60_000 });
+    await drain(budget, ask);
+    for (let passed = 0; passed < PASSES; passed += 1) {
+      await ask('first', { priority: 'on_demand' });
+      clock.advance(60_001);
+      await ask('scheduled');
+      await budget.replied(KEY, tokenOf(await ask('first', { priority: 'on_demand' })));
+    }
+    await ask('first', { priority: 'on_demand' });
+    clock.advance(60_001);
+    clock.advance(1_001);
+    expect(await ask('first', { priority: 'on_demand' })).toMatchObject({ granted: true });
+  });
+
   test('a waiter who does not come is passed by, and finds its place again when it comes a little later', async () => {
     const { clock, budget, ask } = start({ calls: 1, windowMs: 60_000 });
     await drain(budget, ask);
     const { at } = refusal(await ask('sleeper'));
     await ask('patient');
     clock.set(at);
+    expect((await ask('patient')).granted).toBe(false);
+    clock.set(at + 1_000);
     expect((await ask('patient')).granted).toBe(false);
     clock.set(at + 1_001);
     const taken = tokenOf(await ask('patient'));
