@@ -160,6 +160,22 @@ describe('a range longer than a call', () => {
     expect(section?.join?.undefinedTotals).toEqual({ metrics: ['profiles.approval_rate'], why: 'range' });
     expect(section?.join?.pieces.map(({ totals }) => totals)).toEqual(Array(3).fill(['profiles.created']));
   });
+
+  test('and of every call of more metrics than one takes, each has its own', () => {
+    const like = (id: string, names: readonly string[]) =>
+      CATALOG.metrics
+        .filter((metric) => metric.id === id)
+        .flatMap((metric) => names.map((name) => ({ ...metric, id: name })));
+    const counts = Array.from({ length: 20 }, (_, index) => `profiles.count_${index}`);
+    const rates = ['profiles.first_rate', 'profiles.last_rate'];
+    const metrics = [...like('profiles.created', counts), ...like('profiles.approval_rate', rates)];
+    const asked = ['profiles.first_rate', ...counts, 'profiles.last_rate'];
+    const [section] = compile([{ id: 'a', metrics: asked, granularity: 'month', totals: true }], {
+      period: YEARS,
+      catalog: { ...CATALOG, metrics },
+    }).sections;
+    expect(section?.join?.undefinedTotals).toEqual({ metrics: rates, why: 'range' });
+  });
 });
 
 describe('a filter of more values than a call takes', () => {
