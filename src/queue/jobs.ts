@@ -61,11 +61,28 @@ export interface RunQueue {
 
 /** @param redis a producer's client; it stays its owner's to close */
 export function runQueue(redis: RedisClient, { prefix }: { readonly prefix: string }): RunQueue {
-  const queue = new Queue(RUNS, { connection: redis, prefix: keysOf(prefix).bull });
-  // BullMQ repeats what the client says, whose owner listens to it.
-  queue.on('error', () => {});
   const keys = keysOf(prefix);
+  const open = (): Queue => {
+    const queue = new Queue(RUNS, { connection: redis, prefix: keys.bull });
+    // BullMQ repeats what the client says, whose owner listens to it.
+    queue.on('error', () => {});
+    return queue;
+  };
+  let queue = open();
+  // BullMQ greets Redis once: of one that was away at that moment it would say so for ever.
+  const greeted = async (): Promise<Queue> => {
+    const current = queue;
+    try {
+      await current.waitUntilReady();
+      return current;
+    } catch (error) {
+      if (queue === current) queue = open();
+      await current.close().catch(() => {});
+      throw error;
+    }
+  };
   const add = async (order: Queued, delayMs = 0) => {
+    const queue = await greeted();
     const places = { prioritized: queue.toKey('prioritized'), job: queue.toKey(order.id) };
     const priority = await takeTurn(redis, keys, places, order);
     if (priority === undefined) return;
@@ -98,13 +115,13 @@ export function runQueue(redis: RedisClient, { prefix }: { readonly prefix: stri
     revive: (order) =>
       asking(redis, async () => {
         // `add` finds an ended job of this id and does nothing; a live one refuses to be removed, and nothing is lost.
-        await queue.remove(order.id);
+        await (await greeted()).remove(order.id);
         await add(order);
       }),
-    remove: (id) => asking(redis, async () => (await queue.remove(id)) === 1),
+    remove: (id) => asking(redis, async () => (await (await greeted()).remove(id)) === 1),
     counts: () =>
       asking(redis, async () => {
-        const counted = await queue.getJobCounts('waiting', 'prioritized', 'active', 'delayed', 'failed');
+        const counted = await (await greeted()).getJobCounts('waiting', 'prioritized', 'active', 'delayed', 'failed');
         const { waiting = 0, prioritized = 0, active = 0, delayed = 0, failed = 0 } = counted;
         return { waiting: waiting + prioritized, active, delayed, failed };
       }),

@@ -5,6 +5,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { done } from '../../src/base/outcome.ts';
 import type { RedisClient } from '../../src/base/redis-client.ts';
+import { runQueue } from '../../src/queue/jobs.ts';
 import { redisRunStore } from '../../src/queue/run-store.ts';
 import { type RunWorker, startWorker } from '../../src/queue/worker.ts';
 import { aBench, aPrefix, aReport, type Bench, onDemand, signalled } from '../support/queue-bench.ts';
@@ -42,6 +43,19 @@ describe('while Redis is away', () => {
     await back;
     expect(await bench.trigger(request)).toMatchObject({ opened: true });
     expect(await bench.runs.list({ limit: 10 })).toHaveLength(1);
+  });
+
+  it('a line of runs that was opened meanwhile is one as soon as the server is back', async () => {
+    await redis.kill();
+    const queue = runQueue(bench.producer, { prefix: bench.prefix });
+    await expect(queue.counts()).rejects.toMatchObject({ code: 'redis.unreachable' });
+    const back = readyAgain(bench.producer);
+    await redis.start();
+    await back;
+    while ((await queue.counts().catch(() => undefined)) === undefined)
+      await new Promise((resolve) => setImmediate(resolve));
+    expect(await queue.counts()).toEqual({ waiting: 0, active: 0, delayed: 0, failed: 0 });
+    await queue.close();
   });
 
   it('a run in hand goes on, and its end is written down when the server is back', async () => {
