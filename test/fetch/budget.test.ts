@@ -227,6 +227,20 @@ describe.each([
     expect(await aheadOf('next')).toBe(2);
   });
 
+  test('tokens that pass nobody by do not bring the turn of a lower class nearer', async () => {
+    const { clock, budget, ask } = start({ calls: 1, windowMs: 60_000 });
+    await drain(budget, ask);
+    const demand = (index: number) => ask(`on-demand-${index}`, { priority: 'on_demand' });
+    for (let index = 0; index < PASSES + 3; index += 1) {
+      await demand(index);
+      await demand(index + 1);
+      clock.advance(60_001);
+      await budget.replied(KEY, tokenOf(await demand(index)));
+    }
+    await demand(PASSES + 3);
+    expect(await ask('scheduled')).toMatchObject({ granted: false, ahead: 1 });
+  });
+
   test('a lower class whose turn has come and that does not come holds nobody up', async () => {
     const { clock, budget, ask } = start({ calls: 1, windowMs: 60_000 });
     await drain(budget, ask);

@@ -14,6 +14,8 @@ export async function withDocketOnPath() {
   return { bin, env, close: () => rm(bin, { recursive: true, force: true }) };
 }
 
+const STUCK_MS = 100_000;
+
 /** Keys, pressed once the screen looks like that. */
 export interface Step {
   readonly when: RegExp;
@@ -39,7 +41,12 @@ export async function typeInto(
     left.shift();
     child.stdin.write(step.press);
   });
+  // Before the test's own time is over, which would tell nothing of the screen and leave the shell behind.
+  const stuck = setTimeout(() => child.kill('SIGKILL'), STUCK_MS);
   await ended;
-  if (left.length > 0) throw new Error(`the shell ended before ${left[0]?.when}`);
-  return stripVTControlCharacters(screen);
+  clearTimeout(stuck);
+  const shown = stripVTControlCharacters(screen);
+  if (left.length > 0)
+    throw new Error(`the shell ended before ${left[0]?.when} was on its screen: ${JSON.stringify(shown)}`);
+  return shown;
 }
