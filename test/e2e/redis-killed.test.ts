@@ -12,6 +12,7 @@ import { ENDED } from '../../src/run/record.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { folderFor } from '../support/delivery-case.ts';
 import { docket } from '../support/docket.ts';
+import { hourlyFarFromNow } from '../support/hourly.ts';
 import { type RestartableRedis, restartableRedis } from '../support/restartable-redis.ts';
 import { type LoggedLine, type RunningProcess, startDocket } from '../support/running-docket.ts';
 import { type ScriptedSmtp, scriptedSmtp } from '../support/smtp-script.ts';
@@ -28,10 +29,10 @@ timezone: UTC
 recipients: { domains: [acme.example] }
 budget: { calls: 1000, window: 1 }
 `;
-const report = (name: string) => `version: 1
+const report = (name: string, cron: string) => `version: 1
 title: Report ${name}
 owner: ${OWNER}
-schedule: { cron: "0 * * * *", timezone: UTC, catch_up: all }
+schedule: { cron: "${cron}", timezone: UTC, catch_up: all }
 period: previous_week
 sections: [{ id: open, metrics: [alerts.open] }]
 outputs: [{ format: csv }]
@@ -62,7 +63,8 @@ async function world() {
   onTestFinished(() => sandbox.close());
   await mkdir(join(root, 'jobs', 'acme'), { recursive: true });
   await writeFile(join(root, 'jobs', 'acme', 'org.yaml'), ORG);
-  for (const name of REPORTS) await writeFile(join(root, 'jobs', 'acme', `${name}.yaml`), report(name));
+  const { cron, last } = hourlyFarFromNow();
+  for (const name of REPORTS) await writeFile(join(root, 'jobs', 'acme', `${name}.yaml`), report(name, cron));
 
   /** Called when a message has come whole and nobody has said yet that it was taken. */
   const disasters = new Map<number, () => Promise<void>>();
@@ -87,8 +89,7 @@ async function world() {
     await Promise.all(open.map((each) => each.kill()));
   });
 
-  const hour = Math.floor(Date.now() / HOUR_MS) * HOUR_MS;
-  const slots = Array.from({ length: HOURS }, (_, n) => new Date(hour - n * HOUR_MS).toISOString());
+  const slots = Array.from({ length: HOURS }, (_, n) => new Date(last - n * HOUR_MS).toISOString());
   const runs = REPORTS.flatMap((name) => slots.map((slot) => ({ name, id: runId('acme', name, slot) })));
   const recorded = async (): Promise<(string | null)[]> =>
     Promise.all(runs.map(({ id }) => client.hget(keysOf(DEFAULT_PREFIX).record(id), 'state')));
@@ -120,7 +121,7 @@ async function world() {
     setBack: async () => {
       const { cursors } = keysOf(DEFAULT_PREFIX);
       for (const cursor of await client.hkeys(cursors)) {
-        await client.hset(cursors, cursor, hour - HOURS * HOUR_MS + 1);
+        await client.hset(cursors, cursor, last - HOURS * HOUR_MS + 1);
       }
     },
     ended: () =>

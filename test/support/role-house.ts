@@ -8,6 +8,7 @@ import { freePort } from '../../src/demo/redis.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { folderFor } from './delivery-case.ts';
 import { docket } from './docket.ts';
+import { hourlyFarFromNow } from './hourly.ts';
 import { type RunningProcess, startDocket } from './running-docket.ts';
 
 const ORG = `org: current
@@ -16,10 +17,10 @@ timezone: UTC
 recipients: { domains: [acme.example] }
 budget: { calls: 1000, window: 1 }
 `;
-const REPORT = `version: 1
+const report = (cron: string) => `version: 1
 title: Weekly
 owner: owner@acme.example
-schedule: { cron: "0 * * * *", timezone: UTC, catch_up: latest }
+schedule: { cron: "${cron}", timezone: UTC, catch_up: latest }
 period: previous_week
 sections: [{ id: open, metrics: [alerts.open] }]
 outputs: [{ format: csv }]
@@ -50,7 +51,7 @@ export async function roleHouse(redisUrl: string) {
   });
   await mkdir(join(root, 'jobs', 'acme'), { recursive: true });
   await writeFile(join(root, 'jobs', 'acme', 'org.yaml'), ORG);
-  await writeFile(join(root, 'jobs', 'acme', 'weekly.yaml'), REPORT);
+  await writeFile(join(root, 'jobs', 'acme', 'weekly.yaml'), report(hourlyFarFromNow().cron));
   const archive = pathToFileURL(join(root, 'archive')).href;
   /** All that a scheduler and an admin process are given. */
   const little = {
