@@ -3,9 +3,9 @@ import { type ErrorJson, toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
 import type { OrgSettings } from '../define/org.ts';
 import type { Archive } from '../deliver/archive.ts';
-import { rowsAtEnd } from '../deliver/attempt.ts';
+import { reconcile, rowsAtEnd } from '../deliver/attempt.ts';
 import type { Circuit } from '../deliver/circuit.ts';
-import { type Ledger, NOTICE_TARGET } from '../deliver/ledger.ts';
+import { DEAD_MS, type Ledger, NOTICE_TARGET } from '../deliver/ledger.ts';
 import { notifyOwner } from '../deliver/notice.ts';
 import type { MailRoute } from '../deliver/targets.ts';
 import type { FrozenDefinition } from '../queue/definition-store.ts';
@@ -83,6 +83,16 @@ export function createNotices(ports: NoticePorts): Notices {
     await ledger.resolve(row.id, row.epoch, decision);
   };
 
+  /** Nobody tries any more: what a dead process left `sending` is unknown. False while it may be leaving at this moment. */
+  const concluded = async (run: string): Promise<boolean> => {
+    const left = (await ledger.list(run)).filter(
+      ({ target, state }) => target === NOTICE_TARGET && state === 'sending',
+    );
+    if (left.some(({ at }) => clock.now() - at < DEAD_MS)) return false;
+    for (const row of left) await reconcile(ledger, row, clock);
+    return true;
+  };
+
   /** The record says it best; what was owed may be of a try before. */
   const reasonOf = async (record: RunRecord, owedFor: ErrorJson | null): Promise<ErrorJson | null> => {
     if (record.state === 'failed') return record.error ?? owedFor;
@@ -103,7 +113,7 @@ export function createNotices(ports: NoticePorts): Notices {
         // It goes on, or goes on again: what it comes to is told then.
         if (record !== undefined && !ENDED.has(record.state)) continue;
         if (record !== undefined && GOOD.has(record.state)) {
-          await owed.settled(run);
+          if (await concluded(run)) await owed.settled(run);
           continue;
         }
         if (record === undefined || clock.now() - since > GIVE_UP_MS) {

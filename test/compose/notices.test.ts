@@ -14,7 +14,7 @@ import { createNotices, type Notices } from '../../src/compose/notices.ts';
 import { loadJobs, requireReport } from '../../src/define/load.ts';
 import type { OrgSettings } from '../../src/define/org.ts';
 import { directoryArchive } from '../../src/deliver/directory-archive.ts';
-import { deliveryId } from '../../src/deliver/ledger.ts';
+import { DEAD_MS, deliveryId, INTERRUPTED, noticeId } from '../../src/deliver/ledger.ts';
 import { type Mailer, type SendResult, smtpMailer } from '../../src/deliver/mailer.ts';
 import { redisLedger } from '../../src/deliver/redis-ledger.ts';
 import { type MailCatcher, mailCatcher } from '../../src/demo/mail-catcher.ts';
@@ -38,6 +38,8 @@ afterEach(async () => {
   await redis.quit();
 });
 
+const OWNER = 'compliance-ops@acme.example';
+
 describe('the owner of a run that ended badly', () => {
   const error = new DocketError('config.secret_missing', 'The environment variable DEMO_API_KEY is not set.').toJSON();
   let folder: string;
@@ -49,8 +51,11 @@ describe('the owner of a run that ended badly', () => {
   let mailer: Mailer | undefined;
   let runs: RedisRunStore;
   let settings: OrgSettings;
+  /** Ms that have gone by in between. */
+  let ahead: number;
 
   beforeEach(async () => {
+    ahead = 0;
     folder = await mkdtemp(join(tmpdir(), 'docket-notices-'));
     mail = await mailCatcher(join(folder, 'mailbox'));
     smtp = mail.url;
@@ -78,7 +83,7 @@ describe('the owner of a run that ended badly', () => {
       mailOf: async () => ({ mailer: mailer ?? smtpMailer(new Secret(smtp)), from: 'reports@acme.example' }),
       ledger: redisLedger(redis, { prefix: `${prefix}:`, ttlDays: 1 }),
       archive: directoryArchive(join(folder, 'archive')),
-      clock: { ...systemClock, sleep: async () => {} },
+      clock: { now: () => systemClock.now() + ahead, sleep: async () => {} },
       log: silentLog,
       observe: () => {},
     });
@@ -116,6 +121,26 @@ describe('the owner of a run that ended badly', () => {
     expect(await owed.list()).toHaveLength(1);
     await runs.update(order.id, { state: 'done' });
     await notices.again();
+    expect(await owed.list()).toEqual([]);
+    expect(mail.messages()).toEqual([]);
+  });
+
+  test('a notice that a dead process has left of a run that is done after all is unknown, once nobody can be sending it', async () => {
+    const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: 1 });
+    const id = noticeId(order.id, OWNER, false);
+    await ledger.open({ id, run: order.id, org: 'demo', report: 'weekly-kpi', target: 'notice', recipient: OWNER }, 1);
+    await ledger.begin(id, systemClock.now());
+    await notices.owe(order, error);
+    await runs.reopen(order.id, ['failed'], { what: 'retry', by: 'ops', reason: 'r', at: 1 });
+    await runs.update(order.id, { state: 'done' });
+    await notices.again();
+    expect(await ledger.find(id)).toMatchObject({ state: 'sending' });
+    expect(await owed.list()).toHaveLength(1);
+
+    ahead = DEAD_MS;
+    await notices.again();
+    expect(await ledger.find(id)).toMatchObject({ state: 'unknown', detail: INTERRUPTED });
+    expect(await ledger.unknown(1)).toMatchObject([{ id }]);
     expect(await owed.list()).toEqual([]);
     expect(mail.messages()).toEqual([]);
   });

@@ -103,6 +103,11 @@ test.for<[string, Partial<Facts>, string]>([
     run({ rows: [aRow({ state: 'pending' })], mails: new Map() }),
     'deliveries of a run that is done, and not sent',
   ],
+  [
+    'a notice of a run that is done after all, and that stands as if it were leaving',
+    run({ rows: [aRow(), aRow({ target: 'notice', recipient: 'owner@org-00.example', state: 'sending' })] }),
+    'deliveries of a run that is done, and not sent',
+  ],
   ['a mail that came twice', run({ mails: new Map([[LEAD, 2]]) }), 'sent twice'],
   [
     'a mail that the ledger calls refused',

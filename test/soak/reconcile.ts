@@ -128,7 +128,10 @@ export function reconcile(facts: Facts): Verdict[] {
       const have = new Set(run.rows.map((row) => meantBy(row)));
       return run.meant.filter((one) => !have.has(one)).map((one) => `${nameOf(run)}: no row for ${one}`);
     });
-  const undone = rows.filter(({ row, run }) => run.record.state === 'done' && row.state !== 'sent');
+  // What its owner was to hear before it was done after all need not leave any more; nor may it stand as if it were leaving.
+  const settled = ({ target, state }: DeliveryRow): boolean =>
+    state === 'sent' || (target === NOTICE_TARGET && state !== 'sending');
+  const undone = rows.filter(({ row, run }) => run.record.state === 'done' && !settled(row));
   const twice = runs.flatMap((run) =>
     [...run.mails]
       .filter(([, count]) => count > 1)
