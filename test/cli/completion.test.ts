@@ -73,8 +73,8 @@ describe('in bash', () => {
     const screen = await typeInto('bash --norc --noprofile -i', shell.env, [
       { when: /[$#] $/, press: 'source <(docket completion bash); echo loa""ded\n' },
       { when: /loaded\r?\n[^\n]*[$#] $/, press: 'docket explain demo/wee\t' },
-      { when: /demo\/weekly-kpi $/, press: '\u0003' },
-      { when: /weekly-kpi \S*[\r\n]+[^\n]*[$#] $/, press: 'exit\n' },
+      // The line is cleared by a key: bash may keep an interrupt to itself that comes while it still completes.
+      { when: /demo\/weekly-kpi $/, press: '\u0015exit\n' },
     ]);
     expect(screen).toContain('docket explain demo/weekly-kpi ');
   });

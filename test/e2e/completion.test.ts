@@ -29,10 +29,9 @@ test('zsh completes reports and values behind "="', async () => {
   const screen = await typeInto(`${zsh} -f -i`, shell.env, [
     { when: /[%#] $/, press: setUp },
     { when: /\nready> $|\rready> $/, press: 'docket explain demo/wee\t' },
-    { when: /demo\/weekly-kpi $/, press: '\u0003' },
-    { when: /weekly-kpi [\s\S]*\rready> $/, press: 'docket sandbox --limiter=f\t' },
-    { when: /--limiter=fixed $/, press: '\u0003' },
-    { when: /fixed [\s\S]*\rready> $/, press: 'exit\n' },
+    // Lines are cleared by a key: a shell may keep an interrupt to itself that comes while it still completes.
+    { when: /demo\/weekly-kpi $/, press: '\u0015docket sandbox --limiter=f\t' },
+    { when: /--limiter=fixed $/, press: '\u0015exit\n' },
   ]);
   expect(screen).toContain('demo/weekly-kpi ');
   expect(screen).toContain('--limiter=fixed ');
