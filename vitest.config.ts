@@ -7,6 +7,8 @@ const LEAST = { lines: 90, branches: 90 };
 export default defineConfig({
   test: {
     globalSetup: ['test/support/setup.ts'],
+    // What a test waits for may take another process: Vitest's own second is less than the start of one.
+    expect: { poll: { timeout: 60_000 } },
     // Measured by `npm run coverage`; see docs/testing.md for what is not counted.
     coverage: {
       provider: 'v8',

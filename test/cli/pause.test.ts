@@ -187,7 +187,7 @@ deliveries:
     expect(JSON.parse((await docket(['schedule', '--json'], { env })).stdout)).toMatchObject({ paused: [] });
     const texts = [refused, paused, rotated].map(({ lines }) => JSON.stringify(lines)).join();
     for (const label of ['revoked', 'acme']) expect(texts).not.toContain(keyOf(label));
-  }, 60_000);
+  });
 
   test('is tried for a run on demand, and lifts the pause when it is accepted', async () => {
     await writeFile(join(folder, 'key'), keyOf('acme'));
@@ -214,7 +214,7 @@ deliveries:
     expect(lifted.why).toMatch(/has succeeded$/);
     await worker.stop();
     expect(await redisPauses(client, { prefix: DEFAULT_PREFIX }).list()).toEqual([]);
-  }, 60_000);
+  });
 
   test('is accepted again by `docket resume`, which knows the organizations', async () => {
     await redisPauses(client, { prefix: DEFAULT_PREFIX }).put({

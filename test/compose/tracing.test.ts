@@ -110,7 +110,7 @@ test('a run is one trace from the request that asked for it to what left, throug
   const all = collector.bodies.join('\n');
   expect(all).not.toContain('lead@');
   expect(all).not.toContain('sbx_');
-}, 90_000);
+});
 
 test('a run that fails, sleeps and is put in line again stays in the trace of whoever asked for it', async () => {
   const collector = await otlpCollector();
@@ -163,7 +163,7 @@ test('a run that fails, sleeps and is put in line again stays in the trace of wh
   expect(runs).toHaveLength(3);
   expect(new Set(runs.map(({ traceId }) => traceId))).toEqual(new Set([root?.traceId]));
   expect(collector.bodies.join()).not.toContain('Never.');
-}, 60_000);
+});
 
 test('a run that a due slot opens has a trace of its own, which begins with the look that opened it', async () => {
   const collector = await otlpCollector();
@@ -220,7 +220,7 @@ test('a run that a due slot opens has a trace of its own, which begins with the 
   const taken = collector.spans.find(({ name, traceId }) => name === 'process runs' && traceId === opened?.traceId);
   expect(taken?.parentSpanId).toBe(opened?.spanId);
   expect(spanOf('run')).toMatchObject({ traceId: opened?.traceId, parentSpanId: taken?.spanId });
-}, 60_000);
+});
 
 test('where no variable asks for traces there are none, and OpenTelemetry is not even loaded', async () => {
   expect(await openTracing(around({}))).toBeUndefined();

@@ -119,4 +119,4 @@ test('a role that is none, a worker without a service, and a pause of what is no
     stdout: 'acme/weekly is not paused.\n',
   });
   expect(await house.command('resume', 'acme/weakly')).toMatchObject({ code: 2 });
-}, 60_000);
+});

@@ -9,7 +9,7 @@ describe('a Cluster of three masters', () => {
   const closers: (() => unknown)[] = [];
   beforeAll(async () => {
     cluster = await testCluster();
-  }, 60_000);
+  });
   afterAll(async () => {
     for (const close of closers) await close();
     await cluster.close();
@@ -74,7 +74,7 @@ describe('a Sentinel group', () => {
   let group: SentinelGroup;
   beforeAll(async () => {
     group = await sentinelGroup();
-  }, 60_000);
+  });
   afterAll(() => group.close());
 
   it('is opened by the name of its master', async () => {
