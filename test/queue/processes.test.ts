@@ -37,8 +37,8 @@ describe('processes', () => {
     children.push(child);
     const heard: unknown[] = [];
     let wake = () => {};
-    // A run that waits may be taken before the process says that it is ready.
     const ready = signalled();
+    const gone = once(child, 'exit').then(() => Promise.reject(new Error('the process ended before it was ready')));
     child.on('message', (message) => {
       if (message === 'ready') return ready.tell();
       heard.push(message);
@@ -52,7 +52,7 @@ describe('processes', () => {
       }
       return heard.shift();
     };
-    await ready.promise;
+    await Promise.race([ready.promise, gone]);
     const end = async (signal: NodeJS.Signals) => {
       child.kill(signal);
       await once(child, 'exit');

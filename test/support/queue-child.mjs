@@ -42,6 +42,11 @@ if (role === 'opens') {
   const blocking = await openRedis(url, 'worker', silentLog);
   const ledger = redisLedger(blocking, { prefix: `${prefix}:`, ttlDays: 30 });
   const heard = (message) => new Promise((resolve) => process.send(message, resolve));
+  // A run may be there before the worker is ready: what it does could keep the process from ever saying so.
+  let begin;
+  const begun = new Promise((resolve) => {
+    begin = resolve;
+  });
   // What a try does, by the role of its process.
   const tries = {
     works: async () => {},
@@ -87,6 +92,7 @@ if (role === 'opens') {
     prefix,
     store: runs,
     execute: async (order, context) => {
+      await begun;
       context.observe({ type: 'planned', calls: 3, sections: 1 });
       await heard({ started: order.id, attempt: context.attempt });
       await tries[role](order, context);
@@ -114,4 +120,5 @@ if (role === 'opens') {
   });
   await worker.ready();
   tell('ready');
+  begin();
 }
