@@ -37,13 +37,22 @@ export const metricSchema = z.looseObject({
 });
 export type Metric = z.infer<typeof metricSchema>;
 
+/** The units of specification §2.4; any other is one of a newer service, and shown as it is named. */
+export const KNOWN_UNITS: ReadonlySet<string> = new Set(['count', 'ratio', 'seconds']);
+
+/** Each value once, as it is first listed: one listed twice would be asked for in two calls and counted twice. */
+function withoutRepeatedValues<Listed extends { readonly value: string }>(values: readonly Listed[]): Listed[] {
+  const seen = new Set<string>();
+  return values.filter(({ value }) => !seen.has(value) && seen.add(value));
+}
+
 export const dimensionSchema = z.looseObject({
   id: z.string(),
   label: z.string(),
   description: wordsSchema,
   type: z.string(),
   /** Every value it takes in the organization, in the order to show them. */
-  values: z.array(z.looseObject({ value: z.string(), label: z.string() })),
+  values: z.array(z.looseObject({ value: z.string(), label: z.string() })).transform(withoutRepeatedValues),
 });
 export type Dimension = z.infer<typeof dimensionSchema>;
 
@@ -51,14 +60,24 @@ export type Dimension = z.infer<typeof dimensionSchema>;
 const unreadSchema = z.object({ id: z.string(), why: z.string() });
 export type Unread = z.infer<typeof unreadSchema>;
 
-/** The descriptors that can be read, and of each other one its id and the first thing that is odd about it. */
-function sift<Schema extends z.ZodType>(schema: Schema, listed: readonly unknown[], name: string) {
+/**
+ * The descriptors that can be read, and of each other one its id and the first thing that is odd about it. Of two with
+ * one id the first is read: which of them is meant cannot be told.
+ */
+function sift<Schema extends z.ZodType<{ readonly id: string }>>(
+  schema: Schema,
+  listed: readonly unknown[],
+  name: string,
+) {
   const read: z.output<Schema>[] = [];
   const unread: Unread[] = [];
+  const ids = new Set<string>();
   listed.forEach((descriptor, index) => {
     const parsed = schema.safeParse(descriptor);
     if (parsed.success) {
-      read.push(parsed.data);
+      if (ids.has(parsed.data.id)) unread.push({ id: parsed.data.id, why: 'listed more than once' });
+      else read.push(parsed.data);
+      ids.add(parsed.data.id);
       return;
     }
     const id = z.looseObject({ id: z.string() }).safeParse(descriptor).data?.id ?? `${name}[${index}]`;
@@ -100,6 +119,25 @@ export type Catalog = z.infer<typeof catalogSchema>;
 
 /** A current count is the state now: it takes no granularity, and the period does not touch it (specification §2.4). */
 export const isCurrentCount = (metric: Pick<Metric, 'time_field'>): boolean => metric.time_field === 'now';
+
+/** Aggregations of which the parts do not add up, whatever the catalog says: percentiles and distinct counts. */
+const NOT_A_SUM = /^p\d+$|distinct/i;
+
+/** Whether the metric can be a sum at all (specification §2.4): a count that is neither a percentile nor distinct. */
+const isSum = ({ unit, aggregation }: Pick<Metric, 'unit' | 'aggregation'>): boolean =>
+  unit === 'count' && !NOT_A_SUM.test(aggregation);
+
+type Additivity = Pick<Metric, 'additive_over_time' | 'unit' | 'aggregation'>;
+
+/** Whether figures of the metric may be added up. The catalog's word is taken for counts alone. */
+export const isAdditive = (metric: Additivity): boolean => metric.additive_over_time && isSum(metric);
+
+/**
+ * The catalog calls a rate, a duration, a percentile or a distinct count additive, which none can be (specification
+ * §2.4). Of a unit that we do not know nothing is said.
+ */
+export const isWronglyAdditive = (metric: Additivity): boolean =>
+  metric.additive_over_time && !isSum(metric) && metric.unit !== null && KNOWN_UNITS.has(metric.unit);
 
 /** All dimension ids of specification §2.5. */
 export const DIMENSION_IDS = [

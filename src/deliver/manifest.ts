@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { NOTE_CODES } from '../fetch/dataset.ts';
 import { ARTIFACT_FORMATS } from '../render/artifact.ts';
 import type { Manifest } from './archive.ts';
 
@@ -37,18 +38,7 @@ export const manifestSchema: z.ZodType<Manifest> = z.looseObject({
   incomplete: z.array(
     z.object({
       section: z.string(),
-      code: z.enum([
-        'truncated',
-        'missing',
-        'stale',
-        'partial',
-        'undefined',
-        'deprecated',
-        'data_available_from',
-        'unknown_unit',
-        'count_changed',
-        'fields_left_out',
-      ]),
+      code: z.enum(NOTE_CODES),
       text: z.string(),
       incomplete: z.boolean(),
     }),

@@ -40,17 +40,34 @@ export interface Row {
   readonly partial: boolean;
 }
 
-export type NoteCode =
-  | 'truncated'
-  | 'missing'
-  | 'stale'
-  | 'partial'
-  | 'undefined'
-  | 'deprecated'
-  | 'data_available_from'
-  | 'unknown_unit'
-  | 'count_changed'
-  | 'fields_left_out';
+/** Kinds of notes, as manifests, webhooks and `--json` name them. */
+export const NOTE_CODES = [
+  'truncated',
+  'missing',
+  'missing_rows',
+  'duplicate_rows',
+  'unexpected_buckets',
+  'filter_mismatch',
+  'limit_exceeded',
+  'order_mismatch',
+  'granularity_mismatch',
+  'compare_range_mismatch',
+  'unit_mismatch',
+  'invalid_value',
+  'null_count',
+  'total_mismatch',
+  'not_additive',
+  'computed_in_future',
+  'stale',
+  'partial',
+  'undefined',
+  'deprecated',
+  'data_available_from',
+  'unknown_unit',
+  'count_changed',
+  'fields_left_out',
+] as const;
+export type NoteCode = (typeof NOTE_CODES)[number];
 
 /** A note as a sentence. */
 export interface Note {

@@ -1,18 +1,14 @@
 import type { Catalog, Metric } from '../contract/catalog.ts';
+import { KNOWN_UNITS } from '../contract/catalog.ts';
 import type { ReportRequest, ReportResponse } from '../contract/report.ts';
 import type { Section } from '../define/definition.ts';
 import type { Period } from '../define/period.ts';
 import type { Replacement, UndefinedTotals } from '../plan/plan.ts';
 import type { Lacking, Said } from '../words/note.ts';
+import type { CallAnswer } from './answer-checks/answer.ts';
+import { answerFindings } from './answer-checks/check-answers.ts';
+import { freshnessFindings } from './answer-checks/freshness.ts';
 import type { Column, NoteCode, Row, TableNote } from './dataset.ts';
-
-/** One call with its answer. */
-export interface CallAnswer {
-  readonly request: ReportRequest;
-  readonly response: ReportResponse;
-  /** Epoch ms at which the answer came. */
-  readonly at: number;
-}
 
 /** Everything the notes of one table are made from. */
 export interface Told {
@@ -40,16 +36,13 @@ export interface Told {
   readonly current: boolean;
 }
 
-const UNITS: ReadonlySet<string> = new Set(['count', 'ratio', 'seconds']);
-const HOUR_MS = 3_600_000;
-
 /** What a reader must know of the table, the gravest first. Nothing that is cut, missing or old goes without a note. */
 export function notesOf(told: Told): TableNote[] {
   return [
     ...truncated(told),
     ...missing(told),
-    ...unexpected(told),
-    ...stale(told),
+    ...answerFindings(told.answers, told),
+    ...freshnessFindings(told.answers, told),
     ...partial(told),
     ...undefinedCells(told),
     ...undefinedTotals(told),
@@ -62,73 +55,26 @@ export function notesOf(told: Told): TableNote[] {
 
 const note = (code: NoteCode, says: Said, incomplete = false): TableNote => ({ code, says, incomplete });
 
+/** Rows that the author's own `limit` cut are not missing: a reader must know that there are more, and that is all. */
 function truncated({ response, section, answers }: Told): TableNote[] {
   if (!response.meta.truncated) return [];
-  if (answers.length > 1 && answers.some((answer) => answer.response.meta.truncated)) {
-    return [note('truncated', { id: 'cut_piece', of: undefined }, true)];
-  }
   const rows = response.rows.length;
-  // Incomplete also where the section's own limit cuts: whoever reads "the top ten" must know that it is not all.
-  return [note('truncated', { id: section.limit === undefined ? 'cut' : 'limited', of: { rows } }, true)];
+  const cut = answers.some(isCutByService);
+  if (!cut && section.limit !== undefined) return [note('truncated', { id: 'limited', of: { rows } })];
+  return [
+    note('truncated', answers.length > 1 ? { id: 'cut_piece', of: undefined } : { id: 'cut', of: { rows } }, true),
+  ];
 }
+
+/** The service left rows out that its request did not: with fewer than the limit there was room for them. */
+const isCutByService = ({ request: { limit }, response }: CallAnswer): boolean =>
+  response.meta.truncated && (limit === undefined || response.rows.length < limit);
 
 function missing({ missing: { what, cells } }: Told): TableNote[] {
   return [
     ...(what.length === 0 ? [] : [note('missing', { id: 'lacking', of: { what } }, true)]),
     ...(cells === 0 ? [] : [note('missing', { id: 'lacking_cells', of: { cells } }, true)]),
   ];
-}
-
-/** Answers to something else than was asked. What several calls say alike is said once. */
-function unexpected({ answers }: Told): TableNote[] {
-  const said = new Map(answers.flatMap(unexpectedIn).map((says): [string, Said] => [JSON.stringify(says), says]));
-  return [...said.values()].map((says) => note('missing', says, true));
-}
-
-function unexpectedIn({ request, response: { meta, rows } }: CallAnswer): Said[] {
-  const found: Said[] = [];
-  // Both spellings of the count: where they disagree, one of them says that rows are lacking.
-  for (const said of [meta.row_count, meta.rows_count]) {
-    if (typeof said === 'number' && said !== rows.length) {
-      found.push({ id: 'other_count', of: { said, sent: rows.length } });
-    }
-  }
-  const { from, to, timezone, compare } = request.time ?? {};
-  if (from !== undefined && to !== undefined && (meta.range?.from !== from || meta.range.to !== to)) {
-    const got = meta.range == null ? null : { from: meta.range.from, to: meta.range.to };
-    found.push({ id: 'other_range', of: { from, to, got } });
-  }
-  if (timezone !== undefined && meta.timezone !== timezone) {
-    found.push({ id: 'other_zone', of: { asked: timezone, got: meta.timezone } });
-  }
-  if (compare !== undefined && meta.compare_range == null) {
-    found.push({ id: 'compared_days_unknown', of: undefined });
-  }
-  return found;
-}
-
-/** The first answer that is too old speaks for all. */
-function stale(told: Told): TableNote[] {
-  return told.answers.flatMap((answer) => staleAnswer(answer, told)).slice(0, 1);
-}
-
-function staleAnswer({ request, response: { meta }, at }: CallAnswer, told: Told): TableNote[] {
-  const { periodEnd, current, period } = told;
-  if (meta.as_of === null) {
-    return [note('stale', { id: 'computed_unknown', of: { cached: meta.cached } }, meta.cached)];
-  }
-  const computed = Date.parse(meta.as_of);
-  const { timezone } = period;
-  // The period was over when we asked, but not when the service counted: its last days are not whole.
-  const last = request.time?.to === undefined || request.time.to === period.to;
-  if (!current && last && at >= periodEnd && computed < periodEnd) {
-    return [note('stale', { id: 'computed_early', of: { at: meta.as_of, to: period.to, timezone } }, true)];
-  }
-  // The service keeps answers for an hour at most; a minute's grace is for clocks that differ.
-  if (meta.cached && at - computed > HOUR_MS + 60_000) {
-    return [note('stale', { id: 'computed_long_ago', of: { at: meta.as_of, timezone } }, true)];
-  }
-  return [];
 }
 
 function partial({ rows, section }: Told): TableNote[] {
@@ -180,7 +126,7 @@ function availability({ metrics, request }: Told): TableNote[] {
 
 function units({ columns }: Told): TableNote[] {
   return columns.flatMap(({ kind, label, unit }) =>
-    kind !== 'metric' || unit === null || UNITS.has(unit)
+    kind !== 'metric' || unit === null || KNOWN_UNITS.has(unit)
       ? []
       : [note('unknown_unit', { id: 'unknown_unit', of: { label, unit } })],
   );

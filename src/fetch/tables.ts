@@ -6,8 +6,10 @@ import type { Period } from '../define/period.ts';
 import type { Replacement, UndefinedTotals } from '../plan/plan.ts';
 import type { Filter } from '../words/filter.ts';
 import type { Lacking } from '../words/note.ts';
+import type { CallAnswer } from './answer-checks/answer.ts';
+import { unitMismatches } from './answer-checks/figure-checks.ts';
 import type { Column, Row, Table, Value } from './dataset.ts';
-import { type CallAnswer, notesOf } from './notes.ts';
+import { notesOf } from './notes.ts';
 
 export interface ReportTableInput {
   readonly section: Section;
@@ -33,7 +35,12 @@ export function reportTable(input: ReportTableInput): Table {
   const asked = new Set(section.metrics ?? []);
   const metrics = [...asked].flatMap((id) => catalog.metrics.find((metric) => metric.id === id) ?? []);
   const current = metrics.length > 0 && metrics.every(isCurrentCount);
-  const columns = columnsOf(section, response, catalog);
+  const answers = input.pieces ?? [{ request, response, at }];
+  // In which of two units its figures are cannot be told: they are shown without one.
+  const unitless = new Set(unitMismatches(answers, metrics).map(({ id }) => id));
+  const columns = columnsOf(section, response, catalog).map((column) =>
+    unitless.has(column.name) ? { ...column, unit: null } : column,
+  );
   const names = [...asked];
   const absent = columns.filter(
     ({ name }) =>
@@ -76,7 +83,7 @@ export function reportTable(input: ReportTableInput): Table {
       section,
       request,
       response,
-      answers: input.pieces ?? [{ request, response, at }],
+      answers,
       undefinedTotals: input.undefinedTotals,
       replaced: input.replaced ?? [],
       catalog,

@@ -1,4 +1,4 @@
-import type { Catalog } from '../contract/catalog.ts';
+import { type Catalog, isAdditive } from '../contract/catalog.ts';
 import type { Filter, ReportRequest } from '../contract/report.ts';
 import { type Arrangement, arrange, rangeOf, rowsAtMost, type Unarranged } from './arrange.ts';
 import { bucketsOf, daysOf, type Slice } from './buckets.ts';
@@ -38,14 +38,14 @@ export type Cutting = Cut | { readonly refused: Refusal };
  *
  * The range is cut between buckets, the filters' values and the groups are parted so that no row is in two parts. A
  * figure is the service's own wherever it lies in one part. It is a sum of parts only where a folded range was cut, or a
- * filter whose dimension is no column: then for metrics alone that may be added up (`additive_over_time`), every event of
+ * filter whose dimension is no column: then for metrics alone that may be added up (`isAdditive`), every event of
  * which has one day and one value of the dimension; others are refused. The pieces have neither `order` nor `limit`,
  * which say something of the whole only.
  */
 export function cutRequest(request: ReportRequest, catalog: Catalog, limits: CallLimits): Cutting {
   const { order: _order, limit, include, ...body } = request;
   const { metrics, dimensions = [], time } = request;
-  const additive = new Set(catalog.metrics.filter((metric) => metric.additive_over_time).map(({ id }) => id));
+  const additive = new Set(catalog.metrics.filter(isAdditive).map(({ id }) => id));
   const rigid = metrics.filter((id) => !additive.has(id));
 
   const { variants: fitted, spread, empty } = fitFilters(request.filters ?? [], catalog, limits.max_filter_values);

@@ -5,6 +5,8 @@ export interface Formats {
   /** ISO 3166 region of the locale, `GB`; undefined where it names none. */
   readonly region: string | undefined;
   readonly number: (value: number) => string;
+  /** With all of its decimals. */
+  readonly exactNumber: (value: number) => string;
   /** `A, B and C` */
   readonly all: (items: readonly string[]) => string;
   /** `A, B or C` */
@@ -26,6 +28,7 @@ export function formatsOf(locale: string): Formats {
   return {
     region: new Intl.Locale(locale).region,
     number: (value) => numberFormat(locale).format(value),
+    exactNumber: (value) => numberFormat(locale, { maximumFractionDigits: 20 }).format(value),
     all: list('conjunction'),
     any: list('disjunction'),
     day: (text) => date(text, { timeZone: 'UTC', dateStyle: 'long' }),

@@ -32,6 +32,52 @@ const SAID: { readonly [Id in keyof NoteParams]: readonly NoteParams[Id][] } = {
   ],
   other_zone: [{ asked: timezone, got: 'UTC' }],
   compared_days_unknown: [undefined],
+  granularity_mismatch: [
+    { asked: 'day', got: 'month' },
+    { asked: null, got: 'day' },
+    { asked: 'week', got: null },
+  ],
+  compare_range_mismatch: [
+    { expected: { from: '2026-11-02', to: '2026-11-08' }, got: { from: '2026-11-01', to: '2026-11-07' } },
+  ],
+  unit_mismatch: [{ columns: [{ label: METRIC.label, expected: 'count', got: 'seconds' }] }],
+  invalid_value: [
+    { figures: 1, label: METRIC.label, value: -1.25, bucket: '2026-11-09' },
+    { figures: 1200, label: METRIC.label, value: -1, bucket: null },
+  ],
+  null_count: [
+    { figures: 1, label: METRIC.label, bucket: '2026-11-09' },
+    { figures: 2, label: METRIC.label, bucket: null },
+  ],
+  missing_rows: [
+    { rows: 1, first: { bucket: null, group: [] } },
+    { rows: 1200, first: { bucket: '2026-11-09', group: ['Entity'] } },
+  ],
+  duplicate_rows: [
+    { rows: 1, first: { bucket: null, group: [] } },
+    { rows: 2, first: { bucket: '2026-11-09', group: ['Entity'] } },
+  ],
+  unexpected_buckets: [
+    { rows: 1, first: null },
+    { rows: 2, first: '2026-11-01' },
+  ],
+  filter_mismatch: [
+    { rows: 1, dimension: 'Risk', value: 'Low' },
+    { rows: 2, dimension: 'Risk', value: 'Low' },
+  ],
+  limit_exceeded: [{ limit: 1, rows: 2 }],
+  order_mismatch: [undefined],
+  total_mismatch: [
+    {
+      totals: [
+        { label: METRIC.label, total: 12, sum: 1234, previous: false },
+        { label: METRIC.label, total: 12, sum: 11, previous: true },
+      ],
+    },
+  ],
+  not_additive: [{ labels: [METRIC.label, 'Exposure'] }],
+  computed_in_future: [{ at: AT, timezone }],
+  computed_before_call: [{ at: AT, timezone }],
   computed_unknown: [{ cached: true }, { cached: false }],
   computed_early: [{ at: AT, to: '2026-11-15', timezone }],
   computed_long_ago: [{ at: AT, timezone }],
@@ -59,6 +105,7 @@ const SAID: { readonly [Id in keyof NoteParams]: readonly NoteParams[Id][] } = {
   unknown_unit: [{ label: 'Exposure', unit: 'chf' }],
   list_changed: [{ counts: [3, 4], seen: 3 }],
   list_count: [{ said: 1200, seen: 1 }],
+  list_order: [{ by: '-created_at' }],
   list_fields: [{ fields: ['tags', 'owner'] }],
 };
 

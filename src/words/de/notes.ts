@@ -1,5 +1,5 @@
 import type { Formats } from '../formats.ts';
-import type { Lacking, NoteWords } from '../note.ts';
+import type { Lacking, NoteWords, RowPlace } from '../note.ts';
 import { quoter } from './quote.ts';
 
 const some = (what: string, metrics: readonly string[]): string =>
@@ -20,6 +20,7 @@ function lacking(what: Lacking): string {
   }
 }
 
+const PER = { day: 'je Tag', week: 'je Woche', month: 'je Monat' } as const;
 const BUCKETS = { day: 'Der Tag', week: 'Die Woche', month: 'Der Monat' } as const;
 const CLIPPED = {
   week: { first: 'Die erste Woche', last: 'Die letzte Woche', both: 'Die erste und die letzte Woche' },
@@ -27,10 +28,13 @@ const CLIPPED = {
 } as const;
 
 export const notes = (to: Formats): NoteWords => {
-  const { number, day, instant } = to;
+  const { number, exactNumber, day, instant } = to;
   const quoted = quoter(to);
   const rowsText = (count: number): string => `${number(count)} ${count === 1 ? 'Zeile' : 'Zeilen'}`;
   const days = (from: string, last: string): string => `${day(from)} bis ${day(last)}`;
+  const placeOf = ({ bucket, group }: RowPlace): string =>
+    [...(bucket === null ? [] : [day(bucket)]), ...group].join(', ');
+  const inBucket = (bucket: string | null): string => (bucket === null ? '' : ` (${day(bucket)})`);
   return {
     cut_piece: () =>
       'Der Dienst hat eine der Antworten gekürzt, aus denen diese Tabelle zusammengesetzt ist: Es gibt weitere Zeilen.',
@@ -50,6 +54,44 @@ export const notes = (to: Formats): NoteWords => {
     other_zone: ({ asked, got }) =>
       `Angefragt waren Tage in der Zeitzone ${asked}, der Dienst hat für Tage in ${got} geantwortet.`,
     compared_days_unknown: () => 'Der Dienst gibt nicht an, welche Tage die Vorperiode umfasst.',
+    granularity_mismatch: ({ asked, got }) =>
+      `Angefragt: ${asked === null ? 'der ganze Zeitraum in einem' : `eine Zeile ${PER[asked]}`}. Der Dienst hat ${got === null ? 'für den ganzen Zeitraum in einem' : `mit der Einteilung ${quoted(got)}`} geantwortet.`,
+    compare_range_mismatch: ({ expected, got }) =>
+      `Die Vorperiode ist ${days(expected.from, expected.to)}; der Dienst hat mit ${days(got.from, got.to)} verglichen.`,
+    unit_mismatch: ({ columns }) =>
+      `Der Dienst hat in einer anderen Einheit geantwortet, als sein Katalog angibt: ${columns
+        .map(({ label, expected, got }) => `${label} in ${quoted(got)} statt ${quoted(expected)}`)
+        .join('; ')}. Gezeigt werden die Zahlen ohne Einheit.`,
+    invalid_value: ({ figures, label, value, bucket }) =>
+      `${number(figures)} ${figures === 1 ? 'Zahl kann' : 'Zahlen können'} nicht stimmen, zum Beispiel ${exactNumber(value)} bei ${label}${inBucket(bucket)}.`,
+    null_count: ({ figures, label, bucket }) =>
+      `${number(figures)} ${figures === 1 ? 'Anzahl kam' : 'Anzahlen kamen'} ohne Wert, zum Beispiel ${label}${inBucket(bucket)}: Eine Anzahl ist 0, wenn nichts geschah.`,
+    missing_rows: ({ rows, first }) =>
+      placeOf(first) === ''
+        ? 'Der Dienst hat keine Zeile geliefert.'
+        : `Der Dienst hat ${rowsText(rows)} ausgelassen, zum Beispiel ${placeOf(first)}.`,
+    duplicate_rows: ({ rows, first }) =>
+      `${rowsText(rows)} ${rows === 1 ? 'kam' : 'kamen'} mehrfach${placeOf(first) === '' ? '' : `, zum Beispiel ${placeOf(first)}`}; keine wurde addiert.`,
+    unexpected_buckets: ({ rows, first }) =>
+      `${rowsText(rows)} ${rows === 1 ? 'gehört' : 'gehören'} zu keinem angefragten Abschnitt, zum Beispiel ${first === null ? 'eine ohne Datum' : day(first)}.`,
+    filter_mismatch: ({ rows, dimension, value }) =>
+      `${rowsText(rows)} ${rows === 1 ? 'gehört' : 'gehören'} zu Gruppen, die der Filter nicht zulässt, zum Beispiel ${dimension} ${value}.`,
+    limit_exceeded: ({ limit, rows }) =>
+      `Angefragt: höchstens ${rowsText(limit)}. Der Dienst hat ${number(rows)} geliefert.`,
+    order_mismatch: () => 'Die Zeilen kamen nicht in der angefragten Reihenfolge.',
+    total_mismatch: ({ totals }) =>
+      `Ein Gesamtwert ist nicht die Summe seiner Zeilen: ${totals
+        .map(
+          ({ label, total, sum, previous }) =>
+            `${label}${previous ? ' in der Vorperiode' : ''} ${exactNumber(total)} statt ${exactNumber(sum)}`,
+        )
+        .join('; ')}.`,
+    not_additive: ({ labels }) =>
+      `Laut Katalog lässt sich ${labels.join(', ')} addieren, was nur bei einer Anzahl geht: Nichts davon wurde addiert.`,
+    computed_in_future: ({ at, timezone }) =>
+      `Laut Dienst berechnet am ${instant(at, timezone)} (${timezone}): später, als die Antwort kam.`,
+    computed_before_call: ({ at, timezone }) =>
+      `Berechnet am ${instant(at, timezone)} (${timezone}), lange vor dem Abruf, obwohl der Dienst angibt, die Zahlen nicht aus dem Zwischenspeicher zu haben.`,
     computed_unknown: ({ cached }) =>
       `Der Dienst gibt nicht lesbar an, wann er die Zahlen berechnet hat${cached ? ', und hatte sie zwischengespeichert: Sie können veraltet sein' : ''}.`,
     computed_early: ({ at, to: last, timezone }) =>
@@ -80,6 +122,7 @@ export const notes = (to: Formats): NoteWords => {
     list_changed: ({ counts, seen }) =>
       `Die Liste hat sich während des Lesens geändert (gemeldet: ${counts.map(number).join(', dann ')}); gelesen: ${number(seen)}.`,
     list_count: ({ said, seen }) => `Die Liste nennt ${number(said)} Einträge; gelesen: ${number(seen)}.`,
+    list_order: ({ by }) => `Die Liste kam nicht in der angefragten Reihenfolge (${by}).`,
     list_fields: ({ fields }) =>
       `Nicht gezeigt, weil sie mehr als einen einzelnen Wert enthalten: ${fields.join(', ')}.`,
   };
