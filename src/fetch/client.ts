@@ -18,7 +18,10 @@ import { checkedJson, networkError, readBody, type Timeouts } from './body.ts';
 import { clip, clipName } from './clip.ts';
 import { refusalError } from './refusal.ts';
 
-const TIMEOUTS: Timeouts = { connect: 5_000, headers: 30_000, body: 15_000, total: 60_000 };
+/** No call takes longer, from dispatch to the last byte. */
+export const CALL_TIMEOUT_MS = 60_000;
+
+const TIMEOUTS: Timeouts = { connect: 5_000, headers: 30_000, body: 15_000, total: CALL_TIMEOUT_MS };
 
 /** A decoded answer larger than this is refused: a report has at most 5,000 rows. */
 const MAX_BYTES = 64 * 1024 * 1024;
@@ -189,19 +192,20 @@ export function createClient(options: ClientOptions): ComplianceClient {
   const listPath = (query: ListQuery) => `${prefix}${PATHS.list(query.org, query.list)}`;
 
   /**
-   * `next` as a path of this list, or `api.unsafe`. Its origin is never followed: behind a proxy a service may know itself
+   * The page that `next` names, by our own query, or `api.unsafe`: a `next` that lost the search would bring other people's
+   * records into the report. Only the page's number is the service's to say (specification §4, rule 1). Its origin is never followed: behind a proxy a service may know itself
    * by another scheme, port or name than we do, and the key goes only to the address that was configured.
    */
   const nextPage = (next: string, query: ListQuery): string => {
     const url = URL.canParse(next, base.origin) ? new URL(next, base.origin) : undefined;
     const own = [listPath(query), PATHS.list(query.org, query.list)];
-    if (url !== undefined && /^https?:$/.test(url.protocol) && own.includes(url.pathname)) {
-      return `${listPath(query)}${url.search}`;
-    }
+    const ofList = url !== undefined && /^https?:$/.test(url.protocol) && own.includes(url.pathname);
+    const page = url?.searchParams.get('page') ?? null;
+    if (ofList && page !== null && /^[1-9]\d{0,8}$/.test(page)) return pageOf(listPath(query), query, page);
     throw new DocketError('api.unsafe', 'The list names a next page that is not of this list; it was not asked for.', {
       where: `GET ${listPath(query)}`,
-      expected: `a page of ${listPath(query)}`,
-      got: url === undefined ? 'no URL' : clip(`${url.origin}${url.pathname}`),
+      expected: `a numbered page of ${listPath(query)}`,
+      got: url === undefined ? 'no URL' : `${clip(`${url.origin}${url.pathname}`)}, page ${clipName(page ?? 'none')}`,
       next: 'Report it to the service. The address in COMPLIANCE_API_URL is not the cause: leave it as it is.',
     });
   };
@@ -224,7 +228,7 @@ export function createClient(options: ClientOptions): ComplianceClient {
         signal,
       ),
     page: async (query, next, signal) => {
-      const path = next === null ? firstPage(listPath(query), query) : nextPage(next, query);
+      const path = next === null ? pageOf(listPath(query), query) : nextPage(next, query);
       const { body } = await send({ endpoint: 'list', method: 'GET', path }, listBodySchema, signal);
       if (Array.isArray(body)) return { count: null, next: null, records: body };
       const following = body.next === null ? null : nextPage(body.next, query);
@@ -246,8 +250,10 @@ function statusOf(answered: number | undefined, { code }: DocketError): RequestN
   return answered >= 500 ? '5xx' : answered >= 400 ? '4xx' : answered >= 300 ? '3xx' : '2xx';
 }
 
-function firstPage(path: string, { ordering, search }: ListQuery): string {
+/** @param page absent: the first */
+function pageOf(path: string, { ordering, search }: ListQuery, page?: string): string {
   const query = new URLSearchParams({
+    ...(page === undefined ? {} : { page }),
     ...(ordering === undefined ? {} : { ordering }),
     ...(search === undefined ? {} : { search }),
   });

@@ -3,7 +3,7 @@ import type { Table, TableNote } from './dataset.ts';
 import type { ListAnswer } from './pages.ts';
 
 /** A list as a table: its rows stay in their file. */
-export function listTable(section: Section, { rows, columns, leftOut, counts }: ListAnswer): Table {
+export function listTable(section: Section, { rows, columns, leftOut, counts, ordered }: ListAnswer): Table {
   return {
     id: section.id,
     title: section.title ?? section.id,
@@ -17,7 +17,7 @@ export function listTable(section: Section, { rows, columns, leftOut, counts }: 
     columns,
     rows,
     filters: section.search === undefined ? [] : [{ search: section.search }],
-    notes: [...countNotes(counts, rows.length), ...leftOutNote(leftOut)],
+    notes: [...countNotes(counts, rows.length), ...orderNote(ordered, section), ...leftOutNote(leftOut)],
   };
 }
 
@@ -31,6 +31,11 @@ function countNotes(counts: readonly number[], seen: number): TableNote[] {
     ? []
     : [{ code: 'missing', says: { id: 'list_count', of: { said: last, seen } }, incomplete: true }];
 }
+
+const orderNote = (ordered: boolean, { ordering: by }: Section): TableNote[] =>
+  ordered || by === undefined
+    ? []
+    : [{ code: 'order_mismatch', says: { id: 'list_order', of: { by } }, incomplete: true }];
 
 const leftOutNote = (fields: readonly string[]): TableNote[] =>
   fields.length === 0

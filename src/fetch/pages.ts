@@ -7,6 +7,7 @@ import type { ListCall } from '../plan/plan.ts';
 import type { ComplianceClient, ListPage } from './client.ts';
 import type { Column } from './dataset.ts';
 import { listColumns } from './list-columns.ts';
+import { listOrder } from './list-order.ts';
 import { type Line, type Paid, type PaidCall, paidCall } from './paid-call.ts';
 import type { ResponseStore } from './response-store.ts';
 import { type RowFile, type RowWriter, writeRows } from './rows.ts';
@@ -20,6 +21,8 @@ export interface ListAnswer {
   readonly pages: number;
   /** What the pages said of the whole, in order and without repetition; more than one says the list changed meanwhile. */
   readonly counts: readonly number[];
+  /** The records came in the order that was asked for, as far as that can be told; one that changes may not keep it. */
+  readonly ordered: boolean;
   /** No page had to be asked for. */
   readonly saved: boolean;
 }
@@ -68,6 +71,7 @@ async function walkInto(
 ): Promise<Outcome<ListAnswer>> {
   const query = { org, list: call.list, ordering: call.ordering, search: call.search };
   const list = listColumns();
+  const order = listOrder(call.ordering);
   const seen = new Set<ListRecord['id']>();
   const counts = new Set<number>();
   const visited = new Set<string>();
@@ -88,12 +92,15 @@ async function walkInto(
     }
     const before = seen.size;
     const fresh = page.records.filter(({ id }) => !seen.has(id) && seen.add(id));
+    for (const record of fresh) order.see(record);
     await file.append(fresh.map(list.see));
     if (page.count !== null) counts.add(page.count);
     if (page.next === null) {
       const columns = list.columns();
       const rows = await file.end(columns.map((column) => column.name));
-      return done({ rows, columns, leftOut: list.leftOut(), pages: number, counts: [...counts], saved });
+      // A record that was added between two pages moves the others, and may itself come late.
+      const ordered = order.kept() || counts.size > 1;
+      return done({ rows, columns, leftOut: list.leftOut(), pages: number, counts: [...counts], ordered, saved });
     }
     if (visited.has(page.next) || seen.size === before) return fail(circle(call, org, number));
     visited.add(page.next);

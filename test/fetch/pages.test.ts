@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { listTable } from '../../src/fetch/list-table.ts';
 import { type ListAnswer, walkList } from '../../src/fetch/pages.ts';
 import { lineOf } from '../../src/fetch/ports.ts';
@@ -16,12 +16,12 @@ beforeEach(async () => {
 afterEach(() => server.close());
 
 const SECTION = sectionOf({ id: 'roster', list: 'profiles' });
-const walk = () => {
+const walk = (section = SECTION) => {
   const context = fetchingFrom(server.url, 'a.b');
   const { client, responses, run, signal, folder } = context;
   return walkList(
     { client, responses, run, folder, line: lineOf('acme', context, context.reads) },
-    listCall(7, 'profiles', SECTION),
+    listCall(7, 'profiles', section),
     7,
     { waiting: () => {}, signal },
   );
@@ -63,6 +63,47 @@ test('an empty list is a table without rows and without notes', async () => {
   const table = listTable(SECTION, doneOf(await walk()));
   expect(rowsOf(table)).toEqual([]);
   expect(table.notes).toEqual([]);
+});
+
+describe('a list that was asked for in an order', () => {
+  const page = (...scores: unknown[]) => scores.map((score, id) => ({ id: id + 1, name: 'n', score }));
+  const notesOf = async (ordering: string, records: object[]) => {
+    const section = sectionOf({ id: 'roster', list: 'profiles', ordering });
+    serve([{ count: records.length, ids: records }]);
+    return listTable(section, doneOf(await walk(section))).notes;
+  };
+
+  test.each([
+    ['score', page(2, 1)],
+    ['-score', page(1, 2)],
+    ['-score', page(3, null, 4)],
+    ['score', page('2026-11-09T10:00:00Z', '2026-11-09T09:59:00Z')],
+    ['-score', page('2026-11-09', '2026-11-10')],
+  ])('%s and came in another is incomplete', async (ordering, records) => {
+    expect(await notesOf(ordering, records)).toEqual([
+      { code: 'order_mismatch', says: { id: 'list_order', of: { by: ordering } }, incomplete: true },
+    ]);
+  });
+
+  test.each([
+    ['score', page(1, 1, null, 2)],
+    ['-score', page(3, 2, 2)],
+    // How texts are sorted is the service's own.
+    ['score', page('b', 'a', 'Ä')],
+    ['elsewhere', page(2, 1)],
+    ['-score', page('2026-11-10T00:30:00+02:00', '2026-11-09T22:00:00Z')],
+  ])('%s and came in it is whole', async (ordering, records) => {
+    expect(await notesOf(ordering, records)).toEqual([]);
+  });
+
+  test('and changed while it was read may have a record that came late', async () => {
+    const section = sectionOf({ id: 'roster', list: 'profiles', ordering: 'id' });
+    serve([
+      { count: 3, ids: [1, 5], next: 2 },
+      { count: 4, ids: [4, 6] },
+    ]);
+    expect(listTable(section, doneOf(await walk(section))).notes.map(({ code }) => code)).toEqual(['count_changed']);
+  });
 });
 
 test.each([

@@ -16,7 +16,7 @@ const SECTION: SectionInput = {
   title: 'By type',
   metrics: ['profiles.created', 'profiles.approval_rate'],
   dimensions: ['profile.type'],
-  granularity: 'day',
+  granularity: 'week',
   totals: true,
 };
 const META = {
@@ -24,13 +24,13 @@ const META = {
   cached: false,
   timezone: 'Europe/Zurich',
   range: { from: '2026-11-09', to: '2026-11-15' },
-  granularity: 'day',
+  granularity: 'week',
   row_count: 2,
   truncated: false,
   registry_version: 7,
 };
 const COLUMNS = [
-  { name: 'bucket', label: 'Day', kind: 'time', type: 'date', unit: null },
+  { name: 'bucket', label: 'Week', kind: 'time', type: 'date', unit: null },
   { name: 'profile.type', label: 'Type', kind: 'dimension', type: 'enum', unit: null },
   { name: 'profiles.created', label: 'New profiles', kind: 'metric', type: 'integer', unit: 'count' },
   { name: 'profiles.approval_rate', label: 'Approved', kind: 'metric', type: 'number', unit: 'ratio' },
@@ -94,7 +94,7 @@ test('a table without a flaw has no notes', () => {
 test('columns come in the section’s order, with the answer’s labels and the catalog’s knowledge', () => {
   const { columns } = tableOf();
   expect(columns.map(({ name, label, kind, type, unit }) => [name, label, kind, type, unit])).toEqual([
-    ['bucket', 'Day', 'time', 'date', null],
+    ['bucket', 'Week', 'time', 'date', null],
     ['profile.type', 'Type', 'dimension', 'enum', null],
     ['profiles.created', 'New profiles', 'metric', 'integer', 'count'],
     ['profiles.approval_rate', 'Approved', 'metric', 'number', 'ratio'],
@@ -130,7 +130,7 @@ test('a current count is the state at an instant, without a range', () => {
     section: { metrics: ['alerts.open'], dimensions: [], granularity: undefined, totals: false },
     columns: [{ name: 'alerts.open', label: 'Open', kind: 'metric', type: 'integer', unit: 'count' }],
     rows: [{ 'alerts.open': 9, partial: false }],
-    meta: { range: { from: '2026-10-18', to: '2026-11-16' } },
+    meta: { range: { from: '2026-10-18', to: '2026-11-16' }, granularity: null },
   });
   expect(table).toMatchObject({ current: true, range: null, asOf: META.as_of, notes: [] });
 });
@@ -156,9 +156,15 @@ describe('what is missing', () => {
     ]);
   });
 
-  test('a cut that the report asked for says so, and follows on_incomplete like any other', () => {
+  test('a cut that the report asked for says so, and nothing is missing', () => {
     expect(notes({ section: { limit: 2 }, meta: { truncated: true } })).toEqual([
-      { code: 'truncated', text: 'Only the first 2 rows, as the report asks; there are more.', incomplete: true },
+      { code: 'truncated', text: 'Only the first 2 rows, as the report asks; there are more.', incomplete: false },
+    ]);
+  });
+
+  test('a cut by the service before the limit of the report makes the table incomplete', () => {
+    expect(notes({ section: { limit: 3 }, meta: { truncated: true } })).toEqual([
+      { code: 'truncated', text: 'The service cut the table after 2 rows: there are more.', incomplete: true },
     ]);
   });
 
@@ -233,10 +239,10 @@ describe('what is old or running', () => {
   });
 
   test('figures of a period that still runs are not stale but partial', () => {
-    const rows = [ROWS[0]!, { ...ROWS[1]!, bucket: '2026-11-12', partial: true }];
+    const rows = [ROWS[0]!, { ...ROWS[1]!, partial: true }];
     const change = { rows, meta: { as_of: '2026-11-12T08:00:00Z' }, at: Date.parse('2026-11-12T08:00:01Z') };
     expect(notes(change)).toEqual([
-      { code: 'partial', text: 'The day from 2026-11-12 is still running: its figures will grow.', incomplete: false },
+      { code: 'partial', text: 'The week from 2026-11-09 is still running: its figures will grow.', incomplete: false },
     ]);
     expect(rowsOf(tableOf(change)).map(({ partial }) => partial)).toEqual([false, true]);
   });
@@ -260,7 +266,7 @@ test('a deprecated metric, a late start of its data and an unknown unit are each
   const catalog = {
     ...CATALOG,
     metrics: CATALOG.metrics.map((metric) =>
-      metric.id === 'profiles.opened' ? { ...metric, data_available: { from: '2026-11-11' } } : metric,
+      metric.id === 'profiles.opened' ? { ...metric, unit: 'parsecs', data_available: { from: '2026-11-11' } } : metric,
     ),
   };
   const table = tableOf({
@@ -279,6 +285,21 @@ test('a deprecated metric, a late start of its data and an unknown unit are each
   ]);
   expect(notesIn(table)[0]?.text).toContain('profiles.created takes its place');
   expect(table.columns[1]).toMatchObject({ unit: 'parsecs', replacedBy: 'profiles.created' });
+});
+
+test('a column in another unit than the catalog’s is shown without one: its figures may be in either', () => {
+  const columns = COLUMNS.map((column) =>
+    column.name === 'profiles.approval_rate' ? { ...column, unit: 'seconds' } : column,
+  );
+  const table = tableOf({ columns });
+  expect(table.columns.map(({ unit }) => unit)).toEqual([null, null, 'count', null]);
+  expect(notesIn(table)).toEqual([
+    {
+      code: 'unit_mismatch',
+      text: 'The service answered in another unit than its catalog says: profiles.approval_rate in "seconds", not "ratio". Shown as plain numbers.',
+      incomplete: true,
+    },
+  ]);
 });
 
 test('a metric without any data in the period makes the table incomplete: its zeros are no figures', () => {

@@ -211,6 +211,20 @@ describe('a filter of more values than a call takes', () => {
     expect(section?.join?.pieces.map(({ totals }) => totals)).toEqual(Array(2).fill(['profiles.created']));
   });
 
+  test('adds nothing up that the catalog calls additive and that is no count', () => {
+    const metrics = WIDE.metrics.map((metric) => ({ ...metric, additive_over_time: true }));
+    const catalog = { ...WIDE, metrics };
+    const rate = { metrics: ['profiles.approval_rate'] };
+    expect(faults({ ...rate }, { period: YEARS, catalog })).toHaveLength(1);
+    expect(faults(filtered('in', 60, rate), { catalog })).toHaveLength(1);
+    expect(faults({ metrics: ['profiles.created'] }, { period: YEARS, catalog })).toEqual([]);
+    const [section] = compile([{ id: 'a', ...rate, granularity: 'month', totals: true }], {
+      period: YEARS,
+      catalog,
+    }).sections;
+    expect(section?.join?.undefinedTotals).toEqual({ ...rate, why: 'range' });
+  });
+
   test('is parted without groups for counts alone', () => {
     const [section] = compile([filtered('not_in', 60, { metrics: ['profiles.created'] })]).sections;
     expect(section?.join).toMatchObject({ sums: true, pieces: [{}, {}] });

@@ -4,7 +4,7 @@ import { secretSource } from '../../base/secret.ts';
 import { type KeyBudgets, lookAtBudgets, sharedBudgets } from '../../compose/budgets.ts';
 import { organizationsOf } from '../../compose/organizations.ts';
 import { composeCatalogs, type Surroundings } from '../../compose/ports.ts';
-import type { Catalog } from '../../contract/catalog.ts';
+import { type Catalog, isWronglyAdditive } from '../../contract/catalog.ts';
 import type { Organization } from '../../contract/organization.ts';
 import type { Jobs } from '../../define/load.ts';
 import type { OrgSettings } from '../../define/org.ts';
@@ -40,10 +40,15 @@ export function judgeCatalog({ metrics, dimensions, registry_version, unread = [
   if (metrics.length === 0) {
     return fail(read, 'Ask the service which metrics the organization may report on: every report of it fails.');
   }
-  if (unread.length === 0) return ok(read);
-  const odd = unread.map(({ id, why }) => `${id} (${why})`).join(', ');
+  const odd = unread.map(({ id, why }) => `${id} (${why})`);
+  const wrong = metrics.filter(isWronglyAdditive).map(({ id }) => id);
+  if (odd.length === 0 && wrong.length === 0) return ok(read);
   return warn(
-    `${read}; not readable and left out: ${odd}`,
+    [
+      read,
+      ...(odd.length === 0 ? [] : [`not readable and left out: ${odd.join(', ')}`]),
+      ...(wrong.length === 0 ? [] : [`called additive, which only counts are: ${wrong.join(', ')}`]),
+    ].join('; '),
     'Report it to the service. Reports that do not use them are not affected.',
   );
 }

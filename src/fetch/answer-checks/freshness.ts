@@ -1,12 +1,11 @@
 import type { Period } from '../../define/period.ts';
+import { CALL_TIMEOUT_MS } from '../client.ts';
 import type { TableNote } from '../dataset.ts';
 import { type CallAnswer, finding } from './answer.ts';
 
 const HOUR_MS = 3_600_000;
 /** By how much the service's clock and ours may differ. */
 const CLOCK_SKEW_MS = 60_000;
-/** Longer no call of the client takes: an answer that was computed for it is no older when it comes. */
-const CALL_TIMEOUT_MS = 60_000;
 
 export interface FreshnessContext {
   readonly period: Period;
@@ -37,6 +36,7 @@ function freshnessOf({ request, response: { meta }, at }: CallAnswer, context: F
   if (!current && last && at >= periodEnd && computed < periodEnd) {
     return [finding('stale', { id: 'computed_early', of: { at: as_of, to: period.to, timezone } })];
   }
+  // An answer that was computed for a call is no older than the call when it comes.
   if (!cached && at - computed > CALL_TIMEOUT_MS + CLOCK_SKEW_MS) {
     return [finding('stale', { id: 'computed_before_call', of: { at: as_of, timezone } })];
   }

@@ -196,6 +196,10 @@ describe('keys', () => {
     states({
       'ok catalog': judgeCatalog(catalog),
       'warn unreadable': judgeCatalog({ ...catalog, unread: [{ id: 'x.y', why: 'odd' }] }),
+      'warn additive': judgeCatalog({
+        ...catalog,
+        metrics: [metric, { ...metric, id: 'a.rate', unit: 'ratio' }],
+      }),
       'fail empty': judgeCatalog({ ...catalog, metrics: [] }),
     });
   });
