@@ -3,6 +3,7 @@ import type { Catalog } from '../contract/catalog.ts';
 import { PATHS } from '../contract/organization.ts';
 import { type ReportResponse, reportResponseSchema } from '../contract/report.ts';
 import { type Call, callsOf, type Plan, type ReportCall, type SectionPlan } from '../plan/plan.ts';
+import { withoutExcluded } from './answer-checks/filtered-rows.ts';
 import { asOutcome } from './as-outcome.ts';
 import { checkValues } from './check-values.ts';
 import type { CallRecord, Dataset, Table } from './dataset.ts';
@@ -86,8 +87,11 @@ function tableOf({ section, join, replaced }: SectionPlan, answers: Answered[], 
   if (only === undefined) throw new Error(`nothing was planned for the section ${section.id}`);
   const table = { section, catalog, period: plan.period, at: only.at, ...(replaced === undefined ? {} : { replaced }) };
   if (join === undefined) return reportTable({ ...table, request: only.request, response: only.response });
-  const response = joinAnswers(join, new Map(pieces.map((piece) => [piece.call.id, piece])), catalog);
   const { request, undefinedTotals } = join;
+  const passing = pieces.map((piece) => {
+    return [piece.call.id, { response: withoutExcluded(piece.request, piece.response) }] as const;
+  });
+  const response = joinAnswers(join, new Map(passing), catalog);
   return reportTable({ ...table, request, response, pieces, ...(undefinedTotals && { undefinedTotals }) });
 }
 

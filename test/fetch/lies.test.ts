@@ -45,6 +45,7 @@ const WAYS = {
   single: {},
   'joined by metrics': { max_metrics: 1 },
   'joined by range': { max_range_days: 31 },
+  'joined by groups': { max_rows: 12 },
 } as const satisfies Record<string, Partial<CallLimits>>;
 type Way = keyof typeof WAYS;
 const EACH: readonly Way[] = ['single', 'joined by metrics', 'joined by range'];
@@ -342,6 +343,26 @@ describe('a lie makes the table incomplete, and the note names it', () => {
   });
 });
 
+test('a group that two calls answer is not added up: it is the one that was asked for it', async () => {
+  const created = async () => {
+    const table = await tableOf(GROUPS, 'joined by groups');
+    const low = rowsOf(table).filter(({ values }) => values['profile.risk'] === 'low');
+    return { low: low.map(({ values }) => values[CREATED]), codes: table.notes.map(({ code }) => code) };
+  };
+  const truth = await created();
+  expect(truth.low).toHaveLength(10);
+  expect(truth.codes).toEqual([]);
+  service.tell({
+    report: ({ rows }, { filters }) => {
+      if (filters?.[0]?.values.includes('low')) return;
+      for (const row of rows) row['profile.risk'] = 'low';
+    },
+  });
+  const told = await created();
+  expect(told.low).toEqual(truth.low);
+  expect(told.codes).toContain('filter_mismatch');
+});
+
 describe('the truth leaves no mark', () => {
   const sections: [string, SectionInput][] = [
     ['weeks', WEEKS],
@@ -380,9 +401,9 @@ describe('the truth leaves no mark', () => {
 describe('a list', () => {
   const read = async () => {
     const context = fetchingFrom(service.url, keyOf(sandbox, 'all'), { clock: manualClock(NOW) });
-    const definition = definitionOf([{ id: 'roster', list: 'profiles', search: 'a', ordering: '-created_at' }]);
-    const settings = settingsOf({ org: 101 });
-    const catalog = await context.client.catalog(101, context.signal);
+    const definition = definitionOf([{ id: 'roster', list: 'profiles', search: 'holding', ordering: '-created_at' }]);
+    const settings = settingsOf({ org: 102 });
+    const catalog = await context.client.catalog(102, context.signal);
     const plan = compilePlan({ definition, settings, period: PERIOD, catalog });
     const [table] = doneOf(await fetchDataset({ ...context, plan, catalog, organization: 'x' })).tables;
     if (table === undefined) throw new Error('expected a table');

@@ -200,22 +200,30 @@ describe('a run, from definition to receipts', () => {
     expect(reports() - before).toBe(report.definition.sections.length);
   });
 
-  test('figures that are cut fail the run, hold it, or are delivered with a mark: as the definition says', async () => {
-    const sections = report.definition.sections.map((section) => ({ ...section, limit: 1 }));
-    const failed = await go({ sections, on_incomplete: 'fail' });
+  /** Days before the service's first: it has no figures of them. */
+  const EARLY = { from: '2015-01-05', to: '2015-01-11' };
+
+  test('figures that are missing fail the run, hold it, or are delivered with a mark: as the definition says', async () => {
+    const failed = await go({ period: EARLY, on_incomplete: 'fail' });
     expect(failed.outcome).toMatchObject({ kind: 'fail', error: { code: 'run.incomplete' } });
 
-    const flagged = await go({ sections, on_incomplete: 'flag' });
+    const flagged = await go({ period: EARLY, on_incomplete: 'flag' });
     expect(flagged.outcome).toMatchObject({ kind: 'done', value: { state: 'done' } });
     if (flagged.outcome.kind === 'done') {
-      expect(flagged.outcome.value.incomplete.map(({ code }) => code)).toContain('truncated');
+      expect(flagged.outcome.value.incomplete.map(({ code }) => code)).toContain('data_available_from');
     }
     expect(mail.messages()).toHaveLength(2);
   });
 
-  test('a held pack is made and archived, and not sent', async () => {
+  test('rows that the report’s own limit cuts are not missing: nothing is held', async () => {
     const sections = report.definition.sections.map((section) => ({ ...section, limit: 1 }));
     const { outcome } = await go({ sections, on_incomplete: 'hold' });
+    expect(outcome).toMatchObject({ kind: 'done', value: { state: 'done', incomplete: [] } });
+    expect(mail.messages()).toHaveLength(2);
+  });
+
+  test('a held pack is made and archived, and not sent', async () => {
+    const { outcome } = await go({ period: EARLY, on_incomplete: 'hold' });
     expect(outcome).toMatchObject({ kind: 'done', value: { state: 'held', receipts: [] } });
     expect(mail.messages()).toEqual([]);
   });

@@ -4,6 +4,7 @@ import type { RowPlace } from '../../words/note.ts';
 import { clipName } from '../clip.ts';
 import type { TableNote } from '../dataset.ts';
 import { bucketOf, type CheckContext, type Checked, finding } from './answer.ts';
+import { excludingDimension } from './filtered-rows.ts';
 
 /** How many rows are like this, and the first of them. */
 interface Tally<First> {
@@ -95,17 +96,10 @@ function tallyRows(answer: Checked, { missing, duplicate, unexpected }: RowTalli
 }
 
 function tallyExcluded({ request, response }: Checked, { excluded }: RowTallies, catalog: Catalog): void {
-  const { filters = [], dimensions = [] } = request;
-  const gates = filters
-    .filter(({ dimension }) => dimensions.includes(dimension))
-    .map(({ dimension, op, values }) => ({ dimension, values: new Set<unknown>(values), passing: op !== 'not_in' }));
-  if (gates.length === 0) return;
+  const excludes = excludingDimension(request);
   for (const row of response.rows) {
-    const gate = gates.find(
-      ({ dimension, values, passing }) => row[dimension] != null && values.has(row[dimension]) !== passing,
-    );
-    if (gate === undefined) continue;
-    const { dimension } = gate;
+    const dimension = excludes(row);
+    if (dimension === undefined) continue;
     add(excluded, () => ({
       dimension: catalog.dimensions.find(({ id }) => id === dimension)?.label ?? dimension,
       value: labelOf(dimension, row[dimension], catalog),
