@@ -20,7 +20,8 @@ COPY templates ./templates
 COPY jobs ./jobs
 # The only place Docket writes to; everything else may be (and in docker-compose.yml is) read-only. `out` is where the
 # demo's reports go: a relative path of a delivery is meant from the working directory.
-RUN install -d -o node -g node /var/lib/docket /var/lib/docket/archive /var/lib/docket/out
+# `tokens` holds the hashes of who may sign in (DOCKET_ADMIN_TOKENS), written by `docket tokens create` in the container.
+RUN install -d -o node -g node /var/lib/docket /var/lib/docket/archive /var/lib/docket/out /var/lib/docket/tokens
 VOLUME /var/lib/docket
 WORKDIR /var/lib/docket
 USER node

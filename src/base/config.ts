@@ -129,11 +129,24 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   );
 }
 
-/** The value of a variable that this command cannot do without; `config.invalid` names it when it is missing. */
-export function required<Name extends keyof Config>(
+/** Values to show where one of these is missing. */
+const EXAMPLES = {
+  COMPLIANCE_API_URL: 'https://api.example.com',
+  SMTP_URL: 'smtp://mail.example.com:587',
+  MAIL_FROM: 'reports@example.com',
+  DOCKET_ADMIN_TOKENS: 'tokens.yaml',
+} as const;
+
+/**
+ * The value of a variable that this command cannot do without; `config.invalid` names it when it is missing.
+ *
+ * @param next what to do then; the default shows how to set it
+ */
+export function required<Name extends keyof typeof EXAMPLES>(
   config: Config,
   name: Name,
   why: string,
+  next = `Set it, e.g. \`export ${name}=${EXAMPLES[name]}\`.`,
 ): NonNullable<Config[Name]> {
   const value = config[name];
   if (value !== undefined) return value as NonNullable<Config[Name]>;
@@ -141,6 +154,6 @@ export function required<Name extends keyof Config>(
     where: name,
     expected: 'a value',
     got: 'nothing',
-    next: `Set ${name}; the README's configuration table has an example.`,
+    next,
   });
 }

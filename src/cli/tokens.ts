@@ -128,7 +128,12 @@ async function revoke(name: string, { by, json }: { readonly by?: string; readon
 
 async function tokensFile(): Promise<string> {
   const { readConfig, required } = await import('../base/config.ts');
-  return required(readConfig(process.env), 'DOCKET_ADMIN_TOKENS', 'it names the file that keeps the tokens’ hashes');
+  return required(
+    readConfig(process.env),
+    'DOCKET_ADMIN_TOKENS',
+    'it names the file that keeps the tokens’ hashes',
+    'Give `docket start` and this command the same file. The first token makes it, e.g. `DOCKET_ADMIN_TOKENS=tokens.yaml docket tokens create --name admin --role operator`.',
+  );
 }
 
 const asker = async (by: string | undefined): Promise<string> => (await import('./decider.ts')).readAsker(by);

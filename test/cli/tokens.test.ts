@@ -48,6 +48,27 @@ describe('docket tokens', () => {
     expect(ended.stderr).toContain('--expires');
   });
 
+  it.each(['create', 'list', 'revoke'])(
+    'tells %s that does not know the file what to type, which then works',
+    async (command) => {
+      const place = await mkdtemp(join(folder, 'new-'));
+      const bare = { env: {}, cwd: place };
+      const given = { create: ['--name', 'first'], list: [], revoke: ['first'] }[command] ?? [];
+      const ended = await docket(['tokens', command, ...given], bare);
+      expect(ended).toMatchObject({ code: 2, stdout: '' });
+      expect(ended.stderr).toContain('[config.invalid]');
+      const [, name = '', value = '', rest = ''] = /`(\w+)=(\S+) docket ([^`]+)`/.exec(ended.stderr) ?? [];
+      const told = await docket(rest.split(' '), { env: { [name]: value }, cwd: place });
+      expect({ name, rest, code: told.code }).toEqual({
+        name: 'DOCKET_ADMIN_TOKENS',
+        rest: expect.stringMatching(/^tokens create /),
+        code: 0,
+      });
+      const listed = await docket(['tokens', 'list', '--json'], { env: { [name]: value }, cwd: place });
+      expect(JSON.parse(listed.stdout).tokens).toHaveLength(1);
+    },
+  );
+
   it('says that there is no token of a name', async () => {
     const ended = await tokens('revoke', 'nobody');
     expect(ended).toMatchObject({ code: 2, stdout: '' });

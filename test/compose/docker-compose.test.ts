@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
@@ -12,11 +13,12 @@ const serviceSchema = z.object({
   command: z.array(z.string()).optional(),
   environment: z.record(z.string(), z.string()).optional(),
   read_only: z.boolean().optional(),
+  volumes: z.array(z.string()).optional(),
 });
-const compose = z.object({ services: z.record(z.string(), serviceSchema) });
+const compose = z.object({ services: z.record(z.string(), serviceSchema), volumes: z.record(z.string(), z.unknown()) });
 
 test('docker-compose.yml runs commands that exist, with an environment that is valid, against a Redis that keeps its data', async () => {
-  const { services } = compose.parse(parse(await readFile('docker-compose.yml', 'utf8')));
+  const { services, volumes } = compose.parse(parse(await readFile('docker-compose.yml', 'utf8')));
   const { docket, sandbox, redis } = services;
   const commands = createProgram().commands.map((command) => command.name());
   expect(commands).toContain(docket?.command?.[0]);
@@ -27,4 +29,11 @@ test('docker-compose.yml runs commands that exist, with an environment that is v
 
   const key = issueKeys(DEFAULT_SEED, Date.now()).find(({ stored }) => stored.label === 'acme')?.text;
   expect(docket?.environment?.DEMO_API_KEY).toBe(`\${DEMO_API_KEY:-${key}}`);
+
+  // Where tokens are made in the running container: a volume of its own, in a folder that the image gives to its user.
+  const tokens = dirname(docket?.environment?.DOCKET_ADMIN_TOKENS ?? '');
+  const [volume = ''] = docket?.volumes?.find((each) => each.split(':')[1] === tokens)?.split(':') ?? [];
+  expect(Object.keys(volumes)).toContain(volume);
+  const made = /install -d -o node -g node (.*)/.exec(await readFile('Dockerfile', 'utf8'))?.[1]?.split(' ');
+  expect(made).toContain(tokens);
 });

@@ -37,6 +37,17 @@ const invalid = (path: string, got: string, cause?: unknown) =>
     cause,
   });
 
+const missing = (path: string, cause: unknown) =>
+  new DocketError('config.invalid', `The file of the admin route's tokens does not exist.`, {
+    where: path,
+    got: 'no such file',
+    next: `${MAKE_ONE} Or correct DOCKET_ADMIN_TOKENS.`,
+    cause,
+  });
+
+/** How somebody is let in. */
+const MAKE_ONE = 'Run `docket tokens create --name NAME --role operator`, which makes the file.';
+
 /** The entries of the file; throws `config.invalid` naming it, never a hash. */
 export async function readTokens(path: string): Promise<readonly TokenEntry[]> {
   let text: string;
@@ -45,7 +56,7 @@ export async function readTokens(path: string): Promise<readonly TokenEntry[]> {
     text = await readFile(path, 'utf8');
   } catch (error) {
     if (error instanceof DocketError) throw error;
-    throw invalid(path, isMissing(error) ? 'no such file' : String(error), error);
+    throw isMissing(error) ? missing(path, error) : invalid(path, String(error), error);
   }
   return parse(path, text);
 }
@@ -205,8 +216,9 @@ async function lock(path: string): Promise<() => Promise<void>> {
 }
 
 /**
- * Reads the file and follows it: an entry that is removed is refused within seconds, and its sessions end. A file that is broken later keeps its last good version and says so; one that is gone
- * accepts nobody. Throws `config.invalid` when it cannot be used at the start.
+ * Reads the file and follows it: an entry that is removed is refused within seconds, and its sessions end. A file that is
+ * broken later keeps its last good version and says so; one that is gone, or not there yet, accepts nobody. Throws
+ * `config.invalid` when it cannot be used at the start.
  */
 export async function tokenFile(
   path: string,
@@ -214,10 +226,13 @@ export async function tokenFile(
 ): Promise<Tokens> {
   // The version first: what changes in between is then read again.
   let version = await versionOf(path);
-  let entries = await readTokens(path);
+  let entries = version === undefined ? [] : await readTokens(path);
   let looked = clock.now();
   let failed: string | undefined;
-  if (((await stat(path)).mode & 0o007) !== 0) {
+  if (entries.length === 0) {
+    log.warn('The admin route lets nobody in yet: run `docket tokens create --name NAME --role operator`', { path });
+  }
+  if (version !== undefined && ((await stat(path)).mode & 0o007) !== 0) {
     log.warn('Others may read or write the file of tokens: run `chmod o= FILE`', { path });
   }
 
@@ -252,12 +267,13 @@ export async function tokenFile(
   return judgeBy(current, () => clock.now());
 }
 
+/** Undefined when there is no such file; one that cannot be looked at is there, and reading it says why it cannot be. */
 const versionOf = async (path: string): Promise<string | undefined> => {
   try {
     const { mtimeMs, size, ino } = await stat(path);
     return `${mtimeMs} ${size} ${ino}`;
-  } catch {
-    return undefined;
+  } catch (error) {
+    return isMissing(error) ? undefined : String(error);
   }
 };
 

@@ -38,6 +38,10 @@ export function judgeTokens(
 
 export const examineTokens = (path: string, now: number): Promise<Finding> =>
   examine('Tokens of the admin route', async () => {
-    const entries = await readTokens(path);
-    return judgeTokens(entries, (await stat(path)).mode, now);
+    // The first token makes the file.
+    const file = await stat(path).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return undefined;
+      throw error;
+    });
+    return file === undefined ? judgeTokens([], 0o600, now) : judgeTokens(await readTokens(path), file.mode, now);
   });

@@ -126,6 +126,26 @@ describe('the file of tokens', () => {
     });
   });
 
+  it('may come later: until then nobody is let in, and the log says how to let somebody', async () => {
+    const [clock, log, path] = [manualClock(0), linesLog(), aPath()];
+    const tokens = await tokenFile(path, { clock, log });
+    expect(log.lines).toMatchObject([
+      { level: 'warn', path, message: expect.stringContaining('docket tokens create') },
+    ]);
+    const token = await addToken(path, { name: 'first', role: 'operator', orgs: '*' });
+    clock.advance(2_000);
+    expect(await tokens.verify(token)).toMatchObject({ accepted: true, principal: { name: 'first' } });
+  });
+
+  it('may be empty: the log says that nobody is let in', async () => {
+    const [log, path] = [linesLog(), aPath()];
+    await writeFile(path, '[]\n', { mode: 0o600 });
+    await tokenFile(path, { clock: manualClock(0), log });
+    expect(log.lines).toMatchObject([
+      { level: 'warn', path, message: expect.stringContaining('docket tokens create') },
+    ]);
+  });
+
   it('is not needed: then nobody is let in, and the log says how to let somebody', async () => {
     const log = linesLog();
     expect(await noTokens(log).verify(newToken().token)).toEqual({ accepted: false, why: 'unknown' });
