@@ -16,6 +16,9 @@ import type { Principal } from './auth/tokens.ts';
  *
  * Whatever belongs to another organization is not there, whether it exists or not: `request.not_found`. Whatever acts
  * throws `auth.forbidden` for a viewer, and leaves a line in the audit log once it has changed something. Each method throws `redis.unreachable`.
+ *
+ * An id of a run or a delivery may be its first eight digits or more, where they name one of those that the principal may
+ * see; otherwise `run.ambiguous`, `delivery.ambiguous`, or `usage.invalid` for fewer digits.
  */
 export interface Access {
   readonly principal: Principal;

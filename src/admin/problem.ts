@@ -87,6 +87,8 @@ const ERROR_PROBLEMS: Partial<Record<ErrorCode, { readonly status: number; reado
   'definition.not_found': { status: 404, title: 'There is no such report' },
   'run.not_found': { status: 404, title: 'There is no such run' },
   'delivery.not_found': { status: 404, title: 'There is no such delivery' },
+  'run.ambiguous': { status: 409, title: 'Several runs have this id' },
+  'delivery.ambiguous': { status: 409, title: 'Several deliveries have this id' },
   'run.conflict': { status: 409, title: 'The run does not allow this' },
   'delivery.conflict': { status: 409, title: 'The delivery does not allow this' },
   'archive.corrupt': { status: 500, title: 'The archived files are not what was sealed' },

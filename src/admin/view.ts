@@ -6,6 +6,12 @@ import { RUN_STATES, type RunRecord, STAGES, TRIGGERS } from '../run/record.ts';
 const instant = (ms: number): string => new Date(ms).toISOString();
 const instantOrNull = (ms: number | null): string | null => (ms === null ? null : instant(ms));
 
+/** As a request may say it: all of it, or its beginning. One that is too short is told so. */
+export const givenIdSchema = z
+  .string()
+  .regex(/^[0-9a-f]{1,32}$/, 'an id, or its first 8 hex digits or more')
+  .meta({ description: 'The id, or its first 8 digits or more where they name one alone.' });
+
 /** 32 hex digits: a run, or a delivery. */
 export const idSchema = z.string().regex(/^[0-9a-f]{32}$/, '32 hex digits');
 

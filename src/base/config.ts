@@ -130,23 +130,22 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
 }
 
 /** Values to show where one of these is missing. */
-const EXAMPLES = {
-  COMPLIANCE_API_URL: 'https://api.example.com',
-  SMTP_URL: 'smtp://mail.example.com:587',
-  MAIL_FROM: 'reports@example.com',
-  DOCKET_ADMIN_TOKENS: 'tokens.yaml',
-} as const;
+const EXAMPLES: ReadonlyMap<keyof Config, string> = new Map([
+  ['COMPLIANCE_API_URL', 'https://api.example.com'],
+  ['SMTP_URL', 'smtp://mail.example.com:587'],
+  ['MAIL_FROM', 'reports@example.com'],
+]);
 
 /**
  * The value of a variable that this command cannot do without; `config.invalid` names it when it is missing.
  *
  * @param next what to do then; the default shows how to set it
  */
-export function required<Name extends keyof typeof EXAMPLES>(
+export function required<Name extends keyof Config>(
   config: Config,
   name: Name,
   why: string,
-  next = `Set it, e.g. \`export ${name}=${EXAMPLES[name]}\`.`,
+  next = `Set it, e.g. \`export ${name}=${EXAMPLES.get(name) ?? '…'}\`.`,
 ): NonNullable<Config[Name]> {
   const value = config[name];
   if (value !== undefined) return value as NonNullable<Config[Name]>;

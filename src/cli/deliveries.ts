@@ -26,7 +26,7 @@ export function addDeliveries(program: Command): void {
     .description('List the deliveries of recent runs, of one run, or all that wait for a decision')
     .option('--org <org>', 'only of this organization')
     .option('--report <report>', 'only of this report, with --org')
-    .option('--run <id>', 'only of this run')
+    .option('--run <id>', 'only of this run: its id, or the first 8 digits or more')
     .option('--unknown', 'only those that may have arrived and may not have, of all runs')
     .option('--limit <n>', 'look through so many runs, newest first; with --unknown, list so many', '20')
     .option('--json', 'one JSON document on stdout')
@@ -44,7 +44,7 @@ Examples:
     deliveries
       .command('resolve')
       .description('Decide of a delivery that may have arrived, or was refused')
-      .argument('<id>', 'the delivery, as `docket deliveries` names it')
+      .argument('<id>', 'the delivery as `docket deliveries` names it, or the first digits of its id')
       .option('--sent', 'it has arrived: unknown becomes sent')
       .option('--resend', 'send it again, with the same Message-ID, and nothing else of its run')
       .option('--json', 'one JSON document on stdout'),
@@ -74,22 +74,29 @@ const COLUMNS: readonly Column[] = [
 ];
 
 async function list(flags: ListFlags): Promise<void> {
-  const [{ readSurroundings }, { openDesk }, { readNumber, requireOrgWithReport }, { deliveryView }, print] =
-    await Promise.all([
-      import('./surroundings.ts'),
-      import('../compose/decisions.ts'),
-      import('./flag.ts'),
-      import('../admin/view.ts'),
-      import('./print.ts'),
-    ]);
+  const [
+    { readSurroundings },
+    { openDesk },
+    { readNumber, requireOrgWithReport },
+    { deliveryView },
+    { runIdOf },
+    print,
+  ] = await Promise.all([
+    import('./surroundings.ts'),
+    import('../compose/decisions.ts'),
+    import('./flag.ts'),
+    import('../admin/view.ts'),
+    import('./run-id.ts'),
+    import('./print.ts'),
+  ]);
   const limit = readNumber('--limit', flags.limit, { min: 1, max: 1000 });
   requireOrgWithReport(flags);
-  const { decisions, scope } = await openDesk(readSurroundings());
+  const { decisions, runs, scope } = await openDesk(readSurroundings());
   try {
     const rows = await decisions.list({
       orgs: flags.org === undefined ? '*' : [flags.org],
       ...(flags.report === undefined ? {} : { report: flags.report }),
-      ...(flags.run === undefined ? {} : { run: flags.run }),
+      ...(flags.run === undefined ? {} : { run: await runIdOf(flags.run, runs) }),
       ...(flags.unknown ? { state: 'unknown' as const } : {}),
       limit,
     });
@@ -116,16 +123,24 @@ async function list(flags: ListFlags): Promise<void> {
   }
 }
 
-async function resolve(id: string, flags: ResolveFlags): Promise<void> {
-  const [{ DocketError }, { readSurroundings }, { openDesk }, { openAudit }, { deliveryView }, print] =
-    await Promise.all([
-      import('../base/error.ts'),
-      import('./surroundings.ts'),
-      import('../compose/decisions.ts'),
-      import('./audit.ts'),
-      import('../admin/view.ts'),
-      import('./print.ts'),
-    ]);
+async function resolve(text: string, flags: ResolveFlags): Promise<void> {
+  const [
+    { DocketError },
+    { readSurroundings },
+    { openDesk },
+    { resolveDeliveryId },
+    { openAudit },
+    { deliveryView },
+    print,
+  ] = await Promise.all([
+    import('../base/error.ts'),
+    import('./surroundings.ts'),
+    import('../compose/decisions.ts'),
+    import('../queue/short-id.ts'),
+    import('./audit.ts'),
+    import('../admin/view.ts'),
+    import('./print.ts'),
+  ]);
   if (Boolean(flags.sent) === Boolean(flags.resend)) {
     throw new DocketError('usage.invalid', 'What is decided must be said, once.', {
       expected: 'either --sent or --resend',
@@ -135,8 +150,15 @@ async function resolve(id: string, flags: ResolveFlags): Promise<void> {
   }
   const who = await readDecider(flags);
   const around = readSurroundings();
-  const { decisions, redis, scope } = await openDesk(around);
+  const { decisions, runs, redis, scope } = await openDesk(around);
   try {
+    const id = await resolveDeliveryId(text, { runs, deliveries: decisions }, '*');
+    if (id === undefined) {
+      throw new DocketError('delivery.not_found', `There is no delivery ${JSON.stringify(text.slice(0, 80))}.`, {
+        expected: 'the id of a delivery, or enough of its first digits',
+        next: '`docket deliveries` lists those of recent runs.',
+      });
+    }
     const row = await decisions.resolve(id, flags.sent ? 'sent' : 'resend', who);
     const { run, org, report } = row;
     const why = `${flags.sent ? 'declared sent' : 'to be sent again'}: ${who.reason}`;

@@ -6,6 +6,7 @@ import type { RunRecord } from '../run/record.ts';
 
 /** What is left of a run, wherever it is kept. */
 export interface KeptRun {
+  readonly id: string;
   /** Undefined when Redis has lost it or cannot be asked. */
   readonly record: RunRecord | undefined;
   /** The ledger's rows; empty when Redis has lost them or cannot be asked. */
@@ -27,38 +28,44 @@ export interface ArchivedRun {
  * A run's record and its archive; either alone will do. Throws `run.not_found` when there is neither, `archive.corrupt`
  * when its papers in the archive cannot be read.
  */
-export async function keptRun(around: Surroundings, id: string): Promise<KeptRun> {
-  const [{ DocketError, toDocketError }, { openDesk }, { sayLine }] = await Promise.all([
+export async function keptRun(around: Surroundings, text: string): Promise<KeptRun> {
+  const [{ DocketError, toDocketError }, { openDesk }, { sayLine }, { keptRunId }] = await Promise.all([
     import('../base/error.ts'),
     import('../compose/decisions.ts'),
     import('./print.ts'),
+    import('./run-id.ts'),
   ]);
-  const known = /^[0-9a-f]{32}$/.test(id);
-  const asked = known
-    ? await openDesk(around)
-        .then(async ({ runs, decisions, scope }) => {
-          try {
-            const record = await runs.get(id);
-            return { record, rows: await decisions.list({ orgs: '*', run: id, limit: 1 }) };
-          } finally {
-            await scope.close();
-          }
-        })
-        .catch((thrown: unknown) => {
-          const error = toDocketError(thrown);
-          if (error.code !== 'redis.unreachable') throw error;
-          sayLine(`${error.message} (${error.got ?? error.code}) The archive alone is shown.`);
-          return undefined;
-        })
-    : undefined;
-  const archived = known ? await archivedRun(around, id) : undefined;
-  if (asked?.record === undefined && archived === undefined) {
-    throw new DocketError('run.not_found', `There is neither a record of run ${JSON.stringify(id)} nor its archive.`, {
-      expected: 'the id of a run, 32 hex digits',
-      next: '`docket runs` lists what is kept.',
-    });
+  const id = await keptRunId(around, text);
+  const asked =
+    id !== undefined
+      ? await openDesk(around)
+          .then(async ({ runs, decisions, scope }) => {
+            try {
+              const record = await runs.get(id);
+              return { record, rows: await decisions.list({ orgs: '*', run: id, limit: 1 }) };
+            } finally {
+              await scope.close();
+            }
+          })
+          .catch((thrown: unknown) => {
+            const error = toDocketError(thrown);
+            if (error.code !== 'redis.unreachable') throw error;
+            sayLine(`${error.message} (${error.got ?? error.code}) The archive alone is shown.`);
+            return undefined;
+          })
+      : undefined;
+  const archived = id === undefined ? undefined : await archivedRun(around, id);
+  if (id === undefined || (asked?.record === undefined && archived === undefined)) {
+    throw new DocketError(
+      'run.not_found',
+      `There is neither a record of run ${JSON.stringify(text)} nor its archive.`,
+      {
+        expected: 'the id of a run, or its first 8 digits or more',
+        next: '`docket runs` lists what is kept.',
+      },
+    );
   }
-  return { record: asked?.record, rows: asked?.rows ?? [], archived };
+  return { id, record: asked?.record, rows: asked?.rows ?? [], archived };
 }
 
 async function archivedRun(around: Surroundings, id: string): Promise<ArchivedRun | undefined> {

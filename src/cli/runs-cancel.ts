@@ -8,7 +8,7 @@ export function addRunsCancel(runs: Command): void {
     runs
       .command('cancel')
       .description('Stop a run that has not ended')
-      .argument('<id>', 'the run')
+      .argument('<id>', 'the run: its id, or the first 8 digits or more')
       .option('--json', 'one JSON document on stdout'),
   )
     .addHelpText(
@@ -26,18 +26,20 @@ Example:
     .action(cancel);
 }
 
-async function cancel(id: string, flags: CancelFlags): Promise<void> {
-  const [{ readSurroundings }, { openDesk }, { openAudit }, { readDecider }, print] = await Promise.all([
+async function cancel(text: string, flags: CancelFlags): Promise<void> {
+  const [{ readSurroundings }, { openDesk }, { openAudit }, { readDecider }, { runIdOf }, print] = await Promise.all([
     import('./surroundings.ts'),
     import('../compose/decisions.ts'),
     import('./audit.ts'),
     import('./decider.ts'),
+    import('./run-id.ts'),
     import('./print.ts'),
   ]);
   const who = await readDecider(flags);
   const around = readSurroundings();
-  const { decisions, redis, scope } = await openDesk(around);
+  const { decisions, runs, redis, scope } = await openDesk(around);
   try {
+    const id = await runIdOf(text, runs);
     const record = await decisions.cancel(id, who);
     const { org, report } = record;
     const entry = { event: 'run.cancelled', who: who.by, org, report, run: id, why: who.reason } as const;

@@ -8,7 +8,7 @@ export function addRunDecisions(runs: Command): void {
       runs
         .command(name)
         .description(description)
-        .argument('<id>', 'the run')
+        .argument('<id>', 'the run: its id, or the first 8 digits or more')
         .option('--json', 'one JSON document on stdout'),
     )
       .addHelpText('after', help)
@@ -41,19 +41,21 @@ Example:
 
 async function decide(
   what: 'retry' | 'release',
-  id: string,
+  text: string,
   flags: DeciderFlags & { readonly json?: boolean },
 ): Promise<void> {
-  const [{ readSurroundings }, { openDesk }, { openAudit }, print] = await Promise.all([
+  const [{ readSurroundings }, { openDesk }, { openAudit }, { runIdOf }, print] = await Promise.all([
     import('./surroundings.ts'),
     import('../compose/decisions.ts'),
     import('./audit.ts'),
+    import('./run-id.ts'),
     import('./print.ts'),
   ]);
   const who = await readDecider(flags);
   const around = readSurroundings();
-  const { decisions, redis, scope } = await openDesk(around);
+  const { decisions, runs, redis, scope } = await openDesk(around);
   try {
+    const id = await runIdOf(text, runs);
     const record = await decisions[what](id, who);
     const { org, report } = record;
     const event = what === 'retry' ? 'run.retried' : 'run.released';

@@ -8,7 +8,7 @@ export function addRunsShow(runs: Command): void {
   runs
     .command('show')
     .description('Show all that is known of a run: its record, its files, what became of each delivery')
-    .argument('<id>', 'the run')
+    .argument('<id>', 'the run: its id, or the first 8 digits or more')
     .option('--json', 'one JSON document on stdout')
     .addHelpText(
       'after',
@@ -23,16 +23,16 @@ Example:
     .action(show);
 }
 
-async function show(id: string, flags: { readonly json?: boolean }): Promise<void> {
+async function show(text: string, flags: { readonly json?: boolean }): Promise<void> {
   const [{ readSurroundings }, { keptRun }, { deliveryView }, print] = await Promise.all([
     import('./surroundings.ts'),
     import('./kept-run.ts'),
     import('../admin/view.ts'),
     import('./print.ts'),
   ]);
-  const kept = await keptRun(readSurroundings(), id);
+  const kept = await keptRun(readSurroundings(), text);
   if (flags.json) {
-    const { record, rows, archived } = kept;
+    const { id, record, rows, archived } = kept;
     return print.printJson({
       id,
       record: record ?? null,
@@ -44,12 +44,12 @@ async function show(id: string, flags: { readonly json?: boolean }): Promise<voi
       release: archived?.release ?? null,
     });
   }
-  print.printLine(inWords(id, kept).join('\n'));
+  print.printLine(inWords(kept).join('\n'));
 }
 
 const instant = (at: number | null): string => (at === null ? 'not yet' : new Date(at).toISOString());
 
-function inWords(id: string, { record, rows, archived }: KeptRun): string[] {
+function inWords({ id, record, rows, archived }: KeptRun): string[] {
   const of = record ?? archived?.manifest;
   const { org = '', report = '', slot = '', period, digest = '' } = of ?? {};
   const line = (name: string, value: string): string => `  ${name.padEnd(11)} ${value}`;

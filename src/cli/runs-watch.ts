@@ -4,7 +4,7 @@ export function addRunsWatch(runs: Command): void {
   runs
     .command('watch')
     .description('Follow a run that the workers make, to its end')
-    .argument('<id>', 'the run')
+    .argument('<id>', 'the run: its id, or the first 8 digits or more')
     .option('--timeout <time>', 'stop watching after so long, e.g. 90s, 15m, 2h; the run goes on')
     .option('--json', 'one JSON document on stdout: the record, when the run has ended')
     .addHelpText(
@@ -25,13 +25,16 @@ Examples:
     .action(watch);
 }
 
-async function watch(id: string, flags: { readonly timeout?: string; readonly json?: boolean }): Promise<void> {
-  const [{ readSurroundings }, { readDuration }, { followRun, showEnd }] = await Promise.all([
+async function watch(text: string, flags: { readonly timeout?: string; readonly json?: boolean }): Promise<void> {
+  const [{ readSurroundings }, { readDuration }, { followRun, showEnd }, { watchedRunId }] = await Promise.all([
     import('./surroundings.ts'),
     import('./flag.ts'),
     import('./follow.ts'),
+    import('./run-id.ts'),
   ]);
   const timeoutMs =
     flags.timeout === undefined ? undefined : readDuration('--timeout', flags.timeout, { maxMs: 7 * 86_400_000 });
-  showEnd(await followRun(id, readSurroundings(), timeoutMs), flags.json ?? false);
+  const around = readSurroundings();
+  const id = await watchedRunId(around, text);
+  showEnd(await followRun(id, around, timeoutMs), flags.json ?? false);
 }

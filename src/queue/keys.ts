@@ -7,6 +7,8 @@ export interface Keys {
   readonly live: (run: string) => string;
   /** Runs by time of creation: all, of an organization, of a report. */
   readonly index: (of?: { readonly org: string; readonly report?: string }) => string;
+  /** Ids of all runs in their own order, made when somebody looks for a run by the first digits of its id. */
+  readonly ids: string;
   /** The start of the names of the indexes by state, which scripts complete: `<this><of>:<state>`. */
   readonly states: string;
   /** Organizations that have runs, by time of their last one. */
@@ -58,6 +60,7 @@ export function keysOf(prefix: string): Keys {
         : of.report === undefined
           ? `${prefix}:index:${of.org}`
           : `${prefix}:index:${of.org}/${of.report}`,
+    ids: `${prefix}:ids`,
     states: `${prefix}:states:`,
     orgs: `${prefix}:orgs`,
     cancels: `${prefix}:cancels`,

@@ -14,12 +14,14 @@ import {
 import { asking } from './connection.ts';
 import { keysOf } from './keys.ts';
 import { repliesOf } from './pipeline.ts';
+import { FOLLOW_IDS, idsFrom } from './run-ids.ts';
 import { idsOf, MOVE_STATE } from './run-index.ts';
 import { type RedisClient, script } from './script.ts';
+import type { RunIds } from './short-id.ts';
 import { NOT_STARTED, type RunProgress, readCancellation, recordOf, recordOfReply, toFields } from './stored-record.ts';
 
 /** The run store of a server, with what only the queue asks of it. */
-export interface RedisRunStore extends RunStore {
+export interface RedisRunStore extends RunStore, RunIds {
   /**
    * Puts a run that has ended back to `queued`, as one step; the record as it is then. Undefined when the run is not in
    * one of these states (any more), or not on record.
@@ -41,12 +43,13 @@ export interface RedisRunStore extends RunStore {
 /** Clocks of two processes may differ by so much, ms. */
 const AHEAD_MS = 300_000;
 
-// KEYS: record, organizations, indexes…, unfinished (of a run that is to be made)
+// KEYS: record, ids, organizations, indexes, the one of all runs first…, unfinished (of a run that is to be made)
 // ARGV: id, created, ttl ms, states' prefix, org, record's fields…
 // A slot that was skipped by a clock far ahead of this one was not due then: the skip is void.
 // The clock of the server bounds what is dropped: a client whose clock is ahead must not throw away the others' runs.
 const OPEN = script(`
 ${MOVE_STATE}
+${FOLLOW_IDS}
 local found = redis.call('HGETALL', KEYS[1])
 local early = false
 if #found > 0 then
@@ -61,8 +64,9 @@ redis.call('HSET', KEYS[1], unpack(fields))
 redis.call('PEXPIRE', KEYS[1], ARGV[3])
 local time = redis.call('TIME')
 local now = math.min(tonumber(ARGV[2]), time[1] * 1000)
-for i = 2, #KEYS do
-  redis.call('ZADD', KEYS[i], ARGV[2], i == 2 and ARGV[5] or ARGV[1])
+followIds(KEYS[2], KEYS[4], ARGV[1], now - ARGV[3])
+for i = 3, #KEYS do
+  redis.call('ZADD', KEYS[i], ARGV[2], i == 3 and ARGV[5] or ARGV[1])
   trim(KEYS[i], now - ARGV[3], ARGV[3])
 end
 local known = redis.call('HMGET', KEYS[1], 'order', 'state')
@@ -194,7 +198,7 @@ export function redisRunStore(
     const indexes = [keys.orgs, keys.index(), keys.index({ org }), keys.index({ org, report })];
     const reply = await OPEN(
       redis,
-      [keys.record(id), ...indexes, ...(ENDED.has(progress.state) ? [] : [keys.unfinished])],
+      [keys.record(id), keys.ids, ...indexes, ...(ENDED.has(progress.state) ? [] : [keys.unfinished])],
       [id, createdAt, ttl, keys.states, org, ...toFields({ order, ...progress })],
     );
     if (!Array.isArray(reply) || !Array.isArray(reply[1])) throw new Error('the script answered something else');
@@ -216,6 +220,8 @@ export function redisRunStore(
       }),
 
     get: (id) => asking(redis, async () => (await read([id]))[0]),
+
+    idsFrom: (prefix, after) => asking(redis, () => idsFrom(redis, keys, prefix, after)),
 
     update: (id, change) =>
       asking(redis, async () => {

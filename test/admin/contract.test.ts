@@ -233,6 +233,7 @@ describe('what the document declares', () => {
       403: withAccess(failing(forbidden)),
       404: withAccess(failing(notThere())),
       409: withAccess(failing(conflict)),
+      422: withAccess(failing(new DocketError('usage.invalid', 'The id is too short.'))),
     };
     const apps = {
       unready: withAccess(giving(FULL), { health: async () => [{ name: 'redis', ok: false, detail: 'no answer' }] }),

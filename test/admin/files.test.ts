@@ -49,7 +49,11 @@ describe('the files of runs on the admin route', () => {
     app = anAdmin(
       entries,
       {
-        runs: { get: async (id) => records.find((one) => one.id === id), list: async () => [] },
+        runs: {
+          get: async (id) => records.find((one) => one.id === id),
+          list: async () => [],
+          idsFrom: async () => [],
+        },
         packs: packsOf(shelf),
       },
       { log },

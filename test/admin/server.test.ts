@@ -89,6 +89,7 @@ describe('the server of the admin route', () => {
     const server = await listen({
       runs: {
         get: async () => undefined,
+        idsFrom: async () => [],
         list: async () => {
           asked.tell();
           await go.promise;

@@ -26,7 +26,7 @@ export const accessPorts = (given: Partial<AccessPorts> = {}): AccessPorts => ({
   jobs: () => jobsOf(),
   lastGood: async () => undefined,
   trigger: () => Promise.reject(new Error('not here')),
-  runs: { get: async () => undefined, list: async () => [] },
+  runs: { get: async () => undefined, list: async () => [], idsFrom: async () => [] },
   decisions: NO_DECISIONS,
   pauses: NO_PAUSES,
   packs: NO_PACKS,

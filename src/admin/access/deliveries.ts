@@ -1,35 +1,41 @@
 import type { Decisions, DeliveryRow } from '../../queue/decisions.ts';
+import { type RunIds, resolveDeliveryId, resolveRunId } from '../../queue/short-id.ts';
 import type { Access } from '../access.ts';
 import type { Audit } from '../auth/audit.ts';
 import type { Principal } from '../auth/tokens.ts';
-import { doer, isId, notThere, requireOperator, requireSeen } from './may.ts';
+import { doer, notThere, requireOperator, requireSeen } from './may.ts';
 
 export interface DeliveriesPorts {
   readonly decisions: Pick<Decisions, 'page' | 'find' | 'resolve'>;
+  readonly runs: RunIds;
   readonly audit: Pick<Audit, 'tell'>;
 }
 
 /** Deliveries, and what may be decided of them. */
 export function deliveriesAccess(
-  { decisions, audit }: DeliveriesPorts,
+  { decisions, runs, audit }: DeliveriesPorts,
   principal: Principal,
 ): Pick<Access, 'deliveries' | 'delivery' | 'resolve'> {
-  const delivery = async (id: string): Promise<DeliveryRow> => {
-    const row = isId(id) ? await decisions.find(id) : undefined;
+  const delivery = async (text: string): Promise<DeliveryRow> => {
+    const id = await resolveDeliveryId(text, { runs, deliveries: decisions }, principal.orgs);
+    const row = id === undefined ? undefined : await decisions.find(id);
     if (row === undefined) throw notThere();
     requireSeen(principal, row.org);
     return row;
   };
   return {
-    deliveries: async ({ org, ...filter }) => {
+    deliveries: async ({ org, run, ...filter }) => {
       if (org !== undefined) requireSeen(principal, org);
-      return decisions.page({ orgs: org === undefined ? principal.orgs : [org], ...filter });
+      const orgs = org === undefined ? principal.orgs : [org];
+      if (run === undefined) return decisions.page({ orgs, ...filter });
+      const id = await resolveRunId(run, runs, principal.orgs);
+      return id === undefined ? { deliveries: [], next: null } : decisions.page({ orgs, run: id, ...filter });
     },
 
     delivery,
 
-    resolve: async (id, as, reason) => {
-      await delivery(id);
+    resolve: async (text, as, reason) => {
+      const { id } = await delivery(text);
       requireOperator(principal);
       const row = await decisions.resolve(id, as, { by: principal.name, reason });
       const { run, org, report } = row;

@@ -1,4 +1,4 @@
-import type { RunStore } from '../../run/record.ts';
+import type { RunIds } from '../../queue/short-id.ts';
 import type { Access, FileEntry, RunFile } from '../access.ts';
 import type { Principal } from '../auth/tokens.ts';
 import { notThere } from './may.ts';
@@ -23,7 +23,7 @@ export interface Packs {
 
 export interface FilesPorts {
   readonly packs: Packs;
-  readonly runs: Pick<RunStore, 'get'>;
+  readonly runs: RunIds;
 }
 
 /** The files that runs have made. */

@@ -18,9 +18,6 @@ export function requireOperator({ role }: Principal): void {
   });
 }
 
-/** Whether a text has the form of an id of runs and deliveries. */
-export const isId = (id: string): boolean => /^[0-9a-f]{32}$/.test(id);
-
 /** Who acts and from where, as the audit log tells it. */
 export const doer = ({ name, from }: Principal): { readonly who: string; readonly from?: string } => ({
   who: name,

@@ -2,18 +2,19 @@ import { createHash, randomUUID } from 'node:crypto';
 import { DocketError } from '../../base/error.ts';
 import type { Decisions } from '../../queue/decisions.ts';
 import { ofThese } from '../../queue/delivery-page.ts';
+import { type RunIds, resolveRunId } from '../../queue/short-id.ts';
 import type { Trigger } from '../../queue/trigger.ts';
 import { pageOf, readCursor } from '../../run/page.ts';
 import type { RunRecord, RunStore } from '../../run/record.ts';
 import type { Access } from '../access.ts';
 import type { Audit, AuditEvent } from '../auth/audit.ts';
 import type { Principal } from '../auth/tokens.ts';
-import { doer, isId, notThere, requireOperator, requireSeen } from './may.ts';
+import { doer, notThere, requireOperator, requireSeen } from './may.ts';
 import { type ReportsPorts, reportNow } from './reports.ts';
 
 export interface RunsPorts extends Pick<ReportsPorts, 'jobs' | 'lastGood'> {
   readonly trigger: Trigger;
-  readonly runs: Pick<RunStore, 'get' | 'list'>;
+  readonly runs: Pick<RunStore, 'list'> & RunIds;
   readonly decisions: Pick<Decisions, 'retry' | 'release' | 'cancel'>;
   readonly audit: Pick<Audit, 'tell'>;
 }
@@ -68,8 +69,8 @@ export function runsAccess(
 
     run,
 
-    decide: async (id, what, reason) => {
-      await run(id);
+    decide: async (text, what, reason) => {
+      const { id } = await run(text);
       requireOperator(principal);
       const record = await ports.decisions[what](id, { by: principal.name, reason });
       await told(EVENTS[what], record, reason);
@@ -80,13 +81,14 @@ export function runsAccess(
 
 const EVENTS = { retry: 'run.retried', release: 'run.released', cancel: 'run.cancelled' } as const;
 
-/** The run, if the principal may see it; throws `request.not_found`. */
+/** The run of this id, whole or short, if the principal may see it; throws `request.not_found`, and as `resolveRunId` does. */
 export async function visibleRun(
-  { runs }: { readonly runs: Pick<RunStore, 'get'> },
+  { runs }: { readonly runs: RunIds },
   principal: Principal,
-  id: string,
+  text: string,
 ): Promise<RunRecord> {
-  const record = isId(id) ? await runs.get(id) : undefined;
+  const id = await resolveRunId(text, runs, principal.orgs);
+  const record = id === undefined ? undefined : await runs.get(id);
   if (record === undefined) throw notThere();
   requireSeen(principal, record.org);
   return record;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ID } from '../../define/words.ts';
 import { problemSchema } from '../problem.ts';
-import { idSchema } from '../view.ts';
+import { givenIdSchema } from '../view.ts';
 
 const problemResponse = (description: string) => ({
   description,
@@ -14,7 +14,7 @@ export const PROBLEM = {
   401: problemResponse('No token, or one that is not accepted.'),
   403: problemResponse('The token may look and not act, or the action did not come from a page of this site.'),
   404: problemResponse('There is nothing here, or it belongs to another organization.'),
-  409: problemResponse('What is asked for does not fit what is there.'),
+  409: problemResponse('What is asked for does not fit what is there, or its short id names several.'),
   413: problemResponse('The body is larger than 64 KiB.'),
   415: problemResponse('The body is not JSON.'),
   421: problemResponse('The host is none of ours (`DOCKET_ADMIN_NAMES`).'),
@@ -32,6 +32,9 @@ export const asking = {
   500: PROBLEM[500],
   503: PROBLEM[503],
 } as const;
+
+/** Problems of a route that is asked for one thing by its id. */
+export const finding = { 404: PROBLEM[404], 409: PROBLEM[409], 422: PROBLEM[422] } as const;
 
 /** Problems of a route that acts. */
 export const acting = {
@@ -73,7 +76,7 @@ export const reportSchema = z
 
 export const reportParams = z.object({ org: orgSchema, report: reportSchema });
 export const orgParams = z.object({ org: orgSchema });
-export const idParams = z.object({ id: idSchema.meta({ example: '2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e' }) });
+export const idParams = z.object({ id: givenIdSchema.meta({ example: '2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e' }) });
 
 /** Rows of a page. */
 export const limitSchema = (most: number, normal: number) =>

@@ -2,11 +2,12 @@ import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
 import { DELIVERY_STATES } from '../../queue/decisions.ts';
 import type { Admin } from '../env.ts';
-import { deliverySchema, deliveryView, idSchema } from '../view.ts';
+import { deliverySchema, deliveryView, givenIdSchema } from '../view.ts';
 import {
   acting,
   asking,
   cursorSchema,
+  finding,
   idParams,
   json,
   jsonBodyOf,
@@ -33,7 +34,7 @@ const listRoute = createRoute({
     query: z.strictObject({
       org: orgSchema.optional(),
       report: reportSchema.optional(),
-      run: idSchema.optional(),
+      run: givenIdSchema.optional(),
       state: z.enum(DELIVERY_STATES).optional(),
       after: cursorSchema.optional(),
       limit: limitSchema(500, 50),
@@ -45,8 +46,7 @@ const listRoute = createRoute({
       headers: pageHeaders,
     },
     ...asking,
-    404: PROBLEM[404],
-    422: PROBLEM[422],
+    ...finding,
   },
 });
 
@@ -57,7 +57,7 @@ const oneRoute = createRoute({
   summary: 'One delivery',
   security,
   request: { params: idParams },
-  responses: { 200: json(deliverySchema, 'As it is now.'), ...asking, 404: PROBLEM[404] },
+  responses: { 200: json(deliverySchema, 'As it is now.'), ...asking, ...finding },
 });
 
 const resolveRoute = createRoute({

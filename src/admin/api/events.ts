@@ -9,7 +9,7 @@ import type { Admin } from '../env.ts';
 import type { EventStreams } from '../event-streams.ts';
 import { problem } from '../problem.ts';
 import { runView } from '../view.ts';
-import { asking, idParams, PROBLEM, security } from './declare.ts';
+import { asking, finding, idParams, PROBLEM, security } from './declare.ts';
 
 /** Ms of silence after which a comment keeps proxies from ending the stream. */
 const QUIET_MS = 15_000;
@@ -77,7 +77,7 @@ const route = createRoute({
     204: { description: 'The run has ended, and `Last-Event-ID` says that this is known.' },
     ...asking,
     400: PROBLEM[400],
-    404: PROBLEM[404],
+    ...finding,
   },
 });
 

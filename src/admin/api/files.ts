@@ -7,8 +7,8 @@ import type { Log } from '../../base/log.ts';
 import type { FileEntry } from '../access.ts';
 import { DATA_POLICY, PREVIEW_POLICY } from '../auth/headers.ts';
 import type { Admin } from '../env.ts';
-import { idSchema } from '../view.ts';
-import { asking, idParams, json, PROBLEM, security } from './declare.ts';
+import { givenIdSchema } from '../view.ts';
+import { asking, finding, idParams, json, PROBLEM, security } from './declare.ts';
 
 const fileSchema = z
   .object({
@@ -43,7 +43,7 @@ const listRoute = createRoute({
   responses: {
     200: json(z.object({ files: z.array(fileSchema).readonly() }), 'What its manifest names.'),
     ...asking,
-    404: PROBLEM[404],
+    ...finding,
   },
 });
 
@@ -56,7 +56,7 @@ const oneRoute = createRoute({
     'As it was sealed: a file that is not what its hash says ends before its length. The e-mail comes as a file as well; `…/preview` shows it.',
   security,
   request: {
-    params: z.object({ id: idSchema, name: z.string().max(300).meta({ example: 'KPIs 2026-W46.xlsx' }) }),
+    params: z.object({ id: givenIdSchema, name: z.string().max(300).meta({ example: 'KPIs 2026-W46.xlsx' }) }),
     headers: z.object({ 'If-None-Match': z.string().max(1000).optional() }),
   },
   responses: {
@@ -73,7 +73,7 @@ const oneRoute = createRoute({
     304: { description: 'The file that `If-None-Match` names.' },
     ...asking,
     400: PROBLEM[400],
-    404: PROBLEM[404],
+    ...finding,
   },
 });
 
@@ -88,15 +88,16 @@ const previewRoute = createRoute({
   responses: {
     200: { description: 'The page.', content: { 'text/html': { schema: z.string() } } },
     ...asking,
-    404: PROBLEM[404],
+    ...finding,
   },
 });
 
 /** What runs have made, to look at and to download. */
 export function addFiles(app: Admin, { log }: { readonly log: Log }): void {
   app.openapi(listRoute, async (context) => {
-    const { id } = context.req.valid('param');
-    const files = await context.get('access').files(id);
+    const access = context.get('access');
+    const { id } = await access.run(context.req.valid('param').id);
+    const files = await access.files(id);
     return context.json({ files: files.map((file) => fileView(id, file)) }, 200);
   });
 

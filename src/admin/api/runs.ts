@@ -7,6 +7,7 @@ import {
   acting,
   asking,
   cursorSchema,
+  finding,
   idParams,
   json,
   jsonBodyOf,
@@ -64,7 +65,7 @@ const oneRoute = createRoute({
   summary: 'One run',
   security,
   request: { params: idParams },
-  responses: { 200: json(runSchema, 'As it is now.'), ...asking, 404: PROBLEM[404] },
+  responses: { 200: json(runSchema, 'As it is now.'), ...asking, ...finding },
 });
 
 const SUMMARIES = {
@@ -114,7 +115,7 @@ export function addRuns(app: Admin): void {
       const { id } = context.req.valid('param');
       const { reason } = context.req.valid('json');
       const record = await context.get('access').decide(id, what, reason);
-      return context.json(runView(record), 202, { Location: `/api/runs/${id}` });
+      return context.json(runView(record), 202, { Location: `/api/runs/${record.id}` });
     });
   }
 }
