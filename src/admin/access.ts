@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import type { ErrorJson } from '../base/error.ts';
 import type { PeriodSpec } from '../define/definition.ts';
 import type { Period } from '../define/period.ts';
 import type { SlotView } from '../define/slot-view.ts';
@@ -58,6 +59,9 @@ export interface Access {
    * `default-src 'none'; img-src data:; style-src 'unsafe-inline'; sandbox`.
    */
   preview(id: string): Promise<string>;
+
+  /** What somebody wants to know before a held run is released; null for a run that is not held. */
+  heldPack(id: string): Promise<HeldPack | null>;
 
   deliveries(filter: DeliveriesFilter): Promise<DeliveryPage>;
   delivery(id: string): Promise<DeliveryRow>;
@@ -193,6 +197,35 @@ export interface RunFile extends FileEntry {
   readonly bytes: number;
   /** Rejects at once for a file that is missing, at the last piece for one that was changed: `archive.corrupt`. Whoever opens it closes it. */
   open(): Promise<Readable>;
+}
+
+/** A held run's files: what is missing in them, and who would receive them. */
+export interface HeldPack {
+  /** In the order of the sections; null where the archive does not say. */
+  readonly missing:
+    | readonly {
+        /** The section's id, and its title where the definition has one. */
+        readonly section: string;
+        readonly title: string | null;
+        readonly code: string;
+        /** One sentence, in the report's language. */
+        readonly text: string;
+      }[]
+    | null;
+  /** Null where the archive or the run's definition is not at hand. */
+  readonly recipients:
+    | readonly {
+        /** Position and kind in the definition, e.g. `0-email`. */
+        readonly target: string;
+        /** An address, or where the files go. */
+        readonly recipient: string;
+        readonly receives: boolean;
+        /** Why it would not: the allow-list, or its `send_if`. */
+        readonly why: string | null;
+      }[]
+    | null;
+  /** Why the archive could not be read. */
+  readonly error: ErrorJson | null;
 }
 
 export interface DeliveriesFilter {

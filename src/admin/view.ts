@@ -97,6 +97,43 @@ export const runSchema = z
   .meta({ id: 'Run' });
 export type RunView = z.infer<typeof runSchema>;
 
+const heldSchema = z
+  .object({
+    missing: z
+      .array(
+        z.object({
+          section: z.string(),
+          title: z.string().nullable(),
+          code: z.string(),
+          text: z.string().describe('One sentence, in the report’s language.'),
+        }),
+      )
+      .readonly()
+      .nullable()
+      .describe('What is missing in its files; null where the archive does not say.'),
+    recipients: z
+      .array(
+        z.object({
+          target: z.string(),
+          recipient: z.string(),
+          receives: z.boolean(),
+          why: z.string().nullable().describe('Why it would receive nothing.'),
+        }),
+      )
+      .readonly()
+      .nullable()
+      .describe('Who would receive it now; null where the archive or the run’s definition is not at hand.'),
+    error: z.union([errorSchema, z.null()]).describe('Why the archive could not be read.'),
+  })
+  .meta({ id: 'HeldPack' });
+
+/** One run that was asked for by its id. */
+export const runDetailSchema = runSchema
+  .extend({
+    held: z.union([heldSchema, z.null()]).describe('Of a run in state held, before it is released; null of any other.'),
+  })
+  .meta({ id: 'RunDetail' });
+
 export const runView = (record: RunRecord): RunView => ({
   id: record.id,
   org: record.org,

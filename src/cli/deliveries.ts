@@ -168,8 +168,8 @@ async function resolve(text: string, flags: ResolveFlags): Promise<void> {
     const whom = `${row.recipient} (${org}/${report})`;
     print.printLine(
       row.state === 'sent'
-        ? `The delivery to ${whom} is sent.`
-        : `The delivery to ${whom} is sent again by the next worker that is free; \`docket deliveries --run ${run}\` tells what became of it.`,
+        ? `The delivery to ${whom} is recorded as sent; nothing leaves.`
+        : `The delivery to ${whom} is queued to be sent again; the next free worker sends it. \`docket deliveries --run ${run}\` tells what became of it.`,
     );
   } finally {
     await scope.close();

@@ -1,3 +1,4 @@
+import type { HeldPack } from '../admin/access.ts';
 import type { Surroundings } from '../compose/ports.ts';
 import type { AttemptRecord, Manifest, Release } from '../deliver/archive.ts';
 import type { Receipt } from '../deliver/receipt.ts';
@@ -11,6 +12,8 @@ export interface KeptRun {
   readonly record: RunRecord | undefined;
   /** The ledger's rows; empty when Redis has lost them or cannot be asked. */
   readonly rows: readonly DeliveryRow[];
+  /** Of a run that is held: what is missing in its files, and who would receive them. */
+  readonly held: Omit<HeldPack, 'error'> | undefined;
   /** Undefined when the run made no files, or they have left the archive. */
   readonly archived: ArchivedRun | undefined;
 }
@@ -29,22 +32,24 @@ export interface ArchivedRun {
  * when its papers in the archive cannot be read.
  */
 export async function keptRun(around: Surroundings, text: string): Promise<KeptRun> {
-  const [{ DocketError, toDocketError }, { openDesk }, { sayLine }, { keptRunId }] = await Promise.all([
+  const [{ DocketError, toDocketError }, { openDesk }, { sayLine }, { keptRunId }, { heldRun }] = await Promise.all([
     import('../base/error.ts'),
     import('../compose/decisions.ts'),
     import('./print.ts'),
     import('./run-id.ts'),
+    import('./held-run.ts'),
   ]);
   const id = await keptRunId(around, text);
   const asked =
     id !== undefined
       ? await openDesk(around)
-          .then(async ({ runs, decisions, scope }) => {
+          .then(async (desk) => {
             try {
-              const record = await runs.get(id);
-              return { record, rows: await decisions.list({ orgs: '*', run: id, limit: 1 }) };
+              const record = await desk.runs.get(id);
+              const rows = await desk.decisions.list({ orgs: '*', run: id, limit: 1 });
+              return { record, rows, held: await heldRun(record, desk, around) };
             } finally {
-              await scope.close();
+              await desk.scope.close();
             }
           })
           .catch((thrown: unknown) => {
@@ -65,7 +70,7 @@ export async function keptRun(around: Surroundings, text: string): Promise<KeptR
       },
     );
   }
-  return { id, record: asked?.record, rows: asked?.rows ?? [], archived };
+  return { id, record: asked?.record, rows: asked?.rows ?? [], held: asked?.held, archived };
 }
 
 async function archivedRun(around: Surroundings, id: string): Promise<ArchivedRun | undefined> {

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { DeliveryRow } from '../queue/decisions.ts';
 import { type DeciderFlags, decides, readDecider } from './decider.ts';
 
 /** `retry` and `release`: what a person decides of a run that has ended. */
@@ -44,11 +45,12 @@ async function decide(
   text: string,
   flags: DeciderFlags & { readonly json?: boolean },
 ): Promise<void> {
-  const [{ readSurroundings }, { openDesk }, { openAudit }, { runIdOf }, print] = await Promise.all([
+  const [{ readSurroundings }, { openDesk }, { openAudit }, { runIdOf }, { isOfReport }, print] = await Promise.all([
     import('./surroundings.ts'),
     import('../compose/decisions.ts'),
     import('./audit.ts'),
     import('./run-id.ts'),
+    import('../queue/retry-scope.ts'),
     import('./print.ts'),
   ]);
   const who = await readDecider(flags);
@@ -61,10 +63,29 @@ async function decide(
     const event = what === 'retry' ? 'run.retried' : 'run.released';
     await (await openAudit(redis, around)).tell({ event, who: who.by, org, report, run: id, why: who.reason });
     if (flags.json) return print.printJson(record);
+    const { deliveries } = await decisions.page({ orgs: '*', run: id, limit: 1 });
     print.printLine(
-      `The run of ${org}/${report} ${record.period.label} is in line again; \`docket runs show ${id}\` tells how it ends.`,
+      [
+        `The run of ${org}/${report} ${record.period.label} is in line again; \`docket runs show ${id}\` tells how it ends.`,
+        ...deliveriesLines(id, deliveries.filter(isOfReport)),
+      ].join('\n'),
     );
   } finally {
     await scope.close();
   }
+}
+
+/** What goes out now, and what waits for somebody. */
+function deliveriesLines(run: string, rows: readonly Pick<DeliveryRow, 'state'>[]): string[] {
+  const of = (state: DeliveryRow['state']) => rows.filter((row) => row.state === state).length;
+  const counted = (value: number) => `${value} ${value === 1 ? 'delivery' : 'deliveries'}`;
+  const [pending, unknown] = [of('pending'), of('unknown')];
+  return [
+    ...(pending === 0 ? [] : [`${counted(pending)} queued to be sent.`]),
+    ...(unknown === 0
+      ? []
+      : [
+          `${counted(unknown)} may have arrived and stay${unknown === 1 ? 's' : ''} unknown; decide with \`docket deliveries resolve\` (\`docket deliveries --run ${run}\`).`,
+        ]),
+  ];
 }

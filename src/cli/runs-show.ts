@@ -32,7 +32,7 @@ async function show(text: string, flags: { readonly json?: boolean }): Promise<v
   ]);
   const kept = await keptRun(readSurroundings(), text);
   if (flags.json) {
-    const { id, record, rows, archived } = kept;
+    const { id, record, rows, held, archived } = kept;
     return print.printJson({
       id,
       record: record ?? null,
@@ -42,6 +42,7 @@ async function show(text: string, flags: { readonly json?: boolean }): Promise<v
       receipts: archived?.receipts ?? [],
       attempts: archived?.attempts ?? [],
       release: archived?.release ?? null,
+      held: held ?? null,
     });
   }
   print.printLine(inWords(kept).join('\n'));
@@ -49,7 +50,7 @@ async function show(text: string, flags: { readonly json?: boolean }): Promise<v
 
 const instant = (at: number | null): string => (at === null ? 'not yet' : new Date(at).toISOString());
 
-function inWords({ id, record, rows, archived }: KeptRun): string[] {
+function inWords({ id, record, rows, held, archived }: KeptRun): string[] {
   const of = record ?? archived?.manifest;
   const { org = '', report = '', slot = '', period, digest = '' } = of ?? {};
   const line = (name: string, value: string): string => `  ${name.padEnd(11)} ${value}`;
@@ -62,6 +63,7 @@ function inWords({ id, record, rows, archived }: KeptRun): string[] {
     line('definition', digest),
     ...(record === undefined ? [] : timesOf(record).map(([name, value]) => line(name, value))),
     ...(archived === undefined ? ['', 'No files in the archive.'] : manifestLines(archived)),
+    ...(held === undefined ? [] : releaseLines(id, held)),
     '',
     'Deliveries:',
     ...deliveryLines({ rows, archived }),
@@ -125,6 +127,27 @@ function manifestLines({ place, manifest }: ArchivedRun): string[] {
           `  ${method} ${path}: ${rows} rows, as of ${asOf ?? 'not told'}, correlation ${correlationId ?? 'not told'}`,
       ),
     ),
+  ];
+}
+
+/** Who receives a held run if it is released, and how that is done. */
+function releaseLines(id: string, { recipients }: NonNullable<KeptRun['held']>): string[] {
+  const of = (receives: boolean) => recipients?.filter((each) => each.receives === receives) ?? [];
+  const line = ({ recipient, target, why }: ReturnType<typeof of>[number]): string =>
+    `  ${recipient} (${target})${why === null ? '' : `: ${why}`}`;
+  const receiving = of(true).map(line);
+  return [
+    ...section(
+      'If it is released, it goes to:',
+      recipients === null
+        ? ['  not known: its definition is not kept any more']
+        : receiving.length === 0
+          ? ['  nobody']
+          : receiving,
+    ),
+    ...section('It does not go to:', of(false).map(line)),
+    '',
+    `To release it: docket runs release ${id.slice(0, 8)} --reason "why"`,
   ];
 }
 

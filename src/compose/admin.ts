@@ -26,6 +26,7 @@ import { budgetLines } from './budget-lines.ts';
 import { sharedBudgets } from './budgets.ts';
 import { bindDecisions } from './decisions.ts';
 import type { RunningDocket } from './docket.ts';
+import { heldPack } from './held-pack.ts';
 import { KEEP_DAYS } from './keep-days.ts';
 import { packsOf } from './packs.ts';
 import { planningOf } from './planning.ts';
@@ -115,6 +116,16 @@ function openPorts(around: Surroundings, jobs: JobsInForce, store: Store, audit:
     decisions: bindDecisions({ runs, queue, ledger, owed: owedNotices(redis, { prefix }), archive, clock, log }),
     pauses,
     packs: packsOf(shelf),
+    heldPack: (run) =>
+      heldPack(run, {
+        definitions,
+        archive,
+        ledger,
+        secrets,
+        clock,
+        settingsNow: (org) => jobs.now().orgs.get(org),
+        workingDirectory: around.workingDirectory,
+      }),
     audit,
     live: redisLive(redis, { prefix }),
     findSlots: reportSlotFinder(),

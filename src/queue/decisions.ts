@@ -16,6 +16,7 @@ import { cancelRun } from './cancel.ts';
 import { type DeliveryFilter, type DeliveryPage, pageOfDeliveries } from './delivery-page.ts';
 import type { RunQueue } from './jobs.ts';
 import type { OwedNotices } from './owed-notices.ts';
+import { RETRYABLE, retryScope } from './retry-scope.ts';
 import type { RedisRunStore } from './run-store.ts';
 
 export { DELIVERY_STATES, type DeliveryRow, type DeliveryState } from '../deliver/ledger.ts';
@@ -66,7 +67,6 @@ export interface DecisionPorts {
 }
 
 const OVER: readonly RunState[] = ['done', 'partly_delivered', 'cancelled', 'failed'];
-const FAILED: readonly RunState[] = ['partly_delivered', 'cancelled', 'failed'];
 /** Ends of which the owner is told. */
 const TOLD: readonly RunState[] = ['partly_delivered', 'held', 'failed'];
 
@@ -156,20 +156,23 @@ export function decisions(ports: DecisionPorts): Decisions {
 
     retry: async (id, who) => {
       const record = await recordOf(id);
-      if (!FAILED.includes(record.state)) throw notFailed(record);
+      if (!RETRYABLE.includes(record.state)) throw notFailed(record);
       const rows = await deliveriesOf(id);
       const refused = rows.filter(({ state }) => state === 'refused');
-      const rest = [...refused, ...rows.filter(({ state }) => state === 'pending' || state === 'sending')];
-      if (record.state === 'partly_delivered' && rest.length === 0) {
-        throw new DocketError('run.conflict', `Nothing of run ${id} surely did not arrive.`, {
-          got: `${rows.filter(({ state }) => state === 'unknown').length} deliveries that may have arrived`,
-          next: `Ask their recipients, then \`docket deliveries resolve\`; \`docket deliveries --run ${id}\` lists them.`,
-        });
+      if (retryScope(record.state, rows) === 'nothing') {
+        throw new DocketError(
+          'run.conflict',
+          `There is nothing to retry of run ${id}: no delivery of it is known not to have arrived.`,
+          {
+            got: `${rows.filter(({ state }) => state === 'unknown').length} deliveries that may have arrived`,
+            next: `Ask their recipients, then \`docket deliveries resolve\`; \`docket deliveries --run ${id}\` lists them.`,
+          },
+        );
       }
       // Whoever has it already has those files: a new pack of other figures must not go to the rest.
       if (rows.some(({ state }) => state === 'sent' || state === 'unknown')) await requireFiles(record);
       for (const row of refused) await decide(row, 'pending', who);
-      return reopen(record, FAILED, 'retry', who);
+      return reopen(record, RETRYABLE, 'retry', who);
     },
 
     cancel: async (id, who) => {
@@ -266,7 +269,7 @@ function notFailed({ id, state }: RunRecord): DocketError {
         ? 'Everything was delivered; trigger the report again for new figures.'
         : 'It is still at it, and tries again by itself.';
   return new DocketError('run.conflict', `There is nothing to retry of run ${id}.`, {
-    expected: `a run in state ${FAILED.join(', ')}`,
+    expected: `a run in state ${RETRYABLE.join(', ')}`,
     got: state,
     next,
   });

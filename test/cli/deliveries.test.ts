@@ -199,6 +199,17 @@ describe.each(PLACES)('deciding by command of what a worker could not, the archi
     const run = await trigger('early');
     await ended(run, 'held');
     expect((await command('runs', 'retry', run, '--reason', 'r')).stderr).toContain(`docket runs release ${run}`);
+    const before = JSON.parse((await command('runs', 'show', run, '--json')).stdout);
+    expect(before.held).toMatchObject({
+      missing: [{ section: 'created', code: expect.any(String), text: expect.any(String) }],
+      recipients: [
+        { target: '0-email', recipient: 'lead@acme.example', receives: true, why: null },
+        { target: '1-directory', recipient: 'sent/cut', receives: true, why: null },
+      ],
+    });
+    const words = (await command('runs', 'show', run)).stdout;
+    expect(words).toContain('  lead@acme.example (0-email)');
+    expect(words).toContain(`docket runs release ${run.slice(0, 8)} `);
     expect(await command('runs', 'release', run, '--by', 'ops', '--reason', 'the board knows')).toMatchObject({
       code: 0,
     });

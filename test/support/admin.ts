@@ -30,6 +30,7 @@ export const accessPorts = (given: Partial<AccessPorts> = {}): AccessPorts => ({
   decisions: NO_DECISIONS,
   pauses: NO_PAUSES,
   packs: NO_PACKS,
+  heldPack: async () => undefined,
   audit: NO_AUDIT,
   live: { read: async () => undefined },
   findSlots: reportSlotFinder(),

@@ -2,6 +2,7 @@ import type {
   Access,
   BudgetEntry,
   FileEntry,
+  HeldPack,
   OrganizationEntry,
   ReportDetail,
   RunLive,
@@ -221,6 +222,24 @@ export const files: readonly FileEntry[] = [
   { name: 'mail.html', kind: 'mail', type: 'text/html', bytes: null, sha256: null },
 ];
 
+export const heldPack: HeldPack = {
+  missing: [
+    { section: 'onboarding', title: 'Onboarding', code: 'truncated', text: '12 of 30 countries are shown.' },
+    { section: 'alerts', title: null, code: 'missing', text: 'No figures for 14 November.' },
+  ],
+  recipients: [
+    { target: '0-email', recipient: 'lead@acme.example', receives: true, why: null },
+    {
+      target: '0-email',
+      recipient: 'board@elsewhere.example',
+      receives: false,
+      why: 'It is not among the recipients.',
+    },
+    { target: '1-s3', recipient: 's3://reports/acme/2026-W46/', receives: true, why: null },
+  ],
+  error: null,
+};
+
 /** All of the above, as somebody sees it; what acts does nothing. */
 export function sampleAccess(principal: Principal, change: Partial<Access> = {}): Access {
   const newsOf = (record: RunRecord): RunNews => ({ record, live: record.state === 'running' ? live : null });
@@ -271,12 +290,15 @@ export function sampleAccess(principal: Principal, change: Partial<Access> = {})
     },
     decide: none,
     file: none,
-    deliveries: async ({ state }) => ({
-      deliveries: deliveries.filter((row) => state === undefined || row.state === state),
+    deliveries: async ({ state, run }) => ({
+      deliveries: deliveries.filter(
+        (row) => (state === undefined || row.state === state) && (run === undefined || row.run === run),
+      ),
       next: null,
     }),
     files: async () => files,
     preview: none,
+    heldPack: async (id) => (find(id).state === 'held' ? heldPack : null),
     delivery: async (id) => deliveries.find((row) => row.id === id) ?? unknown,
     resolve: none,
     pauses: async () => [pause],

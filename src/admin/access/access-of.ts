@@ -5,6 +5,7 @@ import { type BudgetsPorts, budgetsAccess } from './budgets.ts';
 import { type DefinitionsPorts, definitionsAccess } from './definitions.ts';
 import { type DeliveriesPorts, deliveriesAccess } from './deliveries.ts';
 import { type FilesPorts, filesAccess } from './files.ts';
+import { type HeldPorts, heldAccess } from './held.ts';
 import { type PausesPorts, pausesAccess } from './pauses.ts';
 import { type ReportsPorts, reportsAccess } from './reports.ts';
 import { type RunsPorts, runsAccess } from './runs.ts';
@@ -15,6 +16,7 @@ import { type WatchPorts, watchAccess } from './watch.ts';
 export type AccessPorts = ReportsPorts &
   RunsPorts &
   FilesPorts &
+  HeldPorts &
   DeliveriesPorts &
   PausesPorts &
   AuditPorts &
@@ -29,6 +31,7 @@ export const accessOf = (ports: AccessPorts, principal: Principal): Access => ({
   ...reportsAccess(ports, principal),
   ...runsAccess(ports, principal),
   ...filesAccess(ports, principal),
+  ...heldAccess(ports, principal),
   ...deliveriesAccess(ports, principal),
   ...pausesAccess(ports, principal),
   ...slotsAccess(ports, principal),

@@ -2,7 +2,7 @@ import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
 import { RUN_STATES } from '../../run/record.ts';
 import type { Admin } from '../env.ts';
-import { runSchema, runView } from '../view.ts';
+import { runDetailSchema, runSchema, runView } from '../view.ts';
 import {
   acting,
   asking,
@@ -65,7 +65,7 @@ const oneRoute = createRoute({
   summary: 'One run',
   security,
   request: { params: idParams },
-  responses: { 200: json(runSchema, 'As it is now.'), ...asking, ...finding },
+  responses: { 200: json(runDetailSchema, 'As it is now.'), ...asking, ...finding },
 });
 
 const SUMMARIES = {
@@ -107,7 +107,10 @@ export function addRuns(app: Admin): void {
 
   app.openapi(oneRoute, async (context) => {
     const { id } = context.req.valid('param');
-    return context.json(runView(await context.get('access').run(id)), 200);
+    const access = context.get('access');
+    const record = await access.run(id);
+    const held = record.state === 'held' ? await access.heldPack(record.id) : null;
+    return context.json({ ...runView(record), held }, 200);
   });
 
   for (const what of ['cancel', 'retry', 'release'] as const) {

@@ -92,8 +92,8 @@ export function addActions(app: Hono<Env>, desk: Desk): void {
       const reason = reasonOf(fields);
       const { as } = fields;
       if (as !== 'sent' && as !== 'resend') throw incomplete('Say what became of the delivery.', 'one of the choices');
-      await access.resolve(id, as, reason);
-      return `${ownPath(fields.from)}?did=${as}`;
+      const row = await access.resolve(id, as, reason);
+      return `${ownPath(fields.from)}?did=${as}${as === 'resend' ? `&delivery=${row.id}` : ''}`;
     },
   );
 }

@@ -48,7 +48,8 @@ export const Delivery = ({
             {row.decisions.map(({ to, by, reason, at }) => (
               <li>
                 <p>
-                  <strong>{to === 'sent' ? 'Declared sent' : 'Sent again'}</strong> by {by}, <At at={at} zone={zone} />
+                  <strong>{to === 'sent' ? 'Declared sent' : 'To be sent again'}</strong> by {by},{' '}
+                  <At at={at} zone={zone} />
                 </p>
                 <p class="quote">{reason}</p>
               </li>

@@ -39,8 +39,9 @@ export const Files = ({ record, pack }: { readonly record: RunRecord; readonly p
   );
 };
 
-function whyNone({ files, state }: RunRecord): string {
-  if (files.length > 0) return 'Its files have left the archive.';
+function whyNone({ files, state, timings }: RunRecord): string {
+  // What is delivered was archived before.
+  if (files.length > 0 || timings.deliver !== undefined) return 'Its files have left the archive.';
   return ENDED.has(state)
     ? 'It ended before its files were made.'
     : 'There are no files yet. They are made when all figures are there.';

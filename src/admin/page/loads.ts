@@ -1,6 +1,6 @@
 import { type ErrorJson, toDocketError } from '../../base/error.ts';
 import type { DeliveryRow } from '../../queue/decisions.ts';
-import type { RunRecord } from '../../run/record.ts';
+import { ENDED, type RunRecord } from '../../run/record.ts';
 import type { Access, FileEntry, RunNews } from '../access.ts';
 import { AFTER_MS } from './day-strip.tsx';
 import type { DeliveriesData } from './deliveries.tsx';
@@ -86,16 +86,20 @@ export async function loadReport(access: Access, org: string, name: string) {
     access.periods(org, name, OFFERED),
     access.runs({ org, report: name, limit: HISTORY }),
   ]);
-  const pack = runs.find(({ files }) => files.length > 0) ?? null;
+  const pack = runs.find(hasFiles) ?? null;
   return { report, periods, runs, pack, files: pack === null ? null : await loadFiles(access, pack) };
 }
 
 /** What there is to download of a run, or why nothing can be. */
 export type Pack = { readonly kept: readonly FileEntry[] } | { readonly away: ErrorJson };
 
+/** Whether a run's record tells that its files were made: one that failed while it delivered them does not name them. */
+const hasFiles = ({ files, timings }: RunRecord): boolean => files.length > 0 || timings.deliver !== undefined;
+
 /** An archive that does not answer must not keep the run itself from being seen. */
 async function loadFiles(access: Access, run: RunRecord): Promise<Pack> {
-  if (run.files.length === 0) return { kept: [] };
+  // Of a run that has ended the archive is asked in any case: its worker may have died before it could say that it has made them.
+  if (!hasFiles(run) && (!ENDED.has(run.state) || run.state === 'skipped')) return { kept: [] };
   try {
     return { kept: await access.files(run.id) };
   } catch (thrown) {
@@ -107,12 +111,13 @@ async function loadFiles(access: Access, run: RunRecord): Promise<Pack> {
 
 export async function loadRun(access: Access, id: string) {
   const record = await access.run(id);
-  const [news, { deliveries }, files] = await Promise.all([
+  const [news, { deliveries }, files, held] = await Promise.all([
     newsOf(access, record),
-    access.deliveries({ run: id, limit: MOST_RECENT }),
+    access.deliveries({ run: record.id, limit: MOST_RECENT }),
     loadFiles(access, record),
+    record.state === 'held' ? access.heldPack(record.id) : null,
   ]);
-  return { news, deliveries, files };
+  return { news, deliveries, files, held };
 }
 
 /** Runs whose deliveries are listed. */

@@ -1,14 +1,15 @@
 import { inWords } from '../../define/period.ts';
 import type { DeliveryRow } from '../../queue/decisions.ts';
 import { ENDED, type Reopening, type RunRecord } from '../../run/record.ts';
-import type { RunNews } from '../access.ts';
+import type { HeldPack, RunNews } from '../access.ts';
+import { Decisions } from './decisions.tsx';
 import { DeliveryTable } from './deliveries.tsx';
 import { Fault } from './fault.tsx';
 import { count, duration } from './figures.ts';
 import { Files } from './files.tsx';
-import { Empty, Fact, type Frame, mayAct, Page } from './frame.tsx';
+import { Empty, Fact, type Frame, Page } from './frame.tsx';
 import type { Pack } from './loads.ts';
-import { ReasonForm, type Refused } from './reason-form.tsx';
+import type { Refused } from './reason-form.tsx';
 import { Progress, ReportLink, took, triggered, zoneOf } from './run-parts.tsx';
 import { Stages } from './stages.tsx';
 import { RUN_LOOK, RunBadge } from './state.tsx';
@@ -18,6 +19,8 @@ export interface RunData {
   readonly news: RunNews;
   readonly deliveries: readonly DeliveryRow[];
   readonly files: Pack;
+  /** Of a run that is held. */
+  readonly held: HeldPack | null;
   readonly refused?: Refused | undefined;
 }
 
@@ -50,7 +53,9 @@ export const Run = ({
         id="progress"
         data-live
         aria-live="polite"
-        {...(open ? { 'data-events': `/api/runs/${record.id}/events`, 'data-state': record.state } : {})}
+        {...(open
+          ? { 'data-events': `/api/runs/${record.id}/events`, 'data-renew': '3', 'data-state': record.state }
+          : {})}
       >
         {open ? (
           <>
@@ -66,7 +71,14 @@ export const Run = ({
       <div id="error" data-live>
         {record.error === null ? null : <Fault error={record.error} heading="Why it ended so" />}
       </div>
-      {mayAct(frame) ? <Decisions frame={frame} record={record} refused={data.refused} /> : null}
+      <Decisions
+        frame={frame}
+        record={record}
+        deliveries={data.deliveries}
+        files={data.files}
+        held={data.held}
+        refused={data.refused}
+      />
       <div class="split">
         <div>
           <section aria-labelledby="files">
@@ -156,7 +168,7 @@ const Facts = ({ record, now, zone }: { readonly record: RunRecord; readonly now
 const DECIDED: Readonly<Record<Reopening['what'], string>> = {
   release: 'Released',
   retry: 'Tried again',
-  resend: 'One delivery sent again',
+  resend: 'One delivery to be sent again',
   settle: 'Last delivery declared sent',
   cancel: 'Told to stop',
 };
@@ -173,38 +185,3 @@ const History = ({ reopened, zone }: { readonly reopened: readonly Reopening[]; 
     ))}
   </ol>
 );
-
-interface DecisionsProps {
-  readonly frame: Frame;
-  readonly record: RunRecord;
-  readonly refused: Refused | undefined;
-}
-
-/** What may be decided of a run in its state. */
-const Decisions = ({ frame, record, refused }: DecisionsProps) => {
-  const path = `/runs/${record.id}`;
-  const { state } = record;
-  const shown = { frame, from: path, refused };
-  return (
-    <div class="acts" id="acts" data-live>
-      {ENDED.has(state) ? null : (
-        <ReasonForm {...shown} action={`${path}/cancel`} label="Cancel this run" ask="Why is it stopped?" danger>
-          <p>It stops before its next step. What has been sent stays sent.</p>
-        </ReasonForm>
-      )}
-      {state === 'held' ? (
-        <ReasonForm {...shown} action={`${path}/release`} label="Release the pack" ask="Why may it go out as it is?">
-          <p>The files go to every recipient as they are, with their marks of what is missing.</p>
-        </ReasonForm>
-      ) : null}
-      {state === 'failed' || state === 'partly_delivered' || state === 'cancelled' ? (
-        <ReasonForm {...shown} action={`${path}/retry`} label="Retry the rest" ask="Why is it tried again?">
-          <p>
-            What surely did not arrive is sent again with the same files; a run without files begins anew. Deliveries
-            that are unknown stay as they are.
-          </p>
-        </ReasonForm>
-      ) : null}
-    </div>
-  );
-};

@@ -66,6 +66,10 @@ export const Runs = ({
         To (UTC)
         <input type="date" name="until" value={query.until ?? ''} />
       </label>
+      <label>
+        Run
+        <input name="run" placeholder="its id, or 8 digits" autocomplete="off" spellcheck={false} maxlength={32} />
+      </label>
       <button type="submit">Show</button>
       {isNarrowed(query) ? <a href="/runs">Show all</a> : null}
     </form>

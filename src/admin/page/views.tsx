@@ -10,7 +10,7 @@ import { Delivery } from './delivery.tsx';
 import type { Desk } from './desk.ts';
 import { document } from './document.ts';
 import { loadDeliveries, loadOverview, loadPauses, loadReport, loadReports, loadRun } from './loads.ts';
-import { noticeOf } from './notices.ts';
+import { noticeAbout, noticeOf } from './notices.ts';
 import { Overview } from './overview.tsx';
 import { Pauses } from './pauses.tsx';
 import type { Refused } from './reason-form.tsx';
@@ -73,8 +73,10 @@ export function addViews(app: Hono<Env>, desk: Desk): void {
     )),
   );
   app.get('/reports/:org/:report', (context) => showReport(desk, context));
-  app.get('/runs', (context) =>
-    show(context, async (access, frame) => {
+  app.get('/runs', async (context) => {
+    const run = word.parse(context.req.query('run'));
+    if (run !== undefined) return context.redirect(`/runs/${encodeURIComponent(run.toLowerCase())}`);
+    return show(context, async (access, frame) => {
       const query = runsQuerySchema.parse(context.req.query());
       const { org, report, state, since, until, after } = query;
       const [organizations, page] = await Promise.all([
@@ -90,8 +92,8 @@ export function addViews(app: Hono<Env>, desk: Desk): void {
         }),
       ]);
       return <Runs frame={frame} data={{ organizations, query, ...page }} />;
-    }),
-  );
+    });
+  });
   app.get('/runs/:id', (context) => showRun(desk, context));
   app.get('/deliveries', (context) => showDeliveries(desk, context));
   app.get('/deliveries/:id', (context) => showDelivery(desk, context));
@@ -129,6 +131,8 @@ export async function showReport(desk: Desk, context: Context<Env>, { refused, s
 export async function showRun(desk: Desk, context: Context<Env>, { refused, status = 422 }: Shown = {}) {
   const access = desk.access(context);
   const loaded = await loadRun(access, context.req.param('id') ?? '');
+  const { id } = loaded.news.record;
+  if (isShort(context, id)) return context.redirect(`/runs/${id}${new URL(context.req.url).search}`);
   const frame = await desk.frame(context, access);
   const notice = noticeOf(context.req.query('did'));
   return context.html(
@@ -140,7 +144,7 @@ export async function showRun(desk: Desk, context: Context<Env>, { refused, stat
 export async function showDeliveries(desk: Desk, context: Context<Env>, { refused, status = 422 }: Shown = {}) {
   const access = desk.access(context);
   const [frame, loaded] = await Promise.all([desk.frame(context, access), loadDeliveries(access)]);
-  const notice = noticeOf(context.req.query('did'));
+  const notice = await noticeAbout(access, context.req.query('did'), context.req.query('delivery'));
   return context.html(
     await document(<Deliveries frame={frame} data={{ ...loaded, refused }} notice={notice} />),
     refused === undefined ? 200 : status,
@@ -150,11 +154,15 @@ export async function showDeliveries(desk: Desk, context: Context<Env>, { refuse
 export async function showDelivery(desk: Desk, context: Context<Env>, { refused, status = 422 }: Shown = {}) {
   const access = desk.access(context);
   const row = await access.delivery(context.req.param('id') ?? '');
+  if (isShort(context, row.id)) return context.redirect(`/deliveries/${row.id}${new URL(context.req.url).search}`);
   const [frame, organizations] = await Promise.all([desk.frame(context, access), access.organizations()]);
   const data = { row, zone: zonesOf(organizations).of(row.org), refused };
-  const html = await document(<Delivery frame={frame} data={data} notice={noticeOf(context.req.query('did'))} />);
+  const html = await document(<Delivery frame={frame} data={data} notice={noticeOf(context.req.query('did'), row)} />);
   return context.html(html, refused === undefined ? 200 : status);
 }
+
+/** Whether somebody has come by the first digits of an id: the address then gets all of it. */
+const isShort = ({ req }: Context<Env>, id: string): boolean => req.method === 'GET' && req.param('id') !== id;
 
 export async function showPauses(desk: Desk, context: Context<Env>, { refused, status = 422 }: Shown = {}) {
   const access = desk.access(context);
