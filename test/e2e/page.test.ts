@@ -157,7 +157,7 @@ describe('the page in a browser', () => {
     await page.getByLabel('Send it again').check();
     await page.getByLabel('How do you know?').fill('The recipient has nothing');
     await page.getByRole('button', { name: 'Decide' }).click();
-    await page.getByText('The delivery is sent again.').waitFor();
+    await page.getByText(/The delivery (is queued to be|is being|was) sent again/).waitFor();
     await page.getByText('Nothing to decide').waitFor();
     await page.goto(address.replace(/\?.*/, ''));
     await page.locator('#headline').getByText('Done', { exact: true }).waitFor({ timeout: 60_000 });
@@ -212,6 +212,37 @@ describe('the page in a browser', () => {
     expect(page.url()).toBe(`${url}/sign-in?to=%2Ffoo%3Fbar%3D1`);
     const answer = await fetch(`${url}/foo`);
     expect([answer.status, answer.headers.get('content-type')]).toEqual([401, 'application/problem+json']);
+  });
+
+  test('says since when it is stale while Redis or Docket is frozen, and no longer once it is not', async () => {
+    const page = await visit();
+    const stale = page.locator('#stale');
+    await page.getByRole('heading', { name: 'Runs now' }).waitFor();
+    expect(await stale.textContent()).toBe('');
+    const frozen = async (what: { freeze(): void; thaw(): void }, reason: string) => {
+      what.freeze();
+      try {
+        await stale.getByText(/^Stale since \d+ \w+, \d\d:\d\d:\d\d /).waitFor();
+        await stale.getByText(reason).waitFor();
+      } finally {
+        what.thaw();
+      }
+      await stale.locator('p').waitFor({ state: 'detached' });
+    };
+    await frozen(redis, 'Docket cannot reach Redis.');
+    await frozen(process, 'Docket does not answer.');
+
+    await page.goto(`${url}/reports/acme/weekly-kpi`);
+    await page.getByText('Run now…').click();
+    await page.getByLabel('Period').selectOption('last_30_days');
+    await page.getByLabel('Keep them in the archive, send nothing').check();
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await page.getByText(/^[123] of 4 calls$/).waitFor({ timeout: 60_000 });
+    await frozen(redis, 'Docket cannot reach Redis.');
+    // It goes on where it was, and the page follows it to its end, after which nothing of it can be stale.
+    await page.locator('#headline').getByText('Done', { exact: true }).waitFor({ timeout: 60_000 });
+    await page.locator('[data-renew]').waitFor({ state: 'detached' });
+    visitors.at(-1)?.seen.errors.splice(0);
   });
 
   test('does the same without a script: a run, its end, a pause', async () => {

@@ -12,6 +12,9 @@ export interface RestartableRedis {
   kill(): Promise<void>;
   /** On the same port, with what was on disk. */
   start(): Promise<void>;
+  /** Keeps its connections and answers nothing, until it is thawed. */
+  freeze(): void;
+  thaw(): void;
   /** While it is killed: takes this many bytes off the end of its log, as a disk does that had not written them. */
   cutTail(bytes: number): Promise<void>;
   close(): Promise<void>;
@@ -42,6 +45,8 @@ export async function restartableRedis(): Promise<RestartableRedis> {
     url: `redis://127.0.0.1:${port}`,
     kill,
     start,
+    freeze: () => void server?.kill('SIGSTOP'),
+    thaw: () => void server?.kill('SIGCONT'),
     cutTail: async (bytes) => {
       const log = join(folder, 'appendonlydir');
       const name = (await readdir(log)).find((file) => file.endsWith('.incr.aof')) ?? '';

@@ -24,6 +24,9 @@ export interface RunningProcess {
   /** Lets it stop in its own time. */
   stop(): Promise<void>;
   kill(): Promise<void>;
+  /** Keeps its connections and does nothing, until it is thawed. */
+  freeze(): void;
+  thaw(): void;
 }
 
 /** @param listen told of each line as it comes */
@@ -69,5 +72,7 @@ export function startDocket(
       }),
     stop: () => end('SIGTERM'),
     kill: () => end('SIGKILL'),
+    freeze: () => void child.kill('SIGSTOP'),
+    thaw: () => void child.kill('SIGCONT'),
   };
 }

@@ -4,13 +4,88 @@
 const SAMPLES = 60;
 const SVG = 'http://www.w3.org/2000/svg';
 const numbers = new Intl.NumberFormat('en-GB');
+const instants = new Intl.DateTimeFormat('en-GB', {
+  day: 'numeric',
+  month: 'short',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  timeZoneName: 'short',
+});
 
-/** Puts the parts of a newer copy of this page in place of those that have changed. */
+/** Ms without news after which the page says so. */
+const STALE_MS = 5_000;
+const TIMEOUT_MS = 10_000;
+/** When what is shown came. */
+let renewedAt = Date.now();
+/** Since when the page is to be seen: nobody asks for news while it is not. */
+let seenSince = renewedAt;
+/** Why the last news did not come. */
+let why = '';
+let asking = false;
+let again = false;
+
+/** Asks for a newer copy of this page, one at a time; whoever asks meanwhile gets one that was asked for later. */
 async function renew() {
-  const answer = await fetch(location.href, { headers: { accept: 'text/html' }, redirect: 'manual' });
-  // Signed out meanwhile: the page stays as it is until somebody goes on.
-  if (!answer.ok) return;
-  const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html');
+  if (asking) {
+    again = true;
+    return;
+  }
+  asking = true;
+  try {
+    why = await news();
+    if (why === '') renewedAt = Date.now();
+  } catch (error) {
+    const late = error instanceof DOMException && error.name === 'TimeoutError';
+    why = late
+      ? 'Docket does not answer.'
+      : navigator.onLine
+        ? 'Docket cannot be reached: it has stopped, or the network is down.'
+        : 'This browser is offline.';
+  }
+  asking = false;
+  sayStale();
+  if (again) {
+    again = false;
+    await renew();
+  } else if (why === '') follow();
+}
+
+/** Shows a newer copy of this page; why there is none, or an empty text. Throws what `fetch` does. */
+async function news() {
+  const answer = await fetch(location.href, {
+    headers: { accept: 'text/html' },
+    redirect: 'manual',
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+  });
+  if (answer.type === 'opaqueredirect') return 'You are signed out: load the page again to sign in.';
+  const copy = new DOMParser().parseFromString(await answer.text(), 'text/html');
+  if (answer.ok) {
+    show(copy);
+    return '';
+  }
+  const code = copy.querySelector('[data-problem]')?.getAttribute('data-problem') ?? '';
+  return code.startsWith('redis.') ? 'Docket cannot reach Redis.' : `Docket answers ${answer.status} ${code}`.trim();
+}
+
+/** Says since when what is shown is stale, and why, for as long as it is. */
+function sayStale() {
+  const place = document.getElementById('stale');
+  if (place === null) return;
+  const live = document.querySelector('[data-renew]') !== null;
+  const stale = live && Date.now() - Math.max(renewedAt, seenSince) > STALE_MS;
+  const text = stale
+    ? `Stale since ${instants.format(renewedAt)}. ${why || 'Docket does not answer.'} What is shown may have changed since.`
+    : '';
+  // Written once: a screen reader says each change.
+  if (place.textContent === text) return;
+  const line = document.createElement('p');
+  line.textContent = text;
+  place.replaceChildren(...(stale ? [line] : []));
+}
+
+/** Puts the parts of a newer copy of this page in place of those that have changed. @param {Document} fresh */
+function show(fresh) {
   for (const part of document.querySelectorAll('[data-live]')) {
     const other = fresh.getElementById(part.id);
     // Nothing is taken from under somebody's hands.
@@ -18,6 +93,7 @@ async function renew() {
     if (part.innerHTML !== other.innerHTML) part.replaceChildren(...other.childNodes);
     for (const { name, value } of other.attributes)
       if (part.getAttribute(name) !== value) part.setAttribute(name, value);
+    for (const { name } of [...part.attributes]) if (!other.hasAttribute(name)) part.removeAttribute(name);
   }
   sample();
 }
@@ -76,11 +152,25 @@ function tick() {
   }
 }
 
-/** Follows the run that this page shows: the bar at once, the sentences beside it as the server says them. @param {HTMLElement} part */
-function follow(part) {
-  const events = new EventSource(part.dataset.events ?? '');
+/** @type {EventSource | null} */
+let events = null;
+addEventListener('pagehide', () => {
+  events?.close();
+  events = null;
+});
+
+/** Follows the run that this page shows, if it goes on: the bar at once, the sentences beside it as the server says them. */
+function follow() {
+  const part = document.querySelector('[data-events]');
+  if (events !== null || !(part instanceof HTMLElement)) return;
+  const source = new EventSource(part.dataset.events ?? '');
+  events = source;
+  // The browser comes back after a broken connection, not after a refusal: then the next news does.
+  source.addEventListener('error', () => {
+    if (source.readyState === EventSource.CLOSED && events === source) events = null;
+  });
   let stage = '';
-  events.addEventListener('progress', ({ data }) => {
+  source.addEventListener('progress', ({ data }) => {
     const progress = JSON.parse(data);
     if (progress === null) return;
     const { done, of } = progress.calls;
@@ -93,12 +183,11 @@ function follow(part) {
     renewWithin(progress.stage === stage ? 5_000 : 500);
     stage = progress.stage;
   });
-  events.addEventListener('run', () => renewWithin(1_000));
-  events.addEventListener('end', () => {
-    events.close();
+  source.addEventListener('run', () => renewWithin(1_000));
+  source.addEventListener('end', () => {
+    source.close();
     renewWithin(0);
   });
-  addEventListener('pagehide', () => events.close());
 }
 
 /** @param {HTMLElement} part @param {string} name @param {string} text */
@@ -116,7 +205,7 @@ function renewWithin(ms) {
   due = performance.now() + ms;
   timer = window.setTimeout(() => {
     due = Number.POSITIVE_INFINITY;
-    renew().catch(() => {});
+    void renew();
   }, ms);
 }
 
@@ -124,11 +213,19 @@ const every = Number(document.querySelector('[data-renew]')?.getAttribute('data-
 if (every > 0) {
   sample();
   setInterval(() => {
-    if (document.visibilityState === 'visible') renew().catch(() => {});
+    // A run that has ended is not asked about any more.
+    const live = document.querySelector('[data-renew]') !== null;
+    if (live && document.visibilityState === 'visible' && !asking) void renew();
   }, every * 1_000);
+  setInterval(sayStale, 1_000);
+  document.addEventListener('visibilitychange', () => {
+    if (document.visibilityState !== 'visible') return;
+    seenSince = Date.now();
+    void renew();
+  });
 }
 setInterval(tick, 15_000);
-for (const part of document.querySelectorAll('[data-events]')) if (part instanceof HTMLElement) follow(part);
+follow();
 
 // A second press of the button while the first is on its way would only wait for the same answer.
 addEventListener('submit', ({ target }) => {
@@ -138,5 +235,7 @@ addEventListener('submit', ({ target }) => {
   });
 });
 addEventListener('pageshow', ({ persisted }) => {
-  if (persisted) for (const button of document.querySelectorAll('button')) button.disabled = false;
+  if (!persisted) return;
+  for (const button of document.querySelectorAll('button')) button.disabled = false;
+  if (every > 0) void renew();
 });

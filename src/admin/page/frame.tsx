@@ -98,6 +98,7 @@ export const Page = ({ frame, title, place, notice, children }: PropsWithChildre
       </form>
     </header>
     <main id="main" tabindex={-1}>
+      <div id="stale" class="stale" role="status" aria-live="polite"></div>
       {notice === undefined ? null : (
         <p class="notice" role="status">
           {notice}
