@@ -160,11 +160,12 @@ export function decisions(ports: DecisionPorts): Decisions {
       const rows = await deliveriesOf(id);
       const refused = rows.filter(({ state }) => state === 'refused');
       if (retryScope(record.state, rows) === 'nothing') {
+        const unknown = rows.filter(({ state }) => state === 'unknown').length;
         throw new DocketError(
           'run.conflict',
           `There is nothing to retry of run ${id}: no delivery of it is known not to have arrived.`,
           {
-            got: `${rows.filter(({ state }) => state === 'unknown').length} deliveries that may have arrived`,
+            got: `${unknown} ${unknown === 1 ? 'delivery' : 'deliveries'} that may have arrived`,
             next: `Ask their recipients, then \`docket deliveries resolve\`; \`docket deliveries --run ${id}\` lists them.`,
           },
         );

@@ -75,17 +75,16 @@ const RETRY = {
 
 /** Which deliveries a retry sends, and which it does not. */
 function whatIsRetried(rows: readonly DeliveryRow[]): string {
-  const states = rows.filter(isOfReport).map(({ state }) => state);
-  const of = (state: DeliveryRow['state']) => states.filter((each) => each === state).length;
-  const parts = (['refused', 'pending', 'sending'] as const).flatMap((state) =>
-    of(state) === 0 ? [] : `${count(of(state))} ${state}`,
-  );
-  const unknown = of('unknown');
-  return `Sent again with the same files: ${parts.join(', ')}.${
-    unknown === 0
-      ? ''
-      : ` ${counted(unknown, 'unknown delivery stays as it is', 'unknown deliveries stay as they are')}.`
-  }`;
+  const own = rows.filter(isOfReport);
+  const of = (...states: DeliveryRow['state'][]) => own.filter(({ state }) => states.includes(state)).length;
+  const parts = [
+    ...(of('refused') === 0 ? [] : [`${count(of('refused'))} refused`]),
+    ...(of('pending', 'sending') === 0 ? [] : [`${count(of('pending', 'sending'))} pending`]),
+  ];
+  const one = of('refused', 'pending', 'sending') === 1;
+  const sent = `${parts.join(' and ')} ${one ? 'delivery is' : 'deliveries are'} sent again with the same files.`;
+  if (of('unknown') === 0) return sent;
+  return `${sent} ${counted(of('unknown'), 'unknown delivery stays as it is', 'unknown deliveries stay as they are')}.`;
 }
 
 /** Deliveries that only somebody's decision moves on. */
@@ -96,13 +95,13 @@ const OpenDecisions = ({ rows, acts }: { readonly rows: readonly DeliveryRow[]; 
         <strong>{counted(rows.length, 'delivery', 'deliveries')}</strong> may have arrived, and may not have: nothing is
         sent again until somebody decides.
       </p>
-      <ul class="plainlist">
+      <ul class="plainlist close">
         {rows.map(({ id, recipient, target }) => (
           <li>
             <a class="wrap" href={`/deliveries/${id}`}>
               {acts ? `Decide about ${recipient}` : recipient}
             </a>{' '}
-            <span class="soft">{target}</span>
+            <span class="soft target">{target}</span>
           </li>
         ))}
       </ul>

@@ -22,8 +22,8 @@ export const Held = ({ held, files, children }: HeldProps) => {
         <div>
           <h3>What is missing</h3>
           <Missing missing={held.missing} />
-          <h3>What would be sent</h3>
-          <p>{own.length === 0 ? 'Its files are not in the archive.' : fileList(own)}</p>
+          <h3>Its files</h3>
+          <FileNames files={own} />
         </div>
         <div>
           <h3>Who would receive it</h3>
@@ -35,8 +35,18 @@ export const Held = ({ held, files, children }: HeldProps) => {
   );
 };
 
-const fileList = (files: readonly FileEntry[]): string =>
-  files.map(({ name, bytes: size }) => (size === null ? name : `${name} (${bytes(size)})`)).join(', ');
+const FileNames = ({ files }: { readonly files: readonly FileEntry[] }) =>
+  files.length === 0 ? (
+    <p>They are not in the archive.</p>
+  ) : (
+    <ul class="plainlist close">
+      {files.map(({ name, bytes: size }) => (
+        <li>
+          <span class="wrap">{name}</span> <span class="soft">{size === null ? '' : bytes(size)}</span>
+        </li>
+      ))}
+    </ul>
+  );
 
 const Missing = ({ missing }: Pick<HeldPack, 'missing'>) => {
   if (missing === null) return <p>The archive does not say.</p>;
@@ -69,10 +79,10 @@ const Recipients = ({ recipients }: Pick<HeldPack, 'recipients'>) => {
       {receiving.length === 0 ? (
         <p>Nobody: its definition names no recipient that may receive it.</p>
       ) : (
-        <ul class="plainlist">
+        <ul class="plainlist close">
           {receiving.map(({ recipient, target }) => (
             <li>
-              <span class="wrap">{recipient}</span> <span class="soft">{target}</span>
+              <span class="wrap">{recipient}</span> <span class="soft target">{target}</span>
             </li>
           ))}
         </ul>
@@ -80,10 +90,10 @@ const Recipients = ({ recipients }: Pick<HeldPack, 'recipients'>) => {
       {others.length === 0 ? null : (
         <div id="receive-not">
           <h3>{counted(others.length, 'recipient', 'recipients')} would receive nothing</h3>
-          <ul class="plainlist">
+          <ul class="plainlist close">
             {others.map(({ recipient, target, why }) => (
               <li>
-                <span class="wrap">{recipient}</span> <span class="soft">{target}</span>
+                <span class="wrap">{recipient}</span> <span class="soft target">{target}</span>
                 <p>{why}</p>
               </li>
             ))}

@@ -46,7 +46,7 @@ export const Run = ({
         <h1>
           Run <span class="id">{record.id.slice(0, 8)}</span>
         </h1>
-        <RunBadge state={record.state} /> <span class="soft">{RUN_LOOK[record.state].means}</span>
+        <RunBadge state={record.state} /> <span class="soft">{meaning(record, data.files)}</span>
       </div>
       <p class="lead">{inWords(record.period)}</p>
       <div
@@ -124,6 +124,12 @@ export const Run = ({
     </Page>
   );
 };
+
+/** What the state means for this run. */
+const meaning = ({ state }: RunRecord, files: Pack): string =>
+  state === 'failed' && 'kept' in files && files.kept.length > 0
+    ? 'Its files were made; not everybody has received them.'
+    : RUN_LOOK[state].means;
 
 const Facts = ({ record, now, zone }: { readonly record: RunRecord; readonly now: number; readonly zone: string }) => (
   <dl class="facts">
