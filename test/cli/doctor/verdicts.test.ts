@@ -342,6 +342,9 @@ describe('the tokens of the admin route', () => {
     await writeFile(path, '- name: [');
     await chmod(path, 0o600);
     expect(await examineTokens(path, NOW)).toMatchObject({ state: 'fail' });
-    expect(await examineTokens(join(folder, 'none.yaml'), NOW)).toMatchObject({ state: 'fail' });
+    expect(await examineTokens(folder, NOW)).toMatchObject({ state: 'fail' });
+  });
+  test('a file that is not there yet is a warning: the first token makes it', async () => {
+    expect(await examineTokens(join(folder, 'none.yaml'), NOW)).toMatchObject({ state: 'warn' });
   });
 });
