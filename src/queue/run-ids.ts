@@ -5,10 +5,12 @@ import { type RedisClient, script } from './script.ts';
 const TTL_MS = 86_400_000;
 /** Ids read at once. */
 const PAGE_SIZE = 100;
+/** Ids put in order at once. */
+const STEP_SIZE = 1_000;
 
 /**
  * Lua: `followIds(ids, index, id, oldest)` keeps the ids of all runs in their own order, for as long as somebody asks for
- * it: `FIND` makes it from the index by time. What has outlived its record leaves both at the same moment.
+ * it: `rebuild` makes it from the index by time. What has outlived its record leaves both at the same moment.
  */
 export const FOLLOW_IDS = `
 local function followIds(ids, index, id, oldest)
@@ -19,13 +21,10 @@ local function followIds(ids, index, id, oldest)
 end
 `;
 
-// KEYS: ids, index of all runs by time  ARGV: from, to, how many, ttl ms
+// KEYS: ids, index of all runs by time  ARGV: from, to, how many
 // Runs that a version before has opened, or opens beside this one, are in the index by time alone: then the two differ.
 const FIND = script(`
-if redis.call('ZCARD', KEYS[1]) ~= redis.call('ZCARD', KEYS[2]) then
-  redis.call('ZUNIONSTORE', KEYS[1], 1, KEYS[2], 'WEIGHTS', 0)
-  redis.call('PEXPIRE', KEYS[1], ARGV[4])
-end
+if redis.call('ZCARD', KEYS[1]) ~= redis.call('ZCARD', KEYS[2]) then return false end
 return redis.call('ZRANGEBYLEX', KEYS[1], ARGV[1], ARGV[2], 'LIMIT', 0, ARGV[3])
 `);
 
@@ -37,8 +36,26 @@ export async function idsFrom(
   after?: string,
 ): Promise<readonly string[]> {
   // `g` follows every hex digit.
-  const range = [after === undefined ? `[${prefix}` : `(${after}`, `(${prefix}g`];
-  const reply = await FIND(redis, [keys.ids, keys.index()], [...range, PAGE_SIZE, TTL_MS]);
-  if (!Array.isArray(reply)) throw new Error('the script answered something else');
-  return reply.map(String);
+  const [from, to] = [after === undefined ? `[${prefix}` : `(${after}`, `(${prefix}g`];
+  const reply = await FIND(redis, [keys.ids, keys.index()], [from, to, PAGE_SIZE]);
+  if (Array.isArray(reply)) return reply.map(String);
+  await rebuild(redis, keys);
+  return redis.zrangebylex(keys.ids, from, to, 'LIMIT', 0, PAGE_SIZE);
+}
+
+/**
+ * Makes the order of ids anew, some at a time: all at once would keep Redis from everybody else for seconds where there
+ * are hundreds of thousands. What comes or goes between two steps makes the two differ, and the next search does it again.
+ */
+async function rebuild(redis: RedisClient, { ids, index }: Pick<Keys, 'ids' | 'index'>): Promise<void> {
+  await redis.unlink(ids);
+  let cursor = '0';
+  do {
+    const [next, flat] = await redis.zscan(index(), cursor, 'COUNT', STEP_SIZE);
+    // Members and scores take turns.
+    const members = flat.filter((_, position) => position % 2 === 0);
+    if (members.length > 0) await redis.zadd(ids, ...members.flatMap((id) => [0, id]));
+    cursor = next;
+  } while (cursor !== '0');
+  await redis.pexpire(ids, TTL_MS);
 }

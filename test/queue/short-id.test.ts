@@ -37,6 +37,23 @@ describe('short ids', () => {
     expect(await resolve('22222222')).toBe(id);
   });
 
+  it('name any of thousands that were on record before, once the ids are put in order anew', async () => {
+    const other = await aBench();
+    try {
+      const ids = Array.from({ length: 2_500 }, (_, index) => idOf(`a${index.toString(16).padStart(8, '0')}`));
+      const index = keysOf(other.prefix).index();
+      await other.producer.zadd(index, ...ids.flatMap((id) => [Date.now(), id]));
+      for (const id of [ids[0], ids[1_234], ids[2_499]].flatMap((each) => each ?? [])) {
+        expect(await other.runs.idsFrom(id.slice(0, 9))).toEqual([id]);
+      }
+      expect(await other.runs.idsFrom('a0000')).toEqual(ids.slice(0, 100));
+      expect(await other.runs.idsFrom('a0000', ids[99])).toEqual(ids.slice(100, 200));
+      expect(await other.producer.zcard(keysOf(other.prefix).ids)).toBe(2_500);
+    } finally {
+      await other.close();
+    }
+  });
+
   it('take a whole id as it is, on record or not', async () => {
     expect(await resolve('3'.repeat(32))).toBe('3'.repeat(32));
   });
