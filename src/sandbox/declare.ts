@@ -111,6 +111,11 @@ export const past = (column: Float64Array, view: View): Test => {
   const { now } = view;
   return (row) => (column[row] ?? NEVER) <= now;
 };
+/** Was on a day before that of the view. */
+export const onEarlierDay = (column: Float64Array, view: View): Test => {
+  const { today } = view;
+  return (row) => (column[row] ?? NEVER) < today;
+};
 /** The column's code is this one. */
 export const is =
   (column: Uint8Array, value: number): Test =>

@@ -1,4 +1,4 @@
-import { area, both, is, type MetricDeclaration, not, past } from './declare.ts';
+import { area, both, is, type MetricDeclaration, not, onEarlierDay, past } from './declare.ts';
 import { code } from './facts.ts';
 import type { DimensionId, View } from './view.ts';
 
@@ -317,7 +317,7 @@ export const METRICS: readonly MetricDeclaration[] = [
     aggregation: 'count',
     time_field: 'now',
     where: ({ due, answered, withdrawn }, view) =>
-      both(past(due, view), not(past(answered, view)), not(past(withdrawn, view))),
+      both(onEarlierDay(due, view), not(past(answered, view)), not(past(withdrawn, view))),
   }),
 
   // Workload and SLAs

@@ -35,8 +35,9 @@ const dates = ({ from, to }: DayRange) => ({ from: toDate(from), to: toDate(to) 
 
 /** Answers a question from the organization as it stands now (specification §2.8). */
 export function report(question: Question, tenant: Tenant, world: World): Report {
-  const view = tenant.view();
   const zone = world.zone(question.timezone);
+  const state = tenant.view();
+  const view = { ...state, today: zone.start(zone.of(state.now)) };
   const spans = buckets(question.range, question.granularity);
   const before = question.compareRange && buckets(question.compareRange, question.granularity);
   const grouping = groups(question, view);

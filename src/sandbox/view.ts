@@ -19,6 +19,8 @@ export type DimensionId =
 export interface View {
   readonly history: History;
   readonly now: number;
+  /** Epoch ms: the first instant of the day of `now`, in UTC or in the zone of whoever asks. */
+  readonly today: number;
   /** One code a row: the value of the dimension for each row of the table. */
   column(table: TableName, dimension: DimensionId): Uint8Array;
   /** Review status of each profile. */
@@ -68,6 +70,7 @@ export function viewAt(history: History, now: number): View {
   return {
     history,
     now,
+    today: Math.floor(now / DAY) * DAY,
     status,
     since,
     column(table, dimension) {

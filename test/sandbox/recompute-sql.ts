@@ -123,7 +123,7 @@ const RULES: Readonly<Record<string, Rule>> = {
     from: 'rfis',
     at: null,
     figure: 'count(*)',
-    where: 'answered is null and withdrawn is null and due <= :now',
+    where: 'answered is null and withdrawn is null and due < :today',
   },
   'reviews.overdue': { from: 'reviews', at: null, figure: 'count(*)', where: 'closed is null and due <= :now' },
 };
@@ -293,7 +293,7 @@ export async function recomputer(options: { seed: number; now: number; organizat
       const zone = `'${question.timezone}'`;
       const dimensions = question.dimensions.map((id) => DIMENSIONS[id] ?? '');
       const conditions = [
-        rule.where?.replaceAll(':now', now),
+        rule.where?.replaceAll(':now', now).replaceAll(':today', `date_trunc('day', ${now}, ${zone})`),
         rule.at === null ? undefined : `${rule.at} >= (timestamp '${question.from}' at time zone ${zone})`,
         rule.at === null
           ? undefined

@@ -2,7 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { catalogSchema } from '../../src/contract/catalog.ts';
 import type { ReportRow } from '../../src/contract/report.ts';
-import { buckets, toDate, toDay } from '../../src/sandbox/calendar.ts';
+import { buckets, toDate, toDay, zoneDays } from '../../src/sandbox/calendar.ts';
+import { generate } from '../../src/sandbox/history.ts';
+import { ORGANIZATIONS } from '../../src/sandbox/organizations.ts';
 import { inProcessSandbox } from '../support/in-process-sandbox.ts';
 import { manualClock } from '../support/manual-clock.ts';
 
@@ -364,6 +366,36 @@ describe('current counts (§2.4, §2.7)', () => {
     expect(past.rows).toEqual(now.rows);
     expect(now.rows[0]?.partial).toBe(false);
     for (const id of metrics) expect(now.rows[0]?.[id]).toBeGreaterThan(0);
+  });
+
+  it('count an RFI as overdue from the day after the one on which it was due, by the days of the asked zone', async () => {
+    const lakeside = ORGANIZATIONS.find(({ id }) => id === 101)!;
+    const { rfis } = generate(lakeside, 1, NOW, NOW).facts;
+    const isOpen = (row: number, at: number) =>
+      rfis.sent[row]! <= at && rfis.answered[row]! > at && rfis.withdrawn[row]! > at;
+    const zone = 'Europe/Zurich';
+    const days = zoneDays(zone);
+    const lastOf = (row: number) => days.start(days.of(rfis.due[row]!) + 1) - 1000;
+    // Open to the end of the day on which it was due, and into the next.
+    const late = [...rfis.due.keys()].findLast((row) => lastOf(row) < NOW - 1000 && isOpen(row, lastOf(row) + 1000))!;
+    const dueBefore = (instant: number, at: number) =>
+      [...rfis.due.keys()].filter((row) => isOpen(row, at) && rfis.due[row]! < instant).length;
+    for (const at of [lastOf(late), lastOf(late) + 1000]) {
+      const { answered: ask } = inProcessSandbox({ now: at });
+      for (const timezone of [zone, 'UTC', 'Asia/Tokyo']) {
+        const asked = zoneDays(timezone);
+        const { rows } = await ask({
+          metrics: ['rfis.overdue'],
+          time: { from: '2026-01-01', to: '2026-01-01', timezone },
+        });
+        expect(rows[0]?.['rfis.overdue'], `${timezone} ${new Date(at).toISOString()}`).toBe(
+          dueBefore(asked.start(asked.of(at)), at),
+        );
+      }
+    }
+    expect(dueBefore(lastOf(late), lastOf(late))).toBeGreaterThan(
+      dueBefore(days.start(days.of(lastOf(late))), lastOf(late)),
+    );
   });
 
   it('stand beside counts of the range when there is no granularity', async () => {
