@@ -8,6 +8,7 @@ import type { Lacking, Said } from '../words/note.ts';
 import type { CallAnswer } from './answer-checks/answer.ts';
 import { answerFindings } from './answer-checks/check-answers.ts';
 import { freshnessFindings } from './answer-checks/freshness.ts';
+import { comparedDays, dataAfter } from './compared-days.ts';
 import type { Column, NoteCode, Row, TableNote } from './dataset.ts';
 
 /** Everything the notes of one table are made from. */
@@ -112,15 +113,24 @@ function deprecated({ metrics }: Told): TableNote[] {
   );
 }
 
-function availability({ metrics, request }: Told): TableNote[] {
-  const { from, to } = request.time ?? {};
+function availability(told: Told): TableNote[] {
+  const { from, to } = told.request.time ?? {};
   if (from === undefined || to === undefined) return [];
-  return metrics.flatMap(({ label, data_available: available }): TableNote[] => {
-    const first = available?.from;
-    if (first == null || first <= from) return [];
+  const before = comparedDays(told)?.from;
+  return told.metrics.flatMap((metric): TableNote[] => {
+    const { label } = metric;
+    const first = dataAfter(metric, from);
     // A zero that only says that nobody counted yet is not a figure.
-    const none = first > to;
-    return [note('data_available_from', { id: none ? 'no_data_before' : 'data_from', of: { label, first } }, none)];
+    if (first !== undefined && first > to) {
+      return [note('data_available_from', { id: 'no_data_before', of: { label, first } }, true)];
+    }
+    const since = before === undefined ? undefined : dataAfter(metric, before);
+    return [
+      ...(first === undefined ? [] : [note('data_available_from', { id: 'data_from', of: { label, first } })]),
+      ...(since === undefined
+        ? []
+        : [note('data_available_from', { id: 'not_compared_before', of: { label, first: since } })]),
+    ];
   });
 }
 

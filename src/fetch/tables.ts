@@ -8,6 +8,7 @@ import type { Filter } from '../words/filter.ts';
 import type { Lacking } from '../words/note.ts';
 import type { CallAnswer } from './answer-checks/answer.ts';
 import { unitMismatches } from './answer-checks/figure-checks.ts';
+import { withoutComparisonBeforeData } from './compared-days.ts';
 import type { Column, Row, Table, Value } from './dataset.ts';
 import { notesOf } from './notes.ts';
 
@@ -46,6 +47,7 @@ export function reportTable(input: ReportTableInput): Table {
     ({ name }) =>
       !response.columns.some((column) => column.name === name) && !response.rows.some((row) => row[name] !== undefined),
   );
+  const comparable = withoutComparisonBeforeData(input, metrics);
   let cells = 0;
   const rows = response.rows.map((row): Row => {
     const values = Object.fromEntries(
@@ -57,11 +59,12 @@ export function reportTable(input: ReportTableInput): Table {
     );
     return {
       values,
-      ...(row.compare == null ? {} : { compare: pick(row.compare, names) }),
+      ...(row.compare == null ? {} : { compare: comparable.ofRow(pick(row.compare, names), values.bucket) }),
       partial: row.partial === true,
     };
   });
-  const totals = section.totals && response.totals != null ? totalsOf(response.totals, names) : undefined;
+  const said = section.totals && response.totals != null ? totalsOf(response.totals, names) : undefined;
+  const totals = said?.compare === undefined ? said : { ...said, compare: comparable.ofTotals(said.compare) };
   const compareRange = meta.compare_range == null ? null : { from: meta.compare_range.from, to: meta.compare_range.to };
   return {
     id: section.id,

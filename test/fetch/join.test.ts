@@ -257,6 +257,7 @@ describe('against the service', () => {
     const [table] = dataset.tables;
     expect(table?.rows.length).toBe(18);
     expect(table?.compareRange).toEqual({ from: '2023-07-01', to: '2024-12-31' });
+    const first = catalog.metrics.find(({ id }) => id === metrics[0])?.data_available?.from ?? '';
 
     const alone = async (from: string) => {
       const [year = 0, month = 0] = from.split('-').map(Number);
@@ -270,7 +271,11 @@ describe('against the service', () => {
       const before = new Date(Date.UTC(2023, 6 + index, 1)).toISOString().slice(0, 10);
       expect(values.bucket).toBe(bucket);
       expect(metrics.map((id) => values[id])).toEqual(await alone(bucket));
-      expect(metrics.map((id) => compare?.[id])).toEqual(await alone(before));
+      // The service has no data of the months before its first, and answers 0.
+      const expected = before < first ? metrics.map(() => null) : await alone(before);
+      expect(metrics.map((id) => compare?.[id])).toEqual(expected);
     }
+    expect(first > '2023-07-01' && first < '2024-12-01').toBe(true);
+    expect(table?.notes.map(({ says }) => says.id)).toContain('not_compared_before');
   });
 });

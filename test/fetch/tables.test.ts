@@ -310,6 +310,90 @@ test('a metric without any data in the period makes the table incomplete: its ze
   expect(noted({ catalog }, 'data_available_from').map(({ incomplete }) => incomplete)).toEqual([true, true]);
 });
 
+describe('a comparison with days before there is data', () => {
+  const from = (first: string) => ({
+    ...CATALOG,
+    metrics: CATALOG.metrics.map((metric) =>
+      metric.id === 'profiles.created' ? { ...metric, data_available: { from: first } } : metric,
+    ),
+  });
+  const compare = { 'profiles.created': 0, 'profiles.approval_rate': 0.25 };
+  const rows = ['2026-11-09', '2026-11-10', '2026-11-11'].map((bucket) => ({ ...ROWS[0], bucket, compare }));
+  const compared = (catalog: typeof CATALOG, change: Change = {}): Change => ({
+    catalog,
+    compare: true,
+    meta: { compare_range: { from: '2026-11-02', to: '2026-11-08' }, ...change.meta },
+    rows: change.rows ?? rows,
+    totals: { ...TOTALS, compare },
+    ...(change.section === undefined ? {} : { section: change.section }),
+  });
+  const figures = (change: Change) => {
+    const table = tableOf(change);
+    return {
+      rows: rowsOf(table).map((row) => row.compare?.['profiles.created']),
+      totals: table.totals?.compare?.['profiles.created'],
+      others: rowsOf(table).map((row) => row.compare?.['profiles.approval_rate']),
+      said: table.notes.filter(({ code }) => code === 'data_available_from').map(({ says }) => says.id),
+    };
+  };
+
+  test('is undefined in the rows whose own partner is such a day, and in the totals, with a note', () => {
+    expect(figures(compared(from('2026-11-04')))).toEqual({
+      rows: [null, null, 0],
+      totals: null,
+      others: [0.25, 0.25, 0.25],
+      said: ['not_compared_before'],
+    });
+  });
+
+  test('is left as it is where all compared days have data', () => {
+    expect(figures(compared(from('2026-11-02')))).toEqual({
+      rows: [0, 0, 0],
+      totals: 0,
+      others: [0.25, 0.25, 0.25],
+      said: [],
+    });
+  });
+
+  test('is undefined in a week that begins before, also where only its first days lie within the compared range', () => {
+    const weeks = (first: string) =>
+      figures(
+        compared(from(first), {
+          section: { granularity: 'week' },
+          // Wednesday to Sunday, and the Wednesday to Sunday before them.
+          meta: {
+            range: { from: '2026-11-11', to: '2026-11-15' },
+            compare_range: { from: '2026-11-06', to: '2026-11-10' },
+          },
+          rows: [{ ...ROWS[0], bucket: '2026-11-09', compare }],
+        }),
+      ).rows;
+    expect(weeks('2026-11-07')).toEqual([null]);
+    expect(weeks('2026-11-06')).toEqual([0]);
+  });
+
+  test('is undefined in a row without a bucket as in the totals', () => {
+    const folded = { granularity: undefined, dimensions: [] };
+    const { bucket: _, 'profile.type': __, ...row } = ROWS[0]!;
+    const change = (first: string) => compared(from(first), { section: folded, rows: [{ ...row, compare }] });
+    expect(figures(change('2026-11-03'))).toMatchObject({ rows: [null], totals: null, said: ['not_compared_before'] });
+    expect(figures(change('2026-11-02'))).toMatchObject({ rows: [0], totals: 0, said: [] });
+  });
+
+  test('is undefined as well where the service does not say which days it compared', () => {
+    expect(figures(compared(from('2026-11-03'), { meta: { compare_range: null } }))).toMatchObject({
+      rows: [null, 0, 0],
+      totals: null,
+      said: ['not_compared_before'],
+    });
+  });
+
+  test('is told beside a start within the period, and not where the period has no data at all', () => {
+    expect(figures(compared(from('2026-11-10'))).said).toEqual(['data_from', 'not_compared_before']);
+    expect(figures(compared(from('2026-11-16'))).said).toEqual(['no_data_before']);
+  });
+});
+
 test.each<[string, Change]>([
   ['a figure that is a text', { rows: [{ ...ROWS[0], 'profiles.created': '4' }] }],
   ['a figure that no number can hold', { rows: [{ ...ROWS[0], 'profiles.created': Number.POSITIVE_INFINITY }] }],

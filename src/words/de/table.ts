@@ -49,7 +49,7 @@ export const table = (to: Formats): Words['table'] => {
       previous: 'Der Wert der Vorperiode',
       countsAt: (when) => `Gezählt bei: ${when}`,
       aggregation: (name) => `Aggregation: ${name}`,
-      availableFrom: (day) => `Verfügbar ab ${to.day(day)}; frühere Werte stehen auf null`,
+      availableFrom: (day) => `Verfügbar ab ${to.day(day)}; frühere Werte stehen auf null und werden nicht verglichen`,
       firstDay: 'Der erste Tag',
       emptyField: 'Ein leeres Feld',
       undefinedMeans: (nothing) =>

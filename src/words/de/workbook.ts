@@ -85,7 +85,8 @@ export const workbook = (to: Formats): Words['workbook'] => {
       otherUnit: (unit) => `${unit} (wie der Dienst sie nennt)`,
       countsNow: 'Ein aktueller Bestand: der Stand zum Zeitpunkt des Abrufs.',
       countsAt: (when) => `Gezählt bei: ${when}.`,
-      availableFrom: (first) => `Verfügbar ab ${day(first)}; frühere Werte stehen auf null.`,
+      availableFrom: (first) =>
+        `Verfügbar ab ${day(first)}; frühere Werte stehen auf null und werden nicht verglichen.`,
       deprecated: 'Veraltet.',
       replacedBy: (id) => `Veraltet: ersetzt durch ${id}.`,
     },

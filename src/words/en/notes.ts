@@ -96,6 +96,8 @@ export const notes = (to: Formats): NoteWords => {
       `${successor.label} (${successor.id}) stands in place of ${from.label} (${from.id}), which is deprecated.`,
     no_data_before: ({ label, first }) => `${label} has no data before ${first}: its zeros say nothing.`,
     data_from: ({ label, first }) => `${label} has data from ${first}; days before read zero.`,
+    not_compared_before: ({ label, first }) =>
+      `${label} has data from ${first}: its comparison with days before that is undefined.`,
     unknown_unit: ({ label, unit }) => `${label} is in "${unit}", shown as it came.`,
     list_changed: ({ counts, seen }) =>
       `The list changed while it was read (it said ${counts.map(to.number).join(', then ')}); ${counted(seen, 'record was', 'records were')} seen.`,

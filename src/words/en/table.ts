@@ -51,7 +51,7 @@ export const table = (to: Formats) => ({
     previous: 'The figure of the previous period',
     countsAt: (when: string) => `Counts at: ${when}`,
     aggregation: (name: string) => `Aggregation: ${name}`,
-    availableFrom: (day: string) => `Available from ${day}; earlier figures read zero`,
+    availableFrom: (day: string) => `Available from ${day}; earlier figures read zero and are not compared`,
     firstDay: 'The first day',
     emptyField: 'An empty field',
     undefinedMeans: (nothing: string) =>
