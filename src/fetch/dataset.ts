@@ -36,7 +36,7 @@ export interface Row {
   readonly values: Readonly<Record<string, Value>>;
   /** Metric values of the matching bucket of the previous period. */
   readonly compare?: Readonly<Record<string, number | null>>;
-  /** The bucket is still running: its figures will grow. */
+  /** Its bucket, or without one the range, is still running: its figures will grow. */
   readonly partial: boolean;
 }
 
@@ -106,8 +106,12 @@ export interface Table {
     readonly compare?: Readonly<Record<string, number | null>>;
   };
   readonly chart?: ChartSpec;
+  /** The range was not over at `asOf`: totals and rows without a bucket will grow. Never of a list or of current counts. */
+  readonly running: boolean;
   /** The definition says in which order its groups stand; else the catalog's order is theirs. */
   readonly ordered?: boolean;
+  /** Its rows stand in an order of the definition that does not begin with time: the first ones matter, not the last. */
+  readonly ranked?: boolean;
   readonly filters: readonly Filter[];
   readonly notes: readonly TableNote[];
 }

@@ -14,6 +14,7 @@ export function listTable(section: Section, { rows, columns, leftOut, counts, or
     compared: false,
     compareRange: null,
     asOf: null,
+    running: false,
     columns,
     rows,
     filters: section.search === undefined ? [] : [{ search: section.search }],

@@ -47,6 +47,7 @@ export function reportTable(input: ReportTableInput): Table {
     ({ name }) =>
       !response.columns.some((column) => column.name === name) && !response.rows.some((row) => row[name] !== undefined),
   );
+  const running = !current && isRunning(input);
   const comparable = withoutComparisonBeforeData(input, metrics);
   let cells = 0;
   const rows = response.rows.map((row): Row => {
@@ -60,7 +61,7 @@ export function reportTable(input: ReportTableInput): Table {
     return {
       values,
       ...(row.compare == null ? {} : { compare: comparable.ofRow(pick(row.compare, names), values.bucket) }),
-      partial: row.partial === true,
+      partial: row.partial === true || (running && section.granularity === undefined),
     };
   });
   const said = section.totals && response.totals != null ? totalsOf(response.totals, names) : undefined;
@@ -76,11 +77,13 @@ export function reportTable(input: ReportTableInput): Table {
     compared: asksCompare(request) || compareRange !== null || rows.some(({ compare }) => compare !== undefined),
     compareRange,
     asOf: meta.as_of,
+    running,
     columns,
     rows,
     ...(totals === undefined ? {} : { totals }),
     ...(section.chart === undefined ? {} : { chart: section.chart }),
     ...(section.order?.some(({ by }) => by !== 'bucket') ? { ordered: true } : {}),
+    ...(isRanked(section) ? { ranked: true } : {}),
     filters: filtersOf(section, catalog),
     notes: notesOf({
       section,
@@ -99,7 +102,7 @@ export function reportTable(input: ReportTableInput): Table {
         what: [...absent.map(({ label }): Lacking => ({ of: 'column', label })), ...unanswered(input, totals, names)],
         cells,
       },
-      periodEnd: endOf(period),
+      periodEnd: endOf(period.to, period.timezone),
       current,
     }),
   };
@@ -144,9 +147,25 @@ const numberOf = (value: unknown): number | null | undefined =>
 const scalarOf = (value: unknown): Value | undefined =>
   typeof value === 'string' || typeof value === 'boolean' ? value : numberOf(value);
 
-/** The first instant after the period, in its zone: not always 24 hours after its last midnight. */
-const endOf = ({ to, timezone }: Period): number =>
-  DateTime.fromISO(to, { zone: timezone }).plus({ days: 1 }).startOf('day').toMillis();
+/** The first instant after a day, in its zone: not always 24 hours after its midnight. */
+const endOf = (day: string, zone: string): number =>
+  DateTime.fromISO(day, { zone }).plus({ days: 1 }).startOf('day').toMillis();
+
+/**
+ * Whether the range was not over when the figures were computed: as any row says, and by the date, because `limit` may
+ * have cut the row that would say it.
+ */
+function isRunning({ request, response: { meta, rows }, period, at }: ReportTableInput): boolean {
+  const last = meta.range?.to ?? request.time?.to ?? period.to;
+  const computed = Date.parse(meta.as_of ?? '') || at;
+  return rows.some(({ partial }) => partial === true) || endOf(last, period.timezone) > computed;
+}
+
+/** Without an order the service's rows go by time, then by group. */
+function isRanked({ order = [], granularity }: Section): boolean {
+  const [first] = order;
+  return first !== undefined && !(granularity !== undefined && first.by === 'bucket' && first.dir === 'asc');
+}
 
 /** Bucket, dimensions and metrics of the section, with what the answer and the catalog know of each. */
 function columnsOf(section: Section, response: ReportResponse, catalog: Catalog): Column[] {

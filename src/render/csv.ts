@@ -21,7 +21,7 @@ export interface CsvSettings extends CsvOptions {
 export interface CsvColumn {
   /** The first field of the column, before it is quoted. */
   readonly header: string;
-  /** Null for `Still running`, which is about the row. */
+  /** Null for `Still running`, which is about the row or the totals. */
   readonly view: RawColumn | null;
   /** The row's field, quoted. */
   readonly field: (row: Row) => string;
@@ -39,6 +39,10 @@ const isData = ({ role }: RawColumn): boolean => role !== 'change' && role !== '
 /** Of the headers and of the schema: programs read raw files, in one language wherever they come from. */
 export const csvLocale = ({ values, locale }: CsvSettings): string =>
   values === 'formatted' ? (locale ?? DEFAULT_LOCALE) : DEFAULT_LOCALE;
+
+/** Lists and current counts have none. */
+const hasPeriod = ({ granularity, current, columns }: Table): boolean =>
+  granularity !== null || (!current && columns.some(({ kind }) => kind === 'metric'));
 
 /**
  * The columns of a section's CSV file in order. Changes are left out: they follow from the two values beside them, and
@@ -67,11 +71,11 @@ export function csvColumns(table: Table, settings: CsvSettings): readonly CsvCol
       : rawColumns(table)
           .filter(isData)
           .map((view) => column(view, view.rawHeader, asIs));
-  // Always there beside a time column, so that the file's shape does not depend on the day it was made.
-  if (table.granularity === null) return columns;
+  // Of a table with a period it is always there, so that the file's shape does not depend on the day it was made.
+  if (!hasPeriod(table)) return columns;
   const running = values === 'formatted' ? formatted({ kind: 'text' }) : asIs;
   const header = wordsOf(locale).table.schema.running;
-  return [...columns, { header, view: null, field: (row) => running(row.partial), total: undefined }];
+  return [...columns, { header, view: null, field: (row) => running(row.partial), total: running(table.running) }];
 }
 
 const headerOf = (columns: readonly CsvColumn[], { bom }: CsvSettings): string =>
@@ -109,9 +113,9 @@ export const writeCsv = (
   signal: AbortSignal,
 ): Promise<void> => writePieces(path, dataPieces(table, columns, settings), signal);
 
-/** Of the columns, those of the totals: metrics and their previous period. */
+/** Of the columns, those of the totals: metrics, their previous period, and whether the range is still running. */
 export const totalsColumns = (columns: readonly CsvColumn[]): readonly CsvColumn[] =>
-  columns.filter(({ view }) => view?.role === 'value' || view?.role === 'previous');
+  columns.filter(({ view }) => view === null || view.role === 'value' || view.role === 'previous');
 
 /** The service's own totals of a section: one row of `totalsColumns`. */
 export function writeTotalsCsv(

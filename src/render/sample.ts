@@ -41,6 +41,7 @@ const ONBOARDING: Table = {
   description: 'How many counterparties came, and how many were approved.',
   granularity: 'day',
   current: false,
+  running: true,
   compared: true,
   columns: [BUCKET, COUNT, RATE],
   rows: DAYS.map(day),

@@ -255,6 +255,75 @@ describe('what is old or running', () => {
   });
 });
 
+describe('a range that is not over', () => {
+  const noon = '2026-11-12T11:00:00Z';
+  const early = { meta: { as_of: noon }, at: Date.parse(noon) };
+  const { bucket: _, 'profile.type': __, ...folded } = ROWS[0]!;
+
+  test('is running: by the rows, and by the date where no row says so', () => {
+    expect(tableOf().running).toBe(false);
+    expect(tableOf({ rows: [{ ...ROWS[0], partial: true }] }).running).toBe(true);
+    // Those that would say so were cut by the limit.
+    expect(tableOf(early).running).toBe(true);
+    expect(rowsOf(tableOf(early)).map(({ partial }) => partial)).toEqual([false, false]);
+  });
+
+  test('ends with its last day in its zone', () => {
+    // Sunday ends at 23:00 UTC in Zurich.
+    const at = (as_of: string) => tableOf({ meta: { as_of }, at: Date.parse(as_of) }).running;
+    expect(at('2026-11-15T22:59:59Z')).toBe(true);
+    expect(at('2026-11-15T23:00:00Z')).toBe(false);
+  });
+
+  test('is judged by when the answer came where the service does not say when it computed', () => {
+    expect(tableOf({ meta: { as_of: null }, at: Date.parse(noon) }).running).toBe(true);
+    expect(tableOf({ meta: { as_of: null } }).running).toBe(false);
+  });
+
+  test('marks the rows without a bucket', () => {
+    const rows = (change: Change) =>
+      rowsOf(tableOf({ section: { granularity: undefined, dimensions: [] }, rows: [folded], ...change }));
+    expect(rows(early).map(({ partial }) => partial)).toEqual([true]);
+    expect(rows({}).map(({ partial }) => partial)).toEqual([false]);
+  });
+
+  test('is nothing to a current count', () => {
+    const table = tableOf({
+      section: { metrics: ['alerts.open'], dimensions: [], granularity: undefined, totals: false },
+      columns: [{ name: 'alerts.open', label: 'Open', kind: 'metric', type: 'integer', unit: 'count' }],
+      rows: [{ 'alerts.open': 9, partial: false }],
+      ...early,
+    });
+    expect(table).toMatchObject({ running: false, rows: [{ partial: false }] });
+  });
+});
+
+test.each<[string, NonNullable<SectionInput['order']>, true | undefined]>([
+  ['no order', [], undefined],
+  ['by time', [{ by: 'bucket', dir: 'asc' }], undefined],
+  [
+    'by time, then by a metric',
+    [
+      { by: 'bucket', dir: 'asc' },
+      { by: 'profiles.created', dir: 'desc' },
+    ],
+    undefined,
+  ],
+  ['by a metric', [{ by: 'profiles.created', dir: 'desc' }], true],
+  ['by a metric upwards', [{ by: 'profiles.created', dir: 'asc' }], true],
+  ['backwards in time', [{ by: 'bucket', dir: 'desc' }], true],
+  [
+    'by a group, then by time',
+    [
+      { by: 'profile.type', dir: 'asc' },
+      { by: 'bucket', dir: 'asc' },
+    ],
+    true,
+  ],
+])('rows in order %s: ranked %j', (_name, order, ranked) => {
+  expect(tableOf({ section: { order } }).ranked).toBe(ranked);
+});
+
 test('undefined figures are explained', () => {
   const rows = [{ ...ROWS[0], 'profiles.approval_rate': null }];
   expect(notes({ rows })).toEqual([

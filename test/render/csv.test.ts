@@ -16,6 +16,7 @@ import {
   row,
   strangeColumn,
   table,
+  workload,
 } from '../support/dataset.ts';
 import { artifactNamed, useRenderFolder } from '../support/render-folder.ts';
 
@@ -133,7 +134,34 @@ describe('a CSV file', () => {
       columns: [groupColumn, strangeColumn],
       rows: [row({ 'risk.exposure': -12.5 })],
     });
-    expect(read(await textOf(below, { values: 'formatted' }))[1]).toEqual(['–', '−12.5 chf']);
+    expect(read(await textOf(below, { values: 'formatted' }))[1]).toEqual(['–', '−12.5 chf', 'no']);
+  });
+
+  it('marks a running period where rows have no bucket, and in the totals, whatever the day it is made', async () => {
+    const folded = (partial: boolean) =>
+      table({
+        id: 'folded',
+        columns: [groupColumn, countColumn],
+        rows: [row({ 'profile.group': 'North', 'profiles.created': 3 }, { partial })],
+        totals: { values: { 'profiles.created': 3 } },
+      });
+    for (const partial of [true, false]) {
+      const artifacts = await render(dataset([folded(partial)]), [{ format: 'csv' }]);
+      const lines = (name: string) => read(readFileSync(artifactNamed(artifacts, name).path, 'utf8'));
+      expect(lines(' folded.csv')).toEqual([
+        ['Group', 'Profiles created (count)', 'Still running'],
+        ['North', '3', `${partial}`],
+      ]);
+      expect(lines(' folded.totals.csv')).toEqual([
+        ['Profiles created (count)', 'Still running'],
+        ['3', `${partial}`],
+      ]);
+    }
+  });
+
+  it('has no such mark where there is no period: in a list and beside current counts', async () => {
+    expect(read(await textOf(workload))[0]).toEqual(['Open alerts (count)', 'Overdue RFIs (count)']);
+    expect(read(await textOf(list([['a']], 1)))[0]).toEqual(['field_0']);
   });
 
   it('has a header alone where a section has no rows', async () => {
@@ -226,7 +254,15 @@ describe('the schema beside a CSV file', () => {
 
   it('is beside the totals as well', async () => {
     const { fields } = await schemaOf(onboarding, {}, '.totals.schema.json');
-    expect(fields.map(({ type }) => type)).toEqual(['integer', 'integer', 'number', 'number', 'number', 'number']);
+    expect(fields.map(({ type }) => type)).toEqual([
+      'integer',
+      'integer',
+      'number',
+      'number',
+      'number',
+      'number',
+      'boolean',
+    ]);
   });
 
   it('says that the rows are not all there', async () => {

@@ -129,7 +129,7 @@ describe('a CSV file', () => {
 
   it('has the totals in a file of their own, so that a sum over a column counts nothing twice', async () => {
     const text = await read(dataset([onboarding]), ' onboarding.totals.csv');
-    expect(text.split('\r\n')[1]).toBe('6390,6290,0.836,0.83,19011.5,15000');
+    expect(text.split('\r\n')[1]).toBe('6390,6290,0.836,0.83,19011.5,15000,true');
   });
 
   it('takes the edge off formulas in texts and headers, and leaves numbers alone', async () => {
@@ -153,7 +153,7 @@ describe('a CSV file', () => {
       'a=1,-9',
       'a-1,-10',
     ]) {
-      expect(text).toContain(`\n${neutral}\r`);
+      expect(text).toContain(`\n${neutral},false\r`);
     }
     expect(text).toContain('"\'\ra",-5');
     expect(text).toContain('"\'\na",-6');

@@ -47,7 +47,7 @@ describe('the marks of a section', () => {
       '<dxf><font><color rgb="FF005A9C"/></font></dxf><dxf><font><color rgb="FFB34700"/></font></dxf>',
     );
     const cells = cellsOf(readWorkbook(path), 'Onboarding');
-    expect(cells[14]?.[0]?.v).toBe('Total');
+    expect(cells[14]?.[0]?.v).toBe('Total · still running');
     // The arrow and the sign say the same on grey paper.
     expect(cells[6]?.[3]?.w).toBe('▼ -7.4%');
     expect(cells.flat().map((cell) => cell?.v)).toContain(

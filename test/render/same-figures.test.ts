@@ -102,6 +102,9 @@ const rawOf = (cell: ReturnType<typeof cellsOf>[number][number], unit: string | 
 
 const close = (value: string | number | null) => (typeof value === 'number' ? expect.closeTo(value, 6) : value);
 
+/** What the totals are called. */
+const totalOf = ({ running }: Table, mark: string) => `Total${running ? mark : ''}`;
+
 async function checkWorkbook(path: string, from: Table): Promise<void> {
   const cells = cellsOf(readWorkbook(path), 'section');
   const start = cells.findIndex((line) => line[0]?.v === 'Day');
@@ -118,7 +121,7 @@ async function checkWorkbook(path: string, from: Table): Promise<void> {
     expectedRows(from).map(([bucket, type, ...rest]) => [bucket, label(type ?? null), ...rest.map(close)]),
   );
   if (from.totals === undefined) return;
-  const totals = cells.find((line) => line[0]?.v === 'Total');
+  const totals = cells.find((line) => line[0]?.v === totalOf(from, ' · still running'));
   const shown = kept.slice(2).map(({ view, index }) => rawOf(totals?.[index], view.source.unit, view.header));
   expect(shown).toEqual(expectedTotals(from).map(close));
 }
@@ -137,7 +140,8 @@ function checkCsv(path: string, totalsPath: string | undefined, from: Table): vo
   if (totalsPath !== undefined) checkCsvTotals(totalsPath, from);
 }
 
-const checkCsvTotals = (path: string, from: Table) => expect(readCsv(path)[1]).toEqual(fields(expectedTotals(from)));
+const checkCsvTotals = (path: string, from: Table) =>
+  expect(readCsv(path)[1]).toEqual([...fields(expectedTotals(from)), String(from.running)]);
 
 async function checkMail(data: Dataset, from: Table): Promise<void> {
   const { html } = await renderMail(data, [], { run: 'r', madeAt: MADE_AT });
@@ -155,7 +159,7 @@ async function checkMail(data: Dataset, from: Table): Promise<void> {
   expect(rows.slice(0, from.rows.length)).toEqual(expected);
   if (from.totals === undefined) return;
   const totals = shown.slice(2).map(({ source, quantity }) => valueText(from.totals?.values[source.name], quantity));
-  expect(rows.at(-1)).toEqual(['Total', '', ...totals]);
+  expect(rows.at(-1)).toEqual([totalOf(from, ' (still running)'), '', ...totals]);
 }
 
 /** One row of figures alone, with or without its month, whose totals may say something else. */
@@ -212,11 +216,11 @@ function readSingle(
       return rawOf(line?.[first + at], quantity, views[metric * figuresPer]?.header ?? '');
     });
   if (cells[start]?.[0]?.v === 'Month') {
-    const totals = cells.find((line) => line[0]?.v === 'Total');
+    const totals = cells.find((line) => line[0]?.v === totalOf(from, ' · still running'));
     const across = (line: typeof totals) => METRICS.map((_, metric) => read(line, 1 + metric * figuresPer, metric));
     return { row: across(cells[start + 1]), totals: totals && across(totals) };
   }
-  const hasTotals = cells[start]?.some((cell) => cell?.v === 'Total');
+  const hasTotals = cells[start]?.some((cell) => cell?.v === totalOf(from, ' · still running'));
   const down = (first: number) => METRICS.map((_, metric) => read(cells[start + 1 + metric], first, metric));
   return { row: down(1), totals: hasTotals ? down(1 + figuresPer) : undefined };
 }

@@ -14,6 +14,7 @@ import {
 } from '../support/dataset.ts';
 import { cellsOf, readParts, readWorkbook, tablesOf } from '../support/read-files.ts';
 import { artifactNamed, useRenderFolder } from '../support/render-folder.ts';
+import { rowsOf } from '../support/rows.ts';
 
 const { render } = useRenderFolder();
 
@@ -184,12 +185,43 @@ describe('a section of the pack', () => {
     expect(rows[5]![0]).toMatchObject({ t: 'n', w: 'Sat 14 Nov 2026' });
   });
 
+  it('marks totals and single figures of a running period', async () => {
+    const single = table({
+      id: 'one',
+      columns: [countColumn],
+      rows: [row({ [countColumn.name]: 5 }, { partial: true })],
+    });
+    const totals = { values: { [countColumn.name]: 9 } };
+    const running = {
+      ...onboarding,
+      rows: rowsOf(onboarding).map((each) => ({ ...each, partial: false })),
+      running: true,
+    };
+    const { book } = await workbook(
+      dataset([
+        running,
+        { ...running, id: 'over', title: 'Over', running: false },
+        single,
+        { ...single, id: 'two', title: 'two', totals },
+      ]),
+    );
+    const labels = (sheet: string) => cellsOf(book, sheet).map((line) => line[0]?.v);
+    expect(labels('Onboarding')).toContain('Total · still running');
+    expect(labels('Over')).toContain('Total');
+    // Italics need no bucket in a state that is still running to be explained.
+    expect(texts(cellsOf(book, 'Onboarding')).filter((text) => text.includes('italics'))).toHaveLength(1);
+    expect(texts(cellsOf(book, 'Over')).filter((text) => text.includes('italics'))).toHaveLength(0);
+    const heading = (sheet: string) => below(cellsOf(book, sheet), 'Metric').header.map((cell) => cell?.v);
+    expect(heading('one').slice(0, 2)).toEqual(['Metric', 'Value · still running']);
+    expect(heading('two').slice(0, 3)).toEqual(['Metric', 'Value · still running', 'Total · still running']);
+  });
+
   it('has the service’s totals in a row of their own, outside the filter, and never a formula', async () => {
     const { book, path } = await workbook(dataset([onboarding]));
     const cells = cellsOf(book, 'Onboarding');
-    const total = cells.findIndex((line) => line[0]?.v === 'Total');
+    const total = cells.findIndex((line) => line[0]?.v === 'Total · still running');
     expect(cells[total]!.map((cell) => cell?.v)).toEqual([
-      'Total',
+      'Total · still running',
       6390,
       6290,
       expect.closeTo(100 / 6290),

@@ -30,6 +30,7 @@ const table = (id: string, rows: readonly Row[], more: Partial<Table> = {}): Tab
   compared: false,
   compareRange: null,
   asOf: '2026-11-16T07:00:00Z',
+  running: false,
   columns: [column('team', 'dimension'), column('alerts.open', 'metric')],
   rows,
   filters: [],

@@ -78,6 +78,7 @@ export function table(change: Partial<Table> & Pick<Table, 'id' | 'columns' | 'r
     compared: change.compareRange != null,
     compareRange: null,
     asOf: AS_OF,
+    running: 'path' in change.rows ? false : change.rows.some(({ partial }) => partial),
     filters: [],
     notes: [],
     ...change,

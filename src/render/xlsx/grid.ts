@@ -86,6 +86,10 @@ function widthOf(column: ViewColumn, measured: readonly Row[], { table }: Words)
   return Math.min(Math.max(MIN_WIDTH, content + 2, header), most);
 }
 
+/** A heading of figures, or the first cell of the totals: says when they will grow. */
+const withRunning = (text: string, running: boolean, { table }: Words): string =>
+  running ? `${text} · ${table.stillRunning}` : text;
+
 type StyleOf = ReturnType<typeof createDataStyles>;
 
 function figureCell(
@@ -131,14 +135,17 @@ function markOf(table: Table, column: ViewColumn): Mark['kind'] | undefined {
 function tableGrid(table: Table, columns: readonly ViewColumn[], words: Words): Grid {
   const styleOf = createDataStyles(words);
   const measured = firstRows(table.rows, MEASURED_ROWS);
-  const label = { quantity: { kind: 'text' }, quiet: false, partial: false, total: true, unitInCell: false } as const;
+  const { running: partial } = table;
+  const label = { quantity: { kind: 'text' }, quiet: false, partial, total: true, unitInCell: false } as const;
+  const heading = withRunning(words.table.total, partial, words);
   const totals = columns.map((column, index): Cell => {
-    if (column.total === undefined)
-      return { value: index === 0 ? words.table.total : '', style: styleOf(label, false) };
-    return figureCell(column.total, column, { partial: false, total: true, unitInCell: false }, styleOf);
+    if (column.total === undefined) return { value: index === 0 ? heading : '', style: styleOf(label, false) };
+    return figureCell(column.total, column, { partial, total: true, unitInCell: false }, styleOf);
   });
+  const headed = (index: number): number =>
+    index === 0 && table.totals !== undefined && partial ? heading.length + 2 : 0;
   return {
-    widths: columns.map((column) => widthOf(column, measured, words)),
+    widths: columns.map((column, index) => Math.max(widthOf(column, measured, words), headed(index))),
     labels: columns.filter((column) => !isFigure(column)).length,
     header: columns.map((column) => ({ value: column.header, style: headerStyle(column) })),
     rows: { [Symbol.iterator]: () => tableRows(table, columns, styleOf)[Symbol.iterator]() },
@@ -153,9 +160,12 @@ function tableGrid(table: Table, columns: readonly ViewColumn[], words: Words): 
 /** What the one value of each metric is of: a bucket, or nothing but the section itself. */
 function valueHeading(columns: readonly ViewColumn[], row: Row | undefined, locale: string): string {
   const bucket = columns.find((column) => column.role === 'bucket');
-  const { table, workbook } = wordsOf(locale);
-  if (bucket === undefined || row === undefined) return workbook.section.value;
-  return `${valueText(bucket.read(row), bucket.quantity, locale)}${row.partial ? ` · ${table.stillRunning}` : ''}`;
+  const words = wordsOf(locale);
+  const heading =
+    bucket === undefined || row === undefined
+      ? words.workbook.section.value
+      : valueText(bucket.read(row), bucket.quantity, locale);
+  return withRunning(heading, row?.partial ?? false, words);
 }
 
 /**
@@ -178,7 +188,7 @@ function figuresGrid(table: Table, all: readonly ViewColumn[], locale: string): 
       const beside = columns.filter((column) => column.source === value.source && isQuiet(column));
       const figures = [value, ...beside];
       const shown = figures.map((column) => figureCell(read(column), column, more, styleOf));
-      const asTotal = { ...more, total: true };
+      const asTotal = { ...more, partial: table.running, total: true };
       const totals = differs ? figures.map((column) => figureCell(column.total ?? null, column, asTotal, styleOf)) : [];
       const text = {
         quantity: { kind: 'text' },
@@ -190,7 +200,7 @@ function figuresGrid(table: Table, all: readonly ViewColumn[], locale: string): 
       return [{ value: value.header, style: styleOf(text, false) }, ...shown, ...totals];
     });
   const beside = compared ? [own.previous, own.change] : [];
-  const { total } = words.table;
+  const total = withRunning(words.table.total, table.running, words);
   const headings = [
     valueHeading(all, row, locale),
     ...beside,
