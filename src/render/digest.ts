@@ -3,10 +3,11 @@ import { firstRows, rowsIn } from '../fetch/rows.ts';
 import { wordsOf } from '../words/words.ts';
 import { type Chart, chartOf } from './chart.ts';
 import { type ViewColumn, viewColumns } from './columns.ts';
-import { type Change, changeOf } from './compare.ts';
-import { type Quantity, valueText } from './format.ts';
+import { type Figures, figureChange, isSingle, valuesOf } from './figures.ts';
+import { valueText } from './format.ts';
+import { type Tile, tilesOf } from './tiles.ts';
 import { totalsDiffer } from './turned.ts';
-import { readingNotes, tableFacts, tableNotes } from './words.ts';
+import { coverFacts, filterFacts, readingNotes, tableNotes } from './words.ts';
 
 /** How many tiles lead the mail; the rest stands in the sections' tables, as far as they go, and in the files. */
 const MAX_TILES = 8;
@@ -19,18 +20,6 @@ export const MAX_CHARTS = 3;
 /** Groups along the axis of a picture that a phone can still tell apart. */
 const MAX_CHART_GROUPS = 15;
 
-/** A headline figure: the service's total, or the one value of a section without groups. Never a sum made here. */
-export interface Tile {
-  readonly label: string;
-  readonly value: string;
-  /** `▲ up 12.4% from 5,685`; absent without a comparison. */
-  readonly change?: string;
-  /** The section's title. */
-  readonly section: string;
-  /** Where the sections show it again. */
-  readonly of: { readonly section: string; readonly metric: string };
-}
-
 export interface Cell {
   readonly text: string;
   readonly number: boolean;
@@ -41,9 +30,14 @@ export interface DigestSection {
   readonly id: string;
   readonly title: string;
   readonly description?: string;
-  readonly facts: readonly string[];
+  /** What it covers and when it was computed. */
+  readonly covers: readonly string[];
+  /** What it is narrowed to. */
+  readonly filters: readonly string[];
+  /** One of its rows, shown or not, is still running. */
+  readonly running: boolean;
   readonly headers: readonly { readonly text: string; readonly number: boolean }[];
-  /** At most `MAX_ROWS`: the last ones of a series, the first ones of a ranking. */
+  /** At most `MAX_ROWS`: the last ones of a series, the first ones of anything else. */
   readonly rows: readonly { readonly cells: readonly Cell[]; readonly partial: boolean }[];
   /** Which rows are of interest where not all are shown. */
   readonly which: 'first' | 'last';
@@ -57,77 +51,26 @@ export interface DigestSection {
   readonly chart?: Chart;
 }
 
-/** A change in words with its arrow: no reader depends on a colour, and none is told whether it is good. */
-export function changeText(
-  change: Change,
-  before: number | null,
-  quantity: Quantity,
-  unit: string | null,
-  locale: string,
-): string {
-  const words = wordsOf(locale).mail;
-  if (before === null) return words.noPrevious;
-  const was = valueText(before, quantity, locale);
-  if (change.direction === null) return words.was(was);
-  if (change.direction === 'same') return words.unchanged(was);
-  if (change.value === null) return words.changed(change.direction, undefined, was);
-  const changed: Quantity =
-    change.kind === 'difference' ? { kind: change.kind, unit, decimals: 0 } : { kind: change.kind };
-  const size = valueText(Math.abs(change.value), changed, locale).replace(/^\+/, '');
-  return words.changed(change.direction, size, was);
-}
-
-/** Of a metric the values of a row or of the totals, as texts. */
-type Figures = Pick<Row, 'values' | 'compare'>;
-
-function change({ source, quantity }: ViewColumn, { values, compare }: Figures, locale: string): string {
-  const before = compare?.[source.name] ?? null;
-  const between = changeOf(source.unit, values[source.name] ?? null, before);
-  return changeText(between, before, quantity, source.unit, locale);
-}
-
-const value = ({ source, quantity }: ViewColumn, { values }: Figures, locale: string): string =>
-  valueText(values[source.name] ?? null, quantity, locale);
-
-/** Whether one row stands for the whole section: nothing to group by, nothing by day. */
-const isSingle = ({ rows, columns }: Table): boolean =>
-  rows.length === 1 && columns.length > 0 && columns.every(({ kind }) => kind === 'metric');
-
-/** A tile with what makes its figure another one than that of the same metric elsewhere. */
-interface LeadingTile extends Tile {
-  readonly scope: string;
-}
-
-function tilesOf(table: Table, locale: string): LeadingTile[] {
-  const [only] = firstRows(table.rows, 1);
-  const figures: Figures | undefined = table.totals ?? (isSingle(table) ? only : undefined);
-  if (figures === undefined) return [];
-  const { current, range, compared, compareRange, filters } = table;
-  const scope = JSON.stringify([current, range, compared, compareRange, filters]);
-  return valuesOf(viewColumns(table, locale)).map((view) => ({
-    label: view.source.label,
-    value: value(view, figures, locale),
-    ...(compared ? { change: change(view, figures, locale) } : {}),
-    section: table.title,
-    of: { section: table.id, metric: view.source.name },
-    scope,
-  }));
-}
-
-const valuesOf = (columns: readonly ViewColumn[]): readonly ViewColumn[] =>
-  columns.filter(({ role }) => role === 'value');
-
 const cell = (view: ViewColumn, value: ReturnType<ViewColumn['read']>, locale: string): Cell => ({
   text: valueText(value, view.quantity, locale),
   number: view.role === 'value',
   undefined: value === null,
 });
 
-/** The service's last rows of a series, the first ones of a ranking: what a reader looks for first. */
+/** Of which rows a reader looks for first: the newest of a series, the foremost of a ranking or of a list. */
+const whichRows = ({ granularity, ranked }: Table): DigestSection['which'] =>
+  granularity === null || ranked ? 'first' : 'last';
+
 const shownRows = (table: Table): readonly Row[] =>
-  table.granularity === null || table.rows.length <= MAX_ROWS
+  whichRows(table) === 'first' || table.rows.length <= MAX_ROWS
     ? firstRows(table.rows, MAX_ROWS)
     : [...rowsIn(table.rows)].slice(-MAX_ROWS);
+
+/** What the totals are called, and whether they will grow. */
+function totalLabel({ running }: Table, locale: string): string {
+  const { mail, table } = wordsOf(locale);
+  return running ? mail.named(table.total, [mail.template.still_running]) : table.total;
+}
 
 /** What a section's table shows. */
 type Shown = Pick<DigestSection, 'headers' | 'rows' | 'which' | 'of' | 'totals' | 'headline'>;
@@ -141,7 +84,7 @@ function figuresOf(table: Table, locale: string): Shown {
   const shown: { readonly heading: string; readonly of: Figures }[] = [];
   if (row !== undefined) shown.push({ heading: own.value, of: row });
   if (totals !== undefined && totalsDiffer(columns, row)) {
-    shown.push({ heading: wordsOf(locale).table.total, of: totals });
+    shown.push({ heading: totalLabel(table, locale), of: totals });
   }
   const text = (content: string): Cell => ({ text: content, number: false, undefined: false });
   const metrics = valuesOf(columns);
@@ -156,7 +99,7 @@ function figuresOf(table: Table, locale: string): Shown {
         text(view.source.label),
         ...shown.flatMap(({ of }) => [
           cell(view, of.values[view.source.name] ?? null, locale),
-          ...(compared ? [text(change(view, of, locale))] : []),
+          ...(compared ? [text(figureChange(view, of, locale))] : []),
         ]),
       ],
       partial: row?.partial ?? false,
@@ -180,7 +123,7 @@ function tableOf(table: Table, locale: string): Shown {
       : {
           totals: views.map((view) =>
             view.total === undefined
-              ? { text: view === firstView ? wordsOf(locale).table.total : '', number: false, undefined: false }
+              ? { text: view === firstView ? totalLabel(table, locale) : '', number: false, undefined: false }
               : cell(view, view.total, locale),
           ),
         };
@@ -193,7 +136,7 @@ function tableOf(table: Table, locale: string): Shown {
       cells: views.map((view) => cell(view, view.read(row), locale)),
       partial: row.partial,
     })),
-    which: table.granularity === null ? 'first' : 'last',
+    which: whichRows(table),
     of: { rows: table.rows.length, columns: wanted.length },
     ...totals,
     headline: { metrics: valuesOf(views).map(({ source }) => source.name), each: 'column' },
@@ -205,7 +148,9 @@ function sectionOf(table: Table, { dataset, locale }: DigestOptions): DigestSect
     id: table.id,
     title: table.title,
     ...(table.description === undefined ? {} : { description: table.description }),
-    facts: tableFacts(dataset, table, locale),
+    covers: coverFacts(dataset, table, locale),
+    filters: filterFacts(table, locale),
+    running: !('path' in table.rows) && table.rows.some(({ partial }) => partial),
     ...(isSingle(table) ? figuresOf(table, locale) : tableOf(table, locale)),
     notes: tableNotes(table, locale)
       .filter((note) => !note.incomplete)
@@ -231,24 +176,15 @@ export interface Digest {
 }
 
 /**
- * The same figure of two sections leads once: the same metric of the same days, filtered alike. Two figures of one name
- * say which section they are of.
+ * What most sections cover; none where each covers something else. Never what some are narrowed to and never that some
+ * are current counts: said above all sections, it would seem to hold for those that say nothing of the kind.
  */
-function distinct(tiles: readonly LeadingTile[], locale: string): Tile[] {
-  const key = ({ scope, of, value: shown, change: how }: LeadingTile) => JSON.stringify([scope, of.metric, shown, how]);
-  const once = new Map<string, LeadingTile>();
-  for (const each of tiles) if (!once.has(key(each))) once.set(key(each), each);
-  const kept = [...once.values()].map(({ scope: _, ...each }): Tile => each);
-  const named = (label: string) => kept.filter((each) => each.label === label).length;
-  return kept.map((each) =>
-    named(each.label) > 1 ? { ...each, label: wordsOf(locale).mail.named(each.label, each.section) } : each,
-  );
-}
-
-/** The fact that most sections share; none where each has its own. */
-function sharedFact(sections: readonly DigestSection[]): string | undefined {
+function sharedCover(sections: readonly DigestSection[], tables: Dataset['tables']): string | undefined {
+  const current = new Set(tables.filter((table) => table.current).map(({ id }) => id));
   const counts = new Map<string, number>();
-  for (const fact of sections.flatMap(({ facts }) => facts)) counts.set(fact, (counts.get(fact) ?? 0) + 1);
+  for (const cover of sections.flatMap(({ id, covers }) => (current.has(id) ? [] : covers))) {
+    counts.set(cover, (counts.get(cover) ?? 0) + 1);
+  }
   const [most] = [...counts].sort(([, one], [, other]) => other - one);
   return most !== undefined && most[1] > 1 ? most[0] : undefined;
 }
@@ -268,19 +204,16 @@ function withCharts(sections: readonly DigestSection[], { dataset, locale }: Dig
 
 export function digestOf(options: DigestOptions): Digest {
   const { dataset, locale } = options;
-  const tiles = distinct(
-    dataset.tables.flatMap((table) => tilesOf(table, locale)),
-    locale,
-  );
+  const tiles = tilesOf(dataset, locale);
   const sections = dataset.tables.map((table) => sectionOf(table, options));
-  const basis = sharedFact(sections);
+  const basis = sharedCover(sections, dataset.tables);
   return {
     tiles: tiles.slice(0, MAX_TILES),
     moreTiles: tiles.slice(MAX_TILES),
     ...(basis === undefined ? {} : { basis }),
     sections: withCharts(sections, options).map((section) => ({
       ...section,
-      facts: section.facts.filter((fact) => fact !== basis),
+      covers: section.covers.filter((cover) => cover !== basis),
     })),
     reading: [...new Set(dataset.tables.flatMap((table) => readingNotes(table, locale)))],
   };

@@ -3,9 +3,10 @@ import { inWords } from '../define/period.ts';
 import { type Dataset, incompleteNotes } from '../fetch/dataset.ts';
 import { DEFAULT_LOCALE, type Words, wordsOf } from '../words/words.ts';
 import type { Artifact } from './artifact.ts';
-import type { Digest, DigestSection, Tile } from './digest.ts';
+import type { Digest, DigestSection } from './digest.ts';
 import { instantText } from './format.ts';
 import { elsewhereText, leftOutText, moreText, type Occasion, reasonText } from './mail-words.ts';
+import type { Tile } from './tiles.ts';
 
 export interface MailOptions extends Occasion {
   readonly run: string;
@@ -86,12 +87,12 @@ function sectionData(
   where: string,
   words: Words,
 ) {
-  const { title, description = '', facts, headers, totals = [], notes } = section;
+  const { title, description = '', covers, filters, headers, totals = [], notes } = section;
   const shown = shownRows(section, room);
   return {
     title,
     description,
-    facts,
+    facts: [...covers, ...filters],
     headers,
     rows: shown,
     totals,
@@ -117,7 +118,14 @@ export function mailData({ dataset, digest, artifacts, pictures, options }: Mail
     text,
   }));
   const files = listed(artifacts, attached);
-  const tiles = digest.tiles.map(({ label, value, change = '', section }) => ({ label, value, change, section }));
+  const tiles = digest.tiles.map(({ label, name, scope, value, change = '', section }) => ({
+    label,
+    name,
+    scope,
+    value,
+    change,
+    section,
+  }));
   const sections = digest.sections.slice(0, room.sections);
   const below = digest.moreTiles.filter((tile) => isBelow(tile, sections, room)).length;
   const moreTiles = [

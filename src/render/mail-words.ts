@@ -114,8 +114,7 @@ export function chartText(chart: Chart, locale: string): string {
 }
 
 /** What a reader of a picture must know: what it leaves out, and that its end will grow. May be empty. */
-export const pictureNote = ({ omitted, overTime }: Chart, { rows }: DigestSection, { chart }: Words): string =>
-  [
-    ...(omitted.length === 0 ? [] : [chart.omits(omitted)]),
-    ...(overTime && rows.some(({ partial }) => partial) ? [chart.endRunning] : []),
-  ].join(' ');
+export const pictureNote = ({ omitted, overTime }: Chart, { running }: DigestSection, { chart }: Words): string =>
+  [...(omitted.length === 0 ? [] : [chart.omits(omitted)]), ...(overTime && running ? [chart.endRunning] : [])].join(
+    ' ',
+  );

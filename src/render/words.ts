@@ -7,15 +7,25 @@ import { type ViewColumn, viewColumns } from './columns.ts';
 import { civilDate, instant, instantText, rangeText, UNDEFINED_TEXT } from './format.ts';
 
 /** Of a table, in words: what it covers and when it was computed, then what was filtered. One short line each. */
-export function tableFacts(dataset: Pick<Dataset, 'period'>, table: Table, locale: string = DEFAULT_LOCALE): string[] {
+export const tableFacts = (
+  dataset: Pick<Dataset, 'period'>,
+  table: Table,
+  locale: string = DEFAULT_LOCALE,
+): readonly string[] => [...coverFacts(dataset, table, locale), ...filterFacts(table, locale)];
+
+/** What a table covers and when it was computed; nothing of a list. */
+export function coverFacts(dataset: Pick<Dataset, 'period'>, table: Table, locale: string): readonly string[] {
   const words = wordsOf(locale).table;
   const asOf = instant(table.asOf);
   const at = asOf === undefined ? undefined : instantText(asOf, dataset.period.timezone, locale);
-  const facts: string[] = [];
-  if (table.current) facts.push(words.currentCounts(at));
-  else if (table.range !== null) facts.push(words.computed(covers(table, table.range, locale), at));
+  if (table.current) return [words.currentCounts(at)];
+  return table.range === null ? [] : [words.computed(covers(table, table.range, locale), at)];
+}
+
+/** What a table is narrowed to; nothing where it is of everything. */
+export function filterFacts(table: Pick<Table, 'filters'>, locale: string): readonly string[] {
   const filters = filterTexts(table, locale);
-  return filters.length === 0 ? facts : [...facts, words.onlyWhere(filters)];
+  return filters.length === 0 ? [] : [wordsOf(locale).table.onlyWhere(filters)];
 }
 
 function covers({ compared, compareRange }: Table, range: NonNullable<Table['range']>, locale: string): string {
@@ -76,7 +86,7 @@ export function readingNotes(
   const missing = columns.some(({ role, seen, total }) => role !== 'label' && (total === null || seen.undefined));
   const empty = columns.some(({ role, seen }) => role === 'label' && seen.undefined);
   // Those of a file are a list's, which has no time.
-  const running = !('path' in table.rows) && someRow(table.rows, (row) => row.partial);
+  const running = table.running || (!('path' in table.rows) && someRow(table.rows, (row) => row.partial));
   return [
     ...(missing ? [undefinedMeans(UNDEFINED_TEXT)] : []),
     ...(empty ? [emptyMeans(UNDEFINED_TEXT)] : []),

@@ -5,6 +5,7 @@ import type { Dataset, Table } from '../../src/fetch/dataset.ts';
 import type { Artifact } from '../../src/render/artifact.ts';
 import { MAX_HTML_BYTES, type MailOptions, renderMail } from '../../src/render/mail.ts';
 import {
+  bucketColumn,
   countColumn,
   dataset,
   groupColumn,
@@ -26,20 +27,145 @@ const mail = (data: Dataset, change: Partial<MailOptions> = {}) => renderMail(da
 describe('the mail of a report', () => {
   it('leads with the service’s totals and current counts, their change in words with an arrow', async () => {
     const { text } = await mail(dataset([onboarding, workload]));
-    expect(text).toContain('Profiles created: 6,390 (▲ up 1.6% from 6,290)');
-    expect(text).toContain('Approval rate: 83.6% (▲ up 0.6 pp from 83.0%)');
-    expect(text).toContain('Time to decision (median): 5 h 17 min (▲ up 26.7% from 4 h 10 min)');
-    expect(text).toContain('Overdue RFIs: 0');
+    const scope = '(Risk is High or Severe; so far)';
+    expect(text).toContain(`Profiles created ${scope}: 6,390 (▲ up 1.6% from 6,290)`);
+    expect(text).toContain(`Approval rate ${scope}: 83.6% (▲ up 0.6 pp from 83.0%)`);
+    expect(text).toContain(`Time to decision (median) ${scope}: 5 h 17 min (▲ up 26.7% from 4 h 10 min)`);
+    expect(text).toContain('Overdue RFIs (now, 16 November 2026 at 07:59): 0');
+  });
+
+  /** A section with totals and as few rows as it takes. */
+  const totalled = (id: string, value: number, more: Partial<Table> = {}) =>
+    table({
+      id,
+      title: id,
+      columns: [groupColumn, countColumn],
+      rows: [row({ 'profile.group': 'North', 'profiles.created': value })],
+      totals: { values: { 'profiles.created': value } },
+      ...more,
+    });
+  const severe = { filters: [{ label: 'Risk', is: ['Severe'] }] };
+  const headlinesOf = (text: string) =>
+    (/HEADLINE\n([\s\S]*?)\n\n/.exec(text)?.[1] ?? '').split('\n').map((line) => line.trim());
+  const preheaderOf = (html: string) => /<div style="display:none[^>]*>([\s\S]*?)<\/div>/.exec(html)?.[1]?.trim();
+
+  it('leads with figures of everything, and says of each other one what it is of: in tiles and in the preheader', async () => {
+    const { html, text } = await mail(
+      dataset([
+        totalled('Severe', 204, severe),
+        totalled('All', 1787),
+        workload,
+        totalled('Month', 88, { running: true }),
+      ]),
+    );
+    expect(headlinesOf(text)).toEqual([
+      'Profiles created: 1,787',
+      'Open alerts (now, 16 November 2026 at 07:59): 37',
+      'Overdue RFIs (now, 16 November 2026 at 07:59): 0',
+      'Profiles created (so far): 88',
+      'Profiles created (Risk is Severe): 204',
+    ]);
+    expect(preheaderOf(html)).toBe(
+      'Profiles created 1,787 · Open alerts (now, 16 November 2026 at 07:59) 37 · ' +
+        'Overdue RFIs (now, 16 November 2026 at 07:59) 0',
+    );
+    const alone = await mail(dataset([totalled('Severe', 204, { ...severe, running: true })]));
+    expect(preheaderOf(alone.html)).toBe('Profiles created (Risk is Severe; so far) 204');
+    expect(alone.html).toContain('<b>Risk is Severe; so far</b>');
+  });
+
+  it('names the section as well where neither filter nor time tells two figures apart', async () => {
+    const { text } = await mail(
+      dataset([totalled('Here', 1, severe), totalled('There', 2, severe), totalled('All', 3)]),
+    );
+    expect(headlinesOf(text)).toEqual([
+      'Profiles created: 3',
+      'Profiles created (Here; Risk is Severe): 1',
+      'Profiles created (There; Risk is Severe): 2',
+    ]);
+  });
+
+  it('says of a filter of many values how many there are', async () => {
+    const values = Array.from({ length: 40 }, (_, index) => `G${index}`);
+    const filters = [
+      { label: 'Group', is: values },
+      { label: 'Type', isNot: values },
+      { label: 'Risk', isNot: ['Low'] },
+    ];
+    const { text } = await mail(dataset([totalled('Some', 1, { filters })]));
+    expect(headlinesOf(text)).toEqual([
+      'Profiles created (Group is one of 40; Type is none of 40; Risk is not Low): 1',
+    ]);
+    expect(text).toContain('G38 or G39');
+  });
+
+  it('never says above all sections what holds for some: a filter, or that they are current counts', async () => {
+    const differing = { range: { from: '2026-10-01', to: '2026-10-31' } };
+    const filtered = await mail(
+      dataset([
+        totalled('A', 1, severe),
+        totalled('B', 2, { ...severe, ...differing }),
+        totalled('C', 3, { asOf: null }),
+      ]),
+    );
+    expect(filtered.text.match(/Only where Risk is Severe\./g)).toHaveLength(2);
+    expect(filtered.text.indexOf('Only where')).toBeGreaterThan(filtered.text.indexOf('\nA\n'));
+    const current = await mail(dataset([workload, { ...workload, id: 'again', title: 'Again' }, totalled('C', 3)]));
+    expect(current.text.match(/Current counts, as of/g)).toHaveLength(2);
+  });
+
+  it('marks the totals of a running period', async () => {
+    const { html, text } = await mail(dataset([totalled('Month', 88, { running: true })]));
+    expect(readHtmlTables(html)[0]?.at(-1)).toEqual(['Total (still running)', '88']);
+    expect(text).toContain('Total (still running) | 88');
+    const over = await mail(dataset([totalled('Month', 88)]));
+    expect(readHtmlTables(over.html)[0]?.at(-1)).toEqual(['Total', '88']);
+  });
+
+  it('shows of many rows in time the last ones, and of ranked ones the first', async () => {
+    const days = Array.from({ length: 28 }, (_, index) => `2026-10-${String(index + 1).padStart(2, '0')}`);
+    const series = (more: Partial<Table>) =>
+      table({
+        id: 'series',
+        granularity: 'day',
+        columns: [bucketColumn, countColumn],
+        rows: days.map((bucket, index) => row({ bucket, 'profiles.created': 1000 - index })),
+        ...more,
+      });
+    const shown = async (more: Partial<Table>) =>
+      readHtmlTables((await mail(dataset([series(more)]))).html)[0]
+        ?.slice(1)
+        .map(([, value]) => value);
+    expect(await shown({})).toEqual(['982', '981', '980', '979', '978', '977', '976', '975', '974', '973']);
+    expect(await shown({ ranked: true })).toEqual([
+      '1,000',
+      '999',
+      '998',
+      '997',
+      '996',
+      '995',
+      '994',
+      '993',
+      '992',
+      '991',
+    ]);
+    expect((await mail(dataset([series({ ranked: true })]))).text).toContain('The first 10 of 28 rows');
+    // The picture goes by time, and ends with a day that the table does not show.
+    const rows = days.map((bucket, index) =>
+      row({ bucket, 'profiles.created': 1000 - index }, { partial: bucket === '2026-10-28' }),
+    );
+    const { html } = await mail(dataset([series({ ranked: true, chart: 'line', rows })]));
+    expect(html).toContain('Its last figures are of a time that is still running.');
   });
 
   it('leads with a figure once, and names the section where two of one name differ', async () => {
     const again = { ...onboarding, id: 'again', title: 'Again' };
     const once = await mail(dataset([onboarding, again]));
-    expect(once.text.match(/ {2}Profiles created: 6,390/g)).toHaveLength(1);
+    expect(once.text.match(/ {2}Profiles created \(Risk is High or Severe; so far\): 6,390/g)).toHaveLength(1);
     const totals = { values: { ...onboarding.totals?.values, 'profiles.created': 7 } };
     const { text } = await mail(dataset([onboarding, { ...again, totals }]));
-    expect(text).toContain('Profiles created (Onboarding): 6,390');
-    expect(text).toContain('Profiles created (Again): 7');
+    expect(text).toContain('Profiles created (Onboarding; Risk is High or Severe; so far): 6,390');
+    expect(text).toContain('Profiles created (Again; Risk is High or Severe; so far): 7');
   });
 
   const open = { ...countColumn, name: 'alerts.open', label: 'Open alerts' };
@@ -57,9 +183,9 @@ describe('the mail of a report', () => {
     );
     const headline = text.slice(text.indexOf('HEADLINE'), text.indexOf('SANCTIONS ALERTS'));
     expect(headline.match(/Open alerts \(.*\): 0/g)).toEqual([
-      'Open alerts (Sanctions alerts): 0',
-      'Open alerts (PEP alerts): 0',
-      'Open alerts (Earlier alerts): 0',
+      expect.stringMatching(/^Open alerts \(1\s–\s31 October 2026\): 0$/),
+      'Open alerts (Kind is Sanctions): 0',
+      'Open alerts (Kind is PEP): 0',
     ]);
   });
 
@@ -308,7 +434,7 @@ describe('a template of one’s own', () => {
     const { html, text, pictures } = await mail(dataset([workload, onboarding], { title: 'A & B' }), { templates });
     expect(html).toContain('A &amp; B 37 0 6,390 83.6% 5 h 17 min');
     expect(html).not.toContain('Questions');
-    expect(text).toContain('Open alerts: 37');
+    expect(text).toContain('Open alerts (now, 16 November 2026 at 07:59): 37');
     expect(pictures).toEqual([]);
   });
 

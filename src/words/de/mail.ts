@@ -17,7 +17,11 @@ export const mail = (to: Formats): Words['mail'] => {
     unchanged: (at) => `= unverändert bei ${at}`,
     changed: (direction, size, from) =>
       `${CHANGES[direction]}${size === undefined ? '' : ` um ${size}`}, zuvor ${from}`,
-    named: (label, section) => `${label} (${section})`,
+    named: (label, about) => `${label} (${about.join('; ')})`,
+    soFar: 'bisher',
+    now: (at, timezone) => (at === null ? 'aktuell' : `aktuell, ${to.instant(at, timezone)}`),
+    filterIsAmong: (label, values) => `${label} ist eine von ${number(values)} Angaben`,
+    filterIsNotAmong: (label, values) => `${label} ist keine von ${number(values)} Angaben`,
 
     inWorkbook: 'in der angehängten Arbeitsmappe',
     inCsv: 'in den angehängten CSV-Dateien',

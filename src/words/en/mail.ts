@@ -19,7 +19,15 @@ export const mail = (to: Formats) => {
     /** @param size undefined for a change that has no size, such as growth from nothing */
     changed: (direction: Direction, size: string | undefined, from: string) =>
       `${ARROWS[direction]}${size === undefined ? '' : ` ${size}`} from ${from}`,
-    named: (label: string, section: string) => `${label} (${section})`,
+    /** A figure's name with what tells it apart. */
+    named: (label: string, about: readonly string[]) => `${label} (${about.join('; ')})`,
+    /** Of a period that is still running. */
+    soFar: 'so far',
+    /** Of a current count. @param at an ISO instant; null where the service does not say it */
+    now: (at: string | null, timezone: string) => (at === null ? 'now' : `now, ${to.instant(at, timezone)}`),
+    /** For filters of many values. */
+    filterIsAmong: (label: string, values: number) => `${label} is one of ${to.number(values)}`,
+    filterIsNotAmong: (label: string, values: number) => `${label} is none of ${to.number(values)}`,
 
     inWorkbook: 'in the attached workbook',
     inCsv: 'in the attached CSV files',
