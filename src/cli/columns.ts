@@ -1,3 +1,5 @@
+import { closeDirections } from '../base/bidi.ts';
+import { singleLine } from '../base/single-line.ts';
 import { clip, inStyle, type Shown, type Style, widthOf } from './terminal.ts';
 
 /** A column of a listing: its heading, and what may become of it where the terminal is narrow. */
@@ -21,12 +23,14 @@ export function formatColumns(
   stream: Shown = process.stdout,
 ): string {
   const all = columns.map((column) => (typeof column === 'string' ? { name: column } : column));
-  const natural = all.map(({ name }, at) => Math.max(name.length, ...rows.map((row) => lengthOf(row[at] ?? ''))));
+  // What a cell holds may be anybody's: it makes no line, and turns none around.
+  const plain = rows.map((row) => row.map(singleLine));
+  const natural = all.map(({ name }, at) => Math.max(name.length, ...plain.map((row) => lengthOf(row[at] ?? ''))));
   const shown = fitted(all, natural, widthOf(stream) ?? Number.POSITIVE_INFINITY);
   const line = (cells: readonly string[], style: (cell: string) => Style | undefined): string =>
     shown
       .map(({ at, width }, place) => {
-        const cell = clip(cells[at] ?? '', width);
+        const cell = closeDirections(clip(cells[at] ?? '', width));
         const styled = style(cell);
         const text = styled === undefined ? cell : inStyle(styled, cell, stream);
         return place === shown.length - 1 ? text : text + ' '.repeat(width - lengthOf(cell) + GAP);
@@ -37,7 +41,7 @@ export function formatColumns(
     all.map(({ name }) => name),
     () => 'bold',
   );
-  return [header, ...rows.map((row) => line(row, styleOf))].join('\n');
+  return [header, ...plain.map((row) => line(row, styleOf))].join('\n');
 }
 
 const lengthOf = (text: string): number => [...text].length;

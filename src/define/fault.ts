@@ -29,9 +29,10 @@ export const atStart = (file: string, expected: string, got: string, next: strin
 export function formatFault(fault: Fault): string {
   const message = fault.message === undefined ? '' : `${fault.message}: `;
   const line = `${fault.file}:${fault.line}:${fault.column}: ${message}expected ${fault.expected}, got ${fault.got}; do: ${fault.next}`;
-  // A file's name or a field's may hold anything; a line break in it must not forge a line of the report.
+  // A file's name or a field's may hold anything: a line break in it must not forge a line of the report, nor a direction
+  // that is left open turn around what stands behind it.
   return line.replace(
-    /[\p{Cc}\p{Zl}\p{Zp}]/gu,
+    /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
 }

@@ -125,7 +125,7 @@ export async function buildMessage(parts: MessageParts): Promise<Message> {
     from,
     to: addressed,
     ...(parts.replyTo === undefined ? {} : { replyTo: address(parts.replyTo, 'owner') }),
-    subject: oneLine(parts.subject).slice(0, MAX_SUBJECT),
+    subject: oneLine(parts.subject, MAX_SUBJECT),
     messageId,
     date: parts.date,
     headers: {

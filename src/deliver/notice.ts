@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import { DocketError, type ErrorJson } from '../base/error.ts';
+import { singleLine } from '../base/single-line.ts';
 import { canonicalAddress } from '../define/recipients.ts';
 import type { Archive, AttemptRecord, SealedRun } from './archive.ts';
 import { attempt, type Leave, reconcile } from './attempt.ts';
@@ -131,13 +132,14 @@ export function noticeText(input: Pick<NoticeInput, 'order' | 'definition' | 'er
   ): string[] => {
     const found = receipts.filter(({ state }) => states.includes(state));
     const lines = found.map(
-      ({ recipient, target, detail }) => `  - ${recipient} (${target})${detail === null ? '' : `: ${detail}`}`,
+      ({ recipient, target, detail }) =>
+        `  - ${singleLine(recipient)} (${target})${detail === null ? '' : `: ${setIn(detail)}`}`,
     );
     return lines.length === 0 ? [] : ['', heading, ...lines, ...after(found)];
   };
   const kind = kindOf(error);
   return [
-    `"${definition.title}" for ${order.period.label} ${HEADLINES[kind].text}`,
+    `"${singleLine(definition.title)}" for ${order.period.label} ${HEADLINES[kind].text}`,
     ...(error === null ? [] : ['', 'What happened:', ...errorLines(error)]),
     ...group('Not delivered:', ['refused', 'pending'], () => [
       '  These alone are tried again, with the same files, by',
@@ -165,12 +167,19 @@ export function noticeText(input: Pick<NoticeInput, 'order' | 'definition' | 'er
   ].join('\r\n');
 }
 
+/** Somebody else's words, whose further lines are set in: none of them can pass for a line of ours. */
+const setIn = (text: string): string =>
+  text
+    .split(/\r\n|[\r\n\p{Zl}\p{Zp}]/u)
+    .map(singleLine)
+    .join('\r\n      ');
+
 function errorLines(error: ErrorJson): string[] {
   const { message, code, where, expected, got, next, correlation_id: correlation } = error;
   const line = (name: string, value: string | undefined): string[] =>
-    value === undefined ? [] : [`  ${name}: ${value}`];
+    value === undefined ? [] : [`  ${name}: ${setIn(value)}`];
   return [
-    `  ${message} [${code}]`,
+    `  ${setIn(message)} [${code}]`,
     ...line('where', where),
     ...line('expected', expected),
     ...line('got', got),

@@ -65,7 +65,7 @@ async function grant(client: OAuth2Client, dispatcher: Dispatcher | undefined) {
     return { token: new Secret(access_token), seconds: expires_in ?? LIFE_S };
   }
   const refused = refusalSchema.safeParse(json);
-  const why = refused.success ? oneLine(refused.data.error).slice(0, 80) : 'no access token in the answer';
+  const why = refused.success ? oneLine(refused.data.error, 80) : 'no access token in the answer';
   throw failure(client.tokenUrl, `HTTP ${status}: ${why}`);
 }
 

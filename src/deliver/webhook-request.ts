@@ -119,7 +119,7 @@ export async function post(
     return {
       kind: 'answered',
       status: answer.statusCode,
-      said: oneLine(text).slice(0, MAX_SAID),
+      said: oneLine(text, MAX_SAID),
       retryAfter: [retryAfter].flat()[0],
       date: [date].flat()[0],
     };

@@ -6,6 +6,7 @@ import type { Artifact, MailBody, Picture } from './artifact.ts';
 import { isPaintable, loadPainter } from './chart-picture.ts';
 import { type Digest, type DigestSection, digestOf, MAX_ROWS } from './digest.ts';
 import { type MailOptions, mailData, type Room, type ShownPicture } from './mail-data.ts';
+import { htmlData, textData } from './mail-text.ts';
 import { chartText, pictureNote } from './mail-words.ts';
 import { loadTemplate } from './template.ts';
 
@@ -75,11 +76,11 @@ export async function renderMail(
   const pictures = new Map(painted.map(({ section, shown }) => [section, shown]));
   for (const room of ROOMS) {
     const data = mailData({ dataset, digest, artifacts, pictures, options }, room);
-    const filled = html.fill(data);
+    const filled = html.fill(htmlData(data));
     if (Buffer.byteLength(filled) > MAX_HTML_BYTES) continue;
     return {
       html: filled,
-      text: text.fill(data),
+      text: text.fill(textData(data)),
       // A picture that no place shows would arrive as an attachment that nobody asked for.
       pictures: painted.map(({ picture }) => picture).filter(({ cid }) => filled.includes(`cid:${cid}`)),
     };

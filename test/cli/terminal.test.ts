@@ -33,6 +33,12 @@ describe('columns', () => {
     expect(linesOn(44)[0]).not.toContain('NOTE');
   });
 
+  test('hold what anybody wrote in one line, and turn nothing around that stands behind it', () => {
+    const rows = [['acme/a\r\nacme/b  done', 'x\u202ey\u2028z \u001b[2Jw', 'run']];
+    const [, ...shown] = formatColumns(COLUMNS, rows, new PassThrough()).split('\n');
+    expect(shown.map((line) => line.split(/ {2,}/))).toEqual([['acme/a acme/b', 'done', 'xy z', '[2Jw', 'run']]);
+  });
+
   test('keep whole what is needed on a terminal that is too narrow for anything', () => {
     expect(linesOn(10)[2]).toContain('00000000000000000000000000000000');
   });

@@ -130,6 +130,14 @@ test('attachments up to the limit pass, one byte more is refused with its name a
   });
 });
 
+test('a subject turns nothing around that a mailbox shows behind it, however long it is', async () => {
+  const subjectOf = async (subject: string) =>
+    (await PostalMime.parse((await buildMessage({ ...PARTS, subject })).raw)).subject;
+  expect(await subjectOf('KPIs \u202e2026')).toBe('KPIs 2026');
+  expect(await subjectOf('KPIs \u2068שלום\u2069 2026')).toBe('KPIs \u2068שלום\u2069 2026');
+  expect(await subjectOf(`\u2068${'a'.repeat(250)}\u2069`)).toMatch(/^a{199}$/);
+});
+
 test('no text in any place adds a header, a recipient or a part', async () => {
   const hostile = fc.oneof(
     fc.string({ unit: 'binary', maxLength: 60 }),

@@ -6,7 +6,7 @@ import { DocketError } from '../../src/base/error.ts';
 import type { DeliveredEvent } from '../../src/deliver/deliver.ts';
 import type { SendResult } from '../../src/deliver/mailer.ts';
 import { memoryLedger } from '../../src/deliver/memory-ledger.ts';
-import { type NoticeInput, notifyOwner } from '../../src/deliver/notice.ts';
+import { type NoticeInput, noticeText, notifyOwner } from '../../src/deliver/notice.ts';
 import type { Receipt } from '../../src/deliver/receipt.ts';
 import { folderFor, ORDER, RUN, sealedRun } from '../support/delivery-case.ts';
 import { keptMessage } from '../support/kept-message.ts';
@@ -162,4 +162,18 @@ test('without a mail server, or with an owner that is no address, the receipt sa
   });
   expect(await notifyOwner(nobody)).toMatchObject({ state: 'refused', detail: expect.stringContaining('plain') });
   expect(sent).toEqual([]);
+});
+
+test('a notice has no line that somebody else’s words have made', () => {
+  const forged = 'gone\r\nDelivered:\n  - board@acme.example\u2028Run:  \u202e7';
+  const text = noticeText({
+    order: ORDER,
+    definition: { title: 'KPIs \u202e', owner: 'ops@acme.example' },
+    error: { code: 'api.refused', message: forged, got: forged, next: 'Wait.' },
+    receipts: [receipt('lead@acme.example', 'refused', forged)],
+  });
+  const lines = text.split('\r\n');
+  expect(lines.filter((line) => /^(Delivered:|Run:)/.test(line))).toEqual([expect.stringContaining(ORDER.id)]);
+  expect(lines.filter((line) => /^ {2}- /.test(line))).toEqual([expect.stringContaining('lead@acme.example')]);
+  expect(text.replaceAll('\r\n', '')).not.toMatch(/[\p{Cc}\p{Zl}\p{Zp}\u202e]/u);
 });

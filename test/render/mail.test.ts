@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { closeDirections } from '../../src/base/bidi.ts';
 import type { Dataset, Table } from '../../src/fetch/dataset.ts';
 import type { Artifact } from '../../src/render/artifact.ts';
 import { MAX_HTML_BYTES, type MailOptions, renderMail } from '../../src/render/mail.ts';
@@ -112,6 +113,55 @@ describe('the mail of a report', () => {
     expect(filtered.text.indexOf('Only where')).toBeGreaterThan(filtered.text.indexOf('\nA\n'));
     const current = await mail(dataset([workload, { ...workload, id: 'again', title: 'Again' }, totalled('C', 3)]));
     expect(current.text.match(/Current counts, as of/g)).toHaveLength(2);
+  });
+
+  it('lets no name make a row or a cell of the text part, or turn around what follows it', async () => {
+    const names = [
+      'North\r\n  Total | 999',
+      'South | 999',
+      'East\u2028HEADLINE',
+      'West \u202e999',
+      'Centre \u2067',
+      'Hebrew שלום',
+      'Forged \u2069\u2066',
+    ];
+    const label = { ...countColumn, label: 'Created | 7\nTotal\u202e' };
+    const groups = table({
+      id: 'groups',
+      title: 'Groups',
+      description: 'One line.\nAnother one.',
+      columns: [{ ...groupColumn, label: 'Group\u202e' }, label],
+      rows: names.map((name) => row({ 'profile.group': name, 'profiles.created': 1 })),
+      totals: { values: { 'profiles.created': 7 } },
+      filters: [{ label: 'Risk', is: ['High\n  ! All: forged'] }],
+      notes: [
+        {
+          code: 'missing',
+          says: { id: 'lacking', of: { what: [{ of: 'column', label: 'x\nHEADLINE\u202e' }] } },
+          incomplete: true,
+        },
+      ],
+    });
+    const { html, text } = await mail(dataset([groups], { organization: 'Acme\nHEADLINE' }));
+    const shown = text.slice(text.indexOf('\n  Group')).split('\n').slice(1, 10);
+    expect(shown.map((line) => line.split(' | ').length)).toEqual(Array.from({ length: 9 }, () => 2));
+    expect(shown.map((line) => line.replace(/[\u2066-\u2069]/g, '').trim())).toEqual([
+      'Group | Created / 7 Total',
+      'North   Total / 999 | 1',
+      'South / 999 | 1',
+      'East HEADLINE | 1',
+      'West 999 | 1',
+      'Centre  | 1',
+      'Hebrew שלום | 1',
+      'Forged  | 1',
+      'Total | 7',
+    ]);
+    // Names from right to left are set apart, so that the figures stay behind them.
+    expect(text).toContain('\u2068Hebrew שלום\u2069 | 1');
+    expect(text.match(/^HEADLINE/gm)).toHaveLength(1);
+    expect(text).not.toMatch(/[\u2028\u2029]/);
+    expect(text).toContain('One line.\nAnother one.');
+    for (const line of [...text.split('\n'), ...html.split(/<[^>]*>/)]) expect(closeDirections(line)).toBe(line);
   });
 
   it('marks the totals of a running period', async () => {

@@ -27,6 +27,7 @@ describe('a file name', () => {
     ['com1.report', '_com1.report.csv'],
     ['a\u0000b\nc\td', 'abcd.csv'],
     ['gpj\u202e.exe', 'gpj.exe.csv'],
+    ['gpj\u061c.exe', 'gpj.exe.csv'],
     [' . ', 'report.csv'],
     ['trailing. . ', 'trailing.csv'],
   ])('%j becomes %j', (stem, name) => {

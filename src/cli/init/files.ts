@@ -1,6 +1,8 @@
 import { join } from 'node:path';
 import { stringify } from 'yaml';
+import { closeDirections } from '../../base/bidi.ts';
 import type { SecretRef } from '../../base/secret.ts';
+import { singleLine } from '../../base/single-line.ts';
 import type { Catalog } from '../../contract/catalog.ts';
 import { canonicalDomain } from '../../define/recipients.ts';
 import { orgJsonSchema, reportJsonSchema } from '../../define/schema.ts';
@@ -152,7 +154,7 @@ function otherMetrics(sections: readonly FirstSection[], catalog: Catalog | unde
   return `\n# What else this API key can ask for (${catalog.metrics.length} metrics in all):\n${lines.join('\n')}\n`;
 }
 
-const oneLine = (text: string): string => text.replace(/[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]+/gu, ' ').slice(0, 120);
+const oneLine = (text: string): string => closeDirections(singleLine(text.replace(/\p{Cs}+/gu, ' ')).slice(0, 120));
 
 function envFile({ url, key, smtpUrl, mailFrom, redisUrl }: Answers): string {
   const set = (name: string, value: string | undefined, otherwise: string) =>

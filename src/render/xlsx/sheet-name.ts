@@ -24,7 +24,7 @@ export function sheetNames(titles: readonly string[], unnamed: string): string[]
     const plain = legalText(title)
       .replace(/\s+/g, ' ')
       // What turns the reading direction around would do so to the names beside it.
-      .replace(/[\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '')
+      .replace(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '')
       .replace(/[[\]:*?/\\]/g, '-')
       // An apostrophe would have to be doubled wherever a range names the sheet; the typographic one reads the same.
       .replaceAll("'", '’')
