@@ -17,6 +17,9 @@ const LETTER = 6.6;
 /** Beside its text, a name in the legend takes its mark and the space to the next one. */
 const LEGEND_MARK = 46;
 
+/** Significant digits of the figures along an axis: more than a round figure has, fewer than its noise. */
+const AXIS_DIGITS = 12;
+
 const INK = '#22272e';
 const SYMBOLS = ['circle', 'rect', 'triangle', 'diamond'] as const;
 /** With more points than this the marks of a line would touch. */
@@ -61,7 +64,11 @@ function titleOf({ quantity, title }: Axis, locale: string): string {
 }
 
 function axisOf(axis: Axis, index: number, lying: boolean, locale: string) {
-  const figures = numberFormat(locale, axis.quantity.kind === 'ratio' ? { style: 'percent' } : {});
+  // Lines stand at round figures, however small: a limit of decimals would show some of them as zero.
+  const figures = numberFormat(locale, {
+    ...(axis.quantity.kind === 'ratio' ? { style: 'percent' } : {}),
+    maximumSignificantDigits: AXIS_DIGITS,
+  });
   return {
     type: 'value',
     name: titleOf(axis, locale),

@@ -13,6 +13,7 @@ import {
   rawUnitWord,
   unitWord,
 } from './format.ts';
+import { rounder, usualDecimals } from './rounding.ts';
 
 /** A table's column as data files show it: every value raw. Nothing of it has to be learnt from the rows. */
 export interface RawColumn {
@@ -39,6 +40,8 @@ export interface ViewColumn extends RawColumn {
   readonly quantity: Quantity;
   /** What there is among its values in the rows. */
   readonly seen: { readonly undefined: boolean; readonly positive: boolean };
+  /** The most that any of its figures is shown with, the total included. */
+  readonly decimals: number;
 }
 
 const withUnit = (label: string, unit: string | undefined): string =>
@@ -245,6 +248,27 @@ export function rawColumns(table: Table, words: Words = wordsOf()): readonly Raw
   }));
 }
 
+/** Learns which figures of a column are closest to zero, and to one. A ratio of one is 100 %; other units need no more for it. */
+function closestKind() {
+  let toZero = Number.POSITIVE_INFINITY;
+  let toOne = Number.POSITIVE_INFINITY;
+  return {
+    see: (value: Value | undefined): void => {
+      if (typeof value !== 'number' || value === 0) return;
+      const size = Math.abs(value);
+      if (size < toZero) toZero = size;
+      const gap = Math.abs(size - 1);
+      if (gap !== 0 && gap < Math.abs(toOne - 1)) toOne = size;
+    },
+    /** Decimals of the figures seen, at most. */
+    decimals: (quantity: Quantity): number => {
+      const roundingOf = rounder(quantity);
+      const known = [toZero, toOne].filter(Number.isFinite);
+      return Math.max(usualDecimals(quantity), ...known.map((value) => roundingOf(value).decimals));
+    },
+  };
+}
+
 /**
  * What there is to learn from the rows, for all columns in one reading: the rows may be in a file, and a large table is
  * read for long enough as it is.
@@ -257,9 +281,11 @@ function learn(table: Table, columns: readonly RawColumn[]) {
     see: role === 'value' || role === 'previous' || role === 'label' ? kinds.get(source.name)?.see : undefined,
     undefined: false,
     positive: false,
+    closest: closestKind(),
   }));
-  for (const { role, source, total } of columns) {
+  for (const [index, { role, source, total }] of columns.entries()) {
     if (role === 'value' || role === 'previous') kinds.get(source.name)?.see(total);
+    learners[index]?.closest.see(total);
   }
   for (const row of rowsIn(table.rows)) {
     for (const learner of learners) {
@@ -268,6 +294,7 @@ function learn(table: Table, columns: readonly RawColumn[]) {
       else {
         if (typeof value === 'number' && value > 0) learner.positive = true;
         learner.see?.(value);
+        learner.closest.see(value);
       }
     }
   }
@@ -288,11 +315,16 @@ export function viewColumns(table: Table, locale: string = DEFAULT_LOCALE): read
   const words = wordsOf(locale);
   const raw = rawColumns(table, words);
   const { kinds, learners } = learn(table, raw);
-  const columns = raw.map((column, index) => ({
-    ...column,
-    quantity: quantityOf(column, kinds.get(column.source.name)),
-    seen: { undefined: learners[index]?.undefined ?? false, positive: learners[index]?.positive ?? false },
-  }));
+  const columns = raw.map((column, index) => {
+    const quantity = quantityOf(column, kinds.get(column.source.name));
+    const learner = learners[index];
+    return {
+      ...column,
+      quantity,
+      seen: { undefined: learner?.undefined ?? false, positive: learner?.positive ?? false },
+      decimals: learner?.closest.decimals(quantity) ?? 0,
+    };
+  });
   const headers = unique(
     columns.map((column) => headerOf(column, column.quantity, words)),
     columns,

@@ -21,8 +21,9 @@ function changeText(
   if (change.direction === null) return words.was(was);
   if (change.direction === 'same') return words.unchanged(was);
   if (change.value === null) return words.changed(change.direction, undefined, was);
+  const decimals = quantity.kind === 'amount' ? quantity.decimals : 0;
   const changed: Quantity =
-    change.kind === 'difference' ? { kind: change.kind, unit, decimals: 0 } : { kind: change.kind };
+    change.kind === 'difference' ? { kind: change.kind, unit, decimals } : { kind: change.kind };
   const size = valueText(Math.abs(change.value), changed, locale).replace(/^\+/, '');
   return words.changed(change.direction, size, was);
 }

@@ -2,6 +2,9 @@ import { dateFormat, numberFormat } from '../base/formats.ts';
 import type { Granularity } from '../contract/report.ts';
 import type { Value } from '../fetch/dataset.ts';
 import { DEFAULT_LOCALE, type Words, wordsOf } from '../words/words.ts';
+import { rounder } from './rounding.ts';
+
+export { decimalsOf } from './rounding.ts';
 
 /** What a reader sees where a figure is undefined. Never a zero. */
 export const UNDEFINED_TEXT = '–';
@@ -34,17 +37,6 @@ export function durationScale(seconds: readonly number[]): DurationScale {
   const longest = seconds.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
   if (longest < 60 && longest > 0) return 'seconds';
   return longest < 2 * DAY_SECONDS ? 'clock' : 'days';
-}
-
-const MAX_DECIMALS = 6;
-
-/** How many decimals show every one of `values` in full; at least `atLeast`, at most six. */
-export function decimalsOf(values: readonly number[], atLeast = 0): number {
-  return values.reduce((most, value) => {
-    let decimals = most;
-    while (decimals < MAX_DECIMALS && Number(value.toFixed(decimals)) !== value) decimals += 1;
-    return decimals;
-  }, atLeast);
 }
 
 /** A civil date (YYYY-MM-DD) as the midnight UTC that stands for it; undefined when it is not one. */
@@ -147,34 +139,69 @@ export const durationText = (seconds: number, locale: string = DEFAULT_LOCALE): 
 const withUnit = (text: (value: number) => string, unit: string | null): ((value: number) => string) =>
   unit === null ? text : (value) => `${text(value)} ${unit}`;
 
-function numberReader(quantity: Quantity, locale: string): (value: number) => string {
-  const written = (options: Intl.NumberFormatOptions): ((value: number) => string) => {
-    const format = numberFormat(locale, options);
-    return (value) => format.format(value);
+const SIGNED = { signDisplay: 'exceptZero' } as const;
+/** Without thousands separators, as in the workbook. */
+const PERCENT = { style: 'percent', useGrouping: false } as const;
+
+/** How Intl writes the figures of a quantity; undefined where they are not rounded to decimals of its unit. */
+function intlOf({ kind }: Quantity): Intl.NumberFormatOptions | undefined {
+  switch (kind) {
+    case 'count':
+    case 'amount':
+      return {};
+    case 'ratio':
+      return PERCENT;
+    case 'relative':
+      return { ...PERCENT, ...SIGNED };
+    case 'points':
+      return { ...SIGNED, useGrouping: false };
+    case 'difference':
+      return SIGNED;
+    default:
+      return undefined;
+  }
+}
+
+/**
+ * The figures of a quantity without their unit, `12.4%`, `0.04%`, `<0.000001`, as a cell of the workbook shows them. Of
+ * durations in words see `durationText`.
+ */
+export function figureReader(quantity: Quantity, locale: string): (value: number) => string {
+  const options = intlOf(quantity) ?? {};
+  const roundingOf = rounder(quantity);
+  const formats = new Map<number, Intl.NumberFormat>();
+  const write = (value: number, decimals: number): string => {
+    const digits = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
+    const format = formats.get(decimals) ?? numberFormat(locale, { ...options, ...digits });
+    formats.set(decimals, format);
+    return format.format(value);
   };
-  const oneDecimal = { minimumFractionDigits: 1, maximumFractionDigits: 1 } as const;
-  const signed = { signDisplay: 'exceptZero' } as const;
+  return (value) => {
+    const { decimals, bound } = roundingOf(value);
+    return bound === undefined ? write(value, decimals) : `${bound.is}${write(bound.value, decimals)}`;
+  };
+}
+
+function numberReader(quantity: Quantity, locale: string): (value: number) => string {
   switch (quantity.kind) {
-    case 'ratio': {
-      const percent = written({ style: 'percent', ...oneDecimal });
-      // A share that is there must not read as one that is not.
-      return (value) => (value > 0 && value < 0.0005 ? `<${percent(0.001)}` : percent(value));
-    }
     case 'duration':
       return durationReader(locale);
-    case 'points':
-      return withUnit(written({ ...signed, ...oneDecimal }), wordsOf(locale).table.points);
-    case 'relative':
-      return written({ style: 'percent', ...signed, ...oneDecimal });
-    case 'difference':
-      return withUnit(written({ ...signed, maximumFractionDigits: 6 }), quantity.unit);
-    case 'amount':
-      return withUnit(written({ maximumFractionDigits: 6 }), quantity.unit);
     case 'identifier':
     case 'text':
       return String;
+    case 'bucket':
+    case 'day':
+    case 'instant': {
+      const plain = numberFormat(locale, { maximumFractionDigits: 2 });
+      return (value) => plain.format(value);
+    }
+    case 'points':
+      return withUnit(figureReader(quantity, locale), wordsOf(locale).table.points);
+    case 'amount':
+    case 'difference':
+      return withUnit(figureReader(quantity, locale), quantity.unit);
     default:
-      return written({ maximumFractionDigits: 2 });
+      return figureReader(quantity, locale);
   }
 }
 

@@ -23,7 +23,7 @@ describe('a value for a person', () => {
     [0, { kind: 'ratio' }, '0.0%'],
     [0.8239, { kind: 'ratio' }, '82.4%'],
     [1, { kind: 'ratio' }, '100.0%'],
-    [0.0001, { kind: 'ratio' }, '<0.1%'],
+    [0.0001, { kind: 'ratio' }, '0.01%'],
     [90_061, { kind: 'duration', scale: 'clock' }, '1 d 1 h'],
     [-3.1, { kind: 'points' }, '-3.1 pp'],
     [0.124, { kind: 'relative' }, '+12.4%'],

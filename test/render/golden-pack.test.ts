@@ -114,7 +114,10 @@ function figure(of: Table, { unit, name }: Column, value: Value | undefined): Ex
   if (unit === 'ratio') return { value, format: '0.0%' };
   if (unit !== 'seconds') return { value };
   const scale = scaleOf(of, name);
-  const format = { seconds: '0.0#####', clock: '[h]:mm:ss', days: '#,##0.0' }[scale];
+  const days = value / DAY;
+  // What would be shown as no day at all has as many decimals as its first digit needs.
+  const zeros = value === 0 || days > 0.05 ? 1 : Math.ceil(-Math.log10(days));
+  const format = { seconds: '0.0#####', clock: '[h]:mm:ss', days: `#,##0.${'0'.repeat(zeros)}` }[scale];
   return { value: scale === 'seconds' ? value : value / DAY, format };
 }
 

@@ -1,8 +1,9 @@
 import { alignedScales, type Scale } from '../axis-scale.ts';
 import type { Axis, Chart, Series } from '../chart.ts';
 import type { Quantity } from '../format.ts';
+import { rounder } from '../rounding.ts';
 import { excelValue } from './grid.ts';
-import { numberFormat } from './style.ts';
+import { figureFormat, numberFormat } from './style.ts';
 import { columnName } from './table.ts';
 import { xmlText } from './text.ts';
 
@@ -59,16 +60,24 @@ interface Placed {
 }
 
 /** The last figure of a small line, beside its end; it has no axis from which one could read it. */
-function lastLabel(series: Series): string {
+function lastLabel(series: Series, locale: string): string {
   const last = series.values.findLastIndex((value) => value !== null);
-  if (series.previous || last < 0) return '';
+  const value = series.values[last] ?? null;
+  if (series.previous || value === null) return '';
   const shown = (on: boolean) =>
     `<c:showLegendKey val="0"/><c:showVal val="${on ? 1 : 0}"/><c:showCatName val="0"/><c:showSerName val="0"/><c:showPercent val="0"/><c:showBubbleSize val="0"/>`;
-  const format = `<c:numFmt formatCode="${xmlText(numberFormat(series.quantity))}" sourceLinked="0"/>`;
+  const code = figureFormat(series.quantity, rounder(series.quantity)(value), locale);
+  const format = `<c:numFmt formatCode="${xmlText(code)}" sourceLinked="0"/>`;
   return `<c:dLbls><c:dLbl><c:idx val="${last}"/>${format}<c:spPr><a:noFill/></c:spPr>${smallText}<c:dLblPos val="r"/>${shown(true)}</c:dLbl>${shown(false)}</c:dLbls>`;
 }
 
-function seriesXml(chart: Chart, range: ChartRange, { series, column }: Placed, asLine: boolean): string {
+function seriesXml(
+  chart: Chart,
+  range: ChartRange,
+  { series, column }: Placed,
+  asLine: boolean,
+  locale: string,
+): string {
   const small = chart.kind === 'sparkline';
   const index = small ? 0 : column - 1;
   const last = chart.categories.length;
@@ -81,7 +90,7 @@ function seriesXml(chart: Chart, range: ChartRange, { series, column }: Placed, 
     : `<c:spPr><a:solidFill><a:srgbClr val="${colour}"/></a:solidFill></c:spPr><c:invertIfNegative val="0"/>`;
   return (
     `<c:ser><c:idx val="${column - 1}"/><c:order val="${column - 1}"/>` +
-    `<c:tx>${strings(reference(range, column, 0, 0), [series.name])}</c:tx>${shape}${small ? lastLabel(series) : ''}` +
+    `<c:tx>${strings(reference(range, column, 0, 0), [series.name])}</c:tx>${shape}${small ? lastLabel(series, locale) : ''}` +
     `<c:cat>${strings(reference(range, 0, 1, last), chart.categories)}</c:cat>` +
     `<c:val><c:numRef><c:f>${reference(range, column, 1, last)}</c:f><c:numCache><c:formatCode>${xmlText(numberFormat(series.quantity))}</c:formatCode>${points(plotted(series))}</c:numCache></c:numRef></c:val>` +
     `${asLine ? '<c:smooth val="0"/>' : ''}</c:ser>`
@@ -94,8 +103,9 @@ function groupXml(
   placed: readonly Placed[],
   asLine: boolean,
   ids: readonly number[],
+  locale: string,
 ): string {
-  const series = placed.map((each) => seriesXml(chart, range, each, asLine)).join('');
+  const series = placed.map((each) => seriesXml(chart, range, each, asLine, locale)).join('');
   const axes = ids.map((id) => `<c:axId val="${id}"/>`).join('');
   if (asLine) {
     return `<c:lineChart><c:grouping val="standard"/><c:varyColors val="0"/>${series}<c:marker val="1"/>${axes}</c:lineChart>`;
@@ -119,6 +129,22 @@ function categoryAxis(chart: Chart, id: number, crosses: number, hidden: boolean
   );
 }
 
+/** Lines across a chart, at most, where Excel chooses them. */
+const MAX_LINES = 20;
+/** Things up to which an axis has a line for each. */
+const MAX_SINGLE_STEPS = 5;
+
+/**
+ * The number format of an axis: with as many decimals as its lines need, so that none is shown as zero that is not.
+ * @param step between its lines, or less; as cells hold it
+ */
+function axisFormat(quantity: Quantity, step: number): string {
+  // Shares from nothing to all need no decimals.
+  if (quantity.kind === 'ratio' && (step === 0 || step >= 0.01)) return numberFormat(quantity, 0);
+  if (step === 0 || quantity.kind === 'count') return numberFormat(quantity);
+  return numberFormat(quantity, rounder(quantity)(step / unitOf(quantity)).decimals);
+}
+
 interface ValueAxis {
   readonly axis: Axis;
   readonly id: number;
@@ -139,8 +165,12 @@ function valueAxis(chart: Chart, { axis, id, crosses, second, scale }: ValueAxis
   const max = scale?.max ?? (whole ? 1 : undefined);
   const min = scale?.min ?? (positive ? 0 : undefined);
   const bounds = `${max === undefined ? '' : `<c:max val="${max}"/>`}${min === undefined ? '' : `<c:min val="${min}"/>`}`;
-  const lines = scale === undefined ? '' : `<c:majorUnit val="${scale.interval}"/>`;
-  const format = axis.quantity.kind === 'ratio' ? '0%' : numberFormat(axis.quantity);
+  const largest = values.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+  // Excel would draw halves of few things, and call one of them nothing.
+  const few = axis.quantity.kind === 'count' && largest <= MAX_SINGLE_STEPS && chart.kind !== 'stacked_column';
+  const step = scale?.interval ?? (few ? 1 : undefined);
+  const lines = step === undefined ? '' : `<c:majorUnit val="${step}"/>`;
+  const format = axisFormat(axis.quantity, scale?.interval ?? ((max ?? largest) * unitOf(axis.quantity)) / MAX_LINES);
   return (
     `<c:valAx><c:axId val="${id}"/><c:scaling><c:orientation val="minMax"/>${bounds}</c:scaling><c:delete val="0"/><c:axPos val="${position}"/>${grid}` +
     `${title(axis.title, 900, false)}<c:numFmt formatCode="${xmlText(format)}" sourceLinked="0"/>` +
@@ -188,17 +218,21 @@ const SMALL_LAYOUT =
   '<c:manualLayout><c:layoutTarget val="inner"/><c:xMode val="edge"/><c:yMode val="edge"/><c:x val="0.04"/><c:y val="0.36"/><c:w val="0.7"/><c:h val="0.52"/></c:manualLayout>';
 
 /** The small lines of a `sparkline`, one native chart for each of its axes. */
-export function smallLines(chart: Chart, range: ChartRange): { readonly axis: Axis; readonly xml: string }[] {
+export function smallLines(
+  chart: Chart,
+  range: ChartRange,
+  locale: string,
+): { readonly axis: Axis; readonly xml: string }[] {
   return placedAxes(chart).map(({ axis, placed, ids }) => {
     const positive = axis.series.flatMap(({ values }) => values).every((value) => value === null || value >= 0);
     const name = axis.series.find(({ previous }) => !previous)?.name ?? axis.title;
-    const plot = groupXml(chart, range, placed, true, ids) + hiddenAxes(ids, positive);
+    const plot = groupXml(chart, range, placed, true, ids, locale) + hiddenAxes(ids, positive);
     return { axis, xml: chartSpace(name, 900, plot, false, SMALL_LAYOUT) };
   });
 }
 
 /** A native chart (DrawingML, ECMA-376 part 1 §21.2) over figures that stand on a sheet, with its own copy of them. */
-export function chartXml(chart: Chart, range: ChartRange): string {
+export function chartXml(chart: Chart, range: ChartRange, locale: string): string {
   const units = chart.axes.map(({ quantity }) => 1 / unitOf(quantity));
   const scales = alignedScales(chart.axes, chart.kind === 'stacked_column', units);
   const axes = placedAxes(chart).map(({ axis, placed, ids }, index) => {
@@ -207,7 +241,7 @@ export function chartXml(chart: Chart, range: ChartRange): string {
     // The second unit is a line across the columns of the first.
     const asLine = chart.kind === 'line' || second;
     return {
-      group: groupXml(chart, range, placed, asLine, ids),
+      group: groupXml(chart, range, placed, asLine, ids, locale),
       axis: categoryAxis(chart, ids[0], ids[1], second) + valueAxis(chart, figures),
     };
   });

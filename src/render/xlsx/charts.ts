@@ -3,6 +3,7 @@ import type { Table } from '../../fetch/dataset.ts';
 import { type Words, wordsOf } from '../../words/words.ts';
 import { type Axis, type Chart, chartOf } from '../chart.ts';
 import { valueText } from '../format.ts';
+import { rounder } from '../rounding.ts';
 import { type ChartRange, chartXml, smallLines } from './chart-xml.ts';
 import type { Drawn } from './drawing.ts';
 import { footerOf, type Pack } from './front.ts';
@@ -86,9 +87,9 @@ function drawnOf(chart: Chart, range: ChartRange, top: number, locale: string): 
   if (chart.kind !== 'sparkline') {
     const to = { row: top + rowsOf(chart), column: WIDTHS.length };
     const description = describe(chart, chart.axes, locale);
-    return [{ xml: chartXml(chart, range), name: chart.title, description, from: { row: top, column: 0 }, to }];
+    return [{ xml: chartXml(chart, range, locale), name: chart.title, description, from: { row: top, column: 0 }, to }];
   }
-  return smallLines(chart, range).map(({ axis, xml }, index): Drawn => {
+  return smallLines(chart, range, locale).map(({ axis, xml }, index): Drawn => {
     const from = { row: top + Math.floor(index / WIDTHS.length) * SMALL_ROWS, column: index % WIDTHS.length };
     const to = { row: from.row + SMALL_ROWS, column: from.column + 1 };
     return { xml, name: `${chart.title}: ${axis.title}`, description: describe(chart, [axis], locale), from, to };
@@ -163,7 +164,7 @@ export async function writeChartData(book: Book, pack: Pack, pages: ChartPages):
     footer: footerOf(pack),
     sharedStrings: true,
   });
-  const styleOf = createDataStyles(pack.words);
+  const styleOf = createDataStyles(pack.words, pack.locale);
   const text = styleOf(
     { quantity: { kind: 'text' }, quiet: false, partial: false, total: false, unitInCell: false },
     false,
@@ -174,6 +175,7 @@ export async function writeChartData(book: Book, pack: Pack, pages: ChartPages):
   for (const { chart } of pages.planned) {
     if (chart === undefined) continue;
     const series = chart.axes.flatMap((axis) => axis.series);
+    const roundings = series.map(({ quantity }) => rounder(quantity));
     await sheet.row([{ value: chart.title, style: STYLES.subtitle }], 20);
     await sheet.row(
       [chart.categoryTitle, ...series.map(({ name }) => name)].map(
@@ -185,10 +187,13 @@ export async function writeChartData(book: Book, pack: Pack, pages: ChartPages):
       heightOf(...series.map(({ name }) => [name, 14] as const)),
     );
     for (const [index, category] of chart.categories.entries()) {
-      const figures = series.map(({ values, quantity, previous }): Cell => {
+      const figures = series.map(({ values, quantity, previous }, place): Cell => {
         const value = values[index] ?? null;
-        const style = styleOf({ quantity, quiet: previous, partial: false, total: false, unitInCell: false }, false);
-        return { value: value === null ? null : excelValue(value, quantity), style };
+        const face = { quantity, quiet: previous, partial: false, total: false, unitInCell: false };
+        if (value === null) return { value: null, style: styleOf(face, false) };
+        const rounding = roundings[place]?.(value);
+        const style = styleOf(rounding === undefined ? face : { ...face, rounding }, false);
+        return { value: excelValue(value, quantity), style };
       });
       await sheet.row([{ value: category, style: text }, ...figures], heightOf([category, CATEGORY_WIDTH - 2]));
     }

@@ -3,6 +3,7 @@ import { firstRows, rowsIn } from '../../fetch/rows.ts';
 import { type Words, wordsOf } from '../../words/words.ts';
 import type { ViewColumn } from '../columns.ts';
 import { civilDate, DAY_SECONDS, instant, type Quantity, UNDEFINED_TEXT, valueText } from '../format.ts';
+import { type Rounding, rounder, usualDecimals } from '../rounding.ts';
 import { isFigure, isTurned, totalsDiffer } from '../turned.ts';
 import type { Mark } from './conditional.ts';
 import { type CellStyle, createDataStyles, type DataStyle, STYLES } from './style.ts';
@@ -82,8 +83,9 @@ function widthOf(column: ViewColumn, measured: readonly Row[], { table }: Words)
     (longest, row) => Math.max(longest, shownLength(column.read(row), column.quantity) + marked),
     column.total === undefined ? 0 : shownLength(column.total, column.quantity) + 2,
   );
+  const more = Math.max(0, column.decimals - usualDecimals(column.quantity));
   const header = Math.max(longestWord(column.header) + 2, Math.min(column.header.length / 2 + 3, MAX_VALUE_WIDTH));
-  return Math.min(Math.max(MIN_WIDTH, content + 2, header), most);
+  return Math.min(Math.max(MIN_WIDTH, content + more + 2, header), most);
 }
 
 /** A heading of figures, or the first cell of the totals: says when they will grow. */
@@ -91,36 +93,39 @@ const withRunning = (text: string, running: boolean, { table }: Words): string =
   running ? `${text} · ${table.stillRunning}` : text;
 
 type StyleOf = ReturnType<typeof createDataStyles>;
+type FigureStyle = Pick<DataStyle, 'partial' | 'total' | 'unitInCell'>;
 
-function figureCell(
-  value: Value,
-  column: ViewColumn,
-  more: Pick<DataStyle, 'partial' | 'total' | 'unitInCell'>,
-  styleOf: StyleOf,
-): Cell {
-  const style = styleOf({ quantity: column.quantity, quiet: isQuiet(column), ...more }, value === null);
-  return { value: excelValue(value, column.quantity), style };
+/** Makes the cells of one column: styles are looked for once, because a large table has many cells of few styles. */
+function cellMaker(column: ViewColumn, more: FigureStyle, styleOf: StyleOf): (value: Value) => Cell {
+  const style = { quantity: column.quantity, quiet: isQuiet(column), ...more };
+  const dash = { value: UNDEFINED_TEXT, style: styleOf(style, true) };
+  const usual = styleOf(style, false);
+  const roundingOf = rounder(column.quantity);
+  const rounded = new Map<Rounding, CellStyle>();
+  const styleFor = (rounding: Rounding): CellStyle => {
+    const known = rounded.get(rounding) ?? styleOf({ ...style, rounding }, false);
+    rounded.set(rounding, known);
+    return known;
+  };
+  return (value) => {
+    if (value === null) return dash;
+    const shown = typeof value === 'number' ? styleFor(roundingOf(value)) : usual;
+    return { value: excelValue(value, column.quantity), style: shown };
+  };
 }
 
+const figureCell = (value: Value, column: ViewColumn, more: FigureStyle, styleOf: StyleOf): Cell =>
+  cellMaker(column, more, styleOf)(value);
+
 function* tableRows(table: Table, columns: readonly ViewColumn[], styleOf: StyleOf): Iterable<readonly Cell[]> {
-  const stylesOf = (partial: boolean) =>
+  const makers = (partial: boolean) =>
     columns.map((column) => {
-      const style = { quantity: column.quantity, quiet: isQuiet(column), partial, total: false, unitInCell: false };
-      return { shown: styleOf(style, false), dash: styleOf(style, true) };
+      const cell = cellMaker(column, { partial, total: false, unitInCell: false }, styleOf);
+      return (row: Row): Cell => cell(column.read(row));
     });
-  const whole = stylesOf(false);
-  const running = stylesOf(true);
-  for (const row of rowsIn(table.rows)) {
-    const styles = row.partial ? running : whole;
-    yield columns.map((column, index): Cell => {
-      const value = column.read(row);
-      const style = styles[index];
-      return {
-        value: excelValue(value, column.quantity),
-        style: (value === null ? style?.dash : style?.shown) ?? STYLES.plain,
-      };
-    });
-  }
+  const whole = makers(false);
+  const running = makers(true);
+  for (const row of rowsIn(table.rows)) yield (row.partial ? running : whole).map((cellOf) => cellOf(row));
 }
 
 /** Bars where figures of one kind stand below each other; a share has its own scale, and a bar of nothing none. */
@@ -132,8 +137,9 @@ function markOf(table: Table, column: ViewColumn): Mark['kind'] | undefined {
 }
 
 /** A row per bucket and group, a column per label and figure. */
-function tableGrid(table: Table, columns: readonly ViewColumn[], words: Words): Grid {
-  const styleOf = createDataStyles(words);
+function tableGrid(table: Table, columns: readonly ViewColumn[], locale: string): Grid {
+  const words = wordsOf(locale);
+  const styleOf = createDataStyles(words, locale);
   const measured = firstRows(table.rows, MEASURED_ROWS);
   const { running: partial } = table;
   const label = { quantity: { kind: 'text' }, quiet: false, partial, total: true, unitInCell: false } as const;
@@ -176,7 +182,7 @@ function figuresGrid(table: Table, all: readonly ViewColumn[], locale: string): 
   const columns = all.filter(isFigure);
   const words = wordsOf(locale);
   const { section: own } = words.workbook;
-  const styleOf = createDataStyles(words);
+  const styleOf = createDataStyles(words, locale);
   const [row] = firstRows(table.rows, 1);
   const read = (column: ViewColumn): Value => (row === undefined ? null : column.read(row));
   const differs = totalsDiffer(columns, row);
@@ -225,8 +231,8 @@ function figuresGrid(table: Table, all: readonly ViewColumn[], locale: string): 
 
 /**
  * @param columns the table's
- * @param locale BCP 47, for headings; numbers and dates in cells follow the reader's Excel
+ * @param locale BCP 47, for headings and bounds; numbers and dates in cells follow the reader's Excel
  */
 export function gridOf(table: Table, columns: readonly ViewColumn[], locale: string): Grid {
-  return isTurned(table, columns) ? figuresGrid(table, columns, locale) : tableGrid(table, columns, wordsOf(locale));
+  return isTurned(table, columns) ? figuresGrid(table, columns, locale) : tableGrid(table, columns, locale);
 }

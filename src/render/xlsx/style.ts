@@ -1,6 +1,8 @@
 import type { Alignment, Borders, Fill, Font, Style } from 'exceljs';
+import { numberFormat as intlFormat } from '../../base/formats.ts';
 import type { Words } from '../../words/words.ts';
-import type { Quantity } from '../format.ts';
+import { DAY_SECONDS, figureReader, type Quantity } from '../format.ts';
+import { type Rounding, usualDecimals } from '../rounding.ts';
 
 /** A restrained palette that prints in grey and keeps its contrast: ink, one accent, one warning. */
 export const COLOURS = {
@@ -32,25 +34,28 @@ const top: Partial<Alignment> = { vertical: 'top', horizontal: 'left' };
 
 export type CellStyle = Partial<Style>;
 
-const decimal = (decimals: number): string => (decimals === 0 ? '#,##0' : `#,##0.${'0'.repeat(decimals)}`);
+const digits = (decimals: number): string => (decimals === 0 ? '' : `.${'0'.repeat(decimals)}`);
 
-/** Excel's number format of a quantity. Directions have a sign and an arrow, so that nobody depends on a colour. */
-export function numberFormat(quantity: Quantity): string {
+/**
+ * Excel's number format of a quantity's figures. Directions have a sign and an arrow, so that nobody depends on a colour.
+ * @param decimals as many as `rounder` says of the figure; what most figures of the quantity have when absent
+ */
+export function numberFormat(quantity: Quantity, decimals: number = usualDecimals(quantity)): string {
+  const places = digits(decimals);
   switch (quantity.kind) {
-    case 'count':
-      return '#,##0';
     case 'ratio':
-      return '0.0%';
+      return `0${places}%`;
     case 'duration':
-      return { seconds: '0.0#####', clock: '[h]:mm:ss', days: '#,##0.0' }[quantity.scale];
+      return { seconds: '0.0#####', clock: `[h]:mm:ss${places}`, days: `#,##0${places}` }[quantity.scale];
     case 'points':
-      return '"▲ "+0.0;"▼ "-0.0;"= "0.0';
+      return `"▲ "+0${places};"▼ "-0${places};"= "0${places}`;
     case 'relative':
-      return '"▲ "+0.0%;"▼ "-0.0%;"= "0.0%';
+      return `"▲ "+0${places}%;"▼ "-0${places}%;"= "0${places}%`;
     case 'difference':
-      return `"▲ "+${decimal(quantity.decimals)};"▼ "-${decimal(quantity.decimals)};"= "0`;
+      return `"▲ "+#,##0${places};"▼ "-#,##0${places};"= "0`;
+    case 'count':
     case 'amount':
-      return decimal(quantity.decimals);
+      return `#,##0${places}`;
     case 'bucket':
       return quantity.granularity === 'month' ? 'mmm yyyy' : 'ddd d mmm yyyy';
     case 'day':
@@ -64,14 +69,39 @@ export function numberFormat(quantity: Quantity): string {
   }
 }
 
+const ARROWS = { '-1': '▼ ', '0': '= ', '1': '▲ ' } as const;
+
+/**
+ * The number format of one figure: its quantity's, with the decimals that it is rounded to. A bound is a text, which the
+ * cell shows in place of its number.
+ * @param locale BCP 47, of the bound; figures follow the reader's Excel
+ */
+export function figureFormat(quantity: Quantity, { decimals, bound }: Rounding, locale: string): string {
+  if (bound === undefined) return numberFormat(quantity, decimals);
+  const change = quantity.kind === 'points' || quantity.kind === 'relative' || quantity.kind === 'difference';
+  const arrow = change ? ARROWS[bound.value < 0 ? '-1' : '1'] : '';
+  // One for either sign: to a single one Excel would add the sign of a negative figure.
+  const text = `"${arrow}${bound.is}${boundText(quantity, bound.value, decimals, locale)}"`;
+  return `${text};${text}`;
+}
+
+function boundText(quantity: Quantity, value: number, decimals: number, locale: string): string {
+  if (quantity.kind !== 'duration') return figureReader(quantity, locale)(value);
+  const fixed = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
+  if (quantity.scale !== 'clock') {
+    return intlFormat(locale, fixed).format(quantity.scale === 'days' ? value / DAY_SECONDS : value);
+  }
+  return `0:00:${intlFormat(locale, { ...fixed, minimumIntegerDigits: 2 }).format(value)}`;
+}
+
 /** Where a header cannot say the unit of a change, the cell does. Other figures have theirs in the metric's name. */
-const formatWithUnit = (quantity: Quantity, { table }: Words): string =>
+const withUnit = (format: string, quantity: Quantity, { table }: Words): string =>
   quantity.kind === 'points'
-    ? numberFormat(quantity)
+    ? format
         .split(';')
         .map((part) => `${part}" ${table.points}"`)
         .join(';')
-    : numberFormat(quantity);
+    : format;
 
 /** Where the cells of a column stand and how strongly they speak. */
 export interface DataStyle {
@@ -83,6 +113,8 @@ export interface DataStyle {
   readonly total: boolean;
   /** The column mixes units, so that its header cannot name one. */
   readonly unitInCell: boolean;
+  /** Of the cell's own figure; as most figures of the quantity are rounded when absent. */
+  readonly rounding?: Rounding;
 }
 
 const isText = (quantity: Quantity): boolean => quantity.kind === 'text';
@@ -90,10 +122,15 @@ const isText = (quantity: Quantity): boolean => quantity.kind === 'text';
 const isName = (quantity: Quantity): boolean => quantity.kind === 'text' || quantity.kind === 'identifier';
 const isDate = (quantity: Quantity): boolean => ['bucket', 'day', 'instant'].includes(quantity.kind);
 
-function dataStyle(style: DataStyle, undefinedValue: boolean, words: Words): CellStyle {
+function formatOf({ quantity, rounding, unitInCell, partial }: DataStyle, words: Words, locale: string): string {
+  const format = rounding === undefined ? numberFormat(quantity) : figureFormat(quantity, rounding, locale);
+  const running = partial && quantity.kind === 'bucket' ? `" · ${words.table.stillRunning}"` : '';
+  return `${unitInCell ? withUnit(format, quantity, words) : format}${running}`;
+}
+
+function dataStyle(style: DataStyle, undefinedValue: boolean, words: Words, locale: string): CellStyle {
   const { quantity, partial, total } = style;
   const colour = undefinedValue || style.quiet ? COLOURS.quiet : COLOURS.text;
-  const suffix = partial && quantity.kind === 'bucket' ? `" · ${words.table.stillRunning}"` : '';
   return {
     font: font({ italic: partial, bold: total, color: { argb: colour } }),
     alignment: {
@@ -101,9 +138,7 @@ function dataStyle(style: DataStyle, undefinedValue: boolean, words: Words): Cel
       horizontal: isName(quantity) || isDate(quantity) ? 'left' : 'right',
       wrapText: isText(quantity),
     },
-    numFmt: undefinedValue
-      ? '@'
-      : `${style.unitInCell ? formatWithUnit(quantity, words) : numberFormat(quantity)}${suffix}`,
+    numFmt: undefinedValue ? '@' : formatOf(style, words, locale),
     ...(total
       ? {
           fill: fill(COLOURS.band),
@@ -201,12 +236,16 @@ export const STYLES = {
 /**
  * One object per distinct style: the writer knows a style by the identity of its object and is twice as quick when it
  * meets the same one again.
+ * @param locale BCP 47; the words are its
  */
-export function createDataStyles(words: Words): (style: DataStyle, undefinedValue: boolean) => CellStyle {
+export function createDataStyles(
+  words: Words,
+  locale: string,
+): (style: DataStyle, undefinedValue: boolean) => CellStyle {
   const made = new Map<string, CellStyle>();
   return (style, undefinedValue) => {
     const key = `${JSON.stringify(style)}${undefinedValue}`;
-    const known = made.get(key) ?? dataStyle(style, undefinedValue, words);
+    const known = made.get(key) ?? dataStyle(style, undefinedValue, words, locale);
     made.set(key, known);
     return known;
   };
