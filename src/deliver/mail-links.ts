@@ -77,7 +77,10 @@ async function* sources(
 
 const HTML: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 const escaped = (text: string): string => text.replace(/[&<>"']/g, (character) => HTML[character] ?? '');
-const megabytes = (bytes: number): string => `${(bytes / (1024 * 1024)).toFixed(1)} MB`;
+const MEGABYTE = 1024 * 1024;
+/** `3.0 MB`, and `1 kB` for a file of some bytes: none is of no size. */
+const sizeText = (bytes: number): string =>
+  bytes < MEGABYTE / 10 ? `${Math.max(1, Math.round(bytes / 1024))} kB` : `${(bytes / MEGABYTE).toFixed(1)} MB`;
 
 /** Until when all of them open, and that they open for anybody. */
 function heldUntil(links: readonly FileLink[]): string {
@@ -93,17 +96,17 @@ export function linkedBody(
   links: readonly FileLink[],
   limit: number,
 ): Pick<MailBody, 'html' | 'text'> {
-  const lead = `The files are larger than ${megabytes(limit)} and are not attached. They are here${heldUntil(links)}:`;
+  const lead = `The files are larger than ${sizeText(limit)} and are not attached. They are here${heldUntil(links)}:`;
   const items = links.map(
     ({ name, bytes, url }) =>
       // A reader's program may know nothing of sftp: and the like; what it does know would only be long.
-      `<li><a href="${escaped(url)}">${escaped(name)}</a> (${megabytes(bytes)})${/^https?:/.test(url) ? '' : `<br>${escaped(url)}`}</li>`,
+      `<li><a href="${escaped(url)}">${escaped(name)}</a> (${sizeText(bytes)})${/^https?:/.test(url) ? '' : `<br>${escaped(url)}`}</li>`,
   );
   const block = `<div style="padding:16px;font-family:Arial,sans-serif;font-size:14px;line-height:1.5">${lead}<ul>${items.join('')}</ul></div>`;
   const body = /<body\b[^>]*>/i.exec(html);
   const at = body === null ? 0 : body.index + body[0].length;
   const doctype = body === null ? (/^\s*<!doctype[^>]*>/i.exec(html)?.[0].length ?? 0) : at;
-  const lines = links.map(({ name, bytes, url }) => `  ${name} (${megabytes(bytes)}): ${url}`);
+  const lines = links.map(({ name, bytes, url }) => `  ${name} (${sizeText(bytes)}): ${url}`);
   return {
     html: html.slice(0, doctype) + block + html.slice(doctype),
     text: `${lead}\n${lines.join('\n')}\n\n${text}`,

@@ -284,6 +284,12 @@ test('a link stands for each file that is too large, waits for the target that w
   expect(body.text).toBe(
     'The files are larger than 10.0 MB and are not attached. They are here:\n  <b>&.xlsx (3.0 MB): sftp://x.example/"><script>\n\nHi\n',
   );
+  const small = linkedBody(
+    { html: '', text: '' },
+    [1, 99 * 1024].map((bytes) => ({ name: `${bytes}`, bytes, url: 'sftp://x.example/a', until: null })),
+    1,
+  );
+  expect(small.text.match(/\((?:\d|\.)+ .B\)/g)).toEqual(['(1 kB)', '(99 kB)']);
 });
 
 test('a delivery whose condition was not met is skipped with its reason, has no row, and is no failure', async () => {
