@@ -75,7 +75,12 @@ const fieldsSchema = z.strictObject({
     .max(LIMITS.max_rows)
     .optional()
     .describe('Rows kept after sorting; a table that was cut is marked.'),
-  totals: z.boolean().default(false).describe("Adds the service's own totals row."),
+  totals: z
+    .boolean()
+    .default(false)
+    .describe(
+      "Adds a row of the service's totals. Where a section takes several calls, those of plain counts are sums of theirs.",
+    ),
   chart: chartSchema.optional(),
   list: z.literal('profiles').optional().describe('Exports a list instead of metrics, all pages.'),
   ordering: z

@@ -82,6 +82,12 @@ export interface TableNote extends Omit<Note, 'text'> {
   readonly says: Said;
 }
 
+/** Metrics whose figures in a table are sums of several calls' answers: those of its rows, and their totals. */
+export interface Sums {
+  readonly cells: readonly string[];
+  readonly totals: readonly string[];
+}
+
 /** One section's typed table. Every renderer reads this alone, so a figure cannot differ between e-mail, workbook and CSV. */
 export interface Table {
   readonly id: string;
@@ -100,7 +106,7 @@ export interface Table {
   readonly asOf: string | null;
   readonly columns: readonly Column[];
   readonly rows: Rows;
-  /** The service's own, never a sum made here. */
+  /** The service's own, or sums of its totals of several calls (the dataset's `sums`); never sums of rows. */
   readonly totals?: {
     readonly values: Readonly<Record<string, number | null>>;
     readonly compare?: Readonly<Record<string, number | null>>;
@@ -142,6 +148,8 @@ export interface Dataset {
   readonly owner: string;
   readonly period: Period;
   readonly tables: readonly Table[];
+  /** Of sections with sums, by id. Every other figure is as the service computed it. */
+  readonly sums?: Readonly<Record<string, Sums>>;
   readonly calls: readonly CallRecord[];
   readonly registryVersion: number;
 }

@@ -6,7 +6,7 @@ import { type Call, callsOf, type Plan, type ReportCall, type SectionPlan } from
 import { withoutExcluded } from './answer-checks/filtered-rows.ts';
 import { asOutcome } from './as-outcome.ts';
 import { checkValues } from './check-values.ts';
-import type { CallRecord, Dataset, Table } from './dataset.ts';
+import type { CallRecord, Dataset, Sums, Table } from './dataset.ts';
 import { joinAnswers } from './join.ts';
 import { listTable } from './list-table.ts';
 import { type ListAnswer, numericOrg, walkList } from './pages.ts';
@@ -15,6 +15,7 @@ import { type FetchContext, lineOf } from './ports.ts';
 import { createProgress } from './progress.ts';
 import type { SharedAnswer } from './shared-answers.ts';
 import { sharingOf } from './sharing.ts';
+import { sumsOf } from './sums.ts';
 import { reportTable } from './tables.ts';
 import { inTurns } from './turns.ts';
 
@@ -60,6 +61,10 @@ async function readPlan(input: FetchInput): Promise<Outcome<Dataset>> {
     const own = callsOf(section).map((call) => byCall.get(call) ?? unplanned(call, section));
     tables.push(tableOf(section, own, input));
   }
+  const sums = plan.sections.flatMap(({ section, join }): [string, Sums][] => {
+    const added = join === undefined ? undefined : sumsOf(join);
+    return added === undefined ? [] : [[section.id, added]];
+  });
   const { definition } = plan;
   return done({
     org: plan.org,
@@ -70,6 +75,7 @@ async function readPlan(input: FetchInput): Promise<Outcome<Dataset>> {
     owner: definition.owner,
     period: plan.period,
     tables,
+    ...(sums.length === 0 ? {} : { sums: Object.fromEntries(sums) }),
     calls: answers.value.map(({ record }) => record),
     registryVersion: plan.registryVersion,
   });

@@ -96,7 +96,7 @@ function labelsOf({ role, source }: RawColumn, { texts }: Seen, guard: (text: st
 
 /** What the columns of a CSV file hold, for programs: types, units, what an empty field means, and what is incomplete. */
 export function tableSchema(
-  dataset: Pick<Dataset, 'period'>,
+  dataset: Pick<Dataset, 'period' | 'sums'>,
   table: Table,
   columns: readonly CsvColumn[],
   settings: CsvSettings,

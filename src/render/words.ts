@@ -6,12 +6,16 @@ import { DEFAULT_LOCALE, type Words, wordsOf } from '../words/words.ts';
 import { type ViewColumn, viewColumns } from './columns.ts';
 import { civilDate, instant, instantText, rangeText, UNDEFINED_TEXT } from './format.ts';
 
-/** Of a table, in words: what it covers and when it was computed, then what was filtered. One short line each. */
+/** Of a table, in words: what it covers and when it was computed, what was filtered, what was added up. One short line each. */
 export const tableFacts = (
-  dataset: Pick<Dataset, 'period'>,
+  dataset: Pick<Dataset, 'period' | 'sums'>,
   table: Table,
   locale: string = DEFAULT_LOCALE,
-): readonly string[] => [...coverFacts(dataset, table, locale), ...filterFacts(table, locale)];
+): readonly string[] => [
+  ...coverFacts(dataset, table, locale),
+  ...filterFacts(table, locale),
+  ...sumFacts(dataset, table, locale),
+];
 
 /** What a table covers and when it was computed; nothing of a list. */
 export function coverFacts(dataset: Pick<Dataset, 'period'>, table: Table, locale: string): readonly string[] {
@@ -27,6 +31,16 @@ export function filterFacts(table: Pick<Table, 'filters'>, locale: string): read
   const filters = filterTexts(table, locale);
   return filters.length === 0 ? [] : [wordsOf(locale).table.onlyWhere(filters)];
 }
+
+/** Which figures are sums of several calls; nothing where each is the service's own. */
+function sumFacts({ sums }: Pick<Dataset, 'sums'>, table: Table, locale: string): readonly string[] {
+  const of = sums?.[table.id];
+  if (of === undefined) return [];
+  return [wordsOf(locale).table.sumsOfCalls(labelsOf(table, of.cells), labelsOf(table, of.totals))];
+}
+
+const labelsOf = ({ columns }: Table, names: readonly string[]): string[] =>
+  columns.filter(({ name }) => names.includes(name)).map(({ label }) => isolate(label));
 
 function covers({ compared, compareRange }: Table, range: NonNullable<Table['range']>, locale: string): string {
   const days = rangeText(range, locale);

@@ -5,6 +5,7 @@ import type { Period } from '../../src/define/period.ts';
 import { incompleteNotes, type NoteCode, type Table } from '../../src/fetch/dataset.ts';
 import { fetchDataset } from '../../src/fetch/fetch.ts';
 import { joinAnswers } from '../../src/fetch/join.ts';
+import { sumsOf } from '../../src/fetch/sums.ts';
 import { reportTable } from '../../src/fetch/tables.ts';
 import { compilePlan } from '../../src/plan/compile.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
@@ -86,6 +87,16 @@ function tableOf({ section: change, more = {}, catalog = CATALOG, answers = [] }
   });
 }
 
+/** How the tables of these sections are put together. */
+const planOf = (sections: readonly SectionInput[], limits: object = { max_range_days: 31 }) =>
+  compilePlan({
+    definition: definitionOf([...sections]),
+    settings: settingsOf(),
+    period: MONTHS,
+    catalog: CATALOG,
+    limits,
+  }).sections.map(({ join }) => join);
+
 const row = (bucket: string, type: string, created: number, rate: number | null, more: object = {}) => ({
   bucket,
   'profile.type': type,
@@ -138,6 +149,27 @@ describe('a joined table', () => {
     expect(incompleteNotes({ tables: [table] })).toEqual([]);
   });
 
+  test('says which of its figures are sums of several calls', () => {
+    const created = 'profiles.created';
+    const monthly = planOf([
+      { ...SECTION, dimensions: [] },
+      { ...SECTION, id: 'b', totals: false },
+    ]);
+    expect(monthly.map((join) => join && sumsOf(join))).toEqual([{ cells: [], totals: [created] }, undefined]);
+    // Two months in one row.
+    const { granularity: _, dimensions: __, ...folded } = { ...SECTION, metrics: ['profiles.created'] };
+    const whole = planOf([{ ...folded, totals: false }]);
+    expect(whole.map((join) => join && sumsOf(join))).toEqual([{ cells: [created], totals: [] }]);
+    // A filter whose values are parted, and one whose parts are rows of their own.
+    const filters = [{ dimension: 'profile.risk', op: 'in' as const, values: ['high', 'low'] }];
+    const risk = { ...folded, filters, totals: false };
+    const parted = planOf([risk, { ...risk, id: 'b', dimensions: ['profile.risk'] }], {
+      max_range_days: 366,
+      max_filter_values: 1,
+    });
+    expect(parted.map((join) => join && sumsOf(join))).toEqual([{ cells: [created], totals: [] }, undefined]);
+  });
+
   test('has its previous period matched by the place of the bucket, and nothing where that is shorter', () => {
     const before = [
       { rows: [row('2026-06-01', 'entity', 7, 0.1)], totals: { 'profiles.created': 7 } },
@@ -178,7 +210,7 @@ describe('what a piece lacks is not made up', () => {
   test('a figure', () => {
     const { 'profiles.created': _created, ...lacking } = row('2026-09-01', 'entity', 2, 1);
     expect(noted({ answers: [AUGUST, { ...SEPTEMBER, rows: [lacking] }] }, 'missing')).toMatchObject([
-      { text: 'The service left 1 cell out; they are empty.', incomplete: true },
+      { text: 'The service left 1 cell out: what belongs there is not known.', incomplete: true },
     ]);
   });
 

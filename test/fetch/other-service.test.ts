@@ -75,13 +75,13 @@ describe('a comparison that was asked for and did not come', () => {
   });
 
   test('in the rows is told, also where it is there without the figure', async () => {
-    const text = 'The service did not answer the previous period: empty here.';
+    const text = 'The service did not answer the previous period: not known here.';
     expect(await lacking({ row: { compare: undefined } })).toEqual([text]);
     expect(await lacking({ row: { compare: {} } })).toEqual([text]);
   });
 
   test('in the totals is told', async () => {
-    const text = 'The service did not answer the previous period of the totals: empty here.';
+    const text = 'The service did not answer the previous period of the totals: not known here.';
     expect(await lacking({ totals: { compare: undefined } })).toEqual([text]);
     expect(await lacking({ totals: { compare: { bucket: null } } })).toEqual([text]);
   });
@@ -89,7 +89,7 @@ describe('a comparison that was asked for and did not come', () => {
   test('at all is told of each place', async () => {
     const none = { meta: { compare_range: null }, row: { compare: null }, totals: { compare: null } };
     expect(await lacking(none)).toEqual([
-      'The service did not answer the previous period, the previous period of the totals: empty here.',
+      'The service did not answer the previous period, the previous period of the totals: not known here.',
       RANGE,
     ]);
   });

@@ -179,7 +179,7 @@ describe('what is missing', () => {
   test('a key that a row lacks is noted', () => {
     const { 'profiles.created': _created, ...lacking } = ROWS[1]!;
     expect(noted({ rows: [ROWS[0]!, lacking] }, 'missing')).toEqual([
-      { code: 'missing', text: 'The service left 1 cell out; they are empty.', incomplete: true },
+      { code: 'missing', text: 'The service left 1 cell out: what belongs there is not known.', incomplete: true },
     ]);
   });
 
@@ -192,7 +192,7 @@ describe('what is missing', () => {
     expect(noted({ totals: { 'profiles.created': 4 } }, 'missing')).toEqual([
       {
         code: 'missing',
-        text: 'The service did not answer the total of profiles.approval_rate: empty here.',
+        text: 'The service did not answer the total of profiles.approval_rate: not known here.',
         incomplete: true,
       },
     ]);
@@ -207,11 +207,11 @@ describe('what is missing', () => {
     };
     expect(noted({ ...asked, rows: ROWS.map((row) => ({ ...row, compare })) }, 'missing')).toEqual([]);
     expect(noted({ ...asked, rows: [{ ...ROWS[0], compare }, ROWS[1]!] }, 'missing')).toMatchObject([
-      { text: 'The service did not answer the previous period: empty here.', incomplete: true },
+      { text: 'The service did not answer the previous period: not known here.', incomplete: true },
     ]);
     const rate = { 'profiles.approval_rate': null };
     expect(noted({ ...asked, rows: ROWS.map((row) => ({ ...row, compare: rate })) }, 'missing')).toMatchObject([
-      { text: 'The service did not answer the previous period (profiles.created): empty here.', incomplete: true },
+      { text: 'The service did not answer the previous period (profiles.created): not known here.', incomplete: true },
     ]);
   });
 

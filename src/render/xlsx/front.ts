@@ -211,15 +211,11 @@ export async function writeContents(book: Book, pack: Pack): Promise<void> {
     );
   }
   await sheet.row([], 12);
-  await sheet.row(
-    [
-      {
-        value: own.untouched,
-        style: STYLES.quiet,
-        span: 4,
-      },
-    ],
-    18,
+  const summed = dataset.tables.filter(({ id }) => dataset.sums?.[id] !== undefined).map(({ title }) => isolate(title));
+  const untouched = own.untouched(
+    summed,
+    dataset.tables.some(({ compared }) => compared),
   );
+  await sheet.row([{ value: untouched, style: STYLES.quiet, span: 4 }], heightOf([untouched, 122]));
   await sheet.close();
 }

@@ -41,11 +41,11 @@ export const notes = (to: Formats): NoteWords => {
     cut: ({ rows }) => `Der Dienst hat die Tabelle nach ${rowsText(rows)} gekürzt: Es gibt weitere.`,
     limited: ({ rows }) =>
       `Nur die ${rows === 1 ? 'erste Zeile' : `ersten ${rowsText(rows)}`}, wie im Bericht festgelegt; es gibt weitere.`,
-    lacking: ({ what }) => `Vom Dienst nicht geliefert und hier leer: ${what.map(lacking).join(', ')}.`,
+    lacking: ({ what }) => `Vom Dienst nicht geliefert und hier nicht bekannt: ${what.map(lacking).join(', ')}.`,
     lacking_cells: ({ cells }) =>
       cells === 1
-        ? 'Der Dienst hat 1 Zelle ausgelassen; sie ist leer.'
-        : `Der Dienst hat ${number(cells)} Zellen ausgelassen; sie sind leer.`,
+        ? 'Der Dienst hat 1 Zelle ausgelassen; ihr Inhalt ist nicht bekannt.'
+        : `Der Dienst hat ${number(cells)} Zellen ausgelassen; ihr Inhalt ist nicht bekannt.`,
     other_count: ({ said, sent }) => `Der Dienst nennt ${rowsText(said)} und hat ${number(sent)} geliefert.`,
     other_range: ({ from, to: last, got }) =>
       got === null
@@ -108,7 +108,7 @@ export const notes = (to: Formats): NoteWords => {
       return `${which} ${first && last ? 'umfassen' : 'umfasst'} nur die Tage innerhalb des Berichtszeitraums.`;
     },
     undefined_cells: ({ labels }) =>
-      `Eine leere Zelle bei ${labels.join(', ')} ist nicht definiert (etwa eine Quote oder ein Median ohne zugrunde liegende Fälle) und bedeutet nicht 0.`,
+      `Nicht definierte Werte von ${labels.join(', ')} (etwa eine Quote oder ein Median ohne zugrunde liegende Fälle) bedeuten nicht 0.`,
     undefined_totals: ({ labels, why }) =>
       `Der Gesamtwert von ${labels.join(', ')} ist nicht definiert: ${why === 'range' ? 'Der Berichtszeitraum ist länger' : 'Ein Filter hat mehr Werte'}, als ein Abruf des Dienstes erlaubt, und was keine einfache Anzahl ist, lässt sich nicht aus Teilen addieren.`,
     deprecated: ({ label, id, since, successor }) =>

@@ -31,6 +31,15 @@ export const table = (to: Formats): Words['table'] => {
     onlyWhere: (filters) => `Gefiltert: ${filters.join(' und ')}.`,
     currentCounts: (asOf) =>
       `Aktueller Bestand${asOf === undefined ? '' : `, Stand: ${asOf}`}. Der Berichtszeitraum gilt dafür nicht.`,
+    sumsOfCalls: (cells, totals) =>
+      [
+        ...(cells.length === 0
+          ? []
+          : [`Werte von ${cells.join(', ')} sind Summen dessen, was der Dienst auf mehrere Abrufe geantwortet hat.`]),
+        ...(totals.length === 0
+          ? []
+          : [`Gesamtwerte von ${totals.join(', ')} sind Summen der Gesamtwerte mehrerer Abrufe des Dienstes.`]),
+      ].join(' '),
     covers: (range) => range,
     coversCompared: (range, other) =>
       `${range}, verglichen mit ${other ?? 'der Vorperiode (ihre Tage sind nicht bekannt)'}`,
@@ -41,7 +50,7 @@ export const table = (to: Formats): Words['table'] => {
     emptyMeans: (dash) => `${quoted(dash)} in einem Namen oder Feld bedeutet, dass kein Wert vorhanden ist.`,
     italicsMean: 'Kursive Zeilen betreffen einen Zeitraum, der noch läuft; ihre Zahlen ändern sich noch.',
     totalsMean:
-      'Gesamtwerte berechnet der Dienst über den ganzen Berichtszeitraum; sie sind nicht die Summe der Zeilen.',
+      'Gesamtwerte berechnet der Dienst, nie aus den Zeilen. Wo sie Summen mehrerer Abrufe sind, nennt sie der Abschnitt.',
 
     schema: {
       running: 'Läuft noch',

@@ -49,7 +49,13 @@ export const workbook = (to: Formats): Words['workbook'] => {
       run: 'Wie diese Arbeitsmappe entstanden ist',
       chartData: 'Die Zahlen hinter den Diagrammen',
       longTexts: 'Die Texte, die für eine Zelle zu lang sind',
-      untouched: 'Jede Zahl ist so, wie der Dienst sie berechnet hat; hier wird nichts addiert.',
+      untouched: (summed, compared) =>
+        [
+          summed.length === 0
+            ? 'Jede Zahl ist so, wie der Dienst sie berechnet hat; hier wird nichts addiert.'
+            : `Jede Zahl ist so, wie der Dienst sie berechnet hat – Ausnahme: ${to.all(summed)}. Werte oder Gesamtwerte dort sind Summen mehrerer Abrufe, wie der Abschnitt angibt.`,
+          ...(compared ? ['Veränderungen werden hier aus diesen Zahlen berechnet.'] : []),
+        ].join(' '),
     },
     section: {
       metric: 'Kennzahl',

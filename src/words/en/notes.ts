@@ -30,8 +30,8 @@ export const notes = (to: Formats): NoteWords => {
     cut_piece: () => 'The service cut an answer that this table is put together from: there are more rows.',
     cut: ({ rows }) => `The service cut the table after ${counted(rows, 'row')}: there are more.`,
     limited: ({ rows }) => `Only the first ${counted(rows, 'row')}, as the report asks; there are more.`,
-    lacking: ({ what }) => `The service did not answer ${what.map(lacking).join(', ')}: empty here.`,
-    lacking_cells: ({ cells }) => `The service left ${counted(cells, 'cell')} out; they are empty.`,
+    lacking: ({ what }) => `The service did not answer ${what.map(lacking).join(', ')}: not known here.`,
+    lacking_cells: ({ cells }) => `The service left ${counted(cells, 'cell')} out: what belongs there is not known.`,
     other_count: ({ said, sent }) => `The service speaks of ${counted(said, 'row')} and sent ${to.number(sent)}.`,
     other_range: ({ from, to: last, got }) =>
       `Asked for ${from} to ${last}, the service ${got === null ? 'does not say for which' : `answered for ${got.from} to ${got.to}`}.`,
@@ -87,7 +87,7 @@ export const notes = (to: Formats): NoteWords => {
         first && last ? `first and the last ${granularity} count` : `${first ? 'first' : 'last'} ${granularity} counts`
       } only the days inside the period.`,
     undefined_cells: ({ labels }) =>
-      `An empty cell of ${labels.join(', ')} is undefined (a rate or a median over nothing), not 0.`,
+      `${labels.join(', ')} is undefined in some rows (a rate or a median over nothing), not 0.`,
     undefined_totals: ({ labels, why }) =>
       `The total of ${labels.join(', ')} is undefined: ${why === 'range' ? 'the period is longer' : 'a filter has more values'} than one call of the service takes, and what is not a plain count cannot be added up from parts.`,
     deprecated: ({ label, id, since, successor }) =>

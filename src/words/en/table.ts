@@ -32,6 +32,16 @@ export const table = (to: Formats) => ({
   onlyWhere: (filters: readonly string[]) => `Only where ${filters.join(' and ')}.`,
   currentCounts: (asOf: string | undefined) =>
     `Current counts${asOf === undefined ? '' : `, as of ${asOf}`}. The period does not apply to them.`,
+  /** Labels of metrics whose figures in rows, and whose totals, are sums of several calls' answers. */
+  sumsOfCalls: (cells: readonly string[], totals: readonly string[]) =>
+    [
+      ...(cells.length === 0
+        ? []
+        : [`Figures of ${cells.join(', ')} are sums of what the service answered to several calls.`]),
+      ...(totals.length === 0
+        ? []
+        : [`Totals of ${totals.join(', ')} are sums of the service’s totals of several calls.`]),
+    ].join(' '),
   covers: (range: string) => range,
   /** @param other null where the service does not say which days they are */
   coversCompared: (range: string, other: string | null) =>
@@ -42,7 +52,9 @@ export const table = (to: Formats) => ({
     `“${dash}” means undefined, such as a rate or a median over nothing, or a change from nothing. It is not zero.`,
   emptyMeans: (dash: string) => `“${dash}” in a name or a field means that it has no value.`,
   italicsMean: 'Rows in italics are of a time that is still running: their figures will grow.',
-  totalsMean: 'Totals are computed by the service over the whole period; they are not sums of the rows.',
+  /** Stands once in a mail for all of its sections, and so holds for those with sums as well. */
+  totalsMean:
+    'Totals are computed by the service, never from the rows. Where they are sums of several calls, the section names them.',
 
   /** What a CSV file's schema says of its columns; sentences without their full stop. */
   schema: {

@@ -49,7 +49,14 @@ export const workbook = (to: Formats) => {
       run: 'How this pack was made',
       chartData: 'The figures that the charts draw',
       longTexts: 'The texts that are longer than a cell can be',
-      untouched: 'Every figure is as the service computed it; nothing is added up here.',
+      /** @param summed titles of the sections with sums of several calls */
+      untouched: (summed: readonly string[], compared: boolean) =>
+        [
+          summed.length === 0
+            ? 'Every figure is as the service computed it; nothing is added up here.'
+            : `Every figure is as the service computed it, except in ${to.all(summed)}: figures or totals there are sums of several calls, as the section says.`,
+          ...(compared ? ['Changes are computed here from these figures.'] : []),
+        ].join(' '),
     },
     section: {
       metric: 'Metric',
