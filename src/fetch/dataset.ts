@@ -154,6 +154,10 @@ export interface Dataset {
   readonly registryVersion: number;
 }
 
+/** Whether nobody knows the table's current counts of the time that its run is of; a note says why. */
+export const lacksCounts = ({ notes }: Pick<Table, 'notes'>): boolean =>
+  notes.some(({ says }) => says.id === 'counts_undefined');
+
 /** A note that makes a run follow `on_incomplete`, with the section it is of. */
 export interface IncompleteNote extends Note {
   /** The section's id. */

@@ -6,6 +6,7 @@ import { type Call, callsOf, type Plan, type ReportCall, type SectionPlan } from
 import { withoutExcluded } from './answer-checks/filtered-rows.ts';
 import { asOutcome } from './as-outcome.ts';
 import { checkValues } from './check-values.ts';
+import { type CountsWindow, isCurrentSection, undefinedCounts } from './current-counts.ts';
 import type { CallRecord, Dataset, Sums, Table } from './dataset.ts';
 import { joinAnswers } from './join.ts';
 import { listTable } from './list-table.ts';
@@ -27,6 +28,8 @@ export interface FetchInput extends FetchContext {
   readonly organization: string;
   /** The catalog the plan was compiled with. */
   readonly catalog: Catalog;
+  /** Until when current counts are shown; always when absent. The plan may lack the calls for them. */
+  readonly counts?: CountsWindow | undefined;
 }
 
 /** Calls of one run that are under way or in line at once. */
@@ -58,8 +61,7 @@ async function readPlan(input: FetchInput): Promise<Outcome<Dataset>> {
   const byCall = new Map(answers.value.map((answer) => [answer.record.id, answer]));
   const tables: Table[] = [];
   for (const section of plan.sections) {
-    const own = callsOf(section).map((call) => byCall.get(call) ?? unplanned(call, section));
-    tables.push(tableOf(section, own, input));
+    tables.push(tableOf(section, byCall, input));
   }
   const sums = plan.sections.flatMap(({ section, join }): [string, Sums][] => {
     const added = join === undefined ? undefined : sumsOf(join);
@@ -85,7 +87,17 @@ function unplanned(call: string, { section }: SectionPlan): never {
   throw new Error(`the plan has no call ${call} for ${section.id}`);
 }
 
-function tableOf({ section, join, replaced }: SectionPlan, answers: Answered[], { plan, catalog }: FetchInput): Table {
+function tableOf(of: SectionPlan, byCall: ReadonlyMap<string, Answered>, input: FetchInput): Table {
+  const { section, join, replaced } = of;
+  const { plan, catalog, counts } = input;
+  if (counts !== undefined && isCurrentSection(section, catalog)) {
+    const late = callsOf(of).some((call) => {
+      const answer = byCall.get(call);
+      return answer?.kind !== 'report' || answer.at > counts.until;
+    });
+    if (late) return undefinedCounts({ section, catalog, period: plan.period, replaced }, counts);
+  }
+  const answers = callsOf(of).map((call) => byCall.get(call) ?? unplanned(call, of));
   const [first] = answers;
   if (first?.kind === 'list') return listTable(section, first.answer);
   const pieces = answers.flatMap((one) => (one.kind === 'list' ? [] : { ...one, request: one.call.request }));

@@ -100,14 +100,20 @@ function undefinedTotals({ undefinedTotals: lacking, columns }: Told): TableNote
   return [note('undefined', { id: 'undefined_totals', of: { labels, why: lacking.why } })];
 }
 
-function followed({ replaced, catalog }: Told): TableNote[] {
+/** Which metrics are deprecated, and which stand in place of one: known without an answer. */
+export function replacementNotes(section: Section, replaced: readonly Replacement[], catalog: Catalog): TableNote[] {
+  const metrics = catalog.metrics.filter(({ id }) => section.metrics?.includes(id));
+  return [...deprecated({ metrics }), ...followed({ replaced, catalog })];
+}
+
+function followed({ replaced, catalog }: Pick<Told, 'replaced' | 'catalog'>): TableNote[] {
   const named = (id: string) => ({ id, label: catalog.metrics.find((metric) => metric.id === id)?.label ?? id });
   return replaced.map(({ from, to }) =>
     note('deprecated', { id: 'replaced', of: { from: named(from), to: named(to) } }),
   );
 }
 
-function deprecated({ metrics }: Told): TableNote[] {
+function deprecated({ metrics }: Pick<Told, 'metrics'>): TableNote[] {
   return metrics.flatMap(({ label, id, deprecated_at: at, replaced_by: successor = null }) =>
     at == null ? [] : [note('deprecated', { id: 'deprecated', of: { label, id, since: at.slice(0, 10), successor } })],
   );

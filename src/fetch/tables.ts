@@ -168,7 +168,7 @@ function isRanked({ order = [], granularity }: Section): boolean {
 }
 
 /** Bucket, dimensions and metrics of the section, with what the answer and the catalog know of each. */
-function columnsOf(section: Section, response: ReportResponse, catalog: Catalog): Column[] {
+export function columnsOf(section: Section, response: Pick<ReportResponse, 'columns'>, catalog: Catalog): Column[] {
   const said = new Map(response.columns.map((column) => [column.name, column]));
   const time: Column[] =
     section.granularity === undefined
@@ -230,7 +230,7 @@ function totalsOf(
 }
 
 /** Risk is High or Severe: with the catalog's labels. */
-function filtersOf(section: Section, catalog: Catalog): Filter[] {
+export function filtersOf(section: Section, catalog: Catalog): Filter[] {
   return (section.filters ?? []).map(({ dimension: id, op, values }) => {
     const dimension = catalog.dimensions.find((candidate) => candidate.id === id);
     const label = dimension?.label ?? id;

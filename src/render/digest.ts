@@ -1,4 +1,4 @@
-import type { Dataset, Row, Table } from '../fetch/dataset.ts';
+import { type Dataset, lacksCounts, type Row, type Table } from '../fetch/dataset.ts';
 import { firstRows, rowsIn } from '../fetch/rows.ts';
 import { wordsOf } from '../words/words.ts';
 import { type Chart, chartOf } from './chart.ts';
@@ -47,6 +47,8 @@ export interface DigestSection {
   /** The metrics whose headline figures are here: each in a row of its own, or all in one line. */
   readonly headline: { readonly metrics: readonly string[]; readonly each: 'row' | 'column' };
   readonly notes: readonly string[];
+  /** Why it has no rows, where the service does not have none. */
+  readonly empty?: string;
   /** What a picture shows; of the first sections that ask for one. */
   readonly chart?: Chart;
 }
@@ -155,6 +157,7 @@ function sectionOf(table: Table, { dataset, locale }: DigestOptions): DigestSect
     notes: tableNotes(table, locale)
       .filter((note) => !note.incomplete)
       .map((note) => note.text),
+    ...(lacksCounts(table) && table.rows.length === 0 ? { empty: wordsOf(locale).table.noCounts } : {}),
   };
 }
 

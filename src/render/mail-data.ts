@@ -96,7 +96,7 @@ function sectionData(
     headers,
     rows: shown,
     totals,
-    more: leftOutText(section, shown.length, where, words),
+    more: section.empty ?? leftOutText(section, shown.length, where, words),
     notes,
     chart: picture ?? null,
   };

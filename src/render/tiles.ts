@@ -1,5 +1,5 @@
 import { isolate } from '../base/bidi.ts';
-import type { Dataset, Table } from '../fetch/dataset.ts';
+import { type Dataset, lacksCounts, type Table } from '../fetch/dataset.ts';
 import { firstRows } from '../fetch/rows.ts';
 import type { Filter } from '../words/filter.ts';
 import { wordsOf } from '../words/words.ts';
@@ -11,7 +11,7 @@ import { filterTexts } from './words.ts';
 /** Values of a filter that a tile names; of more it says how many there are, and the section names them. */
 const MAX_FILTER_VALUES = 3;
 
-/** A headline figure: the service's total, or the one value of a section without groups. Never a sum made here. */
+/** A headline figure: the service's total, or the one value of a section without groups. Never a sum of rows. */
 export interface Tile {
   /** Name and scope: all that must stand beside the figure wherever it is shown alone. */
   readonly label: string;
@@ -56,6 +56,7 @@ function scopeOf({ period }: Pick<Dataset, 'period'>, table: Table, locale: stri
 }
 
 function candidatesOf(dataset: Dataset, table: Table, locale: string): Candidate[] {
+  if (lacksCounts(table)) return [];
   const [only] = firstRows(table.rows, 1);
   const figures: Figures | undefined = table.totals ?? (isSingle(table) ? only : undefined);
   if (figures === undefined) return [];

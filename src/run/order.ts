@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Definition, PeriodSpec } from '../define/definition.ts';
 import type { OrgSettings } from '../define/org.ts';
 import { periodOf } from '../define/period.ts';
+import type { CountsWindow } from '../fetch/current-counts.ts';
 import type { RunOrder } from './record.ts';
 
 /** A run's identity: whoever opens the slot computes the same 32 hex digits. */
@@ -46,4 +47,21 @@ export function orderRun(request: OrderRequest): RunOrder {
     createdAt: request.now,
     deadlineMs: definition.deadline * 1000,
   });
+}
+
+/** A run that asks so much later shows no current counts: they are not those of its slot. */
+const COUNTS_MS = 24 * 3_600_000;
+
+/**
+ * Until when the run may still show current counts: a day from its slot, or from when it was asked for. A backfill is of
+ * the past, whoever opened it and how soon it is made.
+ */
+export function countsWindow({ trigger, priority, slot, createdAt }: RunOrder): CountsWindow {
+  const due = trigger === 'schedule' ? Date.parse(slot) : createdAt;
+  const backfill = trigger === 'backfill' || priority === 'backfill';
+  return {
+    until: backfill ? Number.NEGATIVE_INFINITY : due + COUNTS_MS,
+    why: backfill ? 'backfill' : 'late',
+    due: new Date(due).toISOString(),
+  };
 }

@@ -2,11 +2,13 @@ import { toDocketError } from '../base/error.ts';
 import { cancel, done, fail, type Outcome, snooze } from '../base/outcome.ts';
 import type { Sealed } from '../deliver/archive.ts';
 import { deliver } from '../deliver/deliver.ts';
+import { withoutCounts } from '../fetch/current-counts.ts';
 import { incompleteNotes } from '../fetch/dataset.ts';
 import { fetchDataset } from '../fetch/fetch.ts';
 import { compilePlan } from '../plan/compile.ts';
 import { incompleteError, resultOf, undeliveredError } from './ending.ts';
 import { workbookLook } from './look.ts';
+import { countsWindow } from './order.ts';
 import type { RunContext, RunPorts } from './ports.ts';
 import type { RunOrder } from './record.ts';
 import { remembering } from './remember.ts';
@@ -81,11 +83,13 @@ async function pack(order: RunOrder, context: RunContext, ports: RunPorts): Prom
   const { definition, settings, signal, observe } = context;
   const line = { ...ports, run: order.id, priority: order.priority };
   const watched = { observe, clock: ports.clock, trace: ports.trace };
+  const counts = countsWindow(order);
   const planned = await timed('plan', watched, async () => {
     const look = await workbookLook(context, ports.secrets);
     const catalog = await ports.catalogs.get({ ...line, org: settings.org, tenant: order.org }, signal, observe);
     if (catalog.kind !== 'done') return catalog;
-    const plan = compilePlan({ definition, settings, period: order.period, catalog: catalog.value });
+    const whole = compilePlan({ definition, settings, period: order.period, catalog: catalog.value });
+    const plan = counts.why === 'backfill' ? withoutCounts(whole) : whole;
     return done({ look, catalog: catalog.value, plan });
   });
   if (planned.kind !== 'done') return planned;
@@ -95,7 +99,7 @@ async function pack(order: RunOrder, context: RunContext, ports: RunPorts): Prom
   const organization = settings.name ?? settings.id;
   const folder = await ports.archive.stage(order.id);
   try {
-    const asked = { ...line, plan, organization, catalog, folder, signal, observe };
+    const asked = { ...line, plan, organization, catalog, counts, folder, signal, observe };
     const dataset = await timed('fetch', watched, () => fetchDataset(asked));
     if (dataset.kind !== 'done') return dataset;
 

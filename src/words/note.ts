@@ -76,6 +76,8 @@ export interface NoteParams {
     readonly last: boolean;
   };
   readonly undefined_cells: { readonly labels: readonly string[] };
+  /** Current counts in a backfill, or asked more than a day after the run was due (ISO). */
+  readonly counts_undefined: { readonly why: 'backfill' | 'late'; readonly due: string; readonly timezone: string };
   readonly undefined_totals: { readonly labels: readonly string[]; readonly why: 'range' | 'filter' };
   readonly deprecated: {
     readonly label: string;

@@ -91,6 +91,10 @@ const SAID: { readonly [Id in keyof NoteParams]: readonly NoteParams[Id][] } = {
     { granularity: 'month', first: true, last: true },
   ],
   undefined_cells: [{ labels: [METRIC.label] }],
+  counts_undefined: [
+    { why: 'backfill', due: AT, timezone },
+    { why: 'late', due: AT, timezone },
+  ],
   undefined_totals: [
     { labels: [METRIC.label], why: 'range' },
     { labels: [METRIC.label], why: 'filter' },

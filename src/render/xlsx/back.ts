@@ -1,9 +1,9 @@
 import { isolate } from '../../base/bidi.ts';
 import { inWords } from '../../define/period.ts';
-import { type CallRecord, type Column, type Dataset, incompleteNotes } from '../../fetch/dataset.ts';
+import { type CallRecord, type Column, type Dataset, incompleteNotes, lacksCounts } from '../../fetch/dataset.ts';
 import type { Words } from '../../words/words.ts';
 import { filterTexts } from '../words.ts';
-import { footerOf, type Pack } from './front.ts';
+import { completeText, footerOf, type Pack } from './front.ts';
 import { heightOf } from './measure.ts';
 import { STYLES } from './style.ts';
 import type { Book, Cell, Sheet } from './writer.ts';
@@ -169,7 +169,10 @@ export async function writeRunSheet(book: Book, pack: Pack): Promise<void> {
   await sheet.row([], 14);
   await sheet.row([{ value: own.incomplete, style: STYLES.heading, span: 6 }], 24);
   const incomplete = incompleteNotes(dataset, words);
-  if (incomplete.length === 0) await sheet.row([{ value: own.nothing, style: STYLES.plain, span: 6 }], 18);
+  if (incomplete.length === 0) {
+    const nothing = dataset.tables.some(lacksCounts) ? completeText(dataset, words) : own.nothing;
+    await sheet.row([{ value: nothing, style: STYLES.plain, span: 6 }], 18);
+  }
   for (const note of incomplete) {
     await sheet.row(
       [

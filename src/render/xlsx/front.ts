@@ -1,7 +1,7 @@
 import { isolate } from '../../base/bidi.ts';
 import type { Logo } from '../../define/logo.ts';
 import { inWords } from '../../define/period.ts';
-import { type Dataset, incompleteNotes, type Table } from '../../fetch/dataset.ts';
+import { type Dataset, incompleteNotes, lacksCounts, type Table } from '../../fetch/dataset.ts';
 import type { Words } from '../../words/words.ts';
 import type { ViewColumn } from '../columns.ts';
 import { dayText, instantText } from '../format.ts';
@@ -69,7 +69,7 @@ function logoOnCover({ width, height, ...logo }: Logo, organization: string, { w
 /** The page a board sees first: whose figures, of what, of when, made when, whom to ask, and what is missing. */
 export async function writeCover(book: Book, pack: Pack): Promise<void> {
   const { dataset, locale, words } = pack;
-  const { cover: own, complete, incomplete: heading } = words.workbook;
+  const { cover: own, incomplete: heading } = words.workbook;
   const sheet = book.sheet(pack.names.cover, {
     widths: [3, 24, 66, 3],
     landscape: false,
@@ -113,7 +113,8 @@ export async function writeCover(book: Book, pack: Pack): Promise<void> {
 
   const incomplete = incompleteNotes(dataset, words);
   if (incomplete.length === 0) {
-    await sheet.row(wide(complete, STYLES.plain), 20);
+    const text = completeText(dataset, words);
+    await sheet.row(wide(text, STYLES.text), Math.max(20, heightOf([text, 90])));
   } else {
     await sheet.row(wide(heading(incomplete.length), STYLES.warning), 24);
     const titles = new Map(dataset.tables.map((table) => [table.id, table.title]));
@@ -127,6 +128,12 @@ export async function writeCover(book: Book, pack: Pack): Promise<void> {
     }
   }
   await sheet.close();
+}
+
+/** Of a dataset that is not incomplete: whether every figure is there. */
+export function completeText({ tables }: Pick<Dataset, 'tables'>, { workbook }: Words): string {
+  const lacking = tables.filter(lacksCounts).map(({ title }) => isolate(title));
+  return lacking.length === 0 ? workbook.complete : workbook.completeBut(lacking);
 }
 
 const covers = (table: Table, { workbook: { contents } }: Words): string => {
@@ -171,7 +178,10 @@ export async function writeContents(book: Book, pack: Pack): Promise<void> {
     22,
   );
   for (const [index, table] of dataset.tables.entries()) {
-    const incomplete = tableNotes(table, locale).filter((note) => note.incomplete);
+    const undefinedAll = lacksCounts(table);
+    const incomplete = tableNotes(table, locale).filter(
+      (note) => note.incomplete || (undefinedAll && note.code === 'undefined'),
+    );
     const remark = incomplete.map((note) => markedNote(note, words)).join('\n');
     const on = names.tables[index] ?? [];
     for (const [part, name] of on.entries()) {

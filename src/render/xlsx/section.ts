@@ -1,5 +1,5 @@
 import { isolate } from '../../base/bidi.ts';
-import type { Dataset, Table } from '../../fetch/dataset.ts';
+import { type Dataset, lacksCounts, type Table } from '../../fetch/dataset.ts';
 import type { Words } from '../../words/words.ts';
 import type { ViewColumn } from '../columns.ts';
 import { markedNote, readingNotes, tableFacts, tableNotes } from '../words.ts';
@@ -176,7 +176,7 @@ export async function writeSection(book: Book, page: SectionPage): Promise<void>
       for (const line of part.above) await fullWidth(sheet, line, STYLES.quiet, widths);
       for (const warning of warnings) await fullWidth(sheet, warning, STYLES.warning, widths);
       await sheet.row([{ value: back, style: STYLES.back, link: page.contents }], BACK_POINTS);
-      await writeGrid(sheet, part, grid, rows, widths, own.noRows);
+      await writeGrid(sheet, part, grid, rows, widths, lacksCounts(table) ? words.table.noCounts : own.noRows);
       if (part.last && remarks.length > 0) {
         await sheet.row([], 8);
         for (const remark of remarks) await fullWidth(sheet, remark, STYLES.quiet, widths);

@@ -109,6 +109,12 @@ export const notes = (to: Formats): NoteWords => {
     },
     undefined_cells: ({ labels }) =>
       `Nicht definierte Werte von ${labels.join(', ')} (etwa eine Quote oder ein Median ohne zugrunde liegende Fälle) bedeuten nicht 0.`,
+    counts_undefined: ({ why, due, timezone }) =>
+      `Nicht definiert: Der Dienst kennt aktuelle Bestände nur zum Zeitpunkt des Abrufs. ${
+        why === 'backfill'
+          ? 'Ein nachträglich erstellter Bericht zeigt nicht die Zahlen von heute anstelle der damaligen.'
+          : `Dieser Lauf hat sie mehr als 24 Stunden nach seinem Termin (${instant(due, timezone)}, ${timezone}) abgerufen.`
+      }`,
     undefined_totals: ({ labels, why }) =>
       `Der Gesamtwert von ${labels.join(', ')} ist nicht definiert: ${why === 'range' ? 'Der Berichtszeitraum ist länger' : 'Ein Filter hat mehr Werte'}, als ein Abruf des Dienstes erlaubt, und was keine einfache Anzahl ist, lässt sich nicht aus Teilen addieren.`,
     deprecated: ({ label, id, since, successor }) =>

@@ -40,6 +40,7 @@ export const table = (to: Formats): Words['table'] => {
           ? []
           : [`Gesamtwerte von ${totals.join(', ')} sind Summen der Gesamtwerte mehrerer Abrufe des Dienstes.`]),
       ].join(' '),
+    noCounts: 'Keine Zeilen: Die Zahlen dieses Abschnitts sind nicht definiert.',
     covers: (range) => range,
     coversCompared: (range, other) =>
       `${range}, verglichen mit ${other ?? 'der Vorperiode (ihre Tage sind nicht bekannt)'}`,

@@ -21,6 +21,8 @@ export const workbook = (to: Formats): Words['workbook'] => {
     page: (page, pages) => `Seite ${page} von ${pages}`,
     part: (title, part, parts) => `${title} (Teil ${part} von ${parts})`,
     complete: 'Vollständig: Der Dienst hat jeden Abschnitt ganz beantwortet.',
+    completeBut: (sections) =>
+      `Vollständig, aber ohne die aktuellen Bestände in ${to.all(sections)}: Sie sind nicht definiert.`,
     incomplete: (count) =>
       `Unvollständig: ${counted(count, 'Hinweis, den', 'Hinweise, die')} Sie vor der Verwendung dieser Zahlen kennen sollten`,
 

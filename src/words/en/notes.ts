@@ -88,6 +88,12 @@ export const notes = (to: Formats): NoteWords => {
       } only the days inside the period.`,
     undefined_cells: ({ labels }) =>
       `${labels.join(', ')} is undefined in some rows (a rate or a median over nothing), not 0.`,
+    counts_undefined: ({ why, due, timezone }) =>
+      `Undefined: the service knows current counts of now alone. ${
+        why === 'backfill'
+          ? 'A backfill does not show the figures of today in place of those of then.'
+          : `This run asked more than 24 hours after it was due (${to.instant(due, timezone)}, ${timezone}).`
+      }`,
     undefined_totals: ({ labels, why }) =>
       `The total of ${labels.join(', ')} is undefined: ${why === 'range' ? 'the period is longer' : 'a filter has more values'} than one call of the service takes, and what is not a plain count cannot be added up from parts.`,
     deprecated: ({ label, id, since, successor }) =>

@@ -42,6 +42,7 @@ export const table = (to: Formats) => ({
         ? []
         : [`Totals of ${totals.join(', ')} are sums of the service’s totals of several calls.`]),
     ].join(' '),
+  noCounts: 'No rows: the figures of this section are undefined.',
   covers: (range: string) => range,
   /** @param other null where the service does not say which days they are */
   coversCompared: (range: string, other: string | null) =>

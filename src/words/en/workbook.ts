@@ -22,6 +22,9 @@ export const workbook = (to: Formats) => {
     page: (page: string, pages: string) => `Page ${page} of ${pages}`,
     part: (title: string, part: number, parts: number) => `${title} (part ${part} of ${parts})`,
     complete: 'Complete: the service answered every section in full.',
+    /** @param sections titles of those whose current counts are undefined */
+    completeBut: (sections: readonly string[]) =>
+      `Complete, except that current counts are undefined in ${to.all(sections)}.`,
     incomplete: (count: number) => `Incomplete: ${counted(count, 'thing')} to know before you use these figures`,
 
     cover: {
