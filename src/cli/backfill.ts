@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { PeriodSpec } from '../define/definition.ts';
+import type { CountsSection } from '../plan/asked.ts';
 
 interface BackfillFlags {
   readonly from: string;
@@ -24,11 +25,14 @@ export function addBackfill(program: Command): void {
     .addHelpText(
       'after',
       `
+Current counts have no history: they are undefined in these runs, which is said first, with the sections that have some.
+
 One run a period of the report's own kind (previous_month: months), opened in the line of the workers at the lowest
 priority: on-demand and scheduled runs go first, and so do their calls. The definition is the one of now. Asking for the
 same backfill again finds the runs that are there; after a correction of the definition, --again makes new ones.
 
-Environment: REDIS_URL, DOCKET_JOBS, DOCKET_ARCHIVE, LOG_LEVEL; SMTP_URL and MAIL_FROM with --deliver
+Environment: REDIS_URL, DOCKET_JOBS, DOCKET_ARCHIVE, LOG_LEVEL; SMTP_URL and MAIL_FROM with --deliver;
+COMPLIANCE_API_URL and the organization's key, to know which sections have current counts
 
 Examples:
   docket backfill acme/board-pack --from 2026-01 --to 2026-09
@@ -44,6 +48,8 @@ async function backfill(report: string, flags: BackfillFlags): Promise<void> {
     { createScope },
     { requireMail },
     { openStore },
+    { catalogIfKnown },
+    { countsSections },
     { loadJobs, requireReport },
     { backfillPeriods },
     { readAsker },
@@ -56,6 +62,8 @@ async function backfill(report: string, flags: BackfillFlags): Promise<void> {
     import('../base/scope.ts'),
     import('../compose/ports.ts'),
     import('../compose/store.ts'),
+    import('../compose/planning.ts'),
+    import('../plan/asked.ts'),
     import('../define/load.ts'),
     import('../run/backfill.ts'),
     import('./decider.ts'),
@@ -73,7 +81,13 @@ async function backfill(report: string, flags: BackfillFlags): Promise<void> {
   const again = flags.again ? `:${randomBytes(6).toString('hex')}` : '';
   const scope = createScope();
   try {
-    const { trigger, redis } = await openStore(around, {}, scope);
+    const { trigger, redis, prefix } = await openStore(around, {}, scope);
+    const possible = countsSections(definition, undefined);
+    const catalog =
+      possible.length === 0 ? undefined : await catalogIfKnown(around, { redis, prefix }, settings, scope);
+    const counts = catalog === undefined ? possible : countsSections(definition, catalog);
+    const known = catalog !== undefined || possible.length === 0;
+    if (counts.length > 0) print.sayLine(countsLine(counts, known));
     const audit = await openAudit(redis, around);
     const bars = scope.use(openBars(), (opened) => opened.close());
     const bar = bars.add(report);
@@ -89,7 +103,7 @@ async function backfill(report: string, flags: BackfillFlags): Promise<void> {
       runs.push({ id: record.id, period: record.period, state: record.state, opened });
     }
     bars.close();
-    if (flags.json) return print.printJson({ report, deliver, runs });
+    if (flags.json) return print.printJson({ report, deliver, undefined_counts: { known, sections: counts }, runs });
     print.printLine(
       print.formatColumns(
         ['PERIOD', 'STATE', { name: 'OPENED', narrow: 'spare' }, { name: 'RUN', narrow: 'whole' }],
@@ -101,6 +115,14 @@ async function backfill(report: string, flags: BackfillFlags): Promise<void> {
   } finally {
     await scope.close();
   }
+}
+
+/** What is undefined in the runs of a backfill. */
+function countsLine(counts: readonly CountsSection[], known: boolean): string {
+  const sections = counts.map(({ section, metrics }) => `${section} (${metrics.join(', ')})`).join('; ');
+  return known
+    ? `Current counts have no history. They are undefined in every run of this backfill: ${sections}.`
+    : `Current counts have no history. They are undefined in every run of this backfill. Without a metric catalog it is not known which these are; they may be in: ${sections}.`;
 }
 
 /** The days of a flag's calendar period; `usage.invalid` for names such as previous_week, which mean others every day. */

@@ -4,14 +4,14 @@ import type { Planning } from '../admin/access/definitions.ts';
 import { DocketError, toDocketError } from '../base/error.ts';
 import type { RedisClient } from '../base/redis-client.ts';
 import type { Scope } from '../base/scope.ts';
-import { type Secret, secretSource } from '../base/secret.ts';
+import { type Secret, type SecretSource, secretSource } from '../base/secret.ts';
 import type { Catalog } from '../contract/catalog.ts';
 import type { OrgSettings } from '../define/org.ts';
 import { periodOf } from '../define/period.ts';
 import { heldCatalog, redisCatalogs } from '../fetch/catalogs.ts';
 import { createClient } from '../fetch/client.ts';
 import { checkPlan } from '../plan/check-plan.ts';
-import { oneBudgetPerKey, sharedBudgets } from './budgets.ts';
+import { type Budgets, oneBudgetPerKey, sharedBudgets } from './budgets.ts';
 import { explanationOf } from './explanation.ts';
 import type { Surroundings } from './ports.ts';
 
@@ -19,16 +19,22 @@ import type { Surroundings } from './ports.ts';
 const PATIENCE_MS = 3_000;
 const DEADLINE_MS = 20_000;
 
-/**
- * What the admin route knows of what definitions ask. It goes by the catalogs that the workers hold. Where they hold none
- * it asks the service as a run would, for one token in the line of the key, if the process knows COMPLIANCE_API_URL and
- * whoever wants to know may spend it; otherwise it throws `catalog.missing`.
- */
-export function planningOf(
+/** A report's catalog, for somebody who waits for the answer. */
+interface CatalogFinder {
+  readonly keyOf: (settings: OrgSettings) => Promise<Secret>;
+  /** The one that the workers hold. */
+  readonly held: (key: Secret, settings: OrgSettings) => Promise<Catalog | undefined>;
+  /** The service's own, for one token. */
+  readonly ask: (key: Secret, settings: OrgSettings) => Promise<Catalog>;
+  readonly budgetOf: Budgets;
+  readonly secrets: SecretSource;
+}
+
+function catalogFinder(
   around: Surroundings,
   { redis, prefix }: { readonly redis: RedisClient; readonly prefix: string },
   scope: Scope,
-): Planning {
+): CatalogFinder {
   const { config, env, clock, log } = around;
   const { COMPLIANCE_API_URL: baseUrl } = config;
   const secrets = secretSource(env, around.learn);
@@ -49,13 +55,6 @@ export function planningOf(
       });
     });
   const held = (key: Secret, { org }: OrgSettings) => heldCatalog(redis, names, key.fingerprint(), org);
-
-  const notHeld = ({ id }: OrgSettings): never => {
-    throw new DocketError('catalog.missing', `No metric catalog of ${id} is held.`, {
-      expected: 'one of the last hour, from a run of the organization',
-      next: 'Ask an operator: looking into it would spend a token of the API key.',
-    });
-  };
 
   const ask = async (key: Secret, settings: OrgSettings): Promise<Catalog> => {
     if (baseUrl === undefined || dispatcher === undefined) {
@@ -89,6 +88,48 @@ export function planningOf(
         next: 'Ask again then.',
       },
     );
+  };
+
+  return { keyOf, held, ask, budgetOf, secrets };
+}
+
+/**
+ * The catalog of an organization: the one that the workers hold, or the service's own for one token. Undefined where the
+ * process cannot have it: without the key or COMPLIANCE_API_URL, and where the service or the line of the key is busy.
+ */
+export async function catalogIfKnown(
+  around: Surroundings,
+  store: { readonly redis: RedisClient; readonly prefix: string },
+  settings: OrgSettings,
+  scope: Scope,
+): Promise<Catalog | undefined> {
+  const { keyOf, held, ask } = catalogFinder(around, store, scope);
+  try {
+    const key = await keyOf(settings);
+    return (await held(key, settings)) ?? (await ask(key, settings));
+  } catch (error) {
+    if (error instanceof DocketError) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * What the admin route knows of what definitions ask. It goes by the catalogs that the workers hold. Where they hold none
+ * it asks the service as a run would, for one token in the line of the key, if the process knows COMPLIANCE_API_URL and
+ * whoever wants to know may spend it; otherwise it throws `catalog.missing`.
+ */
+export function planningOf(
+  around: Surroundings,
+  { redis, prefix }: { readonly redis: RedisClient; readonly prefix: string },
+  scope: Scope,
+): Planning {
+  const { clock } = around;
+  const { keyOf, held, ask, budgetOf, secrets } = catalogFinder(around, { redis, prefix }, scope);
+  const notHeld = ({ id }: OrgSettings): never => {
+    throw new DocketError('catalog.missing', `No metric catalog of ${id} is held.`, {
+      expected: 'one of the last hour, from a run of the organization',
+      next: 'Ask an operator: looking into it would spend a token of the API key.',
+    });
   };
 
   return {

@@ -23,3 +23,25 @@ export function askedBy(definition: Definition, period: Period, catalog: Catalog
     return { section, replaced, request: requestOf(definition, { ...section, metrics }, period, isCurrent) };
   });
 }
+
+/** A section of current counts. */
+export interface CountsSection {
+  /** Its id. */
+  readonly section: string;
+  readonly metrics: readonly string[];
+}
+
+/**
+ * The sections whose figures are current counts. Without a catalog those that may be: current counts take no granularity.
+ */
+export function countsSections(definition: Definition, catalog: Catalog | undefined): CountsSection[] {
+  const sections =
+    catalog === undefined
+      ? definition.sections
+      : followReplacements(definition, catalog).map((followed) => followed.section);
+  const current = catalog && new Set(catalog.metrics.filter(isCurrentCount).map(({ id }) => id));
+  return sections.flatMap(({ id, metrics, granularity }) => {
+    if (metrics === undefined || granularity !== undefined) return [];
+    return current === undefined || metrics.every((metric) => current.has(metric)) ? [{ section: id, metrics }] : [];
+  });
+}

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { type LocalRedis, localRedis } from '../../src/demo/redis.ts';
 import { docket } from '../support/docket.ts';
+import { openSandbox } from '../support/fetching.ts';
 
 const filledSchema = z.object({
   runs: z.array(
@@ -40,7 +41,7 @@ deliveries:
     const write = (name: string, text: string) => writeFile(join(folder, 'jobs', 'acme', `${name}.yaml`), text);
     await write(
       'org',
-      'org: 7\napi_key: { env: ACME_KEY }\ntimezone: Europe/Zurich\nrecipients: { domains: [acme.example] }\n',
+      'org: current\napi_key: { env: ACME_KEY }\ntimezone: Europe/Zurich\nrecipients: { domains: [acme.example] }\n',
     );
     await write('monthly', report('previous_month'));
     await write('rolling', report('last_30_days'));
@@ -115,6 +116,45 @@ deliveries:
     });
     expect((await listed('--org', 'acme', '--report', 'rolling')).runs).toHaveLength(1);
     expect((await command('run', 'acme/rolling', '--queue', '--out', 'x')).code).toBe(2);
+  });
+
+  test('says first which sections have current counts, and opens the runs all the same', async () => {
+    const countedSchema = z.object({
+      undefined_counts: z.object({
+        known: z.boolean(),
+        sections: z.array(z.object({ section: z.string(), metrics: z.array(z.string()) })),
+      }),
+      runs: z.array(z.unknown()),
+    });
+    const sandbox = await openSandbox();
+    const key = sandbox.keys.find(({ label }) => label === 'acme')?.key ?? '';
+    await writeFile(
+      join(folder, 'jobs', 'acme', 'mixed.yaml'),
+      report('previous_month').replace(
+        'outputs:',
+        '  - { id: days, metrics: [profiles.created], granularity: day }\n  - { id: types, metrics: [alerts.created], dimensions: [alert.type] }\noutputs:',
+      ),
+    );
+    const queue = { section: 'queue', metrics: ['alerts.open'] };
+    const counted = async (more: Record<string, string>) => {
+      const args = ['backfill', 'acme/mixed', '--from', '2026-02', '--to', '2026-02', '--json'];
+      const { stdout, stderr } = await docket(args, { env: { ...env, ...more }, cwd: folder });
+      expect(stderr).toContain('queue (alerts.open)');
+      const { undefined_counts, runs } = countedSchema.parse(JSON.parse(stdout));
+      expect(runs).toHaveLength(1);
+      return undefined_counts;
+    };
+    try {
+      // Without a catalog each section without a granularity may have some.
+      expect(await counted({})).toEqual({
+        known: false,
+        sections: [queue, { section: 'types', metrics: ['alerts.created'] }],
+      });
+      const service = { COMPLIANCE_API_URL: sandbox.url, ACME_KEY: key };
+      expect(await counted(service)).toEqual({ known: true, sections: [queue] });
+    } finally {
+      await sandbox.close();
+    }
   });
 
   test('refuses what it cannot fill, and opens nothing', async () => {

@@ -286,6 +286,8 @@ describe('against the service', () => {
     const plan = compilePlan({ definition, settings: settingsOf(), period, catalog });
     const dataset = doneOf(await fetchDataset({ ...context, plan, catalog, organization: 'x' }));
     expect(dataset.calls.map(({ sections }) => sections)).toEqual([['a'], ['a'], ['a'], ['a']]);
+    // Each month is in one call, and there are no totals.
+    expect(dataset.sums).toBeUndefined();
     const [table] = dataset.tables;
     expect(table?.rows.length).toBe(18);
     expect(table?.compareRange).toEqual({ from: '2023-07-01', to: '2024-12-31' });
@@ -298,6 +300,14 @@ describe('against the service', () => {
       const { body } = await context.client.report('current', { metrics, time }, context.signal);
       return metrics.map((id) => body.rows[0]?.[id]);
     };
+    const folded = compilePlan({
+      definition: definitionOf([{ id: 'b', metrics: ['profiles.created'], totals: true }]),
+      settings: settingsOf(),
+      period,
+      catalog,
+    });
+    const added = doneOf(await fetchDataset({ ...context, plan: folded, catalog, organization: 'x' }));
+    expect(added.sums).toEqual({ b: { cells: ['profiles.created'], totals: ['profiles.created'] } });
     for (const [index, { values, compare }] of rowsOf(table).entries()) {
       const bucket = new Date(Date.UTC(2025, index, 1)).toISOString().slice(0, 10);
       const before = new Date(Date.UTC(2023, 6 + index, 1)).toISOString().slice(0, 10);
