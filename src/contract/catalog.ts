@@ -51,7 +51,10 @@ export const dimensionSchema = z.looseObject({
   label: z.string(),
   description: wordsSchema,
   type: z.string(),
-  /** Every value it takes in the organization, in the order to show them. */
+  /**
+   * The values it took in the organization when the catalog was read, in the order to show them. An answer may have others:
+   * the catalog is kept for an hour, and rows without a value have null.
+   */
   values: z.array(z.looseObject({ value: z.string(), label: z.string() })).transform(withoutRepeatedValues),
 });
 export type Dimension = z.infer<typeof dimensionSchema>;
@@ -153,6 +156,16 @@ export const DIMENSION_IDS = [
   'hit.kind',
   'hit.resolution',
 ] as const;
+
+/**
+ * Dimensions of which every row has a value, and which take no values but those that the specification names (§2.2, §2.5,
+ * §3). A row may have no value of any other one, as a profile without a group has none.
+ */
+export const DIMENSIONS_WITH_FIXED_VALUES: ReadonlySet<string> = new Set([
+  'profile.type',
+  'profile.review_status',
+  'review.age',
+]);
 
 /** All metric ids of specification §2.6, by area. */
 export const METRIC_IDS = {

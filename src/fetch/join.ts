@@ -17,13 +17,17 @@ interface Read {
   readonly piece: Piece;
   readonly response: ReportResponse;
   readonly rows: ReadonlyMap<string, ReportRow>;
-  readonly groups: ReadonlySet<string>;
+  /** By name. */
+  readonly groups: ReadonlyMap<string, Group>;
 }
 
-/** One group: its values by dimension, and the name under which its rows are found. */
+/**
+ * One group: its values by dimension, and the name under which its rows are found. "No value" (null) is a value of its
+ * own; undefined is one that the answer left out.
+ */
 interface Group {
   readonly name: string;
-  readonly values: readonly string[];
+  readonly values: readonly unknown[];
 }
 
 const placeOf = (bucket: number, group: string): string => `${bucket} ${group}`;
@@ -40,7 +44,7 @@ export function joinAnswers(join: Join, answers: ReadonlyMap<string, PieceAnswer
   const { request, buckets, previous } = join;
   const { metrics, dimensions = [], time } = request;
   const reads = join.pieces.map((piece) => readPiece(piece, responseTo(piece, answers), join));
-  const groups = groupsOf(reads, dimensions, catalog);
+  const { groups, ranks } = groupsOf(reads, dimensions, catalog);
   const asOf = Math.min(...reads.map(({ response }) => instantOf(response.meta)));
   const covering = (of: Piece['of'], bucket: number, metric: string) =>
     reads.filter(
@@ -77,7 +81,9 @@ export function joinAnswers(join: Join, answers: ReadonlyMap<string, PieceAnswer
       });
       const row = {
         ...(time?.granularity === undefined ? {} : { bucket: bucket.label }),
-        ...Object.fromEntries(dimensions.map((id, nth) => [id, group.values[nth] ?? null])),
+        ...Object.fromEntries(
+          dimensions.flatMap((id, nth) => (group.values[nth] === undefined ? [] : [[id, group.values[nth]]])),
+        ),
         ...present(figures),
         ...(previous === undefined ? {} : { compare: present(compared) }),
         partial,
@@ -87,7 +93,6 @@ export function joinAnswers(join: Join, answers: ReadonlyMap<string, PieceAnswer
   });
 
   const { order = [], limit } = request;
-  const ranks = new Map(dimensions.map((id) => [id, rankOf(id, catalog)]));
   const sorted = order.length === 0 ? cells : cells.sort(compareCells(order, ranks));
   const kept = sorted.slice(0, limit);
   const totals = readTotals(join, answers);
@@ -105,7 +110,10 @@ function responseTo({ call }: Piece, answers: ReadonlyMap<string, PieceAnswer>):
   return answer.response;
 }
 
-const groupName = (values: readonly unknown[]): string => JSON.stringify(values);
+function groupOf(values: readonly unknown[]): Group {
+  // JSON has no "undefined": without another sign for it, what was left out would pass for "no value".
+  return { name: JSON.stringify(values.map((value) => (value === undefined ? false : value))), values };
+}
 
 function readPiece(piece: Piece, response: ReportResponse, { request, buckets, previous }: Join): Read {
   const dimensions = request.dimensions ?? [];
@@ -113,13 +121,13 @@ function readPiece(piece: Piece, response: ReportResponse, { request, buckets, p
   const places = new Map(labels.map((label, index) => [label, index]));
   const rows = new Map<string, ReportRow>();
   // Without dimensions there is one group, whether or not the answer has a row of it.
-  const groups = new Set(dimensions.length === 0 ? [groupName([])] : []);
+  const groups = new Map((dimensions.length === 0 ? [groupOf([])] : []).map((group) => [group.name, group]));
   if (piece.metrics.length === 0) return { piece, response, rows, groups };
   for (const row of response.rows) {
-    const group = groupName(dimensions.map((id) => row[id] ?? null));
-    groups.add(group);
+    const group = groupOf(dimensions.map((id) => row[id]));
+    groups.set(group.name, group);
     const bucket = request.time?.granularity === undefined ? piece.first : places.get(row.bucket ?? '');
-    if (bucket !== undefined) rows.set(placeOf(bucket, group), row);
+    if (bucket !== undefined) rows.set(placeOf(bucket, group.name), row);
   }
   return { piece, response, rows, groups };
 }
@@ -130,30 +138,44 @@ function readPiece(piece: Piece, response: ReportResponse, { request, buckets, p
  */
 function isRunning(bucket: number, among: readonly Read[], byDate: boolean): boolean {
   return among.some(({ rows, groups }) => {
-    const said = [...groups].flatMap((group) => rows.get(placeOf(bucket, group))?.partial ?? []);
+    const said = [...groups.keys()].flatMap((name) => rows.get(placeOf(bucket, name))?.partial ?? []);
     return said.length === 0 ? byDate : said.includes(true);
   });
 }
 
-/** The place of a dimension's values in the catalog, by which they are sorted; values it does not have come last. */
-function rankOf(id: string, { dimensions }: Catalog): (value: unknown) => number {
-  const values = dimensions.find((dimension) => dimension.id === id)?.values ?? [];
-  const ranks = new Map<unknown, number>(values.map(({ value }, index) => [value, index]));
-  return (value) => ranks.get(value) ?? values.length;
+type Rank = (value: unknown) => number;
+
+/**
+ * The place of each value of a dimension, by which they are sorted: first those that the catalog lists, in its order, then
+ * the others by name, and "no value" last.
+ */
+function rankOf(id: string, found: readonly unknown[], { dimensions }: Catalog): Rank {
+  const listed = dimensions.find((dimension) => dimension.id === id)?.values.map(({ value }) => value) ?? [];
+  const others = new Set(found.filter((value) => typeof value === 'string'));
+  for (const value of listed) others.delete(value);
+  const ranks = new Map<unknown, number>([...listed, ...[...others].sort()].map((value, index) => [value, index]));
+  return (value) => ranks.get(value) ?? ranks.size;
 }
 
-/** All groups, by each dimension in turn. */
-function groupsOf(reads: readonly Read[], dimensions: readonly string[], catalog: Catalog): Group[] {
-  const ranks = dimensions.map((id) => rankOf(id, catalog));
-  const names = new Set(reads.filter(({ piece }) => piece.metrics.length > 0).flatMap(({ groups }) => [...groups]));
-  const groups = [...names].map((name): Group => ({ name, values: JSON.parse(name) }));
-  return groups.sort((a, b) => {
-    for (const [nth, rank] of ranks.entries()) {
+/** All groups, by each dimension in turn, and the ranks of each dimension's values. */
+function groupsOf(
+  reads: readonly Read[],
+  dimensions: readonly string[],
+  catalog: Catalog,
+): { readonly groups: readonly Group[]; readonly ranks: ReadonlyMap<string, Rank> } {
+  const found = new Map(
+    reads.filter(({ piece }) => piece.metrics.length > 0).flatMap(({ groups }) => [...groups.entries()]),
+  );
+  const valuesOf = (nth: number) => [...found.values()].map(({ values }) => values[nth]);
+  const ranks = dimensions.map((id, nth) => [id, rankOf(id, valuesOf(nth), catalog)] as const);
+  const groups = [...found.values()].sort((a, b) => {
+    for (const [nth, [, rank]] of ranks.entries()) {
       const by = rank(a.values[nth]) - rank(b.values[nth]);
       if (by !== 0) return by;
     }
     return a.name < b.name ? -1 : 1;
   });
+  return { groups, ranks: new Map(ranks) };
 }
 
 const numberOf = (value: unknown): Figure => (typeof value === 'number' || value === null ? value : undefined);

@@ -35,8 +35,8 @@ export function rowsAtMost(request: ReportRequest, catalog: Pick<Catalog, 'dimen
 const callsOf = ({ now, before, variants }: Arrangement): number => (now.length + before.length) * variants.length;
 
 /**
- * The arrangement of fewest calls: either as many buckets a call as may be, with the groups parted, or all groups, with
- * the range cut further.
+ * The arrangement of fewest calls: either all groups, with the range cut further, or as many buckets a call as may be,
+ * with the groups parted. Of as many calls the range is cut, which takes no filter and needs no totals of its own.
  * @param fitted filters of the question, each list of a call of its own
  */
 export function arrange(
@@ -48,7 +48,7 @@ export function arrange(
   const groups = Math.max(1, groupsAtMost(request.dimensions ?? [], request.filters ?? [], catalog));
   const parted = withBuckets(Number.POSITIVE_INFINITY, request, fitted, catalog, limits);
   const most = Math.max(1, Math.floor(limits.max_rows / groups));
-  const ways = [parted, withBuckets(most, request, fitted, catalog, limits)];
+  const ways = [withBuckets(most, request, fitted, catalog, limits), parted];
   const [best] = ways.filter((way) => 'variants' in way).sort((a, b) => callsOf(a) - callsOf(b));
   if (best === undefined) return parted;
   return callsOf(best) > MAX_PIECES ? { of: 'calls', calls: callsOf(best) } : best;

@@ -25,7 +25,7 @@ export function checkCuts({ section, request }: Question, at: PlanFault['path'],
 /** Where the filter stands in the file that has too many values of this dimension. */
 const filterPath = (section: Section, dimension: string, most: number): (string | number)[] => {
   const index = (section.filters ?? []).findIndex((filter) => {
-    return filter.dimension === dimension && new Set(filter.values).size > most;
+    return filter.dimension === dimension && filter.op !== 'not_in' && new Set(filter.values).size > most;
   });
   return ['filters', index, 'values'];
 };
@@ -49,16 +49,9 @@ function faultOf(
     case 'filter':
       return {
         path: [...at, ...filterPath(section, refused.dimension, limits.max_filter_values)],
-        expected: `at most ${limits.max_filter_values} values, named or left out: more are asked in several calls, whose figures add up for counts alone`,
-        got: `${quoted(refused.metrics)} with more values of "${refused.dimension}" on either side`,
-        next: `Group by "${refused.dimension}" as well, name fewer values, or move these metrics into a section of their own.`,
-      };
-    case 'empty':
-      return {
-        path: [...at, ...filterPath(section, refused.dimension, limits.max_filter_values)],
-        expected: `a value of "${refused.dimension}" that is left`,
-        got: 'a "not_in" of every value it takes',
-        next: 'Remove the filter, or name fewer values.',
+        expected: `at most ${limits.max_filter_values} values: more are asked in several calls, whose figures add up for counts alone`,
+        got: `${quoted(refused.metrics)} with more values of "${refused.dimension}"`,
+        next: `Group by "${refused.dimension}" as well, name fewer values, leave the others out by "not_in", or move these metrics into a section of their own.`,
       };
     case 'bucket':
       return {

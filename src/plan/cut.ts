@@ -28,7 +28,6 @@ export interface Cut {
 export type Refusal =
   | { readonly of: 'fold'; readonly metrics: readonly string[] }
   | { readonly of: 'filter'; readonly dimension: string; readonly metrics: readonly string[] }
-  | { readonly of: 'empty'; readonly dimension: string }
   | Unarranged;
 
 export type Cutting = Cut | { readonly refused: Refusal };
@@ -48,9 +47,7 @@ export function cutRequest(request: ReportRequest, catalog: Catalog, limits: Cal
   const additive = new Set(catalog.metrics.filter(isAdditive).map(({ id }) => id));
   const rigid = metrics.filter((id) => !additive.has(id));
 
-  const { variants: fitted, spread, empty } = fitFilters(request.filters ?? [], catalog, limits.max_filter_values);
-  const [nothing] = empty;
-  if (nothing !== undefined) return { refused: { of: 'empty', dimension: nothing } };
+  const { variants: fitted, spread } = fitFilters(request.filters ?? [], limits.max_filter_values);
   const summedFilter = spread.find((id) => !dimensions.includes(id));
   if (summedFilter !== undefined && rigid.length > 0) {
     return { refused: { of: 'filter', dimension: summedFilter, metrics: rigid } };
@@ -68,10 +65,14 @@ export function cutRequest(request: ReportRequest, catalog: Catalog, limits: Cal
   const best = arrange(request, fitted, catalog, limits);
   if ('of' in best) return { refused: best };
 
-  const totals = include === undefined ? [] : metrics.filter((id) => additive.has(id));
+  // One call without groups has the totals of a table whose range or filters one call takes.
+  const whole = tooLong || more.length > 0 ? undefined : only;
+  const summable = include === undefined ? [] : metrics.filter((id) => additive.has(id));
+  // Totals added up from parts of the groups would agree with rows that are lost: the service's own do not.
+  const totals = whole !== undefined && best.variants.length > fitted.length ? [] : summable;
   const slice = (part: Slice, of: CutPiece['of'], filters: readonly Filter[]): CutPiece => ({
     request: withFilters(
-      { ...body, ...timed(body, part, best), ...(totals.length === 0 ? {} : { include: ['totals' as const] }) },
+      { ...body, ...timed(body, part, best), ...(summable.length === 0 ? {} : { include: ['totals' as const] }) },
       filters,
     ),
     of,
@@ -88,12 +89,10 @@ export function cutRequest(request: ReportRequest, catalog: Catalog, limits: Cal
     pieces,
     sums: (best.now.length > 1 && folded) || summedFilter !== undefined,
   };
-  if (include === undefined || rigid.length === 0) return asked;
-  if (tooLong || more.length > 0 || only === undefined) {
-    return { ...asked, undefinedTotals: { metrics: rigid, why: tooLong ? 'range' : 'filter' } };
-  }
-  // Only the rows were too many: one call without groups has the totals of what cannot be added up.
-  return { ...asked, pieces: [...pieces, totalsPiece(request, rigid, only)] };
+  const apart = metrics.filter((id) => !totals.includes(id));
+  if (include === undefined || apart.length === 0) return asked;
+  if (whole === undefined) return { ...asked, undefinedTotals: { metrics: rigid, why: tooLong ? 'range' : 'filter' } };
+  return { ...asked, pieces: [...pieces, totalsPiece(request, apart, whole)] };
 }
 
 const withFilters = ({ filters: _filters, ...rest }: ReportRequest, filters: readonly Filter[]): ReportRequest =>

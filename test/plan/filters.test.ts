@@ -24,63 +24,60 @@ const without = (id: string, ...values: string[]): Filter => ({ dimension: id, o
 describe('the groups there can be', () => {
   const groups = (ids: string[], ...filters: Filter[]) => groupsAtMost(ids, filters, CATALOGUE);
 
-  test('are every combination of the values', () => {
+  test('are every combination of the values, with "no value" where the specification does not name them all', () => {
     expect(groups([])).toBe(1);
-    expect(groups(['city'])).toBe(6);
-    expect(groups(['city', 'profile.risk'])).toBe(24);
-    expect(groups(['no such'])).toBe(0);
+    expect(groups(['profile.type'])).toBe(2);
+    expect(groups(['city'])).toBe(7);
+    expect(groups(['city', 'profile.risk'])).toBe(35);
+    expect(groups(['city', 'profile.type'])).toBe(14);
+    expect(groups(['no such'])).toBe(1);
   });
 
   test('are those that pass every filter of their dimension, and no other filter', () => {
     expect(groups(['city'], only('city', 'zug', 'bern', 'genf'))).toBe(3);
     expect(groups(['city'], only('city', 'zug'))).toBe(1);
-    expect(groups(['city'], without('city', 'zug'))).toBe(5);
+    expect(groups(['city'], without('city', 'zug'))).toBe(6);
+    expect(groups(['city'], without('city', ...CITIES))).toBe(1);
     expect(groups(['city'], only('city', 'zug', 'bern'), without('city', 'zug'))).toBe(1);
-    expect(groups(['city'], only('profile.risk', 'high'))).toBe(6);
-    expect(groups(['city', 'profile.risk'], only('profile.risk', 'high'))).toBe(6);
+    expect(groups(['city'], only('profile.risk', 'high'))).toBe(7);
+    expect(groups(['city', 'profile.risk'], only('profile.risk', 'high'))).toBe(7);
   });
 });
 
 describe('filters fitted into a call', () => {
-  const fitted = (most: number, ...filters: Filter[]) => fitFilters(filters, CATALOGUE, most);
+  const fitted = (most: number, ...filters: Filter[]) => fitFilters(filters, most);
 
   test('stay as they are while they name no more values than a call takes', () => {
     const filters = [only('city', 'zug', 'bern', 'genf'), without('profile.risk', 'low')];
-    expect(fitted(3, ...filters)).toEqual({ variants: [filters], spread: [], empty: [] });
-    expect(fitted(3)).toEqual({ variants: [[]], spread: [], empty: [] });
+    expect(fitted(3, ...filters)).toEqual({ variants: [filters], spread: [] });
+    expect(fitted(3)).toEqual({ variants: [[]], spread: [] });
   });
 
-  test('name the others in their order where those are fewer', () => {
-    expect(fitted(3, only('city', 'zug', 'genf', 'chur', 'thun')).variants).toEqual([
-      [without('city', 'basel', 'bern')],
-    ]);
-    expect(fitted(3, without('city', 'zug', 'genf', 'chur', 'thun')).variants).toEqual([
-      [only('city', 'basel', 'bern')],
-    ]);
-    expect(fitted(3, without('city', ...CITIES.slice(1))).variants).toEqual([[only('city', 'zug')]]);
-    expect(fitted(2, without('city', 'zug', 'genf', 'chur', 'thun'))).toMatchObject({
-      variants: [[only('city', 'basel', 'bern')]],
+  test('leave values out by several filters of one call', () => {
+    const risk = only('profile.risk', 'high');
+    expect(fitted(3, without('city', ...CITIES.slice(1)), risk)).toEqual({
+      variants: [[without('city', 'basel', 'bern', 'chur'), without('city', 'genf', 'thun'), risk]],
       spread: [],
     });
   });
 
-  test('go where they let every value through, and say so where they let none', () => {
-    const risk = only('profile.risk', 'high');
-    expect(fitted(3, only('city', ...CITIES), risk)).toEqual({ variants: [[risk]], spread: [], empty: [] });
-    expect(fitted(3, without('city', ...CITIES), risk)).toMatchObject({ spread: [], empty: ['city'] });
+  test('are never turned into the others, whatever the catalog lists', () => {
+    expect(fitted(3, only('city', ...CITIES))).toEqual({
+      variants: [[only('city', 'zug', 'bern', 'genf')], [only('city', 'chur', 'thun', 'basel')]].map(([filter]) => [
+        { ...filter, values: filter?.values.toSorted() },
+      ]),
+      spread: ['city'],
+    });
+    expect(fitted(3, without('city', ...CITIES)).variants).toEqual([
+      [without('city', 'basel', 'bern', 'chur'), without('city', 'genf', 'thun', 'zug')],
+    ]);
   });
 
-  test('are spread over several calls where neither side fits: each value is in one of them', () => {
-    const [wide] = [only('city', 'zug', 'bern', 'genf')];
-    expect(fitted(2, wide!)).toEqual({
+  test('are spread over several calls where they name too many: each value is in one of them', () => {
+    expect(fitted(2, only('city', 'zug', 'bern', 'genf'))).toEqual({
       variants: [[only('city', 'bern', 'zug')], [only('city', 'genf')]],
       spread: ['city'],
-      empty: [],
     });
-    expect(fitted(2, without('city', 'zug', 'bern', 'genf')).variants).toEqual([
-      [only('city', 'chur', 'thun')],
-      [only('city', 'basel')],
-    ]);
   });
 
   test('are asked each with each where several are spread, the others with all', () => {
@@ -105,36 +102,71 @@ describe('groups parted', () => {
     partGroups(ids, filters, CATALOGUE, most, maxValues);
 
   test('are one part while they are no more than may be', () => {
-    expect(part(['city'], 6, 50, only('profile.risk', 'high'))).toEqual([[only('profile.risk', 'high')]]);
+    expect(part(['city'], 7, 50, only('profile.risk', 'high'))).toEqual([[only('profile.risk', 'high')]]);
     expect(part([], 1, 50)).toEqual([[]]);
     expect(part([], 0, 50)).toBe(undefined);
   });
 
-  test('are parted by the dimension of most values, whichever comes first, into as few parts as may be', () => {
-    const parts = [[only('city', 'bern', 'genf', 'zug')], [only('city', 'basel', 'chur', 'thun')]];
-    expect(part(['city', 'profile.risk'], 12, 50)).toEqual(parts);
-    expect(part(['profile.risk', 'city'], 15, 50)).toEqual(parts);
-    expect(part(['profile.type', 'profile.risk'], 4, 50)).toEqual([
-      [only('profile.risk', 'low', 'medium')],
-      [only('profile.risk', 'high', 'severe')],
+  test('are parted by the dimension of most values, whichever comes first, the last part being all that is not in the others', () => {
+    // Three cities of five risks a part, "no risk" being one of them: the last one has no city too.
+    const parts = [
+      [only('city', 'bern', 'genf', 'zug')],
+      [only('city', 'basel', 'chur', 'thun')],
+      [without('city', ...[...CITIES].sort())],
+    ];
+    expect(part(['city', 'profile.risk'], 15, 50)).toEqual(parts);
+    expect(part(['profile.risk', 'city'], 19, 50)).toEqual(parts);
+    expect(part(['city', 'profile.risk'], 20, 50)).toEqual([
+      [only('city', 'bern', 'chur', 'genf', 'zug')],
+      [without('city', 'bern', 'chur', 'genf', 'zug')],
     ]);
   });
 
-  test('keep the other filters, and part what their own lets through', () => {
+  test('have as few listed values in the last part as may be: it is the one that has room for others', () => {
+    expect(part(['city'], 5, 50)).toEqual([
+      [only('city', 'bern', 'chur', 'genf', 'thun', 'zug')],
+      [without('city', 'bern', 'chur', 'genf', 'thun', 'zug')],
+    ]);
+    expect(part(['city'], 6, 50)).toEqual([
+      [only('city', ...[...CITIES].sort())],
+      [without('city', ...[...CITIES].sort())],
+    ]);
+  });
+
+  test('of a dimension whose values the specification names take no call for "no value"', () => {
+    expect(part(['profile.type'], 1, 50)).toEqual([
+      [only('profile.type', 'individual')],
+      [without('profile.type', 'individual')],
+    ]);
+  });
+
+  test('keep the other filters, and leave out what their own leaves out', () => {
     const risk = only('profile.risk', 'high', 'low');
     expect(part(['city', 'profile.risk'], 4, 50, risk, without('city', 'zug', 'bern', 'genf'))).toEqual([
       [risk, only('city', 'chur', 'thun')],
-      [risk, only('city', 'basel')],
+      [risk, without('city', 'bern', 'chur', 'genf', 'thun', 'zug')],
     ]);
   });
 
-  test('name no more values than a filter takes', () => {
-    expect(part(['city', 'profile.risk'], 23, 2)?.length).toBe(3);
-    expect(part(['city', 'profile.risk'], 23, 50)?.length).toBe(2);
+  test('are those that a filter names and no others, where it names them', () => {
+    expect(part(['city'], 2, 50, only('city', 'zug', 'bern', 'genf'))).toEqual([
+      [only('city', 'bern', 'zug')],
+      [only('city', 'genf')],
+    ]);
+  });
+
+  test('name no more values than a filter takes, and leave more out by several filters', () => {
+    expect(part(['city'], 4, 2)).toEqual([
+      [only('city', 'bern', 'zug')],
+      [only('city', 'chur', 'genf')],
+      [without('city', 'bern', 'chur'), without('city', 'genf', 'zug')],
+    ]);
+    // The last part names what it does not ask for: it may have more values than a filter takes.
+    expect(part(['city'], 5, 2)).toEqual([[only('city', 'bern', 'zug')], [without('city', 'bern', 'zug')]]);
   });
 
   test('cannot be where one value alone has more groups than a call gives', () => {
-    expect(part(['city', 'profile.risk'], 3, 50)).toBe(undefined);
-    expect(part(['city', 'profile.risk'], 4, 50)?.length).toBe(6);
+    expect(part(['city', 'profile.risk'], 4, 50)).toBe(undefined);
+    expect(part(['city', 'profile.risk'], 5, 50)?.length).toBe(7);
   });
 });
