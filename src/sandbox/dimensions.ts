@@ -101,6 +101,8 @@ export interface DimensionValues {
   readonly descriptor: Dimension;
   /** Codes in the order of `descriptor.values`. */
   readonly codes: readonly number[];
+  /** The code of rows that have no value of it; undefined where every row has one. */
+  readonly none: number | undefined;
   /** One more than the greatest code. */
   readonly size: number;
 }
@@ -111,12 +113,14 @@ export function dimensionsOf(spec: OrganizationSpec): ReadonlyMap<string, Dimens
     DIMENSIONS.map(({ id, label, description, values }) => {
       const all = values(everything).map(({ value }) => value);
       const shown = values(spec);
+      const none = id === 'profile.group' && (spec.ungrouped ?? 0) > 0 ? all.length : undefined;
       return [
         id,
         {
           descriptor: { id, label, description, type: 'enum', values: [...shown] },
           codes: shown.map(({ value }) => all.indexOf(value)),
-          size: all.length,
+          none,
+          size: all.length + (none === undefined ? 0 : 1),
         },
       ];
     }),

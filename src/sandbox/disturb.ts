@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
+import { catalogSchema } from '../contract/catalog.ts';
 import { FAULT_KINDS, type Fault } from './fault.ts';
 
 /** Marks an answer that never reached the client whole. It is the server's own, and is not sent. */
@@ -28,10 +29,27 @@ export async function disturb(
 ): Promise<Response> {
   const amount = (fault: Fault) => fault.value ?? FAULT_KINDS[fault.kind].default;
   for (const fault of faults) if (fault.kind === 'latency') await sleep(amount(fault));
-  const fault = faults.find(({ kind }) => kind !== 'latency');
-  const response = fault === undefined ? await serve() : await instead(fault, amount(fault), serve, outgoing, stopping);
+  const old = faults.find(({ kind }) => kind === 'old-catalog');
+  const fault = faults.find(({ kind }) => kind !== 'latency' && kind !== 'old-catalog');
+  const served = old === undefined ? serve : async () => olderCatalog(await serve(), amount(old));
+  const response =
+    fault === undefined ? await served() : await instead(fault, amount(fault), served, outgoing, stopping);
   if (skewMs !== 0) response.headers.set('Date', new Date(Date.now() + skewMs).toUTCString());
   return response;
+}
+
+/** A catalog as it was read before the newest groups were made; a refusal as it is. */
+async function olderCatalog(response: Response, groups: number): Promise<Response> {
+  if (!response.ok) return response;
+  const { dimensions, ...rest } = catalogSchema.parse(await response.json());
+  return Response.json({
+    ...rest,
+    dimensions: dimensions.map((dimension) =>
+      dimension.id === 'profile.group'
+        ? { ...dimension, values: dimension.values.slice(0, Math.max(0, dimension.values.length - groups)) }
+        : dimension,
+    ),
+  });
 }
 
 async function instead(
@@ -76,6 +94,7 @@ async function instead(
       return unanswered();
     }
     case 'latency':
+    case 'old-catalog':
     case 'clock':
       return serve();
   }

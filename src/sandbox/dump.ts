@@ -8,6 +8,8 @@ export interface DumpOptions {
   readonly now: number;
   /** Ids; all organizations when absent. */
   readonly organizations?: readonly number[];
+  /** As of `SandboxOptions`. */
+  readonly ungrouped?: number;
 }
 
 /** An event: when (ISO, UTC), what, in which organization, and its own fields. */
@@ -16,10 +18,10 @@ export type DumpedEvent = Readonly<Record<string, string | number | boolean | nu
 type Row = readonly [at: number, event: string, fields: DumpedEvent];
 
 /** All events until now, by organization and then time, as NDJSON lines: enough to recompute every metric. */
-export function* dump({ seed, now, organizations }: DumpOptions): Generator<string> {
+export function* dump({ seed, now, organizations, ungrouped = 0 }: DumpOptions): Generator<string> {
   for (const spec of ORGANIZATIONS) {
     if (organizations !== undefined && !organizations.includes(spec.id)) continue;
-    const history = generate(spec, seed, now, now + 1000);
+    const history = generate({ ...spec, ungrouped }, seed, now, now + 1000);
     const rows = events(history, spec.groups).filter(([at]) => at <= now);
     rows.sort(([a], [b]) => a - b);
     for (const [at, event, fields] of rows) {

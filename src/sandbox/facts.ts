@@ -35,6 +35,7 @@ export interface Facts {
     readonly decided: Float64Array;
     readonly approved: Uint8Array;
     readonly type: Uint8Array;
+    /** Place among the organization's groups; one past the last where the profile has none. */
     readonly group: Uint8Array;
     readonly risk: Uint8Array;
     readonly source: Uint8Array;

@@ -9,6 +9,7 @@ export const FAULT_KINDS = {
   hang: { value: null, default: 0, what: 'never answers' },
   truncate: { value: null, default: 0, what: 'closes the connection in the middle of the body' },
   'content-type': { value: null, default: 0, what: 'answers with an HTML page and status 200' },
+  'old-catalog': { value: 'groups', default: 1, what: 'lists so many groups fewer, as before the newest were made' },
   clock: { value: 'seconds', default: 300, what: 'has a clock that is wrong by so much, all the time' },
 } as const;
 export type FaultKind = keyof typeof FAULT_KINDS;
@@ -68,6 +69,10 @@ export interface FaultLine {
   skew(): number;
 }
 
+/** Which requests a fault of the kind can hit at all. */
+const concerns = (kind: FaultKind, path: string): boolean =>
+  kind !== 'old-catalog' || path.endsWith('/analytics/metrics/');
+
 /** @param share uniform in [0, 1), seeded, so that the same requests meet the same faults */
 export function faultLine(initial: readonly Fault[], share: () => number): FaultLine {
   let line: { readonly fault: Fault; left: number }[] = [];
@@ -86,7 +91,7 @@ export function faultLine(initial: readonly Fault[], share: () => number): Fault
       line
         .filter((entry) => {
           const { kind, path: only, probability } = entry.fault;
-          if (kind === 'clock' || entry.left <= 0 || !path.includes(only ?? '')) return false;
+          if (kind === 'clock' || entry.left <= 0 || !concerns(kind, path) || !path.includes(only ?? '')) return false;
           if (probability !== undefined && share() >= probability) return false;
           entry.left--;
           return true;

@@ -36,12 +36,22 @@ const BY_RISK = {
   dueDays: [10, 7, 5, 3],
 } as const;
 
+/** Names the sequence by which a profile or an invitation has no group. */
+const UNGROUPED = 0x6709;
+
+/** The group of a profile or an invitation by its place among the organization's; one past the last where it has none. */
+function drawGroup({ draw, spec: { groups, ungrouped = 0 } }: Scene): number {
+  const group = draw.index(groups.map((_, index) => 4 - Math.min(index, 3)));
+  // Drawn by itself: whoever has a group has the same one whether or not others have none.
+  return ungrouped > 0 && draw.fork(UNGROUPED).chance(ungrouped) ? groups.length : group;
+}
+
 const pick = (list: readonly number[], index: number): number => list[index] ?? 0;
 
 /** An invitation to an intake form, and the profile it becomes when it is submitted and not held. */
 export function invite(scene: Scene, invited: number): void {
-  const { draw, book, spec, horizon } = scene;
-  const group = draw.index(spec.groups.map((_, index) => 4 - Math.min(index, 3)));
+  const { draw, book, horizon } = scene;
+  const group = drawGroup(scene);
   const submitted = draw.chance(0.74) ? invited + draw.lasting(1.6 * DAY, 1.2) : NEVER;
   const held = submitted !== NEVER && draw.chance(0.05);
   book.forms.push({ invited, submitted, held, group });
@@ -55,7 +65,7 @@ export function live(scene: Scene, created: number, source: number, inGroup?: nu
     row: -1,
     created,
     type: draw.chance(0.28) ? code('type', 'entity') : code('type', 'individual'),
-    group: inGroup ?? draw.index(spec.groups.map((_, index) => 4 - Math.min(index, 3))),
+    group: inGroup ?? drawGroup(scene),
     risk: draw.index(BY_RISK.weights),
     source,
     changes: [{ at: created, to: STATUS.pending }],

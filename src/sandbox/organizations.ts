@@ -8,6 +8,8 @@ export interface OrganizationSpec {
   readonly name: string;
   readonly features: readonly Feature[];
   readonly groups: readonly string[];
+  /** Share of the profiles and invitations that have no group; none when absent. */
+  readonly ungrouped?: number;
   /** Whole months of history before the present one; 0 is an organization of today, without a single record. */
   readonly months: number;
   /** Profiles and invitations on an average weekday of the first month. */

@@ -15,7 +15,7 @@ type Code422 = Extract<keyof typeof PROBLEM_CODES, `analytics.${string}` | 'vali
 export interface Question {
   readonly metrics: readonly MetricDeclaration[];
   readonly dimensions: readonly { readonly id: DimensionId; readonly values: DimensionValues }[];
-  /** A row passes when each dimension's code is allowed. */
+  /** A row passes when each dimension's code is allowed. One without a value passes `not_in`, and no other filter. */
   readonly filters: readonly { readonly dimension: DimensionId; readonly allowed: Uint8Array }[];
   readonly range: DayRange;
   readonly compareRange: DayRange | undefined;

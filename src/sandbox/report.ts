@@ -1,6 +1,7 @@
 import { type Bucket, buckets, type DayRange, toDate, type ZoneDays } from './calendar.ts';
 import { compute, type Grouping } from './compute.ts';
 import { describe } from './declare.ts';
+import type { DimensionValues } from './dimensions.ts';
 import type { Question } from './question.ts';
 import type { View } from './view.ts';
 import { REGISTRY_VERSION, type Tenant, type World } from './world.ts';
@@ -84,18 +85,22 @@ function edges(spans: readonly Bucket[], zone: ZoneDays): Float64Array {
 interface Groups {
   readonly size: number;
   readonly by: (table: Question['metrics'][number]['table']) => Grouping;
-  /** The value of dimension `nth` in a group, as its place in the catalog's list. */
+  /** The value of dimension `nth` in a group, as its place in the catalog's list; one past the last where it has none. */
   readonly place: (group: number, nth: number) => number;
 }
 
-/** Groups are numbered by the places of their values, so that their order is the order of the catalog. */
+/** The codes of a dimension by which rows are grouped: those of its values, and last that of rows without one. */
+const codesOf = ({ codes, none }: DimensionValues): readonly number[] =>
+  none === undefined ? codes : [...codes, none];
+
+/** Groups are numbered by the places of their values, so that their order is the order of the catalog, "no value" last. */
 function groups({ dimensions, filters }: Pick<Question, 'dimensions' | 'filters'>, view: View): Groups {
   const [first, second] = dimensions;
-  const inner = second?.values.codes.length ?? 1;
-  const size = (first?.values.codes.length ?? 1) * inner;
+  const inner = second === undefined ? 1 : codesOf(second.values).length;
+  const size = (first === undefined ? 1 : codesOf(first.values).length) * inner;
   const places = dimensions.map(({ values }) => {
     const place = new Int16Array(values.size).fill(-1);
-    for (const [index, code] of values.codes.entries()) place[code] = index;
+    for (const [index, code] of codesOf(values).entries()) place[code] = index;
     return place;
   });
   const [outerPlace, innerPlace] = places;
@@ -190,7 +195,9 @@ function rows(
   const heads = spans.map(({ label }) => (question.granularity === undefined ? '' : `"bucket":"${toDate(label)}",`));
   const tails = spans.map((span) => `"partial":${running(span)}}`);
   const names = question.dimensions.map(({ id, values }) =>
-    values.descriptor.values.map(({ value }) => `${JSON.stringify(id)}:${JSON.stringify(value)},`),
+    [...values.descriptor.values.map(({ value }) => value), null].map(
+      (value) => `${JSON.stringify(id)}:${JSON.stringify(value)},`,
+    ),
   );
   const keys = question.metrics.map(({ id }) => `${JSON.stringify(id)}:`);
   const figures = all.map(({ values }) => values);

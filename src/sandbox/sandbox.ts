@@ -31,6 +31,8 @@ export interface SandboxOptions {
   readonly seed?: number;
   /** Epoch ms at which the history ends and stands still; default: the clock, running. */
   readonly now?: number;
+  /** Share of the profiles and invitations without a group, which the catalog does not list and rows have as null; default 0. */
+  readonly ungrouped?: number;
   /** By which limits, the cache and latency run; default the real one. */
   readonly clock?: Clock;
   /** The minute of specification §8, ms; default 60000. */
@@ -79,7 +81,7 @@ export function buildSandbox(options: SandboxOptions = {}) {
   const clock = options.clock ?? systemClock;
   const faults = faultLine(options.faults ?? [], draws(seed, 0x5ab0).share);
   const now = () => (options.now ?? clock.now()) + faults.skew();
-  const world = createWorld(seed, now);
+  const world = createWorld(seed, now, options.ungrouped);
   const keys = issueKeys(seed, now());
   const app = createApp({
     world,

@@ -36,12 +36,15 @@ export interface World {
   zone(name: string): ZoneDays;
 }
 
-/** @param now the world's clock, epoch ms; the histories are counted back from its first answer */
-export function createWorld(seed: number, now: () => number): World {
+/**
+ * @param now the world's clock, epoch ms; the histories are counted back from its first answer
+ * @param ungrouped share of the profiles and invitations that have no group
+ */
+export function createWorld(seed: number, now: () => number, ungrouped = 0): World {
   const startedAt = now();
   const zones = new Map<string, ZoneDays>();
   return {
-    tenants: new Map(ORGANIZATIONS.map((spec) => [spec.id, tenant(spec, seed, startedAt, now)])),
+    tenants: new Map(ORGANIZATIONS.map((spec) => [spec.id, tenant({ ...spec, ungrouped }, seed, startedAt, now)])),
     now,
     zone(name) {
       const held = zones.get(name) ?? zoneDays(name);

@@ -2,6 +2,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { request as undici } from 'undici';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Secret } from '../../src/base/secret.ts';
+import { catalogSchema } from '../../src/contract/catalog.ts';
 import { type Fault, parseFault, type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { manualClock } from '../support/manual-clock.ts';
 
@@ -79,6 +80,26 @@ describe('faults on demand', () => {
     expect(Number(headers['content-length'])).toBeGreaterThan(1000);
     await expect(body.text()).rejects.toThrow();
     expect(sandbox.requests()).toMatchObject([{ status: 0 }]);
+  });
+
+  it('old-catalog: lists fewer groups than there are, and touches nothing else', async () => {
+    const { sandbox, get } = await started({ faults: faults('old-catalog=1:1') });
+    const read = async (path: string) => (await get(path)).body.json();
+    const groupsIn = (catalog: unknown) =>
+      catalogSchema
+        .parse(catalog)
+        .dimensions.find(({ id }) => id === 'profile.group')
+        ?.values.map(({ value }) => value);
+    // It waits for a catalog: other requests do not use it up.
+    await read('/api/orgs/');
+    const old = await read('/api/orgs/current/analytics/metrics/');
+    const now = await read('/api/orgs/current/analytics/metrics/');
+    expect(groupsIn(old)).toEqual(['Private Clients']);
+    expect(groupsIn(now)).toEqual(['Private Clients', 'Foundations']);
+    const others = (catalog: unknown) => ({ ...catalogSchema.parse(catalog), dimensions: [] });
+    expect(others(old)).toEqual(others(now));
+    sandbox.setFaults(faults('old-catalog=9'));
+    expect(groupsIn(await read('/api/orgs/current/analytics/metrics/'))).toEqual([]);
   });
 
   it('content-type: an HTML page with status 200', async () => {
@@ -164,6 +185,7 @@ describe('parseFault', () => {
     ['status=502:3', { kind: 'status', value: 502, count: 3 }],
     ['latency=800@/analytics/report/', { kind: 'latency', value: 800, path: '/analytics/report/' }],
     ['throttle=30:1.0@/report', { kind: 'throttle', value: 30, probability: 1, path: '/report' }],
+    ['old-catalog=2:3', { kind: 'old-catalog', value: 2, count: 3 }],
     ['clock=-90', { kind: 'clock', value: -90 }],
   ])('reads %s', (text, fault) => {
     expect(parseFault(text)).toEqual(fault);

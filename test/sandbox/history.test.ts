@@ -27,6 +27,21 @@ describe('the generated history', () => {
     );
   });
 
+  it('is the same apart from the groups when some profiles have none', () => {
+    const { profiles, forms, ...others } = generate(northwind!, 3, NOW, NOW).facts;
+    const { profiles: some, forms: invited, ...same } = generate({ ...northwind!, ungrouped: 0.3 }, 3, NOW, NOW).facts;
+    expect(same).toEqual(others);
+    const none = northwind!.groups.length;
+    for (const [before, after] of [
+      [profiles.group, some.group],
+      [forms.group, invited.group],
+    ] as const) {
+      expect([...after].filter((group, row) => group !== none && group !== before[row])).toEqual([]);
+      expect(after.filter((group) => group === none).length / after.length).toBeCloseTo(0.3, 1);
+    }
+    expect({ ...some, group: profiles.group }).toEqual(profiles);
+  });
+
   it('stays as it was when it is prepared further ahead', () => {
     const near = generate(northwind!, 3, NOW, NOW);
     const far = generate(northwind!, 3, NOW, NOW + 90 * DAY);

@@ -265,15 +265,16 @@ export interface SqlQuestion {
 
 export interface SqlRow {
   readonly bucket: string | null;
-  readonly group: readonly string[];
+  readonly group: readonly (string | null)[];
   readonly value: number | null;
 }
 
 /** Loads the dump of one organization. */
-export async function recomputer(options: { seed: number; now: number; organization: number }) {
+export async function recomputer(options: { seed: number; now: number; organization: number; ungrouped: number }) {
   const db = await PGlite.create();
   await db.exec("set timezone = 'UTC'; create table lines (line text);");
-  const quoted = [...dump({ seed: options.seed, now: options.now, organizations: [options.organization] })].map(
+  const { seed, organization, ungrouped } = options;
+  const quoted = [...dump({ seed, now: options.now, organizations: [organization], ungrouped })].map(
     (line) => `"${line.trimEnd().replaceAll('"', '""')}"\n`,
   );
   await db.query("copy lines from '/dev/blob' with (format csv)", [], { blob: new Blob(quoted) });
@@ -298,10 +299,12 @@ export async function recomputer(options: { seed: number; now: number; organizat
         rule.at === null
           ? undefined
           : `${rule.at} < ((timestamp '${question.to}' + interval '1 day') at time zone ${zone})`,
-        ...question.filters.map(
-          ({ dimension, op, values }) =>
-            `${DIMENSIONS[dimension]} ${op === 'not_in' ? 'not in' : 'in'} (${values.map((value) => `'${value}'`).join()})`,
-        ),
+        ...question.filters.map(({ dimension, op, values }) => {
+          const column = DIMENSIONS[dimension];
+          const among = `${column} in (${values.map((value) => `'${value}'`).join()})`;
+          // In SQL nothing is known of what has no value: here it is none of the values.
+          return op === 'not_in' ? `(${column} is null or not ${among})` : among;
+        }),
       ].filter((condition) => condition !== undefined);
       const bucket =
         question.granularity === undefined || rule.at === null
@@ -316,7 +319,7 @@ export async function recomputer(options: { seed: number; now: number; organizat
       );
       return rows.map((row) => ({
         bucket: row.bucket === null ? null : String(row.bucket),
-        group: dimensions.map((_, nth) => String(row[`d${nth}`])),
+        group: dimensions.map((_, nth) => (row[`d${nth}`] === null ? null : String(row[`d${nth}`]))),
         value: row.value === null ? null : Number(row.value),
       }));
     },

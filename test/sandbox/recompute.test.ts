@@ -8,8 +8,6 @@ import { RECOMPUTED, recomputer, type SqlQuestion } from './recompute-sql.ts';
 const NOW = Date.parse('2026-03-31T09:17:23Z');
 const SEED = 7;
 
-const sandbox = inProcessSandbox({ seed: SEED, now: NOW });
-
 /** Zones with an hour's change, half an hour's change, none, a change at midnight, and a half-hour offset. */
 const ZONES = ['UTC', 'Europe/Zurich', 'America/New_York', 'Australia/Lord_Howe', 'Africa/Cairo', 'Asia/Kolkata'];
 const day = (date: string, shift: number) =>
@@ -67,15 +65,19 @@ it('there is a rule in SQL for every metric', () => {
   expect(new Set(RECOMPUTED)).toEqual(new Set([...Object.values(METRIC_IDS).flat(), 'screening.matches']));
 });
 
-// One with all but adverse media and with the replaced metric; one with adverse media.
-describe.each([102, 103])(
-  'every metric of organization %i, recomputed in SQL from the dump',
+// One with all but adverse media and with the replaced metric, where some have no group; one with adverse media.
+describe.each([
+  [102, 0.2],
+  [103, 0],
+])(
+  'every metric of organization %i, %f of it without a group, recomputed in SQL from the dump',
   { timeout: 120_000 },
-  (organization) => {
+  (organization, ungrouped) => {
+    const sandbox = inProcessSandbox({ seed: SEED, now: NOW, ungrouped });
     const catalog = sandbox.world.tenants.get(organization)!.catalog();
     let sql: Awaited<ReturnType<typeof recomputer>>;
     beforeAll(async () => {
-      sql = await recomputer({ seed: SEED, now: NOW, organization });
+      sql = await recomputer({ seed: SEED, now: NOW, organization, ungrouped });
     }, 120_000);
     afterAll(() => sql.close());
 

@@ -358,6 +358,62 @@ describe('filters (§2.7)', () => {
   });
 });
 
+describe('profiles without a group (§2.5)', () => {
+  const { answered: asked, world } = inProcessSandbox({ now: NOW, ungrouped: 0.25 });
+  const groups = async (more: object = {}) =>
+    (await asked({ metrics: ['profiles.created'], dimensions: ['profile.group'], time: march, ...more })).rows.map(
+      (row) => row['profile.group'],
+    );
+
+  it('are a group of their own, which the catalog does not list and which comes last', async () => {
+    const { metrics, dimensions, time } = { metrics: ['profiles.created'], dimensions: ['profile.group'], time: march };
+    const listed = world.tenants
+      .get(101)!
+      .catalog()
+      .dimensions.find(({ id }) => id === 'profile.group')!
+      .values.map(({ value }) => value);
+    const { rows, totals } = await asked({ metrics, dimensions, time, include: ['totals'] });
+    expect(rows.map((row) => row['profile.group'])).toEqual([...listed, null]);
+    expect(sum(counts(rows, 'profiles.created'))).toBe(totals?.['profiles.created']);
+    const share = Number(rows.at(-1)?.['profiles.created']) / Number(totals?.['profiles.created']);
+    expect(share).toBeGreaterThan(0.1);
+    expect(share).toBeLessThan(0.4);
+    expect(await groups({ order: [{ by: 'profile.group', dir: 'desc' }] })).toEqual([null, ...listed.toReversed()]);
+  });
+
+  it('pass "not_in", which names none of theirs, and no filter that names values', async () => {
+    const filtered = (op: string, ...values: string[]) =>
+      groups({ filters: [{ dimension: 'profile.group', op, values }] });
+    expect(await filtered('in', 'Merchants', 'Retail')).toEqual(['Retail', 'Merchants']);
+    expect(await filtered('eq', 'Retail')).toEqual(['Retail']);
+    expect(await filtered('not_in', 'Retail', 'Merchants', 'Marketplace', 'Partners')).toEqual([null]);
+    const twice = [['Retail'], ['Merchants', 'Partners']].map((values) => ({
+      dimension: 'profile.group',
+      op: 'not_in',
+      values,
+    }));
+    expect(await groups({ filters: twice })).toEqual(['Marketplace', null]);
+  });
+
+  it('stand in the second dimension too, and in the metrics of what belongs to them', async () => {
+    const { rows } = await asked({
+      metrics: ['screening.hits'],
+      dimensions: ['hit.kind', 'profile.group'],
+      time: march,
+    });
+    expect(rows.filter((row) => row['profile.group'] === null).map((row) => row['hit.kind'])).toEqual([
+      'sanctions',
+      'pep',
+      'adverse_media',
+    ]);
+  });
+
+  it('are none unless they are asked for', async () => {
+    const { rows } = await answered({ metrics: ['profiles.created'], dimensions: ['profile.group'], time: march });
+    expect(rows.map((row) => row['profile.group'])).not.toContain(null);
+  });
+});
+
 describe('current counts (§2.4, §2.7)', () => {
   it('are the state now: the range does not touch them, and they are never partial', async () => {
     const metrics = ['alerts.open', 'alerts.unassigned', 'rfis.open', 'rfis.overdue', 'profiles.pending_review'];
