@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { Surroundings } from '../compose/ports.ts';
+import type { Catalog } from '../contract/catalog.ts';
 import type { Definition } from '../define/definition.ts';
 import type { Fault } from '../define/fault.ts';
 import type { Jobs } from '../define/load.ts';
@@ -77,13 +78,15 @@ async function faultsOfCatalogs(
     unchecked('COMPLIANCE_API_URL is not set');
     return [];
   }
-  const [{ composeCatalogs }, { toDocketError }, { periodOf }, { checkPlan }, { locate }] = await Promise.all([
-    import('../compose/ports.ts'),
-    import('../base/error.ts'),
-    import('../define/period.ts'),
-    import('../plan/check-plan.ts'),
-    import('../define/source.ts'),
-  ]);
+  const [{ composeCatalogs }, { toDocketError }, { periodOf }, { RECENT_CATALOG_MS }, { checkPlan }, { locate }] =
+    await Promise.all([
+      import('../compose/ports.ts'),
+      import('../base/error.ts'),
+      import('../define/period.ts'),
+      import('../fetch/catalogs.ts'),
+      import('../plan/check-plan.ts'),
+      import('../define/source.ts'),
+    ]);
   const opened = await composeCatalogs(around).catch((thrown: unknown) => {
     const { message, next = '' } = toDocketError(thrown);
     unchecked(`${message} ${next}`.trim());
@@ -96,16 +99,23 @@ async function faultsOfCatalogs(
       const settings = jobs.orgs.get(org);
       if (settings === undefined) continue;
       try {
-        const catalog = await catalogOf(settings);
-        for (const report of reports.filter((each) => each.org === org)) {
-          const source = jobs.sources.get(`${org}/${report.report}`);
-          if (source === undefined) continue;
-          // Periods of one name differ by days from run to run: a run of now stands for those to come.
-          const period = periodOf(report, settings, around.clock.now());
-          for (const { path, expected, got, next } of checkPlan({ definition: report, period, catalog })) {
-            faults.push({ file: source.file, ...locate(source, path), expected, got, next });
-          }
-        }
+        const faultsBy = (catalog: Catalog): Fault[] =>
+          reports.flatMap((report) => {
+            const source = report.org === org ? jobs.sources.get(`${org}/${report.report}`) : undefined;
+            if (source === undefined) return [];
+            // Periods of one name differ by days from run to run: a run of now stands for those to come.
+            const period = periodOf(report, settings, around.clock.now());
+            return checkPlan({ definition: report, period, catalog }).map(({ path, expected, got, next }) => ({
+              file: source.file,
+              ...locate(source, path),
+              expected,
+              got,
+              next,
+            }));
+          });
+        const found = faultsBy(await catalogOf(settings));
+        // A held catalog may lack what the organization has since.
+        faults.push(...(found.length === 0 ? [] : faultsBy(await catalogOf(settings, RECENT_CATALOG_MS))));
       } catch (thrown) {
         unchecked(`${org}: ${toDocketError(thrown).message}`);
       }

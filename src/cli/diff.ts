@@ -138,7 +138,7 @@ async function planning(around: Surroundings): Promise<{
   readonly unknown: Set<string>;
   readonly close: () => Promise<void>;
 }> {
-  const [{ composeCatalogs }, { compilePlan }, { resolvePeriod }, { toDocketError }] = await Promise.all([
+  const [{ composeCatalogs, withCatalog }, { compilePlan }, { resolvePeriod }, { toDocketError }] = await Promise.all([
     import('../compose/ports.ts'),
     import('../plan/compile.ts'),
     import('../define/period.ts'),
@@ -156,14 +156,16 @@ async function planning(around: Surroundings): Promise<{
       if (version === undefined || composed === undefined) return null;
       const { definition, settings } = version;
       try {
-        const catalog = await composed.catalogOf(settings);
         const period = resolvePeriod(
           definition.period,
           around.clock.now(),
           definition.timezone ?? settings.timezone,
           definition.locale ?? settings.locale,
         );
-        const { calls } = compilePlan({ definition, settings, period, catalog });
+        const { calls } = await withCatalog(
+          (maxAgeMs) => composed.catalogOf(settings, maxAgeMs),
+          (catalog) => compilePlan({ definition, settings, period, catalog }),
+        );
         return calls.filter(({ kind }) => kind === 'report').length;
       } catch (thrown) {
         unknown.add(`${definition.org}/${definition.report}: ${toDocketError(thrown).message}`);

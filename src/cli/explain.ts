@@ -24,7 +24,7 @@ Examples:
 async function explainReport(report: string, flags: { period?: string; json?: boolean }): Promise<void> {
   const [
     { readSurroundings },
-    { composeCatalogs },
+    { composeCatalogs, withCatalog },
     { explanationOf },
     { secretSource },
     { loadJobs, requireReport },
@@ -48,9 +48,11 @@ async function explainReport(report: string, flags: { period?: string; json?: bo
   const period = periods.periodOf(definition, settings, clock.now(), spec);
   const { catalogOf, shared, scope } = await composeCatalogs(around);
   try {
-    const catalog = await catalogOf(settings);
-    const ports = { catalog, secrets: secretSource(env, learn), budgetOf: shared, clock };
-    const document = await explanationOf({ definition, settings }, period, ports);
+    const ports = { secrets: secretSource(env, learn), budgetOf: shared, clock };
+    const document = await withCatalog(
+      (maxAgeMs) => catalogOf(settings, maxAgeMs),
+      (catalog) => explanationOf({ definition, settings }, period, { ...ports, catalog }),
+    );
     if (flags.json) print.printJson(document);
     else print.printLine(formatExplain(document));
   } finally {

@@ -13,7 +13,7 @@ import { createClient } from '../fetch/client.ts';
 import { checkPlan } from '../plan/check-plan.ts';
 import { type Budgets, oneBudgetPerKey, sharedBudgets } from './budgets.ts';
 import { explanationOf } from './explanation.ts';
-import type { Surroundings } from './ports.ts';
+import { type Surroundings, withCatalog } from './ports.ts';
 
 /** Somebody waits for the answer: a longer line for the key is told instead of stood in. */
 const PATIENCE_MS = 3_000;
@@ -25,7 +25,7 @@ interface CatalogFinder {
   /** The one that the workers hold. */
   readonly held: (key: Secret, settings: OrgSettings) => Promise<Catalog | undefined>;
   /** The service's own, for one token. */
-  readonly ask: (key: Secret, settings: OrgSettings) => Promise<Catalog>;
+  readonly ask: (key: Secret, settings: OrgSettings, maxAgeMs?: number) => Promise<Catalog>;
   readonly budgetOf: Budgets;
   readonly secrets: SecretSource;
 }
@@ -56,7 +56,7 @@ function catalogFinder(
     });
   const held = (key: Secret, { org }: OrgSettings) => heldCatalog(redis, names, key.fingerprint(), org);
 
-  const ask = async (key: Secret, settings: OrgSettings): Promise<Catalog> => {
+  const ask = async (key: Secret, settings: OrgSettings, maxAgeMs?: number): Promise<Catalog> => {
     if (baseUrl === undefined || dispatcher === undefined) {
       throw new DocketError('catalog.missing', `No metric catalog of ${settings.id} is held.`, {
         expected: 'one of the last hour, from a run of the organization',
@@ -74,6 +74,7 @@ function catalogFinder(
         priority: 'on_demand',
         run: randomUUID(),
         patienceMs: PATIENCE_MS,
+        maxAgeMs,
       },
       AbortSignal.timeout(DEADLINE_MS),
       () => {},
@@ -136,8 +137,14 @@ export function planningOf(
     explain: async ({ definition, settings }, spec, { mayAsk }) => {
       const period = periodOf(definition, settings, clock.now(), spec ?? definition.period);
       const key = await keyOf(settings);
-      const catalog = (await held(key, settings)) ?? (mayAsk ? await ask(key, settings) : notHeld(settings));
-      return explanationOf({ definition, settings }, period, { catalog, secrets, budgetOf, clock });
+      const catalogOf = async (maxAgeMs?: number): Promise<Catalog> => {
+        const found = (await held(key, settings)) ?? (mayAsk ? await ask(key, settings) : notHeld(settings));
+        // Where no newer one is to be had, what the held one does not allow is the answer.
+        return maxAgeMs === undefined || !mayAsk ? found : ask(key, settings, maxAgeMs).catch(() => found);
+      };
+      return withCatalog(catalogOf, (catalog) =>
+        explanationOf({ definition, settings }, period, { catalog, secrets, budgetOf, clock }),
+      );
     },
 
     check: async ({ definition, settings }) => {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Pool } from 'undici';
 import type { Clock } from '../base/clock.ts';
 import { type Config, required } from '../base/config.ts';
-import { DocketError } from '../base/error.ts';
+import { DocketError, toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
 import { createScope, type Scope } from '../base/scope.ts';
 import { secretSource } from '../base/secret.ts';
@@ -18,7 +18,7 @@ import type { Ledger } from '../deliver/ledger.ts';
 import { memoryLedger } from '../deliver/memory-ledger.ts';
 import type { SentFigures } from '../deliver/sent-figures.ts';
 import type { Budget, BudgetLimits } from '../fetch/budget.ts';
-import { type Catalogs, memoryCatalogs, redisCatalogs } from '../fetch/catalogs.ts';
+import { type Catalogs, memoryCatalogs, RECENT_CATALOG_MS, redisCatalogs } from '../fetch/catalogs.ts';
 import { createClient, type RequestNews } from '../fetch/client.ts';
 import { memoryShared } from '../fetch/memory-shared.ts';
 import { memoryStore } from '../fetch/memory-store.ts';
@@ -116,13 +116,32 @@ export async function composeInline(
   }
 }
 
+/**
+ * An organization's catalog.
+ * @param maxAgeMs asks for a new one where a held one is older
+ */
+export type CatalogOf = (settings: OrgSettings, maxAgeMs?: number) => Promise<Catalog>;
+
+/** What is made of a catalog; of a new one where a held one does not allow what is asked (`plan.invalid`). */
+export async function withCatalog<Made>(
+  catalogOf: (maxAgeMs?: number) => Promise<Catalog>,
+  make: (catalog: Catalog) => Made | Promise<Made>,
+): Promise<Made> {
+  try {
+    return await make(await catalogOf());
+  } catch (thrown) {
+    if (toDocketError(thrown).code !== 'plan.invalid') throw thrown;
+    return await make(await catalogOf(RECENT_CATALOG_MS));
+  }
+}
+
 /** The organizations' catalogs: what `check`, `explain` and `doctor` need of the service. Throws as `composeInline`. */
 export async function composeCatalogs(
   around: Surroundings,
   options: { readonly freshCatalogs?: boolean } = {},
-): Promise<Inline & { readonly catalogOf: (settings: OrgSettings) => Promise<Catalog> }> {
+): Promise<Inline & { readonly catalogOf: CatalogOf }> {
   const { portsOf, shared, scope } = await composeInline(around, inlineArchive('.'), options);
-  const catalogOf = async (settings: OrgSettings): Promise<Catalog> => {
+  const catalogOf: CatalogOf = async (settings, maxAgeMs) => {
     const ports = await portsOf(settings);
     const source = {
       ...ports,
@@ -130,6 +149,7 @@ export async function composeCatalogs(
       org: settings.org,
       tenant: settings.id,
       priority: 'on_demand' as const,
+      maxAgeMs,
     };
     const outcome = await ports.catalogs.get(source, new AbortController().signal, (event) => {
       if (event.type !== 'waiting') return;

@@ -24,6 +24,8 @@ export interface CatalogSource {
   /** Id of the run: its place in the line is its own. */
   readonly run: string;
   readonly patienceMs: number;
+  /** A held one that is older is asked for anew; any that is held will do when absent. */
+  readonly maxAgeMs?: number | undefined;
 }
 
 /** Catalogs, one per key and organization, kept for an hour: a run costs a metrics call for its catalog only when none is held. */
@@ -39,6 +41,8 @@ export interface Catalogs {
 /** Where catalogs are kept. */
 interface Shelf {
   get(name: string): Promise<Catalog | undefined>;
+  /** How long ago it was put there, ms; more than `KEEP_MS` when it is not there. */
+  ageMs(name: string): Promise<number>;
   put(name: string, catalog: Catalog): Promise<void>;
   drop(name: string): Promise<void>;
   /** True for the one that may ask the service; it holds for `CLAIM_MS`, or until it is released. */
@@ -47,6 +51,11 @@ interface Shelf {
 }
 
 const KEEP_MS = 3_600_000;
+/**
+ * A held catalog that is older may lack what the organization has since, such as a new group: before a definition is
+ * refused because of it, a new one is asked for. Definitions that are wrong cost a token a minute at most.
+ */
+export const RECENT_CATALOG_MS = 60_000;
 /** Should whoever asks die, the others ask themselves after this. */
 const CLAIM_MS = 30_000;
 /** How often those who wait for another's answer look for it. */
@@ -60,6 +69,10 @@ export function memoryCatalogs(clock: Clock): Catalogs {
       get: async (name) => {
         const found = held.get(name);
         return found !== undefined && clock.now() < found.until ? found.catalog : undefined;
+      },
+      ageMs: async (name) => {
+        const until = held.get(name)?.until;
+        return until === undefined ? Number.POSITIVE_INFINITY : clock.now() - until + KEEP_MS;
       },
       put: async (name, catalog) => void held.set(name, { catalog, until: clock.now() + KEEP_MS }),
       drop: async (name) => void held.delete(name),
@@ -88,6 +101,7 @@ export function redisCatalogs(
         const text = await reachable(() => redis.get(key(name)));
         return text === null ? undefined : read(text);
       },
+      ageMs: async (name) => KEEP_MS - (await reachable(() => redis.pttl(key(name)))),
       put: async (name, catalog) =>
         void (await reachable(() => redis.set(key(name), JSON.stringify(catalog), 'PX', KEEP_MS))),
       drop: async (name) => void (await reachable(() => redis.del(key(name)))),
@@ -121,6 +135,11 @@ function readCatalog(text: string): Catalog | undefined {
 
 function catalogsOn(shelf: Shelf, clock: Clock): Catalogs {
   const nameOf = (key: string, org: OrgRef) => `${key}:${org}`;
+  const held = async (name: string, maxAgeMs: number | undefined): Promise<Catalog | undefined> => {
+    const found = await shelf.get(name);
+    if (found === undefined || maxAgeMs === undefined) return found;
+    return (await shelf.ageMs(name)) <= maxAgeMs ? found : undefined;
+  };
   const ask = async (
     source: CatalogSource,
     name: string,
@@ -130,8 +149,8 @@ function catalogsOn(shelf: Shelf, clock: Clock): Catalogs {
     const { client, budget, key, tenant, priority, patienceMs } = source;
     try {
       // It may have come between our look and our claim.
-      const held = await shelf.get(name);
-      if (held !== undefined) return done(held);
+      const found = await held(name, source.maxAgeMs);
+      if (found !== undefined) return done(found);
       const paid = await paidCall(
         { budget, clock, key, org: tenant, priority, patienceMs, deadlineMs: client.deadlineMs },
         {
@@ -156,8 +175,8 @@ function catalogsOn(shelf: Shelf, clock: Clock): Catalogs {
         const name = nameOf(source.key, source.org);
         const since = clock.now();
         for (;;) {
-          const held = await shelf.get(name);
-          if (held !== undefined) return done(held);
+          const found = await held(name, source.maxAgeMs);
+          if (found !== undefined) return done(found);
           if (await shelf.claim(name)) return await ask(source, name, signal, observe);
           // Many runs start at one instant: one of them asks for all.
           if (clock.now() - since > source.patienceMs)
@@ -168,8 +187,8 @@ function catalogsOn(shelf: Shelf, clock: Clock): Catalogs {
     forget: (key, org) => shelf.drop(nameOf(key, org)),
     saw: async (key, org, registryVersion) => {
       const name = nameOf(key, org);
-      const held = await shelf.get(name);
-      if (held !== undefined && held.registry_version !== registryVersion) await shelf.drop(name);
+      const found = await shelf.get(name);
+      if (found !== undefined && found.registry_version !== registryVersion) await shelf.drop(name);
     },
   };
 }

@@ -1,11 +1,14 @@
 import { toDocketError } from '../base/error.ts';
 import { cancel, done, fail, type Outcome, snooze } from '../base/outcome.ts';
+import type { Catalog } from '../contract/catalog.ts';
 import type { Sealed } from '../deliver/archive.ts';
 import { deliver } from '../deliver/deliver.ts';
+import { RECENT_CATALOG_MS } from '../fetch/catalogs.ts';
 import { withoutCounts } from '../fetch/current-counts.ts';
 import { incompleteNotes } from '../fetch/dataset.ts';
 import { fetchDataset } from '../fetch/fetch.ts';
 import { compilePlan } from '../plan/compile.ts';
+import type { Plan } from '../plan/plan.ts';
 import { incompleteError, resultOf, undeliveredError } from './ending.ts';
 import { workbookLook } from './look.ts';
 import { countsWindow } from './order.ts';
@@ -78,6 +81,25 @@ async function settle(
   return somebodyMayHaveIt ? done(resultOf('partly_delivered', sealed, receipts)) : fail(undelivered);
 }
 
+/** The plan and the catalog it was made with: a new one where a held one does not allow what the definition asks. */
+async function planOf(
+  order: RunOrder,
+  { definition, settings, signal, observe }: RunContext,
+  ports: RunPorts,
+): Promise<Outcome<{ readonly catalog: Catalog; readonly plan: Plan }>> {
+  const planWith = async (maxAgeMs?: number): Promise<Outcome<{ readonly catalog: Catalog; readonly plan: Plan }>> => {
+    const line = { ...ports, run: order.id, priority: order.priority, org: settings.org, tenant: order.org, maxAgeMs };
+    const catalog = await ports.catalogs.get(line, signal, observe);
+    if (catalog.kind !== 'done') return catalog;
+    const plan = compilePlan({ definition, settings, period: order.period, catalog: catalog.value });
+    return done({ catalog: catalog.value, plan });
+  };
+  return planWith().catch((thrown: unknown) => {
+    if (toDocketError(thrown).code !== 'plan.invalid') throw thrown;
+    return planWith(RECENT_CATALOG_MS);
+  });
+}
+
 /** plan → fetch → render, in a private folder that is gone unless it was sealed. */
 async function pack(order: RunOrder, context: RunContext, ports: RunPorts): Promise<Outcome<Sealed>> {
   const { definition, settings, signal, observe } = context;
@@ -86,11 +108,10 @@ async function pack(order: RunOrder, context: RunContext, ports: RunPorts): Prom
   const counts = countsWindow(order);
   const planned = await timed('plan', watched, async () => {
     const look = await workbookLook(context, ports.secrets);
-    const catalog = await ports.catalogs.get({ ...line, org: settings.org, tenant: order.org }, signal, observe);
-    if (catalog.kind !== 'done') return catalog;
-    const whole = compilePlan({ definition, settings, period: order.period, catalog: catalog.value });
-    const plan = counts.why === 'backfill' ? withoutCounts(whole) : whole;
-    return done({ look, catalog: catalog.value, plan });
+    const made = await planOf(order, context, ports);
+    if (made.kind !== 'done') return made;
+    const { catalog, plan } = made.value;
+    return done({ look, catalog, plan: counts.why === 'backfill' ? withoutCounts(plan) : plan });
   });
   if (planned.kind !== 'done') return planned;
   const { look, catalog, plan } = planned.value;

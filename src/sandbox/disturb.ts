@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { gunzipSync } from 'node:zlib';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { catalogSchema } from '../contract/catalog.ts';
 import { FAULT_KINDS, type Fault } from './fault.ts';
@@ -41,7 +42,9 @@ export async function disturb(
 /** A catalog as it was read before the newest groups were made; a refusal as it is. */
 async function olderCatalog(response: Response, groups: number): Promise<Response> {
   if (!response.ok) return response;
-  const { dimensions, ...rest } = catalogSchema.parse(await response.json());
+  const sent = Buffer.from(await response.arrayBuffer());
+  const text = response.headers.get('Content-Encoding') === 'gzip' ? gunzipSync(sent) : sent;
+  const { dimensions, ...rest } = catalogSchema.parse(JSON.parse(text.toString()));
   return Response.json({
     ...rest,
     dimensions: dimensions.map((dimension) =>

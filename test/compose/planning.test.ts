@@ -58,6 +58,23 @@ describe('what the admin route knows of what definitions ask', () => {
     expect(asked()).toBe(once);
   });
 
+  it('asks for a new catalog where a held one lacks what was made since, of whoever may ask', async () => {
+    const filters = [{ dimension: 'profile.group', op: 'in' as const, values: ['Partners'] }];
+    const [section] = version.definition.sections;
+    if (section?.metrics === undefined) throw new Error('a section of metrics');
+    const sections = [{ ...section, metrics: ['profiles.created'], filters }];
+    const partners = { ...version, definition: { ...version.definition, sections } };
+    sandbox.setFaults([{ kind: 'old-catalog', count: 1 }]);
+    await withService().explain(version, undefined, MAY_ASK);
+    for (const name of await redis.keys(`${prefix}:catalog:*`)) await redis.pexpire(name, 3_000_000);
+    const refused = { code: 'plan.invalid' };
+    await expect(withService().explain(partners, undefined, { mayAsk: false })).rejects.toMatchObject(refused);
+    await expect(planning({ ACME_KEY: key }).explain(partners, undefined, MAY_ASK)).rejects.toMatchObject(refused);
+    const before = asked();
+    expect(await withService().explain(partners, undefined, MAY_ASK)).toMatchObject({ report: 'weekly' });
+    expect(asked() - before).toBe(1);
+  });
+
   it('spends no token for whoever may not ask', async () => {
     const before = asked();
     await expect(withService().explain(version, undefined, { mayAsk: false })).rejects.toMatchObject({

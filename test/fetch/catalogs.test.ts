@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { type Catalogs, memoryCatalogs, redisCatalogs } from '../../src/fetch/catalogs.ts';
+import { type Catalogs, memoryCatalogs, RECENT_CATALOG_MS, redisCatalogs } from '../../src/fetch/catalogs.ts';
 import { memoryBudget } from '../../src/fetch/memory-budget.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { doneOf, fetchingFrom, keyOf, openSandbox } from '../support/fetching.ts';
@@ -19,10 +19,20 @@ afterAll(async () => {
   await sandbox.close();
 });
 
-describe.each<[string, (clock: ReturnType<typeof manualClock>, prefix: string) => Catalogs]>([
-  ['in memory', (clock) => memoryCatalogs(clock)],
-  ['in Redis', (clock, prefix) => redisCatalogs(redis, { prefix, clock })],
-])('catalogs held %s', (_where, open) => {
+type Clock = ReturnType<typeof manualClock>;
+/** Lets the catalogs that are held become older by so much. */
+type Age = (ms: number, clock: Clock, prefix: string) => Promise<unknown>;
+
+describe.each<[string, (clock: Clock, prefix: string) => Catalogs, Age]>([
+  ['in memory', (clock) => memoryCatalogs(clock), async (ms, clock) => clock.advance(ms)],
+  [
+    'in Redis',
+    (clock, prefix) => redisCatalogs(redis, { prefix, clock }),
+    async (ms, _clock, prefix) => {
+      for (const key of await redis.keys(`${prefix}*`)) await redis.pexpire(key, (await redis.pttl(key)) - ms);
+    },
+  ],
+])('catalogs held %s', (_where, open, age) => {
   const start = () => {
     const clock = manualClock(START);
     const context = fetchingFrom(sandbox.url, keyOf(sandbox, 'acme'), { clock });
@@ -100,6 +110,32 @@ describe.each<[string, (clock: ReturnType<typeof manualClock>, prefix: string) =
     expect(asked()).toBe(1);
     await catalogs.saw(context.key, 'current', registry_version + 1);
     doneOf(await get());
+    expect(asked()).toBe(2);
+  });
+
+  test('are asked for anew where an older one will not do, which all then have', async () => {
+    const { clock, asked, get, prefix } = start();
+    const recent = { maxAgeMs: RECENT_CATALOG_MS };
+    doneOf(await get('current', recent));
+    await age(30_000, clock, prefix);
+    doneOf(await get('current', recent));
+    expect(asked()).toBe(1);
+    await age(31_000, clock, prefix);
+    doneOf(await get());
+    expect(asked()).toBe(1);
+    doneOf(await get('current', recent));
+    doneOf(await get('current', recent));
+    doneOf(await get());
+    expect(asked()).toBe(2);
+  });
+
+  test('stay where no newer one is to be had', async () => {
+    const { clock, asked, get, prefix } = start();
+    const catalog = doneOf(await get());
+    await age(61_000, clock, prefix);
+    const { client } = fetchingFrom(sandbox.url, keyOf(sandbox, 'agent'));
+    expect((await get('current', { client, maxAgeMs: RECENT_CATALOG_MS })).kind).toBe('fail');
+    expect(doneOf(await get())).toEqual(catalog);
     expect(asked()).toBe(2);
   });
 

@@ -13,11 +13,13 @@ import type { Definition } from '../../src/define/definition.ts';
 import { loadJobs, requireReport } from '../../src/define/load.ts';
 import { directoryArchive } from '../../src/deliver/directory-archive.ts';
 import { type MailCatcher, mailCatcher } from '../../src/demo/mail-catcher.ts';
+import { memoryCatalogs, RECENT_CATALOG_MS } from '../../src/fetch/catalogs.ts';
 import type { RunEvent } from '../../src/run/event.ts';
 import { orderRun } from '../../src/run/order.ts';
 import type { RunPorts } from '../../src/run/ports.ts';
 import { run } from '../../src/run/run.ts';
 import { parseFault, type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { manualClock } from '../support/manual-clock.ts';
 
 const WINDOW_MS = 300;
 
@@ -271,6 +273,24 @@ describe('a run, from definition to receipts', () => {
     stop.abort(new Error('the worker stops'));
     expect((await go({}, { signal: stop.signal })).outcome).toEqual({ kind: 'cancel', why: 'the worker stops' });
     expect(await ports.archive.find(order(report.definition))).toBeUndefined();
+  });
+
+  test('a group that was made after the catalog was read is asked for, with a new catalog', async () => {
+    const clock = manualClock(systemClock.now());
+    const catalogs = memoryCatalogs(clock);
+    const catalogsAsked = () => sandbox.requests().filter(({ path }) => path.endsWith('/analytics/metrics/')).length;
+    const before = catalogsAsked();
+    const filters = [{ dimension: 'profile.group', op: 'in' as const, values: ['Partners'] }];
+    const [first] = report.definition.sections;
+    const sections = [{ ...first, metrics: ['profiles.created'], filters, chart: undefined } as typeof first & object];
+    sandbox.setFaults([parseFault('old-catalog=1:1')]);
+    const partners = () => go({ sections, deliveries: [] }, { ports: { catalogs } });
+    // The catalog was asked for this instant: nothing newer is to be had.
+    expect((await partners()).outcome).toMatchObject({ kind: 'fail', error: { code: 'plan.invalid' } });
+    expect(catalogsAsked() - before).toBe(1);
+    clock.advance(RECENT_CATALOG_MS + 1);
+    expect((await partners()).outcome).toMatchObject({ kind: 'done' });
+    expect(catalogsAsked() - before).toBe(2);
   });
 
   test('a definition that the catalog does not know fails before a report is asked', async () => {

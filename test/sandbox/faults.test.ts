@@ -100,6 +100,8 @@ describe('faults on demand', () => {
     expect(others(old)).toEqual(others(now));
     sandbox.setFaults(faults('old-catalog=9'));
     expect(groupsIn(await read('/api/orgs/current/analytics/metrics/'))).toEqual([]);
+    const packed = await get('/api/orgs/current/analytics/metrics/', { headers: { 'Accept-Encoding': 'gzip' } });
+    expect([packed.statusCode, groupsIn(await packed.body.json())]).toEqual([200, []]);
   });
 
   it('content-type: an HTML page with status 200', async () => {
