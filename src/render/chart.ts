@@ -123,12 +123,16 @@ function inTime(rows: Rows, bucket: ViewColumn): Row[] {
   return [...rowsIn(rows)].sort((one, other) => (at(one) < at(other) ? -1 : at(one) > at(other) ? 1 : 0));
 }
 
-/** Compares groups by the order in which the catalog lists their values; those it does not know stay behind, as they came. */
-function catalogOrder(groups: readonly ViewColumn[]): (one: Row, other: Row) => number {
-  const places = groups.map(({ source }) => ({
-    name: source.name,
-    place: new Map<Value, number>(source.values?.map(({ value }, index) => [value, index])),
-  }));
+/**
+ * Compares groups by the order in which the catalog lists their values; those it does not know stay behind, each as it
+ * first came, and "no value" last.
+ */
+function catalogOrder(groups: readonly ViewColumn[], rows: readonly Row[]): (one: Row, other: Row) => number {
+  const places = groups.map(({ source: { name, values = [] } }) => {
+    const came = rows.flatMap((row) => row.values[name] ?? []);
+    const inOrder = new Set<Value>([...values.map(({ value }) => value), ...came]);
+    return { name, place: new Map([...inOrder].map((value, index) => [value, index])) };
+  });
   return (one, other) => {
     for (const { name, place } of places) {
       const at = (row: Row): number => place.get(row.values[name] ?? null) ?? Number.MAX_SAFE_INTEGER;
@@ -215,9 +219,12 @@ function byGroup(
     cell.line.set(bucket.read(row), number(metric.read(row)));
     cells.set(group, cell);
   }
-  const compare = catalogOrder(groups);
   // A group that is missing from the first bucket would otherwise stand behind those it comes before.
   const asTheyCame = [...cells.values()];
+  const compare = catalogOrder(
+    groups,
+    asTheyCame.map(({ first }) => first),
+  );
   const inOrder = table.ordered ? asTheyCame : asTheyCame.sort((one, other) => compare(one.first, other.first));
   const shown = inOrder.slice(0, MAX_SERIES);
   const firstOf = shown.map(({ first }) => first);

@@ -186,6 +186,34 @@ describe('a joined table', () => {
     expect(table.totals?.compare).toEqual({ 'profiles.created': 15, 'profiles.approval_rate': null });
   });
 
+  test('has "no value" as a group of its own, also before, and values that the catalog does not list by name', () => {
+    const typed = (bucket: string, type: string | null, created: number) => ({
+      ...row(bucket, '', created, 1),
+      'profile.type': type,
+    });
+    const now = [
+      { rows: [typed('2026-08-01', null, 1), typed('2026-08-01', 'trust', 2)] },
+      { rows: [typed('2026-09-01', 'foundation', 3), typed('2026-09-01', 'entity', 4)] },
+    ];
+    const before = [{ rows: [typed('2026-06-01', null, 5)] }, { rows: [typed('2026-07-01', 'trust', 6)] }];
+    const section = { metrics: ['profiles.created'], totals: false };
+    const more = { compare: 'previous_period' as const };
+    const table = tableOf({ section, more, answers: [...now, ...before] });
+    expect(
+      rowsOf(table).map(({ values, compare }) => [...Object.values(values), compare?.['profiles.created']]),
+    ).toEqual([
+      ['2026-08-01', 'entity', 0, 0],
+      ['2026-08-01', 'foundation', 0, 0],
+      ['2026-08-01', 'trust', 2, 0],
+      ['2026-08-01', null, 1, 5],
+      ['2026-09-01', 'entity', 4, 0],
+      ['2026-09-01', 'foundation', 3, 0],
+      ['2026-09-01', 'trust', 0, 6],
+      ['2026-09-01', null, 0, 0],
+    ]);
+    expect(incompleteNotes({ tables: [table] })).toEqual([]);
+  });
+
   test('says which metric stands in place of a deprecated one', () => {
     const section = { metrics: ['profiles.opened'], totals: false };
     const found = noted({ section, more: { follow_replacements: true }, answers: BOTH }, 'deprecated');
@@ -212,6 +240,12 @@ describe('what a piece lacks is not made up', () => {
     expect(noted({ answers: [AUGUST, { ...SEPTEMBER, rows: [lacking] }] }, 'missing')).toMatchObject([
       { text: 'The service left 1 cell out: what belongs there is not known.', incomplete: true },
     ]);
+  });
+
+  test('the group of a row that says none: null would say that it has none', () => {
+    const { 'profile.type': _type, ...lacking } = row('2026-09-01', '', 2, 1);
+    const answers = [AUGUST, { ...SEPTEMBER, rows: [lacking] }];
+    expect(noted({ answers }, 'missing')).toMatchObject([{ incomplete: true }]);
   });
 
   test('the groups that the service cut off', () => {

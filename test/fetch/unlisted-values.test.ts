@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Catalog } from '../../src/contract/catalog.ts';
 import {
   type Filter,
@@ -100,7 +100,7 @@ function answer(world: World, request: ReportRequest, maxRows: number): ReportRe
   const within = ({ from, to }: Days) => passing.filter(({ day }) => day >= from && day <= to);
   const asked = [...within(range), ...(before === undefined ? [] : within(before))];
   const orders = dimensions.map((id) =>
-    id === 'branch' ? [...BRANCHES, ...NEW_BRANCHES, null] : [...RISKS, 'unheard of', null],
+    id === 'branch' ? [...world.listed.branch, ...NEW_BRANCHES, null] : [...RISKS, 'unheard of', null],
   );
   const nameOf = (happening: Happening) => JSON.stringify(dimensions.map((id) => keyed(happening, id)));
   const present = new Set(asked.map(nameOf));
@@ -281,4 +281,33 @@ test('a table is what one call without limits gives, whatever the catalog does n
   );
   // Otherwise nothing has been shown.
   for (const [what, times] of Object.entries(seen)) expect(times, what).toBeGreaterThan(0);
+});
+
+describe('a table of more than 5,000 rows, of 69 listed branches and another', () => {
+  const listed = Array.from({ length: 69 }, (_, index) => `branch ${index}`);
+  const period: Period = { from: '2026-01-01', to: '2026-04-30', timezone: 'UTC', label: 'x' };
+  const rowsWith = (branch: string | null, more: Partial<SectionInput>, compare: boolean) => {
+    const happenings = [...listed, branch].map((one) => ({ day: '2026-02-01', branch: one, risk: null, good: true }));
+    const there: World = { happenings, listed: { branch: listed, risk: RISKS } };
+    const catalog = catalogOf(there);
+    const asked: SectionInput = { id: 'a', metrics: ['happened'], totals: true, ...more };
+    const definition = definitionOf([asked], compare ? { compare: 'previous_period' } : {});
+    const plan = compilePlan({ definition, settings: settingsOf(), period, catalog });
+    const { rows = [], totals, meta } = answered(there, plan, catalog, 5000) ?? {};
+    const sum = rows.reduce((all, row) => all + Number(row.happened), 0);
+    return { rows: rows.length, sum, total: totals?.happened, truncated: meta?.truncated, calls: plan.calls.length };
+  };
+  const byDay: Partial<SectionInput> = { dimensions: ['branch'], granularity: 'day' };
+  const filtered = (op: 'in' | 'not_in'): Partial<SectionInput> => ({
+    filters: [{ dimension: 'branch', op, values: listed.slice(0, 60) }],
+  });
+
+  test.each([[null], ['aarau']])('%j has them all, however it is asked', (branch) => {
+    const whole = { rows: 8400, sum: 70, total: 70, truncated: false };
+    expect(rowsWith(branch, byDay, false)).toEqual({ ...whole, calls: 2 });
+    // Compared, its groups are parted, and its totals are the service's own.
+    expect(rowsWith(branch, byDay, true)).toEqual({ ...whole, calls: 3 });
+    expect(rowsWith(branch, filtered('not_in'), false)).toMatchObject({ sum: 10, total: 10, calls: 1 });
+    expect(rowsWith(branch, filtered('in'), false)).toMatchObject({ sum: 60, total: 60, calls: 2 });
+  });
 });

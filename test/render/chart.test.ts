@@ -190,6 +190,36 @@ describe('the chart of a section', () => {
     expect(names({ ...by, ordered: true })).toEqual(['martian', 'Entity (KYB)', 'Individual (KYC)']);
   });
 
+  it('keeps groups together of a value that the catalog does not list, and of none', () => {
+    const riskColumn = {
+      ...typeColumn,
+      name: 'profile.risk',
+      label: 'Risk',
+      values: ['low', 'high'].map((value) => ({ value, label: value })),
+    };
+    const rows = ['martian', null, 'venusian'].flatMap((type) =>
+      ['low', 'high'].map((risk) =>
+        row({ bucket: '2026-11-09', 'profile.type': type, 'profile.risk': risk, 'profiles.created': 1 }),
+      ),
+    );
+    const by = table({
+      id: 'by',
+      granularity: 'day',
+      chart: 'stacked_column',
+      columns: [bucketColumn, typeColumn, riskColumn, countColumn],
+      rows,
+    });
+    const names = chartOf(by)?.axes[0]?.series.map(({ name }) => name.replaceAll(/[\u2068\u2069]/g, ''));
+    expect(names).toEqual([
+      'martian · low',
+      'martian · high',
+      'venusian · low',
+      'venusian · high',
+      '– · low',
+      '– · high',
+    ]);
+  });
+
   it('is none where none is asked for or there is nothing to draw along', () => {
     const { chart: _, ...without } = onboarding;
     expect(chartOf(without)).toBeUndefined();
