@@ -1,6 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Clock } from '../base/clock.ts';
-import { toDocketError } from '../base/error.ts';
+import { isRedisOutage, toDocketError } from '../base/error.ts';
 import type { SlotNews } from '../queue/due.ts';
 import type { RunEvent } from '../run/event.ts';
 import type { RunOrder } from '../run/record.ts';
@@ -222,7 +222,7 @@ export function createMetrics(expected: Iterable<Expected>, { version, clock, di
       // A registry for each scrape: two at a time must not mix, and what is gone must not stay.
       const shared = new Registry();
       const readings = await read().catch((thrown: unknown) => {
-        if (toDocketError(thrown).code !== 'redis.unreachable') throw thrown;
+        if (!isRedisOutage(toDocketError(thrown))) throw thrown;
         return undefined;
       });
       new Gauge({

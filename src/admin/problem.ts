@@ -94,6 +94,11 @@ const ERROR_PROBLEMS: Partial<Record<ErrorCode, { readonly status: number; reado
   'archive.corrupt': { status: 500, title: 'The archived files are not what was sealed' },
   'archive.unreachable': { status: 503, title: 'The archive does not answer' },
   'redis.unreachable': { status: 503, title: 'Redis does not answer' },
+  'redis.unauthorized': { status: 503, title: 'Redis rejected the credentials' },
+  'redis.out_of_memory': { status: 503, title: 'Redis is out of memory' },
+  'redis.unwritable': { status: 503, title: 'Redis accepts no writes' },
+  'redis.wrong_type': { status: 500, title: 'A key in Redis holds another type' },
+  'redis.script_failed': { status: 500, title: 'A script failed in Redis' },
   'redis.unsuitable': { status: 503, title: 'Redis cannot be used' },
 };
 

@@ -25,6 +25,11 @@ export const ERRORS = {
   'api.refused': { exit: 1, retryable: false },
   'api.unsafe': { exit: 1, retryable: false },
   'redis.unreachable': { exit: 1, retryable: true },
+  'redis.unauthorized': { exit: 1, retryable: true },
+  'redis.out_of_memory': { exit: 1, retryable: true },
+  'redis.unwritable': { exit: 1, retryable: true },
+  'redis.wrong_type': { exit: 1, retryable: false },
+  'redis.script_failed': { exit: 1, retryable: false },
   'redis.unsuitable': { exit: 2, retryable: false },
   'run.incomplete': { exit: 1, retryable: false },
   'run.held': { exit: 3, retryable: false },
@@ -137,6 +142,19 @@ export function toDocketError(thrown: unknown): DocketError {
     next: 'This is a defect of Docket: please report it with the log lines around it.',
   });
 }
+
+const REDIS_OUTAGES: ReadonlySet<ErrorCode> = new Set([
+  'redis.unreachable',
+  'redis.unauthorized',
+  'redis.out_of_memory',
+  'redis.unwritable',
+]);
+
+/**
+ * Redis cannot be used just now, for whatever reason, and may be again without a change to what it holds. Says nothing of
+ * the record, the run or the version that was asked for.
+ */
+export const isRedisOutage = ({ code }: Pick<DocketError, 'code'>): boolean => REDIS_OUTAGES.has(code);
 
 /** The error as lines for a terminal: the sentence first, then expected, got, where and what to do. */
 export function formatError(error: DocketError): string {

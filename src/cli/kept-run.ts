@@ -32,7 +32,7 @@ export interface ArchivedRun {
  * when its papers in the archive cannot be read.
  */
 export async function keptRun(around: Surroundings, text: string): Promise<KeptRun> {
-  const [{ DocketError, toDocketError }, { openDesk }, { sayLine }, { keptRunId }, { heldRun }] = await Promise.all([
+  const [{ DocketError, isRedisOutage, toDocketError }, { openDesk }, { sayLine }, { keptRunId }, { heldRun }] = await Promise.all([
     import('../base/error.ts'),
     import('../compose/decisions.ts'),
     import('./print.ts'),
@@ -54,7 +54,7 @@ export async function keptRun(around: Surroundings, text: string): Promise<KeptR
           })
           .catch((thrown: unknown) => {
             const error = toDocketError(thrown);
-            if (error.code !== 'redis.unreachable') throw error;
+            if (!isRedisOutage(error)) throw error;
             sayLine(`${error.message} (${error.got ?? error.code}) The archive alone is shown.`);
             return undefined;
           })

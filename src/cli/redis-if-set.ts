@@ -11,7 +11,7 @@ export async function askRedisIfSet<Answer>(
   ask: (redis: RedisClient) => Promise<Answer>,
 ): Promise<Answer | undefined> {
   if (!env.REDIS_URL?.trim()) return undefined;
-  const [{ toDocketError }, { openRedis }, { sayLine }] = await Promise.all([
+  const [{ isRedisOutage, toDocketError }, { openRedis }, { sayLine }] = await Promise.all([
     import('../base/error.ts'),
     import('../queue/connection.ts'),
     import('./print.ts'),
@@ -25,7 +25,7 @@ export async function askRedisIfSet<Answer>(
     }
   } catch (thrown) {
     const error = toDocketError(thrown);
-    if (error.code !== 'redis.unreachable') throw error;
+    if (!isRedisOutage(error)) throw error;
     sayLine(`${error.message} (${error.got ?? error.code}) Without it ${missing} is not shown.`);
     return undefined;
   }

@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts';
-import { DocketError, toDocketError } from '../base/error.ts';
+import { DocketError, isRedisOutage, toDocketError } from '../base/error.ts';
 import { cancel, done, fail, type Outcome, snooze } from '../base/outcome.ts';
 import { neverLeft } from './body.ts';
 import type { Answer, Budget, Priority } from './budget.ts';
@@ -118,7 +118,7 @@ async function giveBack(tell: () => Promise<void>): Promise<void> {
   try {
     await tell();
   } catch (error) {
-    if (toDocketError(error).code !== 'redis.unreachable') throw error;
+    if (!isRedisOutage(toDocketError(error))) throw error;
   }
 }
 

@@ -18,6 +18,8 @@ const PACES: Partial<Record<ErrorCode, Pace>> = {
   'api.throttled': { firstMs: MINUTE_MS, mostMs: 15 * MINUTE_MS },
   'deliver.target_failed': { firstMs: MINUTE_MS, mostMs: 30 * MINUTE_MS },
   'redis.unreachable': { firstMs: 5 * SECOND_MS, mostMs: 2 * MINUTE_MS },
+  'redis.out_of_memory': { firstMs: 10 * SECOND_MS, mostMs: 5 * MINUTE_MS },
+  'redis.unwritable': { firstMs: 10 * SECOND_MS, mostMs: 5 * MINUTE_MS },
   'archive.unwritable': { firstMs: 10 * SECOND_MS, mostMs: 5 * MINUTE_MS },
 };
 

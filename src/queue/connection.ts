@@ -1,6 +1,7 @@
 import { Cluster, type ClusterOptions, type CommonRedisOptions, Redis } from 'ioredis';
 import { DocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
+import { reasonOf, redisAway, redisError } from '../base/redis-error.ts';
 import { type Endpoint, type RedisPlace, readRedisUrl } from '../base/redis-url.ts';
 import type { RedisClient } from './script.ts';
 
@@ -63,7 +64,7 @@ export async function openRedis(url: string, role: ClientRole, log: Log): Promis
   let open = false;
   const failed = (error: unknown): void => {
     failure = error;
-    if (open) log.warn('Redis: the connection has a fault; reconnecting', { url: named, why: reason(error) });
+    if (open) log.warn('Redis: the connection has a fault; reconnecting', { url: named, why: reasonOf(error) });
   };
   if ('nodes' in redis) {
     // What one node says is nearer to the cause than that all of them failed, which is an error to be listened to as well.
@@ -84,7 +85,9 @@ export async function openRedis(url: string, role: ClientRole, log: Log): Promis
     if (!('nodes' in redis) && redis.options.db) await redis.select(redis.options.db);
   } catch (error) {
     redis.disconnect();
-    throw unreachable(named, failure ?? error);
+    const cause = failure ?? error;
+    const known = redisError(cause, { server: `Redis at ${named}` });
+    throw known instanceof DocketError ? known : redisAway(cause, { server: `Redis at ${named}` });
   } finally {
     clearTimeout(timer);
   }
@@ -144,48 +147,9 @@ function clusterOf({ nodes, username, password, tls }: RedisPlace & { kind: 'clu
 const given = (values: Readonly<Record<string, string | undefined>>): Record<string, string> =>
   Object.fromEntries(Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
 
-const reason = (error: unknown): string => {
-  if (!(error instanceof Error)) return String(error);
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;
-  return error.message || code || error.name;
-};
-
-function unreachable(name: string, cause: unknown): DocketError {
-  const why = reason(cause);
-  const credentials = /NOAUTH|WRONGPASS|NOPERM|invalid password/i.test(why);
-  return new DocketError('redis.unreachable', `Redis at ${name} ${credentials ? 'refuses us' : 'cannot be reached'}.`, {
-    where: 'REDIS_URL',
-    expected: 'a Redis or Valkey server that answers',
-    got: why,
-    next: credentials
-      ? 'Correct the user and the password in REDIS_URL, or the rights of that user.'
-      : 'Start the server (`redis-server --appendonly yes`), or point REDIS_URL to one that runs.',
-    cause,
-  });
-}
-
-// What ioredis and the socket say when the server is away, against what the server itself answers.
-const AWAY =
-  /Stream isn't writeable|Connection is closed|Command timed out|max retries per request|ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ClusterAllFailed|Cluster isn't ready|Cluster is ended|startup nodes|slots cache|Too many Cluster redirections|sentinels? are unreachable|Socket timeout|NOAUTH|WRONGPASS|NOPERM|LOADING|MASTERDOWN|CLUSTERDOWN|READONLY/i;
-
-/**
- * What a question to Redis threw, as an error for a person: `redis.unreachable` when it is away (nothing is done without
- * it), `redis.unsuitable` when it is full. Anything else is returned as it is.
- */
-export function redisFailure(redis: RedisClient, thrown: unknown): unknown {
-  if (thrown instanceof DocketError || !(thrown instanceof Error)) return thrown;
-  const text = `${thrown.name} ${reason(thrown)}`;
-  if (/\bOOM\b/.test(text)) {
-    return new DocketError('redis.unsuitable', `Redis at ${redisName(redis)} is full and refuses to write.`, {
-      where: 'REDIS_URL',
-      got: reason(thrown),
-      next: 'Raise its maxmemory; the policy has to stay noeviction.',
-      retryable: true,
-      cause: thrown,
-    });
-  }
-  return AWAY.test(text) ? unreachable(redisName(redis), thrown) : thrown;
-}
+/** What a question to Redis threw, as `redisError` says, with the server's name. */
+export const redisFailure = (redis: RedisClient, thrown: unknown): unknown =>
+  redisError(thrown, { server: `Redis at ${redisName(redis)}` });
 
 /** Asks Redis; a failure is thrown as `redisFailure` says. */
 export async function asking<Reply>(redis: RedisClient, question: () => Promise<Reply>): Promise<Reply> {
@@ -230,7 +194,7 @@ export async function assertSuitable(
   const logged = found.every((facts) => facts.logged);
   const persistent = worst(found.map((facts) => facts.persistent));
   const [facts] = found;
-  if (facts === undefined) throw unreachable(name, new Error('the cluster has no master'));
+  if (facts === undefined) throw redisAway(new Error('the cluster has no master'), { server: `Redis at ${name}` });
   if (requireDurable && !logged) {
     throw new DocketError('redis.unsuitable', `Redis at ${name} does not log its writes: ${LOSES}`, {
       where: 'REDIS_URL, --require-durable',

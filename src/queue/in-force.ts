@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts';
-import { toDocketError } from '../base/error.ts';
+import { isRedisOutage, toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
 import { faultsOf, type Jobs } from '../define/load.ts';
 import { recipientFault } from '../define/recipients.ts';
@@ -127,7 +127,7 @@ async function stored(
     return frozen;
   } catch (thrown) {
     const error = toDocketError(thrown);
-    if (error.code === 'redis.unreachable') throw error;
+    if (isRedisOutage(error)) throw error;
     // A newer Docket's, in the middle of a deploy: one of its schedulers opens the slots.
     log.error('A version in force cannot be read here; its slots are left to other schedulers', {
       path: name,

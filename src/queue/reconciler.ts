@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts';
-import { toDocketError } from '../base/error.ts';
+import { isRedisOutage, toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
 import { ENDED, type RunRecord } from '../run/record.ts';
 import { endIfIdle } from './cancel.ts';
@@ -30,7 +30,7 @@ export async function requeueLost(ports: {
       if (record !== undefined && !ENDED.has(record.state)) await step(record);
     } catch (thrown) {
       const error = toDocketError(thrown);
-      if (error.code === 'redis.unreachable') throw error;
+      if (isRedisOutage(error)) throw error;
       log.error('A run could not be put in line again', { run: id, error: error.toJSON() });
     }
   };

@@ -1,6 +1,6 @@
 import { DelayedError, type Job, UnrecoverableError } from 'bullmq';
 import type { Clock } from '../base/clock.ts';
-import { DocketError, toDocketError } from '../base/error.ts';
+import { DocketError, isRedisOutage, toDocketError } from '../base/error.ts';
 import { type Log, type LogFields, logWith } from '../base/log.ts';
 import { fail, type Outcome } from '../base/outcome.ts';
 import type { Observe, RunEvent } from '../run/event.ts';
@@ -65,6 +65,12 @@ export function tellToStop(hand: InHand, why: NonNullable<InHand['stop']>, reaso
   hand.controller.abort(new DocketError('run.cancelled', reason));
 }
 
+/** Ends the job of a run whose record cannot be written: its state stays as it is, and the log alone says why. */
+function unwritable(run: string, error: DocketError, log: Log): UnrecoverableError {
+  log.error('Run failed for good', { run, ...errorFields(error) });
+  return new UnrecoverableError(error.code);
+}
+
 /** The record of a job's run; undefined when there is nothing to do. Throws BullMQ's verb for a job that cannot be run. */
 export async function recordOf(job: Job, ports: RunJobPorts): Promise<RunRecord | undefined> {
   let run: string;
@@ -80,8 +86,9 @@ export async function recordOf(job: Job, ports: RunJobPorts): Promise<RunRecord 
     record = await ports.store.get(run);
   } catch (thrown) {
     const error = toDocketError(thrown);
-    if (error.code === 'redis.unreachable') throw error;
-    // A record that nobody can read would come back for ever.
+    if (isRedisOutage(error)) throw error;
+    // A record that nobody can read would come back for ever; under a key of another type nothing can be written down.
+    if (error.code === 'redis.wrong_type') throw unwritable(run, error, ports.log);
     return giveUp(run, undefined, error, {}, ports);
   }
   if (record === undefined) {

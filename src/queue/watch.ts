@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts';
-import { DocketError, toDocketError } from '../base/error.ts';
+import { DocketError, isRedisOutage, toDocketError } from '../base/error.ts';
 import type { RunNews } from '../run/live.ts';
 import { ENDED } from '../run/record.ts';
 import type { LiveRuns } from './live.ts';
@@ -30,7 +30,7 @@ export async function* watchRun(
   let answered: number | undefined;
   while (!signal.aborted) {
     const news = await live.read(run).catch((thrown: unknown) => {
-      const away = toDocketError(thrown).code === 'redis.unreachable';
+      const away = isRedisOutage(toDocketError(thrown));
       if (away && answered !== undefined && clock.now() - answered < patienceMs) return 'away' as const;
       throw thrown;
     });

@@ -1,11 +1,12 @@
-import { DelayedError, type Job, Worker } from 'bullmq';
+import { DelayedError, type Job, UnrecoverableError, Worker } from 'bullmq';
 import type { Clock } from '../base/clock.ts';
-import { type DocketError, toDocketError } from '../base/error.ts';
+import { DocketError, toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
 import type { RunEvent } from '../run/event.ts';
 import type { RunOrder, RunStore } from '../run/record.ts';
 import { backoffMs, RetryLater } from './backoff.ts';
 import { closeWorker } from './close-worker.ts';
+import { redisFailure } from './connection.ts';
 import { RUNS } from './jobs.ts';
 import { keysOf } from './keys.ts';
 import { redisLive } from './live.ts';
@@ -142,6 +143,8 @@ export function startWorker(options: WorkerOptions): RunWorker {
     watch().catch((thrown: unknown) => log.error('Cancelled runs go on', { error: toDocketError(thrown).toJSON() }));
     try {
       await tryRun(job, token, record, hand, ports);
+    } catch (thrown) {
+      throw verbOf(thrown, record, log);
     } finally {
       // Unless the job came back to this very worker while it had not noticed the loss of its lock.
       if (inHand.get(record.id) === hand) inHand.delete(record.id);
@@ -159,14 +162,21 @@ export function startWorker(options: WorkerOptions): RunWorker {
     // `maxLost` decides instead, so that the record is written by us and never ends without a word.
     maxStalledCount: Number.MAX_SAFE_INTEGER,
     settings: {
-      backoffStrategy: (failed, _type, error) => (error instanceof RetryLater ? error.delayMs : ports.backoff(failed)),
+      backoffStrategy: (failed, _type, error) =>
+        error instanceof RetryLater
+          ? error.delayMs
+          : ports.backoff(failed, error instanceof DocketError ? error : undefined),
     },
   });
   worker.on('lockRenewalFailed', (ids) => {
     for (const id of ids) stop(id, 'lost', 'Another worker has taken the run over.');
   });
   worker.on('stalled', (run) => log.warn('The worker of a run has gone; it goes on elsewhere', { run }));
-  worker.on('error', (error) => log.warn('The queue has a fault', { why: error.message }));
+  worker.on('error', (error) => {
+    const failure = redisFailure(options.connection, error);
+    const known = failure instanceof DocketError ? { error: failure.toJSON() } : {};
+    log.warn('The queue has a fault', { why: error.message, ...known });
+  });
 
   const idleWithin = async (ms: number): Promise<void> => {
     if (inHand.size > 0) await within(new Promise<void>((resolve) => (idle = resolve)), ms);
@@ -189,4 +199,14 @@ export function startWorker(options: WorkerOptions): RunWorker {
       await closeWorker(worker, options.connection, inHand.size > 0);
     },
   };
+}
+
+/**
+ * What BullMQ is told of a try that could not say how it ended. What no further try would mend, such as a key in Redis of
+ * another type, ends the job: its record cannot say so.
+ */
+function verbOf(thrown: unknown, { id: run, org, report }: RunOrder, log: Log): unknown {
+  if (!(thrown instanceof DocketError) || thrown.retryable) return thrown;
+  log.error('Run failed for good', { run, org, report, error: thrown.toJSON() });
+  return new UnrecoverableError(thrown.code);
 }

@@ -1,0 +1,164 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
+import type { DocketError } from '../../src/base/error.ts';
+import { toDocketError } from '../../src/base/error.ts';
+import { done } from '../../src/base/outcome.ts';
+import { deliveryId, type NewDelivery } from '../../src/deliver/ledger.ts';
+import { redisCircuit } from '../../src/deliver/redis-circuit.ts';
+import { redisLedger } from '../../src/deliver/redis-ledger.ts';
+import { redisSentFigures } from '../../src/deliver/sent-figures.ts';
+import { type LocalRedis, localRedis } from '../../src/demo/redis.ts';
+import { redisBudget } from '../../src/fetch/redis-budget.ts';
+import { keysOf } from '../../src/queue/keys.ts';
+import { redisRunStore } from '../../src/queue/run-store.ts';
+import { type RunWorker, startWorker } from '../../src/queue/worker.ts';
+import { aBench, aPrefix, aReport, type Bench, linesLog, onDemand } from '../support/queue-bench.ts';
+
+let server: LocalRedis;
+let bench: Bench;
+const workers: RunWorker[] = [];
+beforeAll(async () => {
+  const { REDIS_URL: _, ...env } = process.env;
+  server = await localRedis(env);
+});
+afterAll(() => server.close());
+beforeEach(async () => {
+  bench = await aBench(systemClock, aPrefix(), undefined, server.url);
+});
+afterEach(async () => {
+  for (const worker of workers.splice(0)) await worker.close(0);
+  await bench.producer.config('SET', 'maxmemory', '0');
+  await bench.close();
+});
+
+const RUN = '0123456789abcdef0123456789abcdef';
+const ROW: NewDelivery = {
+  id: deliveryId(RUN, '0-email', 'lead@acme.example'),
+  run: RUN,
+  org: 'acme',
+  report: 'weekly',
+  target: '0-email',
+  recipient: 'lead@acme.example',
+};
+const PLACE = { org: 'acme', report: 'weekly', target: '0-email', recipient: null };
+const QUESTION = { key: 'abc', id: 'c', org: 'acme', priority: 'on_demand', holdMs: 1_000 } as const;
+
+const budgetOf = () => redisBudget(bench.producer, { prefix: `${bench.prefix}:`, calls: 30, windowMs: 60_000 });
+const ledgerOf = () => redisLedger(bench.producer, { prefix: `${bench.prefix}:`, ttlDays: 1 });
+const failureOf = (question: Promise<unknown>): Promise<DocketError> =>
+  question.then(
+    () => {
+      throw new Error('it did not fail');
+    },
+    (thrown: unknown) => toDocketError(thrown),
+  );
+
+test('a full Redis is named as that by whatever writes to it, and is tried again', async () => {
+  const { record } = await bench.trigger(onDemand(aReport()));
+  await bench.producer.config('SET', 'maxmemory', '1');
+  const { prefix } = bench;
+  const writes: Record<string, () => Promise<unknown>> = {
+    budget: () => budgetOf().ask(QUESTION),
+    ledger: () => ledgerOf().open(ROW, 1),
+    circuit: () => redisCircuit(bench.producer, { prefix: `${prefix}:`, clock: systemClock }).failed('smtp', 'why'),
+    figures: () => redisSentFigures(bench.producer, { prefix: `${prefix}:` }).begin(PLACE, RUN, 1),
+    trigger: () => bench.trigger(onDemand(aReport())),
+    enqueue: () => bench.queue.revive(record),
+    record: () => bench.runs.update(record.id, { state: 'running' }),
+  };
+  for (const [name, ask] of Object.entries(writes)) {
+    expect(await failureOf(ask()), name).toMatchObject({ code: 'redis.out_of_memory', retryable: true });
+  }
+});
+
+describe('a key of Docket that somebody has written another type under', () => {
+  test('is named by budget, ledger and run store, and is not tried again', async () => {
+    const { producer, prefix, runs } = bench;
+    const at = {
+      budget: `${prefix}:budget:{abc}:state`,
+      ledger: `${prefix}:deliveries:{${RUN.slice(0, 16)}}`,
+      record: keysOf(prefix).record(RUN),
+    };
+    for (const key of Object.values(at)) await producer.set(key, 'somebody else');
+    const asks: Record<keyof typeof at, () => Promise<unknown>> = {
+      budget: () => budgetOf().block('abc', Date.now() + 1_000, 'acme'),
+      ledger: () => ledgerOf().open(ROW, 1),
+      record: () => runs.get(RUN),
+    };
+    for (const name of ['budget', 'ledger', 'record'] as const) {
+      expect(await failureOf(asks[name]()), name).toMatchObject({
+        code: 'redis.wrong_type',
+        retryable: false,
+        where: expect.stringContaining(at[name]),
+      });
+    }
+  });
+
+  const work = (execute: () => Promise<void>, log = linesLog()) => {
+    workers.push(
+      startWorker({
+        connection: bench.worker,
+        prefix: bench.prefix,
+        store: redisRunStore(bench.worker, { prefix: bench.prefix, keepDays: 40 }),
+        execute: async () => {
+          await execute();
+          return done({ state: 'done', folder: '', files: [], calls: [], incomplete: [], receipts: [] });
+        },
+        clock: systemClock,
+        log,
+        concurrency: 1,
+      }),
+    );
+    return log;
+  };
+  /** The fields of its job once BullMQ has settled it. */
+  const settled = async (run: string): Promise<Record<string, string>> => {
+    for (;;) {
+      const job = await bench.producer.hgetall(`${keysOf(bench.prefix).bull}:runs:${run}`);
+      if (job.finishedOn !== undefined) return job;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  };
+
+  test('ends a run that needs it at its first try', async () => {
+    await bench.producer.set(`${bench.prefix}:deliveries:{${RUN.slice(0, 16)}}`, 'somebody else');
+    const { record } = await bench.trigger(onDemand(aReport()));
+    work(async () => void (await ledgerOf().open(ROW, 1)));
+    expect(await settled(record.id)).toMatchObject({ failedReason: 'redis.wrong_type', atm: '1' });
+    expect(await bench.runs.get(record.id)).toMatchObject({
+      state: 'failed',
+      attempts: 1,
+      error: { code: 'redis.wrong_type', where: expect.stringContaining('deliveries:') },
+    });
+  });
+
+  test('ends the job of a run whose record it is, and the log says which key it is', async () => {
+    const { record } = await bench.trigger(onDemand(aReport()));
+    const key = keysOf(bench.prefix).record(record.id);
+    await bench.producer.set(key, 'somebody else');
+    const log = work(async () => {});
+    expect(await settled(record.id)).toMatchObject({ failedReason: 'redis.wrong_type', atm: '1' });
+    expect(log.lines).toContainEqual(
+      expect.objectContaining({
+        level: 'error',
+        run: record.id,
+        error: expect.objectContaining({ code: 'redis.wrong_type', where: key }),
+      }),
+    );
+  });
+
+  test('ends the job of a run whose record it becomes while the run goes on', async () => {
+    const { record } = await bench.trigger(onDemand(aReport()));
+    const key = keysOf(bench.prefix).record(record.id);
+    const log = work(async () => void (await bench.producer.set(key, 'somebody else')));
+    expect(await settled(record.id)).toMatchObject({ failedReason: 'redis.wrong_type', atm: '1' });
+    expect(log.lines.filter(({ level }) => level === 'error')).toMatchObject([
+      {
+        run: record.id,
+        org: 'acme',
+        report: 'weekly',
+        error: { code: 'redis.wrong_type', where: expect.stringContaining(key) },
+      },
+    ]);
+  });
+});
