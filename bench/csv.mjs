@@ -1,23 +1,24 @@
 // What a cell of CSV costs, each writer in a process of its own, and what a worker notices while a large report is made
-// beside it: on the built code, with real files. Limits: 1.5 million cells a second, no stall of the main thread over
+// beside it, and while `send_if` is decided: on the built code, with real files. Limits: 1.5 million cells a second, no stall of the main thread over
 // 50 ms, 250 MB for a list of any length. Figures are computed while the peer writes them; ours reads a section from
 // memory and a list from the file in which a list export leaves it.
 //
-//   npm run build && node bench/csv.mjs [--quick] [--sections 20] [--rows 5000] [--list 200000] [--most 100000]
+//   npm run build && node bench/csv.mjs [--quick] [--sections 20] [--rows 5000] [--list 200000] [--most 100000] [--decided 500000]
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import { csvColumns, writeCsv } from '../dist/render/csv.js';
 import { renderPool } from '../dist/render/pool.js';
+import { decide } from '../dist/run/conditions.js';
 import { readOptions } from './support/options.mjs';
 import { datasetOf, LIST_COLUMNS, listTable, MADE_AT, SECTION_COLUMNS, sectionTable } from './support/pack.mjs';
 import { reportOf, rounded } from './support/report.mjs';
 import { listsGrow, runWriter } from './support/run-writer.mjs';
 
-const { sections, rows, list, most } = readOptions(
-  { sections: 20, rows: 5000, list: 200_000, most: 100_000 },
-  { sections: 4, rows: 5000, list: 20_000, most: 10_000 },
+const { sections, rows, list, most, decided } = readOptions(
+  { sections: 20, rows: 5000, list: 200_000, most: 100_000, decided: 500_000 },
+  { sections: 4, rows: 5000, list: 20_000, most: 10_000, decided: 50_000 },
 );
 const NS_A_CELL = Math.round(1e9 / 1.5e6);
 const WRITERS = { docket: 'docket-csv', 'csv-stringify': 'csv-stringify' };
@@ -85,6 +86,13 @@ try {
   report({
     name: 'all of these as files, zip and mail, made in a thread',
     ...(await stallDuring(() => pool.render(request, never))),
+    limit: { longest_stall_ms: 50 },
+  });
+  const long = datasetOf([await listTable(decided, join(folder, 'long-list.jsonl'))]);
+  const delivery = { email: { to: ['lead@acme.example'], attach: [] }, send_if: 'changed' };
+  report({
+    name: `send_if: changed of a list of ${decided} rows`,
+    ...(await stallDuring(() => decide(long, { org: 'acme', report: 'weekly', deliveries: [delivery] }))),
     limit: { longest_stall_ms: 50 },
   });
 } finally {

@@ -39,7 +39,10 @@ export interface Manifest {
       }
     | undefined;
   readonly recipients: readonly string[];
-  /** SHA-256 (hex) over the values of every table: two runs with one show the same figures. */
+  /**
+   * SHA-256 (hex) over the values of every table: two runs with one show the same figures. Absent where no delivery has a
+   * condition.
+   */
   readonly figures?: string | undefined;
   /** Of deliveries with `send_if`. */
   readonly conditions?: readonly Decision[] | undefined;

@@ -1,6 +1,7 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { StringDecoder } from 'node:string_decoder';
+import { setImmediate } from 'node:timers/promises';
 import type { Row, Value } from './dataset.ts';
 
 /** Rows in a file, one JSON object a line, keyed by column name: a list may be longer than memory. */
@@ -35,6 +36,27 @@ export function firstRows(rows: Rows, count: number): readonly Row[] {
 export function someRow(rows: Rows, like: (row: Row) => boolean): boolean {
   for (const row of rowsIn(rows)) if (like(row)) return true;
   return false;
+}
+
+/** Rows between two turns of the event loop: some thousand cells, a few milliseconds. */
+const BATCH_SIZE = 250;
+
+/** Gives the event loop a turn; a rejection ends the reading. */
+export type Turn = () => Promise<unknown>;
+
+/** The rows in their order, some at a time, with a turn of the event loop after each batch: for tables of any length. */
+export async function* rowBatches(rows: Rows, turn: Turn = setImmediate): AsyncGenerator<readonly Row[]> {
+  let batch: Row[] = [];
+  for (const row of rowsIn(rows)) {
+    batch.push(row);
+    if (batch.length < BATCH_SIZE) continue;
+    yield batch;
+    batch = [];
+    await turn();
+  }
+  if (batch.length === 0) return;
+  yield batch;
+  await turn();
 }
 
 function* rowsOfFile({ path, columns }: RowFile): Generator<Row> {

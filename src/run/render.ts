@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { addressesOf } from '../define/target.ts';
 import type { Manifest, Sealed } from '../deliver/archive.ts';
 import { type Dataset, incompleteNotes } from '../fetch/dataset.ts';
@@ -42,7 +43,8 @@ export async function render(
   };
   const { artifacts, mail } = await timed('render', watched, () => renderer(request, signal));
   const sealed = await timed('seal', watched, async () => {
-    const decided = await decide(dataset, definition, sentFigures);
+    const turn = () => setImmediate(undefined, { signal });
+    const decided = await decide(dataset, definition, sentFigures, turn);
     const manifest = { ...manifestOf(dataset, order, artifacts, madeAt, definition), ...decided };
     return archive.seal(folder, manifest, artifacts, mail);
   });

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { Value } from '../../src/fetch/dataset.ts';
-import { firstRows, rowsIn, someRow, writeRows } from '../../src/fetch/rows.ts';
+import type { Row, Value } from '../../src/fetch/dataset.ts';
+import { firstRows, rowBatches, rowsIn, someRow, writeRows } from '../../src/fetch/rows.ts';
 
 let folder: string;
 beforeEach(async () => {
@@ -54,6 +54,25 @@ test('a character that begins in one piece of the file and ends in the next stay
 test('whoever stops reading early lets go of the file', async () => {
   const rows = await keep([[{ id: 1 }, { id: 2 }]]);
   for (let times = 0; times < 5_000; times += 1) expect(someRow(rows, ({ values }) => values.id === 1)).toBe(true);
+});
+
+test('rows in batches are the same rows, with a turn after each, and whoever stops early lets go of the file', async () => {
+  const records = Array.from({ length: 600 }, (_, id) => ({ id }));
+  const rows = await keep([records]);
+  let turns = 0;
+  const turn = async () => {
+    turns += 1;
+  };
+  const batches: Row[][] = [];
+  for await (const batch of rowBatches(rows, turn)) batches.push([...batch]);
+  expect(batches.flat()).toEqual([...rowsIn(rows)]);
+  expect(batches.length).toBeGreaterThan(1);
+  expect(turns).toBe(batches.length);
+  for await (const batch of rowBatches([])) expect.fail(`${batch.length} rows of none`);
+  const first = async () => {
+    for await (const [row] of rowBatches(rows, turn)) return row?.values.id;
+  };
+  for (let times = 0; times < 2_000; times += 1) expect(await first()).toBe(0);
 });
 
 test('a try that goes over an earlier one writes its file anew', async () => {

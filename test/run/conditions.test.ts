@@ -1,5 +1,6 @@
+import { createHash } from 'node:crypto';
 import { Redis } from 'ioredis';
-import { afterAll, expect, inject, test } from 'vitest';
+import { afterAll, describe, expect, inject, test } from 'vitest';
 import type { DeliverySpec } from '../../src/define/definition.ts';
 import { redisSentFigures, type SentFigures } from '../../src/deliver/sent-figures.ts';
 import type { Column, Row, Table } from '../../src/fetch/dataset.ts';
@@ -90,11 +91,11 @@ test.each<[string, Table[], boolean]>([
   expect(await decided(dataset(...tables), 'non_empty')).toMatchObject({ send });
 });
 
-test('figures are the same whenever they were computed and however they are called, and differ by any value, row, total or comparison', () => {
+test('figures are the same whenever they were computed and however they are called, and differ by any value, row, total or comparison', async () => {
   const rows = [row({ team: 'a', 'alerts.open': 3 })];
-  const base = figuresOf(dataset(table('q', rows)));
-  expect(figuresOf(dataset(table('q', rows, { asOf: null, title: 'Other' })))).toBe(base);
-  const others = [
+  const base = await figuresOf(dataset(table('q', rows)));
+  expect(await figuresOf(dataset(table('q', rows, { asOf: null, title: 'Other' })))).toBe(base);
+  const tables = [
     table('p', rows),
     table('q', []),
     table('q', [...rows, ...rows]),
@@ -103,14 +104,138 @@ test('figures are the same whenever they were computed and however they are call
     table('q', [row({ team: 'a', 'alerts.open': '3' })]),
     table('q', [{ ...row({ team: 'a', 'alerts.open': 3 }), compare: { 'alerts.open': 1 } }]),
     table('q', rows, { totals: { values: { 'alerts.open': 3 } } }),
-  ].map((each) => figuresOf(dataset(each)));
+  ];
+  const others = await Promise.all(tables.map((each) => figuresOf(dataset(each))));
   expect(new Set([base, ...others]).size).toBe(others.length + 1);
+});
+
+test('figures that were sent by the version before compare as the same', async () => {
+  const rows = Array.from({ length: 600 }, (_, index): Row => {
+    const values = { team: `t${index}`, 'alerts.open': index };
+    return index % 2 === 0 ? { values, partial: false } : { values, compare: { 'alerts.open': null }, partial: true };
+  });
+  const tables = [
+    table('q', rows, { totals: { values: { 'alerts.open': 9 }, compare: { 'alerts.open': 8 } } }),
+    table('empty', []),
+  ];
+  // As it was written down before: a line a row, each given to the hash by itself.
+  const hash = createHash('sha256');
+  const names = ['team', 'alerts.open'];
+  for (const { id, rows, totals } of tables) {
+    if ('path' in rows) throw new Error('rows in memory');
+    hash.update(`${JSON.stringify([id, names])}\n`);
+    for (const { values, compare } of [...rows, ...(totals === undefined ? [] : [totals])]) {
+      const of = (from: Readonly<Record<string, unknown>>) => names.map((name) => from[name] ?? null);
+      hash.update(`${JSON.stringify([of(values), compare && of(compare)])}\n`);
+    }
+    hash.update('\n');
+  }
+  expect(await figuresOf(dataset(...tables))).toBe(hash.digest('hex'));
+});
+
+describe('a table of many rows', () => {
+  const ROWS = 5_000;
+  const many = (value: (index: number) => number) =>
+    Array.from({ length: ROWS }, (_, index) => row({ team: 'a', 'alerts.open': value(index) }));
+  /** Every few hundred rows, other work has its turn. */
+  const OFTEN = ROWS / 500;
+  test('is not looked at where no delivery has a condition', async () => {
+    const looked = table('q', []);
+    const untouched = new Proxy(looked, {
+      get: (_, field) => {
+        throw new Error(`${String(field)} was read`);
+      },
+    });
+    const deliveries: DeliverySpec[] = [{ email: { to: ['a@acme.example'], attach: [] } }];
+    expect(await decide(dataset(untouched), report(...deliveries), undefined)).toEqual({ conditions: [] });
+  });
+
+  test.each([
+    ['changed', () => 1],
+    ['alerts.open > 10', () => 1],
+    ['non_empty', () => 0],
+  ])('gives other work its turns while it is looked at for %s', async (send_if, value) => {
+    let counted = 0;
+    const turn = async () => {
+      counted += 1;
+    };
+    const decidedOn = await decide(dataset(table('q', many(value))), report(to(send_if)), undefined, turn);
+    expect(decidedOn).toMatchObject({ figures: expect.stringMatching(/^[0-9a-f]{64}$/), conditions: [{ send_if }] });
+    expect(counted).toBeGreaterThanOrEqual(OFTEN * (send_if === 'changed' ? 1 : 2));
+  });
+
+  test('lets the event loop turn by itself', async () => {
+    let turned = 0;
+    let over = false;
+    const count = () => {
+      turned += 1;
+      if (!over) setImmediate(count);
+    };
+    setImmediate(count);
+    await figuresOf(
+      dataset(
+        table(
+          'q',
+          many((index) => index),
+        ),
+      ),
+    );
+    over = true;
+    expect(turned).toBeGreaterThanOrEqual(OFTEN);
+  });
+
+  test('is read no further once the run is stopped', async () => {
+    const stop = new Error('stopped');
+    let asked = 0;
+    const turn = async () => {
+      asked += 1;
+      throw stop;
+    };
+    await expect(
+      decide(
+        dataset(
+          table(
+            'q',
+            many(() => 1),
+          ),
+        ),
+        report(to('changed')),
+        undefined,
+        turn,
+      ),
+    ).rejects.toBe(stop);
+    expect(asked).toBe(1);
+  });
+
+  test('is looked at once for all recipients of a delivery', async () => {
+    const count = async (recipients: string[]) => {
+      let counted = 0;
+      const turn = async () => {
+        counted += 1;
+      };
+      await decide(
+        dataset(
+          table(
+            'q',
+            many(() => 1),
+          ),
+        ),
+        report(to('alerts.open > 10', recipients)),
+        undefined,
+        turn,
+      );
+      return counted;
+    };
+    const one = await count(['a@acme.example']);
+    expect(one).toBeGreaterThan(0);
+    expect(await count(['a@acme.example', 'b@acme.example', 'c@acme.example'])).toBe(one);
+  });
 });
 
 test('changed compares with what this recipient of this report got last, and with nobody else', async () => {
   const sent: SentFigures = redisSentFigures(redis, { prefix });
   const both = report(to('changed', ['a@acme.example', 'B@acme.example']));
-  const figures = figuresOf(QUEUE);
+  const figures = await figuresOf(QUEUE);
   const place = { org: 'acme', report: 'weekly', target: '0-email', recipient: 'a@acme.example' };
   await sent.sent(place, { figures, run: 'r1', at: Date.UTC(2026, 10, 9) });
   const { conditions } = await decide(QUEUE, both, sent);
@@ -130,7 +255,7 @@ test('changed compares with what this recipient of this report got last, and wit
 test('a run that may have delivered others leaves a doubt, which only its own word or a later certain delivery ends', async () => {
   const sent = redisSentFigures(redis, { prefix: `${prefix}doubt:` });
   const place = { org: 'acme', report: 'weekly', target: '0-email', recipient: 'a@acme.example' };
-  const figures = figuresOf(QUEUE);
+  const figures = await figuresOf(QUEUE);
   const sends = async () => (await decide(QUEUE, report(to('changed')), sent)).conditions[0]?.send;
   await sent.sent(place, { figures, run: 'r1', at: 100 });
   expect(await sends()).toBe(false);
