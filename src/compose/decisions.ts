@@ -5,6 +5,7 @@ import { createScope, type Scope } from '../base/scope.ts';
 import { type Archive, decidedAttempt, type SealedRun } from '../deliver/archive.ts';
 import type { DeliveryRow, Ledger, Resolution } from '../deliver/ledger.ts';
 import { redisLedger } from '../deliver/redis-ledger.ts';
+import { dropAnswers } from '../fetch/redis-store.ts';
 import { openRedis } from '../queue/connection.ts';
 import { type DecisionPorts, type Decisions, decisions } from '../queue/decisions.ts';
 import { type RunQueue, runQueue } from '../queue/jobs.ts';
@@ -75,7 +76,8 @@ export async function openDesk(around: Surroundings): Promise<Desk> {
   const { config, clock, log } = around;
   const scope = createScope();
   const redis = scope.use(await openRedis(config.REDIS_URL, 'producer', log), (opened) => opened.disconnect());
-  const runs = redisRunStore(redis, { prefix: DEFAULT_PREFIX, keepDays: KEEP_DAYS, log });
+  const ended = dropAnswers(redis, { prefix: `${DEFAULT_PREFIX}:` });
+  const runs = redisRunStore(redis, { prefix: DEFAULT_PREFIX, keepDays: KEEP_DAYS, log, ended });
   const queue = scope.use(runQueue(redis, { prefix: DEFAULT_PREFIX }), (opened) => opened.close());
   const { archive } = openArchive(around, scope);
   const ledger = redisLedger(redis, { prefix: `${DEFAULT_PREFIX}:`, ttlDays: KEEP_DAYS });

@@ -54,7 +54,8 @@ export interface Surroundings {
 
 /** What differs between the worker (Redis) and an inline run (memory). */
 interface Stores {
-  readonly responses: ResponseStore;
+  /** Of one organization's runs. */
+  readonly responsesOf: (org: string) => ResponseStore;
   readonly sharedAnswers: SharedAnswers;
   readonly catalogs: Catalogs;
   readonly ledger: Ledger;
@@ -99,8 +100,9 @@ export async function composeInline(
     const redis = await redisIfNamed(around, scope);
     const shared = redis === undefined ? undefined : sharedBudgets(redis, DEFAULT_PREFIX, clock, log);
     const prefix = `${DEFAULT_PREFIX}:`;
+    const responses = memoryStore();
     const portsOf = bindPorts(around, scope, {
-      responses: memoryStore(),
+      responsesOf: () => responses,
       sharedAnswers: redis === undefined ? memoryShared(clock) : redisShared(redis, { prefix }),
       catalogs: redis === undefined || freshCatalogs ? memoryCatalogs(clock) : redisCatalogs(redis, { prefix, clock }),
       ledger: memoryLedger(),
@@ -205,7 +207,7 @@ export function bindPorts(around: Surroundings, scope: Scope, stores: Stores): P
       }),
       budget: budgetOf('metrics', limitsOf(key, settings)),
       reads: budgetOf('reads', RATES.reads),
-      responses: stores.responses,
+      responses: stores.responsesOf(settings.id),
       sharedAnswers: stores.sharedAnswers,
       catalogs: stores.catalogs,
       render: pool.render,

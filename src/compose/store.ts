@@ -1,6 +1,7 @@
 import type { RedisClient } from '../base/redis-client.ts';
 import type { Scope } from '../base/scope.ts';
 import { noTrace, type Trace } from '../base/trace.ts';
+import { dropAnswers } from '../fetch/redis-store.ts';
 import { asking, assertSuitable, type ClientRole, openRedis } from '../queue/connection.ts';
 import { type DefinitionStore, definitionStore } from '../queue/definition-store.ts';
 import { type RunQueue, runQueue } from '../queue/jobs.ts';
@@ -46,7 +47,7 @@ export async function openStore(
   const redis = await client('producer');
   await assertSuitable(redis, log, { requireDurable });
   const kept = { prefix, keepDays: KEEP_DAYS };
-  const runs = redisRunStore(redis, { ...kept, log });
+  const runs = redisRunStore(redis, { ...kept, log, ended: dropAnswers(redis, { prefix: `${prefix}:` }) });
   const definitions = definitionStore(redis, kept);
   const queue = scope.use(runQueue(redis, { prefix }), (opened) => opened.close());
   return {

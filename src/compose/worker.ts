@@ -13,7 +13,7 @@ import { redisSentFigures } from '../deliver/sent-figures.ts';
 import { redisCatalogs } from '../fetch/catalogs.ts';
 import type { RequestNews } from '../fetch/client.ts';
 import { redisShared } from '../fetch/redis-shared.ts';
-import { redisStore } from '../fetch/redis-store.ts';
+import { dropAnswers, redisStore } from '../fetch/redis-store.ts';
 import { definitionStore, type FrozenDefinition } from '../queue/definition-store.ts';
 import { owedNotices } from '../queue/owed-notices.ts';
 import { redisPauses } from '../queue/pauses.ts';
@@ -68,7 +68,7 @@ export async function openWorker(
   const kept = { prefix, keepDays: KEEP_DAYS };
   // A run in hand outlasts a restart of Redis.
   const patient = await store.patient();
-  const runs = redisRunStore(patient, { ...kept, log });
+  const runs = redisRunStore(patient, { ...kept, log, ended: dropAnswers(patient, { prefix: `${prefix}:` }) });
   const definitions = definitionStore(patient, kept);
   const { archive, shelf } = openArchive(around, scope);
   await tryShelf(shelf, log);
@@ -78,7 +78,7 @@ export async function openWorker(
   const portsOf = bindPorts(around, scope, {
     mailOf,
     sentFigures: redisSentFigures(patient, { prefix: `${prefix}:` }),
-    responses: redisStore(patient, { prefix: `${prefix}:` }),
+    responsesOf: (org) => redisStore(patient, { prefix: `${prefix}:`, org }),
     sharedAnswers: redisShared(patient, { prefix: `${prefix}:` }),
     catalogs: redisCatalogs(patient, { prefix: `${prefix}:`, clock }),
     ledger,

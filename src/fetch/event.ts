@@ -9,6 +9,8 @@ export type FetchEvent =
       readonly ahead: number;
       readonly tokens: number;
     }
+  /** This answer is the first of the try that is not kept for want of room; the try waits in place from now on. */
+  | { readonly type: 'not_kept'; readonly call: string }
   /** A call that was told to wait has its token, or needs none any more. */
   | { readonly type: 'granted'; readonly call: string }
   | {

@@ -9,9 +9,10 @@ import { checkValues } from './check-values.ts';
 import { type CountsWindow, isCurrentSection, undefinedCounts } from './current-counts.ts';
 import type { CallRecord, Dataset, Sums, Table } from './dataset.ts';
 import { joinAnswers } from './join.ts';
+import { type Keeping, keepAnswers } from './keeping.ts';
 import { listTable } from './list-table.ts';
 import { type ListAnswer, numericOrg, walkList } from './pages.ts';
-import { type PaidCall, paidCall } from './paid-call.ts';
+import { type Line, type PaidCall, paidCall } from './paid-call.ts';
 import { type FetchContext, lineOf } from './ports.ts';
 import { createProgress } from './progress.ts';
 import type { SharedAnswer } from './shared-answers.ts';
@@ -115,6 +116,7 @@ function tableOf(of: SectionPlan, byCall: ReadonlyMap<string, Answered>, input: 
 
 function callAnswerer(input: FetchInput): (call: Call, stop: AbortSignal) => Promise<Outcome<Answered>> {
   const { plan, signal, observe, client, budget, reads, clock } = input;
+  const keeping = keepAnswers(input);
   const progress = createProgress({ of: plan.calls.length, limits: budget.limits, clock, width: WIDTH });
   const sectionsOf = (call: Call) =>
     plan.sections.filter((at) => callsOf(at).includes(call.id)).map((at) => at.section.id);
@@ -137,7 +139,7 @@ function callAnswerer(input: FetchInput): (call: Call, stop: AbortSignal) => Pro
 
   return async (call, stop) => {
     if (call.kind === 'report') {
-      const answer = await answerReport(input, call, { ...watched(call), signal, stop });
+      const answer = await answerReport(input, keeping, call, { ...watched(call), signal, stop });
       if (answer.kind !== 'done') return answer;
       const { body: response, at, correlationId, askedBy, tokens, ms } = answer.value;
       fetched(call, { saved: tokens === null, tokens, correlationId }, ms);
@@ -156,8 +158,9 @@ function callAnswerer(input: FetchInput): (call: Call, stop: AbortSignal) => Pro
       return done({ kind: 'report', call, response, at, record });
     }
     const how = { ...watched(call), signal, stop };
-    const { responses, run, folder } = input;
-    const walk = { client, responses, run, folder, line: lineOf(plan.org, input, reads) };
+    const { run, folder } = input;
+    const { responses } = keeping;
+    const walk = { client, responses, run, folder, line: patientLine(lineOf(plan.org, input, reads), keeping) };
     organization ??= numericOrg(walk, call.org, how);
     const org = await organization;
     if (org.kind !== 'done') return org;
@@ -179,6 +182,14 @@ function callAnswerer(input: FetchInput): (call: Call, stop: AbortSignal) => Pro
   };
 }
 
+/** The line, with the patience of the try as it is at each moment. */
+const patientLine = (line: Line, keeping: Keeping): Line => ({
+  ...line,
+  get patienceMs() {
+    return keeping.patienceMs;
+  },
+});
+
 interface ReportAnswer extends SharedAnswer {
   /** Null: it was kept, or another run has asked, and no token was spent. */
   readonly tokens: number | null;
@@ -188,10 +199,12 @@ interface ReportAnswer extends SharedAnswer {
 
 async function answerReport(
   input: FetchInput,
+  keeping: Keeping,
   call: ReportCall,
   how: Omit<PaidCall<unknown>, 'id' | 'attempt'>,
 ): Promise<Outcome<ReportAnswer>> {
-  const { responses, client, clock, catalogs, key, run, plan } = input;
+  const { client, clock, catalogs, key, run, plan } = input;
+  const { responses } = keeping;
   const kept = await responses.get(run, call.id);
   const body = reportResponseSchema.safeParse(kept?.body);
   if (kept !== undefined && body.success) {
@@ -209,7 +222,11 @@ async function answerReport(
     },
     keep: (answer) => responses.put(run, call.id, answer),
   };
-  const paid = await paidCall(lineOf(plan.org, input, input.budget), asking, sharingOf(call, input));
+  const paid = await paidCall(
+    patientLine(lineOf(plan.org, input, input.budget), keeping),
+    asking,
+    sharingOf(call, input),
+  );
   if (paid.kind === 'fail' && paid.error.code === 'api.refused') await catalogs.forget(key, call.org);
   if (paid.kind !== 'done') return paid;
   const { value: answer, tokens } = paid.value;

@@ -8,6 +8,7 @@ export function memoryStore(): ResponseStore {
     put: async (run, call, answer) => {
       const answers = runs.get(run) ?? new Map<string, StoredAnswer>();
       runs.set(run, answers.set(call, answer));
+      return true;
     },
     drop: async (run) => void runs.delete(run),
   };

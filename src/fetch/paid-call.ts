@@ -14,7 +14,7 @@ export interface Line {
   /** Organizations that share the key take turns. */
   readonly org: string;
   readonly priority: Priority;
-  /** A longer wait than this (ms) snoozes the run, which keeps its place. */
+  /** A longer wait than this (ms) snoozes the run, which keeps its place. Read at each wait: it may change meanwhile. */
   readonly patienceMs: number;
   /** A request is given up this long (ms) after dispatch. */
   readonly deadlineMs: number;
@@ -28,7 +28,7 @@ export interface PaidCall<Value> {
   /** One request. */
   readonly attempt: () => Promise<Value>;
   /** Keeps what was paid for, while the token is given back. */
-  readonly keep?: (value: Value) => Promise<void>;
+  readonly keep?: (value: Value) => Promise<unknown>;
   /** Told whenever the expected time changes. */
   readonly waiting: (answer: Extract<Answer, { granted: false }>) => void;
   /** Told when the waiting is over: there is a token, or another run's answer. */
@@ -133,7 +133,7 @@ async function takeToken<Value>(
   { id, waiting, granted, signal, stop }: PaidCall<Value>,
   sharing: Sharing<Value> | undefined,
 ): Promise<Outcome<Taken<Value>>> {
-  const { budget, clock, key, org, priority, patienceMs, deadlineMs } = line;
+  const { budget, clock, key, org, priority, deadlineMs } = line;
   const awake = stop === undefined ? signal : AbortSignal.any([signal, stop]);
   const pause = async (ms: number): Promise<void> => {
     try {
@@ -169,7 +169,7 @@ async function takeToken<Value>(
       const { forMs } = elsewhere;
       const { since, looks }: NonNullable<typeof waits> = waits ?? { since: clock.now(), looks: 0 };
       const wait = Math.max(1, Math.min(forMs, LOOK_MS.first * 2 ** looks, LOOK_MS.most));
-      if (clock.now() - since + wait > patienceMs) {
+      if (clock.now() - since + wait > line.patienceMs) {
         return snooze(clock.now() + Math.min(forMs, SLEEP_MS), 'another run is asking for the same figures');
       }
       waits = { since, looks: looks + 1 };
@@ -199,7 +199,7 @@ async function takeToken<Value>(
       waiting(answer);
     }
     const wait = answer.at - clock.now();
-    if (wait > patienceMs) return snooze(answer.at, `waiting for the API budget, ${answer.ahead} calls ahead`);
+    if (wait > line.patienceMs) return snooze(answer.at, `waiting for the API budget, ${answer.ahead} calls ahead`);
     // Asking again half-way costs few commands, and finds the tokens that others gave back early.
     await pause(Math.max(1, Math.min(wait, Math.max(wait / 2, budget.limits.windowMs / 30))));
   }

@@ -4,8 +4,9 @@
  */
 export interface ResponseStore {
   get(run: string, call: string): Promise<StoredAnswer | undefined>;
-  put(run: string, call: string, answer: StoredAnswer): Promise<void>;
-  /** The run is over: its answers may go. */
+  /** False: there is no room for it, and a try that comes later has to ask again. */
+  put(run: string, call: string, answer: StoredAnswer): Promise<boolean>;
+  /** The run has its files, or has ended: its answers may go. */
   drop(run: string): Promise<void>;
 }
 

@@ -151,10 +151,21 @@ const LEAST_DAYS = MOST_WINDOW / 86_400 + 1;
  * record that is not ours, which a listing leaves out and logs.
  *
  * @param keepDays days after its last change for which a run is kept; at least 32
+ * @param ended called after a run has failed or was cancelled: what it kept for going on may go; its failure changes nothing
  */
 export function redisRunStore(
   redis: RedisClient,
-  { prefix, keepDays, log }: { readonly prefix: string; readonly keepDays: number; readonly log?: Pick<Log, 'error'> },
+  {
+    prefix,
+    keepDays,
+    log,
+    ended = async () => {},
+  }: {
+    readonly prefix: string;
+    readonly keepDays: number;
+    readonly log?: Pick<Log, 'error'>;
+    readonly ended?: (run: string) => Promise<void>;
+  },
 ): RedisRunStore {
   if (!(keepDays >= LEAST_DAYS)) {
     throw new DocketError('config.invalid', 'Runs would be forgotten while their slots can still be caught up.', {
@@ -236,6 +247,8 @@ export function redisRunStore(
           });
         }
         if (typeof reply === 'string' && reply.startsWith('{')) throw cancelled(readCancellation(reply));
+        // Other ends have their files, and have dropped it then.
+        if (change.state === 'failed' || change.state === 'cancelled') await ended(id).catch(() => {});
       }),
 
     reopen: (id, from, reopening) =>

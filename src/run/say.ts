@@ -29,6 +29,11 @@ export function sayRun(log: Log): Observe {
         const fields = { stage: 'fetch', call, count, of, state: event.saved ? 'kept' : 'made', ...named };
         return log.debug('Call answered', fields);
       }
+      case 'not_kept':
+        return log.warn('No more answers of the run are kept: there is no room; if it is interrupted, it asks again', {
+          stage: 'fetch',
+          call: event.call,
+        });
       case 'rendered':
         return log.debug('File made', { stage: 'render', path: event.name, count: event.bytes });
       case 'delivered': {

@@ -9,6 +9,7 @@ import { redisLedger } from '../../src/deliver/redis-ledger.ts';
 import { redisSentFigures } from '../../src/deliver/sent-figures.ts';
 import { type LocalRedis, localRedis } from '../../src/demo/redis.ts';
 import { redisBudget } from '../../src/fetch/redis-budget.ts';
+import { redisStore } from '../../src/fetch/redis-store.ts';
 import { keysOf } from '../../src/queue/keys.ts';
 import { redisRunStore } from '../../src/queue/run-store.ts';
 import { type RunWorker, startWorker } from '../../src/queue/worker.ts';
@@ -69,6 +70,17 @@ test('a full Redis is named as that by whatever writes to it, and is tried again
   for (const [name, ask] of Object.entries(writes)) {
     expect(await failureOf(ask()), name).toMatchObject({ code: 'redis.out_of_memory', retryable: true });
   }
+});
+
+test('a full Redis keeps no answer, and the one that came is used all the same', async () => {
+  const store = redisStore(bench.producer, { prefix: `${bench.prefix}:`, org: 'acme' });
+  const answer = { body: { a: 1 }, correlationId: null, at: 1 };
+  expect(await store.put(RUN, 'kept', answer)).toBe(true);
+  await bench.producer.config('SET', 'maxmemory', '1');
+  expect(await store.put(RUN, 'c1', answer)).toBe(false);
+  expect(await store.get(RUN, 'kept')).toEqual(answer);
+  await store.drop(RUN);
+  expect(await store.get(RUN, 'kept')).toBeUndefined();
 });
 
 describe('a key of Docket that somebody has written another type under', () => {

@@ -1,13 +1,17 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { randomUUID } from 'node:crypto';
+import { Redis } from 'ioredis';
+import { afterAll, afterEach, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
 import { DocketError } from '../../src/base/error.ts';
 import type { Catalog } from '../../src/contract/catalog.ts';
 import { freePort } from '../../src/demo/redis.ts';
 import type { Budget } from '../../src/fetch/budget.ts';
 import type { ComplianceClient } from '../../src/fetch/client.ts';
+import type { Table } from '../../src/fetch/dataset.ts';
 import { fetchDataset } from '../../src/fetch/fetch.ts';
 import { memoryBudget } from '../../src/fetch/memory-budget.ts';
 import { memoryStore } from '../../src/fetch/memory-store.ts';
 import type { FetchContext } from '../../src/fetch/ports.ts';
+import { redisStore } from '../../src/fetch/redis-store.ts';
 import { compilePlan } from '../../src/plan/compile.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { doneOf, type FetchingOptions, fetchingFrom, keyOf, openSandbox } from '../support/fetching.ts';
@@ -352,6 +356,49 @@ describe('lists', () => {
     }
     doneOf(outcome);
     expect(new Set(asked()).size).toBe(asked().length);
+  });
+
+  test('that are too long to be kept are whole all the same, and ask for no page twice', async () => {
+    const redis = new Redis(inject('redisUrl'));
+    onTestFinished(() => redis.disconnect());
+    const pathsOf = (requests: () => readonly { readonly path: string }[]) =>
+      requests()
+        .map(({ path }) => path)
+        .filter((path) => path.includes('/profiles/'));
+    const idsOf = (roster: Table | undefined) => rowsOf(roster).map(({ values }) => values.id);
+    const prefix = `too-long:${randomUUID()}:`;
+    const measured = redisStore(redis, { prefix: `${prefix}all:`, org: 'acme' });
+    const all = await start({ sections: ROSTER, responses: measured });
+    const expected = doneOf(await all.fetch());
+    const pages = pathsOf(all.requests).length;
+    const [first = 0, ...others] = Object.entries(await redis.hgetallBuffer(`${prefix}all:answers:run-1`)).map(
+      ([call, packed]) => call.length + packed.length,
+    );
+    expect(others.length).toBeGreaterThan(1);
+
+    const clock = manualClock(START);
+    const reads = memoryBudget({ calls: 2, windowMs: 60_000, clock });
+    const maxRunBytes = first + (others[0] ?? 0);
+    const responses = redisStore(redis, { prefix, org: 'acme', maxRunBytes });
+    const long = await start({ sections: ROSTER, clock, reads, patienceMs: 1_000, responses });
+    let outcome = await throughTime(clock, long.fetch());
+    while (outcome.kind === 'snooze') {
+      clock.set(outcome.until);
+      outcome = await throughTime(clock, long.fetch());
+    }
+    expect(idsOf(doneOf(outcome).tables[0])).toEqual(idsOf(expected.tables[0]));
+    expect(new Set(pathsOf(long.requests)).size).toBe(pathsOf(long.requests).length);
+    expect(long.context.events.filter(({ type }) => type === 'not_kept')).toHaveLength(1);
+    const kept = Object.entries(await redis.hgetallBuffer(`${prefix}answers:run-1`));
+    expect(kept.length).toBeGreaterThan(0);
+    expect(kept.reduce((sum, [call, packed]) => sum + call.length + packed.length, 0)).toBeLessThanOrEqual(maxRunBytes);
+
+    // Its worker died before the files were there: the pages that were kept are not asked again.
+    const resumed = await start({ sections: ROSTER, responses });
+    expect(idsOf(doneOf(await resumed.fetch()).tables[0])).toEqual(idsOf(expected.tables[0]));
+    expect(pathsOf(resumed.requests)).toHaveLength(pages - kept.length);
+    await responses.drop('run-1');
+    expect(await redis.keys(`${prefix}answers*`)).toEqual([]);
   });
 
   test('of `current` need a key that reaches one organization', async () => {

@@ -217,7 +217,7 @@ describe('whatever is read back from Redis, it is what was written, or an error 
     async () => {
       const { producer: redis, prefix: hash } = bench;
       const prefix = `${hash}:`;
-      const store = redisStore(redis, { prefix });
+      const store = redisStore(redis, { prefix, org: 'acme' });
       await fc.assert(
         fc.asyncProperty(
           nearlyJson({ body: { a: 1 }, correlationId: null, at: 1 }),

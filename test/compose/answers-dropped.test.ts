@@ -1,0 +1,103 @@
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
+import { readConfig } from '../../src/base/config.ts';
+import { silentLog } from '../../src/base/log.ts';
+import { openDesk } from '../../src/compose/decisions.ts';
+import { composeDocket, type RunningDocket } from '../../src/compose/docket.ts';
+import { fixedJobs } from '../../src/define/in-force.ts';
+import { loadJobs, requireReport } from '../../src/define/load.ts';
+import { type LocalRedis, localRedis } from '../../src/demo/redis.ts';
+import { redisStore } from '../../src/fetch/redis-store.ts';
+import { cancelRun } from '../../src/queue/cancel.ts';
+import { DEFAULT_PREFIX, keysOf } from '../../src/queue/keys.ts';
+import type { RunOrder } from '../../src/run/record.ts';
+import { folderFor } from '../support/delivery-case.ts';
+import { jobsFolder, ORG } from '../support/jobs-folder.ts';
+import { onDemand, signalled } from '../support/queue-bench.ts';
+
+const REPORT = `version: 1
+title: Daily
+owner: owner@acme.example
+period: previous_week
+sections: [{ id: open, metrics: [alerts.open] }]
+outputs: [{ format: csv }]
+`;
+
+let server: LocalRedis;
+let redis: Redis;
+beforeAll(async () => {
+  const { REDIS_URL: _, ...env } = process.env;
+  server = await localRedis(env);
+  redis = new Redis(server.url);
+});
+beforeEach(() => redis.flushall());
+afterAll(async () => {
+  redis.disconnect();
+  await server.close();
+});
+
+const keysOfAnswers = () => redis.keys(`${DEFAULT_PREFIX}:answers*`);
+
+/** A run in line that has kept answers, as after a sleep; and processes over the same Redis. */
+async function aRunWithAnswers() {
+  const root = await folderFor(onTestFinished);
+  const jobs = await loadJobs(await jobsFolder({ 'acme/org.yaml': ORG, 'acme/daily.yaml': REPORT }));
+  const config = readConfig({
+    COMPLIANCE_API_URL: 'http://127.0.0.1:1',
+    REDIS_URL: server.url,
+    DOCKET_ARCHIVE: pathToFileURL(join(root, 'archive')).href,
+  });
+  const around = { config, env: { ACME_KEY: 'k' }, clock: systemClock, log: silentLog, workingDirectory: root };
+  const finished = signalled<string>();
+  const open = async (role: 'admin' | 'worker'): Promise<RunningDocket> => {
+    const docket = await composeDocket(around, {
+      jobs: fixedJobs(jobs),
+      roles: new Set([role]),
+      observe: (_: RunOrder, event) => {
+        if (event.type === 'finished') finished.tell(event.state);
+      },
+    });
+    onTestFinished(() => docket.close());
+    return docket;
+  };
+  const { store } = await open('admin');
+  const { record } = await store.trigger(onDemand(requireReport(jobs, 'acme/daily')));
+  const answers = redisStore(redis, { prefix: `${DEFAULT_PREFIX}:`, org: 'acme' });
+  await answers.put(record.id, 'c1', { body: {}, correlationId: null, at: 1 });
+  expect((await keysOfAnswers()).length).toBeGreaterThan(0);
+  return { around, open, store, record, finished };
+}
+
+const WHO = { by: 'ann', reason: 'no longer wanted' };
+
+test('a run that fails for good leaves no answers in Redis', async () => {
+  const { open, record, finished } = await aRunWithAnswers();
+  await redis.del(keysOf(DEFAULT_PREFIX).definition(record.digest));
+  await open('worker');
+  expect(await finished.promise).toBe('failed');
+  expect(await keysOfAnswers()).toEqual([]);
+});
+
+test('a run that is cancelled while it waits leaves none, whether over the admin route or the command line', async () => {
+  const one = await aRunWithAnswers();
+  await cancelRun(one.record.id, WHO, { ...one.store, clock: systemClock, log: silentLog });
+  expect(await keysOfAnswers()).toEqual([]);
+  const two = await aRunWithAnswers();
+  const { decisions, scope } = await openDesk(two.around);
+  await decisions.cancel(two.record.id, WHO);
+  await scope.close();
+  expect(await keysOfAnswers()).toEqual([]);
+});
+
+test('a run that goes on keeps them, and an end is written down though they cannot be dropped', async () => {
+  const { store, record } = await aRunWithAnswers();
+  await store.runs.update(record.id, { state: 'waiting', until: Date.now() });
+  expect((await keysOfAnswers()).length).toBeGreaterThan(0);
+  await redis.del(`${DEFAULT_PREFIX}:answers-account`);
+  await redis.set(`${DEFAULT_PREFIX}:answers-account`, 'somebody else');
+  await store.runs.update(record.id, { state: 'failed' });
+  expect(await store.runs.get(record.id)).toMatchObject({ state: 'failed' });
+});
