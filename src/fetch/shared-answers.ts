@@ -52,7 +52,7 @@ export interface SharedAnswers {
     forMs: number,
   ): Promise<Found | { readonly kind: 'claimed'; readonly claim: Claim }>;
   /**
-   * The answer has come.
+   * The answer has come. It may be kept for nobody where there is no room for it.
    * @param behindMs how long before the claim the service had computed it
    * @param keepMs how long it is kept
    */
@@ -60,6 +60,9 @@ export interface SharedAnswers {
   /** There is none: another may ask. */
   release(question: string, claim: Claim): Promise<void>;
 }
+
+/** The fingerprint of the API key with which a question is asked: what its name begins with. */
+export const apiKeyOf = (question: string): string => question.split(':', 1)[0] ?? question;
 
 /**
  * Names a question as one organization of Docket asks it with one key of the service. Two of Docket's organizations

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
@@ -220,11 +220,48 @@ describe('shared answers in Redis', () => {
     const shared = open('packed');
     const rows = Array.from({ length: 1_000 }, (_, index) => ({ bucket: '2026-11-19', value: index }));
     await shared.land('q', await claimed(shared, 'a'), answerOf('a', rows), 0, KEEP_MS);
-    const [key = '', ...others] = await redis.keys(`${prefix}packed:*`);
+    const [key = '', ...others] = await redis.keys(`${prefix}packed:shared:*`);
     expect(others).toEqual([]);
+    for (const each of await redis.keys(`${prefix}packed:*`)) expect(await redis.pttl(each), each).toBeGreaterThan(0);
     expect(await redis.hstrlen(key, 'packed')).toBeLessThan(JSON.stringify(rows).length / 4);
     expect(await redis.pttl(key)).toBeGreaterThan(59 * MINUTE);
     expect(await redis.pttl(key)).toBeLessThanOrEqual(60 * MINUTE);
+  });
+
+  test('of one API key take no more room than they may; what has none is asked again', async () => {
+    const shared = redisShared(redis, { prefix: `${prefix}room:`, maxKeyBytes: 10_000 });
+    const noise = () => answerOf('a', [{ bucket: '2026-11-19', value: randomBytes(2_000).toString('base64') }]);
+    const ask = async (question: string, holder = 'a', keepMs = KEEP_MS): Promise<boolean> => {
+      const found = await shared.claim(question, wishOf(holder), MINUTE);
+      if (found.kind === 'claimed') await shared.land(question, found.claim, noise(), 0, keepMs);
+      return (await shared.look(question, wishOf('b'))).kind === 'answered';
+    };
+    const kept: string[] = [];
+    for (let number = 0; await ask(`k1:${number}`); number += 1) kept.push(`k1:${number}`);
+    expect(kept.length).toBeGreaterThan(1);
+    const sizes = await Promise.all(
+      (await redis.keys(`${prefix}room:shared:*:answer`)).map((key) => redis.hstrlen(key, 'packed')),
+    );
+    expect(sizes).toHaveLength(kept.length);
+    expect(sizes.reduce((sum, size) => sum + size)).toBeLessThanOrEqual(10_000);
+    expect(await ask('k2:0')).toBe(true);
+    // What has expired makes room again.
+    const account = `${prefix}room:shared-of:{k1}`;
+    await redis.zadd(`${account}:expiry`, 1, kept[0] ?? '');
+    await redis.del(`${prefix}room:shared:{${kept[0]}}:answer`);
+    expect(await ask('k1:another')).toBe(true);
+    expect(await ask('k1:too-much')).toBe(false);
+  });
+
+  test('that found no room do not make the one that is kept look younger', async () => {
+    const shared = redisShared(redis, { prefix: `${prefix}younger:`, maxKeyBytes: 5_000 });
+    const old = { holder: 'a', asked: systemClock.now() - 10 * MINUTE };
+    await shared.land('k1:q', old, answerOf('a'), 0, KEEP_MS);
+    const large = answerOf('b', [{ bucket: '2026-11-19', value: randomBytes(10_000).toString('base64') }]);
+    await shared.land('k1:q', { holder: 'b', asked: systemClock.now() }, large, 0, KEEP_MS);
+    const wish = (maxAgeMs: number) => ({ maxAgeMs, wantedMs: MINUTE, holder: 'c' });
+    expect(await shared.look('k1:q', wish(5 * MINUTE))).toEqual({ kind: 'nobody' });
+    expect(await shared.look('k1:q', wish(15 * MINUTE))).toMatchObject({ kind: 'answered', answer: { askedBy: 'a' } });
   });
 
   test('are another’s to ask for when whoever asked has died', async () => {
@@ -237,7 +274,7 @@ describe('shared answers in Redis', () => {
   test('that cannot be read are none', async () => {
     const shared = open('damaged');
     await shared.land('q', await claimed(shared, 'a'), answerOf('a'), 0, KEEP_MS);
-    const [key = ''] = await redis.keys(`${prefix}damaged:*`);
+    const [key = ''] = await redis.keys(`${prefix}damaged:shared:*`);
     await redis.hset(key, 'packed', 'not gzip');
     expect(await shared.look('q', wishOf('b'))).toEqual({ kind: 'nobody' });
   });
