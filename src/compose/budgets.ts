@@ -24,22 +24,47 @@ export type Budgets = (of: BudgetOf, limits: BudgetLimits) => Budget;
 export const sharedBudgets =
   (redis: RedisClient, prefix: string, clock: Clock, log: Log = silentLog): Budgets =>
   (of, limits) =>
-    redisBudget(redis, { prefix: `${prefix}:${of}:`, ...limits, clock, tell: saying(log, of, limits) });
+    redisBudget(redis, {
+      prefix: `${prefix}:${of}:`,
+      get calls() {
+        return limits.calls;
+      },
+      get windowMs() {
+        return limits.windowMs;
+      },
+      clock,
+      tell: saying(log, of, limits),
+    });
 
 /** The budgets of one process that asks no Redis: nobody else sees what it spends. */
 export const ownBudgets =
   (clock: Clock, log: Log): Budgets =>
   (of, limits) =>
-    memoryBudget({ ...limits, clock, tell: saying(log, of, limits) });
+    memoryBudget({
+      get calls() {
+        return limits.calls;
+      },
+      get windowMs() {
+        return limits.windowMs;
+      },
+      clock,
+      tell: saying(log, of, limits),
+    });
 
 const CALLS: Record<BudgetOf, string> = { metrics: 'metrics calls', reads: 'list reads' };
 
 const saying =
-  (log: Log, of: BudgetOf, { calls }: BudgetLimits): TellBudget =>
+  (log: Log, of: BudgetOf, limits: BudgetLimits): TellBudget =>
   (news) => {
     const { key, org } = news;
     if (news.kind === 'recovered') {
-      log.info('The API key goes at its full rate again', { key, org, count: calls, ms: news.afterMs, why: CALLS[of] });
+      log.info('The API key goes at its full rate again', {
+        key,
+        org,
+        count: limits.calls,
+        ms: news.afterMs,
+        why: CALLS[of],
+      });
       return;
     }
     const blocked = new Date(news.blockedUntil).toISOString();
@@ -48,7 +73,7 @@ const saying =
       org,
       count: news.limit,
       until: new Date(news.slowedUntil).toISOString(),
-      why: `${CALLS[of]}: ${news.limit} of ${calls} tokens, and none before ${blocked}; somebody else uses the key, or the service is stricter than it says`,
+      why: `${CALLS[of]}: ${news.limit} of ${limits.calls} tokens, and none before ${blocked}; somebody else uses the key, or the service is stricter than it says`,
     });
   };
 

@@ -7,6 +7,8 @@
     holds more than `calls` dispatches, however requests and replies travel.
     The line goes by class (0 on demand, 1 scheduled, 2 backfill), then organizations in turns, then arrival; after
     `passes` tokens in a row that passed a waiting lower class, the next one is that class's.
+    Callers may come with other limits than those before them: an edited definition takes effect at once. Tokens that
+    are out count against the new limit, and return by the new window; `look` moves none of them.
     After a 429 there are half as many tokens, and `recovery` more with each window without another. The first 429 of
     such a stretch, and the first to ask after it, are told so: one caller each, whatever number of workers there is.
     Time is this Redis's own, and never runs backwards. No key of the API and no other secret ever comes here.
@@ -19,7 +21,7 @@
     4 told    zset   id -> ms at which the waiter was told to come back
     5 place   hash   id -> its name in `line`
     6 rounds  hash   <class> -> round being served; <class>:<org> -> round that organization asked for last
-    7 state   hash   last, blocked, throttled, cut_to, cut_at, slowed, arrivals, passes
+    7 state   hash   last, blocked, throttled, cut_to, cut_at, slowed, arrivals, passes, window
 
   ARGV
     1 operation   2 calls   3 window ms   4 ms late until passed by   5 ms more until lost   6 passes   7 recovery
@@ -50,6 +52,16 @@ local function drop(id)
   if name then redis.call('ZREM', line, name) end
   redis.call('HDEL', place, id)
   redis.call('ZREM', told, id)
+end
+
+-- Each token that is out returns one window after its reply: of another length now, the instants move by the difference.
+if operation ~= 'look' then
+  local before = redis.call('HGET', state, 'window')
+  if before and tonumber(before) ~= window then
+    local tokens = redis.call('ZRANGE', held, 0, -1)
+    for _, token in ipairs(tokens) do redis.call('ZINCRBY', held, window - tonumber(before), token) end
+  end
+  redis.call('HSET', state, 'window', ARGV[3])
 end
 
 -- Tokens whose time has come are back; waiters who did not come are gone.

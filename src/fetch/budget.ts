@@ -77,11 +77,24 @@ export type BudgetNews =
 
 export type TellBudget = (news: BudgetNews) => void;
 
-/** How many dispatches (`calls`) any stretch of `windowMs` may hold at the server. */
+/**
+ * How many dispatches (`calls`) any stretch of `windowMs` may hold at the server. A budget reads them anew at each step:
+ * getters may answer otherwise later, and what they say then holds for the tokens that are out, too.
+ */
 export interface BudgetLimits {
   readonly calls: number;
   readonly windowMs: number;
 }
+
+/** The limits among a budget's options, as they are at each look. */
+export const limitsIn = (options: BudgetLimits): BudgetLimits => ({
+  get calls() {
+    return options.calls;
+  },
+  get windowMs() {
+    return options.windowMs;
+  },
+});
 
 /**
  * The token bucket of an API key, shared by all workers (specification §8: 30 metrics calls a minute a key).

@@ -6,6 +6,7 @@ import {
   type Budget,
   type BudgetLimits,
   lateness,
+  limitsIn,
   PASSES,
   PRIORITIES,
   recovery,
@@ -33,6 +34,8 @@ interface Waiter {
 
 interface Line {
   last: number;
+  /** Ms; by which the tokens that are out return. */
+  windowMs: number;
   blockedUntil: number;
   throttled: number;
   /** Tokens left by the last 429, from `cutAt` (epoch ms) on; they grow again from there. */
@@ -53,24 +56,27 @@ interface Line {
  * The budget of one process, for runs without Redis. `budget-7.lua` is the same machine for all workers, and one
  * suite of tests holds both to the same answers: change them together.
  */
-export function memoryBudget({
-  calls,
-  windowMs,
-  clock,
-  tell,
-}: BudgetLimits & { readonly clock: Clock; readonly tell?: TellBudget }): Budget {
-  const limits: BudgetLimits = Object.freeze({ calls, windowMs });
-  const { passedBy, lost } = lateness(limits);
-  const step = recovery(limits);
+export function memoryBudget(options: BudgetLimits & { readonly clock: Clock; readonly tell?: TellBudget }): Budget {
+  const { clock, tell } = options;
+  const limits = limitsIn(options);
   const lines = new Map<string, Line>();
 
-  /** The key's line as of now: tokens whose time has come are back, waiters who did not come are gone. */
-  const open = (key: string): { line: Line; now: number } => {
-    const line = lines.get(key) ?? newLine();
+  /**
+   * The key's line as of now: tokens whose time has come are back, waiters who did not come are gone.
+   * @param moves tokens that are out return by the window of now, should it be of another length than before
+   */
+  const open = (key: string, moves = true): { line: Line; now: number } => {
+    const { passedBy, lost } = lateness(limits);
+    const line = lines.get(key) ?? newLine(limits.windowMs);
     lines.set(key, line);
     // A clock that is set back must not hold tokens longer than a window, nor hand them out early when it recovers.
     line.last = Math.max(line.last, clock.now());
     const now = line.last;
+    if (moves && line.windowMs !== limits.windowMs) {
+      const later = limits.windowMs - line.windowMs;
+      line.held = line.held.map((held) => ({ ...held, release: held.release + later }));
+      line.windowMs = limits.windowMs;
+    }
     line.held = line.held.filter(({ release }) => release > now);
     line.waiters = line.waiters.filter(({ told }) => told + passedBy + lost >= now);
     if (line.waiters.length === 0) {
@@ -81,11 +87,13 @@ export function memoryBudget({
   };
 
   const limit = (line: Line, now: number): number =>
-    Math.min(calls, line.cutTo + Math.floor(Math.max(0, now - line.cutAt) / windowMs) * step);
+    Math.min(limits.calls, line.cutTo + Math.floor(Math.max(0, now - line.cutAt) / limits.windowMs) * recovery(limits));
 
   /** When all tokens are there again if no other 429 comes: the end of the stretch. */
   const whole = (line: Line): number =>
-    Number.isFinite(line.cutTo) ? line.cutAt + Math.max(0, Math.ceil((calls - line.cutTo) / step)) * windowMs : 0;
+    Number.isFinite(line.cutTo)
+      ? line.cutAt + Math.max(0, Math.ceil((limits.calls - line.cutTo) / recovery(limits))) * limits.windowMs
+      : 0;
 
   const enter = (line: Line, { id, org, priority }: Ask, now: number): Waiter => {
     const rank = PRIORITIES.indexOf(priority);
@@ -104,6 +112,7 @@ export function memoryBudget({
 
   /** How many go before `me`, not counting those who are late. */
   const ahead = (line: Line, me: Waiter, now: number): number => {
+    const { passedBy } = lateness(limits);
     const late = (waiter: Waiter) => waiter.told + passedBy < now;
     const index = line.waiters.indexOf(me);
     const present = line.waiters.slice(0, index).filter((waiter) => !late(waiter)).length;
@@ -120,17 +129,19 @@ export function memoryBudget({
     const most = limit(line, now);
     const free = Array.from({ length: Math.max(0, most - line.held.length) }, () => now);
     // A reply that comes right now is the earliest that can happen to a call in flight.
-    const back = line.held.map(({ release, inFlight }) => (inFlight ? Math.min(release, now + windowMs) : release));
+    const back = line.held.map(({ release, inFlight }) =>
+      inFlight ? Math.min(release, now + limits.windowMs) : release,
+    );
     // Where more are out than there are now, the first that come back are nobody's.
     const times = [...free, ...back].sort((a, b) => a - b).slice(-most);
-    const at = (times[place % most] ?? now) + Math.floor(place / most) * windowMs;
+    const at = (times[place % most] ?? now) + Math.floor(place / most) * limits.windowMs;
     return Math.max(at, line.blockedUntil, now + 1);
   };
 
   const grant = (line: Line, me: Waiter, holdMs: number, now: number): Answer => {
     const token = `${me.id}#${randomUUID()}`;
     line.waiters = line.waiters.filter((waiter) => waiter !== me);
-    line.held.push({ token, release: now + holdMs + windowMs + 1, inFlight: true });
+    line.held.push({ token, release: now + holdMs + limits.windowMs + 1, inFlight: true });
     line.rounds.set(`${me.rank}`, Math.max(line.rounds.get(`${me.rank}`) ?? 0, me.round));
     const passesSome = line.waiters.some((waiter) => waiter.rank > me.rank);
     const wasPassed = line.waiters.some((waiter) => waiter.rank < me.rank);
@@ -159,7 +170,7 @@ export function memoryBudget({
       const { line, now } = open(key);
       // One millisecond more than the window: both ends of it are read from clocks that cut the rest of one off.
       line.held = line.held.map((held) =>
-        held.token === token && held.inFlight ? { token, release: now + windowMs + 1, inFlight: false } : held,
+        held.token === token && held.inFlight ? { token, release: now + limits.windowMs + 1, inFlight: false } : held,
       );
     },
     unsent: async (key, token) => {
@@ -177,7 +188,7 @@ export function memoryBudget({
       line.blockedUntil = Math.max(line.blockedUntil, now + Math.max(0, until - clock.now()));
       line.throttled += 1;
       // Calls that were under way with the first of them all come back throttled: one cut for them together.
-      if (now >= line.cutAt + windowMs) line.cutTo = Math.max(1, Math.floor(limit(line, now) / 2));
+      if (now >= line.cutAt + limits.windowMs) line.cutTo = Math.max(1, Math.floor(limit(line, now) / 2));
       line.cutAt = Math.max(line.cutAt, line.blockedUntil);
       if (!first) return;
       const toCaller = clock.now() - now;
@@ -191,7 +202,7 @@ export function memoryBudget({
       });
     },
     look: async (key) => {
-      const { line, now } = open(key);
+      const { line, now } = open(key, false);
       return {
         key,
         tokens: Math.max(0, limit(line, now) - line.held.length),
@@ -206,8 +217,9 @@ export function memoryBudget({
   };
 }
 
-const newLine = (): Line => ({
+const newLine = (windowMs: number): Line => ({
   last: 0,
+  windowMs,
   blockedUntil: 0,
   throttled: 0,
   cutTo: Number.POSITIVE_INFINITY,

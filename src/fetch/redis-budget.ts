@@ -3,7 +3,16 @@ import { z } from 'zod';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { type LuaScript, readLua, runLua } from '../base/lua.ts';
 import type { RedisClient } from '../base/redis-client.ts';
-import { type Budget, type BudgetLimits, lateness, PASSES, PRIORITIES, recovery, type TellBudget } from './budget.ts';
+import {
+  type Budget,
+  type BudgetLimits,
+  lateness,
+  limitsIn,
+  PASSES,
+  PRIORITIES,
+  recovery,
+  type TellBudget,
+} from './budget.ts';
 import { reachable } from './reachable.ts';
 
 const answerSchema = z.union([
@@ -29,15 +38,16 @@ export const budgetScript = (): LuaScript => readLua('./budget-7.lua', import.me
 
 /** The budget that all workers share. Its whole logic is `budget-7.lua`; every method is one round trip. */
 export function redisBudget(redis: RedisClient, options: RedisBudgetOptions): Budget {
-  const { prefix, calls, windowMs, tell } = options;
+  const { prefix, tell } = options;
+  const limits = limitsIn(options);
   const clock = options.clock ?? systemClock;
   const script = options.script ?? budgetScript();
-  const limits: BudgetLimits = Object.freeze({ calls, windowMs });
-  const { passedBy, lost } = lateness(limits);
 
   const run = (key: string, operation: string, ...args: (string | number)[]): Promise<unknown> => {
     const names = ['held', 'flight', 'line', 'told', 'place', 'rounds', 'state'];
     const keys = names.map((name) => `${prefix}budget:{${key}}:${name}`);
+    const { calls, windowMs } = limits;
+    const { passedBy, lost } = lateness(limits);
     const values = [operation, calls, windowMs, passedBy, lost, PASSES, recovery(limits), ...args];
     return reachable(() => runLua(redis, script, keys, values));
   };

@@ -123,6 +123,62 @@ describe.each([
     expect(await budget.look(KEY)).toMatchObject({ tokens: 1, inFlight: 1 });
   });
 
+  test('a limit that is lowered within a window counts the tokens that are out', async () => {
+    const limits = { calls: 3, windowMs: 60_000 };
+    const { clock, budget, ask } = start(limits);
+    for (const id of ['a', 'b']) await budget.replied(KEY, tokenOf(await ask(id)));
+    limits.calls = 1;
+    expect(await budget.look(KEY)).toMatchObject({ limit: 1, tokens: 0 });
+    expect(refusal(await ask('c')).at).toBe(START + 60_001);
+    clock.set(START + 60_001);
+    expect([(await ask('c')).granted, (await ask('d')).granted]).toEqual([true, false]);
+  });
+
+  test('a limit that is raised within a window adds the tokens that it brings, and no more', async () => {
+    const limits = { calls: 1, windowMs: 60_000 };
+    const { budget, ask } = start(limits);
+    await budget.replied(KEY, tokenOf(await ask('a')));
+    expect((await ask('b')).granted).toBe(false);
+    limits.calls = 3;
+    expect([(await ask('b')).granted, (await ask('c')).granted, (await ask('d')).granted]).toEqual([true, true, false]);
+  });
+
+  test('a window that becomes longer holds the tokens that are out for longer', async () => {
+    const limits = { calls: 2, windowMs: 60_000 };
+    const { clock, budget, ask } = start(limits);
+    await budget.replied(KEY, tokenOf(await ask('replied')));
+    await ask('in flight');
+    clock.advance(30_000);
+    limits.windowMs = 120_000;
+    expect(refusal(await ask('c')).at).toBe(START + 120_001);
+    clock.set(START + 120_001);
+    expect((await ask('c')).granted).toBe(true);
+    expect(refusal(await ask('d')).at).toBe(START + HOLD + 120_001);
+  });
+
+  test('a window that becomes shorter gives the tokens that are out back sooner', async () => {
+    const limits = { calls: 1, windowMs: 120_000 };
+    const { clock, budget, ask } = start(limits);
+    await budget.replied(KEY, tokenOf(await ask('a')));
+    expect(refusal(await ask('b')).at).toBe(START + 120_001);
+    clock.advance(30_000);
+    limits.windowMs = 60_000;
+    expect(refusal(await ask('b')).at).toBe(START + 60_001);
+    clock.set(START + 60_001);
+    expect((await ask('b')).granted).toBe(true);
+  });
+
+  test('looking at a key with another window changes nothing', async () => {
+    const limits = { calls: 1, windowMs: 60_000 };
+    const { clock, budget, ask } = start(limits);
+    await budget.replied(KEY, tokenOf(await ask('a')));
+    limits.windowMs = 10;
+    clock.advance(1_000);
+    expect(await budget.look(KEY)).toMatchObject({ tokens: 0 });
+    limits.windowMs = 60_000;
+    expect(refusal(await ask('b')).at).toBe(START + 60_001);
+  });
+
   test('tells every waiter when to come, and keeps it', async () => {
     const { clock, budget, ask } = start();
     for (const id of ['a', 'b', 'c']) {

@@ -7,12 +7,23 @@ import { memoryBudget } from '../../src/fetch/memory-budget.ts';
 import { budgetScript, redisBudget } from '../../src/fetch/redis-budget.ts';
 
 export interface BudgetBench {
+  /** @param limits read anew at each step */
   budget(limits: BudgetLimits, clock: Clock, tell?: TellBudget): Budget;
   close(): Promise<void>;
 }
 
 export const memoryBench = async (): Promise<BudgetBench> => ({
-  budget: (limits, clock, tell) => memoryBudget({ ...limits, clock, ...(tell && { tell }) }),
+  budget: (limits, clock, tell) =>
+    memoryBudget({
+      get calls() {
+        return limits.calls;
+      },
+      get windowMs() {
+        return limits.windowMs;
+      },
+      clock,
+      ...(tell && { tell }),
+    }),
   close: async () => {},
 });
 
@@ -28,7 +39,18 @@ export const redisBench = async (url: string): Promise<BudgetBench> => {
       const moved = lua.replace("redis.call('TIME')", `redis.call('HMGET', '${prefix}clock', 's', 'us')`);
       if (moved === lua) throw new Error('the script no longer reads its clock in one place');
       const script = luaScript(moved);
-      const budget = redisBudget(redis, { ...limits, prefix, clock, script, ...(tell && { tell }) });
+      const budget = redisBudget(redis, {
+        get calls() {
+          return limits.calls;
+        },
+        get windowMs() {
+          return limits.windowMs;
+        },
+        prefix,
+        clock,
+        script,
+        ...(tell && { tell }),
+      });
       const tick = async () => {
         const now = clock.now();
         await redis.hset(`${prefix}clock`, { s: Math.floor(now / 1000), us: (now % 1000) * 1000 });
