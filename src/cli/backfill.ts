@@ -72,7 +72,8 @@ async function backfill(report: string, flags: BackfillFlags): Promise<void> {
     import('./print.ts'),
   ]);
   const around = readSurroundings();
-  const { definition, settings } = requireReport(await loadJobs(around.config.DOCKET_JOBS), report);
+  const jobs = await loadJobs(around.config.DOCKET_JOBS);
+  const { definition, settings } = requireReport(jobs, report);
   const deliver = flags.deliver ?? false;
   if (deliver) requireMail(definition, settings, around.config);
   const [first, last] = [await readDays('--from', flags.from), await readDays('--to', flags.to)];
@@ -84,7 +85,9 @@ async function backfill(report: string, flags: BackfillFlags): Promise<void> {
     const { trigger, redis, prefix } = await openStore(around, {}, scope);
     const possible = countsSections(definition, undefined);
     const catalog =
-      possible.length === 0 ? undefined : await catalogIfKnown(around, { redis, prefix }, settings, scope);
+      possible.length === 0
+        ? undefined
+        : await catalogIfKnown(around, { redis, prefix, orgs: () => jobs.orgs }, settings, scope);
     const counts = catalog === undefined ? possible : countsSections(definition, catalog);
     const known = catalog !== undefined || possible.length === 0;
     if (counts.length > 0) print.sayLine(countsLine(counts, known));

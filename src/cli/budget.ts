@@ -45,6 +45,8 @@ async function budget(flags: { readonly json?: boolean }): Promise<void> {
     if (flags.json) return print.printJson(documentOf(now));
     if (now.keys.length > 0) print.printLine(print.formatColumns(HEADER, rowsOf(now)));
     else if (now.unknown.length === 0) print.printLine(`No organization in ${config.DOCKET_JOBS}.`);
+    for (const { conflict } of now.keys)
+      if (conflict !== undefined) print.printLine(`${conflict.message} See \`docket check\`.`);
     for (const { org, error } of now.unknown) print.printLine(`${org}: key not known here. ${error.message}`);
   } finally {
     redis.disconnect();
@@ -83,9 +85,10 @@ const rowsOf = ({ keys }: BudgetsNow): string[][] =>
 
 /** What `--json` prints. Snake case, as the API and the manifest. */
 const documentOf = ({ keys, unknown }: BudgetsNow) => ({
-  keys: keys.map(({ key, organizations, metrics, reads }) => ({
+  keys: keys.map(({ key, organizations, conflict, metrics, reads }) => ({
     key,
     organizations,
+    ...(conflict === undefined ? {} : { conflict: conflict.message }),
     metrics: stateOf(metrics),
     reads: reads === null ? null : stateOf(reads),
   })),

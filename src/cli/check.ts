@@ -38,7 +38,8 @@ async function check(paths: string[], options: { offline?: boolean; json?: boole
     ]);
   const around = readSurroundings();
   const jobs = await loadJobs(around.config.DOCKET_JOBS);
-  const faults = await checkJobs(jobs, paths);
+  const budgets = await faultsOfBudgets(jobs, around);
+  const faults = await checkJobs({ ...jobs, faults: [...jobs.faults, ...budgets] }, paths);
   // A mail that cannot be made concerns every report, whichever was named.
   faults.push(...(await faultsOfTemplates(around.config.DOCKET_TEMPLATES)));
   const unchecked: string[] = [];
@@ -66,6 +67,33 @@ async function faultsOfTemplates(folder: string | undefined): Promise<Fault[]> {
   return checkTemplates(folder);
 }
 
+/** Organizations that share an API key have one budget: each `org.yaml` that takes part in a conflict has a fault. */
+async function faultsOfBudgets(jobs: Jobs, { env, learn }: Surroundings): Promise<Fault[]> {
+  const [{ budgetConflicts, CONFLICT_NEXT, limitsOf }, { secretSource }, { locate }] = await Promise.all([
+    import('../compose/key-limits.ts'),
+    import('../base/secret.ts'),
+    import('../define/source.ts'),
+  ]);
+  const conflicts = await budgetConflicts(jobs.orgs.values(), secretSource(env, learn));
+  return conflicts.flatMap(({ organizations, message }) =>
+    organizations.flatMap((org): Fault[] => {
+      const [source, settings] = [jobs.sources.get(org), jobs.orgs.get(org)];
+      if (source === undefined || settings === undefined) return [];
+      const { calls, windowMs } = limitsOf(settings);
+      return [
+        {
+          file: source.file,
+          ...locate(source, ['budget']),
+          message: message.replace(/\.$/, ''),
+          expected: 'one budget for all organizations of the key',
+          got: `${calls} calls in ${windowMs / 1000} s`,
+          next: CONFLICT_NEXT,
+        },
+      ];
+    }),
+  );
+}
+
 /** Asks each organization's catalog once. One that cannot be asked is said, and is no fault of the files. */
 async function faultsOfCatalogs(
   reports: readonly Definition[],
@@ -87,7 +115,7 @@ async function faultsOfCatalogs(
       import('../plan/check-plan.ts'),
       import('../define/source.ts'),
     ]);
-  const opened = await composeCatalogs(around).catch((thrown: unknown) => {
+  const opened = await composeCatalogs(around, { orgs: jobs.orgs }).catch((thrown: unknown) => {
     const { message, next = '' } = toDocketError(thrown);
     unchecked(`${message} ${next}`.trim());
   });

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { DocketError } from '../base/error.ts';
+import type { OrgsInForce } from '../compose/key-limits.ts';
 import { composeInline, type Surroundings } from '../compose/ports.ts';
 import type { Definition, PeriodSpec } from '../define/definition.ts';
 import type { OrgSettings } from '../define/org.ts';
@@ -16,6 +17,8 @@ import { abortOnSignal } from './surroundings.ts';
 export interface InlineRun {
   readonly definition: Definition;
   readonly settings: OrgSettings;
+  /** Of all definitions: which of them share a key decides of its limits. None when absent. */
+  readonly orgs?: OrgsInForce;
   /** Another one than the definition's. */
   readonly period?: PeriodSpec | undefined;
   /** Where the files go. */
@@ -49,7 +52,7 @@ export async function runInline(request: InlineRun, around: Surroundings): Promi
   // Before a call is spent: a folder that cannot be written would throw all of them away.
   await archive.find(order);
   await archive.discard(await archive.stage(order.id));
-  const { portsOf, scope } = await composeInline(around, archive);
+  const { portsOf, scope } = await composeInline(around, archive, { orgs: request.orgs });
   try {
     const bars = scope.use(openBars(), (opened) => opened.close());
     const outcome = await run(

@@ -32,13 +32,14 @@ export interface ArchivedRun {
  * when its papers in the archive cannot be read.
  */
 export async function keptRun(around: Surroundings, text: string): Promise<KeptRun> {
-  const [{ DocketError, isRedisOutage, toDocketError }, { openDesk }, { sayLine }, { keptRunId }, { heldRun }] = await Promise.all([
-    import('../base/error.ts'),
-    import('../compose/decisions.ts'),
-    import('./print.ts'),
-    import('./run-id.ts'),
-    import('./held-run.ts'),
-  ]);
+  const [{ DocketError, isRedisOutage, toDocketError }, { openDesk }, { sayLine }, { keptRunId }, { heldRun }] =
+    await Promise.all([
+      import('../base/error.ts'),
+      import('../compose/decisions.ts'),
+      import('./print.ts'),
+      import('./run-id.ts'),
+      import('./held-run.ts'),
+    ]);
   const id = await keptRunId(around, text);
   const asked =
     id !== undefined

@@ -61,14 +61,18 @@ async function preview(report: string, flags: PreviewFlags): Promise<void> {
     import('node:path'),
   ]);
   const around = readSurroundings();
-  const { definition, settings } = requireReport(await loadJobs(around.config.DOCKET_JOBS), report);
+  const jobs = await loadJobs(around.config.DOCKET_JOBS);
+  const { definition, settings } = requireReport(jobs, report);
   const period = flags.period === undefined ? undefined : parsePeriod(flags.period);
-  const source = flags.sample ? await fromSandbox(around, settings) : { around, settings, close: async () => {} };
+  const source = flags.sample
+    ? await fromSandbox(around, settings)
+    : { around, settings, orgs: jobs.orgs, close: async () => {} };
   try {
     const { order, result, sealed } = await runInline(
       {
         definition: flags.sample ? unlocked(definition) : definition,
         settings: source.settings,
+        ...('orgs' in source ? { orgs: source.orgs } : {}),
         period,
         out: ({ period: { label } }) => flags.out ?? `out/preview/${report}/${label}`,
         deliver: false,

@@ -78,12 +78,14 @@ async function runReport(report: string, flags: RunFlags): Promise<void> {
       import('./print.ts'),
     ]);
   const around = readSurroundings();
-  const { definition, settings } = requireReport(await loadJobs(around.config.DOCKET_JOBS), report);
+  const jobs = await loadJobs(around.config.DOCKET_JOBS);
+  const { definition, settings } = requireReport(jobs, report);
   if (flags.deliver) requireMail(definition, settings, around.config, '--no-deliver makes the files alone');
   const { order, result } = await runInline(
     {
       definition: flags.fresh ? { ...definition, max_age: 0 } : definition,
       settings,
+      orgs: jobs.orgs,
       period: flags.period === undefined ? undefined : parsePeriod(flags.period),
       out: ({ period }) => flags.out ?? `out/${report}/${period.label}`,
       deliver: flags.deliver,

@@ -129,8 +129,8 @@ function openPorts(around: Surroundings, jobs: JobsInForce, store: Store, audit:
     audit,
     live: redisLive(redis, { prefix }),
     findSlots: reportSlotFinder(),
-    lines: (orgs) => budgetLines(orgs, { secrets, budgetOf, clock }),
-    planning: planningOf(around, { redis, prefix }, scope),
+    lines: (orgs) => budgetLines(orgs, { secrets, budgetOf, inForce: jobs.now().orgs.values(), clock }),
+    planning: planningOf(around, { redis, prefix, orgs: () => jobs.now().orgs }, scope),
     clock,
   };
 }

@@ -1,15 +1,14 @@
 import type { BudgetEntry, BudgetLines } from '../admin/access.ts';
 import type { Clock } from '../base/clock.ts';
-import type { SecretSource } from '../base/secret.ts';
 import { RATES } from '../contract/limits.ts';
 import type { OrgSettings } from '../define/org.ts';
 import type { BudgetLimits, BudgetState } from '../fetch/budget.ts';
-import { type Budgets, expectedFinish, lookAtBudgets } from './budgets.ts';
+import { type BudgetLook, expectedFinish, lookAtBudgets } from './budgets.ts';
 
 /** The lines of the keys of these organizations, for people to look at. Two commands for each key. */
 export async function budgetLines(
   orgs: readonly OrgSettings[],
-  ports: { readonly secrets: SecretSource; readonly budgetOf: Budgets; readonly clock: Clock },
+  ports: BudgetLook & { readonly clock: Clock },
 ): Promise<BudgetLines> {
   const { keys, unknown } = await lookAtBudgets(orgs, ports);
   const now = ports.clock.now();

@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts';
-import { DocketError, type ErrorJson, toDocketError } from '../base/error.ts';
+import { type ErrorJson, toDocketError } from '../base/error.ts';
 import { type Log, silentLog } from '../base/log.ts';
 import type { RedisClient } from '../base/redis-client.ts';
 import type { SecretSource } from '../base/secret.ts';
@@ -8,6 +8,7 @@ import type { OrgSettings } from '../define/org.ts';
 import type { Budget, BudgetLimits, BudgetState, TellBudget } from '../fetch/budget.ts';
 import { memoryBudget } from '../fetch/memory-budget.ts';
 import { redisBudget } from '../fetch/redis-budget.ts';
+import { type BudgetConflict, conflictAmong, lowestLimits, sharingKey } from './key-limits.ts';
 
 /** Metrics calls and list reads never draw on the same tokens. */
 export type BudgetOf = 'metrics' | 'reads';
@@ -77,26 +78,6 @@ const saying =
     });
   };
 
-/** An organization's metrics limits by its key. Two limits for one key would each be kept, and together broken: `config.invalid`. */
-export function oneBudgetPerKey(): (key: string, settings: OrgSettings) => BudgetLimits {
-  const byKey = new Map<string, { readonly org: string; readonly limits: BudgetLimits }>();
-  return (key, { id, budget }) => {
-    const limits = {
-      calls: budget?.calls ?? RATES.metrics.calls,
-      windowMs: budget?.window === undefined ? RATES.metrics.windowMs : budget.window * 1000,
-    };
-    const first = byKey.get(key) ?? { org: id, limits };
-    byKey.set(key, first);
-    if (first.limits.calls === limits.calls && first.limits.windowMs === limits.windowMs) return limits;
-    throw new DocketError('config.invalid', `${first.org} and ${id} share an API key, but not its budget.`, {
-      where: `${id}/org.yaml`,
-      expected: `budget: { calls: ${first.limits.calls}, window: ${first.limits.windowMs / 1000} } as in ${first.org}/org.yaml`,
-      got: `budget: { calls: ${limits.calls}, window: ${limits.windowMs / 1000} }`,
-      next: 'Write the same budget into both files: the service counts by key.',
-    });
-  };
-}
-
 /** One API key's lines, as they are now. */
 export interface KeyBudgets {
   /** Fingerprint of the key. */
@@ -104,6 +85,8 @@ export interface KeyBudgets {
   readonly organizations: readonly string[];
   /** Of metrics calls, as they are configured. */
   readonly limits: BudgetLimits;
+  /** Where organizations that share the key set different limits. */
+  readonly conflict: BudgetConflict | undefined;
   readonly metrics: BudgetState;
   /** Null while nothing is or lately was in the line of list reads. */
   readonly reads: BudgetState | null;
@@ -121,30 +104,47 @@ export interface BudgetsNow {
  */
 export async function lookAtBudgets(
   orgs: Iterable<OrgSettings>,
-  { secrets, budgetOf }: { readonly secrets: SecretSource; readonly budgetOf: Budgets },
+  { secrets, budgetOf, inForce }: BudgetLook,
 ): Promise<BudgetsNow> {
-  const limitsOf = oneBudgetPerKey();
-  const byKey = new Map<string, { readonly organizations: string[]; readonly limits: BudgetLimits }>();
+  const asked = [...orgs];
+  const all = inForce === undefined ? asked : [...inForce];
+  const byKey = new Map<string, [OrgSettings, ...OrgSettings[]]>();
   const unknown: { org: string; error: ErrorJson }[] = [];
-  for (const settings of orgs) {
+  for (const settings of asked) {
     try {
       const key = (await secrets(settings.api_key)).fingerprint();
-      const limits = limitsOf(key, settings);
-      const known = byKey.get(key) ?? { organizations: [], limits };
-      known.organizations.push(settings.id);
-      byKey.set(key, known);
+      const known = byKey.get(key);
+      if (known === undefined) byKey.set(key, [settings]);
+      else known.push(settings);
     } catch (thrown) {
       unknown.push({ org: settings.id, error: toDocketError(thrown).toJSON() });
     }
   }
   const look = (of: BudgetOf, key: string, limits: BudgetLimits) => budgetOf(of, limits).look(key);
   const keys = await Promise.all(
-    [...byKey].map(async ([key, { organizations, limits }]): Promise<KeyBudgets> => {
+    [...byKey].map(async ([key, shown]): Promise<KeyBudgets> => {
+      const [first = shown[0], ...others] = all === asked ? shown : await sharingKey(key, all, secrets);
+      const limits = lowestLimits([first, ...others]);
       const [metrics, reads] = await Promise.all([look('metrics', key, limits), look('reads', key, RATES.reads)]);
-      return { key, organizations, limits, metrics, reads: untouched(reads) ? null : reads };
+      return {
+        key,
+        organizations: shown.map(({ id }) => id),
+        limits,
+        conflict: conflictAmong([first, ...others]),
+        metrics,
+        reads: untouched(reads) ? null : reads,
+      };
     }),
   );
   return { keys, unknown };
+}
+
+/** What looking at budgets goes by. */
+export interface BudgetLook {
+  readonly secrets: SecretSource;
+  readonly budgetOf: Budgets;
+  /** All organizations in force, which decide of the limits of a key; those that are looked at when absent. */
+  readonly inForce?: Iterable<OrgSettings> | undefined;
 }
 
 const untouched = ({ tokens, limit, inFlight, waiting, blockedUntil, throttled }: BudgetState): boolean =>

@@ -8,7 +8,7 @@ import { nextReportSlots, timetableOf } from '../define/slots.ts';
 import { compilePlan } from '../plan/compile.ts';
 import { type ExplainDocument, type ExplainExtra, explain } from '../plan/explain.ts';
 import type { FrozenDefinition } from '../queue/definition-store.ts';
-import { type Budgets, expectedFinish, lookAtBudgets } from './budgets.ts';
+import { type BudgetLook, type Budgets, expectedFinish, lookAtBudgets } from './budgets.ts';
 
 /** Slots that are shown beside a plan. */
 const SLOTS = 5;
@@ -19,6 +19,8 @@ export interface ExplanationPorts {
   readonly secrets: SecretSource;
   /** The workers' lines; undefined where no Redis is named, and nothing is told of them. */
   readonly budgetOf: Budgets | undefined;
+  /** Of the definitions in force: they decide of the limits of the key. */
+  readonly inForce?: Iterable<OrgSettings>;
   readonly clock: Clock;
 }
 
@@ -26,11 +28,11 @@ export interface ExplanationPorts {
 export async function explanationOf(
   { definition, settings }: FrozenDefinition,
   period: Period,
-  { catalog, secrets, budgetOf, clock }: ExplanationPorts,
+  { catalog, secrets, budgetOf, inForce, clock }: ExplanationPorts,
 ): Promise<ExplainDocument> {
   const plan = compilePlan({ definition, settings, period, catalog });
   const tokens = plan.calls.filter(({ kind }) => kind === 'report').length;
-  const budget = budgetOf && (await lineNow(settings, tokens, { secrets, budgetOf, clock }));
+  const budget = budgetOf && (await lineNow(settings, tokens, { secrets, budgetOf, inForce, clock }));
   return explain(plan, {
     catalog,
     ...(budget === undefined ? {} : { budget }),
@@ -45,9 +47,9 @@ export async function explanationOf(
 async function lineNow(
   settings: OrgSettings,
   calls: number,
-  { secrets, budgetOf, clock }: { secrets: SecretSource; budgetOf: Budgets; clock: Clock },
+  { clock, ...look }: BudgetLook & { readonly clock: Clock },
 ): Promise<ExplainExtra['budget'] | undefined> {
-  const [line] = (await lookAtBudgets([settings], { secrets, budgetOf })).keys;
+  const [line] = (await lookAtBudgets([settings], look)).keys;
   if (line === undefined) return undefined;
   const { metrics, limits } = line;
   const finish = expectedFinish(metrics, limits.windowMs, calls, clock.now());

@@ -11,13 +11,21 @@ import { periodOf } from '../define/period.ts';
 import { heldCatalog, redisCatalogs } from '../fetch/catalogs.ts';
 import { createClient } from '../fetch/client.ts';
 import { checkPlan } from '../plan/check-plan.ts';
-import { type Budgets, oneBudgetPerKey, sharedBudgets } from './budgets.ts';
+import { type Budgets, sharedBudgets } from './budgets.ts';
 import { explanationOf } from './explanation.ts';
+import { lowestLimits, type OrgsInForce, sharingKey } from './key-limits.ts';
 import { type Surroundings, withCatalog } from './ports.ts';
 
 /** Somebody waits for the answer: a longer line for the key is told instead of stood in. */
 const PATIENCE_MS = 3_000;
 const DEADLINE_MS = 20_000;
+
+interface PlanningParts {
+  readonly redis: RedisClient;
+  readonly prefix: string;
+  /** Of the definitions in force. */
+  readonly orgs: () => OrgsInForce;
+}
 
 /** A report's catalog, for somebody who waits for the answer. */
 interface CatalogFinder {
@@ -30,11 +38,7 @@ interface CatalogFinder {
   readonly secrets: SecretSource;
 }
 
-function catalogFinder(
-  around: Surroundings,
-  { redis, prefix }: { readonly redis: RedisClient; readonly prefix: string },
-  scope: Scope,
-): CatalogFinder {
+function catalogFinder(around: Surroundings, { redis, prefix, orgs }: PlanningParts, scope: Scope): CatalogFinder {
   const { config, env, clock, log } = around;
   const { COMPLIANCE_API_URL: baseUrl } = config;
   const secrets = secretSource(env, around.learn);
@@ -64,10 +68,11 @@ function catalogFinder(
       });
     }
     const fingerprint = key.fingerprint();
+    const [first = settings, ...others] = await sharingKey(fingerprint, orgs().values(), secrets);
     const outcome = await catalogs.get(
       {
         client: createClient({ baseUrl, key, dispatcher, clock }),
-        budget: budgetOf('metrics', oneBudgetPerKey()(fingerprint, settings)),
+        budget: budgetOf('metrics', lowestLimits([first, ...others])),
         key: fingerprint,
         org: settings.org,
         tenant: settings.id,
@@ -100,11 +105,11 @@ function catalogFinder(
  */
 export async function catalogIfKnown(
   around: Surroundings,
-  store: { readonly redis: RedisClient; readonly prefix: string },
+  parts: PlanningParts,
   settings: OrgSettings,
   scope: Scope,
 ): Promise<Catalog | undefined> {
-  const { keyOf, held, ask } = catalogFinder(around, store, scope);
+  const { keyOf, held, ask } = catalogFinder(around, parts, scope);
   try {
     const key = await keyOf(settings);
     return (await held(key, settings)) ?? (await ask(key, settings));
@@ -119,13 +124,10 @@ export async function catalogIfKnown(
  * it asks the service as a run would, for one token in the line of the key, if the process knows COMPLIANCE_API_URL and
  * whoever wants to know may spend it; otherwise it throws `catalog.missing`.
  */
-export function planningOf(
-  around: Surroundings,
-  { redis, prefix }: { readonly redis: RedisClient; readonly prefix: string },
-  scope: Scope,
-): Planning {
+export function planningOf(around: Surroundings, parts: PlanningParts, scope: Scope): Planning {
   const { clock } = around;
-  const { keyOf, held, ask, budgetOf, secrets } = catalogFinder(around, { redis, prefix }, scope);
+  const { orgs } = parts;
+  const { keyOf, held, ask, budgetOf, secrets } = catalogFinder(around, parts, scope);
   const notHeld = ({ id }: OrgSettings): never => {
     throw new DocketError('catalog.missing', `No metric catalog of ${id} is held.`, {
       expected: 'one of the last hour, from a run of the organization',
@@ -143,7 +145,13 @@ export function planningOf(
         return maxAgeMs === undefined || !mayAsk ? found : ask(key, settings, maxAgeMs).catch(() => found);
       };
       return withCatalog(catalogOf, (catalog) =>
-        explanationOf({ definition, settings }, period, { catalog, secrets, budgetOf, clock }),
+        explanationOf({ definition, settings }, period, {
+          catalog,
+          secrets,
+          budgetOf,
+          inForce: orgs().values(),
+          clock,
+        }),
       );
     },
 

@@ -17,7 +17,7 @@ import { inlineArchive } from '../deliver/directory-archive.ts';
 import type { Ledger } from '../deliver/ledger.ts';
 import { memoryLedger } from '../deliver/memory-ledger.ts';
 import type { SentFigures } from '../deliver/sent-figures.ts';
-import type { Budget, BudgetLimits } from '../fetch/budget.ts';
+import type { Budget } from '../fetch/budget.ts';
 import { type Catalogs, memoryCatalogs, RECENT_CATALOG_MS, redisCatalogs } from '../fetch/catalogs.ts';
 import { createClient, type RequestNews } from '../fetch/client.ts';
 import { memoryShared } from '../fetch/memory-shared.ts';
@@ -29,7 +29,8 @@ import { DEFAULT_PREFIX } from '../queue/keys.ts';
 import type { QueueTelemetry } from '../queue/telemetry.ts';
 import { renderPool } from '../render/pool.ts';
 import type { RunPorts } from '../run/ports.ts';
-import { type BudgetOf, type Budgets, oneBudgetPerKey, ownBudgets, sharedBudgets } from './budgets.ts';
+import { type Budgets, ownBudgets, sharedBudgets } from './budgets.ts';
+import { keyLimits, type OrgsInForce } from './key-limits.ts';
 import { type MailOf, mailRoutes } from './mail.ts';
 import { redisIfNamed } from './redis-if-named.ts';
 
@@ -67,6 +68,8 @@ interface Stores {
   readonly sentFigures?: SentFigures;
   /** Told of each request to the service, and for which organization it was. */
   readonly observeRequest?: (org: string, news: RequestNews) => void;
+  /** Of the definitions in force: they decide of the limits of each key. None when absent. */
+  readonly orgs?: (() => OrgsInForce) | undefined;
   /** Where the process's connections to mail servers are kept; its own when absent. */
   readonly mailOf?: MailOf;
 }
@@ -82,17 +85,22 @@ export interface Inline {
   readonly scope: Scope;
 }
 
+export interface InlineOptions {
+  /** Asks the service even where the workers hold its catalog. */
+  readonly freshCatalogs?: boolean;
+  /** Of the definitions: which of them share a key decides of its limits. */
+  readonly orgs?: OrgsInForce | undefined;
+}
+
 /**
  * Ports of an inline run: everything in memory, except that with a `REDIS_URL` in the environment it stands in the same
  * line for its key as the workers, and knows their catalogs and answers: beside busy ones it would otherwise earn a 429 for all.
  * Throws `redis.unreachable`, `redis.unsuitable` for a Redis that is named and of no use: then nothing is called.
- *
- * @param freshCatalogs asks the service even where the workers hold its catalog
  */
 export async function composeInline(
   around: Surroundings,
   archive: Archive,
-  { freshCatalogs = false }: { readonly freshCatalogs?: boolean } = {},
+  { freshCatalogs = false, orgs }: InlineOptions = {},
 ): Promise<Inline> {
   const scope = createScope();
   const { clock, log } = around;
@@ -108,6 +116,7 @@ export async function composeInline(
       ledger: memoryLedger(),
       archive,
       budget: shared ?? ownBudgets(clock, log),
+      ...(orgs === undefined ? {} : { orgs: () => orgs }),
       // Nobody would wake an inline run: it waits in place, however long.
       patienceMs: Number.POSITIVE_INFINITY,
     });
@@ -140,7 +149,7 @@ export async function withCatalog<Made>(
 /** The organizations' catalogs: what `check`, `explain` and `doctor` need of the service. Throws as `composeInline`. */
 export async function composeCatalogs(
   around: Surroundings,
-  options: { readonly freshCatalogs?: boolean } = {},
+  options: InlineOptions = {},
 ): Promise<Inline & { readonly catalogOf: CatalogOf }> {
   const { portsOf, shared, scope } = await composeInline(around, inlineArchive('.'), options);
   const catalogOf: CatalogOf = async (settings, maxAgeMs) => {
@@ -179,12 +188,14 @@ export function bindPorts(around: Surroundings, scope: Scope, stores: Stores): P
     (pool) => pool.close(),
   );
   const pool = scope.use(renderPool(), (opened) => opened.close());
-  const limitsOf = oneBudgetPerKey();
-  const budgets = new Map<string, Budget>();
-  const budgetOf = (of: BudgetOf, limits: BudgetLimits): Budget => {
-    const name = `${of} ${limits.calls}/${limits.windowMs}`;
-    const budget = budgets.get(name) ?? stores.budget(of, limits);
-    budgets.set(name, budget);
+  const limits = keyLimits({ orgs: stores.orgs ?? (() => new Map()), secrets, log: around.log });
+  const reads = stores.budget('reads', RATES.reads);
+  const metrics = new Map<string, Budget>();
+  /** One for each key, whose limits follow the definitions: also those of a run that is under way. */
+  const metricsOf = async (key: string, settings: OrgSettings): Promise<Budget> => {
+    await limits.resolve(key, settings);
+    const budget = metrics.get(key) ?? stores.budget('metrics', limits.of(key));
+    metrics.set(key, budget);
     return budget;
   };
 
@@ -205,8 +216,8 @@ export function bindPorts(around: Surroundings, scope: Scope, stores: Stores): P
         told: (news) => stores.observeRequest?.(settings.id, news),
         trace: around.trace,
       }),
-      budget: budgetOf('metrics', limitsOf(key, settings)),
-      reads: budgetOf('reads', RATES.reads),
+      budget: await metricsOf(key, settings),
+      reads,
       responses: stores.responsesOf(settings.id),
       sharedAnswers: stores.sharedAnswers,
       catalogs: stores.catalogs,

@@ -85,6 +85,7 @@ export async function openWorker(
     circuit,
     archive,
     budget: sharedBudgets(patient, prefix, clock, log),
+    orgs: () => settings.jobs.now().orgs,
     patienceMs: PATIENCE_MS,
     ...(settings.observeRequest === undefined ? {} : { observeRequest: settings.observeRequest }),
   });

@@ -26,6 +26,7 @@ const documentSchema = z.strictObject({
     z.strictObject({
       key: z.string(),
       organizations: z.array(z.string()),
+      conflict: z.string().optional(),
       metrics: stateSchema,
       reads: stateSchema.nullable(),
     }),
@@ -111,21 +112,20 @@ describe('docket budget', () => {
     expect(documentSchema.parse(JSON.parse(stdout)).keys).toMatchObject([{ metrics: { tokens: 4, limit: 5 } }]);
   });
 
-  test('lists a key that cannot be resolved with the reason, and one whose budgets contradict each other', async () => {
-    const { code, stdout } = await show(
-      {
-        'acme/org.yaml': ORG,
-        'lost/org.yaml': ORG.replace('ACME_KEY', 'LOST_KEY'),
-        'odd/org.yaml': `${ORG}budget: { calls: 5, window: 60 }\n`,
-      },
-      { ACME_KEY: ACME },
-    );
+  test('lists a key that cannot be resolved with the reason, and one whose organizations set different budgets with the lowest', async () => {
+    const files = {
+      'acme/org.yaml': ORG,
+      'lost/org.yaml': ORG.replace('ACME_KEY', 'LOST_KEY'),
+      'odd/org.yaml': `${ORG}budget: { calls: 4, window: 60 }\n`,
+    };
+    const { code, stdout } = await show(files, { ACME_KEY: ACME });
     expect(code).toBe(0);
     const { keys, unknown } = documentSchema.parse(JSON.parse(stdout));
-    expect(keys.map(({ organizations }) => organizations)).toEqual([['acme']]);
+    const conflict = 'Conflicting `budget` settings for one API key: acme says 30, odd says 4.';
+    expect(keys).toMatchObject([{ organizations: ['acme', 'odd'], metrics: { limit: 4 }, conflict }]);
+    expect((await show(files, { ACME_KEY: ACME }, false)).stdout).toContain(conflict);
     expect(unknown.map(({ organization, error }) => [organization, error.code])).toEqual([
       ['lost', 'config.secret_missing'],
-      ['odd', 'config.invalid'],
     ]);
     expect(unknown[0]?.error.message).toContain('LOST_KEY');
   });

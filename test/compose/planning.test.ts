@@ -36,7 +36,11 @@ describe('what the admin route knows of what definitions ask', () => {
   const frozen = aReport('weekly', { cron: '0 8 * * MON' });
   const version = { ...frozen, settings: { ...frozen.settings, org: 'current' as const } };
   const planning = (env: Readonly<Record<string, string>>) =>
-    planningOf({ config: readConfig(env), env, clock: systemClock, log: silentLog }, { redis, prefix }, scope);
+    planningOf(
+      { config: readConfig(env), env, clock: systemClock, log: silentLog },
+      { redis, prefix, orgs: () => new Map() },
+      scope,
+    );
   const withService = () => planning({ COMPLIANCE_API_URL: sandbox.url, ACME_KEY: key });
   const asked = () => sandbox.requests().length;
 

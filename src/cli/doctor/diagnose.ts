@@ -4,6 +4,7 @@ import type { Jobs } from '../../define/load.ts';
 import { examineTokens } from './admin.ts';
 import { examineApi } from './api.ts';
 import { examineArchive } from './archive.ts';
+import { examineBudgetSettings } from './budgets.ts';
 import { examineDefinitions, examineTemplates } from './definitions.ts';
 import { type Finding, fail } from './finding.ts';
 import { examineKeys } from './keys.ts';
@@ -41,6 +42,7 @@ export async function diagnose(jobs: Jobs, around: Surroundings, options: Diagno
       : { findings: [], catalogs: options.known ?? new Map<string, Catalog>() };
     const { DOCKET_TEMPLATES: templates, DOCKET_ADMIN_TOKENS: tokens } = config;
     const findings = [...examineRuntime(zones, now), ...ofRedis, examineDefinitions(jobs, catalogs, now)];
+    findings.push(...(await examineBudgetSettings(jobs, around)));
     if (templates !== undefined) findings.push(await examineTemplates(templates));
     findings.push(...api, ...ofKeys);
     const rest: readonly (() => Promise<readonly Finding[]>)[] = [

@@ -90,7 +90,7 @@ export async function examineKeys(
 ): Promise<{ readonly findings: Finding[]; readonly catalogs: ReadonlyMap<string, Catalog> }> {
   const catalogs = new Map(known);
   const findings: Finding[] = [];
-  const opened = await composeCatalogs(around, { freshCatalogs: askCatalogs }).catch(toDocketError);
+  const opened = await composeCatalogs(around, { freshCatalogs: askCatalogs, orgs: jobs.orgs }).catch(toDocketError);
   if (opened instanceof DocketError) return { findings: [{ what: 'API keys', ...failed(opened) }], catalogs };
   const { portsOf, catalogOf, scope } = opened;
   try {
