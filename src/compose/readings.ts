@@ -38,7 +38,7 @@ export async function readNow({ redis, prefix, queue, jobs, secrets, clock }: Re
     redisMemory(redis),
     redisPauses(redis, { prefix }).list(),
     owedNotices(redis, { prefix }).list(),
-    countUnknown(redis, `${prefix}:`, since),
+    countUnknown(redis, `${prefix}:`, 0),
   ]);
   const keys = new Map<string, string | null>(now.unknown.map(({ org }) => [org, null]));
   for (const { key, organizations } of now.keys) for (const org of organizations) keys.set(org, key);

@@ -15,5 +15,5 @@ if state == 'sending' and redis.call('HGET', rows, id .. ':by') == ARGV[4] then
 end
 if state ~= 'pending' then return nil end
 redis.call('HSET', rows, id .. ':state', 'sending', id .. ':detail', '', id .. ':at', ARGV[2], id .. ':by', ARGV[4])
-redis.call('EXPIRE', rows, tonumber(ARGV[3]) * 86400)
+renewExpiry(rows, ARGV[3])
 return redis.call('HINCRBY', rows, id .. ':epoch', 1)

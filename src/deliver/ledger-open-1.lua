@@ -11,12 +11,13 @@
 ]]
 local rows, id = KEYS[1], ARGV[1]
 local state, epoch = ARGV[5], tonumber(ARGV[6])
-local takes = true
+local takes, has = true, nil
 if redis.call('HSETNX', rows, id .. ':row', ARGV[2]) == 1 then
   local nth = redis.call('HINCRBY', rows, 'count', 1)
   redis.call('HSET', rows, id .. ':nth', nth, id .. ':decisions', '')
+  if nth == 1 then redis.call('EXPIRE', rows, tonumber(ARGV[4]) * 86400) end
 else
-  local has = redis.call('HGET', rows, id .. ':state')
+  has = redis.call('HGET', rows, id .. ':state')
   local at = tonumber(redis.call('HGET', rows, id .. ':epoch'))
   local ended = state == 'sent' or state == 'refused'
   if has == 'sent' then
@@ -29,14 +30,15 @@ else
 end
 if takes then
   redis.call('HSET', rows, id .. ':state', state, id .. ':epoch', epoch, id .. ':detail', ARGV[7], id .. ':at', ARGV[3])
-  if state == 'unknown' then
-    redis.call('ZADD', KEYS[2], ARGV[3], id)
-    redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', ARGV[3] - ARGV[4] * 86400000)
-    redis.call('EXPIRE', KEYS[2], tonumber(ARGV[4]) * 86400)
-  else
-    redis.call('ZREM', KEYS[2], id)
-  end
+  if has == 'unknown' and state ~= 'unknown' then endOfWait(rows, KEYS[2], id, ARGV[4]) end
 end
-redis.call('EXPIRE', rows, tonumber(ARGV[4]) * 86400)
+renewExpiry(rows, ARGV[4])
+-- Also one that an older version has left to expire.
+local now = redis.call('HMGET', rows, id .. ':state', id .. ':at')
+if now[1] == 'unknown' then
+  waitForDecision(rows, KEYS[2], id, now[2])
+else
+  redis.call('ZREM', KEYS[2], id)
+end
 return redis.call('HMGET', rows, id .. ':row', id .. ':state', id .. ':epoch', id .. ':detail', id .. ':at',
   id .. ':decisions')

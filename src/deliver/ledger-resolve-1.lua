@@ -19,6 +19,5 @@ if decisions and decisions ~= '' then decisions = decisions .. '\n' .. ARGV[7] e
 redis.call('HSET', rows, id .. ':state', to, id .. ':detail', ARGV[4], id .. ':at', ARGV[5], id .. ':by', ARGV[8],
   id .. ':decisions', decisions)
 if to == 'pending' then redis.call('HINCRBY', rows, id .. ':epoch', 1) end
-redis.call('ZREM', KEYS[2], id)
-redis.call('EXPIRE', rows, tonumber(ARGV[6]) * 86400)
+if state == 'unknown' then endOfWait(rows, KEYS[2], id, ARGV[6]) else renewExpiry(rows, ARGV[6]) end
 return 1

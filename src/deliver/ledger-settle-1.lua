@@ -16,12 +16,12 @@ if state == to then return 1 end
 local truth = state == 'unknown' and (to == 'sent' or to == 'refused')
 if state ~= 'sending' and not truth then return 0 end
 redis.call('HSET', rows, id .. ':state', to, id .. ':detail', ARGV[4], id .. ':at', ARGV[5])
-redis.call('EXPIRE', rows, tonumber(ARGV[6]) * 86400)
 if to == 'unknown' then
-  redis.call('ZADD', KEYS[2], ARGV[5], id)
-  redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', ARGV[5] - ARGV[6] * 86400000)
-  redis.call('EXPIRE', KEYS[2], tonumber(ARGV[6]) * 86400)
+  waitForDecision(rows, KEYS[2], id, ARGV[5])
+elseif state == 'unknown' then
+  endOfWait(rows, KEYS[2], id, ARGV[6])
 else
   redis.call('ZREM', KEYS[2], id)
+  renewExpiry(rows, ARGV[6])
 end
 return 1

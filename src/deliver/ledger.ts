@@ -93,9 +93,16 @@ export interface Ledger {
   find(id: string): Promise<DeliveryRow | undefined>;
   /** All rows of a run, in the order they were opened. */
   list(run: string): Promise<DeliveryRow[]>;
-  /** Rows that are `unknown` and wait for a decision, the longest waiting first. */
-  unknown(limit: number): Promise<DeliveryRow[]>;
+  /**
+   * Rows that are `unknown` and wait for a decision, the longest waiting first, those of one instant by id; fewer than
+   * `limit` only when there are no more. They are kept until somebody has decided.
+   */
+  unknown(limit: number, after?: Pick<DeliveryRow, 'at' | 'id'>): Promise<DeliveryRow[]>;
 }
+
+/** The order in which rows wait for a decision. */
+export const comesAfter = (row: Pick<DeliveryRow, 'at' | 'id'>, other: Pick<DeliveryRow, 'at' | 'id'>): boolean =>
+  row.at > other.at || (row.at === other.at && row.id > other.id);
 
 /**
  * Whether a row takes over what the evidence says. Its rule is `ledger-open-1.lua`'s as well: a higher epoch was given

@@ -1,4 +1,4 @@
-import { type DeliveryRow, type DeliveryState, decisionText, type Ledger, yieldsTo } from './ledger.ts';
+import { comesAfter, type DeliveryRow, type DeliveryState, decisionText, type Ledger, yieldsTo } from './ledger.ts';
 
 /** Whether `settle` may write: the rule of the ledger, which `ledger-settle-1.lua` says in Lua. */
 function settles(row: DeliveryRow, epoch: number, to: Exclude<DeliveryState, 'sending'>): boolean {
@@ -46,10 +46,10 @@ export function memoryLedger(): Ledger {
       return put({ ...row, state: to, epoch: to === 'pending' ? epoch + 1 : epoch, detail, at, decisions });
     },
     find: async (id) => rows.get(id),
-    unknown: async (limit) =>
+    unknown: async (limit, after) =>
       [...rows.values()]
-        .filter(({ state }) => state === 'unknown')
-        .sort((one, other) => one.at - other.at)
+        .filter((row) => row.state === 'unknown' && (after === undefined || comesAfter(row, after)))
+        .sort((one, other) => (comesAfter(one, other) ? 1 : -1))
         .slice(0, limit),
     list: async (run) => [...rows.values()].filter((row) => row.run === run),
   };

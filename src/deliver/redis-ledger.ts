@@ -2,10 +2,18 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { DocketError } from '../base/error.ts';
 import { instantSchema } from '../base/instant.ts';
-import { readLua, runLua } from '../base/lua.ts';
+import { type LuaScript, luaScript, readLua, runLua } from '../base/lua.ts';
 import type { RedisClient } from '../base/redis-client.ts';
 import { askRedis } from './ask-redis.ts';
-import { DELIVERY_STATES, type DeliveryRow, decisionText, type Ledger, placeOfDelivery, placeOfRun } from './ledger.ts';
+import {
+  comesAfter,
+  DELIVERY_STATES,
+  type DeliveryRow,
+  decisionText,
+  type Ledger,
+  placeOfDelivery,
+  placeOfRun,
+} from './ledger.ts';
 
 const fixedSchema = z.object({
   id: z.string(),
@@ -81,12 +89,17 @@ function legible<T>(read: () => T): T {
   }
 }
 
-/**
- * How many rows wait for a decision: those that became `unknown` since `after`, epoch ms; older ones have expired.
- * Throws `redis.unreachable`.
- */
+/** How many rows wait for a decision: those that became `unknown` since `after`, epoch ms. Throws `redis.unreachable`. */
 export const countUnknown = (redis: Pick<RedisClient, 'zcount'>, prefix: string, after: number): Promise<number> =>
   askRedis('The ledger of deliveries (count)', () => redis.zcount(`${prefix}unknown`, after, '+inf'));
+
+const scriptOf = (name: string): LuaScript => {
+  const [expiry, own] = ['./ledger-expiry.lua', name].map((each) => readLua(each, import.meta.url).lua);
+  return luaScript(`${expiry}\n${own}`);
+};
+
+/** Rows of the list of undecided ones that are read at once. */
+const BATCH_SIZE = 500;
 
 /** What the ledger asks of a connection. */
 export type LedgerRedis = Pick<RedisClient, 'evalsha' | 'eval' | 'hgetall' | 'hmget' | 'zrange'>;
@@ -97,7 +110,8 @@ export type LedgerRedis = Pick<RedisClient, 'evalsha' | 'eval' | 'hgetall' | 'hm
  * hash tag. As durable as the server's persistence. Throws `redis.unreachable` when the server cannot be asked: then
  * nothing may be sent. A client that waits for Redis brings the truth of a send also after a restart of the server.
  * @param prefix in front of the key, its separator included, e.g. `docket:`
- * @param ttlDays how long after the last change the rows of a run are kept
+ * @param ttlDays how long after the last change the rows of a run are kept once none of them waits for a decision; until
+ *   then they do not expire
  */
 export function redisLedger(
   redis: LedgerRedis,
@@ -105,10 +119,10 @@ export function redisLedger(
 ): Ledger {
   const { prefix, ttlDays } = options;
   const scripts = {
-    open: readLua('./ledger-open-1.lua', import.meta.url),
-    begin: readLua('./ledger-begin-1.lua', import.meta.url),
-    settle: readLua('./ledger-settle-1.lua', import.meta.url),
-    resolve: readLua('./ledger-resolve-1.lua', import.meta.url),
+    open: scriptOf('./ledger-open-1.lua'),
+    begin: scriptOf('./ledger-begin-1.lua'),
+    settle: scriptOf('./ledger-settle-1.lua'),
+    resolve: scriptOf('./ledger-resolve-1.lua'),
   };
   const key = (place: string): string => `${prefix}deliveries:{${place}}`;
   const waiting = `${prefix}unknown`;
@@ -148,11 +162,20 @@ export function redisLedger(
       return answer === 1 ? find(id) : undefined;
     },
     find,
-    unknown: async (limit) => {
-      const ids = await ask('unknown', () => redis.zrange(waiting, 0, String(limit - 1)));
-      const rows = await Promise.all(ids.map(find));
-      // A row that has expired stays in the set for a while.
-      return rows.flatMap((row) => (row?.state === 'unknown' ? [row] : []));
+    unknown: async (limit, after) => {
+      const since = after?.at ?? '-inf';
+      const found: DeliveryRow[] = [];
+      for (let from = 0; found.length < limit; from += BATCH_SIZE) {
+        const ids = await ask('unknown', () =>
+          redis.zrange(waiting, since, '+inf', 'BYSCORE', 'LIMIT', from, BATCH_SIZE),
+        );
+        for (const row of await Promise.all(ids.map(find))) {
+          // A row that an older version let expire may have stayed in the set.
+          if (row?.state === 'unknown' && (after === undefined || comesAfter(row, after))) found.push(row);
+        }
+        if (ids.length < BATCH_SIZE) break;
+      }
+      return found.slice(0, limit);
     },
     list: async (of) => {
       const reply = await ask('list', () => redis.hgetall(key(placeOfRun(of))));

@@ -21,8 +21,8 @@ export interface DeliveryPage {
   readonly next: string | null;
 }
 
-/** Deliveries that may wait for a decision at once, at the most. */
-const MOST_UNKNOWN = 10_000;
+/** Rows that wait for a decision, read at once. */
+const BATCH_SIZE = 500;
 
 /** Deliveries by run, newest first; of one run all of them; those that are `unknown` the longest waiting first. */
 export async function pageOfDeliveries(
@@ -36,7 +36,7 @@ export async function pageOfDeliveries(
     (report === undefined || row.report === report) &&
     (state === undefined || row.state === state);
   if (run !== undefined) return { deliveries: (await ledger.list(run)).filter(visible), next: null };
-  if (state === 'unknown') return oldestFirst((await ledger.unknown(MOST_UNKNOWN)).filter(visible), after, limit);
+  if (state === 'unknown') return pageOfUnknown(ledger, visible, after, limit);
   const page = await pageOf(ofThese(runs, orgs), {
     ...(report === undefined ? {} : { report }),
     ...(after === undefined ? {} : { after }),
@@ -57,11 +57,22 @@ export const ofThese = (runs: Pick<RunStore, 'list'>, orgs: readonly string[] | 
         },
       };
 
-function oldestFirst(rows: readonly DeliveryRow[], after: RunPosition | undefined, limit: number): DeliveryPage {
-  const later = rows.filter(
-    ({ at, id }) => after === undefined || at > after.createdAt || (at === after.createdAt && id > after.id),
-  );
-  const deliveries = later.sort((a, b) => a.at - b.at || (a.id < b.id ? -1 : 1)).slice(0, limit);
-  const last = deliveries.at(-1);
-  return { deliveries, next: last === undefined || later.length <= limit ? null : `${last.at}-${last.id}` };
+async function pageOfUnknown(
+  ledger: Pick<Ledger, 'unknown'>,
+  visible: (row: DeliveryRow) => boolean,
+  after: RunPosition | undefined,
+  limit: number,
+): Promise<DeliveryPage> {
+  const found: DeliveryRow[] = [];
+  let last = after && { at: after.createdAt, id: after.id };
+  // One more than the page holds tells whether there is another.
+  for (let more = true; more && found.length <= limit; ) {
+    const rows = await ledger.unknown(BATCH_SIZE, last);
+    found.push(...rows.filter(visible));
+    last = rows.at(-1);
+    more = rows.length === BATCH_SIZE;
+  }
+  const deliveries = found.slice(0, limit);
+  const end = deliveries.at(-1);
+  return { deliveries, next: end === undefined || found.length <= limit ? null : `${end.at}-${end.id}` };
 }

@@ -105,13 +105,13 @@ test('what waits for a decision is counted since a day, and listed only while it
   expect((await ledger.unknown(10)).map(({ recipient }) => recipient)).toEqual(['a@acme.example', 'b@acme.example']);
 });
 
-test('every change keeps the rows for as long again, and those that wait for a decision with them', async () => {
+test('every change keeps the rows for as long again', async () => {
   const own = `${prefix}kept:`;
   const ledger = redisLedger(redis, { prefix: own, ttlDays: 2 });
   const rows = `${own}deliveries:{${RUN.slice(0, 16)}}`;
   const kept = async (key: string) => {
     const seconds = await redis.ttl(key);
-    await redis.persist(key);
+    await redis.expire(key, 60);
     return seconds > 2 * 86_400 - 60 && seconds <= 2 * 86_400;
   };
   await ledger.open(ROW, 1);
@@ -120,37 +120,72 @@ test('every change keeps the rows for as long again, and those that wait for a d
   expect(await kept(rows), 'open again').toBe(true);
   await ledger.begin(ROW.id, 2);
   expect(await kept(rows), 'begin').toBe(true);
-  await ledger.settle(ROW.id, 1, 'unknown', null, 3);
-  expect([await kept(rows), await kept(`${own}unknown`)], 'settle').toEqual([true, true]);
+  await ledger.settle(ROW.id, 1, 'refused', null, 3);
+  expect(await kept(rows), 'settle').toBe(true);
   await ledger.resolve(ROW.id, 1, { to: 'pending', by: 'ops', reason: 'x', at: 4 });
   expect(await kept(rows), 'resolve').toBe(true);
-  await ledger.open({ ...ROW, id: deliveryId(RUN, '0-email', 'b@acme.example') }, 5, {
-    state: 'unknown',
-    epoch: 1,
-    detail: null,
-  });
-  expect(await kept(`${own}unknown`), 'open as unknown').toBe(true);
 });
 
-test('what has waited for longer than rows are kept is forgotten', async () => {
-  const own = `${prefix}old:`;
+test('the rows of a run do not expire while one of them waits for a decision, and do again after the last', async () => {
+  const own = `${prefix}undecided:`;
   const ledger = redisLedger(redis, { prefix: own, ttlDays: 2 });
+  const rows = `${own}deliveries:{${RUN.slice(0, 16)}}`;
   const of = (recipient: string) => ({ ...ROW, id: deliveryId(RUN, '0-email', recipient), recipient });
-  const day = 86_400_000;
-  const waiting = async () =>
-    (await redis.zrange(`${own}unknown`, 0, '-1', 'WITHSCORES')).filter((_, at) => at % 2 === 1);
-  const wait = (recipient: string, at: number) =>
-    ledger.open(of(recipient), at, { state: 'unknown', epoch: 1, detail: null });
-  await wait('a', 10 * day);
-  await wait('b', 11 * day);
-  await wait('c', 12 * day - 1);
-  expect(await waiting()).toEqual([10 * day, 11 * day, 12 * day - 1].map(String));
-  await wait('d', 12 * day + 1);
-  expect(await waiting()).toEqual([11 * day, 12 * day - 1, 12 * day + 1].map(String));
-  await ledger.open(of('e'), 13 * day);
-  await ledger.begin(of('e').id, 13 * day);
-  await ledger.settle(of('e').id, 1, 'unknown', null, 13 * day + 1);
-  expect(await waiting()).toEqual([12 * day - 1, 12 * day + 1, 13 * day + 1].map(String));
+  const expiry = async () => [await redis.ttl(rows), await redis.ttl(`${own}unknown`)];
+  const [never, days] = [-1, expect.toSatisfy((seconds) => seconds > 86_400 && seconds <= 2 * 86_400)];
+  const settle = async (recipient: string, to: 'unknown' | 'sent', at: number) => {
+    await ledger.open(of(recipient), at);
+    const epoch = await ledger.begin(of(recipient).id, at);
+    await ledger.settle(of(recipient).id, epoch ?? 0, to, to === 'unknown' ? ':state unknown' : 'unknown', at);
+  };
+  await settle('sent', 'sent', 1);
+  expect((await expiry())[0]).toEqual(days);
+  await settle('a', 'unknown', 2);
+  expect(await expiry()).toEqual([never, never]);
+  // What else happens in the run gives it no expiry.
+  await settle('later', 'sent', 3);
+  await ledger.open(of('sent'), 4);
+  await ledger.open(of('b'), 5, { state: 'unknown', epoch: 3, detail: null });
+  expect(await expiry()).toEqual([never, never]);
+  await ledger.resolve(of('a').id, 1, { to: 'pending', by: 'ops', reason: 'x', at: 6 });
+  expect(await expiry()).toEqual([never, never]);
+  await ledger.settle(of('b').id, 3, 'sent', 'unknown', 7);
+  expect((await expiry())[0]).toEqual(days);
+  // Evidence of its end is an end of the wait, too.
+  await ledger.open(of('c'), 8, { state: 'unknown', epoch: 1, detail: null });
+  expect(await expiry()).toEqual([never, never]);
+  await ledger.open(of('c'), 9, { state: 'sent', epoch: 1, detail: null });
+  expect((await expiry())[0]).toEqual(days);
+  expect(await ledger.unknown(5)).toEqual([]);
+});
+
+test('a row that an older version has left to expire is kept from when it is opened again', async () => {
+  const own = `${prefix}older:`;
+  const ledger = redisLedger(redis, { prefix: own, ttlDays: 2 });
+  const rows = `${own}deliveries:{${RUN.slice(0, 16)}}`;
+  const unknown = { state: 'unknown', epoch: 1, detail: 'why' } as const;
+  const before = await ledger.open(ROW, 1, unknown);
+  await redis.expire(rows, 60);
+  await redis.expire(`${own}unknown`, 60);
+  await redis.zrem(`${own}unknown`, ROW.id);
+  expect(await ledger.open(ROW, 1, unknown)).toEqual(before);
+  expect([await redis.ttl(rows), await redis.ttl(`${own}unknown`)]).toEqual([-1, -1]);
+  expect(await ledger.unknown(5)).toEqual([before]);
+});
+
+test('more rows wait for a decision than are read at once, and all of them are listed', async () => {
+  const own = `${prefix}many:`;
+  const ledger = redisLedger(redis, { prefix: own, ttlDays: 2 });
+  const recipients = Array.from({ length: 1_203 }, (_, index) => `r${index}@acme.example`);
+  const ids = recipients.map((recipient) => deliveryId(RUN, '0-email', recipient));
+  for (const [index, id] of ids.entries()) {
+    const recipient = recipients[index] ?? '';
+    await ledger.open({ ...ROW, id, recipient }, 1_000 + (index % 7), { state: 'unknown', epoch: 1, detail: null });
+  }
+  const all = await ledger.unknown(2_000);
+  expect(all.map(({ id }) => id).sort()).toEqual([...ids].sort());
+  expect(await ledger.unknown(500, all[699])).toEqual(all.slice(700, 1_200));
+  expect(await ledger.unknown(500, all[1_200])).toEqual(all.slice(1_201));
 });
 
 test('what waits no more is not counted, whichever way its end became known', async () => {

@@ -14,7 +14,7 @@ const LEAST = 85;
 const PARTS = {
   ledger: {
     mutate: ['src/deliver/*ledger.ts'],
-    lua: ['open', 'begin', 'settle', 'resolve'].map((step) => `src/deliver/ledger-${step}-1.lua`),
+    lua: ['open-1', 'begin-1', 'settle-1', 'resolve-1', 'expiry'].map((step) => `src/deliver/ledger-${step}.lua`),
     tests: ['deliver/redis-ledger', 'deliver/ledger'],
   },
   budget: {
