@@ -113,7 +113,17 @@ function openPorts(around: Surroundings, jobs: JobsInForce, store: Store, audit:
     },
     trigger,
     runs,
-    decisions: bindDecisions({ runs, queue, ledger, owed: owedNotices(redis, { prefix }), archive, clock, log }),
+    decisions: bindDecisions({
+      runs,
+      queue,
+      ledger,
+      owed: owedNotices(redis, { prefix }),
+      archive,
+      shelf,
+      definitions,
+      clock,
+      log,
+    }),
     pauses,
     packs: packsOf(shelf),
     heldPack: (run) =>

@@ -5,16 +5,20 @@ import { createScope, type Scope } from '../base/scope.ts';
 import { type Archive, decidedAttempt, type SealedRun } from '../deliver/archive.ts';
 import type { DeliveryRow, Ledger, Resolution } from '../deliver/ledger.ts';
 import { redisLedger } from '../deliver/redis-ledger.ts';
+import type { Shelf } from '../deliver/shelf.ts';
 import { dropAnswers } from '../fetch/redis-store.ts';
 import { openRedis } from '../queue/connection.ts';
 import { type DecisionPorts, type Decisions, decisions } from '../queue/decisions.ts';
+import { type DefinitionStore, definitionStore } from '../queue/definition-store.ts';
 import { type RunQueue, runQueue } from '../queue/jobs.ts';
 import { DEFAULT_PREFIX } from '../queue/keys.ts';
 import { type OwedNotices, owedNotices } from '../queue/owed-notices.ts';
 import { type RedisRunStore, redisRunStore } from '../queue/run-store.ts';
 import { openArchive } from './archive.ts';
+import { archivedOrder } from './archived-order.ts';
 import { KEEP_DAYS } from './keep-days.ts';
 import type { Surroundings } from './ports.ts';
+import { recoverUndecided } from './undecided.ts';
 
 /** What decisions about one deployment's deliveries go through. */
 export interface DecisionParts {
@@ -23,16 +27,24 @@ export interface DecisionParts {
   readonly ledger: Ledger;
   readonly owed: OwedNotices;
   readonly archive: Archive;
+  /** What the archive stands on, to search it. */
+  readonly shelf: Pick<Shelf, 'runs'>;
+  readonly definitions: Pick<DefinitionStore, 'keep' | 'get'>;
   readonly clock: Clock;
   readonly log: Log;
 }
 
 /** Decisions over the parts that a worker or a command has opened. */
-export const bindDecisions = ({ archive, ...parts }: DecisionParts): Decisions =>
-  decisions({ ...parts, archive: decisionArchive(archive) });
+export const bindDecisions = (parts: DecisionParts): Decisions =>
+  decisions({ ...parts, archive: decisionArchive(parts) });
 
-function decisionArchive(archive: Archive): DecisionPorts['archive'] {
+function decisionArchive(parts: DecisionParts): DecisionPorts['archive'] {
+  const { archive } = parts;
   return {
+    recover: async (delivery) => {
+      await recoverUndecided([delivery], parts);
+    },
+    orderOf: (row) => archivedOrder(row, parts),
     sealed: async (order) => {
       const sealed = await archive.find(order);
       if (sealed !== undefined) await archive.letGo(sealed);
@@ -79,8 +91,10 @@ export async function openDesk(around: Surroundings): Promise<Desk> {
   const ended = dropAnswers(redis, { prefix: `${DEFAULT_PREFIX}:` });
   const runs = redisRunStore(redis, { prefix: DEFAULT_PREFIX, keepDays: KEEP_DAYS, log, ended });
   const queue = scope.use(runQueue(redis, { prefix: DEFAULT_PREFIX }), (opened) => opened.close());
-  const { archive } = openArchive(around, scope);
+  const { archive, shelf } = openArchive(around, scope);
   const ledger = redisLedger(redis, { prefix: `${DEFAULT_PREFIX}:`, ttlDays: KEEP_DAYS });
   const owed = owedNotices(redis, { prefix: DEFAULT_PREFIX });
-  return { decisions: bindDecisions({ runs, queue, ledger, owed, archive, clock, log }), runs, archive, redis, scope };
+  const definitions = definitionStore(redis, { prefix: DEFAULT_PREFIX, keepDays: KEEP_DAYS });
+  const parts = { runs, queue, ledger, owed, archive, shelf, definitions, clock, log };
+  return { decisions: bindDecisions(parts), runs, archive, redis, scope };
 }

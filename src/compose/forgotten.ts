@@ -5,11 +5,13 @@ import type { RedisClient } from '../base/redis-client.ts';
 import type { Archive } from '../deliver/archive.ts';
 import { rowsAtEnd } from '../deliver/attempt.ts';
 import type { Ledger } from '../deliver/ledger.ts';
-import type { RunStore } from '../run/record.ts';
+import type { RunPosition, RunRecord, RunState, RunStore } from '../run/record.ts';
 
 /** What Redis may lose of what it acknowledged is seconds old; runs that ended before have nothing that it could. */
 const RECENT_MS = 15 * 60_000;
-const AT_MOST = 1_000;
+const ENDS: readonly RunState[] = ['done', 'partly_delivered', 'failed'];
+/** Records that are read at once. */
+const BATCH_SIZE = 1_000;
 
 /**
  * Lets the ledger catch up with the archive for runs that ended of late. A worker outlives a Redis that comes back
@@ -22,10 +24,11 @@ export async function settleForgotten(ports: {
   readonly ledger: Ledger;
   readonly clock: Clock;
   readonly log: Log;
+  readonly batchSize?: number;
 }): Promise<void> {
-  const { runs, archive, ledger, clock, log } = ports;
+  const { runs, archive, ledger, clock, log, batchSize = BATCH_SIZE } = ports;
   const since = clock.now() - RECENT_MS;
-  for (const record of await runs.list({ states: ['done', 'partly_delivered', 'failed'], limit: AT_MOST })) {
+  for await (const record of endedRuns(runs, batchSize)) {
     if (record.finishedAt === null || record.finishedAt < since || !record.deliver) continue;
     try {
       const sealed = await archive.peek(record);
@@ -39,6 +42,17 @@ export async function settleForgotten(ports: {
         error: toDocketError(thrown).toJSON(),
       });
     }
+  }
+}
+
+/** All of them: one that was opened long ago may have ended a moment ago. */
+async function* endedRuns(runs: Pick<RunStore, 'list'>, batchSize: number): AsyncGenerator<RunRecord> {
+  let after: RunPosition | undefined;
+  for (let more = true; more; ) {
+    const batch = await runs.list({ states: ENDS, limit: batchSize, ...(after === undefined ? {} : { after }) });
+    yield* batch;
+    after = batch.at(-1);
+    more = batch.length === batchSize;
   }
 }
 

@@ -8,7 +8,7 @@ import { dueMemory, openDue, type SlotNews } from '../queue/due.ts';
 import { reportsInForce } from '../queue/in-force.ts';
 import { redisLooks } from '../queue/looks.ts';
 import { pausedNow } from '../queue/pausing.ts';
-import { requeueLost, startReconciler } from '../queue/reconciler.ts';
+import { requeuer, startReconciler } from '../queue/reconciler.ts';
 import { schedules, startTicks } from '../queue/schedules.ts';
 import { redisVersions } from '../queue/versions.ts';
 import { currentKeys } from './current-keys.ts';
@@ -106,7 +106,7 @@ export async function openScheduler(
       steps: [
         adopt,
         look,
-        () => requeueLost({ runs, queue, clock, log }),
+        requeuer({ runs, queue, clock, log }),
         () => registered.sync(inForce.now()),
         () => inForce.keep(),
       ],

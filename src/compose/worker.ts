@@ -34,6 +34,7 @@ import { mailRoutes, requireMailSecrets } from './mail.ts';
 import { createNotices } from './notices.ts';
 import { bindPorts, type Surroundings } from './ports.ts';
 import type { Store } from './store.ts';
+import { keepUndecided, recoverExpired } from './undecided.ts';
 
 /** A shorter wait for a token is spent in place; a longer one frees the worker's slot. */
 const PATIENCE_MS = 5_000;
@@ -182,6 +183,8 @@ export async function openWorker(
   scope.use(
     startReconciler({
       steps: [
+        () => keepUndecided({ runs, definitions, ledger, log }),
+        () => recoverExpired(patient, `${prefix}:`, { runs, ledger, archive, shelf, clock, log }),
         () =>
           sweepArchive({
             shelf,

@@ -93,6 +93,41 @@ function legible<T>(read: () => T): T {
 export const countUnknown = (redis: Pick<RedisClient, 'zcount'>, prefix: string, after: number): Promise<number> =>
   askRedis('The ledger of deliveries (count)', () => redis.zcount(`${prefix}unknown`, after, '+inf'));
 
+/** Ids in the list of undecided rows whose row is gone, since an older version let it expire. Throws `redis.unreachable`. */
+export async function expiredUnknown(
+  redis: Pick<RedisClient, 'zrange' | 'hexists'>,
+  prefix: string,
+): Promise<string[]> {
+  const ids = await askRedis('The ledger of deliveries (expired)', () => redis.zrange(`${prefix}unknown`, 0, '-1'));
+  const gone: string[] = [];
+  for (let from = 0; from < ids.length; from += BATCH_SIZE) {
+    const batch = ids.slice(from, from + BATCH_SIZE);
+    const there = await askRedis('The ledger of deliveries (expired)', () =>
+      Promise.all(batch.map((id) => redis.hexists(rowsKey(prefix, id), `${id}:row`))),
+    );
+    gone.push(...batch.filter((_, index) => there[index] === 0));
+  }
+  return gone;
+}
+
+const FORGET = luaScript(`
+if redis.call('HEXISTS', KEYS[1], ARGV[1] .. ':row') == 1 then return 0 end
+return redis.call('ZREM', KEYS[2], ARGV[1])
+`);
+
+/** Takes an id off the list of undecided rows, unless its row is there. Throws `redis.unreachable`. */
+export async function forgetUnknown(
+  redis: Pick<RedisClient, 'evalsha' | 'eval'>,
+  prefix: string,
+  id: string,
+): Promise<void> {
+  await askRedis('The ledger of deliveries (forget)', () =>
+    runLua(redis, FORGET, [rowsKey(prefix, id), `${prefix}unknown`], [id]),
+  );
+}
+
+const rowsKey = (prefix: string, id: string): string => `${prefix}deliveries:{${placeOfDelivery(id)}}`;
+
 const scriptOf = (name: string): LuaScript => {
   const [expiry, own] = ['./ledger-expiry.lua', name].map((each) => readLua(each, import.meta.url).lua);
   return luaScript(`${expiry}\n${own}`);

@@ -1,8 +1,9 @@
 import type { Clock } from '../base/clock.ts';
 import { toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
-import { readEvidence } from './kept-attempts.ts';
+import { readEvidence, readReceipts } from './kept-attempts.ts';
 import type { Ledger } from './ledger.ts';
+import { recoverRows } from './ledger-recovery.ts';
 import { readManifest } from './run-papers.ts';
 import type { Shelf, Shelved } from './shelf.ts';
 import { ABANDONED_MS } from './staging.ts';
@@ -15,7 +16,7 @@ export interface RetentionPorts {
   readonly shelf: Shelf;
   /** Days for which an organization's runs are kept; undefined: for ever. */
   readonly daysOf: (org: string) => number | undefined;
-  readonly ledger: Pick<Ledger, 'list'>;
+  readonly ledger: Ledger;
   /** Whether a run has not ended, or waits for a decision about the whole of it. */
   readonly open: (run: string) => Promise<boolean>;
   readonly clock: Clock;
@@ -26,8 +27,8 @@ export interface RetentionPorts {
 
 /**
  * Removes runs that are older than their organization keeps them, at most once a day. Never one that has not ended or
- * has a delivery of which nobody knows whether it arrived: its files are what the decision is about. Dying amid it is
- * harmless, and so is doing it twice at once. Returns how many were removed; undefined when it was done today already.
+ * has a delivery of which nobody knows whether it arrived: its files are what the decision is about, and a ledger that
+ * has lost that delivery gets it back, so that somebody can decide. Dying amid it is harmless, and so is doing it twice at once. Returns how many were removed; undefined when it was done today already.
  */
 export async function sweepArchive(ports: RetentionPorts): Promise<number | undefined> {
   const { shelf, clock, log, signal } = ports;
@@ -73,14 +74,19 @@ async function ageOf({ box }: Shelved): Promise<number | undefined> {
   return Number.isNaN(at) ? undefined : at;
 }
 
-async function waits({ id, box }: Shelved, { ledger, open }: RetentionPorts): Promise<boolean> {
+async function waits({ id, box }: Shelved, { ledger, open, clock }: RetentionPorts): Promise<boolean> {
   if (await open(id)) return true;
   const rows = await ledger.list(id);
   const known = new Map(rows.map(({ id: delivery, state }) => [delivery, state]));
   if (rows.some(({ state }) => state === 'unknown' || state === 'sending')) return true;
   // What the ledger has forgotten, the archive may still know to be open.
   const evidence = await readEvidence(box);
-  return [...evidence].some(
+  const lost = [...evidence].some(
     ([delivery, { state }]) => (state === 'unknown' || state === 'sending') && !known.has(delivery),
   );
+  const manifest = lost ? await readManifest(box) : undefined;
+  if (manifest !== undefined) {
+    await recoverRows({ manifest, evidence, receipts: await readReceipts(box) }, ledger, clock);
+  }
+  return lost;
 }

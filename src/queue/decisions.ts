@@ -31,12 +31,15 @@ export interface Decider {
 /** What a person may decide about deliveries and runs that have ended. */
 export interface Decisions {
   find(delivery: string): Promise<DeliveryRow | undefined>;
+  /** As `find`; a delivery that the ledger has lost is put back from the archive, which may be searched for it. */
+  recover(delivery: string): Promise<DeliveryRow | undefined>;
   page(filter: DeliveryFilter): Promise<DeliveryPage>;
   /** The first page alone. */
   list(filter: Omit<DeliveryFilter, 'after'>): Promise<readonly DeliveryRow[]>;
   /**
    * `sent`: an `unknown` delivery has arrived. `resend`: an `unknown` or `refused` one is sent again, with the same
-   * Message-ID, and no other delivery of its run; a notice to an owner leaves within a minute. Throws `delivery.not_found`, `delivery.conflict`, `run.not_found`.
+   * Message-ID, and no other delivery of its run; a notice to an owner leaves within a minute. What the ledger and the
+   * record have forgotten is taken from the archive. Throws `delivery.not_found`, `delivery.conflict`, `run.not_found`.
    */
   resolve(delivery: string, as: 'sent' | 'resend', who: Decider): Promise<DeliveryRow>;
   /**
@@ -51,7 +54,7 @@ export interface Decisions {
 }
 
 export interface DecisionPorts {
-  readonly runs: Pick<RedisRunStore, 'get' | 'list' | 'update' | 'reopen' | 'askToCancel'>;
+  readonly runs: Pick<RedisRunStore, 'open' | 'get' | 'list' | 'update' | 'reopen' | 'askToCancel'>;
   readonly queue: Pick<RunQueue, 'revive' | 'remove'>;
   readonly ledger: Ledger;
   readonly owed: Pick<OwedNotices, 'owe'>;
@@ -61,6 +64,10 @@ export interface DecisionPorts {
     /** Keeps a decision beside the run's files, if they are there. */
     readonly keep: (row: DeliveryRow, decision: Resolution) => Promise<void>;
     readonly release: (order: RunOrder, who: Decider & { readonly at: number }) => Promise<void>;
+    /** Puts back what the ledger has lost of the run that the delivery is of, should the archive have it. */
+    readonly recover?: (delivery: string) => Promise<void>;
+    /** The order of an archived run whose record is gone; undefined where the archive or its definition is gone, too. */
+    readonly orderOf?: (row: DeliveryRow) => Promise<RunOrder | undefined>;
   };
   readonly clock: Clock;
   readonly log: Log;
@@ -83,6 +90,26 @@ export function decisions(ports: DecisionPorts): Decisions {
     throw new DocketError('run.not_found', `There is no record of run ${run}.`, {
       next: '`docket runs` lists what is kept.',
     });
+  };
+  /** The record of an archived run that was forgotten begins anew, at its deliveries: nobody has it in hand yet. */
+  const restoredOf = async (row: DeliveryRow): Promise<RunRecord> => {
+    const record = await runs.get(row.run);
+    if (record !== undefined) return record;
+    const order = await archive.orderOf?.(row);
+    if (order === undefined) {
+      throw new DocketError('run.not_found', `The record of run ${row.run} is no longer kept.`, {
+        expected: 'the record, or the archived files and the version of the definition that made them',
+        next: 'Declare the delivery sent with --sent, or trigger the report again.',
+      });
+    }
+    await requireFiles(order);
+    return (await runs.open(order)).record;
+  };
+  const recover = async (id: string): Promise<DeliveryRow | undefined> => {
+    const found = await ledger.find(id);
+    if (found !== undefined || archive.recover === undefined) return found;
+    await archive.recover(id);
+    return ledger.find(id);
   };
   const deliveriesOf = async (run: string): Promise<DeliveryRow[]> =>
     (await ledger.list(run)).filter(({ target }) => target !== NOTICE_TARGET);
@@ -115,7 +142,7 @@ export function decisions(ports: DecisionPorts): Decisions {
     log.info('Run reopened', { run: id, org, report, stage: what, state, who: by, why: reason });
     return record;
   };
-  const requireFiles = async (run: RunRecord): Promise<void> => {
+  const requireFiles = async (run: RunOrder): Promise<void> => {
     if (await archive.sealed(run)) return;
     throw new DocketError('run.conflict', `The files of run ${run.id} are not in the archive (any more).`, {
       expected: 'the very files that the others have got',
@@ -126,12 +153,14 @@ export function decisions(ports: DecisionPorts): Decisions {
   return {
     find: (delivery) => ledger.find(delivery),
 
+    recover,
+
     page: (filter) => pageOfDeliveries(filter, ports),
 
     list: async (filter) => (await pageOfDeliveries(filter, ports)).deliveries,
 
     resolve: async (id, as, who) => {
-      const found = await ledger.find(id);
+      const found = await recover(id);
       if (found === undefined) {
         throw new DocketError('delivery.not_found', `There is no delivery ${id}.`, {
           next: '`docket deliveries` lists those of recent runs.',
@@ -146,11 +175,12 @@ export function decisions(ports: DecisionPorts): Decisions {
         await tellRecord(decided.run, who);
         return decided;
       }
-      const record = await recordOf(row.run);
+      const record = await restoredOf(row);
       await requireFiles(record);
       const decided = await decide(row, 'pending', who);
       // A run that is still at it sends the row at its next try by itself.
       if (OVER.includes(record.state)) await reopen(record, OVER, 'resend', who);
+      else if (record.starts === 0) await ports.queue.revive(record);
       return decided;
     },
 

@@ -1,27 +1,44 @@
 import type { Clock } from '../base/clock.ts';
 import { isRedisOutage, toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
-import { ENDED, type RunRecord } from '../run/record.ts';
+import { ENDED, type RunPosition, type RunRecord } from '../run/record.ts';
 import { endIfIdle } from './cancel.ts';
 import type { RunQueue } from './jobs.ts';
 import type { RedisRunStore } from './run-store.ts';
 
 /** A run this young may still be on its way into the queue. */
 const YOUNG_MS = 30_000;
-const AT_ONCE = 10_000;
+/** Runs that one look goes through. */
+const BATCH_SIZE = 10_000;
 
-/**
- * Puts runs in line again that are on record but have no job: the process that opened them died before it added one,
- * or Redis lost the job. Returns how many.
- */
-export async function requeueLost(ports: {
+export interface RequeuePorts {
   readonly runs: RedisRunStore;
   readonly queue: RunQueue;
   readonly clock: Clock;
   readonly log: Log;
-}): Promise<number> {
-  const { runs, queue, clock, log } = ports;
-  const open = await runs.unfinished(clock.now() - YOUNG_MS, AT_ONCE);
+  readonly batchSize?: number;
+}
+
+/**
+ * Puts runs in line again that are on record but have no job: the process that opened them died before it added one,
+ * or Redis lost the job. Each look goes through so many runs that have not ended, the oldest first, and the next one goes
+ * on behind them, until all were looked at and it begins anew. A look returns how many it put in line.
+ */
+export function requeuer({ batchSize = BATCH_SIZE, ...ports }: RequeuePorts): () => Promise<number> {
+  let after: RunPosition | undefined;
+  return async () => {
+    const batch = await ports.runs.unfinished(ports.clock.now() - YOUNG_MS, batchSize, after);
+    const requeued = await requeueBatch(batch, ports);
+    after = batch.length < batchSize ? undefined : batch.at(-1);
+    return requeued;
+  };
+}
+
+/** One look at the oldest runs. */
+export const requeueLost = (ports: RequeuePorts): Promise<number> => requeuer(ports)();
+
+async function requeueBatch(open: readonly RunPosition[], ports: Omit<RequeuePorts, 'batchSize'>): Promise<number> {
+  const { runs, queue, log } = ports;
   if (open.length === 0) return 0;
   /** One record that cannot be read must not hold up the others; its worker, or a newer Docket's, has to end it. */
   const each = async (id: string, step: (record: RunRecord) => Promise<void>): Promise<void> => {

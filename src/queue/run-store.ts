@@ -7,6 +7,7 @@ import {
   ENDED,
   type Reopening,
   type RunOrder,
+  type RunPosition,
   type RunRecord,
   type RunState,
   type RunStore,
@@ -15,7 +16,7 @@ import { asking } from './connection.ts';
 import { keysOf } from './keys.ts';
 import { repliesOf } from './pipeline.ts';
 import { FOLLOW_IDS, idsFrom } from './run-ids.ts';
-import { idsOf, MOVE_STATE } from './run-index.ts';
+import { idsOf, MOVE_STATE, newestFirst } from './run-index.ts';
 import { type RedisClient, script } from './script.ts';
 import type { RunIds } from './short-id.ts';
 import { NOT_STARTED, type RunProgress, readCancellation, recordOf, recordOfReply, toFields } from './stored-record.ts';
@@ -36,8 +37,11 @@ export interface RedisRunStore extends RunStore, RunIds {
   toldToStop(ids: readonly string[]): Promise<readonly string[]>;
   /** Records a slot that is not opened, as one step; false when it was opened or skipped before. */
   skip(order: RunOrder, why: ErrorJson): Promise<boolean>;
-  /** Runs that have not ended and were created before `before` (epoch ms), oldest first. */
-  unfinished(before: number, limit: number): Promise<readonly { readonly id: string; readonly createdAt: number }[]>;
+  /**
+   * Runs that have not ended and were created before `before` (epoch ms), oldest first, those of one instant by id; fewer
+   * than `limit` only when there are no more.
+   */
+  unfinished(before: number, limit: number, after?: RunPosition): Promise<readonly RunPosition[]>;
 }
 
 /** Clocks of two processes may differ by so much, ms. */
@@ -291,12 +295,20 @@ export function redisRunStore(
         return [...found.values()];
       }),
 
-    unfinished: (before, limit) =>
+    unfinished: (before, limit, after) =>
       asking(redis, async () => {
-        const flat = await redis.zrangebyscore(keys.unfinished, '-inf', before, 'WITHSCORES', 'LIMIT', 0, limit);
-        const rows: { id: string; createdAt: number }[] = [];
-        for (let i = 0; i + 1 < flat.length; i += 2) rows.push({ id: flat[i] ?? '', createdAt: Number(flat[i + 1]) });
-        return rows;
+        const since = after?.createdAt ?? '-inf';
+        const rows: RunPosition[] = [];
+        // Runs of the same millisecond as the last one may fill a page of their own.
+        for (let from = 0; rows.length < limit; from += limit) {
+          const flat = await redis.zrangebyscore(keys.unfinished, since, before, 'WITHSCORES', 'LIMIT', from, limit);
+          for (let i = 0; i + 1 < flat.length; i += 2) {
+            const row = { id: flat[i] ?? '', createdAt: Number(flat[i + 1]) };
+            if (after === undefined || newestFirst(row, after) < 0) rows.push(row);
+          }
+          if (flat.length < 2 * limit) break;
+        }
+        return rows.slice(0, limit);
       }),
   };
 }

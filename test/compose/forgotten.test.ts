@@ -45,7 +45,14 @@ test('a run that ended beside a ledger without its last writes takes over what t
   await ledger.begin(cut?.id ?? '', now);
   await keep(cut?.id, 'sending');
 
-  await settleForgotten({ runs, archive, ledger, clock: systemClock, log: silentLog });
+  // Opened later, and all that one reading brings.
+  for (const slot of ['later', 'last']) {
+    const newer = { ...ORDER, id: randomUUID().replaceAll('-', ''), slot, createdAt: ORDER.createdAt + 1 };
+    await runs.open({ ...newer, trigger: 'schedule', priority: 'scheduled', digest: 'd'.repeat(64), deliver: true });
+    await runs.update(newer.id, { state: 'done', finishedAt: now });
+  }
+
+  await settleForgotten({ runs, archive, ledger, clock: systemClock, log: silentLog, batchSize: 1 });
   const states = Object.fromEntries((await ledger.list(RUN)).map(({ recipient, state }) => [recipient, state]));
   expect(states).toEqual({
     'ended@acme.example': 'sent',

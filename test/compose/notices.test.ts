@@ -14,11 +14,13 @@ import { createNotices, type Notices } from '../../src/compose/notices.ts';
 import { loadJobs, requireReport } from '../../src/define/load.ts';
 import type { OrgSettings } from '../../src/define/org.ts';
 import { directoryArchive } from '../../src/deliver/directory-archive.ts';
+import { directoryShelf } from '../../src/deliver/directory-shelf.ts';
 import { DEAD_MS, deliveryId, INTERRUPTED, noticeId } from '../../src/deliver/ledger.ts';
 import { type Mailer, type SendResult, smtpMailer } from '../../src/deliver/mailer.ts';
 import { redisLedger } from '../../src/deliver/redis-ledger.ts';
 import { type MailCatcher, mailCatcher } from '../../src/demo/mail-catcher.ts';
 import { freePort } from '../../src/demo/redis.ts';
+import { definitionStore } from '../../src/queue/definition-store.ts';
 import { runQueue } from '../../src/queue/jobs.ts';
 import { type OwedNotices, owedNotices } from '../../src/queue/owed-notices.ts';
 import { type RedisRunStore, redisRunStore } from '../../src/queue/run-store.ts';
@@ -175,7 +177,17 @@ describe('the owner of a run that ended badly', () => {
       const queue = runQueue(redis, { prefix });
       onTestFinished(() => queue.close());
       const archive = directoryArchive(join(folder, 'archive'));
-      const desk = bindDecisions({ runs, queue, ledger, owed, archive, clock: systemClock, log: silentLog });
+      const desk = bindDecisions({
+        runs,
+        queue,
+        ledger,
+        owed,
+        archive,
+        shelf: directoryShelf(join(folder, 'archive')),
+        definitions: definitionStore(redis, { prefix, keepDays: 40 }),
+        clock: systemClock,
+        log: silentLog,
+      });
       const [row] = await desk.list({ orgs: '*', state, limit: 5 });
       expect(row).toMatchObject({ target: 'notice', recipient: 'compliance-ops@acme.example', run: order.id });
 
@@ -262,7 +274,17 @@ describe('the owner of a run that ended badly', () => {
     onTestFinished(() => queue.close());
     const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: 1 });
     const archive = directoryArchive(join(folder, 'archive'));
-    const desk = bindDecisions({ runs, queue, ledger, owed, archive, clock: systemClock, log: silentLog });
+    const desk = bindDecisions({
+      runs,
+      queue,
+      ledger,
+      owed,
+      archive,
+      shelf: directoryShelf(join(folder, 'archive')),
+      definitions: definitionStore(redis, { prefix, keepDays: 40 }),
+      clock: systemClock,
+      log: silentLog,
+    });
     const [held] = await ledger.unknown(5);
     await expect(desk.resolve(held?.id ?? '', 'resend', { by: 'ops', reason: 'r' })).rejects.toMatchObject({
       code: 'delivery.conflict',

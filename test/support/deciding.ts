@@ -12,6 +12,7 @@ import { anOrder, type Bench } from './queue-bench.ts';
 /** Decisions that nobody may make: for routes that are not about them. */
 export const NO_DECISIONS: Decisions = {
   find: async () => undefined,
+  recover: async () => undefined,
   page: async () => ({ deliveries: [], next: null }),
   list: async () => [],
   resolve: () => Promise.reject(new Error('not here')),

@@ -6,7 +6,7 @@ import type { Principal } from '../auth/tokens.ts';
 import { doer, notThere, requireOperator, requireSeen } from './may.ts';
 
 export interface DeliveriesPorts {
-  readonly decisions: Pick<Decisions, 'page' | 'find' | 'resolve'>;
+  readonly decisions: Pick<Decisions, 'page' | 'find' | 'recover' | 'resolve'>;
   readonly runs: RunIds;
   readonly audit: Pick<Audit, 'tell'>;
 }
@@ -16,13 +16,14 @@ export function deliveriesAccess(
   { decisions, runs, audit }: DeliveriesPorts,
   principal: Principal,
 ): Pick<Access, 'deliveries' | 'delivery' | 'resolve'> {
-  const delivery = async (text: string): Promise<DeliveryRow> => {
+  const visible = async (text: string, find: Decisions['find']): Promise<DeliveryRow> => {
     const id = await resolveDeliveryId(text, { runs, deliveries: decisions }, principal.orgs);
-    const row = id === undefined ? undefined : await decisions.find(id);
+    const row = id === undefined ? undefined : await find(id);
     if (row === undefined) throw notThere();
     requireSeen(principal, row.org);
     return row;
   };
+  const delivery = (text: string) => visible(text, decisions.find);
   return {
     deliveries: async ({ org, run, ...filter }) => {
       if (org !== undefined) requireSeen(principal, org);
@@ -35,7 +36,8 @@ export function deliveriesAccess(
     delivery,
 
     resolve: async (text, as, reason) => {
-      const { id } = await delivery(text);
+      // Searching the archive is for whoever may decide.
+      const { id } = await visible(text, principal.role === 'operator' ? decisions.recover : decisions.find);
       requireOperator(principal);
       const row = await decisions.resolve(id, as, { by: principal.name, reason });
       const { run, org, report } = row;

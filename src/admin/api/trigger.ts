@@ -47,7 +47,9 @@ const body = z
     priority: z
       .enum(['on_demand', 'backfill'])
       .default('on_demand')
-      .describe('backfill: behind all other runs of its API key, for figures of the past that nobody waits for. Current counts are undefined in it.'),
+      .describe(
+        'backfill: behind all other runs of its API key, for figures of the past that nobody waits for. Current counts are undefined in it.',
+      ),
   })
   .meta({ id: 'RunRequest', description: 'All of it may be left out.' });
 
