@@ -6,7 +6,7 @@ import { Secret, secretSource } from '../base/secret.ts';
 import { signsFor } from '../base/smtp-variables.ts';
 import type { OrgSettings } from '../define/org.ts';
 import { readDkimKey } from '../deliver/dkim.ts';
-import { type Mailer, type SmtpOptions, smtpMailer } from '../deliver/mailer.ts';
+import { type Mailer, type SmtpMailer, type SmtpOptions, smtpMailer } from '../deliver/mailer.ts';
 import { accessTokens } from '../deliver/oauth2.ts';
 import { smtpService } from '../deliver/smtp-url.ts';
 import type { MailRoute } from '../deliver/targets.ts';
@@ -114,21 +114,58 @@ export async function mailServerOf(
   };
 }
 
+/** Where the server and the login of an organization are said: references, not what they lead to. */
+const placeOf = ({ smtp }: Pick<OrgSettings, 'smtp'>): string =>
+  smtp?.url === undefined ? 'SMTP_URL' : JSON.stringify([smtp.url, smtp.oauth2 ?? null]);
+
+/** Mailers that are in use, one for each place where a server is said. */
+interface Mailers {
+  /** The mailer of this server: the one of before, unless a secret was rotated; then another takes its place. */
+  of(place: string, server: MailServer): Mailer;
+  close(): Promise<void>;
+}
+
+function keptMailers(open: typeof smtpMailer): Mailers {
+  const current = new Map<string, { readonly name: string; readonly mailer: SmtpMailer }>();
+  const retiring = new Set<SmtpMailer>();
+  const retire = async (mailer: SmtpMailer): Promise<void> => {
+    retiring.add(mailer);
+    await mailer.retire();
+    retiring.delete(mailer);
+  };
+  return {
+    of: (place, { name, url, options }) => {
+      const known = current.get(place);
+      if (known?.name === name) return known.mailer;
+      const mailer = open(url, options);
+      current.set(place, { name, mailer });
+      if (known !== undefined) void retire(known.mailer);
+      return mailer;
+    },
+    close: async () => {
+      for (const { mailer } of current.values()) await mailer.close();
+      for (const mailer of retiring) await mailer.close();
+    },
+  };
+}
+
 /**
  * One mailer for each server and login of this process, so that its connections serve all runs; closed with the scope.
- * Secrets are read anew each time: a rotated one makes another mailer. Throws `config.invalid`, `config.secret_missing`.
+ * Secrets are read anew each time: a rotated one makes another mailer, and the one before is let go when its messages
+ * have left. Throws `config.invalid`, `config.secret_missing`.
  */
-export function mailRoutes(around: Pick<Surroundings, 'config' | 'env' | 'clock' | 'learn'>, scope: Scope): MailOf {
+export function mailRoutes(
+  around: Pick<Surroundings, 'config' | 'env' | 'clock' | 'learn'>,
+  scope: Scope,
+  open: typeof smtpMailer = smtpMailer,
+): MailOf {
   const secrets = secretSource(around.env, around.learn);
-  const mailers = scope.use(new Map<string, Mailer>(), async (opened) => {
-    for (const mailer of opened.values()) await mailer.close();
-  });
+  const mailers = scope.use(keptMailers(open), (opened) => opened.close());
   return async (settings) => {
     const from = settings.smtp?.from ?? around.config.MAIL_FROM;
     const server = await mailServerOf(settings, around);
     if (server === undefined || from === undefined) return undefined;
-    const mailer = mailers.get(server.name) ?? smtpMailer(server.url, server.options);
-    mailers.set(server.name, mailer);
+    const mailer = mailers.of(placeOf(settings), server);
     const ours = deploymentSmtp(around.config).dkim;
     // A signature of a domain that is not the sender's would prove nothing of the sender.
     const dkim = settings.smtp?.dkim ?? (ours !== undefined && signsFor(ours.domain, from) ? ours : undefined);

@@ -26,6 +26,15 @@ export interface Mailer {
   close(): Promise<void>;
 }
 
+/** A mailer over SMTP, which keeps connections. */
+export interface SmtpMailer extends Mailer {
+  /**
+   * Keeps no connection any more, and closes those that are idle: another mailer has taken its place. A message that is
+   * under way goes on, and whoever still sends through it opens a connection for each message. Resolves when none is.
+   */
+  retire(): Promise<void>;
+}
+
 const CHUNK = 16 * 1024;
 
 /** The message as a stream that reads no further ahead than it must: `end` is emitted just before the dot may leave. */
@@ -49,16 +58,18 @@ const asFailure = (error: unknown): SmtpFailure =>
  * the message had left by then. URL: `smtp://` (STARTTLS) or `smtps://` (TLS from the start), see `readSmtpUrl`.
  * Throws `config.invalid` for a URL it cannot read, without repeating it.
  */
-export function smtpMailer(url: Secret, options: SmtpOptions = {}): Mailer {
+export function smtpMailer(url: Secret, options: SmtpOptions = {}): SmtpMailer {
   const server = readSmtpUrl(url, options.oauth2 !== undefined);
   const lines = keptLines(options);
   const busy = new Set<Line>();
+  let idle: (() => void) | undefined;
 
   const sendOver = async (line: Line, entered: boolean, envelope: Envelope, raw: Uint8Array, signal: AbortSignal) => {
     busy.add(line);
     const result = await converse(line, entered, server, options, envelope, raw, signal);
     busy.delete(line);
     if (result.kind === 'accepted') lines.keep(line);
+    if (busy.size === 0) idle?.();
     return result;
   };
   return {
@@ -70,6 +81,10 @@ export function smtpMailer(url: Secret, options: SmtpOptions = {}): Mailer {
         if (result.kind !== 'deferred' || !result.server || signal.aborted) return result;
       }
       return sendOver(newLine(server, options), false, envelope, raw, signal);
+    },
+    retire: async () => {
+      lines.close();
+      if (busy.size > 0) await new Promise<void>((resolve) => (idle = resolve));
     },
     close: async () => {
       lines.close();

@@ -128,3 +128,59 @@ test('files that hold nothing of use are found at start, all of them, and are no
   expect(message).toContain('SMTP_DKIM_KEY_FILE: ');
   expect(message).not.toContain('pass-phrase');
 });
+
+test('a rotated secret makes another mailer, and the one before is let go when its messages have left', async () => {
+  const { env, secret } = await deployment();
+  const own = `${secret}-url`;
+  await writeFile(own, 'smtp://me:before@mail.acme.example');
+  const opened: { readonly url: string; retired: boolean; closed: boolean; idle(): void }[] = [];
+  const open: Parameters<typeof mailRoutes>[2] = (url) => {
+    let idle = () => {};
+    const left = new Promise<void>((resolve) => {
+      idle = resolve;
+    });
+    const mailer = { url: url.reveal(), retired: false, closed: false, idle };
+    opened.push(mailer);
+    return {
+      send: async () => ({ kind: 'accepted', response: '250' }),
+      retire: () => {
+        mailer.retired = true;
+        return left;
+      },
+      close: async () => {
+        mailer.closed = true;
+      },
+    };
+  };
+  const scope = createScope();
+  const routes = mailRoutes({ config: readConfig(env), env, clock: systemClock }, scope, open);
+  const acme = { ...SETTINGS, smtp: { url: { file: own } } };
+  const retired = () => opened.map((mailer) => mailer.retired);
+
+  const before = await routes(acme);
+  const shared = await routes(SETTINGS);
+  expect((await routes(acme))?.mailer).toBe(before?.mailer);
+  // Another sender over the same server.
+  expect((await routes({ ...acme, smtp: { ...acme.smtp, from: 'kpi@acme.example' } }))?.mailer).toBe(before?.mailer);
+  expect(retired()).toEqual([false, false]);
+
+  await writeFile(own, 'smtp://me:after@mail.acme.example');
+  const after = await routes(acme);
+  expect(after?.mailer).not.toBe(before?.mailer);
+  expect(after?.service).not.toBe(before?.service);
+  expect((await routes(acme))?.mailer).toBe(after?.mailer);
+  expect((await routes(SETTINGS))?.mailer).toBe(shared?.mailer);
+  expect(opened.map(({ url }) => url.includes('after'))).toEqual([false, false, true]);
+  expect(retired()).toEqual([true, false, false]);
+
+  // The deployment's own, whose login is in a file.
+  await writeFile(secret, 'an0ther');
+  expect((await routes(SETTINGS))?.mailer).not.toBe(shared?.mailer);
+  expect(retired()).toEqual([true, true, false, false]);
+
+  // What still sends is closed with the process; what was let go needs no more.
+  opened[0]?.idle();
+  await new Promise((resolve) => setImmediate(resolve));
+  await scope.close();
+  expect(opened.map(({ closed }) => closed)).toEqual([false, true, true, true]);
+});

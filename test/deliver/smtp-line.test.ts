@@ -132,3 +132,37 @@ test('a refused message and one in flight at the same time do not mix', async ()
   const results = await Promise.all(['a@acme.example', 'b@acme.example'].map(send));
   expect(results.map(({ kind }) => kind).sort()).toEqual(['accepted', 'refused']);
 });
+
+test('a mailer that is retired ends its idle connection, and each other one with its message', async () => {
+  let resume = () => {};
+  const reached = new Promise<void>((resolve) => {
+    resume = resolve;
+  });
+  let goOn = () => {};
+  const { mailer, server, send, carried } = await mailerTo(
+    (connection) =>
+      connection === 1
+        ? {
+            dot: {
+              meanwhile: (next) => {
+                goOn = next;
+                resume();
+              },
+            },
+          }
+        : {},
+    { timeouts: { ...OPTIONS.timeouts, idle: 3_600_000 } },
+  );
+  const both = [send('a@acme.example'), send('b@acme.example')];
+  expect(await both[0]).toMatchObject({ kind: 'accepted' });
+  await reached;
+  const retired = mailer.retire();
+  goOn();
+  expect(await both[1]).toMatchObject({ kind: 'accepted' });
+  await retired;
+  // Whoever still has it sends, over a connection of its own.
+  expect(await send('c@acme.example')).toMatchObject({ kind: 'accepted' });
+  expect(await send('d@acme.example')).toMatchObject({ kind: 'accepted' });
+  expect(carried().map(([connection]) => connection)).toEqual([0, 1, 2, 3]);
+  await server.left();
+});

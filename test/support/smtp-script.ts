@@ -32,6 +32,8 @@ export interface ScriptedSmtp {
   readonly url: string;
   readonly port: number;
   readonly conversations: readonly SmtpConversation[];
+  /** Resolves when the client has closed every connection. */
+  left(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -59,10 +61,14 @@ export async function scriptedSmtp(
 ): Promise<ScriptedSmtp> {
   const conversations: SmtpConversation[] = [];
   const sockets = new Set<Socket>();
+  const empty: (() => void)[] = [];
   let connections = 0;
   const server: Server = createServer({ allowHalfOpen: true }, (socket) => {
     sockets.add(socket);
-    socket.on('close', () => sockets.delete(socket));
+    socket.on('close', () => {
+      sockets.delete(socket);
+      if (sockets.size === 0) for (const tell of empty.splice(0)) tell();
+    });
     socket.on('error', () => {});
     socket.on('end', () => socket.end());
     const connection = connections++;
@@ -81,6 +87,7 @@ export async function scriptedSmtp(
     url: `smtp://127.0.0.1:${address.port}`,
     port: address.port,
     conversations,
+    left: () => (sockets.size === 0 ? Promise.resolve() : new Promise((resolve) => empty.push(resolve))),
     close: () =>
       new Promise((resolve) => {
         for (const socket of sockets) socket.destroy();
