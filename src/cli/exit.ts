@@ -1,12 +1,14 @@
 import { type Command, CommanderError } from 'commander';
 import { DocketError, formatError, toDocketError } from '../base/error.ts';
+import { createRedactor, passwordsIn } from '../base/redactor.ts';
 import { nearest } from '../define/nearest.ts';
+import { onFatalError } from './fatal.ts';
 import { inStyle } from './terminal.ts';
 
 /**
  * Runs the program and sets the exit code: 0 done, 1 the run or check failed, 2 usage or configuration, 3 held or partly
  * delivered, 130 and 143 stopped by Ctrl-C and SIGTERM. An error is a few lines on stderr for the person who reads them, and with
- * `--json` also the one document on stdout.
+ * `--json` also the one document on stdout; so is one that no code has caught, which ends the process with 1.
  */
 export async function exitWith(program: Command, argv: readonly string[] = process.argv): Promise<void> {
   // `docket run … 2>&1 | head -1`: the reader has had enough. A run must not die of it amid its deliveries.
@@ -15,6 +17,7 @@ export async function exitWith(program: Command, argv: readonly string[] = proce
       if (error.code !== 'EPIPE') throw error;
     });
   }
+  onFatalError(({ error, stack }) => reportFatal(error, stack, argv.includes('--json')));
   try {
     await program.parseAsync([...argv]);
   } catch (thrown) {
@@ -27,9 +30,21 @@ export async function exitWith(program: Command, argv: readonly string[] = proce
   }
 }
 
+/** Nobody composed this error: it may quote a URL that something was about to use. */
+function reportFatal(error: DocketError, stack: string | undefined, json: boolean): void {
+  const { learn, redact } = createRedactor();
+  for (const url of [process.env.REDIS_URL, process.env.SMTP_URL]) passwordsIn(url ?? '').forEach(learn);
+  print(error, json, redact);
+  if (stack !== undefined) process.stderr.write(`${redact(stack)}\n`);
+}
+
+function print(error: DocketError, json: boolean, redact = (text: string) => text): void {
+  if (json) process.stdout.write(`${redact(JSON.stringify({ error: error.toJSON() }, null, 2))}\n`);
+  process.stderr.write(`${inStyle('red', 'docket:', process.stderr)} ${redact(formatError(error))}\n`);
+}
+
 function report(error: DocketError, json: boolean): void {
-  if (json) process.stdout.write(`${JSON.stringify({ error: error.toJSON() }, null, 2)}\n`);
-  process.stderr.write(`${inStyle('red', 'docket:', process.stderr)} ${formatError(error)}\n`);
+  print(error, json);
   if (error.code === 'internal.defect' && error.cause instanceof Error)
     process.stderr.write(`${error.cause.stack ?? ''}\n`);
   // Somebody stopped the command: why its work failed then is the signal.

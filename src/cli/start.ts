@@ -58,6 +58,7 @@ async function start(flags: StartFlags): Promise<void> {
     { createScope },
     { readDuration, readNumber },
     { readRoles },
+    { onFatalError },
   ] = await Promise.all([
     import('./surroundings.ts'),
     import('../compose/docket.ts'),
@@ -73,6 +74,7 @@ async function start(flags: StartFlags): Promise<void> {
     import('../base/scope.ts'),
     import('./flag.ts'),
     import('./roles.ts'),
+    import('./fatal.ts'),
   ]);
   const plain = readSurroundings();
   const scope = createScope();
@@ -80,6 +82,10 @@ async function start(flags: StartFlags): Promise<void> {
     const tracing = scope.use(await openTracing(plain), (opened) => opened?.close());
     const { around } = tracing ?? { around: plain };
     const { config, log } = around;
+    const unhandled = onFatalError(({ error, origin, stack = '' }) =>
+      log.error('An error was not handled: the process ends', { error: error.toJSON(), why: `${origin}: ${stack}` }),
+    );
+    scope.use(unhandled, (remove) => remove());
     const concurrency = readNumber('--concurrency', flags.concurrency, { min: 1, max: 100 });
     const graceMs = readDuration('--grace', flags.grace, { maxMs: 3_600_000 });
     const roles = readRoles(flags.role);
