@@ -59,7 +59,7 @@ test('reads what workers of any process have put there', async () => {
     const id = deliveryId('r', '0-email', recipient);
     await ledger.open({ id, run: 'r', org: 'acme', report: 'weekly', target: '0-email', recipient }, since);
     await ledger.begin(id, since);
-    // The last one has waited for so long that its row has expired.
+    // The last one has waited for longer than decided rows are kept: it waits all the same.
     const at = recipient.startsWith('c') ? since - 91 * 86_400_000 : since;
     await ledger.settle(id, 1, end, null, at);
   }
@@ -77,7 +77,7 @@ test('reads what workers of any process have put there', async () => {
     ],
     look: { at: 1_790_000_000_000, stuck: 1_789_999_000_000 },
     owedNotices: 1,
-    unknownDeliveries: 1,
+    unknownDeliveries: 2,
     reports: 1,
   });
   expect(read.processes).toEqual(
