@@ -81,6 +81,7 @@ const variables = {
     .max(1_000_000, { error: '1000000 requests a minute at most' })
     .default(600),
   DOCKET_ADMIN_BULL_BOARD: z.enum(['on', 'off'], { error: 'on or off' }).default('off'),
+  DOCKET_REPEAT: z.enum(['ask', 'allow'], { error: 'ask or allow' }).default('ask'),
   LOG_LEVEL: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
       error: 'one of trace, debug, info, warn, error, fatal, silent',

@@ -38,9 +38,11 @@ export const ERRORS = {
   'run.ambiguous': { exit: 2, retryable: false },
   'run.unreadable': { exit: 1, retryable: false },
   'run.conflict': { exit: 2, retryable: false },
+  already_delivered: { exit: 2, retryable: false },
   'run.skipped': { exit: 1, retryable: false },
   'run.unfinished': { exit: 1, retryable: false },
   'run.deadline': { exit: 1, retryable: false },
+  'run.abandoned': { exit: 1, retryable: false },
   'run.poison': { exit: 1, retryable: false },
   'render.failed': { exit: 1, retryable: false },
   'template.invalid': { exit: 1, retryable: false },
@@ -75,7 +77,24 @@ export interface ErrorDetail {
   retryable?: boolean;
   /** Of a 429: how long the service asks to wait, ms. */
   retryAfterMs?: number;
+  /** Of `already_delivered`: the delivery that was found. */
+  delivered?: DeliveredJson;
   cause?: unknown;
+}
+
+/** The delivery that an `already_delivered` tells of. */
+export interface DeliveredJson {
+  /** The run that delivered. */
+  run: string;
+  period: { from: string; to: string; timezone: string; label: string };
+  /** ISO 8601, UTC: its last delivery. */
+  at: string;
+  /** Mailboxes that have received it. */
+  people: number;
+  /** SFTP servers, buckets and webhooks that have received it. */
+  targets: number;
+  /** Deliveries of the run of which nobody knows whether they arrived. */
+  uncertain: number;
 }
 
 /** The one error class of Docket. Anything else that is thrown is a defect and is shown as `internal.defect`. */
@@ -89,6 +108,7 @@ export class DocketError extends Error {
   readonly correlationId: string | undefined;
   readonly retryable: boolean;
   readonly retryAfterMs: number | undefined;
+  readonly delivered: DeliveredJson | undefined;
 
   constructor(code: ErrorCode, message: string, detail: ErrorDetail = {}) {
     super(message, detail.cause === undefined ? undefined : { cause: detail.cause });
@@ -100,6 +120,7 @@ export class DocketError extends Error {
     this.correlationId = detail.correlationId;
     this.retryable = detail.retryable ?? ERRORS[code].retryable;
     this.retryAfterMs = detail.retryAfterMs;
+    this.delivered = detail.delivered;
   }
 
   get exitCode(): 1 | 2 | 3 {
@@ -116,6 +137,7 @@ export class DocketError extends Error {
       ...(this.where === undefined ? {} : { where: this.where }),
       ...(this.next === undefined ? {} : { next: this.next }),
       ...(this.correlationId === undefined ? {} : { correlation_id: this.correlationId }),
+      ...(this.delivered === undefined ? {} : { delivered: this.delivered }),
     };
   }
 }
@@ -131,6 +153,7 @@ export interface ErrorJson {
   where?: string;
   next?: string;
   correlation_id?: string;
+  delivered?: DeliveredJson;
 }
 
 /** Anything thrown → a `DocketError`; what we did not foresee becomes `internal.defect` with its cause kept. */

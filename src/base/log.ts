@@ -86,7 +86,8 @@ const OF_ERROR = Object.keys({
   where: true,
   next: true,
   correlation_id: true,
-} satisfies Record<keyof ErrorJson, true>);
+  // Not `delivered`, which is no text: the sentence says it.
+} satisfies Record<Exclude<keyof ErrorJson, 'delivered'>, true>);
 
 type Redact = (text: string) => string;
 

@@ -65,6 +65,8 @@ export interface Sealed {
 export interface AttemptRecord {
   /** The ledger row's id. */
   readonly delivery: string;
+  /** Position and kind in the definition, e.g. `0-email`. Absent in older attempts and in those of notices. */
+  readonly target?: string | undefined;
   /** The row's epoch that this attempt has; with a decision, the one that it made. */
   readonly epoch: number;
   readonly state: DeliveryState;
@@ -80,6 +82,7 @@ export interface AttemptRecord {
 /** A decision that was carried out, as the archive keeps it: it counts like the end of an attempt. */
 export const decidedAttempt = (row: DeliveryRow, decision: Resolution): AttemptRecord => ({
   delivery: row.id,
+  target: row.target,
   epoch: row.epoch,
   state: row.state,
   detail: row.detail,

@@ -75,7 +75,7 @@ export interface AttemptPorts {
  * the row `pending`. Undefined when somebody else has the row.
  */
 export async function attempt(
-  row: Pick<DeliveryRow, 'id'>,
+  row: Pick<DeliveryRow, 'id' | 'target'>,
   prepare: () => Promise<Leave>,
   { ledger, clock, signal, keep = async () => {} }: AttemptPorts,
 ): Promise<Ending | undefined> {
@@ -84,7 +84,7 @@ export async function attempt(
   const epoch = await ledger.begin(row.id, clock.now());
   if (epoch === undefined) return undefined;
   const message = leave.message === undefined ? {} : { message: leave.message };
-  const record = { delivery: row.id, epoch, detail: null, at: clock.now(), ...message };
+  const record = { delivery: row.id, target: row.target, epoch, detail: null, at: clock.now(), ...message };
   try {
     await keep({ ...record, state: 'sending' });
   } catch (error) {

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { makeFolder, replaceFile, replaceFiles, syncPath, writeSynced } from './durable-file.ts';
+import { createFile, makeFolder, replaceFile, replaceFiles, syncPath, writeSynced } from './durable-file.ts';
 import { isCode, pathName, writing } from './sealed-folder.ts';
-import type { RunBox, RunName, Shelf, Shelved } from './shelf.ts';
+import type { RunBox, RunName, Shelf, ShelfNotes, Shelved } from './shelf.ts';
 import { stageIn } from './staging.ts';
 
 /** What `work` makes; undefined when the file or folder it asks for is not there. */
@@ -50,6 +50,22 @@ export function directoryBox(folder: string): RunBox {
   };
 }
 
+function directoryNotes(base: string): ShelfNotes {
+  const { read, put } = directoryBox(base);
+  const pathOf = (name: string): string => join(base, ...name.split('/'));
+  return {
+    read,
+    put,
+    putNew: (name, bytes) =>
+      writing(base, async () => {
+        await makeFolder(dirname(pathOf(name)));
+        return createFile(pathOf(name), bytes);
+      }),
+    names: (folder) => directoryBox(pathOf(folder)).names(),
+    remove: (folder) => writing(base, () => rm(pathOf(folder), { recursive: true, force: true })),
+  };
+}
+
 /** Names of folders in a folder, in order; those with a dot in front are the archive's own. */
 async function foldersIn(folder: string): Promise<readonly string[]> {
   // Somebody may sweep at the same moment; an archive in which nothing was sealed yet has no folder.
@@ -58,6 +74,12 @@ async function foldersIn(folder: string): Promise<readonly string[]> {
     .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.'))
     .map(({ name }) => name)
     .sort();
+}
+
+/** A folder changes when it is sealed and when papers are added to it: it was sealed by then. */
+async function changedAt(folder: string): Promise<{ readonly sealedBy?: number }> {
+  const found = await unlessGone(() => stat(folder));
+  return found === undefined ? {} : { sealedBy: found.mtimeMs };
 }
 
 /**
@@ -76,10 +98,13 @@ export function directoryShelf(root: string): Shelf {
     place: base,
     stage: (run) => stageIn(staging, '', run),
     box: (run) => directoryBox(folderOf(run)),
-    async *runs(org) {
+    async *runs(org, only) {
       for (const one of org === undefined ? await foldersIn(base) : [pathName(org, 'organization')]) {
-        for (const report of await foldersIn(join(base, one))) {
-          for (const id of await foldersIn(join(base, one, report))) yield shelved({ id, org: one, report });
+        for (const report of only === undefined ? await foldersIn(join(base, one)) : [pathName(only, 'report')]) {
+          for (const id of await foldersIn(join(base, one, report))) {
+            const run = { id, org: one, report };
+            yield { ...shelved(run), ...(only === undefined ? {} : await changedAt(folderOf(run))) };
+          }
         }
       }
     },
@@ -121,7 +146,7 @@ export function directoryShelf(root: string): Shelf {
         await rm(aside, { recursive: true, force: true });
         return moved ?? false;
       }),
-    notes: directoryBox(base),
+    notes: directoryNotes(base),
     probe: () =>
       writing(base, async () => {
         await makeFolder(staging);

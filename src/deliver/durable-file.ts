@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { link, mkdir, open, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
 /** Makes what was written so far survive a power cut: a file's bytes, or the names in a folder. */
@@ -28,6 +28,33 @@ export async function writeSynced(path: string, bytes: string | Uint8Array): Pro
   } finally {
     await handle.close();
   }
+}
+
+const codeOf = (error: unknown): unknown => (error instanceof Error && 'code' in error ? error.code : undefined);
+
+/**
+ * Writes a file where none is yet, whole and durable; false when one is there. Of many who do so at once one succeeds. A file
+ * system without hard links (FAT, some network shares) creates it in place: there a crash amid it may leave half a file.
+ */
+export async function createFile(path: string, bytes: string | Uint8Array): Promise<boolean> {
+  const temporary = join(dirname(path), `.${basename(path).slice(0, 80)}.${randomBytes(6).toString('hex')}.tmp`);
+  try {
+    await writeSynced(temporary, bytes);
+    await link(temporary, path);
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === 'EEXIST') return false;
+    if (typeof code !== 'string' || !['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'].includes(code)) throw error;
+    const written = await writeSynced(path, bytes).then(
+      () => true,
+      (thrown: unknown) => (codeOf(thrown) === 'EEXIST' ? false : Promise.reject(thrown)),
+    );
+    if (!written) return false;
+  } finally {
+    await rm(temporary, { force: true });
+  }
+  await syncPath(dirname(path));
+  return true;
 }
 
 /** Replaces a file in one step: a reader sees the old one or the whole new one, and so does a power cut. */

@@ -9,6 +9,7 @@ import type { RunBox } from './shelf.ts';
 
 const attemptSchema: z.ZodType<AttemptRecord> = z.looseObject({
   delivery: z.string(),
+  target: z.string().optional(),
   epoch: z.int().nonnegative(),
   state: z.enum(DELIVERY_STATES),
   detail: z.string().nullable(),

@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
+import { sweepLedgers } from './file-ledger.ts';
 import { readEvidence, readReceipts } from './kept-attempts.ts';
 import type { Ledger } from './ledger.ts';
 import { recoverRows } from './ledger-recovery.ts';
@@ -61,6 +62,13 @@ export async function sweepArchive(ports: RetentionPorts): Promise<number | unde
       log.error('A run could not be removed from the archive', { ...of, error: toDocketError(thrown).toJSON() });
     }
   }
+  const keptSince = (org: string): number | undefined => {
+    const days = ports.daysOf(org);
+    return days === undefined ? undefined : now - days * DAY_MS;
+  };
+  await sweepLedgers(shelf, keptSince, (path, thrown) => {
+    log.error('A ledger could not be removed from the archive', { path, error: toDocketError(thrown).toJSON() });
+  });
   await shelf.notes.put(SWEPT, String(now));
   return removed;
 }

@@ -102,7 +102,7 @@ export function s3Shelf(bucket: ArchiveBucket, secrets: SecretSource, silenceMs:
     place,
     stage: (run) => stageInOwn(staging, run),
     box,
-    runs: (org) => runsIn(objects, base, org, (run) => ({ ...run, box: box(run) })),
+    runs: (org, report) => runsIn(objects, base, { org, report }, (run) => ({ ...run, box: box(run) })),
     find: async (id) => {
       pathName(id, 'run');
       const reports: RunName[] = [];
@@ -159,6 +159,10 @@ export function s3Shelf(bucket: ArchiveBucket, secrets: SecretSource, silenceMs:
     notes: {
       read: (name) => objects.get(`${base}${name}`),
       put: (name, bytes) => objects.put(`${base}${name}`, bytes),
+      putNew: (name, bytes) => putNewNote(objects, `${base}${name}`, bytes, place),
+      names: async (folder) =>
+        (await keysUnder(`${base}${folder}/`)).map((key) => key.slice(base.length + folder.length + 1)),
+      remove: async (folder) => eachAtOnce(await keysUnder(`${base}${folder}/`), AT_ONCE, objects.delete),
     },
     probe: () => probe(objects, `${base}.docket-doctor-${randomBytes(6).toString('hex')}`, place),
     ...(bucket.links
@@ -174,6 +178,28 @@ export function s3Shelf(bucket: ArchiveBucket, secrets: SecretSource, silenceMs:
       void opening?.then(({ close }) => close()).catch(() => {});
     },
   };
+}
+
+/** A store that knows no condition is asked first whether something is there; of two who write at once the later one stays. */
+async function putNewNote(objects: S3Objects, key: string, bytes: string, place: string): Promise<boolean> {
+  // An answer that was lost: what can be read is what happened.
+  const isOurs = async (): Promise<boolean> => (await objects.get(key))?.toString('utf8') === bytes;
+  for (let tries = 0; ; tries += 1) {
+    const failure = await objects.putNew(key, bytes);
+    if (failure === undefined) return true;
+    if (failure.kind === 'taken') return tries > 0 && (await isOurs());
+    if (failure.kind === 'unconditional') {
+      if (await objects.has(key)) return false;
+      await objects.put(key, bytes);
+      return true;
+    }
+    if (failure.kind === 'refused' || tries === TRIES) {
+      throw new DocketError('archive.unwritable', `The archive cannot be written: ${failure.said}.`, {
+        where: place,
+        next: 'Look at the store, its bucket and the rights of the credentials; docket doctor tries them.',
+      });
+    }
+  }
 }
 
 /** What may be an organization, a report or a run: others' objects may share the bucket. */
@@ -216,7 +242,7 @@ function s3Box(objects: S3Objects, root: string, place: string): RunBox {
 async function* runsIn(
   objects: S3Objects,
   base: string,
-  only: string | undefined,
+  only: { readonly org: string | undefined; readonly report: string | undefined },
   shelved: (run: RunName) => Shelved,
 ): AsyncGenerator<Shelved> {
   interface Seen {
@@ -227,12 +253,12 @@ async function* runsIn(
   }
   const told = ({ run, sealedAt, papers, newest }: Seen): Shelved => ({
     ...shelved(run),
-    ...(sealedAt !== undefined ? { sealedAt } : papers ? {} : { halfMadeAt: newest }),
+    ...(sealedAt !== undefined ? { sealedAt, sealedBy: sealedAt } : papers ? {} : { halfMadeAt: newest }),
   });
+  const inOrg = only.org === undefined ? '' : `${pathName(only.org, 'organization')}/`;
+  const inReport = only.report === undefined ? '' : `${pathName(only.report, 'report')}/`;
   let seen: Seen | undefined;
-  for await (const { key, at } of objects.list(
-    only === undefined ? base : `${base}${pathName(only, 'organization')}/`,
-  )) {
+  for await (const { key, at } of objects.list(`${base}${inOrg}${inReport}`)) {
     const [org = '', report = '', id = '', ...rest] = key.slice(base.length).split('/');
     if (rest.length === 0 || ![org, report, id].every(isName)) continue;
     if (seen?.run.id !== id || seen.run.report !== report || seen.run.org !== org) {

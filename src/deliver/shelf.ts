@@ -33,6 +33,8 @@ export interface Shelved extends RunName {
   readonly box: RunBox;
   /** Epoch ms, where listing tells. */
   readonly sealedAt?: number;
+  /** Epoch ms: it was sealed then or before. Only in the listing of one report. */
+  readonly sealedBy?: number;
   /** Files of a seal that never came to its end, and which nobody has ever seen as a run: when the last was written, epoch ms. */
   readonly halfMadeAt?: number;
 }
@@ -51,8 +53,8 @@ export interface Shelf {
   /** A private, empty folder of this machine in which to make a run's files; for a directory on its own file system. */
   stage(run: string): Promise<string>;
   box(run: RunName): RunBox;
-  /** Every run, by organization and report, one after the other. */
-  runs(org?: string): AsyncGenerator<Shelved>;
+  /** Every run, by organization and report, one after the other; of one organization or one of its reports when named. */
+  runs(org?: string, report?: string): AsyncGenerator<Shelved>;
   /** A run of which nothing but its id is known; undefined when it is not there. */
   find(id: string): Promise<Shelved | undefined>;
   /**
@@ -72,13 +74,23 @@ export interface Shelf {
   letGo(folder: string): Promise<void>;
   /** Takes a run away. Harmless twice at once, and when it is interrupted; false when somebody else has taken it. */
   remove(run: RunName): Promise<boolean>;
-  /** What the archive notes of itself, under names with a dot in front. */
-  readonly notes: Pick<RunBox, 'read' | 'put'>;
+  /** What the archive keeps beside its runs, under names with a dot in front. */
+  readonly notes: ShelfNotes;
   /** Tries what the archive needs, and leaves nothing there. @returns what was found, for people */
   probe(): Promise<{ readonly ok: boolean; readonly detail: string }>;
   /** A link to a file of a run, as `Archive.link`. */
   readonly link?: (run: RunName, name: string, times: LinkTimes) => Promise<SharedLink | undefined>;
   close(): void;
+}
+
+/** Files of the archive that are no run's, by names with `/`. */
+export interface ShelfNotes extends Pick<RunBox, 'read' | 'put'> {
+  /** As `put`, where nothing is yet: false when something is. */
+  putNew(name: string, bytes: string): Promise<boolean>;
+  /** All that is below a folder, named from there, in order. */
+  names(folder: string): Promise<readonly string[]>;
+  /** Removes all that is below a folder; harmless when nothing is. */
+  remove(folder: string): Promise<void>;
 }
 
 export interface LinkTimes {
