@@ -114,6 +114,7 @@ const requestOf = (name) => ({
   priority: 'on_demand',
   period: nextDay(),
   deliver: true,
+  again: true,
 });
 
 /** All runs wait in line, as after a night's slots, and one is made after the other. */

@@ -162,6 +162,8 @@ export interface RunRequest {
   readonly period?: PeriodSpec;
   readonly deliver: boolean;
   readonly priority: Priority;
+  /** Delivers once more what was delivered for the period already; without, that throws `already_delivered`. */
+  readonly again: boolean;
   /** The same key and request give the same run; another request throws `run.conflict`. */
   readonly idempotencyKey?: string;
 }

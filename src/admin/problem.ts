@@ -49,6 +49,17 @@ export const problemSchema = z
       .readonly()
       .optional()
       .describe('Each fault of an invalid request; values are not repeated.'),
+    delivered: z
+      .object({
+        run: z.string().describe('The run that delivered.'),
+        period: z.object({ from: z.string(), to: z.string(), timezone: z.string(), label: z.string() }),
+        at: z.string().describe('Its last delivery, ISO 8601.'),
+        people: z.int().describe('Mailboxes that have received it.'),
+        targets: z.int().describe('SFTP servers, buckets and webhooks that have received it.'),
+        uncertain: z.int().describe('Deliveries of which nobody knows whether they arrived.'),
+      })
+      .optional()
+      .describe('Of `already_delivered`: the delivery that was found.'),
   })
   .meta({ id: 'Problem', description: 'RFC 9457.' });
 
@@ -90,6 +101,7 @@ const ERROR_PROBLEMS: Partial<Record<ErrorCode, { readonly status: number; reado
   'run.ambiguous': { status: 409, title: 'Several runs have this id' },
   'delivery.ambiguous': { status: 409, title: 'Several deliveries have this id' },
   'run.conflict': { status: 409, title: 'The run does not allow this' },
+  already_delivered: { status: 409, title: 'The report was delivered for this period already' },
   'delivery.conflict': { status: 409, title: 'The delivery does not allow this' },
   'archive.corrupt': { status: 500, title: 'The archived files are not what was sealed' },
   'archive.unreachable': { status: 503, title: 'The archive does not answer' },
@@ -106,7 +118,7 @@ const isOwn = (code: string): code is ProblemCode => code in REQUEST_PROBLEMS;
 
 /** An error of Docket's table as a problem; what is nobody's mistake says nothing of its inside. */
 export function problemOf(error: DocketError): Response {
-  const { code, message, expected, got, next } = error.toJSON();
+  const { code, message, expected, got, next, delivered } = error.toJSON();
   const said = { ...(expected === undefined ? {} : { expected }), ...(got === undefined ? {} : { got }) };
   const todo = next === undefined ? {} : { next };
   if (isOwn(code)) return problem(code, { detail: message, ...said, ...todo });
@@ -122,6 +134,7 @@ export function problemOf(error: DocketError): Response {
       status,
       code,
       ...(status < 500 ? { detail: message, ...said, ...todo } : {}),
+      ...(delivered === undefined ? {} : { delivered }),
     },
     ERRORS[code].retryable ? { 'Retry-After': '5' } : {},
   );

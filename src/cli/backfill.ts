@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { DeliveredJson } from '../base/error.ts';
 import type { PeriodSpec } from '../define/definition.ts';
 import type { CountsSection } from '../plan/asked.ts';
 
@@ -19,7 +20,7 @@ export function addBackfill(program: Command): void {
     .requiredOption('--from <period>', 'where to begin: a day, week, month, quarter or year, e.g. 2026-01 or 2026-W03')
     .requiredOption('--to <period>', 'where to end, included, e.g. 2026-09')
     .option('--deliver', 'send what is made; without, it is archived alone')
-    .option('--again', 'new runs, also for periods that were filled before')
+    .option('--again', 'new runs, also for periods that were filled or delivered before')
     .option('--by <name>', 'who asks; the user of this shell when absent')
     .option('--json', 'one JSON document on stdout')
     .addHelpText(
@@ -30,8 +31,10 @@ Current counts have no history: they are undefined in these runs, which is said 
 One run a period of the report's own kind (previous_month: months), opened in the line of the workers at the lowest
 priority: on-demand and scheduled runs go first, and so do their calls. The definition is the one of now. Asking for the
 same backfill again finds the runs that are there; after a correction of the definition, --again makes new ones.
+With --deliver, periods that were delivered before by another run are left out and listed; --again sends them as well, and
+so does DOCKET_REPEAT=allow.
 
-Environment: REDIS_URL, DOCKET_JOBS, DOCKET_ARCHIVE, LOG_LEVEL; SMTP_URL and MAIL_FROM with --deliver;
+Environment: REDIS_URL, DOCKET_JOBS, DOCKET_ARCHIVE, DOCKET_REPEAT, LOG_LEVEL; SMTP_URL and MAIL_FROM with --deliver;
 COMPLIANCE_API_URL and the organization's key, to know which sections have current counts
 
 Examples:
@@ -44,6 +47,7 @@ Examples:
 async function backfill(report: string, flags: BackfillFlags): Promise<void> {
   const [
     { randomBytes },
+    { toDocketError },
     { readSurroundings },
     { createScope },
     { requireMail },
@@ -58,6 +62,7 @@ async function backfill(report: string, flags: BackfillFlags): Promise<void> {
     print,
   ] = await Promise.all([
     import('node:crypto'),
+    import('../base/error.ts'),
     import('./surroundings.ts'),
     import('../base/scope.ts'),
     import('../compose/ports.ts'),
@@ -95,18 +100,30 @@ async function backfill(report: string, flags: BackfillFlags): Promise<void> {
     const bars = scope.use(openBars(), (opened) => opened.close());
     const bar = bars.add(report);
     const runs = [];
+    const leftOut: LeftOut[] = [];
     for (const period of periods) {
-      bar.set(runs.length, periods.length, `opening ${period.from} to ${period.to}`);
+      bar.set(runs.length + leftOut.length, periods.length, `opening ${period.from} to ${period.to}`);
       const asked = `backfill:${period.from}..${period.to}${deliver ? ':deliver' : ''}${again}`;
       const slot = { trigger: asked };
       const kind = { trigger: 'backfill', priority: 'backfill' } as const;
-      const { opened, record } = await trigger({ definition, settings, slot, ...kind, period, deliver, by });
+      const request = { definition, settings, slot, ...kind, period, deliver, again: flags.again ?? false, by };
+      const triggered = await trigger(request).catch((thrown: unknown) => {
+        const { code, delivered, message } = toDocketError(thrown);
+        if (code !== 'already_delivered') throw thrown;
+        leftOut.push({ period, delivered, why: message });
+      });
+      if (!triggered) continue;
+      const { opened, record } = triggered;
       const { org, report: name, id: run } = record;
       if (opened) await audit.tell({ event: 'run.triggered', who: by, org, report: name, run, why: 'backfill' });
       runs.push({ id: record.id, period: record.period, state: record.state, opened });
     }
     bars.close();
-    if (flags.json) return print.printJson({ report, deliver, undefined_counts: { known, sections: counts }, runs });
+    if (flags.json) {
+      const before = leftOut.map(({ period, delivered }) => ({ period, delivered }));
+      const undefinedCounts = { known, sections: counts };
+      return print.printJson({ report, deliver, undefined_counts: undefinedCounts, runs, already_delivered: before });
+    }
     print.printLine(
       print.formatColumns(
         ['PERIOD', 'STATE', { name: 'OPENED', narrow: 'spare' }, { name: 'RUN', narrow: 'whole' }],
@@ -114,6 +131,8 @@ async function backfill(report: string, flags: BackfillFlags): Promise<void> {
       ),
     );
     const opened = runs.filter((run) => run.opened).length;
+    for (const { why } of leftOut) print.sayLine(`Left out: ${why}`);
+    if (leftOut.length > 0) print.sayLine('What was left out was delivered before; --again sends it as well.');
     print.sayLine(`${opened} of ${runs.length} runs opened now; \`docket runs --org ${definition.org}\` follows them.`);
   } finally {
     await scope.close();
@@ -126,6 +145,14 @@ function countsLine(counts: readonly CountsSection[], known: boolean): string {
   return known
     ? `Current counts have no history. They are undefined in every run of this backfill: ${sections}.`
     : `Current counts have no history. They are undefined in every run of this backfill. Without a metric catalog it is not known which these are; they may be in: ${sections}.`;
+}
+
+/** A period that another run has delivered before. */
+interface LeftOut {
+  readonly period: Extract<PeriodSpec, object>;
+  readonly delivered: DeliveredJson | undefined;
+  /** One sentence. */
+  readonly why: string;
 }
 
 /** The days of a flag's calendar period; `usage.invalid` for names such as previous_week, which mean others every day. */

@@ -1,6 +1,7 @@
 import type { RedisClient } from '../base/redis-client.ts';
 import type { Scope } from '../base/scope.ts';
 import { noTrace, type Trace } from '../base/trace.ts';
+import { redisLedger } from '../deliver/redis-ledger.ts';
 import { dropAnswers } from '../fetch/redis-store.ts';
 import { asking, assertSuitable, type ClientRole, openRedis } from '../queue/connection.ts';
 import { type DefinitionStore, definitionStore } from '../queue/definition-store.ts';
@@ -9,6 +10,7 @@ import { DEFAULT_PREFIX, keysOf } from '../queue/keys.ts';
 import { type Pauses, redisPauses } from '../queue/pauses.ts';
 import { type RedisRunStore, redisRunStore } from '../queue/run-store.ts';
 import { type Trigger, trigger } from '../queue/trigger.ts';
+import { findDelivered } from './delivered.ts';
 import { KEEP_DAYS } from './keep-days.ts';
 import type { Surroundings } from './ports.ts';
 
@@ -38,10 +40,11 @@ export interface StoreSettings {
 
 /** Opens the store until the scope closes. Throws `redis.unreachable`, `redis.unsuitable`. */
 export async function openStore(
-  { config, clock, log, trace }: Surroundings,
+  around: Surroundings,
   { prefix = DEFAULT_PREFIX, requireDurable = false }: StoreSettings,
   scope: Scope,
 ): Promise<Store> {
+  const { config, clock, log, trace } = around;
   const client = async (role: ClientRole) =>
     scope.use(await openRedis(config.REDIS_URL, role, log), (opened) => opened.disconnect());
   const redis = await client('producer');
@@ -50,6 +53,9 @@ export async function openStore(
   const runs = redisRunStore(redis, { ...kept, log, ended: dropAnswers(redis, { prefix: `${prefix}:` }) });
   const definitions = definitionStore(redis, kept);
   const queue = scope.use(runQueue(redis, { prefix }), (opened) => opened.close());
+  const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: KEEP_DAYS });
+  const delivered = findDelivered(around, { runs, ledger }, scope);
+  const ports = { runs, definitions, queue, findDelivered: delivered, clock, log, trace };
   return {
     redis,
     prefix,
@@ -57,7 +63,7 @@ export async function openStore(
     definitions,
     queue,
     pauses: redisPauses(redis, { prefix }),
-    trigger: traced(trace, (request) => trigger(request, { runs, definitions, queue, clock, log, trace })),
+    trigger: traced(trace, (request) => trigger(request, ports)),
     ping: async () => {
       // A key of ours, so that of a Cluster the very master is asked that holds them.
       await asking(redis, () => redis.exists(keysOf(prefix).unfinished));

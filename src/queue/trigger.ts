@@ -8,6 +8,7 @@ import type { OrgSettings } from '../define/org.ts';
 import { recipientFault } from '../define/recipients.ts';
 import { orderRun } from '../run/order.ts';
 import type { RunOrder, RunRecord, RunStore } from '../run/record.ts';
+import { type FindDelivered, refuseRepeat } from './already-delivered.ts';
 import type { DefinitionStore } from './definition-store.ts';
 import type { RunQueue } from './jobs.ts';
 
@@ -22,6 +23,8 @@ export interface TriggerRequest {
   /** Replaces the definition's own. */
   readonly period?: PeriodSpec;
   readonly deliver: boolean;
+  /** Delivers once more what was delivered for its period already. */
+  readonly again?: boolean;
   /** Ms for which its run waits in line before anybody takes it: a schedule's jitter. */
   readonly delayMs?: number;
   /** Who asks: the name of a token or of a shell's user. */
@@ -33,6 +36,8 @@ export interface TriggerPorts {
   readonly runs: RunStore;
   readonly definitions: DefinitionStore;
   readonly queue: RunQueue;
+  /** What was delivered already; absent: nobody is refused for it. */
+  readonly findDelivered?: FindDelivered | undefined;
   readonly clock: Clock;
   readonly log: Log;
   /** The span in which it is called is the one in which the run stands, in whatever process; absent: in none. */
@@ -57,7 +62,9 @@ export type Trigger = (request: TriggerRequest) => Promise<Triggered>;
  *
  * Throws `deliver.recipient_refused` when somebody asks for a run that would be sent to a recipient whom the organization
  * does not allow: nothing is opened then. Nobody would hear that of a scheduled slot, which would be tried for ever: its run
- * is opened, reaches the others, and its owner is told of the one who was refused. Throws `run.conflict` when this trigger's id was used with another request, `redis.unreachable` when nothing could be written.
+ * is opened, reaches the others, and its owner is told of the one who was refused. Throws `already_delivered` for a period that
+ * was delivered before, unless the request insists (`again`) or is the one that opened its run: a scheduled slot runs once anyway.
+ * Throws `run.conflict` when this trigger's id was used with another request, `redis.unreachable` when nothing could be written.
  */
 export async function trigger(request: TriggerRequest, ports: TriggerPorts): Promise<Triggered> {
   const { definition, settings } = request;
@@ -84,12 +91,16 @@ export async function trigger(request: TriggerRequest, ports: TriggerPorts): Pro
     ...(scheduled ? {} : { asked: fingerprint(request) }),
     ...(traceparent === undefined ? {} : { traceparent }),
   };
+  // Whoever repeats a request finds its own run, also when that has delivered since.
+  if (!scheduled && (await ports.runs.get(order.id)) === undefined) {
+    await refuseRepeat(order, definition, { again: request.again ?? false, find: ports.findDelivered, now });
+  }
   await ports.definitions.put({ definition, settings });
   const { opened, record } = await ports.runs.open(order);
   if (!scheduled && !(record.asked === order.asked && record.priority === order.priority)) {
     throw new DocketError('run.conflict', 'This trigger was used before, with another request.', {
       where: `run ${record.id}`,
-      expected: 'the same period, deliver and priority as the first time',
+      expected: 'the same period, deliver, priority and again as the first time',
       next: 'Use a new Idempotency-Key for a new request.',
     });
   }
@@ -113,8 +124,15 @@ function refuseStrangers({ deliveries }: Definition, { recipients }: OrgSettings
 }
 
 /** What was asked, not what came of it: `previous_week` is the same request on Monday as on Sunday. */
-const fingerprint = ({ period, deliver }: TriggerRequest): string =>
+const fingerprint = ({ period, deliver, again = false }: TriggerRequest): string =>
   createHash('sha256')
-    .update(JSON.stringify([typeof period === 'object' ? [period.from, period.to] : (period ?? null), deliver]))
+    .update(
+      JSON.stringify([
+        typeof period === 'object' ? [period.from, period.to] : (period ?? null),
+        deliver,
+        // Not where it is false: a request of an older version is the same then.
+        ...(again ? [{ again }] : []),
+      ]),
+    )
     .digest('hex')
     .slice(0, 32);

@@ -6,6 +6,9 @@ import { redisAudit } from '../../src/admin/auth/audit.ts';
 import { hashToken, newToken, type TokenEntry } from '../../src/admin/auth/tokens.ts';
 import type { RunView } from '../../src/admin/view.ts';
 import { DocketError } from '../../src/base/error.ts';
+import type { FindDelivered } from '../../src/queue/already-delivered.ts';
+import { definitionStore } from '../../src/queue/definition-store.ts';
+import { trigger } from '../../src/queue/trigger.ts';
 import { anAdmin } from '../support/admin.ts';
 import { jobsOf } from '../support/jobs-of.ts';
 import { manualClock } from '../support/manual-clock.ts';
@@ -21,6 +24,7 @@ interface Problem {
 }
 
 const NOW = Date.parse('2026-11-18T12:00:00Z');
+const WEEK = { from: '2026-11-09', to: '2026-11-15', timezone: 'Europe/Zurich', label: '2026-W46' };
 const tokens = {
   operator: newToken(),
   viewer: newToken(),
@@ -115,6 +119,50 @@ describe('the admin route', () => {
       expect(found.status).toBe(200);
       expect(await found.json()).toEqual(run);
       expect(log.lines).toContainEqual(expect.objectContaining({ message: 'Run triggered', run: run.id, who: 'ops' }));
+    });
+
+    it('answers 409 with what was delivered already, and opens the run when it is insisted', async () => {
+      const earlier = { run: 'f'.repeat(32), period: WEEK, at: NOW - 60_000, sent: { email: 2, s3: 1 }, uncertain: 0 };
+      const asked: unknown[] = [];
+      const findDelivered: FindDelivered = async ({ org, report, period }) => {
+        asked.push([org, report, period.from, period.to]);
+        return earlier;
+      };
+      const definitions = definitionStore(bench.producer, { prefix: bench.prefix, keepDays: 30 });
+      const { runs, queue } = bench;
+      const [{ definition, settings }] = [aReport('mailed')];
+      const deliveries = [{ email: { to: ['lead@acme.example'], attach: ['csv' as const] } }];
+      app = admin({
+        jobs: () => jobsOf({ definition: { ...definition, deliveries }, settings }),
+        trigger: (request) => trigger(request, { runs, definitions, queue, findDelivered, clock, log }),
+      });
+      const to = (body: unknown, headers = {}, as: As = 'operator') =>
+        post(body, headers, as, '/api/reports/acme/mailed/runs');
+      const key = { 'idempotency-key': 'again-1' };
+      for (const headers of [{}, key]) {
+        const refused = await to({}, headers);
+        expect(refused.status).toBe(409);
+        expect(await problemOf(refused)).toMatchObject({
+          code: 'already_delivered',
+          detail: expect.stringMatching(/2 people and 1 S3 bucket on 18 Nov, 12:59 \(run ffffffff\)/),
+          delivered: { run: earlier.run, people: 2, targets: 1, uncertain: 0, at: '2026-11-18T11:59:00.000Z' },
+        });
+      }
+      expect(asked).toContainEqual(['acme', 'mailed', '2026-11-09', '2026-11-15']);
+      expect(await bench.runs.list({ report: 'mailed', limit: 1 })).toEqual([]);
+      // Whoever may only look is told nothing of it.
+      const asking = asked.length;
+      expect((await to({}, {}, 'viewer')).status).toBe(403);
+      expect(asked).toHaveLength(asking);
+
+      expect((await to({ deliver: false })).status).toBe(202);
+      const insisted = await to({ again: true }, key);
+      expect(insisted.status).toBe(202);
+      const { id } = await runOf(insisted);
+      expect(await runOf(await to({ again: true }, key))).toMatchObject({ id });
+      const other = await to({}, key);
+      expect([other.status, (await problemOf(other)).code]).toEqual([409, 'run.conflict']);
+      expect((await to({ again: 'yes' })).status).toBe(422);
     });
 
     it.each([

@@ -189,6 +189,37 @@ describe('the page', () => {
     expect(asked).toEqual([]);
   });
 
+  it('shows what was delivered already, and sends it again for whoever ticks the box', async () => {
+    const message = 'October 2026 went to 2 people on 3 Nov, 10:56 (run 83b1c195).';
+    const requests: RunRequest[] = [];
+    const own = openPage({ redis, prefix: aPrefix() }, [anna.entry], () => ({
+      ...acting,
+      trigger: async (_, __, request) => {
+        requests.push(request);
+        if (!request.again) throw new DocketError('already_delivered', message, { next: 'Insist.' });
+        return { opened: true, record: running };
+      },
+    }));
+    const { post, send } = await own.visit(anna.token);
+    expect(await (await send('GET', '/reports/acme/weekly-kpi')).text()).not.toContain('name="again"');
+    const form = { trigger: 'first', period: 'previous_month', deliver: 'yes' };
+    const refused = await post(RUN, form);
+    const text = await refused.text();
+    expect(refused.status).toBe(409);
+    expect(text).toContain(message);
+    expect(text).toMatch(/<option value="previous_month" selected/);
+    expect(text).toMatch(/<input type="checkbox" name="again" value="yes"/);
+    const [, trigger = ''] = /name="trigger" value="([^"]+)"/.exec(text) ?? [];
+    expect((await post(RUN, { ...form, trigger })).status).toBe(409);
+    const sent = await post(RUN, { ...form, trigger, again: 'yes' });
+    expect([sent.status, sent.headers.get('location')]).toEqual([303, `/runs/${running.id}?did=opened`]);
+    expect(requests.map(({ again }) => again)).toEqual([false, false, true]);
+    // Insisting is another request than asking, and twice the same one is once.
+    expect(requests[2]?.idempotencyKey).not.toBe(requests[1]?.idempotencyKey);
+    await post(RUN, { ...form, trigger, again: 'yes' });
+    expect(requests[3]?.idempotencyKey).toBe(requests[2]?.idempotencyKey);
+  });
+
   it('pauses, resumes, cancels, retries and resolves with a reason, and goes back to where that was asked for', async () => {
     did = [];
     const { post } = await house.visit(anna.token);

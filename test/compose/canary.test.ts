@@ -238,6 +238,7 @@ test('a condition that is not met skips its delivery in the record, with the rea
         trigger: 'on_demand',
         priority: 'on_demand',
         deliver: true,
+        again: true,
       });
       runs.push(record.id);
     });

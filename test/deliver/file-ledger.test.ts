@@ -4,6 +4,7 @@ import { silentLog } from '../../src/base/log.ts';
 import { archivedRuns } from '../../src/deliver/archived-deliveries.ts';
 import { fileLedger, ledgerRuns } from '../../src/deliver/file-ledger.ts';
 import { deliveryId } from '../../src/deliver/ledger.ts';
+import { memoryLedger } from '../../src/deliver/memory-ledger.ts';
 import { sweepArchive } from '../../src/deliver/retention.ts';
 import type { Shelf } from '../../src/deliver/shelf.ts';
 import { ARCHIVES, sealIn } from '../support/archives.ts';
@@ -90,7 +91,7 @@ describe.each(ARCHIVES)('the ledger of a run without Redis, %s', (_, open) => {
       sweepArchive({
         shelf,
         daysOf: (org) => (org === 'acme' ? days : undefined),
-        ledger: { list: async () => [] },
+        ledger: memoryLedger(),
         open: async () => false,
         // A day later each time: an archive is swept once a day.
         clock: { now: () => 50 + 30 * DAY_MS + sweeps++ * DAY_MS, sleep: async () => {} },

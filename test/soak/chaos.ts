@@ -199,7 +199,8 @@ export async function rage(world: World, draw: Draw, ms: number): Promise<Chaos>
     const request: Request = { org, report: ON_DEMAND, ids };
     requests.push(request);
     const day = String(between(1, 28)).padStart(2, '0');
-    const body = JSON.stringify({ period: { from: `2026-10-${day}`, to: `2026-10-${day}` } });
+    // One of a few days, so that some come twice.
+    const body = JSON.stringify({ period: { from: `2026-10-${day}`, to: `2026-10-${day}` }, again: true });
     for (let tries = 0; ids.length === 0 && tries < 200; tries += 1) {
       const answers = world.schedulers.flatMap(({ url }) => [0, 1].map(() => askOnce(url, org, key, body)));
       for (const id of await Promise.all(answers)) if (id !== undefined) ids.push(id);

@@ -28,7 +28,7 @@ export function runsAccess(
   const told = (event: AuditEvent, { id, org, report }: RunRecord, why?: string) =>
     ports.audit.tell({ event, ...doer(principal), run: id, org, report, why });
   return {
-    trigger: async (org, report, { period, deliver, priority, idempotencyKey }) => {
+    trigger: async (org, report, { period, deliver, priority, again, idempotencyKey }) => {
       requireSeen(principal, org);
       const { version, faults } = await reportNow(ports, org, report);
       if (version === undefined && faults.length === 0) throw notThere();
@@ -49,6 +49,7 @@ export function runsAccess(
         priority,
         ...(period === undefined ? {} : { period }),
         deliver,
+        again,
         by: principal.name,
       });
       if (opened) await told('run.triggered', record);

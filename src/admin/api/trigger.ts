@@ -50,6 +50,12 @@ const body = z
       .describe(
         'backfill: behind all other runs of its API key, for figures of the past that nobody waits for. Current counts are undefined in it.',
       ),
+    again: z
+      .boolean()
+      .default(false)
+      .describe(
+        'true: deliver although the period was delivered already, by e-mail, SFTP, S3 or webhook. Without it such a request is refused with 409 `already_delivered`.',
+      ),
   })
   .meta({ id: 'RunRequest', description: 'All of it may be left out.' });
 
@@ -64,7 +70,7 @@ const route = createRoute({
   tags: ['Runs'],
   summary: 'Run a report now',
   description:
-    'Answers at once; the run waits in the line of its API key. Runs are made of paused reports as well. With an `Idempotency-Key` the request may be repeated: the same key and request give the same run, another request is a conflict. A key is the token’s own, and is remembered as long as its run.',
+    'Answers at once; the run waits in the line of its API key. Runs are made of paused reports as well. With an `Idempotency-Key` the request may be repeated: the same key and request give the same run, another request is a conflict. A key is the token’s own, and is remembered as long as its run. A period that was delivered already, as far as the records and the archive know, is a 409 with code `already_delivered` and the delivery that was found; `again: true` insists, and so does `deliver: false`, which sends nothing.',
   security,
   request: {
     params: reportParams,

@@ -46,13 +46,15 @@ export function addActions(app: Hono<Env>, desk: Desk): void {
     async (access, fields, { org = '', report = '' }) => {
       const period = periodOf(fields);
       const { deliver } = fields;
+      const again = fields.again === 'yes';
       if (deliver !== 'yes' && deliver !== 'no')
         throw incomplete('Say whether the files are delivered.', 'one of the two choices');
       const { opened, record } = await access.trigger(org, report, {
         ...(period === undefined ? {} : { period }),
         deliver: deliver === 'yes',
         priority: 'on_demand',
-        idempotencyKey: keyOf(fields, { period, deliver }),
+        again,
+        idempotencyKey: keyOf(fields, { period, deliver, ...(again ? { again } : {}) }),
       });
       return `/runs/${record.id}?did=${opened ? 'opened' : 'repeated'}`;
     },

@@ -25,7 +25,10 @@ interface RunNowProps {
   readonly refused: Refused | undefined;
 }
 
-/** Asks for a run: which days, and whether it is sent. Exact days go before a name. */
+/**
+ * Asks for a run: which days, and whether it is sent. Exact days go before a name. What was delivered already is refused
+ * once, and then asks whether to send it again.
+ */
 export const RunNowForm = ({ frame, path, trigger, periods, refused }: RunNowProps) => {
   const action = `${path}/run`;
   const own = refused?.action === action ? refused : undefined;
@@ -78,6 +81,12 @@ export const RunNowForm = ({ frame, path, trigger, periods, refused }: RunNowPro
             <label for="run-keep">Keep them in the archive, send nothing</label>
           </div>
         </fieldset>
+        {own?.error.code === 'already_delivered' ? (
+          <div class="choice">
+            <input type="checkbox" name="again" value="yes" id="run-again" />
+            <label for="run-again">Send it again, to all its recipients</label>
+          </div>
+        ) : null}
         <button type="submit" class="primary">
           Run
         </button>
