@@ -6,11 +6,14 @@ export async function queueRun(
   {
     period,
     deliver,
+    again,
     wait,
     json,
   }: {
     readonly period: PeriodSpec | undefined;
     readonly deliver: boolean;
+    /** Also when it was delivered for this period already. */
+    readonly again: boolean;
     readonly wait: boolean;
     readonly json: boolean;
   },
@@ -24,6 +27,7 @@ export async function queueRun(
     { loadJobs, requireReport },
     { readAsker },
     { openAudit },
+    { askingToRepeat },
     print,
   ] = await Promise.all([
     import('node:crypto'),
@@ -34,6 +38,7 @@ export async function queueRun(
     import('../define/load.ts'),
     import('./decider.ts'),
     import('./audit.ts'),
+    import('./repeat.ts'),
     import('./print.ts'),
   ]);
   const around = readSurroundings();
@@ -43,16 +48,19 @@ export async function queueRun(
   const scope = createScope();
   try {
     const { trigger, redis } = await openStore(around, {}, scope);
-    const { record } = await trigger({
-      definition,
-      settings,
-      slot: { trigger: randomUUID() },
-      trigger: 'on_demand',
-      priority: 'on_demand',
-      ...(period === undefined ? {} : { period }),
-      deliver,
-      by,
-    });
+    const { record } = await askingToRepeat({ again, json }, (insisting) =>
+      trigger({
+        definition,
+        settings,
+        slot: { trigger: randomUUID() },
+        trigger: 'on_demand',
+        priority: 'on_demand',
+        ...(period === undefined ? {} : { period }),
+        deliver,
+        again: insisting,
+        by,
+      }),
+    );
     const { org, id } = record;
     await (await openAudit(redis, around)).tell({
       event: 'run.triggered',

@@ -6,6 +6,7 @@ interface RunFlags {
   readonly period?: string;
   readonly out?: string;
   readonly deliver: boolean;
+  readonly again?: boolean;
   readonly fresh?: boolean;
   readonly queue?: boolean;
   readonly wait?: boolean;
@@ -23,6 +24,7 @@ export function addRun(program: Command): void {
     )
     .option('--out <dir>', 'where the files go; out/<org>/<report>/<period> when absent')
     .option('--no-deliver', 'make the files, send nothing')
+    .option('--again', 'deliver also what was delivered for this period already, without asking')
     .option('--fresh', 'ask the service anew, whatever max_age allows')
     .addOption(
       new Option('--queue', 'put it in the line of the workers instead, and say which run it is').conflicts([
@@ -35,13 +37,17 @@ export function addRun(program: Command): void {
     .addHelpText(
       'after',
       `
-With REDIS_URL set, its calls stand in the same line for the API key as those of the workers; without, the run keeps a
-budget of its own, and beside busy workers on the same key it may have to wait out a 429.
+With REDIS_URL set, its calls share the rate limit of the API key with those of the workers, and a run that delivers uses their
+ledger, archive and records: docket runs and docket deliveries list it. Without, the run keeps a budget of its own, and beside
+busy workers on the same key it may have to wait out a 429; a ledger in the archive's folder says what was sent.
 
-Environment: COMPLIANCE_API_URL, DOCKET_JOBS, DOCKET_TEMPLATES, REDIS_URL, LOG_LEVEL; SMTP_URL and MAIL_FROM where it delivers
+A report that was delivered for this period already, by e-mail, SFTP, S3 or webhook, is not delivered again by accident: on a
+terminal it asks first; elsewhere, and with --json, it ends with already_delivered. --again insists; DOCKET_REPEAT=allow never asks.
+
+Environment: COMPLIANCE_API_URL, DOCKET_JOBS, DOCKET_TEMPLATES, DOCKET_ARCHIVE, DOCKET_REPEAT, REDIS_URL, LOG_LEVEL; SMTP_URL and MAIL_FROM where it delivers
 e-mail; the organization's secrets
 
-Exit codes: 0 done; 1 failed; 2 usage or configuration; 3 held, or not delivered to everybody
+Exit codes: 0 done; 1 failed; 2 usage or configuration, or delivered already; 3 held, or not delivered to everybody
 
 Examples:
   docket run acme/weekly-kpi --no-deliver --out out
@@ -66,31 +72,43 @@ async function runReport(report: string, flags: RunFlags): Promise<void> {
       import('../define/period.ts'),
     ]);
     const period = flags.period === undefined ? undefined : parsePeriod(flags.period);
-    return queueRun(report, { period, deliver: flags.deliver, wait: flags.wait ?? false, json: flags.json ?? false });
+    const { deliver, again = false, wait = false, json = false } = flags;
+    return queueRun(report, { period, deliver, again, wait, json });
   }
-  const [{ readSurroundings }, { requireMail }, { loadJobs, requireReport }, { parsePeriod }, { runInline }, print] =
-    await Promise.all([
-      import('./surroundings.ts'),
-      import('../compose/ports.ts'),
-      import('../define/load.ts'),
-      import('../define/period.ts'),
-      import('./inline.ts'),
-      import('./print.ts'),
-    ]);
+  const [
+    { readSurroundings },
+    { requireMail },
+    { loadJobs, requireReport },
+    { parsePeriod },
+    { runInline },
+    { readAsker },
+    { askingToRepeat },
+    print,
+  ] = await Promise.all([
+    import('./surroundings.ts'),
+    import('../compose/ports.ts'),
+    import('../define/load.ts'),
+    import('../define/period.ts'),
+    import('./inline.ts'),
+    import('./decider.ts'),
+    import('./repeat.ts'),
+    import('./print.ts'),
+  ]);
   const around = readSurroundings();
   const jobs = await loadJobs(around.config.DOCKET_JOBS);
   const { definition, settings } = requireReport(jobs, report);
   if (flags.deliver) requireMail(definition, settings, around.config, '--no-deliver makes the files alone');
-  const { order, result } = await runInline(
-    {
-      definition: flags.fresh ? { ...definition, max_age: 0 } : definition,
-      settings,
-      orgs: jobs.orgs,
-      period: flags.period === undefined ? undefined : parsePeriod(flags.period),
-      out: ({ period }) => flags.out ?? `out/${report}/${period.label}`,
-      deliver: flags.deliver,
-    },
-    around,
+  const by = await readAsker();
+  const request = {
+    definition,
+    settings,
+    orgs: jobs.orgs,
+    fresh: flags.fresh,
+    period: flags.period === undefined ? undefined : parsePeriod(flags.period),
+    out: ({ period }: RunOrder) => flags.out ?? `out/${report}/${period.label}`,
+  };
+  const { order, result } = await askingToRepeat({ again: flags.again ?? false, json: flags.json ?? false }, (again) =>
+    runInline({ ...request, deliver: flags.deliver && { by, again } }, around),
   );
   if (flags.json) print.printJson(documentOf(order, result));
   else print.printLine(summaryOf(order, result));

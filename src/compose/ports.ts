@@ -4,6 +4,7 @@ import type { Clock } from '../base/clock.ts';
 import { type Config, required } from '../base/config.ts';
 import { DocketError, toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
+import type { RedisClient } from '../base/redis-client.ts';
 import { createScope, type Scope } from '../base/scope.ts';
 import { secretSource } from '../base/secret.ts';
 import type { Trace } from '../base/trace.ts';
@@ -85,11 +86,20 @@ export interface Inline {
   readonly scope: Scope;
 }
 
+/** Where an inline run keeps what it delivers. */
+export interface InlineStores {
+  readonly archive: Archive;
+  readonly ledger: Ledger;
+  readonly sentFigures?: SentFigures;
+}
+
 export interface InlineOptions {
   /** Asks the service even where the workers hold its catalog. */
   readonly freshCatalogs?: boolean;
   /** Of the definitions: which of them share a key decides of its limits. */
   readonly orgs?: OrgsInForce | undefined;
+  /** In place of a ledger in memory. @param redis the workers'; undefined where none is named */
+  readonly stores?: (redis: RedisClient | undefined, scope: Scope) => InlineStores;
 }
 
 /**
@@ -100,7 +110,7 @@ export interface InlineOptions {
 export async function composeInline(
   around: Surroundings,
   archive: Archive,
-  { freshCatalogs = false, orgs }: InlineOptions = {},
+  { freshCatalogs = false, orgs, stores }: InlineOptions = {},
 ): Promise<Inline> {
   const scope = createScope();
   const { clock, log } = around;
@@ -108,13 +118,13 @@ export async function composeInline(
     const redis = await redisIfNamed(around, scope);
     const shared = redis === undefined ? undefined : sharedBudgets(redis, DEFAULT_PREFIX, clock, log);
     const prefix = `${DEFAULT_PREFIX}:`;
+    const kept = stores?.(redis, scope) ?? { archive, ledger: memoryLedger() };
     const responses = memoryStore();
     const portsOf = bindPorts(around, scope, {
       responsesOf: () => responses,
       sharedAnswers: redis === undefined ? memoryShared(clock) : redisShared(redis, { prefix }),
       catalogs: redis === undefined || freshCatalogs ? memoryCatalogs(clock) : redisCatalogs(redis, { prefix, clock }),
-      ledger: memoryLedger(),
-      archive,
+      ...kept,
       budget: shared ?? ownBudgets(clock, log),
       ...(orgs === undefined ? {} : { orgs: () => orgs }),
       // Nobody would wake an inline run: it waits in place, however long.

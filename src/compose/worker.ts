@@ -5,6 +5,7 @@ import type { Scope } from '../base/scope.ts';
 import { secretSource } from '../base/secret.ts';
 import { noTrace, type Trace, type TraceFields } from '../base/trace.ts';
 import type { JobsInForce } from '../define/in-force.ts';
+import { rowsAtEnd } from '../deliver/attempt.ts';
 import type { CircuitNews } from '../deliver/circuit.ts';
 import { redisCircuit } from '../deliver/redis-circuit.ts';
 import { redisLedger } from '../deliver/redis-ledger.ts';
@@ -15,6 +16,7 @@ import type { RequestNews } from '../fetch/client.ts';
 import { redisShared } from '../fetch/redis-shared.ts';
 import { dropAnswers, redisStore } from '../fetch/redis-store.ts';
 import { definitionStore, type FrozenDefinition } from '../queue/definition-store.ts';
+import { failAbandoned, inlineLeases } from '../queue/inline-run.ts';
 import { owedNotices } from '../queue/owed-notices.ts';
 import { redisPauses } from '../queue/pauses.ts';
 import { pausedNow, unlessPaused } from '../queue/pausing.ts';
@@ -101,8 +103,9 @@ export async function openWorker(
       next: 'Trigger the report again: the run then uses the version that is there now.',
     });
   };
+  const owed = owedNotices(patient, { prefix });
   const notices = createNotices({
-    owed: owedNotices(patient, { prefix }),
+    owed,
     runs: store.runs,
     frozenOf,
     mailOf,
@@ -170,6 +173,18 @@ export async function openWorker(
     startReconciler({
       // A scheduler may have no keys; whoever has them sees that one is another.
       steps: [
+        () =>
+          failAbandoned({
+            runs,
+            leases: inlineLeases(patient, { prefix }),
+            owed,
+            rowsAtEnd: async (order) => {
+              const sealed = await archive.peek(order);
+              return rowsAtEnd(order.id, sealed ? await archive.evidence(sealed) : new Map(), ledger, clock);
+            },
+            clock,
+            log,
+          }),
         () => notices.again(),
         () => pausedNow({ ...pausing, pauses: store.pauses }),
         afterEachAbsence(patient, () => settleForgotten({ runs: store.runs, archive, ledger, clock, log })),

@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { DocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
-import { ENDED, type RunRecord } from '../run/record.ts';
+import { ENDED, isInline, type RunRecord } from '../run/record.ts';
 import type { Decider } from './decisions.ts';
 import type { RunQueue } from './jobs.ts';
 import { cancelled, type RedisRunStore } from './run-store.ts';
@@ -47,9 +47,9 @@ export async function cancelRun(id: string, { by, reason }: Decider, ports: Canc
   }
 }
 
-/** Ends a run that was told to stop and that no worker has in hand; false while one has. */
+/** Ends a run that was told to stop and that no worker has in hand; false while one has, or the command that makes it itself. */
 export async function endIfIdle(record: RunRecord, { runs, queue, clock, log }: CancelPorts): Promise<boolean> {
-  if (record.cancel === null || !(await queue.remove(record.id))) return false;
+  if (record.cancel === null || isInline(record) || !(await queue.remove(record.id))) return false;
   const error = cancelled(record.cancel).toJSON();
   await runs.update(record.id, { state: 'cancelled', error, finishedAt: clock.now(), until: null });
   log.info('Run cancelled', { run: record.id, org: record.org, report: record.report, why: error.message });

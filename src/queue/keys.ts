@@ -19,6 +19,8 @@ export interface Keys {
   readonly turns: string;
   /** Runs that have not ended, by time of creation. */
   readonly unfinished: string;
+  /** Sorted set: runs that a command makes itself, by when their lease ends, by the server's clock. */
+  readonly inline: string;
   readonly definition: (digest: string) => string;
   /** Hash: report and schedule → epoch ms up to which its slots were looked at. */
   readonly cursors: string;
@@ -66,6 +68,7 @@ export function keysOf(prefix: string): Keys {
     cancels: `${prefix}:cancels`,
     turns: `${prefix}:turns`,
     unfinished: `${prefix}:unfinished`,
+    inline: `${prefix}:inline`,
     definition: (digest) => `${prefix}:definition:${digest}`,
     cursors: `${prefix}:cursors`,
     versions: `${prefix}:versions`,

@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { isRedisOutage, toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
-import { ENDED, type RunPosition, type RunRecord } from '../run/record.ts';
+import { ENDED, isInline, type RunPosition, type RunRecord } from '../run/record.ts';
 import { endIfIdle } from './cancel.ts';
 import type { RunQueue } from './jobs.ts';
 import type { RedisRunStore } from './run-store.ts';
@@ -61,7 +61,8 @@ async function requeueBatch(open: readonly RunPosition[], ports: Omit<RequeuePor
   for (const id of await queue.lost(open.map((run) => run.id))) {
     // Read after the look into the queue: a run that ended in between has said so in its record first.
     await each(id, async (record) => {
-      if (record.cancel !== null) return;
+      // A command that makes its run itself never had a job; `failAbandoned` sees to one that died.
+      if (record.cancel !== null || isInline(record)) return;
       if (record.state !== 'queued') await runs.update(id, { state: 'queued', until: null });
       await queue.revive(record);
       revived += 1;

@@ -46,4 +46,6 @@ export interface RunContext {
   readonly lastAttempt: boolean;
   /** Somebody let a held pack go out as it is. */
   readonly released?: boolean;
+  /** No record is kept of it: it cannot be retried, and nobody can decide about its deliveries. */
+  readonly unrecorded?: boolean;
 }

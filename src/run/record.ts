@@ -102,6 +102,13 @@ export interface RunRecord extends RunOrder {
   readonly cancel: Cancellation | null;
 }
 
+/**
+ * Whether the run is made by the command that opened it (`docket run`), and by no worker. One that somebody has had
+ * retried, released or sent again since is the workers'.
+ */
+export const isInline = ({ trigger, reopened }: Pick<RunRecord, 'trigger' | 'reopened'>): boolean =>
+  trigger === 'cli' && reopened.every(({ what }) => what === 'cancel');
+
 /** Workers that went away with the run in hand, as of its newest start. */
 export interface Losses {
   readonly all: number;

@@ -70,7 +70,7 @@ async function settle(
         deliver({ ...ports, order, definition, settings, sealed, signal, lastAttempt, observe }),
       ),
   );
-  const undelivered = undeliveredError(receipts, order.trigger === 'cli' ? undefined : order.id);
+  const undelivered = undeliveredError(receipts, context.unrecorded ? undefined : order.id);
   if (undelivered === undefined) return done(resultOf('done', sealed, receipts));
   // What was stopped half-way says nothing of the targets, and is not the last word of the last try.
   signal.throwIfAborted();
