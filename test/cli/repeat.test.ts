@@ -89,6 +89,7 @@ describe('a report that was delivered for its period already', () => {
     jobs = await jobsFolder({
       'acme/org.yaml': ORG,
       'acme/weekly.yaml': report('  - email: { to: [lead@acme.example, board@acme.example], attach: [csv] }\n'),
+      'acme/changed.yaml': report('  - email: { to: [lead@acme.example], attach: [csv] }\n    send_if: changed\n'),
       'acme/folder.yaml': report('  - directory: { path: kept, overwrite: true }\n'),
     });
     env = {
@@ -179,6 +180,20 @@ describe('a report that was delivered for its period already', () => {
     expect(await refused(onRedis(), '--queue')).toMatchObject({ run: first.run });
     expect(await sentBy(() => made(env, '--again'))).toBe(2);
     expect(await sentBy(() => made({ ...env, DOCKET_REPEAT: 'allow' }))).toBe(2);
+  });
+
+  test('with Redis remembers which figures were sent, as workers do', async () => {
+    const states = async (...args: string[]) => {
+      const ended = await docket(['run', 'acme/changed', '--json', ...args], { env: onRedis(), cwd: folder });
+      expect(ended.code, ended.stderr).toBe(0);
+      return z
+        .looseObject({ deliveries: z.array(z.looseObject({ state: z.string() })) })
+        .parse(JSON.parse(ended.stdout))
+        .deliveries.map(({ state }) => state);
+    };
+    expect(await states()).toEqual(['sent']);
+    expect(await states('--again')).toEqual(['skipped']);
+    expect(await states('--period', '2026-W40')).toEqual(['sent']);
   });
 
   test('by a folder of this machine alone is not refused', async () => {
