@@ -157,7 +157,8 @@ const endOf = (day: string, zone: string): number =>
  */
 function isRunning({ request, response: { meta, rows }, period, at }: ReportTableInput): boolean {
   const last = meta.range?.to ?? request.time?.to ?? period.to;
-  const computed = Date.parse(meta.as_of ?? '') || at;
+  // An answer was not computed after it came, whatever its clock says.
+  const computed = Math.min(Date.parse(meta.as_of ?? '') || at, at);
   return rows.some(({ partial }) => partial === true) || endOf(last, period.timezone) > computed;
 }
 

@@ -280,6 +280,10 @@ describe('a range that is not over', () => {
     expect(tableOf({ meta: { as_of: null } }).running).toBe(false);
   });
 
+  test('is not over because the service’s clock is ahead', () => {
+    expect(tableOf({ meta: { as_of: '2026-11-20T00:00:00Z' }, at: Date.parse(noon) }).running).toBe(true);
+  });
+
   test('marks the rows without a bucket', () => {
     const rows = (change: Change) =>
       rowsOf(tableOf({ section: { granularity: undefined, dimensions: [] }, rows: [folded], ...change }));
@@ -394,7 +398,7 @@ describe('a comparison with days before there is data', () => {
     meta: { compare_range: { from: '2026-11-02', to: '2026-11-08' }, ...change.meta },
     rows: change.rows ?? rows,
     totals: { ...TOTALS, compare },
-    ...(change.section === undefined ? {} : { section: change.section }),
+    section: { granularity: 'day', ...change.section },
   });
   const figures = (change: Change) => {
     const table = tableOf(change);
