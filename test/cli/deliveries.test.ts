@@ -204,7 +204,7 @@ describe.each(PLACES)('deciding by command of what a worker could not, the archi
       missing: [{ section: 'created', code: expect.any(String), text: expect.any(String) }],
       recipients: [
         { target: '0-email', recipient: 'lead@acme.example', receives: true, why: null },
-        { target: '1-directory', recipient: 'sent/cut', receives: true, why: null },
+        { target: '1-directory', recipient: 'sent/early', receives: true, why: null },
       ],
     });
     const words = (await command('runs', 'show', run)).stdout;
