@@ -93,17 +93,19 @@ export function rounder(quantity: Quantity): (value: number) => Rounding {
     const bound = sign * (landmark + (beyond ? 1 : -1) * (10 ** -most / factor));
     return known(`${is}${bound}`, () => ({ decimals: most, bound: { is, value: bound } }));
   };
+  const isCount = quantity.kind === 'count';
+  const [zero = 0, whole = zero] = landmarks;
+  // Of most figures this is all: two comparisons, because a large table has millions of them.
   return (value) => {
     const size = Math.abs(value);
-    if (quantity.kind === 'count' && !Number.isInteger(value) && size > reach) {
+    if (isCount && !Number.isInteger(value) && size > reach) {
       const decimals = decimalsOf([value], 0, MAX_COUNT_DECIMALS);
       return known(`${decimals}`, () => ({ decimals }));
     }
-    for (const landmark of landmarks) {
-      const gap = Math.abs(size - landmark);
-      if (gap <= near && gap > 0) return closer(value, landmark, gap);
-    }
-    return plain;
+    const toZero = Math.abs(size - zero);
+    if (toZero <= near && toZero > 0) return closer(value, zero, toZero);
+    const toWhole = Math.abs(size - whole);
+    return toWhole <= near && toWhole > 0 ? closer(value, whole, toWhole) : plain;
   };
 }
 

@@ -102,9 +102,12 @@ function cellMaker(column: ViewColumn, more: FigureStyle, styleOf: StyleOf): (va
   const usual = styleOf(style, false);
   const roundingOf = rounder(column.quantity);
   const rounded = new Map<Rounding, CellStyle>();
+  let last: { readonly rounding: Rounding; readonly style: CellStyle } | undefined;
   const styleFor = (rounding: Rounding): CellStyle => {
+    if (last?.rounding === rounding) return last.style;
     const known = rounded.get(rounding) ?? styleOf({ ...style, rounding }, false);
     rounded.set(rounding, known);
+    last = { rounding, style: known };
     return known;
   };
   return (value) => {
