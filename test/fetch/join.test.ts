@@ -65,7 +65,9 @@ function tableOf({ section: change, more = {}, catalog = CATALOG, answers = [] }
       },
       columns: call.request.metrics.map((name) => ({ name, label: name, kind: 'metric', type: 'integer', unit: null })),
       rows,
-      totals: totals ?? { 'profiles.created': 0 },
+      totals: totals ?? {
+        'profiles.created': rows.reduce((sum, row) => sum + Number(row['profiles.created'] ?? 0), 0),
+      },
     });
     return { id: call.id, request: call.request, response, at: came };
   });

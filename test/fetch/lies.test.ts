@@ -309,6 +309,17 @@ const LIES: readonly Lie[] = [
     }),
     { section: GROUPS },
   ),
+  lie(
+    'a part whose totals lack a group as its rows do',
+    'total_mismatch',
+    where(CREATED, (body, { filters = [] }) => {
+      if (!filters.some(({ op, values }) => op !== 'not_in' && values.includes('high'))) return;
+      body.rows = [];
+      counted(body);
+      Object.assign(body.totals ?? {}, { [CREATED]: 0 });
+    }),
+    { section: { ...WEEKS, dimensions: ['profile.risk'] }, ways: ['joined by groups'] },
+  ),
 
   lie('figures of tomorrow', 'computed_in_future', meta({ as_of: instant(24 * 60 * MINUTE) })),
   lie(

@@ -18,6 +18,9 @@ export interface CheckContext {
   readonly catalog: Catalog;
   /** The metrics of the table: a call that sections share has others' as well, which are not its own to judge. */
   readonly metrics: readonly Metric[];
+  /** The table's own question and what answers it: the only call's, or what several were joined to. */
+  readonly request: ReportRequest;
+  readonly response: ReportResponse;
 }
 
 /** A way in which an answer breaks the specification: the table is incomplete, whatever else it holds. */
@@ -37,7 +40,10 @@ export interface Checked {
   readonly metrics: readonly Metric[];
 }
 
-export function readAnswer({ request, response }: CallAnswer, { metrics }: CheckContext): Checked {
+export function readAnswer(
+  { request, response }: Pick<CallAnswer, 'request' | 'response'>,
+  { metrics }: Pick<CheckContext, 'metrics'>,
+): Checked {
   const range = rangeOf(request);
   const granularity = request.time?.granularity;
   const before = range === undefined ? undefined : previousPeriod(range);

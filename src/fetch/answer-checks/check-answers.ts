@@ -13,13 +13,14 @@ import { additivityFindings, totalFindings } from './total-checks.ts';
  */
 export function answerFindings(answers: readonly CallAnswer[], context: CheckContext): TableNote[] {
   const checked = answers.map((answer) => readAnswer(answer, context));
+  const joined = answers.length > 1 ? readAnswer(context, context) : undefined;
   return [
     ...once(checked.flatMap(metaFindings)),
     ...rowFindings(checked, context),
     ...orderFindings(checked),
     ...unitFindings(unitMismatches(answers, context.metrics)),
     ...figureFindings(checked),
-    ...totalFindings(checked),
+    ...totalFindings(checked, joined),
     ...additivityFindings(context),
   ];
 }

@@ -1,4 +1,4 @@
-import { isAdditive, isWronglyAdditive, type Metric } from '../../contract/catalog.ts';
+import { isAdditive, isCurrentCount, isWronglyAdditive, type Metric } from '../../contract/catalog.ts';
 import type { ReportRow } from '../../contract/report.ts';
 import type { NoteParams } from '../../words/note.ts';
 import type { TableNote } from '../dataset.ts';
@@ -6,10 +6,20 @@ import { type CheckContext, type Checked, finding } from './answer.ts';
 
 type WrongTotal = NoteParams['total_mismatch']['totals'][number];
 
-/** Totals of additive counts that are not the sum of their rows, where all rows are there. */
-export function totalFindings(answers: readonly Checked[]): TableNote[] {
-  const totals = answers.flatMap(wrongTotals);
+/**
+ * Totals of additive counts that are not the sum of their rows, where all rows are there: of each call, and of the table
+ * that they were joined to, whose totals may be a call of their own and know of rows that no part has brought.
+ */
+export function totalFindings(answers: readonly Checked[], joined: Checked | undefined): TableNote[] {
+  const ofCalls = answers.flatMap(wrongTotals);
+  const totals = ofCalls.length > 0 || joined === undefined ? ofCalls : wrongTotals(comparable(joined));
   return totals.length === 0 ? [] : [finding('total_mismatch', { id: 'total_mismatch', of: { totals } })];
+}
+
+/** Calls are answered one after the other: what still grows, or is counted now, may differ between them. */
+function comparable(joined: Checked): Checked {
+  const running = joined.response.rows.some(({ partial }) => partial === true);
+  return { ...joined, metrics: running ? [] : joined.metrics.filter((metric) => !isCurrentCount(metric)) };
 }
 
 function wrongTotals({ request, response, metrics, buckets, previous }: Checked): WrongTotal[] {
