@@ -7,7 +7,7 @@ import { type Figures, figureChange, isSingle, valuesOf } from './figures.ts';
 import { valueText } from './format.ts';
 import { type Tile, tilesOf } from './tiles.ts';
 import { totalsDiffer } from './turned.ts';
-import { coverFacts, filterFacts, readingNotes, tableNotes } from './words.ts';
+import { coverFacts, filterFacts, readingNotes, sumFacts, tableNotes } from './words.ts';
 
 /** How many tiles lead the mail; the rest stands in the sections' tables, as far as they go, and in the files. */
 const MAX_TILES = 8;
@@ -34,6 +34,8 @@ export interface DigestSection {
   readonly covers: readonly string[];
   /** What it is narrowed to. */
   readonly filters: readonly string[];
+  /** Which of its figures are sums of several calls. */
+  readonly sums: readonly string[];
   /** One of its rows, shown or not, is still running. */
   readonly running: boolean;
   readonly headers: readonly { readonly text: string; readonly number: boolean }[];
@@ -152,6 +154,7 @@ function sectionOf(table: Table, { dataset, locale }: DigestOptions): DigestSect
     ...(table.description === undefined ? {} : { description: table.description }),
     covers: coverFacts(dataset, table, locale),
     filters: filterFacts(table, locale),
+    sums: sumFacts(dataset, table, locale),
     running: !('path' in table.rows) && table.rows.some(({ partial }) => partial),
     ...(isSingle(table) ? figuresOf(table, locale) : tableOf(table, locale)),
     notes: tableNotes(table, locale)

@@ -87,12 +87,12 @@ function sectionData(
   where: string,
   words: Words,
 ) {
-  const { title, description = '', covers, filters, headers, totals = [], notes } = section;
+  const { title, description = '', covers, filters, sums, headers, totals = [], notes } = section;
   const shown = shownRows(section, room);
   return {
     title,
     description,
-    facts: [...covers, ...filters],
+    facts: [...covers, ...filters, ...sums],
     headers,
     rows: shown,
     totals,

@@ -33,7 +33,7 @@ export function filterFacts(table: Pick<Table, 'filters'>, locale: string): read
 }
 
 /** Which figures are sums of several calls; nothing where each is the service's own. */
-function sumFacts({ sums }: Pick<Dataset, 'sums'>, table: Table, locale: string): readonly string[] {
+export function sumFacts({ sums }: Pick<Dataset, 'sums'>, table: Table, locale: string): readonly string[] {
   const of = sums?.[table.id];
   if (of === undefined) return [];
   return [wordsOf(locale).table.sumsOfCalls(labelsOf(table, of.cells), labelsOf(table, of.totals))];

@@ -117,7 +117,7 @@ describe('the admin route', () => {
       expect(response.headers.get('location')).toBe(`/api/runs/${run.id}`);
       const found = await call('GET', `/api/runs/${run.id}`, 'viewer');
       expect(found.status).toBe(200);
-      expect(await found.json()).toEqual(run);
+      expect(await found.json()).toEqual({ ...run, held: null });
       expect(log.lines).toContainEqual(expect.objectContaining({ message: 'Run triggered', run: run.id, who: 'ops' }));
     });
 

@@ -25,7 +25,7 @@ const SECTION: SectionInput = {
 };
 
 interface Answer {
-  readonly rows?: object[];
+  readonly rows?: Readonly<Record<string, unknown>>[];
   readonly totals?: object;
   readonly meta?: object;
   readonly at?: number;

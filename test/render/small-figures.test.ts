@@ -79,8 +79,8 @@ it('the mail and the formatted CSV show them as the workbook does', async () => 
   expect(text).not.toMatch(/\b0\.0 ?(%|pp)[^|]*from/);
   const artifacts = await render(dataset([small]), [{ format: 'csv', csv: { values: 'formatted' } }]);
   expect(readCsv(artifactNamed(artifacts, 'small.csv').path).slice(1, 3)).toEqual([
-    ['Individual (KYC)', '0.04%', '6 min'],
-    ['Entity (KYB)', '99.96%', '3 d'],
+    ['Individual (KYC)', '0.04%', '6 min', 'no'],
+    ['Entity (KYB)', '99.96%', '3 d', 'no'],
   ]);
 });
 
