@@ -26,15 +26,16 @@ local function forget(id)
   local org = redis.call('HGET', account, 'org:' .. id)
   if org then
     local left = bytes('sum:' .. org) - bytes('run:' .. id)
-    if left > 0 then redis.call('HSET', account, 'sum:' .. org, left) else redis.call('HDEL', account, 'sum:' .. org) end
     redis.call('HDEL', account, 'org:' .. id, 'run:' .. id)
+    if left > 0 then redis.call('HSET', account, 'sum:' .. org, left) else redis.call('HDEL', account, 'sum:' .. org) end
   end
   redis.call('ZREM', expiry, id)
 end
 
 if operation == 'drop' then
-  forget(run)
+  -- First, because a full Redis refuses a script whose first write may need memory, and this is what makes room.
   redis.call('UNLINK', answers)
+  forget(run)
   return 1
 end
 

@@ -83,6 +83,17 @@ test('a full Redis keeps no answer, and the one that came is used all the same',
   expect(await store.get(RUN, 'kept')).toBeUndefined();
 });
 
+test('answers can be dropped from a full Redis while their organization has others', async () => {
+  const store = redisStore(bench.producer, { prefix: `${bench.prefix}:`, org: 'acme' });
+  const answer = { body: { a: 1 }, correlationId: null, at: 1 };
+  const other = 'b'.repeat(32);
+  for (const run of [RUN, other]) expect(await store.put(run, 'kept', answer)).toBe(true);
+  await bench.producer.config('SET', 'maxmemory', '1');
+  await store.drop(RUN);
+  expect(await store.get(RUN, 'kept')).toBeUndefined();
+  expect(await store.get(other, 'kept')).toEqual(answer);
+});
+
 describe('a key of Docket that somebody has written another type under', () => {
   test('is named by budget, ledger and run store, and is not tried again', async () => {
     const { producer, prefix, runs } = bench;
