@@ -117,8 +117,12 @@ export async function recordInlineRun(
   }).catch((thrown: unknown): Outcome<RunResult> => fail(toDocketError(thrown)));
   over.abort(null);
   await watching;
-  const told = await progress.ended();
   try {
+    if (await isTakenOver(id, runs)) {
+      await progress.ended(true);
+      return outcome;
+    }
+    const told = await progress.ended();
     await runs.update(id, {
       ...told,
       ...endOf(outcome, told.calls ?? record.calls, stop.signal),
@@ -130,6 +134,12 @@ export async function recordInlineRun(
     log.error('The end of the run could not be written down', { run: id, error: toDocketError(thrown).toJSON() });
   }
   return outcome;
+}
+
+/** Whether the record is the workers' by now: the lease ran out, the run was ended, and somebody had it retried. */
+async function isTakenOver(id: string, runs: Pick<RedisRunStore, 'get'>): Promise<boolean> {
+  const record = await runs.get(id);
+  return record !== undefined && !isInline(record);
 }
 
 /** The last word of the record. */

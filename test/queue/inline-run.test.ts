@@ -127,6 +127,23 @@ describe('a run that a command makes itself', () => {
     expect(outcome).toMatchObject({ kind: 'cancel', why: expect.stringContaining('cut off from Redis') });
   });
 
+  it('leaves the record to the workers once somebody had it retried', async () => {
+    const of = order();
+    const own = leases();
+    await make(
+      of,
+      async () => {
+        await own.release(of.id);
+        await runs().update(of.id, { state: 'failed', finishedAt: 1 });
+        await runs().reopen(of.id, ['failed'], { what: 'retry', ...WHO, at: Date.now() });
+        return cancel('It was cut off.');
+      },
+      own,
+    );
+    expect(await runs().get(of.id)).toMatchObject({ state: 'queued', error: null });
+    await runs().update(of.id, { state: 'done', finishedAt: 2 });
+  });
+
   it('is failed when its process is gone, its owner is owed a notice, and a worker retries it only when asked', async () => {
     const of = order();
     await leases(0).take(of.id);
