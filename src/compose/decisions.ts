@@ -41,8 +41,8 @@ export const bindDecisions = (parts: DecisionParts): Decisions =>
 function decisionArchive(parts: DecisionParts): DecisionPorts['archive'] {
   const { archive } = parts;
   return {
-    recover: async (delivery) => {
-      await recoverUndecided([delivery], parts);
+    recover: async (delivery, orgs) => {
+      await recoverUndecided([delivery], parts, orgs);
     },
     orderOf: (row) => archivedOrder(row, parts),
     sealed: async (order) => {

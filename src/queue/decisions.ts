@@ -31,8 +31,8 @@ export interface Decider {
 /** What a person may decide about deliveries and runs that have ended. */
 export interface Decisions {
   find(delivery: string): Promise<DeliveryRow | undefined>;
-  /** As `find`; a delivery that the ledger has lost is put back from the archive, which may be searched for it. */
-  recover(delivery: string): Promise<DeliveryRow | undefined>;
+  /** As `find`; a delivery that the ledger has lost is put back from the archive of these organizations, which may be searched. */
+  recover(delivery: string, orgs: readonly string[] | '*'): Promise<DeliveryRow | undefined>;
   page(filter: DeliveryFilter): Promise<DeliveryPage>;
   /** The first page alone. */
   list(filter: Omit<DeliveryFilter, 'after'>): Promise<readonly DeliveryRow[]>;
@@ -65,7 +65,7 @@ export interface DecisionPorts {
     readonly keep: (row: DeliveryRow, decision: Resolution) => Promise<void>;
     readonly release: (order: RunOrder, who: Decider & { readonly at: number }) => Promise<void>;
     /** Puts back what the ledger has lost of the run that the delivery is of, should the archive have it. */
-    readonly recover?: (delivery: string) => Promise<void>;
+    readonly recover?: (delivery: string, orgs: readonly string[] | '*') => Promise<void>;
     /** The order of an archived run whose record is gone; undefined where the archive or its definition is gone, too. */
     readonly orderOf?: (row: DeliveryRow) => Promise<RunOrder | undefined>;
   };
@@ -105,10 +105,10 @@ export function decisions(ports: DecisionPorts): Decisions {
     await requireFiles(order);
     return (await runs.open(order)).record;
   };
-  const recover = async (id: string): Promise<DeliveryRow | undefined> => {
+  const recover = async (id: string, orgs: readonly string[] | '*'): Promise<DeliveryRow | undefined> => {
     const found = await ledger.find(id);
     if (found !== undefined || archive.recover === undefined) return found;
-    await archive.recover(id);
+    await archive.recover(id, orgs);
     return ledger.find(id);
   };
   const deliveriesOf = async (run: string): Promise<DeliveryRow[]> =>
@@ -160,7 +160,7 @@ export function decisions(ports: DecisionPorts): Decisions {
     list: async (filter) => (await pageOfDeliveries(filter, ports)).deliveries,
 
     resolve: async (id, as, who) => {
-      const found = await recover(id);
+      const found = await recover(id, '*');
       if (found === undefined) {
         throw new DocketError('delivery.not_found', `There is no delivery ${id}.`, {
           next: '`docket deliveries` lists those of recent runs.',

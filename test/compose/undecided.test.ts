@@ -4,6 +4,7 @@ import { Redis } from 'ioredis';
 import { expect, inject, onTestFinished, test } from 'vitest';
 import { deliveriesAccess } from '../../src/admin/access/deliveries.ts';
 import { systemClock } from '../../src/base/clock.ts';
+import { DocketError } from '../../src/base/error.ts';
 import { bindDecisions } from '../../src/compose/decisions.ts';
 import { keepUndecided, recoverExpired } from '../../src/compose/undecided.ts';
 import { directoryArchive } from '../../src/deliver/directory-archive.ts';
@@ -164,7 +165,7 @@ test('what an older version has left to expire is kept for as long as a decision
   const { redis, prefix, record, definition, decisions, ...ports } = await archivedRun();
   await record();
   await definition();
-  await decisions.recover(idOf(LEAD));
+  await decisions.recover(idOf(LEAD), '*');
   const keys = {
     rows: `${prefix}:deliveries:{${RUN.slice(0, 16)}}`,
     waiting: `${prefix}:unknown`,
@@ -196,6 +197,16 @@ test('of what is listed without a row, the archive gives back what it has, and t
   expect(await countUnknown(redis, `${prefix}:`, 0)).toBe(2);
 });
 
+test('a run whose files cannot be read stays on the list, and does not hold up the others', async () => {
+  const { redis, prefix, undecided, archive, ...ports } = await archivedRun();
+  await redis.zadd(`${prefix}:unknown`, 1, idOf(LEAD));
+  const broken = { ...archive, peek: () => Promise.reject(new DocketError('archive.corrupt', 'Not JSON.')) };
+  await recoverExpired(redis, `${prefix}:`, { ...ports, archive: broken });
+  expect(await undecided()).toEqual([]);
+  await recoverExpired(redis, `${prefix}:`, { ...ports, archive });
+  expect(await undecided()).toEqual([idOf(LEAD), NOTICE].sort());
+});
+
 test('the archive is searched for whoever may decide, and for nobody who may only look', async () => {
   const { decisions, runs } = await archivedRun();
   const access = (role: 'viewer' | 'operator', orgs: readonly string[]) =>
@@ -212,5 +223,7 @@ test('the archive is searched for whoever may decide, and for nobody who may onl
   await expect(access('operator', ['rival']).resolve(idOf(LEAD), 'sent', 'r')).rejects.toMatchObject({
     code: 'request.not_found',
   });
+  // Nor is anything of another organization put back for them.
+  expect(await decisions.find(idOf(LEAD))).toBeUndefined();
   expect(await access('operator', ['acme']).resolve(idOf(LEAD), 'sent', 'r')).toMatchObject({ state: 'sent' });
 });

@@ -37,7 +37,8 @@ export function deliveriesAccess(
 
     resolve: async (text, as, reason) => {
       // Searching the archive is for whoever may decide.
-      const { id } = await visible(text, principal.role === 'operator' ? decisions.recover : decisions.find);
+      const recover = (id: string) => decisions.recover(id, principal.orgs);
+      const { id } = await visible(text, principal.role === 'operator' ? recover : decisions.find);
       requireOperator(principal);
       const row = await decisions.resolve(id, as, { by: principal.name, reason });
       const { run, org, report } = row;
