@@ -35,6 +35,8 @@ export interface Told {
   /** Epoch ms at which the period is over. */
   readonly periodEnd: number;
   readonly current: boolean;
+  /** The range was not over when it was computed. */
+  readonly running: boolean;
 }
 
 /** What a reader must know of the table, the gravest first. Nothing that is cut, missing or old goes without a note. */

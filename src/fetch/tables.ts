@@ -104,6 +104,7 @@ export function reportTable(input: ReportTableInput): Table {
       },
       periodEnd: endOf(period.to, period.timezone),
       current,
+      running,
     }),
   };
 }
@@ -155,10 +156,16 @@ const endOf = (day: string, zone: string): number =>
  * Whether the range was not over when the figures were computed: as any row says, and by the date, because `limit` may
  * have cut the row that would say it.
  */
-function isRunning({ request, response: { meta, rows }, period, at }: ReportTableInput): boolean {
+function isRunning({ request, response, period, at, pieces = [] }: ReportTableInput): boolean {
+  const { meta, rows } = response;
   const last = meta.range?.to ?? request.time?.to ?? period.to;
+  // Of several calls those count that brought the last day: others may be older, and whole all the same.
+  const ends = pieces.filter(({ request: { time } }) => time?.to === last);
+  const answers = ends.length > 0 ? ends : [{ response, at }];
   // An answer was not computed after it came, whatever its clock says.
-  const computed = Math.min(Date.parse(meta.as_of ?? '') || at, at);
+  const computed = Math.min(
+    ...answers.map((one) => Math.min(Date.parse(one.response.meta.as_of ?? '') || one.at, one.at)),
+  );
   return rows.some(({ partial }) => partial === true) || endOf(last, period.timezone) > computed;
 }
 

@@ -24,7 +24,7 @@ function changeText(
   const decimals = quantity.kind === 'amount' ? quantity.decimals : 0;
   const changed: Quantity =
     change.kind === 'difference' ? { kind: change.kind, unit, decimals } : { kind: change.kind };
-  const size = valueText(Math.abs(change.value), changed, locale).replace(/^\+/, '');
+  const size = valueText(Math.abs(change.value), changed, locale).replace(/^([<>]?)\+/, '$1');
   return words.changed(change.direction, size, was);
 }
 

@@ -188,6 +188,13 @@ describe('a joined table', () => {
     expect(table.totals?.compare).toEqual({ 'profiles.created': 15, 'profiles.approval_rate': null });
   });
 
+  test('is over when the call that brought its last day says so, however old the others are', () => {
+    const old = { ...AUGUST, meta: { as_of: '2026-09-30T21:00:00Z', cached: true } };
+    expect(tableOf({ answers: [old, SEPTEMBER] }).running).toBe(false);
+    const early = { meta: { as_of: '2026-09-30T21:00:00Z' }, at: Date.parse('2026-09-30T21:00:00Z') };
+    expect(tableOf({ answers: [AUGUST, { ...SEPTEMBER, ...early }] }).running).toBe(true);
+  });
+
   test('has "no value" as a group of its own, also before, and values that the catalog does not list by name', () => {
     const typed = (bucket: string, type: string | null, created: number) => ({
       ...row(bucket, '', created, 1),

@@ -321,6 +321,10 @@ const LIES: readonly Lie[] = [
     { section: { ...WEEKS, dimensions: ['profile.risk'] }, ways: ['joined by groups'] },
   ),
 
+  lie('a number of rows that are not there', 'missing', (body) => {
+    body.meta.row_count = body.rows.length + 1;
+  }),
+
   lie('figures of tomorrow', 'computed_in_future', meta({ as_of: instant(24 * 60 * MINUTE) })),
   lie(
     'figures of last week that are said to be new',

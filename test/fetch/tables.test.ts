@@ -331,7 +331,7 @@ test.each<[string, NonNullable<SectionInput['order']>, true | undefined]>([
 test('undefined figures are explained', () => {
   const rows = [{ ...ROWS[0], 'profiles.approval_rate': null }];
   expect(notes({ rows })).toEqual([
-    { code: 'undefined', text: expect.stringContaining('Approved is undefined'), incomplete: false },
+    { code: 'undefined', text: expect.stringMatching(/not 0: Approved\.$/), incomplete: false },
   ]);
 });
 

@@ -21,6 +21,8 @@ export interface CheckContext {
   /** The table's own question and what answers it: the only call's, or what several were joined to. */
   readonly request: ReportRequest;
   readonly response: ReportResponse;
+  /** Its range was not over when it was computed. */
+  readonly running: boolean;
 }
 
 /** A way in which an answer breaks the specification: the table is incomplete, whatever else it holds. */

@@ -20,7 +20,7 @@ export function answerFindings(answers: readonly CallAnswer[], context: CheckCon
     ...orderFindings(checked),
     ...unitFindings(unitMismatches(answers, context.metrics)),
     ...figureFindings(checked),
-    ...totalFindings(checked, joined),
+    ...(context.running ? [] : totalFindings(checked, joined)),
     ...additivityFindings(context),
   ];
 }

@@ -63,11 +63,15 @@ function* figuresOf(checked: Checked): Generator<Figure> {
   }
 }
 
+/** A count that says how often something happened: a median of counts may be undefined, or lie between two of them. */
+const isCounted = ({ unit, aggregation }: Metric): boolean =>
+  unit === 'count' && !/^p\d+$|median|mean|average|avg/i.test(aggregation);
+
 /** Whether a figure can be of this unit (specification §2.4 and §2.8, rule 3); of others we know nothing. */
-function fits(value: number, unit: string | null): boolean {
-  switch (unit) {
+function fits(value: number, metric: Metric): boolean {
+  switch (metric.unit) {
     case 'count':
-      return Number.isSafeInteger(value) && value >= 0;
+      return value >= 0 && (Number.isSafeInteger(value) || !isCounted(metric));
     case 'ratio':
       return value >= 0 && value <= 1;
     case 'seconds':
@@ -88,11 +92,11 @@ export function figureFindings(answers: readonly Checked[]): TableNote[] {
   let firstNull: { readonly label: string; readonly bucket: string | null } | undefined;
   for (const answer of answers) {
     for (const { metric, value, bucket, mayLack } of figuresOf(answer)) {
-      const { label, unit } = metric;
-      if (typeof value === 'number' && !fits(value, unit)) {
+      const { label } = metric;
+      if (typeof value === 'number' && !fits(value, metric)) {
         invalid += 1;
         firstInvalid ??= { label, value, bucket };
-      } else if (value === null && unit === 'count' && !mayLack) {
+      } else if (value === null && isCounted(metric) && !mayLack) {
         nulls += 1;
         firstNull ??= { label, bucket };
       }

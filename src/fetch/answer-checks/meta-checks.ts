@@ -12,7 +12,9 @@ export function metaFindings({ request, response: { meta, rows }, range, granula
   const found: TableNote[] = [];
   // Both spellings of the count: where they disagree, one of them says that rows are lacking.
   for (const said of [meta.row_count, meta.rows_count]) {
-    if (typeof said === 'number' && said !== rows.length) {
+    // Of a table that its own limit cut, it may be the number of all rows.
+    const beforeLimit = meta.truncated && request.limit !== undefined && typeof said === 'number' && said > rows.length;
+    if (typeof said === 'number' && said !== rows.length && !beforeLimit) {
       found.push(finding('missing', { id: 'other_count', of: { said, sent: rows.length } }));
     }
   }

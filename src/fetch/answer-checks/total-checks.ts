@@ -8,7 +8,8 @@ type WrongTotal = NoteParams['total_mismatch']['totals'][number];
 
 /**
  * Totals of additive counts that are not the sum of their rows, where all rows are there: of each call, and of the table
- * that they were joined to, whose totals may be a call of their own and know of rows that no part has brought.
+ * that they were joined to, whose totals may be a call of their own and know of rows that no part has brought. Not while
+ * the range is running: rows and totals may be counted one after the other.
  */
 export function totalFindings(answers: readonly Checked[], joined: Checked | undefined): TableNote[] {
   const ofCalls = answers.flatMap(wrongTotals);
@@ -16,11 +17,11 @@ export function totalFindings(answers: readonly Checked[], joined: Checked | und
   return totals.length === 0 ? [] : [finding('total_mismatch', { id: 'total_mismatch', of: { totals } })];
 }
 
-/** Calls are answered one after the other: what still grows, or is counted now, may differ between them. */
-function comparable(joined: Checked): Checked {
-  const running = joined.response.rows.some(({ partial }) => partial === true);
-  return { ...joined, metrics: running ? [] : joined.metrics.filter((metric) => !isCurrentCount(metric)) };
-}
+/** Calls are answered one after the other: what is counted now may differ between them. */
+const comparable = (joined: Checked): Checked => ({
+  ...joined,
+  metrics: joined.metrics.filter((metric) => !isCurrentCount(metric)),
+});
 
 function wrongTotals({ request, response, metrics, buckets, previous }: Checked): WrongTotal[] {
   const { totals, rows, meta } = response;

@@ -87,7 +87,7 @@ export const notes = (to: Formats): NoteWords => {
         )
         .join('; ')}.`,
     not_additive: ({ labels }) =>
-      `Laut Katalog lässt sich ${labels.join(', ')} addieren, was nur bei einer Anzahl geht: Nichts davon wurde addiert.`,
+      `Der Katalog nennt ${labels.join(', ')} addierbar, was nur bei einer Anzahl geht: Nichts davon wurde addiert.`,
     computed_in_future: ({ at, timezone }) =>
       `Laut Dienst berechnet am ${instant(at, timezone)} (${timezone}): später, als die Antwort kam.`,
     computed_before_call: ({ at, timezone }) =>

@@ -87,7 +87,7 @@ export const notes = (to: Formats): NoteWords => {
         first && last ? `first and the last ${granularity} count` : `${first ? 'first' : 'last'} ${granularity} counts`
       } only the days inside the period.`,
     undefined_cells: ({ labels }) =>
-      `${labels.join(', ')} is undefined in some rows (a rate or a median over nothing), not 0.`,
+      `Undefined in some rows (a rate or a median over nothing), not 0: ${labels.join(', ')}.`,
     counts_undefined: ({ why, due, timezone }) =>
       `Undefined: the service knows current counts of now alone. ${
         why === 'backfill'
