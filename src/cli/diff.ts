@@ -50,7 +50,7 @@ async function diff(flags: { json?: boolean }): Promise<void> {
   // What has a fault here is not taken out: its last good version stays.
   const kept = pairs.filter(({ after, name }) => after === undefined && faultsOf(jobs, name).length > 0);
   const changing = pairs.filter((pair) => !kept.includes(pair));
-  const { changes, unknown } = await changesOf(changing, around);
+  const { changes, unknown } = await changesOf(changing, around, jobs);
   const { faults } = jobs;
   if (flags.json) {
     print.printJson({ changes, kept: kept.map(({ name }) => name), faults, calls_unknown: unknown });
@@ -108,10 +108,11 @@ async function pairsOf(jobs: Jobs, { config, log }: Surroundings): Promise<{ pai
 async function changesOf(
   pairs: readonly Pair[],
   around: Surroundings,
+  { orgs }: Pick<Jobs, 'orgs'>,
 ): Promise<{ changes: ReportChange[]; unknown: string[] }> {
   if (pairs.length === 0) return { changes: [], unknown: [] };
   const { differenceOf } = await import('../define/difference.ts');
-  const { tokensOf, unknown, close } = await planning(around);
+  const { tokensOf, unknown, close } = await planning(around, orgs);
   try {
     const changes: ReportChange[] = [];
     for (const { name, version, before, after } of pairs) {
@@ -133,7 +134,10 @@ async function changesOf(
 }
 
 /** Plans versions against their organization's catalog. One that cannot be read makes its calls unknown, and no more. */
-async function planning(around: Surroundings): Promise<{
+async function planning(
+  around: Surroundings,
+  orgs: Jobs['orgs'],
+): Promise<{
   readonly tokensOf: (version: ReportVersion | undefined) => Promise<number | null>;
   readonly unknown: Set<string>;
   readonly close: () => Promise<void>;
@@ -145,7 +149,7 @@ async function planning(around: Surroundings): Promise<{
     import('../base/error.ts'),
   ]);
   const unknown = new Set<string>();
-  const composed = await composeCatalogs(around).catch((thrown: unknown) => {
+  const composed = await composeCatalogs(around, { orgs }).catch((thrown: unknown) => {
     unknown.add(toDocketError(thrown).message);
     return undefined;
   });

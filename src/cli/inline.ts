@@ -122,10 +122,11 @@ async function compose(
     import('./audit.ts'),
   ]);
   const composed = await composeDeliveringRun(around, order, { out, orgs });
-  const { redis, findDelivered, archive, scope } = composed;
+  const { redis, findDelivered, archive, tryLedger, scope } = composed;
   try {
     const { again, by } = deliver;
     await refuseRepeat(order, definition, { again, find: findDelivered, now: around.clock.now() });
+    if (definition.deliveries.length > 0) await tryLedger();
     if (redis !== undefined) {
       await tryArchive(archive, order);
       const { id, org, report } = order;

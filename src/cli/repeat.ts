@@ -33,7 +33,7 @@ async function someoneIsThere(): Promise<boolean> {
 }
 
 async function confirmRepeat({ message }: DocketError): Promise<void> {
-  const [{ confirm }, { DocketError: Stopped }, { sayLine }] = await Promise.all([
+  const [{ confirm, isCancel }, { DocketError: Stopped }, { sayLine }] = await Promise.all([
     import('@clack/prompts'),
     import('../base/error.ts'),
     import('./print.ts'),
@@ -41,7 +41,10 @@ async function confirmRepeat({ message }: DocketError): Promise<void> {
   sayLine(message);
   // On stderr: stdout is for what the command makes.
   const answer = await confirm({ message: 'Send it again?', initialValue: false, output: process.stderr });
-  // Ctrl-C and Escape answer with a symbol.
   if (answer === true) return;
-  throw new Stopped('run.cancelled', 'The report was not run again; nothing was sent.');
+  // Ctrl-C reaches the prompt as a key, not the process as a signal.
+  if (isCancel(answer)) process.exitCode = 130;
+  throw new Stopped('run.cancelled', 'The report was not run again; nothing was sent.', {
+    next: 'Give --again to send it without a question.',
+  });
 }

@@ -1,4 +1,4 @@
-import { DocketError, toDocketError } from '../base/error.ts';
+import { DocketError, isRedisOutage, toDocketError } from '../base/error.ts';
 import { withArchive } from '../compose/archive.ts';
 import { openDesk } from '../compose/decisions.ts';
 import type { Surroundings } from '../compose/ports.ts';
@@ -44,7 +44,7 @@ async function recordedRunId(around: Surroundings, text: string): Promise<string
       await scope.close();
     }
   } catch (thrown) {
-    if (toDocketError(thrown).code === 'redis.unreachable') return undefined;
+    if (isRedisOutage(toDocketError(thrown))) return undefined;
     throw thrown;
   }
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Check } from '../admin/app.ts';
 import type { Readings } from '../admin/metrics.ts';
-import { toDocketError } from '../base/error.ts';
+import { isRedisOutage, toDocketError } from '../base/error.ts';
 import { createScope, type Scope } from '../base/scope.ts';
 import { secretSource } from '../base/secret.ts';
 import type { Jobs } from '../define/load.ts';
@@ -83,7 +83,7 @@ function sayPresent(
   const presence = redisPresence(redis, { prefix, self });
   // That Redis is away is said by whoever has work there; a process that is not heard of is what is meant then.
   const whileAway = (thrown: unknown) => {
-    if (toDocketError(thrown).code !== 'redis.unreachable') throw thrown;
+    if (!isRedisOutage(toDocketError(thrown))) throw thrown;
   };
   const tell = async () => {
     const found = checks.map((check) => check());

@@ -1,3 +1,4 @@
+import { DocketError } from '../base/error.ts';
 import type { Outcome } from '../base/outcome.ts';
 import type { RedisClient } from '../base/redis-client.ts';
 import type { Scope } from '../base/scope.ts';
@@ -28,6 +29,8 @@ export interface DeliveringRun extends Inline {
   readonly redis: RedisClient | undefined;
   /** Where the run is sealed. */
   readonly archive: Archive;
+  /** Before a call is spent: throws `archive.unwritable` where the ledger of a run without Redis could not be kept. */
+  readonly tryLedger: () => Promise<void>;
   /** Undefined where nobody is refused. */
   readonly findDelivered: FindDelivered | undefined;
   /** Makes the run; with a Redis it is on record meanwhile and afterwards. */
@@ -85,6 +88,7 @@ function amongWorkers(around: Surroundings, order: RunOrder, out: Archive, redis
     redis,
     archive,
     stores: { archive, ledger, sentFigures: redisSentFigures(redis, { prefix }) },
+    tryLedger: async () => {},
     findDelivered: findDelivered(around, { runs, ledger }, scope),
     execute: (frozen, context, work) => recordInlineRun(order, frozen, ports, context, work),
   };
@@ -96,6 +100,14 @@ function alone(around: Surroundings, order: RunOrder, out: Archive, scope: Scope
     redis: undefined,
     archive: out,
     stores: { archive: out, ledger: fileLedger(shelf, order) },
+    tryLedger: async () => {
+      const { ok, detail } = await shelf.probe();
+      if (ok) return;
+      throw new DocketError('archive.unwritable', `The archive cannot be written: ${detail}.`, {
+        expected: 'a folder or bucket for the ledger of what is sent',
+        next: 'Set DOCKET_ARCHIVE to one that can be written, or give --no-deliver.',
+      });
+    },
     findDelivered: around.config.DOCKET_REPEAT === 'allow' ? undefined : deliveredByArchive(shelf, around.log),
     execute: (_frozen, context, work) => work(context),
   };

@@ -119,6 +119,14 @@ export async function catalogIfKnown(
   }
 }
 
+/** What is there will do where no newer one is to be had. */
+const unless =
+  (found: Catalog) =>
+  (thrown: unknown): Catalog => {
+    if (thrown instanceof DocketError) return found;
+    throw thrown;
+  };
+
 /**
  * What the admin route knows of what definitions ask. It goes by the catalogs that the workers hold. Where they hold none
  * it asks the service as a run would, for one token in the line of the key, if the process knows COMPLIANCE_API_URL and
@@ -142,7 +150,7 @@ export function planningOf(around: Surroundings, parts: PlanningParts, scope: Sc
       const catalogOf = async (maxAgeMs?: number): Promise<Catalog> => {
         const found = (await held(key, settings)) ?? (mayAsk ? await ask(key, settings) : notHeld(settings));
         // Where no newer one is to be had, what the held one does not allow is the answer.
-        return maxAgeMs === undefined || !mayAsk ? found : ask(key, settings, maxAgeMs).catch(() => found);
+        return maxAgeMs === undefined || !mayAsk ? found : ask(key, settings, maxAgeMs).catch(unless(found));
       };
       return withCatalog(catalogOf, (catalog) =>
         explanationOf({ definition, settings }, period, {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { toDocketError } from '../base/error.ts';
+import { canonicalAddress } from '../define/recipients.ts';
 import { eachAtOnce } from './at-once.ts';
 import { keptMessages, readAttempts, readReceipts } from './kept-attempts.ts';
 import { type DeliveryState, noticeId } from './ledger.ts';
@@ -133,6 +134,6 @@ async function deliveriesOf({ id, box }: Shelved, { owner, made_at }: Read): Pro
     const { target: known = null, recipient = delivery } = found.get(delivery) ?? {};
     found.set(delivery, { target: target ?? known, recipient, state, at });
   }
-  for (const held of [true, false]) found.delete(noticeId(id, owner, held));
+  for (const held of [true, false]) found.delete(noticeId(id, canonicalAddress(owner) ?? owner, held));
   return [...found.values()];
 }

@@ -5,6 +5,8 @@ import { type RedisClient, script } from './script.ts';
 const TTL_MS = 86_400_000;
 /** Ids read at once. */
 const PAGE_SIZE = 100;
+/** Where runs come and go all the time, the two never agree for long. */
+const MAX_REBUILDS = 3;
 /** Ids put in order at once. */
 const STEP_SIZE = 1_000;
 
@@ -37,9 +39,12 @@ export async function idsFrom(
 ): Promise<readonly string[]> {
   // `g` follows every hex digit.
   const [from, to] = [after === undefined ? `[${prefix}` : `(${after}`, `(${prefix}g`];
-  const reply = await FIND(redis, [keys.ids, keys.index()], [from, to, PAGE_SIZE]);
-  if (Array.isArray(reply)) return reply.map(String);
-  await rebuild(redis, keys);
+  for (let tries = 0; tries < MAX_REBUILDS; tries += 1) {
+    const reply = await FIND(redis, [keys.ids, keys.index()], [from, to, PAGE_SIZE]);
+    if (Array.isArray(reply)) return reply.map(String);
+    // Somebody who searches at the same moment may have begun anew amid it: then it is looked at again.
+    await rebuild(redis, keys);
+  }
   return redis.zrangebylex(keys.ids, from, to, 'LIMIT', 0, PAGE_SIZE);
 }
 

@@ -205,5 +205,15 @@ describe('the page of a run', () => {
       expect(answer.status).toBe(409);
       for (const id of ids) expect(text).toContain(`href="/runs/${id}"`);
     });
+
+    it('names deliveries with all that tells them apart', async () => {
+      const ids = ['1', '2'].map((digit) => `abcdef01${digit.repeat(24)}`);
+      const got = ids.map((id) => `${id} (board@acme.example, unknown)`).join(', ');
+      const { send } = await open({
+        delivery: () => Promise.reject(new DocketError('delivery.ambiguous', 'Two.', { got })),
+      });
+      const text = await (await send('GET', '/deliveries/abcdef01')).text();
+      for (const id of ids) expect(text).toMatch(new RegExp(`${id}</a> \\(board@acme.example, unknown\\)</li>`));
+    });
   });
 });

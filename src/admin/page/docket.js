@@ -53,7 +53,9 @@ async function renew() {
 
 /** Shows a newer copy of this page; why there is none, or an empty text. Throws what `fetch` does. */
 async function news() {
-  const answer = await fetch(location.href, {
+  // After a refused form the address is that of the form, which nobody can get.
+  const own = document.querySelector('[data-self]')?.getAttribute('data-self') ?? location.href;
+  const answer = await fetch(own, {
     headers: { accept: 'text/html' },
     redirect: 'manual',
     signal: AbortSignal.timeout(TIMEOUT_MS),
@@ -65,7 +67,7 @@ async function news() {
     return '';
   }
   const code = copy.querySelector('[data-problem]')?.getAttribute('data-problem') ?? '';
-  return code.startsWith('redis.') ? 'Docket cannot reach Redis.' : `Docket answers ${answer.status} ${code}`.trim();
+  return code === 'redis.unreachable' ? 'Docket cannot reach Redis.' : `Docket answers ${answer.status} ${code}`.trim();
 }
 
 /** Says since when what is shown is stale, and why, for as long as it is. */
@@ -73,7 +75,8 @@ function sayStale() {
   const place = document.getElementById('stale');
   if (place === null) return;
   const live = document.querySelector('[data-renew]') !== null;
-  const stale = live && Date.now() - Math.max(renewedAt, seenSince) > STALE_MS;
+  const seen = document.visibilityState === 'visible';
+  const stale = live && seen && Date.now() - Math.max(renewedAt, seenSince) > STALE_MS;
   const text = stale
     ? `Stale since ${instants.format(renewedAt)}. ${why || 'Docket does not answer.'} What is shown may have changed since.`
     : '';

@@ -1,4 +1,4 @@
-import { toDocketError } from '../../base/error.ts';
+import { isRedisOutage, toDocketError } from '../../base/error.ts';
 import type { DeliveryRow, DeliveryState } from '../../queue/decisions.ts';
 import type { Access } from '../access.ts';
 
@@ -40,9 +40,8 @@ export async function noticeAbout(
 ): Promise<string | undefined> {
   if (did !== 'resend' || delivery === undefined) return noticeOf(did);
   const row = await access.delivery(delivery).catch((thrown: unknown) => {
-    const { code } = toDocketError(thrown);
     // Whatever the address says: without the delivery there is less to say.
-    if (code === 'redis.unreachable') throw thrown;
+    if (isRedisOutage(toDocketError(thrown))) throw thrown;
     return undefined;
   });
   return noticeOf(did, row);

@@ -14,7 +14,7 @@ const Got = ({ problem: { code }, got }: Pick<ProblemProps, 'problem'> & { reado
   if (place === undefined) return <p>Got: {got}</p>;
   return (
     <ul class="plainlist">
-      {got.split(', ').map((candidate) => {
+      {got.split(/, (?=[0-9a-f]{32} |…)/).map((candidate) => {
         const [id = '', rest = ''] = candidate.split(/ (.*)/);
         return (
           <li>

@@ -52,6 +52,7 @@ export const Run = ({
       <div
         id="progress"
         data-live
+        data-self={`/runs/${record.id}`}
         aria-live="polite"
         {...(open
           ? { 'data-events': `/api/runs/${record.id}/events`, 'data-renew': '3', 'data-state': record.state }
