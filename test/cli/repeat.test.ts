@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
@@ -180,6 +181,15 @@ describe('a report that was delivered for its period already', () => {
     expect(await refused(onRedis(), '--queue')).toMatchObject({ run: first.run });
     expect(await sentBy(() => made(env, '--again'))).toBe(2);
     expect(await sentBy(() => made({ ...env, DOCKET_REPEAT: 'allow' }))).toBe(2);
+  });
+
+  test('without Redis is not begun where its ledger could not be kept', async () => {
+    const file = join(folder, 'no-folder');
+    await writeFile(file, '');
+    const archive = { ...env, DOCKET_ARCHIVE: pathToFileURL(file).href };
+    const ended = await docket(['run', 'acme/weekly', '--json', '--out', 'out'], { env: archive, cwd: folder });
+    expect(JSON.parse(ended.stdout)).toMatchObject({ error: { code: 'archive.unwritable' } });
+    expect(await sentBy(() => made(archive, '--no-deliver'))).toBe(0);
   });
 
   test('with Redis remembers which figures were sent, as workers do', async () => {
