@@ -227,9 +227,7 @@ export function startTicks(
   );
   worker.on('error', (error) => options.log.warn('The queue of ticks has a fault', { why: error.message }));
   return {
-    ready: async () => {
-      await worker.waitUntilReady();
-    },
+    ready: () => asking(redis, async () => void (await worker.waitUntilReady())),
     close: () => closeWorker(worker, redis, false),
   };
 }

@@ -6,7 +6,7 @@ import type { RunEvent } from '../run/event.ts';
 import type { RunOrder, RunStore } from '../run/record.ts';
 import { backoffMs, RetryLater } from './backoff.ts';
 import { closeWorker } from './close-worker.ts';
-import { redisFailure } from './connection.ts';
+import { asking, redisFailure } from './connection.ts';
 import { RUNS } from './jobs.ts';
 import { keysOf } from './keys.ts';
 import { redisLive } from './live.ts';
@@ -185,9 +185,7 @@ export function startWorker(options: WorkerOptions): RunWorker {
   return {
     active: () => inHand.size,
     taking: () => !stopping && worker.isRunning(),
-    ready: async () => {
-      await worker.waitUntilReady();
-    },
+    ready: () => asking(options.connection, async () => void (await worker.waitUntilReady())),
     close: async (graceMs) => {
       stopping = true;
       await worker.pause(true);
