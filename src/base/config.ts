@@ -1,3 +1,4 @@
+import { delimiter, isAbsolute } from 'node:path';
 import { z } from 'zod';
 import { type AddressList, readAddressList } from './address-list.ts';
 import { type ArchivePlace, readArchivePlace } from './archive-place.ts';
@@ -81,6 +82,19 @@ const variables = {
     .max(1_000_000, { error: '1000000 requests a minute at most' })
     .default(600),
   DOCKET_ADMIN_BULL_BOARD: z.enum(['on', 'off'], { error: 'on or off' }).default('off'),
+  DOCKET_SECRET_FOLDERS: z
+    .string()
+    .transform((text, context): readonly string[] => {
+      const folders = text.split(delimiter).map((folder) => folder.trim());
+      const wrong = folders.find((folder) => !isAbsolute(folder));
+      if (wrong === undefined) return folders;
+      const message = `absolute paths of folders with "${delimiter}" between two, e.g. /run/secrets`;
+      context.issues.push({ code: 'custom', input: text, message, params: { got: `"${wrong}"` } });
+      return z.NEVER;
+    })
+    .optional(),
+  DOCKET_REQUIRE_DESTINATIONS: z.enum(['on', 'off'], { error: 'on or off' }).default('off'),
+  DOCKET_REPORT_SCOPE: z.enum(['warn', 'enforce'], { error: 'warn or enforce' }).default('warn'),
   DOCKET_REPEAT: z.enum(['ask', 'allow'], { error: 'ask or allow' }).default('ask'),
   LOG_LEVEL: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
@@ -90,6 +104,9 @@ const variables = {
   LOG_FORMAT: z.enum(['auto', 'json', 'pretty'], { error: 'one of auto, json, pretty' }).default('auto'),
 };
 const environmentSchema = z.object(variables);
+
+/** Every variable that is read here. */
+export const VARIABLE_NAMES: ReadonlySet<string> = new Set(Object.keys(variables));
 
 /** Variables whose value may hold a password and is therefore never repeated in an error; nor is any URL with a login. */
 const SECRET_VARIABLES: ReadonlySet<string> = new Set(['REDIS_URL', 'SMTP_URL']);

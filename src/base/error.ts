@@ -8,6 +8,7 @@ export const ERRORS = {
   'usage.invalid': { exit: 2, retryable: false },
   'config.invalid': { exit: 2, retryable: false },
   'config.secret_missing': { exit: 2, retryable: false },
+  'config.secret_refused': { exit: 2, retryable: false },
   'auth.forbidden': { exit: 2, retryable: false },
   'request.not_found': { exit: 2, retryable: false },
   'definition.invalid': { exit: 1, retryable: false },

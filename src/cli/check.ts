@@ -28,18 +28,29 @@ Examples:
 }
 
 async function check(paths: string[], options: { offline?: boolean; json?: boolean }): Promise<void> {
-  const [{ readSurroundings }, { loadJobs }, { checkJobs, isChosen }, { byPosition, formatFault }, print] =
-    await Promise.all([
-      import('./surroundings.ts'),
-      import('../define/load.ts'),
-      import('../define/check.ts'),
-      import('../define/fault.ts'),
-      import('./print.ts'),
-    ]);
+  const [
+    { readSurroundings },
+    { loadJobs },
+    { checkJobs, isChosen },
+    { byPosition, formatFault },
+    { scopePolicy },
+    { scopeFaults },
+    print,
+  ] = await Promise.all([
+    import('./surroundings.ts'),
+    import('../define/load.ts'),
+    import('../define/check.ts'),
+    import('../define/fault.ts'),
+    import('../compose/report-scope.ts'),
+    import('../define/scope-faults.ts'),
+    import('./print.ts'),
+  ]);
   const around = readSurroundings();
   const jobs = await loadJobs(around.config.DOCKET_JOBS);
   const budgets = await faultsOfBudgets(jobs, around);
-  const faults = await checkJobs({ ...jobs, faults: [...jobs.faults, ...budgets] }, paths);
+  const scope = await scopeFaults(jobs, scopePolicy(around));
+  const faults = await checkJobs({ ...jobs, faults: [...jobs.faults, ...budgets, ...scope.faults] }, paths);
+  const warnings = await checkJobs({ ...jobs, faults: scope.warnings }, paths);
   // A mail that cannot be made concerns every report, whichever was named.
   faults.push(...(await faultsOfTemplates(around.config.DOCKET_TEMPLATES)));
   const unchecked: string[] = [];
@@ -51,15 +62,19 @@ async function check(paths: string[], options: { offline?: boolean; json?: boole
   }
   for (const why of unchecked) print.sayLine(`not checked against the catalog: ${why}`);
   const files = jobs.sources.size;
-  if (options.json) print.printJson({ files, faults, not_checked: unchecked });
+  if (options.json) print.printJson({ files, faults, warnings, not_checked: unchecked });
   else {
     for (const fault of faults) print.printLine(formatFault(fault));
-    print.sayLine(
-      `${files} files, ${faults.length === 0 ? 'no faults' : faults.length === 1 ? '1 fault' : `${faults.length} faults`}`,
-    );
+    for (const fault of warnings) print.printLine(`warning: ${formatFault(fault)}`);
+    const found = [`${files} files`, counted(faults.length, 'fault')];
+    if (warnings.length > 0) found.push(`${counted(warnings.length, 'warning')}: a later version refuses these`);
+    print.sayLine(found.join(', '));
   }
   process.exitCode = faults.length === 0 ? 0 : 1;
 }
+
+const counted = (count: number, what: string): string =>
+  count === 0 ? `no ${what}s` : `${count} ${count === 1 ? what : `${what}s`}`;
 
 async function faultsOfTemplates(folder: string | undefined): Promise<Fault[]> {
   if (folder === undefined) return [];

@@ -34,6 +34,7 @@ import { type Budgets, ownBudgets, sharedBudgets } from './budgets.ts';
 import { keyLimits, type OrgsInForce } from './key-limits.ts';
 import { type MailOf, mailRoutes } from './mail.ts';
 import { redisIfNamed } from './redis-if-named.ts';
+import { type ReportScope, reportScope } from './report-scope.ts';
 
 /** The process's environment, as read once: what every composition starts from. */
 export interface Surroundings {
@@ -73,6 +74,8 @@ interface Stores {
   readonly orgs?: (() => OrgsInForce) | undefined;
   /** Where the process's connections to mail servers are kept; its own when absent. */
   readonly mailOf?: MailOf;
+  /** What reports may refer to and where they may be delivered to; as the environment says when absent. */
+  readonly reportScope?: ReportScope;
 }
 
 /** Binds the ports of a run to one organization: its API key, its budget, its mail server. */
@@ -198,7 +201,9 @@ export function bindPorts(around: Surroundings, scope: Scope, stores: Stores): P
     (pool) => pool.close(),
   );
   const pool = scope.use(renderPool(), (opened) => opened.close());
-  const limits = keyLimits({ orgs: stores.orgs ?? (() => new Map()), secrets, log: around.log });
+  const orgs = stores.orgs ?? (() => new Map());
+  const scoped = stores.reportScope ?? reportScope(around, orgs);
+  const limits = keyLimits({ orgs, secrets, log: around.log });
   const reads = stores.budget('reads', RATES.reads);
   const metrics = new Map<string, Budget>();
   /** One for each key, whose limits follow the definitions: also those of a run that is under way. */
@@ -216,7 +221,8 @@ export function bindPorts(around: Surroundings, scope: Scope, stores: Stores): P
     return {
       clock,
       trace: around.trace,
-      secrets,
+      secrets: scoped.secretsOf(settings),
+      destinations: scoped.destinations,
       key,
       client: createClient({
         baseUrl,

@@ -1,10 +1,11 @@
 import type { Check } from '../admin/app.ts';
-import { DocketError } from '../base/error.ts';
+import { DocketError, toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
 import type { Scope } from '../base/scope.ts';
 import { secretSource } from '../base/secret.ts';
 import { noTrace, type Trace, type TraceFields } from '../base/trace.ts';
 import type { JobsInForce } from '../define/in-force.ts';
+import type { Jobs } from '../define/load.ts';
 import { rowsAtEnd } from '../deliver/attempt.ts';
 import type { CircuitNews } from '../deliver/circuit.ts';
 import { redisCircuit } from '../deliver/redis-circuit.ts';
@@ -35,6 +36,7 @@ import { KEEP_DAYS } from './keep-days.ts';
 import { mailRoutes, requireMailSecrets } from './mail.ts';
 import { createNotices } from './notices.ts';
 import { bindPorts, type Surroundings } from './ports.ts';
+import { reportScope } from './report-scope.ts';
 import type { Store } from './store.ts';
 import { keepUndecided, recoverExpired } from './undecided.ts';
 
@@ -77,9 +79,17 @@ export async function openWorker(
   await tryShelf(shelf, log);
   const ledger = redisLedger(patient, { prefix: `${prefix}:`, ttlDays: KEEP_DAYS });
   const mailOf = mailRoutes(around, scope);
+  const scoped = reportScope(around, () => settings.jobs.now().orgs);
+  const logScope = (jobs: Jobs): void =>
+    void scoped.logFaults(jobs).catch((thrown: unknown) => {
+      log.error('The scope of the definitions was not checked', { error: toDocketError(thrown).toJSON() });
+    });
+  scope.use(settings.jobs.changed(logScope), (stop) => stop());
+  logScope(settings.jobs.now());
   const circuit = redisCircuit(patient, { prefix: `${prefix}:`, clock, tell: sayCircuit(log) });
   const portsOf = bindPorts(around, scope, {
     mailOf,
+    reportScope: scoped,
     sentFigures: redisSentFigures(patient, { prefix: `${prefix}:` }),
     responsesOf: (org) => redisStore(patient, { prefix: `${prefix}:`, org }),
     sharedAnswers: redisShared(patient, { prefix: `${prefix}:` }),
@@ -138,8 +148,10 @@ export async function openWorker(
     const outcome = await unlessPaused(order, context, trying, async ({ definition, settings: frozen }, observed) => {
       // Who was taken off the list since gets nothing more; who was put on it since is what a retry waits for, and so is
       // a key that is kept elsewhere now.
-      const { recipients, api_key } = settings.jobs.now().orgs.get(order.org) ?? frozen;
-      const org = { ...frozen, recipients, api_key };
+      // So are the secrets and destinations that the organization's reports may have.
+      const { recipients, api_key, allow_private, secrets, destinations } =
+        settings.jobs.now().orgs.get(order.org) ?? frozen;
+      const org = { ...frozen, recipients, api_key, allow_private, secrets, destinations };
       const ports = await portsOf(org);
       return { outcome: await run(order, { definition, settings: org, ...observed }, ports), key: ports.key };
     });

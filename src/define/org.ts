@@ -1,9 +1,11 @@
 import { z } from 'zod';
 import { secretRefSchema } from '../base/secret.ts';
 import { calendarSchema } from './calendar.ts';
+import { destinationsSchema } from './destinations.ts';
 import { localeSchema } from './locale.ts';
 import { addressKey, canonicalDomain } from './recipients.ts';
 import { fiscalYearSchema, weekStartSchema } from './reckoning.ts';
+import { secretsSchema } from './secret-scope.ts';
 import { lineSchema } from './words.ts';
 import { zoneSchema } from './zone.ts';
 
@@ -104,8 +106,10 @@ export const orgFileSchema = z.strictObject({
     .boolean()
     .optional()
     .describe(
-      'true: webhooks may go to private addresses (this machine, 10.0.0.0/8, …) and over http. Default: refused.',
+      'true: SFTP, S3 endpoints and webhooks may go to private addresses (this machine, 10.0.0.0/8, …), webhooks also over http. Default: refused.',
     ),
+  secrets: secretsSchema.optional(),
+  destinations: destinationsSchema.optional(),
   on_unknown: z
     .enum(['hold', 'resend'])
     .optional()

@@ -14,7 +14,7 @@ const LONGEST = 115;
 const TWO_FILES = [`${'a'.repeat(LONGEST)}.xlsx`, `${'b'.repeat(LONGEST)}.xlsx`] as const;
 
 /** What a run fills a path with, for a period whose label is the longest there is. */
-const sample = (org: string, report: string, title: string, timezone: string, file: string) => ({
+export const sampleVariables = (org: string, report: string, title: string, timezone: string, file: string) => ({
   period: { from: '2026-11-09', to: '2026-11-15', label: '2026-11-09 to 2026-11-15', timezone },
   org,
   report,
@@ -39,7 +39,7 @@ export function targetFaults(
   const timezone = file.timezone ?? settings?.timezone ?? 'Europe/Zurich';
   const filled = (template: string, name: string): string | Omit<Fault, 'file' | 'line' | 'column'> => {
     try {
-      return fillPath(template, sample(of.org, of.report, file.title, timezone, name), 'the path');
+      return fillPath(template, sampleVariables(of.org, of.report, file.title, timezone, name), 'the path');
     } catch (error) {
       if (!(error instanceof DocketError)) throw error;
       const { message, got = show(template) } = error;

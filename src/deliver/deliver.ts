@@ -9,6 +9,7 @@ import { attempt, type Proof, reconcile } from './attempt.ts';
 import type { Circuit, Outage } from './circuit.ts';
 import { decisionOn } from './decision.ts';
 import type { Delivery } from './delivery.ts';
+import type { DestinationPolicy } from './destination-guard.ts';
 import type { DeliveryRow, DeliveryState, Evidence, Ledger } from './ledger.ts';
 import type { Receipt } from './receipt.ts';
 import { listDeliveries, type MailRoute } from './targets.ts';
@@ -47,6 +48,8 @@ export interface DeliverInput {
   readonly secrets: SecretSource;
   /** What relative directory targets are resolved against; the process' working directory by default. */
   readonly workingDirectory?: string;
+  /** What the deployment says of destinations. */
+  readonly destinations?: DestinationPolicy | undefined;
 }
 
 export interface Delivered {

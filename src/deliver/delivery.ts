@@ -4,6 +4,7 @@ import type { TemplateVariables } from '../base/template.ts';
 import type { OrgSettings } from '../define/org.ts';
 import type { Archive, Manifest, Sealed } from './archive.ts';
 import type { Leave, Proof } from './attempt.ts';
+import type { DestinationPolicy } from './destination-guard.ts';
 import { deliveryId, type Ledger, type NewDelivery } from './ledger.ts';
 import type { SharedLink } from './shelf.ts';
 
@@ -34,6 +35,8 @@ export interface PlaceContext {
   readonly clock: Clock;
   readonly secrets: SecretSource;
   readonly workingDirectory: string;
+  /** What the deployment says of destinations; what the organization says of them holds without it, too. */
+  readonly destinations?: DestinationPolicy | undefined;
 }
 
 /** The variables of subjects and paths. */

@@ -3,7 +3,9 @@ import type { Definition } from '../define/definition.ts';
 import { type S3Spec, type SftpSpec, sftpServer, type WebhookSpec, webhookName } from '../define/target.ts';
 import { type Artifact, folderFiles } from '../render/artifact.ts';
 import { type Delivery, type PlaceContext, rowOf, variablesOf } from './delivery.ts';
+import { destinationGuard } from './destination-guard.ts';
 import { holdsAll, targetFolder, writeAll } from './directory-target.ts';
+import { guardedS3, guardedSftp } from './guarded-targets.ts';
 import { linksToObjects } from './s3-link.ts';
 import { holdsObjects, objectsOf, putAll } from './s3-target.ts';
 import { proveUpload, type SftpUpload, uploadAll } from './sftp-target.ts';
@@ -27,7 +29,7 @@ const inFolder = (folder: string, artifacts: readonly Artifact[]): ReadonlyMap<s
 
 /** A folder of this machine. */
 export function directoryDelivery(target: string, spec: DirectoryTarget, context: PlaceContext): Delivery {
-  const { sealed, workingDirectory } = context;
+  const { sealed, settings, workingDirectory, destinations } = context;
   const fill = (): string => fillPath(spec.path, variablesOf(sealed.manifest), 'deliveries[].directory.path');
   const folder = (): string => targetFolder(fill(), workingDirectory);
   const files = folderFiles(sealed.artifacts);
@@ -37,6 +39,7 @@ export function directoryDelivery(target: string, spec: DirectoryTarget, context
     messageId: null,
     prepare: async () => {
       const path = folder();
+      await destinationGuard(settings, destinations).requireFolder(path, workingDirectory);
       return (signal) => writeAll(path, files, signal, spec.overwrite);
     },
     proof: async () => ((await holdsAll(folder(), files)) ? 'sent' : 'unknown'),
@@ -45,7 +48,10 @@ export function directoryDelivery(target: string, spec: DirectoryTarget, context
 }
 
 /** A bucket. */
-export function s3Delivery(target: string, spec: S3Spec, { sealed, secrets, clock }: PlaceContext): Delivery {
+export function s3Delivery(target: string, spec: S3Spec, context: PlaceContext): Delivery {
+  const { sealed, settings, secrets, clock, destinations } = context;
+  const guard = destinationGuard(settings, destinations);
+  const open = guardedS3(spec, guard);
   // An organization that may not write here says nothing of those that may.
   const { run, org } = sealed.manifest;
   const objects = () => objectsOf(spec, variablesOf(sealed.manifest), folderFiles(sealed.artifacts));
@@ -55,9 +61,13 @@ export function s3Delivery(target: string, spec: S3Spec, { sealed, secrets, cloc
     row: rowOf(sealed, target, place(commonFolder(names)), JSON.stringify([spec.endpoint, spec.bucket, spec.key])),
     service: `bucket ${spec.bucket}${spec.endpoint === undefined ? '' : ` at ${spec.endpoint}`} of ${org}`,
     messageId: null,
-    prepare: async () => putAll(spec, run, objects(), secrets),
+    prepare: async () => {
+      guard.requireS3(spec);
+      return putAll(spec, run, objects(), secrets, open);
+    },
     // Whatever became of it: putting it again changes nothing, so a store that cannot be asked now is asked then.
-    proof: async () => ((await holdsObjects(spec, run, objects(), secrets).catch(() => false)) ? 'sent' : 'unsent'),
+    proof: async () =>
+      (await holdsObjects(spec, run, objects(), secrets, open).catch(() => false)) ? 'sent' : 'unsent',
     links: () => new Map(objects().map(({ key, artifact }) => [artifact.name, place(key)])),
     shared: () => {
       const times = { now: clock.now(), madeAt: Date.parse(sealed.manifest.made_at) };
@@ -82,7 +92,10 @@ function commonFolder(keys: readonly string[]): string {
 }
 
 /** A folder of an SFTP server. */
-export function sftpDelivery(target: string, spec: SftpSpec, { sealed, secrets, clock }: PlaceContext): Delivery {
+export function sftpDelivery(target: string, spec: SftpSpec, context: PlaceContext): Delivery {
+  const { sealed, settings, secrets, clock, destinations } = context;
+  const guard = destinationGuard(settings, destinations);
+  const open = guardedSftp(spec, guard);
   const fill = (): string => fillPath(spec.path, variablesOf(sealed.manifest), 'deliveries[].sftp.path');
   const server = sftpServer(spec);
   const place = (folder: string): string => `${server}/${folder.replace(/^\//, '')}`;
@@ -93,8 +106,11 @@ export function sftpDelivery(target: string, spec: SftpSpec, { sealed, secrets, 
     row,
     service: `${server} of ${row.org}`,
     messageId: null,
-    prepare: async () => uploadAll(upload(), secrets),
-    proof: () => proveUpload(upload(), secrets),
+    prepare: async () => {
+      guard.requireHost(spec.host);
+      return uploadAll(upload(), secrets, open);
+    },
+    proof: () => proveUpload(upload(), secrets, open),
     links: () => inFolder(place(fill()), artifacts),
   };
 }
@@ -103,18 +119,20 @@ export function sftpDelivery(target: string, spec: SftpSpec, { sealed, secrets, 
 export function webhookDelivery(
   target: string,
   spec: WebhookSpec,
-  { sealed, archive, ledger, clock, secrets, settings }: PlaceContext,
+  { sealed, archive, ledger, clock, secrets, settings, destinations }: PlaceContext,
   deliveries: () => readonly Delivery[],
 ): Delivery {
   const name = webhookName(spec);
   const row = rowOf(sealed, target, name);
   const options = { allowPrivate: settings.allow_private === true };
+  const guard = destinationGuard(settings, destinations);
   return {
     row,
     service: `${name} of ${row.org}`,
     messageId: null,
     turn: 2,
     prepare: async () => {
+      if (typeof spec.url === 'string') guard.requireHost(new URL(spec.url).hostname);
       const rows = new Map((await ledger.list(row.run)).map(({ id, state }) => [id, state]));
       const links = new Map<string, string[]>();
       for (const delivery of deliveries()) {
@@ -123,7 +141,7 @@ export function webhookDelivery(
       }
       const body = webhookBody(sealed.manifest, folderFiles(sealed.artifacts), links);
       const message = await archive.keepMessage(sealed, row.id, Buffer.from(body), 'json');
-      return Object.assign(sendWebhook({ spec, id: row.id, body, clock, options }, secrets), { message });
+      return Object.assign(sendWebhook({ spec, id: row.id, body, clock, options, guard }, secrets), { message });
     },
     // The receiver takes a second request of this id for the first.
     ...(spec.idempotent ? { proof: async () => 'unsent' as const } : {}),

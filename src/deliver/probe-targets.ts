@@ -13,13 +13,13 @@ import {
   type WebhookSpec,
   webhookName,
 } from '../define/target.ts';
+import type { DestinationGuard } from './destination-guard.ts';
 import { targetFolder } from './directory-target.ts';
 import { writeSynced } from './durable-file.ts';
-import { openS3 } from './s3-store.ts';
-import { openSftp } from './sftp-session.ts';
+import { guardedS3, guardedSftp } from './guarded-targets.ts';
 import { signingKey } from './webhook-message.ts';
 import { reach } from './webhook-request.ts';
-import { requireOpen, webhookUrl } from './webhook-target.ts';
+import { requireListed, requireOpen, webhookUrl } from './webhook-target.ts';
 
 /** A place that reports are delivered to, and how to try it. */
 export interface TargetProbe {
@@ -37,6 +37,7 @@ export interface ProbeContext {
   readonly variables: TemplateVariables;
   readonly secrets: SecretSource;
   readonly allowPrivate: boolean;
+  readonly guard: DestinationGuard;
   readonly workingDirectory: string;
 }
 
@@ -57,12 +58,13 @@ const failed = (what: string, said: string, next: string): DocketError =>
   new DocketError('deliver.target_failed', `${what} cannot be used.`, { got: said, next });
 
 /** Tries a folder: what does not exist yet would be made in the nearest one that does. */
-function probeDirectory(template: string, { variables, workingDirectory }: ProbeContext): TargetProbe {
+function probeDirectory(template: string, { variables, guard, workingDirectory }: ProbeContext): TargetProbe {
   return {
     name: `Directory ${template}`,
     probe: async () => {
       const filled = fillPath(template, variables, 'deliveries[].directory.path');
       let folder = targetFolder(filled, workingDirectory);
+      await guard.requireFolder(folder, workingDirectory);
       while (folder !== dirname(folder) && (await stat(folder).catch(() => undefined)) === undefined)
         folder = dirname(folder);
       const path = join(folder, probeName());
@@ -78,12 +80,12 @@ function probeDirectory(template: string, { variables, workingDirectory }: Probe
   };
 }
 
-function probeS3(spec: S3Spec, { variables, secrets }: ProbeContext): TargetProbe {
+function probeS3(spec: S3Spec, { variables, secrets, guard }: ProbeContext): TargetProbe {
   return {
     name: `S3 s3://${spec.bucket}/${spec.key}${spec.endpoint === undefined ? '' : ` at ${spec.endpoint}`}`,
     probe: async () => {
       const key = fillPath(spec.key, { ...variables, file: { name: probeName() } }, 'deliveries[].s3.key');
-      const store = await openS3(spec, 'doctor', secrets);
+      const store = await guardedS3(spec, guard)(spec, 'doctor', secrets);
       try {
         await store.probe(key);
         return `${spec.bucket} lets us write`;
@@ -98,14 +100,14 @@ function probeS3(spec: S3Spec, { variables, secrets }: ProbeContext): TargetProb
   };
 }
 
-function probeSftp(spec: SftpSpec, { variables, secrets }: ProbeContext): TargetProbe {
+function probeSftp(spec: SftpSpec, { variables, secrets, guard }: ProbeContext): TargetProbe {
   const server = sftpServer(spec);
   return {
     name: `SFTP ${server}/${spec.path.replace(/^\//, '')}`,
     probe: async () => {
       const next = 'Correct host, user, host_key and path, or the password or key that the references name.';
       const filled = fillPath(spec.path, variables, 'deliveries[].sftp.path');
-      const session = await openSftp(spec, secrets).catch((error: unknown) => {
+      const session = await guardedSftp(spec, guard)(spec, secrets).catch((error: unknown) => {
         throw error instanceof DocketError ? error : failed(`The SFTP server ${server}`, wordsOf(error), next);
       });
       try {
@@ -130,7 +132,7 @@ function probeSftp(spec: SftpSpec, { variables, secrets }: ProbeContext): Target
 }
 
 /** A webhook is not sent to try it: the connection, its certificate, the address and the form of the key are. */
-function probeWebhook(spec: WebhookSpec, { secrets, allowPrivate }: ProbeContext): TargetProbe {
+function probeWebhook(spec: WebhookSpec, { secrets, allowPrivate, guard }: ProbeContext): TargetProbe {
   const name = webhookName(spec);
   return {
     name: `Webhook ${name}`,
@@ -138,6 +140,7 @@ function probeWebhook(spec: WebhookSpec, { secrets, allowPrivate }: ProbeContext
       const url = await webhookUrl(spec, secrets);
       signingKey(await secrets(spec.secret));
       requireOpen(url, allowPrivate);
+      requireListed(url, spec, guard);
       try {
         await reach(url, { allowPrivate });
       } catch (error) {

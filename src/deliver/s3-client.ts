@@ -1,7 +1,10 @@
 import type { PutObjectCommandInput, S3Client } from '@aws-sdk/client-s3';
+import { DocketError } from '../base/error.ts';
+import { canonicalHost } from '../base/private-address.ts';
 import type { Secret, SecretSource } from '../base/secret.ts';
 import type { S3Spec } from '../define/target.ts';
 import type { Artifact } from '../render/artifact.ts';
+import { type AddressPolicy, guardedLookup, literalRefusal } from './guarded-lookup.ts';
 
 /** How a bucket is reached and who we are there: of a delivery, or of the archive. */
 export type S3Access = Pick<S3Spec, 'bucket' | 'endpoint' | 'region' | 'path_style' | 'credentials' | 'encryption'>;
@@ -30,8 +33,20 @@ const TRIES = 3;
  */
 const LENT_MS = 10 * 60_000;
 
-/** @param silenceMs after which a connection that says nothing is given up */
-export async function connectS3(access: S3Access, secrets: SecretSource, silenceMs: number): Promise<S3Connection> {
+/**
+ * @param silenceMs after which a connection that says nothing is given up
+ * @param addresses that may be connected to; any when absent, for the archive, which is the deployment's own
+ */
+export async function connectS3(
+  access: S3Access,
+  secrets: SecretSource,
+  silenceMs: number,
+  addresses?: AddressPolicy,
+): Promise<S3Connection> {
+  const host = access.endpoint === undefined ? undefined : canonicalHost(new URL(access.endpoint).hostname);
+  const refusal = host === undefined || addresses === undefined ? undefined : literalRefusal(host, addresses);
+  if (refusal !== undefined)
+    throw new DocketError('deliver.target_refused', `The endpoint is not connected to: ${refusal.message}.`);
   // Loaded here and not before: it takes longer than all the rest of a start.
   const sdk = await import('@aws-sdk/client-s3');
   const known: Secret[] = [];
@@ -47,7 +62,11 @@ export async function connectS3(access: S3Access, secrets: SecretSource, silence
     // Stores other than Amazon's refuse the trailers that carry the SDK's own checksums; ours is an ordinary header.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
-    requestHandler: { connectionTimeout: CONNECT_MS, socketTimeout: silenceMs },
+    requestHandler: {
+      connectionTimeout: CONNECT_MS,
+      socketTimeout: silenceMs,
+      ...(addresses === undefined ? {} : { httpAgent: guarded(addresses), httpsAgent: guarded(addresses) }),
+    },
   });
   return {
     sdk,
@@ -62,6 +81,9 @@ export async function connectS3(access: S3Access, secrets: SecretSource, silence
     close: () => client.destroy(),
   };
 }
+
+/** Options of an agent whose connections lead to no address that the policy refuses. */
+const guarded = (addresses: AddressPolicy) => ({ lookup: guardedLookup(addresses) });
 
 function credentialsOf({ credentials }: S3Access, secrets: SecretSource, known: Secret[]) {
   if (credentials === undefined) return undefined;

@@ -1,5 +1,6 @@
 import { DocketError, wordsOf } from '../base/error.ts';
 import type { Secret } from '../base/secret.ts';
+import { ForbiddenAddress } from './guarded-lookup.ts';
 import { oneLine } from './one-line.ts';
 
 /** What a failure of the store means for the object that was on its way. */
@@ -58,6 +59,7 @@ export function readS3Failure(error: unknown, secrets: readonly Secret[] = []): 
   const code = typeof name === 'string' ? name : 'Error';
   // The file on our own disk is what is wrong, not the store.
   if (error instanceof DocketError) return { kind: 'later', status, code: error.code, said: error.message };
+  if (error instanceof ForbiddenAddress) return { kind: 'refused', status, code, said: oneLine(error.message) };
   const words = wordsOf(error);
   const sentence = [code === 'UnknownError' ? '' : code, words === 'UnknownError' || words === code ? '' : words];
   const said = [status === undefined ? '' : `HTTP ${status}`, ...sentence].filter((part) => part !== '').join(' ');

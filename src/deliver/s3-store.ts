@@ -4,6 +4,7 @@ import type { PutObjectCommandInput } from '@aws-sdk/client-s3';
 import type { SecretSource } from '../base/secret.ts';
 import type { S3Spec } from '../define/target.ts';
 import type { Artifact } from '../render/artifact.ts';
+import type { AddressPolicy } from './guarded-lookup.ts';
 import { connectS3, described } from './s3-client.ts';
 import { readS3Failure, type S3Failure } from './s3-failure.ts';
 import { putFile } from './s3-upload.ts';
@@ -33,9 +34,14 @@ const SILENCE_MS = 60_000;
 const RUN_KEY = 'docket-run';
 const SHA_KEY = 'docket-sha256';
 
-/** Opens a client of the official SDK. Throws `config.secret_missing`. */
-export async function openS3(spec: S3Spec, run: string, secrets: SecretSource): Promise<S3Store> {
-  const connection = await connectS3(spec, secrets, SILENCE_MS);
+/** Opens a client of the official SDK. Throws `config.secret_missing`, `config.secret_refused`, `deliver.target_refused`. */
+export async function openS3(
+  spec: S3Spec,
+  run: string,
+  secrets: SecretSource,
+  addresses: AddressPolicy = { allowPrivate: true },
+): Promise<S3Store> {
+  const connection = await connectS3(spec, secrets, SILENCE_MS, addresses);
   const { sdk, client, known, encryption } = connection;
   const tagging = spec.tags ? { Tagging: `${RUN_KEY}=${run}` } : {};
   const place = (key: string) => ({ Bucket: spec.bucket, Key: key });

@@ -5,6 +5,7 @@ import type { TemplateVariables } from '../base/template.ts';
 import type { S3Spec } from '../define/target.ts';
 import type { Artifact } from '../render/artifact.ts';
 import type { Ending, Leave } from './attempt.ts';
+import { isRefusal } from './refusal.ts';
 import { openS3, type S3Object, type S3Store } from './s3-store.ts';
 
 /** How a bucket is spoken to; another one in tests. */
@@ -50,6 +51,7 @@ export function putAll(
     try {
       store = await open(spec, run, secrets);
     } catch (error) {
+      if (isRefusal(error)) return { state: 'refused', detail: wordsOf(error) };
       return { state: 'pending', detail: wordsOf(error), targetDown: true };
     }
     try {
@@ -102,7 +104,11 @@ const BLIND =
   'the store cannot keep what stands there from being replaced, and does not let us look; let the key read it, or write "overwrite: true".';
 
 const unsent = ({ kind, said }: ReturnType<S3Store['failure']>): Put =>
-  kind === 'down' ? { state: 'pending', detail: said, targetDown: true } : { state: 'pending', detail: said };
+  kind === 'refused'
+    ? { state: 'refused', detail: said }
+    : kind === 'down'
+      ? { state: 'pending', detail: said, targetDown: true }
+      : { state: 'pending', detail: said };
 
 /** Whether every file stands under its key. */
 export async function holdsObjects(

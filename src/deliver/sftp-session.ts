@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto';
+import { connect } from 'node:net';
 import type { Client, FileEntryWithStats, ServerHostKeyAlgorithm, SFTPWrapper, Stats } from 'ssh2';
-import { wordsOf } from '../base/error.ts';
+import { DocketError, wordsOf } from '../base/error.ts';
 import type { SecretSource } from '../base/secret.ts';
 import { fingerprintOf, hostKeyType, readHostKey } from '../define/host-key.ts';
 import { type SftpSpec, sftpServer } from '../define/target.ts';
 import type { Artifact } from '../render/artifact.ts';
+import { type AddressPolicy, ForbiddenAddress, guardedLookup, literalRefusal } from './guarded-lookup.ts';
 import { oneLine } from './one-line.ts';
 import { artifactPieces } from './sealed-folder.ts';
 
@@ -64,9 +66,16 @@ const algorithmsOf = (type: string): readonly ServerHostKeyAlgorithm[] => {
 
 /**
  * Connects, compares the server's key with the pinned ones, signs in and opens SFTP. The library is loaded here and not
- * before. Throws `SftpFailure` (`down`, `stranger`), `config.secret_missing`.
+ * before. Throws `SftpFailure` (`down`, `stranger`), `config.secret_missing`, `config.secret_refused`, `deliver.target_refused`
+ * for an address that may not be connected to.
  */
-export async function openSftp(spec: SftpSpec, secrets: SecretSource): Promise<SftpSession> {
+export async function openSftp(
+  spec: SftpSpec,
+  secrets: SecretSource,
+  addresses: AddressPolicy = { allowPrivate: true },
+): Promise<SftpSession> {
+  const literal = literalRefusal(spec.host, addresses);
+  if (literal !== undefined) throw refused(spec, literal);
   const look = async (ref: SftpSpec['password']) => (ref === undefined ? undefined : await secrets(ref));
   const [{ default: ssh2 }, password, privateKey, passphrase] = await Promise.all([
     import('ssh2'),
@@ -83,9 +92,11 @@ export async function openSftp(spec: SftpSpec, secrets: SecretSource): Promise<S
     const fail = (error: Error): void => {
       client.destroy();
       reject(
-        stranger === undefined
-          ? new SftpFailure('down', `${sftpServer(spec)}: ${error.message}`)
-          : new SftpFailure('stranger', stranger),
+        error instanceof ForbiddenAddress
+          ? refused(spec, error)
+          : stranger === undefined
+            ? new SftpFailure('down', `${sftpServer(spec)}: ${error.message}`)
+            : new SftpFailure('stranger', stranger),
       );
     };
     // The listener stays for good: a late `error` without one ends the process.
@@ -97,8 +108,7 @@ export async function openSftp(spec: SftpSpec, secrets: SecretSource): Promise<S
     );
     try {
       client.connect({
-        host: spec.host,
-        port: spec.port,
+        sock: connect({ host: spec.host, port: spec.port, lookup: guardedLookup(addresses) }),
         username: spec.user,
         ...(password === undefined ? {} : { password: password.reveal(), tryKeyboard: true }),
         // Some keys are not read without the line break that ends them, which reading a secret trims.
@@ -122,6 +132,9 @@ export async function openSftp(spec: SftpSpec, secrets: SecretSource): Promise<S
   });
   return sessionOver(client, sftp);
 }
+
+const refused = (spec: SftpSpec, { message }: ForbiddenAddress): DocketError =>
+  new DocketError('deliver.target_refused', `${sftpServer(spec)} is not connected to: ${message}.`);
 
 type Done<T> = (error: Error | null | undefined, value: T) => void;
 

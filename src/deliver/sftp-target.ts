@@ -5,6 +5,7 @@ import type { SecretSource } from '../base/secret.ts';
 import type { SftpSpec } from '../define/target.ts';
 import type { Artifact } from '../render/artifact.ts';
 import type { Ending, Leave, Proof } from './attempt.ts';
+import { isRefusal } from './refusal.ts';
 import { openSftp, SftpFailure, type SftpSession } from './sftp-session.ts';
 import { otherBytes, Taken } from './taken.ts';
 
@@ -138,7 +139,7 @@ async function sweep(session: SftpSession, { folder, delivery, clock }: SftpUplo
 function notOpened(error: unknown): Ending {
   const detail = wordsOf(error);
   const stranger = error instanceof SftpFailure && error.kind === 'stranger';
-  return stranger ? { state: 'refused', detail } : { state: 'pending', detail, targetDown: true };
+  return stranger || isRefusal(error) ? { state: 'refused', detail } : { state: 'pending', detail, targetDown: true };
 }
 
 function endingOf(error: unknown, { named }: Progress, files: number): Ending {

@@ -1,7 +1,11 @@
-import { lookup } from 'node:dns';
-import { isIP, type LookupFunction } from 'node:net';
 import { buildConnector, Client } from 'undici';
-import { isPrivateAddress } from '../base/private-address.ts';
+import {
+  type AddressPolicy,
+  addressRefusal,
+  ForbiddenAddress,
+  guardedLookup,
+  literalRefusal,
+} from './guarded-lookup.ts';
 import { oneLine } from './one-line.ts';
 
 /** What became of one POST. */
@@ -14,7 +18,7 @@ export type Posted =
       readonly retryAfter?: string | undefined;
       readonly date?: string | undefined;
     }
-  /** Nothing of the request left. `forbidden`: the address is a private one. */
+  /** Nothing of the request left. `forbidden`: the address may not be connected to. */
   | { readonly kind: 'unsent'; readonly why: string; readonly forbidden: boolean }
   /** A connection stood: the request may have been taken. */
   | { readonly kind: 'lost'; readonly why: string };
@@ -34,46 +38,25 @@ const ANSWER_MS = 30_000;
 const MAX_ANSWER = 64 * 1024;
 const MAX_SAID = 200;
 
-class Forbidden extends Error {
-  override readonly name = 'Forbidden';
-}
-
-const forbidden = (host: string, address: string): Forbidden =>
-  new Forbidden(
-    `${host === address ? host : `${host} is ${address}, which`} is a private address; write "allow_private: true" into org.yaml if it is right`,
-  );
-
-/** Looks a name up and hands over what may be connected to: what is compared here is what the connection then takes. */
-const publicLookup: LookupFunction = (host, options, callback) => {
-  lookup(host, { ...options, all: true }, (error, addresses) => {
-    if (error !== null) return callback(error, '');
-    const open = addresses.filter(({ address }) => !isPrivateAddress(address));
-    const [first] = open;
-    if (first === undefined) return callback(forbidden(host, addresses[0]?.address ?? 'nothing'), '');
-    if (options.all) return callback(null, open);
-    callback(null, first.address, first.family);
-  });
-};
-
-/** A connector that refuses private addresses, whether a name leads there or the URL has one; and says when it stood. */
-function guarded(options: PostOptions, stood: () => void): buildConnector.connector {
-  const { allowPrivate, ca, timeouts } = options;
+/** A connector that refuses addresses, whether a name leads there or the URL has one; and says when it stood. */
+function guarded({ allowPrivate, ca, timeouts }: PostOptions, stood: () => void): buildConnector.connector {
+  const policy: AddressPolicy = { allowPrivate };
   const connect = buildConnector({
     timeout: timeouts?.connect ?? CONNECT_MS,
     ...(ca === undefined ? {} : { ca }),
-    ...(allowPrivate ? {} : { lookup: publicLookup }),
+    lookup: guardedLookup(policy),
   });
   return (target, callback) => {
     const host = target.hostname.replace(/^\[|\]$/g, '');
-    // For an address there is nothing to look up, and so no lookup to refuse it.
-    if (!allowPrivate && isIP(host) !== 0 && isPrivateAddress(host)) return callback(forbidden(host, host), null);
+    const refused = literalRefusal(host, policy);
+    if (refused !== undefined) return callback(refused, null);
     connect(target, (...result) => {
       const [error, socket] = result;
       if (error !== null) return callback(error, null);
-      const address = socket.remoteAddress ?? '';
-      if (!allowPrivate && isPrivateAddress(address)) {
+      const wrong = addressRefusal(host, socket.remoteAddress ?? '', policy);
+      if (wrong !== undefined) {
         socket.destroy();
-        return callback(forbidden(host, address), null);
+        return callback(wrong, null);
       }
       stood();
       callback(null, socket);
@@ -127,7 +110,7 @@ export async function post(
     const why = limit.aborted ? 'no answer in time' : messageOf(error);
     // Stopped while the connection was made: it may stand by now, and nothing was written on it.
     const left = connected && !stopped.aborted;
-    return left ? { kind: 'lost', why } : { kind: 'unsent', why, forbidden: error instanceof Forbidden };
+    return left ? { kind: 'lost', why } : { kind: 'unsent', why, forbidden: error instanceof ForbiddenAddress };
   } finally {
     await client.destroy().catch(() => {});
   }

@@ -5,6 +5,8 @@ import type { SecretSource } from '../base/secret.ts';
 import { type WebhookSpec, webhookName } from '../define/target.ts';
 import { webhookFault } from '../define/target-faults.ts';
 import type { Ending, Leave } from './attempt.ts';
+import type { DestinationGuard } from './destination-guard.ts';
+import { isRefusal } from './refusal.ts';
 import { signedHeaders, signingKey } from './webhook-message.ts';
 import { type Posted, type PostOptions, post } from './webhook-request.ts';
 
@@ -37,6 +39,11 @@ export function requireOpen(url: URL, allowPrivate: boolean): void {
   });
 }
 
+/** That the organization's `destinations` list its host. Of a URL that is a secret, nothing is told. Throws `deliver.target_refused`. */
+export function requireListed(url: URL, of: WebhookSpec, guard: Pick<DestinationGuard, 'requireHost'>): void {
+  guard.requireHost(url.hostname, typeof of.url === 'string' ? url.hostname : 'another host (not shown)');
+}
+
 export interface WebhookDelivery {
   readonly spec: WebhookSpec;
   /** The ledger row's id: the receiver knows a second sending by it. */
@@ -44,17 +51,19 @@ export interface WebhookDelivery {
   readonly body: string;
   readonly clock: Pick<Clock, 'now'>;
   readonly options: Omit<PostOptions, 'signal'>;
+  readonly guard: Pick<DestinationGuard, 'requireHost'>;
 }
 
 /** Lets a webhook leave whose body is archived. What of its references cannot be read leaves it `pending`. */
 export function sendWebhook(delivery: WebhookDelivery, secrets: SecretSource, send: Post = post): Leave {
-  const { spec, id, body, clock, options } = delivery;
+  const { spec, id, body, clock, options, guard } = delivery;
   return async (signal) => {
     let url: URL;
     let key: Buffer;
     try {
       url = await webhookUrl(spec, secrets);
       requireOpen(url, options.allowPrivate);
+      requireListed(url, spec, guard);
       key = signingKey(await secrets(spec.secret));
     } catch (error) {
       return notReady(error);
@@ -73,11 +82,9 @@ export function sendWebhook(delivery: WebhookDelivery, secrets: SecretSource, se
 
 function notReady(error: unknown): Ending {
   if (!(error instanceof DocketError)) return { state: 'pending', detail: String(error), targetDown: true };
-  const { code, message, got, next } = error;
+  const { message, got, next } = error;
   const detail = [message, got && `Got ${got}.`, next].filter(Boolean).join(' ');
-  return code === 'deliver.target_refused'
-    ? { state: 'refused', detail }
-    : { state: 'pending', detail, targetDown: true };
+  return isRefusal(error) ? { state: 'refused', detail } : { state: 'pending', detail, targetDown: true };
 }
 
 /**

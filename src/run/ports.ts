@@ -5,6 +5,7 @@ import type { Definition } from '../define/definition.ts';
 import type { OrgSettings } from '../define/org.ts';
 import type { Archive } from '../deliver/archive.ts';
 import type { Circuit } from '../deliver/circuit.ts';
+import type { DestinationPolicy } from '../deliver/destination-guard.ts';
 import type { Ledger } from '../deliver/ledger.ts';
 import type { SentFigures } from '../deliver/sent-figures.ts';
 import type { MailRoute } from '../deliver/targets.ts';
@@ -33,6 +34,8 @@ export interface RunPorts
   readonly mail: MailRoute | undefined;
   /** Folder of the user's own templates. */
   readonly templates: string | undefined;
+  /** What the deployment says of where reports may be delivered to. */
+  readonly destinations?: DestinationPolicy | undefined;
   /** What relative directory targets are resolved against. */
   readonly workingDirectory: string;
 }

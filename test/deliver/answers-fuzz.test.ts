@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { Secret } from '../../src/base/secret.ts';
+import { destinationGuard } from '../../src/deliver/destination-guard.ts';
 import { readAttempts, readEvidence, readReceipts, readRelease } from '../../src/deliver/kept-attempts.ts';
 import { smtpMailer } from '../../src/deliver/mailer.ts';
 import { accessTokens } from '../../src/deliver/oauth2.ts';
@@ -13,7 +14,7 @@ import { s3Objects } from '../../src/deliver/s3-objects.ts';
 import type { RunBox } from '../../src/deliver/shelf.ts';
 import { readFailure } from '../../src/deliver/smtp-verdict.ts';
 import { sendWebhook } from '../../src/deliver/webhook-target.ts';
-import { manifestOf } from '../support/delivery-case.ts';
+import { manifestOf, SETTINGS } from '../support/delivery-case.ts';
 import {
   expectCleanPrototypes,
   expectForPeople,
@@ -157,6 +158,7 @@ test(
         id: 'delivery',
         body: '{}',
         clock: systemClock,
+        guard: destinationGuard(SETTINGS),
         options: { allowPrivate: true },
       },
       async () => new Secret(secret),

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { secretSource } from '../../src/base/secret.ts';
 import type { DeliverySpec, S3Spec, SftpSpec } from '../../src/define/target.ts';
+import { destinationGuard } from '../../src/deliver/destination-guard.ts';
 import { targetProbe } from '../../src/deliver/probe-targets.ts';
 import { folderFor, PERIOD } from '../support/delivery-case.ts';
 import { ACCESS_KEY_ID, SECRET_ACCESS_KEY, s3Server } from '../support/s3-server.ts';
@@ -21,6 +22,7 @@ const context = (workingDirectory = '/') => ({
     WRONG: 'wrong',
   }),
   allowPrivate: true,
+  guard: destinationGuard({ id: 'acme' }),
   workingDirectory,
 });
 const probe = (delivery: DeliverySpec, workingDirectory?: string) =>

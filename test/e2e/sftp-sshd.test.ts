@@ -11,6 +11,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { secretSource } from '../../src/base/secret.ts';
 import type { SftpSpec } from '../../src/define/target.ts';
 import { type DeliverInput, deliver } from '../../src/deliver/deliver.ts';
+import { destinationGuard } from '../../src/deliver/destination-guard.ts';
 import { memoryLedger } from '../../src/deliver/memory-ledger.ts';
 import { targetProbe } from '../../src/deliver/probe-targets.ts';
 import { freePort } from '../../src/demo/redis.ts';
@@ -140,7 +141,10 @@ test('folders are made where that is asked for', async () => {
 test('doctor is let in, may write and leaves nothing', async () => {
   const { server, spec, secrets } = await caseOf();
   const variables = { period: PERIOD, org: 'acme', report: 'weekly', title: 'Weekly', run: RUN };
-  const probe = targetProbe({ sftp: spec }, { variables, secrets, allowPrivate: false, workingDirectory: '/' });
+  const probe = targetProbe(
+    { sftp: spec },
+    { variables, secrets, allowPrivate: false, guard: destinationGuard({ id: 'acme' }), workingDirectory: '/' },
+  );
   expect(await probe!.probe()).toContain('write to');
   expect(await readdir(server.folder)).toEqual([]);
 });

@@ -12,6 +12,7 @@ import { examineMail } from './mail.ts';
 import { examineRedis } from './redis.ts';
 import { examineRuntime } from './runtime.ts';
 import { examineSchedules } from './schedules.ts';
+import { examineScope } from './scope.ts';
 import { examineTargets } from './targets.ts';
 
 export interface Diagnosis {
@@ -43,6 +44,7 @@ export async function diagnose(jobs: Jobs, around: Surroundings, options: Diagno
     const { DOCKET_TEMPLATES: templates, DOCKET_ADMIN_TOKENS: tokens } = config;
     const findings = [...examineRuntime(zones, now), ...ofRedis, examineDefinitions(jobs, catalogs, now)];
     findings.push(...(await examineBudgetSettings(jobs, around)));
+    findings.push(...(await examineScope(jobs, around)));
     if (templates !== undefined) findings.push(await examineTemplates(templates));
     findings.push(...api, ...ofKeys);
     const rest: readonly (() => Promise<readonly Finding[]>)[] = [
