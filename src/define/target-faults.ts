@@ -1,7 +1,6 @@
-import { isIP } from 'node:net';
 import { DocketError } from '../base/error.ts';
 import { fillPath, PATH_RULES } from '../base/path.ts';
-import { isPrivateAddress } from '../base/private-address.ts';
+import { canonicalHost, isPrivateHost } from '../base/private-address.ts';
 import type { ReportFile } from './definition.ts';
 import { type Fault, show } from './fault.ts';
 import type { OrgSettings } from './org.ts';
@@ -92,8 +91,7 @@ const ALLOW = 'if it is right, write "allow_private: true" into org.yaml';
 export function webhookFault(url: unknown): Omit<Fault, 'file' | 'line' | 'column'> | undefined {
   if (typeof url !== 'string') return undefined;
   const { protocol, hostname, origin } = new URL(url);
-  const host = hostname.replace(/^\[|\]$/g, '');
-  if (host === 'localhost' || host.endsWith('.localhost') || (isIP(host) !== 0 && isPrivateAddress(host))) {
+  if (isPrivateHost(canonicalHost(hostname))) {
     const expected = 'an address on the public internet';
     return { message: 'a webhook to a private address', expected, got: show(origin), next: ALLOW };
   }

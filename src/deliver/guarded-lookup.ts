@@ -1,6 +1,6 @@
 import { lookup } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
-import { isMetadataAddress, isMetadataHost, isPrivateAddress } from '../base/private-address.ts';
+import { canonicalHost, isMetadataAddress, isMetadataHost, isPrivateAddress } from '../base/private-address.ts';
 
 /** Which addresses a connection may lead to. Metadata services are refused whatever it says. */
 export interface AddressPolicy {
@@ -20,7 +20,7 @@ const place = (host: string, address: string): string => (host === address ? hos
 
 /** Why this address may not be connected to; undefined when it may. */
 export function addressRefusal(host: string, address: string, policy: AddressPolicy): ForbiddenAddress | undefined {
-  if (isMetadataAddress(address) || isMetadataHost(host)) {
+  if (isMetadataAddress(address) || isMetadataHost(canonicalHost(host))) {
     return new ForbiddenAddress(
       `${place(host, address)} is an address of a metadata service, which no report may be sent to; correct the host`,
     );
