@@ -43,20 +43,25 @@ export interface ReportScope {
   /** The secrets that an organization's reports may read. Throws `config.secret_refused` for others. */
   secretsOf(settings: OrgSettings): SecretSource;
   readonly destinations: DestinationPolicy;
-  /** Logs what of these definitions is refused, or will be by a later version; each once. */
+  /** Logs what of these definitions is refused, or will be by a later version; each once, and not again when it is used. */
   logFaults(jobs: Jobs): Promise<void>;
 }
 
 /** @param orgs of the definitions in force */
 export function reportScope(around: Parts & Pick<Surroundings, 'log' | 'learn'>, orgs: () => OrgsInForce): ReportScope {
   const policy = scopePolicy(around);
+  const { log } = around;
   const source = secretSource(around.env, around.learn);
   const logged = new Set<string>();
-  const once = (line: string, log: () => void): void => {
-    if (logged.has(line)) return;
-    logged.add(line);
-    log();
+  const isNew = (line: string): boolean => !logged.has(line) && logged.add(line) !== undefined;
+  const warn = (why: string, path?: string): void => {
+    if (isNew(why))
+      log.warn('A later version will refuse what a report refers to, or where it is delivered', {
+        ...(path === undefined ? {} : { path }),
+        why,
+      });
   };
+  let areLogged = false;
   return {
     secretsOf: (settings) => async (ref) => {
       const refusal = await secretScope([...orgs().values()], policy.secrets)(ref, settings);
@@ -69,25 +74,26 @@ export function reportScope(around: Parts & Pick<Surroundings, 'log' | 'learn'>,
           next: `${next.charAt(0).toUpperCase()}${next.slice(1)}.`,
         });
       }
+      if (refusal !== undefined && !areLogged) {
+        const { message, expected, got, next } = refusal;
+        warn(`A report of ${settings.id} refers to ${message}: expected ${expected}, got ${got}; do: ${next}`);
+      }
       return source(ref);
     },
     destinations: {
       ...policy.destinations,
       enforcePrivate: policy.secrets.enforce,
-      warn: (warning) => once(warning, () => around.log.warn(`${LATER}: ${warning}`)),
+      warn,
     },
     logFaults: async (jobs) => {
       const { faults, warnings } = await scopeFaults(jobs, policy);
+      areLogged = true;
+      for (const fault of warnings) warn(formatFault(fault), fault.file);
       for (const fault of faults) {
-        const line = formatFault(fault);
-        once(line, () => around.log.error(`A delivery will be refused: ${line}`, { path: fault.file }));
-      }
-      for (const fault of warnings) {
-        const line = formatFault(fault);
-        once(line, () => around.log.warn(`${LATER}: ${line}`, { path: fault.file }));
+        const why = formatFault(fault);
+        if (isNew(why))
+          log.error('What a report refers to, or where it is delivered, is refused', { path: fault.file, why });
       }
     },
   };
 }
-
-const LATER = 'A later version will refuse this delivery, as DOCKET_REPORT_SCOPE=enforce does now';
