@@ -15,9 +15,12 @@ export function addCheck(program: Command): void {
     .addHelpText(
       'after',
       `
-Environment: DOCKET_JOBS, DOCKET_TEMPLATES, LOG_LEVEL; without --offline also COMPLIANCE_API_URL, REDIS_URL and the organizations' keys
+A warning is what a later version refuses: a secret or a destination beyond the report's organization (docs/targets.md).
 
-Exit codes: 0 no fault; 1 faults; 2 usage or configuration
+Environment: DOCKET_JOBS, DOCKET_TEMPLATES, DOCKET_SECRET_FOLDERS, DOCKET_REQUIRE_DESTINATIONS, DOCKET_REPORT_SCOPE, LOG_LEVEL;
+without --offline also COMPLIANCE_API_URL, REDIS_URL and the organizations' keys
+
+Exit codes: 0 no fault, warnings are allowed; 1 faults; 2 usage or configuration
 
 Examples:
   docket check                         everything, against the catalogs that can be reached

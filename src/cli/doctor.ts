@@ -17,7 +17,7 @@ organizations it reaches. With REDIS_URL set, calls stand in the same line as th
 Each line is ok, warn or fail, with what to do about it.
 
 Environment: all that docket start reads: COMPLIANCE_API_URL, REDIS_URL, SMTP_URL, MAIL_FROM, DOCKET_JOBS, DOCKET_ARCHIVE,
-DOCKET_ADMIN_TOKENS, LOG_LEVEL, and the organizations' secrets
+DOCKET_SECRET_FOLDERS, DOCKET_REQUIRE_DESTINATIONS, DOCKET_REPORT_SCOPE, DOCKET_ADMIN_TOKENS, LOG_LEVEL, and the organizations' secrets
 
 Exit codes: 0 nothing fails, warnings are allowed; 1 something does; 2 usage or configuration
 

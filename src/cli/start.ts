@@ -22,7 +22,7 @@ needs COMPLIANCE_API_URL, the keys and mail servers. A scheduler opens slots as 
 the admin route, and runs nothing. Each answers /healthz, /readyz and /metrics. docs/scaling.md says how many to run.
 
 Environment: COMPLIANCE_API_URL, REDIS_URL, SMTP_URL, MAIL_FROM, DOCKET_JOBS, DOCKET_TEMPLATES, DOCKET_ARCHIVE,
-DOCKET_ARCHIVE_DAYS, DOCKET_ADMIN_HOST, DOCKET_ADMIN_PORT, DOCKET_ADMIN_TOKENS, LOG_LEVEL; besides, whatever the organizations'
+DOCKET_ARCHIVE_DAYS, DOCKET_SECRET_FOLDERS, DOCKET_REQUIRE_DESTINATIONS, DOCKET_REPORT_SCOPE, DOCKET_ADMIN_HOST, DOCKET_ADMIN_PORT, DOCKET_ADMIN_TOKENS, LOG_LEVEL; besides, whatever the organizations'
 secrets refer to
 
 Exit codes: 0 it was stopped; 1 Redis or a part of it failed; 2 usage or configuration

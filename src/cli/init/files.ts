@@ -72,6 +72,9 @@ api_key:                    # where the key is, never the key itself
 timezone: ${scalar(timezone)}       # of periods and schedules
 recipients:                 # nobody else ever gets this organization's reports
 ${allow === 'domain' ? `  domains:                  # every address of exactly these domains\n${list(domains, '    ')}` : `  addresses:                # domains: [acme.example] would allow every address there\n${list(all, '    ')}`}
+destinations:               # where else they may be delivered to: hosts: [sftp.bank.example], buckets: [reports]
+  folders: [out]
+# secrets: { env: [ACME_*] } # the only secrets that its reports may refer to
 # locale: de-CH             # numbers, dates and our words: en-GB when absent
 # calendar: { country: CH } # business days, for "on" and "shift" of schedules
 `;
@@ -169,6 +172,7 @@ ${set('MAIL_FROM', mailFrom, 'reports@example.com')}
 
 # Needed by docket start (not by docket run): Redis with appendonly yes and maxmemory-policy noeviction.
 ${set('REDIS_URL', redisUrl, 'redis://127.0.0.1:6379')}
+# DOCKET_SECRET_FOLDERS=/run/secrets      the only folders that reports' secret files may be in
 # DOCKET_ADMIN_TOKENS=tokens.yaml         who may use the admin route: docket tokens create
 `;
 }
