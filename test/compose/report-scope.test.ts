@@ -130,7 +130,10 @@ test('workers go by the scope of now, keep out of the folders of Docket, and say
     } as const;
     orders.push((await desk.store.trigger(asked)).record.id);
   }
-  await writeFile(join(folder, 'acme/org.yaml'), org('ACME_KEY', `destinations: { folders: [elsewhere, "${folder}"] }\n`));
+  await writeFile(
+    join(folder, 'acme/org.yaml'),
+    org('ACME_KEY', `destinations: { folders: [elsewhere, "${folder}"] }\n`),
+  );
   const left = new Set(orders);
   const ended = signalled();
   const worker = await composeDocket(around, {

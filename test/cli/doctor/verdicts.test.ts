@@ -19,6 +19,7 @@ import { judgeHandshake, judgeSender, lookUpDomain } from '../../../src/cli/doct
 import { examineRedis, judgeKeeping, judgeLatency, judgeMemory } from '../../../src/cli/doctor/redis.ts';
 import { examineRuntime, judgeNode, judgeZones } from '../../../src/cli/doctor/runtime.ts';
 import { judgePauses, judgeSlots, judgeWorkers } from '../../../src/cli/doctor/schedules.ts';
+import { judgeDestinations, judgeScope, judgeSecretFolders } from '../../../src/cli/doctor/scope.ts';
 import { probeMail } from '../../../src/deliver/probe.ts';
 import { freePort, localRedis } from '../../../src/demo/redis.ts';
 import { TLS } from '../../support/tls.ts';
@@ -314,6 +315,30 @@ describe('what stands beside', () => {
       state: 'fail',
       detail: 'does not know Mars/Olympus',
     });
+  });
+});
+
+describe('the scope of reports', () => {
+  test.each([
+    [0, 0, 'ok'],
+    [0, 2, 'warn'],
+    [1, 2, 'fail'],
+  ] as const)('with %i refusals and %i warnings is %s', (faults, warnings, state) => {
+    expect(judgeScope({ faults, warnings }).state).toBe(state);
+  });
+
+  test('warns while no folders for secrets are named', () => {
+    expect(judgeSecretFolders({ folders: 0 }).state).toBe('warn');
+    expect(judgeSecretFolders({ folders: 2 }).state).toBe('ok');
+  });
+
+  test('warns of organizations without destinations, unless they are required', () => {
+    expect(judgeDestinations({ required: false, open: ['acme'] })).toMatchObject({
+      state: 'warn',
+      detail: expect.stringContaining('acme'),
+    });
+    expect(judgeDestinations({ required: true, open: ['acme'] }).state).toBe('ok');
+    expect(judgeDestinations({ required: false, open: [] }).state).toBe('ok');
   });
 });
 
