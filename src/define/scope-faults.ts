@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { DocketError } from '../base/error.ts';
 import { fillPath } from '../base/path.ts';
 import { canonicalHost, isMetadataHost, isPrivateHost } from '../base/private-address.ts';
@@ -34,6 +35,8 @@ export interface ScopeFaults {
   readonly warnings: readonly Fault[];
 }
 
+const BATCH_SIZE = 100;
+
 interface Found extends Refusal {
   readonly path: Path;
   readonly enforced: boolean;
@@ -47,7 +50,11 @@ export async function scopeFaults(
   const faults: Fault[] = [];
   const warnings: Fault[] = [];
   const refusalOf = secretScope([...jobs.orgs.values()], policy.secrets);
+  let looked = 0;
   for (const [name, definition] of jobs.reports) {
+    looked += 1;
+    // A process with ten thousand reports answers others in between.
+    if (looked % BATCH_SIZE === 0) await setImmediate();
     const settings = jobs.orgs.get(definition.org);
     const source = jobs.sources.get(name);
     if (settings === undefined || source === undefined) continue;

@@ -49,8 +49,10 @@ export type SecretOwner = Pick<OrgSettings, 'id' | 'api_key' | 'smtp' | 'secrets
 /** Every reference in a value, and where it stands. */
 export function secretRefsIn(value: unknown, path: Path = []): { readonly path: Path; readonly ref: SecretRef }[] {
   if (typeof value !== 'object' || value === null) return [];
-  const read = secretRefSchema.safeParse(value);
-  if (read.success) return [{ path, ref: read.data }];
+  if ('env' in value || 'file' in value) {
+    const read = secretRefSchema.safeParse(value);
+    if (read.success) return [{ path, ref: read.data }];
+  }
   const inner: [string | number, unknown][] = Array.isArray(value) ? [...value.entries()] : Object.entries(value);
   return inner.flatMap(([name, part]) => secretRefsIn(part, [...path, name]));
 }
@@ -73,30 +75,29 @@ export function secretScope(
     for (const place of places) if (isBelow(await canonical(file), await canonical(place))) return true;
     return false;
   };
-  const isSame = async (one: SecretRef, other: SecretRef): Promise<boolean> => {
-    if ('env' in one) return 'env' in other && one.env === other.env;
-    return 'file' in other && (await canonical(one.file)) === (await canonical(other.file));
-  };
   const lists = async ({ env, files }: NonNullable<SecretOwner['secrets']>, ref: SecretRef): Promise<boolean> => {
     if ('file' in ref) return isIn(ref.file, files);
     return env.some((name) => (name.endsWith('*') ? ref.env.startsWith(name.slice(0, -1)) : ref.env === name));
   };
-  const refsOf = new Map(orgs.map(({ id, api_key, smtp }) => [id, secretRefsIn({ api_key, smtp })]));
-  const names = async (org: SecretOwner, ref: SecretRef): Promise<boolean> => {
-    const own = refsOf.get(org.id) ?? secretRefsIn({ api_key: org.api_key, smtp: org.smtp });
-    for (const named of own) if (await isSame(named.ref, ref)) return true;
-    return org.secrets !== undefined && lists(org.secrets, ref);
-  };
-  const isDeployments = async (ref: SecretRef, org: SecretOwner): Promise<boolean> => {
-    if ('env' in ref ? isOwnVariable(ref.env) : await isIn(ref.file, policy.ownFiles)) return true;
-    for (const own of policy.ownRefs) if (await isSame(own, ref)) return !(await names(org, ref));
-    return false;
-  };
-  const isOthers = async (ref: SecretRef, org: SecretOwner): Promise<boolean> => {
-    for (const other of orgs) {
-      if (other.id !== org.id && (await names(other, ref))) return !(await names(org, ref));
+  const named = namedIn(orgs);
+  /** The organizations whose `org.yaml` names it. */
+  const ownersOf = async (ref: SecretRef): Promise<ReadonlySet<string>> => {
+    const owners = new Set('env' in ref ? named.byVariable.get(ref.env) : []);
+    if ('file' in ref) {
+      for (const { file, id } of named.files) {
+        if ((await canonical(file)) === (await canonical(ref.file))) owners.add(id);
+      }
     }
-    return false;
+    for (const { id, secrets } of named.lists) if (await lists(secrets, ref)) owners.add(id);
+    return owners;
+  };
+  const isDeployments = async (ref: SecretRef, owners: ReadonlySet<string>, org: SecretOwner): Promise<boolean> => {
+    if ('env' in ref) {
+      const archives = policy.ownRefs.some((own) => 'env' in own && own.env === ref.env);
+      return isOwnVariable(ref.env) || (archives && !owners.has(org.id));
+    }
+    const archives = policy.ownRefs.flatMap((own) => ('file' in own ? [own.file] : []));
+    return (await isIn(ref.file, policy.ownFiles)) || ((await isIn(ref.file, archives)) && !owners.has(org.id));
   };
 
   return async (ref, org) => {
@@ -110,9 +111,25 @@ export function secretScope(
     if ('file' in ref && (await isIn(ref.file, ['/proc']))) return refuse('deployment');
     if (org.secrets !== undefined && !(await lists(org.secrets, ref))) return refuse('unlisted');
     if ('file' in ref && folders.length > 0 && !(await isIn(ref.file, folders))) return refuse('outside');
-    if (await isDeployments(ref, org)) return refuse('deployment', enforce);
-    return (await isOthers(ref, org)) ? refuse('others', enforce) : undefined;
+    const owners = await ownersOf(ref);
+    if (await isDeployments(ref, owners, org)) return refuse('deployment', enforce);
+    return owners.size === 0 || owners.has(org.id) ? undefined : refuse('others', enforce);
   };
+}
+
+/** What each `org.yaml` names, in the forms that a reference is looked for in. */
+function namedIn(orgs: readonly SecretOwner[]) {
+  const byVariable = new Map<string, Set<string>>();
+  const files: { readonly file: string; readonly id: string }[] = [];
+  const lists: { readonly id: string; readonly secrets: NonNullable<SecretOwner['secrets']> }[] = [];
+  for (const { id, api_key, smtp, secrets } of orgs) {
+    for (const { ref } of secretRefsIn({ api_key, smtp })) {
+      if ('file' in ref) files.push({ file: ref.file, id });
+      else byVariable.set(ref.env, (byVariable.get(ref.env) ?? new Set()).add(id));
+    }
+    if (secrets !== undefined) lists.push({ id, secrets });
+  }
+  return { byVariable, files, lists };
 }
 
 type Rule = 'deployment' | 'unlisted' | 'outside' | 'others';
