@@ -1,6 +1,7 @@
 import { DocketError } from '../base/error.ts';
 import { fillPath, PATH_RULES } from '../base/path.ts';
 import { canonicalHost, isPrivateHost } from '../base/private-address.ts';
+import { fillTemplate } from '../base/template.ts';
 import type { ReportFile } from './definition.ts';
 import { type Fault, show } from './fault.ts';
 import type { OrgSettings } from './org.ts';
@@ -26,8 +27,8 @@ export const sampleVariables = (org: string, report: string, title: string, time
 const severalFiles = ({ outputs }: ReportFile): boolean => outputs.length > 1 || outputs[0]?.format === 'csv';
 
 /**
- * What is wrong with the targets of a report that each of their fields alone does not show: paths that cannot be used
- * once they are filled, keys that files would share, webhooks to where this organization's may not go.
+ * What is wrong with the outputs and targets of a report that each of their fields alone does not show: names, subjects
+ * and paths that cannot be filled or used once they are, keys that files would share, webhooks to where this organization's may not go.
  */
 export function targetFaults(
   source: Source,
@@ -36,20 +37,13 @@ export function targetFaults(
   settings: Pick<OrgSettings, 'timezone' | 'allow_private'> | undefined,
 ): Fault[] {
   const timezone = file.timezone ?? settings?.timezone ?? 'Europe/Zurich';
-  const filled = (template: string, name: string): string | Omit<Fault, 'file' | 'line' | 'column'> => {
-    try {
-      return fillPath(template, sampleVariables(of.org, of.report, file.title, timezone, name), 'the path');
-    } catch (error) {
-      if (!(error instanceof DocketError)) throw error;
-      const { message, got = show(template) } = error;
-      const path = error.code === 'deliver.target_refused';
-      return {
-        message,
-        expected: path ? PATH_RULES : (error.expected ?? 'a template that can be filled'),
-        got,
-        next: 'correct the template',
-      };
-    }
+  const variables = (name: string) => sampleVariables(of.org, of.report, file.title, timezone, name);
+  const filled = (template: string, name: string) =>
+    filledOr(template, () => fillPath(template, variables(name), 'the path'));
+  const textFaults = (path: Path, template: string | undefined, more: object, where: string): Fault[] => {
+    if (template === undefined) return [];
+    const made = filledOr(template, () => fillTemplate(template, { ...variables(''), ...more }, where));
+    return typeof made === 'string' ? [] : [faultAt(source, path, made)];
   };
   const pathFaults = (path: Path, template: string): Fault[] => {
     const made = filled(template, TWO_FILES[0]);
@@ -74,8 +68,13 @@ export function targetFaults(
     ];
   };
 
-  return file.deliveries.flatMap((delivery: DeliverySpec, index): Fault[] => {
+  const names = file.outputs.flatMap(({ name }, index) =>
+    textFaults(['outputs', index, 'name'], name, { section: longestSection(file) }, 'the name'),
+  );
+  const targets = file.deliveries.flatMap((delivery: DeliverySpec, index): Fault[] => {
     const at = (...rest: string[]): Path => ['deliveries', index, ...rest];
+    if (delivery.email !== undefined)
+      return textFaults(at('email', 'subject'), delivery.email.subject, {}, 'the subject');
     if (delivery.directory !== undefined) return pathFaults(at('directory', 'path'), delivery.directory.path);
     if (delivery.s3 !== undefined) return keyFaults(at('s3', 'key'), delivery.s3.key);
     if (delivery.sftp !== undefined) return pathFaults(at('sftp', 'path'), delivery.sftp.path);
@@ -83,6 +82,31 @@ export function targetFaults(
     const wrong = webhookFault(delivery.webhook.url);
     return wrong === undefined ? [] : [faultAt(source, at('webhook', 'url'), wrong)];
   });
+  return [...names, ...targets];
+}
+
+type Wrong = Omit<Fault, 'file' | 'line' | 'column'>;
+
+/** What a template makes, or why it makes nothing that can be used. */
+function filledOr(template: string, fill: () => string): string | Wrong {
+  try {
+    return fill();
+  } catch (error) {
+    if (!(error instanceof DocketError)) throw error;
+    const path = error.code === 'deliver.target_refused';
+    return {
+      message: error.message.replace(/\.$/, ''),
+      expected: path ? PATH_RULES : (error.expected ?? 'a template that can be filled'),
+      got: path && error.got !== undefined ? error.got : show(template),
+      next: 'correct the template',
+    };
+  }
+}
+
+/** The section whose CSV file has the longest name. */
+function longestSection({ sections }: ReportFile): { readonly id: string; readonly title: string } {
+  const titled = sections.map(({ id, title = id }) => ({ id, title }));
+  return titled.reduce((longest, next) => (next.title.length > longest.title.length ? next : longest));
 }
 
 const ALLOW = 'if it is right, write "allow_private: true" into org.yaml';

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { fillTemplate } from '../../src/base/template.ts';
+import { MAX_TEMPLATE_COST } from '../../src/base/template-engine.ts';
 
 const VARIABLES = { period: { label: '2026-W46', from: '2026-11-09' }, org: 'acme' };
 
@@ -23,4 +24,38 @@ test.each([
   expect(() => fillTemplate(template, VARIABLES, 'the subject')).toThrowError(
     expect.objectContaining({ code: 'template.invalid', where: 'the subject', got: `"${template}"` }),
   );
+});
+
+const LOOP = (inside: string) => `{% for i in (1..60) %}{% for j in (1..60) %}${inside}{% endfor %}{% endfor %}`;
+const LIST = '{% assign a = (1..9000) %}';
+
+test.each([
+  [LOOP('x'), 'nested loops that make text'],
+  [LOOP(''), 'nested loops that make nothing'],
+  [`${LIST}${'{% for i in a %}'.repeat(8)}${'{% endfor %}'.repeat(8)}`, 'loops over a list that is made once'],
+  [`${LIST}{% tablerow i in a %}{% endtablerow %}`, 'a loop that writes a table'],
+  [
+    '{% assign a = "0123456789" %}{% for i in (1..40) %}{% capture a %}{{ a }}{{ a }}{% endcapture %}{% endfor %}{{ a | size }}',
+    'a text that doubles',
+  ],
+  [`${LIST}{% for i in (1..9) %}{% if a contains "x" %}{% endif %}{% endfor %}`, 'comparisons with a long list'],
+  [`${LIST}{% for i in (1..9) %}{% case a %}{% when a %}{% endcase %}{% endfor %}`, 'comparisons of long lists'],
+  [
+    '{% assign a = (1..900) %}{{ a | find_index_exp: "x", "1 == 2 or 1 == 2 or 1 == 2" }}',
+    'an expression on each entry',
+  ],
+  [
+    '{% assign m = (1..900) | group_by_exp: "x", "1" | map: "items" %}{% for i in (1..12) %}{% assign m = m | concat: m %}{% endfor %}{{ m | size }}',
+    'lists in lists',
+  ],
+])('%s costs too much: %s', (template) => {
+  expect(() => fillTemplate(template, VARIABLES, 'the subject')).toThrowError(
+    expect.objectContaining({ code: 'template.invalid', expected: expect.stringContaining(String(MAX_TEMPLATE_COST)) }),
+  );
+});
+
+test('loops over the characters of the longest title, with a branch and a filter each, are filled', () => {
+  const template =
+    '{% assign all = title | split: "" %}{% for c in all %}{% if c == "-" %}_{% else %}{{ c | upcase }}{% endif %}{% endfor %}';
+  expect(fillTemplate(template, { title: 'a-'.repeat(100) }, 'the subject')).toBe('A_'.repeat(100));
 });
