@@ -37,14 +37,19 @@ function unreadable(id: string, { unread = [] }: Catalog): string | undefined {
  * of the file; empty when all of it may be asked. What needs no catalog (repetitions, sorting by a column that is not
  * there) was refused when the definition was read. Pure.
  */
-export function checkAgainstCatalog(definition: Definition, catalog: Catalog): PlanFault[] {
+export const checkAgainstCatalog = (definition: Definition, catalog: Catalog): PlanFault[] => [
+  ...findPlanFaults(definition, catalog),
+];
+
+/** The same, one after the other: whoever wants the first ones alone does not pay for the advice of the others. */
+export function* findPlanFaults(definition: Definition, catalog: Catalog): Generator<PlanFault> {
   const metrics = new Map(catalog.metrics.map((metric) => [metric.id, metric]));
   const dimensions = new Map(catalog.dimensions.map((dimension) => [dimension.id, dimension]));
   const known = { catalog, metrics, dimensions };
-  return definition.sections.flatMap((section, index) => {
+  for (const [index, section] of definition.sections.entries()) {
     const asked = section.metrics;
-    return asked === undefined ? [] : checkSection({ ...section, metrics: asked }, ['sections', index], known);
-  });
+    if (asked !== undefined) yield* checkSection({ ...section, metrics: asked }, ['sections', index], known);
+  }
 }
 
 interface Known {
@@ -53,32 +58,27 @@ interface Known {
   readonly dimensions: ReadonlyMap<string, Dimension>;
 }
 
-function checkSection(section: MetricsSection, at: Path, known: Known): PlanFault[] {
+function* checkSection(section: MetricsSection, at: Path, known: Known): Generator<PlanFault> {
   const asked = section.metrics.flatMap((id) => known.metrics.get(id) ?? []);
-  return [
-    ...checkMetrics(section, at, known),
-    ...checkTime(section, at, asked),
-    ...checkDimensions(section, at, known, asked),
-    ...checkFilters(section, at, known, asked),
-    ...checkLimit(section, at, known),
-  ];
+  yield* checkMetrics(section, at, known);
+  yield* checkTime(section, at, asked);
+  yield* checkDimensions(section, at, known, asked);
+  yield* checkFilters(section, at, known, asked);
+  yield* checkLimit(section, at, known);
 }
 
-function checkMetrics(section: MetricsSection, at: Path, { metrics, catalog }: Known): PlanFault[] {
-  const faults: PlanFault[] = [];
-  section.metrics.forEach((id, index) => {
-    if (!metrics.has(id)) {
-      faults.push({
-        path: [...at, 'metrics', index],
-        expected: "a metric of the organization's catalog",
-        got: `"${id}"`,
-        next:
-          unreadable(id, catalog) ??
-          meant(id, [...metrics.keys()], 'Run `docket check` online, or ask the catalog, to see which there are.'),
-      });
-    }
-  });
-  return faults;
+function* checkMetrics(section: MetricsSection, at: Path, { metrics, catalog }: Known): Generator<PlanFault> {
+  for (const [index, id] of section.metrics.entries()) {
+    if (metrics.has(id)) continue;
+    yield {
+      path: [...at, 'metrics', index],
+      expected: "a metric of the organization's catalog",
+      got: `"${id}"`,
+      next:
+        unreadable(id, catalog) ??
+        meant(id, [...metrics.keys()], 'Run `docket check` online, or ask the catalog, to see which there are.'),
+    };
+  }
 }
 
 function checkTime(section: MetricsSection, at: Path, asked: readonly Metric[]): PlanFault[] {
@@ -166,18 +166,19 @@ function checkDimensions(section: Section, at: Path, known: Known, asked: readon
   return faults;
 }
 
-function checkFilters(section: Section, at: Path, known: Known, asked: readonly Metric[]): PlanFault[] {
-  return (section.filters ?? []).flatMap((filter, index) => {
+function* checkFilters(section: Section, at: Path, known: Known, asked: readonly Metric[]): Generator<PlanFault> {
+  for (const [index, filter] of (section.filters ?? []).entries()) {
     const path: Path = [...at, 'filters', index];
-    const faults = checkDimension(filter.dimension, [...path, 'dimension'], known, asked);
+    yield* checkDimension(filter.dimension, [...path, 'dimension'], known, asked);
     const dimension = known.dimensions.get(filter.dimension);
-    if (dimension === undefined) return faults;
+    if (dimension === undefined) continue;
     const taken = dimension.values.map(({ value }) => value);
-    filter.values.forEach((value, position) => {
-      if (taken.includes(value)) return;
+    const takes = new Set(taken);
+    for (const [position, value] of filter.values.entries()) {
+      if (takes.has(value)) continue;
       // People write what they see: the label. The value that has it is what they meant.
       const labelled = dimension.values.find(({ label }) => label.toLowerCase() === value.toLowerCase());
-      faults.push({
+      yield {
         path: [...path, 'values', position],
         expected: `a value that "${filter.dimension}" takes: ${some(taken)}`,
         got: `"${value}"`,
@@ -185,10 +186,9 @@ function checkFilters(section: Section, at: Path, known: Known, asked: readonly 
           labelled === undefined
             ? meant(value, taken, 'Use one of the values above.')
             : `Write "${labelled.value}": "${labelled.label}" is its label.`,
-      });
-    });
-    return faults;
-  });
+      };
+    }
+  }
 }
 
 function checkLimit(section: Section, at: Path, { catalog }: Known): PlanFault[] {
