@@ -1,0 +1,72 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
+import { type TaskThread, type TaskThreadSettings, taskThread } from '../../src/base/task-thread.ts';
+import { type ManualClock, manualClock } from '../support/manual-clock.ts';
+
+const entry = new URL('../support/hostile-tasks.mjs', import.meta.url);
+let clock: ManualClock;
+let thread: TaskThread<string, string>;
+const open = (more: Partial<TaskThreadSettings> = {}) =>
+  taskThread<string, string>({ entry, memoryMb: 64, clock, ...more });
+beforeEach(() => {
+  clock = manualClock(0);
+  thread = open();
+});
+afterEach(() => thread.close());
+
+const done = (task: string) => ({ kind: 'done', answer: `${task} done` });
+
+test('answers tasks, and goes on after one that throws', async () => {
+  expect(await thread.run('a', 'one', 1_000)).toEqual(done('one'));
+  await expect(thread.run('a', 'throw', 1_000)).rejects.toThrow('thrown');
+  expect(await thread.run('a', 'two', 1_000)).toEqual(done('two'));
+});
+
+test('gives up what goes beyond its deadline, and has another thread for what comes next', async () => {
+  const endless = thread.run('a', 'endless', 1_000);
+  const next = thread.run('a', 'next', 1_000);
+  await clock.slept();
+  clock.advance(1_000);
+  expect(await endless).toEqual({ kind: 'over', of: 'time' });
+  expect(await next).toEqual(done('next'));
+});
+
+test.each(['memory', 'stack'])('gives up what takes more %s than there is', async (task) => {
+  expect(await thread.run('a', task, 1_000)).toEqual({ kind: 'over', of: 'memory' });
+  expect(await thread.run('a', 'next', 1_000)).toEqual(done('next'));
+});
+
+test('lets owners take turns, however much one of them has waiting', async () => {
+  const order: string[] = [];
+  const run = (owner: string, task: string) => thread.run(owner, task, 1_000).then(() => order.push(task));
+  await Promise.all([run('a', 'a1'), run('a', 'a2'), run('a', 'a3'), run('a', 'a4'), run('b', 'b1'), run('b', 'b2')]);
+  expect(order).toEqual(['a1', 'a2', 'b1', 'a3', 'b2', 'a4']);
+});
+
+test('refuses what goes beyond the tasks that may wait, of one owner and of all', async () => {
+  const small = open({ clock: systemClock, maxWaiting: { owner: 2, all: 3 } });
+  const tasks = [
+    ...['a1', 'a2', 'a3', 'a4'].map((task) => small.run('a', task, 60_000)),
+    ...['b1', 'b2'].map((task) => small.run('b', task, 60_000)),
+  ];
+  const kinds = (await Promise.all(tasks)).map(({ kind }) => kind);
+  await small.close();
+  // The first is being worked on.
+  expect(kinds).toEqual(['done', 'done', 'done', 'full', 'done', 'full']);
+});
+
+test('ends with its thread: what is not done rejects', async () => {
+  const rejected = [thread.run('a', 'endless', 1_000), thread.run('a', 'next', 1_000)].map((task) =>
+    expect(task).rejects.toThrow(),
+  );
+  await clock.slept();
+  await thread.close();
+  await Promise.all(rejected);
+  await expect(thread.run('a', 'later', 1_000)).rejects.toThrow();
+});
+
+test('says why where its thread cannot start', async () => {
+  const missing = open({ entry: new URL('../support/there-is-none.mjs', import.meta.url) });
+  await expect(missing.run('a', 'one', 1_000)).rejects.toThrow();
+  await missing.close();
+});

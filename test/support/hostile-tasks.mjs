@@ -1,0 +1,13 @@
+// A thread whose tasks say what they do: answer, throw, never end, or take all memory there is.
+import { serveTasks } from '../../dist/base/serve-tasks.js';
+
+const kept = [];
+const deeper = (depth) => deeper(depth + 1) + 1;
+
+serveTasks((task) => {
+  if (task === 'throw') throw new Error('thrown');
+  if (task === 'stack') return deeper(0);
+  for (; task === 'endless'; );
+  for (; task === 'memory'; ) kept.push(Array.from({ length: 10_000 }, (_, index) => ({ index })));
+  return `${task} done`;
+});
