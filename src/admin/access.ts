@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { ErrorJson } from '../base/error.ts';
 import type { PeriodSpec } from '../define/definition.ts';
+import type { Fault } from '../define/fault.ts';
 import type { Period } from '../define/period.ts';
 import type { SlotView } from '../define/slot-view.ts';
 import type { BudgetState, Priority } from '../fetch/budget.ts';
@@ -153,7 +154,12 @@ export interface SlotEntry extends SlotView {
 /** What came of a definition's text. `text` of a fault is what `docket check` prints, with line and column. */
 export interface Validation {
   readonly ok: boolean;
-  readonly faults: readonly { readonly line: number; readonly column: number; readonly text: string }[];
+  readonly faults: readonly {
+    readonly line: number;
+    readonly column: number;
+    readonly text: string;
+    readonly code?: Fault['code'];
+  }[];
   /** Why what it asks was not compared with the metric catalog; null when it was, and when it has other faults. */
   readonly unchecked: string | null;
 }

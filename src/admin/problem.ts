@@ -95,6 +95,7 @@ const ERROR_PROBLEMS: Partial<Record<ErrorCode, { readonly status: number; reado
   'api.unauthorized': SERVICE_AWAY,
   'api.forbidden': SERVICE_AWAY,
   'api.not_found': SERVICE_AWAY,
+  'definition.busy': { status: 503, title: 'Too many definitions are being checked' },
   'definition.not_found': { status: 404, title: 'There is no such report' },
   'run.not_found': { status: 404, title: 'There is no such run' },
   'delivery.not_found': { status: 404, title: 'There is no such delivery' },

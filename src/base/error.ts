@@ -12,6 +12,7 @@ export const ERRORS = {
   'auth.forbidden': { exit: 2, retryable: false },
   'request.not_found': { exit: 2, retryable: false },
   'definition.invalid': { exit: 1, retryable: false },
+  'definition.busy': { exit: 1, retryable: true },
   'definition.not_found': { exit: 2, retryable: false },
   'plan.invalid': { exit: 1, retryable: false },
   'catalog.missing': { exit: 1, retryable: true },

@@ -33,6 +33,7 @@ Examples:
 async function check(paths: string[], options: { offline?: boolean; json?: boolean }): Promise<void> {
   const [
     { readSurroundings },
+    { readingThread },
     { loadJobs },
     { checkJobs, isChosen },
     { byPosition, formatFault },
@@ -41,6 +42,7 @@ async function check(paths: string[], options: { offline?: boolean; json?: boole
     print,
   ] = await Promise.all([
     import('./surroundings.ts'),
+    import('../compose/definition-threads.ts'),
     import('../define/load.ts'),
     import('../define/check.ts'),
     import('../define/fault.ts'),
@@ -49,7 +51,8 @@ async function check(paths: string[], options: { offline?: boolean; json?: boole
     import('./print.ts'),
   ]);
   const around = readSurroundings();
-  const jobs = await loadJobs(around.config.DOCKET_JOBS);
+  const thread = readingThread({ clock: around.clock, positions: true });
+  const jobs = await loadJobs(around.config.DOCKET_JOBS, { reader: thread.reader }).finally(() => thread.close());
   const budgets = await faultsOfBudgets(jobs, around);
   const scope = await scopeFaults(jobs, scopePolicy(around));
   const faults = await checkJobs({ ...jobs, faults: [...jobs.faults, ...budgets, ...scope.faults] }, paths);

@@ -51,6 +51,7 @@ async function start(flags: StartFlags): Promise<void> {
     { expectedOf, processFacts },
     { openTracing },
     { requireMail },
+    { readingThread },
     { loadJobs },
     { watchJobs },
     { toDocketError },
@@ -67,6 +68,7 @@ async function start(flags: StartFlags): Promise<void> {
     import('../compose/process-facts.ts'),
     import('../compose/tracing.ts'),
     import('../compose/ports.ts'),
+    import('../compose/definition-threads.ts'),
     import('../define/load.ts'),
     import('../define/in-force.ts'),
     import('../base/error.ts'),
@@ -89,7 +91,8 @@ async function start(flags: StartFlags): Promise<void> {
     const concurrency = readNumber('--concurrency', flags.concurrency, { min: 1, max: 100 });
     const graceMs = readDuration('--grace', flags.grace, { maxMs: 3_600_000 });
     const roles = readRoles(flags.role);
-    const first = await loadJobs(config.DOCKET_JOBS);
+    const { reader } = scope.use(readingThread({ clock: around.clock, positions: false }), (opened) => opened.close());
+    const first = await loadJobs(config.DOCKET_JOBS, { reader });
     // One broken file must not stop the other organizations' reports; it is said as loudly as a log can.
     for (const fault of first.faults) log.error(`Left out: ${formatFault(fault)}`, { path: fault.file });
     // Whoever delivers nothing needs no mail server.
@@ -111,7 +114,7 @@ async function start(flags: StartFlags): Promise<void> {
     const { observe, observeRequest, observeSlots, observeRepairs, observeDefinitions: looked } = metrics;
     looked();
     const jobs = scope.use(
-      watchJobs(first, { clock: around.clock, log, looked, ...(roles.has('worker') ? { refuse } : {}) }),
+      watchJobs(first, { clock: around.clock, log, reader, looked, ...(roles.has('worker') ? { refuse } : {}) }),
       (opened) => opened.close(),
     );
     scope.use(

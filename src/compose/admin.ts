@@ -25,6 +25,7 @@ import { openArchive } from './archive.ts';
 import { budgetLines } from './budget-lines.ts';
 import { sharedBudgets } from './budgets.ts';
 import { bindDecisions } from './decisions.ts';
+import { postedThread } from './definition-threads.ts';
 import type { RunningDocket } from './docket.ts';
 import { heldPack } from './held-pack.ts';
 import { KEEP_DAYS } from './keep-days.ts';
@@ -105,6 +106,8 @@ function openPorts(around: Surroundings, jobs: JobsInForce, store: Store, audit:
   const { archive, shelf } = openArchive(around, scope);
   const secrets = secretSource(around.env, around.learn);
   const budgetOf = sharedBudgets(redis, prefix, clock);
+  const planning = planningOf(around, { redis, prefix, orgs: () => jobs.now().orgs }, scope);
+  const posted = scope.use(postedThread({ clock, catalogOf: planning.catalogIfHeld }), (opened) => opened.close());
   return {
     jobs: jobs.now,
     lastGood: async (name) => {
@@ -140,7 +143,8 @@ function openPorts(around: Surroundings, jobs: JobsInForce, store: Store, audit:
     live: redisLive(redis, { prefix }),
     findSlots: reportSlotFinder(),
     lines: (orgs) => budgetLines(orgs, { secrets, budgetOf, inForce: jobs.now().orgs.values(), clock }),
-    planning: planningOf(around, { redis, prefix, orgs: () => jobs.now().orgs }, scope),
+    planning,
+    checkText: posted.check,
     clock,
   };
 }

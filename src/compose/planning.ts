@@ -10,7 +10,6 @@ import type { OrgSettings } from '../define/org.ts';
 import { periodOf } from '../define/period.ts';
 import { heldCatalog, redisCatalogs } from '../fetch/catalogs.ts';
 import { createClient } from '../fetch/client.ts';
-import { checkPlan } from '../plan/check-plan.ts';
 import { type Budgets, sharedBudgets } from './budgets.ts';
 import { explanationOf } from './explanation.ts';
 import { lowestLimits, type OrgsInForce, sharingKey } from './key-limits.ts';
@@ -119,6 +118,9 @@ export async function catalogIfKnown(
   }
 }
 
+/** The catalog that the workers hold, or why there is none; asks nobody for another. */
+export type CatalogIfHeld = (settings: OrgSettings) => Promise<Catalog | string>;
+
 /** What is there will do where no newer one is to be had. */
 const unless =
   (found: Catalog) =>
@@ -132,7 +134,11 @@ const unless =
  * it asks the service as a run would, for one token in the line of the key, if the process knows COMPLIANCE_API_URL and
  * whoever wants to know may spend it; otherwise it throws `catalog.missing`.
  */
-export function planningOf(around: Surroundings, parts: PlanningParts, scope: Scope): Planning {
+export function planningOf(
+  around: Surroundings,
+  parts: PlanningParts,
+  scope: Scope,
+): Planning & { readonly catalogIfHeld: CatalogIfHeld } {
   const { clock } = around;
   const { orgs } = parts;
   const { keyOf, held, ask, budgetOf, secrets } = catalogFinder(around, parts, scope);
@@ -143,7 +149,16 @@ export function planningOf(around: Surroundings, parts: PlanningParts, scope: Sc
     });
   };
 
+  const catalogIfHeld: CatalogIfHeld = async (settings) => {
+    const key = await keyOf(settings).catch((thrown: unknown) => toDocketError(thrown).message);
+    if (typeof key === 'string') return key;
+    const found = await held(key, settings);
+    return found ?? `No metric catalog of ${settings.id} is held: the workers keep one for an hour.`;
+  };
+
   return {
+    catalogIfHeld,
+
     explain: async ({ definition, settings }, spec, { mayAsk }) => {
       const period = periodOf(definition, settings, clock.now(), spec ?? definition.period);
       const key = await keyOf(settings);
@@ -161,15 +176,6 @@ export function planningOf(around: Surroundings, parts: PlanningParts, scope: Sc
           clock,
         }),
       );
-    },
-
-    check: async ({ definition, settings }) => {
-      const key = await keyOf(settings).catch((thrown: unknown) => toDocketError(thrown).message);
-      if (typeof key === 'string') return key;
-      const catalog = await held(key, settings);
-      if (catalog === undefined)
-        return `No metric catalog of ${settings.id} is held: the workers keep one for an hour.`;
-      return checkPlan({ definition, period: periodOf(definition, settings, clock.now()), catalog });
     },
   };
 }

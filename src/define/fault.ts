@@ -13,6 +13,8 @@ export interface Fault {
   readonly got: string;
   /** What to do, as an imperative sentence without its full stop. */
   readonly next: string;
+  /** Stable, where programs may go by it: the file was given up, for what reading it costs. */
+  readonly code?: 'definition.over_limit';
 }
 
 /** A fault of a file as a whole. */
@@ -25,10 +27,22 @@ export const atStart = (file: string, expected: string, got: string, next: strin
   next,
 });
 
-/** `file:line:column: expected …, got …; do: …`, always one line. */
+/** A definition that takes more time or memory than it may. */
+export const overLimit = (file: string, limit: string): Fault => ({
+  ...atStart(
+    file,
+    `a definition that is read within ${limit}`,
+    'one that is not',
+    'shorten its lists, or split the report',
+  ),
+  code: 'definition.over_limit',
+});
+
+/** `file:line:column: expected …, got …; do: …`, always one line; the code, where there is one, at its end. */
 export function formatFault(fault: Fault): string {
   const message = fault.message === undefined ? '' : `${fault.message}: `;
-  const line = `${fault.file}:${fault.line}:${fault.column}: ${message}expected ${fault.expected}, got ${fault.got}; do: ${fault.next}`;
+  const code = fault.code === undefined ? '' : ` [${fault.code}]`;
+  const line = `${fault.file}:${fault.line}:${fault.column}: ${message}expected ${fault.expected}, got ${fault.got}; do: ${fault.next}${code}`;
   // A file's name or a field's may hold anything: a line break in it must not forge a line of the report, nor a direction
   // that is left open turn around what stands behind it.
   return line.replace(

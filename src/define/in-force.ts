@@ -6,6 +6,7 @@ import type { Log } from '../base/log.ts';
 import { formatFault } from './fault.ts';
 import { type FolderPrint, printOf } from './folder-print.ts';
 import { type Jobs, loadJobs } from './load.ts';
+import type { DefinitionReader } from './reader.ts';
 import type { Refuse } from './report-of.ts';
 
 /** The definitions that this process goes by: those of the folder, read again when it changes. */
@@ -33,6 +34,8 @@ export interface WatchOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly refuse?: Refuse;
+  /** In this thread, where nothing is said. */
+  readonly reader?: DefinitionReader;
   /** Told after each look that found, or made, what is in force to be what the folder says. */
   readonly looked?: () => void;
   /** Ms between two looks at the folder: what the system does not tell of (network mounts, a link further up). */
@@ -51,7 +54,7 @@ export interface WatchOptions {
  * be read, or has become empty, changes nothing.
  */
 export function watchJobs(first: Jobs, options: WatchOptions): JobsInForce {
-  const { clock, log, refuse, looked, everyMs = 10_000, quietMs = 300 } = options;
+  const { clock, log, refuse, reader, looked, everyMs = 10_000, quietMs = 300 } = options;
   const { folder } = first;
   let jobs = first;
   let print: FolderPrint | undefined;
@@ -124,6 +127,7 @@ export function watchJobs(first: Jobs, options: WatchOptions): JobsInForce {
       const loaded = await loadJobs(folder, {
         before: jobs.good,
         ...(refuse === undefined ? {} : { refuse }),
+        ...(reader === undefined ? {} : { reader }),
       });
       const after = await printOf(folder);
       if (after.text !== seen.text) return false;

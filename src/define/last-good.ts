@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import type { Definition } from './definition.ts';
 import type { Fault } from './fault.ts';
-import { type LoadedOrg, type Refuse, reportOf } from './report-of.ts';
+import type { DefinitionReader } from './reader.ts';
+import { admit, type LoadedOrg, type Refuse } from './report-of.ts';
 import type { Source } from './source.ts';
 
 /** The texts that were good when they were last read: what is gone on with while a file has faults. */
@@ -38,7 +39,7 @@ export const isFaultyOrg = (folder: string, org: string, faults: readonly Fault[
  * settings of now: who was taken off its recipients gets nothing more, and a text that they no longer allow is not kept.
  * A report whose file is gone is not among them.
  */
-export function keptReports(
+export async function keptReports(
   before: LastGood,
   loaded: {
     readonly folder: string;
@@ -46,8 +47,9 @@ export function keptReports(
     readonly reports: ReadonlyMap<string, unknown>;
     readonly faults: readonly Fault[];
   },
+  reader: DefinitionReader,
   refuse?: Refuse,
-): Map<string, GoodReport> {
+): Promise<Map<string, GoodReport>> {
   const kept = new Map<string, GoodReport>();
   const faulty = new Set(loaded.faults.map(({ file }) => file));
   for (const [name, last] of before.reports) {
@@ -59,7 +61,8 @@ export function keptReports(
       kept.set(name, last);
       continue;
     }
-    const { definition, source } = reportOf(last.text, last.source.file, { org, report }, of, refuse);
+    const read = await reader.report(last.text, last.source.file, { org, report }, of);
+    const { definition, source } = admit(read, of, refuse);
     if (definition !== undefined) kept.set(name, { text: last.text, orgText: of.text, source, definition });
   }
   return kept;

@@ -2,17 +2,17 @@ import { createHash } from 'node:crypto';
 import { readdir, realpath } from 'node:fs/promises';
 import { dirname, isAbsolute, join } from 'node:path';
 import { DocketError } from '../base/error.ts';
-import { calendarFaults } from './calendar-faults.ts';
 import type { Definition } from './definition.ts';
 import { type Entry, entriesOf } from './entries.ts';
 import { atStart, byPosition, type Fault, formatFault, show } from './fault.ts';
 import { filesOf, type GoodReport, isFaultyOrg, keptReports, type LastGood, NOTHING_GOOD } from './last-good.ts';
 import { type NoLogo, readLogo } from './logo.ts';
 import { nearest } from './nearest.ts';
-import { type OrgSettings, orgFileSchema } from './org.ts';
-import { faultAt, parseSource } from './parse.ts';
+import type { OrgSettings } from './org.ts';
+import { faultAt } from './parse.ts';
 import { readDefinition } from './read-file.ts';
-import { deepFreeze, type LoadedOrg, type Refuse, reportOf } from './report-of.ts';
+import { type DefinitionReader, readHere } from './reader.ts';
+import { admit, deepFreeze, type LoadedOrg, type Refuse } from './report-of.ts';
 import type { Source } from './source.ts';
 import { ID, ID_WORDS } from './words.ts';
 
@@ -34,11 +34,13 @@ export interface Jobs {
   readonly good: LastGood;
 }
 
-/** How a folder is read again. */
-export interface Reload {
-  /** What has a fault now goes on as its last good text says. */
+/** How a folder is read. */
+export interface Loads {
+  /** Of a folder that was read before: what has a fault now goes on as its last good text says. */
   readonly before?: LastGood;
   readonly refuse?: Refuse;
+  /** In this thread, where nothing is said. */
+  readonly reader?: DefinitionReader;
 }
 
 const YAML_FILE = /\.ya?ml$/i;
@@ -49,7 +51,10 @@ const LEGAL_FILE = /^(.+)\.ya?ml$/;
  * never thrown. Hidden entries and files that are not YAML are left alone.
  * Throws `config.invalid` when the folder itself cannot be read.
  */
-export async function loadJobs(folder: string, { before = NOTHING_GOOD, refuse }: Reload = {}): Promise<Jobs> {
+export async function loadJobs(
+  folder: string,
+  { before = NOTHING_GOOD, refuse, reader = readHere }: Loads = {},
+): Promise<Jobs> {
   const root = await folderPath(folder).catch((cause: unknown) => {
     throw new DocketError('config.invalid', `The jobs folder ${folder} cannot be read.`, {
       where: 'DOCKET_JOBS',
@@ -64,6 +69,7 @@ export async function loadJobs(folder: string, { before = NOTHING_GOOD, refuse }
     folder,
     before,
     refuse,
+    reader,
     orgs: new Map(),
     reports: new Map(),
     sources: new Map(),
@@ -86,13 +92,13 @@ export async function loadJobs(folder: string, { before = NOTHING_GOOD, refuse }
   return jobsOf(loading);
 }
 
-function jobsOf(loading: Loading): Jobs {
-  const { folder, before, refuse, orgs, reports, sources, faults } = loading;
+async function jobsOf(loading: Loading): Promise<Jobs> {
+  const { folder, before, refuse, reader, orgs, reports, sources, faults } = loading;
   // A folder that cannot be read has named no organization.
   for (const org of before.orgs.keys()) {
     if (!orgs.has(org) && isFaultyOrg(folder, org, faults)) keepOrg(org, loading);
   }
-  const kept = keptReports(before, { folder, orgs, reports, faults }, refuse);
+  const kept = await keptReports(before, { folder, orgs, reports, faults }, reader, refuse);
   const all = new Map([...reports, ...kept]);
   return {
     folder,
@@ -116,6 +122,7 @@ interface Loading {
   readonly folder: string;
   readonly before: LastGood;
   readonly refuse: Refuse | undefined;
+  readonly reader: DefinitionReader;
   readonly orgs: Map<string, LoadedOrg>;
   readonly reports: Map<string, GoodReport>;
   readonly sources: Map<string, Source>;
@@ -188,19 +195,17 @@ async function loadSettings(folder: Entry, file: Entry | undefined, loading: Loa
     loading.faults.push(read.fault);
     return undefined;
   }
-  const { source, value, faults } = parseSource(file.file, read.text, orgFileSchema);
+  const { source, value, faults } = await loading.reader.settings(read.text, file.file);
   loading.sources.set(folder.name, source);
   loading.faults.push(...faults);
   if (value === undefined) return undefined;
-  const unknown = calendarFaults(source, value);
-  loading.faults.push(...unknown);
   const { logo, ...rest } = value;
   const shown = logo === undefined ? {} : await loadLogo(folder, source, logo);
   if ('expected' in shown) {
     loading.faults.push(faultAt(source, ['logo'], shown));
     return undefined;
   }
-  if (unknown.length > 0) return undefined;
+  if (faults.length > 0) return undefined;
   const text = read.text + (shown.digest ?? '');
   const last = loading.before.orgs.get(folder.name);
   const settings = deepFreeze({ ...rest, ...shown.settings, id: folder.name });
@@ -242,7 +247,7 @@ async function loadReport(
   const unchanged = last !== undefined && last.text === text && last.orgText === of?.text;
   const { source, definition, faults } = unchanged
     ? { ...last, faults: [] }
-    : reportOf(text, file.file, { org, report }, of, loading.refuse);
+    : admit(await loading.reader.report(text, file.file, { org, report }, of), of, loading.refuse);
   loading.sources.set(name, source);
   loading.faults.push(...faults);
   if (definition === undefined || of === undefined) return;

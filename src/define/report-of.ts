@@ -4,7 +4,7 @@ import { conditionFaults } from './condition-faults.ts';
 import { type Definition, type ReportFile, reportFileSchema } from './definition.ts';
 import { atStart, type Fault, show } from './fault.ts';
 import type { OrgSettings } from './org.ts';
-import { faultAt, parseSource } from './parse.ts';
+import { faultAt, firstFaults, parseSource } from './parse.ts';
 import { addressKey, recipientFault } from './recipients.ts';
 import { reckoningFaults } from './reckoning-faults.ts';
 import { scheduleFaults } from './schedule-faults.ts';
@@ -38,7 +38,6 @@ export function reportOf(
   file: string,
   name: { readonly org: string; readonly report: string },
   of: LoadedOrg | undefined,
-  refuse?: Refuse,
 ): ReportOf {
   const { source, value, faults } = parseSource(file, text, reportFileSchema);
   if (value === undefined) return { source, faults };
@@ -50,16 +49,23 @@ export function reportOf(
     ...reckoningFaults(source, value, of?.settings),
     ...targetFaults(source, name, value, of?.settings),
   ];
-  if (of === undefined || all.length > 0) return { source, faults: all };
+  if (of === undefined || all.length > 0) return { source, faults: firstFaults(source, all) };
   // With its name: of a copied file each is a version of its own, and what is kept under its digest is this report.
   const digest = createHash('sha256')
     .update(JSON.stringify([name.org, name.report, text, of.text]))
     .digest('hex');
   const definition = deepFreeze({ ...value, ...name, digest });
+  return { source, definition, faults: [] };
+}
+
+/** What was read, if the definition may run here. */
+export function admit({ source, definition, faults }: ReportOf, of: LoadedOrg | undefined, refuse?: Refuse): ReportOf {
+  if (definition === undefined || of === undefined) return { source, faults };
   const refused = refuse?.(definition, of.settings);
-  if (refused === undefined) return { source, definition, faults: [] };
+  // Of another thread it comes as a copy, which is not frozen.
+  if (refused === undefined) return { source, definition: deepFreeze(definition), faults };
   const { message, expected = 'a report that can run here', got = 'one that cannot', next = 'correct it' } = refused;
-  return { source, faults: [{ ...atStart(file, expected, got, next), message }] };
+  return { source, faults: [{ ...atStart(source.file, expected, got, next), message }] };
 }
 
 /** Recipients that the organization does not allow. Without its settings only what is no address at all can be told. */

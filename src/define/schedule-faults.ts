@@ -1,4 +1,3 @@
-import { isSeq } from 'yaml';
 import { DAY_MS } from './day.ts';
 import type { ReportFile } from './definition.ts';
 import { inUnits } from './duration.ts';
@@ -12,7 +11,7 @@ import type { Source } from './source.ts';
 export function scheduleFaults(source: Source, { schedule }: ReportFile, org: OrgSettings | undefined): Fault[] {
   if (org === undefined) return [];
   // One schedule need not be written as a list.
-  const listed = isSeq(source.document.get('schedule', true));
+  const listed = source.tree?.fields?.get('schedule')?.value?.items !== undefined;
   return schedule.flatMap((one, index): Fault[] => {
     const faults: Fault[] = [];
     const fault = (

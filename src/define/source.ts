@@ -9,18 +9,40 @@ import {
   isScalar,
   isSeq,
   Lexer,
-  LineCounter,
-  type Pair,
   Parser,
+  type YAMLMap,
 } from 'yaml';
 
-/** A YAML file as it was written: positions can be found in it after its values have been checked. */
+/**
+ * A YAML file as it was written: positions can be found in it after its values have been checked. Plain data, so that it
+ * can come from another thread.
+ */
 export interface Source {
   /** As faults name it. */
   readonly file: string;
   readonly text: string;
+  /** Offsets at which the lines start. */
+  readonly lines: Uint32Array;
+  /** Absent for a file without a value. */
+  readonly tree?: SourceNode;
+}
+
+/** A value of the file, as far as positions are concerned. An alias has the fields and items of what it stands for. */
+export interface SourceNode {
+  readonly offset?: number;
+  /** A field without a value (`title:`). */
+  readonly empty?: true;
+  readonly fields?: ReadonlyMap<string, { readonly key?: number; readonly value?: SourceNode }>;
+  readonly items?: readonly (SourceNode | undefined)[];
+}
+
+/** A text as YAML reads it. */
+export interface YamlFile {
+  readonly source: Source;
+  /** What is wrong with the text is in its `errors` and `warnings`. */
   readonly document: Document;
-  readonly lines: LineCounter;
+  /** Where reading ended early, and why. */
+  readonly stopped?: Stop;
 }
 
 /** Keys and indexes from the root to a value, e.g. `['sections', 2, 'metrics', 0]`. */
@@ -35,12 +57,15 @@ export interface Position {
 /** Collections inside each other. A definition needs ten; the composer recurses, and some thousands end the process. */
 const MAX_DEPTH = 64;
 
-/**
- * Reads YAML 1.2 with its core types alone. What is wrong with it is in `document.errors` and `document.warnings`.
- * @returns `stopped`: the offset at which reading ended early, and why
- */
-export function readYaml(file: string, text: string): { source: Source; stopped?: Stop } {
-  const lines = linesOf(text);
+/** Reads YAML 1.2 with its core types alone. */
+export function readYaml(file: string, text: string): YamlFile {
+  const { document = new Document(), stopped } = withoutStacks(() => compose(text));
+  const tree = treeOf(document.contents, new Map());
+  const source = { file, text, lines: linesOf(text), ...(tree === undefined ? {} : { tree }) };
+  return stopped === undefined ? { source, document } : { source, document, stopped };
+}
+
+function compose(text: string): { document?: Document; stopped?: Stop } {
   const parser = new Parser();
   const composer = new Composer({
     version: '1.2',
@@ -63,22 +88,68 @@ export function readYaml(file: string, text: string): { source: Source; stopped?
   }
   let document: Document | undefined;
   for (const composed of composer.compose(tokens(), true, text.length)) {
-    if (document === undefined) {
-      document = composed;
-    } else {
+    if (document !== undefined) {
       stopped ??= { offset: composed.range[0], why: 'documents' };
       break;
     }
+    document = composed;
   }
-  const source = { file, text, document: document ?? new Document(), lines };
-  return stopped === undefined ? { source } : { source, stopped };
+  return { ...(document === undefined ? {} : { document }), ...(stopped === undefined ? {} : { stopped }) };
+}
+
+/**
+ * The parser makes an `Error` of everything that is wrong, which may be each character; their stacks, which nobody reads,
+ * took six times as long as the rest.
+ */
+function withoutStacks<T>(read: () => T): T {
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
+  try {
+    return read();
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
+  }
 }
 
 /** Counted from the text: the parser, where it recovers from an error, passes line breaks without telling. */
-function linesOf(text: string): LineCounter {
-  const lines = new LineCounter();
-  for (let start = 0; start >= 0; start = text.indexOf('\n', start) + 1 || -1) lines.addNewLine(start);
-  return lines;
+function linesOf(text: string): Uint32Array {
+  const starts: number[] = [];
+  for (let start = 0; start >= 0; start = text.indexOf('\n', start) + 1 || -1) starts.push(start);
+  return Uint32Array.from(starts);
+}
+
+/** @param anchors what aliases further down stand for */
+function treeOf(node: unknown, anchors: Map<string, SourceNode>): SourceNode | undefined {
+  if (!isNode(node)) return undefined;
+  const [offset, end] = node.range ?? [];
+  const place = offset === undefined ? {} : { offset };
+  if (isAlias(node)) {
+    const { fields, items } = anchors.get(node.source) ?? {};
+    return { ...place, ...(fields === undefined ? {} : { fields }), ...(items === undefined ? {} : { items }) };
+  }
+  const made: SourceNode = {
+    ...place,
+    ...(isScalar(node) && node.value === null && offset === end ? { empty: true } : {}),
+    ...(isMap(node) ? { fields: fieldsOf(node, anchors) } : {}),
+    ...(isSeq(node) ? { items: node.items.map((item) => treeOf(item, anchors)) } : {}),
+  };
+  if ((isScalar(node) || isCollection(node)) && node.anchor !== undefined) anchors.set(node.anchor, made);
+  return made;
+}
+
+function fieldsOf(map: YAMLMap, anchors: Map<string, SourceNode>): NonNullable<SourceNode['fields']> {
+  const fields = new Map<string, { key?: number; value?: SourceNode }>();
+  for (const { key, value } of map.items) {
+    const inside = treeOf(value, anchors);
+    // Of two fields of one name, which is a fault, the first is shown.
+    if (!isScalar(key) || fields.has(String(key.value))) continue;
+    const start = key.range?.[0];
+    fields.set(String(key.value), {
+      ...(start === undefined ? {} : { key: start }),
+      ...(inside === undefined ? {} : { value: inside }),
+    });
+  }
+  return fields;
 }
 
 /** Reading went no further than this offset: a nesting too deep, or a second document. */
@@ -88,17 +159,16 @@ export interface Stop {
 }
 
 /** The position of an offset of the text; never past its end. */
-export function positionOf(source: Pick<Source, 'lines' | 'text'>, offset: number): Position {
-  const { line, col } = source.lines.linePos(Math.min(Math.max(offset, 0), source.text.length));
-  // An empty text has no line to count.
-  return { line: Math.max(line, 1), column: Math.max(col, 1) };
+export function positionOf({ lines, text }: Pick<Source, 'lines' | 'text'>, offset: number): Position {
+  const at = Math.min(Math.max(offset, 0), text.length);
+  let [low, high] = [0, lines.length - 1];
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if ((lines[middle] ?? 0) <= at) low = middle;
+    else high = middle - 1;
+  }
+  return { line: low + 1, column: at - (lines[low] ?? 0) + 1 };
 }
-
-/** Where a node of the document starts, or undefined when it has no text of its own. */
-const startOf = (node: unknown): number | undefined => (isNode(node) ? node.range?.[0] : undefined);
-
-const pairAt = (node: unknown, key: string | number): Pair | undefined =>
-  isMap(node) ? node.items.find((pair) => isScalar(pair.key) && String(pair.key.value) === String(key)) : undefined;
 
 /**
  * Where the value at `path` stands. Of a field that is missing: where its parent starts. An alias is where it is used,
@@ -106,17 +176,14 @@ const pairAt = (node: unknown, key: string | number): Pair | undefined =>
  * @param at `key`: where the field's name stands, for a field that should not be there
  */
 export function locate(source: Source, path: Path, at: 'value' | 'key' = 'value'): Position {
-  let node: unknown = source.document.contents;
-  let offset = startOf(node) ?? 0;
+  let node = source.tree;
+  let offset = node?.offset ?? 0;
   for (const [index, step] of path.entries()) {
-    const parent = isAlias(node) ? node.resolve(source.document) : node;
-    const pair = pairAt(parent, step);
-    const child = pair === undefined && isSeq(parent) ? parent.items[Number(step)] : pair?.value;
-    const key = startOf(pair?.key);
-    if (at === 'key' && index === path.length - 1) return positionOf(source, key ?? offset);
-    // A field without a value (`title:`) is shown at its name.
-    const empty = isScalar(child) && child.value === null && child.range?.[0] === child.range?.[1];
-    const start = (empty ? undefined : startOf(child)) ?? key;
+    const field = node?.fields?.get(String(step));
+    if (at === 'key' && index === path.length - 1) return positionOf(source, field?.key ?? offset);
+    const child: SourceNode | undefined = field === undefined ? node?.items?.[Number(step)] : field.value;
+    // A field without a value is shown at its name.
+    const start = (child?.empty ? undefined : child?.offset) ?? field?.key;
     if (start === undefined) break;
     offset = start;
     node = child;

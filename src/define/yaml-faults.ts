@@ -1,13 +1,16 @@
-import { isAlias, isCollection, isNode, isScalar, type YAMLError } from 'yaml';
+import { isAlias, isCollection, isNode, isPair, isScalar, type YAMLError } from 'yaml';
 import type { Fault } from './fault.ts';
 import { isSecretField, looksLikeSecret } from './secret-value.ts';
-import { nodesOf, type Path, positionOf, type Source, type Stop } from './source.ts';
+import { nodesOf, type Path, positionOf, type Source, type YamlFile } from './source.ts';
 
 /** More would be the echo of the first ones. */
 const MOST_SYNTAX_FAULTS = 10;
 
 /** Aliases of a file: reuse of a list here and there, not a document that grows when it is read. */
 export const MAX_ALIASES = 100;
+
+/** Values that all aliases come to together. Aliases of long lists multiply them, and what reads them takes as long. */
+export const MAX_ALIASED = 10_000;
 
 /** What a parse error's code expects. The parser's own messages are not used: they repeat the text, which may hold a secret. */
 const EXPECTED: Readonly<Record<string, readonly [expected: string, next: string]>> = {
@@ -61,9 +64,9 @@ const STOPS = {
 } as const;
 
 /** Faults of the text itself. When there are any, its values say nothing reliable and are not checked. */
-export function syntaxFaults(source: Source, stopped: Stop | undefined): Fault[] {
+export function syntaxFaults({ source, document, stopped }: YamlFile): Fault[] {
   if (stopped !== undefined) return [fault(source, stopped.offset, STOPS[stopped.why])];
-  const { errors, warnings } = source.document;
+  const { errors, warnings } = document;
   return [...errors, ...warnings].slice(0, MOST_SYNTAX_FAULTS).map((error) => syntaxFault(source, error));
 }
 
@@ -79,14 +82,16 @@ const SECRET_NEXT =
   'put the value into the environment or a file and write { env: NAME } or { file: PATH } here; if it was ever committed, replace it';
 
 /** Duplicate fields, aliases that cannot be followed, and secrets: everything a schema cannot see or must not print. */
-export function structureOf(source: Source): Structure {
+export function structureOf({ source, document }: Pick<YamlFile, 'source' | 'document'>): Structure {
   const faults: Fault[] = [];
   const secrets: Path[] = [];
   const anchors = new Map<string, unknown>();
   const names = new Map<unknown, Set<string>>();
+  const aliased = countAliased();
   let aliases = 0;
+  let values = 0;
   let sound = true;
-  for (const { node, path, isKey, around } of nodesOf(source.document.contents)) {
+  for (const { node, path, isKey, around } of nodesOf(document.contents)) {
     if (!isNode(node)) continue;
     const offset = node.range?.[0] ?? 0;
     const report = (parts: Pick<Fault, 'message' | 'expected' | 'got' | 'next'>) =>
@@ -115,6 +120,16 @@ export function structureOf(source: Source): Structure {
       } else if (aliases === MAX_ALIASES + 1) {
         sound = false;
         report({ expected: `at most ${MAX_ALIASES} aliases`, got: 'more', next: 'write the values out' });
+      } else if (sound) {
+        values += aliased(node, target);
+        if (values > MAX_ALIASED) {
+          sound = false;
+          report({
+            expected: `aliases that come to at most ${MAX_ALIASED} values`,
+            got: 'more',
+            next: 'make the lists shorter, or split the report',
+          });
+        }
       }
       continue;
     }
@@ -132,6 +147,23 @@ export function structureOf(source: Source): Structure {
     }
   }
   return { faults, secrets, sound };
+}
+
+/** Counts the values that an alias stands for; those of aliases in it were counted when it was met. */
+function countAliased(): (alias: unknown, target: unknown) => number {
+  const counted = new Map<unknown, number>();
+  const count = (node: unknown): number => {
+    const known = counted.get(node);
+    if (known !== undefined) return known;
+    if (isPair(node)) return count(node.value);
+    return isCollection(node) ? node.items.reduce<number>((sum, item) => sum + count(item), 1) : 1;
+  };
+  return (alias, target) => {
+    const values = count(target);
+    counted.set(target, values);
+    counted.set(alias, values);
+    return values;
+  };
 }
 
 /** The field a value belongs to, for a value in a list too. */

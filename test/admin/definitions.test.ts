@@ -1,13 +1,17 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { beforeAll, expect, it } from 'vitest';
-import type { Planning } from '../../src/admin/access/definitions.ts';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { CheckText, Planning } from '../../src/admin/access/definitions.ts';
 import { newToken, type TokenEntry } from '../../src/admin/auth/tokens.ts';
+import { systemClock } from '../../src/base/clock.ts';
 import { DocketError } from '../../src/base/error.ts';
+import { postedThread } from '../../src/compose/definition-threads.ts';
+import { overLimit } from '../../src/define/fault.ts';
 import { type Jobs, loadJobs } from '../../src/define/load.ts';
-import { anAdmin } from '../support/admin.ts';
+import { anAdmin, NO_PLANNING } from '../support/admin.ts';
 import { ORG, REPORT } from '../support/jobs-folder.ts';
+import { CATALOG } from '../support/reports.ts';
 
 const tokens = { viewer: newToken(), rival: newToken() };
 const entries: TokenEntry[] = [
@@ -25,11 +29,11 @@ beforeAll(async () => {
   jobs = await loadJobs(folder);
   await rm(folder, { recursive: true });
 });
-const anApp = (planning: Partial<Planning> = {}) =>
-  anAdmin(entries, {
-    jobs: () => jobs,
-    planning: { check: async () => [], explain: () => Promise.reject(new Error('not here')), ...planning },
-  });
+const NO_CATALOG = 'No metric catalog is held.';
+const thread = postedThread({ clock: systemClock, catalogOf: async () => NO_CATALOG });
+afterAll(() => thread.close());
+const anApp = (planning: Planning = NO_PLANNING, checkText: CheckText = thread.check) =>
+  anAdmin(entries, { jobs: () => jobs, planning, checkText });
 const validate = async (
   body: string | Uint8Array<ArrayBuffer>,
   {
@@ -49,7 +53,7 @@ const validate = async (
 };
 
 it('finds no fault in a text that has none, of a report that is there and of one that is not, and keeps nothing', async () => {
-  const fine = { status: 200, body: { ok: true, faults: [], unchecked: null } };
+  const fine = { status: 200, body: { ok: true, faults: [], unchecked: NO_CATALOG } };
   expect(await validate(REPORT)).toEqual(fine);
   expect(await validate(`\uFEFF${REPORT}`, { name: 'acme/brand-new', type: 'text/plain; charset=utf-8' })).toEqual(
     fine,
@@ -70,13 +74,15 @@ it('says all faults at once, with line and column, as docket check does', async 
 });
 
 it('shows what the catalog cannot answer where the text asks it, and says when there was none to compare with', async () => {
-  const fault = { path: ['sections', 0, 'metrics', 0], expected: 'a metric', got: '"x"', next: 'write another' };
-  const { body } = await validate(REPORT, { app: anApp({ check: async () => [fault] }) });
+  const posted = postedThread({ clock: systemClock, catalogOf: async () => CATALOG });
+  const app = anApp(NO_PLANNING, posted.check);
+  const { body } = await validate(REPORT.replace('profiles.created', 'profiles.createt'), { app }).finally(
+    posted.close,
+  );
   const line = REPORT.split('\n').findIndex((text) => text.includes('metrics')) + 1;
-  expect(body).toMatchObject({ ok: false, faults: [{ line, text: expect.stringContaining('expected a metric') }] });
-  const none = 'No metric catalog is held.';
-  expect(await validate(REPORT, { app: anApp({ check: async () => none }) })).toMatchObject({
-    body: { ok: true, unchecked: none },
+  expect(body).toMatchObject({
+    ok: false,
+    faults: expect.arrayContaining([expect.objectContaining({ line, text: expect.stringContaining('createt') })]),
   });
   expect(await validate(REPORT, { name: 'broken/weekly' })).toMatchObject({
     body: { ok: true, unchecked: expect.stringContaining('org.yaml has a fault') },
@@ -96,6 +102,19 @@ it('refuses what would grow when it is read, what is too large, no text, and no 
   expect(await validate('#'.repeat(256 * 1024))).toMatchObject({ status: 200, body: { ok: false } });
   expect(await validate(new Uint8Array([0xff, 0xfe]))).toMatchObject({ status: 400 });
   expect(await validate('{}', { type: 'application/json' })).toMatchObject({ status: 415 });
+});
+
+it('says that it was too much, not what it was, of a text that is given up, and asks to come back when many wait', async () => {
+  const over = { ...overLimit('acme/weekly.yaml', '1 s'), line: 1, column: 1 };
+  const given = anApp(NO_PLANNING, async () => ({ faults: [over], unchecked: null }));
+  expect(await validate(REPORT, { app: given })).toMatchObject({
+    status: 200,
+    body: { ok: false, faults: [{ line: 1, column: 1, code: 'definition.over_limit' }] },
+  });
+  const full = anApp(NO_PLANNING, async () => {
+    throw new DocketError('definition.busy', 'Too many.');
+  });
+  expect(await validate(REPORT, { app: full })).toMatchObject({ status: 503, body: { code: 'definition.busy' } });
 });
 
 it('is as if nothing were there for strangers', async () => {

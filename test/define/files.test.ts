@@ -51,8 +51,26 @@ describe('text that is no definition', () => {
     });
     const { faults } = await faultsOf({ 'acme/weekly.yaml': rows.join('\n') });
     expect(faults).toMatchObject([
-      { line: 2, column: 10, expected: expect.stringContaining('aliases that come to at most') },
+      // The first three levels come to 900 values, the next one to 6,561 for each of its aliases.
+      { line: 5, expected: expect.stringContaining('aliases that come to at most') },
     ]);
+  });
+
+  test('aliases of a long list that multiply it', async () => {
+    const text = `a: &a [${Array(999).fill('x').join(', ')}]\nb:\n${'  - *a\n'.repeat(99)}`;
+    const { faults } = await faultsOf({ 'acme/weekly.yaml': text });
+    expect(faults).toMatchObject([{ line: 13, expected: expect.stringContaining('aliases that come to at most') }]);
+  });
+
+  test('recipients that nobody allows, repeated by aliases: the first hundred, and how many more', async () => {
+    const to = Array.from({ length: 100 }, (_, index) => `a${index}@elsewhere.example`).join(', ');
+    const text = REPORT.replace(
+      /deliveries:[\s\S]*/,
+      `deliveries:\n  - &mail { email: { to: [${to}] } }\n${'  - *mail\n'.repeat(49)}`,
+    );
+    const { faults } = await faultsOf({ 'acme/weekly.yaml': text });
+    expect(faults).toHaveLength(101);
+    expect(faults.at(-1)).toMatchObject({ got: '4900 more' });
   });
 
   test('more aliases than anybody writes', async () => {

@@ -1,4 +1,5 @@
 import { type AccessPorts, accessOf } from '../../src/admin/access/access-of.ts';
+import type { Planning } from '../../src/admin/access/definitions.ts';
 import type { Packs } from '../../src/admin/access/files.ts';
 import { reportSlotFinder } from '../../src/admin/access/slots.ts';
 import { type Admin, type AdminPorts, createAdmin } from '../../src/admin/app.ts';
@@ -18,6 +19,9 @@ export const NO_PACKS: Packs = {
   preview: async () => undefined,
 };
 
+/** Nothing is known of what definitions ask. */
+export const NO_PLANNING: Planning = { explain: () => Promise.reject(new Error('not here')) };
+
 /** An audit log that is not kept. */
 export const NO_AUDIT: Audit = { tell: async () => {}, list: async () => ({ entries: [], next: null }) };
 
@@ -35,7 +39,8 @@ export const accessPorts = (given: Partial<AccessPorts> = {}): AccessPorts => ({
   live: { read: async () => undefined },
   findSlots: reportSlotFinder(),
   lines: async () => ({ lines: [], unknown: [] }),
-  planning: { explain: () => Promise.reject(new Error('not here')), check: async () => 'not here' },
+  planning: NO_PLANNING,
+  checkText: () => Promise.reject(new Error('not here')),
   clock: systemClock,
   ...given,
 });

@@ -7,6 +7,7 @@ import type { Admin } from '../../src/admin/app.ts';
 import { redisAudit } from '../../src/admin/auth/audit.ts';
 import { newToken, type TokenEntry } from '../../src/admin/auth/tokens.ts';
 import { packsOf } from '../../src/compose/packs.ts';
+import { reportOf } from '../../src/define/report-of.ts';
 import { directoryShelf } from '../../src/deliver/directory-shelf.ts';
 import { deliveryId } from '../../src/deliver/ledger.ts';
 import { shelfArchive } from '../../src/deliver/shelf-archive.ts';
@@ -110,7 +111,11 @@ beforeAll(async () => {
         lines: [],
         unknown: orgs.map(({ id }) => ({ org: id, why: canary(id === 'acme' ? 'acme' : 'rival') })),
       }),
-      planning: { explain: async ({ definition }) => ({ title: definition.title }), check: async () => [] },
+      planning: { explain: async ({ definition }) => ({ title: definition.title }) },
+      checkText: async (posted) => ({
+        faults: reportOf(posted.text, posted.file, posted.name, posted.of).faults,
+        unchecked: null,
+      }),
       audit: redisAudit(bench.producer, { prefix: bench.prefix, clock, log }),
     },
     { log, clock },

@@ -1,18 +1,24 @@
 import type { PeriodSpec } from '../../define/definition.ts';
 import { byPosition, type Fault, formatFault } from '../../define/fault.ts';
-import { faultAt } from '../../define/parse.ts';
-import { reportOf } from '../../define/report-of.ts';
-import type { Path } from '../../define/source.ts';
+import type { LoadedOrg } from '../../define/report-of.ts';
 import type { FrozenDefinition } from '../../queue/definition-store.ts';
 import type { Access, Validation } from '../access.ts';
 import type { Principal } from '../auth/tokens.ts';
 import { notThere, requireSeen } from './may.ts';
 import { isOrganization, type ReportsPorts, reportNow } from './reports.ts';
 
-/** Something that cannot be asked of the organization's catalog, and where the definition asks it. */
-export interface PlanFault extends Pick<Fault, 'expected' | 'got' | 'next'> {
-  readonly path: Path;
-}
+/** A text that may become a definition, checked as `docket check` would. */
+export type CheckText = (posted: {
+  readonly text: string;
+  readonly file: string;
+  readonly name: { readonly org: string; readonly report: string };
+  /** Undefined: the organization's settings cannot be read. */
+  readonly of: LoadedOrg | undefined;
+}) => Promise<{
+  readonly faults: readonly Fault[];
+  /** Why it was not compared with everything. */
+  readonly unchecked: string | null;
+}>;
 
 /** What is known of what a definition asks. */
 export interface Planning {
@@ -26,12 +32,11 @@ export interface Planning {
     period: PeriodSpec | undefined,
     { mayAsk }: { readonly mayAsk: boolean },
   ): Promise<unknown>;
-  /** Compares with the catalog that the workers hold, and asks nobody for another; a text: why it was not compared. */
-  check(version: FrozenDefinition): Promise<readonly PlanFault[] | string>;
 }
 
 export interface DefinitionsPorts extends Pick<ReportsPorts, 'jobs' | 'lastGood'> {
   readonly planning: Planning;
+  readonly checkText: CheckText;
 }
 
 /** Texts of definitions, and what they ask. */
@@ -50,21 +55,9 @@ export function definitionsAccess(ports: DefinitionsPorts, principal: Principal)
       requireSeen(principal, org);
       if (!isOrganization(jobs, org)) throw notThere();
       const file = `${org}/${report}.yaml`;
-      const { source, definition, faults } = reportOf(text, file, { org, report }, jobs.good.orgs.get(org));
-      const settings = jobs.orgs.get(org);
-      if (faults.length > 0) return validation(faults, null);
-      if (definition === undefined || settings === undefined) {
-        return validation(
-          [],
-          'The organization’s org.yaml has a fault: recipients and calendar were not looked at either.',
-        );
-      }
-      const planned = await ports.planning.check({ definition, settings });
-      if (typeof planned === 'string') return validation([], planned);
-      return validation(
-        planned.flatMap(({ path, ...fault }) => faultAt(source, path, fault)),
-        null,
-      );
+      const of = jobs.good.orgs.get(org);
+      const { faults, unchecked } = await ports.checkText({ text, file, name: { org, report }, of });
+      return validation(faults, unchecked);
     },
   };
 }
@@ -75,6 +68,7 @@ const validation = (faults: readonly Fault[], unchecked: string | null): Validat
     line: fault.line,
     column: fault.column,
     text: formatFault(fault),
+    ...(fault.code === undefined ? {} : { code: fault.code }),
   })),
   unchecked,
 });

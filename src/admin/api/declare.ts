@@ -21,7 +21,9 @@ export const PROBLEM = {
   422: problemResponse('The request is not valid; `errors` says where.'),
   429: problemResponse('Too many requests, or refused tokens; `Retry-After` says for how long.'),
   500: problemResponse('A defect; the log of the server has the reason.'),
-  503: problemResponse('Redis or the archive does not answer; `Retry-After` says when to come back.'),
+  503: problemResponse(
+    'Redis or the archive does not answer, or too many definitions are being checked; `Retry-After` says when to come back.',
+  ),
 } as const;
 
 /** Problems of every route that wants a token. */

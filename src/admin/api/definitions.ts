@@ -10,7 +10,17 @@ const validationSchema = z
   .object({
     ok: z.boolean(),
     faults: z
-      .array(z.object({ line: z.int(), column: z.int(), text: z.string() }))
+      .array(
+        z.object({
+          line: z.int(),
+          column: z.int(),
+          text: z.string(),
+          code: z
+            .literal('definition.over_limit')
+            .exactOptional()
+            .describe('Reading the text would take too long or too much memory; it was given up.'),
+        }),
+      )
       .readonly()
       .describe('All at once, as `docket check` prints them; line and column from 1.'),
     unchecked: z
@@ -28,7 +38,7 @@ const validateRoute = createRoute({
   tags: ['Definitions'],
   summary: 'Look for faults in a definition',
   description:
-    'The text as it would stand in the report’s file, which need not be there; at most 256 KiB. Nothing is kept, and no call is made: it is compared with the metric catalog if the workers hold one.',
+    'The text as it would stand in the report’s file, which need not be there; at most 256 KiB, and what is read within 1.5 s. Nothing is kept, and no call is made: it is compared with the metric catalog if the workers hold one.',
   security,
   request: {
     params: reportParams,

@@ -62,12 +62,11 @@ export async function readTokens(path: string): Promise<readonly TokenEntry[]> {
 }
 
 function parse(path: string, text: string): readonly TokenEntry[] {
-  const { source, stopped } = readYaml(path, text);
-  const fault = syntaxFaults(source, stopped)[0] ?? structureOf(source).faults[0];
+  const yaml = readYaml(path, text);
+  const fault = syntaxFaults(yaml)[0] ?? structureOf(yaml).faults[0];
   // Of what it says of a value nothing: it may be a token.
   if (fault !== undefined) throw invalid(path, `${fault.got} in line ${fault.line}, which takes ${fault.expected}`);
-  const { document } = source;
-  const entries = fileSchema.safeParse(values(path, document) ?? []);
+  const entries = fileSchema.safeParse(values(path, yaml.document) ?? []);
   if (!entries.success) throw invalid(path, z.prettifyError(entries.error), entries.error);
   return entries.data;
 }
