@@ -17,7 +17,7 @@ const validationSchema = z
           text: z.string(),
           code: z
             .literal('definition.over_limit')
-            .exactOptional()
+            .optional()
             .describe('Reading the text would take too long or too much memory; it was given up.'),
         }),
       )
