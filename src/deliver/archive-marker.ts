@@ -1,0 +1,64 @@
+import { randomBytes } from 'node:crypto';
+import { z } from 'zod';
+import { DocketError } from '../base/error.ts';
+import type { ShelfNotes } from './shelf.ts';
+
+/** At the root of the archive. Its id tells this archive from all others, wherever it is mounted or moved to. */
+export const ARCHIVE_MARKER = 'docket-archive.json';
+
+/** Never a path or a host: releases move them. */
+const markerSchema = z
+  .looseObject({
+    docket_archive: z.literal(1),
+    id: z.string().regex(/^[0-9a-f]{32}$/),
+    created_at: z.iso.datetime(),
+  })
+  .transform(({ id, created_at }) => ({ id, createdAt: created_at }));
+
+/** Which archive this is. */
+export type ArchiveMarker = Readonly<z.infer<typeof markerSchema>>;
+
+/** What the marker is read from and written to: `shelf.notes`, with the archive's name for people. */
+export interface MarkedArchive {
+  readonly place: string;
+  readonly notes: Pick<ShelfNotes, 'read' | 'putNew'>;
+}
+
+export const newArchiveId = (): string => randomBytes(16).toString('hex');
+
+/** Undefined when the archive has none. Throws `archive.corrupt` for one that cannot be read, `archive.unreachable`. */
+export async function readMarker({ place, notes }: MarkedArchive): Promise<ArchiveMarker | undefined> {
+  const bytes = await notes.read(ARCHIVE_MARKER);
+  if (bytes === undefined) return undefined;
+  try {
+    return markerSchema.parse(JSON.parse(bytes.toString('utf8')));
+  } catch (cause) {
+    throw new DocketError('archive.corrupt', `The marker of the archive, ${ARCHIVE_MARKER}, cannot be read.`, {
+      where: place,
+      expected: '{ "docket_archive": 1, "id": "<32 hex digits>", "created_at": "<UTC instant>" }',
+      next: `Restore ${ARCHIVE_MARKER} from a backup, or remove it and run docket start --adopt.`,
+      cause,
+    });
+  }
+}
+
+/**
+ * Writes the marker where there is none, and returns the one that is there then: of several that create it at once the
+ * first wins. Throws `archive.unwritable`, `archive.unreachable`, `archive.corrupt`.
+ *
+ * @param now epoch ms
+ */
+export async function createMarker(archive: MarkedArchive, id: string, now: number): Promise<ArchiveMarker> {
+  const marker = { docket_archive: 1, id, created_at: new Date(now).toISOString() };
+  await archive.notes.putNew(ARCHIVE_MARKER, `${JSON.stringify(marker, null, 2)}\n`);
+  const written = await readMarker(archive);
+  if (written !== undefined) return written;
+  throw new DocketError(
+    'archive.unwritable',
+    `The marker of the archive, ${ARCHIVE_MARKER}, was written and is gone.`,
+    {
+      where: archive.place,
+      next: 'Look at what else writes to or mounts over the archive.',
+    },
+  );
+}
