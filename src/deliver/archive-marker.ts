@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
-import { DocketError } from '../base/error.ts';
+import { DocketError, wordsOf } from '../base/error.ts';
 import type { ShelfNotes } from './shelf.ts';
 
 /** At the root of the archive. Its id tells this archive from all others, wherever it is mounted or moved to. */
@@ -28,7 +28,14 @@ export const newArchiveId = (): string => randomBytes(16).toString('hex');
 
 /** Undefined when the archive has none. Throws `archive.corrupt` for one that cannot be read, `archive.unreachable`. */
 export async function readMarker({ place, notes }: MarkedArchive): Promise<ArchiveMarker | undefined> {
-  const bytes = await notes.read(ARCHIVE_MARKER);
+  const bytes = await notes.read(ARCHIVE_MARKER).catch((cause: unknown) => {
+    if (cause instanceof DocketError) throw cause;
+    throw new DocketError('archive.unreachable', `The marker of the archive cannot be read: ${wordsOf(cause)}.`, {
+      where: place,
+      next: 'Look at the folder, its permissions and its disk.',
+      cause,
+    });
+  });
   if (bytes === undefined) return undefined;
   try {
     return markerSchema.parse(JSON.parse(bytes.toString('utf8')));

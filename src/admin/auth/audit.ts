@@ -20,6 +20,7 @@ export const AUDIT_EVENTS = [
   'session.closed',
   'token.created',
   'token.revoked',
+  'deployment.adopted',
 ] as const;
 export type AuditEvent = (typeof AUDIT_EVENTS)[number];
 
@@ -95,6 +96,7 @@ const SENTENCES: Readonly<Record<AuditEvent, string>> = {
   'session.closed': 'Signed out of the page',
   'token.created': 'Token created',
   'token.revoked': 'Token revoked',
+  'deployment.adopted': 'Deployment adopted',
 };
 
 const text = z.string().optional();

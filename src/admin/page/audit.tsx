@@ -17,6 +17,7 @@ const DID: Readonly<Record<AuditEvent, string>> = {
   'session.closed': 'signed out',
   'token.created': 'created a token',
   'token.revoked': 'revoked a token',
+  'deployment.adopted': 'moved the deployment',
 };
 
 export interface AuditData {
