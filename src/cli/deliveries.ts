@@ -150,7 +150,7 @@ async function resolve(text: string, flags: ResolveFlags): Promise<void> {
   }
   const who = await readDecider(flags);
   const around = readSurroundings();
-  const { decisions, runs, redis, scope } = await openDesk(around);
+  const { decisions, runs, redis, scope } = await openDesk(around, { decides: true });
   try {
     const id = await resolveDeliveryId(text, { runs, deliveries: decisions }, '*');
     if (id === undefined) {

@@ -55,7 +55,7 @@ async function decide(
   ]);
   const who = await readDecider(flags);
   const around = readSurroundings();
-  const { decisions, runs, redis, scope } = await openDesk(around);
+  const { decisions, runs, redis, scope } = await openDesk(around, { decides: true });
   try {
     const id = await runIdOf(text, runs);
     const record = await decisions[what](id, who);

@@ -9,6 +9,7 @@ export function addStart(program: Command): void {
     .option('--concurrency <n>', 'runs at the same time in this process', '4')
     .option('--grace <time>', 'how long runs in hand may go on when it is asked to stop, e.g. 45s or 5m', '10s')
     .option('--require-durable', 'refuse a Redis that does not log each write (appendonly yes), instead of warning')
+    .option('--adopt', 'join Redis, archive and definitions that belong to different deployments; once, and on purpose')
     .addHelpText(
       'after',
       `
@@ -21,11 +22,16 @@ Any number of processes of each role may share one Redis. A worker takes runs of
 needs COMPLIANCE_API_URL, the keys and mail servers. A scheduler opens slots as they come due; an admin process answers
 the admin route, and runs nothing. Each answers /healthz, /readyz and /metrics. docs/scaling.md says how many to run.
 
+Redis and the archive know which deployment they belong to, by a random id. A start that finds two different ones, or whose
+definitions would remove most scheduled reports of a running deployment, is refused: a variable names the wrong place. --adopt
+does it all the same: Redis takes the id of the archive, an archive without one takes that of Redis, and the definitions of this
+process are put in force. Stop the other processes first; the log and the audit log say what was joined.
+
 Environment: COMPLIANCE_API_URL, REDIS_URL, SMTP_URL, MAIL_FROM, DOCKET_JOBS, DOCKET_TEMPLATES, DOCKET_ARCHIVE,
 DOCKET_ARCHIVE_DAYS, DOCKET_SECRET_FOLDERS, DOCKET_REQUIRE_DESTINATIONS, DOCKET_REPORT_SCOPE, DOCKET_ADMIN_HOST, DOCKET_ADMIN_PORT, DOCKET_ADMIN_TOKENS, LOG_LEVEL; besides, whatever the organizations'
 secrets refer to
 
-Exit codes: 0 it was stopped; 1 Redis or a part of it failed; 2 usage or configuration
+Exit codes: 0 it was stopped; 1 Redis or a part of it failed; 2 usage, configuration, or what belongs to another deployment
 
 Examples:
   COMPLIANCE_API_URL=https://api.example.com SMTP_URL=smtps://mail.example.com MAIL_FROM=reports@acme.example docket start
@@ -40,6 +46,7 @@ interface StartFlags {
   readonly concurrency: string;
   readonly grace: string;
   readonly requireDurable?: boolean;
+  readonly adopt?: boolean;
 }
 
 async function start(flags: StartFlags): Promise<void> {
@@ -60,6 +67,7 @@ async function start(flags: StartFlags): Promise<void> {
     { readDuration, readNumber },
     { readRoles },
     { onFatalError },
+    { readAsker },
   ] = await Promise.all([
     import('./surroundings.ts'),
     import('../compose/docket.ts'),
@@ -77,6 +85,7 @@ async function start(flags: StartFlags): Promise<void> {
     import('./flag.ts'),
     import('./roles.ts'),
     import('./fatal.ts'),
+    import('./decider.ts'),
   ]);
   const plain = readSurroundings();
   const scope = createScope();
@@ -134,6 +143,7 @@ async function start(flags: StartFlags): Promise<void> {
       observe,
       observeRequest,
       requireDurable: flags.requireDurable ?? false,
+      ...(flags.adopt ? { adopt: { who: await readAsker() } } : {}),
     };
     const running = scope.use(await composeDocket(around, settings), (opened) => opened.close());
     const api = { api: roles.has('admin') };

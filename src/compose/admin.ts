@@ -32,7 +32,6 @@ import { KEEP_DAYS } from './keep-days.ts';
 import { packsOf } from './packs.ts';
 import { planningOf } from './planning.ts';
 import type { Surroundings } from './ports.ts';
-import type { Store } from './store.ts';
 import { tracedRequests } from './traced-requests.ts';
 
 /**
@@ -44,7 +43,7 @@ import { tracedRequests } from './traced-requests.ts';
 export async function composeAdmin(
   around: Surroundings,
   jobs: JobsInForce,
-  { store, health, readings }: Pick<RunningDocket, 'store' | 'health' | 'readings'>,
+  { store, identity, health, readings }: Pick<RunningDocket, 'store' | 'identity' | 'health' | 'readings'>,
   metrics: Metrics,
   { api }: { readonly api: boolean },
 ): Promise<AdminServer> {
@@ -58,7 +57,7 @@ export async function composeAdmin(
   try {
     const { redis, prefix } = store;
     const audit = redisAudit(redis, { prefix, clock, log });
-    const ports = openPorts(around, jobs, store, audit, scope);
+    const ports = openPorts(around, jobs, { store, identity }, audit, scope);
     const board =
       config.DOCKET_ADMIN_BULL_BOARD === 'on'
         ? scope.use(await openBoard(redis, { prefix }), (opened) => opened.close())
@@ -98,12 +97,18 @@ async function openDoor({ config, clock, log }: Surroundings): Promise<Door> {
 }
 
 /** What stands behind all that somebody may see and do. */
-function openPorts(around: Surroundings, jobs: JobsInForce, store: Store, audit: Audit, scope: Scope): AccessPorts {
+function openPorts(
+  around: Surroundings,
+  jobs: JobsInForce,
+  { store, identity }: Pick<RunningDocket, 'store' | 'identity'>,
+  audit: Audit,
+  scope: Scope,
+): AccessPorts {
   const { clock, log } = around;
   const { redis, prefix, trigger, runs, queue, pauses, definitions } = store;
   const versions = redisVersions(redis, { prefix });
   const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: KEEP_DAYS });
-  const { archive, shelf } = openArchive(around, scope);
+  const { archive, shelf } = openArchive(around, scope, identity);
   const secrets = secretSource(around.env, around.learn);
   const budgetOf = sharedBudgets(redis, prefix, clock);
   const planning = planningOf(around, { redis, prefix, orgs: () => jobs.now().orgs }, scope);

@@ -1,14 +1,18 @@
 import { resolve } from 'node:path';
+import type { Clock } from '../base/clock.ts';
 import { toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
 import { createScope, type Scope } from '../base/scope.ts';
 import { secretSource } from '../base/secret.ts';
 import type { Archive } from '../deliver/archive.ts';
+import { createMarker, newArchiveId, readMarker } from '../deliver/archive-marker.ts';
 import { directoryShelf } from '../deliver/directory-shelf.ts';
+import { markedShelf, markerCheck } from '../deliver/marked-shelf.ts';
 import { s3Shelf } from '../deliver/s3-shelf.ts';
 import type { Shelf } from '../deliver/shelf.ts';
 import { shelfArchive } from '../deliver/shelf-archive.ts';
 import { ENDED, type RunStore } from '../run/record.ts';
+import { type DeploymentIdentity, deploymentIdentity, type IdentityPorts } from './deployment-identity.ts';
 import type { Surroundings } from './ports.ts';
 
 /** The archive that `DOCKET_ARCHIVE` names, and what it stands on. */
@@ -17,13 +21,53 @@ export interface OpenArchive {
   readonly shelf: Shelf;
 }
 
-/** Nothing is asked of it yet. @param scope lets go of a store's connections */
-export function openArchive({ config, env, clock, learn }: Omit<Surroundings, 'log'>, scope: Scope): OpenArchive {
+/**
+ * Between two reads of the marker of a bucket, ms: a request each, and a bucket cannot be unmounted. That of a directory
+ * is read each time.
+ */
+const BUCKET_MARKER_INTERVAL_MS = 5_000;
+
+/**
+ * Nothing is asked of it yet.
+ *
+ * @param scope lets go of a store's connections
+ * @param identity whose archive it has to be whenever it is written to; absent for those who only read it
+ */
+export function openArchive(
+  { config, env, clock, learn }: Omit<Surroundings, 'log'>,
+  scope: Scope,
+  identity?: Pick<DeploymentIdentity, 'id'>,
+): OpenArchive {
   const place = config.DOCKET_ARCHIVE ?? { kind: 'directory', folder: resolve('archive') };
-  const shelf = place.kind === 'directory' ? directoryShelf(place.folder) : s3Shelf(place, secretSource(env, learn));
-  scope.use(shelf, (opened) => opened.close());
+  const bare = place.kind === 'directory' ? directoryShelf(place.folder) : s3Shelf(place, secretSource(env, learn));
+  scope.use(bare, (opened) => opened.close());
+  const maxAgeMs = place.kind === 'directory' ? 0 : BUCKET_MARKER_INTERVAL_MS;
+  const shelf =
+    identity === undefined ? bare : markedShelf(bare, markerCheck(bare, identity.id, { now: clock.now, maxAgeMs }));
   return { shelf, archive: shelfArchive(shelf, clock) };
 }
+
+/**
+ * The identity of the deployment of this Redis and the archive that `DOCKET_ARCHIVE` names. Nothing is asked yet.
+ *
+ * @param writes whether the process writes into the archive
+ */
+export const openIdentity = (
+  around: Surroundings,
+  ports: Pick<IdentityPorts, 'redis' | 'prefix' | 'runs' | 'writes'>,
+  scope: Scope,
+): DeploymentIdentity => deploymentIdentity(identityPorts(around, ports, scope));
+
+export const identityPorts = (
+  around: Surroundings,
+  ports: Pick<IdentityPorts, 'redis' | 'prefix' | 'runs' | 'writes'>,
+  scope: Scope,
+): IdentityPorts => ({ ...ports, shelf: openArchive(around, scope).shelf, clock: around.clock, log: around.log });
+
+/** The identity of an archive without a Redis to compare it with: its marker, which is created where there is none. */
+export const ownIdentity = (shelf: Pick<Shelf, 'place' | 'notes'>, clock: Clock): Pick<DeploymentIdentity, 'id'> => ({
+  id: async () => ((await readMarker(shelf)) ?? (await createMarker(shelf, newArchiveId(), clock.now()))).id,
+});
 
 /**
  * Tries a bucket when a worker starts. One that does not answer keeps nobody from starting: runs wait for it. Throws

@@ -14,7 +14,7 @@ import { type RunQueue, runQueue } from '../queue/jobs.ts';
 import { DEFAULT_PREFIX } from '../queue/keys.ts';
 import { type OwedNotices, owedNotices } from '../queue/owed-notices.ts';
 import { type RedisRunStore, redisRunStore } from '../queue/run-store.ts';
-import { openArchive } from './archive.ts';
+import { openArchive, openIdentity } from './archive.ts';
 import { archivedOrder } from './archived-order.ts';
 import { KEEP_DAYS } from './keep-days.ts';
 import type { Surroundings } from './ports.ts';
@@ -83,15 +83,32 @@ export interface Desk {
   readonly scope: Scope;
 }
 
-/** Opens Redis and the archive for a command; its scope closes them. Throws `redis.unreachable`. */
-export async function openDesk(around: Surroundings): Promise<Desk> {
-  const { config, clock, log } = around;
+/**
+ * Opens Redis and the archive for a command; its scope closes them. Throws `redis.unreachable`, and for one that decides
+ * `deployment.conflict` before anything is changed.
+ */
+export async function openDesk(
+  around: Surroundings,
+  { decides = false }: { readonly decides?: boolean } = {},
+): Promise<Desk> {
   const scope = createScope();
+  try {
+    return await open(around, decides, scope);
+  } catch (error) {
+    await scope.close();
+    throw error;
+  }
+}
+
+async function open(around: Surroundings, decides: boolean, scope: Scope): Promise<Desk> {
+  const { config, clock, log } = around;
   const redis = scope.use(await openRedis(config.REDIS_URL, 'producer', log), (opened) => opened.disconnect());
   const ended = dropAnswers(redis, { prefix: `${DEFAULT_PREFIX}:` });
   const runs = redisRunStore(redis, { prefix: DEFAULT_PREFIX, keepDays: KEEP_DAYS, log, ended });
   const queue = scope.use(runQueue(redis, { prefix: DEFAULT_PREFIX }), (opened) => opened.close());
-  const { archive, shelf } = openArchive(around, scope);
+  const identity = openIdentity(around, { redis, prefix: DEFAULT_PREFIX, runs, writes: true }, scope);
+  if (decides) await identity.id();
+  const { archive, shelf } = openArchive(around, scope, identity);
   const ledger = redisLedger(redis, { prefix: `${DEFAULT_PREFIX}:`, ttlDays: KEEP_DAYS });
   const owed = owedNotices(redis, { prefix: DEFAULT_PREFIX });
   const definitions = definitionStore(redis, { prefix: DEFAULT_PREFIX, keepDays: KEEP_DAYS });

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Check } from '../admin/app.ts';
+import { redisAudit } from '../admin/auth/audit.ts';
 import type { Readings } from '../admin/metrics.ts';
 import { isRedisOutage, toDocketError } from '../base/error.ts';
 import { createScope, type Scope } from '../base/scope.ts';
@@ -8,6 +9,14 @@ import { secretSource } from '../base/secret.ts';
 import type { Jobs } from '../define/load.ts';
 import { PRESENT_EVERY_MS, redisPresence } from '../queue/presence.ts';
 import { startReconciler } from '../queue/reconciler.ts';
+import { identityPorts } from './archive.ts';
+import {
+  type Adopter,
+  adoptDeployment,
+  confirmIdentity,
+  type DeploymentIdentity,
+  deploymentIdentity,
+} from './deployment-identity.ts';
 import type { Surroundings } from './ports.ts';
 import { readNow } from './readings.ts';
 import { openScheduler, type SchedulerSettings } from './scheduler.ts';
@@ -21,11 +30,14 @@ export type Role = (typeof ROLES)[number];
 export interface DocketSettings extends WorkerSettings, SchedulerSettings, StoreSettings {
   /** All when absent. */
   readonly roles?: ReadonlySet<Role>;
+  /** Joins Redis, archive and definitions that do not belong together, on purpose. */
+  readonly adopt?: Adopter;
 }
 
 /** A process's roles, at work. */
 export interface RunningDocket {
   readonly store: Store;
+  readonly identity: DeploymentIdentity;
   /** What `/readyz` asks: Redis, the definitions and each role; never rejects. */
   readonly health: () => Promise<readonly Check[]>;
   /** What the metrics tell of all processes; throws `redis.unreachable`. */
@@ -37,7 +49,7 @@ export interface RunningDocket {
 /**
  * Opens what the process's roles need against one Redis; the role `admin` needs the store alone, and `composeAdmin` its
  * route. On a failed start everything that was opened is closed.
- * Throws `redis.unreachable`, `redis.unsuitable`, `config.invalid`.
+ * Throws `redis.unreachable`, `redis.unsuitable`, `config.invalid`, `deployment.conflict`, `deployment.mass_removal`.
  */
 export async function composeDocket(around: Surroundings, settings: DocketSettings): Promise<RunningDocket> {
   const scope = createScope();
@@ -52,18 +64,21 @@ export async function composeDocket(around: Surroundings, settings: DocketSettin
 async function open(around: Surroundings, settings: DocketSettings, scope: Scope): Promise<RunningDocket> {
   const { jobs, roles = new Set(ROLES) } = settings;
   const store = await openStore(around, settings, scope);
+  const identity = await startIdentity(around, settings, roles, store, scope);
   const checks: (() => Check)[] = [];
-  if (roles.has('worker')) checks.push(await openWorker(around, settings, store, scope));
+  if (roles.has('worker')) checks.push(await openWorker(around, settings, store, identity, scope));
   if (roles.has('scheduler')) checks.push(await openScheduler(around, settings, store, scope));
-  sayPresent(around, { roles, checks }, store, scope);
+  sayPresent(around, { roles, checks, identity }, store, scope);
   return {
     store,
+    identity,
     health: async () => [
       await store.ping().then(
         () => ({ name: 'redis', ok: true }),
         (thrown: unknown) => ({ name: 'redis', ok: false, detail: toDocketError(thrown).message }),
       ),
       definitionsCheck(jobs.now()),
+      ...identityCheck(identity),
       ...checks.map((check) => check()),
     ],
     readings: () =>
@@ -72,10 +87,41 @@ async function open(around: Surroundings, settings: DocketSettings, scope: Scope
   };
 }
 
+/** Compares Redis with the archive before anything is done with either. A scheduler alone may have no archive. */
+async function startIdentity(
+  around: Surroundings,
+  { adopt }: Pick<DocketSettings, 'adopt'>,
+  roles: ReadonlySet<Role>,
+  { redis, prefix, runs }: Store,
+  scope: Scope,
+): Promise<DeploymentIdentity> {
+  const { clock, log } = around;
+  const writes = roles.has('worker') || roles.has('admin');
+  const ports = identityPorts(around, { redis, prefix, runs, writes }, scope);
+  if (adopt !== undefined && writes) await adoptDeployment(ports, redisAudit(redis, { prefix, clock, log }), adopt);
+  const identity = deploymentIdentity(ports);
+  await identity.start();
+  return identity;
+}
+
+/** Said only while it fails. */
+const identityCheck = (identity: DeploymentIdentity): readonly Check[] => {
+  const conflict = identity.conflict();
+  return conflict === undefined ? [] : [{ name: 'identity', ok: false, detail: conflict.message }];
+};
+
 /** Says again and again, until the scope closes, which of the process's roles are at work: others count them. */
 function sayPresent(
   { clock, log }: Surroundings,
-  { roles, checks }: { readonly roles: ReadonlySet<Role>; readonly checks: readonly (() => Check)[] },
+  {
+    roles,
+    checks,
+    identity,
+  }: {
+    readonly roles: ReadonlySet<Role>;
+    readonly checks: readonly (() => Check)[];
+    readonly identity: DeploymentIdentity;
+  },
   { redis, prefix }: Store,
   scope: Scope,
 ): void {
@@ -90,7 +136,7 @@ function sayPresent(
     const atWork = [...roles].filter((role) => found.find(({ name }) => name === role)?.ok ?? true);
     await presence.tell(atWork).catch(whileAway);
   };
-  const telling = startReconciler({ steps: [tell], clock, log, everyMs: PRESENT_EVERY_MS });
+  const telling = startReconciler({ steps: [tell, confirmIdentity(identity)], clock, log, everyMs: PRESENT_EVERY_MS });
   scope.use(telling, async (opened) => {
     await opened.close();
     await presence.leave().catch(whileAway);

@@ -17,7 +17,7 @@ import { redisRunStore } from '../queue/run-store.ts';
 import type { Observe } from '../run/event.ts';
 import type { RunOrder } from '../run/record.ts';
 import type { RunResult } from '../run/result.ts';
-import { openArchive } from './archive.ts';
+import { openArchive, openIdentity, ownIdentity } from './archive.ts';
 import { deliveredByArchive, findDelivered } from './delivered.ts';
 import { KEEP_DAYS } from './keep-days.ts';
 import type { OrgsInForce } from './key-limits.ts';
@@ -75,7 +75,8 @@ function amongWorkers(around: Surroundings, order: RunOrder, out: Archive, redis
   const prefix = `${DEFAULT_PREFIX}:`;
   const runs = redisRunStore(redis, { ...kept, log, ended: dropAnswers(redis, { prefix }) });
   const ledger = redisLedger(redis, { prefix, ttlDays: KEEP_DAYS });
-  const archive = mirroredArchive(openArchive(around, scope).archive, out);
+  const identity = openIdentity(around, { redis, prefix: DEFAULT_PREFIX, runs, writes: true }, scope);
+  const archive = mirroredArchive(openArchive(around, scope, identity).archive, out);
   const ports = {
     runs,
     definitions: definitionStore(redis, kept),
@@ -96,10 +97,11 @@ function amongWorkers(around: Surroundings, order: RunOrder, out: Archive, redis
 
 function alone(around: Surroundings, order: RunOrder, out: Archive, scope: Scope): Kept {
   const { shelf } = openArchive(around, scope);
+  const { shelf: ledgerShelf } = openArchive(around, scope, ownIdentity(shelf, around.clock));
   return {
     redis: undefined,
     archive: out,
-    stores: { archive: out, ledger: fileLedger(shelf, order) },
+    stores: { archive: out, ledger: fileLedger(ledgerShelf, order) },
     tryLedger: async () => {
       const { ok, detail } = await shelf.probe();
       if (ok) return;

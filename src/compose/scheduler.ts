@@ -7,11 +7,14 @@ import { redisCursors } from '../queue/cursors.ts';
 import { dueMemory, openDue, type SlotNews } from '../queue/due.ts';
 import { reportsInForce } from '../queue/in-force.ts';
 import { redisLooks } from '../queue/looks.ts';
+import { assertNoMassRemoval, type Removal } from '../queue/mass-removal.ts';
 import { pausedNow } from '../queue/pausing.ts';
+import { redisPresence } from '../queue/presence.ts';
 import { requeuer, startReconciler } from '../queue/reconciler.ts';
 import { schedules, startTicks } from '../queue/schedules.ts';
 import { redisVersions } from '../queue/versions.ts';
 import { currentKeys } from './current-keys.ts';
+import type { Adopter } from './deployment-identity.ts';
 import type { Surroundings } from './ports.ts';
 import type { Store } from './store.ts';
 
@@ -23,16 +26,18 @@ export interface SchedulerSettings {
   readonly observeSlots?: (news: SlotNews) => void;
   /** Told how many of BullMQ's schedulers had stopped ticking and were registered again. */
   readonly observeRepairs?: (repaired: number) => void;
+  /** The files of this process may take most reports out of force. */
+  readonly adopt?: Adopter;
 }
 
 /**
  * The role `scheduler`, until the scope closes: opens slots as they come due and puts runs in line again whose job was
  * lost. It needs neither the API nor a mail server. Any number may run: a slot opens once.
- * Returns whether it looks at the due slots, for `/readyz`.
+ * Returns whether it looks at the due slots, for `/readyz`. Throws `deployment.mass_removal`.
  */
 export async function openScheduler(
   { clock, log, env, learn }: Surroundings,
-  { jobs, observeSlots, observeRepairs }: SchedulerSettings,
+  { jobs, observeSlots, observeRepairs, adopt: adopts }: SchedulerSettings,
   store: Store,
   scope: Scope,
 ): Promise<() => Check> {
@@ -57,7 +62,12 @@ export async function openScheduler(
     clock,
     log,
   };
+  const looks = redisLooks(redis, { prefix });
+  const presence = redisPresence(redis, { prefix, self: 'start' });
   const inForce = reportsInForce({
+    ...(adopts === undefined
+      ? { admitRemoval: (removal: Removal) => assertNoMassRemoval(removal, { presence, looks, clock }) }
+      : {}),
     jobs: jobs.now,
     versions: redisVersions(redis, { prefix }),
     definitions,
@@ -82,7 +92,6 @@ export async function openScheduler(
   );
   await inForce.adopt();
   const memory = dueMemory();
-  const looks = redisLooks(redis, { prefix });
   let lookedAt: number | undefined;
   const look = async () => {
     await inForce.follow();

@@ -31,6 +31,7 @@ import { run } from '../run/run.ts';
 import { neededIn, openArchive, tryShelf } from './archive.ts';
 import { sharedBudgets } from './budgets.ts';
 import { currentKeys } from './current-keys.ts';
+import type { DeploymentIdentity } from './deployment-identity.ts';
 import { afterEachAbsence, settleForgotten } from './forgotten.ts';
 import { KEEP_DAYS } from './keep-days.ts';
 import { mailRoutes, requireMailSecrets } from './mail.ts';
@@ -65,6 +66,7 @@ export async function openWorker(
   around: Surroundings,
   settings: WorkerSettings,
   store: Store,
+  identity: Pick<DeploymentIdentity, 'id'>,
   scope: Scope,
 ): Promise<() => Check> {
   const { config, clock, log } = around;
@@ -75,7 +77,7 @@ export async function openWorker(
   const patient = await store.patient();
   const runs = redisRunStore(patient, { ...kept, log, ended: dropAnswers(patient, { prefix: `${prefix}:` }) });
   const definitions = definitionStore(patient, kept);
-  const { archive, shelf } = openArchive(around, scope);
+  const { archive, shelf } = openArchive(around, scope, identity);
   await tryShelf(shelf, log);
   const ledger = redisLedger(patient, { prefix: `${prefix}:`, ttlDays: KEEP_DAYS });
   const mailOf = mailRoutes(around, scope);

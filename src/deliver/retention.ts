@@ -11,7 +11,7 @@ import { ABANDONED_MS } from './staging.ts';
 
 const DAY_MS = 86_400_000;
 /** When the archive was swept last: in the archive itself, so that all who share it sweep it once a day together. */
-const SWEPT = '.swept';
+export const SWEPT = '.swept';
 
 export interface RetentionPorts {
   readonly shelf: Shelf;

@@ -4,6 +4,7 @@ import type { Log } from '../base/log.ts';
 import { faultsOf, type Jobs } from '../define/load.ts';
 import { recipientFault } from '../define/recipients.ts';
 import type { DefinitionStore, FrozenDefinition } from './definition-store.ts';
+import type { Removal } from './mass-removal.ts';
 import { cursorsOf, nameOf } from './timing.ts';
 import type { Version, Versions } from './versions.ts';
 
@@ -26,6 +27,8 @@ export interface InForcePorts {
   readonly definitions: DefinitionStore;
   /** Who adopts, as `host:pid`. */
   readonly by: string;
+  /** Asked before the start of a process takes reports out; rejects when it may not. Absent: it may. */
+  readonly admitRemoval?: (removal: Removal) => Promise<void>;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -58,6 +61,8 @@ export function reportsInForce(ports: InForcePorts): ReportsInForce {
     const others = [...standing].filter(([name]) => !names.has(name));
     const stay = await stillGood(others, ports);
     const remove = others.map(([name]) => name).filter((name) => !stay.has(name));
+    // Later it is an edit of this very folder.
+    if (known === undefined) await ports.admitRemoval?.(removalOf(remove, standing, jobs().folder));
     if (put.length + remove.length > 0) {
       // Stored before they are in force: whoever follows has to find them.
       await definitions.putAll(put.map(({ frozen }) => frozen));
@@ -108,6 +113,13 @@ export function reportsInForce(ports: InForcePorts): ReportsInForce {
       if (await versions.claimKeeping()) await definitions.keep(reports.map(({ definition }) => definition.digest));
     },
   };
+}
+
+/** Reports without a schedule open no slots: nobody misses them at a given hour. */
+function removalOf(remove: readonly string[], standing: ReadonlyMap<string, Version>, folder: string): Removal {
+  const scheduled = new Map([...standing].filter(([, { cursors }]) => cursors.length > 0));
+  const removed = remove.flatMap((name) => scheduled.get(name) ?? []);
+  return { removed: removed.length, known: scheduled.size, by: removed.map(({ by }) => by), folder };
 }
 
 const isEmpty = ({ orgs, faults }: Jobs): boolean => orgs.size === 0 && faults.length === 0;
