@@ -51,7 +51,7 @@ async function backfill(report: string, flags: BackfillFlags): Promise<void> {
     { readSurroundings },
     { createScope },
     { requireMail },
-    { openStore },
+    { openComparedStore },
     { catalogIfKnown },
     { countsSections },
     { loadJobs, requireReport },
@@ -66,7 +66,7 @@ async function backfill(report: string, flags: BackfillFlags): Promise<void> {
     import('./surroundings.ts'),
     import('../base/scope.ts'),
     import('../compose/ports.ts'),
-    import('../compose/store.ts'),
+    import('../compose/compared-store.ts'),
     import('../compose/planning.ts'),
     import('../plan/asked.ts'),
     import('../define/load.ts'),
@@ -87,7 +87,7 @@ async function backfill(report: string, flags: BackfillFlags): Promise<void> {
   const again = flags.again ? `:${randomBytes(6).toString('hex')}` : '';
   const scope = createScope();
   try {
-    const { trigger, redis, prefix } = await openStore(around, {}, scope);
+    const { trigger, redis, prefix } = await openComparedStore(around, scope);
     const possible = countsSections(definition, undefined);
     const catalog =
       possible.length === 0

@@ -23,7 +23,7 @@ export async function queueRun(
     { readSurroundings },
     { createScope },
     { requireMail },
-    { openStore },
+    { openComparedStore },
     { loadJobs, requireReport },
     { readAsker },
     { openAudit },
@@ -34,7 +34,7 @@ export async function queueRun(
     import('./surroundings.ts'),
     import('../base/scope.ts'),
     import('../compose/ports.ts'),
-    import('../compose/store.ts'),
+    import('../compose/compared-store.ts'),
     import('../define/load.ts'),
     import('./decider.ts'),
     import('./audit.ts'),
@@ -47,7 +47,7 @@ export async function queueRun(
   const by = await readAsker();
   const scope = createScope();
   try {
-    const { trigger, redis } = await openStore(around, {}, scope);
+    const { trigger, redis } = await openComparedStore(around, scope);
     const { record } = await askingToRepeat({ again, json }, (insisting) =>
       trigger({
         definition,

@@ -78,6 +78,7 @@ test('finds everything well where it is, sends nothing and spends no metrics cal
     'Sender (MAIL_FROM)': 'ok',
     'Directory out/board-pack/{{ period.label }} of demo': 'ok',
     'Directory out/weekly-kpi/{{ period.label }} of demo': 'ok',
+    Deployment: 'ok',
     Archive: 'ok',
     'Disk of the archive': expect.stringMatching(/ok|warn/),
     Schedules: expect.stringMatching(/ok|warn/),

@@ -1,18 +1,22 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
 import { Redis } from 'ioredis';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
+import { keepIdentity } from '../../src/base/redis-identity.ts';
+import { createMarker, newArchiveId } from '../../src/deliver/archive-marker.ts';
+import { directoryShelf } from '../../src/deliver/directory-shelf.ts';
 import { type MailCatcher, mailCatcher } from '../../src/demo/mail-catcher.ts';
 import { freePort, type LocalRedis, localRedis } from '../../src/demo/redis.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { docket } from '../support/docket.ts';
 import { keptStderr } from '../support/kept-stderr.ts';
+import { startDocket } from '../support/running-docket.ts';
 
 const lineSchema = z.looseObject({
   msg: z.string(),
@@ -163,5 +167,49 @@ describe('docket start', () => {
     const ended = await docket(['start'], { env: without });
     expect(ended.code).toBe(2);
     expect(ended.stderr).toContain('COMPLIANCE_API_URL');
+  });
+
+  // The last one: this Redis belongs to another archive afterwards.
+  test('refuses the archive of another deployment, decides nothing there, and adopts it on purpose', async () => {
+    const other = { ...env, DOCKET_ARCHIVE: pathToFileURL(join(folder, 'other')).href };
+    const { id: theirs } = await createMarker(directoryShelf(join(folder, 'other')), newArchiveId(), Date.now());
+    const client = new Redis(redis.url);
+    onTestFinished(async () => void (await client.quit()));
+    const { id: ours } = await keepIdentity(client, '{docket}', newArchiveId(), { restored: false });
+
+    const run = 'f'.repeat(32);
+    for (const command of [
+      ['start'],
+      ['start', '--role', 'scheduler'],
+      ['start', '--role', 'admin'],
+      ['runs', 'retry', run, '--reason', 'test'],
+      ['runs', 'release', run, '--reason', 'test'],
+      ['deliveries', 'resolve', run, '--sent', '--reason', 'test'],
+      ['run', 'demo/weekly-kpi', '--queue'],
+      ['run', 'demo/weekly-kpi', '--out', join(folder, 'out')],
+      ['backfill', 'demo/weekly-kpi', '--from', '2026-10-05', '--to', '2026-10-11'],
+    ]) {
+      const { code, stderr } = await docket(command, { env: other, cwd: folder });
+      expect([command.join(' '), code, ...[ours, theirs].filter((id) => !stderr.includes(id))]).toEqual([
+        command.join(' '),
+        2,
+      ]);
+      expect(stderr).toContain('deployment.conflict');
+    }
+    expect(await client.zcard('{docket}:unfinished')).toBe(0);
+    expect(await readdir(join(folder, 'other'))).toEqual(['docket-archive.json']);
+
+    const doctor = await docket(['doctor', '--json'], { env: other });
+    expect(JSON.parse(doctor.stdout).findings).toContainEqual(
+      expect.objectContaining({ what: 'Deployment', state: 'fail', detail: expect.stringContaining(ours) }),
+    );
+    expect(await readdir(join(folder, 'other'))).toEqual(['docket-archive.json']);
+
+    const adopting = startDocket(['--adopt'], { env: other, cwd: folder });
+    await adopting.logged(({ msg }) => msg === 'Docket runs');
+    await adopting.stop();
+    expect(await client.hget('{docket}:identity', 'id')).toBe(theirs);
+    const entries = JSON.stringify(await client.xrange('{docket}:audit', '-', '+'));
+    expect([entries.includes('deployment.adopted'), entries.includes(theirs)]).toEqual([true, true]);
   });
 });

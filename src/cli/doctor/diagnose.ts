@@ -7,6 +7,7 @@ import { examineArchive } from './archive.ts';
 import { examineBudgetSettings } from './budgets.ts';
 import { examineDefinitions, examineTemplates } from './definitions.ts';
 import { type Finding, fail } from './finding.ts';
+import { examineIdentity } from './identity.ts';
 import { examineKeys } from './keys.ts';
 import { examineMail } from './mail.ts';
 import { examineRedis } from './redis.ts';
@@ -50,7 +51,11 @@ export async function diagnose(jobs: Jobs, around: Surroundings, options: Diagno
     const rest: readonly (() => Promise<readonly Finding[]>)[] = [
       () => examineMail(jobs, around),
       () => examineTargets(jobs, around),
-      () => examineArchive(around),
+      async () => {
+        const identity = await examineIdentity(around, redis);
+        // Not even a trial is written into what may be a bare mount point.
+        return identity.state === 'fail' ? [identity] : [identity, ...(await examineArchive(around))];
+      },
       async () => (tokens === undefined ? [] : [await examineTokens(tokens, now)]),
       async () => (redis === undefined ? [] : examineSchedules(jobs, redis, now)),
     ];

@@ -14,6 +14,7 @@ import { judgeRoom, judgeShelf } from '../../../src/cli/doctor/archive.ts';
 import { API_SKEW, judgeSkew, REDIS_SKEW } from '../../../src/cli/doctor/clock.ts';
 import { judgeDefinitions, judgeTemplates } from '../../../src/cli/doctor/definitions.ts';
 import { sizeWords } from '../../../src/cli/doctor/finding.ts';
+import { judgeIdentity } from '../../../src/cli/doctor/identity.ts';
 import { judgeBudget, judgeCatalog, judgeKey } from '../../../src/cli/doctor/keys.ts';
 import { judgeHandshake, judgeSender, lookUpDomain } from '../../../src/cli/doctor/mail.ts';
 import { examineRedis, judgeKeeping, judgeLatency, judgeMemory } from '../../../src/cli/doctor/redis.ts';
@@ -284,6 +285,23 @@ describe('what stands beside', () => {
       'ok templates': judgeTemplates('templates', 0),
       'fail templates': judgeTemplates('templates', 3),
     });
+  });
+
+  test('the identity of the deployment', () => {
+    const [id, other] = ['1'.repeat(32), '2'.repeat(32)];
+    const known = { id, since: NOW, restored: false };
+    const marker = { id, createdAt: '2026-11-21T12:00:00.000Z' };
+    states({
+      'ok new': judgeIdentity(undefined, undefined),
+      'ok known on both sides': judgeIdentity(known, marker),
+      'ok put back': judgeIdentity({ ...known, restored: true }, marker),
+      'ok learned at the next start': judgeIdentity(undefined, marker),
+      'ok not to be compared': judgeIdentity('away', marker),
+      'fail not mounted': judgeIdentity(known, undefined),
+      'fail two deployments': judgeIdentity(known, { ...marker, id: other }),
+    });
+    const { detail } = judgeIdentity(known, { ...marker, id: other });
+    expect([id, other].filter((each) => !detail.includes(each))).toEqual([]);
   });
 
   test('schedules, pauses and workers', () => {
