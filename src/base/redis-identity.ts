@@ -68,9 +68,17 @@ export const keepIdentity = (
   { restored }: { readonly restored: boolean },
 ): Promise<Identity> => put(redis, prefix, id, { restored, replaces: '' });
 
-/** Takes another id in place of the one that is known, in one step; returns the one that is there then. */
-export const replaceIdentity = (redis: RedisClient, prefix: string, id: string, replaces: string): Promise<Identity> =>
-  put(redis, prefix, id, { restored: false, replaces });
+/**
+ * Takes another id in place of the one that is known, or the same one anew, in one step; returns the one that is there
+ * then.
+ */
+export const replaceIdentity = (
+  redis: RedisClient,
+  prefix: string,
+  id: string,
+  replaces: string,
+  { restored }: { readonly restored: boolean } = { restored: false },
+): Promise<Identity> => put(redis, prefix, id, { restored, replaces });
 
 async function put(
   redis: RedisClient,

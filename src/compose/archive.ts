@@ -43,7 +43,9 @@ export function openArchive(
   scope.use(bare, (opened) => opened.close());
   const maxAgeMs = place.kind === 'directory' ? 0 : BUCKET_MARKER_INTERVAL_MS;
   const shelf =
-    identity === undefined ? bare : markedShelf(bare, markerCheck(bare, identity.id, { now: clock.now, maxAgeMs }));
+    identity === undefined
+      ? bare
+      : markedShelf(bare, markerCheck(bare, identity.id, { now: clock.now, maxAgeMs }), clock.now);
   return { shelf, archive: shelfArchive(shelf, clock) };
 }
 

@@ -12,6 +12,7 @@ import {
   readMarker,
 } from '../deliver/archive-marker.ts';
 import { holdsRuns } from '../deliver/holds-runs.ts';
+import { readNewestRun } from '../deliver/newest-run.ts';
 import type { Shelf } from '../deliver/shelf.ts';
 import { redisName } from '../queue/connection.ts';
 import type { RunState, RunStore } from '../run/record.ts';
@@ -50,7 +51,7 @@ export interface IdentityPorts {
   readonly prefix: string;
   /** Not guarded by the marker: it is what the marker is read from. */
   readonly shelf: Pick<Shelf, 'place' | 'notes' | 'runs'>;
-  readonly runs: Pick<RunStore, 'list'>;
+  readonly runs: Pick<RunStore, 'list' | 'get'>;
   readonly clock: Clock;
   readonly log: Log;
   /**
@@ -113,7 +114,10 @@ async function matchedId(ports: IdentityPorts): Promise<string> {
   const { redis, prefix, shelf, clock, log, writes } = ports;
   const [marker, known] = await Promise.all([readMarker(shelf), readIdentity(redis, prefix)]);
   if (known !== undefined) {
-    if (marker?.id === known.id) return known.id;
+    if (marker?.id === known.id) {
+      await noticeSetBack(ports, known);
+      return known.id;
+    }
     if (marker === undefined && !writes) throw notCompared(shelf.place);
     throw conflictOf(ports, known, marker);
   }
@@ -130,6 +134,18 @@ async function matchedId(ports: IdentityPorts): Promise<string> {
   // Before Redis learns of it: of two who start at once with one archive, both read the same marker.
   if ((await hasArchived(ports)) && !(await holdsRuns(shelf))) throw emptyArchive(ports);
   return begin(ports, await createMarker(shelf, newArchiveId(), clock.now()));
+}
+
+/** A Redis that was restored from a backup knows its identity, and not what came after: the last archived run shows it. */
+async function noticeSetBack({ redis, prefix, shelf, runs, log }: IdentityPorts, known: Identity): Promise<void> {
+  const newest = await readNewestRun(shelf.notes);
+  if (newest === undefined || newest.at <= known.since || (await runs.get(newest.run)) !== undefined) return;
+  await replaceIdentity(redis, prefix, known.id, known.id, { restored: true });
+  log.warn('Redis does not know the last archived run: it was set back to before it', {
+    run: newest.run,
+    path: shelf.place,
+    url: redisName(redis),
+  });
 }
 
 async function begin(ports: IdentityPorts, marker: ArchiveMarker): Promise<string> {

@@ -1,5 +1,6 @@
 import { DocketError, toDocketError } from '../base/error.ts';
 import { ARCHIVE_MARKER, type ArchiveMarker, type MarkedArchive, readMarker } from './archive-marker.ts';
+import { noteNewestRun } from './newest-run.ts';
 import type { RunBox, Shelf } from './shelf.ts';
 
 /**
@@ -8,8 +9,9 @@ import type { RunBox, Shelf } from './shelf.ts';
  * empty folder behind: what was sealed would be made and sent again, and nothing written there would be found later.
  *
  * @param check rejects when it is not
+ * @param now epoch ms
  */
-export function markedShelf(shelf: Shelf, check: () => Promise<void>): Shelf {
+export function markedShelf(shelf: Shelf, check: () => Promise<void>, now: () => number): Shelf {
   const checked =
     <Args extends unknown[], Result>(write: (...args: Args) => Promise<Result>) =>
     async (...args: Args): Promise<Result> => {
@@ -44,7 +46,12 @@ export function markedShelf(shelf: Shelf, check: () => Promise<void>): Shelf {
       const run = await shelf.find(id);
       return run === undefined ? undefined : { ...run, box: markedBox(run.box) };
     }),
-    publish: checked(shelf.publish),
+    publish: async (run, ...rest) => {
+      await check();
+      const folder = await shelf.publish(run, ...rest);
+      if (folder !== undefined) await noteNewestRun(notes, run, now());
+      return folder;
+    },
     remove: checked(shelf.remove),
     notes: {
       read: found(notes.read),

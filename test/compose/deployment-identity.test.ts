@@ -11,8 +11,11 @@ import { openIdentity } from '../../src/compose/archive.ts';
 import { adoptDeployment, deploymentIdentity } from '../../src/compose/deployment-identity.ts';
 import { createMarker, newArchiveId, readMarker } from '../../src/deliver/archive-marker.ts';
 import { directoryShelf } from '../../src/deliver/directory-shelf.ts';
+import { markedShelf } from '../../src/deliver/marked-shelf.ts';
 import type { Shelf } from '../../src/deliver/shelf.ts';
+import { shelfArchive } from '../../src/deliver/shelf-archive.ts';
 import { ARCHIVES, sealIn, type TestArchive } from '../support/archives.ts';
+import { ORDER } from '../support/delivery-case.ts';
 import { aBench, anOrder, type Bench, linesLog } from '../support/queue-bench.ts';
 
 async function aRedis(): Promise<Bench> {
@@ -75,6 +78,41 @@ describe.each(ARCHIVES)('Redis and the archive %s', (_, open) => {
     const { id } = await createMarker(shelf, newArchiveId(), 0);
     expect(await aProcess(bench, shelf).id()).toBe(id);
     expect(await known(bench)).toMatchObject({ id, restored: true });
+  });
+
+  test('show that Redis was set back to before the last archived run: once, as a restored one', async () => {
+    const [bench, archive] = [await aRedis(), await anArchive()];
+    const { producer: redis, prefix } = bench;
+    const { shelf } = archive;
+    const check = async () => {};
+    const id = await aProcess(bench, shelf).id();
+    // As a worker archives it, later than Redis has known the archive.
+    const at = Date.now() + 1_000;
+    await sealIn({
+      ...archive,
+      archive: shelfArchive(
+        markedShelf(shelf, check, () => at),
+        systemClock,
+      ),
+    });
+    await bench.runs.open(anOrder(ORDER));
+    await aProcess(bench, shelf).id();
+    expect(await known(bench)).toMatchObject({ id, restored: false });
+    await redis.del(`${prefix}:record:${ORDER.id}`);
+    const { log, ...later } = aProcess(bench, shelf);
+    await later.id();
+    expect(await known(bench)).toMatchObject({ id, restored: true });
+    expect(log.lines.filter(({ run }) => run === ORDER.id)).toHaveLength(1);
+  });
+
+  test('that agree say nothing of a last run from before Redis knew the archive, or that cannot be read', async () => {
+    const [bench, { shelf }] = [await aRedis(), await anArchive()];
+    await aProcess(bench, shelf).id();
+    for (const text of ['{"run":"gone","at":1}', '{', '{"run":7}']) {
+      await shelf.notes.put('.newest', text);
+      await aProcess(bench, shelf).id();
+      expect(await known(bench)).toMatchObject({ restored: false });
+    }
   });
 
   test.each(['another archive', 'an archive without a marker'])(

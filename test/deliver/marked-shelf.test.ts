@@ -16,6 +16,7 @@ function marked({ shelf }: Pick<TestArchive, 'shelf'>, id: string, maxAgeMs = 0,
   const guarded = markedShelf(
     shelf,
     markerCheck(shelf, async () => id, { now, maxAgeMs }),
+    now,
   );
   return { shelf: guarded, archive: shelfArchive(guarded, systemClock) };
 }
