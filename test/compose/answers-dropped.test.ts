@@ -41,9 +41,13 @@ afterAll(async () => {
 
 const keysOfAnswers = () => redis.keys(`${DEFAULT_PREFIX}:answers*`);
 
-/** A run in line that has kept answers, as after a sleep; and processes over the same Redis. */
-async function aRunWithAnswers() {
-  const root = await folderFor(onTestFinished);
+/**
+ * A run in line that has kept answers, as after a sleep; and processes over the same Redis.
+ *
+ * @param given folder of the archive that this Redis belongs to already
+ */
+async function aRunWithAnswers(given?: string) {
+  const root = given ?? (await folderFor(onTestFinished));
   const jobs = await loadJobs(await jobsFolder({ 'acme/org.yaml': ORG, 'acme/daily.yaml': REPORT }));
   const config = readConfig({
     COMPLIANCE_API_URL: 'http://127.0.0.1:1',
@@ -68,7 +72,7 @@ async function aRunWithAnswers() {
   const answers = redisStore(redis, { prefix: `${DEFAULT_PREFIX}:`, org: 'acme' });
   await answers.put(record.id, 'c1', { body: {}, correlationId: null, at: 1 });
   expect((await keysOfAnswers()).length).toBeGreaterThan(0);
-  return { around, open, store, record, finished };
+  return { root, around, open, store, record, finished };
 }
 
 const WHO = { by: 'ann', reason: 'no longer wanted' };
@@ -85,7 +89,7 @@ test('a run that is cancelled while it waits leaves none, whether over the admin
   const one = await aRunWithAnswers();
   await cancelRun(one.record.id, WHO, { ...one.store, clock: systemClock, log: silentLog });
   expect(await keysOfAnswers()).toEqual([]);
-  const two = await aRunWithAnswers();
+  const two = await aRunWithAnswers(one.root);
   const { decisions, scope } = await openDesk(two.around);
   await decisions.cancel(two.record.id, WHO);
   await scope.close();
