@@ -6,6 +6,7 @@ import type { JobsInForce } from '../define/in-force.ts';
 import { redisCursors } from '../queue/cursors.ts';
 import { dueMemory, openDue, type SlotNews } from '../queue/due.ts';
 import { reportsInForce } from '../queue/in-force.ts';
+import { indexRepair } from '../queue/index-repair.ts';
 import { redisLooks } from '../queue/looks.ts';
 import { assertNoMassRemoval, type Removal } from '../queue/mass-removal.ts';
 import { pausedNow } from '../queue/pausing.ts';
@@ -15,6 +16,7 @@ import { schedules, startTicks } from '../queue/schedules.ts';
 import { redisVersions } from '../queue/versions.ts';
 import { currentKeys } from './current-keys.ts';
 import type { Adopter } from './deployment-identity.ts';
+import { KEEP_DAYS } from './keep-days.ts';
 import type { Surroundings } from './ports.ts';
 import type { Store } from './store.ts';
 
@@ -115,6 +117,7 @@ export async function openScheduler(
       steps: [
         adopt,
         look,
+        indexRepair(redis, { prefix, keepDays: KEEP_DAYS, log }),
         requeuer({ runs, queue, clock, log }),
         () => registered.sync(inForce.now()),
         () => inForce.keep(),

@@ -4,7 +4,7 @@ import { DocketError } from '../base/error.ts';
 import type { RunOrder } from '../run/record.ts';
 import { asking } from './connection.ts';
 import { keysOf } from './keys.ts';
-import { repliesOf } from './pipeline.ts';
+import { clearLost, findLost } from './lost-jobs.ts';
 import type { RedisClient } from './script.ts';
 import { takeTurn } from './turns.ts';
 
@@ -49,7 +49,7 @@ export type Queued = Pick<RunOrder, 'id' | 'org' | 'priority' | 'traceparent'>;
 export interface RunQueue {
   /** Puts the run in line; one that is there already stays as it is. */
   add(order: Queued, delayMs?: number): Promise<void>;
-  /** Which of these runs the queue has no live job for: none at all, or one that ended. */
+  /** Which of these runs the queue has no live job for: none at all, one that ended, or one that is in no list. */
   lost(ids: readonly string[]): Promise<readonly string[]>;
   /** Puts a run in line again whose job ended or was lost. */
   revive(order: Queued): Promise<void>;
@@ -102,20 +102,11 @@ export function runQueue(redis: RedisClient, { prefix }: { readonly prefix: stri
   };
   return {
     add: (order, delayMs) => asking(redis, () => add(order, delayMs)),
-    lost: (ids) =>
-      asking(redis, async () => {
-        const pipeline = redis.pipeline();
-        for (const id of ids) pipeline.hmget(queue.toKey(id), 'name', 'finishedOn');
-        const replies = await repliesOf(pipeline);
-        return ids.filter((_, index) => {
-          const [name, finishedOn] = z.tuple([z.string().nullable(), z.string().nullable()]).parse(replies[index]);
-          return name === null || finishedOn !== null;
-        });
-      }),
+    lost: (ids) => asking(redis, () => findLost(redis, queue.toKey(''), ids)),
     revive: (order) =>
       asking(redis, async () => {
-        // `add` finds an ended job of this id and does nothing; a live one refuses to be removed, and nothing is lost.
-        await (await greeted()).remove(order.id);
+        // `add` finds what is left of a job of this id and does nothing; a live one stays as it is.
+        await clearLost(redis, queue.toKey(''), order.id);
         await add(order);
       }),
     remove: (id) => asking(redis, async () => (await (await greeted()).remove(id)) === 1),

@@ -26,18 +26,36 @@ export interface RequeuePorts {
  */
 export function requeuer({ batchSize = BATCH_SIZE, ...ports }: RequeuePorts): () => Promise<number> {
   let after: RunPosition | undefined;
+  // Running, without a live job: in this round through all runs, and in the one before.
+  let suspects = new Set<string>();
+  let suspectsBefore = new Set<string>();
+  const confirmed = ({ id, state }: RunRecord): boolean => {
+    if (state !== 'running' || suspectsBefore.has(id)) return true;
+    suspects.add(id);
+    return false;
+  };
   return async () => {
+    if (after === undefined) [suspectsBefore, suspects] = [suspects, new Set()];
     const batch = await ports.runs.unfinished(ports.clock.now() - YOUNG_MS, batchSize, after);
-    const requeued = await requeueBatch(batch, ports);
+    const requeued = await requeueBatch(batch, confirmed, ports);
     after = batch.length < batchSize ? undefined : batch.at(-1);
     return requeued;
   };
 }
 
-/** One look at the oldest runs. */
-export const requeueLost = (ports: RequeuePorts): Promise<number> => requeuer(ports)();
+/** One look at the oldest runs, which takes each at its word. */
+export const requeueLost = async ({ batchSize = BATCH_SIZE, ...ports }: RequeuePorts): Promise<number> =>
+  requeueBatch(await ports.runs.unfinished(ports.clock.now() - YOUNG_MS, batchSize), () => true, ports);
 
-async function requeueBatch(open: readonly RunPosition[], ports: Omit<RequeuePorts, 'batchSize'>): Promise<number> {
+/**
+ * @param confirmed whether a run without a live job is to be put in line. A worker whose lock was lost notices it within
+ * half a minute: until then it goes on with its run, which nobody else is to begin.
+ */
+async function requeueBatch(
+  open: readonly RunPosition[],
+  confirmed: (record: RunRecord) => boolean,
+  ports: Omit<RequeuePorts, 'batchSize'>,
+): Promise<number> {
   const { runs, queue, log } = ports;
   if (open.length === 0) return 0;
   /** One record that cannot be read must not hold up the others; its worker, or a newer Docket's, has to end it. */
@@ -62,7 +80,7 @@ async function requeueBatch(open: readonly RunPosition[], ports: Omit<RequeuePor
     // Read after the look into the queue: a run that ended in between has said so in its record first.
     await each(id, async (record) => {
       // A command that makes its run itself never had a job; `failAbandoned` sees to one that died.
-      if (record.cancel !== null || isInline(record)) return;
+      if (record.cancel !== null || isInline(record) || !confirmed(record)) return;
       if (record.state !== 'queued') await runs.update(id, { state: 'queued', until: null });
       await queue.revive(record);
       revived += 1;

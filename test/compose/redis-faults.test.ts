@@ -56,8 +56,9 @@ const failureOf = (question: Promise<unknown>): Promise<DocketError> =>
 
 test('a full Redis is named as that by whatever writes to it, and is tried again', async () => {
   const { record } = await bench.trigger(onDemand(aReport()));
-  await bench.producer.config('SET', 'maxmemory', '1');
   const { prefix } = bench;
+  await bench.producer.del(`${keysOf(prefix).bull}:runs:${record.id}`);
+  await bench.producer.config('SET', 'maxmemory', '1');
   const writes: Record<string, () => Promise<unknown>> = {
     budget: () => budgetOf().ask(QUESTION),
     ledger: () => ledgerOf().open(ROW, 1),

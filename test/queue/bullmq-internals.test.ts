@@ -61,6 +61,32 @@ test('a job is a hash with its name, and with finishedOn once it has ended', asy
   expect(await fields()).toEqual([null, null]);
 });
 
+test('a live job is in one sorted set or list, and under a lock while a worker has it', async () => {
+  const { queue, prefix, redis, worker: connection } = await aQueue();
+  const places = async () => {
+    const key = (name: string) => queue.toKey(name);
+    const sets = await Promise.all(['prioritized', 'delayed'].map((name) => redis.zrange(key(name), 0, '-1')));
+    const lists = await Promise.all(['active', 'wait', 'paused'].map((name) => redis.lrange(key(name), 0, -1)));
+    return [...sets, ...lists].map((ids) => ids.length);
+  };
+  await queue.add('acme', {}, { jobId: 'one', priority: 1, delay: 3_600_000 });
+  expect(await places()).toEqual([0, 1, 0, 0, 0]);
+  await queue.remove('one');
+  await queue.add('acme', {}, { jobId: 'one', priority: 1 });
+  expect(await places()).toEqual([1, 0, 0, 0, 0]);
+  const seen: unknown[] = [];
+  const inHand = async () => void seen.push(await places(), await redis.exists(`${queue.toKey('one')}:lock`));
+  const worker = new Worker('jobs', inHand, { connection, prefix });
+  await new Promise((resolve) => worker.once('completed', resolve));
+  expect(seen).toEqual([[0, 0, 1, 0, 0], 1]);
+  expect(await redis.exists(`${queue.toKey('one')}:lock`)).toBe(0);
+  expect(await places()).toEqual([0, 0, 0, 0, 0]);
+  await worker.close();
+  // A job without a priority, and one whose worker has gone, are in the list "wait".
+  await queue.add('acme', {}, { jobId: 'two' });
+  expect(await places()).toEqual([0, 0, 0, 1, 0]);
+});
+
 test('a schedule stands in the sorted set "repeat" by its next tick, which our own strategy tells from its pattern', async () => {
   const next = Date.now() + 3_600_000;
   const asked: unknown[] = [];

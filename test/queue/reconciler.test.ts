@@ -52,3 +52,50 @@ test('a look that failed goes through the same runs again', async () => {
   away = false;
   expect([await look(), await look()]).toEqual([2, 1]);
 });
+
+test('an id without its job in several lists is put in line once', async () => {
+  const own = await runsInQueue();
+  const id = await own.open(0, true);
+  const { producer: redis, prefix } = own;
+  const key = (name: string) => `${prefix}:bull:runs:${name}`;
+  await redis.del(key(id));
+  await redis.lpush(key('active'), id);
+  await redis.rpush(key('wait'), id, id);
+  await redis.zadd(key('delayed'), 1, id);
+  await redis.sadd(key('stalled'), id);
+  expect(await requeuer(own)()).toBe(1);
+  expect(await redis.zrange(key('prioritized'), 0, '-1')).toEqual([id]);
+  expect(await redis.exists(key('active'), key('wait'), key('delayed'), key('stalled'))).toBe(0);
+  expect(await redis.hget(key(id), 'name')).toBe('acme');
+  expect(await requeuer(own)()).toBe(0);
+});
+
+test('a job in no list that a worker has under its lock is left to it, until the lock goes', async () => {
+  const own = await runsInQueue();
+  const id = await own.open(0, true);
+  const { producer: redis, prefix } = own;
+  const key = (name: string) => `${prefix}:bull:runs:${name}`;
+  await redis.zrem(key('prioritized'), id);
+  await redis.set(`${key(id)}:lock`, 'a worker');
+  expect(await own.queue.lost([id])).toEqual([]);
+  expect(await requeuer(own)()).toBe(0);
+  await redis.del(`${key(id)}:lock`);
+  expect(await requeuer(own)()).toBe(1);
+});
+
+test('a run that is running is put in line when a second look finds it without a job: its worker may not have noticed', async () => {
+  const own = await runsInQueue();
+  const id = await own.open(0, true);
+  await own.runs.update(id, { state: 'running' });
+  await own.producer.zrem(`${own.prefix}:bull:runs:prioritized`, id);
+  const look = requeuer(own);
+  expect([await look(), await look(), await look()]).toEqual([0, 1, 0]);
+});
+
+test('two reconcilers at once put a run in line once', async () => {
+  const own = await runsInQueue();
+  const ids = await Promise.all(Array.from({ length: 20 }, (_, index) => own.open(index, true)));
+  await own.producer.del(`${own.prefix}:bull:runs:prioritized`);
+  await Promise.all([requeuer(own)(), requeuer(own)()]);
+  expect((await own.producer.zrange(`${own.prefix}:bull:runs:prioritized`, 0, '-1')).sort()).toEqual(ids.sort());
+});
