@@ -1,3 +1,5 @@
+import { diskFaultOf } from './disk-fault.ts';
+
 /**
  * Every failure a person may meet, in one table: its stable code, the exit code of the command that
  * meets it, and whether trying again later can help. Codes never change their meaning; messages may.
@@ -48,6 +50,7 @@ export const ERRORS = {
   'run.poison': { exit: 1, retryable: false },
   'render.failed': { exit: 1, retryable: false },
   'template.invalid': { exit: 1, retryable: false },
+  'disk.unavailable': { exit: 1, retryable: true },
   'archive.corrupt': { exit: 1, retryable: false },
   'archive.unwritable': { exit: 1, retryable: true },
   'archive.unreachable': { exit: 1, retryable: true },
@@ -166,6 +169,14 @@ export interface ErrorJson {
 export function toDocketError(thrown: unknown): DocketError {
   if (thrown instanceof DocketError) return thrown;
   const message = wordsOf(thrown);
+  const fault = diskFaultOf(thrown);
+  if (fault !== undefined) {
+    return new DocketError('disk.unavailable', `A file cannot be used: ${fault.words}.`, {
+      got: message,
+      next: 'Free space on the disk, mount it again for writing, or raise the limit of open files.',
+      cause: thrown,
+    });
+  }
   return new DocketError('internal.defect', `Unexpected failure: ${message}`, {
     cause: thrown,
     next: 'This is a defect of Docket: please report it with the log lines around it.',
@@ -184,6 +195,13 @@ const REDIS_OUTAGES: ReadonlySet<ErrorCode> = new Set([
  * the record, the run or the version that was asked for.
  */
 export const isRedisOutage = ({ code }: Pick<DocketError, 'code'>): boolean => REDIS_OUTAGES.has(code);
+
+/**
+ * What files are made in or kept in cannot be used just now: a disk that is full or read-only, an archive that is not
+ * mounted or does not answer, or one of another deployment. Says nothing of the run, which waits without spending an attempt.
+ */
+export const isStorageOutage = ({ code, retryable }: Pick<DocketError, 'code' | 'retryable'>): boolean =>
+  retryable && /^(?:archive|disk|deployment)\./.test(code);
 
 /** The error as lines for a terminal: the sentence first, then expected, got, where and what to do. */
 export function formatError(error: DocketError): string {

@@ -47,8 +47,8 @@ async function preview(report: string, flags: PreviewFlags): Promise<void> {
     { parsePeriod },
     { runInline },
     { onePage },
+    { replaceFile },
     print,
-    fs,
     path,
   ] = await Promise.all([
     import('./surroundings.ts'),
@@ -56,8 +56,8 @@ async function preview(report: string, flags: PreviewFlags): Promise<void> {
     import('../define/period.ts'),
     import('./inline.ts'),
     import('../render/one-page.ts'),
+    import('../deliver/durable-file.ts'),
     import('./print.ts'),
-    import('node:fs/promises'),
     import('node:path'),
   ]);
   const around = readSurroundings();
@@ -80,7 +80,7 @@ async function preview(report: string, flags: PreviewFlags): Promise<void> {
       source.around,
     );
     const page = path.join(result.folder, 'preview.html');
-    await fs.writeFile(page, onePage(sealed.mail));
+    await replaceFile(page, onePage(sealed.mail));
     if (flags.json) print.printJson(documentOf(order, result, page));
     else print.printLine(summaryOf(order, result, page));
     if (flags.open) await openInBrowser(page, print.sayLine);

@@ -18,6 +18,8 @@ export interface Ending {
   readonly targetDown?: boolean;
   /** Epoch ms before which the target asked not to be tried again. */
   readonly notBefore?: number;
+  /** A disk of this machine cannot be used just now: worth another call, which is no attempt of the run. */
+  readonly diskFault?: boolean;
 }
 
 /** A delivery whose every precondition is durable: what is left is to let it leave. Never throws for what a target does. */

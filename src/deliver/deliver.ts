@@ -57,7 +57,7 @@ export interface Delivered {
   readonly receipts: readonly Receipt[];
   /** Something is still `pending`: calling again later may deliver it, and touches nothing else. */
   readonly retryable: boolean;
-  /** What is still `pending` was not tried because its server is known to be down: worth another call from then on. */
+  /** What is still `pending` waits for a server that is known to be down, or for a disk: worth another call from then on. */
   readonly outage: Outage | undefined;
 }
 
@@ -227,7 +227,8 @@ async function sendPending(
     if (ending === undefined) continue;
     const doubt = ending.state === 'unknown' ? (doubts.get(service) ?? 0) + 1 : 0;
     doubts.set(service, doubt);
-    if (ending.targetDown || ending.notBefore !== undefined || doubt === MOST_DOUBTS) {
+    if (ending.diskFault) outages.set(service, { why: ending.detail, until: clock.now() + diskWaitMs(row.epoch) });
+    else if (ending.targetDown || ending.notBefore !== undefined || doubt === MOST_DOUBTS) {
       outages.set(service, { why: ending.detail });
       well.delete(service);
       await circuit?.failed(service, ending.detail, ending.notBefore);
@@ -240,6 +241,9 @@ async function sendPending(
     observe({ state, detail, ms: Math.max(0, clock.now() - begun) });
   }
 }
+
+/** Ms until a disk is tried again: each try leaves its record in the archive. @param tries that were made before */
+const diskWaitMs = (tries: number): number => Math.min(15_000 * 2 ** Math.min(tries, 10), 15 * 60_000);
 
 const notTried = (service: string, { until, why }: Outage): string =>
   `Not tried before ${new Date(until).toISOString()}: ${service} has been failing (${why}).`;

@@ -6,6 +6,9 @@ import { isCode, pathName, writing } from './sealed-folder.ts';
 import type { RunBox, RunName, Shelf, ShelfNotes, Shelved } from './shelf.ts';
 import { stageIn } from './staging.ts';
 
+/** Bytes of a trial: a full disk still takes a file without any. */
+const PROBE_BYTES = 64 * 1024;
+
 /** What `work` makes; undefined when the file or folder it asks for is not there. */
 async function unlessGone<T>(work: () => Promise<T>): Promise<T | undefined> {
   try {
@@ -151,8 +154,11 @@ export function directoryShelf(root: string): Shelf {
       writing(base, async () => {
         await makeFolder(staging);
         const path = join(staging, `doctor-${randomBytes(6).toString('hex')}`);
-        await writeSynced(path, '');
-        await rm(path, { force: true });
+        try {
+          await writeSynced(path, new Uint8Array(PROBE_BYTES));
+        } finally {
+          await rm(path, { force: true });
+        }
         return { ok: true, detail: `${base} can be written` };
       }),
     close: () => {},

@@ -1,7 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { link, readFile, rename, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { DocketError, wordsOf } from '../base/error.ts';
+import { diskFacts } from '../base/disk-error.ts';
+import { diskFaultOf } from '../base/disk-fault.ts';
+import { DocketError, isStorageOutage, wordsOf } from '../base/error.ts';
 import type { Artifact } from '../render/artifact.ts';
 import type { Ending } from './attempt.ts';
 import { makeFolder, syncPath, writeSynced } from './durable-file.ts';
@@ -22,12 +24,13 @@ export function targetFolder(path: string, workingDirectory: string): string {
   });
 }
 
-/** What stands under a file's name: what cannot be read is somebody else's. */
+/** What stands under a file's name: what cannot be read is somebody else's, unless the disk is to blame, which is thrown. */
 async function standing(path: string, { sha256 }: Artifact): Promise<'absent' | 'same' | 'other'> {
   try {
     const digest = createHash('sha256').update(await readFile(path));
     return digest.digest('hex') === sha256 ? 'same' : 'other';
   } catch (error) {
+    if (diskFaultOf(error) !== undefined) throw error;
     return codeOf(error) === 'ENOENT' ? 'absent' : 'other';
   }
 }
@@ -40,6 +43,15 @@ export async function holdsAll(folder: string, artifacts: readonly Artifact[]): 
     if ((await standing(join(folder, artifact.name), artifact)) !== 'same') return false;
   }
   return true;
+}
+
+/** What of a failure makes the delivery worth another call, with what is free for people. */
+async function faultOf(error: unknown, folder: string): Promise<Partial<Ending>> {
+  if (error instanceof DocketError) return isStorageOutage(error) ? { diskFault: true } : {};
+  const fault = diskFaultOf(error);
+  if (fault === undefined) return {};
+  const facts = await diskFacts(fault.code, folder);
+  return { diskFault: true, detail: `The directory cannot be written: ${fault.words} (${facts})` };
 }
 
 /** File systems without hard links say one of these; there the look before has to do. */
@@ -96,7 +108,8 @@ export async function writeAll(
     for (const { temporary } of written) await rm(temporary, { force: true }).catch(() => {});
     const why = wordsOf(error);
     if (named === 0 && error instanceof Taken) return { state: 'refused', detail: why };
-    if (named === 0) return { state: 'pending', detail: `The directory cannot be written: ${why}` };
+    if (named === 0)
+      return { state: 'pending', detail: `The directory cannot be written: ${why}`, ...(await faultOf(error, folder)) };
     return { state: 'unknown', detail: `${named} of ${written.length} files were written: ${why}` };
   }
 }

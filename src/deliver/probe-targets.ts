@@ -58,6 +58,9 @@ const failed = (what: string, said: string, next: string): DocketError =>
   new DocketError('deliver.target_failed', `${what} cannot be used.`, { got: said, next });
 
 /** Tries a folder: what does not exist yet would be made in the nearest one that does. */
+/** Of a trial, bytes: a full disk still takes a file without any. */
+const PROBE_BYTES = 64 * 1024;
+
 function probeDirectory(template: string, { variables, guard, workingDirectory }: ProbeContext): TargetProbe {
   return {
     name: `Directory ${template}`,
@@ -69,7 +72,7 @@ function probeDirectory(template: string, { variables, guard, workingDirectory }
         folder = dirname(folder);
       const path = join(folder, probeName());
       try {
-        await writeSynced(path, '');
+        await writeSynced(path, new Uint8Array(PROBE_BYTES));
       } catch (error) {
         throw failed(`The directory ${folder}`, wordsOf(error), 'Correct the path, or let Docket write there.');
       } finally {

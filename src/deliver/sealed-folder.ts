@@ -3,6 +3,8 @@ import { createReadStream } from 'node:fs';
 import { copyFile, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { diskFacts } from '../base/disk-error.ts';
+import { diskFaultOf } from '../base/disk-fault.ts';
 import { DocketError } from '../base/error.ts';
 import { ARTIFACT_FORMATS, type Artifact, type MailBody, MEDIA_TYPES, type Picture } from '../render/artifact.ts';
 import type { Manifest, Sealed } from './archive.ts';
@@ -134,6 +136,20 @@ export const corrupt = (place: string, what: string, detail: { expected?: string
     next: 'Nothing of it is sent. Restore it from a backup, or remove it and run the report again.',
   });
 
+/** For a file that could not be read: throws `archive.corrupt`, or `archive.unreachable` where the disk is to blame. */
+const missing =
+  (place: string, name: string) =>
+  (cause: unknown): never => {
+    const fault = diskFaultOf(cause);
+    if (fault === undefined) throw corrupt(place, `${name} is missing`, { cause });
+    throw new DocketError('archive.unreachable', `${name} of an archived run cannot be read: ${fault.words}.`, {
+      where: place,
+      got: fault.code,
+      next: 'Look at the disk of the archive, and at the limit of open files.',
+      cause,
+    });
+  };
+
 /**
  * A run's folder with every file compared with its manifest. Throws `archive.corrupt`.
  * @param place where the run is, for people: the folder itself, or what it is a copy of
@@ -143,10 +159,8 @@ export async function readSealed(folder: string, files: string, manifest: Manife
   for (const file of manifest.files) {
     const path = join(folder, files, artifactName(file.name));
     const found = await stat(path).then(
-      async ({ size }) => ({ size, digest: await fileDigest(path) }),
-      (cause: unknown) => {
-        throw corrupt(place, `${file.name} is missing`, { cause });
-      },
+      async ({ size }) => ({ size, digest: await fileDigest(path).catch(missing(place, file.name)) }),
+      missing(place, file.name),
     );
     if (found.digest !== file.sha256) {
       throw corrupt(place, `${file.name} has changed`, {
@@ -173,17 +187,12 @@ function formatOf(format: string, place: string): Artifact['format'] {
 }
 
 async function readMail(folder: string, manifest: Manifest, place: string): Promise<MailBody> {
-  const missing =
-    (what: string) =>
-    (cause: unknown): never => {
-      throw corrupt(place, `${what} is missing`, { cause });
-    };
   const [html, text, pictures] = await Promise.all([
-    readFile(join(folder, 'mail.html'), 'utf8').catch(missing('the e-mail')),
-    readFile(join(folder, 'mail.txt'), 'utf8').catch(missing('the e-mail')),
+    readFile(join(folder, 'mail.html'), 'utf8').catch(missing(place, 'the e-mail')),
+    readFile(join(folder, 'mail.txt'), 'utf8').catch(missing(place, 'the e-mail')),
     Promise.all(
       (manifest.mail?.pictures ?? []).map(async ({ name, cid, sha256: expected }): Promise<Picture> => {
-        const bytes = await readFile(join(folder, pictureName(name))).catch(missing(name));
+        const bytes = await readFile(join(folder, pictureName(name))).catch(missing(place, name));
         if (sha256(bytes) !== expected) throw corrupt(place, `${name} has changed`, {});
         return { name, cid, bytes };
       }),
@@ -198,8 +207,10 @@ export async function writing<T>(folder: string, work: () => Promise<T>): Promis
     return await work();
   } catch (cause) {
     if (cause instanceof DocketError || !(cause instanceof Error && 'code' in cause)) throw cause;
-    throw new DocketError('archive.unwritable', `The archive cannot be written: ${cause.message}.`, {
+    const fault = diskFaultOf(cause);
+    throw new DocketError('archive.unwritable', `The archive cannot be written: ${fault?.words ?? cause.message}.`, {
       where: dirname(folder),
+      ...(fault === undefined ? {} : { got: await diskFacts(fault.code, dirname(folder)) }),
       next: 'Check the folder, its permissions and the free space of its disk.',
       cause,
     });
@@ -215,9 +226,7 @@ function requireDigest(artifact: Artifact, digest: string): void {
   });
 }
 
-const isMissing = (artifact: Artifact) => (cause: unknown) => {
-  throw corrupt(dirname(artifact.path), `${artifact.name} is missing`, { cause });
-};
+const isMissing = (artifact: Artifact) => missing(dirname(artifact.path), artifact.name);
 
 /** An artifact's bytes, compared with its hash at the moment they are used. Throws `archive.corrupt`. */
 export async function artifactBytes(artifact: Artifact): Promise<Buffer> {

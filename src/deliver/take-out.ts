@@ -3,6 +3,7 @@ import { createWriteStream } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { diskError } from '../base/disk-error.ts';
 import { DocketError } from '../base/error.ts';
 import { directoryBox } from './directory-shelf.ts';
 import { makeFolder } from './durable-file.ts';
@@ -50,6 +51,8 @@ export async function takeOut(
       });
     }
     return files;
+  } catch (error) {
+    throw await diskError(error, dirname(folder));
   } finally {
     await rm(staged, { recursive: true, force: true });
   }

@@ -25,6 +25,7 @@ const PACES: Partial<Record<ErrorCode, Pace>> = {
   'archive.marker_changed': { firstMs: 10 * SECOND_MS, mostMs: 5 * MINUTE_MS },
   'deployment.conflict': { firstMs: 10 * SECOND_MS, mostMs: 5 * MINUTE_MS },
 };
+const STORAGE: Pace = { firstMs: 10 * SECOND_MS, mostMs: 5 * MINUTE_MS };
 
 /** What of an error decides when to try again. */
 export interface Failure {
@@ -44,6 +45,16 @@ export function backoffMs(failed: number, chance: number, failure?: Failure): nu
   const { firstMs, mostMs } = (failure === undefined ? undefined : PACES[failure.code]) ?? SLOW;
   const whole = Math.min(firstMs * 2 ** (failed - 1), mostMs);
   return Math.round((failure?.retryAfterMs ?? 0) + whole / 2 + (whole / 2) * chance);
+}
+
+/**
+ * Ms for which a run sleeps whose storage cannot be used: a quarter of the time since it began, the second half of it by
+ * chance. A disk that is full for a moment costs seconds; one that stays so is not asked by every run all the time.
+ */
+export function storageWaitMs(sinceStartMs: number, chance: number): number {
+  const { firstMs, mostMs } = STORAGE;
+  const whole = Math.min(Math.max(sinceStartMs / 4, firstMs), mostMs);
+  return Math.round(whole / 2 + (whole / 2) * chance);
 }
 
 /** Thrown to BullMQ for a try that failed and will be made again after `delayMs`; carries the error's code alone. */

@@ -1,13 +1,13 @@
 import { DelayedError, type Job, UnrecoverableError } from 'bullmq';
 import type { Clock } from '../base/clock.ts';
-import { DocketError, isRedisOutage, toDocketError } from '../base/error.ts';
+import { DocketError, isRedisOutage, isStorageOutage, toDocketError } from '../base/error.ts';
 import { type Log, type LogFields, logWith } from '../base/log.ts';
 import { fail, type Outcome } from '../base/outcome.ts';
 import type { Observe, RunEvent } from '../run/event.ts';
 import { ENDED, type Losses, type RunOrder, type RunRecord, type RunStore } from '../run/record.ts';
 import type { RunResult } from '../run/result.ts';
 import { sayRun } from '../run/say.ts';
-import { type Failure, RetryLater } from './backoff.ts';
+import { type Failure, RetryLater, storageWaitMs } from './backoff.ts';
 import { ATTEMPTS, readRunJob } from './jobs.ts';
 import type { LiveRuns } from './live.ts';
 import { recordProgress, resultFields, type Told } from './progress.ts';
@@ -149,7 +149,7 @@ export async function tryRun(
   const losses = lossesOf(record, job.stalledCounter);
   if (losses.stuck >= ports.maxLost || losses.all >= ports.maxLost * MOST_LOST)
     return giveUp(id, record, poisonous(losses), {}, ports);
-  if (clock.now() > deadline) return giveUp(id, record, tooLong(deadlineMs), {}, ports);
+  if (clock.now() > deadline) return giveUp(id, record, tooLong(deadlineMs, record.error?.message), {}, ports);
   const attempt = job.attemptsMade + 1;
   const attempts = job.opts.attempts ?? ATTEMPTS;
   await goOn({ state: 'running', startedAt, until: null, starts: record.starts + 1, attempts: attempt, losses });
@@ -213,6 +213,16 @@ export async function tryRun(
       return endCancelled(record, new DocketError('run.cancelled', outcome.why), told, ports);
     case 'fail': {
       const { error } = outcome;
+      if (isStorageOutage(error)) {
+        const until = Math.min(clock.now() + storageWaitMs(clock.now() - startedAt, Math.random()), deadline + 1);
+        await goOn({ ...told, state: 'waiting', until, error: error.toJSON() });
+        log.warn('Run waits for its storage; no attempt is spent', {
+          until: new Date(until).toISOString(),
+          ...errorFields(error),
+        });
+        observe({ type: 'snoozed', until, why: error.message });
+        return sleep(until);
+      }
       if (!error.retryable || attempt >= attempts) return giveUp(id, record, error, told, ports);
       const delay = Math.max(0, Math.min(ports.backoff(attempt, error), deadline + 1 - clock.now()));
       await goOn({ ...told, state: 'waiting', until: clock.now() + delay, error: error.toJSON() });
@@ -241,9 +251,11 @@ const poisonous = ({ all, stuck }: Losses): DocketError =>
     next: 'Look at the memory of the workers and at the size of the report, then trigger it again.',
   });
 
-const tooLong = (deadlineMs: number): DocketError =>
+/** @param last what it failed of or waited for last */
+const tooLong = (deadlineMs: number, last?: string): DocketError =>
   new DocketError('run.deadline', 'The run took too long and was given up.', {
     expected: `an end within ${Math.round(deadlineMs / 60_000)} minutes of its first start`,
+    ...(last === undefined ? {} : { got: `its last failure was: ${last}` }),
     next: 'See what it waited for, e.g. the budget of its API key, then trigger it again; `deadline` in its definition gives it more time.',
   });
 

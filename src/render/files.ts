@@ -3,7 +3,8 @@ import { createReadStream } from 'node:fs';
 import { rename, rm, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { DocketError } from '../base/error.ts';
+import { diskError } from '../base/disk-error.ts';
+import { DocketError, wordsOf } from '../base/error.ts';
 import type { Output } from '../define/definition.ts';
 import type { Dataset } from '../fetch/dataset.ts';
 import { type Artifact, MEDIA_TYPES } from './artifact.ts';
@@ -78,7 +79,7 @@ async function make(job: FileJob, folder: string, made: readonly Artifact[]): Pr
  * Makes every file of a report: a workbook per `xlsx` output, a file per section (and
  * its totals) with its schema per `csv` output.
  * A file appears under its name only when it is complete; when one fails, those made before it are taken away again.
- * Throws `template.invalid` or `render.failed`; what aborts `signal` is thrown as it is.
+ * Throws `template.invalid`, `disk.unavailable` or `render.failed`; what aborts `signal` is thrown as it is.
  */
 export async function renderFiles(
   dataset: Dataset,
@@ -97,11 +98,13 @@ export async function renderFiles(
     return made;
   } catch (error) {
     await Promise.all(made.map((artifact) => rm(artifact.path, { force: true })));
-    if (error instanceof DocketError || options.signal.aborted) throw error;
-    const why = error instanceof Error ? error.message : String(error);
-    throw new DocketError('render.failed', `The files of ${dataset.org}/${dataset.report} could not be made: ${why}`, {
+    if (options.signal.aborted) throw error;
+    const failure = await diskError(error, folder);
+    if (failure instanceof DocketError) throw failure;
+    const what = `The files of ${dataset.org}/${dataset.report} could not be made`;
+    throw new DocketError('render.failed', `${what}: ${wordsOf(error)}`, {
       where: folder,
-      next: 'Check the folder and the free space on its disk; if both are fine, report this as a defect.',
+      next: 'Check the folder and its permissions; if both are fine, report this as a defect.',
       cause: error,
     });
   }

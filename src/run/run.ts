@@ -1,3 +1,4 @@
+import { diskError } from '../base/disk-error.ts';
 import { toDocketError } from '../base/error.ts';
 import { cancel, done, fail, type Outcome, snooze } from '../base/outcome.ts';
 import type { Catalog } from '../contract/catalog.ts';
@@ -74,8 +75,8 @@ async function settle(
   if (undelivered === undefined) return done(resultOf('done', sealed, receipts));
   // What was stopped half-way says nothing of the targets, and is not the last word of the last try.
   signal.throwIfAborted();
-  // Nothing was tried that could have failed: no attempt is spent.
-  if (outage !== undefined) return snooze(outage.until, outage.why);
+  // What is down is none of the run's doing: no attempt is spent. Where no worker would wake it, it ends.
+  if (outage !== undefined && ports.circuit !== undefined) return snooze(outage.until, outage.why);
   if (retryable && !lastAttempt) return fail(undelivered);
   const somebodyMayHaveIt = receipts.some(({ state }) => state === 'sent' || state === 'unknown');
   return somebodyMayHaveIt ? done(resultOf('partly_delivered', sealed, receipts)) : fail(undelivered);
@@ -129,6 +130,8 @@ async function pack(order: RunOrder, context: RunContext, ports: RunPorts): Prom
 
     const sealed = await render(dataset.value, folder, order, look, context, ports);
     return done(sealed);
+  } catch (thrown) {
+    throw await diskError(thrown, folder);
   } finally {
     await ports.archive.discard(folder);
   }

@@ -69,6 +69,16 @@ describe('the worker', () => {
       await new Promise((resolve) => setImmediate(resolve));
     }
   };
+  /** Wakes a run that is asleep. */
+  const promoted = async (id: string): Promise<void> => {
+    const queue = new Queue('runs', { connection: bench.producer, prefix: `${bench.prefix}:bull` });
+    try {
+      await expect.poll(() => queue.getJobState(id), { interval: 10 }).toBe('delayed');
+      await (await queue.getJob(id))?.promote();
+    } finally {
+      await queue.close();
+    }
+  };
   const opened = async (): Promise<string> => (await bench.trigger(onDemand(aReport()))).record.id;
 
   it('finishes a run and writes down what came of it', async () => {
@@ -518,6 +528,33 @@ describe('the worker', () => {
     start(async () => done(aResult()));
     await reached(id, 'done');
   });
+
+  it.each(['archive.unwritable', 'archive.unreachable', 'disk.unavailable'] as const)(
+    'lets a run sleep without an attempt while its storage says %s, however often',
+    async (code) => {
+      const id = await opened();
+      const tries: number[] = [];
+      const told: string[] = [];
+      start(
+        async (_, { attempt, lastAttempt }) => {
+          tries.push(attempt);
+          expect(lastAttempt).toBe(false);
+          if (tries.length < 3) return fail(new DocketError(code, 'No room.', { where: '/srv/archive' }));
+          return done(aResult());
+        },
+        { onTerminal: async (_, error) => void told.push(error.code) },
+      );
+      const asleep = await reached(id, 'waiting');
+      expect(asleep).toMatchObject({ error: { code, where: '/srv/archive' }, until: expect.any(Number) });
+      for (let wake = 1; wake <= 2; wake += 1) {
+        await expect.poll(() => tries.length, { interval: 10 }).toBe(wake);
+        await promoted(id);
+      }
+      expect(await reached(id, 'done')).toMatchObject({ attempts: 1, error: null });
+      expect(tries).toEqual([1, 1, 1]);
+      expect(told).toEqual([]);
+    },
+  );
 
   it('gives up a run whose record cannot be read', async () => {
     const order = anOrder();
