@@ -52,6 +52,8 @@ export interface Metrics {
   observeSlots(news: SlotNews): void;
   /** Counts timetables that had stopped ticking. */
   observeRepairs(repaired: number): void;
+  /** Tells whether a part of what the process writes to can be written. */
+  observeStorage(part: string, usable: boolean): void;
   /** The folder of definitions was looked at, and what is in force is what it says. */
   observeDefinitions(): void;
   /** Lets the counters of organizations start at 0: Prometheus sees no increase in a series that begins with 1. */
@@ -103,6 +105,12 @@ export function createMetrics(expected: Iterable<Expected>, { version, clock, di
   const definitions = new Gauge({
     name: 'docket_definitions_read_timestamp_seconds',
     help: 'When this process last found that it goes by what the folder of definitions says, in seconds since 1970.',
+    registers,
+  });
+  const storage = new Gauge({
+    name: 'docket_storage_usable',
+    help: 'Whether the last trial write to this part succeeded; 0 while runs wait for it.',
+    labelNames: ['part'],
     registers,
   });
   const lookAtDisk = disk === undefined ? undefined : addDisk(own, disk);
@@ -216,6 +224,7 @@ export function createMetrics(expected: Iterable<Expected>, { version, clock, di
       slots.skipped.inc({ org }, skipped);
     },
     observeRepairs: (repaired) => repairs.inc(repaired),
+    observeStorage: (part, usable) => storage.set({ part }, usable ? 1 : 0),
     observeDefinitions: () => definitions.set(clock.now() / 1000),
     expect,
     scrape: async (read) => {

@@ -120,7 +120,14 @@ async function start(flags: StartFlags): Promise<void> {
     }
     const signal = abortOnSignal();
     const metrics = createMetrics(expectedOf(first), processFacts(around, { keeps: roles.has('worker') }));
-    const { observe, observeRequest, observeSlots, observeRepairs, observeDefinitions: looked } = metrics;
+    const {
+      observe,
+      observeRequest,
+      observeSlots,
+      observeRepairs,
+      observeStorage,
+      observeDefinitions: looked,
+    } = metrics;
     looked();
     const jobs = scope.use(
       watchJobs(first, { clock: around.clock, log, reader, looked, ...(roles.has('worker') ? { refuse } : {}) }),
@@ -137,6 +144,7 @@ async function start(flags: StartFlags): Promise<void> {
       jobs,
       observeSlots,
       observeRepairs,
+      observeStorage,
       roles,
       concurrency,
       graceMs,

@@ -20,6 +20,8 @@ import {
 import type { Surroundings } from './ports.ts';
 import { readNow } from './readings.ts';
 import { openScheduler, type SchedulerSettings } from './scheduler.ts';
+import { watchStorage } from './storage-health.ts';
+import { redisProbe } from './storage-probes.ts';
 import { openStore, type Store, type StoreSettings } from './store.ts';
 import { openWorker, type WorkerSettings } from './worker.ts';
 
@@ -38,7 +40,7 @@ export interface DocketSettings extends WorkerSettings, SchedulerSettings, Store
 export interface RunningDocket {
   readonly store: Store;
   readonly identity: DeploymentIdentity;
-  /** What `/readyz` asks: Redis, the definitions and each role; never rejects. */
+  /** What `/readyz` asks: Redis, the definitions, each role and what they write to; never rejects. */
   readonly health: () => Promise<readonly Check[]>;
   /** What the metrics tell of all processes; throws `redis.unreachable`. */
   readonly readings: () => Promise<Readings>;
@@ -65,9 +67,15 @@ async function open(around: Surroundings, settings: DocketSettings, scope: Scope
   const { jobs, roles = new Set(ROLES) } = settings;
   const store = await openStore(around, settings, scope);
   const identity = await startIdentity(around, settings, roles, store, scope);
-  const checks: (() => Check)[] = [];
+  const checks: (() => readonly Check[])[] = [];
+  const probes = [redisProbe(store.redis, store.prefix)];
+  const redisWrites = await watchStorage(probes, around, scope, settings.observeStorage);
   if (roles.has('worker')) checks.push(await openWorker(around, settings, store, identity, scope));
-  if (roles.has('scheduler')) checks.push(await openScheduler(around, settings, store, scope));
+  if (roles.has('scheduler')) {
+    const scheduler = await openScheduler(around, settings, store, scope);
+    checks.push(() => [scheduler()]);
+  }
+  checks.push(redisWrites.checks);
   sayPresent(around, { roles, checks, identity }, store, scope);
   return {
     store,
@@ -79,7 +87,7 @@ async function open(around: Surroundings, settings: DocketSettings, scope: Scope
       ),
       definitionsCheck(jobs.now()),
       ...identityCheck(identity),
-      ...checks.map((check) => check()),
+      ...checks.flatMap((check) => check()),
     ],
     readings: () =>
       readNow({ ...store, jobs: jobs.now(), secrets: secretSource(around.env, around.learn), clock: around.clock }),
@@ -119,7 +127,7 @@ function sayPresent(
     identity,
   }: {
     readonly roles: ReadonlySet<Role>;
-    readonly checks: readonly (() => Check)[];
+    readonly checks: readonly (() => readonly Check[])[];
     readonly identity: DeploymentIdentity;
   },
   { redis, prefix }: Store,
@@ -132,7 +140,7 @@ function sayPresent(
     if (!isRedisOutage(toDocketError(thrown))) throw thrown;
   };
   const tell = async () => {
-    const found = checks.map((check) => check());
+    const found = checks.flatMap((check) => check());
     const atWork = [...roles].filter((role) => found.find(({ name }) => name === role)?.ok ?? true);
     await presence.tell(atWork).catch(whileAway);
   };

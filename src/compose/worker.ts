@@ -1,5 +1,5 @@
 import type { Check } from '../admin/app.ts';
-import { DocketError, toDocketError } from '../base/error.ts';
+import { DocketError, isStorageOutage, toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
 import type { Scope } from '../base/scope.ts';
 import { secretSource } from '../base/secret.ts';
@@ -38,6 +38,8 @@ import { mailRoutes, requireMailSecrets } from './mail.ts';
 import { createNotices } from './notices.ts';
 import { bindPorts, type Surroundings } from './ports.ts';
 import { reportScope } from './report-scope.ts';
+import { type StoragePart, watchStorage } from './storage-health.ts';
+import { archiveProbe, stagingProbe } from './storage-probes.ts';
 import type { Store } from './store.ts';
 import { keepUndecided, recoverExpired } from './undecided.ts';
 
@@ -55,12 +57,14 @@ export interface WorkerSettings {
   readonly observe?: (order: RunOrder, event: RunEvent) => void;
   /** Told of each request to the service, and for which organization it was. */
   readonly observeRequest?: (org: string, news: RequestNews) => void;
+  /** Told again and again whether what the process writes to can be written. */
+  readonly observeStorage?: (part: StoragePart, usable: boolean) => void;
 }
 
 /**
  * The role `worker`, until the scope closes: takes runs off the line, delivers them, tells owners, sweeps the archive. It
  * opens no slot. Closing lets runs in hand end for a while and hands over the rest.
- * Returns whether it takes runs, for `/readyz`. Throws `config.invalid`.
+ * Returns whether it takes runs and can write what they make, for `/readyz`. Throws `config.invalid`.
  */
 export async function openWorker(
   around: Surroundings,
@@ -68,7 +72,7 @@ export async function openWorker(
   store: Store,
   identity: Pick<DeploymentIdentity, 'id'>,
   scope: Scope,
-): Promise<() => Check> {
+): Promise<() => readonly Check[]> {
   const { config, clock, log } = around;
   const { prefix } = store;
   await requireMailSecrets(around);
@@ -158,7 +162,9 @@ export async function openWorker(
       return { outcome: await run(order, { definition, settings: org, ...observed }, ports), key: ports.key };
     });
     // Before the record says that it is over: who dies in between must not leave the owner untold.
-    if (outcome.kind === 'fail' && (context.lastAttempt || !outcome.error.retryable)) {
+    const isOver =
+      outcome.kind === 'fail' && (context.lastAttempt || !outcome.error.retryable) && !isStorageOutage(outcome.error);
+    if (isOver) {
       await notices.owe(order, outcome.error.toJSON());
     }
     if (outcome.kind !== 'done') return outcome;
@@ -234,7 +240,12 @@ export async function openWorker(
   );
   scope.use(sweeping, (controller) => controller.abort());
   await worker.ready();
-  return () => ({ name: 'worker', ok: worker.taking(), detail: `${worker.active()} runs in hand` });
+  const probes = [archiveProbe({ shelf }), stagingProbe({ archive })];
+  const storage = await watchStorage(probes, { clock, log }, scope, settings.observeStorage);
+  return () => [
+    { name: 'worker', ok: worker.taking(), detail: `${worker.active()} runs in hand` },
+    ...storage.checks(),
+  ];
 }
 
 /** A try of a run as a span, in the trace of whatever asked for it. */

@@ -44,6 +44,8 @@ export interface Keys {
   readonly looks: string;
   /** List: the last pauses and resumptions. */
   readonly pauseHistory: string;
+  /** Written again and again to find out whether Redis takes writes. */
+  readonly writable: string;
   /** A session of the admin page, by the hash of its id. */
   readonly session: (hash: string) => string;
   /** Stream: who did what over the admin route. */
@@ -81,6 +83,7 @@ export function keysOf(prefix: string): Keys {
     looks: `${prefix}:looks`,
     pauses: `${prefix}:pauses`,
     pauseHistory: `${prefix}:pauses:history`,
+    writable: `${prefix}:writable`,
     session: (hash) => `${prefix}:session:${hash}`,
     audit: `${prefix}:audit`,
   };

@@ -26,10 +26,14 @@ test('schedulers open slots, admin processes take orders, workers alone run and 
   const schedulers = [first, await house.start('scheduler'), await house.start('scheduler')];
   const [admin, ...workers] = await Promise.all([house.start('admin'), house.start('worker'), house.start('worker')]);
 
-  expect(await first.ready()).toEqual({ status: 'ready', checks: ['redis', 'definitions', 'scheduler'] });
-  expect(await admin.ready()).toEqual({ status: 'ready', checks: ['redis', 'definitions'] });
+  expect(await first.ready()).toEqual({
+    status: 'ready',
+    checks: ['redis', 'definitions', 'scheduler', 'redis_writes'],
+  });
+  expect(await admin.ready()).toEqual({ status: 'ready', checks: ['redis', 'definitions', 'redis_writes'] });
   for (const worker of workers) {
-    expect(await worker.ready()).toEqual({ status: 'ready', checks: ['redis', 'definitions', 'worker'] });
+    const checks = ['redis', 'definitions', 'worker', 'archive', 'staging', 'redis_writes'];
+    expect(await worker.ready()).toEqual({ status: 'ready', checks });
     // It answers for itself, and takes no orders.
     expect((await fetch(`${worker.url}/healthz`)).status).toBe(200);
     expect((await fetch(`${worker.url}/api/runs`, { headers: house.headers })).status).toBe(404);

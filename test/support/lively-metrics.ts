@@ -12,6 +12,7 @@ export async function aLivelyExposition(): Promise<Exposition> {
     disk: async () => ({ freeBytes: 1, sizeBytes: 2 }),
   });
   metrics.observeDefinitions();
+  metrics.observeStorage('archive', true);
   metrics.observeRequest('acme', { endpoint: 'report', status: '2xx', ms: 300 });
   const order = anOrder({ slot: new Date().toISOString() });
   for (const stage of STAGES) metrics.observe(order, { type: 'timed', stage, ms: 20 });

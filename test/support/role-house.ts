@@ -27,7 +27,12 @@ outputs: [{ format: csv }]
 deliveries:
   - email: { to: [lead@acme.example], attach: [csv] }
 `;
-const runSchema = z.looseObject({ id: z.string(), state: z.string(), trigger: z.string() });
+const runSchema = z.looseObject({
+  id: z.string(),
+  state: z.string(),
+  trigger: z.string(),
+  attempts: z.number().optional(),
+});
 const readySchema = z.object({
   status: z.string(),
   checks: z.array(z.looseObject({ name: z.string(), ok: z.boolean() })),
@@ -92,6 +97,7 @@ export async function roleHouse(redisUrl: string) {
   };
 
   return {
+    root,
     mail,
     start: (role: string, ...args: string[]) => startWith({}, role, ...args),
     startWith,

@@ -21,7 +21,7 @@ const readySchema = z
     checks: z
       .array(z.object({ name: z.string(), ok: z.boolean(), detail: z.string().optional() }))
       .readonly()
-      .describe('Redis, the definitions, and each role of the process.'),
+      .describe('Redis, the definitions, each role of the process, and what it writes to.'),
   })
   .meta({ id: 'Readiness' });
 const readyRoute = createRoute({
