@@ -4,6 +4,7 @@ import { type AddressList, readAddressList } from './address-list.ts';
 import { type ArchivePlace, readArchivePlace } from './archive-place.ts';
 import { DocketError } from './error.ts';
 import { readRedisUrl } from './redis-url.ts';
+import { type SecretRef, secretRefSchema } from './secret.ts';
 import { smtpFaults, smtpVariables } from './smtp-variables.ts';
 
 const url = (schemes: readonly string[], example: string) =>
@@ -47,6 +48,17 @@ const variables = {
       for (const { expected, got } of read) {
         context.issues.push({ code: 'custom', input: text, message: expected, params: { got } });
       }
+      return z.NEVER;
+    })
+    .optional(),
+  DOCKET_SIGNING_KEY: z
+    .string()
+    .transform((text, context): SecretRef => {
+      const [, kind, where = ''] = /^(env|file):(.+)$/.exec(text) ?? [];
+      const read = secretRefSchema.safeParse(kind === 'env' ? { env: where } : { file: where });
+      if (kind !== undefined && read.success) return read.data;
+      const message = 'a reference to a private key, env:NAME or file:PATH, never the key itself';
+      context.issues.push({ code: 'custom', input: text, message, params: { got: 'something else (not shown)' } });
       return z.NEVER;
     })
     .optional(),

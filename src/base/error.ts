@@ -58,6 +58,7 @@ export const ERRORS = {
   'archive.marker_changed': { exit: 1, retryable: true },
   'deployment.conflict': { exit: 2, retryable: true },
   'deployment.mass_removal': { exit: 2, retryable: false },
+  'archive.locked': { exit: 1, retryable: false },
   'delivery.not_found': { exit: 2, retryable: false },
   'delivery.ambiguous': { exit: 2, retryable: false },
   'delivery.conflict': { exit: 2, retryable: false },

@@ -32,6 +32,7 @@ export function addInit(program: Command): void {
     .addOption(new Option('--report <which>', 'which report to write').choices(['weekly', 'monthly', 'both']))
     .option('--smtp-url <url>', 'mail server, without a password; SMTP_URL when absent')
     .option('--mail-from <address>', 'sender; MAIL_FROM when absent')
+    .option('--signing-key <file>', 'instead: make the key that signs the archive, or put a new one in its place')
     .option('--yes', 'ask nothing: what no flag says is as by default')
     .option('--offline', 'do not ask the service: safe sections, and no trial')
     .option('--json', 'one JSON document on stdout; asks nothing')
@@ -49,13 +50,18 @@ Exit codes: 0 written and tried; 1 written, but something fails; 2 usage or conf
 Examples:
   docket init
   docket init --to lead@acme.example --report both --yes
+  docket init --signing-key /etc/docket/signing.pem
   docket init /srv/reports --url https://api.example.com --key-env ACME_API_KEY --org acme --timezone Europe/Zurich \\
     --to lead@acme.example --allow domain --report weekly --yes`,
     )
     .action(init);
 }
 
-async function init(folder: string | undefined, flags: InitFlags): Promise<void> {
+async function init(folder: string | undefined, flags: InitFlags & { readonly signingKey?: string }): Promise<void> {
+  if (flags.signingKey !== undefined) {
+    const { initSigningKey } = await import('./init/signing-key.ts');
+    return initSigningKey(flags.signingKey, flags);
+  }
   const [
     { join },
     { toDocketError },

@@ -6,11 +6,13 @@ import { createScope, type Scope } from '../base/scope.ts';
 import { secretSource } from '../base/secret.ts';
 import type { Archive } from '../deliver/archive.ts';
 import { createMarker, newArchiveId, readMarker } from '../deliver/archive-marker.ts';
+import { type ChainedRuns, chainedRuns } from '../deliver/chained-runs.ts';
 import { directoryShelf } from '../deliver/directory-shelf.ts';
 import { markedShelf, markerCheck } from '../deliver/marked-shelf.ts';
 import { s3Shelf } from '../deliver/s3-shelf.ts';
 import type { Shelf } from '../deliver/shelf.ts';
 import { shelfArchive } from '../deliver/shelf-archive.ts';
+import { readSigningKey } from '../deliver/signing-key.ts';
 import { ENDED, type RunStore } from '../run/record.ts';
 import { type DeploymentIdentity, deploymentIdentity, type IdentityPorts } from './deployment-identity.ts';
 import type { Surroundings } from './ports.ts';
@@ -19,6 +21,8 @@ import type { Surroundings } from './ports.ts';
 export interface OpenArchive {
   readonly archive: Archive;
   readonly shelf: Shelf;
+  /** Absent where no key is named: nothing is signed, and nothing compared with a chain. */
+  readonly signing?: ChainedRuns;
 }
 
 /**
@@ -39,14 +43,19 @@ export function openArchive(
   identity?: Pick<DeploymentIdentity, 'id'>,
 ): OpenArchive {
   const place = config.DOCKET_ARCHIVE ?? { kind: 'directory', folder: resolve('archive') };
-  const bare = place.kind === 'directory' ? directoryShelf(place.folder) : s3Shelf(place, secretSource(env, learn));
+  const secrets = secretSource(env, learn);
+  const bare = place.kind === 'directory' ? directoryShelf(place.folder) : s3Shelf(place, secrets);
   scope.use(bare, (opened) => opened.close());
   const maxAgeMs = place.kind === 'directory' ? 0 : BUCKET_MARKER_INTERVAL_MS;
   const shelf =
     identity === undefined
       ? bare
       : markedShelf(bare, markerCheck(bare, identity.id, { now: clock.now, maxAgeMs }), clock.now);
-  return { shelf, archive: shelfArchive(shelf, clock) };
+  const ref = config.DOCKET_SIGNING_KEY;
+  if (ref === undefined) return { shelf, archive: shelfArchive(shelf, clock) };
+  const readKey = async () => readSigningKey(await secrets(ref), 'DOCKET_SIGNING_KEY');
+  const signing = chainedRuns(shelf, readKey, clock);
+  return { shelf, archive: shelfArchive(shelf, clock, signing), signing };
 }
 
 /**

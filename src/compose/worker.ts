@@ -81,7 +81,8 @@ export async function openWorker(
   const patient = await store.patient();
   const runs = redisRunStore(patient, { ...kept, log, ended: dropAnswers(patient, { prefix: `${prefix}:` }) });
   const definitions = definitionStore(patient, kept);
-  const { archive, shelf } = openArchive(around, scope, identity);
+  const { archive, shelf, signing } = openArchive(around, scope, identity);
+  await signing?.ready();
   await tryShelf(shelf, log);
   const ledger = redisLedger(patient, { prefix: `${prefix}:`, ttlDays: KEEP_DAYS });
   const mailOf = mailRoutes(around, scope);
@@ -223,6 +224,7 @@ export async function openWorker(
         () =>
           sweepArchive({
             shelf,
+            signing,
             daysOf: (org) => settings.jobs.now().orgs.get(org)?.retention_days ?? config.DOCKET_ARCHIVE_DAYS,
             ledger,
             open: neededIn(store.runs),

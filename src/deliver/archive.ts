@@ -122,8 +122,8 @@ export interface Archive {
    * Returns its SHA-256, hex.
    */
   keepMessage(sealed: SealedRun, delivery: string, message: Uint8Array, kind?: 'eml' | 'json'): Promise<string>;
-  /** The e-mail of the delivery's last attempt; undefined when there is none. */
-  message(sealed: SealedRun, delivery: string): Promise<Uint8Array | undefined>;
+  /** The message of the delivery's last attempt; undefined when it sent none. Throws `archive.corrupt` when it is another. */
+  message(sealed: SealedRun, delivery: string, kind?: 'eml' | 'json'): Promise<Uint8Array | undefined>;
   /** Writes `receipts.json` anew. */
   keepReceipts(sealed: SealedRun, receipts: readonly Receipt[]): Promise<void>;
   /** What `keepReceipts` wrote last; empty while nothing was delivered. */

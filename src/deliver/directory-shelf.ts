@@ -3,7 +3,7 @@ import { open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { createFile, makeFolder, replaceFile, replaceFiles, syncPath, writeSynced } from './durable-file.ts';
 import { isCode, pathName, writing } from './sealed-folder.ts';
-import type { RunBox, RunName, Shelf, ShelfNotes, Shelved } from './shelf.ts';
+import { isStray, type RunBox, type RunName, type Shelf, type ShelfNotes, type Shelved } from './shelf.ts';
 import { stageIn } from './staging.ts';
 
 /** Bytes of a trial: a full disk still takes a file without any. */
@@ -134,6 +134,18 @@ export function directoryShelf(root: string): Shelf {
         await syncPath(dirname(folder));
         return folder;
       });
+    },
+    strays: async (only) => {
+      const filesIn = async (folder: string): Promise<readonly string[]> =>
+        ((await unlessGone(() => readdir(join(base, folder), { withFileTypes: true }))) ?? [])
+          .filter((entry) => !entry.isDirectory() && !entry.name.startsWith('.'))
+          .map(({ name }) => (folder === '' ? name : `${folder}/${name}`));
+      const found = only === undefined ? [...(await filesIn(''))] : [];
+      for (const org of only === undefined ? await foldersIn(base) : [pathName(only, 'organization')]) {
+        found.push(...(await filesIn(org)));
+        for (const report of await foldersIn(join(base, org))) found.push(...(await filesIn(`${org}/${report}`)));
+      }
+      return found.filter(isStray);
     },
     bring: async (run) => folderOf(run),
     letGo: async () => {},

@@ -4,6 +4,7 @@ import type { Definition } from '../define/definition.ts';
 import { canonicalAddress, recipientFault } from '../define/recipients.ts';
 import { bytesOf } from '../define/size.ts';
 import { type Artifact, type MailBody, mailFiles } from '../render/artifact.ts';
+import { assertSameMail } from './archived-message.ts';
 import type { Leave } from './attempt.ts';
 import { recipientKey } from './decision.ts';
 import { type Delivery, rowOf, variablesOf } from './delivery.ts';
@@ -110,6 +111,8 @@ async function prepareMail(
   if (envelopeFault !== undefined) {
     throw new DocketError('deliver.recipient_refused', `${message.envelope.to} ${envelopeFault}.`);
   }
+  // Links are of the day on which they were made.
+  if (!linked) await assertSameMail(archive, sealed, row.id, message);
   return sendMessage(mail.mailer, message, await archive.keepMessage(sealed, row.id, message.raw));
 }
 

@@ -1,10 +1,11 @@
+import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { instantSchema } from '../base/instant.ts';
 import type { AttemptRecord, Release } from './archive.ts';
 import { DELIVERY_STATES, type Evidence } from './ledger.ts';
 import { type Receipt, receiptsSchema } from './receipt.ts';
 import { readPaper } from './run-papers.ts';
-import { pathName } from './sealed-folder.ts';
+import { corrupt, pathName } from './sealed-folder.ts';
 import type { RunBox } from './shelf.ts';
 
 const attemptSchema: z.ZodType<AttemptRecord> = z.looseObject({
@@ -28,13 +29,12 @@ const NAME = /^attempts\/([A-Za-z0-9]+)\.(\d+)(?:\.(end|decision))?\.json$/;
 const RANK = { begin: 0, end: 1, decision: 2 } as const;
 
 /**
- * Writes `attempts/<delivery>.<epoch>.json` when the attempt begins, `….end.json` when it has ended, `….decision.json` for
- * what somebody decided: none is ever written over by another, so a late one cannot hide a later one.
+ * `attempts/<delivery>.<epoch>.json` when the attempt begins, `….end.json` when it has ended, `….decision.json` for what
+ * somebody decided: none is ever written over by another, so a late one cannot hide a later one.
  */
-export async function writeAttempt(box: RunBox, attempt: AttemptRecord): Promise<void> {
-  const what = attempt.decision !== undefined ? '.decision' : attempt.state === 'sending' ? '' : '.end';
-  const name = `attempts/${pathName(attempt.delivery, 'delivery')}.${attempt.epoch}${what}.json`;
-  await box.put(name, `${JSON.stringify(attempt, null, 2)}\n`);
+export function attemptName({ delivery, epoch, state, decision }: AttemptRecord): string {
+  const what = decision !== undefined ? '.decision' : state === 'sending' ? '' : '.end';
+  return `attempts/${pathName(delivery, 'delivery')}.${epoch}${what}.json`;
 }
 
 interface Kept {
@@ -94,11 +94,26 @@ export const keptMessages = (names: readonly string[]): readonly KeptMessage[] =
     return delivery === undefined ? [] : [{ name, delivery }];
   });
 
-/** The exact e-mail of the last attempt at a delivery; undefined when none is kept. Throws `archive.corrupt`. */
-export async function readLastMail(box: RunBox, delivery: string): Promise<Buffer | undefined> {
+/**
+ * The exact message of the last attempt at a delivery, with the hash that the attempt says; undefined where no attempt names
+ * one. Throws `archive.corrupt` when it is gone or another.
+ */
+export async function readLastMessage(
+  box: RunBox,
+  delivery: string,
+  kind: 'eml' | 'json',
+): Promise<Buffer | undefined> {
   const attempts = (await readAttempts(box)).filter((one) => one.delivery === delivery);
   const last = attempts.findLast(({ message }) => message !== undefined)?.message;
-  return last === undefined ? undefined : box.read(`messages/${messageName(delivery, last, 'eml')}`);
+  if (last === undefined) return undefined;
+  const name = `messages/${messageName(delivery, last, kind)}`;
+  const bytes = await box.read(name);
+  const got = bytes === undefined ? 'nothing' : createHash('sha256').update(bytes).digest('hex');
+  if (got === last) return bytes;
+  throw corrupt(box.place, `${name} ${bytes === undefined ? 'is missing' : 'has changed'}`, {
+    expected: `SHA-256 ${last}, as the attempt says that sent it`,
+    got,
+  });
 }
 
 /**

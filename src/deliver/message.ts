@@ -55,6 +55,8 @@ export interface Message {
   readonly messageId: string;
   readonly envelope: { readonly from: string; readonly to: string };
   readonly raw: Uint8Array;
+  /** What separates its parts: another one for other texts, files or pictures, and the same for another sender or signature. */
+  readonly boundary: string;
 }
 
 /** An address in canonical form, or `deliver.recipient_refused`: nothing else gets into a header or an envelope. */
@@ -81,7 +83,8 @@ export function messageIdOf(delivery: string, from: string): string {
 
 /**
  * What separates the parts: a hash of the parts themselves. The same for the same message, and nothing inside them can
- * hold it, so that data in a text cannot end its part and begin an attachment.
+ * hold it, so that data in a text cannot end its part and begin an attachment. A message that is sent again is compared by
+ * it with the one in the archive: made in another way, it would be refused there.
  */
 function boundaryOf({
   delivery,
@@ -121,6 +124,7 @@ export async function buildMessage(parts: MessageParts): Promise<Message> {
     });
   }
   const messageId = messageIdOf(parts.thread ?? parts.delivery, from);
+  const boundary = boundaryOf(parts);
   const message = new MailComposer({
     from,
     to: addressed,
@@ -149,12 +153,12 @@ export async function buildMessage(parts: MessageParts): Promise<Message> {
         content: Buffer.from(content.buffer, content.byteOffset, content.byteLength),
       })),
     ],
-    baseBoundary: boundaryOf(parts),
+    baseBoundary: boundary,
     newline: 'win',
     disableFileAccess: true,
     disableUrlAccess: true,
   });
   const built = await message.compile().build();
   const raw = parts.dkim === undefined ? built : await signMessage(built, parts.dkim);
-  return Object.freeze({ messageId, envelope: Object.freeze({ from, to }), raw });
+  return Object.freeze({ messageId, envelope: Object.freeze({ from, to }), raw, boundary });
 }

@@ -2,6 +2,7 @@ import { fillPath } from '../base/path.ts';
 import type { Definition } from '../define/definition.ts';
 import { type S3Spec, type SftpSpec, sftpServer, type WebhookSpec, webhookName } from '../define/target.ts';
 import { type Artifact, folderFiles } from '../render/artifact.ts';
+import { assertSameFiles } from './archived-message.ts';
 import { type Delivery, type PlaceContext, rowOf, variablesOf } from './delivery.ts';
 import { destinationGuard } from './destination-guard.ts';
 import { holdsAll, targetFolder, writeAll } from './directory-target.ts';
@@ -140,6 +141,7 @@ export function webhookDelivery(
         for (const [file, link] of delivery.links?.() ?? []) links.set(file, [...(links.get(file) ?? []), link]);
       }
       const body = webhookBody(sealed.manifest, folderFiles(sealed.artifacts), links);
+      await assertSameFiles(archive, sealed, row.id, body);
       const message = await archive.keepMessage(sealed, row.id, Buffer.from(body), 'json');
       return Object.assign(sendWebhook({ spec, id: row.id, body, clock, options, guard }, secrets), { message });
     },

@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts';
-import { toDocketError } from '../base/error.ts';
+import { DocketError, toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
+import type { ChainedRuns } from './chained-runs.ts';
 import { sweepLedgers } from './file-ledger.ts';
 import { readEvidence, readReceipts } from './kept-attempts.ts';
 import type { Ledger } from './ledger.ts';
@@ -15,6 +16,8 @@ export const SWEPT = '.swept';
 
 export interface RetentionPorts {
   readonly shelf: Shelf;
+  /** Where everything is signed: what leaves is entered first. */
+  readonly signing?: Pick<ChainedRuns, 'complete' | 'removed' | 'checkpoint'> | undefined;
   /** Days for which an organization's runs are kept; undefined: for ever. */
   readonly daysOf: (org: string) => number | undefined;
   readonly ledger: Ledger;
@@ -32,12 +35,13 @@ export interface RetentionPorts {
  * has lost that delivery gets it back, so that somebody can decide. Dying amid it is harmless, and so is doing it twice at once. Returns how many were removed; undefined when it was done today already.
  */
 export async function sweepArchive(ports: RetentionPorts): Promise<number | undefined> {
-  const { shelf, clock, log, signal } = ports;
+  const { shelf, signing, clock, log, signal } = ports;
   const last = Number((await shelf.notes.read(SWEPT)) ?? 0);
   const now = clock.now();
   // A mark of the future was written by a clock that was wrong.
   if (last <= now && now - last < DAY_MS) return undefined;
   let removed = 0;
+  const orgs = new Set<string>();
   for await (const run of shelf.runs()) {
     if (signal.aborted) return removed;
     const of = { run: run.id, org: run.org, report: run.report };
@@ -46,6 +50,8 @@ export async function sweepArchive(ports: RetentionPorts): Promise<number | unde
         if (now - run.halfMadeAt > ABANDONED_MS && !(await ports.open(run.id))) await shelf.remove(run);
         continue;
       }
+      orgs.add(run.org);
+      await completeYoung(run, ports, now);
       const days = ports.daysOf(run.org);
       // Where listing tells when a run was sealed, the young ones are not opened.
       const young = days !== undefined && run.sealedAt !== undefined && now - run.sealedAt <= days * DAY_MS;
@@ -55,9 +61,14 @@ export async function sweepArchive(ports: RetentionPorts): Promise<number | unde
         log.warn('A run is past its days in the archive, and stays: it waits for a decision', of);
         continue;
       }
-      if (!(await shelf.remove(run))) continue;
+      const why = `made ${iso(madeAt)}, kept for ${days} days`;
+      const result = await removeUnlocked(run, why, ports);
+      if ('lock' in result) {
+        log.warn('A run is past its days in the archive, and stays: its store keeps it', { ...of, why: result.lock });
+      }
+      if (!('removed' in result) || !result.removed) continue;
       removed += 1;
-      log.info('A run has left the archive', { ...of, why: `made ${iso(madeAt)}, kept for ${days} days` });
+      log.info('A run has left the archive', { ...of, why });
     } catch (thrown) {
       log.error('A run could not be removed from the archive', { ...of, error: toDocketError(thrown).toJSON() });
     }
@@ -69,8 +80,62 @@ export async function sweepArchive(ports: RetentionPorts): Promise<number | unde
   await sweepLedgers(shelf, keptSince, (path, thrown) => {
     log.error('A ledger could not be removed from the archive', { path, error: toDocketError(thrown).toJSON() });
   });
+  for (const org of signing === undefined ? [] : orgs) await signCheckpoint(org, ports);
   await shelf.notes.put(SWEPT, String(now));
   return removed;
+}
+
+/** Runs this young may have been left amid it by a process that died. */
+const YOUNG_MS = 3 * DAY_MS;
+
+async function completeYoung(run: Shelved, { signing, log }: RetentionPorts, now: number): Promise<void> {
+  if (signing === undefined) return;
+  const of = { run: run.id, org: run.org, report: run.report };
+  try {
+    const at = run.sealedAt ?? (await ageOf(run));
+    if (at === undefined || now - at > YOUNG_MS) return;
+    const count = await signing.complete(run);
+    if (count > 0) log.warn('Files of a run were signed later than they were written', { ...of, count });
+  } catch (thrown) {
+    log.error('A run could not be compared with the chain of the archive', {
+      ...of,
+      error: toDocketError(thrown).toJSON(),
+    });
+  }
+}
+
+/**
+ * Takes a run away, and says so in the chain first: a run that is gone without a word was not removed by retention.
+ * @returns whether this process has removed it, or why its store keeps it
+ */
+async function removeUnlocked(
+  run: Shelved,
+  why: string,
+  { shelf, signing, clock }: RetentionPorts,
+): Promise<{ readonly removed: boolean } | { readonly lock: string }> {
+  const lock = await shelf.locked?.(run, clock.now());
+  if (lock !== undefined) return { lock };
+  await signing?.removed(run, 'removed', why);
+  try {
+    return { removed: await shelf.remove(run) };
+  } catch (thrown) {
+    if (!(thrown instanceof DocketError && thrown.code === 'archive.locked')) throw thrown;
+    await signing?.removed(run, 'kept', thrown.message);
+    return { lock: thrown.message };
+  }
+}
+
+/** For whoever keeps the log elsewhere: what the archive alone says of its end proves nothing to who can write there. */
+async function signCheckpoint(org: string, { signing, log }: RetentionPorts): Promise<void> {
+  try {
+    const signed = await signing?.checkpoint(org);
+    if (signed === undefined) return;
+    const { sequence: count, head: state } = signed.body;
+    const event = 'archive.checkpoint';
+    log.info('The chain of the archive was signed', { org, event, count, state, why: signed.text.trim() });
+  } catch (thrown) {
+    log.error('The chain of the archive could not be signed', { org, error: toDocketError(thrown).toJSON() });
+  }
 }
 
 const iso = (at: number): string => new Date(at).toISOString();

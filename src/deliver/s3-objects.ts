@@ -24,6 +24,10 @@ export interface S3Objects {
   /** Names between the prefix, which ends with `/` or is empty, and the next `/`. */
   folders(prefix: string): Promise<readonly string[]>;
   delete(key: string): Promise<void>;
+  /** As `delete`; throws `archive.locked` where the store refuses it (403): a lock, or a right that is not there. */
+  deleteUnlocked(key: string): Promise<void>;
+  /** What Object Lock keeps an object by at this moment (epoch ms); undefined where nothing does, or we may not know. */
+  lock(key: string, now: number): Promise<string | undefined>;
   /** What was thrown as an error of the archive that could not be written. */
   unwritable(error: unknown): unknown;
 }
@@ -163,6 +167,26 @@ export function s3Objects(bucket: string, place: string, connect: () => Promise<
     delete: (key) =>
       asking('archive.unwritable', async ({ sdk, client }) => {
         await client.send(new sdk.DeleteObjectCommand(at(key)), soon());
+      }),
+    deleteUnlocked: (key) =>
+      asking('archive.unwritable', async ({ sdk, client }) => {
+        try {
+          await client.send(new sdk.DeleteObjectCommand(at(key)), soon());
+        } catch (error) {
+          const { status, said } = failure(error);
+          if (status !== 403) throw error;
+          throw new DocketError('archive.locked', `The store does not let ${key} go: ${said}.`, {
+            where: place,
+            next: 'Wait until its lock or legal hold ends, or give the credentials the right s3:DeleteObject.',
+          });
+        }
+      }),
+    lock: (key, now) =>
+      asking('archive.unreachable', async ({ sdk, client }) => {
+        const head = await unlessMissing(() => client.send(new sdk.HeadObjectCommand(at(key)), soon()));
+        const until = head?.ObjectLockRetainUntilDate;
+        if (head?.ObjectLockLegalHoldStatus === 'ON') return 'under a legal hold';
+        return until === undefined || until.getTime() <= now ? undefined : `locked until ${until.toISOString()}`;
       }),
     unwritable: (error) => thrown(error, 'archive.unwritable'),
   };

@@ -13,7 +13,7 @@ import { signedLink } from './s3-link.ts';
 import { type S3Objects, s3Objects } from './s3-objects.ts';
 import { putFile } from './s3-upload.ts';
 import { pathName, sealedNames, writing } from './sealed-folder.ts';
-import { isPaper, type RunBox, type RunName, type Shelf, type Shelved } from './shelf.ts';
+import { isPaper, isStray, type RunBox, type RunName, type Shelf, type Shelved } from './shelf.ts';
 import { stageInOwn } from './staging.ts';
 import { copyOut } from './take-out.ts';
 
@@ -132,6 +132,25 @@ export function s3Shelf(bucket: ArchiveBucket, secrets: SecretSource, silenceMs:
       await rm(staged, { recursive: true, force: true });
       return undefined;
     },
+    strays: async (only) => {
+      // Others' objects may share a bucket without a prefix.
+      const prefix = only === undefined ? base : `${base}${pathName(only, 'organization')}/`;
+      if (prefix === '') return [];
+      const names: string[] = [];
+      for await (const { key } of objects.list(prefix)) {
+        const name = key.slice(base.length);
+        if (name.split('/').length < 4 && isStray(name)) names.push(name);
+      }
+      return names;
+    },
+    locked: async (run, now) => {
+      const locks: string[] = [];
+      await eachAtOnce(await keysUnder(rootOf(run)), AT_ONCE, async (key) => {
+        const lock = await objects.lock(key, now);
+        if (lock !== undefined) locks.push(lock);
+      });
+      return locks.sort().at(-1);
+    },
     bring: async (run, names) => {
       const folder = await stageInOwn(staging, run.id);
       try {
@@ -150,10 +169,12 @@ export function s3Shelf(bucket: ArchiveBucket, secrets: SecretSource, silenceMs:
       const keys = await keysUnder(root);
       const papers = keys.filter((key) => isPaper(key.slice(root.length)));
       const rest = keys.filter((key) => !papers.includes(key) && key !== `${root}manifest.json`);
+      // One alone first: where the store refuses, nothing has gone yet.
+      if (papers[0] !== undefined) await objects.deleteUnlocked(papers[0]);
       // While its manifest stands, the next sweep finds what this one did not finish; after that, as half made.
-      await eachAtOnce(papers, AT_ONCE, objects.delete);
-      await objects.delete(`${root}manifest.json`);
-      await eachAtOnce(rest, AT_ONCE, objects.delete);
+      await eachAtOnce(papers, AT_ONCE, objects.deleteUnlocked);
+      await objects.deleteUnlocked(`${root}manifest.json`);
+      await eachAtOnce(rest, AT_ONCE, objects.deleteUnlocked);
       return keys.length > 0;
     },
     notes: {

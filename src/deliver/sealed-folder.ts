@@ -18,6 +18,7 @@ export const OWN_NAMES = [
   'manifest.json',
   'receipts.json',
   'release.json',
+  'chain.json',
   'messages',
   'attempts',
   'files',

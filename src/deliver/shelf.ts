@@ -72,8 +72,15 @@ export interface Shelf {
   bring(run: RunName, names: readonly string[]): Promise<string>;
   /** Throws a private copy away; what is the run's own stays. */
   letGo(folder: string): Promise<void>;
-  /** Takes a run away. Harmless twice at once, and when it is interrupted; false when somebody else has taken it. */
+  /**
+   * Takes a run away. Harmless twice at once, and when it is interrupted; false when somebody else has taken it. Throws
+   * `archive.locked` where the store does not let it go.
+   */
   remove(run: RunName): Promise<boolean>;
+  /** Why the store lets nobody remove the run now; undefined where it does. Absent where nothing is ever locked. */
+  readonly locked?: (run: RunName, now: number) => Promise<string | undefined>;
+  /** Files beside the runs' folders that are none of ours, by names with `/`. */
+  strays(org?: string): Promise<readonly string[]>;
   /** What the archive keeps beside its runs, under names with a dot in front. */
   readonly notes: ShelfNotes;
   /** Tries what the archive needs, and leaves nothing there. @returns what was found, for people */
@@ -99,6 +106,13 @@ export interface LinkTimes {
   readonly madeAt: number;
 }
 
+/** Files of the archive itself, at its root. */
+const OWN_FILES: readonly string[] = ['docket-archive.json'];
+
+/** Whether a file beside the runs' folders is none of ours. */
+export const isStray = (name: string): boolean =>
+  !OWN_FILES.includes(name) && !name.split('/').some((step) => step.startsWith('.'));
+
 /** Papers that are written when a run is sealed already. Everything else of a run is sealed. */
 export const isPaper = (name: string): boolean =>
-  ['receipts.json', 'release.json'].includes(name) || /^(messages|attempts)\//.test(name);
+  ['receipts.json', 'release.json', 'chain.json'].includes(name) || /^(messages|attempts)\//.test(name);

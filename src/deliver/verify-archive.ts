@@ -1,23 +1,30 @@
 import { toDocketError } from '../base/error.ts';
 import type { AttemptRecord, Manifest } from './archive.ts';
-import { keptMessages, readAttempts, readReceipts } from './kept-attempts.ts';
+import { type ArchiveFinding, fault } from './finding.ts';
+import { keptMessages, readAttempts, readReceipts, readRelease } from './kept-attempts.ts';
 import type { Receipt } from './receipt.ts';
 import { digestOf, readManifest } from './run-papers.ts';
 import type { RunBox, RunName, Shelved } from './shelf.ts';
+
+type Verified = Pick<Shelved, keyof RunName | 'box'>;
 
 /**
  * What is wrong with an archived run, each fault in a line; none when every byte is what was sealed and sent. Looks at
  * the manifest, every file, the e-mail, every message that left, receipts and attempts.
  */
-export async function verifyShelved(run: Pick<Shelved, keyof RunName | 'box'>): Promise<readonly string[]> {
+export const verifyShelved = async (run: Verified): Promise<readonly string[]> =>
+  (await inspectRun(run)).map(({ text }) => text);
+
+/** As `verifyShelved`, each fault with its code and file. By the run's own hashes alone. */
+export async function inspectRun(run: Verified): Promise<readonly ArchiveFinding[]> {
   const { box } = run;
   let manifest: Manifest | undefined;
   try {
     manifest = await readManifest(box);
   } catch (error) {
-    return [inShort(error)];
+    return [{ code: 'manifest.unreadable', path: 'manifest.json', text: inShort(error) }];
   }
-  if (manifest === undefined) return ['manifest.json is missing'];
+  if (manifest === undefined) return [fault('manifest.missing', 'manifest.json', 'is missing')];
   // Before the names: of a run that is being delivered, what tells of a message comes after the message.
   const told = await readTold(box);
   const names = await box.names();
@@ -30,13 +37,14 @@ export async function verifyShelved(run: Pick<Shelved, keyof RunName | 'box'>): 
   ];
 }
 
-function placeFaults({ id, org, report }: RunName, manifest: Manifest): string[] {
+function placeFaults({ id, org, report }: RunName, manifest: Manifest): ArchiveFinding[] {
   const says = `${manifest.org}/${manifest.report}/${manifest.run}`;
-  return says === `${org}/${report}/${id}` ? [] : [`manifest.json is of another run: ${says}`];
+  if (says === `${org}/${report}/${id}`) return [];
+  return [fault('manifest.misplaced', 'manifest.json', `is of another run: ${says}`)];
 }
 
-async function sealedFaults(box: RunBox, { files, mail }: Manifest): Promise<string[]> {
-  const faults: string[] = [];
+async function sealedFaults(box: RunBox, { files, mail }: Manifest): Promise<ArchiveFinding[]> {
+  const faults: ArchiveFinding[] = [];
   const sealed: readonly (readonly [name: string, sha256: string | undefined])[] = [
     ...files.map(({ name, sha256 }) => [`files/${name}`, sha256] as const),
     ['mail.html', mail?.html_sha256],
@@ -45,23 +53,28 @@ async function sealedFaults(box: RunBox, { files, mail }: Manifest): Promise<str
   ];
   for (const [name, sha256] of sealed) {
     const found = await digestOf(box, name).catch(unreadable);
-    if (found === undefined) faults.push(`${name} is missing or cannot be read`);
+    if (found === undefined) faults.push(fault('file.missing', name, 'is missing or cannot be read'));
     else if (sha256 !== undefined && found !== sha256) {
-      faults.push(`${name} has changed: SHA-256 ${found} instead of ${sha256}`);
+      faults.push(fault('file.changed', name, `has changed: SHA-256 ${found} instead of ${sha256}`));
     }
   }
   return faults;
 }
 
-function strangers(names: readonly string[], { files }: Manifest): string[] {
-  const sealed = new Set(files.map(({ name }) => `files/${name}`));
+/** What no version of Docket ever puts into a run's folder. */
+function strangers(names: readonly string[], { files, mail }: Manifest): ArchiveFinding[] {
+  const sealed = new Set([
+    ...files.map(({ name }) => `files/${name}`),
+    ...(mail?.pictures ?? []).map(({ name }) => name),
+    ...['mail.html', 'mail.txt', 'manifest.json', 'receipts.json', 'release.json', 'chain.json'],
+  ]);
   return names
-    .filter((name) => name.startsWith('files/') && !sealed.has(name))
-    .map((name) => `${name} is not of this run`);
+    .filter((name) => !sealed.has(name) && !/^(messages|attempts)\//.test(name))
+    .map((name) => fault('file.added', name, 'is not of this run'));
 }
 
-async function messageFaults(box: RunBox, names: readonly string[], told: Told): Promise<string[]> {
-  const faults: string[] = [];
+async function messageFaults(box: RunBox, names: readonly string[], told: Told): Promise<ArchiveFinding[]> {
+  const faults: ArchiveFinding[] = [];
   const kept = new Set<string>();
   const changed = new Set<string>();
   for (const { name, delivery } of keptMessages(names)) {
@@ -69,19 +82,25 @@ async function messageFaults(box: RunBox, names: readonly string[], told: Told):
     const found = (await digestOf(box, name).catch(unreadable)) ?? 'unreadable';
     kept.add(delivery).add(`${delivery}.${found}`);
     if (sealed?.startsWith(`${found} `) && name.includes(`.${found.slice(0, 16)}.`)) continue;
-    faults.push(sealed === undefined ? `${name} has no hash beside it` : `${name} has changed: SHA-256 ${found}`);
+    faults.push(
+      sealed === undefined
+        ? fault('message.hash_missing', name, 'has no hash beside it')
+        : fault('message.changed', name, `has changed: SHA-256 ${found}`),
+    );
     changed.add(delivery);
   }
-  const missing = new Map<string, string>();
+  const missing = new Map<string, ArchiveFinding>();
   for (const { delivery, state, target } of told.receipts) {
     const left = /-(email|webhook)$/.test(target) && (state === 'sent' || state === 'unknown');
-    if (left && !kept.has(delivery)) missing.set(delivery, `messages/${delivery} is missing, though it was sent`);
+    if (!left || kept.has(delivery)) continue;
+    missing.set(delivery, fault('message.missing', `messages/${delivery}`, 'is missing, though it was sent'));
   }
   for (const { delivery, epoch, message } of told.attempts) {
     if (message === undefined || kept.has(`${delivery}.${message}`)) continue;
-    missing.set(delivery, `messages/${delivery} is missing, which attempt ${epoch} sent: SHA-256 ${message}`);
+    const what = `is missing, which attempt ${epoch} sent: SHA-256 ${message}`;
+    missing.set(delivery, fault('message.missing', `messages/${delivery}`, what));
   }
-  return [...faults, ...[...missing].flatMap(([delivery, fault]) => (changed.has(delivery) ? [] : fault))];
+  return [...faults, ...[...missing].flatMap(([delivery, found]) => (changed.has(delivery) ? [] : found))];
 }
 
 /** What tells of messages that left. */
@@ -89,17 +108,23 @@ interface Told {
   readonly receipts: readonly Receipt[];
   readonly attempts: readonly AttemptRecord[];
   /** What of it cannot be read. */
-  readonly faults: readonly string[];
+  readonly faults: readonly ArchiveFinding[];
 }
 
 async function readTold(box: RunBox): Promise<Told> {
-  const faults: string[] = [];
-  const read = <T>(look: () => Promise<readonly T[]>): Promise<readonly T[]> =>
+  const faults: ArchiveFinding[] = [];
+  const read = <T>(path: string, look: () => Promise<readonly T[]>): Promise<readonly T[]> =>
     look().catch((error: unknown) => {
-      faults.push(inShort(error));
+      const text = inShort(error);
+      faults.push({ code: 'paper.unreadable', path: /^(\S+\.json) /.exec(text)?.[1] ?? path, text });
       return [];
     });
-  return { receipts: await read(() => readReceipts(box)), attempts: await read(() => readAttempts(box)), faults };
+  await read('release.json', async () => [await readRelease(box)]);
+  return {
+    receipts: await read('receipts.json', () => readReceipts(box)),
+    attempts: await read('attempts', () => readAttempts(box)),
+    faults,
+  };
 }
 
 /** A disk or a store that cannot be asked at all is no fault of the run. */
