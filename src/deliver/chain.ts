@@ -189,15 +189,13 @@ export function chainOn({ notes, place }: Place, readKey: () => Promise<SigningK
   };
 }
 
-/** The newest checkpoint of each organization that the archive has runs of, as its file has it. */
+/** The newest checkpoint of each organization, as its file has it. */
 export async function newestCheckpoints(
-  { notes, runs }: Pick<Shelf, 'notes' | 'runs'>,
+  { notes, orgs }: Pick<Shelf, 'notes' | 'orgs'>,
   org?: string,
 ): Promise<string[]> {
-  const orgs = new Set(org === undefined ? [] : [org]);
-  if (org === undefined) for await (const run of runs()) orgs.add(run.org);
   const texts: string[] = [];
-  for (const each of orgs) {
+  for (const each of org === undefined ? await orgs() : [org]) {
     const names = (await notes.names(checkpointFolder(each))).filter((name) => /^\d{4}-\d\d-\d\d\.json$/.test(name));
     const last = names.at(-1);
     const text = last === undefined ? undefined : await notes.read(`${checkpointFolder(each)}/${last}`);

@@ -111,6 +111,7 @@ export function directoryShelf(root: string): Shelf {
         }
       }
     },
+    orgs: () => foldersIn(base),
     find: async (id) => {
       const name = pathName(id, 'run');
       for (const org of await foldersIn(base)) {

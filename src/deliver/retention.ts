@@ -41,7 +41,6 @@ export async function sweepArchive(ports: RetentionPorts): Promise<number | unde
   // A mark of the future was written by a clock that was wrong.
   if (last <= now && now - last < DAY_MS) return undefined;
   let removed = 0;
-  const orgs = new Set<string>();
   for await (const run of shelf.runs()) {
     if (signal.aborted) return removed;
     const of = { run: run.id, org: run.org, report: run.report };
@@ -50,7 +49,6 @@ export async function sweepArchive(ports: RetentionPorts): Promise<number | unde
         if (now - run.halfMadeAt > ABANDONED_MS && !(await ports.open(run.id))) await shelf.remove(run);
         continue;
       }
-      orgs.add(run.org);
       await completeYoung(run, ports, now);
       const days = ports.daysOf(run.org);
       // Where listing tells when a run was sealed, the young ones are not opened.
@@ -80,7 +78,7 @@ export async function sweepArchive(ports: RetentionPorts): Promise<number | unde
   await sweepLedgers(shelf, keptSince, (path, thrown) => {
     log.error('A ledger could not be removed from the archive', { path, error: toDocketError(thrown).toJSON() });
   });
-  for (const org of signing === undefined ? [] : orgs) await signCheckpoint(org, ports);
+  for (const org of signing === undefined ? [] : await shelf.orgs()) await signCheckpoint(org, ports);
   await shelf.notes.put(SWEPT, String(now));
   return removed;
 }

@@ -103,6 +103,7 @@ export function s3Shelf(bucket: ArchiveBucket, secrets: SecretSource, silenceMs:
     stage: (run) => stageInOwn(staging, run),
     box,
     runs: (org, report) => runsIn(objects, base, { org, report }, (run) => ({ ...run, box: box(run) })),
+    orgs: async () => (await objects.folders(base)).filter(isName),
     find: async (id) => {
       pathName(id, 'run');
       const reports: RunName[] = [];

@@ -55,6 +55,8 @@ export interface Shelf {
   box(run: RunName): RunBox;
   /** Every run, by organization and report, one after the other; of one organization or one of its reports when named. */
   runs(org?: string, report?: string): AsyncGenerator<Shelved>;
+  /** Every organization, also one whose runs are all gone. */
+  orgs(): Promise<readonly string[]>;
   /** A run of which nothing but its id is known; undefined when it is not there. */
   find(id: string): Promise<Shelved | undefined>;
   /**

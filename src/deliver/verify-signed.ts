@@ -58,9 +58,9 @@ export async function* verifyArchive(shelf: Shelf, input: VerifyInput): AsyncGen
     const findings = await verifyRun(run, chain, input.now);
     yield { kind: 'run', run, signed: chain.run(run.report, run.id) !== undefined, findings };
   }
-  // Organizations of which nothing but the chain is left, as far as somebody names them.
-  for (const org of input.checkpointOrgs ?? []) if (input.org === undefined || input.org === org) await chainOf(org);
-  if (input.org !== undefined) await chainOf(input.org);
+  // Of some nothing but the chain may be left, or a checkpoint that was kept elsewhere.
+  const others = input.org === undefined ? [...(await shelf.orgs()), ...(input.checkpointOrgs ?? [])] : [input.org];
+  for (const org of others) await chainOf(org);
   const findings: ArchiveFinding[] = [...keys.findings];
   for (const [org, chain] of chains) {
     findings.push(...(await missingRuns(shelf, org, chain, seen.get(org) ?? new Set())), ...chain.findings());

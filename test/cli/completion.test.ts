@@ -33,7 +33,13 @@ describe('what may stand in place of a word', () => {
     expect(candidates('run', '--no')).toEqual(['--no-deliver']);
     expect(candidates('run', '--period', '2026-10', '--pe')).toEqual([]);
     expect(candidates('runs', '--st')).toEqual(['--state']);
-    expect(candidates('archive', 'verify', '--')).toEqual(['--org', '--json', '--help']);
+    expect(candidates('archive', 'verify', '--')).toEqual([
+      '--org',
+      '--public-key',
+      '--checkpoint',
+      '--json',
+      '--help',
+    ]);
   });
 
   test('values of options, also behind "=", which bash hands over as a word of its own', () => {

@@ -8,6 +8,8 @@ export interface StoredObject {
   /** Epoch ms at which it came to stand there; now when absent. */
   readonly at?: number;
   readonly headers: IncomingMessage['headers'];
+  /** What Object Lock keeps it by; the answer tells, and it cannot be deleted meanwhile. */
+  lock?: { readonly until?: number; readonly hold?: boolean };
 }
 
 export interface S3Request {
@@ -203,6 +205,8 @@ export async function s3Server(bucket = 'reports'): Promise<S3Server> {
       return { headers: { etag: `"${hex(body).slice(0, 32)}"` } };
     }
     if (method === 'DELETE') {
+      const { until = 0, hold = false } = objects.get(key)?.lock ?? {};
+      if (hold || until > state.now()) return 'AccessDenied';
       objects.delete(key);
       return {};
     }
@@ -212,7 +216,20 @@ export async function s3Server(bucket = 'reports'): Promise<S3Server> {
     const meta = Object.entries(found.headers).filter(
       ([name]) => name.startsWith('x-amz-meta-') || name === 'content-type' || name === 'content-disposition',
     );
-    return { headers: Object.fromEntries(meta.map(([name, value]) => [name, String(value)])), body: found.bytes };
+    const { until, hold } = found.lock ?? {};
+    const lock = {
+      ...(until === undefined
+        ? {}
+        : {
+            'x-amz-object-lock-mode': 'COMPLIANCE',
+            'x-amz-object-lock-retain-until-date': new Date(until).toISOString(),
+          }),
+      ...(hold ? { 'x-amz-object-lock-legal-hold': 'ON' } : {}),
+    };
+    return {
+      headers: { ...Object.fromEntries(meta.map(([name, value]) => [name, String(value)])), ...lock },
+      body: found.bytes,
+    };
   }
 
   const server = createServer(async (request, response) => {
