@@ -6,7 +6,7 @@ import { type PublicKeys, readPublicKeys, readSigningKey } from '../deliver/sign
 import type { VerifyInput } from '../deliver/verify-signed.ts';
 import type { Surroundings } from './ports.ts';
 
-const checkpointsSchema = z.array(z.looseObject({ body: z.looseObject({ org: z.string() }) }));
+const checkpointSchema = z.looseObject({ body: z.looseObject({ org: z.string() }) });
 
 /**
  * What `docket archive verify` goes by: the keys of a file, or of the key that signs, and checkpoints of a file. Throws
@@ -27,8 +27,8 @@ export async function readVerifyInput(
   return {
     org: flags.org,
     ...(keys === undefined ? {} : { keys }),
-    checkpoints: given.map((each) => `${JSON.stringify(each)}\n`),
-    checkpointOrgs: [...new Set(given.map(({ body }) => body.org))],
+    checkpoints: given.map(({ text }) => text),
+    checkpointOrgs: [...new Set(given.map(({ org }) => org))],
     now: clock.now(),
   };
 }
@@ -46,17 +46,19 @@ async function textOf(path: string, flag: string): Promise<string> {
 }
 
 /** As `docket archive checkpoint` prints them: a line each, or the document of `--json`. */
-function readCheckpoints(text: string): z.infer<typeof checkpointsSchema> {
+function readCheckpoints(text: string): readonly { readonly org: string; readonly text: string }[] {
   const parse = (part: string): unknown => JSON.parse(part);
   const asLines = (): unknown[] =>
     text
       .split('\n')
       .filter((line) => line.trim() !== '')
       .map(parse);
-  const asDocument = (): unknown => z.looseObject({ checkpoints: z.unknown() }).parse(parse(text)).checkpoints;
+  const asDocument = (): unknown[] =>
+    z.looseObject({ checkpoints: z.array(z.unknown()) }).parse(parse(text)).checkpoints;
   for (const read of [asLines, asDocument]) {
     try {
-      return checkpointsSchema.parse(read());
+      // As they were given: the order of their fields is signed, too.
+      return read().map((each) => ({ org: checkpointSchema.parse(each).body.org, text: `${JSON.stringify(each)}\n` }));
     } catch {
       // The other form, then.
     }
