@@ -50,7 +50,7 @@ One line for each organization: how far its chain goes. Keep it where nobody who
 Environment: DOCKET_ARCHIVE, LOG_LEVEL
 
 Example:
-  docket archive checkpoint >> /mnt/elsewhere/checkpoints.jsonl`,
+  docket archive checkpoint --org acme`,
     )
     .action(printCheckpoints);
 }

@@ -54,7 +54,7 @@ Examples:
       `
 Who decided and why stay in the ledger, in the archive and in the log. A worker that runs sends what is to be sent again.
 
-Environment: REDIS_URL, DOCKET_ARCHIVE, LOG_LEVEL
+Environment: REDIS_URL, DOCKET_ARCHIVE, DOCKET_SIGNING_KEY, LOG_LEVEL
 
 Examples:
   docket deliveries resolve 2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e --sent --reason "she has it, asked by phone"

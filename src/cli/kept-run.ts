@@ -82,12 +82,13 @@ async function archivedRun(around: Surroundings, id: string): Promise<ArchivedRu
       import('../deliver/run-papers.ts'),
       import('../deliver/sealed-folder.ts'),
     ]);
-  return withArchive(around, async ({ shelf }) => {
+  return withArchive(around, async ({ shelf, signing }) => {
     const found = await shelf.find(id);
     if (found === undefined) return undefined;
     const { box } = found;
     const manifest = await readManifest(box);
     if (manifest === undefined) throw corrupt(box.place, 'manifest.json is missing', {});
+    await signing?.check(found);
     const [receipts, attempts, release] = await Promise.all([readReceipts(box), readAttempts(box), readRelease(box)]);
     return { place: box.place, manifest, receipts, attempts, release };
   });

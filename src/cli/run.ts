@@ -44,9 +44,9 @@ busy workers on the same key it may have to wait out a 429; a ledger in the arch
 A report that was delivered for this period already, by e-mail, SFTP, S3 or webhook, is not delivered again by accident: on a
 terminal it asks first; elsewhere, and with --json, it ends with already_delivered. --again insists; DOCKET_REPEAT=allow never asks.
 
-Environment: COMPLIANCE_API_URL, DOCKET_JOBS, DOCKET_TEMPLATES, DOCKET_ARCHIVE, DOCKET_REPEAT, DOCKET_SECRET_FOLDERS,
-DOCKET_REQUIRE_DESTINATIONS, DOCKET_REPORT_SCOPE, REDIS_URL, LOG_LEVEL; SMTP_URL and MAIL_FROM where it delivers
-e-mail; the organization's secrets
+Environment: COMPLIANCE_API_URL, DOCKET_JOBS, DOCKET_TEMPLATES, DOCKET_ARCHIVE, DOCKET_SIGNING_KEY, DOCKET_REPEAT,
+DOCKET_SECRET_FOLDERS, DOCKET_REQUIRE_DESTINATIONS, DOCKET_REPORT_SCOPE, REDIS_URL, LOG_LEVEL; SMTP_URL and
+MAIL_FROM where it delivers e-mail; the organization's secrets
 
 Exit codes: 0 done; 1 failed; 2 usage or configuration, or delivered already; 3 held, or not delivered to everybody
 

@@ -18,7 +18,7 @@ A run that waits ends at once. One that is under way is told within two seconds,
 next step; a message that is just being sent is settled first. What was delivered stays delivered and listed, and
 \`docket runs retry\` goes on with the rest.
 
-Environment: REDIS_URL, DOCKET_ARCHIVE, LOG_LEVEL
+Environment: REDIS_URL, DOCKET_ARCHIVE, DOCKET_SIGNING_KEY, LOG_LEVEL
 
 Example:
   docket runs cancel 2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e --reason "wrong recipients"`,

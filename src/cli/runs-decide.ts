@@ -22,7 +22,7 @@ Nobody who has the pack gets it again, and those who miss it get the same files.
 they are: \`docket deliveries resolve\` is for them. A run that failed before its files were made begins again, with the
 definition and the period that it was triggered with; corrected definitions take effect with a new run.
 
-Environment: REDIS_URL, DOCKET_ARCHIVE, LOG_LEVEL
+Environment: REDIS_URL, DOCKET_ARCHIVE, DOCKET_SIGNING_KEY, LOG_LEVEL
 
 Example:
   docket runs retry 2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e --reason "mail server is back"`,
@@ -33,7 +33,7 @@ Example:
     `
 Every missing figure is marked in the files; look at them first, with \`docket runs get\`.
 
-Environment: REDIS_URL, DOCKET_ARCHIVE, LOG_LEVEL
+Environment: REDIS_URL, DOCKET_ARCHIVE, DOCKET_SIGNING_KEY, LOG_LEVEL
 
 Example:
   docket runs release 2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e --reason "the board knows that October is preliminary"`,

@@ -13,7 +13,7 @@ export function addRunsGet(runs: Command): void {
 Every hash is computed anew; when one is another, nothing is copied. Needs no Redis; the first digits of an id are found
 faster with one.
 
-Environment: DOCKET_ARCHIVE, REDIS_URL, LOG_LEVEL
+Environment: DOCKET_ARCHIVE, DOCKET_SIGNING_KEY, REDIS_URL, LOG_LEVEL
 
 Example:
   docket runs get 2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e --out /tmp/pack`,
@@ -35,7 +35,7 @@ async function get(text: string, flags: { readonly out?: string; readonly json?:
   const around = readSurroundings();
   const id = await keptRunId(around, text);
   const folder = resolve(flags.out ?? id ?? '.');
-  const { run, files } = await withArchive(around, async ({ shelf }) => {
+  const { run, files } = await withArchive(around, async ({ shelf, signing }) => {
     const found = id === undefined ? undefined : await shelf.find(id);
     if (found === undefined) {
       throw new DocketError('run.not_found', `The archive has no run ${JSON.stringify(text)}.`, {
@@ -44,6 +44,8 @@ async function get(text: string, flags: { readonly out?: string; readonly json?:
         next: '`docket runs` lists runs; DOCKET_ARCHIVE names the archive.',
       });
     }
+    // A run that was changed together with its hashes agrees with itself.
+    await signing?.check(found);
     return { run: found, files: await takeOut(found, folder) };
   });
   if (flags.json) return print.printJson({ run: run.id, org: run.org, report: run.report, folder, files });

@@ -15,7 +15,7 @@ export function addRunsShow(runs: Command): void {
       `
 Reads the record and the ledger in Redis and the manifest in the archive; where one of them is lost, the other is shown.
 
-Environment: REDIS_URL, DOCKET_ARCHIVE, LOG_LEVEL
+Environment: REDIS_URL, DOCKET_ARCHIVE, DOCKET_SIGNING_KEY, LOG_LEVEL
 
 Example:
   docket runs show 2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e`,

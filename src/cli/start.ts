@@ -28,8 +28,9 @@ does it all the same: Redis takes the id of the archive, an archive without one 
 process are put in force. Stop the other processes first; the log and the audit log say what was joined.
 
 Environment: COMPLIANCE_API_URL, REDIS_URL, SMTP_URL, MAIL_FROM, DOCKET_JOBS, DOCKET_TEMPLATES, DOCKET_ARCHIVE,
-DOCKET_ARCHIVE_DAYS, DOCKET_SECRET_FOLDERS, DOCKET_REQUIRE_DESTINATIONS, DOCKET_REPORT_SCOPE, DOCKET_ADMIN_HOST, DOCKET_ADMIN_PORT, DOCKET_ADMIN_TOKENS, LOG_LEVEL; besides, whatever the organizations'
-secrets refer to
+DOCKET_ARCHIVE_DAYS, DOCKET_SIGNING_KEY, DOCKET_SECRET_FOLDERS, DOCKET_REQUIRE_DESTINATIONS, DOCKET_REPORT_SCOPE,
+DOCKET_ADMIN_HOST, DOCKET_ADMIN_PORT, DOCKET_ADMIN_TOKENS, LOG_LEVEL; besides, whatever the organizations' secrets
+refer to
 
 Exit codes: 0 it was stopped; 1 Redis or a part of it failed; 2 usage, configuration, or what belongs to another deployment
 

@@ -108,7 +108,7 @@ function openPorts(
   const { redis, prefix, trigger, runs, queue, pauses, definitions } = store;
   const versions = redisVersions(redis, { prefix });
   const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: KEEP_DAYS });
-  const { archive, shelf } = openArchive(around, scope, identity);
+  const { archive, shelf, signing } = openArchive(around, scope, identity);
   const secrets = secretSource(around.env, around.learn);
   const budgetOf = sharedBudgets(redis, prefix, clock);
   const planning = planningOf(around, { redis, prefix, orgs: () => jobs.now().orgs }, scope);
@@ -133,7 +133,7 @@ function openPorts(
       log,
     }),
     pauses,
-    packs: packsOf(shelf),
+    packs: packsOf(shelf, signing),
     heldPack: (run) =>
       heldPack(run, {
         definitions,

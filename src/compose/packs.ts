@@ -3,15 +3,24 @@ import { Readable } from 'node:stream';
 import type { PackOf, Packs } from '../admin/access/files.ts';
 import type { FileEntry, RunFile } from '../admin/access.ts';
 import type { Manifest } from '../deliver/archive.ts';
+import type { ChainedRuns } from '../deliver/chained-runs.ts';
 import { readManifest } from '../deliver/run-papers.ts';
 import { corrupt } from '../deliver/sealed-folder.ts';
 import type { RunBox, Shelf } from '../deliver/shelf.ts';
 import { ARTIFACT_FORMATS, MEDIA_TYPES } from '../render/artifact.ts';
 
-/** Packs as they stand on a shelf. What leaves is compared with the hashes of its manifest. */
-export function packsOf(shelf: Pick<Shelf, 'box'>): Packs {
-  const entriesOf = async (box: RunBox): Promise<readonly FileEntry[] | undefined> => {
+/**
+ * Packs as they stand on a shelf. What leaves is compared with the hashes of its manifest, and that with the signed chain
+ * where there is one.
+ */
+export function packsOf(shelf: Pick<Shelf, 'box'>, signing?: Pick<ChainedRuns, 'check'>): Packs {
+  const manifestOf = async (run: PackOf, box: RunBox): Promise<Manifest | undefined> => {
     const manifest = await readManifest(box);
+    if (manifest !== undefined) await signing?.check(run);
+    return manifest;
+  };
+  const entriesOf = async (run: PackOf, box: RunBox): Promise<readonly FileEntry[] | undefined> => {
+    const manifest = await manifestOf(run, box);
     // Nobody but us writes manifests, as a rule; one of whoever else can write there must not open other files.
     if (manifest?.files.some(({ name }) => /[/\\]/.test(name))) {
       throw corrupt(box.place, 'manifest.json names a file outside of the run', {});
@@ -19,11 +28,11 @@ export function packsOf(shelf: Pick<Shelf, 'box'>): Packs {
     return manifest && [...manifest.files.map(artifactEntry), ...mailEntries(manifest)];
   };
   return {
-    files: (run) => entriesOf(shelf.box(run)),
+    files: (run) => entriesOf(run, shelf.box(run)),
 
     file: async (run: PackOf, name: string): Promise<RunFile | undefined> => {
       const box = shelf.box(run);
-      const entry = (await entriesOf(box))?.find((one) => one.name === name);
+      const entry = (await entriesOf(run, box))?.find((one) => one.name === name);
       if (entry === undefined) return undefined;
       const { bytes } = entry;
       if (bytes !== null) return { ...entry, bytes, open: () => opened(box, { ...entry, bytes }) };
@@ -33,7 +42,7 @@ export function packsOf(shelf: Pick<Shelf, 'box'>): Packs {
 
     preview: async (run) => {
       const box = shelf.box(run);
-      const manifest = await readManifest(box);
+      const manifest = await manifestOf(run, box);
       if (manifest === undefined) return undefined;
       let html = (await paper(box, 'mail.html', manifest.mail?.html_sha256 ?? null)).toString('utf8');
       for (const { name, cid, sha256 } of manifest.mail?.pictures ?? []) {

@@ -91,7 +91,7 @@ async function missingRuns(
   for (const { run: id, report, removed } of chain.runs()) {
     if (removed !== undefined || seen.has(`${report}/${id}`)) continue;
     // Sealed since the listing.
-    if ((await shelf.box({ id, org, report }).names()).length > 0) continue;
+    if ((await shelf.box({ id, org, report }).read('manifest.json')) !== undefined) continue;
     const what = 'is missing: it was removed, and not by retention';
     findings.push(fault('run.missing', `${org}/${report}/${id}`, what));
   }

@@ -39,6 +39,7 @@ const RIGHT: Readonly<Record<string, readonly string[]>> = {
     's3://reports/docket?endpoint=https://minio.example:9000&sse=AES256&links=false&access_key_id=env:A&secret_access_key=file:/b',
   ],
   DOCKET_ARCHIVE_DAYS: ['400'],
+  DOCKET_SIGNING_KEY: ['env:SIGNING_KEY', 'file:/run/secrets/signing'],
   DOCKET_ADMIN_HOST: ['127.0.0.1'],
   DOCKET_ADMIN_PORT: ['8787', '0'],
   DOCKET_ADMIN_NAMES: ['docket.example.com, other.example'],

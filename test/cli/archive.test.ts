@@ -93,6 +93,14 @@ test('a signed archive, from its key to a fault', async () => {
     code: 1,
     stdout: expect.stringContaining('[manifest.changed]'),
   });
+  // It agrees with itself: without the key it is handed out, with the key it is not.
+  const get = (out: string, more: Record<string, string>) =>
+    docket(['runs', 'get', RUNS.a, '--out', out], { env: { ...env, ...more }, cwd: folder });
+  expect(await get('without', {})).toMatchObject({ code: 0 });
+  expect(await get('with', { DOCKET_SIGNING_KEY: `file:${key}` })).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('archive.corrupt'),
+  });
   await rm(join(folder, 'archive/acme'), { recursive: true });
   expect(await verify(...kept)).toMatchObject({
     code: 1,

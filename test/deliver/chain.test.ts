@@ -1,6 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Clock } from '../../src/base/clock.ts';
 import { type LogFields, silentLog } from '../../src/base/log.ts';
+import { packsOf } from '../../src/compose/packs.ts';
 import { chainOn, newestCheckpoints } from '../../src/deliver/chain.ts';
 import type { ArchiveFinding } from '../../src/deliver/finding.ts';
 import { memoryLedger } from '../../src/deliver/memory-ledger.ts';
@@ -137,6 +138,9 @@ describe.each(ARCHIVES)('%s', (_, open) => {
       where: expect.stringContaining(PATH),
     });
     await expect(on.signed.archive.peek(ORDER)).rejects.toMatchObject({ code: 'archive.corrupt' });
+    const packs = packsOf(on.shelf, on.signed.signing);
+    await expect(packs.files(ORDER)).rejects.toMatchObject({ code: 'archive.corrupt' });
+    await expect(packs.preview(ORDER)).rejects.toMatchObject({ code: 'archive.corrupt' });
   });
 
   test('nothing is added after an entry that no trusted key has signed', async () => {

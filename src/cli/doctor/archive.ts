@@ -28,7 +28,8 @@ export async function examineArchive(around: Surroundings): Promise<Finding[]> {
   const place = around.config.DOCKET_ARCHIVE ?? { kind: 'directory', folder: resolve('archive') };
   const folder = place.kind === 'directory' ? place.folder : place.staging;
   const tried = await examine('Archive', () =>
-    withArchive(around, async ({ archive, shelf }) => {
+    withArchive(around, async ({ archive, shelf, signing }) => {
+      await signing?.ready();
       // Where files are made may be another place than where they are kept.
       await archive.discard(await archive.stage('doctor'));
       return judgeShelf(await shelf.probe());
