@@ -8,8 +8,15 @@ export interface Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
-export const systemClock: Clock = {
+/** A clock that also measures durations, which no step of the wall clock touches. */
+export interface SteadyClock extends Clock {
+  /** Milliseconds since an instant that only this machine knows: one origin for all its processes. Never steps. */
+  monotonic(): number;
+}
+
+export const systemClock: SteadyClock = {
   now: () => Date.now(),
+  monotonic: () => Number(process.hrtime.bigint()) / 1e6,
   sleep: async (ms, signal) => {
     try {
       await timeout(ms, undefined, signal === undefined ? {} : { signal });

@@ -1,4 +1,5 @@
-import type { Clock } from '../base/clock.ts';
+import type { SteadyClock } from '../base/clock.ts';
+import { clockSteps, type WallReading } from '../base/clock-step.ts';
 import { type ErrorJson, toDocketError } from '../base/error.ts';
 import { type Log, silentLog } from '../base/log.ts';
 import type { RedisClient } from '../base/redis-client.ts';
@@ -6,8 +7,12 @@ import type { SecretSource } from '../base/secret.ts';
 import { RATES } from '../contract/limits.ts';
 import type { OrgSettings } from '../define/org.ts';
 import type { Budget, BudgetLimits, BudgetState, TellBudget } from '../fetch/budget.ts';
+import { lineMemory } from '../fetch/line-memory.ts';
+import { lostData } from '../fetch/lost-data.ts';
 import { memoryBudget } from '../fetch/memory-budget.ts';
 import { redisBudget } from '../fetch/redis-budget.ts';
+import { redisName } from '../queue/connection.ts';
+import { type RedisClock, redisClock } from '../queue/redis-clock.ts';
 import { type BudgetConflict, conflictAmong, lowestLimits, sharingKey } from './key-limits.ts';
 
 /** Metrics calls and list reads never draw on the same tokens. */
@@ -20,11 +25,15 @@ export type Budgets = (of: BudgetOf, limits: BudgetLimits) => Budget;
  * The budgets that all workers of one Redis share. The limits are no part of where the tokens are kept: a deploy that
  * changes them must find what is in flight, or the service sees both budgets in one window.
  *
- * @param log told once, by one of all processes, that a key goes slower after a 429, and once that it has recovered
+ * @param log told once, by one of all processes, that a key goes slower after a 429, and once that it has recovered; that
+ * the clock of Redis was stepped; that Redis has lost the calls of a key
  */
-export const sharedBudgets =
-  (redis: RedisClient, prefix: string, clock: Clock, log: Log = silentLog): Budgets =>
-  (of, limits) =>
+export function sharedBudgets(redis: RedisClient, prefix: string, clock: SteadyClock, log: Log = silentLog): Budgets {
+  const memories = { metrics: lineMemory(), reads: lineMemory() };
+  const lost = lostData(redis, prefix);
+  // Whoever only looks has nobody to tell.
+  const watch = log === silentLog ? undefined : watchingClock(redis, prefix, log);
+  return (of, limits) =>
     redisBudget(redis, {
       prefix: `${prefix}:${of}:`,
       get calls() {
@@ -34,12 +43,37 @@ export const sharedBudgets =
         return limits.windowMs;
       },
       clock,
+      memory: memories[of],
+      lostData: lost,
+      ...(watch && { watch }),
       tell: saying(log, of, limits),
     });
+}
+
+/** Says, in one of all processes, that the wall clock of Redis was stepped. The budgets do not go by it. */
+function watchingClock(redis: RedisClient, prefix: string, log: Log): (reading: WallReading) => void {
+  const stepOf = clockSteps();
+  let steps: RedisClock | undefined;
+  return (reading) => {
+    steps ??= redisClock(redis, { prefix });
+    const ms = stepOf(reading);
+    if (ms === undefined) return;
+    // What cannot be recorded is said all the same: twice is better than never.
+    const first = steps.record(ms, reading.wall).catch(() => true);
+    void first.then((say) => {
+      if (!say) return;
+      log.warn('The clock of Redis was stepped; the budget of the API keys does not go by it', {
+        event: 'redis.clock_stepped',
+        ms,
+        why: `${redisName(redis)}, ${ms > 0 ? 'ahead' : 'back'}; or this machine was suspended`,
+      });
+    });
+  };
+}
 
 /** The budgets of one process that asks no Redis: nobody else sees what it spends. */
 export const ownBudgets =
-  (clock: Clock, log: Log): Budgets =>
+  (clock: SteadyClock, log: Log): Budgets =>
   (of, limits) =>
     memoryBudget({
       get calls() {
@@ -58,6 +92,16 @@ const saying =
   (log: Log, of: BudgetOf, limits: BudgetLimits): TellBudget =>
   (news) => {
     const { key, org } = news;
+    if (news.kind === 'lost') {
+      log.warn('Redis has lost the calls of the API key: none is made until they no longer count', {
+        event: 'budget.lost',
+        key,
+        org,
+        ms: news.forMs,
+        why: CALLS[of],
+      });
+      return;
+    }
     if (news.kind === 'recovered') {
       log.info('The API key goes at its full rate again', {
         key,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Pool } from 'undici';
-import type { Clock } from '../base/clock.ts';
+import type { SteadyClock } from '../base/clock.ts';
 import { type Config, required } from '../base/config.ts';
 import { DocketError, toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
@@ -41,7 +41,7 @@ export interface Surroundings {
   readonly config: Config;
   /** Where secret references with `env` are looked up. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly clock: Clock;
+  readonly clock: SteadyClock;
   readonly log: Log;
   /** Told each secret that is read, so that the log can take it out of whatever it is given. */
   readonly learn?: (secret: string) => void;

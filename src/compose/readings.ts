@@ -1,5 +1,5 @@
 import type { BudgetReading, Readings } from '../admin/metrics.ts';
-import type { Clock } from '../base/clock.ts';
+import type { SteadyClock } from '../base/clock.ts';
 import type { RedisClient } from '../base/redis-client.ts';
 import type { SecretSource } from '../base/secret.ts';
 import { RATES } from '../contract/limits.ts';
@@ -23,7 +23,7 @@ export interface ReadingPorts {
   readonly queue: Pick<RunQueue, 'counts'>;
   readonly jobs: Jobs;
   readonly secrets: SecretSource;
-  readonly clock: Clock;
+  readonly clock: SteadyClock;
 }
 
 /** What all processes share, as it is now. A few commands, and two for each API key. Throws `redis.unreachable`. */

@@ -52,7 +52,8 @@ export interface BudgetState {
 
 /**
  * What the line of a key has to say of itself. It is told in one process only, whichever of all workers it showed to:
- * `slowed` by the first 429 of a stretch, `recovered` to the first who asks when that stretch is over.
+ * `slowed` by the first 429 of a stretch, `recovered` to the first who asks when that stretch is over, `lost` to the
+ * first who asks after the store has lost what it held.
  */
 export type BudgetNews =
   | {
@@ -73,6 +74,14 @@ export type BudgetNews =
       readonly org: string;
       /** Ms since the first 429 of the stretch. */
       readonly afterMs: number;
+    }
+  | {
+      /** The store has forgotten calls of this key: none leaves until they no longer count. */
+      readonly kind: 'lost';
+      readonly key: string;
+      /** Who asked. */
+      readonly org: string;
+      readonly forMs: number;
     };
 
 export type TellBudget = (news: BudgetNews) => void;
@@ -107,6 +116,8 @@ export const limitsIn = (options: BudgetLimits): BudgetLimits => ({
  * A 429 although all of this was kept means that somebody else uses the key, or that the service is stricter than it
  * says: there are then half as many tokens, and a tenth of the limit more with each window that passes without another.
  * That is told once, and once that it is over (`BudgetNews`).
+ * Time is measured by monotonic clocks: no step of a wall clock, the processes' or Redis's, returns a token early or
+ * holds one for longer. A line that its store has lost counts as one with all tokens out.
  * A store that cannot be asked throws `redis.unreachable`, and nothing is called.
  */
 export interface Budget {

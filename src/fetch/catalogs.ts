@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts';
+import type { SteadyClock } from '../base/clock.ts';
 import { done, type Outcome, snooze } from '../base/outcome.ts';
 import type { RedisClient } from '../base/redis-client.ts';
 import { remembered } from '../base/remembered.ts';
@@ -61,7 +61,7 @@ const CLAIM_MS = 30_000;
 /** How often those who wait for another's answer look for it. */
 const LOOK_MS = 250;
 
-export function memoryCatalogs(clock: Clock): Catalogs {
+export function memoryCatalogs(clock: SteadyClock): Catalogs {
   const held = new Map<string, { readonly catalog: Catalog; readonly until: number }>();
   const claims = new Map<string, number>();
   return catalogsOn(
@@ -90,7 +90,7 @@ export function memoryCatalogs(clock: Clock): Catalogs {
 /** Shared by all workers. */
 export function redisCatalogs(
   redis: RedisClient,
-  { prefix, clock }: { readonly prefix: string; readonly clock: Clock },
+  { prefix, clock }: { readonly prefix: string; readonly clock: SteadyClock },
 ): Catalogs {
   const key = (name: string) => `${prefix}catalog:${name}`;
   // Every run reads one, and most organizations have the same.
@@ -133,7 +133,7 @@ function readCatalog(text: string): Catalog | undefined {
   }
 }
 
-function catalogsOn(shelf: Shelf, clock: Clock): Catalogs {
+function catalogsOn(shelf: Shelf, clock: SteadyClock): Catalogs {
   const nameOf = (key: string, org: OrgRef) => `${key}:${org}`;
   const held = async (name: string, maxAgeMs: number | undefined): Promise<Catalog | undefined> => {
     const found = await shelf.get(name);
@@ -173,13 +173,13 @@ function catalogsOn(shelf: Shelf, clock: Clock): Catalogs {
     get: (source, signal, observe) =>
       asOutcome(signal, async () => {
         const name = nameOf(source.key, source.org);
-        const since = clock.now();
+        const since = clock.monotonic();
         for (;;) {
           const found = await held(name, source.maxAgeMs);
           if (found !== undefined) return done(found);
           if (await shelf.claim(name)) return await ask(source, name, signal, observe);
           // Many runs start at one instant: one of them asks for all.
-          if (clock.now() - since > source.patienceMs)
+          if (clock.monotonic() - since > source.patienceMs)
             return snooze(clock.now() + LOOK_MS, 'another run asks for the catalog');
           await clock.sleep(LOOK_MS, signal);
         }

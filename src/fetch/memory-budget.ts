@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Clock } from '../base/clock.ts';
+import type { SteadyClock } from '../base/clock.ts';
 import {
   type Answer,
   type Ask,
@@ -13,9 +13,11 @@ import {
   type TellBudget,
 } from './budget.ts';
 
+// Instants are of the monotonic clock, ms; callers are told theirs by the wall clock.
+
 interface Held {
   readonly token: string;
-  /** Epoch ms at which it returns; while in flight the latest such instant. */
+  /** Ms at which it returns; while in flight the latest such instant. */
   readonly release: number;
   readonly inFlight: boolean;
 }
@@ -28,20 +30,19 @@ interface Waiter {
   /** The turn of its organization in which it is served. */
   readonly round: number;
   readonly arrival: number;
-  /** Epoch ms at which it was told to come back. */
+  /** Ms at which it was told to come back. */
   told: number;
 }
 
 interface Line {
-  last: number;
   /** Ms; by which the tokens that are out return. */
   windowMs: number;
   blockedUntil: number;
   throttled: number;
-  /** Tokens left by the last 429, from `cutAt` (epoch ms) on; they grow again from there. */
+  /** Tokens left by the last 429, from `cutAt` (ms) on; they grow again from there. */
   cutTo: number;
   cutAt: number;
-  /** Epoch ms of the first 429 of the stretch that is not told to be over; null where there is none. */
+  /** Ms of the first 429 of the stretch that is not told to be over; null where there is none. */
   slowed: number | null;
   arrivals: number;
   /** Tokens in a row that passed a waiting lower class. */
@@ -53,10 +54,12 @@ interface Line {
 }
 
 /**
- * The budget of one process, for runs without Redis. `budget-7.lua` is the same machine for all workers, and one
+ * The budget of one process, for runs without Redis. `budget-8.lua` is the same machine for all workers, and one
  * suite of tests holds both to the same answers: change them together.
  */
-export function memoryBudget(options: BudgetLimits & { readonly clock: Clock; readonly tell?: TellBudget }): Budget {
+export function memoryBudget(
+  options: BudgetLimits & { readonly clock: SteadyClock; readonly tell?: TellBudget },
+): Budget {
   const { clock, tell } = options;
   const limits = limitsIn(options);
   const lines = new Map<string, Line>();
@@ -69,9 +72,7 @@ export function memoryBudget(options: BudgetLimits & { readonly clock: Clock; re
     const { passedBy, lost } = lateness(limits);
     const line = lines.get(key) ?? newLine(limits.windowMs);
     lines.set(key, line);
-    // A clock that is set back must not hold tokens longer than a window, nor hand them out early when it recovers.
-    line.last = Math.max(line.last, clock.now());
-    const now = line.last;
+    const now = Math.floor(clock.monotonic());
     if (moves && line.windowMs !== limits.windowMs) {
       const later = limits.windowMs - line.windowMs;
       line.held = line.held.map((held) => ({ ...held, release: held.release + later }));
@@ -93,7 +94,7 @@ export function memoryBudget(options: BudgetLimits & { readonly clock: Clock; re
   const whole = (line: Line): number =>
     Number.isFinite(line.cutTo)
       ? line.cutAt + Math.max(0, Math.ceil((limits.calls - line.cutTo) / recovery(limits))) * limits.windowMs
-      : 0;
+      : Number.NEGATIVE_INFINITY;
 
   const enter = (line: Line, { id, org, priority }: Ask, now: number): Waiter => {
     const rank = PRIORITIES.indexOf(priority);
@@ -163,7 +164,6 @@ export function memoryBudget(options: BudgetLimits & { readonly clock: Clock; re
       const tokens = Math.max(0, limit(line, now) - line.held.length);
       if (place < tokens && now >= line.blockedUntil) return grant(line, me, ask.holdMs, now);
       me.told = expected(line, place, now);
-      // To the caller as its own clock counts, should that have been set back.
       return { granted: false, at: clock.now() + me.told - now, ahead: place, tokens };
     },
     replied: async (key, token) => {
@@ -218,9 +218,8 @@ export function memoryBudget(options: BudgetLimits & { readonly clock: Clock; re
 }
 
 const newLine = (windowMs: number): Line => ({
-  last: 0,
   windowMs,
-  blockedUntil: 0,
+  blockedUntil: Number.NEGATIVE_INFINITY,
   throttled: 0,
   cutTo: Number.POSITIVE_INFINITY,
   cutAt: Number.NEGATIVE_INFINITY,

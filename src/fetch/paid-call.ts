@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts';
+import type { SteadyClock } from '../base/clock.ts';
 import { DocketError, isRedisOutage, toDocketError } from '../base/error.ts';
 import { cancel, done, fail, type Outcome, snooze } from '../base/outcome.ts';
 import { neverLeft } from './body.ts';
@@ -8,7 +8,7 @@ import type { Elsewhere, Sharing } from './sharing.ts';
 /** Where a run stands in line: its key's budget, and how long it waits there in place. */
 export interface Line {
   readonly budget: Budget;
-  readonly clock: Clock;
+  readonly clock: SteadyClock;
   /** Fingerprint of the API key. */
   readonly key: string;
   /** Organizations that share the key take turns. */
@@ -156,7 +156,7 @@ async function takeToken<Value>(
       await giveBack(() => budget.leave(key, id));
       return cancel('another call of the run has ended it');
     }
-    const asked = clock.now();
+    const asked = clock.monotonic();
     const elsewhere = await (early ? sharing?.claim(holdMs) : sharing?.look());
     const held = early && elsewhere?.kind === 'nobody';
     early = false;
@@ -167,9 +167,9 @@ async function takeToken<Value>(
     }
     if (elsewhere?.kind === 'asking') {
       const { forMs } = elsewhere;
-      const { since, looks }: NonNullable<typeof waits> = waits ?? { since: clock.now(), looks: 0 };
+      const { since, looks }: NonNullable<typeof waits> = waits ?? { since: clock.monotonic(), looks: 0 };
       const wait = Math.max(1, Math.min(forMs, LOOK_MS.first * 2 ** looks, LOOK_MS.most));
-      if (clock.now() - since + wait > line.patienceMs) {
+      if (clock.monotonic() - since + wait > line.patienceMs) {
         return snooze(clock.now() + Math.min(forMs, SLEEP_MS), 'another run is asking for the same figures');
       }
       waits = { since, looks: looks + 1 };
@@ -184,7 +184,7 @@ async function takeToken<Value>(
     if (answer.granted) {
       const { token, tokens } = answer;
       const claimed = held || (await claim(line, token, sharing));
-      if (claimed && clock.now() - asked <= DISPATCH_MS) {
+      if (claimed && clock.monotonic() - asked <= DISPATCH_MS) {
         over();
         return done({ token, tokens });
       }

@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts';
+import type { SteadyClock } from '../base/clock.ts';
 import type { Budget, Priority } from './budget.ts';
 import type { Catalogs } from './catalogs.ts';
 import type { ComplianceClient } from './client.ts';
@@ -20,7 +20,7 @@ export interface FetchPorts {
   /** Answers of other runs. */
   readonly sharedAnswers: SharedAnswers;
   readonly catalogs: Catalogs;
-  readonly clock: Clock;
+  readonly clock: SteadyClock;
   /** A call that would wait longer (ms) for its token snoozes the run, which keeps its place in line. */
   readonly patienceMs: number;
 }

@@ -42,6 +42,8 @@ export interface Keys {
   readonly present: string;
   /** Hash: when a scheduler last looked at the due slots, and what it could not open. */
   readonly looks: string;
+  /** Hash: steps of the wall clock of Redis. */
+  readonly redisClock: string;
   /** List: the last pauses and resumptions. */
   readonly pauseHistory: string;
   /** Written again and again to find out whether Redis takes writes. */
@@ -81,6 +83,7 @@ export function keysOf(prefix: string): Keys {
     skipped: `${prefix}:skipped`,
     present: `${prefix}:present`,
     looks: `${prefix}:looks`,
+    redisClock: `${prefix}:redis-clock`,
     pauses: `${prefix}:pauses`,
     pauseHistory: `${prefix}:pauses:history`,
     writable: `${prefix}:writable`,

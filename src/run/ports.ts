@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts';
+import type { SteadyClock } from '../base/clock.ts';
 import type { SecretSource } from '../base/secret.ts';
 import type { Trace } from '../base/trace.ts';
 import type { Definition } from '../define/definition.ts';
@@ -17,7 +17,7 @@ import type { Observe } from './event.ts';
 /** What a run needs of the world, bound to one organization. Under the worker Redis stands behind these, inline memory. */
 export interface RunPorts
   extends Pick<FetchInput, 'client' | 'key' | 'budget' | 'reads' | 'responses' | 'sharedAnswers' | 'patienceMs'> {
-  readonly clock: Clock;
+  readonly clock: SteadyClock;
   /** Where its stages and deliveries are spans; none are made when absent. */
   readonly trace?: Trace | undefined;
   /** Of what the report itself refers to: the password of its workbook. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
-import type { Clock } from '../../src/base/clock.ts';
+import type { SteadyClock } from '../../src/base/clock.ts';
 import { luaScript } from '../../src/base/lua.ts';
 import type { Budget, BudgetLimits, TellBudget } from '../../src/fetch/budget.ts';
 import { memoryBudget } from '../../src/fetch/memory-budget.ts';
@@ -8,7 +8,7 @@ import { budgetScript, redisBudget } from '../../src/fetch/redis-budget.ts';
 
 export interface BudgetBench {
   /** @param limits read anew at each step */
-  budget(limits: BudgetLimits, clock: Clock, tell?: TellBudget): Budget;
+  budget(limits: BudgetLimits, clock: SteadyClock, tell?: TellBudget): Budget;
   close(): Promise<void>;
 }
 

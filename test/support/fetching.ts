@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { type Clock, systemClock } from '../../src/base/clock.ts';
+import { type SteadyClock, systemClock } from '../../src/base/clock.ts';
 import type { Outcome } from '../../src/base/outcome.ts';
 import { Secret } from '../../src/base/secret.ts';
 import type { Timeouts } from '../../src/fetch/body.ts';
@@ -27,7 +27,7 @@ export const openSandbox = (options: SandboxOptions = {}): Promise<Sandbox> =>
 
 export interface FetchingOptions {
   readonly key?: string;
-  readonly clock?: Clock;
+  readonly clock?: SteadyClock;
   readonly budget?: Budget;
   readonly reads?: Budget;
   readonly responses?: ResponseStore;

@@ -1,9 +1,11 @@
-import type { Clock } from '../../src/base/clock.ts';
+import type { SteadyClock } from '../../src/base/clock.ts';
 
-export interface ManualClock extends Clock {
+export interface ManualClock extends SteadyClock {
   /** Moves time; sleepers whose time has come wake. */
   advance(ms: number): void;
   set(now: number): void;
+  /** Steps the wall clock alone, as an administrator or a time server does. */
+  step(ms: number): void;
   /** Resolves when somebody sleeps. */
   slept(): Promise<void>;
 }
@@ -11,9 +13,12 @@ export interface ManualClock extends Clock {
 /** A clock that stands still until a test moves it. */
 export function manualClock(start: number): ManualClock {
   let now = start;
+  let monotonic = 1_000_000;
   let sleepers: { at: number; wake: () => void }[] = [];
   let told: (() => void)[] = [];
   const move = (to: number) => {
+    // A wall clock can be set back, the other one cannot.
+    monotonic += Math.max(0, to - now);
     now = to;
     const due = sleepers.filter((sleeper) => sleeper.at <= now);
     sleepers = sleepers.filter((sleeper) => sleeper.at > now);
@@ -21,6 +26,7 @@ export function manualClock(start: number): ManualClock {
   };
   return {
     now: () => now,
+    monotonic: () => monotonic,
     sleep: (ms, signal) =>
       new Promise((resolve, reject) => {
         if (signal?.aborted) return reject(signal.reason);
@@ -41,6 +47,9 @@ export function manualClock(start: number): ManualClock {
       }),
     advance: (ms) => move(now + ms),
     set: move,
+    step: (ms) => {
+      now += ms;
+    },
     slept: () => (sleepers.length > 0 ? Promise.resolve() : new Promise((resolve) => (told = [...told, resolve]))),
   };
 }

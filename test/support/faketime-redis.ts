@@ -1,0 +1,60 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { Redis } from 'ioredis';
+import { freePort } from '../../src/demo/redis.ts';
+import { program } from './debian.ts';
+
+export interface FaketimeRedis {
+  readonly url: string;
+  /** Steps the wall clock of the server to so many seconds from the machine's; its next command reads it. */
+  setClock(seconds: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** A server of a test's own whose wall clock, and nothing else, can be stepped while it runs. */
+export async function faketimeRedis(): Promise<FaketimeRedis> {
+  const faketime = await program('faketime', 'faketime');
+  const { stdout: preload } = await promisify(execFile)(faketime, ['-f', '+0', 'printenv', 'LD_PRELOAD']);
+  const folder = await mkdtemp(join(tmpdir(), 'docket-test-faketime-'));
+  const file = join(folder, 'clock');
+  const setClock = async (seconds: number): Promise<void> => {
+    // Renamed, so that the server never reads half a file.
+    await writeFile(`${file}.new`, `${seconds < 0 ? '' : '+'}${seconds}`);
+    await rename(`${file}.new`, file);
+  };
+  await setClock(0);
+  const port = await freePort();
+  const server: ChildProcess = spawn(
+    'redis-server',
+    ['--port', String(port), '--dir', folder, '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'],
+    {
+      env: {
+        PATH: process.env.PATH ?? '',
+        // Its allocator asks for the time while libfaketime starts, which never ends; the C library's own does not.
+        LD_PRELOAD: `${preload.trim()} libc.so.6`,
+        FAKETIME_TIMESTAMP_FILE: file,
+        FAKETIME_NO_CACHE: '1',
+        DONT_FAKE_MONOTONIC: '1',
+      },
+      stdio: 'ignore',
+    },
+  );
+  const client = new Redis({ port, maxRetriesPerRequest: null, retryStrategy: () => 20 });
+  client.on('error', () => {});
+  await client.ping();
+  client.disconnect();
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    setClock,
+    close: async () => {
+      const exited = once(server, 'exit');
+      server.kill('SIGKILL');
+      await exited;
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
