@@ -3,6 +3,7 @@ import type { BudgetState } from '../fetch/budget.ts';
 import type { QueueCounts } from '../queue/jobs.ts';
 import type { Look } from '../queue/looks.ts';
 import type { Pause } from '../queue/pauses.ts';
+import type { ClockSteps } from '../queue/redis-clock.ts';
 import type { RedisMemory } from '../queue/redis-memory.ts';
 import type { Standing } from '../queue/standing.ts';
 
@@ -27,6 +28,8 @@ export interface Readings {
   readonly look: Look | null;
   /** Null where Redis does not say. */
   readonly memory: RedisMemory | null;
+  /** Of the wall clock of Redis. */
+  readonly clockSteps: ClockSteps;
   readonly paused: readonly Pick<Pause, 'org' | 'report' | 'since'>[];
   readonly owedNotices: number;
   /** Deliveries that may have arrived and may not have: they wait for somebody's decision. */
@@ -111,6 +114,16 @@ export function setReadings(registry: Registry, readings: Readings): void {
       'How many bytes Redis holds when it begins to refuse writes; 0 while no limit is set.',
     ).set(memory.limitBytes);
   }
+
+  new Counter({
+    name: 'docket_redis_clock_steps_total',
+    help: 'Steps of the wall clock of Redis that were seen. The budget does not go by it.',
+    registers,
+  }).inc(readings.clockSteps.steps);
+  gauge(
+    'docket_redis_clock_step_seconds',
+    'The last step of the wall clock of Redis, negative when it was set back; 0 while none was seen.',
+  ).set((readings.clockSteps.last?.ms ?? 0) / 1000);
 
   const since = gauge(
     'docket_organization_paused_timestamp_seconds',

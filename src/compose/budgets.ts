@@ -12,7 +12,7 @@ import { lostData } from '../fetch/lost-data.ts';
 import { memoryBudget } from '../fetch/memory-budget.ts';
 import { redisBudget } from '../fetch/redis-budget.ts';
 import { redisName } from '../queue/connection.ts';
-import { type RedisClock, redisClock } from '../queue/redis-clock.ts';
+import { redisClock } from '../queue/redis-clock.ts';
 import { type BudgetConflict, conflictAmong, lowestLimits, sharingKey } from './key-limits.ts';
 
 /** Metrics calls and list reads never draw on the same tokens. */
@@ -53,9 +53,9 @@ export function sharedBudgets(redis: RedisClient, prefix: string, clock: SteadyC
 /** Says, in one of all processes, that the wall clock of Redis was stepped. The budgets do not go by it. */
 function watchingClock(redis: RedisClient, prefix: string, log: Log): (reading: WallReading) => void {
   const stepOf = clockSteps();
-  let steps: RedisClock | undefined;
+  const steps = redisClock(redis, { prefix });
   return (reading) => {
-    steps ??= redisClock(redis, { prefix });
+    steps.begin();
     const ms = stepOf(reading);
     if (ms === undefined) return;
     // What cannot be recorded is said all the same: twice is better than never.

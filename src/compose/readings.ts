@@ -10,6 +10,7 @@ import { redisLooks } from '../queue/looks.ts';
 import { owedNotices } from '../queue/owed-notices.ts';
 import { redisPauses } from '../queue/pauses.ts';
 import { redisPresence } from '../queue/presence.ts';
+import { redisClock } from '../queue/redis-clock.ts';
 import { redisMemory } from '../queue/redis-memory.ts';
 import { standingRuns } from '../queue/standing.ts';
 import { lookAtBudgets, sharedBudgets } from './budgets.ts';
@@ -29,13 +30,14 @@ export interface ReadingPorts {
 /** What all processes share, as it is now. A few commands, and two for each API key. Throws `redis.unreachable`. */
 export async function readNow({ redis, prefix, queue, jobs, secrets, clock }: ReadingPorts): Promise<Readings> {
   const since = clock.now() - KEEP_DAYS * 86_400_000;
-  const [now, counts, runs, processes, look, memory, pauses, owed, unknown] = await Promise.all([
+  const [now, counts, runs, processes, look, memory, clockSteps, pauses, owed, unknown] = await Promise.all([
     lookAtBudgets(jobs.orgs.values(), { secrets, budgetOf: sharedBudgets(redis, prefix, clock) }),
     queue.counts(),
     standingRuns(redis, { prefix, since }),
     redisPresence(redis, { prefix, self: 'reader' }).count(),
     redisLooks(redis, { prefix }).last(),
     redisMemory(redis),
+    redisClock(redis, { prefix }).read(),
     redisPauses(redis, { prefix }).list(),
     owedNotices(redis, { prefix }).list(),
     countUnknown(redis, `${prefix}:`, 0),
@@ -53,6 +55,7 @@ export async function readNow({ redis, prefix, queue, jobs, secrets, clock }: Re
     processes,
     look,
     memory,
+    clockSteps,
     paused: pauses,
     owedNotices: owed.length,
     unknownDeliveries: unknown,

@@ -26,7 +26,7 @@
     5 place   hash   id -> its name in `line`
     6 rounds  hash   <class> -> round being served; <class>:<org> -> round that organization asked for last
     7 state   hash   last, blocked, throttled, cut_to, cut_at, slowed, arrivals, passes, window, life, wall,
-                     anew: 1 once it was lost
+                     anew: 1 once it was lost, untold: 1 until a caller knows
     8 clocks  hash   machine -> ms from its monotonic clock to the line's time
   Version 7 has the first seven, with this Redis's wall clock in place of the line's time; it may work beside this one.
 
@@ -70,14 +70,14 @@ local machine, reading = ARGV[8], tonumber(ARGV[9])
 local life = redis.call('HGET', state, 'life')
 if not life then
   -- New, or of version 7: what machines knew of an earlier line says nothing of this one.
-  life = wall .. '-' .. reading .. '-' .. machine
+  life = time[1] .. '.' .. time[2] .. ' ' .. ARGV[9] .. ' ' .. machine
   redis.call('DEL', clocks)
   redis.call('HSET', state, 'life', life)
 end
 local last = known and number('last') or wall
 local anew = not known and ARGV[13] == 'lost'
 local now = last
-if ARGV[10] == life then
+if known and ARGV[10] == life then
   -- What the caller saw was written: a Redis that knows less was put back to an earlier state.
   anew = tonumber(ARGV[12]) > last
   local offset = math.max(tonumber(ARGV[11]), tonumber(redis.call('HGET', clocks, machine) or ARGV[11]))
@@ -93,7 +93,7 @@ else
 end
 redis.call('HSET', state, 'last', digits(now), 'wall', digits(wall))
 if anew then
-  redis.call('HSET', state, 'anew', 1)
+  redis.call('HSET', state, 'anew', 1, 'untold', 1)
   for token = 1, calls do redis.call('ZADD', held, now + tonumber(ARGV[14]), 'lost#' .. token) end
 end
 
@@ -270,4 +270,4 @@ local promise = redis.call('ZRANGE', told, -1, -1, 'WITHSCORES')[2]
 local keep = math.max(tonumber(last or '0'), tonumber(promise or '0') + passedBy + lost, number('blocked'),
   whole(), now)
 for _, key in ipairs(KEYS) do redis.call('PEXPIRE', key, keep - now + 604800000) end
-return { wall, life, now, anew and 1 or 0, result }
+return { wall, life, now, asks and redis.call('HDEL', state, 'untold') or 0, result }

@@ -10,7 +10,11 @@ export interface ClockSteps {
   readonly last: { readonly ms: number; readonly at: number } | null;
 }
 
+export const NO_STEPS: ClockSteps = { steps: 0, last: null };
+
 export interface RedisClock {
+  /** Steps of before are none that this process sees: called before the first reading. */
+  begin(): void;
   /**
    * Records a step that this process saw. Whether it is the first of all processes to see it.
    * @param at epoch ms by the clock of Redis after the step
@@ -45,19 +49,23 @@ export function redisClock(redis: RedisClient, { prefix }: { readonly prefix: st
   const key = keysOf(prefix).redisClock;
   const read = async (): Promise<ClockSteps> => {
     const stored = storedSchema.safeParse(await asking(redis, () => redis.hgetall(key)));
-    if (!stored.success) return { steps: 0, last: null };
+    if (!stored.success) return NO_STEPS;
     const { steps, ms, at } = stored.data;
     return { steps, last: { ms, at } };
   };
-  // Steps of before this process cannot be those that it sees.
-  let known = read().then(
-    ({ steps }) => steps,
-    () => 0,
-  );
+  let known: Promise<number> | undefined;
+  const begin = () => {
+    known ??= read().then(
+      ({ steps }) => steps,
+      () => 0,
+    );
+    return known;
+  };
   return {
     read,
+    begin: () => void begin(),
     record: async (ms, at) => {
-      const before = await known;
+      const before = await begin();
       const [first, steps] = recordedSchema.parse(
         await asking(redis, () => RECORD(redis, [key], [ms, at, before, SAME_MS])),
       );

@@ -17,8 +17,7 @@ export interface FaketimeRedis {
 
 /** A server of a test's own whose wall clock, and nothing else, can be stepped while it runs. */
 export async function faketimeRedis(): Promise<FaketimeRedis> {
-  const faketime = await program('faketime', 'faketime');
-  const { stdout: preload } = await promisify(execFile)(faketime, ['-f', '+0', 'printenv', 'LD_PRELOAD']);
+  const preload = await libfaketime();
   const folder = await mkdtemp(join(tmpdir(), 'docket-test-faketime-'));
   const file = join(folder, 'clock');
   const setClock = async (seconds: number): Promise<void> => {
@@ -39,6 +38,7 @@ export async function faketimeRedis(): Promise<FaketimeRedis> {
         FAKETIME_TIMESTAMP_FILE: file,
         FAKETIME_NO_CACHE: '1',
         DONT_FAKE_MONOTONIC: '1',
+        FAKETIME_DISABLE_SHM: '1',
       },
       stdio: 'ignore',
     },
@@ -57,4 +57,17 @@ export async function faketimeRedis(): Promise<FaketimeRedis> {
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** The path of the library. The command names a semaphore by its process's id, which one that was killed may have left. */
+async function libfaketime(): Promise<string> {
+  const faketime = await program('faketime', 'faketime');
+  for (let tries = 1; ; tries += 1) {
+    try {
+      const { stdout } = await promisify(execFile)(faketime, ['-f', '+0', 'printenv', 'LD_PRELOAD']);
+      return stdout.trim();
+    } catch (error) {
+      if (tries === 10) throw error;
+    }
+  }
 }

@@ -40,6 +40,7 @@ export async function aLivelyExposition(): Promise<Exposition> {
     processes: new Map([['worker', 1]]),
     look: { at: Date.now(), stuck: null },
     memory: { usedBytes: 1, limitBytes: 0 },
+    clockSteps: { steps: 2, last: { ms: -7_000, at: 1_800_000_000_000 } },
     paused: [
       { org: 'acme', report: null, since: 1 },
       { org: 'acme', report: 'weekly', since: 1 },

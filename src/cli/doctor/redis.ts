@@ -3,7 +3,9 @@ import { silentLog } from '../../base/log.ts';
 import type { RedisClient } from '../../base/redis-client.ts';
 import type { Surroundings } from '../../compose/ports.ts';
 import { assertSuitable, openRedis, redisName } from '../../queue/connection.ts';
-import { judgeSkew, REDIS_SKEW } from './clock.ts';
+import { DEFAULT_PREFIX } from '../../queue/keys.ts';
+import { NO_STEPS, redisClock } from '../../queue/redis-clock.ts';
+import { judgeSkew, judgeSteps, REDIS_SKEW } from './clock.ts';
 import { examine, type Finding, fail, failed, ok, sizeWords, type Verdict, warn } from './finding.ts';
 
 /** What a server's INFO says of keeping what it holds. */
@@ -95,7 +97,10 @@ export async function examineRedis({
         const before = clock.now();
         const [seconds, micros] = await first.time();
         const middle = (before + clock.now()) / 2;
-        return judgeSkew(Number(seconds) * 1000 + Number(micros) / 1000 - middle, 'Redis', REDIS_SKEW);
+        const wall = Number(seconds) * 1000 + Number(micros) / 1000;
+        const skew = judgeSkew(wall - middle, 'Redis', REDIS_SKEW);
+        const steps = facts ? await redisClock(redis, { prefix: DEFAULT_PREFIX }).read() : NO_STEPS;
+        return skew.state === 'ok' ? judgeSteps(steps, wall, skew) : skew;
       }),
     );
   }

@@ -1,0 +1,305 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import fc from 'fast-check';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { luaScript } from '../../src/base/lua.ts';
+import type { Answer, BudgetNews } from '../../src/fetch/budget.ts';
+import { lineMemory } from '../../src/fetch/line-memory.ts';
+import { budgetScript, redisBudget } from '../../src/fetch/redis-budget.ts';
+
+const [WINDOW_MS, HOLD_MS, KEY] = [1_000, 300, 'k'];
+const HOUR_MS = 3_600_000;
+
+let redis: Redis;
+beforeAll(() => {
+  redis = new Redis(inject('redisUrl'));
+});
+afterAll(() => redis.quit());
+
+/** A few processes of a few machines around one Redis. Time passes as the test says, clocks show what it makes them show. */
+function aWorld(calls: number) {
+  const prefix = `line-time:${randomUUID()}:`;
+  const script = luaScript(
+    budgetScript().lua.replace("redis.call('TIME')", `redis.call('HMGET', '${prefix}wall', 's', 'us')`),
+  );
+  let real = 0;
+  let wall = 1_800_000_000_000;
+  let lostAt = Number.NEGATIVE_INFINITY;
+  let delays = { out: 0, back: 0 };
+  /** When the script ran last. */
+  let ran = 0;
+  // Each machine began to count at another instant.
+  const machines = [0, 1, 2].map((index) => ({ id: `machine-${index}`, ahead: index * 977_131 }));
+  const news: BudgetNews[] = [];
+
+  const evaluate = async (...args: Parameters<Redis['eval']>) => {
+    real += delays.out;
+    const now = wall + real;
+    await redis.hset(`${prefix}wall`, { s: Math.floor(now / 1000), us: Math.floor((now % 1000) * 1000) });
+    ran = real;
+    const reply = await redis.eval(script.lua, ...(args.slice(1) as [number]));
+    real += delays.back;
+    return reply;
+  };
+  const slow = new Proxy(redis, {
+    get: (target, name) => (name === 'evalsha' ? evaluate : Reflect.get(target, name)),
+  });
+  /** As it is after a start: it remembers nothing. */
+  const processOf = (machine: number) => {
+    const { id } = machines[machine]!;
+    return redisBudget(slow, {
+      prefix,
+      calls,
+      windowMs: WINDOW_MS,
+      machine: id,
+      memory: lineMemory(),
+      script,
+      clock: {
+        now: () => wall + real,
+        monotonic: () => real + machines[machine]!.ahead,
+        sleep: async () => {},
+      },
+      lostData: { learn: async () => {}, within: async (ms) => real - lostAt < ms },
+      tell: (told) => void news.push(told),
+    });
+  };
+  return {
+    prefix,
+    news,
+    processOf,
+    get real() {
+      return real;
+    },
+    get ran() {
+      return ran;
+    },
+    delay: (out: number, back: number) => {
+      delays = { out, back };
+    },
+    wait: (ms: number) => {
+      real += ms;
+    },
+    step: (ms: number) => {
+      wall += ms;
+    },
+    /** The machine stands still, as a virtual one that is moved does. */
+    suspend: (machine: number, ms: number) => {
+      real += ms;
+      machines[machine]!.ahead -= ms;
+    },
+    flush: async () => {
+      lostAt = real;
+      const keys = await redis.keys(`${prefix}budget:*`);
+      if (keys.length > 0) await redis.del(...keys);
+    },
+    /** As another server has it that did not hear of what comes next; returns how to fail over to it. */
+    replica: async () => {
+      const keys = await redis.keys(`${prefix}budget:*`);
+      const dumps = await Promise.all(keys.map(async (key) => [key, await redis.dumpBuffer(key)] as const));
+      return async () => {
+        await redis.del(...(await redis.keys(`${prefix}budget:*`)));
+        for (const [key, dump] of dumps) if (dump !== null) await redis.restore(key, 0, dump);
+      };
+    },
+  };
+}
+
+const tokenOf = (answer: Answer): string => {
+  if (!answer.granted) throw new Error('expected a token');
+  return answer.token;
+};
+const ask = (budget: ReturnType<typeof redisBudget>, id: string) =>
+  budget.ask({ key: KEY, id, org: 'acme', priority: 'scheduled', holdMs: HOLD_MS });
+
+describe('the time of a line', () => {
+  test('whatever the clocks, delays, starts and losses, no window holds too many calls, and the line never stops', async () => {
+    const worker = fc.nat(4);
+    const step = fc.oneof(
+      { weight: 8, arbitrary: fc.record({ kind: fc.constant('ask' as const), worker, who: fc.nat(9) }) },
+      { weight: 5, arbitrary: fc.record({ kind: fc.constant('reply' as const), worker, which: fc.nat(20) }) },
+      { weight: 5, arbitrary: fc.record({ kind: fc.constant('wait' as const), ms: fc.nat(1_200) }) },
+      {
+        weight: 4,
+        arbitrary: fc.record({
+          kind: fc.constant('step' as const),
+          ms: fc.oneof(fc.integer({ min: -300, max: 300 }), fc.constantFrom(-7_000, 7_000, -HOUR_MS, HOUR_MS)),
+        }),
+      },
+      {
+        weight: 2,
+        arbitrary: fc.record({ kind: fc.constant('delay' as const), out: fc.nat(150), back: fc.nat(150) }),
+      },
+      { weight: 1, arbitrary: fc.record({ kind: fc.constant('start' as const), worker, machine: fc.nat(2) }) },
+      {
+        weight: 1,
+        arbitrary: fc.record({ kind: fc.constant('suspend' as const), machine: fc.nat(2), ms: fc.nat(3_000) }),
+      },
+      { weight: 1, arbitrary: fc.record({ kind: fc.constant('flush' as const) }) },
+    );
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 4 }),
+        fc.array(step, { maxLength: 80 }),
+        fc.infiniteStream(fc.double({ min: 0, max: 1, noNaN: true })),
+        async (calls, steps, random) => {
+          const world = aWorld(calls);
+          const workers = [0, 0, 1, 1, 2].map(world.processOf);
+          const arrivals: number[] = [];
+          let flying: { token: string; dispatched: number; until: number }[] = [];
+          const arrive = (from: number, to: number) => void arrivals.push(from + random.next().value * (to - from));
+          const expire = () => {
+            for (const { dispatched, until } of flying.filter((call) => call.until < world.real))
+              arrive(dispatched, until);
+            flying = flying.filter(({ until }) => until >= world.real);
+          };
+          for (const action of steps) {
+            expire();
+            if (action.kind === 'ask') {
+              const answer = await ask(workers[action.worker]!, `w${action.who}`);
+              const until = world.ran + HOLD_MS;
+              // Who learns of its token too late does not call.
+              if (answer.granted && world.real <= until) {
+                flying.push({ token: answer.token, dispatched: world.real, until });
+              }
+            } else if (action.kind === 'reply') {
+              const call = flying[action.which % Math.max(1, flying.length)];
+              if (call === undefined) continue;
+              flying = flying.filter((other) => other !== call);
+              arrive(call.dispatched, world.real);
+              await workers[action.worker]!.replied(KEY, call.token);
+            } else if (action.kind === 'wait') world.wait(action.ms);
+            else if (action.kind === 'step') world.step(action.ms);
+            else if (action.kind === 'delay') world.delay(action.out, action.back);
+            else if (action.kind === 'start') workers[action.worker] = world.processOf(action.machine);
+            else if (action.kind === 'suspend') world.suspend(action.machine, action.ms);
+            else await world.flush();
+          }
+          world.delay(1, 1);
+          world.wait(10_000);
+          expire();
+          arrivals.sort((a, b) => a - b);
+          for (let index = 0; index + calls < arrivals.length; index += 1) {
+            expect(arrivals[index + calls]! - arrivals[index]!).toBeGreaterThan(WINDOW_MS);
+          }
+          // One that knows nothing finds its token, behind ten who do not come and a loss of everything.
+          const last = world.processOf(0);
+          const from = world.real;
+          let answer = await ask(last, 'last');
+          for (; !answer.granted && world.real - from < 60_000; answer = await ask(last, 'last')) world.wait(50);
+          expect(answer.granted).toBe(true);
+          expect(world.real - from).toBeLessThan(15 * WINDOW_MS);
+        },
+      ),
+      { numRuns: 150 },
+    );
+  });
+
+  test.each([-HOUR_MS, HOUR_MS])('goes on as before when the wall clock is stepped by %i ms', async (ms) => {
+    const world = aWorld(1);
+    const budget = world.processOf(0);
+    await budget.replied(KEY, tokenOf(await ask(budget, 'a')));
+    world.step(ms);
+    expect(await ask(budget, 'b')).toMatchObject({ granted: false, at: 1_800_000_000_000 + ms + WINDOW_MS + 1 });
+    world.wait(WINDOW_MS);
+    expect((await ask(budget, 'b')).granted).toBe(false);
+    world.wait(1);
+    expect((await ask(budget, 'b')).granted).toBe(true);
+  });
+
+  test('a process that starts goes by what those before it on its machine knew', async () => {
+    const world = aWorld(1);
+    const before = world.processOf(0);
+    await before.replied(KEY, tokenOf(await ask(before, 'a')));
+    world.wait(WINDOW_MS + 1);
+    expect((await ask(world.processOf(0), 'b')).granted).toBe(true);
+  });
+
+  test('and not by a wall clock that was stepped meanwhile', async () => {
+    const world = aWorld(1);
+    const before = world.processOf(0);
+    await before.replied(KEY, tokenOf(await ask(before, 'a')));
+    world.step(HOUR_MS);
+    expect((await ask(world.processOf(0), 'b')).granted).toBe(false);
+    expect((await ask(world.processOf(1), 'b')).granted).toBe(false);
+  });
+
+  test('a line that its process used and Redis does not know counts as one with all tokens out', async () => {
+    const world = aWorld(2);
+    const budget = world.processOf(0);
+    await budget.replied(KEY, tokenOf(await ask(budget, 'a')));
+    await world.flush();
+    expect(await ask(budget, 'b')).toMatchObject({ granted: false, tokens: 0 });
+    expect(world.news).toEqual([{ kind: 'lost', key: KEY, org: 'acme', forMs: HOLD_MS + WINDOW_MS + 1 }]);
+    world.wait(HOLD_MS + WINDOW_MS);
+    expect((await ask(budget, 'b')).granted).toBe(false);
+    world.wait(1);
+    expect([(await ask(budget, 'b')).granted, (await ask(budget, 'c')).granted]).toEqual([true, true]);
+    expect(world.news).toHaveLength(1);
+  });
+
+  test('what comes late after a loss makes no line anew', async () => {
+    const world = aWorld(1);
+    const budget = world.processOf(0);
+    const token = tokenOf(await ask(budget, 'a'));
+    await world.flush();
+    await budget.replied(KEY, token);
+    await budget.leave(KEY, 'a');
+    expect(await budget.look(KEY)).toMatchObject({ tokens: 1, inFlight: 0, waiting: 0 });
+    expect(await redis.keys(`${world.prefix}budget:*`)).toEqual([]);
+    expect((await ask(budget, 'b')).granted).toBe(false);
+  });
+
+  test('a line that was made anew by a process that could not know is corrected by one that does', async () => {
+    const world = aWorld(2);
+    const old = world.processOf(0);
+    await ask(old, 'a');
+    await world.flush();
+    world.wait(2 * (HOLD_MS + WINDOW_MS));
+    const fresh = world.processOf(1);
+    expect((await ask(fresh, 'b')).granted).toBe(true);
+    expect((await ask(old, 'c')).granted).toBe(false);
+    expect(world.news).toHaveLength(1);
+  });
+
+  test('a Redis that holds less than a process was told counts all tokens as out', async () => {
+    const world = aWorld(2);
+    const budget = world.processOf(0);
+    await ask(budget, 'a');
+    const failOver = await world.replica();
+    world.wait(10);
+    const token = tokenOf(await ask(budget, 'b'));
+    await failOver();
+    // Not by a question: the one who asks is told all the same.
+    await budget.replied(KEY, token);
+    expect((await ask(budget, 'c')).granted).toBe(false);
+    expect(world.news).toMatchObject([{ kind: 'lost' }]);
+    world.wait(HOLD_MS + WINDOW_MS + 1);
+    expect((await ask(budget, 'c')).granted).toBe(true);
+  });
+
+  test('tokens that version 7 gave out are kept, and it sees those of this one', async () => {
+    const world = aWorld(3);
+    const budget = world.processOf(0);
+    const keys = ['held', 'flight', 'line', 'told', 'place', 'rounds', 'state'];
+    const seven = readFileSync(new URL('../support/budget-7.lua', import.meta.url), 'utf8').replace(
+      "redis.call('TIME')",
+      `redis.call('HMGET', '${world.prefix}wall', 's', 'us')`,
+    );
+    const askSeven = async (id: string) => {
+      const now = 1_800_000_000_000 + world.real;
+      await redis.hset(`${world.prefix}wall`, { s: Math.floor(now / 1000), us: (now % 1000) * 1000 });
+      const names = keys.map((name) => `${world.prefix}budget:{${KEY}}:${name}`);
+      const limits = [3, WINDOW_MS, 17, 2_000, 9, 1];
+      return redis.eval(seven, 7, ...names, 'ask', ...limits, id, `${id}#`, 'acme', 1, HOLD_MS);
+    };
+    expect(await askSeven('a')).toEqual([-1, 1, 2]);
+    expect(await ask(budget, 'b')).toMatchObject({ granted: true, tokens: 1 });
+    world.wait(10);
+    expect(await askSeven('c')).toEqual([-1, 1, 0]);
+    expect((await ask(budget, 'd')).granted).toBe(false);
+    world.wait(HOLD_MS + WINDOW_MS - 9);
+    expect(await ask(budget, 'd')).toMatchObject({ granted: true, tokens: 1 });
+    expect(world.news).toEqual([]);
+  });
+});
