@@ -11,9 +11,10 @@
     are out count against the new limit, and return by the new window; `look` moves none of them.
     After a 429 there are half as many tokens, and `recovery` more with each window without another. The first 429 of
     such a stretch, and the first to ask after it, are told so: one caller each, whatever number of workers there is.
-    Time is the line's own: it goes on by what the callers' monotonic clocks prove, and by nothing else. Each caller
-    tells how far it must be by its own readings of before; the furthest counts. So it never goes faster than real
-    time, stops at most while nobody asks, and no step of a wall clock, of this Redis or another, moves it.
+    Time is the line's own. It goes on by the lesser of two measures: what this Redis's wall clock went on since the last
+    call, and how far it must be at least by the caller's monotonic clock and what it was told before. So a step ahead
+    of the wall clock gives nothing back early; after a step back, time goes on from where it was.
+    What the first measure has in advance (at most `leeway`) is added wherever an instant to come is set.
     A line that this Redis has forgotten, or holds as it was before, counts as one with all tokens out.
     No key of the API and no other secret ever comes here.
     The same machine stands in memory-budget.ts; one suite of tests holds both to the same answers.
@@ -25,7 +26,7 @@
     4 told    zset   id -> ms at which the waiter was told to come back
     5 place   hash   id -> its name in `line`
     6 rounds  hash   <class> -> round being served; <class>:<org> -> round that organization asked for last
-    7 state   hash   last, blocked, throttled, cut_to, cut_at, slowed, arrivals, passes, window, life, wall,
+    7 state   hash   last, blocked, throttled, cut_to, cut_at, slowed, arrivals, passes, window, life, wall, mine, ahead,
                      anew: 1 once it was lost, untold: 1 until a caller knows
     8 clocks  hash   machine -> ms from its monotonic clock to the line's time
   Version 7 has the first seven, with this Redis's wall clock in place of the line's time; it may work beside this one.
@@ -47,6 +48,8 @@
   Instants go in and out as ms from now.
   Asking twice with the same token (a command that was sent again) answers twice with the same grant.
 ]]
+-- ms by which requests may take longer than one another without costing time.
+local leeway = 250
 local held, flight, line, told, place, rounds, state, clocks =
   KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local operation = ARGV[1]
@@ -75,26 +78,31 @@ if not life then
   redis.call('HSET', state, 'life', life)
 end
 local last = known and number('last') or wall
+-- Version 7 was here since: what it wrote is its wall clock.
+local since = last == number('mine') and number('wall') or last
+local reached = last + number('ahead') + math.max(0, wall - since)
+local proven = last
 local anew = not known and ARGV[13] == 'lost'
-local now = last
 if known and ARGV[10] == life then
   -- What the caller saw was written: a Redis that knows less was put back to an earlier state.
   anew = tonumber(ARGV[12]) > last
-  local offset = math.max(tonumber(ARGV[11]), tonumber(redis.call('HGET', clocks, machine) or ARGV[11]))
+  proven = reading + tonumber(ARGV[11])
   if redis.call('HLEN', clocks) > 64 then redis.call('DEL', clocks) end
-  redis.call('HSET', clocks, machine, string.format('%.0f', offset))
-  now = math.max(last, reading + tonumber(ARGV[11]))
+  redis.call('HSET', clocks, machine, ARGV[11])
 else
   -- Of a line that the caller knew nothing is left, and whoever made this one could not tell.
   if known and ARGV[10] ~= '' and redis.call('HGET', state, 'anew') ~= '1' then anew = true end
-  -- A process that comes anew goes by what others of its machine knew, as far as the wall clock agrees.
+  -- A process that comes anew goes by what others of its machine knew.
   local offset = redis.call('HGET', clocks, machine)
-  if offset then now = math.max(last, math.min(reading + tonumber(offset), last + wall - number('wall'))) end
+  if offset then proven = reading + tonumber(offset) end
 end
-redis.call('HSET', state, 'last', digits(now), 'wall', digits(wall))
+local now = math.max(last, math.min(reached, proven))
+-- At the latest it is this late: instants to come count from here.
+local latest = math.min(math.max(now, reached), now + leeway)
+redis.call('HSET', state, 'last', digits(now), 'mine', digits(now), 'wall', digits(wall), 'ahead', latest - now)
 if anew then
   redis.call('HSET', state, 'anew', 1, 'untold', 1)
-  for token = 1, calls do redis.call('ZADD', held, now + tonumber(ARGV[14]), 'lost#' .. token) end
+  for token = 1, calls do redis.call('ZADD', held, latest + tonumber(ARGV[14]), 'lost#' .. token) end
 end
 
 local function drop(id)
@@ -194,7 +202,7 @@ end
 
 local function grant(id, name, token, class, hold)
   drop(id)
-  redis.call('ZADD', held, now + hold + window + 1, token)
+  redis.call('ZADD', held, latest + hold + window + 1, token)
   redis.call('SADD', flight, token)
   local round = tonumber(string.sub(name, 3, 16))
   if round > tonumber(redis.call('HGET', rounds, class) or '0') then redis.call('HSET', rounds, class, round) end
@@ -235,7 +243,7 @@ if operation == 'ask' then
   end
 elseif operation == 'replied' then
   -- One millisecond more than the window: both ends of it are read from clocks that cut the rest of one off.
-  if redis.call('SREM', flight, ARGV[15]) == 1 then redis.call('ZADD', held, now + window + 1, ARGV[15]) end
+  if redis.call('SREM', flight, ARGV[15]) == 1 then redis.call('ZADD', held, latest + window + 1, ARGV[15]) end
 elseif operation == 'unsent' then
   redis.call('SREM', flight, ARGV[15])
   redis.call('ZREM', held, ARGV[15])
@@ -244,7 +252,7 @@ elseif operation == 'leave' then
 elseif operation == 'block' then
   local first = now >= whole() or not redis.call('HGET', state, 'slowed')
   if first then redis.call('HSET', state, 'slowed', digits(now)) end
-  local blocked = math.max(number('blocked'), now + tonumber(ARGV[15]))
+  local blocked = math.max(number('blocked'), latest + tonumber(ARGV[15]))
   redis.call('HSET', state, 'blocked', digits(blocked))
   redis.call('HINCRBY', state, 'throttled', 1)
   -- Calls that were under way with the first of them all come back throttled: one cut for them together.

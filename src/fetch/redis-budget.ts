@@ -81,7 +81,7 @@ export function redisBudget(redis: RedisClient, options: RedisBudgetOptions): Bu
     watch?.({ wall, sentAt, receivedAt });
     if (line.length === 0) return undefined;
     const [life, at, begunAnew, result] = line;
-    if (life !== '') memory.learn(key, { life, at, receivedAt });
+    if (life !== '') memory.learn(key, { life, at, sentAt, receivedAt });
     return { result, begunAnew: begunAnew === 1 };
   };
 

@@ -11,6 +11,7 @@ import { redisLooks } from '../../src/queue/looks.ts';
 import { owedNotices } from '../../src/queue/owed-notices.ts';
 import { redisPauses } from '../../src/queue/pauses.ts';
 import { redisPresence } from '../../src/queue/presence.ts';
+import { redisClock } from '../../src/queue/redis-clock.ts';
 import { jobsFolder, ORG, REPORT } from '../support/jobs-folder.ts';
 import { aBench, aReport, type Bench, onDemand } from '../support/queue-bench.ts';
 
@@ -50,6 +51,8 @@ test('reads what workers of any process have put there', async () => {
   await redisPresence(producer, { prefix, self: 'one:1' }).tell(['worker', 'scheduler']);
   await redisPresence(producer, { prefix, self: 'two:1' }).tell(['worker']);
 
+  await redisClock(producer, { prefix }).record(-7_000, 1_790_000_000_000);
+
   const ledger = redisLedger(producer, { prefix: `${prefix}:`, ttlDays: 90 });
   for (const [recipient, end] of [
     ['a@acme.example', 'unknown'],
@@ -76,6 +79,7 @@ test('reads what workers of any process have put there', async () => {
       { state: 'held', count: 0, oldest: null },
     ],
     look: { at: 1_790_000_000_000, stuck: 1_789_999_000_000 },
+    clockSteps: { steps: 1, last: { ms: -7_000, at: 1_790_000_000_000 } },
     owedNotices: 1,
     unknownDeliveries: 2,
     reports: 1,

@@ -67,7 +67,7 @@ describe('the package', () => {
       ...['CHANGELOG.md', 'LICENSE', 'README.md', 'dist', 'docs', 'jobs', 'package.json', 'templates'],
     ]);
     expect(paths).not.toContain('dist/of-yesterday.js');
-    expect(paths).toEqual(expect.arrayContaining(['dist/main.js', 'dist/fetch/budget-7.lua', 'jobs/demo/org.yaml']));
+    expect(paths).toEqual(expect.arrayContaining(['dist/main.js', 'dist/fetch/budget-8.lua', 'jobs/demo/org.yaml']));
     expect(
       paths.filter((path) => !/\.(js|js\.map|lua|css|svg|json|yaml|png|mjml|liquid|md)$|^LICENSE$/.test(path)),
     ).toEqual([]);

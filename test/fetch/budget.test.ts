@@ -444,22 +444,23 @@ describe.each([
     expect(await budget.look(KEY)).toMatchObject({ tokens: 0, limit: 2 });
   });
 
-  test.each([
-    -3_600_000, -7_000, -1, 1, 7_000, 3_600_000,
-  ])('a wall clock that is stepped by %i ms moves no token, block or promise', async (step) => {
-    const { clock, budget, ask } = start({ calls: 1, windowMs: 60_000 });
-    await budget.replied(KEY, tokenOf(await ask('a')));
-    clock.advance(10_000);
-    await budget.block(KEY, clock.now() + 51_000, 'acme');
-    expect(refusal(await ask('b')).at).toBe(clock.now() + 51_000);
-    clock.step(step);
-    expect(refusal(await ask('b')).at).toBe(clock.now() + 51_000);
-    expect(await budget.look(KEY)).toMatchObject({ inFlight: 0, tokens: 0, blockedUntil: clock.now() + 51_000 });
-    clock.advance(50_999);
-    expect((await ask('b')).granted).toBe(false);
-    clock.advance(1);
-    expect((await ask('b')).granted).toBe(true);
-  });
+  test.each([-3_600_000, -7_000, -1, 1, 7_000, 3_600_000])(
+    'a wall clock that is stepped by %i ms moves no token, block or promise',
+    async (step) => {
+      const { clock, budget, ask } = start({ calls: 1, windowMs: 60_000 });
+      await budget.replied(KEY, tokenOf(await ask('a')));
+      clock.advance(10_000);
+      await budget.block(KEY, clock.now() + 51_000, 'acme');
+      expect(refusal(await ask('b')).at).toBe(clock.now() + 51_000);
+      clock.step(step);
+      expect(refusal(await ask('b')).at).toBe(clock.now() + 51_000);
+      expect(await budget.look(KEY)).toMatchObject({ inFlight: 0, tokens: 0, blockedUntil: clock.now() + 51_000 });
+      clock.advance(50_999);
+      expect((await ask('b')).granted).toBe(false);
+      clock.advance(1);
+      expect((await ask('b')).granted).toBe(true);
+    },
+  );
 
   test('keys do not touch each other', async () => {
     const { budget, ask } = start();

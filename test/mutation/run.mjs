@@ -19,7 +19,7 @@ const PARTS = {
   },
   budget: {
     mutate: ['src/fetch/*budget.ts'],
-    lua: ['src/fetch/budget-7.lua'],
+    lua: ['src/fetch/budget-8.lua'],
     tests: ['fetch/budget', 'fetch/budget-twins', 'fetch/redis-budget'],
   },
   plan: {

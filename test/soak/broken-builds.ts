@@ -31,8 +31,8 @@ export const DEFECTS: readonly Defect[] = [
   {
     name: 'a token is given back when its call leaves, not when it is answered',
     edits: [
-      ['fetch/budget-7.lua', 'now + hold + window + 1, token', 'now + window + 1, token'],
-      ['fetch/budget-7.lua', "redis.call('ZADD', held, now + window + 1, ARGV[8])", "redis.call('PING')"],
+      ['fetch/budget-8.lua', 'latest + hold + window + 1, token', 'latest + window + 1, token'],
+      ['fetch/budget-8.lua', "redis.call('ZADD', held, latest + window + 1, ARGV[15])", "redis.call('PING')"],
     ],
     breaks: 'windows over the budget at the server',
   },

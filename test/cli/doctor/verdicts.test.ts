@@ -11,7 +11,7 @@ import { Secret } from '../../../src/base/secret.ts';
 import { examineTokens, judgeTokens } from '../../../src/cli/doctor/admin.ts';
 import { examineApi, judgeAnswer, judgeCertificate, judgeFailure } from '../../../src/cli/doctor/api.ts';
 import { judgeRoom, judgeShelf } from '../../../src/cli/doctor/archive.ts';
-import { API_SKEW, judgeSkew, REDIS_SKEW } from '../../../src/cli/doctor/clock.ts';
+import { API_SKEW, judgeSkew, judgeSteps, REDIS_SKEW } from '../../../src/cli/doctor/clock.ts';
 import { judgeDefinitions, judgeTemplates } from '../../../src/cli/doctor/definitions.ts';
 import { sizeWords } from '../../../src/cli/doctor/finding.ts';
 import { judgeIdentity } from '../../../src/cli/doctor/identity.ts';
@@ -82,6 +82,14 @@ describe('Redis', () => {
         'fail header': judgeSkew(sign * 120_000, 'The API', API_SKEW),
       });
     }
+    const agrees = judgeSkew(0, 'Redis', REDIS_SKEW);
+    const stepped = { steps: 2, last: { ms: -7_000, at: NOW } };
+    states({
+      'ok never stepped': judgeSteps({ steps: 0, last: null }, NOW, agrees),
+      'ok stepped long ago': judgeSteps(stepped, NOW + 86_400_001, agrees),
+      'warn stepped': judgeSteps(stepped, NOW + 86_400_000, agrees),
+      'warn stepped, and set back since': judgeSteps(stepped, NOW - 3_600_000, agrees),
+    });
     expect(judgeSkew(90_000, 'Redis', REDIS_SKEW).detail).toBe('Redis is 90 s ahead of this machine');
     expect(judgeSkew(-1_500, 'Redis', REDIS_SKEW).detail).toBe('Redis is 1.5 s behind this machine');
   });
