@@ -156,7 +156,7 @@ async function takeToken<Value>(
       await giveBack(() => budget.leave(key, id));
       return cancel('another call of the run has ended it');
     }
-    const asked = clock.monotonic();
+    const sinceAsked = stopwatch(clock);
     const elsewhere = await (early ? sharing?.claim(holdMs) : sharing?.look());
     const held = early && elsewhere?.kind === 'nobody';
     early = false;
@@ -184,7 +184,7 @@ async function takeToken<Value>(
     if (answer.granted) {
       const { token, tokens } = answer;
       const claimed = held || (await claim(line, token, sharing));
-      if (claimed && clock.monotonic() - asked <= DISPATCH_MS) {
+      if (claimed && sinceAsked() <= DISPATCH_MS) {
         over();
         return done({ token, tokens });
       }
@@ -203,6 +203,15 @@ async function takeToken<Value>(
     // Asking again half-way costs few commands, and finds the tokens that others gave back early.
     await pause(Math.max(1, Math.min(wait, Math.max(wait / 2, budget.limits.windowMs / 30))));
   }
+}
+
+/**
+ * Ms from now on, at most: a machine that was suspended shows it by its wall clock alone, one whose wall clock is set back by
+ * its monotonic one.
+ */
+function stopwatch(clock: SteadyClock): () => number {
+  const [wall, monotonic] = [clock.now(), clock.monotonic()];
+  return () => Math.max(clock.now() - wall, clock.monotonic() - monotonic);
 }
 
 /** Whether the call is this run's to make with the token in hand: another may have been quicker by a moment. */

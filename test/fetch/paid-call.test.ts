@@ -6,7 +6,7 @@ import type { Budget } from '../../src/fetch/budget.ts';
 import { memoryBudget } from '../../src/fetch/memory-budget.ts';
 import { type Line, type PaidCall, paidCall } from '../../src/fetch/paid-call.ts';
 import { doneOf } from '../support/fetching.ts';
-import { manualClock } from '../support/manual-clock.ts';
+import { type ManualClock, manualClock } from '../support/manual-clock.ts';
 
 const START = 1_800_000_000_000;
 const KEY = 'k';
@@ -46,13 +46,23 @@ function failing(...errors: DocketError[]) {
 const throttled = (retryAfterMs?: number) =>
   new DocketError('api.throttled', 'Too many.', retryAfterMs === undefined ? {} : { retryAfterMs });
 
-test('a process that was frozen between token and dispatch gives the token back and asks anew', async () => {
+test.each<[string, (clock: ManualClock) => void]>([
+  ['frozen', (clock) => clock.advance(5_001)],
+  ['suspended with its machine', (clock) => clock.step(5_001)],
+  [
+    'frozen while its wall clock was set back',
+    (clock) => {
+      clock.advance(5_001);
+      clock.step(-3_600_000);
+    },
+  ],
+])('a process that was %s between token and dispatch gives the token back and asks anew', async (_, freeze) => {
   let asks = 0;
   const { budget, call } = start((real, clock) => ({
     ask: async (ask) => {
       const answer = await real.ask(ask);
       asks += 1;
-      if (asks === 1) clock.advance(5_001);
+      if (asks === 1) freeze(clock);
       return answer;
     },
   }));
