@@ -14,7 +14,8 @@
     Time is the line's own. It goes on by the lesser of two measures: what this Redis's wall clock went on since the last
     call, and how far it must be at least by the caller's monotonic clock and what it was told before. So a step ahead
     of the wall clock gives nothing back early; after a step back, time goes on from where it was.
-    What the first measure has in advance (at most `leeway`) is added wherever an instant to come is set.
+    What the first measure has in advance (at most `leeway`) is added wherever an instant to come is set; more is dropped.
+    Callers reckon with the line's time and what was dropped in all, so that they do not make up for it.
     A line that this Redis has forgotten, or holds as it was before, counts as one with all tokens out.
     No key of the API and no other secret ever comes here.
     The same machine stands in memory-budget.ts; one suite of tests holds both to the same answers.
@@ -27,22 +28,22 @@
     5 place   hash   id -> its name in `line`
     6 rounds  hash   <class> -> round being served; <class>:<org> -> round that organization asked for last
     7 state   hash   last, blocked, throttled, cut_to, cut_at, slowed, arrivals, passes, window, life, wall, mine, ahead,
-                     anew: 1 once it was lost, untold: 1 until a caller knows
-    8 clocks  hash   machine -> ms from its monotonic clock to the line's time
+                     dropped, anew: 1 once it was lost, untold: 1 until a caller knows
+    8 clocks  hash   machine -> ms from its monotonic clock to the line's time and what was dropped
   Version 7 has the first seven, with this Redis's wall clock in place of the line's time; it may work beside this one.
 
   ARGV
     1 operation   2 calls   3 window ms   4 ms late until passed by   5 ms more until lost   6 passes   7 recovery
     8 machine   9 its monotonic clock, ms, when the caller sent this
-    10 life of the line that the caller knows, or ''   11 ms from 9 to the line's time, as the caller knows
-    12 the line's time that the caller saw last        13 what a line is that is not here: '?', 'new' or 'lost'
+    10 life of the line that the caller knows, or ''   11 ms from 9 to the line's time and what was dropped
+    12 that sum as the caller saw it last              13 what a line is that is not here: '?', 'new' or 'lost'
     14 ms for which all tokens of a lost one are out
     ask     15 id  16 token  17 org  18 class  19 hold ms -> {over, 1, tokens left} | {over, 0, tokens, ms to expect, ahead}
                                                  over: ms since the first 429 of a stretch that has ended since, or -1
     replied 15 token     unsent 15 token     leave 15 id -> {}
     block   15 for ms           -> {1 if it is the first of its stretch, limit, blocked for ms, slowed for ms}
     look                        -> {tokens, in flight, waiting, blocked for ms or 0, throttled, limit, slowed for ms or 0}
-  Each reply: {wall clock of this Redis in ms, life, the line's time, 1 if it was lost and begins anew, the above}.
+  Each reply: {wall clock of this Redis in ms, life, that sum, 1 if it was lost and begins anew, the above}.
   Where the line is not here: ask and block get {wall clock} and do nothing, unless 13 says what it is; the others do
   nothing and get life ''.
   Instants go in and out as ms from now.
@@ -81,12 +82,12 @@ local last = known and number('last') or wall
 -- Version 7 was here since: what it wrote is its wall clock.
 local since = last == number('mine') and number('wall') or last
 local reached = last + number('ahead') + math.max(0, wall - since)
-local proven = last
+local proven, dropped = last, number('dropped')
 local anew = not known and ARGV[13] == 'lost'
 if known and ARGV[10] == life then
   -- What the caller saw was written: a Redis that knows less was put back to an earlier state.
-  anew = tonumber(ARGV[12]) > last
-  proven = reading + tonumber(ARGV[11])
+  anew = tonumber(ARGV[12]) > last + dropped
+  proven = reading + tonumber(ARGV[11]) - dropped
   if redis.call('HLEN', clocks) > 64 then redis.call('DEL', clocks) end
   redis.call('HSET', clocks, machine, ARGV[11])
 else
@@ -94,12 +95,14 @@ else
   if known and ARGV[10] ~= '' and redis.call('HGET', state, 'anew') ~= '1' then anew = true end
   -- A process that comes anew goes by what others of its machine knew.
   local offset = redis.call('HGET', clocks, machine)
-  if offset then proven = reading + tonumber(offset) end
+  if offset then proven = reading + tonumber(offset) - dropped end
 end
 local now = math.max(last, math.min(reached, proven))
 -- At the latest it is this late: instants to come count from here.
 local latest = math.min(math.max(now, reached), now + leeway)
-redis.call('HSET', state, 'last', digits(now), 'mine', digits(now), 'wall', digits(wall), 'ahead', latest - now)
+dropped = dropped + math.max(now, reached) - latest
+redis.call('HSET', state, 'last', digits(now), 'mine', digits(now), 'wall', digits(wall), 'ahead', latest - now,
+  'dropped', digits(dropped))
 if anew then
   redis.call('HSET', state, 'anew', 1, 'untold', 1)
   for token = 1, calls do redis.call('ZADD', held, latest + tonumber(ARGV[14]), 'lost#' .. token) end
@@ -278,4 +281,4 @@ local promise = redis.call('ZRANGE', told, -1, -1, 'WITHSCORES')[2]
 local keep = math.max(tonumber(last or '0'), tonumber(promise or '0') + passedBy + lost, number('blocked'),
   whole(), now)
 for _, key in ipairs(KEYS) do redis.call('PEXPIRE', key, keep - now + 604800000) end
-return { wall, life, now, asks and redis.call('HDEL', state, 'untold') or 0, result }
+return { wall, life, now + dropped, asks and redis.call('HDEL', state, 'untold') or 0, result }
