@@ -17,10 +17,11 @@ const unanswered = (): Response => {
 };
 
 /**
- * Answers a request with the faults that hit it: delays first, then the first fault that answers instead of the
+ * Answers a request of these headers with the faults that hit it: delays first, then the first fault that answers instead of the
  * service, or the service itself.
  */
 export async function disturb(
+  headers: Readonly<Record<string, unknown>>,
   faults: readonly Fault[],
   skewMs: number,
   serve: () => Promise<Response>,
@@ -34,7 +35,7 @@ export async function disturb(
   const fault = faults.find(({ kind }) => kind !== 'latency' && kind !== 'old-catalog');
   const served = old === undefined ? serve : async () => olderCatalog(await serve(), amount(old));
   const response =
-    fault === undefined ? await served() : await instead(fault, amount(fault), served, outgoing, stopping);
+    fault === undefined ? await served() : await instead(headers, fault, amount(fault), served, outgoing, stopping);
   if (skewMs !== 0) response.headers.set('Date', new Date(Date.now() + skewMs).toUTCString());
   return response;
 }
@@ -56,6 +57,7 @@ async function olderCatalog(response: Response, groups: number): Promise<Respons
 }
 
 async function instead(
+  headers: Readonly<Record<string, unknown>>,
   fault: Fault,
   value: number,
   serve: () => Promise<Response>,
@@ -74,6 +76,15 @@ async function instead(
         status: value,
         headers: html,
       });
+    case 'echo':
+      return Response.json(
+        {
+          detail: `Not now: ${JSON.stringify(headers)}`,
+          code: 'service.unavailable',
+          correlation_id: crypto.randomUUID(),
+        },
+        { status: 503 },
+      );
     case 'content-type':
       return new Response(page('Maintenance'), { headers: html });
     case 'reset':

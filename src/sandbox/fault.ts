@@ -5,6 +5,7 @@ export const FAULT_KINDS = {
   latency: { value: 'milliseconds', default: 1000, what: 'answers late' },
   throttle: { value: 'seconds', default: 5, what: 'answers 429 with this Retry-After' },
   status: { value: 'a status from 500 to 599', default: 502, what: 'answers this status with an HTML page' },
+  echo: { value: null, default: 0, what: 'answers 503 and repeats the headers of the request, its key among them' },
   reset: { value: null, default: 0, what: 'resets the connection' },
   hang: { value: null, default: 0, what: 'never answers' },
   truncate: { value: null, default: 0, what: 'closes the connection in the middle of the body' },

@@ -110,6 +110,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     const { pathname, search } = new URL(request.url);
     const presented = /^Api-Key (.+)$/.exec(request.headers.get('Authorization') ?? '')?.[1];
     const response = await disturb(
+      Object.fromEntries(request.headers),
       faults.hit(pathname),
       faults.skew(),
       () => Promise.resolve(app.fetch(request, env)),

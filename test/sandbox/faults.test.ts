@@ -46,6 +46,13 @@ describe('faults on demand', () => {
     expect(statusCode).toBe(200);
   });
 
+  it('echo: repeats the key in its refusal', async () => {
+    const { get, key } = await started({ faults: faults('echo:1') });
+    const { statusCode, body } = await get();
+    expect(statusCode).toBe(503);
+    expect(await body.text()).toContain(key);
+  });
+
   it('reset: the connection is reset without an answer', async () => {
     const { sandbox, get } = await started({ faults: faults('reset:1') });
     await expect(get()).rejects.toMatchObject({ code: expect.stringMatching(/ECONNRESET|UND_ERR_SOCKET/) });

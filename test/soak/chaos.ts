@@ -1,11 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Draw } from '../../src/sandbox/random.ts';
-import type { Fault } from '../../src/sandbox/sandbox.ts';
-import type { Fault as S3Fault } from '../support/s3-server.ts';
-import { EVERY_HOURS, ON_DEMAND } from './definitions.ts';
-import { MAIL_TROUBLES } from './mail-sink.ts';
+import { ON_DEMAND } from './definitions.ts';
 import type { Member } from './member.ts';
+import { jumpClocks, type Rig, TROUBLES, type TroubleName } from './troubles.ts';
 import type { Passage } from './way.ts';
 import type { World } from './world.ts';
 
@@ -30,31 +28,16 @@ export interface Chaos {
 
 const acknowledgedSchema = z.object({ id: z.string() });
 
-/** Everything that an API does wrong (specification §7 and §8, and what lies between a service and us). */
-const API_TROUBLES: readonly (readonly Fault[])[] = [
-  [{ kind: 'latency', value: 1_500, probability: 0.5 }],
-  [{ kind: 'status', value: 503, probability: 0.5 }],
-  [{ kind: 'status', value: 500, probability: 0.5 }],
-  [{ kind: 'reset', probability: 0.4 }],
-  [{ kind: 'truncate', probability: 0.4 }],
-  [{ kind: 'content-type', probability: 0.4 }],
-  [{ kind: 'throttle', value: 2, probability: 0.3 }],
-  [{ kind: 'hang', count: 2 }],
-];
-const S3_TROUBLES: readonly S3Fault[] = [
-  { when: 'before', how: 'reset' },
-  { when: 'after', how: 'reset' },
-  { when: 'after', how: 'close' },
-  { when: 'before', how: { status: 503, code: 'SlowDown' } },
-  { when: 'after', how: { status: 500, code: 'InternalError' } },
-];
 /** Longer than a worker's hold on a run and the look at it: another one has taken it over when it wakes. */
 const TAKEN_OVER_MS = 75_000;
 
 const END_OF_MAIL = Buffer.from('\r\n.\r\n');
 
-/** Sets on the world for so long, ms; all that it breaks is whole again when it resolves. */
-export async function rage(world: World, draw: Draw, ms: number): Promise<Chaos> {
+/**
+ * Sets on the world for so long, ms; all that it breaks is whole again when it resolves.
+ * @param only these troubles, beside clocks that go on; all there are when absent
+ */
+export async function rage(world: World, draw: Draw, ms: number, only?: readonly TroubleName[]): Promise<Chaos> {
   const began = performance.now();
   const events: Event[] = [];
   const requests: Request[] = [];
@@ -68,6 +51,7 @@ export async function rage(world: World, draw: Draw, ms: number): Promise<Chaos>
     return item;
   };
   const between = (least: number, most: number): number => Math.round(least + draw.share() * (most - least));
+  const rig: Rig = { world, note, oneOf, between, chance: (probability) => draw.chance(probability) };
 
   const kill = async (who: Member) => {
     note(`kill ${who.name}`);
@@ -114,69 +98,13 @@ export async function rage(world: World, draw: Draw, ms: number): Promise<Chaos>
   const cut = async (who: Member) => {
     const way = oneOf(['redis', 'api', 'mail'] as const);
     const forMs = between(1_000, 8_000);
-    note(`cut ${who.name} off ${way} for ${forMs} ms`);
-    who[way].cut();
+    // A network that loses one direction alone: what is asked arrives, and nobody hears the answer, or the other way.
+    const direction = oneOf(['both', 'requests', 'replies'] as const);
+    note(`cut ${who.name} off ${way} (${direction}) for ${forMs} ms`);
+    who[way].cut(direction);
     await sleep(forMs);
     who[way].heal();
     if (draw.chance(0.5)) who[way].reset();
-  };
-  const slow = async () => {
-    note('slow ways to the service');
-    for (let turn = 0; turn < 10; turn += 1) {
-      for (const { api } of world.workers) api.slow(between(0, 2_500));
-      await sleep(900);
-    }
-    for (const { api } of world.workers) api.slow(0);
-  };
-  const killRedis = async () => {
-    note('kill Redis');
-    await world.redis.kill();
-    await sleep(between(200, 3_000));
-    await world.redis.start();
-  };
-  const fillRedis = async () => {
-    note('fill Redis');
-    await world.client.config('SET', 'maxmemory', '1mb');
-    await sleep(between(1_000, 4_000));
-    await world.client.config('SET', 'maxmemory', '0');
-  };
-  const troubleApi = async () => {
-    const faults = oneOf(API_TROUBLES);
-    note(`service: ${faults.map(({ kind }) => kind).join(', ')}`);
-    world.sandbox.setFaults(faults);
-    await sleep(between(2_000, 5_000));
-    world.sandbox.setFaults([]);
-  };
-  const troubleMail = async () => {
-    note('mail server: trouble');
-    world.sink.trouble = { probability: 0.4, scripts: MAIL_TROUBLES };
-    await sleep(between(2_000, 6_000));
-    world.sink.trouble = undefined;
-  };
-  const troubleS3 = async () => {
-    const fault = oneOf(S3_TROUBLES);
-    note(`store: ${JSON.stringify(fault)}`);
-    world.s3.fault = ({ method }) => (method === 'PUT' && draw.chance(0.5) ? fault : undefined);
-    await sleep(between(2_000, 5_000));
-    world.s3.fault = () => undefined;
-  };
-  const turnBack = async () => {
-    note('clocks an hour back');
-    const { offset } = world.clock;
-    await world.setClocks(offset - 3_600);
-    await sleep(3_000);
-    await world.setClocks(offset);
-  };
-  const skew = async (who: Member) => {
-    const by = oneOf([-90, 90]);
-    note(`clock of ${who.name} ${by} s off`);
-    await world.setClock(who, world.clock.offset + by);
-    await sleep(4_000);
-    await world.setClock(who, world.clock.offset);
-  };
-  const jump = async () => {
-    note(`clocks ${EVERY_HOURS} hours on`);
-    await world.setClocks(world.clock.offset + EVERY_HOURS * 3_600);
   };
   const reload = async () => {
     version += 1;
@@ -252,22 +180,19 @@ export async function rage(world: World, draw: Draw, ms: number): Promise<Chaos>
     return begin([one.name], () => act(one));
   };
   const { members } = world;
-  const acts: readonly (readonly [weight: number, act: () => boolean])[] = [
+  const trouble = (name: TroubleName) => () => begin([TROUBLES[name].needs], () => TROUBLES[name].act(rig));
+  const names = Object.keys(TROUBLES) as TroubleName[];
+  const around = (only ?? names).map((name) => [TROUBLES[name].weight, trouble(name)] as const);
+  const processes = [
     [5, () => begin(['ask'], ask)],
     [2, some(members, kill)],
     [3, () => begin(['mid-mail'], () => killMidMail(1))],
     [2, some(members, (who) => freeze(who, between(500, 6_000)))],
     [2, some(members, cut)],
-    [1, () => begin(['ways'], slow)],
-    [1, () => begin(['redis'], killRedis)],
-    [1, () => begin(['redis'], fillRedis)],
-    [2, () => begin(['api'], troubleApi)],
-    [3, () => begin(['mail'], troubleMail)],
-    [2, () => begin(['s3'], troubleS3)],
-    [1, () => begin(['clocks'], turnBack)],
-    [1, () => begin(['clocks'], () => skew(oneOf(members)))],
     [1, () => begin(['definitions'], reload)],
-  ];
+  ] as const;
+  const acts: readonly (readonly [weight: number, act: () => boolean])[] =
+    only === undefined ? [...processes, ...around] : around;
   /** What comes at its time, each when the one before is over. */
   const timetable: readonly { readonly firstMs: number; readonly everyMs: number; readonly act: () => boolean }[] = [
     {
@@ -275,14 +200,22 @@ export async function rage(world: World, draw: Draw, ms: number): Promise<Chaos>
       everyMs: 15_000,
       act: () => {
         // Forty runs that come due at once, and calls that take their time: when a budget is put to the test.
-        begin(['ways'], slow);
-        return begin(['clocks'], jump);
+        trouble('ways')();
+        return begin(['clocks'], () => jumpClocks(rig));
       },
     },
-    // While those forty are being sent.
-    { firstMs: 2_500, everyMs: 15_000, act: () => begin(['mid-mail'], () => killMidMail(2)) },
-    { firstMs: 18_500, everyMs: 200_000, act: () => begin(['mid-mail'], freezeMidMail) },
-    { firstMs: 5_000, everyMs: 100_000, act: () => begin(['definitions', ...members.map(({ name }) => name)], deploy) },
+    ...(only === undefined
+      ? [
+          // While those forty are being sent.
+          { firstMs: 2_500, everyMs: 15_000, act: () => begin(['mid-mail'], () => killMidMail(2)) },
+          { firstMs: 18_500, everyMs: 200_000, act: () => begin(['mid-mail'], freezeMidMail) },
+          {
+            firstMs: 5_000,
+            everyMs: 100_000,
+            act: () => begin(['definitions', ...members.map(({ name }) => name)], deploy),
+          },
+        ]
+      : []),
   ];
   const turns = timetable.map(() => 0);
   while (performance.now() - began < ms) {

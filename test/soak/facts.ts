@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { unzipSync } from 'fflate';
@@ -7,9 +7,9 @@ import { DateTime } from 'luxon';
 import PostalMime from 'postal-mime';
 import { silentLog } from '../../src/base/log.ts';
 import type { Manifest } from '../../src/deliver/archive.ts';
-import { directoryShelf } from '../../src/deliver/directory-shelf.ts';
 import { redisLedger } from '../../src/deliver/redis-ledger.ts';
 import { readManifest } from '../../src/deliver/run-papers.ts';
+import type { RunBox } from '../../src/deliver/shelf.ts';
 import { verifyShelved } from '../../src/deliver/verify-archive.ts';
 import { openRedis } from '../../src/queue/connection.ts';
 import { runQueue } from '../../src/queue/jobs.ts';
@@ -17,7 +17,7 @@ import { DEFAULT_PREFIX } from '../../src/queue/keys.ts';
 import { redisRunStore } from '../../src/queue/run-store.ts';
 import type { RunRecord } from '../../src/run/record.ts';
 import { inProcessSandbox } from '../support/in-process-sandbox.ts';
-import { leaksIn, leaksInRedis } from '../support/secret-scan.ts';
+import { type Leak, leaksIn, leaksInRedis } from '../support/secret-scan.ts';
 import type { Request } from './chaos.ts';
 import {
   BUDGET,
@@ -90,9 +90,9 @@ export async function openRecord(world: World): Promise<OnRecord> {
         calls,
         budget: { calls: BUDGET.calls, windowMs: BUDGET.window * 1000 },
         figures: await figuresOf(world, archived, known),
-        leaks: (await Promise.all([leaksIn(join(world.folder, 'log')), leaksInRedis(world.redis.url)]))
-          .flat()
-          .map(({ what, where, around }) => `${what}: ${where}: ${around}`),
+        leaks: (await leaksAnywhere(world)).map(({ what, where, around }) => `${what}: ${where}: ${around}`),
+        unmounted: world.strayFiles,
+        letIn: world.letIn,
         strays: world.members.flatMap(({ name, strays }) => strays.map((line) => `${name}: ${line}`)),
         jobs: await jobs(),
         memory: {
@@ -107,6 +107,21 @@ export async function openRecord(world: World): Promise<OnRecord> {
       redis.disconnect();
     },
   };
+}
+
+/** In what people, files and Redis were given; mails and a store's objects are looked at as files. */
+async function leaksAnywhere(world: World): Promise<Leak[]> {
+  const copies = join(world.folder, 'copies');
+  await mkdir(copies);
+  for (const [nth, { raw }] of world.sink.arrived().entries()) await writeFile(join(copies, `mail-${nth}.eml`), raw);
+  for (const [nth, { bytes }] of [...world.s3.objects.values()].entries())
+    await writeFile(join(copies, `object-${nth}`), bytes);
+  const folders = ['log', 'copies', 'out', ...(world.kind === 'directory' ? ['archive'] : [])];
+  const found = await Promise.all([
+    ...folders.map((name) => leaksIn(join(world.folder, name))),
+    leaksInRedis(world.redis.url),
+  ]);
+  return found.flat();
 }
 
 function orgOf({ orgs }: World, id: string): SoakOrg {
@@ -178,11 +193,12 @@ async function mailsByRun(world: World, strangers: string[]): Promise<Map<string
 interface Archived {
   readonly org: string;
   readonly manifest: Manifest;
+  readonly box: RunBox;
   readonly faults: readonly string[];
 }
 
 async function archivedRuns(world: World, strangers: string[]): Promise<Map<string, Archived>> {
-  const shelf = directoryShelf(join(world.folder, 'archive'));
+  const shelf = world.shelf();
   const found = new Map<string, Archived>();
   for await (const shelved of shelf.runs()) {
     const manifest = await readManifest(shelved.box);
@@ -194,9 +210,8 @@ async function archivedRuns(world: World, strangers: string[]): Promise<Map<stri
       const others = foreign(`${name} ${text}`, org);
       if (others.length > 0) strangers.push(`${name} of run ${shelved.id} of ${org.id}: ${others.join(', ')}`);
     }
-    found.set(shelved.id, { org: shelved.org, manifest, faults: await verifyShelved(shelved) });
+    found.set(shelved.id, { org: shelved.org, manifest, box: shelved.box, faults: await verifyShelved(shelved) });
   }
-  shelf.close();
   return found;
 }
 
@@ -244,7 +259,7 @@ async function figuresOf(
   const answers = new Map<string, readonly string[]>();
   const wrong: string[] = [];
   let compared = 0;
-  for (const [id, { org: orgId, manifest }] of archived) {
+  for (const [id, { org: orgId, manifest, box }] of archived) {
     const org = orgOf(world, orgId);
     const { from, to, timezone } = manifest.period;
     const name = `${org.id}/${manifest.report} ${manifest.slot}`;
@@ -259,10 +274,9 @@ async function figuresOf(
     const right = answers.get(asked) ?? (await answerOf(twin, org, question));
     answers.set(asked, right);
     const file = manifest.files.find((one) => one.name.endsWith(' figures.csv'))?.name;
-    const folder = join(world.folder, 'archive', org.id, manifest.report, id, 'files');
-    const bytes = file === undefined ? '' : await readFile(join(folder, file), 'utf8');
+    const bytes = file === undefined ? undefined : await box.read(`files/${file}`);
     // Behind the figures the file says whether the period was still running.
-    const row = (parse(bytes, { bom: true })[1] ?? []).slice(0, METRICS.length);
+    const row = (parse(bytes ?? '', { bom: true })[1] ?? []).slice(0, METRICS.length);
     compared += METRICS.length;
     if (row.join() !== right.join()) wrong.push(`${name}: ${row.join(', ')} instead of ${right.join(', ')}`);
   }

@@ -44,7 +44,7 @@ export const MAIL_TROUBLES: readonly SmtpScript[] = [
 ];
 
 const refuses = (act: SmtpAct | undefined): boolean =>
-  typeof act === 'object' && 'say' in act && !act.say.startsWith('2');
+  typeof act === 'object' && (('say' in act && !act.say.startsWith('2')) || 'echo' in act);
 
 const headerOf = (raw: string, name: string): string =>
   new RegExp(`^${name}: (\\S+)`, 'im').exec(raw.slice(0, raw.indexOf('\r\n\r\n')))?.[1] ?? '';
@@ -62,13 +62,16 @@ export async function mailSink(share: () => number): Promise<MailSink> {
       }),
     close: async () => smtp?.close(),
   };
-  smtp = await scriptedSmtp((_, message) => {
-    const { trouble } = sink;
-    const met = trouble !== undefined && share() < trouble.probability;
-    const script = met ? (trouble.scripts[Math.floor(share() * trouble.scripts.length)] ?? {}) : {};
-    scripts.set(message, script);
-    return script;
-  });
+  smtp = await scriptedSmtp(
+    (_, message) => {
+      const { trouble } = sink;
+      const met = trouble !== undefined && share() < trouble.probability;
+      const script = met ? (trouble.scripts[Math.floor(share() * trouble.scripts.length)] ?? {}) : {};
+      scripts.set(message, script);
+      return script;
+    },
+    ['AUTH PLAIN'],
+  );
   return Object.assign(sink, { port: smtp.port });
 }
 

@@ -57,6 +57,9 @@ export interface MemberOptions {
   readonly mailPort: number;
 }
 
+/** Of the mail server: one that the scan for secrets knows, in each form. */
+export const SMTP_PASSWORD = 'canary-secret-of-the-soak';
+
 /** How long a process may take to stop when it is asked, ms; the grace it gives its runs is shorter. */
 const STOP_MS = 30_000;
 
@@ -90,7 +93,7 @@ export async function member(options: MemberOptions): Promise<Member> {
         DONT_FAKE_MONOTONIC: '1',
         REDIS_URL: `redis://127.0.0.1:${redis.port}`,
         COMPLIANCE_API_URL: `http://127.0.0.1:${api.port}`,
-        SMTP_URL: `smtp://127.0.0.1:${mail.port}`,
+        SMTP_URL: `smtp://docket:${SMTP_PASSWORD}@127.0.0.1:${mail.port}?tls=off`,
         DOCKET_ADMIN_PORT: String(adminPort),
         ...env,
       },
@@ -176,6 +179,6 @@ export async function member(options: MemberOptions): Promise<Member> {
   };
 }
 
-/** What libfaketime reads: so many seconds from the machine's clock. */
+/** What libfaketime reads: so many seconds from the machine's clock, with a fraction or without. */
 export const setClock = (file: string, seconds: number): Promise<void> =>
   writeFile(file, `${seconds < 0 ? '-' : '+'}${Math.abs(seconds)}`);

@@ -30,7 +30,11 @@ export interface Facts {
   readonly budget: { readonly calls: number; readonly windowMs: number };
   /** Figures of delivered files that were compared with the service's, and those that differ. */
   readonly figures: { readonly compared: number; readonly wrong: readonly string[] };
-  /** Secrets in logs or in Redis, and lines on stderr that only a defect writes. */
+  /** Files that came to stand where the archive is mounted, while it was not. */
+  readonly unmounted: readonly string[];
+  /** What second deployments on this Redis did instead of refusing to start. */
+  readonly letIn: readonly string[];
+  /** Secrets in logs, Redis, the archive or what was sent, and lines on stderr that only a defect writes. */
   readonly leaks: readonly string[];
   readonly strays: readonly string[];
   /** Jobs that BullMQ still has to do. */
@@ -213,7 +217,9 @@ export function reconcile(facts: Facts): Verdict[] {
       'unknown deliveries without a reason',
       unknown.filter(({ row }) => !row.detail).map(({ row }) => sayRow(row)),
     ),
-    most('secrets in logs or Redis', facts.leaks),
+    most('files written where the archive was not mounted', facts.unmounted),
+    most('second deployments that were let in', facts.letIn),
+    most('secrets in logs, Redis, the archive or what was sent', facts.leaks),
     most('stack traces and warnings of a leak on stderr', facts.strays),
     most('jobs left in the queue', [], 0, facts.jobs),
     most('keys in Redis', [], KEYS_BESIDE + KEYS_A_RUN * runs.length, facts.memory.redisKeys),

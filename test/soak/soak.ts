@@ -7,7 +7,8 @@ import { type Event, rage } from './chaos.ts';
 import { EVERY_HOURS, SCHEDULED } from './definitions.ts';
 import { type OnRecord, openRecord } from './facts.ts';
 import { type Facts, overBudget, reconcile, type Verdict } from './reconcile.ts';
-import { openWorld, type World } from './world.ts';
+import type { TroubleName } from './troubles.ts';
+import { type ArchiveKind, openWorld, type World } from './world.ts';
 
 /** `soak-report.json`. */
 export interface SoakReport {
@@ -37,13 +38,23 @@ export interface SoakReport {
 /** How long what is left may take once everything is whole again, ms. */
 const DRAIN_MS = 6 * 60_000;
 
+export interface SoakOptions {
+  readonly minutes: number;
+  readonly seed: number;
+  /** `dist/main.js` of the build. */
+  readonly main: string;
+  readonly archive?: ArchiveKind;
+  /** These troubles alone, beside clocks that go on; all there are when absent. */
+  readonly only?: readonly TroubleName[];
+}
+
 /** @param say told how it goes on, for a person who waits */
 export async function soak(
-  { minutes, seed, main }: { readonly minutes: number; readonly seed: number; readonly main: string },
+  { minutes, seed, main, archive = 'directory', only }: SoakOptions,
   say: (line: string) => void,
 ): Promise<SoakReport> {
   const draw = draws(seed, 0x50a4);
-  const world = await openWorld(main, draw.fork(1).share);
+  const world = await openWorld(main, draw.fork(1).share, archive);
   const record = await openRecord(world);
   try {
     await world.define(1);
@@ -54,7 +65,7 @@ export async function soak(
       `${world.members.length} processes, ${world.orgs.length} organizations, seed ${seed}: ${minutes} min of trouble`,
     );
     const began = performance.now();
-    const { events, requests } = await rage(world, draw.fork(2), minutes * 60_000);
+    const { events, requests } = await rage(world, draw.fork(2), minutes * 60_000, only);
     const calm = performance.now();
     say('Everything is whole again; what is left goes on');
     for (const each of world.members) each.up();
@@ -172,23 +183,27 @@ export function tableOf({ verdicts, counts, unknown, unfinished, seconds, ok, se
   ].join('\n');
 }
 
-/** `npm run soak -- --minutes 5 [--seed N] [--main dist/main.js] [--report soak-report.json]`; the exit code. */
+/** `npm run soak -- --minutes 5 [--seed N] [--archive s3] [--main dist/main.js] [--report soak-report.json]`; the exit code. */
 export async function command(args: readonly string[], build: string): Promise<number> {
   const { values } = parseArgs({
     args: [...args],
     options: {
       minutes: { type: 'string', default: '5' },
       seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+      archive: { type: 'string', default: 'directory' },
       main: { type: 'string', default: build },
       report: { type: 'string', default: 'soak-report.json' },
     },
   });
   const [minutes, seed] = [Number(values.minutes), Number(values.seed)];
-  if (!(minutes > 0) || !Number.isInteger(seed)) {
-    console.error('npm run soak -- --minutes 5 [--seed N]: minutes above 0, and a whole number for a seed');
+  const { archive } = values;
+  if (!(minutes > 0) || !Number.isInteger(seed) || (archive !== 'directory' && archive !== 's3')) {
+    console.error(
+      'npm run soak -- --minutes 5 [--seed N] [--archive directory|s3]: minutes above 0, and a whole number for a seed',
+    );
     return 2;
   }
-  const report = await soak({ minutes, seed, main: values.main }, (line) => console.error(line));
+  const report = await soak({ minutes, seed, archive, main: values.main }, (line) => console.error(line));
   await writeFile(values.report, `${JSON.stringify(report, null, 2)}\n`);
   console.log(tableOf(report));
   console.log(`All of it is in ${values.report}.`);

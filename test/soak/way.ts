@@ -4,11 +4,14 @@ import { z } from 'zod';
 /** What is to happen with a piece of bytes that a client sends: it goes on, or it and all after it on its connection is lost. */
 export type Passage = 'on' | 'lost';
 
+/** Which way bytes go: from clients to the server, back, or both. */
+export type Direction = 'requests' | 'replies' | 'both';
+
 /** A way over the network, from clients to one server, that can be cut and slowed. */
 export interface Way {
   readonly port: number;
-  /** From now on nothing passes, in either direction, and nobody is told: what is sent waits, as in a network that drops packets. */
-  cut(): void;
+  /** From now on nothing passes in this direction, and nobody is told: what is sent waits, as in a network that drops packets. */
+  cut(direction?: Direction): void;
   /** All that waits arrives. */
   heal(): void;
   /** Breaks every connection off. */
@@ -23,22 +26,23 @@ export interface Way {
 export async function wayTo(port: number, host = '127.0.0.1'): Promise<Way> {
   const sockets = new Set<Socket>();
   const held: (() => void)[] = [];
-  let isCut = false;
+  let cut: Direction | undefined;
   let delayMs = 0;
   let watcher: ((piece: Buffer) => Passage) | undefined;
-  const pass = (act: () => void) => {
-    if (isCut) held.push(act);
+  const pass = (direction: Direction, act: () => void) => {
+    if (cut === 'both' || cut === direction) held.push(act);
     else act();
   };
-  const join = (from: Socket, to: Socket, slowed: boolean) => {
+  const join = (from: Socket, to: Socket, direction: 'requests' | 'replies') => {
+    const slowed = direction === 'requests';
     let arrival = 0;
     let lost = false;
     const later = (act: () => void) => {
       const now = Date.now();
       // In order: what is sent later does not overtake.
       arrival = Math.max(arrival, now + (slowed ? delayMs : 0));
-      if (arrival <= now) pass(act);
-      else setTimeout(() => pass(act), arrival - now);
+      if (arrival <= now) pass(direction, act);
+      else setTimeout(() => pass(direction, act), arrival - now);
     };
     from.on('data', (piece: Buffer) => {
       if (slowed && !lost && watcher?.(piece) === 'lost') lost = true;
@@ -58,13 +62,13 @@ export async function wayTo(port: number, host = '127.0.0.1'): Promise<Way> {
       socket.setNoDelay(true);
       sockets.add(socket);
     }
-    join(client, inside, true);
-    join(inside, client, false);
+    join(client, inside, 'requests');
+    join(inside, client, 'replies');
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port: own } = z.object({ port: z.number() }).parse(server.address());
   const heal = () => {
-    isCut = false;
+    cut = undefined;
     for (const act of held.splice(0)) act();
   };
   const reset = () => {
@@ -72,8 +76,8 @@ export async function wayTo(port: number, host = '127.0.0.1'): Promise<Way> {
   };
   return {
     port: own,
-    cut: () => {
-      isCut = true;
+    cut: (direction = 'both') => {
+      cut = direction;
     },
     heal,
     reset,

@@ -5,20 +5,41 @@ import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { Redis } from 'ioredis';
+import { readArchivePlace } from '../../src/base/archive-place.ts';
+import { secretSource } from '../../src/base/secret.ts';
+import { directoryShelf } from '../../src/deliver/directory-shelf.ts';
+import { s3Shelf } from '../../src/deliver/s3-shelf.ts';
+import type { Shelf } from '../../src/deliver/shelf.ts';
 import { type Sandbox, type SandboxRequest, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { program } from '../support/debian.ts';
 import { type RestartableRedis, restartableRedis } from '../support/restartable-redis.ts';
 import { ACCESS_KEY_ID, type S3Server, SECRET_ACCESS_KEY, s3Server } from '../support/s3-server.ts';
 import { BUDGET, definitionsOf, EVERY_HOURS, keyVariable, type SoakOrg, soakOrgs } from './definitions.ts';
 import { type MailSink, mailSink } from './mail-sink.ts';
-import { type Member, member, setClock } from './member.ts';
+import { type Env, type Member, member, setClock } from './member.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const ORGS = 40;
 
+/** On what the archive of the deployment stands. */
+export type ArchiveKind = 'directory' | 's3';
+
 export interface World {
+  /** `dist/main.js` of the build. */
+  readonly main: string;
   readonly folder: string;
+  /** What every member has in its environment. */
+  readonly env: Env;
+  readonly kind: ArchiveKind;
+  readonly archiveFolder: string;
+  readonly stagingFolder: string;
+  /** What the disks of all members refuse, as `test/support/disk-faults.mjs` reads it. */
+  readonly diskFaults: string;
+  /** Files that came to stand where the archive is mounted, while it was not. */
+  readonly strayFiles: string[];
+  /** What second deployments did instead of refusing to start. */
+  readonly letIn: string[];
   readonly orgs: readonly SoakOrg[];
   readonly redis: RestartableRedis;
   /** Past all ways, for those who look. */
@@ -42,13 +63,16 @@ export interface World {
   /** By which every member's clock is set, in turn; one that has a fault of its own keeps it. */
   setClocks(seconds: number): Promise<void>;
   setClock(of: Member, seconds: number): Promise<void>;
+  setRedisClock(seconds: number): Promise<void>;
+  /** The archive, for those who look when all is over. */
+  shelf(): Shelf;
   /** Writes the definitions of this version. */
   define(version: number): Promise<void>;
   close(): Promise<void>;
 }
 
 /** @param main the build's `dist/main.js` */
-export async function openWorld(main: string, share: () => number): Promise<World> {
+export async function openWorld(main: string, share: () => number, kind: ArchiveKind): Promise<World> {
   await program('redis-server', 'redis-server');
   const faketime = await program('faketime', 'faketime');
   const run = promisify(execFile);
@@ -62,7 +86,14 @@ export async function openWorld(main: string, share: () => number): Promise<Worl
   const offset = Math.round((Math.ceil(began / grid) * grid + HOUR_MS / 2 - began) / 1000);
   const serviceNow = began + 60 * DAY_MS;
 
-  const redis = await restartableRedis();
+  const redisClock = join(folder, 'clock-redis');
+  await setClock(redisClock, 0);
+  const redis = await restartableRedis({
+    LD_PRELOAD: preload.trim(),
+    FAKETIME_TIMESTAMP_FILE: redisClock,
+    FAKETIME_NO_CACHE: '1',
+    DONT_FAKE_MONOTONIC: '1',
+  });
   const redisPort = Number(new URL(redis.url).port);
   const client = new Redis({ port: redisPort, maxRetriesPerRequest: null, retryStrategy: () => 50 });
   client.on('error', () => {});
@@ -81,10 +112,24 @@ export async function openWorld(main: string, share: () => number): Promise<Worl
     [main, 'tokens', 'create', '--name', 'soak', '--role', 'operator'],
     { env: { PATH: process.env.PATH ?? '', DOCKET_ADMIN_TOKENS: tokens, REDIS_URL: redis.url }, cwd: folder },
   );
+  const [archiveFolder, stagingFolder, diskFaults] = [
+    join(folder, 'archive'),
+    join(folder, 'staging'),
+    join(folder, 'disk-faults'),
+  ];
+  await writeFile(diskFaults, '');
+  const bucket = `s3://${s3.bucket}/archive?${new URLSearchParams({
+    endpoint: s3.url,
+    access_key_id: 'env:S3_KEY_ID',
+    secret_access_key: 'env:S3_SECRET',
+    staging: stagingFolder,
+  })}`;
   const env = {
+    NODE_OPTIONS: `--import ${new URL('../support/disk-faults.mjs', import.meta.url).href}`,
+    DISK_FAULTS_FILE: diskFaults,
     MAIL_FROM: 'reports@docket.example',
     DOCKET_JOBS: join(folder, 'jobs'),
-    DOCKET_ARCHIVE: pathToFileURL(join(folder, 'archive')).href,
+    DOCKET_ARCHIVE: kind === 's3' ? bucket : pathToFileURL(archiveFolder).href,
     DOCKET_ADMIN_TOKENS: tokens,
     DOCKET_ADMIN_RATE: '100000',
     S3_KEY_ID: ACCESS_KEY_ID,
@@ -123,9 +168,26 @@ export async function openWorld(main: string, share: () => number): Promise<Worl
   // The sandbox keeps its last 10,000.
   const collecting = setInterval(collect, 500);
 
+  let shelf: Shelf | undefined;
+  const openShelf = (): Shelf => {
+    if (kind === 'directory') return directoryShelf(archiveFolder);
+    const place = readArchivePlace(bucket);
+    if (!('kind' in place) || place.kind !== 's3') throw new Error(`${bucket} names no bucket`);
+    s3.now = Date.now;
+    return s3Shelf(place, secretSource(env));
+  };
+
   const outside = { out: join(folder, 'out'), s3: { endpoint: s3.url, bucket: s3.bucket } };
   return {
+    main,
     folder,
+    env,
+    kind,
+    archiveFolder,
+    stagingFolder,
+    diskFaults,
+    strayFiles: [],
+    letIn: [],
     orgs,
     redis,
     client,
@@ -148,6 +210,11 @@ export async function openWorld(main: string, share: () => number): Promise<Worl
       for (const { name } of members) await setClock(clockOf(name), seconds);
     },
     setClock: ({ name }, seconds) => setClock(clockOf(name), seconds),
+    setRedisClock: (seconds) => setClock(redisClock, seconds),
+    shelf: () => {
+      shelf ??= openShelf();
+      return shelf;
+    },
     define: async (version) => {
       for (const [name, text] of Object.entries(definitionsOf(orgs, version, outside))) {
         const path = join(folder, 'jobs', name);
@@ -161,6 +228,7 @@ export async function openWorld(main: string, share: () => number): Promise<Worl
       clearInterval(collecting);
       for (const each of members) await each.close();
       process.off('exit', abandon);
+      shelf?.close();
       client.disconnect();
       await sandbox.close();
       await sink.close();

@@ -20,14 +20,20 @@ export interface RestartableRedis {
   close(): Promise<void>;
 }
 
-/** A server of a test's own that keeps every write on disk, and can be killed and come back. */
-export async function restartableRedis(): Promise<RestartableRedis> {
+/**
+ * A server of a test's own that keeps every write on disk, and can be killed and come back.
+ * @param env added to its environment, e.g. libfaketime's variables
+ */
+export async function restartableRedis(env: Readonly<Record<string, string>> = {}): Promise<RestartableRedis> {
   const folder = await mkdtemp(join(tmpdir(), 'docket-test-redis-'));
   const port = await freePort();
   let server: ChildProcess | undefined;
   const options = ['--bind', '127.0.0.1', '--save', '', '--appendonly', 'yes', '--appendfsync', 'always'];
   const start = async (): Promise<void> => {
-    server = spawn('redis-server', ['--port', String(port), '--dir', folder, ...options], { stdio: 'ignore' });
+    server = spawn('redis-server', ['--port', String(port), '--dir', folder, ...options], {
+      stdio: 'ignore',
+      env: { ...process.env, ...env },
+    });
     const client = new Redis({ port, maxRetriesPerRequest: null, retryStrategy: () => 20 });
     client.on('error', () => {});
     await client.ping();

@@ -5,10 +5,12 @@ export type SmtpStep = 'greeting' | 'EHLO' | 'AUTH' | 'RSET' | 'MAIL' | 'RCPT' |
 
 /**
  * What it does there: says a line, closes (`FIN`), breaks off (`RST`), goes silent (`hang`), says a line without its
- * end and closes (`cut`), or calls the test, which decides when the good course goes on (`meanwhile`).
+ * end and closes (`cut`), repeats after this code what the client signed in with (`echo`), or calls the test, which
+ * decides when the good course goes on (`meanwhile`).
  */
 export type SmtpAct =
   | { say: string }
+  | { echo: string }
   | { cut: string }
   | { meanwhile: (resume: () => void) => void }
   | 'FIN'
@@ -110,6 +112,7 @@ function converse(
   let inBody = false;
   let silent = false;
   let refused = false;
+  let signedIn = 'nothing';
 
   const say = (text: string): void => {
     socket.write(`${text}\r\n`);
@@ -131,7 +134,8 @@ function converse(
     } else if ('cut' in act) {
       silent = true;
       socket.end(act.cut);
-    } else {
+    } else if ('echo' in act) say(`${act.echo} You signed in with ${signedIn}`);
+    else {
       say(act.say);
       if (act.say.startsWith('421')) {
         silent = true;
@@ -158,8 +162,12 @@ function converse(
       script = scriptNow();
       talk.commands.push(line);
       answer('RSET');
-    } else if (verb === 'AUTH') answer('AUTH');
-    else if (verb === 'MAIL') refused = !answer('MAIL');
+    } else if (verb === 'AUTH') {
+      signedIn = `${line} ${Buffer.from(line.split(' ').at(-1) ?? '', 'base64')
+        .toString('latin1')
+        .replaceAll('\0', ' ')}`;
+      answer('AUTH');
+    } else if (verb === 'MAIL') refused = !answer('MAIL');
     else if (verb === 'RCPT') {
       if (refused) say('503 5.5.1 Need MAIL first');
       else refused = !answer('RCPT');
@@ -188,7 +196,8 @@ function converse(
     inBody = false;
     const act = script.dot;
     talk.accepted =
-      act === undefined || (typeof act === 'object' && (!('say' in act) || act.say.startsWith('2')) && !('cut' in act));
+      act === undefined ||
+      (typeof act === 'object' && (!('say' in act) || act.say.startsWith('2')) && !('cut' in act) && !('echo' in act));
     answer('dot');
   };
 
