@@ -42,6 +42,8 @@ export interface S3Server {
   now: () => number;
   /** False: `If-None-Match` is ignored; `refuse`: answered with 501. */
   conditional: boolean | 'refuse';
+  /** Keys of a page of a listing. */
+  page: number;
   /** Before anything is done, ms. */
   delayMs: number;
   /** Asked for each request; undefined lets it pass. */
@@ -51,7 +53,7 @@ export interface S3Server {
 
 export { ACCESS_KEY_ID, SECRET_ACCESS_KEY };
 
-/** Keys of a page of a listing: few, so that tests turn pages. */
+/** Keys of a page of a listing unless said otherwise: few, so that tests turn pages. */
 const PAGE = 4;
 
 const hex = (bytes: string | Buffer): string => createHash('sha256').update(bytes).digest('hex');
@@ -120,6 +122,7 @@ export async function s3Server(bucket = 'reports'): Promise<S3Server> {
     requests: [],
     now: Date.now,
     conditional: true,
+    page: PAGE,
     delayMs: 0,
     fault: () => undefined,
     close: async () => {
@@ -147,8 +150,8 @@ export async function s3Server(bucket = 'reports'): Promise<S3Server> {
     const entries = [...new Map(all.map((entry) => [entry.key, entry])).values()]
       .sort((one, other) => Buffer.compare(Buffer.from(one.key), Buffer.from(other.key)))
       .filter(({ key }) => key > after);
-    const page = entries.slice(0, PAGE);
-    const more = entries.length > PAGE;
+    const page = entries.slice(0, state.page);
+    const more = entries.length > state.page;
     const text = (raw: string): string => raw.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
     return [
       `<?xml version="1.0"?><ListBucketResult><Name>${bucket}</Name><IsTruncated>${more}</IsTruncated>`,
