@@ -95,17 +95,6 @@ export async function rage(world: World, draw: Draw, ms: number, only?: readonly
     const who = await caughtMidMail('on');
     if (who !== undefined) hold([who.name], freeze(who, TAKEN_OVER_MS));
   };
-  const cut = async (who: Member) => {
-    const way = oneOf(['redis', 'api', 'mail'] as const);
-    const forMs = between(1_000, 8_000);
-    // A network that loses one direction alone: what is asked arrives, and nobody hears the answer, or the other way.
-    const direction = oneOf(['both', 'requests', 'replies'] as const);
-    note(`cut ${who.name} off ${way} (${direction}) for ${forMs} ms`);
-    who[way].cut(direction);
-    await sleep(forMs);
-    who[way].heal();
-    if (draw.chance(0.5)) who[way].reset();
-  };
   const reload = async () => {
     version += 1;
     note(`definitions, version ${version}, under way`);
@@ -188,7 +177,6 @@ export async function rage(world: World, draw: Draw, ms: number, only?: readonly
     [2, some(members, kill)],
     [3, () => begin(['mid-mail'], () => killMidMail(1))],
     [2, some(members, (who) => freeze(who, between(500, 6_000)))],
-    [2, some(members, cut)],
     [1, () => begin(['definitions'], reload)],
   ] as const;
   const acts: readonly (readonly [weight: number, act: () => boolean])[] =

@@ -35,7 +35,6 @@ export interface SoakReport {
   }[];
 }
 
-/** How long what is left may take once everything is whole again, ms. */
 const DRAIN_MS = 6 * 60_000;
 
 export interface SoakOptions {
@@ -46,11 +45,13 @@ export interface SoakOptions {
   readonly archive?: ArchiveKind;
   /** These troubles alone, beside clocks that go on; all there are when absent. */
   readonly only?: readonly TroubleName[];
+  /** How long what is left may take once everything is whole again, ms. */
+  readonly drainMs?: number;
 }
 
 /** @param say told how it goes on, for a person who waits */
 export async function soak(
-  { minutes, seed, main, archive = 'directory', only }: SoakOptions,
+  { minutes, seed, main, archive = 'directory', only, drainMs = DRAIN_MS }: SoakOptions,
   say: (line: string) => void,
 ): Promise<SoakReport> {
   const draw = draws(seed, 0x50a4);
@@ -69,7 +70,7 @@ export async function soak(
     const calm = performance.now();
     say('Everything is whole again; what is left goes on');
     for (const each of world.members) each.up();
-    await drain(world, record, say);
+    await drain(world, record, drainMs, say);
     const to = world.now();
     for (const each of world.members) await each.stop();
     const drained = performance.now();
@@ -113,8 +114,8 @@ async function allReady({ members }: World): Promise<void> {
 }
 
 /** Until every run has ended and every slot is open; the clocks go on by quarters of an hour, so that what sleeps wakes. */
-async function drain(world: World, record: OnRecord, say: (line: string) => void): Promise<void> {
-  const until = performance.now() + DRAIN_MS;
+async function drain(world: World, record: OnRecord, drainMs: number, say: (line: string) => void): Promise<void> {
+  const until = performance.now() + drainMs;
   const grid = EVERY_HOURS * 3_600_000;
   for (let turn = 1; performance.now() < until; turn += 1) {
     const runs = await record.runs();

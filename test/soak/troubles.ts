@@ -56,6 +56,20 @@ async function slowWays({ world, note, between }: Rig): Promise<void> {
   for (const { api } of world.workers) api.slow(0);
 }
 
+/** A network that loses everything, or one direction alone: what is asked arrives, and nobody hears the answer, or the other way. */
+async function cutOff({ world, note, oneOf, between, chance }: Rig): Promise<void> {
+  const who = oneOf(world.members);
+  const way = oneOf(['redis', 'api', 'mail'] as const);
+  const direction = oneOf(['both', 'requests', 'replies'] as const);
+  const forMs = between(1_000, 8_000);
+  note(`cut ${who.name} off ${way} (${direction}) for ${forMs} ms`);
+  who[way].cut(direction);
+  await sleep(forMs);
+  // What is broken off now is lost for good: an answer, too.
+  if (chance(0.5)) who[way].reset();
+  who[way].heal();
+}
+
 async function killRedis({ world, note, between }: Rig): Promise<void> {
   note('kill Redis');
   await world.redis.kill();
@@ -205,6 +219,7 @@ async function startAnother({ world, note }: Rig): Promise<void> {
 
 export const TROUBLES = {
   ways: { weight: 1, needs: 'ways', act: slowWays },
+  partition: { weight: 2, needs: 'partition', act: cutOff },
   'redis killed': { weight: 1, needs: 'redis', act: killRedis },
   'redis full': { weight: 1, needs: 'redis', act: fillRedis },
   'redis clock': { weight: 2, needs: 'redis clock', act: stepRedisClock },
