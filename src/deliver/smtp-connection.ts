@@ -1,5 +1,6 @@
 import SMTPConnection, { type SMTPConnectionCustomAuthHandler } from 'nodemailer/lib/smtp-connection';
 import type { AccessTokens } from './oauth2.ts';
+import { checkReplies } from './smtp-reply.ts';
 import type { SmtpServer } from './smtp-url.ts';
 
 /** A login by access token instead of a password (XOAUTH2). */
@@ -40,7 +41,12 @@ const WELCOME = 235;
 /** A connection that is not open yet. Whoever gets it listens to `error` for good and closes it. */
 export function openConnection(server: SmtpServer, options: SmtpOptions): SMTPConnection {
   const timeouts = { ...TIMEOUTS, ...options.timeouts };
-  return new SMTPConnection({
+  // Like a failure that nodemailer finds by itself: `error`, then closed, so that it does not act on the reply.
+  const logger = checkReplies((failure) => {
+    connection.emit('error', Object.assign(new Error(failure.message), failure));
+    connection.close();
+  });
+  const connection = new SMTPConnection({
     host: server.host,
     port: server.port,
     secure: server.secure,
@@ -52,10 +58,13 @@ export function openConnection(server: SmtpServer, options: SmtpOptions): SMTPCo
     socketTimeout: timeouts.silence,
     socketCloseTimeout: 1_000,
     maxResponseSize: 64 * 1024,
+    logger,
+    transactionLog: true,
     ...(options.name === undefined ? {} : { name: options.name }),
     ...(options.ca === undefined ? {} : { tls: { ca: options.ca } }),
     ...(options.oauth2 === undefined ? {} : { customAuth: { [METHOD]: tokenLogin(options.oauth2) } }),
   });
+  return connection;
 }
 
 /**

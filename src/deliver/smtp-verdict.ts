@@ -45,6 +45,10 @@ const CLOSING = 421;
  * | after the dot may have left                      | 5xx                         | refused  |
  * | after the dot may have left                      | 4xx except 421              | deferred |
  * | after the dot may have left                      | 421, broken or no reply     | unknown  |
+ * | after the dot may have left                      | 2xx but 250, 251; 1xx, 3xx  | unknown  |
+ *
+ * A reply whose lines have several codes is a broken one, as is one that agrees with a code of another step
+ * (`smtp-reply.ts`): only 250 and 251 accept a message.
  *
  * @param consumed whether the end of our message was handed to the connection: only then may its final dot have left
  */

@@ -81,6 +81,39 @@ test.each<[string, SmtpScript, Record<string, unknown>]>([
   expect(await send()).toMatchObject({ ...failure, response });
 });
 
+test('the transaction log shows each reply before it is acted on, and of credentials the verb alone', async () => {
+  const server = await scriptedSmtp({}, ['AUTH PLAIN']);
+  const seen: [unknown, string][] = [];
+  let closeAt = '';
+  const logger = {
+    debug: ({ tnx }: { tnx: unknown }, text: string) => {
+      seen.push([tnx, text]);
+      if (closeAt !== '' && text.startsWith(closeAt)) connection.close();
+    },
+  };
+  const options = { host: '127.0.0.1', port: server.port, ignoreTLS: true, transactionLog: true, logger };
+  const connection = new SMTPConnection(options);
+  connection.on('error', () => {});
+  onTestFinished(() => server.close());
+  await new Promise((resolve) => connection.connect(resolve));
+  await new Promise((resolve) => connection.login({ credentials: { user: 'me', pass: 'hunter22' } }, resolve));
+  const traffic = seen.filter(([tnx]) => tnx === 'client' || tnx === 'server');
+  expect(traffic.map(([tnx, text]) => [tnx, text.split(/[ \n]/)[0]])).toEqual([
+    ['server', '220'],
+    ['client', 'EHLO'],
+    ['server', '250-scripted.example'],
+    ['client', 'AUTH'],
+    ['server', '235'],
+  ]);
+  expect(JSON.stringify(seen)).not.toContain(Buffer.from('\0me\0hunter22').toString('base64'));
+  closeAt = '354';
+  connection.send({ ...ENVELOPE }, Readable.from([RAW]), () => {});
+  await once(connection, 'end');
+  await server.left();
+  expect(server.conversations[0]?.commands.at(-1)).toBe('DATA');
+  expect(server.conversations[0]?.body).toHaveLength(0);
+});
+
 test('a connection that breaks off after the dot is no failure of the message', async () => {
   const { connection, send } = await connected({ dot: 'FIN' });
   const failure = await Promise.race([send(), once(connection, 'end')]);
