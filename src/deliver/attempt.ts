@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { DocketError, wordsOf } from '../base/error.ts';
 import type { AttemptRecord } from './archive.ts';
+import { attemptFence, type Fence, type FenceInput } from './fence.ts';
 import {
   type DeliveryRow,
   type DeliveryState,
@@ -24,7 +25,8 @@ export interface Ending {
 
 /** A delivery whose every precondition is durable: what is left is to let it leave. Never throws for what a target does. */
 export interface Leave {
-  (signal: AbortSignal): Promise<Ending>;
+  /** @param fence passed right before each write that makes the delivery happen */
+  (signal: AbortSignal, fence?: Fence): Promise<Ending>;
   /** SHA-256 (hex) of the exact message that leaves, as the archive keeps it; absent where there is none. */
   readonly message?: string;
 }
@@ -60,7 +62,7 @@ export async function rowsAtEnd(
 }
 
 /** What an attempt needs besides. */
-export interface AttemptPorts {
+export interface AttemptPorts extends Pick<FenceInput, 'monotonic' | 'confirmLock'> {
   readonly ledger: Ledger;
   readonly clock: Clock;
   readonly signal: AbortSignal;
@@ -79,7 +81,7 @@ export interface AttemptPorts {
 export async function attempt(
   row: Pick<DeliveryRow, 'id' | 'target'>,
   prepare: () => Promise<Leave>,
-  { ledger, clock, signal, keep = async () => {} }: AttemptPorts,
+  { ledger, clock, signal, keep = async () => {}, ...lock }: AttemptPorts,
 ): Promise<Ending | undefined> {
   const leave = await prepare().catch(refusal);
   signal.throwIfAborted();
@@ -94,7 +96,8 @@ export async function attempt(
     await settleSurely(() => ledger.settle(row.id, epoch, 'pending', null, clock.now()), clock);
     throw error;
   }
-  const ending = await leave(signal).catch(
+  const fence = attemptFence({ ...lock, ledger, clock, delivery: row.id, epoch });
+  const ending = await leave(signal, fence).catch(
     (error: unknown): Ending => ({
       state: 'unknown',
       detail: `Failed unexpectedly while it was being sent: ${wordsOf(error)}`,

@@ -10,6 +10,7 @@ import type { Circuit, Outage } from './circuit.ts';
 import { decisionOn } from './decision.ts';
 import type { Delivery } from './delivery.ts';
 import type { DestinationPolicy } from './destination-guard.ts';
+import type { FenceInput } from './fence.ts';
 import type { DeliveryRow, DeliveryState, Evidence, Ledger } from './ledger.ts';
 import type { Receipt } from './receipt.ts';
 import { listDeliveries, type MailRoute } from './targets.ts';
@@ -25,7 +26,7 @@ export interface DeliveredEvent {
   readonly ms?: number;
 }
 
-export interface DeliverInput {
+export interface DeliverInput extends Pick<FenceInput, 'monotonic' | 'confirmLock'> {
   readonly order: { readonly id: string; readonly org: string; readonly report: string };
   readonly definition: Definition;
   readonly settings: OrgSettings;
@@ -192,7 +193,7 @@ async function sendPending(
   outages: Outages,
   skipped: Map<string, string>,
 ): Promise<void> {
-  const { ledger, archive, circuit, clock, signal, sealed, trace = noTrace } = input;
+  const { ledger, archive, circuit, clock, signal, sealed, monotonic, confirmLock, trace = noTrace } = input;
   const keep: Parameters<typeof attempt>[2]['keep'] = (record) => archive.keepAttempt(sealed, record);
   const asked = new Set<string>();
   const well = new Set<string>();
@@ -220,7 +221,7 @@ async function sendPending(
     const begun = clock.now();
     const span = { name: 'delivery', kind: 'client', target: own.target, delivery: own.id } as const;
     const ending = await trace.span(span, async (tell) => {
-      const ended = await attempt(row, prepare, { ledger, clock, signal, keep });
+      const ended = await attempt(row, prepare, { ledger, clock, signal, keep, monotonic, confirmLock });
       if (ended !== undefined) tell({ state: ended.state });
       return ended;
     });

@@ -7,6 +7,7 @@ import { DocketError, isStorageOutage, wordsOf } from '../base/error.ts';
 import type { Artifact } from '../render/artifact.ts';
 import type { Ending } from './attempt.ts';
 import { makeFolder, syncPath, writeSynced } from './durable-file.ts';
+import { type Fence, noFence } from './fence.ts';
 import { artifactBytes } from './sealed-folder.ts';
 import { otherBytes, Taken } from './taken.ts';
 
@@ -79,6 +80,7 @@ export async function writeAll(
   artifacts: readonly Artifact[],
   signal: AbortSignal,
   overwrite = false,
+  fence: Fence = noFence,
 ): Promise<Ending> {
   const written: { temporary: string; final: string }[] = [];
   let named = 0;
@@ -98,6 +100,7 @@ export async function writeAll(
       await writeSynced(temporary, await artifactBytes(artifact));
     }
     for (const { temporary, final } of written) {
+      await fence.pass();
       if (overwrite) await rename(temporary, final);
       else await nameNew(temporary, final);
       named += 1;

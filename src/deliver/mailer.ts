@@ -1,6 +1,7 @@
-import { Readable } from 'node:stream';
 import type { Secret } from '../base/secret.ts';
+import { type Fence, NotConfirmed, noFence } from './fence.ts';
 import { oneLine } from './one-line.ts';
+import { messageBody } from './smtp-body.ts';
 import { type SmtpOptions, TIMEOUTS } from './smtp-connection.ts';
 import { keptLines, type Line, newLine, openLine } from './smtp-line.ts';
 import { readSmtpUrl, type SmtpServer } from './smtp-url.ts';
@@ -21,8 +22,9 @@ export interface Mailer {
    * @param raw the whole MIME message
    * @param signal stops an attempt whose message has not wholly left; one that has left waits for its answer, because
    *   giving it up would make it `unknown`
+   * @param fence passed right before the body and its final dot leave; what it stops has not been sent
    */
-  send(envelope: Envelope, raw: Uint8Array, signal: AbortSignal): Promise<SendResult>;
+  send(envelope: Envelope, raw: Uint8Array, signal: AbortSignal, fence?: Fence): Promise<SendResult>;
   close(): Promise<void>;
 }
 
@@ -33,20 +35,6 @@ export interface SmtpMailer extends Mailer {
    * under way goes on, and whoever still sends through it opens a connection for each message. Resolves when none is.
    */
   retire(): Promise<void>;
-}
-
-const CHUNK = 16 * 1024;
-
-/** The message as a stream that reads no further ahead than it must: `end` is emitted just before the dot may leave. */
-function messageStream(raw: Uint8Array): Readable {
-  let at = 0;
-  return new Readable({
-    highWaterMark: CHUNK,
-    read() {
-      this.push(at < raw.length ? raw.subarray(at, at + CHUNK) : null);
-      at += CHUNK;
-    },
-  });
 }
 
 const asFailure = (error: unknown): SmtpFailure =>
@@ -64,23 +52,24 @@ export function smtpMailer(url: Secret, options: SmtpOptions = {}): SmtpMailer {
   const busy = new Set<Line>();
   let idle: (() => void) | undefined;
 
-  const sendOver = async (line: Line, entered: boolean, envelope: Envelope, raw: Uint8Array, signal: AbortSignal) => {
+  const sendOver = async (line: Line, entered: boolean, mail: Mail, signal: AbortSignal) => {
     busy.add(line);
-    const result = await converse(line, entered, server, options, envelope, raw, signal);
+    const result = await converse(line, entered, server, options, mail, signal);
     busy.delete(line);
     if (result.kind === 'accepted') lines.keep(line);
     if (busy.size === 0) idle?.();
     return result;
   };
   return {
-    send: async (envelope, raw, signal) => {
+    send: async (envelope, raw, signal, fence = noFence) => {
+      const mail = { envelope, raw, fence };
       const kept = await lines.take();
       if (kept !== undefined) {
-        const result = await sendOver(kept, true, envelope, raw, signal);
+        const result = await sendOver(kept, true, mail, signal);
         // A connection that broke at its next message says nothing of the server: that message had not left.
         if (result.kind !== 'deferred' || !result.server || signal.aborted) return result;
       }
-      return sendOver(newLine(server, options), false, envelope, raw, signal);
+      return sendOver(newLine(server, options), false, mail, signal);
     },
     retire: async () => {
       lines.close();
@@ -93,26 +82,27 @@ export function smtpMailer(url: Secret, options: SmtpOptions = {}): SmtpMailer {
   };
 }
 
+interface Mail {
+  readonly envelope: Envelope;
+  readonly raw: Uint8Array;
+  readonly fence: Fence;
+}
+
 /** One conversation up to the answer. Resolves exactly once, whichever of nodemailer's signs comes first. */
 function converse(
   line: Line,
   entered: boolean,
   server: SmtpServer,
   options: SmtpOptions,
-  envelope: Envelope,
-  raw: Uint8Array,
+  { envelope, raw, fence }: Mail,
   signal: AbortSignal,
 ): Promise<SendResult> {
   const totalMs = options.timeouts?.total ?? TIMEOUTS.total;
   return new Promise((resolve) => {
-    const message = messageStream(raw);
     let consumed = false;
-    // Registered before nodemailer pipes the stream, so it comes before the pipe's own `end`, which writes the dot.
-    message.once('end', () => {
-      consumed = true;
-    });
-
+    let over = false;
     const settle = (result: SendResult): void => {
+      over = true;
       clearTimeout(timer);
       signal.removeEventListener('abort', stop);
       line.listen(undefined);
@@ -120,11 +110,25 @@ function converse(
       if (result.kind !== 'accepted') line.close();
       resolve(result);
     };
-    const failed = (error: unknown): void => settle(readFailure(asFailure(error), consumed));
+    const failed = (error: unknown): void => {
+      if (error instanceof NotConfirmed) settle({ kind: 'deferred', response: oneLine(error.message), server: false });
+      else settle(readFailure(asFailure(error), consumed));
+    };
     const stop = (): void => {
       if (!consumed) failed(new Error('Stopped before the message had left'));
     };
     const timer = setTimeout(() => failed(new Error(`No end after ${totalMs} ms`)), totalMs);
+
+    const message = messageBody(raw, {
+      fence,
+      // After STARTTLS it is another one.
+      socket: () => line.connection._socket,
+      isOver: () => over,
+      ends: () => {
+        consumed = true;
+      },
+      failed,
+    });
 
     line.listen({ failed });
     signal.addEventListener('abort', stop, { once: true });

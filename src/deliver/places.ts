@@ -41,7 +41,7 @@ export function directoryDelivery(target: string, spec: DirectoryTarget, context
     prepare: async () => {
       const path = folder();
       await destinationGuard(settings, destinations).requireFolder(path, workingDirectory);
-      return (signal) => writeAll(path, files, signal, spec.overwrite);
+      return (signal, fence) => writeAll(path, files, signal, spec.overwrite, fence);
     },
     proof: async () => ((await holdsAll(folder(), files)) ? 'sent' : 'unknown'),
     links: () => inFolder(folder(), files),

@@ -5,6 +5,7 @@ import type { TemplateVariables } from '../base/template.ts';
 import type { S3Spec } from '../define/target.ts';
 import type { Artifact } from '../render/artifact.ts';
 import type { Ending, Leave } from './attempt.ts';
+import { type Fence, NotConfirmed, noFence } from './fence.ts';
 import { isRefusal } from './refusal.ts';
 import { openS3, type S3Object, type S3Store } from './s3-store.ts';
 
@@ -46,7 +47,7 @@ export function putAll(
   secrets: SecretSource,
   open: OpenS3 = openS3,
 ): Leave {
-  return async (signal) => {
+  return async (signal, fence = noFence) => {
     let store: S3Store;
     try {
       store = await open(spec, run, secrets);
@@ -57,7 +58,7 @@ export function putAll(
     try {
       let before = 0;
       for (const [index, object] of objects.entries()) {
-        const put = await putOne(store, spec, object, signal);
+        const put = await putOne(store, spec, object, signal, fence);
         if (put.state !== 'sent') {
           const done = index === 0 ? '' : ` (${index} of ${objects.length} files are there)`;
           return { ...put, detail: `${object.key}: ${put.detail}${done}` };
@@ -72,7 +73,7 @@ export function putAll(
   };
 }
 
-async function putOne(store: S3Store, spec: S3Spec, object: S3Object, signal: AbortSignal): Promise<Put> {
+async function putOne(store: S3Store, spec: S3Spec, object: S3Object, signal: AbortSignal, fence: Fence): Promise<Put> {
   let standing = await store.look(object).catch((error: unknown) => store.failure(error));
   if (typeof standing !== 'string') return unsent(standing);
   const taken: Put = { state: 'refused', detail: OTHER_BYTES };
@@ -81,9 +82,11 @@ async function putOne(store: S3Store, spec: S3Spec, object: S3Object, signal: Ab
   for (let onlyNew = !spec.overwrite; ; onlyNew = false) {
     if (signal.aborted) return { state: 'pending', detail: 'Stopped before it was sent.' };
     try {
+      await fence.pass();
       await store.put(object, onlyNew, signal);
       return { state: 'sent', before: false };
     } catch (error) {
+      if (error instanceof NotConfirmed) return { state: 'pending', detail: error.message };
       const failure = store.failure(error);
       if (failure.kind === 'unconditional' && onlyNew) {
         if (standing === 'absent') continue;

@@ -8,7 +8,8 @@ import type { SendResult } from './smtp-verdict.ts';
  * @param kept its SHA-256 (hex) where the archive keeps it
  */
 export function sendMessage(mailer: Mailer, message: Message, kept?: string): Leave {
-  const leave: Leave = async (signal) => endingOf(await mailer.send(message.envelope, message.raw, signal));
+  const leave: Leave = async (signal, fence) =>
+    endingOf(await mailer.send(message.envelope, message.raw, signal, fence));
   return kept === undefined ? leave : Object.assign(leave, { message: kept });
 }
 

@@ -5,6 +5,7 @@ import type { SecretSource } from '../base/secret.ts';
 import type { SftpSpec } from '../define/target.ts';
 import type { Artifact } from '../render/artifact.ts';
 import type { Ending, Leave, Proof } from './attempt.ts';
+import { type Fence, noFence } from './fence.ts';
 import { isRefusal } from './refusal.ts';
 import { openSftp, SftpFailure, type SftpSession } from './sftp-session.ts';
 import { otherBytes, Taken } from './taken.ts';
@@ -49,7 +50,7 @@ async function look(session: SftpSession, path: string, artifact: Artifact): Pro
  * may have taken a file already: what the folder then does not prove is `unknown`.
  */
 export function uploadAll(upload: SftpUpload, secrets: SecretSource, open: OpenSftp = openSftp): Leave {
-  return async (signal) => {
+  return async (signal, fence = noFence) => {
     let session: SftpSession;
     try {
       session = await open(upload.spec, secrets);
@@ -61,7 +62,7 @@ export function uploadAll(upload: SftpUpload, secrets: SecretSource, open: OpenS
     const stop = (): void => (progress.naming ? undefined : session.close());
     signal.addEventListener('abort', stop, { once: true });
     try {
-      return await uploadMissing(session, upload, progress, signal);
+      return await uploadMissing(session, upload, progress, signal, fence);
     } catch (error) {
       const ending = endingOf(error, progress, upload.artifacts.length);
       const lost = error instanceof SftpFailure && error.kind === 'lost';
@@ -89,6 +90,7 @@ async function uploadMissing(
   upload: SftpUpload,
   progress: Progress,
   signal: AbortSignal,
+  fence: Fence,
 ): Promise<Ending> {
   const { spec, folder, artifacts, delivery } = upload;
   if (spec.mkdir) await session.makeFolder(folder);
@@ -108,6 +110,7 @@ async function uploadMissing(
   }
   for (const { artifact, final, temporary } of missing) {
     if (!progress.naming) signal.throwIfAborted();
+    await fence.pass();
     progress.naming = true;
     try {
       await session.rename(temporary, final, spec.overwrite);

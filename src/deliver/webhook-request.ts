@@ -1,4 +1,5 @@
 import { buildConnector, Client } from 'undici';
+import { type Fence, NotConfirmed, noFence } from './fence.ts';
 import {
   type AddressPolicy,
   addressRefusal,
@@ -20,12 +21,16 @@ export type Posted =
     }
   /** Nothing of the request left. `forbidden`: the address may not be connected to. */
   | { readonly kind: 'unsent'; readonly why: string; readonly forbidden: boolean }
+  /** Connected, and nothing of the request left: it may not, or not yet. */
+  | { readonly kind: 'withheld'; readonly why: string }
   /** A connection stood: the request may have been taken. */
   | { readonly kind: 'lost'; readonly why: string };
 
 export interface PostOptions {
   readonly allowPrivate: boolean;
   readonly signal: AbortSignal;
+  /** Passed when the connection stands, right before the request is written. */
+  readonly fence?: Fence | undefined;
   /** CA certificates (PEM) instead of the system's, for tests. */
   readonly ca?: string;
   /** Ms for connecting, and for the whole answer; for tests. */
@@ -39,7 +44,8 @@ const MAX_ANSWER = 64 * 1024;
 const MAX_SAID = 200;
 
 /** A connector that refuses addresses, whether a name leads there or the URL has one; and says when it stood. */
-function guarded({ allowPrivate, ca, timeouts }: PostOptions, stood: () => void): buildConnector.connector {
+function guarded(options: PostOptions, stood: () => void): buildConnector.connector {
+  const { allowPrivate, ca, timeouts, fence = noFence } = options;
   const policy: AddressPolicy = { allowPrivate };
   const connect = buildConnector({
     timeout: timeouts?.connect ?? CONNECT_MS,
@@ -58,8 +64,17 @@ function guarded({ allowPrivate, ca, timeouts }: PostOptions, stood: () => void)
         socket.destroy();
         return callback(wrong, null);
       }
-      stood();
-      callback(null, socket);
+      // undici writes the whole request in the very turn in which it gets the connection.
+      fence.confirm().then(
+        () => {
+          stood();
+          callback(null, socket);
+        },
+        (withheld: Error) => {
+          socket.destroy();
+          callback(withheld, null);
+        },
+      );
     });
   };
 }
@@ -107,6 +122,7 @@ export async function post(
       date: [date].flat()[0],
     };
   } catch (error) {
+    if (error instanceof NotConfirmed) return { kind: 'withheld', why: error.message };
     const why = limit.aborted ? 'no answer in time' : messageOf(error);
     // Stopped while the connection was made: it may stand by now, and nothing was written on it.
     const left = connected && !stopped.aborted;

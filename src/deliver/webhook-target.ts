@@ -50,14 +50,14 @@ export interface WebhookDelivery {
   readonly id: string;
   readonly body: string;
   readonly clock: Pick<Clock, 'now'>;
-  readonly options: Omit<PostOptions, 'signal'>;
+  readonly options: Omit<PostOptions, 'signal' | 'fence'>;
   readonly guard: Pick<DestinationGuard, 'requireHost'>;
 }
 
 /** Lets a webhook leave whose body is archived. What of its references cannot be read leaves it `pending`. */
 export function sendWebhook(delivery: WebhookDelivery, secrets: SecretSource, send: Post = post): Leave {
   const { spec, id, body, clock, options, guard } = delivery;
-  return async (signal) => {
+  return async (signal, fence) => {
     let url: URL;
     let key: Buffer;
     try {
@@ -69,7 +69,7 @@ export function sendWebhook(delivery: WebhookDelivery, secrets: SecretSource, se
       return notReady(error);
     }
     const headers = signedHeaders(id, clock.now(), body, key);
-    const posted = await send(url, headers, body, { ...options, signal });
+    const posted = await send(url, headers, body, { ...options, signal, fence });
     const ending = endingOf(posted, spec.idempotent, clock.now());
     // Receivers like to repeat the path in their refusal.
     const hidden = typeof spec.url === 'string' ? [] : [url.href, url.pathname + url.search, url.pathname, url.search];
@@ -96,6 +96,7 @@ function notReady(error: unknown): Ending {
  * | anything else, redirects too                   | refused                                 |
  * | a private address                              | refused                                 |
  * | no connection                                  | pending                                 |
+ * | withheld: decided meanwhile, or not confirmed  | pending                                 |
  * | connected, and no answer                       | unknown; pending where it is idempotent |
  */
 function endingOf(posted: Posted, idempotent: boolean, now: number): Ending {
@@ -103,6 +104,7 @@ function endingOf(posted: Posted, idempotent: boolean, now: number): Ending {
     if (posted.forbidden) return { state: 'refused', detail: posted.why };
     return { state: 'pending', detail: `Not connected: ${posted.why}`, targetDown: true };
   }
+  if (posted.kind === 'withheld') return { state: 'pending', detail: posted.why };
   if (posted.kind === 'lost') {
     if (idempotent) return { state: 'pending', detail: `No answer, sent again: ${posted.why}` };
     return { state: 'unknown', detail: `No certain answer after the request had left: ${posted.why}` };

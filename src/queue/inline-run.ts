@@ -12,6 +12,7 @@ import { keysOf } from './keys.ts';
 import type { LiveRuns } from './live.ts';
 import type { OwedNotices } from './owed-notices.ts';
 import { recordProgress, resultFields } from './progress.ts';
+import type { ConfirmLock } from './run-job.ts';
 import { cancelled, type RedisRunStore } from './run-store.ts';
 import { type RedisClient, script } from './script.ts';
 
@@ -81,6 +82,7 @@ export interface InlineRunPorts {
 export type InlineWork = (context: {
   readonly signal: AbortSignal;
   readonly observe: Observe;
+  readonly confirmLock?: ConfirmLock;
 }) => Promise<Outcome<RunResult>>;
 
 /**
@@ -114,6 +116,7 @@ export async function recordInlineRun(
       progress.observe(event);
       observe(event);
     },
+    confirmLock: async () => ((await leases.renew(id)) ? LEASE_MS : 0),
   }).catch((thrown: unknown): Outcome<RunResult> => fail(toDocketError(thrown)));
   over.abort(null);
   await watching;

@@ -15,6 +15,9 @@ import { cancelled } from './run-store.ts';
 import type { RunProgress } from './stored-record.ts';
 import { begun, comesLate } from './turns.ts';
 
+/** Renews the lock of a run; ms for which it is held from the call on, 0 when it is lost. Rejects when Redis cannot be asked. */
+export type ConfirmLock = () => Promise<number>;
+
 /** What happens in one try of a run. It is told when to stop by `signal`, and returns soon after. */
 export type Execute = (
   order: RunOrder,
@@ -26,6 +29,7 @@ export type Execute = (
     readonly lastAttempt: boolean;
     /** Somebody let the held pack go out as it is. */
     readonly released?: boolean;
+    readonly confirmLock?: ConfirmLock;
   },
 ) => Promise<Outcome<RunResult>>;
 
@@ -55,6 +59,7 @@ const DEADLINE_MS = 24 * 3_600_000;
  */
 export interface InHand {
   readonly controller: AbortController;
+  readonly confirmLock: ConfirmLock;
   stop?: 'stopping' | 'lost' | 'cancelled' | 'deadline';
 }
 
@@ -172,6 +177,7 @@ export async function tryRun(
     attempt,
     lastAttempt: attempt >= attempts,
     released: record.reopened.some(({ what }) => what === 'release'),
+    confirmLock: hand.confirmLock,
   });
   // A reason of its own spares the error, with its stack, that there would be without one.
   over.abort(null);

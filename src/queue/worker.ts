@@ -138,7 +138,11 @@ export function startWorker(options: WorkerOptions): RunWorker {
     const record = await recordOf(job, ports);
     if (record === undefined) return;
     // BullMQ may still hand out the job it was waiting for when the worker was told to stop.
-    const hand: InHand = { controller: new AbortController(), ...(stopping ? { stop: 'stopping' } : {}) };
+    const hand: InHand = {
+      controller: new AbortController(),
+      confirmLock: async () => ((await job.extendLock(token, lock.durationMs)) === 1 ? lock.durationMs : 0),
+      ...(stopping ? { stop: 'stopping' } : {}),
+    };
     inHand.set(record.id, hand);
     watch().catch((thrown: unknown) => log.error('Cancelled runs go on', { error: toDocketError(thrown).toJSON() }));
     try {

@@ -51,4 +51,6 @@ export interface RunContext {
   readonly released?: boolean;
   /** No record is kept of it: it cannot be retried, and nobody can decide about its deliveries. */
   readonly unrecorded?: boolean;
+  /** Renews the lock that keeps others from this run; ms for which it is held, 0 when it is lost. Absent where there is none. */
+  readonly confirmLock?: () => Promise<number>;
 }

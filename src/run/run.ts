@@ -62,13 +62,13 @@ async function settle(
   const held = definition.on_incomplete === 'hold' && sealed.manifest.incomplete.length > 0 && !context.released;
   if (!order.deliver || held) return done(resultOf(held ? 'held' : 'done', sealed, []));
 
-  const { settings, signal, observe, lastAttempt } = context;
+  const { settings, signal, observe, lastAttempt, confirmLock } = context;
   const { receipts, retryable, outage } = await timed(
     'deliver',
     { observe, clock: ports.clock, trace: ports.trace },
     () =>
       remembering(sealed.manifest, ports, () =>
-        deliver({ ...ports, order, definition, settings, sealed, signal, lastAttempt, observe }),
+        deliver({ ...ports, order, definition, settings, sealed, signal, lastAttempt, observe, confirmLock }),
       ),
   );
   const undelivered = undeliveredError(receipts, context.unrecorded ? undefined : order.id);

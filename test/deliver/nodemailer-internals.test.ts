@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import { Readable } from 'node:stream';
+import { Readable, type Writable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import DKIM from 'nodemailer/lib/dkim';
 import MailComposer from 'nodemailer/lib/mail-composer';
@@ -58,14 +58,29 @@ test('a connection tells whether it is secure and destroyed, and can be reset be
   expect(connection.destroyed).toBe(true);
 });
 
-test('the end of the message is heard before its final dot leaves: closing then keeps it from the server', async () => {
+test('a message is piped once the server has let the body through, and its final dot leaves when the pipe is ended', async () => {
+  let commands: string[] = [];
   const { server, connection, send } = await connected({});
-  const message = Readable.from([RAW]);
-  message.once('end', () => connection.close());
-  void send(message);
-  await once(connection, 'end');
+  const piped = new Promise<Writable>((resolve) => {
+    const pipe = (to: Writable) => {
+      commands = [...(server.conversations[0]?.commands ?? [])];
+      resolve(to);
+      return to;
+    };
+    void send(Object.assign(new Readable({ read: () => {} }), { pipe }));
+  });
+  const to = await piped;
+  expect(commands.at(-1)).toBe('DATA');
+  expect(connection.lastServerResponse).toMatch(/^354 /);
+  await new Promise<void>((resolve) => to.write(RAW, () => resolve()));
+  const socket = connection._socket;
+  if (!socket) throw new Error('no socket');
+  await new Promise((resolve) => setImmediate(resolve));
+  await new Promise<void>((resolve) => socket.write('', () => resolve()));
+  expect([to.writableLength, socket.writableLength]).toEqual([0, 0]);
+  // Closed now, the message has no end.
+  connection.close();
   await server.left();
-  expect(server.conversations[0]?.commands.at(-1)).toBe('DATA');
   expect(server.conversations[0]?.ended).toBe(false);
 });
 

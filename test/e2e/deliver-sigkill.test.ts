@@ -83,9 +83,9 @@ test('a worker that is killed before or after any call, and started again, loses
       }
     }
   }
-  // Between the ledger's `sending` and the archive's word of the end there are six places to die: after begin, around the
-  // archive's first word, around send, before the archive's second.
-  expect(ends.filter((state) => state === 'unknown')).toHaveLength(6);
+  // Between the ledger's `sending` and the archive's word of the end there are ten places to die: after begin, around the
+  // archive's first word, around send and the two confirmations in it, before the archive's second.
+  expect(ends.filter((state) => state === 'unknown')).toHaveLength(10);
 });
 
 test('a worker that is killed while the mail server makes up its mind leaves an unknown, and no second message', async () => {

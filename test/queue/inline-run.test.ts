@@ -127,6 +127,23 @@ describe('a run that a command makes itself', () => {
     expect(outcome).toMatchObject({ kind: 'cancel', why: expect.stringContaining('cut off from Redis') });
   });
 
+  it('confirms its lease to whoever asks, until it was given up', async () => {
+    const own = leases();
+    const of = order();
+    const seen: unknown[] = [];
+    await make(
+      of,
+      async ({ confirmLock }) => {
+        seen.push(await confirmLock?.());
+        await own.release(of.id);
+        seen.push(await confirmLock?.());
+        return done(RESULT);
+      },
+      own,
+    );
+    expect(seen).toEqual([120_000, 0]);
+  });
+
   it('leaves the record to the workers once somebody had it retried', async () => {
     const of = order();
     const own = leases();

@@ -418,6 +418,27 @@ describe('the worker', () => {
     expect(await bench.producer.lrange(`${bench.prefix}:bull:runs:active`, 0, -1)).toEqual([id]);
   });
 
+  it('confirms and renews the lock of a run that asks, until another worker has it', async () => {
+    const id = await opened();
+    const lock = `${bench.prefix}:bull:runs:${id}:lock`;
+    const seen: unknown[] = [];
+    start(
+      async (_, { confirmLock }) => {
+        await bench.producer.pexpire(lock, 60_000);
+        seen.push(await confirmLock?.(), (await bench.producer.pttl(lock)) > 60_000);
+        const [token] = [await bench.producer.get(lock), await bench.producer.set(lock, 'another worker')];
+        seen.push(await confirmLock?.());
+        await bench.producer.del(lock);
+        seen.push(await confirmLock?.());
+        await bench.producer.set(lock, token ?? '');
+        return done(aResult());
+      },
+      { lock: { durationMs: 120_000, checkMs: 3_600_000 } },
+    );
+    await reached(id, 'done');
+    expect(seen).toEqual([120_000, true, 0, 0]);
+  });
+
   it('that stops lets runs end within the grace', async () => {
     const id = await opened();
     const started = signalled();

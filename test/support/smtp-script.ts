@@ -130,7 +130,10 @@ function converse(
       socket.resetAndDestroy();
     } else if ('meanwhile' in act) {
       if (step === 'body' || step === 'EHLO') throw new Error(`No "meanwhile" at ${step}`);
-      act.meanwhile(() => say(GOOD[step]));
+      act.meanwhile(() => {
+        if (step === 'DATA') inBody = true;
+        say(GOOD[step]);
+      });
     } else if ('cut' in act) {
       silent = true;
       socket.end(act.cut);

@@ -1,0 +1,298 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { type Clock, systemClock } from '../../src/base/clock.ts';
+import { DocketError } from '../../src/base/error.ts';
+import { Secret, secretSource } from '../../src/base/secret.ts';
+import { type DeliverInput, deliver } from '../../src/deliver/deliver.ts';
+import type { DeliveryRow, Ledger } from '../../src/deliver/ledger.ts';
+import { smtpMailer } from '../../src/deliver/mailer.ts';
+import { memoryLedger } from '../../src/deliver/memory-ledger.ts';
+import {
+  definitionWith,
+  folderFor,
+  ORDER,
+  RUN,
+  SETTINGS,
+  sealedRun,
+  type TestDelivery,
+} from '../support/delivery-case.ts';
+import { hostileServer } from '../support/hostile-server.ts';
+import { manualClock } from '../support/manual-clock.ts';
+import { ACCESS_KEY_ID, SECRET_ACCESS_KEY, s3Server } from '../support/s3-server.ts';
+import { SFTP_PASSWORD, SFTP_USER, sftpServer } from '../support/sftp-server.ts';
+import { type SmtpScript, scriptedSmtp } from '../support/smtp-script.ts';
+
+const HOUR_MS = 3_600_000;
+const EMAIL: TestDelivery = { email: { to: ['lead@acme.example'], attach: ['csv'] } };
+
+/** What happens while an attempt is under way: another worker finds it interrupted, and a person has it sent again. */
+async function resend(ledger: Ledger): Promise<DeliveryRow | undefined> {
+  const [row] = await ledger.list(RUN);
+  if (row === undefined) throw new Error('no row');
+  await ledger.settle(row.id, row.epoch, 'unknown', 'interrupted', Date.now());
+  return ledger.resolve(row.id, row.epoch, { to: 'pending', by: 'ada', reason: 'never arrived', at: Date.now() });
+}
+
+/** A ledger that calls the test before it answers the n-th time (from 1) what became of a row. */
+function watched(onFind: (nth: number, ledger: Ledger) => unknown): Ledger {
+  const ledger = memoryLedger();
+  let nth = 0;
+  return {
+    ...ledger,
+    find: async (id) => {
+      nth += 1;
+      await onFind(nth, ledger);
+      return ledger.find(id);
+    },
+  };
+}
+
+/** A ledger whose first answer of what became of a row comes after this. */
+const firstAfter = (before: (ledger: Ledger) => unknown): Ledger =>
+  watched((nth, ledger) => (nth === 1 ? before(ledger) : undefined));
+
+interface Over {
+  readonly clock?: Clock;
+  readonly monotonic?: () => number;
+  readonly confirmLock?: () => Promise<number>;
+}
+
+async function caseOf(delivery: TestDelivery, ledger: Ledger, over: Over & Pick<Partial<DeliverInput>, 'mail'> = {}) {
+  const root = await folderFor(onTestFinished);
+  const { archive, sealed } = await sealedRun(root, { 'queue.csv': Buffer.alloc(1024 * 1024, 'alerts,3\r\n') });
+  const input: DeliverInput = {
+    order: ORDER,
+    definition: definitionWith([delivery]),
+    settings: { ...SETTINGS, allow_private: true },
+    secrets: secretSource({
+      KEY_ID: ACCESS_KEY_ID,
+      SECRET: SECRET_ACCESS_KEY,
+      PASSWORD: SFTP_PASSWORD,
+      SIGNING: `whsec_${Buffer.alloc(32, 'k').toString('base64')}`,
+    }),
+    sealed,
+    mail: undefined,
+    ledger,
+    archive,
+    clock: systemClock,
+    signal: new AbortController().signal,
+    observe: () => {},
+    workingDirectory: root,
+  };
+  const { mail, ...own } = over;
+  const withMail = { ...input, mail };
+  const rows = () => ledger.list(RUN);
+  // Whoever goes on with the run has clocks and a lock of their own.
+  return { root, once: () => deliver({ ...withMail, ...own }), again: () => deliver(withMail), rows };
+}
+
+async function mailCase(ledger: Ledger, script: SmtpScript = {}, over: Over = {}) {
+  const server = await scriptedSmtp((connection) => (connection === 0 ? script : {}));
+  const mailer = smtpMailer(new Secret(server.url));
+  onTestFinished(async () => {
+    await mailer.close();
+    await server.close();
+  });
+  const mail = { mailer, from: 'reports@docket.example' };
+  const made = await caseOf(EMAIL, ledger, { ...over, mail });
+  const taken = () => server.conversations.filter(({ accepted }) => accepted).length;
+  return { ...made, server, taken };
+}
+
+const DECIDED = { state: 'pending', epoch: 2, decisions: [{ to: 'pending', by: 'ada' }] };
+
+test('no byte of a message leaves that was resent while the server held back its answer to DATA', async () => {
+  const ledger = memoryLedger();
+  const meanwhile = (resume: () => void) => void resend(ledger).then(resume);
+  const { server, once, again, rows, taken } = await mailCase(ledger, { DATA: { meanwhile } });
+  await once();
+  expect(await rows()).toMatchObject([DECIDED]);
+  await server.left();
+  expect(server.conversations.map(({ ended, body }) => [ended, body.length])).toEqual([[false, 0]]);
+  await again();
+  expect(await rows()).toMatchObject([{ state: 'sent' }]);
+  expect(taken()).toBe(1);
+});
+
+test('the final dot does not leave when the message was resent while its body was on its way', async () => {
+  const finds: number[] = [];
+  const ledger = watched((nth, under) => {
+    finds.push(nth);
+    return nth === 2 ? resend(under) : undefined;
+  });
+  const { server, once, again, rows, taken } = await mailCase(ledger);
+  await once();
+  expect(finds).toEqual([1, 2]);
+  expect(await rows()).toMatchObject([DECIDED]);
+  await server.left();
+  expect(server.conversations[0]?.ended).toBe(false);
+  await again();
+  expect(taken()).toBe(1);
+});
+
+test('a body that has not left when its confirmation runs out is confirmed again, and broken off if it was resent', async () => {
+  let now = 0;
+  let readings = 0;
+  // Frozen for an hour after some pieces of the body.
+  const monotonic = () => {
+    readings += 1;
+    if (readings === 8) now = HOUR_MS;
+    return now;
+  };
+  const finds: number[] = [];
+  const ledger = watched((nth, under) => {
+    finds.push(now);
+    return nth === 2 ? resend(under) : undefined;
+  });
+  const { server, once, rows, again, taken } = await mailCase(ledger, {}, { monotonic });
+  await once();
+  expect(finds).toEqual([0, HOUR_MS]);
+  expect(await rows()).toMatchObject([DECIDED]);
+  await server.left();
+  expect(server.conversations[0]?.ended).toBe(false);
+  await again();
+  expect(taken()).toBe(1);
+});
+
+test('a body that is slow but still ours is confirmed as often as it takes, and arrives whole', async () => {
+  let now = 0;
+  const monotonic = () => {
+    now += 2_000;
+    return now;
+  };
+  const finds: number[] = [];
+  const { once, rows, taken } = await mailCase(
+    watched((nth) => finds.push(nth)),
+    {},
+    { monotonic },
+  );
+  await once();
+  expect(finds.length).toBeGreaterThan(3);
+  expect(await rows()).toMatchObject([{ state: 'sent', epoch: 1 }]);
+  expect(taken()).toBe(1);
+});
+
+const START = Date.UTC(2026, 10, 16, 7);
+const AWAY = new DocketError('redis.unreachable', 'Redis does not answer.');
+
+/** What keeps a confirmation from being one; each makes the ports of one attempt. */
+const UNCONFIRMED: Record<string, () => { over: Over; ledger: Ledger }> = {
+  'by a ledger that answers after an hour (monotonic clock)': () => {
+    let now = 0;
+    return {
+      over: { monotonic: () => now },
+      ledger: firstAfter(() => {
+        now = HOUR_MS;
+      }),
+    };
+  },
+  'by a ledger that answers after an hour (wall clock)': () => {
+    const clock = manualClock(START);
+    return { over: { clock }, ledger: firstAfter(() => clock.advance(HOUR_MS)) };
+  },
+  'while the wall clock is set back': () => {
+    const clock = manualClock(START);
+    return { over: { clock }, ledger: firstAfter(() => clock.set(START - HOUR_MS)) };
+  },
+  'by a ledger that cannot be asked': () => ({
+    over: {},
+    ledger: firstAfter(() => Promise.reject(AWAY)),
+  }),
+  'by a ledger that does not answer at all': () => {
+    const clock = manualClock(START);
+    return { over: { clock }, ledger: firstAfter(() => hangs(clock)) };
+  },
+  'without the lock of the run': () => ({ over: { confirmLock: async () => 0 }, ledger: watched(() => {}) }),
+  'with a lock that cannot be asked about': () => ({
+    over: { confirmLock: () => Promise.reject(AWAY) },
+    ledger: watched(() => {}),
+  }),
+  'with a lock that runs out meanwhile': () => {
+    let now = 0;
+    const confirmLock = async () => 1_000;
+    return {
+      over: { confirmLock, monotonic: () => now },
+      ledger: firstAfter(() => {
+        now = 1_500;
+      }),
+    };
+  },
+};
+
+async function hangs(clock: ReturnType<typeof manualClock>): Promise<void> {
+  await clock.slept();
+  clock.advance(HOUR_MS);
+  await new Promise(() => {});
+}
+
+test.each(Object.keys(UNCONFIRMED))(
+  'no byte leaves that is confirmed %s, and the next try sends it once',
+  async (name) => {
+    const { over, ledger } = UNCONFIRMED[name]!();
+    const { server, once, again, rows, taken } = await mailCase(ledger, {}, over);
+    expect((await once()).retryable).toBe(true);
+    expect(await rows()).toMatchObject([{ state: 'pending', epoch: 1 }]);
+    await server.left();
+    expect(server.conversations.map(({ ended, body }) => [ended, body.length])).toEqual([[false, 0]]);
+    await again();
+    expect(await rows()).toMatchObject([{ state: 'sent', epoch: 2 }]);
+    expect(taken()).toBe(1);
+  },
+);
+
+/** Targets, and what each has of the delivery so far. */
+const TARGETS: Record<string, () => Promise<{ delivery: TestDelivery; has: (root: string) => unknown }>> = {
+  directory: async () => ({
+    delivery: { directory: { path: 'out' } },
+    has: (root) => readdir(join(root, 'out')),
+  }),
+  s3: async () => {
+    const server = await s3Server();
+    onTestFinished(() => server.close());
+    const s3 = {
+      bucket: server.bucket,
+      key: '{{ file.name }}',
+      endpoint: server.url,
+      credentials: { access_key_id: { env: 'KEY_ID' }, secret_access_key: { env: 'SECRET' } },
+      tags: true,
+      overwrite: true,
+    };
+    const puts = () => server.requests.filter(({ method }) => method === 'PUT').map(() => 'queue.csv');
+    return { delivery: { s3 }, has: puts };
+  },
+  sftp: async () => {
+    const server = await sftpServer();
+    onTestFinished(() => server.close());
+    const sftp = {
+      host: '127.0.0.1',
+      port: server.port,
+      user: SFTP_USER,
+      password: { env: 'PASSWORD' },
+      host_key: [server.fingerprint],
+      path: 'in',
+      mkdir: false,
+      overwrite: false,
+    };
+    return { delivery: { sftp }, has: () => [...server.files.keys()].map((path) => path.split('/').at(-1)) };
+  },
+  webhook: async () => {
+    const server = await hostileServer();
+    onTestFinished(() => server.close());
+    server.behave((_request, response) => void response.writeHead(204).end());
+    const webhook = { url: `${server.url}/hook`, secret: { env: 'SIGNING' }, idempotent: false };
+    return { delivery: { webhook }, has: () => server.requests.map(() => 'queue.csv') };
+  },
+};
+
+test.each(Object.keys(TARGETS))('nothing of a %s delivery leaves that was resent just before', async (name) => {
+  const { delivery, has } = await TARGETS[name]!();
+  const ledger = firstAfter(resend);
+  const { root, once, again, rows } = await caseOf(delivery, ledger);
+  await once();
+  expect(await rows()).toMatchObject([DECIDED]);
+  expect(await has(root)).toEqual([]);
+  await again();
+  expect(await rows()).toMatchObject([{ state: 'sent' }]);
+  expect(await has(root)).toEqual(['queue.csv']);
+});
