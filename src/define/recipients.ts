@@ -8,6 +8,8 @@ export interface AllowList {
 
 /** RFC 5321 §4.1.2, the dot-string alone: no quotes, comments, routes or source addresses, and ASCII only. */
 const LOCAL_PART = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/;
+/** Old source routes inside a local part (`user%host@relay`, `host!user@relay`): some relays still forward such mail. */
+const ROUTE = /[%!]/;
 const UNICODE_DOMAIN = /^[\p{L}\p{M}\p{N}.-]+$/u;
 const LABEL = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/;
 const MAX_LOCAL = 64;
@@ -43,7 +45,7 @@ export const addressKey = (address: string): string | undefined => canonicalAddr
 /**
  * Why this address may not get the organization's reports, as the end of a sentence; undefined when it may.
  * A domain of the list allows exactly that domain: `acme.example` allows neither `sub.acme.example` nor
- * `notacme.example`. An entry of the list that is not a domain or an address allows nothing.
+ * `notacme.example`, nor an address of it that names a route. An entry of the list that is not a domain or an address allows nothing.
  */
 export function recipientFault(address: string, allowed: AllowList): string | undefined {
   const key = addressKey(address);
@@ -51,7 +53,11 @@ export function recipientFault(address: string, allowed: AllowList): string | un
     return 'is not a plain e-mail address (name@domain.example: no spaces, quotes, comments or display name)';
   }
   if (allowed.addresses.some((entry) => addressKey(entry) === key)) return undefined;
-  const domain = key.slice(key.lastIndexOf('@') + 1);
+  const at = key.lastIndexOf('@');
+  if (ROUTE.test(key.slice(0, at))) {
+    return 'has a "%" or "!" before the "@", by which a mail server may pass it on to another domain (allow it by its full address in org.yaml: recipients.addresses)';
+  }
+  const domain = key.slice(at + 1);
   if (allowed.domains.some((entry) => canonicalDomain(entry) === domain)) return undefined;
   return "is not among the organization's recipients (org.yaml: recipients.addresses, recipients.domains)";
 }

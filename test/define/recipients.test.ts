@@ -75,6 +75,25 @@ test.each(['lead@sub.acme.example', 'lead@notacme.example', 'lead@acme.example.e
   },
 );
 
+test.each([
+  'rival%evil.test@acme.example',
+  'evil.test!rival@acme.example',
+  'rival!evil@acme.example',
+  'a%b%c@ACME.example',
+  '"rival%evil.test"@acme.example',
+  '@evil.test,@relay.example:lead@acme.example',
+  '@evil.test:lead@acme.example',
+  'lead@evil.test@acme.example',
+])('%s names a route, and is not allowed by its domain', (address) => {
+  expect(recipientFault(address, ALLOWED)).toBeDefined();
+});
+
+test('an address with a "%" or "!" that the organization lists in full may get the reports', () => {
+  const allowed = { domains: ['acme.example'], addresses: ['100%@acme.example'] };
+  expect(recipientFault('100%@acme.example', allowed)).toBeUndefined();
+  expect(recipientFault('99%@acme.example', allowed)).toBeDefined();
+});
+
 test('an entry that is neither a domain nor an address allows nobody', () => {
   for (const entry of ['*', '', '.', '*.example', '@acme.example', 'example']) {
     expect(recipientFault('lead@acme.example', { domains: [entry], addresses: [entry] })).toContain('not among');
