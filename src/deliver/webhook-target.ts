@@ -93,6 +93,7 @@ function notReady(error: unknown): Ending {
  * | 2xx                                            | sent                                    |
  * | 408, 429, 5xx                                  | pending: sent again, of 429 and 503 not |
  * |                                                | before `Retry-After`, an hour at most   |
+ * | a status that HTTP has not (above 599)         | unknown, idempotent or not              |
  * | anything else, redirects too                   | refused                                 |
  * | a private address                              | refused                                 |
  * | no connection                                  | pending                                 |
@@ -116,6 +117,8 @@ function endingOf(posted: Posted, idempotent: boolean, now: number): Ending {
     const wait = retryAfterMs(posted.retryAfter, posted.date, now) ?? 0;
     return { state: 'pending', detail, ...(wait > 0 ? { notBefore: now + wait } : {}) };
   }
+  // Nothing says what the receiver means by it, nor that it will ever answer otherwise.
+  if (status > 599) return { state: 'unknown', detail };
   if (status === 408 || status >= 500) return { state: 'pending', detail };
   return { state: 'refused', detail: status < 400 ? `${detail} (redirects are not followed)` : detail };
 }
