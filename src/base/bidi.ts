@@ -2,6 +2,8 @@
 const TURNS =
   /[\u0590-\u08ff\u200e\u200f\u202a-\u202e\u2066-\u2069\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
 const CONTROLS = /[\u202a-\u202e\u2066-\u2069]/g;
+/** Direction controls and marks, and characters without width that no script needs to be written. */
+const INVISIBLE = /[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff]/g;
 const POP_EMBEDDING = '\u202c';
 const POP_ISOLATE = '\u2069';
 const isIsolate = (control: string): boolean => control >= '\u2066';
@@ -36,3 +38,6 @@ export function closeDirections(text: string): string {
   }
   return text.replace(CONTROLS, (control: string, index: number) => (paired.has(index) ? control : ''));
 }
+
+/** A text whose characters are read in the order in which they stand: without direction controls, marks and zero width. */
+export const withoutInvisible = (text: string): string => text.replace(INVISIBLE, '');

@@ -1,3 +1,4 @@
+import { withoutInvisible } from './bidi.ts';
 import { DocketError } from './error.ts';
 import { fillTemplate, type TemplateVariables } from './template.ts';
 
@@ -17,7 +18,7 @@ const INVISIBLE =
 
 /** A text of data without what no name may hold: separators, what Windows forbids, what nobody sees. */
 const plainText = (text: string): string =>
-  text
+  withoutInvisible(text)
     .normalize('NFC')
     .replace(INVISIBLE, '')
     .replace(/[/\\:*?"<>|]+/g, '-')

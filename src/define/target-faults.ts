@@ -1,6 +1,7 @@
 import { DocketError } from '../base/error.ts';
 import { fillPath, PATH_RULES } from '../base/path.ts';
 import { canonicalHost, isPrivateHost } from '../base/private-address.ts';
+import { fillSubject } from '../base/subject.ts';
 import { fillTemplate } from '../base/template.ts';
 import type { ReportFile } from './definition.ts';
 import { type Fault, show } from './fault.ts';
@@ -40,9 +41,9 @@ export function targetFaults(
   const variables = (name: string) => sampleVariables(of.org, of.report, file.title, timezone, name);
   const filled = (template: string, name: string) =>
     filledOr(template, () => fillPath(template, variables(name), 'the path'));
-  const textFaults = (path: Path, template: string | undefined, more: object, where: string): Fault[] => {
+  const textFaults = (path: Path, template: string | undefined, fill: (template: string) => string): Fault[] => {
     if (template === undefined) return [];
-    const made = filledOr(template, () => fillTemplate(template, { ...variables(''), ...more }, where));
+    const made = filledOr(template, () => fill(template));
     return typeof made === 'string' ? [] : [faultAt(source, path, made)];
   };
   const pathFaults = (path: Path, template: string): Fault[] => {
@@ -69,12 +70,16 @@ export function targetFaults(
   };
 
   const names = file.outputs.flatMap(({ name }, index) =>
-    textFaults(['outputs', index, 'name'], name, { section: longestSection(file) }, 'the name'),
+    textFaults(['outputs', index, 'name'], name, (template) =>
+      fillTemplate(template, { ...variables(''), section: longestSection(file) }, 'the name'),
+    ),
   );
   const targets = file.deliveries.flatMap((delivery: DeliverySpec, index): Fault[] => {
     const at = (...rest: string[]): Path => ['deliveries', index, ...rest];
     if (delivery.email !== undefined)
-      return textFaults(at('email', 'subject'), delivery.email.subject, {}, 'the subject');
+      return textFaults(at('email', 'subject'), delivery.email.subject, (template) =>
+        fillSubject(template, variables(''), 'the subject'),
+      );
     if (delivery.directory !== undefined) return pathFaults(at('directory', 'path'), delivery.directory.path);
     if (delivery.s3 !== undefined) return keyFaults(at('s3', 'key'), delivery.s3.key);
     if (delivery.sftp !== undefined) return pathFaults(at('sftp', 'path'), delivery.sftp.path);

@@ -1,5 +1,5 @@
 import { DocketError } from '../base/error.ts';
-import { fillTemplate } from '../base/template.ts';
+import { fillSubject } from '../base/subject.ts';
 import type { Definition } from '../define/definition.ts';
 import { canonicalAddress, recipientFault } from '../define/recipients.ts';
 import { bytesOf } from '../define/size.ts';
@@ -17,6 +17,7 @@ import type { DeliveryContext } from './targets.ts';
 
 type EmailTarget = NonNullable<Definition['deliveries'][number]['email']>;
 
+const DEFAULT_SUBJECT = '{{ title }} {{ period.label }}';
 const NO_MAIL = 'No mail server is configured (SMTP_URL and MAIL_FROM, or smtp in org.yaml).';
 
 /** One delivery a mailbox, also where one message names all of them: what becomes of it may differ. */
@@ -91,7 +92,7 @@ async function prepareMail(
     to: row.recipient,
     ...(spec.together ? { addressed: uniqueMailboxes(everybody), thread: threadOf(row) } : {}),
     ...(canonicalAddress(manifest.owner) === undefined ? {} : { replyTo: manifest.owner }),
-    subject: fillTemplate(spec.subject ?? '{{ title }} {{ period.label }}', variablesOf(manifest), 'the subject'),
+    subject: fillSubject(spec.subject ?? DEFAULT_SUBJECT, variablesOf(manifest), 'deliveries[].email.subject'),
     text: body.text,
     html: body.html,
     pictures: sealed.mail.pictures,

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import MailComposer from 'nodemailer/lib/mail-composer';
 import { DocketError } from '../base/error.ts';
+import { headerText } from '../base/subject.ts';
 import { canonicalAddress } from '../define/recipients.ts';
 import { type DkimKey, signMessage } from './dkim.ts';
 import { oneLine } from './one-line.ts';
@@ -129,7 +130,7 @@ export async function buildMessage(parts: MessageParts): Promise<Message> {
     from,
     to: addressed,
     ...(parts.replyTo === undefined ? {} : { replyTo: address(parts.replyTo, 'owner') }),
-    subject: oneLine(parts.subject, MAX_SUBJECT),
+    subject: oneLine(headerText(parts.subject), MAX_SUBJECT),
     messageId,
     date: parts.date,
     headers: {
@@ -148,7 +149,7 @@ export async function buildMessage(parts: MessageParts): Promise<Message> {
         content: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
       })),
       ...parts.attachments.map(({ name, mediaType, content }) => ({
-        filename: name,
+        filename: headerText(name),
         contentType: mediaType,
         content: Buffer.from(content.buffer, content.byteOffset, content.byteLength),
       })),

@@ -554,6 +554,22 @@ export const REPORT_CASES: readonly Case[] = [
     got: /"a\\nBcc/,
   },
   {
+    what: 'a subject of comments alone',
+    from: 'attach: [xlsx] }',
+    to: 'attach: [xlsx], subject: "{% comment %}KPIs{% endcomment %} " }',
+    at: '"{% comment',
+    expected: /at least one visible character/,
+    got: /comment/,
+  },
+  {
+    what: 'a subject that nobody sees',
+    from: 'attach: [xlsx] }',
+    to: 'attach: [xlsx], subject: " \\u200b\\u202e " }',
+    at: '" \\u200b',
+    expected: /at least one visible character/,
+    got: /" /,
+  },
+  {
     what: 'another version',
     from: 'version: 1',
     to: 'version: 2',

@@ -319,6 +319,18 @@ test('a mail whose attachment was not made is refused, never sent without it', a
   expect(mailer.asked).toEqual([]);
 });
 
+test.each(['{% comment %}KPIs{% endcomment %}', ' \u200b\u202e ', "{{ '' }}"])(
+  'a subject template that makes nothing is refused, and no message leaves: %j',
+  async (subject) => {
+    const mailer = mailerThat(() => ACCEPTED);
+    const { input } = await caseOf([{ email: { to: ['lead@acme.example'], subject } }], mailer);
+    expect((await deliver(input)).receipts).toMatchObject([
+      { state: 'refused', detail: expect.stringContaining('deliveries[].email.subject') },
+    ]);
+    expect(mailer.asked).toEqual([]);
+  },
+);
+
 test('a subject template that cannot be filled is refused with its reason', async () => {
   const mailer = mailerThat(() => ACCEPTED);
   const { input } = await caseOf([{ email: { to: ['lead@acme.example'], subject: '{{ nothing }}' } }], mailer);

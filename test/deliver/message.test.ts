@@ -130,12 +130,30 @@ test('attachments up to the limit pass, one byte more is refused with its name a
   });
 });
 
+test('the name of an attachment hides nothing, and its ending is the one that is read', async () => {
+  const [attachment] = PARTS.attachments;
+  if (attachment === undefined) throw new Error('no attachment');
+  const named = { ...PARTS, attachments: [{ ...attachment, name: 'KPIs \u202exslx\u202c\u200b.exe' }] };
+  const { attachments } = await PostalMime.parse((await buildMessage(named)).raw);
+  expect(attachments.map(({ filename }) => filename)).toEqual(['KPIs xslx.exe']);
+});
+
 test('a subject turns nothing around that a mailbox shows behind it, however long it is', async () => {
   const subjectOf = async (subject: string) =>
     (await PostalMime.parse((await buildMessage({ ...PARTS, subject })).raw)).subject;
   expect(await subjectOf('KPIs \u202e2026')).toBe('KPIs 2026');
-  expect(await subjectOf('KPIs \u2068שלום\u2069 2026')).toBe('KPIs \u2068שלום\u2069 2026');
-  expect(await subjectOf(`\u2068${'a'.repeat(250)}\u2069`)).toMatch(/^a{199}$/);
+  expect(await subjectOf('KPIs \u2068שלום\u2069 2026')).toBe('KPIs שלום 2026');
+  for (const [open, close] of [
+    '\u202a\u202c',
+    '\u202e\u202c',
+    '\u2067\u2069',
+    '\u200f\u200e',
+    '\u200b\u2060',
+    '\ufeff\u061c',
+  ]) {
+    expect(await subjectOf(`KPIs ${open}gpj.exe${close} 2026`)).toBe('KPIs gpj.exe 2026');
+  }
+  expect(await subjectOf(`\u2068${'a'.repeat(250)}\u2069`)).toMatch(/^a{200}$/);
 });
 
 test('no text in any place adds a header, a recipient or a part', async () => {

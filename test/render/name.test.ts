@@ -28,6 +28,8 @@ describe('a file name', () => {
     ['a\u0000b\nc\td', 'abcd.csv'],
     ['gpj\u202e.exe', 'gpj.exe.csv'],
     ['gpj\u061c.exe', 'gpj.exe.csv'],
+    ['g\u200bp\u2060j\u206a.exe', 'gpj.exe.csv'],
+    ['می\u200cخواهم', 'می\u200cخواهم.csv'],
     [' . ', 'report.csv'],
     ['trailing. . ', 'trailing.csv'],
   ])('%j becomes %j', (stem, name) => {
