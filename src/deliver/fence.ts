@@ -33,11 +33,14 @@ export interface FenceInput {
   readonly monotonic?: (() => number) | undefined;
   /** Renews the run's lock; ms for which it is held from the call on, 0 when it is lost. Absent where a run has none. */
   readonly confirmLock?: (() => Promise<number>) | undefined;
+  /** Ms for an answer; for tests. */
+  readonly timeoutMs?: number;
 }
 
 /** The fence of one attempt. */
 export function attemptFence(input: FenceInput): Fence {
   const { ledger, delivery, epoch, clock, monotonic = () => performance.now(), confirmLock } = input;
+  const { timeoutMs = VALID_MS } = input;
   let confirmed: { readonly now: number; readonly elapsed: number; readonly validMs: number } | undefined;
 
   const isValid = (): boolean => {
@@ -59,18 +62,18 @@ export function attemptFence(input: FenceInput): Fence {
 
   const confirm = async (): Promise<void> => {
     const asked = { now: clock.now(), elapsed: monotonic() };
-    confirmed = { ...asked, validMs: await within(ask(), VALID_MS, clock) };
+    confirmed = { ...asked, validMs: await within(ask(), timeoutMs) };
     if (!isValid()) throw new NotConfirmed('Not sent: it took too long to confirm that it is still to be sent.');
   };
   return { confirm, pass: async () => (isValid() ? undefined : confirm()) };
 }
 
 /** A client that waits for a Redis that restarts must not hold up a connection to a mail server for as long. */
-async function within<T>(answer: Promise<T>, ms: number, clock: Clock): Promise<T> {
-  const over = new AbortController();
-  const late = clock
-    .sleep(ms, over.signal)
-    .then(() => Promise.reject(new NotConfirmed(`Not sent: no confirmation within ${ms} ms.`)));
+async function within<T>(answer: Promise<T>, ms: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new NotConfirmed(`Not sent: no confirmation within ${ms} ms.`)), ms);
+  });
   try {
     return await Promise.race([answer, late]);
   } catch (error) {
@@ -79,8 +82,6 @@ async function within<T>(answer: Promise<T>, ms: number, clock: Clock): Promise<
       cause: error,
     });
   } finally {
-    over.abort(null);
-    late.catch(() => {});
-    answer.catch(() => {});
+    clearTimeout(timer);
   }
 }

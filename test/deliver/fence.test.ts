@@ -5,6 +5,7 @@ import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { DocketError } from '../../src/base/error.ts';
 import { Secret, secretSource } from '../../src/base/secret.ts';
 import { type DeliverInput, deliver } from '../../src/deliver/deliver.ts';
+import { attemptFence, NotConfirmed } from '../../src/deliver/fence.ts';
 import type { DeliveryRow, Ledger } from '../../src/deliver/ledger.ts';
 import { smtpMailer } from '../../src/deliver/mailer.ts';
 import { memoryLedger } from '../../src/deliver/memory-ledger.ts';
@@ -199,10 +200,6 @@ const UNCONFIRMED: Record<string, () => { over: Over; ledger: Ledger }> = {
     over: {},
     ledger: firstAfter(() => Promise.reject(AWAY)),
   }),
-  'by a ledger that does not answer at all': () => {
-    const clock = manualClock(START);
-    return { over: { clock }, ledger: firstAfter(() => hangs(clock)) };
-  },
   'without the lock of the run': () => ({ over: { confirmLock: async () => 0 }, ledger: watched(() => {}) }),
   'with a lock that cannot be asked about': () => ({
     over: { confirmLock: () => Promise.reject(AWAY) },
@@ -220,11 +217,11 @@ const UNCONFIRMED: Record<string, () => { over: Over; ledger: Ledger }> = {
   },
 };
 
-async function hangs(clock: ReturnType<typeof manualClock>): Promise<void> {
-  await clock.slept();
-  clock.advance(HOUR_MS);
-  await new Promise(() => {});
-}
+test('a ledger that does not answer at all confirms nothing', async () => {
+  const find = () => new Promise<undefined>(() => {});
+  const input = { ledger: { find }, delivery: 'a', epoch: 1, clock: systemClock, timeoutMs: 1 };
+  await expect(attemptFence(input).confirm()).rejects.toBeInstanceOf(NotConfirmed);
+});
 
 test.each(Object.keys(UNCONFIRMED))(
   'no byte leaves that is confirmed %s, and the next try sends it once',
