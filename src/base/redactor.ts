@@ -1,48 +1,88 @@
+import { hideCredentialShapes } from './credential-shapes.ts';
+import { decodedViews } from './decoded-views.ts';
+import { MIN_SECRET_LENGTH, type SecretForm, secretForms } from './secret-forms.ts';
+import { type Range, secretIndex } from './secret-index.ts';
+
+export { passwordsIn } from './secret-forms.ts';
+
+/** Takes what this process knows to be secret out of a text. */
+export type Redact = (text: string) => string;
+
 /** Knows the secrets that this process has in hand, and takes them out of any text. */
 export interface Redactor {
-  /** Takes this value out from now on. One of fewer than six characters is not told from a word, and stays. */
-  readonly learn: (secret: string) => void;
-  readonly redact: (text: string) => string;
+  /**
+   * Takes this value out from now on, also when another has taken its place. One of fewer than six characters is not told
+   * from a word, and stays.
+   *
+   * @param kind `token`: one of very many that expire; only the newest are remembered
+   */
+  readonly learn: (secret: string, kind?: 'token') => void;
+  /**
+   * In every encoding that `secretForms` and `decodedViews` know, cut off or folded. To be called where a text of
+   * somebody else enters, before it is cut or its line breaks are lost.
+   */
+  readonly redact: Redact;
 }
 
-/** Shorter ones would take words apart, and tell by that what they are. */
-const LEAST = 6;
+const MAX_TOKENS = 200;
 
-/** One for a process, made where it is composed: whoever reads secrets tells it, the log asks it. */
-export function createRedactor(): Redactor {
-  const known = new Set<string>();
-  let pattern: RegExp | undefined;
+interface RedactorOptions {
+  /** False: takes out only what it was told, e.g. of data, which may well look like a credential. */
+  readonly shapes?: boolean;
+}
+
+/** One for a process, made where it is composed: whoever reads secrets tells it, and whoever reads a foreign text asks it. */
+export function createRedactor({ shapes = true }: RedactorOptions = {}): Redactor {
+  const known = new Map<string, readonly SecretForm[]>();
+  const tokens = new Set<string>();
+  let find: ((text: string) => Range[]) | undefined;
   return {
-    learn: (secret) => {
-      if (secret.length < LEAST || known.has(secret)) return;
-      for (const form of [secret, ...passwordsIn(secret)].flatMap(formsOf)) known.add(form);
-      // The longest first: one may begin like another.
-      const all = [...known].sort((one, other) => other.length - one.length);
-      pattern = new RegExp(all.map(escaped).join('|'), 'g');
+    learn: (secret, kind) => {
+      if (secret.length < MIN_SECRET_LENGTH || known.has(secret)) return;
+      known.set(secret, secretForms(secret));
+      find = undefined;
+      if (kind !== 'token') return;
+      tokens.add(secret);
+      const [oldest] = tokens;
+      if (tokens.size <= MAX_TOKENS || oldest === undefined) return;
+      tokens.delete(oldest);
+      known.delete(oldest);
     },
-    redact: (text) => (pattern === undefined ? text : text.replace(pattern, '[secret]')),
+    redact: (text) => {
+      find ??= secretIndex([...known.values()].flat());
+      const told = hideRanges(text, rangesIn(text, find));
+      return shapes ? hideCredentialShapes(told) : told;
+    },
   };
 }
 
-/** As it stands in a URL, in JSON, and line by line where it is a key in PEM. */
-const formsOf = (secret: string): string[] =>
-  [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1), ...secret.split(/\s*\n\s*/)].filter(
-    ({ length }) => length >= LEAST,
+/** Nobody reads on: what is shown of a foreign text is far shorter. */
+const MAX_FOREIGN_TEXT = 64 * 1024;
+
+/**
+ * What a peer said, without our secrets: the one way in which its text becomes a part of an error, a record, a row, a file or
+ * a mail. Bounded, and to be cut further only afterwards.
+ */
+export const foreignText = (text: string, redact: Redact): string => redact(text.slice(0, MAX_FOREIGN_TEXT));
+
+/** The redactor of a process, or one that knows only what it is told from now on where there is none. */
+export const redactorOf = ({ learn, redact }: Partial<Redactor>): Redactor =>
+  learn === undefined || redact === undefined ? createRedactor() : { learn, redact };
+
+function rangesIn(text: string, find: (text: string) => Range[]): Range[] {
+  const decoded = decodedViews(text).flatMap((view) =>
+    find(view.text).map(([start, end]): Range => [view.starts[start] ?? 0, view.ends[end - 1] ?? text.length]),
   );
-
-/** The passwords that a URL carries, as they stand in it and decoded: in front of its host, or a Redis Sentinel's. */
-export function passwordsIn(url: string): string[] {
-  const login = /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@:]*:([^\s/?#]*)@/i.exec(url)?.[1];
-  const option = /[?&]sentinel_password=([^\s&#]*)/.exec(url)?.[1];
-  return [login, option].flatMap((text) => (text ? [text, ...decoded(text)] : []));
+  return [...find(text), ...decoded].sort(([one], [other]) => one - other);
 }
 
-function decoded(text: string): string[] {
-  try {
-    return [decodeURIComponent(text)];
-  } catch {
-    return [];
+function hideRanges(text: string, ranges: readonly Range[]): string {
+  let said = '';
+  let read = 0;
+  for (const [start, end] of ranges) {
+    if (end <= read) continue;
+    if (start > read || read === 0) said += `${text.slice(read, start)}[secret]`;
+    read = end;
   }
+  return said + text.slice(read);
 }
-
-const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');

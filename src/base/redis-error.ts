@@ -1,4 +1,5 @@
 import { DocketError, type ErrorCode, wordsOf } from './error.ts';
+import { foreignText, type Redact } from './redactor.ts';
 
 /** What a reply of Redis means for whoever reads it. */
 interface Meaning {
@@ -124,6 +125,8 @@ export interface RedisContext {
   readonly server?: string;
   /** What could not be done for it, e.g. `The ledger cannot be asked`. */
   readonly what?: string;
+  /** Takes the password out of what the server says; only needed where it was just told it. */
+  readonly redact?: Redact;
 }
 
 /**
@@ -159,16 +162,23 @@ export const reasonOf = (thrown: unknown): string => {
   return 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : thrown.name;
 };
 
-function errorOf({ code, says, expected, next }: Meaning, cause: unknown, { server = 'Redis', what }: RedisContext) {
+function errorOf(
+  { code, says, expected, next }: Meaning,
+  cause: unknown,
+  { server = 'Redis', what, redact = (text) => text }: RedisContext,
+) {
   const keys = code === 'redis.wrong_type' || code === 'redis.script_failed' ? keysIn(cause) : [];
   return new DocketError(code, `${what === undefined ? '' : `${what}: `}${server} ${says}`, {
     where: keys.length === 0 ? 'REDIS_URL' : keys.join(', '),
     expected,
-    got: reasonOf(cause),
+    got: foreignText(reasonOf(cause), redact).replace(ARGUMENTS, ''),
     next,
     cause,
   });
 }
+
+/** A reply to a command that the server does not know repeats what it was given. */
+const ARGUMENTS = /,? with args beginning with:.*$/s;
 
 /** The keys of the command that was refused, as ioredis keeps them with the reply; never its values. */
 function keysIn(thrown: unknown): readonly string[] {

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { inspect } from 'node:util';
 import { z } from 'zod';
 import { DocketError } from './error.ts';
+import { type Redactor, redactorOf } from './redactor.ts';
 
 /** Where a secret is, never what it is: the only form in which definitions, jobs and records may carry one. */
 export const secretRefSchema = z
@@ -47,19 +48,24 @@ export class Secret {
   }
 }
 
-/** Looks a reference up. Throws `config.secret_missing` naming the reference, never a value. */
-export type SecretSource = (ref: SecretRef) => Promise<Secret>;
+export interface SecretSource {
+  /** Looks a reference up. Throws `config.secret_missing` naming the reference, never a value. */
+  (ref: SecretRef): Promise<Secret>;
+  /** Knows every value that was looked up: whoever shows one to a peer takes it out of what the peer says. */
+  readonly redactor: Redactor;
+}
 
-/** @param learn told each value before anybody has it, so that the log can take it out of whatever it is given */
+/** @param known the redactor of the process: it learns each value before anybody has it. One of its own when absent */
 export function secretSource(
   env: Readonly<Record<string, string | undefined>>,
-  learn: (value: string) => void = () => {},
+  known: Partial<Redactor> = {},
 ): SecretSource {
+  const redactor = redactorOf(known);
   const found = (value: string): Secret => {
-    learn(value);
+    redactor.learn(value);
     return new Secret(value);
   };
-  return async (ref) => {
+  const look = async (ref: SecretRef): Promise<Secret> => {
     if ('env' in ref) {
       const value = env[ref.env]?.trim();
       if (value) return found(value);
@@ -86,4 +92,5 @@ export function secretSource(
       next: 'Write the secret into the file.',
     });
   };
+  return Object.assign(look, { redactor });
 }

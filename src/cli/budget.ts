@@ -33,12 +33,13 @@ async function budget(flags: { readonly json?: boolean }): Promise<void> {
       import('../queue/keys.ts'),
       import('./print.ts'),
     ]);
-  const { config, env, clock, log, learn } = readSurroundings();
+  const around = readSurroundings();
+  const { config, env, clock, log } = around;
   const jobs = await loadJobs(config.DOCKET_JOBS);
   const redis = await openRedis(config.REDIS_URL, 'producer', log);
   try {
     const now = await budgets.lookAtBudgets(jobs.orgs.values(), {
-      secrets: secretSource(env, learn),
+      secrets: secretSource(env, around),
       budgetOf: budgets.sharedBudgets(redis, DEFAULT_PREFIX, clock),
     });
     for (const fault of jobs.faults) print.sayLine(`left out: ${fault.file} has a fault; see \`docket check\``);

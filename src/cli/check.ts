@@ -89,13 +89,13 @@ async function faultsOfTemplates(folder: string | undefined): Promise<Fault[]> {
 }
 
 /** Organizations that share an API key have one budget: each `org.yaml` that takes part in a conflict has a fault. */
-async function faultsOfBudgets(jobs: Jobs, { env, learn }: Surroundings): Promise<Fault[]> {
+async function faultsOfBudgets(jobs: Jobs, around: Surroundings): Promise<Fault[]> {
   const [{ budgetConflicts, CONFLICT_NEXT, limitsOf }, { secretSource }, { locate }] = await Promise.all([
     import('../compose/key-limits.ts'),
     import('../base/secret.ts'),
     import('../define/source.ts'),
   ]);
-  const conflicts = await budgetConflicts(jobs.orgs.values(), secretSource(env, learn));
+  const conflicts = await budgetConflicts(jobs.orgs.values(), secretSource(around.env, around));
   return conflicts.flatMap(({ organizations, message }) =>
     organizations.flatMap((org): Fault[] => {
       const [source, settings] = [jobs.sources.get(org), jobs.orgs.get(org)];

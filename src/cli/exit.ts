@@ -33,7 +33,8 @@ export async function exitWith(program: Command, argv: readonly string[] = proce
 /** Nobody composed this error: it may quote a URL that something was about to use. */
 function reportFatal(error: DocketError, stack: string | undefined, json: boolean): void {
   const { learn, redact } = createRedactor();
-  for (const url of [process.env.REDIS_URL, process.env.SMTP_URL]) passwordsIn(url ?? '').forEach(learn);
+  for (const password of [process.env.REDIS_URL, process.env.SMTP_URL].flatMap((url) => passwordsIn(url ?? '')))
+    learn(password);
   print(error, json, redact);
   if (stack !== undefined) process.stderr.write(`${redact(stack)}\n`);
 }

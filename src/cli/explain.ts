@@ -42,14 +42,14 @@ async function explainReport(report: string, flags: { period?: string; json?: bo
     import('./print.ts'),
   ]);
   const around = readSurroundings();
-  const { config, env, clock, learn } = around;
+  const { config, env, clock } = around;
   const jobs = await loadJobs(config.DOCKET_JOBS);
   const { definition, settings } = requireReport(jobs, report);
   const spec = flags.period === undefined ? definition.period : periods.parsePeriod(flags.period);
   const period = periods.periodOf(definition, settings, clock.now(), spec);
   const { catalogOf, shared, scope } = await composeCatalogs(around, { orgs: jobs.orgs });
   try {
-    const ports = { secrets: secretSource(env, learn), budgetOf: shared, inForce: jobs.orgs.values(), clock };
+    const ports = { secrets: secretSource(env, around), budgetOf: shared, inForce: jobs.orgs.values(), clock };
     const document = await withCatalog(
       (maxAgeMs) => catalogOf(settings, maxAgeMs),
       (catalog) => explanationOf({ definition, settings }, period, { ...ports, catalog }),

@@ -23,7 +23,7 @@ export async function heldRun(
     definitions: definitionStore(redis, { prefix: DEFAULT_PREFIX, keepDays: KEEP_DAYS }),
     archive,
     ledger: redisLedger(redis, { prefix: `${DEFAULT_PREFIX}:`, ttlDays: KEEP_DAYS }),
-    secrets: secretSource(around.env, around.learn),
+    secrets: secretSource(around.env, around),
     clock: around.clock,
     settingsNow: () => settings,
     workingDirectory: around.workingDirectory,

@@ -11,7 +11,7 @@ import type { Surroundings } from '../compose/ports.ts';
 export function readSurroundings(env: NodeJS.ProcessEnv = process.env): Surroundings {
   const config = readConfig(env);
   const { learn, redact } = createRedactor();
-  for (const url of [config.REDIS_URL, config.SMTP_URL ?? '']) passwordsIn(url).forEach(learn);
+  for (const password of [config.REDIS_URL, config.SMTP_URL ?? ''].flatMap(passwordsIn)) learn(password);
   const terminal = process.stderr.isTTY === true;
   const asText = config.LOG_FORMAT === 'pretty' || (config.LOG_FORMAT === 'auto' && terminal);
   const pretty = asText ? { color: wantsColor(env, terminal) } : undefined;

@@ -109,7 +109,7 @@ function openPorts(
   const versions = redisVersions(redis, { prefix });
   const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: KEEP_DAYS });
   const { archive, shelf, signing } = openArchive(around, scope, identity);
-  const secrets = secretSource(around.env, around.learn);
+  const secrets = secretSource(around.env, around);
   const budgetOf = sharedBudgets(redis, prefix, clock);
   const planning = planningOf(around, { redis, prefix, orgs: () => jobs.now().orgs }, scope);
   const posted = scope.use(postedThread({ clock, catalogOf: planning.catalogIfHeld }), (opened) => opened.close());

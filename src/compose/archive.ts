@@ -38,12 +38,13 @@ const BUCKET_MARKER_INTERVAL_MS = 5_000;
  * @param identity whose archive it has to be whenever it is written to; absent for those who only read it
  */
 export function openArchive(
-  { config, env, clock, learn }: Omit<Surroundings, 'log'>,
+  around: Omit<Surroundings, 'log'>,
   scope: Scope,
   identity?: Pick<DeploymentIdentity, 'id'>,
 ): OpenArchive {
+  const { config, env, clock } = around;
   const place = config.DOCKET_ARCHIVE ?? { kind: 'directory', folder: resolve('archive') };
-  const secrets = secretSource(env, learn);
+  const secrets = secretSource(env, around);
   const bare = place.kind === 'directory' ? directoryShelf(place.folder) : s3Shelf(place, secrets);
   scope.use(bare, (opened) => opened.close());
   const maxAgeMs = place.kind === 'directory' ? 0 : BUCKET_MARKER_INTERVAL_MS;

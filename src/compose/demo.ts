@@ -88,7 +88,7 @@ async function runReports(
   });
   const { learn, redact } = createRedactor();
   // The Redis may be one that was given.
-  passwordsIn(redis.url).forEach(learn);
+  for (const password of passwordsIn(redis.url)) learn(password);
   const lines = new Map(REPORTS.map((name) => [name as string, watch(name, systemClock.now)]));
   const ended = countdown(REPORTS.length, signal);
   const { store } = scope.use(

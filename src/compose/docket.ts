@@ -90,7 +90,7 @@ async function open(around: Surroundings, settings: DocketSettings, scope: Scope
       ...checks.flatMap((check) => check()),
     ],
     readings: () =>
-      readNow({ ...store, jobs: jobs.now(), secrets: secretSource(around.env, around.learn), clock: around.clock }),
+      readNow({ ...store, jobs: jobs.now(), secrets: secretSource(around.env, around), clock: around.clock }),
     close: () => scope.close(),
   };
 }

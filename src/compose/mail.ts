@@ -18,7 +18,7 @@ export type MailOf = (settings: OrgSettings) => Promise<MailRoute | undefined>;
 /** A mail server with how to log in there. */
 export interface MailServer {
   readonly url: Secret;
-  readonly options: Pick<SmtpOptions, 'oauth2'>;
+  readonly options: Pick<SmtpOptions, 'oauth2' | 'redactor'>;
   /** The same for the same server and login, telling neither. */
   readonly name: string;
 }
@@ -57,9 +57,9 @@ export function deploymentSmtp(config: Config): Pick<OrgSmtp, 'oauth2' | 'dkim'>
 export async function requireMailSecrets({
   config,
   env,
-  learn,
-}: Pick<Surroundings, 'config' | 'env' | 'learn'>): Promise<void> {
-  const secrets = secretSource(env, learn);
+  ...known
+}: Pick<Surroundings, 'config' | 'env' | 'learn' | 'redact'>): Promise<void> {
+  const secrets = secretSource(env, known);
   const { oauth2, dkim } = deploymentSmtp(config);
   const faults: string[] = [];
   const look = async (variable: string, read: () => Promise<unknown>): Promise<void> => {
@@ -89,15 +89,16 @@ export async function requireMailSecrets({
  */
 export async function mailServerOf(
   { smtp }: Pick<OrgSettings, 'smtp'>,
-  { config, env, clock, learn }: Pick<Surroundings, 'config' | 'env' | 'clock' | 'learn'>,
+  { config, env, clock, ...known }: Pick<Surroundings, 'config' | 'env' | 'clock' | 'learn' | 'redact'>,
 ): Promise<MailServer | undefined> {
-  const secrets = secretSource(env, learn);
+  const secrets = secretSource(env, known);
   const given = smtp?.url === undefined ? config.SMTP_URL : await secrets(smtp.url);
   if (given === undefined) return undefined;
+  const { redactor } = secrets;
   const url = typeof given === 'string' ? new Secret(given) : given;
   // A token is for one server: the deployment's for the deployment's.
   const oauth2 = smtp?.url === undefined ? deploymentSmtp(config).oauth2 : smtp.oauth2;
-  if (oauth2 === undefined) return { url, options: {}, name: url.fingerprint() };
+  if (oauth2 === undefined) return { url, options: { redactor }, name: url.fingerprint() };
   const { user, token_url: tokenUrl, client_id, client_secret, refresh_token, scope } = oauth2;
   const clientId = await secrets(client_id);
   const clientSecret = client_secret === undefined ? undefined : await secrets(client_secret);
@@ -106,7 +107,11 @@ export async function mailServerOf(
   return {
     url,
     options: {
-      oauth2: { user, tokens: accessTokens({ tokenUrl, clientId, clientSecret, refreshToken, scope }, clock) },
+      redactor,
+      oauth2: {
+        user,
+        tokens: accessTokens({ tokenUrl, clientId, clientSecret, refreshToken, scope, redactor }, clock),
+      },
     },
     name: createHash('sha256')
       .update(JSON.stringify([...parts, user, tokenUrl, scope ?? null]))
@@ -155,11 +160,11 @@ function keptMailers(open: typeof smtpMailer): Mailers {
  * have left. Throws `config.invalid`, `config.secret_missing`.
  */
 export function mailRoutes(
-  around: Pick<Surroundings, 'config' | 'env' | 'clock' | 'learn'>,
+  around: Pick<Surroundings, 'config' | 'env' | 'clock' | 'learn' | 'redact'>,
   scope: Scope,
   open: typeof smtpMailer = smtpMailer,
 ): MailOf {
-  const secrets = secretSource(around.env, around.learn);
+  const secrets = secretSource(around.env, around);
   const mailers = scope.use(keptMailers(open), (opened) => opened.close());
   return async (settings) => {
     const from = settings.smtp?.from ?? around.config.MAIL_FROM;

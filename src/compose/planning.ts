@@ -40,7 +40,7 @@ interface CatalogFinder {
 function catalogFinder(around: Surroundings, { redis, prefix, orgs }: PlanningParts, scope: Scope): CatalogFinder {
   const { config, env, clock, log } = around;
   const { COMPLIANCE_API_URL: baseUrl } = config;
-  const secrets = secretSource(env, around.learn);
+  const secrets = secretSource(env, around);
   const names = `${prefix}:`;
   const catalogs = redisCatalogs(redis, { prefix: names, clock });
   const budgetOf = sharedBudgets(redis, prefix, clock, log);
@@ -70,7 +70,7 @@ function catalogFinder(around: Surroundings, { redis, prefix, orgs }: PlanningPa
     const [first = settings, ...others] = await sharingKey(fingerprint, orgs().values(), secrets);
     const outcome = await catalogs.get(
       {
-        client: createClient({ baseUrl, key, dispatcher, clock }),
+        client: createClient({ baseUrl, key, redactor: secrets.redactor, dispatcher, clock }),
         budget: budgetOf('metrics', lowestLimits([first, ...others])),
         key: fingerprint,
         org: settings.org,

@@ -4,6 +4,7 @@ import type { SteadyClock } from '../base/clock.ts';
 import { type Config, required } from '../base/config.ts';
 import { DocketError, toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
+import type { Redact, Redactor } from '../base/redactor.ts';
 import type { RedisClient } from '../base/redis-client.ts';
 import { createScope, type Scope } from '../base/scope.ts';
 import { secretSource } from '../base/secret.ts';
@@ -44,9 +45,9 @@ export interface Surroundings {
   readonly clock: SteadyClock;
   readonly log: Log;
   /** Told each secret that is read, so that the log can take it out of whatever it is given. */
-  readonly learn?: (secret: string) => void;
+  readonly learn?: Redactor['learn'];
   /** Takes out of a text what it was told of; for what leaves the process beside the log. */
-  readonly redact?: (text: string) => string;
+  readonly redact?: Redact;
   /** Where spans go; none are made when absent. */
   readonly trace?: Trace;
   /** The queue's own; absent where no spans are made. */
@@ -194,7 +195,7 @@ export async function composeCatalogs(
 export function bindPorts(around: Surroundings, scope: Scope, stores: Stores): PortsOf {
   const { config, env, clock, workingDirectory = process.cwd() } = around;
   const mailOf = stores.mailOf ?? mailRoutes(around, scope);
-  const secrets = secretSource(env, around.learn);
+  const secrets = secretSource(env, around);
   const baseUrl = required(config, 'COMPLIANCE_API_URL', 'it names the service that answers the reports');
   const dispatcher = scope.use(
     new Pool(new URL(baseUrl).origin, { connect: { timeout: 5_000 }, keepAliveTimeout: 30_000 }),
@@ -227,6 +228,7 @@ export function bindPorts(around: Surroundings, scope: Scope, stores: Stores): P
       client: createClient({
         baseUrl,
         key: secret,
+        redactor: secrets.redactor,
         dispatcher,
         clock,
         told: (news) => stores.observeRequest?.(settings.id, news),

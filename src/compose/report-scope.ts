@@ -1,7 +1,7 @@
 import { dirname, resolve } from 'node:path';
 import { DocketError } from '../base/error.ts';
 import { ownCredentialFiles } from '../base/own-variables.ts';
-import { type SecretSource, secretSource } from '../base/secret.ts';
+import { type SecretRef, type SecretSource, secretSource } from '../base/secret.ts';
 import { formatFault } from '../define/fault.ts';
 import type { Jobs } from '../define/load.ts';
 import type { OrgSettings } from '../define/org.ts';
@@ -48,10 +48,13 @@ export interface ReportScope {
 }
 
 /** @param orgs of the definitions in force */
-export function reportScope(around: Parts & Pick<Surroundings, 'log' | 'learn'>, orgs: () => OrgsInForce): ReportScope {
+export function reportScope(
+  around: Parts & Pick<Surroundings, 'log' | 'learn' | 'redact'>,
+  orgs: () => OrgsInForce,
+): ReportScope {
   const policy = scopePolicy(around);
   const { log } = around;
-  const source = secretSource(around.env, around.learn);
+  const source = secretSource(around.env, around);
   const logged = new Set<string>();
   const isNew = (line: string): boolean => !logged.has(line) && logged.add(line) !== undefined;
   const warn = (why: string, path?: string): void => {
@@ -63,22 +66,25 @@ export function reportScope(around: Parts & Pick<Surroundings, 'log' | 'learn'>,
   };
   let areLogged = false;
   return {
-    secretsOf: (settings) => async (ref) => {
-      const refusal = await secretScope([...orgs().values()], policy.secrets)(ref, settings);
-      if (refusal?.enforced) {
-        const { message, expected, got, next } = refusal;
-        throw new DocketError('config.secret_refused', `A report of ${settings.id} may not read ${message}.`, {
-          where: got,
-          expected,
-          got,
-          next: `${next.charAt(0).toUpperCase()}${next.slice(1)}.`,
-        });
-      }
-      if (refusal !== undefined && !areLogged) {
-        const { message, expected, got, next } = refusal;
-        warn(`A report of ${settings.id} refers to ${message}: expected ${expected}, got ${got}; do: ${next}`);
-      }
-      return source(ref);
+    secretsOf: (settings) => {
+      const scoped = async (ref: SecretRef) => {
+        const refusal = await secretScope([...orgs().values()], policy.secrets)(ref, settings);
+        if (refusal?.enforced) {
+          const { message, expected, got, next } = refusal;
+          throw new DocketError('config.secret_refused', `A report of ${settings.id} may not read ${message}.`, {
+            where: got,
+            expected,
+            got,
+            next: `${next.charAt(0).toUpperCase()}${next.slice(1)}.`,
+          });
+        }
+        if (refusal !== undefined && !areLogged) {
+          const { message, expected, got, next } = refusal;
+          warn(`A report of ${settings.id} refers to ${message}: expected ${expected}, got ${got}; do: ${next}`);
+        }
+        return source(ref);
+      };
+      return Object.assign(scoped, { redactor: source.redactor });
     },
     destinations: {
       ...policy.destinations,

@@ -38,14 +38,15 @@ export interface SchedulerSettings {
  * Returns whether it looks at the due slots, for `/readyz`. Throws `deployment.mass_removal`.
  */
 export async function openScheduler(
-  { clock, log, env, learn }: Surroundings,
+  around: Surroundings,
   { jobs, observeSlots, observeRepairs, adopt: adopts }: SchedulerSettings,
   store: Store,
   scope: Scope,
 ): Promise<() => Check> {
+  const { clock, log, env } = around;
   const { redis, prefix, runs, queue, pauses, definitions } = store;
   const patient = await store.patient();
-  const keyOf = currentKeys(jobs, secretSource(env, learn));
+  const keyOf = currentKeys(jobs, secretSource(env, around));
   for (const { org, report, who, why, since } of (await pausedNow({ pauses, keyOf, log })).values()) {
     const of = report === null ? { org } : { org, report };
     const from = `since ${new Date(since).toISOString()}: ${why}`;

@@ -30,7 +30,7 @@ export async function openTracing(around: Surroundings): Promise<Tracing | undef
   const wanted = readVariables(around.env);
   if (wanted === undefined) return undefined;
   const { OTEL_EXPORTER_OTLP_ENDPOINT: base = '', OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: own = '' } = wanted;
-  for (const password of [base, own].flatMap(passwordsIn)) around.learn?.(password);
+  for (const secret of [...[base, own].flatMap(passwordsIn), ...headerValues(around.env)]) around.learn?.(secret);
   const [api, { BatchSpanProcessor, NodeTracerProvider }, resources, exporter, telemetry] = await Promise.all([
     import('@opentelemetry/api'),
     import('@opentelemetry/sdk-trace-node'),
@@ -82,6 +82,14 @@ function readVariables(env: Surroundings['env']): z.infer<typeof schema> | undef
     next: 'Correct the variables above, or set OTEL_SDK_DISABLED=true; docs/observability/traces.md explains them.',
   });
 }
+
+/** What the collector is told in headers, and would repeat: each value, and of `Bearer …` the credential alone. */
+const headerValues = (env: Surroundings['env']): string[] =>
+  [env.OTEL_EXPORTER_OTLP_HEADERS, env.OTEL_EXPORTER_OTLP_TRACES_HEADERS]
+    .flatMap((headers) => headers?.split(',') ?? [])
+    .map((pair) => pair.slice(pair.indexOf('=') + 1).trim())
+    .map((value) => value.replaceAll('%20', ' '))
+    .flatMap((value) => [value, value.split(' ').at(-1) ?? '']);
 
 const schema = z.object(traceVariables);
 

@@ -13,12 +13,13 @@ const checkpointSchema = z.looseObject({ body: z.looseObject({ org: z.string() }
  * `usage.invalid`, `config.invalid`, `config.secret_missing`.
  */
 export async function readVerifyInput(
-  { config, env, learn, clock }: Pick<Surroundings, 'config' | 'env' | 'learn' | 'clock'>,
+  around: Pick<Surroundings, 'config' | 'env' | 'learn' | 'redact' | 'clock'>,
   flags: { readonly org?: string; readonly publicKey?: string; readonly checkpoint?: string },
 ): Promise<VerifyInput> {
+  const { config, env, clock } = around;
   const ref = config.DOCKET_SIGNING_KEY;
   const own = async (): Promise<PublicKeys | undefined> =>
-    ref && readSigningKey(await secretSource(env, learn)(ref), 'DOCKET_SIGNING_KEY').trusted;
+    ref && readSigningKey(await secretSource(env, around)(ref), 'DOCKET_SIGNING_KEY').trusted;
   const keys =
     flags.publicKey === undefined
       ? await own()

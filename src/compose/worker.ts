@@ -136,7 +136,7 @@ export async function openWorker(
 
   const pausing = {
     pauses: redisPauses(patient, { prefix }),
-    keyOf: currentKeys(settings.jobs, secretSource(around.env, around.learn)),
+    keyOf: currentKeys(settings.jobs, secretSource(around.env, around)),
     log,
   };
   const trying = {

@@ -1,8 +1,9 @@
+import type { Redact } from '../base/redactor.ts';
 import type { Secret } from '../base/secret.ts';
 import { type Fence, NotConfirmed, noFence } from './fence.ts';
 import { oneLine } from './one-line.ts';
 import { messageBody } from './smtp-body.ts';
-import { type SmtpOptions, TIMEOUTS } from './smtp-connection.ts';
+import { type SmtpOptions, smtpText, TIMEOUTS } from './smtp-connection.ts';
 import { keptLines, type Line, newLine, openLine } from './smtp-line.ts';
 import { readSmtpUrl, type SmtpServer } from './smtp-url.ts';
 import { readFailure, type SendResult, type SmtpFailure } from './smtp-verdict.ts';
@@ -48,13 +49,14 @@ const asFailure = (error: unknown): SmtpFailure =>
  */
 export function smtpMailer(url: Secret, options: SmtpOptions = {}): SmtpMailer {
   const server = readSmtpUrl(url, options.oauth2 !== undefined);
+  const redact = smtpText(url, options);
   const lines = keptLines(options);
   const busy = new Set<Line>();
   let idle: (() => void) | undefined;
 
   const sendOver = async (line: Line, entered: boolean, mail: Mail, signal: AbortSignal) => {
     busy.add(line);
-    const result = await converse(line, entered, server, options, mail, signal);
+    const result = await converse(line, entered, server, options, mail, signal, redact);
     busy.delete(line);
     if (result.kind === 'accepted') lines.keep(line);
     if (busy.size === 0) idle?.();
@@ -96,6 +98,7 @@ function converse(
   options: SmtpOptions,
   { envelope, raw, fence }: Mail,
   signal: AbortSignal,
+  redact: Redact,
 ): Promise<SendResult> {
   const totalMs = options.timeouts?.total ?? TIMEOUTS.total;
   return new Promise((resolve) => {
@@ -112,7 +115,7 @@ function converse(
     };
     const failed = (error: unknown): void => {
       if (error instanceof NotConfirmed) settle({ kind: 'deferred', response: oneLine(error.message), server: false });
-      else settle(readFailure(asFailure(error), consumed));
+      else settle(readFailure(asFailure(error), consumed, redact));
     };
     const stop = (): void => {
       if (!consumed) failed(new Error('Stopped before the message had left'));
@@ -137,7 +140,7 @@ function converse(
     const send = (): void =>
       line.connection.send({ from: envelope.from, to: [envelope.to], size: raw.length }, message, (error, info) => {
         if (error) return failed(error);
-        const response = oneLine(info?.response ?? '');
+        const response = oneLine(redact(info?.response ?? ''));
         if (info?.rejected.length) return failed(new Error(`The recipient was rejected: ${response}`));
         // A "250" amid the message is an answer to something else; what the server made of it nobody knows.
         if (!consumed) return settle({ kind: 'unknown', why: `Answered before the message had ended: ${response}` });

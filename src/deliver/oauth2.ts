@@ -2,6 +2,7 @@ import { type Dispatcher, request } from 'undici';
 import { z } from 'zod';
 import type { Clock } from '../base/clock.ts';
 import { DocketError, wordsOf } from '../base/error.ts';
+import { foreignText, type Redactor } from '../base/redactor.ts';
 import { Secret } from '../base/secret.ts';
 import { oneLine } from './one-line.ts';
 
@@ -13,6 +14,8 @@ export interface OAuth2Client {
   readonly clientSecret: Secret | undefined;
   readonly refreshToken: Secret | undefined;
   readonly scope: string | undefined;
+  /** Learns each token, and takes what the server was told out of what it says. */
+  readonly redactor: Redactor;
 }
 
 /** An access token that is good for a while. `renew`: the one before was refused, so another is asked for. */
@@ -25,7 +28,12 @@ const MARGIN_MS = 60_000;
 /** RFC 6749 §5.1 lets a server leave the life out. */
 const LIFE_S = 300;
 
-const grantSchema = z.looseObject({ access_token: z.string().min(1), expires_in: z.coerce.number().optional() });
+const grantSchema = z.looseObject({
+  access_token: z.string().min(1),
+  /** Some servers give another one with each token. */
+  refresh_token: z.string().optional().catch(undefined),
+  expires_in: z.coerce.number().optional(),
+});
 const refusalSchema = z.looseObject({ error: z.string() });
 
 /**
@@ -58,18 +66,21 @@ async function grant(client: OAuth2Client, dispatcher: Dispatcher | undefined) {
     form.set('refresh_token', client.refreshToken.reveal());
   }
   if (client.scope !== undefined) form.set('scope', client.scope);
-  const { status, json } = await post(client.tokenUrl, form.toString(), dispatcher);
+  const { status, json } = await post(client, form.toString(), dispatcher);
   const granted = grantSchema.safeParse(json);
   if (status === 200 && granted.success) {
-    const { access_token, expires_in } = granted.data;
+    const { access_token, refresh_token, expires_in } = granted.data;
+    for (const token of [access_token, refresh_token ?? '']) client.redactor.learn(token, 'token');
     return { token: new Secret(access_token), seconds: expires_in ?? LIFE_S };
   }
   const refused = refusalSchema.safeParse(json);
-  const why = refused.success ? oneLine(refused.data.error, 80) : 'no access token in the answer';
+  const why = refused.success
+    ? oneLine(foreignText(refused.data.error, client.redactor.redact), 80)
+    : 'no access token in the answer';
   throw failure(client.tokenUrl, `HTTP ${status}: ${why}`);
 }
 
-async function post(url: string, body: string, dispatcher: Dispatcher | undefined) {
+async function post({ tokenUrl: url, redactor }: OAuth2Client, body: string, dispatcher: Dispatcher | undefined) {
   try {
     const answer = await request(url, {
       method: 'POST',
@@ -89,7 +100,7 @@ async function post(url: string, body: string, dispatcher: Dispatcher | undefine
     }
     return { status: answer.statusCode, json: readJson(Buffer.concat(parts).toString('utf8')) };
   } catch (thrown) {
-    throw failure(url, oneLine(wordsOf(thrown)));
+    throw failure(url, oneLine(foreignText(wordsOf(thrown), redactor.redact)));
   }
 }
 

@@ -145,7 +145,7 @@ function probeWebhook(spec: WebhookSpec, { secrets, allowPrivate, guard }: Probe
       requireOpen(url, allowPrivate);
       requireListed(url, spec, guard);
       try {
-        await reach(url, { allowPrivate });
+        await reach(url, { allowPrivate, redact: secrets.redactor.redact });
       } catch (error) {
         throw failed(`The ${name}`, wordsOf(error), 'Correct the URL, or ask whoever runs the receiver.');
       }

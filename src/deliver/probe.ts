@@ -1,7 +1,7 @@
 import { DocketError, wordsOf } from '../base/error.ts';
 import type { Secret } from '../base/secret.ts';
 import { oneLine } from './one-line.ts';
-import { enter, openConnection, type SmtpOptions } from './smtp-connection.ts';
+import { enter, openConnection, type SmtpOptions, smtpText } from './smtp-connection.ts';
 import { readSmtpUrl } from './smtp-url.ts';
 
 const PATIENCE_MS = 10_000;
@@ -25,6 +25,7 @@ export const probeMailServer = async (url: Secret, options: SmtpOptions = {}): P
  */
 export async function probeMail(url: Secret, options: SmtpOptions = {}): Promise<MailProbe> {
   const server = readSmtpUrl(url, options.oauth2 !== undefined);
+  const redact = smtpText(url, options);
   const timeouts = { connect: PATIENCE_MS, silence: PATIENCE_MS, ...options.timeouts };
   const connection = openConnection(server, { ...options, timeouts });
   const name = `${server.host}:${server.port}`;
@@ -40,9 +41,8 @@ export async function probeMail(url: Secret, options: SmtpOptions = {}): Promise
     return { said, host: server.host, encrypted: connection.secure };
   } catch (cause) {
     throw new DocketError('deliver.target_failed', `The mail server ${name} cannot be used.`, {
-      got: oneLine(wordsOf(cause)),
+      got: oneLine(redact(wordsOf(cause))),
       next: 'Correct SMTP_URL (or smtp.url in org.yaml), or start the server.',
-      cause,
     });
   } finally {
     connection.close();

@@ -1,7 +1,8 @@
 import type { PutObjectCommandInput, S3Client } from '@aws-sdk/client-s3';
 import { DocketError } from '../base/error.ts';
 import { canonicalHost } from '../base/private-address.ts';
-import type { Secret, SecretSource } from '../base/secret.ts';
+import type { Redact } from '../base/redactor.ts';
+import type { SecretSource } from '../base/secret.ts';
 import type { S3Spec } from '../define/target.ts';
 import type { Artifact } from '../render/artifact.ts';
 import { type AddressPolicy, guardedLookup, literalRefusal } from './guarded-lookup.ts';
@@ -12,8 +13,8 @@ export type S3Access = Pick<S3Spec, 'bucket' | 'endpoint' | 'region' | 'path_sty
 export interface S3Connection {
   readonly sdk: typeof import('@aws-sdk/client-s3');
   readonly client: S3Client;
-  /** What must not be repeated from an answer of the store. */
-  readonly known: readonly Secret[];
+  /** Takes out of an answer of the store what must not be repeated. */
+  readonly redact: Redact;
   /** Of every object that is written. */
   readonly encryption: Pick<PutObjectCommandInput, 'ServerSideEncryption' | 'SSEKMSKeyId'>;
   /**
@@ -49,8 +50,7 @@ export async function connectS3(
     throw new DocketError('deliver.target_refused', `The endpoint is not connected to: ${refusal.message}.`);
   // Loaded here and not before: it takes longer than all the rest of a start.
   const sdk = await import('@aws-sdk/client-s3');
-  const known: Secret[] = [];
-  const credentials = credentialsOf(access, secrets, known);
+  const credentials = credentialsOf(access, secrets);
   // A reference that leads nowhere is told before anything is asked.
   await credentials?.();
   const client = new sdk.S3Client({
@@ -71,7 +71,7 @@ export async function connectS3(
   return {
     sdk,
     client,
-    known,
+    redact: secrets.redactor.redact,
     encryption: encryptionOf(access),
     credentialsEnd: async () => {
       if (access.credentials !== undefined) return access.credentials.session_token === undefined ? null : undefined;
@@ -85,7 +85,7 @@ export async function connectS3(
 /** Options of an agent whose connections lead to no address that the policy refuses. */
 const guarded = (addresses: AddressPolicy) => ({ lookup: guardedLookup(addresses) });
 
-function credentialsOf({ credentials }: S3Access, secrets: SecretSource, known: Secret[]) {
+function credentialsOf({ credentials }: S3Access, secrets: SecretSource) {
   if (credentials === undefined) return undefined;
   return async () => {
     const [id, secret, token] = await Promise.all([
@@ -93,8 +93,6 @@ function credentialsOf({ credentials }: S3Access, secrets: SecretSource, known: 
       secrets(credentials.secret_access_key),
       credentials.session_token === undefined ? undefined : secrets(credentials.session_token),
     ]);
-    const read = [id, secret, ...(token === undefined ? [] : [token])];
-    known.splice(0, known.length, ...read);
     return {
       accessKeyId: id.reveal(),
       secretAccessKey: secret.reveal(),

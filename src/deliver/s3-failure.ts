@@ -1,5 +1,5 @@
 import { DocketError, wordsOf } from '../base/error.ts';
-import type { Secret } from '../base/secret.ts';
+import { foreignText, type Redact } from '../base/redactor.ts';
 import { ForbiddenAddress } from './guarded-lookup.ts';
 import { oneLine } from './one-line.ts';
 
@@ -35,6 +35,9 @@ const SESSION: ReadonlySet<string> = new Set([
   'TokenRefreshRequired',
 ]);
 
+/** Of any other form it is no code, but a text. */
+const CODE = /^[A-Za-z][\w.-]{0,99}$/;
+
 const property = (of: unknown, name: string): unknown =>
   typeof of === 'object' && of !== null ? Reflect.get(of, name) : undefined;
 
@@ -52,17 +55,16 @@ function kindOf(status: number | undefined, code: string): S3Failure['kind'] {
  * Reads what the SDK threw. Its errors carry the request with the signature, the answer with the text that was signed
  * and the id of the key: of all that only code, status and sentence are used, and what is a secret of ours is taken out.
  */
-export function readS3Failure(error: unknown, secrets: readonly Secret[] = []): S3Failure {
+export function readS3Failure(error: unknown, redact: Redact): S3Failure {
   const reported = property(property(error, '$metadata'), 'httpStatusCode');
   const status = typeof reported === 'number' ? reported : undefined;
   const name = property(error, 'code') ?? property(error, 'name');
-  const code = typeof name === 'string' ? name : 'Error';
+  const code = typeof name === 'string' && CODE.test(name) && redact(name) === name ? name : 'Error';
   // The file on our own disk is what is wrong, not the store.
   if (error instanceof DocketError) return { kind: 'later', status, code: error.code, said: error.message };
   if (error instanceof ForbiddenAddress) return { kind: 'refused', status, code, said: oneLine(error.message) };
-  const words = wordsOf(error);
+  const words = foreignText(wordsOf(error), redact);
   const sentence = [code === 'UnknownError' ? '' : code, words === 'UnknownError' || words === code ? '' : words];
   const said = [status === undefined ? '' : `HTTP ${status}`, ...sentence].filter((part) => part !== '').join(' ');
-  const clean = secrets.reduce((text, secret) => text.replaceAll(secret.reveal(), '[secret]'), said);
-  return { kind: kindOf(status, code), status, code, said: oneLine(clean) };
+  return { kind: kindOf(status, code), status, code, said: oneLine(said) };
 }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { PutObjectCommandInput } from '@aws-sdk/client-s3';
 import { DocketError } from '../base/error.ts';
+import { createRedactor, type Redact } from '../base/redactor.ts';
 import type { S3Connection } from './s3-client.ts';
 import { readS3Failure, type S3Failure } from './s3-failure.ts';
 
@@ -37,8 +38,9 @@ const PAPER_MS = 60_000;
 
 /** @param connect opens the connection, or gives the one that is open */
 export function s3Objects(bucket: string, place: string, connect: () => Promise<S3Connection>): S3Objects {
-  let known: S3Connection['known'] = [];
-  const failure = (error: unknown): S3Failure => readS3Failure(error, known);
+  // Before the first connection no store has said anything.
+  let redact: Redact = createRedactor().redact;
+  const failure = (error: unknown): S3Failure => readS3Failure(error, redact);
   const thrown = (error: unknown, code: 'archive.unreachable' | 'archive.unwritable'): unknown => {
     if (error instanceof DocketError) return error;
     // Without its cause, which carries the request with its signature.
@@ -54,7 +56,7 @@ export function s3Objects(bucket: string, place: string, connect: () => Promise<
   ): Promise<T> => {
     try {
       const connection = await connect();
-      known = connection.known;
+      redact = connection.redact;
       return await work(connection);
     } catch (error) {
       throw thrown(error, code);

@@ -42,7 +42,7 @@ export async function openS3(
   addresses: AddressPolicy = { allowPrivate: true },
 ): Promise<S3Store> {
   const connection = await connectS3(spec, secrets, SILENCE_MS, addresses);
-  const { sdk, client, known, encryption } = connection;
+  const { sdk, client, redact, encryption } = connection;
   const tagging = spec.tags ? { Tagging: `${RUN_KEY}=${run}` } : {};
   const place = (key: string) => ({ Bucket: spec.bucket, Key: key });
   const about = ({ key, artifact }: S3Object, onlyNew: boolean): PutObjectCommandInput => ({
@@ -70,7 +70,7 @@ export async function openS3(
         if (Metadata?.[SHA_KEY] !== undefined) return Metadata[SHA_KEY] === artifact.sha256 ? 'same' : 'other';
         return (await digestOf(key)) === artifact.sha256 ? 'same' : 'other';
       } catch (error) {
-        const { status, code } = readS3Failure(error, known);
+        const { status, code } = readS3Failure(error, redact);
         if (status === 404 && code !== 'NoSuchBucket') return 'absent';
         // A role that may write and not list gets 403 for what is not there.
         if (status === 403) return 'hidden';
@@ -84,7 +84,7 @@ export async function openS3(
       );
       await client.send(new sdk.AbortMultipartUploadCommand({ ...place(key), UploadId: begun.UploadId }));
     },
-    failure: (error) => readS3Failure(error, known),
+    failure: (error) => readS3Failure(error, redact),
     close: connection.close,
   };
 }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { connect } from 'node:net';
 import type { Client, FileEntryWithStats, ServerHostKeyAlgorithm, SFTPWrapper, Stats } from 'ssh2';
 import { DocketError, wordsOf } from '../base/error.ts';
+import { foreignText, type Redact } from '../base/redactor.ts';
 import type { SecretSource } from '../base/secret.ts';
 import { fingerprintOf, hostKeyType, readHostKey } from '../define/host-key.ts';
 import { type SftpSpec, sftpServer } from '../define/target.ts';
@@ -95,7 +96,7 @@ export async function openSftp(
         error instanceof ForbiddenAddress
           ? refused(spec, error)
           : stranger === undefined
-            ? new SftpFailure('down', `${sftpServer(spec)}: ${error.message}`)
+            ? new SftpFailure('down', `${sftpServer(spec)}: ${foreignText(error.message, secrets.redactor.redact)}`)
             : new SftpFailure('stranger', stranger),
       );
     };
@@ -130,7 +131,7 @@ export async function openSftp(
       fail(error instanceof Error ? error : new Error(String(error)));
     }
   });
-  return sessionOver(client, sftp);
+  return sessionOver(client, sftp, secrets.redactor.redact);
 }
 
 const refused = (spec: SftpSpec, { message }: ForbiddenAddress): DocketError =>
@@ -138,7 +139,7 @@ const refused = (spec: SftpSpec, { message }: ForbiddenAddress): DocketError =>
 
 type Done<T> = (error: Error | null | undefined, value: T) => void;
 
-function sessionOver(client: Client, sftp: SFTPWrapper): SftpSession {
+function sessionOver(client: Client, sftp: SFTPWrapper, redact: Redact): SftpSession {
   const waiting = new Set<(error: Error) => void>();
   let gone = false;
   client.once('close', () => {
@@ -160,7 +161,7 @@ function sessionOver(client: Client, sftp: SFTPWrapper): SftpSession {
       const fail = (error: unknown): void => {
         settled();
         const code: unknown = typeof error === 'object' && error !== null ? Reflect.get(error, 'code') : undefined;
-        const said = wordsOf(error);
+        const said = foreignText(wordsOf(error), redact);
         reject(typeof code === 'number' ? new SftpFailure('answered', said, code) : new SftpFailure('lost', said));
       };
       waiting.add(fail);

@@ -1,4 +1,6 @@
 import SMTPConnection, { type SMTPConnectionCustomAuthHandler } from 'nodemailer/lib/smtp-connection';
+import { createRedactor, foreignText, type Redact, type Redactor } from '../base/redactor.ts';
+import type { Secret } from '../base/secret.ts';
 import type { AccessTokens } from './oauth2.ts';
 import { checkReplies } from './smtp-reply.ts';
 import type { SmtpServer } from './smtp-url.ts';
@@ -15,6 +17,8 @@ export interface SmtpOptions {
   /** PEM certificates to trust instead of the system's own. */
   readonly ca?: string;
   readonly oauth2?: SmtpOAuth2;
+  /** Of the process: takes our secrets out of what the server says. One that knows the URL alone when absent. */
+  readonly redactor?: Redactor;
   /** Milliseconds. They bound an attempt, so that it ends while the worker still holds its run. */
   readonly timeouts?: Partial<SmtpTimeouts>;
 }
@@ -37,6 +41,12 @@ const METHOD = 'DOCKET-XOAUTH2';
 const OFFERED = 'XOAUTH2';
 const CONTINUE = 334;
 const WELCOME = 235;
+
+/** What the server says, without our secrets; of several lines as well, before their ends are lost. */
+export function smtpText(url: Secret, { redactor = createRedactor() }: SmtpOptions): Redact {
+  redactor.learn(url.reveal());
+  return (said) => foreignText(said, redactor.redact);
+}
 
 /** A connection that is not open yet. Whoever gets it listens to `error` for good and closes it. */
 export function openConnection(server: SmtpServer, options: SmtpOptions): SMTPConnection {

@@ -1,3 +1,4 @@
+import type { Redact } from '../base/redactor.ts';
 import { oneLine } from './one-line.ts';
 
 /** What became of one message to one recipient. */
@@ -50,11 +51,16 @@ const CLOSING = 421;
  * A reply whose lines have several codes is a broken one, as is one that agrees with a code of another step
  * (`smtp-reply.ts`): only 250 and 251 accept a message.
  *
+ * @param redact takes our secrets out of what the server said
  * @param consumed whether the end of our message was handed to the connection: only then may its final dot have left
  */
-export function readFailure(failure: SmtpFailure, consumed: boolean): Exclude<SendResult, { kind: 'accepted' }> {
+export function readFailure(
+  failure: SmtpFailure,
+  consumed: boolean,
+  redact: Redact,
+): Exclude<SendResult, { kind: 'accepted' }> {
   const { command = '', responseCode = 0 } = failure;
-  const said = oneLine(failure.response ?? failure.message);
+  const said = oneLine(redact(failure.response ?? failure.message));
   const permanent = responseCode >= 500 && responseCode <= 599;
   const temporary = responseCode >= 400 && responseCode <= 499;
   if (consumed) {

@@ -1,4 +1,5 @@
 import { buildConnector, Client } from 'undici';
+import { createRedactor, foreignText, type Redact } from '../base/redactor.ts';
 import { type Fence, NotConfirmed, noFence } from './fence.ts';
 import {
   type AddressPolicy,
@@ -28,6 +29,8 @@ export type Posted =
 
 export interface PostOptions {
   readonly allowPrivate: boolean;
+  /** Takes our secrets out of what the receiver says. */
+  readonly redact?: Redact;
   readonly signal: AbortSignal;
   /** Passed when the connection stands, right before the request is written. */
   readonly fence?: Fence | undefined;
@@ -79,11 +82,11 @@ function guarded(options: PostOptions, stood: () => void): buildConnector.connec
   };
 }
 
-const messageOf = (error: unknown): string => {
+const messageOf = (error: unknown, redact: Redact): string => {
   const words = error instanceof Error ? error.message || error.name : String(error);
   // Several addresses that all failed come as one error without words.
-  const inner = error instanceof AggregateError ? error.errors.map(messageOf).join('; ') : '';
-  return oneLine(inner === '' ? words : inner);
+  const inner = error instanceof AggregateError ? error.errors.map((each) => messageOf(each, redact)).join('; ') : '';
+  return oneLine(foreignText(inner === '' ? words : inner, redact));
 };
 
 /** One POST over a connection of its own: no redirect is followed, nothing is repeated. Never throws. */
@@ -93,6 +96,7 @@ export async function post(
   body: string,
   options: PostOptions,
 ): Promise<Posted> {
+  const { redact = createRedactor().redact } = options;
   let connected = false;
   const client = new Client(url.origin, {
     connect: guarded(options, () => {
@@ -117,13 +121,13 @@ export async function post(
     return {
       kind: 'answered',
       status: answer.statusCode,
-      said: oneLine(text, MAX_SAID),
+      said: oneLine(foreignText(text, redact), MAX_SAID),
       retryAfter: [retryAfter].flat()[0],
       date: [date].flat()[0],
     };
   } catch (error) {
     if (error instanceof NotConfirmed) return { kind: 'withheld', why: error.message };
-    const why = limit.aborted ? 'no answer in time' : messageOf(error);
+    const why = limit.aborted ? 'no answer in time' : messageOf(error, redact);
     // Stopped while the connection was made: it may stand by now, and nothing was written on it.
     const left = connected && !stopped.aborted;
     return left ? { kind: 'lost', why } : { kind: 'unsent', why, forbidden: error instanceof ForbiddenAddress };
@@ -145,11 +149,12 @@ function stopUntil(passed: () => boolean, signal: AbortSignal): AbortSignal {
 
 /** Connects as a POST would, TLS included, and says nothing. Throws an `Error` whose message tells why it cannot. */
 export async function reach(url: URL, options: Omit<PostOptions, 'signal'>): Promise<void> {
+  const { redact = createRedactor().redact } = options;
   const connect = guarded({ ...options, signal: new AbortController().signal }, () => {});
   await new Promise<void>((resolve, reject) => {
     const { protocol, hostname, host, port } = url;
     connect({ protocol, hostname, host, port: port || (protocol === 'https:' ? '443' : '80') }, (error, socket) => {
-      if (error !== null) return reject(new Error(messageOf(error)));
+      if (error !== null) return reject(new Error(messageOf(error, redact)));
       socket.destroy();
       resolve();
     });

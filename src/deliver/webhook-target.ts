@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import { DocketError } from '../base/error.ts';
+import type { Redact } from '../base/redactor.ts';
 import { retryAfterMs } from '../base/retry-after.ts';
 import type { SecretSource } from '../base/secret.ts';
 import { type WebhookSpec, webhookName } from '../define/target.ts';
@@ -69,15 +70,16 @@ export function sendWebhook(delivery: WebhookDelivery, secrets: SecretSource, se
       return notReady(error);
     }
     const headers = signedHeaders(id, clock.now(), body, key);
-    const posted = await send(url, headers, body, { ...options, signal, fence });
-    const ending = endingOf(posted, spec.idempotent, clock.now());
-    // Receivers like to repeat the path in their refusal.
-    const hidden = typeof spec.url === 'string' ? [] : [url.href, url.pathname + url.search, url.pathname, url.search];
-    const detail = hidden
-      .filter((part) => part.length > 1)
-      .reduce((text, part) => text.replaceAll(part, '[secret]'), ending.detail);
-    return { ...ending, detail };
+    const posted = await send(url, headers, body, { ...options, redact: hidingUrl(spec, url, secrets), signal, fence });
+    return endingOf(posted, spec.idempotent, clock.now());
   };
+}
+
+/** Receivers like to repeat the path in their refusal: of a URL that is a secret each part is one, however short. */
+function hidingUrl({ url: given }: WebhookSpec, url: URL, { redactor }: SecretSource): Redact {
+  if (typeof given === 'string') return redactor.redact;
+  const hidden = [url.href, url.pathname + url.search, url.pathname, url.search].filter((part) => part.length > 1);
+  return (text) => hidden.reduce((rest, part) => rest.replaceAll(part, '[secret]'), redactor.redact(text));
 }
 
 function notReady(error: unknown): Ending {

@@ -4,6 +4,7 @@ import { gunzip } from 'node:zlib';
 import { errors } from 'undici';
 import type { z } from 'zod';
 import { DocketError } from '../base/error.ts';
+import type { Redact } from '../base/redactor.ts';
 import { clipName } from './clip.ts';
 import { parseForeign } from './foreign-json.ts';
 
@@ -57,16 +58,17 @@ export function checkedJson<Schema extends z.ZodType>(
   bytes: Buffer,
   contentType: string | undefined,
   schema: Schema,
-  where: string,
+  { where, redact }: { readonly where: string; readonly redact: Redact },
 ): z.output<Schema> {
   if (contentType !== undefined && !/^application\/([a-z0-9.+-]+\+)?json\b/i.test(contentType)) {
     throw unreadable(where, 'a JSON answer', `${clipName(contentType)} (${bytes.length} bytes)`);
   }
   let json: unknown;
   try {
-    json = parseForeign(bytes);
-  } catch (cause) {
-    throw unreadable(where, 'a whole JSON answer', `${bytes.length} bytes that are not one`, cause);
+    json = parseForeign(bytes, redact);
+  } catch {
+    // Without its cause, which quotes the answer.
+    throw unreadable(where, 'a whole JSON answer', `${bytes.length} bytes that are not one`);
   }
   const parsed = schema.safeParse(json);
   if (parsed.success) return parsed.data;

@@ -2,6 +2,7 @@ import { type Dispatcher, Pool } from 'undici';
 import { z } from 'zod';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { DocketError } from '../base/error.ts';
+import { createRedactor, foreignText, type Redactor } from '../base/redactor.ts';
 import type { Secret } from '../base/secret.ts';
 import { noTrace, type TellSpan, type Trace } from '../base/trace.ts';
 import { type Catalog, catalogSchema } from '../contract/catalog.ts';
@@ -31,6 +32,8 @@ export interface ClientOptions {
   readonly baseUrl: string;
   readonly key: Secret;
   readonly timeouts?: Partial<Timeouts>;
+  /** Of the process: takes our secrets out of what the service says. One that knows the key alone when absent. */
+  readonly redactor?: Redactor | undefined;
   /** Another connection pool than our own; it stays the caller's to close. */
   readonly dispatcher?: Dispatcher;
   /** The largest decoded body, in bytes. */
@@ -106,6 +109,11 @@ export function createClient(options: ClientOptions): ComplianceClient {
       next: "Check what the secret that `api_key` in org.yaml refers to holds: only the key's own text may be in it.",
     });
   }
+  // Of the data only the key is taken out, which the service alone can have put there: a weak password may be a label.
+  const ownKey = createRedactor({ shapes: false });
+  ownKey.learn(options.key.reveal());
+  const { learn, redact } = options.redactor ?? createRedactor();
+  learn(options.key.reveal());
   const base = new URL(options.baseUrl);
   const prefix = base.pathname.replace(/\/+$/, '');
   const server = base.hostname;
@@ -166,15 +174,16 @@ export function createClient(options: ClientOptions): ComplianceClient {
       });
       const header = (name: string): string | undefined => {
         const value = response.headers[name];
-        return Array.isArray(value) ? value[0] : value;
+        const first = Array.isArray(value) ? value[0] : value;
+        return first === undefined ? undefined : foreignText(first, redact);
       };
       answered = response.statusCode;
       tellSpan({ status: answered });
       const bytes = await readBody(response.body, header, { maxBytes, where });
       if (response.statusCode !== 200) {
-        throw refusalError({ status: response.statusCode, where, header, body: bytes }, clock.now());
+        throw refusalError({ status: response.statusCode, where, header, body: bytes, redact }, clock.now());
       }
-      const body = checkedJson(bytes, header('content-type'), schema, where);
+      const body = checkedJson(bytes, header('content-type'), schema, { where, redact: ownKey.redact });
       tell('2xx');
       const named = header('x-correlation-id');
       const correlationId = named === undefined ? null : clipName(named);

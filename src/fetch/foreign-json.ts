@@ -1,3 +1,5 @@
+import type { Redact } from '../base/redactor.ts';
+
 /** An answer of the service needs six levels. `JSON.parse` takes any number of them, and `JSON.stringify` then ends in the middle of them. */
 const MAX_DEPTH = 64;
 
@@ -9,10 +11,12 @@ const OPEN = 0x7b;
 const CLOSE = 0x7d;
 
 /**
- * JSON of somebody else, as `JSON.parse` reads it, but no deeper than can be written again.
+ * JSON of somebody else, as `JSON.parse` reads it, but no deeper than can be written again, and without our secrets.
  * Throws a `SyntaxError` for both.
+ *
+ * @param redact applied to every text and name in it, after JSON's own escapes are undone
  */
-export function parseForeign(bytes: Buffer): unknown {
+export function parseForeign(bytes: Buffer, redact: Redact): unknown {
   let depth = 0;
   for (let at = 0; at < bytes.length; at += 1) {
     const byte = bytes[at] ?? 0;
@@ -21,7 +25,14 @@ export function parseForeign(bytes: Buffer): unknown {
     else if ((byte | CASE) === CLOSE) depth -= 1;
     if (depth > MAX_DEPTH) throw new SyntaxError(`nested in more than ${MAX_DEPTH} levels`);
   }
-  return JSON.parse(bytes.toString('utf8'));
+  return redacted(JSON.parse(bytes.toString('utf8')), redact);
+}
+
+function redacted(value: unknown, redact: Redact): unknown {
+  if (typeof value === 'string') return redact(value);
+  if (Array.isArray(value)) return value.map((item) => redacted(item, redact));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [redact(name), redacted(item, redact)]));
 }
 
 /** The offset of the quote that ends the string; past the end where none does. */

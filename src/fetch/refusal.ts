@@ -1,4 +1,5 @@
 import { DocketError, type ErrorCode, type ErrorDetail } from '../base/error.ts';
+import type { Redact } from '../base/redactor.ts';
 import { retryAfterMs } from '../base/retry-after.ts';
 import { type Problem, problemSchema } from '../contract/problem.ts';
 import { clip, clipName } from './clip.ts';
@@ -12,7 +13,14 @@ export interface Refusal {
   readonly header: (name: string) => string | undefined;
   /** Whatever it is. */
   readonly body: Buffer;
+  /** Takes out of it what the service was told and must not be repeated. `header` does so by itself. */
+  readonly redact: Redact;
 }
+
+/** A longer problem document is not read: the status alone says what to do. */
+const MAX_PROBLEM_BYTES = 64 * 1024;
+/** Of any other form it is no code, but a text. */
+const CODE = /^[a-z][\w.-]{0,99}$/i;
 
 /**
  * Status → what to do, decided once (specification §7): 408 and 5xx are tried again, 429 waits, everything else stops.
@@ -20,12 +28,12 @@ export interface Refusal {
  */
 export function refusalError(refusal: Refusal, now: number): DocketError {
   const { status, where } = refusal;
-  const problem = readProblem(refusal.body);
+  const problem = readProblem(refusal);
   const said = saying(problem);
   const correlationId = problem.correlation_id ?? refusal.header('x-correlation-id');
   const detail: ErrorDetail = {
     where,
-    got: `HTTP ${status}${problem.code === undefined ? '' : ` ${clipName(problem.code)}`}`,
+    got: `HTTP ${status}${problem.code !== undefined && CODE.test(problem.code) ? ` ${problem.code}` : ''}`,
     ...(correlationId === undefined ? {} : { correlationId: clipName(correlationId) }),
   };
   const error = (code: ErrorCode, message: string, next: string, more: ErrorDetail = {}) =>
@@ -78,9 +86,9 @@ export function refusalError(refusal: Refusal, now: number): DocketError {
   );
 }
 
-function readProblem(body: Buffer): Problem {
+function readProblem({ body, redact }: Refusal): Problem {
   try {
-    const parsed = problemSchema.safeParse(parseForeign(body));
+    const parsed = problemSchema.safeParse(parseForeign(body.subarray(0, MAX_PROBLEM_BYTES), redact));
     return parsed.success ? parsed.data : {};
   } catch {
     return {};

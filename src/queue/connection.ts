@@ -1,6 +1,7 @@
 import { Cluster, type ClusterOptions, type CommonRedisOptions, Redis } from 'ioredis';
 import { DocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
+import { createRedactor, passwordsIn, type Redact } from '../base/redactor.ts';
 import { reasonOf, redisAway, redisError } from '../base/redis-error.ts';
 import { type Endpoint, type RedisPlace, readRedisUrl } from '../base/redis-url.ts';
 import type { RedisClient } from './script.ts';
@@ -86,13 +87,21 @@ export async function openRedis(url: string, role: ClientRole, log: Log): Promis
   } catch (error) {
     redis.disconnect();
     const cause = failure ?? error;
-    const known = redisError(cause, { server: `Redis at ${named}` });
-    throw known instanceof DocketError ? known : redisAway(cause, { server: `Redis at ${named}` });
+    const context = { server: `Redis at ${named}`, redact: withoutPasswords(url) };
+    const known = redisError(cause, context);
+    throw known instanceof DocketError ? known : redisAway(cause, context);
   } finally {
     clearTimeout(timer);
   }
   open = true;
   return redis;
+}
+
+/** Signing in is when a server is told a password, and may repeat it. */
+function withoutPasswords(url: string): Redact {
+  const { learn, redact } = createRedactor();
+  for (const password of passwordsIn(url)) learn(password);
+  return redact;
 }
 
 function serverOf(place: Exclude<RedisPlace, { kind: 'cluster' }>, role: ClientRole): Redis {

@@ -2,7 +2,8 @@ import { createServer, type Socket } from 'node:net';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
-import { Secret } from '../../src/base/secret.ts';
+import { createRedactor } from '../../src/base/redactor.ts';
+import { Secret, secretSource } from '../../src/base/secret.ts';
 import { destinationGuard } from '../../src/deliver/destination-guard.ts';
 import { readAttempts, readEvidence, readReceipts, readRelease } from '../../src/deliver/kept-attempts.ts';
 import { smtpMailer } from '../../src/deliver/mailer.ts';
@@ -112,6 +113,7 @@ test(
       clientSecret: new Secret('hunter2hunter2'),
       refreshToken: undefined,
       scope: undefined,
+      redactor: createRedactor(),
     };
     let granted = 0;
     await fc.assert(
@@ -161,7 +163,7 @@ test(
         guard: destinationGuard(SETTINGS),
         options: { allowPrivate: true },
       },
-      async () => new Secret(secret),
+      secretSource({ A: secret }),
     );
     const headers = fc.record(
       { 'retry-after': hostileText(2).map((text) => text.replace(/[^\x20-\x7e]/g, '')) },
@@ -203,7 +205,7 @@ test(
       path_style: true,
       credentials: { access_key_id: { env: 'ID' }, secret_access_key: { env: 'KEY' } },
     };
-    const secrets = async () => new Secret('hunter2hunter2');
+    const secrets = secretSource({ ID: 'hunter2hunter2', KEY: 'hunter2hunter2' });
     const connection = await connectS3(access, secrets, 2_000);
     onTestFinished(() => connection.client.destroy());
     const objects = s3Objects('reports', 's3://reports', async () => connection);
@@ -288,11 +290,12 @@ test(
     );
     fc.assert(
       fc.property(thrown, hostileText(), fc.integer(), fc.boolean(), (error, words, code, consumed) => {
-        const failure = readS3Failure(error, [new Secret('hunter2hunter2')]);
+        const failure = readS3Failure(error, (text) => text.replaceAll('hunter2hunter2', '[secret]'));
         expect(failure.said).toMatch(ONE_LINE);
         const verdict = readFailure(
           { message: words, response: words, responseCode: code, command: 'DATA', code: 'EMESSAGE' },
           consumed,
+          (text) => text,
         );
         // What has left is never sent again unless the server said so.
         if (consumed && verdict.kind === 'deferred') expect(code >= 400 && code < 500).toBe(true);

@@ -2,6 +2,7 @@ import { createServer } from 'node:https';
 import { SMTPServer } from 'smtp-server';
 import { Agent } from 'undici';
 import { expect, onTestFinished, test } from 'vitest';
+import { createRedactor } from '../../src/base/redactor.ts';
 import { Secret } from '../../src/base/secret.ts';
 import { smtpMailer } from '../../src/deliver/mailer.ts';
 import { accessTokens, type OAuth2Client } from '../../src/deliver/oauth2.ts';
@@ -37,6 +38,7 @@ async function tokenServer(answer: (asked: number) => Answer) {
     clientSecret: new Secret('hunter2-client'),
     refreshToken: new Secret('hunter2-refresh'),
     scope: undefined,
+    redactor: createRedactor(),
   };
   return { asked, client, dispatcher };
 }

@@ -23,6 +23,7 @@ import {
 import { type HostileServer, hostileServer } from '../support/hostile-server.ts';
 import { CATALOG } from '../support/reports.ts';
 
+const AS_IT_IS = { where: 'GET /', redact: (text: string) => text };
 const ORGANIZATION = { id: 101, name: 'Acme', url: 'https://api.example/api/orgs/101/', image: null };
 const PAGE = {
   count: 2,
@@ -183,7 +184,7 @@ test(
           [answer, reportResponseSchema],
           [catalog, catalogSchema],
         ] as const) {
-          const read = readOrRefused(() => checkedJson(Buffer.from(text), undefined, schema, 'GET /'), text);
+          const read = readOrRefused(() => checkedJson(Buffer.from(text), undefined, schema, AS_IT_IS), text);
           if (read === undefined) continue;
           expect(schema.safeParse(JSON.parse(JSON.stringify(read))).success).toBe(true);
         }
@@ -236,15 +237,17 @@ describe('JSON of somebody else', () => {
           try {
             expected = JSON.parse(text);
           } catch {
-            expect(() => parseForeign(Buffer.from(text))).toThrow(SyntaxError);
+            expect(() => parseForeign(Buffer.from(text), AS_IT_IS.redact)).toThrow(SyntaxError);
             return;
           }
           // Of a name that stands twice only the last value is read, however deep the others are.
           const readWhole = deep(text) > 64 || brackets(text) === brackets(JSON.stringify(expected));
           if (!readWhole) return;
           if (deep(text) < 64)
-            expect(parseForeign(Buffer.from(text))).toEqual(JSON.parse(Buffer.from(text).toString('utf8')));
-          else if (deep(text) > 64) expect(() => parseForeign(Buffer.from(text))).toThrow(SyntaxError);
+            expect(parseForeign(Buffer.from(text), AS_IT_IS.redact)).toEqual(
+              JSON.parse(Buffer.from(text).toString('utf8')),
+            );
+          else if (deep(text) > 64) expect(() => parseForeign(Buffer.from(text), AS_IT_IS.redact)).toThrow(SyntaxError);
         }),
         runs(500),
       );
@@ -254,20 +257,23 @@ describe('JSON of somebody else', () => {
 
   test('counts no bracket within a text', () => {
     const text = JSON.stringify({ 'a\\"[[': `${'['.repeat(500)}\\"${'{'.repeat(500)}\\` });
-    expect(parseForeign(Buffer.from(text))).toEqual(JSON.parse(text));
+    expect(parseForeign(Buffer.from(text), AS_IT_IS.redact)).toEqual(JSON.parse(text));
   });
 
   test('that is too deep for a message refuses the call all the same, as the service said', () => {
     const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
     const body = Buffer.from(`{"detail":"No.","errors":[{"metadata":{"a":${deep}}}]}`);
-    const error = refusalError({ status: 422, where: 'POST /', header: () => undefined, body }, 0);
+    const error = refusalError(
+      { status: 422, where: 'POST /', header: () => undefined, body, redact: AS_IT_IS.redact },
+      0,
+    );
     expect(error).toMatchObject({ code: 'api.refused', retryable: false });
   });
 
   test('that could not be kept is no answer', () => {
     const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
     const text = JSON.stringify(CATALOG).replace('{', `{"more":${deep},`);
-    const read = () => checkedJson(Buffer.from(text), undefined, catalogSchema, 'GET /');
+    const read = () => checkedJson(Buffer.from(text), undefined, catalogSchema, AS_IT_IS);
     expect(read).toThrow(expect.objectContaining({ code: 'api.unreadable' }));
   });
 });

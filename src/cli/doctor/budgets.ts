@@ -7,9 +7,9 @@ import { type Finding, fail } from './finding.ts';
 /** A finding for each API key whose organizations set different budgets for it; nothing is asked but the keys themselves. */
 export async function examineBudgetSettings(
   { orgs }: Pick<Jobs, 'orgs'>,
-  { env, learn }: Pick<Surroundings, 'env' | 'learn'>,
+  around: Pick<Surroundings, 'env' | 'learn' | 'redact'>,
 ): Promise<readonly Finding[]> {
-  const conflicts = await budgetConflicts(orgs.values(), secretSource(env, learn));
+  const conflicts = await budgetConflicts(orgs.values(), secretSource(around.env, around));
   return conflicts.map(({ organizations, message }) => ({
     what: `Budget settings of ${organizations.join(', ')}`,
     ...fail(message, `${CONFLICT_NEXT.charAt(0).toUpperCase()}${CONFLICT_NEXT.slice(1)}.`),
