@@ -3,7 +3,11 @@ export interface SecretForm {
   readonly text: string;
   /** Its first characters alone tell something of the secret; not so the scheme and the host of a URL. */
   readonly partial: boolean;
+  /** In base64, and so perhaps amid a login: what stands beside it without a gap goes with it. */
+  readonly base64: boolean;
 }
+
+type Part = Pick<SecretForm, 'text' | 'partial'>;
 
 /** Shorter ones would take words apart, and tell by that what they are. */
 export const MIN_SECRET_LENGTH = 6;
@@ -20,13 +24,12 @@ const MIN_KEY_HALF = 16;
 export function secretForms(secret: string): SecretForm[] {
   return partsOf(secret)
     .filter(({ text }) => text.length >= MIN_SECRET_LENGTH)
-    .flatMap(({ text, partial }) =>
-      encoded(text).flatMap((form) => pieces(form).map((piece) => ({ text: piece, partial }))),
-    )
+    .flatMap(({ text, partial }) => encoded(text).map((form) => ({ ...form, partial })))
+    .flatMap((form) => pieces(form.text).map((text) => ({ ...form, text })))
     .filter(({ text }) => text.length >= MIN_SECRET_LENGTH);
 }
 
-function partsOf(secret: string): SecretForm[] {
+function partsOf(secret: string): Part[] {
   const lines = secret.split(/\s*[\r\n]\s*/);
   const url = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*(.*)$/is.exec(secret);
   const half = /^[^.\s]+\.([\w-]+)$/.exec(secret)?.[1] ?? '';
@@ -49,7 +52,7 @@ const spelled = (text: string): string[] => [
   ...new Set([text, text.replaceAll(' ', '+'), Buffer.from(text, 'utf8').toString('latin1')]),
 ];
 
-function encoded(text: string): string[] {
+function encoded(text: string): Omit<SecretForm, 'partial'>[] {
   const bytes = Buffer.from(text, 'utf8');
   const hex = bytes.toString('hex');
   const base64 = [0, 1, 2].map((before) => {
@@ -58,7 +61,10 @@ function encoded(text: string): string[] {
     return all.toString('base64').slice(Math.ceil((before * 8) / 6), Math.floor((all.length * 8) / 6));
   });
   const urlSafe = base64.map((digits) => digits.replaceAll('+', '-').replaceAll('/', '_'));
-  return [...new Set([text, hex, hex.toUpperCase(), ...base64, ...urlSafe])];
+  return [
+    ...[text, hex, hex.toUpperCase()].map((form) => ({ text: form, base64: false })),
+    ...[...new Set([...base64, ...urlSafe])].map((form) => ({ text: form, base64: true })),
+  ];
 }
 
 function pieces(text: string): string[] {

@@ -38,11 +38,24 @@ export function secretIndex(forms: readonly SecretForm[]): (text: string) => Ran
       if (filter[hashAt(text, at)] === 0) continue;
       const bucket = buckets.get(text.slice(at, at + MIN_SECRET_LENGTH));
       if (bucket === undefined) continue;
-      const length = Math.max(...bucket.map((form) => secretLength(text, at, form)));
-      if (length > 0) found.push([at, at + length]);
+      for (const form of bucket) {
+        const length = secretLength(text, at, form);
+        if (length > 0) found.push(form.base64 ? wholeRun(text, at, at + length) : [at, at + length]);
+      }
     }
     return found;
   };
+}
+
+/** As far as a login in base64 may reach beyond the secret in it. */
+const MAX_RUN = 200;
+
+/** The digits of base64 around these, with the padding behind them. */
+function wholeRun(text: string, start: number, end: number): Range {
+  let from = start;
+  while (from > 0 && start - from < MAX_RUN && /[\w+/-]/.test(text.charAt(from - 1))) from -= 1;
+  const after = /^[\w+/-]*={0,2}/.exec(text.slice(end, end + MAX_RUN))?.[0] ?? '';
+  return [from, end + after.length];
 }
 
 /** How many characters from here on are of this secret; 0 when it is another text. */

@@ -58,6 +58,7 @@ export function accessTokens(client: OAuth2Client, clock: Clock, dispatcher?: Di
 }
 
 async function grant(client: OAuth2Client, dispatcher: Dispatcher | undefined) {
+  for (const secret of [client.clientSecret, client.refreshToken]) if (secret) client.redactor.learn(secret.reveal());
   const form = new URLSearchParams({ client_id: client.clientId.reveal() });
   if (client.clientSecret !== undefined) form.set('client_secret', client.clientSecret.reveal());
   if (client.refreshToken === undefined) form.set('grant_type', 'client_credentials');

@@ -5,6 +5,7 @@ import { freePort, localRedis } from '../../src/demo/redis.ts';
 import { asking, assertSuitable, openRedis } from '../../src/queue/connection.ts';
 import { redisMemory } from '../../src/queue/redis-memory.ts';
 import { redisRunStore } from '../../src/queue/run-store.ts';
+import { foundIn } from '../support/echoes.ts';
 import { anOrder, linesLog } from '../support/queue-bench.ts';
 
 const closers: (() => unknown)[] = [];
@@ -171,5 +172,30 @@ describe('a suitable Redis', () => {
       code: 'redis.out_of_memory',
       retryable: true,
     });
+  });
+});
+
+describe('a Redis that repeats the password', () => {
+  it.each([
+    (password: string) => `-ERR unknown command 'auth', with args beginning with: '${password}'\r\n`,
+    (password: string) => `-WRONGPASS ${password} ${encodeURIComponent(password)} is wrong\r\n`,
+  ])('is told without it', async (reply) => {
+    const password = 'Red1s/Pa55+word=';
+    const server = createServer((socket) => {
+      closers.push(() => socket.destroy());
+      socket.on('error', () => {});
+      socket.on('data', () => socket.write(reply(password)));
+    }).listen(0, '127.0.0.1');
+    closers.push(() => server.close());
+    await new Promise((resolve) => server.once('listening', resolve));
+    const address = server.address();
+    const port = address !== null && typeof address === 'object' ? address.port : 0;
+    const failed: unknown = await openRedis(
+      `redis://:${encodeURIComponent(password)}@127.0.0.1:${port}`,
+      'producer',
+      silentLog,
+    ).catch((error: unknown) => error);
+    expect(failed).toMatchObject({ code: expect.stringMatching(/^redis\./) });
+    expect(foundIn(JSON.stringify(failed), password)).toEqual([]);
   });
 });

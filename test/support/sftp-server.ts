@@ -7,7 +7,7 @@ export type SftpStep = 'open' | 'write' | 'read' | 'close' | 'stat' | 'list' | '
 /** What happens instead of an answer; `after` the request was carried out, or `before`. */
 export interface SftpFault {
   readonly when: 'before' | 'after';
-  readonly how: 'reset' | 'close' | 'denied' | 'failure';
+  readonly how: 'reset' | 'close' | 'denied' | 'failure' | { readonly say: string };
 }
 
 export interface SftpServer {
@@ -109,6 +109,7 @@ export async function sftpServer(
       }
       if (fault.how === 'denied') return void sftp.status(id, STATUS_CODE.PERMISSION_DENIED);
       if (fault.how === 'failure') return void sftp.status(id, STATUS_CODE.FAILURE);
+      if (typeof fault.how === 'object') return void sftp.status(id, STATUS_CODE.FAILURE, fault.how.say);
       for (const socket of sockets) fault.how === 'reset' ? socket.resetAndDestroy() : socket.end();
     };
     const attrsOf = (path: string) => {
