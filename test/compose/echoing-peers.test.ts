@@ -160,6 +160,7 @@ test('what peers echo of our secrets stands nowhere: answers, page, Redis, archi
     sinks.push([`page of ${run}`, await as(`/runs/${run}`, { cookie })]);
   }
   for (const path of ['/', '/runs', '/deliveries', '/pauses']) sinks.push([`page ${path}`, await as(path, { cookie })]);
+  sinks.push(['audit', await as('/api/audit', { authorization: `Bearer ${operator}` })]);
   sinks.push(['metrics', await as('/metrics', { authorization: `Bearer ${operator}` })]);
   for (const args of [
     ['doctor', '--json'],
@@ -169,12 +170,12 @@ test('what peers echo of our secrets stands nowhere: answers, page, Redis, archi
     ...runs.map((run) => ['runs', 'get', run]),
     ['deliveries'],
     ['pause'],
-    ['audit'],
     // Inline, without the workers.
-    ...[0, 1, 2].map((n) => ['run', `org-${n}/weekly`, '--repeat', '--json']),
+    ...[0, 1, 2].map((n) => ['run', `org-${n}/weekly`, '--again', '--json']),
     ['explain', 'org-2/weekly'],
   ]) {
     const { stdout, stderr } = await command(...args);
+    expect(stderr, args.join(' ')).not.toContain('[usage.invalid]');
     sinks.push([`docket ${args.join(' ')}`, `${stdout}\n${stderr}`]);
   }
   await child.stop();
