@@ -122,7 +122,7 @@ export function setReadings(registry: Registry, readings: Readings): void {
   }).inc(readings.clockSteps.steps);
   gauge(
     'docket_redis_clock_step_seconds',
-    'The last step of the wall clock of Redis, negative when it was set back; 0 while none was seen.',
+    'The last step of the wall clock of Redis in seconds, negative when it was set back; 0 while none was seen.',
   ).set((readings.clockSteps.last?.ms ?? 0) / 1000);
 
   const since = gauge(

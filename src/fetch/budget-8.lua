@@ -14,7 +14,7 @@
     Time is the line's own. It goes on by the lesser of two measures: what this Redis's wall clock went on since the last
     call, and how far it must be at least by the caller's monotonic clock and what it was told before. So a step ahead
     of the wall clock gives nothing back early; after a step back, time goes on from where it was.
-    What the first measure has in advance (at most `leeway`) is added wherever an instant to come is set; more is dropped.
+    What the first measure has in advance is added wherever an instant to come is set; more than `leeway` is dropped.
     Callers reckon with the line's time and what was dropped in all, so that they do not make up for it.
     A line that this Redis has forgotten, or holds as it was before, counts as one with all tokens out.
     No key of the API and no other secret ever comes here.
@@ -50,7 +50,7 @@
   Asking twice with the same token (a command that was sent again) answers twice with the same grant.
 ]]
 -- ms by which requests may take longer than one another without costing time.
-local leeway = 250
+local leeway = 500
 local held, flight, line, told, place, rounds, state, clocks =
   KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local operation = ARGV[1]
@@ -75,8 +75,9 @@ local life = redis.call('HGET', state, 'life')
 if not life then
   -- New, or of version 7: what machines knew of an earlier line says nothing of this one.
   life = time[1] .. '.' .. time[2] .. ' ' .. ARGV[9] .. ' ' .. machine
-  redis.call('DEL', clocks)
+  -- A full Redis refuses this one, but no longer what comes after a deletion.
   redis.call('HSET', state, 'life', life)
+  redis.call('DEL', clocks)
 end
 local last = known and number('last') or wall
 -- Version 7 was here since: what it wrote is its wall clock.
@@ -88,8 +89,13 @@ if known and ARGV[10] == life then
   -- What the caller saw was written: a Redis that knows less was put back to an earlier state.
   anew = tonumber(ARGV[12]) > last + dropped
   proven = reading + tonumber(ARGV[11]) - dropped
-  if redis.call('HLEN', clocks) > 64 then redis.call('DEL', clocks) end
   redis.call('HSET', clocks, machine, ARGV[11])
+  if redis.call('HLEN', clocks) > 64 then redis.call('DEL', clocks) end
+  -- More has passed than the wall clock says: it was set back. What it does not tell is dropped as well.
+  if proven > reached + 5 then
+    dropped = dropped + proven - reached
+    proven = reached
+  end
 else
   -- Of a line that the caller knew nothing is left, and whoever made this one could not tell.
   if known and ARGV[10] ~= '' and redis.call('HGET', state, 'anew') ~= '1' then anew = true end
@@ -99,8 +105,11 @@ else
 end
 local now = math.max(last, math.min(reached, proven))
 -- At the latest it is this late: instants to come count from here.
-local latest = math.min(math.max(now, reached), now + leeway)
-dropped = dropped + math.max(now, reached) - latest
+local latest = math.max(now, reached)
+if latest > now + leeway then
+  dropped = dropped + latest - now
+  latest = now
+end
 redis.call('HSET', state, 'last', digits(now), 'mine', digits(now), 'wall', digits(wall), 'ahead', latest - now,
   'dropped', digits(dropped))
 if anew then

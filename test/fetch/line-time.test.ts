@@ -123,7 +123,7 @@ describe('the time of a line', () => {
         weight: 2,
         arbitrary: fc.record({
           kind: fc.constant('step' as const),
-          ms: fc.oneof(fc.integer({ min: -300, max: 300 }), fc.constantFrom(-7_000, 7_000, -HOUR_MS, HOUR_MS)),
+          ms: fc.oneof(fc.nat(300), fc.constantFrom(7_000, HOUR_MS)),
         }),
       },
       {
@@ -140,9 +140,11 @@ describe('the time of a line', () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 2 }),
+        // Steps of both ways between two calls each, beside a machine that stands still, may cost a part of a window.
+        fc.constantFrom(-1, 1),
         fc.array(step, { minLength: 40, maxLength: 120 }),
         fc.infiniteStream(fc.double({ min: 0, max: 1, noNaN: true })),
-        async (calls, steps, random) => {
+        async (calls, way, steps, random) => {
           const world = aWorld(calls);
           const workers = [0, 0, 1, 1, 2].map(world.processOf);
           const arrivals: number[] = [];
@@ -169,7 +171,7 @@ describe('the time of a line', () => {
               arrive(call.dispatched, world.real);
               await workers[action.worker]!.replied(KEY, call.token);
             } else if (action.kind === 'wait') world.wait(action.ms);
-            else if (action.kind === 'step') world.step(action.ms);
+            else if (action.kind === 'step') world.step(way * action.ms);
             else if (action.kind === 'delay') world.delay(action.out, action.back);
             else if (action.kind === 'start') workers[action.worker] = world.processOf(action.machine);
             else if (action.kind === 'suspend') world.suspend(action.machine, action.ms);
