@@ -15,14 +15,16 @@ type Parts = Pick<Surroundings, 'config' | 'env' | 'workingDirectory'>;
 
 /** What the environment says of what reports may refer to and where they may be delivered to. */
 export function scopePolicy({ config, env, workingDirectory = process.cwd() }: Parts): ScopePolicy {
-  const { DOCKET_SECRET_FOLDERS: folders = [], DOCKET_ADMIN_TOKENS: tokens } = config;
-  const archive = config.DOCKET_ARCHIVE ?? { kind: 'directory' as const, folder: resolve('archive') };
+  const { DOCKET_SECRET_FOLDERS: folders = [], DOCKET_ADMIN_TOKENS: tokens, DOCKET_ARCHIVE: place, ...others } = config;
+  const archive = place ?? { kind: 'directory' as const, folder: resolve('archive') };
   const archiveFolder = archive.kind === 'directory' ? archive.folder : archive.staging;
   const whole = [config.DOCKET_JOBS, config.DOCKET_TEMPLATES, archiveFolder, ...folders];
   return {
     secrets: {
       folders,
-      ownRefs: archive.kind === 's3' ? secretRefsIn(archive.credentials).map(({ ref }) => ref) : [],
+      // Of whatever variable: one that is added is among them.
+      ownRefs: secretRefsIn(others).map(({ ref }) => ref),
+      archiveRefs: secretRefsIn(archive).map(({ ref }) => ref),
       ownFiles: [archiveFolder, ...ownCredentialFiles(env)],
       enforce: config.DOCKET_REPORT_SCOPE === 'enforce',
     },

@@ -27,8 +27,10 @@ export const secretsSchema = z
 export interface SecretPolicy {
   /** The only folders that files may be in; any when there is none. */
   readonly folders: readonly string[];
-  /** What the deployment itself refers to: the credentials of the archive. */
+  /** What only the deployment itself refers to. Refused always: no version allowed it, and no `org.yaml` shares it. */
   readonly ownRefs: readonly SecretRef[];
+  /** The credentials of the archive, which an organization's `org.yaml` may share with its reports. */
+  readonly archiveRefs: readonly SecretRef[];
   /** Files, and folders with all that is in them, that are the deployment's. */
   readonly ownFiles: readonly string[];
   /** true: what versions before allowed is refused, instead of warned of. */
@@ -91,14 +93,16 @@ export function secretScope(
     for (const { id, secrets } of named.lists) if (await lists(secrets, ref)) owners.add(id);
     return owners;
   };
-  const isDeployments = async (ref: SecretRef, owners: ReadonlySet<string>, org: SecretOwner): Promise<boolean> => {
-    if ('env' in ref) {
-      const archives = policy.ownRefs.some((own) => 'env' in own && own.env === ref.env);
-      return isOwnVariable(ref.env) || (archives && !owners.has(org.id));
-    }
-    const archives = policy.ownRefs.flatMap((own) => ('file' in own ? [own.file] : []));
-    return (await isIn(ref.file, policy.ownFiles)) || ((await isIn(ref.file, archives)) && !owners.has(org.id));
+  const isAmong = async (ref: SecretRef, refs: readonly SecretRef[]): Promise<boolean> => {
+    if ('env' in ref) return refs.some((own) => 'env' in own && own.env === ref.env);
+    return isIn(
+      ref.file,
+      refs.flatMap((own) => ('file' in own ? [own.file] : [])),
+    );
   };
+  const isDeployments = async (ref: SecretRef, owners: ReadonlySet<string>, org: SecretOwner): Promise<boolean> =>
+    ('env' in ref ? isOwnVariable(ref.env) : await isIn(ref.file, policy.ownFiles)) ||
+    (!owners.has(org.id) && (await isAmong(ref, policy.archiveRefs)));
 
   return async (ref, org) => {
     const { folders, enforce } = policy;
@@ -109,6 +113,7 @@ export function secretScope(
     });
     // The process's own environment is a file there, with every secret in it.
     if ('file' in ref && (await isIn(ref.file, ['/proc']))) return refuse('deployment');
+    if (await isAmong(ref, policy.ownRefs)) return refuse('deployment');
     if (org.secrets !== undefined && !(await lists(org.secrets, ref))) return refuse('unlisted');
     if ('file' in ref && folders.length > 0 && !(await isIn(ref.file, folders))) return refuse('outside');
     const owners = await ownersOf(ref);

@@ -42,8 +42,8 @@ function keptLog() {
   return { lines, log };
 }
 
-async function inline(over: Record<string, string>) {
-  const folder = await jobsFolder({ 'acme/org.yaml': org('ACME_KEY'), 'globex/org.yaml': org('GLOBEX_KEY') });
+async function inline(over: Record<string, string>, more = '') {
+  const folder = await jobsFolder({ 'acme/org.yaml': org('ACME_KEY', more), 'globex/org.yaml': org('GLOBEX_KEY') });
   const { orgs } = await loadJobs(folder);
   const settings = orgs.get('acme');
   if (settings === undefined) throw new Error('acme has a fault');
@@ -62,6 +62,22 @@ async function inline(over: Record<string, string>) {
   onTestFinished(() => scope.close());
   return { ports: await portsOf(settings), folder, lines };
 }
+
+test.each(['warn', 'enforce'])('no run reads the key that signs the archive, with %s', async (scope) => {
+  const key = join(await folderFor(onTestFinished), 'signing.pem');
+  await writeFile(key, 'a key');
+  const shares = `secrets: { env: [SIGNS], files: [${JSON.stringify(key)}] }\n`;
+  for (const [variable, ref] of [
+    ['env:SIGNS', { env: 'SIGNS' }],
+    [`file:${key}`, { file: key }],
+  ] as const) {
+    const over = { DOCKET_REPORT_SCOPE: scope, DOCKET_SIGNING_KEY: variable, SIGNS: 'a key' };
+    for (const more of ['', shares]) {
+      const { ports } = await inline(over, more);
+      await expect(ports.secrets(ref), variable).rejects.toMatchObject({ code: 'config.secret_refused' });
+    }
+  }
+});
 
 test('a run reads the secrets of its own organization alone', async () => {
   const { ports } = await inline({ DOCKET_REPORT_SCOPE: 'enforce' });

@@ -5,7 +5,7 @@ import { type ScopePolicy, scopeFaults } from '../../src/define/scope-faults.ts'
 import { jobsFolder, ORG, REPORT } from '../support/jobs-folder.ts';
 
 const POLICY: ScopePolicy = {
-  secrets: { folders: [], ownRefs: [], ownFiles: [], enforce: false },
+  secrets: { folders: [], ownRefs: [], archiveRefs: [], ownFiles: [], enforce: false },
   destinations: { required: false, ownFolders: [] },
   workingDirectory: '/srv/docket',
 };

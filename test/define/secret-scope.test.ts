@@ -5,7 +5,7 @@ import type { SecretRef } from '../../src/base/secret.ts';
 import { type SecretOwner, type SecretPolicy, secretRefsIn, secretScope } from '../../src/define/secret-scope.ts';
 import { folderFor } from '../support/delivery-case.ts';
 
-const OPEN: SecretPolicy = { folders: [], ownRefs: [], ownFiles: [], enforce: true };
+const OPEN: SecretPolicy = { folders: [], ownRefs: [], archiveRefs: [], ownFiles: [], enforce: true };
 const org = (id: string, over: Partial<SecretOwner> = {}): SecretOwner => ({
   id,
   api_key: { env: `${id.toUpperCase()}_KEY` },
@@ -90,7 +90,7 @@ test('files are compared by what links lead to', async () => {
 
 test("the deployment's own files, and its credentials of the archive unless org.yaml names them, are refused", async () => {
   const root = await folderFor(onTestFinished);
-  const policy = { ...OPEN, ownFiles: [join(root, 'archive')], ownRefs: [{ env: 'MINIO_SECRET' }] };
+  const policy = { ...OPEN, ownFiles: [join(root, 'archive')], archiveRefs: [{ env: 'MINIO_SECRET' }] };
   expect(await decide({ file: join(root, 'archive/globex/report.csv') }, org('acme'), [], policy)).toBe(DEPLOYMENT);
   expect(await decide({ env: 'MINIO_SECRET' }, org('acme'), [], policy)).toBe(DEPLOYMENT);
   const shares = org('acme', { secrets: { env: ['MINIO_SECRET'], files: [] } });
