@@ -9,8 +9,11 @@ const MOST_SYNTAX_FAULTS = 10;
 /** Aliases of a file: reuse of a list here and there, not a document that grows when it is read. */
 export const MAX_ALIASES = 100;
 
-/** Values that all aliases come to together. Aliases of long lists multiply them, and what reads them takes as long. */
-export const MAX_ALIASED = 10_000;
+/**
+ * Values that all aliases come to together: a hundred of a list as long as a filter's may be. Aliases of long lists
+ * multiply them, and what reads them takes as long: the thread's deadline bounds that.
+ */
+export const MAX_ALIASED = 100_000;
 
 /** What a parse error's code expects. The parser's own messages are not used: they repeat the text, which may hold a secret. */
 const EXPECTED: Readonly<Record<string, readonly [expected: string, next: string]>> = {
