@@ -11,6 +11,8 @@ const fill = templateEngine();
 /** How LiquidJS says that a limit of memory, which is ours of cost, is reached. */
 const OVER_LIMIT = /^memory alloc limit exceeded/;
 
+const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
+
 /**
  * Fills a LiquidJS template. An unknown variable or filter is an error, because an empty place in a file name would
  * let two runs overwrite each other. Templates can read no files and no inherited properties, and what they may cost is
@@ -21,7 +23,7 @@ export function fillTemplate(template: string, variables: TemplateVariables, whe
   try {
     return fill(template, variables);
   } catch (cause) {
-    const why = LiquidError.is(cause) ? (cause.originalError?.message ?? cause.message) : String(cause);
+    const why = LiquidError.is(cause) ? (cause.originalError?.message ?? cause.message) : messageOf(cause);
     const costly = OVER_LIMIT.test(why);
     const reason = costly ? 'it loops or repeats too much' : why;
     throw new DocketError('template.invalid', `The template of ${where} cannot be filled: ${reason}.`, {

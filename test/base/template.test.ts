@@ -34,6 +34,7 @@ test.each([
   [LOOP(''), 'nested loops that make nothing'],
   [`${LIST}${'{% for i in a %}'.repeat(8)}${'{% endfor %}'.repeat(8)}`, 'loops over a list that is made once'],
   [`${LIST}{% tablerow i in a %}{% endtablerow %}`, 'a loop that writes a table'],
+  ['{% tablerow i in (1..10) %}{% tablerow j in (1..90) %}x{% endtablerow %}{% endtablerow %}', 'a table of tables'],
   [
     '{% assign a = "0123456789" %}{% for i in (1..40) %}{% capture a %}{{ a }}{{ a }}{% endcapture %}{% endfor %}{{ a | size }}',
     'a text that doubles',
