@@ -1,7 +1,7 @@
 import { DocketError } from '../base/error.ts';
 import { fillPath, PATH_RULES } from '../base/path.ts';
 import { canonicalHost, isPrivateHost } from '../base/private-address.ts';
-import { fillSubject } from '../base/subject.ts';
+import { checkSubject } from '../base/subject.ts';
 import { fillTemplate } from '../base/template.ts';
 import type { ReportFile } from './definition.ts';
 import { type Fault, show } from './fault.ts';
@@ -78,7 +78,7 @@ export function targetFaults(
     const at = (...rest: string[]): Path => ['deliveries', index, ...rest];
     if (delivery.email !== undefined)
       return textFaults(at('email', 'subject'), delivery.email.subject, (template) =>
-        fillSubject(template, variables(''), 'the subject'),
+        checkSubject(template, variables(''), 'the subject'),
       );
     if (delivery.directory !== undefined) return pathFaults(at('directory', 'path'), delivery.directory.path);
     if (delivery.s3 !== undefined) return keyFaults(at('s3', 'key'), delivery.s3.key);

@@ -17,7 +17,6 @@ import type { DeliveryContext } from './targets.ts';
 
 type EmailTarget = NonNullable<Definition['deliveries'][number]['email']>;
 
-const DEFAULT_SUBJECT = '{{ title }} {{ period.label }}';
 const NO_MAIL = 'No mail server is configured (SMTP_URL and MAIL_FROM, or smtp in org.yaml).';
 
 /** One delivery a mailbox, also where one message names all of them: what becomes of it may differ. */
@@ -92,7 +91,7 @@ async function prepareMail(
     to: row.recipient,
     ...(spec.together ? { addressed: uniqueMailboxes(everybody), thread: threadOf(row) } : {}),
     ...(canonicalAddress(manifest.owner) === undefined ? {} : { replyTo: manifest.owner }),
-    subject: fillSubject(spec.subject ?? DEFAULT_SUBJECT, variablesOf(manifest), 'deliveries[].email.subject'),
+    subject: fillSubject(spec.subject, variablesOf(manifest), 'deliveries[].email.subject'),
     text: body.text,
     html: body.html,
     pictures: sealed.mail.pictures,

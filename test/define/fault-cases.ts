@@ -570,6 +570,14 @@ export const REPORT_CASES: readonly Case[] = [
     got: /" /,
   },
   {
+    what: 'a subject of characters that leave no mark',
+    from: 'attach: [xlsx] }',
+    to: 'attach: [xlsx], subject: "\\u200d\\u00ad\\u3164\\u2800" }',
+    at: '"\\u200d',
+    expected: /at least one visible character/,
+    got: /"/,
+  },
+  {
     what: 'another version',
     from: 'version: 1',
     to: 'version: 2',

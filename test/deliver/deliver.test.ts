@@ -319,17 +319,20 @@ test('a mail whose attachment was not made is refused, never sent without it', a
   expect(mailer.asked).toEqual([]);
 });
 
-test.each(['{% comment %}KPIs{% endcomment %}', ' \u200b\u202e ', "{{ '' }}"])(
-  'a subject template that makes nothing is refused, and no message leaves: %j',
-  async (subject) => {
-    const mailer = mailerThat(() => ACCEPTED);
-    const { input } = await caseOf([{ email: { to: ['lead@acme.example'], subject } }], mailer);
-    expect((await deliver(input)).receipts).toMatchObject([
-      { state: 'refused', detail: expect.stringContaining('deliveries[].email.subject') },
-    ]);
-    expect(mailer.asked).toEqual([]);
-  },
-);
+test.each([
+  "{% if period.label != '2026-W46' %}KPIs{% endif %}",
+  "{% if period.label == '2026-W46' %} \u200b\u200d\u00ad\u3164\u2800{% endif %}",
+])('a mail whose subject is empty for this period has the title and the period as its subject: %j', async (subject) => {
+  const catcher = await mailCatcher(join(await folderFor(onTestFinished), 'mail'));
+  onTestFinished(() => catcher.close());
+  const { input } = await caseOf(
+    [{ email: { to: ['lead@acme.example'], subject } }],
+    smtpMailer(new Secret(catcher.url)),
+  );
+  expect(states((await deliver(input)).receipts)).toEqual({ 'lead@acme.example': 'sent' });
+  const mail = await PostalMime.parse(await readFile(catcher.messages()[0]!.path));
+  expect(mail.subject).toBe('Weekly KPIs 2026-W46');
+});
 
 test('a subject template that cannot be filled is refused with its reason', async () => {
   const mailer = mailerThat(() => ACCEPTED);
