@@ -14,6 +14,8 @@ const ENTRY = new URL('../../dist/compose/definition-thread.js', import.meta.url
 const MEMORY_MB = 256;
 /** Somebody waits for the answer. */
 const POSTED_DEADLINE_MS = 1_500;
+/** The same from when it was posted, with the wait for its turn and for a thread. */
+const POSTED_ANSWER_MS = 1_900;
 /** Of each file of a folder. */
 const FILE_DEADLINE_MS = 10_000;
 /** Texts that wait to be checked: of one organization, and of all. */
@@ -84,6 +86,7 @@ export function postedThread({
     memoryMb: MEMORY_MB,
     clock,
     maxWaiting: MAX_WAITING,
+    answerMs: POSTED_ANSWER_MS,
   });
   return {
     check: async (posted) => {
@@ -92,7 +95,7 @@ export function postedThread({
       const [known, unchecked] = typeof catalog === 'string' ? [undefined, catalog] : [catalog, null];
       const task = { kind: 'posted', ...posted, catalog: known, now: clock.now() } as const;
       const outcome = await thread.run(name.org, task, POSTED_DEADLINE_MS);
-      if (outcome.kind === 'full') throw tooMany();
+      if (outcome.kind === 'full' || outcome.kind === 'late') throw busy(outcome.kind);
       if (outcome.kind === 'over') return { faults: [overLimit(file, limit(POSTED_DEADLINE_MS))], unchecked: null };
       const faults = outcome.answer.kind === 'posted' ? outcome.answer.faults : [];
       return { faults, unchecked: faults.length > 0 ? null : unchecked };
@@ -103,8 +106,11 @@ export function postedThread({
 
 const NO_SETTINGS = 'The organization’s org.yaml has a fault: recipients and calendar were not looked at either.';
 
-const tooMany = () =>
+const busy = (why: 'full' | 'late') =>
   new DocketError('definition.busy', 'Too many definitions are being checked.', {
-    expected: `at most ${MAX_WAITING.owner} of an organization at a time`,
+    expected:
+      why === 'full'
+        ? `at most ${MAX_WAITING.owner} of an organization at a time`
+        : `an answer within ${POSTED_ANSWER_MS / 1000} s`,
     next: 'Send it again in some seconds.',
   });

@@ -4,13 +4,13 @@ import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { CheckText, Planning } from '../../src/admin/access/definitions.ts';
 import { newToken, type TokenEntry } from '../../src/admin/auth/tokens.ts';
-import { systemClock } from '../../src/base/clock.ts';
 import { DocketError } from '../../src/base/error.ts';
 import { postedThread } from '../../src/compose/definition-threads.ts';
 import { overLimit } from '../../src/define/fault.ts';
 import { type Jobs, loadJobs } from '../../src/define/load.ts';
 import { anAdmin, NO_PLANNING } from '../support/admin.ts';
 import { ORG, REPORT } from '../support/jobs-folder.ts';
+import { manualClock } from '../support/manual-clock.ts';
 import { CATALOG } from '../support/reports.ts';
 
 const tokens = { viewer: newToken(), rival: newToken() };
@@ -30,7 +30,7 @@ beforeAll(async () => {
   await rm(folder, { recursive: true });
 });
 const NO_CATALOG = 'No metric catalog is held.';
-const thread = postedThread({ clock: systemClock, catalogOf: async () => NO_CATALOG });
+const thread = postedThread({ clock: manualClock(Date.now()), catalogOf: async () => NO_CATALOG });
 afterAll(() => thread.close());
 const anApp = (planning: Planning = NO_PLANNING, checkText: CheckText = thread.check) =>
   anAdmin(entries, { jobs: () => jobs, planning, checkText });
@@ -74,7 +74,7 @@ it('says all faults at once, with line and column, as docket check does', async 
 });
 
 it('shows what the catalog cannot answer where the text asks it, and says when there was none to compare with', async () => {
-  const posted = postedThread({ clock: systemClock, catalogOf: async () => CATALOG });
+  const posted = postedThread({ clock: manualClock(Date.now()), catalogOf: async () => CATALOG });
   const app = anApp(NO_PLANNING, posted.check);
   const { body } = await validate(REPORT.replace('profiles.created', 'profiles.createt'), { app }).finally(
     posted.close,

@@ -25,7 +25,7 @@ test('answers tasks, and goes on after one that throws', async () => {
 test('gives up what goes beyond its deadline, and has another thread for what comes next', async () => {
   const endless = thread.run('a', 'endless', 1_000);
   const next = thread.run('a', 'next', 1_000);
-  await clock.slept();
+  await clock.slept(1_000);
   clock.advance(1_000);
   expect(await endless).toEqual({ kind: 'over', of: 'time' });
   expect(await next).toEqual(done('next'));
@@ -59,7 +59,7 @@ test('ends with its thread: what is not done rejects', async () => {
   const rejected = [thread.run('a', 'endless', 1_000), thread.run('a', 'next', 1_000)].map((task) =>
     expect(task).rejects.toThrow(),
   );
-  await clock.slept();
+  await clock.slept(1_000);
   await thread.close();
   await Promise.all(rejected);
   await expect(thread.run('a', 'later', 1_000)).rejects.toThrow();
@@ -69,4 +69,33 @@ test('says why where its thread cannot start', async () => {
   const missing = open({ entry: new URL('../support/there-is-none.mjs', import.meta.url) });
   await expect(missing.run('a', 'one', 1_000)).rejects.toThrow();
   await missing.close();
+});
+
+test('is not held up for ever by a thread that is never ready', async () => {
+  const silent = open({ entry: new URL('../support/silent-thread.mjs', import.meta.url) });
+  const rejected = ['one', 'two'].map((task) => expect(silent.run('a', task, 1_000)).rejects.toThrow('not ready'));
+  for (const one of rejected) {
+    await clock.slept(15_000);
+    clock.advance(15_000);
+    await one;
+  }
+  const last = expect(silent.run('a', 'three', 1_000)).rejects.toThrow('ended');
+  await clock.slept(15_000);
+  await silent.close();
+  await last;
+});
+
+test('answers within its time whoever waits for a turn; what is worked on keeps its deadline, and the thread', async () => {
+  const prompt = open({ answerMs: 1_900 });
+  const [worked, waits] = ['endless', 'next'].map((task) => prompt.run('a', task, 5_000));
+  await clock.slept(5_000);
+  clock.advance(1_900);
+  expect(await Promise.all([worked, waits])).toEqual([{ kind: 'late' }, { kind: 'late' }]);
+  const behind = prompt.run('a', 'behind', 5_000);
+  clock.advance(1_900);
+  expect(await behind).toEqual({ kind: 'late' });
+  const last = prompt.run('a', 'last', 5_000);
+  clock.advance(1_200);
+  expect(await last).toEqual(done('last'));
+  await prompt.close();
 });

@@ -23,7 +23,7 @@ const reading = (given: Partial<Parameters<typeof readingThread>[0]> = {}) => {
   return thread.reader;
 };
 const posting = (given: Partial<Parameters<typeof postedThread>[0]> = {}) => {
-  const thread = postedThread({ clock: systemClock, catalogOf: async () => CATALOG, ...given });
+  const thread = postedThread({ clock: manualClock(Date.now()), catalogOf: async () => CATALOG, ...given });
   onTestFinished(() => thread.close());
   return thread.check;
 };
@@ -95,10 +95,41 @@ test('a posted text that takes too long is a fault, and does not keep the texts 
     check({ text, file: `${org}/weekly.yaml`, name: { org, report: 'weekly' }, of: OF });
   const hog = post(ENDLESS, 'acme');
   const behind = post(REPORT, 'rival');
-  await clock.slept();
+  await clock.slept(1_500);
   clock.advance(1_500);
   expect(await hog).toMatchObject({ faults: [{ code: 'definition.over_limit' }], unchecked: null });
   expect((await behind).faults.map(({ code }) => code)).not.toContain('definition.over_limit');
+});
+
+test('a posted text whose turn does not come in time is refused for now, and one of a thread that is never ready', async () => {
+  for (const entry of [HOSTILE, new URL('../support/silent-thread.mjs', import.meta.url)]) {
+    const clock = manualClock(0);
+    const check = posting({ clock, entry });
+    const posted = [ENDLESS, REPORT].map((text) =>
+      expect(check({ text, file: 'x', name: NAME, of: OF })).rejects.toMatchObject({ code: 'definition.busy' }),
+    );
+    await clock.slept(1_900);
+    clock.advance(1_900);
+    await Promise.all(posted);
+  }
+});
+
+test.each([
+  [60, 200],
+  [30, 500],
+  [100, 500],
+])('%i sections that share a list of %i values by an alias have no fault', async (sections, count) => {
+  const values = Array.from({ length: count }, (_, index) => `value${index}`).join(', ');
+  const section = (_: unknown, index: number) => `  - id: s${index}
+    metrics: [profiles.created]
+    filters: ${index === 0 ? `&shared [{ dimension: profile.risk, op: in, values: [${values}] }]` : '*shared'}
+`;
+  const [head] = REPORT.split('sections:');
+  const [, tail] = REPORT.split('outputs:');
+  const text = `${head}sections:\n${Array.from({ length: sections }, section).join('')}outputs:${tail}`;
+  const { definition, faults } = await reading().report(text, 'acme/weekly.yaml', NAME, OF);
+  expect(faults).toEqual([]);
+  expect(definition?.sections).toHaveLength(sections);
 });
 
 test('texts beyond those that may wait are refused for now', async () => {

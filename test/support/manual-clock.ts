@@ -6,16 +6,16 @@ export interface ManualClock extends SteadyClock {
   set(now: number): void;
   /** Steps the wall clock alone, as an administrator or a time server does. */
   step(ms: number): void;
-  /** Resolves when somebody sleeps. */
-  slept(): Promise<void>;
+  /** Resolves when somebody sleeps; for so long, if it matters. */
+  slept(ms?: number): Promise<void>;
 }
 
 /** A clock that stands still until a test moves it. */
 export function manualClock(start: number): ManualClock {
   let now = start;
   let monotonic = 1_000_000;
-  let sleepers: { at: number; wake: () => void }[] = [];
-  let told: (() => void)[] = [];
+  let sleepers: { ms: number; at: number; wake: () => void }[] = [];
+  let told: { ms: number | undefined; tell: () => void }[] = [];
   const move = (to: number) => {
     // A wall clock can be set back, the other one cannot.
     monotonic += Math.max(0, to - now);
@@ -35,6 +35,7 @@ export function manualClock(start: number): ManualClock {
           reject(signal?.reason);
         };
         const sleeper = {
+          ms,
           at: now + ms,
           wake: () => {
             signal?.removeEventListener('abort', aborted);
@@ -43,13 +44,18 @@ export function manualClock(start: number): ManualClock {
         };
         sleepers.push(sleeper);
         signal?.addEventListener('abort', aborted);
-        for (const tell of told.splice(0)) tell();
+        const hear = told.filter((one) => one.ms === undefined || one.ms === ms);
+        told = told.filter((one) => !hear.includes(one));
+        for (const { tell } of hear) tell();
       }),
     advance: (ms) => move(now + ms),
     set: move,
     step: (ms) => {
       now += ms;
     },
-    slept: () => (sleepers.length > 0 ? Promise.resolve() : new Promise((resolve) => (told = [...told, resolve]))),
+    slept: (ms) =>
+      sleepers.some((sleeper) => ms === undefined || sleeper.ms === ms)
+        ? Promise.resolve()
+        : new Promise((tell) => (told = [...told, { ms, tell }])),
   };
 }

@@ -1,0 +1,2 @@
+// A thread that starts and never says that it is ready.
+setInterval(() => {}, 60_000);
