@@ -1,5 +1,7 @@
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import type { TroubleName } from './troubles.ts';
+import type { ArchiveKind } from './world.ts';
 
 /** A defect that a change could bring, and the promise that it breaks. */
 export interface Defect {
@@ -8,6 +10,9 @@ export interface Defect {
   readonly edits: readonly (readonly [file: string, text: string, instead: string])[];
   /** The line of the table that must not be ok. */
   readonly breaks: string;
+  /** The trouble that shows it; all there are when absent. */
+  readonly only?: TroubleName;
+  readonly archive?: ArchiveKind;
 }
 
 export const DEFECTS: readonly Defect[] = [
@@ -46,6 +51,86 @@ export const DEFECTS: readonly Defect[] = [
       ],
     ],
     breaks: 'figures that are not the service’s',
+  },
+  {
+    name: 'the budget goes by the wall clock of Redis',
+    edits: [
+      [
+        'fetch/budget-8.lua',
+        'local now = math.max(last, math.min(reached, proven))',
+        'local now = math.max(last, reached)',
+      ],
+    ],
+    breaks: 'windows over the budget at the server',
+    only: 'redis clock',
+  },
+  {
+    name: 'a full disk is taken for the report’s doing',
+    edits: [['base/disk-error.js', "new DocketError('disk.unavailable'", "new DocketError('render.failed'"]],
+    breaks: 'runs failed by what passes',
+    only: 'disk',
+  },
+  {
+    name: 'the archive is written without a look at its marker',
+    edits: [
+      [
+        'deliver/marked-shelf.js',
+        "throw new DocketError('archive.marker_missing'",
+        "return void new DocketError('archive.marker_missing'",
+      ],
+    ],
+    breaks: 'files written where the archive was not mounted',
+    only: 'unmounted',
+  },
+  {
+    name: 'what a peer repeats is kept as it is',
+    edits: [['base/redactor.js', 'return shapes ? hideCredentialShapes(told) : told;', 'return text;']],
+    breaks: 'secrets in logs, Redis, the archive or what was sent',
+    only: 'echo',
+  },
+  {
+    name: 'a second deployment starts on the Redis of the first',
+    edits: [
+      ['compose/deployment-identity.js', 'throw conflictOf(ports, known, marker);', 'return known.id;'],
+      [
+        'queue/mass-removal.js',
+        "throw new DocketError('deployment.mass_removal'",
+        "return void new DocketError('deployment.mass_removal'",
+      ],
+    ],
+    breaks: 'second deployments that were let in',
+    only: 'second deployment',
+  },
+  {
+    name: 'a job that is in no list counts as waiting',
+    edits: [['queue/lost-jobs.js', '  return true\nend', '  return false\nend']],
+    breaks: 'runs that have not ended',
+    only: 'jobs lost',
+  },
+  {
+    name: 'a message whose reply was lost is sent again',
+    edits: [
+      [
+        'deliver/smtp-verdict.js',
+        "return { kind: 'unknown', why:",
+        "return { kind: 'deferred', server: false, response:",
+      ],
+    ],
+    breaks: 'sent twice',
+    only: 'replies lost',
+  },
+  {
+    name: 'an archive that cannot be written for a moment fails the run',
+    edits: [
+      [
+        'base/error.js',
+        "'archive.unwritable': { exit: 1, retryable: true }",
+        "'archive.unwritable': { exit: 1, retryable: false }",
+      ],
+    ],
+    breaks: 'runs failed by what passes',
+    only: 'store',
+    archive: 's3',
   },
 ];
 

@@ -70,6 +70,17 @@ async function cutOff({ world, note, oneOf, between, chance }: Rig): Promise<voi
   who[way].heal();
 }
 
+/** What the mail server says gets lost: each message on its way has arrived, and its worker never hears of it. */
+async function loseReplies({ world, note, between }: Rig): Promise<void> {
+  note('replies of the mail server lost');
+  for (const { mail } of world.workers) mail.cut('replies');
+  await sleep(between(1_000, 3_000));
+  for (const { mail } of world.workers) {
+    mail.reset();
+    mail.heal();
+  }
+}
+
 async function killRedis({ world, note, between }: Rig): Promise<void> {
   note('kill Redis');
   await world.redis.kill();
@@ -158,7 +169,9 @@ async function driftRedisClock({ world, note, oneOf }: Rig): Promise<void> {
 }
 
 async function breakDisk({ world, note, oneOf, between }: Rig): Promise<void> {
-  const place = oneOf([world.archiveFolder, join(world.folder, 'out'), world.stagingFolder]);
+  // Where files are made, and where some are delivered.
+  const made = world.kind === 's3' ? world.stagingFolder : world.archiveFolder;
+  const place = oneOf([made, join(world.folder, 'out')]);
   const code = oneOf(['ENOSPC', 'EROFS']);
   note(`disk: ${code} below ${place}`);
   await writeFile(world.diskFaults, `${code} ${place}\n`);
@@ -220,6 +233,7 @@ async function startAnother({ world, note }: Rig): Promise<void> {
 export const TROUBLES = {
   ways: { weight: 1, needs: 'ways', act: slowWays },
   partition: { weight: 2, needs: 'partition', act: cutOff },
+  'replies lost': { weight: 1, needs: 'partition', act: loseReplies },
   'redis killed': { weight: 1, needs: 'redis', act: killRedis },
   'redis full': { weight: 1, needs: 'redis', act: fillRedis },
   'redis clock': { weight: 2, needs: 'redis clock', act: stepRedisClock },

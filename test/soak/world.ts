@@ -12,6 +12,7 @@ import { s3Shelf } from '../../src/deliver/s3-shelf.ts';
 import type { Shelf } from '../../src/deliver/shelf.ts';
 import { type Sandbox, type SandboxRequest, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { program } from '../support/debian.ts';
+import { faketimeRedisEnv, libfaketime } from '../support/libfaketime.ts';
 import { type RestartableRedis, restartableRedis } from '../support/restartable-redis.ts';
 import { ACCESS_KEY_ID, type S3Server, SECRET_ACCESS_KEY, s3Server } from '../support/s3-server.ts';
 import { BUDGET, definitionsOf, EVERY_HOURS, keyVariable, type SoakOrg, soakOrgs } from './definitions.ts';
@@ -74,9 +75,8 @@ export interface World {
 /** @param main the build's `dist/main.js` */
 export async function openWorld(main: string, share: () => number, kind: ArchiveKind): Promise<World> {
   await program('redis-server', 'redis-server');
-  const faketime = await program('faketime', 'faketime');
+  const preload = await libfaketime();
   const run = promisify(execFile);
-  const { stdout: preload } = await run(faketime, ['-f', '+0', 'printenv', 'LD_PRELOAD']);
   const folder = await mkdtemp(join(tmpdir(), 'docket-soak-'));
   await mkdir(join(folder, 'log'));
 
@@ -88,13 +88,7 @@ export async function openWorld(main: string, share: () => number, kind: Archive
 
   const redisClock = join(folder, 'clock-redis');
   await setClock(redisClock, 0);
-  const redis = await restartableRedis({
-    // Its allocator asks for the time while libfaketime starts, which never ends; the C library's own does not.
-    LD_PRELOAD: `${preload.trim()} libc.so.6`,
-    FAKETIME_TIMESTAMP_FILE: redisClock,
-    FAKETIME_NO_CACHE: '1',
-    DONT_FAKE_MONOTONIC: '1',
-  });
+  const redis = await restartableRedis(faketimeRedisEnv(preload, redisClock));
   const redisPort = Number(new URL(redis.url).port);
   const client = new Redis({ port: redisPort, maxRetriesPerRequest: null, retryStrategy: () => 50 });
   client.on('error', () => {});
@@ -148,7 +142,7 @@ export async function openWorld(main: string, share: () => number, kind: Archive
       main,
       folder,
       env,
-      clock: { file: clockOf(name), preload: preload.trim() },
+      clock: { file: clockOf(name), preload: preload },
       redisPort,
       apiPort: Number(new URL(sandbox.url).port),
       mailPort: sink.port,

@@ -1,12 +1,11 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { Redis } from 'ioredis';
 import { freePort } from '../../src/demo/redis.ts';
-import { program } from './debian.ts';
+import { faketimeRedisEnv, libfaketime } from './libfaketime.ts';
 
 export interface FaketimeRedis {
   readonly url: string;
@@ -31,15 +30,7 @@ export async function faketimeRedis(): Promise<FaketimeRedis> {
     'redis-server',
     ['--port', String(port), '--dir', folder, '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'],
     {
-      env: {
-        PATH: process.env.PATH ?? '',
-        // Its allocator asks for the time while libfaketime starts, which never ends; the C library's own does not.
-        LD_PRELOAD: `${preload.trim()} libc.so.6`,
-        FAKETIME_TIMESTAMP_FILE: file,
-        FAKETIME_NO_CACHE: '1',
-        DONT_FAKE_MONOTONIC: '1',
-        FAKETIME_DISABLE_SHM: '1',
-      },
+      env: { PATH: process.env.PATH ?? '', ...faketimeRedisEnv(preload, file) },
       stdio: 'ignore',
     },
   );
@@ -57,17 +48,4 @@ export async function faketimeRedis(): Promise<FaketimeRedis> {
       await rm(folder, { recursive: true, force: true });
     },
   };
-}
-
-/** The path of the library. The command names a semaphore by its process's id, which one that was killed may have left. */
-async function libfaketime(): Promise<string> {
-  const faketime = await program('faketime', 'faketime');
-  for (let tries = 1; ; tries += 1) {
-    try {
-      const { stdout } = await promisify(execFile)(faketime, ['-f', '+0', 'printenv', 'LD_PRELOAD']);
-      return stdout.trim();
-    } catch (error) {
-      if (tries === 10) throw error;
-    }
-  }
 }

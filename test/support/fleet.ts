@@ -1,11 +1,10 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
-import { promisify } from 'node:util';
 import { z } from 'zod';
 import { silentLog } from '../../src/base/log.ts';
 import { type MailCatcher, mailCatcher } from '../../src/demo/mail-catcher.ts';
@@ -15,8 +14,8 @@ import { DEFAULT_PREFIX } from '../../src/queue/keys.ts';
 import { redisRunStore } from '../../src/queue/run-store.ts';
 import type { RunRecord } from '../../src/run/record.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
-import { program } from './debian.ts';
 import { keptStderr } from './kept-stderr.ts';
+import { libfaketime } from './libfaketime.ts';
 import { type RestartableRedis, restartableRedis } from './restartable-redis.ts';
 import { PLANTED } from './secret-scan.ts';
 
@@ -67,8 +66,7 @@ const LOOK_MS = 100;
 export async function fleet(files: Readonly<Record<string, string>>): Promise<Fleet> {
   const main = resolve('dist/main.js');
   const folder = await mkdtemp(join(tmpdir(), 'docket-fleet-'));
-  const faketime = await program('faketime', 'faketime');
-  const { stdout: preload } = await promisify(execFile)(faketime, ['-f', '+0', 'printenv', 'LD_PRELOAD']);
+  const preload = await libfaketime();
   const redis = await restartableRedis();
   const sandbox = await startSandbox();
   const mail = await mailCatcher(join(folder, 'mailbox'));
@@ -100,7 +98,7 @@ export async function fleet(files: Readonly<Record<string, string>>): Promise<Fl
         env: {
           PATH: process.env.PATH ?? '',
           ...PLANTED,
-          LD_PRELOAD: preload.trim(),
+          LD_PRELOAD: preload,
           FAKETIME_TIMESTAMP_FILE: time,
           FAKETIME_NO_CACHE: '1',
           DONT_FAKE_MONOTONIC: '1',
