@@ -8,14 +8,18 @@
     The line goes by class (0 on demand, 1 scheduled, 2 backfill), then organizations in turns, then arrival; after
     `passes` tokens in a row that passed a waiting lower class, the next one is that class's.
     Callers may come with other limits than those before them: an edited definition takes effect at once. Tokens that
-    are out count against the new limit, and return by the new window; `look` moves none of them.
+    are out count against the new limit, and return by the new window. `look` changes nothing, and its caller learns nothing
+    of the time.
     After a 429 there are half as many tokens, and `recovery` more with each window without another. The first 429 of
     such a stretch, and the first to ask after it, are told so: one caller each, whatever number of workers there is.
     Time is the line's own. It goes on by the lesser of two measures: what this Redis's wall clock went on since the last
     call, and how far it must be at least by the caller's monotonic clock and what it was told before. So a step ahead
     of the wall clock gives nothing back early; after a step back, time goes on from where it was.
-    What the first measure has in advance is added wherever an instant to come is set; more than `leeway` is dropped.
-    Callers reckon with the line's time and what was dropped in all, so that they do not make up for it.
+    What the first measure has in advance is added wherever an instant to come is set. More than `leeway` is dropped: the
+    line's time goes on by it, and so does every instant that is kept, by which nothing comes back earlier.
+    So what is kept lies never before what it would by the wall clock, which version 7 goes by: both may work on one line.
+    A caller that knows nothing of the line and is the first of its machine drops all since the last call: what is out
+    then returns later by that, at most by a window.
     A line that this Redis has forgotten, or holds as it was before, counts as one with all tokens out.
     No key of the API and no other secret ever comes here.
     The same machine stands in memory-budget.ts; one suite of tests holds both to the same answers.
@@ -28,24 +32,24 @@
     5 place   hash   id -> its name in `line`
     6 rounds  hash   <class> -> round being served; <class>:<org> -> round that organization asked for last
     7 state   hash   last, blocked, throttled, cut_to, cut_at, slowed, arrivals, passes, window, life, wall, mine, ahead,
-                     dropped, anew: 1 once it was lost, untold: 1 until a caller knows
-    8 clocks  hash   machine -> ms from its monotonic clock to the line's time and what was dropped
-  Version 7 has the first seven, with this Redis's wall clock in place of the line's time; it may work beside this one.
+                     anew: 1 once it was lost, untold: 1 until a caller knows
+    8 clocks  hash   machine -> ms from its monotonic clock to the line's time
+  Version 7 has the first seven, with this Redis's wall clock in place of the line's time.
 
   ARGV
     1 operation   2 calls   3 window ms   4 ms late until passed by   5 ms more until lost   6 passes   7 recovery
     8 machine   9 its monotonic clock, ms, when the caller sent this
-    10 life of the line that the caller knows, or ''   11 ms from 9 to the line's time and what was dropped
-    12 that sum as the caller saw it last              13 what a line is that is not here: '?', 'new' or 'lost'
+    10 life of the line that the caller knows, or ''   11 ms from 9 to the line's time
+    12 the line's time that the caller saw last        13 what a line is that is not here: '?', 'new' or 'lost'
     14 ms for which all tokens of a lost one are out
     ask     15 id  16 token  17 org  18 class  19 hold ms -> {over, 1, tokens left} | {over, 0, tokens, ms to expect, ahead}
                                                  over: ms since the first 429 of a stretch that has ended since, or -1
     replied 15 token     unsent 15 token     leave 15 id -> {}
     block   15 for ms           -> {1 if it is the first of its stretch, limit, blocked for ms, slowed for ms}
     look                        -> {tokens, in flight, waiting, blocked for ms or 0, throttled, limit, slowed for ms or 0}
-  Each reply: {wall clock of this Redis in ms, life, that sum, 1 if it was lost and begins anew, the above}.
+  Each reply: {wall clock of this Redis in ms, life, the line's time, 1 if it was lost and begins anew, the above}.
   Where the line is not here: ask and block get {wall clock} and do nothing, unless 13 says what it is; the others do
-  nothing and get life ''.
+  nothing and get life '', as `look` always does.
   Instants go in and out as ms from now.
   Asking twice with the same token (a command that was sent again) answers twice with the same grant.
 ]]
@@ -71,8 +75,9 @@ if not known and not asks then
 end
 
 local machine, reading = ARGV[8], tonumber(ARGV[9])
+local looks = operation == 'look'
 local life = redis.call('HGET', state, 'life')
-if not life then
+if not life and not looks then
   -- New, or of version 7: what machines knew of an earlier line says nothing of this one.
   life = time[1] .. '.' .. time[2] .. ' ' .. ARGV[9] .. ' ' .. machine
   -- A full Redis refuses this one, but no longer what comes after a deletion.
@@ -80,38 +85,72 @@ if not life then
   redis.call('DEL', clocks)
 end
 local last = known and number('last') or wall
+local reached = last + number('ahead') + math.max(0, wall - number('wall'))
 -- Version 7 was here since: what it wrote is its wall clock.
-local since = last == number('mine') and number('wall') or last
-local reached = last + number('ahead') + math.max(0, wall - since)
-local proven, dropped = last, number('dropped')
+if last ~= number('mine') then reached = math.max(last, wall, number('mine') + number('ahead')) end
+-- Who looks and knows nothing is shown what is true by the wall clock.
+local proven = looks and reached or last
 local anew = not known and ARGV[13] == 'lost'
+local dropped = 0
 if known and ARGV[10] == life then
   -- What the caller saw was written: a Redis that knows less was put back to an earlier state.
-  anew = tonumber(ARGV[12]) > last + dropped
-  proven = reading + tonumber(ARGV[11]) - dropped
-  redis.call('HSET', clocks, machine, ARGV[11])
-  if redis.call('HLEN', clocks) > 64 then redis.call('DEL', clocks) end
+  anew = tonumber(ARGV[12]) > last
+  proven = reading + tonumber(ARGV[11])
   -- More has passed than the wall clock says: it was set back. What it does not tell is dropped as well.
-  if proven > reached + 5 then
-    dropped = dropped + proven - reached
-    proven = reached
-  end
+  if proven > reached + 5 then dropped = proven - reached end
 else
   -- Of a line that the caller knew nothing is left, and whoever made this one could not tell.
   if known and ARGV[10] ~= '' and redis.call('HGET', state, 'anew') ~= '1' then anew = true end
   -- A process that comes anew goes by what others of its machine knew.
   local offset = redis.call('HGET', clocks, machine)
-  if offset then proven = reading + tonumber(offset) - dropped end
+  if offset then proven = reading + tonumber(offset) end
 end
 local now = math.max(last, math.min(reached, proven))
 -- At the latest it is this late: instants to come count from here.
-local latest = math.max(now, reached)
-if latest > now + leeway then
-  dropped = dropped + latest - now
-  latest = now
+local latest = reached
+
+local function limit()
+  local to = redis.call('HGET', state, 'cut_to')
+  if not to then return calls end
+  return math.min(calls, tonumber(to) + math.floor(math.max(0, now - number('cut_at')) / window) * recovery)
 end
-redis.call('HSET', state, 'last', digits(now), 'mine', digits(now), 'wall', digits(wall), 'ahead', latest - now,
-  'dropped', digits(dropped))
+-- When all tokens are there again if no other 429 comes: the end of the stretch. 0 where none is on record.
+local function whole()
+  local to = redis.call('HGET', state, 'cut_to')
+  if not to then return 0 end
+  return number('cut_at') + math.max(0, math.ceil((calls - tonumber(to)) / recovery)) * window
+end
+
+-- Writes nothing: who looks may know nothing of the time, and must not hold up those who do.
+if looks then
+  local out = redis.call('ZRANGEBYSCORE', held, '(' .. now, '+inf')
+  local inFlight = 0
+  for _, token in ipairs(out) do inFlight = inFlight + redis.call('SISMEMBER', flight, token) end
+  local gone = redis.call('ZCOUNT', told, '-inf', '(' .. (now - passedBy - lost))
+  return { wall, '', 0, 0, {
+    anew and 0 or math.max(0, limit() - #out), inFlight, redis.call('ZCARD', line) - gone,
+    math.max(0, number('blocked') - now), number('throttled'), limit(), math.max(0, whole() - now),
+  } }
+end
+
+if latest > now + leeway then dropped = latest - now end
+if dropped > 0 then
+  -- All instants move by it. Left behind the wall clock, they would have passed in the eyes of version 7.
+  now = now + dropped
+  latest = now
+  for _, instants in ipairs({ held, told }) do
+    for _, name in ipairs(redis.call('ZRANGE', instants, 0, -1)) do redis.call('ZINCRBY', instants, dropped, name) end
+  end
+  for _, field in ipairs({ 'blocked', 'cut_at', 'slowed' }) do
+    local at = redis.call('HGET', state, field)
+    if at then redis.call('HSET', state, field, digits(tonumber(at) + dropped)) end
+  end
+end
+if ARGV[10] == life then
+  redis.call('HSET', clocks, machine, ARGV[11])
+  if redis.call('HLEN', clocks) > 64 then redis.call('DEL', clocks) end
+end
+redis.call('HSET', state, 'last', digits(now), 'mine', digits(now), 'wall', digits(wall), 'ahead', latest - now)
 if anew then
   redis.call('HSET', state, 'anew', 1, 'untold', 1)
   for token = 1, calls do redis.call('ZADD', held, latest + tonumber(ARGV[14]), 'lost#' .. token) end
@@ -125,14 +164,12 @@ local function drop(id)
 end
 
 -- Each token that is out returns one window after its reply: of another length now, the instants move by the difference.
-if operation ~= 'look' then
-  local before = redis.call('HGET', state, 'window')
-  if before and tonumber(before) ~= window then
-    local tokens = redis.call('ZRANGE', held, 0, -1)
-    for _, token in ipairs(tokens) do redis.call('ZINCRBY', held, window - tonumber(before), token) end
-  end
-  redis.call('HSET', state, 'window', ARGV[3])
+local before = redis.call('HGET', state, 'window')
+if before and tonumber(before) ~= window then
+  local tokens = redis.call('ZRANGE', held, 0, -1)
+  for _, token in ipairs(tokens) do redis.call('ZINCRBY', held, window - tonumber(before), token) end
 end
+redis.call('HSET', state, 'window', ARGV[3])
 
 -- Tokens whose time has come are back; waiters who did not come are gone.
 for _, token in ipairs(redis.call('ZRANGEBYSCORE', held, '-inf', now)) do
@@ -145,18 +182,7 @@ if redis.call('ZCARD', line) == 0 then
   redis.call('HDEL', state, 'passes')
 end
 
-local function limit()
-  local to = redis.call('HGET', state, 'cut_to')
-  if not to then return calls end
-  return math.min(calls, tonumber(to) + math.floor(math.max(0, now - number('cut_at')) / window) * recovery)
-end
 local most = limit()
--- When all tokens are there again if no other 429 comes: the end of the stretch. 0 where none is on record.
-local function whole()
-  local to = redis.call('HGET', state, 'cut_to')
-  if not to then return 0 end
-  return number('cut_at') + math.max(0, math.ceil((calls - tonumber(to)) / recovery)) * window
-end
 local function free() return math.max(0, most - redis.call('ZCARD', held)) end
 
 -- The caller's name in the line: the one it has, or a new one behind its organization's last.
@@ -273,12 +299,6 @@ elseif operation == 'block' then
   if now >= cut + window then redis.call('HSET', state, 'cut_to', math.max(1, math.floor(most / 2))) end
   redis.call('HSET', state, 'cut_at', digits(math.max(cut, blocked)))
   result = { first and 1 or 0, limit(), blocked - now, whole() - now }
-elseif operation == 'look' then
-  local blocked = number('blocked')
-  result = {
-    free(), redis.call('SCARD', flight), redis.call('ZCARD', line), math.max(0, blocked - now), number('throttled'), most,
-    math.max(0, whole() - now),
-  }
 else
   return redis.error_reply('ERR unknown operation ' .. tostring(operation))
 end
@@ -290,4 +310,4 @@ local promise = redis.call('ZRANGE', told, -1, -1, 'WITHSCORES')[2]
 local keep = math.max(tonumber(last or '0'), tonumber(promise or '0') + passedBy + lost, number('blocked'),
   whole(), now)
 for _, key in ipairs(KEYS) do redis.call('PEXPIRE', key, keep - now + 604800000) end
-return { wall, life, now + dropped, asks and redis.call('HDEL', state, 'untold') or 0, result }
+return { wall, life, now, asks and redis.call('HDEL', state, 'untold') or 0, result }

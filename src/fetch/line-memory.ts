@@ -1,7 +1,7 @@
 /** What a reply of the budget's script says of the line, and when it was asked and came by this machine's clock, ms. */
 export interface LineReading {
   readonly life: string;
-  /** Ms of the line's own time, and what of it was dropped. */
+  /** Ms of the line's own time. */
   readonly at: number;
   readonly sentAt: number;
   readonly receivedAt: number;

@@ -64,22 +64,29 @@ export function memoryBudget(
   const limits = limitsIn(options);
   const lines = new Map<string, Line>();
 
-  /**
-   * The key's line as of now: tokens whose time has come are back, waiters who did not come are gone.
-   * @param moves tokens that are out return by the window of now, should it be of another length than before
-   */
-  const open = (key: string, moves = true): { line: Line; now: number } => {
+  /** Of the tokens that are out and the waiters, those who still are at `now`. */
+  const left = ({ held, waiters }: Line, now: number): Pick<Line, 'held' | 'waiters'> => {
     const { passedBy, lost } = lateness(limits);
+    return {
+      held: held.filter(({ release }) => release > now),
+      waiters: waiters.filter(({ told }) => told + passedBy + lost >= now),
+    };
+  };
+
+  /**
+   * The key's line as of now: tokens whose time has come are back, waiters who did not come are gone. Tokens that are out
+   * return by the window of now, should it be of another length than before.
+   */
+  const open = (key: string): { line: Line; now: number } => {
     const line = lines.get(key) ?? newLine(limits.windowMs);
     lines.set(key, line);
     const now = Math.floor(clock.monotonic());
-    if (moves && line.windowMs !== limits.windowMs) {
+    if (line.windowMs !== limits.windowMs) {
       const later = limits.windowMs - line.windowMs;
       line.held = line.held.map((held) => ({ ...held, release: held.release + later }));
       line.windowMs = limits.windowMs;
     }
-    line.held = line.held.filter(({ release }) => release > now);
-    line.waiters = line.waiters.filter(({ told }) => told + passedBy + lost >= now);
+    Object.assign(line, left(line, now));
     if (line.waiters.length === 0) {
       line.rounds.clear();
       line.passes = 0;
@@ -202,7 +209,10 @@ export function memoryBudget(
       });
     },
     look: async (key) => {
-      const { line, now } = open(key, false);
+      // Changes nothing.
+      const now = Math.floor(clock.monotonic());
+      const kept = lines.get(key) ?? newLine(limits.windowMs);
+      const line = { ...kept, ...left(kept, now) };
       return {
         key,
         tokens: Math.max(0, limit(line, now) - line.held.length),

@@ -136,6 +136,7 @@ describe('the time of a line', () => {
         arbitrary: fc.record({ kind: fc.constant('suspend' as const), machine: fc.nat(2), ms: fc.nat(3_000) }),
       },
       { weight: 1, arbitrary: fc.record({ kind: fc.constant('flush' as const) }) },
+      { weight: 3, arbitrary: fc.record({ kind: fc.constant('look' as const), machine: fc.nat(2) }) },
     );
     await fc.assert(
       fc.asyncProperty(
@@ -175,6 +176,7 @@ describe('the time of a line', () => {
             else if (action.kind === 'delay') world.delay(action.out, action.back);
             else if (action.kind === 'start') workers[action.worker] = world.processOf(action.machine);
             else if (action.kind === 'suspend') world.suspend(action.machine, action.ms);
+            else if (action.kind === 'look') await world.processOf(action.machine).look(KEY);
             else await world.flush();
           }
           world.delay(1, 1);
@@ -291,7 +293,60 @@ describe('the time of a line', () => {
     expect((await ask(budget, 'c')).granted).toBe(true);
   });
 
-  test('tokens that version 7 gave out are kept, and it sees those of this one', async () => {
+  test('whoever looks and remembers nothing costs nobody a call: all get the answers that they get without', async () => {
+    const [worker, machine] = [fc.nat(2), fc.nat(2)];
+    const step = fc.oneof(
+      { weight: 4, arbitrary: fc.record({ kind: fc.constant('ask' as const), worker, who: fc.nat(3) }) },
+      { weight: 3, arbitrary: fc.record({ kind: fc.constant('reply' as const), worker, which: fc.nat(20) }) },
+      { weight: 4, arbitrary: fc.record({ kind: fc.constant('wait' as const), ms: fc.nat(1_500) }) },
+      {
+        weight: 1,
+        arbitrary: fc.record({ kind: fc.constant('step' as const), ms: fc.constantFrom(-7_000, 300, HOUR_MS) }),
+      },
+      { weight: 4, arbitrary: fc.record({ kind: fc.constant('look' as const), machine }) },
+    );
+    type Step = typeof step extends fc.Arbitrary<infer One> ? One : never;
+    const answersTo = async (steps: readonly Step[]) => {
+      const world = aWorld(2);
+      const workers = [0, 0, 1].map(world.processOf);
+      const answers: unknown[] = [];
+      const tokens: string[] = [];
+      for (const action of steps) {
+        if (action.kind === 'ask') {
+          const answer = await ask(workers[action.worker]!, `w${action.who}`);
+          if (answer.granted) tokens.push(answer.token);
+          answers.push({ ...answer, token: undefined });
+        } else if (action.kind === 'reply' && tokens.length > 0) {
+          await workers[action.worker]!.replied(KEY, tokens[action.which % tokens.length]!);
+        } else if (action.kind === 'wait') world.wait(action.ms);
+        else if (action.kind === 'step') world.step(action.ms);
+        else if (action.kind === 'look') await world.processOf(action.machine).look(KEY);
+      }
+      return answers;
+    };
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 20, maxLength: 60 }), async (steps) => {
+        expect(await answersTo(steps)).toEqual(await answersTo(steps.filter(({ kind }) => kind !== 'look')));
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test('one call a window goes on beside someone who looks in between, who is shown what is true', async () => {
+    const world = aWorld(1);
+    const budget = world.processOf(0);
+    for (let call = 0; call < 10; call += 1) {
+      const token = tokenOf(await ask(budget, `c${call}`));
+      expect(await world.processOf(1).look(KEY)).toMatchObject({ tokens: 0, inFlight: 1 });
+      await budget.replied(KEY, token);
+      world.wait(WINDOW_MS - 100);
+      expect(await world.processOf(1).look(KEY)).toMatchObject({ tokens: 0, inFlight: 0 });
+      world.wait(101);
+      expect(await world.processOf(1).look(KEY)).toMatchObject({ tokens: 1, inFlight: 0 });
+    }
+  });
+
+  const besideSeven = () => {
     const world = aWorld(3);
     const budget = world.processOf(0);
     const keys = ['held', 'flight', 'line', 'told', 'place', 'rounds', 'state'];
@@ -306,6 +361,11 @@ describe('the time of a line', () => {
       const limits = [3, WINDOW_MS, 17, 2_000, 9, 1];
       return redis.eval(seven, 7, ...names, 'ask', ...limits, id, `${id}#`, 'acme', 1, HOLD_MS);
     };
+    return { world, budget, askSeven };
+  };
+
+  test('tokens that version 7 gave out are kept, and it sees those of this one', async () => {
+    const { world, budget, askSeven } = besideSeven();
     expect(await askSeven('a')).toEqual([-1, 1, 2]);
     expect(await ask(budget, 'b')).toMatchObject({ granted: true, tokens: 1 });
     world.wait(10);
@@ -314,5 +374,24 @@ describe('the time of a line', () => {
     world.wait(HOLD_MS + WINDOW_MS - 9);
     expect(await ask(budget, 'd')).toMatchObject({ granted: true, tokens: 1 });
     expect(world.news).toEqual([]);
+  });
+
+  test.each([
+    ['the line was idle', false],
+    ['a process that knows nothing joined after idle time', true],
+  ])('version 7 sees them after %s', async (_, joined) => {
+    const { world, budget, askSeven } = besideSeven();
+    if (joined) await ask(budget, 'before');
+    else await askSeven('before');
+    world.wait(600_000);
+    const other = world.processOf(1);
+    let taken = 0;
+    for (const id of ['a', 'b', 'c']) if ((await ask(other, id)).granted) taken += 1;
+    world.wait(70);
+    for (const id of ['d', 'e', 'f']) if (((await askSeven(id)) as number[])[1] === 1) taken += 1;
+    expect(taken).toBeGreaterThan(0);
+    expect(taken).toBeLessThanOrEqual(3);
+    world.wait(HOLD_MS + WINDOW_MS + 1);
+    expect((await ask(other, 'g')).granted).toBe(true);
   });
 });
