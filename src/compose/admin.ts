@@ -111,7 +111,7 @@ function openPorts(
   const { archive, shelf, signing } = openArchive(around, scope, identity);
   const secrets = secretSource(around.env, around);
   const budgetOf = sharedBudgets(redis, prefix, clock);
-  const planning = planningOf(around, { redis, prefix, orgs: () => jobs.now().orgs }, scope);
+  const planning = planningOf(around, { redis, prefix, orgs: () => jobs.now().orgs, belongsTo: identity.known }, scope);
   const posted = scope.use(postedThread({ clock, catalogOf: planning.catalogIfHeld }), (opened) => opened.close());
   return {
     jobs: jobs.now,

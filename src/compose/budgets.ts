@@ -27,10 +27,17 @@ export type Budgets = (of: BudgetOf, limits: BudgetLimits) => Budget;
  *
  * @param log told once, by one of all processes, that a key goes slower after a 429, and once that it has recovered; that
  * the clock of Redis was stepped; that Redis has lost the calls of a key
+ * @param belongsTo the identity that the process compared at its start; see `lostData`
  */
-export function sharedBudgets(redis: RedisClient, prefix: string, clock: SteadyClock, log: Log = silentLog): Budgets {
+export function sharedBudgets(
+  redis: RedisClient,
+  prefix: string,
+  clock: SteadyClock,
+  log: Log = silentLog,
+  belongsTo?: () => string | undefined,
+): Budgets {
   const memories = { metrics: lineMemory(), reads: lineMemory() };
-  const lost = lostData(redis, prefix);
+  const lost = lostData(redis, prefix, belongsTo);
   // Whoever only looks has nobody to tell.
   const watch = log === silentLog ? undefined : watchingClock(redis, prefix, log);
   return (of, limits) =>

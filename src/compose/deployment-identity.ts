@@ -30,6 +30,8 @@ export interface DeploymentIdentity {
    * `confirm` has found is thrown as well. Throws `deployment.conflict`, and whatever keeps Redis or the archive from being read.
    */
   id(): Promise<string>;
+  /** The same, where it was compared already. */
+  known(): string | undefined;
   /**
    * Compares at the start of a process. An archive that cannot be used just now keeps nobody from starting: runs wait
    * for it. Throws `deployment.conflict`, `archive.corrupt`, `config.secret_missing`.
@@ -73,6 +75,7 @@ export function deploymentIdentity(ports: IdentityPorts): DeploymentIdentity {
   };
   return {
     id: get,
+    known: () => id,
     start: async () => {
       try {
         await get();

@@ -10,6 +10,7 @@ import type { Jobs } from '../define/load.ts';
 import { PRESENT_EVERY_MS, redisPresence } from '../queue/presence.ts';
 import { startReconciler } from '../queue/reconciler.ts';
 import { identityPorts } from './archive.ts';
+import { sharedBudgets } from './budgets.ts';
 import {
   type Adopter,
   adoptDeployment,
@@ -77,6 +78,8 @@ async function open(around: Surroundings, settings: DocketSettings, scope: Scope
   }
   checks.push(redisWrites.checks);
   sayPresent(around, { roles, checks, identity }, store, scope);
+  const { clock, env } = around;
+  const budgets = sharedBudgets(store.redis, store.prefix, clock);
   return {
     store,
     identity,
@@ -89,8 +92,7 @@ async function open(around: Surroundings, settings: DocketSettings, scope: Scope
       ...identityCheck(identity),
       ...checks.flatMap((check) => check()),
     ],
-    readings: () =>
-      readNow({ ...store, jobs: jobs.now(), secrets: secretSource(around.env, around), clock: around.clock }),
+    readings: () => readNow({ ...store, jobs: jobs.now(), budgets, secrets: secretSource(env, around), clock }),
     close: () => scope.close(),
   };
 }

@@ -24,6 +24,8 @@ interface PlanningParts {
   readonly prefix: string;
   /** Of the definitions in force. */
   readonly orgs: () => OrgsInForce;
+  /** The identity of the deployment, as the process compared it at its start. */
+  readonly belongsTo?: () => string | undefined;
 }
 
 /** A report's catalog, for somebody who waits for the answer. */
@@ -37,13 +39,17 @@ interface CatalogFinder {
   readonly secrets: SecretSource;
 }
 
-function catalogFinder(around: Surroundings, { redis, prefix, orgs }: PlanningParts, scope: Scope): CatalogFinder {
+function catalogFinder(
+  around: Surroundings,
+  { redis, prefix, orgs, belongsTo }: PlanningParts,
+  scope: Scope,
+): CatalogFinder {
   const { config, env, clock, log } = around;
   const { COMPLIANCE_API_URL: baseUrl } = config;
   const secrets = secretSource(env, around);
   const names = `${prefix}:`;
   const catalogs = redisCatalogs(redis, { prefix: names, clock });
-  const budgetOf = sharedBudgets(redis, prefix, clock, log);
+  const budgetOf = sharedBudgets(redis, prefix, clock, log, belongsTo);
   const dispatcher =
     baseUrl === undefined
       ? undefined

@@ -13,7 +13,7 @@ import { redisPresence } from '../queue/presence.ts';
 import { redisClock } from '../queue/redis-clock.ts';
 import { redisMemory } from '../queue/redis-memory.ts';
 import { standingRuns } from '../queue/standing.ts';
-import { lookAtBudgets, sharedBudgets } from './budgets.ts';
+import { type Budgets, lookAtBudgets } from './budgets.ts';
 import { KEEP_DAYS } from './keep-days.ts';
 
 /** What is read, and where. */
@@ -23,15 +23,25 @@ export interface ReadingPorts {
   readonly prefix: string;
   readonly queue: Pick<RunQueue, 'counts'>;
   readonly jobs: Jobs;
+  /** Of all workers. */
+  readonly budgets: Budgets;
   readonly secrets: SecretSource;
   readonly clock: SteadyClock;
 }
 
 /** What all processes share, as it is now. A few commands, and two for each API key. Throws `redis.unreachable`. */
-export async function readNow({ redis, prefix, queue, jobs, secrets, clock }: ReadingPorts): Promise<Readings> {
+export async function readNow({
+  redis,
+  prefix,
+  queue,
+  jobs,
+  budgets,
+  secrets,
+  clock,
+}: ReadingPorts): Promise<Readings> {
   const since = clock.now() - KEEP_DAYS * 86_400_000;
   const [now, counts, runs, processes, look, memory, clockSteps, pauses, owed, unknown] = await Promise.all([
-    lookAtBudgets(jobs.orgs.values(), { secrets, budgetOf: sharedBudgets(redis, prefix, clock) }),
+    lookAtBudgets(jobs.orgs.values(), { secrets, budgetOf: budgets }),
     queue.counts(),
     standingRuns(redis, { prefix, since }),
     redisPresence(redis, { prefix, self: 'reader' }).count(),

@@ -70,7 +70,7 @@ export async function openWorker(
   around: Surroundings,
   settings: WorkerSettings,
   store: Store,
-  identity: Pick<DeploymentIdentity, 'id'>,
+  identity: Pick<DeploymentIdentity, 'id' | 'known'>,
   scope: Scope,
 ): Promise<() => readonly Check[]> {
   const { config, clock, log } = around;
@@ -104,7 +104,7 @@ export async function openWorker(
     ledger,
     circuit,
     archive,
-    budget: sharedBudgets(patient, prefix, clock, log),
+    budget: sharedBudgets(patient, prefix, clock, log, identity.known),
     orgs: () => settings.jobs.now().orgs,
     patienceMs: PATIENCE_MS,
     ...(settings.observeRequest === undefined ? {} : { observeRequest: settings.observeRequest }),

@@ -4,21 +4,33 @@ import { reachable } from './reachable.ts';
 
 /** Whether Redis lost what it held, told by the identity of the deployment in it. */
 export interface LostData {
-  /** Remembers the identity, to miss it later. Asks Redis once. */
+  /** Remembers the identity, to miss it later. Asks Redis at most once. */
   learn(): Promise<void>;
   /** Whether data was lost within this time, ms. Puts back the identity where it is missing. */
   within(ms: number): Promise<boolean>;
 }
 
-/** @param prefix of the deployment's keys, with the hash tag, e.g. `{docket}` */
-export function lostData(redis: RedisClient, prefix: string): LostData {
+/**
+ * @param prefix of the deployment's keys, with the hash tag, e.g. `{docket}`
+ * @param belongsTo the identity that the process compared at its start: it misses it even where it asks for the first time
+ */
+export function lostData(
+  redis: RedisClient,
+  prefix: string,
+  belongsTo: () => string | undefined = () => undefined,
+): LostData {
   let known: string | undefined;
+  let asked = false;
   return {
     learn: async () => {
-      known ??= (await reachable(() => readIdentity(redis, prefix)))?.id;
+      known ??= belongsTo();
+      if (known !== undefined || asked) return;
+      known = (await reachable(() => readIdentity(redis, prefix)))?.id;
+      asked = true;
     },
     within: (ms) =>
       reachable(async () => {
+        known ??= belongsTo();
         const there = await readIdentity(redis, prefix);
         if (there === undefined) {
           // A deployment without an identity, such as a single run with an archive of its own, has nothing to miss.

@@ -2,8 +2,9 @@ import { Redis } from 'ioredis';
 import { expect, inject, onTestFinished, test, vi } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { DocketError } from '../../src/base/error.ts';
+import { silentLog } from '../../src/base/log.ts';
 import { keepIdentity, readIdentity } from '../../src/base/redis-identity.ts';
-import { expectedFinish, sharedBudgets } from '../../src/compose/budgets.ts';
+import { type Budgets, expectedFinish, sharedBudgets } from '../../src/compose/budgets.ts';
 import type { BudgetState } from '../../src/fetch/budget.ts';
 import { paidCall } from '../../src/fetch/paid-call.ts';
 import { redisClock } from '../../src/queue/redis-clock.ts';
@@ -97,6 +98,19 @@ test('of all who wait and meet a 429, in whatever process, one says that the key
   await round('last', 2);
   expect(recovered()).toEqual([expect.objectContaining({ level: 'info', key: 'fingerprint', count: 6 })]);
   expect(said()).toHaveLength(2);
+});
+
+test('a process that has not asked before a loss knows of it by the identity that it started with', async () => {
+  const redis = new Redis(inject('redisUrl'));
+  onTestFinished(() => redis.disconnect());
+  const [prefix, limits, id] = [aPrefix(), { calls: 3, windowMs: 60_000 }, '0'.repeat(32)];
+  await keepIdentity(redis, prefix, id, { restored: false });
+  const [asking, idle] = [1, 2].map(() => sharedBudgets(redis, prefix, systemClock, silentLog, () => id));
+  const ask = (budgets: Budgets | undefined, name: string) =>
+    budgets?.('metrics', limits).ask({ key: 'k', id: name, org: 'acme', priority: 'scheduled', holdMs: 5_000 });
+  for (const name of ['a', 'b', 'c']) expect(await ask(asking, name)).toMatchObject({ granted: true });
+  await redis.del(await redis.keys(`${prefix}*`));
+  expect(await ask(idle, 'd')).toMatchObject({ granted: false });
 });
 
 test('a step of the clock of Redis, and a loss of its data, are said by one of all processes', async () => {

@@ -32,7 +32,8 @@ test('reads what workers of any process have put there', async () => {
     }),
   );
   const key = new Secret('acme.s3cr3t').fingerprint();
-  const metrics = sharedBudgets(producer, prefix, systemClock)('metrics', { calls: 5, windowMs: 60_000 });
+  const budgets = sharedBudgets(producer, prefix, systemClock);
+  const metrics = budgets('metrics', { calls: 5, windowMs: 60_000 });
   for (let call = 0; call < 7; call += 1) {
     await metrics.ask({ key, id: `run:${call}`, org: 'acme', priority: 'scheduled', holdMs: 30_000 });
   }
@@ -68,7 +69,7 @@ test('reads what workers of any process have put there', async () => {
   }
 
   const secrets = secretSource({ ACME_KEY: 'acme.s3cr3t' });
-  const read = await readNow({ redis: producer, prefix, queue, jobs, secrets, clock: systemClock });
+  const read = await readNow({ redis: producer, prefix, queue, jobs, budgets, secrets, clock: systemClock });
   expect(read).toMatchObject({
     budgets: [{ of: 'metrics', calls: 5, state: { key, tokens: 0, inFlight: 5, waiting: 2, limit: 5 } }],
     queue: { waiting: 2, active: 0, delayed: 0, failed: 0 },

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
-import { expect, inject, onTestFinished, test } from 'vitest';
+import { expect, inject, onTestFinished, test, vi } from 'vitest';
 import { keepIdentity, readIdentity, replaceIdentity } from '../../src/base/redis-identity.ts';
 import { lostData } from '../../src/fetch/lost-data.ts';
 import { aPrefix } from '../support/queue-bench.ts';
@@ -17,7 +17,10 @@ const start = () => {
 
 test('a new deployment, and one that has no identity, lost nothing', async () => {
   const { redis, prefix, lost } = start();
+  const asked = vi.spyOn(redis, 'hgetall');
   await lost.learn();
+  await lost.learn();
+  expect(asked).toHaveBeenCalledTimes(1);
   expect(await lost.within(HOUR_MS)).toBe(false);
   await keepIdentity(redis, prefix, anId(), { restored: false });
   expect(await lost.within(HOUR_MS)).toBe(false);
