@@ -109,6 +109,7 @@ const tokenOf = (answer: Answer): string => {
   if (!answer.granted) throw new Error('expected a token');
   return answer.token;
 };
+const tokenIf = (answer: Answer): string | false => answer.granted && answer.token;
 const ask = (budget: ReturnType<typeof redisBudget>, id: string) =>
   budget.ask({ key: KEY, id, org: 'acme', priority: 'scheduled', holdMs: HOLD_MS });
 
@@ -354,14 +355,16 @@ describe('the time of a line', () => {
       "redis.call('TIME')",
       `redis.call('HMGET', '${world.prefix}wall', 's', 'us')`,
     );
-    const askSeven = async (id: string) => {
+    const runSeven = async (...args: (string | number)[]) => {
       const now = 1_800_000_000_000 + world.real;
       await redis.hset(`${world.prefix}wall`, { s: Math.floor(now / 1000), us: (now % 1000) * 1000 });
       const names = keys.map((name) => `${world.prefix}budget:{${KEY}}:${name}`);
-      const limits = [3, WINDOW_MS, 17, 2_000, 9, 1];
-      return redis.eval(seven, 7, ...names, 'ask', ...limits, id, `${id}#`, 'acme', 1, HOLD_MS);
+      const [operation = '', ...more] = args;
+      return redis.eval(seven, 7, ...names, operation, 3, WINDOW_MS, 17, 2_000, 9, 1, ...more);
     };
-    return { world, budget, askSeven };
+    const askSeven = (id: string, token = `${id}#`) => runSeven('ask', id, token, 'acme', 1, HOLD_MS);
+    const repliedSeven = (token: string) => runSeven('replied', token);
+    return { world, budget, askSeven, repliedSeven };
   };
 
   test('tokens that version 7 gave out are kept, and it sees those of this one', async () => {
@@ -393,5 +396,54 @@ describe('the time of a line', () => {
     expect(taken).toBeLessThanOrEqual(3);
     world.wait(HOLD_MS + WINDOW_MS + 1);
     expect((await ask(other, 'g')).granted).toBe(true);
+  });
+
+  test('no window holds too many calls of both versions together, whatever starts and idle times', async () => {
+    const worker = fc.nat(3);
+    const step = fc.oneof(
+      { weight: 8, arbitrary: fc.record({ kind: fc.constant('ask' as const), worker, who: fc.nat(3) }) },
+      { weight: 6, arbitrary: fc.record({ kind: fc.constant('reply' as const), worker, which: fc.nat(20) }) },
+      {
+        weight: 6,
+        arbitrary: fc.record({ kind: fc.constant('wait' as const), ms: fc.oneof(fc.nat(600), fc.nat(5_000)) }),
+      },
+      { weight: 1, arbitrary: fc.record({ kind: fc.constant('start' as const), worker, machine: fc.nat(2) }) },
+      { weight: 1, arbitrary: fc.record({ kind: fc.constant('look' as const), machine: fc.nat(2) }) },
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 30, maxLength: 90 }), async (steps) => {
+        const { world, askSeven, repliedSeven } = besideSeven();
+        // The last one is of version 7.
+        const workers = [0, 1, 1].map(world.processOf);
+        const calls: { readonly token: string; readonly dispatched: number; arrived?: number }[] = [];
+        for (const [index, action] of steps.entries()) {
+          if (action.kind === 'ask') {
+            const [id, token, budget] = [`w${action.who}`, `seven#${index}`, workers[action.worker]];
+            const answer = await (budget ? ask(budget, id) : askSeven(id, token));
+            const granted = Array.isArray(answer) ? answer[1] === 1 && token : tokenIf(answer as Answer);
+            if (granted) calls.push({ token: granted, dispatched: world.real });
+          } else if (action.kind === 'reply') {
+            const out = calls.filter((call) => call.arrived === undefined && world.real - call.dispatched <= HOLD_MS);
+            const call = out[action.which % Math.max(1, out.length)];
+            if (call === undefined) continue;
+            // At the latest it arrived with its reply.
+            call.arrived = world.real;
+            await (workers[action.worker]?.replied(KEY, call.token) ?? repliedSeven(call.token));
+          } else if (action.kind === 'wait') world.wait(action.ms);
+          else if (action.kind === 'start' && action.worker < 3)
+            workers[action.worker] = world.processOf(action.machine);
+          else if (action.kind === 'look') await world.processOf(action.machine).look(KEY);
+        }
+        const latest = ({ dispatched, arrived = dispatched + HOLD_MS }: (typeof calls)[number]) => arrived;
+        for (const first of calls) {
+          // All that can have arrived in a window that begins with it.
+          const near = calls.filter(
+            (call) => call.dispatched <= latest(first) + WINDOW_MS && latest(call) >= latest(first),
+          );
+          expect(near.length).toBeLessThanOrEqual(3);
+        }
+      }),
+      { numRuns: 150 },
+    );
   });
 });
