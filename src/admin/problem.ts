@@ -107,6 +107,7 @@ const ERROR_PROBLEMS: Partial<Record<ErrorCode, { readonly status: number; reado
   'archive.corrupt': { status: 500, title: 'The archived files are not what was sealed' },
   'archive.unreachable': { status: 503, title: 'The archive does not answer' },
   'archive.unwritable': { status: 503, title: 'The archive cannot be written' },
+  'archive.key_unknown': { status: 503, title: 'The archive is signed with a key that is not known' },
   'archive.marker_missing': { status: 503, title: 'The archive is not there' },
   'archive.marker_changed': { status: 503, title: 'The archive is another one' },
   'deployment.conflict': { status: 503, title: 'The archive and Redis belong to different deployments' },

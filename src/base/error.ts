@@ -54,6 +54,7 @@ export const ERRORS = {
   'archive.corrupt': { exit: 1, retryable: false },
   'archive.unwritable': { exit: 1, retryable: true },
   'archive.unreachable': { exit: 1, retryable: true },
+  'archive.key_unknown': { exit: 1, retryable: true },
   'archive.marker_missing': { exit: 1, retryable: true },
   'archive.marker_changed': { exit: 1, retryable: true },
   'deployment.conflict': { exit: 2, retryable: true },

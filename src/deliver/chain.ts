@@ -6,6 +6,7 @@ import {
   type ChainEntry,
   type ChainEvent,
   type Checkpoint,
+  claimOf,
   entrySchema,
   readDocument,
   type SignedDocument,
@@ -47,6 +48,25 @@ export async function* readEntries(
 export const range = (from: number, to: number): number[] =>
   Array.from({ length: Math.max(0, to - from + 1) }, (_, index) => from + index);
 
+/** The last entry, looked for from one that is known on: in steps that double, then in between. */
+export async function lastSequence({ notes }: Pick<Place, 'notes'>, org: string, known: number): Promise<number> {
+  const stands = async (sequence: number) =>
+    (await notes.read(`${chainFolder(org)}/${entryFile(sequence)}`)) !== undefined;
+  let low = known;
+  let step = 1;
+  while (await stands(low + step)) {
+    low += step;
+    step *= 2;
+  }
+  let high = low + step;
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2);
+    if (await stands(middle)) low = middle;
+    else high = middle;
+  }
+  return low;
+}
+
 interface Head {
   /** 0 where there is no chain yet. */
   readonly sequence: number;
@@ -61,16 +81,19 @@ export interface Chain {
   append(org: string, event: ChainEvent): Promise<number>;
   /** Signs how far the chain goes, once a day; undefined where that was done today, or there is no chain. */
   checkpoint(org: string): Promise<{ readonly text: string; readonly body: Checkpoint } | undefined>;
-  /** The entry with this number. Throws `archive.corrupt` when it is not one that a trusted key has signed. */
+  /**
+   * The entry with this number. Throws `archive.corrupt` when it is not one that a trusted key has signed, and
+   * `archive.key_unknown` when it says to be of a key that this process does not know (yet).
+   */
   entry(org: string, sequence: number): Promise<ChainEntry | undefined>;
-  /** Entries from this number on, those that cannot be trusted left out. */
-  since(org: string, sequence: number): AsyncGenerator<ChainEntry>;
+  /** Entries with these numbers, those that cannot be trusted left out. Throws `archive.key_unknown`. */
+  entries(org: string, sequences: readonly number[]): AsyncGenerator<ChainEntry>;
 }
 
-/** @param readKey asked once; what it throws is asked for again */
+/** @param readKey asked once, and again after it threw or where the chain has a key that it does not know */
 export function chainOn({ notes, place }: Place, readKey: () => Promise<SigningKey>, clock: Clock): Chain {
   let opening: Promise<SigningKey> | undefined;
-  let published = false;
+  let published: string | undefined;
   const heads = new Map<string, Head>();
   const turns = new Map<string, Promise<unknown>>();
 
@@ -81,17 +104,44 @@ export function chainOn({ notes, place }: Place, readKey: () => Promise<SigningK
     });
     return opening;
   };
+  /** The key that stands in place of this one now; this one where that cannot be read. */
+  const keyAfter = async (key: SigningKey): Promise<SigningKey> => {
+    const current = await openKey();
+    // Somebody has asked meanwhile.
+    if (current !== key) return current;
+    opening = readKey().catch(() => key);
+    return opening;
+  };
   const publish = async ({ id, publicPem }: SigningKey): Promise<void> => {
-    if (published) return;
+    if (published === id) return;
     await notes.putNew(`${KEYS_FOLDER}/${id}.pem`, publicPem);
-    published = true;
+    published = id;
   };
   const nameOf = (org: string, sequence: number): string => `${chainFolder(org)}/${entryFile(sequence)}`;
   const textOf = async (org: string, sequence: number): Promise<string | undefined> =>
     (await notes.read(nameOf(org, sequence)))?.toString('utf8');
 
+  /** A key that was replaced while this process runs: whoever has the new one has signed on with it. */
+  const keyKnowing = async (org: string, sequence: number, text: string): Promise<SigningKey> => {
+    const key = await openKey();
+    const signer = claimOf(text)?.key;
+    if (signer === undefined || key.trusted.has(signer)) return key;
+    const next = await keyAfter(key);
+    if (next.trusted.has(signer)) return next;
+    throw new DocketError(
+      'archive.key_unknown',
+      `An entry of the archive's chain is signed with another key: ${signer}.`,
+      {
+        where: `${place}/${nameOf(org, sequence)}`,
+        expected: `a key that DOCKET_SIGNING_KEY names: ${[...next.trusted.keys()].join(', ')}`,
+        got: signer,
+        next: 'Give every process the new key, whose file names the old public ones. Where no key was changed, run `docket archive verify`.',
+      },
+    );
+  };
   const trusted = async (org: string, sequence: number, text: string): Promise<SignedDocument<ChainEntry>> => {
-    const read = readDocument('chain entry', text, entrySchema, (await openKey()).trusted);
+    const { trusted: keys } = await keyKnowing(org, sequence, text);
+    const read = readDocument('chain entry', text, entrySchema, keys);
     const why = typeof read === 'string' ? read : 'it is of another place';
     if (typeof read !== 'string' && read.body.org === org && read.body.sequence === sequence) return read;
     throw new DocketError('archive.corrupt', `An entry of the archive's chain cannot be trusted: ${why}.`, {
@@ -101,26 +151,9 @@ export function chainOn({ notes, place }: Place, readKey: () => Promise<SigningK
     });
   };
 
-  /** The last entry, looked for from one that is known on: in steps that double, then in between. */
-  const lastSequence = async (org: string, known: number): Promise<number> => {
-    const stands = async (sequence: number) => (await textOf(org, sequence)) !== undefined;
-    let low = known;
-    let step = 1;
-    while (await stands(low + step)) {
-      low += step;
-      step *= 2;
-    }
-    let high = low + step;
-    while (high - low > 1) {
-      const middle = Math.floor((low + high) / 2);
-      if (await stands(middle)) low = middle;
-      else high = middle;
-    }
-    return low;
-  };
   const headOf = async (org: string): Promise<Head> => {
     const known = heads.get(org) ?? { sequence: 0, sha256: null };
-    const sequence = await lastSequence(org, known.sequence);
+    const sequence = await lastSequence({ notes }, org, known.sequence);
     const text = sequence === known.sequence ? undefined : await textOf(org, sequence);
     // What is added vouches for what stands before it: never for what somebody else has put there.
     const head = text === undefined ? known : { sequence, sha256: (await trusted(org, sequence, text)).sha256 };
@@ -129,10 +162,11 @@ export function chainOn({ notes, place }: Place, readKey: () => Promise<SigningK
   };
 
   const write = async (org: string, event: ChainEvent): Promise<number> => {
-    const key = await openKey();
-    await publish(key);
     for (;;) {
       const head = await headOf(org);
+      // After the head: it may be of a key that has come since.
+      const key = await openKey();
+      await publish(key);
       const sequence = head.sequence + 1;
       const at = new Date(clock.now()).toISOString();
       const text = signDocument('chain entry', { version: 1, org, sequence, previous: head.sha256, at, ...event }, key);
@@ -149,9 +183,9 @@ export function chainOn({ notes, place }: Place, readKey: () => Promise<SigningK
   };
 
   const checkpoint: Chain['checkpoint'] = async (org) => {
-    const key = await openKey();
     const { sequence, sha256: head } = await headOf(org);
     if (head === null) return undefined;
+    const key = await openKey();
     const at = new Date(clock.now()).toISOString();
     const body: Checkpoint = { version: 1, org, day: at.slice(0, 10), sequence, head, at };
     const text = signDocument('checkpoint', body, key);
@@ -177,13 +211,12 @@ export function chainOn({ notes, place }: Place, readKey: () => Promise<SigningK
       const text = await textOf(org, sequence);
       return text === undefined ? undefined : (await trusted(org, sequence, text)).body;
     },
-    since: async function* (org, from) {
-      const { trusted: keys } = await openKey();
-      const last = await lastSequence(org, Math.max(0, from - 1));
-      for await (const { sequence, text } of readEntries({ notes }, org, range(from, last))) {
-        const read = text === undefined ? undefined : readDocument('chain entry', text, entrySchema, keys);
-        const usable = read !== undefined && typeof read !== 'string';
-        if (usable && read.body.org === org && read.body.sequence === sequence) yield read.body;
+    entries: async function* (org, sequences) {
+      for await (const { sequence, text } of readEntries({ notes }, org, sequences)) {
+        if (text === undefined) continue;
+        const { trusted: keys } = await keyKnowing(org, sequence, text);
+        const read = readDocument('chain entry', text, entrySchema, keys);
+        if (typeof read !== 'string' && read.body.org === org && read.body.sequence === sequence) yield read.body;
       }
     },
   };

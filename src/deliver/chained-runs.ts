@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import type { Clock } from '../base/clock.ts';
 import { type Chain, chainOn } from './chain.ts';
+import { chainIndex } from './chain-index.ts';
 import { digestOf, readManifest, readPaper } from './run-papers.ts';
 import { corrupt } from './sealed-folder.ts';
-import { isPaper, type RunBox, type RunName, type Shelf } from './shelf.ts';
+import { isPaper, isRewritten, type RunBox, type RunName, type Shelf } from './shelf.ts';
 import { type ChainEntry, type ChainFile, type Checkpoint, sha256 } from './signed-document.ts';
 import type { SigningKey } from './signing-key.ts';
 
@@ -28,6 +29,8 @@ export interface ChainedRuns {
   note(run: RunName, files: readonly ChainFile[]): void;
   /** Enters files of a run that were written just now, and what was noted. */
   enter(run: RunName, files: readonly ChainFile[]): Promise<void>;
+  /** Whether the last that retention entered of the run is that it could not take it away. */
+  isKept(run: RunName): Promise<boolean>;
   /** Retention takes the run away, or could not. */
   removed(run: RunName, kind: 'removed' | 'kept', why: string): Promise<void>;
   checkpoint(org: string): Promise<{ readonly text: string; readonly body: Checkpoint } | undefined>;
@@ -48,6 +51,7 @@ export function chainedRuns(
   clock: Clock,
 ): ChainedRuns {
   const chain: Chain = chainOn(shelf, readKey, clock);
+  const index = chainIndex(shelf);
   const noted = new Map<string, readonly ChainFile[]>();
   const of = ({ id, report }: RunName) => ({ run: id, report });
 
@@ -58,12 +62,15 @@ export function chainedRuns(
     await box.put(POINTER, `${JSON.stringify({ sequence })}\n`);
   };
 
-  /** Where the pointer leads elsewhere or nowhere, the whole chain is asked: its absence must not hide a change. */
+  /** Where the pointer leads elsewhere or nowhere, the index of the whole chain is asked: its absence must not hide a change. */
   const sealedEntry = async (run: RunName, box: RunBox): Promise<ChainEntry | undefined> => {
     const pointer = await readPaper(box, POINTER, pointerSchema).catch(() => undefined);
     const pointed = pointer === undefined ? undefined : await chain.entry(run.org, pointer.sequence);
     if (pointed?.kind === 'sealed' && isOf(pointed, run)) return pointed;
-    for await (const entry of chain.since(run.org, 1)) if (entry.kind === 'sealed' && isOf(entry, run)) return entry;
+    const { sealed } = await index.find(run, 1);
+    for await (const entry of chain.entries(run.org, sealed)) {
+      if (entry.kind === 'sealed' && isOf(entry, run)) return entry;
+    }
     return undefined;
   };
   const check = async (run: RunName): Promise<ChainEntry | undefined> => {
@@ -76,6 +83,27 @@ export function chainedRuns(
       expected: `SHA-256 ${expected}, as entry ${entry.sequence} of the chain says`,
       got,
     });
+  };
+
+  /** SHA-256 of all that was ever entered of a run's files, by their names. */
+  const enteredOf = async (run: RunName, from: number): Promise<ReadonlyMap<string, ReadonlySet<string>>> => {
+    const entered = new Map<string, Set<string>>();
+    const { all } = await index.find(run, from);
+    for await (const each of chain.entries(run.org, all)) {
+      if (!isOf(each, run)) continue;
+      for (const { name, sha256 } of each.files) {
+        entered.set(name, (entered.get(name) ?? new Set()).add(sha256));
+      }
+    }
+    return entered;
+  };
+  const isKept = async (run: RunName): Promise<boolean> => {
+    const sealedAt = await sealedEntry(run, shelf.box(run)).catch(() => undefined);
+    const { all } = await index.find(run, sealedAt?.sequence ?? 1);
+    for await (const entry of chain.entries(run.org, [...all].reverse())) {
+      if (isOf(entry, run) && (entry.kind === 'removed' || entry.kind === 'kept')) return entry.kind === 'kept';
+    }
+    return false;
   };
 
   return {
@@ -92,15 +120,14 @@ export function chainedRuns(
         if (manifest === undefined || first === undefined || manifest.made_at < first.at) return 0;
         await sealed(run, true);
       }
-      const entered = new Set<string>();
-      for await (const each of chain.since(run.org, entry?.sequence ?? 1)) {
-        if (isOf(each, run)) for (const { name } of each.files) entered.add(name);
-      }
+      const entered = await enteredOf(run, entry?.sequence ?? 1);
       const files: ChainFile[] = [];
       for (const name of await box.names()) {
-        if (!isPaper(name) || name === POINTER || entered.has(name)) continue;
+        const known = entered.get(name);
+        if (!isPaper(name) || name === POINTER || (known !== undefined && !isRewritten(name))) continue;
         const found = await digestOf(box, name);
-        if (found !== undefined) files.push({ name, sha256: found });
+        // What was so once and was written over is not entered again: somebody may have put it back.
+        if (found !== undefined && !known?.has(found)) files.push({ name, sha256: found });
       }
       if (files.length > 0) await chain.append(run.org, { kind: 'papers', ...of(run), files, late: true });
       return files.length + (entry === undefined ? 1 : 0);
@@ -118,6 +145,7 @@ export function chainedRuns(
         throw error;
       }
     },
+    isKept,
     removed: async (run, kind, why) => {
       await chain.append(run.org, { kind, ...of(run), files: [], why });
     },

@@ -151,8 +151,9 @@ export function directoryShelf(root: string): Shelf {
     bring: async (run) => folderOf(run),
     letGo: async () => {},
     // Out of sight in one step, then gone: whoever dies in between leaves it in `.staging`, which is swept.
-    remove: (run) =>
-      writing(base, async () => {
+    remove: async (run, leaving) => {
+      await leaving?.();
+      return writing(base, async () => {
         await makeFolder(staging);
         const aside = join(staging, `${pathName(run.id, 'run')}-removed-${randomBytes(6).toString('hex')}`);
         const moved = await unlessGone(async () => {
@@ -161,7 +162,8 @@ export function directoryShelf(root: string): Shelf {
         });
         await rm(aside, { recursive: true, force: true });
         return moved ?? false;
-      }),
+      });
+    },
     notes: directoryNotes(base),
     probe: () =>
       writing(base, async () => {

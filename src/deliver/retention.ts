@@ -17,7 +17,7 @@ export const SWEPT = '.swept';
 export interface RetentionPorts {
   readonly shelf: Shelf;
   /** Where everything is signed: what leaves is entered first. */
-  readonly signing?: Pick<ChainedRuns, 'complete' | 'removed' | 'checkpoint'> | undefined;
+  readonly signing?: Pick<ChainedRuns, 'complete' | 'isKept' | 'removed' | 'checkpoint'> | undefined;
   /** Days for which an organization's runs are kept; undefined: for ever. */
   readonly daysOf: (org: string) => number | undefined;
   readonly ledger: Ledger;
@@ -103,7 +103,8 @@ async function completeYoung(run: Shelved, { signing, log }: RetentionPorts, now
 }
 
 /**
- * Takes a run away, and says so in the chain first: a run that is gone without a word was not removed by retention.
+ * Takes a run away, and says so in the chain before it is out of sight: a run that is gone without a word was not removed
+ * by retention.
  * @returns whether this process has removed it, or why its store keeps it
  */
 async function removeUnlocked(
@@ -113,12 +114,19 @@ async function removeUnlocked(
 ): Promise<{ readonly removed: boolean } | { readonly lock: string }> {
   const lock = await shelf.locked?.(run, clock.now());
   if (lock !== undefined) return { lock };
-  await signing?.removed(run, 'removed', why);
+  let entered = false;
+  const leaving = async (): Promise<void> => {
+    await signing?.removed(run, 'removed', why);
+    entered = true;
+  };
+  // A store that has refused may refuse each day: nothing is entered until it has let a file go.
+  const refused = shelf.locked !== undefined && (await signing?.isKept(run)) === true;
+  if (!refused) await leaving();
   try {
-    return { removed: await shelf.remove(run) };
+    return { removed: await shelf.remove(run, refused ? leaving : undefined) };
   } catch (thrown) {
     if (!(thrown instanceof DocketError && thrown.code === 'archive.locked')) throw thrown;
-    await signing?.removed(run, 'kept', thrown.message);
+    if (entered) await signing?.removed(run, 'kept', thrown.message);
     return { lock: thrown.message };
   }
 }

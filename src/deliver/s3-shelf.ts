@@ -165,13 +165,15 @@ export function s3Shelf(bucket: ArchiveBucket, secrets: SecretSource, silenceMs:
     letGo: async (folder) => {
       if (resolve(folder).startsWith(staging + sep)) await rm(folder, { recursive: true, force: true });
     },
-    remove: async (run) => {
+    remove: async (run, leaving) => {
       const root = rootOf(run);
       const keys = await keysUnder(root);
       const papers = keys.filter((key) => isPaper(key.slice(root.length)));
       const rest = keys.filter((key) => !papers.includes(key) && key !== `${root}manifest.json`);
       // One alone first: where the store refuses, nothing has gone yet.
-      if (papers[0] !== undefined) await objects.deleteUnlocked(papers[0]);
+      const first = papers[0] ?? rest[0];
+      if (first !== undefined) await objects.deleteUnlocked(first);
+      await leaving?.();
       // While its manifest stands, the next sweep finds what this one did not finish; after that, as half made.
       await eachAtOnce(papers, AT_ONCE, objects.deleteUnlocked);
       await objects.deleteUnlocked(`${root}manifest.json`);

@@ -77,8 +77,9 @@ export interface Shelf {
   /**
    * Takes a run away. Harmless twice at once, and when it is interrupted; false when somebody else has taken it. Throws
    * `archive.locked` where the store does not let it go.
+   * @param leaving called when the store lets the first file go, while the run is still in sight
    */
-  remove(run: RunName): Promise<boolean>;
+  remove(run: RunName, leaving?: () => Promise<void>): Promise<boolean>;
   /** Why the store lets nobody remove the run now; undefined where it does. Absent where nothing is ever locked. */
   readonly locked?: (run: RunName, now: number) => Promise<string | undefined>;
   /** Files beside the runs' folders that are none of ours, by names with `/`. */
@@ -114,6 +115,9 @@ const OWN_FILES: readonly string[] = ['docket-archive.json'];
 /** Whether a file beside the runs' folders is none of ours. */
 export const isStray = (name: string): boolean =>
   !OWN_FILES.includes(name) && !name.split('/').some((step) => step.startsWith('.'));
+
+/** Papers that are written over. All others are written once. */
+export const isRewritten = (name: string): boolean => name === 'receipts.json';
 
 /** Papers that are written when a run is sealed already. Everything else of a run is sealed. */
 export const isPaper = (name: string): boolean =>

@@ -66,6 +66,16 @@ export interface SignedDocument<T> {
   readonly sha256: string;
 }
 
+/** What a text says that it is, signed or not: only good for knowing where to look. */
+export function claimOf(text: string): { readonly key: string; readonly body: unknown } | undefined {
+  try {
+    const { key, body } = signedSchema.parse(JSON.parse(text));
+    return { key, body };
+  } catch {
+    return undefined;
+  }
+}
+
 /** A document with a valid signature of one of these keys; a text says why there is none. */
 export function readDocument<T>(
   what: What,

@@ -3,7 +3,7 @@ import { KEYS_FOLDER } from './chain.ts';
 import { POINTER } from './chained-runs.ts';
 import { type ArchiveFinding, fault, remark } from './finding.ts';
 import { digestOf, readManifest } from './run-papers.ts';
-import { isPaper, type Shelf, type Shelved } from './shelf.ts';
+import { isPaper, isRewritten, type Shelf, type Shelved } from './shelf.ts';
 import type { ChainEntry } from './signed-document.ts';
 import type { PublicKeys } from './signing-key.ts';
 import { inspectRun } from './verify-archive.ts';
@@ -144,12 +144,16 @@ async function againstChain(
 ): Promise<readonly ArchiveFinding[]> {
   const { box } = run;
   const expected = new Map<string, { readonly sha256: string; readonly late: boolean }>();
+  const seen = new Map<string, Set<string>>();
   const findings: ArchiveFinding[] = [];
   for (const { kind, files, late = false, sequence, at } of entries) {
     for (const { name, sha256 } of files) {
       const before = expected.get(name);
-      // Whoever completes an entry has not seen what was written: it never takes the place of what was.
-      if (late && before !== undefined) continue;
+      const had = seen.get(name)?.has(sha256) ?? false;
+      seen.set(name, (seen.get(name) ?? new Set()).add(sha256));
+      // Whoever completes an entry has not seen what was written: it takes the place of what is written over, and never
+      // puts back what was so before.
+      if (late && before !== undefined && (had || !isRewritten(name))) continue;
       if (kind === 'sealed' && before !== undefined && before.sha256 !== sha256) continue;
       expected.set(name, { sha256, late });
       if (late)

@@ -21,6 +21,7 @@ const PACES: Partial<Record<ErrorCode, Pace>> = {
   'redis.out_of_memory': { firstMs: 10 * SECOND_MS, mostMs: 5 * MINUTE_MS },
   'redis.unwritable': { firstMs: 10 * SECOND_MS, mostMs: 5 * MINUTE_MS },
   'archive.unwritable': { firstMs: 10 * SECOND_MS, mostMs: 5 * MINUTE_MS },
+  'archive.key_unknown': { firstMs: 10 * SECOND_MS, mostMs: 5 * MINUTE_MS },
   'archive.marker_missing': { firstMs: 10 * SECOND_MS, mostMs: 5 * MINUTE_MS },
   'archive.marker_changed': { firstMs: 10 * SECOND_MS, mostMs: 5 * MINUTE_MS },
   'deployment.conflict': { firstMs: 10 * SECOND_MS, mostMs: 5 * MINUTE_MS },

@@ -1,12 +1,15 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Clock } from '../../src/base/clock.ts';
+import { isStorageOutage, toDocketError } from '../../src/base/error.ts';
 import { type LogFields, silentLog } from '../../src/base/log.ts';
 import { packsOf } from '../../src/compose/packs.ts';
 import { chainOn, newestCheckpoints } from '../../src/deliver/chain.ts';
+import { chainedRuns } from '../../src/deliver/chained-runs.ts';
 import type { ArchiveFinding } from '../../src/deliver/finding.ts';
 import { memoryLedger } from '../../src/deliver/memory-ledger.ts';
 import { sweepArchive } from '../../src/deliver/retention.ts';
 import type { Shelf } from '../../src/deliver/shelf.ts';
+import { shelfArchive } from '../../src/deliver/shelf-archive.ts';
 import { makeSigningKey } from '../../src/deliver/signing-key.ts';
 import { verifyArchive } from '../../src/deliver/verify-signed.ts';
 import { ARCHIVES } from '../support/archives.ts';
@@ -19,9 +22,9 @@ const at = (now: number): Clock => ({ now: () => now, sleep: async () => {} });
 const clock = at(BEGAN);
 const PATH = `acme/weekly-kpi/${RUN}`;
 
-async function verified(shelf: Shelf, now = BEGAN): Promise<ArchiveFinding[]> {
+async function verified(shelf: Shelf, now = BEGAN, keys = keyFrom(KEY.pem).trusted): Promise<ArchiveFinding[]> {
   const found: ArchiveFinding[] = [];
-  const input = { keys: keyFrom(KEY.pem).trusted, now };
+  const input = { keys, now };
   for await (const { findings } of verifyArchive(shelf, input)) found.push(...findings);
   return found;
 }
@@ -147,7 +150,76 @@ describe.each(ARCHIVES)('%s', (_, open) => {
     const on = await archived();
     const forger = signedOver((await on.another()).shelf, makeSigningKey().pem, clock);
     await sealRun(forger, 'f'.repeat(32), BEGAN);
-    await expect(sealRun(on.signed, RUN, BEGAN)).rejects.toMatchObject({ code: 'archive.corrupt', where: /\.chain/ });
+    await expect(sealRun(on.signed, RUN, BEGAN)).rejects.toMatchObject({
+      code: 'archive.key_unknown',
+      where: expect.stringContaining('.chain'),
+    });
+  });
+
+  test('a process whose key was replaced goes on with the new one, and waits until it has it', async () => {
+    const on = await archived();
+    const sealed = await sealRun(on.signed, 'e'.repeat(32), BEGAN);
+    let pem = KEY.pem;
+    const signing = chainedRuns(on.shelf, async () => keyFrom(pem), clock);
+    const archive = shelfArchive(on.shelf, clock, signing);
+    await archive.keepReceipts(sealed, []);
+    const next = makeSigningKey(keyFrom(KEY.pem)).pem;
+    await sealRun(signedOver((await on.another()).shelf, next, clock), 'f'.repeat(32), BEGAN);
+    const refused = toDocketError(await archive.keepReceipts(sealed, []).catch((error: unknown) => error));
+    expect(refused).toMatchObject({ code: 'archive.key_unknown', got: keyFrom(next).id });
+    expect(isStorageOutage(refused)).toBe(true);
+    const other = { ...ORDER, id: 'f'.repeat(32) };
+    await expect(archive.peek(other)).rejects.toMatchObject({ code: 'archive.key_unknown' });
+    pem = next;
+    expect(await archive.peek(other)).toBeDefined();
+    await sealRun({ archive }, RUN, BEGAN);
+    expect(await verified(on.shelf, BEGAN, keyFrom(next).trusted)).toEqual([]);
+  });
+
+  test('the chain is read once, however many runs have no pointer into it or are young', async () => {
+    const on = await archived();
+    const ids = Array.from({ length: 20 }, (_, index) => index.toString(16).padStart(32, '0'));
+    for (const id of ids) await sealRun(on.signed, id, BEGAN);
+    const reads = new Map<string, number>();
+    const read = async (name: string) => {
+      const found = await on.shelf.notes.read(name);
+      if (found !== undefined && name.includes('/.chain/')) reads.set(name, (reads.get(name) ?? 0) + 1);
+      return found;
+    };
+    const shelf = { ...on.shelf, notes: { ...on.shelf.notes, read } };
+    await sweep(shelf, BEGAN + 3_600_000, signedOver(shelf, KEY.pem, clock));
+    expect(reads.size).toBeGreaterThan(20);
+    expect(Math.max(...reads.values())).toBeLessThanOrEqual(6);
+    // Its pointer gone: it is known by its place in the chain, which others need not be read for again.
+    const [id = ''] = ids;
+    await on.shelf.box({ ...ORDER, id }).put('chain.json', '{}');
+    reads.clear();
+    const { archive } = signedOver(shelf, KEY.pem, clock);
+    for (let times = 0; times < 20; times += 1) expect(await archive.peek({ ...ORDER, id })).toBeDefined();
+    expect([...reads.values()].filter((count) => count > 3)).toHaveLength(1);
+    // What was added since is found too.
+    const last = { ...ORDER, id: 'f'.repeat(32) };
+    await sealRun(on.signed, last.id, BEGAN);
+    await on.shelf.box(last).put('chain.json', '{}');
+    const manifest = (await on.shelf.box(last).read('manifest.json'))?.toString() ?? '';
+    await on.shelf.box(last).put('manifest.json', manifest.replace('Weekly', 'Monthly'));
+    await expect(archive.peek(last)).rejects.toMatchObject({ code: 'archive.corrupt' });
+  });
+
+  test('receipts that were written over and not entered are entered later, and never what they were before', async () => {
+    const on = await archived();
+    const sealed = await sealRun(on.signed, RUN, BEGAN);
+    await deliverRun({ ...on.signed, archive: on.signed.archive }, sealed, BEGAN);
+    const before = (await on.shelf.box(ORDER).read('receipts.json'))?.toString() ?? '';
+    // Without the chain: a process that died before it came to it.
+    await on.archive.keepReceipts(sealed, []);
+    expect(await codes(on.shelf)).toEqual(['paper.changed']);
+    expect(await on.signed.signing.complete(ORDER)).toBe(1);
+    expect(await codes(on.shelf)).toEqual(['paper.late (note)']);
+    expect(await on.signed.signing.complete(ORDER)).toBe(0);
+    await on.write('receipts.json', before);
+    expect(await on.signed.signing.complete(ORDER)).toBe(0);
+    expect(await codes(on.shelf)).toContain('paper.changed');
   });
 
   test('a message that was noted is entered with the next paper, also when the first try to enter failed', async () => {
@@ -237,6 +309,16 @@ describe('what a store keeps locked', () => {
     expect(removed).toBe(0);
     expect(said).toContainEqual(expect.objectContaining({ run: RUN, why: expect.stringContaining('AccessDenied') }));
     expect([...store.objects.keys()].filter((key) => key.includes(RUN))).toEqual(before);
+    expect(await codes(shelf, BEGAN + 40 * DAY)).toEqual([]);
+    const entries = () => [...store.objects.keys()].filter((key) => key.includes('/.chain/')).length;
+    const later = (days: number) =>
+      sweep(shelf, BEGAN + days * DAY, signedOver(shelf, KEY.pem, at(BEGAN + days * DAY)));
+    const count = entries();
+    for (const days of [32, 33, 34]) expect((await later(days)).removed).toBe(0);
+    // A checkpoint a day.
+    expect(entries() - count).toBe(3);
+    store.fault = () => undefined;
+    expect((await later(35)).removed).toBe(1);
     expect(await codes(shelf, BEGAN + 40 * DAY)).toEqual([]);
   });
 });
