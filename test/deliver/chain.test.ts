@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Clock } from '../../src/base/clock.ts';
 import { isStorageOutage, toDocketError } from '../../src/base/error.ts';
@@ -217,6 +218,11 @@ describe.each(ARCHIVES)('%s', (_, open) => {
     expect(await on.signed.signing.complete(ORDER)).toBe(1);
     expect(await codes(on.shelf)).toEqual(['paper.late (note)']);
     expect(await on.signed.signing.complete(ORDER)).toBe(0);
+    // Of two who enter at once, the later one may have seen what the other has written over since.
+    const files = [{ name: 'receipts.json', sha256: createHash('sha256').update(before).digest('hex') }];
+    const chain = chainOn(on.shelf, async () => keyFrom(KEY.pem), clock);
+    await chain.append('acme', { kind: 'papers', run: RUN, report: ORDER.report, files, late: true });
+    expect(await codes(on.shelf)).toEqual(['paper.late (note)']);
     await on.write('receipts.json', before);
     expect(await on.signed.signing.complete(ORDER)).toBe(0);
     expect(await codes(on.shelf)).toContain('paper.changed');
