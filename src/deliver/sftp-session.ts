@@ -90,8 +90,10 @@ export async function openSftp(
   const client = new ssh2.Client();
   let stranger: string | undefined;
   const sftp = await new Promise<SFTPWrapper>((resolve, reject) => {
+    const sock = connect({ host: spec.host, port: spec.port, lookup: guardedLookup(addresses) });
     const fail = (error: Error): void => {
       client.destroy();
+      sock.destroy();
       reject(
         error instanceof ForbiddenAddress
           ? refused(spec, error)
@@ -102,6 +104,8 @@ export async function openSftp(
     };
     // The listener stays for good: a late `error` without one ends the process.
     client.on('error', fail);
+    // The library takes the socket over only once it has read the keys.
+    sock.on('error', fail);
     client.once('close', () => fail(new Error('the connection was closed')));
     client.once('ready', () => client.sftp((error, opened) => (error ? fail(error) : resolve(opened))));
     client.on('keyboard-interactive', (_name, _instructions, _language, prompts, finish) =>
@@ -109,7 +113,7 @@ export async function openSftp(
     );
     try {
       client.connect({
-        sock: connect({ host: spec.host, port: spec.port, lookup: guardedLookup(addresses) }),
+        sock,
         username: spec.user,
         ...(password === undefined ? {} : { password: password.reveal(), tryKeyboard: true }),
         // Some keys are not read without the line break that ends them, which reading a secret trims.

@@ -1,3 +1,5 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import type { Socket } from 'node:net';
 import ssh2 from 'ssh2';
 import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
@@ -152,6 +154,31 @@ test('a private key that cannot be read is said without it', async () => {
   const { state, detail } = await once();
   expect(state).toBe('pending');
   expect(detail).not.toContain('no key at all');
+});
+
+test.each([
+  ['a server that answers', false],
+  ['a server that is not there', true],
+])('a private key that cannot be read leaves no socket behind: %s', async (_, closed) => {
+  const { server, once } = await caseOf({ password: undefined, private_key: { env: 'KEY' } }, { key: 'no key at all' });
+  if (closed) await server.close();
+  const uncaught: unknown[] = [];
+  const note = (error: unknown) => void uncaught.push(error);
+  const gone: Promise<void>[] = [];
+  const follow = (message: unknown) => {
+    const { socket } = message as { socket: Socket };
+    gone.push(new Promise((resolve) => void socket.once('close', () => resolve())));
+  };
+  process.on('uncaughtExceptionMonitor', note);
+  subscribe('net.client.socket', follow);
+  onTestFinished(() => {
+    unsubscribe('net.client.socket', follow);
+    process.off('uncaughtExceptionMonitor', note);
+  });
+  expect(await once()).toMatchObject({ state: 'pending' });
+  expect(gone).toHaveLength(1);
+  await Promise.all(gone);
+  expect(uncaught).toEqual([]);
 });
 
 test('a file of other bytes is left as it is', async () => {
