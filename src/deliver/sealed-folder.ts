@@ -137,19 +137,30 @@ export const corrupt = (place: string, what: string, detail: { expected?: string
     next: 'Nothing of it is sent. Restore it from a backup, or remove it and run the report again.',
   });
 
-/** For a file that could not be read: throws `archive.corrupt`, or `archive.unreachable` where the disk is to blame. */
+/**
+ * For a file that could not be read: throws `archive.corrupt`, or `archive.unreachable` where the disk is to blame or all of
+ * `folder` is gone, as when an archive is unmounted while a run is delivered.
+ * @param place as `folder`, for people
+ */
 const missing =
-  (place: string, name: string) =>
-  (cause: unknown): never => {
+  (folder: string, name: string, place = folder) =>
+  async (cause: unknown): Promise<never> => {
     const fault = diskFaultOf(cause);
-    if (fault === undefined) throw corrupt(place, `${name} is missing`, { cause });
-    throw new DocketError('archive.unreachable', `${name} of an archived run cannot be read: ${fault.words}.`, {
+    const gone = fault === undefined && isGone(cause) && (await stat(folder).then(() => false, isGone));
+    if (fault === undefined && !gone) throw corrupt(place, `${name} is missing`, { cause });
+    const words = fault?.words ?? 'the folder of the run is not there';
+    throw new DocketError('archive.unreachable', `${name} of an archived run cannot be read: ${words}.`, {
       where: place,
-      got: fault.code,
-      next: 'Look at the disk of the archive, and at the limit of open files.',
+      got: fault?.code ?? 'ENOENT',
+      next:
+        fault === undefined
+          ? 'Look whether the archive is mounted.'
+          : 'Look at the disk of the archive, and at the limit of open files.',
       cause,
     });
   };
+
+const isGone = (error: unknown): boolean => isCode(error, 'ENOENT', 'ENOTDIR');
 
 /**
  * A run's folder with every file compared with its manifest. Throws `archive.corrupt`.
@@ -160,8 +171,8 @@ export async function readSealed(folder: string, files: string, manifest: Manife
   for (const file of manifest.files) {
     const path = join(folder, files, artifactName(file.name));
     const found = await stat(path).then(
-      async ({ size }) => ({ size, digest: await fileDigest(path).catch(missing(place, file.name)) }),
-      missing(place, file.name),
+      async ({ size }) => ({ size, digest: await fileDigest(path).catch(missing(folder, file.name, place)) }),
+      missing(folder, file.name, place),
     );
     if (found.digest !== file.sha256) {
       throw corrupt(place, `${file.name} has changed`, {
@@ -189,11 +200,11 @@ function formatOf(format: string, place: string): Artifact['format'] {
 
 async function readMail(folder: string, manifest: Manifest, place: string): Promise<MailBody> {
   const [html, text, pictures] = await Promise.all([
-    readFile(join(folder, 'mail.html'), 'utf8').catch(missing(place, 'the e-mail')),
-    readFile(join(folder, 'mail.txt'), 'utf8').catch(missing(place, 'the e-mail')),
+    readFile(join(folder, 'mail.html'), 'utf8').catch(missing(folder, 'the e-mail', place)),
+    readFile(join(folder, 'mail.txt'), 'utf8').catch(missing(folder, 'the e-mail', place)),
     Promise.all(
       (manifest.mail?.pictures ?? []).map(async ({ name, cid, sha256: expected }): Promise<Picture> => {
-        const bytes = await readFile(join(folder, pictureName(name))).catch(missing(place, name));
+        const bytes = await readFile(join(folder, pictureName(name))).catch(missing(folder, name, place));
         if (sha256(bytes) !== expected) throw corrupt(place, `${name} has changed`, {});
         return { name, cid, bytes };
       }),

@@ -1,11 +1,17 @@
-import { readdir } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { Secret } from '../../src/base/secret.ts';
+import { createMarker, newArchiveId } from '../../src/deliver/archive-marker.ts';
 import { deliver } from '../../src/deliver/deliver.ts';
 import { directoryArchive } from '../../src/deliver/directory-archive.ts';
 import { directoryShelf } from '../../src/deliver/directory-shelf.ts';
+import type { Ledger } from '../../src/deliver/ledger.ts';
+import { smtpMailer } from '../../src/deliver/mailer.ts';
+import { markedShelf, markerCheck } from '../../src/deliver/marked-shelf.ts';
 import { memoryLedger } from '../../src/deliver/memory-ledger.ts';
-import { artifactBytes } from '../../src/deliver/sealed-folder.ts';
+import { artifactBytes, readSealed } from '../../src/deliver/sealed-folder.ts';
+import { shelfArchive } from '../../src/deliver/shelf-archive.ts';
 import { takeOut } from '../../src/deliver/take-out.ts';
 import {
   definitionWith,
@@ -21,6 +27,7 @@ import {
 } from '../support/delivery-case.ts';
 import { aDisk } from '../support/disk.ts';
 import { manualClock } from '../support/manual-clock.ts';
+import { scriptedSmtp } from '../support/smtp-script.ts';
 
 const NOW = Date.parse('2026-11-16T07:00:00Z');
 
@@ -61,6 +68,55 @@ test('a file that the disk cannot read is not taken for one that is missing', as
     retryable: true,
   });
   await expect(artifactBytes({ ...artifact, path: join(root, 'none') })).rejects.toMatchObject({
+    code: 'archive.corrupt',
+  });
+});
+
+test('an archive that is unmounted while a run is delivered is waited for, and a lost file is not', async () => {
+  const { root } = await world();
+  const shelf = directoryShelf(join(root, 'archive'));
+  const { id } = await createMarker(shelf, newArchiveId(), NOW);
+  const now = () => NOW;
+  const marked = markedShelf(shelf, markerCheck(shelf, async () => id, { now, maxAgeMs: 0 }), now);
+  const archive = shelfArchive(marked, manualClock(NOW));
+  const { sealed } = await sealedRun(root, undefined, archive);
+  const server = await scriptedSmtp(() => ({}));
+  const mailer = smtpMailer(new Secret(server.url));
+  onTestFinished(async () => {
+    await mailer.close();
+    await server.close();
+  });
+  const memory = memoryLedger();
+  let meanwhile: () => Promise<unknown> = async () => {};
+  const ledger: Ledger = { ...memory, open: (...args) => meanwhile().then(() => memory.open(...args)) };
+  const call = () =>
+    deliver({
+      order: ORDER,
+      definition: definitionWith([{ email: { to: ['lead@acme.example'], attach: ['csv'] } }]),
+      settings: SETTINGS,
+      sealed,
+      mail: { mailer, from: 'reports@docket.example' },
+      ledger,
+      archive,
+      clock: manualClock(NOW),
+      signal: new AbortController().signal,
+      observe: () => {},
+      secrets: NO_SECRETS,
+    });
+  const [mounted, aside] = [join(root, 'archive'), join(root, 'aside')];
+  // What stays behind is the empty folder that the disk was mounted on.
+  meanwhile = () => rename(mounted, aside).then(() => mkdir(mounted));
+  await expect(call()).rejects.toMatchObject({ code: 'archive.unreachable', retryable: true });
+  await expect(readSealed(sealed.folder, 'files', sealed.manifest, 'the run')).rejects.toMatchObject({
+    code: 'archive.unreachable',
+    where: 'the run',
+  });
+  await rm(mounted, { recursive: true });
+  await rename(aside, mounted);
+  meanwhile = async () => {};
+  await expect(call()).resolves.toMatchObject({ receipts: [{ state: 'sent' }] });
+  await rm(join(sealed.folder, 'files'), { recursive: true });
+  await expect(readSealed(sealed.folder, 'files', sealed.manifest, 'the run')).rejects.toMatchObject({
     code: 'archive.corrupt',
   });
 });
