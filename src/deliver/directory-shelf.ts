@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { createFile, makeFolder, replaceFile, replaceFiles, syncPath, writeSynced } from './durable-file.ts';
-import { isCode, pathName, writing } from './sealed-folder.ts';
+import { isCode, isName, pathName, writing } from './sealed-folder.ts';
 import { isStray, type RunBox, type RunName, type Shelf, type ShelfNotes, type Shelved } from './shelf.ts';
 import { stageIn } from './staging.ts';
 
@@ -69,12 +69,12 @@ function directoryNotes(base: string): ShelfNotes {
   };
 }
 
-/** Names of folders in a folder, in order; those with a dot in front are the archive's own. */
+/** Organizations, reports or runs in a folder, in order: folders with a dot in front are the archive's own, others strangers'. */
 async function foldersIn(folder: string): Promise<readonly string[]> {
   // Somebody may sweep at the same moment; an archive in which nothing was sealed yet has no folder.
   const entries = (await unlessGone(() => readdir(folder, { withFileTypes: true }))) ?? [];
   return entries
-    .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.'))
+    .filter((entry) => entry.isDirectory() && isName(entry.name))
     .map(({ name }) => name)
     .sort();
 }
@@ -139,7 +139,7 @@ export function directoryShelf(root: string): Shelf {
     strays: async (only) => {
       const filesIn = async (folder: string): Promise<readonly string[]> =>
         ((await unlessGone(() => readdir(join(base, folder), { withFileTypes: true }))) ?? [])
-          .filter((entry) => !entry.isDirectory() && !entry.name.startsWith('.'))
+          .filter((entry) => !entry.isDirectory() && isName(entry.name))
           .map(({ name }) => (folder === '' ? name : `${folder}/${name}`));
       const found = only === undefined ? [...(await filesIn(''))] : [];
       for (const org of only === undefined ? await foldersIn(base) : [pathName(only, 'organization')]) {

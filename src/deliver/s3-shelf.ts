@@ -12,7 +12,7 @@ import { connectS3, described, type S3Connection } from './s3-client.ts';
 import { signedLink } from './s3-link.ts';
 import { type S3Objects, s3Objects } from './s3-objects.ts';
 import { putFile } from './s3-upload.ts';
-import { pathName, sealedNames, writing } from './sealed-folder.ts';
+import { isName, pathName, sealedNames, writing } from './sealed-folder.ts';
 import { isPaper, isStray, type RunBox, type RunName, type Shelf, type Shelved } from './shelf.ts';
 import { stageInOwn } from './staging.ts';
 import { copyOut } from './take-out.ts';
@@ -225,9 +225,6 @@ async function putNewNote(objects: S3Objects, key: string, bytes: string, place:
     }
   }
 }
-
-/** What may be an organization, a report or a run: others' objects may share the bucket. */
-const isName = (name: string): boolean => /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/.test(name);
 
 function s3Box(objects: S3Objects, root: string, place: string): RunBox {
   /** In front of the names of sealed files; undefined while there is no manifest. It never changes once there is one. */

@@ -24,9 +24,12 @@ export const OWN_NAMES = [
   'files',
 ] as const;
 
+/** What may be an organization, a report or a run: others' folders and objects may share the place of an archive. */
+export const isName = (name: string): boolean => /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/.test(name);
+
 /** A name of ours in a path: one plain component, so that nothing can be written outside the archive. */
 export function pathName(name: string, what: string): string {
-  if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/.test(name)) return name;
+  if (isName(name)) return name;
   throw new DocketError('archive.unwritable', `The archive cannot use this ${what} as a folder name.`, {
     expected: 'letters, digits, ".", "_" and "-"',
     got: `"${name}"`,

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { readdir, readFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { LogFields } from '../../src/base/log.ts';
@@ -12,6 +12,19 @@ import { takeOut } from '../../src/deliver/take-out.ts';
 import { verifyShelved } from '../../src/deliver/verify-archive.ts';
 import { ARCHIVES, sealIn, type TestArchive } from '../support/archives.ts';
 import { ORDER, RUN } from '../support/delivery-case.ts';
+
+test('folders that are no organization, report or run are left alone', async () => {
+  const on = await ARCHIVES[0]![1](onTestFinished);
+  await sealIn(on);
+  for (const stranger of ['lost+found', 'old backups/a/b', `${ORDER.org}/my notes/c`])
+    await mkdir(join(on.shelf.place, stranger), { recursive: true });
+  expect(await on.shelf.orgs()).toEqual([ORDER.org]);
+  const runs: string[] = [];
+  for await (const { id } of on.shelf.runs()) runs.push(id);
+  expect(runs).toEqual([RUN]);
+  expect(await on.shelf.find('b')).toBeUndefined();
+  expect(await on.shelf.strays()).toEqual([]);
+});
 
 const DELIVERY = 'a'.repeat(32);
 const DAY = 86_400_000;
