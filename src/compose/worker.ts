@@ -242,7 +242,7 @@ export async function openWorker(
   );
   scope.use(sweeping, (controller) => controller.abort());
   await worker.ready();
-  const probes = [archiveProbe({ shelf }), stagingProbe({ archive })];
+  const probes = [archiveProbe({ shelf }, clock), stagingProbe({ archive })];
   const storage = await watchStorage(probes, { clock, log }, scope, settings.observeStorage);
   return () => [
     { name: 'worker', ok: worker.taking(), detail: `${worker.active()} runs in hand` },
