@@ -221,7 +221,7 @@ async function sendPending(
     const begun = clock.now();
     const span = { name: 'delivery', kind: 'client', target: own.target, delivery: own.id } as const;
     const ending = await trace.span(span, async (tell) => {
-      const ended = await attempt(row, prepare, { ledger, clock, signal, keep, monotonic, confirmLock });
+      const ended = await attempt(row, () => prepare(row.epoch), { ledger, clock, signal, keep, monotonic, confirmLock });
       if (ended !== undefined) tell({ state: ended.state });
       return ended;
     });

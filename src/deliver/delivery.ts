@@ -14,8 +14,11 @@ export interface Delivery {
   /** Names what it needs to be up: deliveries of one service go down together. */
   readonly service: string;
   readonly messageId: string | null;
-  /** Archives what will leave. Throws `deliver.*` when it is refused for good. */
-  readonly prepare: () => Promise<Leave>;
+  /**
+   * Archives what will leave. Throws `deliver.*` when it is refused for good.
+   * @param before the row's epoch before this attempt: at 0 the archive has no other to compare it with
+   */
+  readonly prepare: (before: number) => Promise<Leave>;
   /** What the target itself shows of a row that was left `sending`. */
   readonly proof?: () => Promise<Proof>;
   /** Where each file is once this is `sent`, by the file's name. */

@@ -36,7 +36,7 @@ export function emailDeliveries(
       messageId: mail === undefined ? null : messageIdOf(spec.together ? threadOf(row) : row.id, mail.from),
       // Files that are too large are linked to where they are, which must be true when somebody clicks.
       ...(tooLarge(spec, context) ? { turn: 1 as const } : {}),
-      prepare: () => prepareMail(row, spec, context, deliveries),
+      prepare: (before) => prepareMail(row, before, spec, context, deliveries),
     };
   });
 }
@@ -56,6 +56,7 @@ function tooLarge(spec: EmailTarget, { sealed: { artifacts, mail } }: DeliveryCo
 
 async function prepareMail(
   row: NewDelivery,
+  before: number,
   spec: EmailTarget,
   context: DeliveryContext,
   deliveries: () => readonly Delivery[],
@@ -112,7 +113,7 @@ async function prepareMail(
     throw new DocketError('deliver.recipient_refused', `${message.envelope.to} ${envelopeFault}.`);
   }
   // Links are of the day on which they were made.
-  if (!linked) await assertSameMail(archive, sealed, row.id, message);
+  if (!linked && before > 0) await assertSameMail(archive, sealed, row.id, message);
   return sendMessage(mail.mailer, message, await archive.keepMessage(sealed, row.id, message.raw));
 }
 

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { instantSchema } from '../base/instant.ts';
 import type { AttemptRecord, Release } from './archive.ts';
+import { eachAtOnce } from './at-once.ts';
 import { DELIVERY_STATES, type Evidence } from './ledger.ts';
 import { type Receipt, receiptsSchema } from './receipt.ts';
 import { readPaper } from './run-papers.ts';
@@ -26,6 +27,8 @@ const attemptSchema: z.ZodType<AttemptRecord> = z.looseObject({
 
 /** `<delivery>.<epoch>.json`, or with what it tells of in between. */
 const NAME = /^attempts\/([A-Za-z0-9]+)\.(\d+)(?:\.(end|decision))?\.json$/;
+/** Reads under way at once. */
+const AT_ONCE = 8;
 const RANK = { begin: 0, end: 1, decision: 2 } as const;
 
 /**
@@ -62,10 +65,20 @@ const lastWords = (kept: readonly Kept[]): readonly Kept[] => [
 const readKept = (box: RunBox, { name }: Kept): Promise<AttemptRecord | undefined> =>
   readPaper(box, name, attemptSchema);
 
-/** The last word on each attempt of a run, the first attempt first. Throws `archive.corrupt` when any word cannot be read. */
-export async function readAttempts(box: RunBox): Promise<AttemptRecord[]> {
-  const kept = keptAmong(await box.names());
-  const read = new Map(await Promise.all(kept.map(async (one) => [one, await readKept(box, one)] as const)));
+/** What is kept in each; files and requests of a run with many recipients are not all opened at once. */
+async function readEach(box: RunBox, kept: readonly Kept[]): Promise<ReadonlyMap<Kept, AttemptRecord | undefined>> {
+  const read = new Map<Kept, AttemptRecord | undefined>();
+  await eachAtOnce(kept, AT_ONCE, async (one) => read.set(one, await readKept(box, one)));
+  return read;
+}
+
+/**
+ * The last word on each attempt of a run, or on those of one delivery, the first attempt first. Throws `archive.corrupt`
+ * when any word cannot be read.
+ */
+export async function readAttempts(box: RunBox, delivery?: string): Promise<AttemptRecord[]> {
+  const kept = keptAmong(await box.names()).filter((one) => delivery === undefined || one.delivery === delivery);
+  const read = await readEach(box, kept);
   return lastWords(kept).flatMap((one) => read.get(one) ?? []);
 }
 
@@ -103,7 +116,7 @@ export async function readLastMessage(
   delivery: string,
   kind: 'eml' | 'json',
 ): Promise<Buffer | undefined> {
-  const attempts = (await readAttempts(box)).filter((one) => one.delivery === delivery);
+  const attempts = await readAttempts(box, delivery);
   const last = attempts.findLast(({ message }) => message !== undefined)?.message;
   if (last === undefined) return undefined;
   const name = `messages/${messageName(delivery, last, kind)}`;
@@ -130,7 +143,7 @@ export async function readEvidence(box: RunBox): Promise<ReadonlyMap<string, Evi
     if (state !== 'skipped') evidence.set(delivery, { state, epoch: 0, detail });
   }
   const latest = new Map(keptAmong(names).map((one) => [one.delivery, one] as const));
-  for (const attempt of await Promise.all([...latest.values()].map((one) => readKept(box, one)))) {
+  for (const attempt of (await readEach(box, [...latest.values()])).values()) {
     if (attempt === undefined) continue;
     const { delivery, epoch, state, detail } = attempt;
     evidence.set(delivery, { state, epoch, detail });

@@ -4,6 +4,7 @@ import { inspect } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLog } from '../../src/base/log.ts';
+import { archiveProbe } from '../../src/compose/storage-probes.ts';
 import { type DeliverInput, deliver } from '../../src/deliver/deliver.ts';
 import type { Ledger } from '../../src/deliver/ledger.ts';
 import type { Mailer } from '../../src/deliver/mailer.ts';
@@ -298,6 +299,35 @@ test.each<readonly [string, Fault]>([
   store.fault = () => undefined;
   expect((await deliver(input(ledger))).receipts.map(({ state }) => state)).toEqual(['sent', 'sent']);
   expect([...got.values()]).toEqual([1, 1]);
+});
+
+test('a message is compared with earlier ones to its recipient, and the first with none', async () => {
+  const { store, home, input } = await aRun();
+  const reads = () =>
+    store.requests.filter(({ method, key }) => method === 'GET' && key.includes('/attempts/')).map(({ key }) => key);
+  const { receipts } = await deliver(input(memoryLedger()));
+  expect(receipts.map(({ state }) => state)).toEqual(['sent', 'sent']);
+  expect(reads()).toEqual([]);
+  const { sealed } = input(memoryLedger());
+  const [first = ''] = receipts.map(({ delivery }) => delivery);
+  expect(await home.archive.message(sealed, first)).toBeDefined();
+  expect(reads()).toHaveLength(2);
+  expect(reads().filter((key) => !key.includes(first))).toEqual([]);
+});
+
+test('a worker finds out whether its bucket takes writes by writing one object, and asks for no other right', async () => {
+  const store = await aStore();
+  const { shelf } = await worker(store);
+  const { probe, intervalMs } = archiveProbe({ shelf }, systemClock);
+  expect(intervalMs).toBe(300_000);
+  await probe();
+  await probe();
+  expect(store.requests.map(({ method, key }) => [method, key])).toEqual([
+    ['PUT', 'kept/here/.readiness'],
+    ['PUT', 'kept/here/.readiness'],
+  ]);
+  store.fault = () => refusing(403, 'AccessDenied');
+  await expect(probe()).rejects.toMatchObject({ code: 'archive.unwritable' });
 });
 
 test('a bucket that goes away once a message has left does not keep the truth from the ledger', async () => {
