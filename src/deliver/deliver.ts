@@ -199,6 +199,14 @@ async function sendPending(
   const well = new Set<string>();
   const doubts = new Map<string, number>();
   let tried = false;
+  let lost = false;
+  const lock = confirmLock && {
+    confirmLock: async () => {
+      const ms = await confirmLock();
+      if (ms <= 0) lost = true;
+      return ms;
+    },
+  };
   const order = [0, 1, 2].flatMap((turn) => deliveries.filter((delivery) => (delivery.turn ?? 0) === turn));
   for (const { row: own, service, prepare } of order) {
     const row = (tried ? undefined : opened.get(own.id)) ?? (await ledger.open(own, clock.now(), evidence.get(own.id)));
@@ -221,10 +229,12 @@ async function sendPending(
     const begun = clock.now();
     const span = { name: 'delivery', kind: 'client', target: own.target, delivery: own.id } as const;
     const ending = await trace.span(span, async (tell) => {
-      const ended = await attempt(row, () => prepare(row.epoch), { ledger, clock, signal, keep, monotonic, confirmLock });
+      const ended = await attempt(row, () => prepare(row.epoch), { ledger, clock, signal, keep, monotonic, ...lock });
       if (ended !== undefined) tell({ state: ended.state });
       return ended;
     });
+    // The rows that are left are another worker's now.
+    if (lost) throw new DocketError('run.cancelled', 'Another worker has taken the run over.');
     if (ending === undefined) continue;
     const doubt = ending.state === 'unknown' ? (doubts.get(service) ?? 0) + 1 : 0;
     doubts.set(service, doubt);

@@ -140,7 +140,12 @@ export function startWorker(options: WorkerOptions): RunWorker {
     // BullMQ may still hand out the job it was waiting for when the worker was told to stop.
     const hand: InHand = {
       controller: new AbortController(),
-      confirmLock: async () => ((await job.extendLock(token, lock.durationMs)) === 1 ? lock.durationMs : 0),
+      confirmLock: async () => {
+        if ((await job.extendLock(token, lock.durationMs)) === 1) return lock.durationMs;
+        // Not aborted: whoever asks withholds what was about to leave, and knows that it has not left.
+        hand.stop ??= 'lost';
+        return 0;
+      },
       ...(stopping ? { stop: 'stopping' } : {}),
     };
     inHand.set(record.id, hand);

@@ -77,7 +77,11 @@ test('an archive that is unmounted while a run is delivered is waited for, and a
   const shelf = directoryShelf(join(root, 'archive'));
   const { id } = await createMarker(shelf, newArchiveId(), NOW);
   const now = () => NOW;
-  const marked = markedShelf(shelf, markerCheck(shelf, async () => id, { now, maxAgeMs: 0 }), now);
+  const marked = markedShelf(
+    shelf,
+    markerCheck(shelf, async () => id, { now, maxAgeMs: 0 }),
+    now,
+  );
   const archive = shelfArchive(marked, manualClock(NOW));
   const { sealed } = await sealedRun(root, undefined, archive);
   const server = await scriptedSmtp(() => ({}));

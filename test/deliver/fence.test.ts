@@ -59,12 +59,16 @@ interface Over {
   readonly confirmLock?: () => Promise<number>;
 }
 
-async function caseOf(delivery: TestDelivery, ledger: Ledger, over: Over & Pick<Partial<DeliverInput>, 'mail'> = {}) {
+async function caseOf(
+  delivery: TestDelivery,
+  ledger: Ledger,
+  over: Over & Pick<Partial<DeliverInput>, 'mail'> & { readonly deliveries?: readonly TestDelivery[] } = {},
+) {
   const root = await folderFor(onTestFinished);
   const { archive, sealed } = await sealedRun(root, { 'queue.csv': Buffer.alloc(1024 * 1024, 'alerts,3\r\n') });
   const input: DeliverInput = {
     order: ORDER,
-    definition: definitionWith([delivery]),
+    definition: definitionWith([delivery, ...(over.deliveries ?? [])]),
     settings: { ...SETTINGS, allow_private: true },
     secrets: secretSource({
       KEY_ID: ACCESS_KEY_ID,
@@ -81,7 +85,7 @@ async function caseOf(delivery: TestDelivery, ledger: Ledger, over: Over & Pick<
     observe: () => {},
     workingDirectory: root,
   };
-  const { mail, ...own } = over;
+  const { mail, deliveries: _, ...own } = over;
   const withMail = { ...input, mail };
   const rows = () => ledger.list(RUN);
   // Whoever goes on with the run has clocks and a lock of their own.
@@ -228,7 +232,10 @@ test.each(Object.keys(UNCONFIRMED))(
   async (name) => {
     const { over, ledger } = UNCONFIRMED[name]!();
     const { server, once, again, rows, taken } = await mailCase(ledger, {}, over);
-    expect((await once()).retryable).toBe(true);
+    // A run that is another worker's is not gone on with.
+    if ((await over.confirmLock?.().catch(() => undefined)) === 0)
+      await expect(once()).rejects.toMatchObject({ code: 'run.cancelled' });
+    else expect((await once()).retryable).toBe(true);
     expect(await rows()).toMatchObject([{ state: 'pending', epoch: 1 }]);
     await server.left();
     expect(server.conversations.map(({ ended, body }) => [ended, body.length])).toEqual([[false, 0]]);
@@ -237,6 +244,22 @@ test.each(Object.keys(UNCONFIRMED))(
     expect(taken()).toBe(1);
   },
 );
+
+test('nothing further is begun by a worker that has found the lock of the run lost', async () => {
+  const both = await Promise.all([TARGETS.directory!(), TARGETS.webhook!()]);
+  const ledger = memoryLedger();
+  const { once, again, rows } = await caseOf(both[0].delivery, ledger, {
+    deliveries: [both[1].delivery],
+    confirmLock: async () => 0,
+  });
+  await expect(once()).rejects.toMatchObject({ code: 'run.cancelled' });
+  expect(await rows()).toMatchObject([
+    { state: 'pending', epoch: 1 },
+    { state: 'pending', epoch: 0 },
+  ]);
+  await again();
+  expect(await rows()).toMatchObject([{ state: 'sent' }, { state: 'sent' }]);
+});
 
 /** Targets, and what each has of the delivery so far. */
 const TARGETS: Record<string, () => Promise<{ delivery: TestDelivery; has: (root: string) => unknown }>> = {
