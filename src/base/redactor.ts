@@ -1,7 +1,7 @@
 import { hideCredentialShapes } from './credential-shapes.ts';
 import { decodedViews } from './decoded-views.ts';
 import { MIN_SECRET_LENGTH, type SecretForm, secretForms } from './secret-forms.ts';
-import { type Range, secretIndex } from './secret-index.ts';
+import { type Range, type SecretIndex, secretIndex } from './secret-index.ts';
 
 export { passwordsIn } from './secret-forms.ts';
 
@@ -29,47 +29,55 @@ const MAX_TOKENS = 200;
 interface RedactorOptions {
   /** False: takes out only what it was told, e.g. of data, which may well look like a credential. */
   readonly shapes?: boolean;
+  /** False: takes out only whole secrets, e.g. of data, where a word may well be the beginning of one. */
+  readonly partial?: boolean;
 }
 
 /** One for a process, made where it is composed: whoever reads secrets tells it, and whoever reads a foreign text asks it. */
-export function createRedactor({ shapes = true }: RedactorOptions = {}): Redactor {
+export function createRedactor({ shapes = true, partial = true }: RedactorOptions = {}): Redactor {
   const known = new Map<string, readonly SecretForm[]>();
   const tokens = new Set<string>();
-  let find: ((text: string) => Range[]) | undefined;
+  const index = secretIndex();
   return {
     learn: (secret, kind) => {
       if (secret.length < MIN_SECRET_LENGTH || known.has(secret)) return;
-      known.set(secret, secretForms(secret));
-      find = undefined;
+      const forms = secretForms(secret).map((form) => (partial ? form : { ...form, partial }));
+      known.set(secret, forms);
+      index.add(forms);
       if (kind !== 'token') return;
       tokens.add(secret);
       const [oldest] = tokens;
       if (tokens.size <= MAX_TOKENS || oldest === undefined) return;
       tokens.delete(oldest);
+      index.remove(known.get(oldest) ?? []);
       known.delete(oldest);
     },
     redact: (text) => {
-      find ??= secretIndex([...known.values()].flat());
-      const told = hideRanges(text, rangesIn(text, find));
+      const told = hideRanges(text, rangesIn(text, index.find));
       return shapes ? hideCredentialShapes(told) : told;
     },
   };
 }
 
 /** Nobody reads on: what is shown of a foreign text is far shorter. */
-const MAX_FOREIGN_TEXT = 64 * 1024;
+const MAX_FOREIGN_TEXT = 8 * 1024;
+/** Read beyond it, so that a secret at the cut is whole or its piece is: longer than any piece of one, escaped twice. */
+const BEYOND = 2 * 1024;
 
 /**
  * What a peer said, without our secrets: the one way in which its text becomes a part of an error, a record, a row, a file or
  * a mail. Bounded, and to be cut further only afterwards.
  */
-export const foreignText = (text: string, redact: Redact): string => redact(text.slice(0, MAX_FOREIGN_TEXT));
+export function foreignText(text: string, redact: Redact): string {
+  if (text.length <= MAX_FOREIGN_TEXT + BEYOND) return redact(text);
+  return redact(text.slice(0, MAX_FOREIGN_TEXT + BEYOND)).slice(0, -BEYOND);
+}
 
 /** The redactor of a process, or one that knows only what it is told from now on where there is none. */
 export const redactorOf = ({ learn, redact }: Partial<Redactor>): Redactor =>
   learn === undefined || redact === undefined ? createRedactor() : { learn, redact };
 
-function rangesIn(text: string, find: (text: string) => Range[]): Range[] {
+function rangesIn(text: string, find: SecretIndex['find']): Range[] {
   const decoded = decodedViews(text).flatMap((view) =>
     find(view.text).map(([start, end]): Range => [view.starts[start] ?? 0, view.ends[end - 1] ?? text.length]),
   );

@@ -1,7 +1,9 @@
 import { createHash, generateKeyPairSync } from 'node:crypto';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createRedactor } from '../../src/base/redactor.ts';
+import { createRedactor, foreignText } from '../../src/base/redactor.ts';
+import { secretForms } from '../../src/base/secret-forms.ts';
+import { secretIndex } from '../../src/base/secret-index.ts';
 import { encodingsOf, foundIn } from '../support/echoes.ts';
 
 const SECRETS = {
@@ -123,4 +125,63 @@ test('neither a hundred secrets nor texts that are made to take long make it slo
     // One that looks at each character again for each other one takes minutes.
     expect(redact(unit.repeat(Math.ceil((1 << 18) / unit.length))).includes(first)).toBe(false);
   }
+});
+
+const manyKeys = (count: number) =>
+  Array.from({ length: count }, (_, n) => `compliance_live_${n}aB3xY.${'q7'.repeat(15)}${n}`);
+const base64 = (text: string) => Buffer.from(text).toString('base64');
+
+test.each([
+  ['keys with a common beginning', manyKeys(300), 'compliance_live_'],
+  ['keys with a common beginning, in base64', manyKeys(300), base64('compliance_live_x')],
+  ['a key itself, in base64', manyKeys(300), base64(manyKeys(1)[0] ?? '')],
+  ['a secret of one character', ['a'.repeat(90)], 'a'],
+  ['a secret of one character, in base64', ['a'.repeat(90)], base64('aaa')],
+])('a text that is made to take long takes work by its own length: %s', (_what, secrets, unit) => {
+  const text = unit.repeat(Math.ceil(65_536 / unit.length));
+  const index = secretIndex();
+  for (const secret of secrets) index.add(secretForms(secret));
+  const work = { steps: 0 };
+  const found = index.find(text, work);
+  expect(found.length).toBeGreaterThan(0);
+  // Twice the longest form, and the logarithm of the number of forms: not their number, nor the runs around each.
+  expect(work.steps / text.length).toBeLessThan(220);
+  for (const [n, [start]] of found.entries()) expect(start).toBeGreaterThan(found[n - 1]?.[1] ?? -1);
+});
+
+test('a secret is found where another begins in front of it, and ends within it', () => {
+  const { learn, redact } = createRedactor();
+  for (const secret of ['first:second', 'second:third', 'ab'.repeat(9).concat('Z')]) learn(secret);
+  expect(redact('first:second:third, no')).toBe('[secret], no');
+  expect(redact(`ab${'ab'.repeat(9)}Z, no`)).toBe('[secret], no');
+});
+
+test('a foreign text is cut only after its secrets are taken out, wherever it is cut', () => {
+  const { learn, redact } = createRedactor();
+  const secret = SECRETS['an API key'];
+  learn(secret);
+  for (const escaped of [
+    (text: string) => text,
+    (text: string) => text.replaceAll(/./g, (c) => `&#${c.charCodeAt(0)};`),
+  ]) {
+    const echo = escaped(secret);
+    for (const cut of [8 * 1024, 10 * 1024]) {
+      for (let start = cut - echo.length - 10; start < cut + 10; start += 3) {
+        const said = foreignText(`${'- '.repeat(cut).slice(0, start)}${echo}${' -'.repeat(40_000)}`, redact);
+        expect(said.length).toBeLessThan(10 * 1024 + 9);
+        expect(said.replaceAll('[secret]', '')).toMatch(/^[- ]*\[?[secrt]*$/);
+      }
+    }
+  }
+});
+
+test('of data only whole secrets are taken out, and the half of a key', () => {
+  const { learn, redact } = createRedactor({ shapes: false, partial: false });
+  const secret = SECRETS['an API key'];
+  learn(secret);
+  for (let length = 1; length < secret.length; length += 1) {
+    const part = secret.slice(0, length);
+    expect(redact(part)).toBe(part);
+  }
+  expect(redact(`${secret} ${secret.slice('sbx_acme.'.length)} ${base64(secret)}`)).toBe('[secret] [secret] [secret]');
 });
