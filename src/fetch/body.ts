@@ -6,7 +6,7 @@ import type { z } from 'zod';
 import { DocketError } from '../base/error.ts';
 import type { Redact } from '../base/redactor.ts';
 import { clipName } from './clip.ts';
-import { parseForeign } from './foreign-json.ts';
+import { holdsSecret, parseForeign } from './foreign-json.ts';
 
 /** All in ms. `total` bounds a request from dispatch to the last byte, whatever the others allow. */
 export interface Timeouts {
@@ -53,7 +53,11 @@ export async function readBody(
   }
 }
 
-/** The body as JSON that keeps the contract; `api.unreadable` names the first places where it does not. */
+/**
+ * The body as JSON that keeps the contract; `api.unreadable` names the first places where it does not.
+ *
+ * @param redact takes out whole secrets only: no text becomes another because it ends somewhere
+ */
 export function checkedJson<Schema extends z.ZodType>(
   bytes: Buffer,
   contentType: string | undefined,
@@ -65,7 +69,7 @@ export function checkedJson<Schema extends z.ZodType>(
   }
   let json: unknown;
   try {
-    json = parseForeign(bytes, redact);
+    json = parseForeign(bytes, holdsSecret(bytes, redact) ? redact : undefined);
   } catch {
     // Without its cause, which quotes the answer.
     throw unreadable(where, 'a whole JSON answer', `${bytes.length} bytes that are not one`);

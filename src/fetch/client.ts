@@ -109,8 +109,9 @@ export function createClient(options: ClientOptions): ComplianceClient {
       next: "Check what the secret that `api_key` in org.yaml refers to holds: only the key's own text may be in it.",
     });
   }
-  // Of the data only the key is taken out, which the service alone can have put there: a weak password may be a label.
-  const ownKey = createRedactor({ shapes: false });
+  // Of the data only the whole key is taken out, which the service alone can have put there: a weak password may be a label,
+  // and so may the beginning of the key.
+  const ownKey = createRedactor({ shapes: false, partial: false });
   ownKey.learn(options.key.reveal());
   const { learn, redact } = options.redactor ?? createRedactor();
   learn(options.key.reveal());

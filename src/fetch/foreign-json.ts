@@ -14,9 +14,9 @@ const CLOSE = 0x7d;
  * JSON of somebody else, as `JSON.parse` reads it, but no deeper than can be written again, and without our secrets.
  * Throws a `SyntaxError` for both.
  *
- * @param redact applied to every text and name in it, after JSON's own escapes are undone
+ * @param redact applied to every text and name in it, after JSON's own escapes are undone; absent where none has a secret
  */
-export function parseForeign(bytes: Buffer, redact: Redact): unknown {
+export function parseForeign(bytes: Buffer, redact?: Redact): unknown {
   let depth = 0;
   for (let at = 0; at < bytes.length; at += 1) {
     const byte = bytes[at] ?? 0;
@@ -25,7 +25,23 @@ export function parseForeign(bytes: Buffer, redact: Redact): unknown {
     else if ((byte | CASE) === CLOSE) depth -= 1;
     if (depth > MAX_DEPTH) throw new SyntaxError(`nested in more than ${MAX_DEPTH} levels`);
   }
-  return redacted(JSON.parse(bytes.toString('utf8')), redact);
+  const value: unknown = JSON.parse(bytes.toString('utf8'));
+  return redact === undefined ? value : redacted(value, redact);
+}
+
+/** Characters that are looked at together: what they look like with their escapes undone takes several times their room. */
+const LOOK = 64 * 1024;
+/** Longer than a key that is escaped twice. */
+const OVERLAP = 8 * 1024;
+
+/** Whether any text in this JSON has a secret, at the price of one look through the whole. */
+export function holdsSecret(bytes: Buffer, redact: Redact): boolean {
+  const text = bytes.toString('utf8');
+  for (let at = 0; at < text.length; at += LOOK) {
+    const part = text.slice(at, at + LOOK + OVERLAP);
+    if (redact(part) !== part) return true;
+  }
+  return false;
 }
 
 function redacted(value: unknown, redact: Redact): unknown {

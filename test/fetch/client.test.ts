@@ -99,6 +99,31 @@ describe('a report', () => {
   });
 });
 
+describe('the data', () => {
+  const LONG = `compliance_live_${'k3Y'.repeat(8)}.q9Zs3cret${'x7'.repeat(10)}`;
+  const list = (name: string) => json([{ id: 1, name, [name]: [name] }]);
+  const names = async (name: string) => {
+    server.behave(list(name));
+    const { records } = await client({ key: new Secret(LONG) }).page({ org: 7, list: 'profiles' }, null, signal());
+    return records;
+  };
+
+  test.each([8, 10, 16, 40])('keep a text that is how the key begins: %i characters', async (length) => {
+    const name = LONG.slice(0, length);
+    expect(await names(name)).toEqual([{ id: 1, name, [name]: [name] }]);
+  });
+
+  const FAR = '-'.repeat(65_520);
+  test.each([
+    ['as it is', LONG, '[secret]'],
+    ['the half that is secret', LONG.slice(LONG.indexOf('.') + 1), '[secret]'],
+    ['in base64', Buffer.from(LONG).toString('base64'), '[secret]'],
+    ['beyond what is looked at together', `${FAR}${LONG}`, `${FAR}[secret]`],
+  ])('have no key, wherever it stands: %s', async (_what, name, said) => {
+    expect(await names(name)).toEqual([{ id: 1, name: said, [said]: [said] }]);
+  });
+});
+
 describe('what cannot be read', () => {
   const unreadable: [string, Parameters<HostileServer['behave']>[0]][] = [
     [
