@@ -4,7 +4,7 @@ import { closeDirections } from '../../base/bidi.ts';
 import type { SecretRef } from '../../base/secret.ts';
 import { singleLine } from '../../base/single-line.ts';
 import type { Catalog } from '../../contract/catalog.ts';
-import { canonicalDomain } from '../../define/recipients.ts';
+import { canonicalDomain, recipientFault } from '../../define/recipients.ts';
 import { orgJsonSchema, reportJsonSchema } from '../../define/schema.ts';
 import { type Answers, quoteForShell } from './answers.ts';
 import { type FirstSection, sectionsFor } from './sections.ts';
@@ -64,6 +64,8 @@ function orgYaml({ name, serviceOrg, key, timezone, to, owner, allow }: Answers)
   const domains = [
     ...new Set(all.map((address) => canonicalDomain(address.slice(address.lastIndexOf('@') + 1)) ?? '')),
   ];
+  // A domain does not allow all that is written in front of it.
+  const beside = allow === 'address' ? all : all.filter((to) => recipientFault(to, { addresses: [], domains }));
   return `# yaml-language-server: $schema=../org.schema.json
 version: 1
 ${name === undefined ? '' : `name: ${scalar(name)}\n`}org: ${serviceOrg}                # the organization's number at the API, or current: the one of the API key
@@ -71,7 +73,14 @@ api_key:                    # where the key is, never the key itself
   ${refYaml(key)}
 timezone: ${scalar(timezone)}       # of periods and schedules
 recipients:                 # nobody else ever gets this organization's reports
-${allow === 'domain' ? `  domains:                  # every address of exactly these domains\n${list(domains, '    ')}` : `  addresses:                # domains: [acme.example] would allow every address there\n${list(all, '    ')}`}
+${[
+  ...(allow === 'domain'
+    ? [`  domains:                  # every address of exactly these domains\n${list(domains, '    ')}`]
+    : []),
+  ...(beside.length > 0
+    ? [`  addresses:                # domains: [acme.example] would allow every address there\n${list(beside, '    ')}`]
+    : []),
+].join('\n')}
 destinations:               # where else they may be delivered to: hosts: [sftp.bank.example], buckets: [reports]
   folders: [out]
 # secrets: { env: [ACME_*] } # the only secrets that its reports may refer to
