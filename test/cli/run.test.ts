@@ -190,11 +190,12 @@ describe('docket run and check, with a Redis', () => {
   const files = async () => {
     const org = `${ORG.replace('org: 7', 'org: current')}budget: { window: ${WINDOW_MS / 1_000} }\n`;
     const report = REPORT.replace(/ {2}- id: roster\n( {4}.*\n)+/, '');
-    return jobsFolder({ 'acme/org.yaml': org, 'acme/weekly.yaml': report });
+    return jobsFolder({ 'jobs/acme/org.yaml': org, 'jobs/acme/weekly.yaml': report });
   };
   const command = async (args: readonly string[], url: string) => {
     const folder = await files();
-    const env = { COMPLIANCE_API_URL: sandbox.url, ACME_KEY: key, DOCKET_JOBS: folder, REDIS_URL: url };
+    const env = { COMPLIANCE_API_URL: sandbox.url, ACME_KEY: key, DOCKET_JOBS: join(folder, 'jobs'), REDIS_URL: url };
+    // Beside the definitions: nothing is delivered into their folder.
     return docket(args, { env, cwd: folder });
   };
 
@@ -258,7 +259,7 @@ describe('docket run and check, with a Redis', () => {
   test('a check whose Redis is away says that the catalog was not asked, and checks the files', async () => {
     const before = sandbox.requests().length;
     const ended = await command(['check'], `redis://127.0.0.1:${await freePort()}`);
-    expect(ended.code).toBe(0);
+    expect(ended).toMatchObject({ code: 0 });
     expect(ended.stderr).toMatch(/not checked against the catalog: Redis at .* cannot be reached.*unset REDIS_URL/);
     expect(sandbox.requests().length).toBe(before);
   });

