@@ -8,6 +8,7 @@ import {
   ARCHIVE_MARKER,
   type ArchiveMarker,
   createMarker,
+  markDeployed,
   newArchiveId,
   readMarker,
 } from '../deliver/archive-marker.ts';
@@ -16,6 +17,7 @@ import { readNewestRun } from '../deliver/newest-run.ts';
 import type { Shelf } from '../deliver/shelf.ts';
 import { redisName } from '../queue/connection.ts';
 import type { RunState, RunStore } from '../run/record.ts';
+import { type AskArchive, archiveLimit } from './archive-limit.ts';
 
 /** States of runs whose files were archived. */
 const ARCHIVED: readonly RunState[] = ['done', 'partly_delivered', 'held'];
@@ -61,16 +63,26 @@ export interface IdentityPorts {
    * enqueues) it is compared where its marker can be read, and none is created.
    */
   readonly writes: boolean;
+  /** Ms that an answer of the archive is waited for; ten seconds when absent. */
+  readonly limitMs?: number;
 }
 
-export function deploymentIdentity(ports: IdentityPorts): DeploymentIdentity {
+type Asking = IdentityPorts & { readonly ask: AskArchive };
+
+export function deploymentIdentity(given: IdentityPorts): DeploymentIdentity {
+  const ports: Asking = { ...given, ask: archiveLimit(given.shelf.place, given.limitMs) };
   const { redis, prefix, shelf, log, writes } = ports;
+  let matching: Promise<string> | undefined;
   let id: string | undefined;
   let found: DocketError | undefined;
 
   const get = async (): Promise<string> => {
     if (found !== undefined) throw found;
-    id ??= await matchedId(ports);
+    if (id !== undefined) return id;
+    matching ??= matchedId(ports).finally(() => {
+      matching = undefined;
+    });
+    id = await matching;
     return id;
   };
   return {
@@ -113,35 +125,39 @@ export function deploymentIdentity(ports: IdentityPorts): DeploymentIdentity {
   };
 }
 
-async function matchedId(ports: IdentityPorts): Promise<string> {
-  const { redis, prefix, shelf, clock, log, writes } = ports;
-  const [marker, known] = await Promise.all([readMarker(shelf), readIdentity(redis, prefix)]);
+async function matchedId(ports: Asking): Promise<string> {
+  const { redis, prefix, shelf, clock, log, writes, ask } = ports;
+  const [marker, known] = await Promise.all([ask(() => readMarker(shelf)), readIdentity(redis, prefix)]);
   if (known !== undefined) {
     if (marker?.id === known.id) {
       await noticeSetBack(ports, known);
+      if (writes && !marker.deployed) await ask(() => markDeployed(shelf, marker));
       return known.id;
     }
     if (marker === undefined && !writes) throw notCompared(shelf.place);
     throw conflictOf(ports, known, marker);
   }
-  if (marker !== undefined) {
+  if (marker?.deployed) {
     const kept = await keepIdentity(redis, prefix, marker.id, { restored: true });
     if (kept.id !== marker.id) throw conflictOf(ports, kept, marker);
+    // Otherwise somebody who began at the same moment has told it for the first time.
+    if (!kept.restored) return marker.id;
     log.warn('Redis did not know the archive, which was used before: Redis was emptied, or is another one', {
       path: shelf.place,
       url: redisName(redis),
     });
     return marker.id;
   }
+  if (marker !== undefined) return begin(ports, marker);
   if (!writes) throw notCompared(shelf.place);
   // Before Redis learns of it: of two who start at once with one archive, both read the same marker.
-  if ((await hasArchived(ports)) && !(await holdsRuns(shelf))) throw emptyArchive(ports);
-  return begin(ports, await createMarker(shelf, newArchiveId(), clock.now()));
+  if ((await hasArchived(ports)) && !(await ask(() => holdsRuns(shelf)))) throw emptyArchive(ports);
+  return begin(ports, await ask(() => createMarker(shelf, newArchiveId(), clock.now())));
 }
 
 /** A Redis that was restored from a backup knows its identity, and not what came after: the last archived run shows it. */
-async function noticeSetBack({ redis, prefix, shelf, runs, log }: IdentityPorts, known: Identity): Promise<void> {
-  const newest = await readNewestRun(shelf.notes);
+async function noticeSetBack({ redis, prefix, shelf, runs, log, ask }: Asking, known: Identity): Promise<void> {
+  const newest = await ask(() => readNewestRun(shelf.notes));
   if (newest === undefined || newest.at <= known.since || (await runs.get(newest.run)) !== undefined) return;
   await replaceIdentity(redis, prefix, known.id, known.id, { restored: true });
   log.warn('Redis does not know the last archived run: it was set back to before it', {
@@ -151,9 +167,12 @@ async function noticeSetBack({ redis, prefix, shelf, runs, log }: IdentityPorts,
   });
 }
 
-async function begin(ports: IdentityPorts, marker: ArchiveMarker): Promise<string> {
-  const kept = await keepIdentity(ports.redis, ports.prefix, marker.id, { restored: false });
+/** Redis learns of the id before the marker says so: whoever reads that it is deployed never comes before Redis was told. */
+async function begin(ports: Asking, marker: ArchiveMarker): Promise<string> {
+  const { redis, prefix, shelf, writes, ask } = ports;
+  const kept = await keepIdentity(redis, prefix, marker.id, { restored: false });
   if (kept.id !== marker.id) throw conflictOf(ports, kept, marker);
+  if (writes && !marker.deployed) await ask(() => markDeployed(shelf, marker));
   return marker.id;
 }
 
@@ -169,8 +188,9 @@ export async function adoptDeployment(
   audit: Pick<Audit, 'tell'>,
   { who }: Adopter,
 ): Promise<void> {
-  const { redis, prefix, shelf, clock, log } = ports;
-  const [marker, known] = await Promise.all([readMarker(shelf), readIdentity(redis, prefix)]);
+  const { redis, prefix, shelf, clock, log, limitMs } = ports;
+  const ask = archiveLimit(shelf.place, limitMs);
+  const [marker, known] = await Promise.all([ask(() => readMarker(shelf)), readIdentity(redis, prefix)]);
   if (marker?.id === known?.id && marker !== undefined) return;
   const why = await (async () => {
     if (marker !== undefined && known !== undefined) {
@@ -179,7 +199,7 @@ export async function adoptDeployment(
       return `Redis belongs to the archive ${marker.id} now, and to ${known.id} no more`;
     }
     if (marker !== undefined) return undefined;
-    const created = await createMarker(shelf, known?.id ?? newArchiveId(), clock.now());
+    const created = await ask(() => createMarker(shelf, known?.id ?? newArchiveId(), clock.now()));
     const kept = known ?? (await keepIdentity(redis, prefix, created.id, { restored: false }));
     if (kept.id !== created.id) throw conflictOf(ports, kept, created);
     return `the archive, which had no marker, is ${created.id} now`;

@@ -12,8 +12,14 @@ const markerSchema = z
     docket_archive: z.literal(1),
     id: z.string().regex(/^[0-9a-f]{32}$/),
     created_at: z.iso.datetime(),
+    deployed: z.literal(false).optional(),
   })
-  .transform(({ id, created_at }) => ({ id, createdAt: created_at }));
+  .transform(({ id, created_at, deployed }) => ({
+    id,
+    createdAt: created_at,
+    /** Whether a Redis was told of the id. Until then one that does not know it has forgotten nothing. */
+    deployed: deployed !== false,
+  }));
 
 /** Which archive this is. */
 export type ArchiveMarker = Readonly<z.infer<typeof markerSchema>>;
@@ -21,7 +27,7 @@ export type ArchiveMarker = Readonly<z.infer<typeof markerSchema>>;
 /** What the marker is read from and written to: `shelf.notes`, with the archive's name for people. */
 export interface MarkedArchive {
   readonly place: string;
-  readonly notes: Pick<ShelfNotes, 'read' | 'putNew'>;
+  readonly notes: Pick<ShelfNotes, 'read' | 'put' | 'putNew'>;
 }
 
 export const newArchiveId = (): string => randomBytes(16).toString('hex');
@@ -50,14 +56,14 @@ export async function readMarker({ place, notes }: MarkedArchive): Promise<Archi
 }
 
 /**
- * Writes the marker where there is none, and returns the one that is there then: of several that create it at once the
+ * Writes the marker where there is none, as of no Redis yet, and returns the one that is there then: of several that create it at once the
  * first wins. Throws `archive.unwritable`, `archive.unreachable`, `archive.corrupt`.
  *
  * @param now epoch ms
  */
 export async function createMarker(archive: MarkedArchive, id: string, now: number): Promise<ArchiveMarker> {
-  const marker = { docket_archive: 1, id, created_at: new Date(now).toISOString() };
-  await archive.notes.putNew(ARCHIVE_MARKER, `${JSON.stringify(marker, null, 2)}\n`);
+  const text = textOf({ id, createdAt: new Date(now).toISOString(), deployed: false });
+  await archive.notes.putNew(ARCHIVE_MARKER, text);
   const written = await readMarker(archive);
   if (written !== undefined) return written;
   throw new DocketError(
@@ -69,3 +75,12 @@ export async function createMarker(archive: MarkedArchive, id: string, now: numb
     },
   );
 }
+
+/** Says in the marker that a Redis was told of its id. Throws `archive.unwritable`. */
+export const markDeployed = ({ notes }: MarkedArchive, marker: ArchiveMarker): Promise<void> =>
+  notes.put(ARCHIVE_MARKER, textOf({ ...marker, deployed: true }));
+
+const textOf = ({ id, createdAt, deployed }: ArchiveMarker): string => {
+  const marker = { docket_archive: 1, id, created_at: createdAt, ...(deployed ? {} : { deployed }) };
+  return `${JSON.stringify(marker, null, 2)}\n`;
+};

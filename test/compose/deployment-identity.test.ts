@@ -1,4 +1,5 @@
-import { rename } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -7,16 +8,16 @@ import { systemClock } from '../../src/base/clock.ts';
 import { readConfig } from '../../src/base/config.ts';
 import { keepIdentity, readIdentity } from '../../src/base/redis-identity.ts';
 import { createScope } from '../../src/base/scope.ts';
-import { openIdentity } from '../../src/compose/archive.ts';
+import { openIdentity, ownIdentity } from '../../src/compose/archive.ts';
 import { adoptDeployment, deploymentIdentity } from '../../src/compose/deployment-identity.ts';
-import { createMarker, newArchiveId, readMarker } from '../../src/deliver/archive-marker.ts';
+import { createMarker, markDeployed, newArchiveId, readMarker } from '../../src/deliver/archive-marker.ts';
 import { directoryShelf } from '../../src/deliver/directory-shelf.ts';
 import { markedShelf } from '../../src/deliver/marked-shelf.ts';
 import type { Shelf } from '../../src/deliver/shelf.ts';
 import { shelfArchive } from '../../src/deliver/shelf-archive.ts';
 import { ARCHIVES, sealIn, type TestArchive } from '../support/archives.ts';
 import { ORDER } from '../support/delivery-case.ts';
-import { aBench, anOrder, type Bench, linesLog } from '../support/queue-bench.ts';
+import { aBench, anOrder, type Bench, linesLog, signalled } from '../support/queue-bench.ts';
 
 async function aRedis(): Promise<Bench> {
   const bench = await aBench();
@@ -25,10 +26,14 @@ async function aRedis(): Promise<Bench> {
 }
 
 /** A process of these two, before it has asked anything. */
-function aProcess(bench: Bench, shelf: Shelf, { writes = true }: { readonly writes?: boolean } = {}) {
+function aProcess(
+  bench: Bench,
+  shelf: Shelf,
+  { writes = true, limitMs = 10_000 }: { readonly writes?: boolean; readonly limitMs?: number } = {},
+) {
   const log = linesLog();
   const { producer: redis, prefix, runs } = bench;
-  const ports = { redis, prefix, shelf, runs, clock: systemClock, log, writes };
+  const ports = { redis, prefix, shelf, runs, clock: systemClock, log, writes, limitMs };
   return { ports, log, ...deploymentIdentity(ports) };
 }
 
@@ -75,9 +80,50 @@ describe.each(ARCHIVES)('Redis and the archive %s', (_, open) => {
 
   test('belong together again when Redis was emptied: it learns the identity, as a restored one', async () => {
     const [bench, { shelf }] = [await aRedis(), await anArchive()];
-    const { id } = await createMarker(shelf, newArchiveId(), 0);
-    expect(await aProcess(bench, shelf).id()).toBe(id);
+    const marker = await createMarker(shelf, newArchiveId(), 0);
+    await markDeployed(shelf, marker);
+    expect(await aProcess(bench, shelf).id()).toBe(marker.id);
+    expect(await known(bench)).toMatchObject({ id: marker.id, restored: true });
+  });
+
+  test('that a run without Redis has used is new to Redis, which is restored only when it is emptied after that', async () => {
+    const [bench, { shelf }] = [await aRedis(), await anArchive()];
+    const id = await ownIdentity(shelf, systemClock).id();
+    const scheduler = aProcess(bench, shelf, { writes: false });
+    await scheduler.start();
+    expect(await known(bench)).toMatchObject({ id, restored: false });
+    const { log, ...first } = aProcess(bench, shelf);
+    expect(await first.id()).toBe(id);
+    expect(await known(bench)).toMatchObject({ id, restored: false });
+    expect(log.lines).toEqual([]);
+    await bench.producer.del(`${bench.prefix}:identity`);
+    await aProcess(bench, shelf).id();
     expect(await known(bench)).toMatchObject({ id, restored: true });
+  });
+
+  test('that are new are not restored by several processes that start at the same moment', async () => {
+    const [bench, { shelf }] = [await aRedis(), await anArchive()];
+    // One has written the marker; until the others have read it, it comes no further.
+    const late = signalled();
+    const slow = {
+      ...shelf,
+      notes: {
+        ...shelf.notes,
+        putNew: async (...given: Parameters<Shelf['notes']['putNew']>) => {
+          const isNew = await shelf.notes.putNew(...given);
+          await late.promise;
+          return isNew;
+        },
+      },
+    };
+    const first = aProcess(bench, slow).id();
+    await expect.poll(() => readMarker(shelf), { interval: 5 }).toBeDefined();
+    const others = [aProcess(bench, shelf), aProcess(bench, shelf)];
+    const ids = await Promise.all(others.map((process) => process.id()));
+    late.tell();
+    expect(new Set([...ids, await first]).size).toBe(1);
+    expect(await known(bench)).toMatchObject({ id: await first, restored: false });
+    expect(others.flatMap(({ log }) => log.lines)).toEqual([]);
   });
 
   test('show that Redis was set back to before the last archived run: once, as a restored one', async () => {
@@ -243,6 +289,28 @@ test('an archive that does not answer keeps nobody from starting, and is compare
   away.notes.read = archive.shelf.notes.read;
   await expect(process.id()).rejects.toMatchObject({ code: 'deployment.conflict' });
 });
+
+test.each([true, false])(
+  'an archive that hangs keeps nobody from starting either, and is asked again once it answers (writes: %s)',
+  async (writes) => {
+    const [bench, { shelf }] = [await aRedis(), await ARCHIVES[0]![1](onTestFinished)];
+    const path = join(shelf.place, 'docket-archive.json');
+    await mkdir(shelf.place, { recursive: true });
+    execFileSync('mkfifo', [path]);
+    const process = aProcess(bench, shelf, { writes, limitMs: 20 });
+    await process.start();
+    expect(process.log.lines).toMatchObject([
+      { level: writes ? 'error' : 'info', error: { code: 'archive.unreachable' } },
+    ]);
+    await expect(process.id()).rejects.toMatchObject({ code: 'archive.unreachable', where: shelf.place });
+    // Whoever hangs in it reads this; a writer that comes too early would hang itself.
+    const id = newArchiveId();
+    await writeFile(path, JSON.stringify({ docket_archive: 1, id, created_at: '2026-11-22T10:00:00.000Z' }));
+    await rm(path);
+    await createMarker(shelf, id, 0);
+    await expect.poll(() => process.id().catch(() => undefined)).toBe(id);
+  },
+);
 
 function unreachable({ notes }: Shelf): Shelf['notes']['read'] {
   return async (name) => {

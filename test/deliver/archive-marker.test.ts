@@ -1,5 +1,11 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { ARCHIVE_MARKER, createMarker, newArchiveId, readMarker } from '../../src/deliver/archive-marker.ts';
+import {
+  ARCHIVE_MARKER,
+  createMarker,
+  markDeployed,
+  newArchiveId,
+  readMarker,
+} from '../../src/deliver/archive-marker.ts';
 import { ARCHIVES } from '../support/archives.ts';
 
 const NOW = Date.parse('2026-11-22T10:00:00Z');
@@ -14,7 +20,11 @@ describe.each(ARCHIVES)('the marker of an archive %s', (_, open) => {
       createMarker(second, newArchiveId(), NOW),
     ]);
     expect(one).toEqual(other);
-    expect(one).toEqual({ id: expect.stringMatching(/^[0-9a-f]{32}$/), createdAt: '2026-11-22T10:00:00.000Z' });
+    expect(one).toEqual({
+      id: expect.stringMatching(/^[0-9a-f]{32}$/),
+      createdAt: '2026-11-22T10:00:00.000Z',
+      deployed: false,
+    });
     expect(await createMarker(shelf, newArchiveId(), NOW + 1)).toEqual(one);
     expect(await readMarker(second)).toEqual(one);
     expect(await tree()).toEqual([ARCHIVE_MARKER]);
@@ -22,9 +32,14 @@ describe.each(ARCHIVES)('the marker of an archive %s', (_, open) => {
 
   test('holds the version, the id and the instant, and nothing of this machine', async () => {
     const { shelf } = await open(onTestFinished);
-    const { id } = await createMarker(shelf, newArchiveId(), NOW);
-    const text = (await shelf.notes.read(ARCHIVE_MARKER))?.toString('utf8') ?? '';
-    expect(JSON.parse(text)).toEqual({ docket_archive: 1, id, created_at: '2026-11-22T10:00:00.000Z' });
+    const marker = await createMarker(shelf, newArchiveId(), NOW);
+    const { id } = marker;
+    const standing = async () => JSON.parse((await shelf.notes.read(ARCHIVE_MARKER))?.toString('utf8') ?? '');
+    const plain = { docket_archive: 1, id, created_at: '2026-11-22T10:00:00.000Z' };
+    expect(await standing()).toEqual({ ...plain, deployed: false });
+    await markDeployed(shelf, marker);
+    expect(await standing()).toEqual(plain);
+    expect(await readMarker(shelf)).toEqual({ ...marker, deployed: true });
   });
 
   test.each([

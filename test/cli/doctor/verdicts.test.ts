@@ -298,7 +298,7 @@ describe('what stands beside', () => {
   test('the identity of the deployment', () => {
     const [id, other] = ['1'.repeat(32), '2'.repeat(32)];
     const known = { id, since: NOW, restored: false };
-    const marker = { id, createdAt: '2026-11-21T12:00:00.000Z' };
+    const marker = { id, createdAt: '2026-11-21T12:00:00.000Z', deployed: true };
     states({
       'ok new': judgeIdentity(undefined, undefined),
       'ok known on both sides': judgeIdentity(known, marker),
