@@ -86,6 +86,8 @@ export interface ErrorDetail {
   correlationId?: string;
   /** Overrides the table, for a failure that is retryable only in some of its forms. */
   retryable?: boolean;
+  /** Of `archive.*`, where what was asked says it: whether it passes by itself. By the code and the disk when absent. */
+  passes?: boolean;
   /** Of a 429: how long the service asks to wait, ms. */
   retryAfterMs?: number;
   /** Of `already_delivered`: the delivery that was found. */
@@ -118,6 +120,7 @@ export class DocketError extends Error {
   readonly next: string | undefined;
   readonly correlationId: string | undefined;
   readonly retryable: boolean;
+  readonly passes: boolean | undefined;
   readonly retryAfterMs: number | undefined;
   readonly delivered: DeliveredJson | undefined;
 
@@ -130,6 +133,7 @@ export class DocketError extends Error {
     this.next = detail.next;
     this.correlationId = detail.correlationId;
     this.retryable = detail.retryable ?? ERRORS[code].retryable;
+    this.passes = detail.passes;
     this.retryAfterMs = detail.retryAfterMs;
     this.delivered = detail.delivered;
   }
@@ -198,12 +202,23 @@ const REDIS_OUTAGES: ReadonlySet<ErrorCode> = new Set([
  */
 export const isRedisOutage = ({ code }: Pick<DocketError, 'code'>): boolean => REDIS_OUTAGES.has(code);
 
+const STORAGE_OUTAGES: ReadonlySet<ErrorCode> = new Set([
+  'disk.unavailable',
+  'archive.unreachable',
+  'archive.marker_missing',
+  'archive.marker_changed',
+  'deployment.conflict',
+]);
+
 /**
  * What files are made in or kept in cannot be used just now: a disk that is full or read-only, an archive that is not
  * mounted or does not answer, or one of another deployment. Says nothing of the run, which waits without spending an attempt.
+ * A refusal that stays until somebody mends it (permissions, a name, a store's 403) is none: its run fails, and is told of.
  */
-export const isStorageOutage = ({ code, retryable }: Pick<DocketError, 'code' | 'retryable'>): boolean =>
-  retryable && /^(?:archive|disk|deployment)\./.test(code);
+export const isStorageOutage = (error: DocketError): boolean =>
+  error.retryable &&
+  (error.passes ??
+    (STORAGE_OUTAGES.has(error.code) || (error.code === 'archive.unwritable' && diskFaultOf(error) !== undefined)));
 
 /** The error as lines for a terminal: the sentence first, then expected, got, where and what to do. */
 export function formatError(error: DocketError): string {

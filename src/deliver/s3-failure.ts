@@ -20,6 +20,10 @@ export interface S3Failure {
   readonly said: string;
 }
 
+/** Whether the failure passes by itself: the network, or what the store says of this moment. */
+export const passes = ({ kind, status }: Pick<S3Failure, 'kind' | 'status'>): boolean =>
+  kind === 'later' || (kind === 'down' && status === undefined);
+
 /** 400 with these is about the session or the way, not about the object. */
 const PASSING: ReadonlySet<string> = new Set([
   'RequestTimeout',

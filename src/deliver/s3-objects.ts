@@ -4,7 +4,7 @@ import type { PutObjectCommandInput } from '@aws-sdk/client-s3';
 import { DocketError } from '../base/error.ts';
 import { createRedactor, type Redact } from '../base/redactor.ts';
 import type { S3Connection } from './s3-client.ts';
-import { readS3Failure, type S3Failure } from './s3-failure.ts';
+import { passes, readS3Failure, type S3Failure } from './s3-failure.ts';
 
 export interface Listed {
   readonly key: string;
@@ -45,8 +45,10 @@ export function s3Objects(bucket: string, place: string, connect: () => Promise<
     if (error instanceof DocketError) return error;
     // Without its cause, which carries the request with its signature.
     const done = code === 'archive.unwritable' ? 'written' : 'read';
-    return new DocketError(code, `The archive cannot be ${done}: ${failure(error).said}.`, {
+    const failed = failure(error);
+    return new DocketError(code, `The archive cannot be ${done}: ${failed.said}.`, {
       where: place,
+      passes: passes(failed),
       next: 'Look at the store, its bucket and the rights of the credentials; docket doctor tries them.',
     });
   };

@@ -9,6 +9,7 @@ import type { Manifest } from './archive.ts';
 import { eachAtOnce } from './at-once.ts';
 import { readManifest } from './run-papers.ts';
 import { connectS3, described, type S3Connection } from './s3-client.ts';
+import { passes } from './s3-failure.ts';
 import { signedLink } from './s3-link.ts';
 import { type S3Objects, s3Objects } from './s3-objects.ts';
 import { putFile } from './s3-upload.ts';
@@ -64,6 +65,7 @@ export function s3Shelf(bucket: ArchiveBucket, secrets: SecretSource, silenceMs:
       } else if (failure !== undefined && (failure.kind === 'refused' || tries === TRIES)) {
         throw new DocketError('archive.unwritable', `The archive cannot be written: ${failure.said}.`, {
           where: placeOf(run),
+          passes: passes(failure),
           next: 'Look at the store, its bucket and the rights of the credentials; docket doctor tries them.',
         });
       }
@@ -220,6 +222,7 @@ async function putNewNote(objects: S3Objects, key: string, bytes: string, place:
     if (failure.kind === 'refused' || tries === TRIES) {
       throw new DocketError('archive.unwritable', `The archive cannot be written: ${failure.said}.`, {
         where: place,
+        passes: passes(failure),
         next: 'Look at the store, its bucket and the rights of the credentials; docket doctor tries them.',
       });
     }

@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { diskError, diskSpace } from '../../src/base/disk-error.ts';
-import { DocketError, isStorageOutage, toDocketError } from '../../src/base/error.ts';
+import { DocketError, type ErrorCode, type ErrorDetail, isStorageOutage, toDocketError } from '../../src/base/error.ts';
 
 const system = (code: string) => Object.assign(new Error(`${code}: it failed, write`), { code });
 const PASSING = ['ENOSPC', 'EDQUOT', 'EROFS', 'EIO', 'EMFILE', 'ENFILE', 'ESTALE', 'ENODEV'];
@@ -46,8 +46,18 @@ test('what has a code of its own keeps it', async () => {
 });
 
 test('an outage of the storage is what may be used again without a change to the run', () => {
-  const of = (code: ConstructorParameters<typeof DocketError>[0], retryable?: boolean) =>
-    isStorageOutage(new DocketError(code, '', retryable === undefined ? {} : { retryable }));
-  expect([of('archive.unwritable'), of('archive.unreachable'), of('disk.unavailable')]).toEqual([true, true, true]);
-  expect([of('archive.corrupt'), of('archive.unwritable', false), of('render.failed')]).toEqual([false, false, false]);
+  const of = (...[code, detail]: [ErrorCode, ErrorDetail?]) => isStorageOutage(new DocketError(code, '', detail));
+  for (const code of PASSING) expect(of('archive.unwritable', { cause: system(code) }), code).toBe(true);
+  for (const code of ['EACCES', 'ENAMETOOLONG', 'ENOTDIR']) {
+    expect(of('archive.unwritable', { cause: system(code) }), code).toBe(false);
+  }
+  const outages = ['archive.unreachable', 'archive.marker_missing', 'archive.marker_changed'] as const;
+  for (const code of [...outages, 'deployment.conflict', 'disk.unavailable'] as const)
+    expect(of(code), code).toBe(true);
+  expect([of('archive.unwritable'), of('archive.unwritable', { passes: true })]).toEqual([false, true]);
+  expect([of('archive.unreachable', { passes: false }), of('archive.unwritable', { retryable: false })]).toEqual([
+    false,
+    false,
+  ]);
+  expect([of('archive.corrupt'), of('render.failed')]).toEqual([false, false]);
 });

@@ -563,7 +563,8 @@ describe('the worker', () => {
         async (_, { attempt, lastAttempt }) => {
           tries.push(attempt);
           expect(lastAttempt).toBe(false);
-          if (tries.length < 3) return fail(new DocketError(code, 'No room.', { where: '/srv/archive' }));
+          const cause = Object.assign(new Error('no room'), { code: 'ENOSPC' });
+          if (tries.length < 3) return fail(new DocketError(code, 'No room.', { where: '/srv/archive', cause }));
           return done(aResult());
         },
         { onTerminal: async (_, error) => void told.push(error.code) },
@@ -579,6 +580,24 @@ describe('the worker', () => {
       expect(told).toEqual([]);
     },
   );
+
+  it('spends attempts on an archive that refuses, and its owner hears of it', async () => {
+    const id = await opened();
+    const tries: number[] = [];
+    const told: string[] = [];
+    const refused = Object.assign(new Error('permission denied'), { code: 'EACCES' });
+    start(
+      async (_, { attempt }) => {
+        tries.push(attempt);
+        return fail(new DocketError('archive.unwritable', 'Permission denied.', { cause: refused }));
+      },
+      { backoff: () => 1, onTerminal: async (_, error) => void told.push(error.code) },
+    );
+    await settled(id);
+    expect(await reached(id, 'failed')).toMatchObject({ error: { code: 'archive.unwritable' } });
+    expect(tries).toEqual(Array.from({ length: ATTEMPTS }, (_, index) => index + 1));
+    expect(told).toEqual(['archive.unwritable']);
+  });
 
   it('gives up a run whose record cannot be read', async () => {
     const order = anOrder();
