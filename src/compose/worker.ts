@@ -6,6 +6,7 @@ import { secretSource } from '../base/secret.ts';
 import { noTrace, type Trace, type TraceFields } from '../base/trace.ts';
 import type { JobsInForce } from '../define/in-force.ts';
 import type { Jobs } from '../define/load.ts';
+import type { OrgSettings } from '../define/org.ts';
 import { rowsAtEnd } from '../deliver/attempt.ts';
 import type { CircuitNews } from '../deliver/circuit.ts';
 import { redisCircuit } from '../deliver/redis-circuit.ts';
@@ -110,6 +111,16 @@ export async function openWorker(
     ...(settings.observeRequest === undefined ? {} : { observeRequest: settings.observeRequest }),
   });
 
+  /**
+   * Who was taken off the list since gets nothing more; who was put on it since is what a retry waits for, and so is a key
+   * that is kept elsewhere now. So are the secrets and destinations that the organization's reports may have. Its mail
+   * server goes by the files alone: a login is no report's, and what is frozen may have been written by others.
+   */
+  const inForce = (frozen: OrgSettings): OrgSettings => {
+    const now = settings.jobs.now().orgs.get(frozen.id);
+    const { recipients, api_key, allow_private, secrets, destinations } = now ?? frozen;
+    return { ...frozen, recipients, api_key, allow_private, secrets, destinations, smtp: now?.smtp };
+  };
   const frozenOf = async (order: RunOrder): Promise<FrozenDefinition> => {
     const frozen = await definitions.get(order.digest);
     // Whatever is kept under the digest: a run is of its own organization's report, or of none.
@@ -125,7 +136,7 @@ export async function openWorker(
     owed,
     runs: store.runs,
     frozenOf,
-    mailOf,
+    mailOf: (frozen) => mailOf(inForce(frozen)),
     ledger,
     archive,
     circuit,
@@ -153,12 +164,7 @@ export async function openWorker(
   };
   const attempt: Execute = async (order, context) => {
     const outcome = await unlessPaused(order, context, trying, async ({ definition, settings: frozen }, observed) => {
-      // Who was taken off the list since gets nothing more; who was put on it since is what a retry waits for, and so is
-      // a key that is kept elsewhere now.
-      // So are the secrets and destinations that the organization's reports may have.
-      const { recipients, api_key, allow_private, secrets, destinations } =
-        settings.jobs.now().orgs.get(order.org) ?? frozen;
-      const org = { ...frozen, recipients, api_key, allow_private, secrets, destinations };
+      const org = inForce({ ...frozen, id: order.org });
       const ports = await portsOf(org);
       return { outcome: await run(order, { definition, settings: org, ...observed }, ports), key: ports.key };
     });

@@ -13,6 +13,7 @@ import { fixedJobs } from '../../src/define/in-force.ts';
 import { loadJobs, requireReport } from '../../src/define/load.ts';
 import { inlineArchive } from '../../src/deliver/directory-archive.ts';
 import { redisLedger } from '../../src/deliver/redis-ledger.ts';
+import { mailCatcher } from '../../src/demo/mail-catcher.ts';
 import type { RunOrder } from '../../src/run/record.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { folderFor } from '../support/delivery-case.ts';
@@ -179,4 +180,51 @@ test('workers go by the scope of now, keep out of the folders of Docket, and say
   expect(await readdir(join(folder, 'rival'))).toEqual(['org.yaml']);
   const said = lines.filter((line) => line.includes('RIVAL_KEY'));
   expect(said).toHaveLength(1);
+});
+
+test('a worker sends mail as its files say, whatever stands in a definition that is kept in Redis', async () => {
+  const root = await folderFor(onTestFinished);
+  const folder = await jobsFolder({
+    'acme/org.yaml': org('ACME_KEY'),
+    'acme/mail.yaml': report('email: { to: [lead@acme.example] }'),
+    // Refused, of which the owner is told.
+    'acme/jobs.yaml': report(`directory: { path: "${root}/archive/acme" }`),
+  });
+  const sandbox = await startSandbox();
+  const [ours, theirs] = [await mailCatcher(join(root, 'ours')), await mailCatcher(join(root, 'theirs'))];
+  const prefix = aPrefix();
+  const redis = new Redis(inject('redisUrl'));
+  const env = { ACME_KEY: sandbox.keys.find(({ label }) => label === 'acme')?.key ?? '', THEIRS: theirs.url };
+  const config = readConfig({
+    COMPLIANCE_API_URL: sandbox.url,
+    REDIS_URL: inject('redisUrl'),
+    SMTP_URL: ours.url,
+    MAIL_FROM: 'reports@docket.example',
+    DOCKET_JOBS: folder,
+    DOCKET_ARCHIVE: pathToFileURL(join(root, 'archive')).href,
+  });
+  const around = { config, env, clock: systemClock, log: silentLog, workingDirectory: root };
+  const jobs = await loadJobs(folder);
+  const running = await composeDocket(around, { jobs: fixedJobs(jobs), prefix, roles: new Set(['worker']) });
+  onTestFinished(async () => {
+    await running.close();
+    await Promise.all([ours, theirs, sandbox].map((peer) => peer.close()));
+    const keys = await redis.keys(`${prefix}*`);
+    if (keys.length > 0) await redis.del(...keys);
+    redis.disconnect();
+  });
+  for (const name of ['acme/mail', 'acme/jobs']) {
+    const { definition, settings } = requireReport(jobs, name);
+    await running.store.trigger({
+      definition,
+      settings: { ...settings, smtp: { url: { env: 'THEIRS' }, from: 'x@acme.example' } },
+      slot: { trigger: randomUUID() },
+      trigger: 'on_demand',
+      priority: 'on_demand',
+      deliver: true,
+    });
+  }
+  await Promise.race([ours.received(2), theirs.received(1)]);
+  expect(theirs.messages()).toEqual([]);
+  expect(new Set(ours.messages().map(({ from }) => from))).toEqual(new Set(['reports@docket.example']));
 });
