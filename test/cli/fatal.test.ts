@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
-import { expect, inject, onTestFinished, test } from 'vitest';
-import { freePort } from '../../src/demo/redis.ts';
+import { expect, onTestFinished, test } from 'vitest';
+import { freePort, localRedis } from '../../src/demo/redis.ts';
 import { docket } from '../support/docket.ts';
 import { jobsFolder, ORG, REPORT } from '../support/jobs-folder.ts';
 import { keptStderr } from '../support/kept-stderr.ts';
@@ -50,10 +50,16 @@ test.each(['unhandledRejection', 'uncaughtException'] as const)(
   'docket start logs an %s as a line of its log, without a secret, and ends with 1',
   async (event) => {
     const preload = await preloaded(`process.once('SIGUSR2', () => { ${FAULTS[event]} })`);
+    // Its own: a Redis belongs to one archive, and others' tests have told it of theirs.
+    const redis = await localRedis({ PATH: process.env.PATH });
+    onTestFinished(() => redis.close());
+    const folder = await mkdtemp(join(tmpdir(), 'docket-fatal-'));
+    onTestFinished(() => rm(folder, { recursive: true, force: true }));
     const child = spawn(process.execPath, [join(process.cwd(), 'dist/main.js'), 'start', '--role', 'admin'], {
       env: {
         PATH: process.env.PATH ?? '',
-        REDIS_URL: inject('redisUrl'),
+        REDIS_URL: redis.url,
+        DOCKET_ARCHIVE: pathToFileURL(folder).href,
         SMTP_URL: SMTP,
         DOCKET_JOBS: await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT }),
         DOCKET_ADMIN_PORT: String(await freePort()),
