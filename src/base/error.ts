@@ -205,6 +205,7 @@ export const isRedisOutage = ({ code }: Pick<DocketError, 'code'>): boolean => R
 const STORAGE_OUTAGES: ReadonlySet<ErrorCode> = new Set([
   'disk.unavailable',
   'archive.unreachable',
+  'archive.key_unknown',
   'archive.marker_missing',
   'archive.marker_changed',
   'deployment.conflict',

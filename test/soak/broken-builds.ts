@@ -15,6 +15,12 @@ export interface Defect {
   readonly archive?: ArchiveKind;
 }
 
+const UNWRITABLE_IS_FINAL = [
+  'base/error.js',
+  "'archive.unwritable': { exit: 1, retryable: true }",
+  "'archive.unwritable': { exit: 1, retryable: false }",
+] as const;
+
 export const DEFECTS: readonly Defect[] = [
   {
     name: 'the ledger opens a delivery anew that it has on record',
@@ -65,8 +71,8 @@ export const DEFECTS: readonly Defect[] = [
     only: 'redis clock',
   },
   {
-    name: 'a full disk is taken for the report’s doing',
-    edits: [['base/disk-error.js', "new DocketError('disk.unavailable'", "new DocketError('render.failed'"]],
+    name: 'a disk that is full for a moment fails the run',
+    edits: [UNWRITABLE_IS_FINAL],
     breaks: 'runs failed by what passes',
     only: 'disk',
   },
@@ -121,13 +127,7 @@ export const DEFECTS: readonly Defect[] = [
   },
   {
     name: 'an archive that cannot be written for a moment fails the run',
-    edits: [
-      [
-        'base/error.js',
-        "'archive.unwritable': { exit: 1, retryable: true }",
-        "'archive.unwritable': { exit: 1, retryable: false }",
-      ],
-    ],
+    edits: [UNWRITABLE_IS_FINAL],
     breaks: 'runs failed by what passes',
     only: 'store',
     archive: 's3',
