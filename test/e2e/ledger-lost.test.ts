@@ -141,8 +141,9 @@ test.each(ARCHIVES)(
         expect((await one.completes()).receipts).toEqual(receipts);
       }
     }
-    // Most deaths leave no doubt: the archive knows whether the message had begun to leave, and how it ended.
-    expect(unknown.size).toBeLessThan(steps);
+    // Deaths outside of an attempt leave no doubt: the archive knows whether the message had begun to leave, and how it
+    // ended. Within one are the two questions before the body and before the final dot: with them some 55 of 100 steps.
+    expect(unknown.size).toBeLessThan(1.25 * steps);
   },
   600_000,
 );
