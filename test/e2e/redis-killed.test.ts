@@ -183,8 +183,10 @@ async function reconcile({ runs, copies, command, root }: World): Promise<{ sent
         count.unknown += 1;
       }
     }
-    // Of what is unknown its owner heard once; of the rest there was nothing to tell.
-    expect(copies(id, OWNER)).toBeLessThanOrEqual(rows.some(({ state }) => state === 'unknown') ? 1 : 0);
+    // Of what is unknown its owner heard once; of the rest there was nothing to tell. An attempt that was withheld because
+    // Redis was away counts as unknown until the archive is asked, which knows that nothing left: then there is another one.
+    const inDoubt = rows.some(({ state, epoch }) => state === 'unknown' || epoch > 1);
+    expect(copies(id, OWNER)).toBeLessThanOrEqual(inDoubt ? 1 : 0);
   }
   return count;
 }

@@ -173,11 +173,11 @@ export async function rage(world: World, draw: Draw, ms: number, only?: readonly
   const names = Object.keys(TROUBLES) as TroubleName[];
   const around = (only ?? names).map((name) => [TROUBLES[name].weight, trouble(name)] as const);
   const processes = [
-    [5, () => begin(['ask'], ask)],
-    [2, some(members, kill)],
-    [3, () => begin(['mid-mail'], () => killMidMail(1))],
-    [2, some(members, (who) => freeze(who, between(500, 6_000)))],
-    [1, () => begin(['definitions'], reload)],
+    [9, () => begin(['ask'], ask)],
+    [4, some(members, kill)],
+    [5, () => begin(['mid-mail'], () => killMidMail(1))],
+    [4, some(members, (who) => freeze(who, between(500, 6_000)))],
+    [2, () => begin(['definitions'], reload)],
   ] as const;
   const acts: readonly (readonly [weight: number, act: () => boolean])[] =
     only === undefined ? [...processes, ...around] : around;
