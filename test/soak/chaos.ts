@@ -31,7 +31,8 @@ const acknowledgedSchema = z.object({ id: z.string() });
 /** Longer than a worker's hold on a run and the look at it: another one has taken it over when it wakes. */
 const TAKEN_OVER_MS = 75_000;
 
-const END_OF_MAIL = Buffer.from('\r\n.\r\n');
+/** The final dot leaves by itself, once the body has. */
+const END_OF_MAIL = Buffer.from('.\r\n');
 
 /**
  * Sets on the world for so long, ms; all that it breaks is whole again when it resolves.
@@ -72,7 +73,7 @@ export async function rage(world: World, draw: Draw, ms: number, only?: readonly
       const giveUp = setTimeout(over, 8_000);
       for (const who of world.workers) {
         who.mail.watch((piece) => {
-          if (busy.has(who.name) || !piece.includes(END_OF_MAIL)) return 'on';
+          if (busy.has(who.name) || !piece.equals(END_OF_MAIL)) return 'on';
           busy.add(who.name);
           over(who);
           return passage;
@@ -173,10 +174,10 @@ export async function rage(world: World, draw: Draw, ms: number, only?: readonly
   const names = Object.keys(TROUBLES) as TroubleName[];
   const around = (only ?? names).map((name) => [TROUBLES[name].weight, trouble(name)] as const);
   const processes = [
-    [9, () => begin(['ask'], ask)],
-    [4, some(members, kill)],
-    [5, () => begin(['mid-mail'], () => killMidMail(1))],
-    [4, some(members, (who) => freeze(who, between(500, 6_000)))],
+    [7, () => begin(['ask'], ask)],
+    [3, some(members, kill)],
+    [4, () => begin(['mid-mail'], () => killMidMail(1))],
+    [3, some(members, (who) => freeze(who, between(500, 6_000)))],
     [2, () => begin(['definitions'], reload)],
   ] as const;
   const acts: readonly (readonly [weight: number, act: () => boolean])[] =
