@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Draw } from '../../src/sandbox/random.ts';
 import { ON_DEMAND } from './definitions.ts';
 import type { Member } from './member.ts';
-import { jumpClocks, type Rig, TROUBLES, type TroubleName } from './troubles.ts';
+import { caughtMidMail, jumpClocks, type Rig, TROUBLES, type TroubleName } from './troubles.ts';
 import type { Passage } from './way.ts';
 import type { World } from './world.ts';
 
@@ -30,9 +30,6 @@ const acknowledgedSchema = z.object({ id: z.string() });
 
 /** Longer than a worker's hold on a run and the look at it: another one has taken it over when it wakes. */
 const TAKEN_OVER_MS = 75_000;
-
-/** The final dot leaves by itself, once the body has. */
-const END_OF_MAIL = Buffer.from('.\r\n');
 
 /**
  * Sets on the world for so long, ms; all that it breaks is whole again when it resolves.
@@ -62,29 +59,17 @@ export async function rage(world: World, draw: Draw, ms: number, only?: readonly
     note(`freeze ${who.name} for ${forMs} ms`);
     await who.freeze(forMs);
   };
-  /** The next worker that is about to end a mail, which then goes on or is lost; undefined when none is in time. */
-  const caughtMidMail = (passage: Passage): Promise<Member | undefined> =>
-    new Promise((resolve) => {
-      const over = (who?: Member) => {
-        clearTimeout(giveUp);
-        for (const { mail } of world.workers) mail.watch(undefined);
-        resolve(who);
-      };
-      const giveUp = setTimeout(over, 8_000);
-      for (const who of world.workers) {
-        who.mail.watch((piece) => {
-          if (busy.has(who.name) || !piece.equals(END_OF_MAIL)) return 'on';
-          busy.add(who.name);
-          over(who);
-          return passage;
-        });
-      }
+  const catchMidMail = (passage: Passage): Promise<Member | undefined> =>
+    caughtMidMail(world, passage, ({ name }) => {
+      if (busy.has(name)) return false;
+      busy.add(name);
+      return true;
     });
   /** Some die with a message on its way: lost with them, just arrived, or arrived and acknowledged. */
   const killMidMail = async (times: number) => {
     for (let time = 0; time < times; time += 1) {
       const fate = oneOf(['lost', 'arrived', 'acknowledged'] as const);
-      const who = await caughtMidMail(fate === 'lost' ? 'lost' : 'on');
+      const who = await catchMidMail(fate === 'lost' ? 'lost' : 'on');
       if (who === undefined) return;
       // The server answers within this time; what it says is on its way, or there, when the process dies.
       if (fate === 'acknowledged') await sleep(between(1, 8));
@@ -93,7 +78,7 @@ export async function rage(world: World, draw: Draw, ms: number, only?: readonly
     }
   };
   const freezeMidMail = async () => {
-    const who = await caughtMidMail('on');
+    const who = await catchMidMail('on');
     if (who !== undefined) hold([who.name], freeze(who, TAKEN_OVER_MS));
   };
   const reload = async () => {

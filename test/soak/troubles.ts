@@ -7,7 +7,9 @@ import type { Fault } from '../../src/sandbox/sandbox.ts';
 import type { Fault as S3Fault } from '../support/s3-server.ts';
 import { EVERY_HOURS } from './definitions.ts';
 import { MAIL_TROUBLES } from './mail-sink.ts';
+import type { Member } from './member.ts';
 import { secondDeployment } from './second-deployment.ts';
+import type { Passage } from './way.ts';
 import type { World } from './world.ts';
 
 /** What a trouble is made with: chance, all of one seed, and a list of what happened. */
@@ -70,10 +72,43 @@ async function cutOff({ world, note, oneOf, between, chance }: Rig): Promise<voi
   who[way].heal();
 }
 
-/** What the mail server says gets lost: each message on its way has arrived, and its worker never hears of it. */
+/** The final dot leaves by itself, once the body has. */
+const END_OF_MAIL = Buffer.from('.\r\n');
+const MAIL_WAIT_MS = 8_000;
+
+/**
+ * The next worker that is about to end a mail, which then goes on or is lost; undefined when none is in time. `caught` is
+ * called before the dot goes on, and says whether this worker is the one.
+ */
+export function caughtMidMail(
+  { workers }: Pick<World, 'workers'>,
+  passage: Passage,
+  caught: (who: Member) => boolean,
+): Promise<Member | undefined> {
+  return new Promise((resolve) => {
+    const over = (who?: Member) => {
+      clearTimeout(timeout);
+      for (const { mail } of workers) mail.watch(undefined);
+      resolve(who);
+    };
+    const timeout = setTimeout(over, MAIL_WAIT_MS);
+    for (const who of workers) {
+      who.mail.watch((piece) => {
+        if (!piece.equals(END_OF_MAIL) || !caught(who)) return 'on';
+        over(who);
+        return passage;
+      });
+    }
+  });
+}
+
+/** The mail server's replies get lost once a message is ended: it has arrived, and its worker never hears of it. */
 async function loseReplies({ world, note, between }: Rig): Promise<void> {
-  note('replies of the mail server lost');
-  for (const { mail } of world.workers) mail.cut('replies');
+  await caughtMidMail(world, 'on', () => {
+    note('replies of the mail server lost');
+    for (const { mail } of world.workers) mail.cut('replies');
+    return true;
+  });
   await sleep(between(1_000, 3_000));
   for (const { mail } of world.workers) {
     mail.reset();
@@ -233,7 +268,7 @@ async function startAnother({ world, note }: Rig): Promise<void> {
 export const TROUBLES = {
   ways: { weight: 1, needs: 'ways', act: slowWays },
   partition: { weight: 2, needs: 'partition', act: cutOff },
-  'replies lost': { weight: 1, needs: 'partition', act: loseReplies },
+  'replies lost': { weight: 1, needs: 'mid-mail', act: loseReplies },
   'redis killed': { weight: 1, needs: 'redis', act: killRedis },
   'redis full': { weight: 1, needs: 'redis', act: fillRedis },
   'redis clock': { weight: 2, needs: 'redis clock', act: stepRedisClock },

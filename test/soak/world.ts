@@ -78,7 +78,7 @@ export async function openWorld(main: string, share: () => number, kind: Archive
   const preload = await libfaketime();
   const run = promisify(execFile);
   const folder = await mkdtemp(join(tmpdir(), 'docket-soak-'));
-  await mkdir(join(folder, 'log'));
+  for (const name of ['log', 'out']) await mkdir(join(folder, name));
 
   // Half an hour past a slot, so that each jump of the clocks passes over one and ends between two.
   const began = Date.now();
