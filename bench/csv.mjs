@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import { csvColumns, writeCsv } from '../dist/render/csv.js';
 import { renderPool } from '../dist/render/pool.js';
-import { decide } from '../dist/run/conditions.js';
+import { evaluateConditions } from '../dist/run/conditions.js';
 import { readOptions } from './support/options.mjs';
 import { datasetOf, LIST_COLUMNS, listTable, MADE_AT, SECTION_COLUMNS, sectionTable } from './support/pack.mjs';
 import { reportOf, rounded } from './support/report.mjs';
@@ -92,7 +92,7 @@ try {
   const delivery = { email: { to: ['lead@acme.example'], attach: [] }, send_if: 'changed' };
   report({
     name: `send_if: changed of a list of ${decided} rows`,
-    ...(await stallDuring(() => decide(long, { org: 'acme', report: 'weekly', deliveries: [delivery] }))),
+    ...(await stallDuring(() => evaluateConditions(long, { org: 'acme', report: 'weekly', deliveries: [delivery] }))),
     limit: { longest_stall_ms: 50 },
   });
 } finally {

@@ -105,15 +105,15 @@ const none = async () => {};
 
 /** Ms to deliver one run to everybody, everything made before that is needed. */
 async function ours({ ledger, archive }) {
-  const sealed = await sealedRun(archive);
+  const published = await sealedRun(archive);
   const mailer = smtpMailer(new Secret(`smtp://127.0.0.1:${port}`));
   const startedAt = performance.now();
   const { receipts } = await deliver({
-    order: { id: sealed.manifest.run, org: 'acme', report: 'weekly-kpi' },
+    order: { id: published.manifest.run, org: 'acme', report: 'weekly-kpi' },
     definition,
     settings,
     secrets: secretSource({}),
-    sealed,
+    published,
     mail: { mailer, from: 'reports@docket.example' },
     ledger,
     archive,

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { exitWith } from './cli/exit.ts';
+import { runProgram } from './cli/exit.ts';
 import { createProgram } from './cli/program.ts';
 
-await exitWith(createProgram());
+await runProgram(createProgram());

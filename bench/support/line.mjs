@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import { systemClock } from '../../dist/base/clock.js';
 import { Secret } from '../../dist/base/secret.js';
 import { createClient } from '../../dist/fetch/client.js';
-import { paidCall } from '../../dist/fetch/paid-call.js';
+import { rateLimitedCall } from '../../dist/fetch/paid-call.js';
 import { redisBudget } from '../../dist/fetch/redis-budget.js';
 import { REQUEST } from './service.mjs';
 
@@ -24,7 +24,7 @@ export function lineOf({ redisUrl, service, limit, windowMs }) {
   const budget = {
     ...real,
     ask: async (ask) => {
-      const answer = await real.ask(ask);
+      const answer = await real.acquire(ask);
       const { granted, tokens } = answer;
       answers.push({ id: ask.id, org: ask.org, granted, tokens, at: Date.now() });
       return answer;
@@ -35,13 +35,13 @@ export function lineOf({ redisUrl, service, limit, windowMs }) {
     answers,
     /** Resolves when the call has been answered; with undefined when the line was closed before. */
     call: ({ id, org, priority }) => {
-      const line = { budget, clock: systemClock, key, org, priority, deadlineMs: api.deadlineMs };
-      const made = paidCall(
-        { ...line, patienceMs: Number.POSITIVE_INFINITY },
+      const line = { budget, clock: systemClock, key, org, priority, deadlineMs: api.requestTimeoutMs };
+      const made = rateLimitedCall(
+        { ...line, maxWaitMs: Number.POSITIVE_INFINITY },
         {
           id,
           attempt: () => api.report('current', REQUEST, closing.signal),
-          waiting: () => {},
+          onWait: () => {},
           signal: closing.signal,
         },
       ).catch((error) => {
@@ -50,7 +50,7 @@ export function lineOf({ redisUrl, service, limit, windowMs }) {
       under.add(made);
       return made;
     },
-    waiting: async () => (await real.look(key)).waiting,
+    waiting: async () => (await real.inspect(key)).waiting,
     close: async () => {
       closing.abort(new Error('the bench is over'));
       await Promise.allSettled(under);

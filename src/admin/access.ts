@@ -1,13 +1,13 @@
 import type { Readable } from 'node:stream';
 import type { ErrorJson } from '../base/error.ts';
 import type { PeriodSpec } from '../define/definition.ts';
-import type { Fault } from '../define/fault.ts';
+import type { Diagnostic } from '../define/fault.ts';
 import type { Period } from '../define/period.ts';
 import type { SlotView } from '../define/slot-view.ts';
 import type { BudgetState, Priority } from '../fetch/budget.ts';
 import type { DeliveryPage, DeliveryRow, DeliveryState } from '../queue/decisions.ts';
 import type { Pause } from '../queue/pauses.ts';
-import type { RunNews } from '../run/live.ts';
+import type { RunSnapshot } from '../run/live.ts';
 import type { RunPage } from '../run/page.ts';
 import type { RunRecord, RunState } from '../run/record.ts';
 import type { AuditEvent, AuditPage } from './auth/audit.ts';
@@ -45,7 +45,7 @@ export interface Access {
   runs(filter: RunsFilter): Promise<RunPage>;
   run(id: string): Promise<RunRecord>;
   /** How the run goes on: at once, and whenever it changed, until it has ended. At most one a second. */
-  watch(id: string, signal: AbortSignal): AsyncIterable<RunNews>;
+  watch(id: string, signal: AbortSignal): AsyncIterable<RunSnapshot>;
   /** Throws `run.conflict`. */
   decide(id: string, what: 'retry' | 'release' | 'cancel', reason: string): Promise<RunRecord>;
   /**
@@ -62,7 +62,7 @@ export interface Access {
   preview(id: string): Promise<string>;
 
   /** What somebody wants to know before a held run is released; null for a run that is not held. */
-  heldPack(id: string): Promise<HeldPack | null>;
+  heldRun(id: string): Promise<HeldRun | null>;
 
   deliveries(filter: DeliveriesFilter): Promise<DeliveryPage>;
   delivery(id: string): Promise<DeliveryRow>;
@@ -84,7 +84,7 @@ export interface Access {
   }): Promise<AuditPage>;
 
   /** The lines of the keys that the visible organizations use. */
-  budgets(): Promise<BudgetLines>;
+  budgets(): Promise<BudgetOverview>;
 }
 
 export interface OrganizationEntry {
@@ -158,7 +158,7 @@ export interface Validation {
     readonly line: number;
     readonly column: number;
     readonly text: string;
-    readonly code?: Fault['code'];
+    readonly code?: Diagnostic['code'];
   }[];
   /** Why what it asks was not compared with the metric catalog; null when it was, and when it has other faults. */
   readonly unchecked: string | null;
@@ -186,7 +186,7 @@ export interface RunsFilter {
   readonly limit: number;
 }
 
-export type { RunLive, RunNews } from '../run/live.ts';
+export type { LiveProgress as RunLive, RunSnapshot as RunNews } from '../run/live.ts';
 
 /** A file of a run, as its manifest names it. */
 export interface FileEntry {
@@ -208,7 +208,7 @@ export interface RunFile extends FileEntry {
 }
 
 /** A held run's files: what is missing in them, and who would receive them. */
-export interface HeldPack {
+export interface HeldRun {
   /** In the order of the sections; null where the archive does not say. */
   readonly missing:
     | readonly {
@@ -248,8 +248,8 @@ export interface DeliveriesFilter {
 }
 
 /** Lines by key; and organizations whose key this process cannot look up, so that nothing is told of its line. */
-export interface BudgetLines {
-  readonly lines: readonly BudgetEntry[];
+export interface BudgetOverview {
+  readonly budgets: readonly BudgetEntry[];
   readonly unknown: readonly { readonly org: string; readonly why: string }[];
 }
 

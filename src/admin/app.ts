@@ -5,34 +5,34 @@ import type { Clock } from '../base/clock.ts';
 import { toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
 import type { Access } from './access.ts';
-import { addAudit } from './api/audit.ts';
-import { addBudgets } from './api/budgets.ts';
-import { addDefinitions } from './api/definitions.ts';
-import { addDeliveries } from './api/deliveries.ts';
-import { addDocument } from './api/document.ts';
-import { addEvents } from './api/events.ts';
-import { addFiles } from './api/files.ts';
-import { addPauses } from './api/pauses.ts';
-import { addHealth, addMetrics } from './api/probes.ts';
-import { addReports } from './api/reports.ts';
-import { addRuns } from './api/runs.ts';
-import { addSchedules } from './api/schedules.ts';
-import { addTrigger } from './api/trigger.ts';
-import { authenticated } from './auth/authenticate.ts';
-import { knowClient, limitForms } from './auth/client.ts';
-import type { Door, PageDoor } from './auth/door.ts';
+import { addAuditRoutes } from './api/audit.ts';
+import { addBudgetRoutes } from './api/budgets.ts';
+import { addDefinitionRoutes } from './api/definitions.ts';
+import { addDeliveryRoutes } from './api/deliveries.ts';
+import { addOpenApiDocument } from './api/document.ts';
+import { addRunEventRoutes } from './api/events.ts';
+import { addFileRoutes } from './api/files.ts';
+import { addPauseRoutes } from './api/pauses.ts';
+import { addHealthRoutes, addMetricsRoute } from './api/probes.ts';
+import { addReportRoutes } from './api/reports.ts';
+import { addRunRoutes } from './api/runs.ts';
+import { addScheduleRoutes } from './api/schedules.ts';
+import { addTriggerRoute } from './api/trigger.ts';
+import { requireToken } from './auth/authenticate.ts';
+import { limitFormSize, resolveClient } from './auth/client.ts';
+import type { Auth, PageAuth } from './auth/door.ts';
 import { securityHeaders } from './auth/headers.ts';
 import type { Principal } from './auth/tokens.ts';
-import type { Board } from './board.ts';
-import { type Admin, type Env, notFound } from './env.ts';
-import type { EventStreams } from './event-streams.ts';
+import type { BullBoard } from './board.ts';
+import { type AdminApp, type Env, notFoundResponse } from './env.ts';
+import type { StreamLimiter } from './event-streams.ts';
 import type { Exposition } from './metrics.ts';
 import { addPage } from './page/app.tsx';
 import { problem, problemOf } from './problem.ts';
-import { refuseInvalid, wholeBody } from './request.ts';
+import { parseRequestBody, validationHook } from './request.ts';
 
 /** One thing that must work for the route to be of use. `detail` is shown to anybody. */
-export interface Check {
+export interface HealthCheck {
   readonly name: string;
   readonly ok: boolean;
   readonly detail?: string;
@@ -40,9 +40,9 @@ export interface Check {
 
 /** What every process answers from, whatever its roles. */
 export interface ProbePorts {
-  readonly door: Door;
+  readonly auth: Auth;
   /** What `/readyz` asks; never rejects, and answers soon. */
-  readonly health: () => Promise<readonly Check[]>;
+  readonly health: () => Promise<readonly HealthCheck[]>;
   readonly metrics: () => Promise<Exposition>;
   readonly clock: Clock;
   readonly log: Log;
@@ -50,61 +50,61 @@ export interface ProbePorts {
 
 /** What the admin route asks of the rest. */
 export interface AdminPorts extends ProbePorts {
-  readonly door: PageDoor;
+  readonly auth: PageAuth;
   /** What somebody may see and do; asks nothing yet. */
   readonly access: (principal: Principal) => Access;
-  readonly streams: EventStreams;
+  readonly streams: StreamLimiter;
   /** Bull Board, where somebody wants it. */
-  readonly board?: Board | undefined;
+  readonly board?: BullBoard | undefined;
   /** Of Docket, for the document. */
   readonly version: string;
 }
 
-export type { Admin } from './env.ts';
+export type { AdminApp as Admin } from './env.ts';
 
 /** The admin route as a function of requests; `server.ts` listens. Every error is a problem (RFC 9457). */
-export const createAdmin = (ports: AdminPorts): Admin =>
-  createProbes(ports, {
+export const createAdminApp = (ports: AdminPorts): AdminApp =>
+  createProbeApp(ports, {
     open: (app) => {
-      addDocument(app, ports.version);
-      addPage(app, { ...ports.door, access: ports.access, clock: ports.clock, board: ports.board });
+      addOpenApiDocument(app, ports.version);
+      addPage(app, { ...ports.auth, access: ports.access, clock: ports.clock, board: ports.board });
     },
     api: (app) => {
-      app.use('/api/*', wholeBody, async (context, next) => {
+      app.use('/api/*', parseRequestBody, async (context, next) => {
         context.set('access', ports.access(context.get('principal')));
         await next();
       });
-      addReports(app);
-      addTrigger(app);
-      addRuns(app);
-      addEvents(app, ports);
-      addFiles(app, ports);
-      addDeliveries(app);
-      addPauses(app);
-      addSchedules(app);
-      addDefinitions(app);
-      addBudgets(app, ports.clock.now);
-      addAudit(app);
+      addReportRoutes(app);
+      addTriggerRoute(app);
+      addRunRoutes(app);
+      addRunEventRoutes(app, ports);
+      addFileRoutes(app, ports);
+      addDeliveryRoutes(app);
+      addPauseRoutes(app);
+      addScheduleRoutes(app);
+      addDefinitionRoutes(app);
+      addBudgetRoutes(app, ports.clock.now);
+      addAuditRoutes(app);
     },
   });
 
 /** What a process has beside the probes. */
-export interface Parts {
+export interface AppParts {
   /** Before anybody is asked for a token. */
-  readonly open?: (app: Admin) => void;
-  readonly api?: (app: Admin) => void;
+  readonly open?: (app: AdminApp) => void;
+  readonly api?: (app: AdminApp) => void;
 }
 
 /** `/healthz`, `/readyz` and `/metrics`, and whatever the parts add. */
-export function createProbes(ports: ProbePorts, { open, api }: Parts = {}): Admin {
+export function createProbeApp(ports: ProbePorts, { open, api }: AppParts = {}): AdminApp {
   const { log } = ports;
-  const app: Admin = new OpenAPIHono<Env>({ defaultHook: refuseInvalid });
+  const app: AdminApp = new OpenAPIHono<Env>({ defaultHook: validationHook });
 
   app.use(securityHeaders());
-  app.use(knowClient(ports.door), limitForms());
-  addHealth(app, ports);
+  app.use(resolveClient(ports.auth), limitFormSize());
+  addHealthRoutes(app, ports);
   open?.(app);
-  app.use(authenticated(ports.door));
+  app.use(requireToken(ports.auth));
   app.use(
     methodNotAllowed({
       app,
@@ -115,9 +115,9 @@ export function createProbes(ports: ProbePorts, { open, api }: Parts = {}): Admi
 
   api?.(app);
 
-  addMetrics(app, ports);
+  addMetricsRoute(app, ports);
 
-  app.notFound(notFound);
+  app.notFound(notFoundResponse);
   app.onError((thrown, context) => {
     if (thrown instanceof HTTPException) {
       return thrown.status === 413
@@ -127,7 +127,7 @@ export function createProbes(ports: ProbePorts, { open, api }: Parts = {}): Admi
     // Whoever goes away before the body is there gets no answer, and is nobody's defect.
     if (context.req.raw.signal.aborted) return problem('request.malformed');
     const error = toDocketError(thrown);
-    if (error.code === 'request.not_found') return notFound(context);
+    if (error.code === 'request.not_found') return notFoundResponse(context);
     const response = problemOf(error);
     if (response.status >= 500) log.error('A request failed', { path: context.req.path, error: error.toJSON() });
     return response;

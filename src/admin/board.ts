@@ -1,19 +1,19 @@
 import { serveStatic } from '@hono/node-server/serve-static';
 import type { Hono } from 'hono';
 import { DocketError } from '../base/error.ts';
-import { boardQueues } from '../queue/board.ts';
+import { openBullBoardQueues } from '../queue/board.ts';
 import type { RedisClient } from '../queue/script.ts';
 
 /** Where Bull Board is served. */
-export const BOARD = '/queues';
+export const BULL_BOARD_PATH = '/queues';
 /** What of it answers with data, to its own script. */
-export const BOARD_API = `${BOARD}/api/`;
+export const BULL_BOARD_API_PATH = `${BULL_BOARD_PATH}/api/`;
 
 /** The very versions that are tested; each of their packages wants the others' own version. */
-const INSTALL = 'npm i @bull-board/api@9.10.1 @bull-board/hono@9.10.1';
+const INSTALL_COMMAND = 'npm i @bull-board/api@9.10.1 @bull-board/hono@9.10.1';
 
 /** Bull Board over our queues, to be looked at: who may is decided in front of it. */
-export interface Board {
+export interface BullBoard {
   readonly app: Hono;
   close(): Promise<void>;
 }
@@ -27,28 +27,28 @@ const loadPackages = async () => {
   return { createBullBoard, BullMQAdapter, HonoAdapter };
 };
 /** Bull Board's packages, which nobody needs who does not ask for it. */
-export type BoardPackages = Awaited<ReturnType<typeof loadPackages>>;
+export type BullBoardPackages = Awaited<ReturnType<typeof loadPackages>>;
 
 /**
  * Throws `config.invalid` where the packages are not installed.
  *
  * @param redis a producer's client; it stays its owner's to close
  */
-export async function openBoard(
+export async function openBullBoard(
   redis: RedisClient,
-  { prefix, load = loadPackages }: { readonly prefix: string; readonly load?: () => Promise<BoardPackages> },
-): Promise<Board> {
+  { prefix, load = loadPackages }: { readonly prefix: string; readonly load?: () => Promise<BullBoardPackages> },
+): Promise<BullBoard> {
   const { createBullBoard, BullMQAdapter, HonoAdapter } = await load().catch((cause: unknown) => {
     throw new DocketError('config.invalid', 'Bull Board is wanted, and cannot be loaded.', {
       where: 'DOCKET_ADMIN_BULL_BOARD',
       expected: 'the packages @bull-board/api and @bull-board/hono beside Docket',
       got: cause instanceof Error ? (cause.message.split('\n')[0] ?? cause.name) : String(cause),
-      next: `Run \`${INSTALL}\` where Docket is installed, or unset DOCKET_ADMIN_BULL_BOARD.`,
+      next: `Run \`${INSTALL_COMMAND}\` where Docket is installed, or unset DOCKET_ADMIN_BULL_BOARD.`,
       cause,
     });
   });
-  const queues = boardQueues(redis, { prefix, Adapter: BullMQAdapter, pageOf: (run) => `/runs/${run}` });
-  const served = new HonoAdapter(serveStatic).setBasePath(BOARD);
+  const queues = openBullBoardQueues(redis, { prefix, Adapter: BullMQAdapter, pageOf: (run) => `/runs/${run}` });
+  const served = new HonoAdapter(serveStatic).setBasePath(BULL_BOARD_PATH);
   createBullBoard({
     queues: [...queues.adapters],
     serverAdapter: served,
@@ -67,7 +67,7 @@ export async function openBoard(
   // Its own would answer with what was thrown.
   served.setErrorHandler((thrown) => {
     if (thrown instanceof URIError) return { status: 400, body: { error: { key: 'ERRORS.INVALID_QUERY_PARAM' } } };
-    throw queues.failure(thrown);
+    throw queues.toRedisError(thrown);
   });
   const app = served.registerPlugin();
   // Otherwise Hono would answer here, before the admin route can.

@@ -22,8 +22,8 @@ export interface Env {
   };
 }
 /** A function of requests. */
-export type Admin = OpenAPIHono<Env>;
+export type AdminApp = OpenAPIHono<Env>;
 
 /** Also the answer to whatever belongs to another organization: it is not there, whether it exists or not. */
-export const notFound = (context: Context): Response =>
+export const notFoundResponse = (context: Context): Response =>
   problem('request.not_found', { detail: `${context.req.method} ${context.req.path.slice(0, 200)}` });

@@ -7,7 +7,7 @@ export interface OpenStream {
 }
 
 /** The streams of events that this process sends. */
-export interface EventStreams {
+export interface StreamLimiter {
   /** Undefined when there are too many already, of this principal or in all. */
   open(who: string): OpenStream | undefined;
   /** Ends all of them, so that nobody waits for them who stops the process. */
@@ -20,7 +20,7 @@ export interface EventStreams {
  *
  * @param each of one principal
  */
-export function eventStreams({ most = 200, each = 10 } = {}): EventStreams {
+export function createStreamLimiter({ most = 200, each = 10 } = {}): StreamLimiter {
   const closing = new AbortController();
   const open = new Map<string, number>();
   let all = 0;

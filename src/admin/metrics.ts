@@ -1,12 +1,12 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Clock } from '../base/clock.ts';
 import { isRedisOutage, toDocketError } from '../base/error.ts';
-import type { SlotNews } from '../queue/due.ts';
+import type { SlotEvent } from '../queue/due.ts';
 import type { RunEvent } from '../run/event.ts';
 import type { RunOrder } from '../run/record.ts';
-import { type Readings, setReadings } from './readings.ts';
+import { type MetricsSnapshot, registerSnapshot } from './readings.ts';
 
-export type { BudgetReading, Readings } from './readings.ts';
+export type { BudgetSample as BudgetReading, MetricsSnapshot as Readings } from './readings.ts';
 
 /** What `/metrics` answers. */
 export interface Exposition {
@@ -15,13 +15,13 @@ export interface Exposition {
 }
 
 /** An organization, and the kinds of targets that its reports name: their counters start at 0. */
-export interface Expected {
+export interface ExpectedSeries {
   readonly org: string;
   readonly kinds: Iterable<string>;
 }
 
 /** How a request to the service ended. */
-export interface RequestEnd {
+export interface RequestResult {
   readonly endpoint: string;
   /** The class of the status (`2xx`), `429`, or why there was none (`timeout`, `unreachable`, `unreadable`). */
   readonly status: string;
@@ -29,27 +29,27 @@ export interface RequestEnd {
 }
 
 /** Room on a disk, in bytes. */
-export interface Disk {
+export interface ArchiveDisk {
   readonly freeBytes: number;
   readonly sizeBytes: number;
 }
 
 /** What a process says of itself whatever it does. */
-export interface ProcessFacts {
+export interface ProcessInfo {
   /** Of Docket. */
   readonly version: string;
   readonly clock: Clock;
   /** Of the disk on which this process keeps the archive; absent where it keeps none, or in a bucket. */
-  readonly disk?: () => Promise<Disk>;
+  readonly disk?: () => Promise<ArchiveDisk>;
 }
 
 export interface Metrics {
   /** Counts what a run in this process says of itself. */
   observe(order: RunOrder, event: RunEvent): void;
   /** Counts requests to the service. */
-  observeRequest(org: string, end: RequestEnd): void;
+  observeRequest(org: string, end: RequestResult): void;
   /** Counts what became of slots that this process looked at. */
-  observeSlots(news: SlotNews): void;
+  observeSlots(news: SlotEvent): void;
   /** Counts timetables that had stopped ticking. */
   observeRepairs(repaired: number): void;
   /** Tells whether a part of what the process writes to can be written. */
@@ -57,12 +57,12 @@ export interface Metrics {
   /** The folder of definitions was looked at, and what is in force is what it says. */
   observeDefinitions(): void;
   /** Lets the counters of organizations start at 0: Prometheus sees no increase in a series that begins with 1. */
-  expect(expected: Iterable<Expected>): void;
+  initializeSeries(expected: Iterable<ExpectedSeries>): void;
   /**
    * The metrics in Prometheus's text format: what this process counted, and what `read` finds. While Redis is away there
    * are the process's own, and `docket_redis_up 0`.
    */
-  scrape(read: () => Promise<Readings>): Promise<Exposition>;
+  scrape(read: () => Promise<MetricsSnapshot>): Promise<Exposition>;
 }
 
 type StateOf<Type extends RunEvent['type']> = Extract<
@@ -73,9 +73,9 @@ const RUN_STATES: readonly StateOf<'finished'>[] = ['done', 'partly_delivered', 
 const DELIVERY_STATES: readonly StateOf<'delivered'>[] = ['sent', 'refused', 'unknown'];
 /** Kinds of targets, as a definition names them. */
 export const TARGET_KINDS = ['email', 'directory', 's3', 'sftp', 'webhook'] as const;
-const KINDS: ReadonlySet<string> = new Set([...TARGET_KINDS, 'notice']);
+const DELIVERY_KINDS: ReadonlySet<string> = new Set([...TARGET_KINDS, 'notice']);
 
-const SECONDS = {
+const DURATION_BUCKETS_S = {
   request: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
   stage: [0.01, 0.05, 0.1, 0.5, 1, 5, 15, 30, 60, 120, 300, 600, 1_800],
   delivery: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300],
@@ -87,7 +87,7 @@ const SECONDS = {
  * alone: as many series as the definitions name, however many runs there are. Histograms have no organization: theirs
  * would be a dozen series for each.
  */
-export function createMetrics(expected: Iterable<Expected>, { version, clock, disk }: ProcessFacts): Metrics {
+export function createMetrics(expected: Iterable<ExpectedSeries>, { version, clock, disk }: ProcessInfo): Metrics {
   const own = new Registry();
   collectDefaultMetrics({ register: own });
   const registers = [own];
@@ -113,24 +113,24 @@ export function createMetrics(expected: Iterable<Expected>, { version, clock, di
     labelNames: ['part'],
     registers,
   });
-  const lookAtDisk = disk === undefined ? undefined : addDisk(own, disk);
+  const lookAtDisk = disk === undefined ? undefined : addDiskGauges(own, disk);
 
   const runs = counter('docket_runs_finished_total', 'Runs that ended in this process, by how.', ['org', 'state']);
   const lasted = histogram(
     'docket_run_duration_seconds',
     'From the opening of a run to its end in this process, all waiting included, in seconds.',
-    SECONDS.run,
+    DURATION_BUCKETS_S.run,
     ['trigger'],
   );
   const slotToEnd = histogram(
     'docket_slot_delay_seconds',
     'From a slot to the end of its run in this process, in seconds; of a run that was reopened, to each end.',
-    SECONDS.run,
+    DURATION_BUCKETS_S.run,
   );
   const stages = histogram(
     'docket_stage_duration_seconds',
     'How long a stage of a try took, waiting for tokens in place included, in seconds.',
-    SECONDS.stage,
+    DURATION_BUCKETS_S.stage,
     ['stage'],
   );
   const calls = counter('docket_calls_answered_total', 'Calls of runs in this process that were answered, by whom.', [
@@ -144,7 +144,7 @@ export function createMetrics(expected: Iterable<Expected>, { version, clock, di
   const took = histogram(
     'docket_api_request_duration_seconds',
     'How long a request of this process to the service took, in seconds.',
-    SECONDS.request,
+    DURATION_BUCKETS_S.request,
     ['endpoint', 'status'],
   );
   const waited = counter(
@@ -160,7 +160,7 @@ export function createMetrics(expected: Iterable<Expected>, { version, clock, di
   const attempts = histogram(
     'docket_delivery_duration_seconds',
     'How long an attempt to deliver took, in seconds.',
-    SECONDS.delivery,
+    DURATION_BUCKETS_S.delivery,
     ['kind', 'state'],
   );
   const slots = {
@@ -175,7 +175,7 @@ export function createMetrics(expected: Iterable<Expected>, { version, clock, di
     'Timetables that had stopped ticking in BullMQ and were registered again by this process.',
   );
 
-  const expect = (all: Iterable<Expected>) => {
+  const initializeSeries = (all: Iterable<ExpectedSeries>) => {
     for (const { org, kinds } of all) {
       for (const state of RUN_STATES) runs.inc({ org, state }, 0);
       for (const by of ['store', 'service']) calls.inc({ org, by }, 0);
@@ -186,7 +186,7 @@ export function createMetrics(expected: Iterable<Expected>, { version, clock, di
       for (const metric of Object.values(slots)) metric.inc({ org }, 0);
     }
   };
-  expect(expected);
+  initializeSeries(expected);
 
   const secondsSince = (at: number): number => Math.max(0, clock.now() - at) / 1000;
   const observe: Metrics['observe'] = ({ org, trigger, slot, createdAt }, event) => {
@@ -226,7 +226,7 @@ export function createMetrics(expected: Iterable<Expected>, { version, clock, di
     observeRepairs: (repaired) => repairs.inc(repaired),
     observeStorage: (part, usable) => storage.set({ part }, usable ? 1 : 0),
     observeDefinitions: () => definitions.set(clock.now() / 1000),
-    expect,
+    initializeSeries,
     scrape: async (read) => {
       // A registry for each scrape: two at a time must not mix, and what is gone must not stay.
       const shared = new Registry();
@@ -239,7 +239,7 @@ export function createMetrics(expected: Iterable<Expected>, { version, clock, di
         help: 'Whether Redis answered this scrape; without it, nothing that is shared is told.',
         registers: [shared],
       }).set(readings === undefined ? 0 : 1);
-      if (readings !== undefined) setReadings(shared, readings);
+      if (readings !== undefined) registerSnapshot(shared, readings);
       await lookAtDisk?.();
       return { type: shared.contentType, body: `${await own.metrics()}\n${await shared.metrics()}` };
     },
@@ -249,14 +249,14 @@ export function createMetrics(expected: Iterable<Expected>, { version, clock, di
 /** `email` of `0-email`: a target's name is its place in the definition and its kind. */
 function kindOf(target: string): string {
   const kind = target.replace(/^\d+-/, '');
-  return KINDS.has(kind) ? kind : 'other';
+  return DELIVERY_KINDS.has(kind) ? kind : 'other';
 }
 
 /**
  * Looks at the disk for a scrape. One that cannot be looked at is told as NaN: it is neither full nor empty, and no other
  * metric is lost for it.
  */
-function addDisk(registry: Registry, disk: () => Promise<Disk>): () => Promise<void> {
+function addDiskGauges(registry: Registry, disk: () => Promise<ArchiveDisk>): () => Promise<void> {
   const registers = [registry];
   const free = new Gauge({
     name: 'docket_archive_free_bytes',

@@ -75,10 +75,10 @@ export function problem(
   headers: Readonly<Record<string, string>> = {},
 ): Response {
   const { status, title } = REQUEST_PROBLEMS[code];
-  return answer({ type: `urn:docket:problem:${code}`, title, status, code, ...detail }, headers);
+  return toResponse({ type: `urn:docket:problem:${code}`, title, status, code, ...detail }, headers);
 }
 
-const SERVICE_AWAY = { status: 503, title: 'The Compliance Service does not answer' };
+const SERVICE_UNAVAILABLE = { status: 503, title: 'The Compliance Service does not answer' };
 
 /** Errors of Docket's table that a request may meet and that are no defect. */
 const ERROR_PROBLEMS: Partial<Record<ErrorCode, { readonly status: number; readonly title: string }>> = {
@@ -87,14 +87,14 @@ const ERROR_PROBLEMS: Partial<Record<ErrorCode, { readonly status: number; reado
   'plan.invalid': { status: 422, title: 'The report cannot be planned' },
   'deliver.recipient_refused': { status: 422, title: 'A recipient is not allowed' },
   'catalog.missing': { status: 409, title: 'No metric catalog is at hand' },
-  'api.unreachable': SERVICE_AWAY,
-  'api.timeout': SERVICE_AWAY,
-  'api.unavailable': SERVICE_AWAY,
-  'api.unreadable': SERVICE_AWAY,
-  'api.throttled': SERVICE_AWAY,
-  'api.unauthorized': SERVICE_AWAY,
-  'api.forbidden': SERVICE_AWAY,
-  'api.not_found': SERVICE_AWAY,
+  'api.unreachable': SERVICE_UNAVAILABLE,
+  'api.timeout': SERVICE_UNAVAILABLE,
+  'api.unavailable': SERVICE_UNAVAILABLE,
+  'api.unreadable': SERVICE_UNAVAILABLE,
+  'api.throttled': SERVICE_UNAVAILABLE,
+  'api.unauthorized': SERVICE_UNAVAILABLE,
+  'api.forbidden': SERVICE_UNAVAILABLE,
+  'api.not_found': SERVICE_UNAVAILABLE,
   'definition.busy': { status: 503, title: 'Too many definitions are being checked' },
   'definition.not_found': { status: 404, title: 'There is no such report' },
   'run.not_found': { status: 404, title: 'There is no such run' },
@@ -120,20 +120,20 @@ const ERROR_PROBLEMS: Partial<Record<ErrorCode, { readonly status: number; reado
   'redis.unsuitable': { status: 503, title: 'Redis cannot be used' },
 };
 
-const isOwn = (code: string): code is ProblemCode => code in REQUEST_PROBLEMS;
+const isRequestProblem = (code: string): code is ProblemCode => code in REQUEST_PROBLEMS;
 
 /** An error of Docket's table as a problem; what is nobody's mistake says nothing of its inside. */
 export function problemOf(error: DocketError): Response {
   const { code, message, expected, got, next, delivered } = error.toJSON();
   const said = { ...(expected === undefined ? {} : { expected }), ...(got === undefined ? {} : { got }) };
   const todo = next === undefined ? {} : { next };
-  if (isOwn(code)) return problem(code, { detail: message, ...said, ...todo });
+  if (isRequestProblem(code)) return problem(code, { detail: message, ...said, ...todo });
   const known = ERROR_PROBLEMS[code];
   if (known === undefined) {
     return problem('server.failed', { detail: 'The log of the server has the reason.', next: 'Ask its operator.' });
   }
   const { status, title } = known;
-  return answer(
+  return toResponse(
     {
       type: `urn:docket:problem:${code}`,
       title,
@@ -146,7 +146,7 @@ export function problemOf(error: DocketError): Response {
   );
 }
 
-const answer = (body: z.infer<typeof problemSchema>, headers: Readonly<Record<string, string>>): Response =>
+const toResponse = (body: z.infer<typeof problemSchema>, headers: Readonly<Record<string, string>>): Response =>
   new Response(JSON.stringify(body), {
     status: body.status,
     headers: { 'Content-Type': 'application/problem+json', ...headers },

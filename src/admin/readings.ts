@@ -1,31 +1,31 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { BudgetState } from '../fetch/budget.ts';
 import type { QueueCounts } from '../queue/jobs.ts';
-import type { Look } from '../queue/looks.ts';
+import type { SchedulerHeartbeat } from '../queue/looks.ts';
 import type { Pause } from '../queue/pauses.ts';
 import type { ClockSteps } from '../queue/redis-clock.ts';
 import type { RedisMemory } from '../queue/redis-memory.ts';
-import type { Standing } from '../queue/standing.ts';
+import type { OpenRunCount } from '../queue/standing.ts';
 
 /** The line of one API key for one kind of calls, and how many tokens it has when it is not slowed. */
-export interface BudgetReading {
+export interface BudgetSample {
   readonly of: 'metrics' | 'reads';
   readonly calls: number;
   readonly state: BudgetState;
 }
 
 /** What all processes of a deployment share, as it is now. */
-export interface Readings {
-  readonly budgets: readonly BudgetReading[];
+export interface MetricsSnapshot {
+  readonly budgets: readonly BudgetSample[];
   /** Fingerprint of the key by organization; null where the key cannot be resolved here. */
   readonly keys: ReadonlyMap<string, string | null>;
   readonly queue: QueueCounts;
   /** Runs on record that have not ended, or wait for somebody. */
-  readonly runs: readonly Standing[];
+  readonly runs: readonly OpenRunCount[];
   /** How many processes are at work, by role. */
   readonly processes: ReadonlyMap<string, number>;
   /** The last look at the due slots; null before the first. */
-  readonly look: Look | null;
+  readonly look: SchedulerHeartbeat | null;
   /** Null where Redis does not say. */
   readonly memory: RedisMemory | null;
   /** Of the wall clock of Redis. */
@@ -42,9 +42,9 @@ export interface Readings {
 }
 
 /** Roles that are 0 when nobody does them: that there is no worker must be a figure, not a gap. */
-const ROLES = ['worker', 'scheduler', 'admin'];
+const PROCESS_ROLES = ['worker', 'scheduler', 'admin'];
 
-const BUDGET: readonly (readonly [name: string, help: string, value: (reading: BudgetReading) => number])[] = [
+const BUDGET_GAUGES: readonly (readonly [name: string, help: string, value: (reading: BudgetSample) => number])[] = [
   ['tokens_free', 'Tokens free now.', ({ state }) => state.tokens],
   [
     'tokens_limit',
@@ -67,11 +67,11 @@ const BUDGET: readonly (readonly [name: string, help: string, value: (reading: B
 ];
 
 /** Puts into the registry what was read. */
-export function setReadings(registry: Registry, readings: Readings): void {
+export function registerSnapshot(registry: Registry, readings: MetricsSnapshot): void {
   const registers = [registry];
   const gauge = (name: string, help: string, labelNames: readonly string[] = []) =>
     new Gauge({ name, help, labelNames, registers });
-  setBudgets(registry, readings);
+  registerBudgets(registry, readings);
 
   const info = gauge('docket_api_key_info', 'Always 1: which organization uses which key.', ['key', 'org']);
   const missing = gauge('docket_api_key_missing', 'Always 1: the key of the organization cannot be used here.', [
@@ -96,7 +96,7 @@ export function setReadings(registry: Registry, readings: Readings): void {
   }
 
   const processes = gauge('docket_processes', 'Processes that said within 90 seconds that they do the role.', ['role']);
-  for (const role of ROLES) processes.set({ role }, readings.processes.get(role) ?? 0);
+  for (const role of PROCESS_ROLES) processes.set({ role }, readings.processes.get(role) ?? 0);
   gauge(
     'docket_scheduler_looked_timestamp_seconds',
     'When a scheduler last looked at the due slots, in seconds since 1970; 0 before the first time.',
@@ -153,9 +153,9 @@ export function setReadings(registry: Registry, readings: Readings): void {
   gauge('docket_definition_faults', 'Faults of files of definitions, which are left out.').set(readings.faults);
 }
 
-function setBudgets(registry: Registry, { budgets }: Readings): void {
+function registerBudgets(registry: Registry, { budgets }: MetricsSnapshot): void {
   const described = { labelNames: ['key', 'of'], registers: [registry] };
-  for (const [name, help, value] of BUDGET) {
+  for (const [name, help, value] of BUDGET_GAUGES) {
     const metric = new Gauge({ name: `docket_budget_${name}`, help, ...described });
     for (const reading of budgets) metric.set({ key: reading.state.key, of: reading.of }, value(reading));
   }

@@ -2,20 +2,20 @@ import { isUtf8 } from 'node:buffer';
 import type { Hook } from '@hono/zod-openapi';
 import type { MiddlewareHandler } from 'hono';
 import type { z } from 'zod';
-import { type Env, notFound } from './env.ts';
+import { type Env, notFoundResponse } from './env.ts';
 import { type ProblemDetail, problem } from './problem.ts';
 
 /** Bytes of a body. */
-const MOST_BODY = 64 * 1024;
+const MAX_BODY_BYTES = 64 * 1024;
 /** Bytes of a definition. */
-const MOST_TEXT = 256 * 1024;
+const MAX_DEFINITION_BODY_BYTES = 256 * 1024;
 
 /** Where the body is a definition's text. */
-const TEXT = /^\/api\/reports\/[^/]+\/[^/]+\/validate$/;
-const TEXT_TYPES = ['application/yaml', 'application/x-yaml', 'text/yaml', 'text/plain'];
+const DEFINITION_BODY_PATH = /^\/api\/reports\/[^/]+\/[^/]+\/validate$/;
+const DEFINITION_MEDIA_TYPES = ['application/yaml', 'application/x-yaml', 'text/yaml', 'text/plain'];
 
 /** Where and what each fault is, without the values: they may be anything. */
-export const faults = (error: z.ZodError): NonNullable<ProblemDetail['errors']> =>
+export const validationErrors = (error: z.ZodError): NonNullable<ProblemDetail['errors']> =>
   error.issues.map(({ code, path, message }) => ({
     pointer: path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join(''),
     // The names of members that are not known here are the client's own text.
@@ -23,14 +23,14 @@ export const faults = (error: z.ZodError): NonNullable<ProblemDetail['errors']> 
   }));
 
 /** What a request that its schemas refuse is told: the same for every route. */
-export const refuseInvalid: Hook<unknown, Env, string, Response | undefined> = (result, context) => {
+export const validationHook: Hook<unknown, Env, string, Response | undefined> = (result, context) => {
   if (result.success) return undefined;
   // A path that cannot name anything names nothing.
-  if (result.target === 'param') return notFound(context);
+  if (result.target === 'param') return notFoundResponse(context);
   if (result.target === 'header') {
     return problem('request.malformed', { detail: result.error.issues[0]?.message ?? '' });
   }
-  return problem('request.invalid', { errors: faults(result.error) });
+  return problem('request.invalid', { errors: validationErrors(result.error) });
 };
 
 /**
@@ -38,13 +38,13 @@ export const refuseInvalid: Hook<unknown, Env, string, Response | undefined> = (
  * an empty object, whatever it says it is – or as the text of a definition. Requests that only ask are not touched, so that
  * streams are not either.
  */
-export const wholeBody: MiddlewareHandler<Env> = async (context, next) => {
+export const parseRequestBody: MiddlewareHandler<Env> = async (context, next) => {
   const { raw } = context.req;
   if (raw.method === 'GET' || raw.method === 'HEAD') return next();
-  const isText = TEXT.test(context.req.path);
+  const isText = DEFINITION_BODY_PATH.test(context.req.path);
   const { types, most } = isText
-    ? { types: TEXT_TYPES, most: MOST_TEXT }
-    : { types: ['application/json'], most: MOST_BODY };
+    ? { types: DEFINITION_MEDIA_TYPES, most: MAX_DEFINITION_BODY_BYTES }
+    : { types: ['application/json'], most: MAX_BODY_BYTES };
   const bytes = await readBytes(raw, most);
   if (bytes === undefined) {
     return problem('request.too_large', { expected: `at most ${most} bytes` }, { Connection: 'close' });

@@ -5,7 +5,7 @@ import { type AddressList, NO_ADDRESSES } from '../base/address-list.ts';
 import { DocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
 import type { Admin } from './app.ts';
-import { addressOf, senderOf } from './auth/client.ts';
+import { addressBlock, addressOf } from './auth/client.ts';
 import { type ProblemCode, problem, REQUEST_PROBLEMS } from './problem.ts';
 
 /** The admin route, listening. */
@@ -18,21 +18,21 @@ export interface AdminServer {
 }
 
 /** Ms for a request to arrive whole, and for its headers. */
-const REQUEST_MS = 30_000;
-const HEADERS_MS = 10_000;
+const REQUEST_TIMEOUT_MS = 30_000;
+const HEADERS_TIMEOUT_MS = 10_000;
 /** How often it is looked who is late, ms. */
-const LOOK_MS = 2_000;
+const CONNECTION_CHECK_INTERVAL_MS = 2_000;
 /** Ms without a byte in either direction: whoever does not read its answer is let go. Streams of events say more often that they live. */
-const SILENT_MS = 120_000;
-const CLOSE_MS = 2_000;
+const IDLE_TIMEOUT_MS = 120_000;
+const CLOSE_TIMEOUT_MS = 2_000;
 /** Connections at a time, and of one address that is no trusted proxy: one sender cannot have them all. */
-const MOST_CONNECTIONS = 1_024;
-const MOST_OF_ONE = 256;
+const MAX_CONNECTIONS = 1_024;
+const MAX_CONNECTIONS_PER_ADDRESS = 256;
 /** Refused connections are told of at most so often, ms. */
-const TOLD_MS = 60_000;
+const WARN_INTERVAL_MS = 60_000;
 
 /** What Node refuses before there is a request. */
-const REFUSED: Readonly<Record<string, ProblemCode>> = {
+const CLIENT_ERROR_PROBLEMS: Readonly<Record<string, ProblemCode>> = {
   HPE_HEADER_OVERFLOW: 'request.headers_too_large',
   ERR_HTTP_REQUEST_TIMEOUT: 'request.timeout',
 };
@@ -64,25 +64,29 @@ export async function listenAdmin(
     },
   });
   const server = createServer(
-    { requestTimeout: REQUEST_MS, headersTimeout: HEADERS_MS, connectionsCheckingInterval: LOOK_MS },
+    {
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      connectionsCheckingInterval: CONNECTION_CHECK_INTERVAL_MS,
+    },
     (incoming, outgoing) => {
       // Fetch's requests cannot be of this method, and an echo of headers is nothing to offer.
       if (incoming.method === 'TRACE') {
         outgoing.writeHead(405, { 'Content-Type': 'application/problem+json', Allow: 'GET, HEAD, POST' });
-        return outgoing.end(bodyOf('request.method_not_allowed'));
+        return outgoing.end(problemBody('request.method_not_allowed'));
       }
       return void listener(incoming, outgoing);
     },
   );
   // Their size is limited. A number would drop the last ones, which are those of the proxy.
   server.maxHeadersCount = 0;
-  server.timeout = SILENT_MS;
+  server.timeout = IDLE_TIMEOUT_MS;
   limitConnections(server, { proxies, log });
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (!socket.writable || error.code === 'ECONNRESET') return socket.destroy();
-    const code = REFUSED[error.code ?? ''] ?? 'request.malformed';
+    const code = CLIENT_ERROR_PROBLEMS[error.code ?? ''] ?? 'request.malformed';
     const { status, title } = REQUEST_PROBLEMS[code];
-    const body = bodyOf(code);
+    const body = problemBody(code);
     socket.end(
       `HTTP/1.1 ${status} ${title}\r\nContent-Type: application/problem+json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
     );
@@ -116,14 +120,14 @@ export async function listenAdmin(
     close: async () => {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       server.closeIdleConnections();
-      const timer = setTimeout(() => server.closeAllConnections(), CLOSE_MS);
+      const timer = setTimeout(() => server.closeAllConnections(), CLOSE_TIMEOUT_MS);
       await closed;
       clearTimeout(timer);
     },
   };
 }
 
-function bodyOf(code: ProblemCode): string {
+function problemBody(code: ProblemCode): string {
   const { status, title } = REQUEST_PROBLEMS[code];
   return JSON.stringify({ type: `urn:docket:problem:${code}`, title, status, code });
 }
@@ -132,11 +136,11 @@ function limitConnections(
   server: Server,
   { proxies, log }: { readonly proxies: AddressList; readonly log: Log },
 ): void {
-  server.maxConnections = MOST_CONNECTIONS;
+  server.maxConnections = MAX_CONNECTIONS;
   const open = new Map<string, number>();
   let told = Number.NEGATIVE_INFINITY;
   const tell = (from: string | undefined): void => {
-    if (performance.now() - told < TOLD_MS) return;
+    if (performance.now() - told < WARN_INTERVAL_MS) return;
     told = performance.now();
     log.warn('Too many connections: further ones are refused', from === undefined ? {} : { from });
   };
@@ -144,7 +148,7 @@ function limitConnections(
   server.on('connection', (socket) => {
     const { remoteAddress } = socket;
     if (remoteAddress === undefined || proxies.has(addressOf(remoteAddress))) return;
-    const sender = senderOf(addressOf(remoteAddress));
+    const sender = addressBlock(addressOf(remoteAddress));
     const count = (open.get(sender) ?? 0) + 1;
     open.set(sender, count);
     socket.once('close', () => {
@@ -152,7 +156,7 @@ function limitConnections(
       if (left === 0) open.delete(sender);
       else open.set(sender, left);
     });
-    if (count > MOST_OF_ONE) {
+    if (count > MAX_CONNECTIONS_PER_ADDRESS) {
       tell(remoteAddress);
       socket.destroy();
     }

@@ -7,7 +7,7 @@ const instant = (ms: number): string => new Date(ms).toISOString();
 const instantOrNull = (ms: number | null): string | null => (ms === null ? null : instant(ms));
 
 /** As a request may say it: all of it, or its beginning. One that is too short is told so. */
-export const givenIdSchema = z
+export const idOrPrefixSchema = z
   .string()
   .regex(/^[0-9a-f]{1,32}$/, 'an id, or its first 8 hex digits or more')
   .meta({ description: 'The id, or its first 8 digits or more where they name one alone.' });

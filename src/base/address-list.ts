@@ -12,7 +12,7 @@ export interface AddressList {
 export const NO_ADDRESSES: AddressList = Object.freeze({ text: '', has: () => false });
 
 /** Addresses and CIDR networks with commas, e.g. `10.0.0.0/8, ::1`; or the first part that is neither. */
-export function readAddressList(text: string): AddressList | { readonly got: string } {
+export function parseAddressList(text: string): AddressList | { readonly got: string } {
   const list = new BlockList();
   for (const part of text.split(',').map((one) => one.trim())) {
     const [, address = '', bits] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(part) ?? [];

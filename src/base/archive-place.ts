@@ -26,10 +26,10 @@ export interface ArchiveBucket {
 }
 
 /** What `DOCKET_ARCHIVE` names. */
-export type ArchivePlace = { readonly kind: 'directory'; readonly folder: string } | ArchiveBucket;
+export type ArchiveLocation = { readonly kind: 'directory'; readonly folder: string } | ArchiveBucket;
 
 /** One thing that is wrong with the variable; `got` never repeats what may be a credential. */
-export interface PlaceFault {
+export interface ArchiveUrlDiagnostic {
   readonly expected: string;
   readonly got: string;
 }
@@ -55,10 +55,10 @@ const PREFIX = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}(\/[A-Za-z0-9][A-Za-z0-9._-]{0,
  * Reads `file:DIR`, or `s3://bucket/prefix?endpoint=…&region=…&path_style=true&sse=AES256`. Every fault at once.
  * Credentials are references, `access_key_id=env:NAME` or `file:PATH`, or absent: never values.
  */
-export function readArchivePlace(text: string): ArchivePlace | readonly PlaceFault[] {
+export function parseArchiveUrl(text: string): ArchiveLocation | readonly ArchiveUrlDiagnostic[] {
   if (!URL.canParse(text)) return [{ expected: `a file: or s3: URL, e.g. ${EXAMPLES}`, got: shown(text) }];
   const url = new URL(text);
-  if (url.protocol === 's3:') return bucketOf(url);
+  if (url.protocol === 's3:') return parseBucketUrl(url);
   if (url.protocol !== 'file:')
     return [{ expected: `a URL starting with file: or s3:, e.g. ${EXAMPLES}`, got: shown(text) }];
   try {
@@ -75,8 +75,8 @@ export function readArchivePlace(text: string): ArchivePlace | readonly PlaceFau
 const shown = (text: string): string =>
   /[@?]/.test(text) ? 'a value that is not one (not shown: it may hold a credential)' : `"${text}"`;
 
-function bucketOf(url: URL): ArchivePlace | readonly PlaceFault[] {
-  const faults: PlaceFault[] = [];
+function parseBucketUrl(url: URL): ArchiveLocation | readonly ArchiveUrlDiagnostic[] {
+  const faults: ArchiveUrlDiagnostic[] = [];
   const fault = (expected: string, got: string): undefined => {
     faults.push({ expected, got });
     return undefined;
@@ -121,10 +121,10 @@ function bucketOf(url: URL): ArchivePlace | readonly PlaceFault[] {
     );
   };
 
-  const endpoint = endpointOf(given('endpoint'), fault);
+  const endpoint = parseS3Endpoint(given('endpoint'), fault);
   const region = given('region');
   const pathStyle = either('path_style');
-  const encryption = encryptionOf(given('sse'), fault);
+  const encryption = parseEncryption(given('sse'), fault);
   const [id, secret, token] = [reference('access_key_id'), reference('secret_access_key'), reference('session_token')];
   const named = [given('access_key_id'), given('secret_access_key')].filter((value) => value !== undefined).length;
   if (named === 1) fault('access_key_id and secret_access_key together, or neither', 'one of them');
@@ -155,9 +155,9 @@ function bucketOf(url: URL): ArchivePlace | readonly PlaceFault[] {
   };
 }
 
-type Fault = (expected: string, got: string) => undefined;
+type AddDiagnostic = (expected: string, got: string) => undefined;
 
-function endpointOf(text: string | undefined, fault: Fault): string | undefined {
+function parseS3Endpoint(text: string | undefined, fault: AddDiagnostic): string | undefined {
   if (text === undefined) return undefined;
   const expected = 'endpoint=https://… (or http://…), without user and password';
   if (!URL.canParse(text)) return fault(expected, shown(text));
@@ -166,7 +166,7 @@ function endpointOf(text: string | undefined, fault: Fault): string | undefined 
   return plain && /^https?:$/.test(protocol) ? text : fault(expected, shown(text));
 }
 
-function encryptionOf(text: string | undefined, fault: Fault): ArchiveBucket['encryption'] {
+function parseEncryption(text: string | undefined, fault: AddDiagnostic): ArchiveBucket['encryption'] {
   if (text === undefined || text === 'AES256') return text;
   const key = /^aws:kms:(.+)$/.exec(text)?.[1];
   return key === undefined ? fault('sse=AES256 or sse=aws:kms:<id or ARN of the key>', `"${text}"`) : { kms_key: key };

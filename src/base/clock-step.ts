@@ -1,5 +1,5 @@
 /** A reading of another machine's wall clock, taken between two of our monotonic clock; all ms. */
-export interface WallReading {
+export interface WallClockReading {
   readonly wall: number;
   readonly sentAt: number;
   readonly receivedAt: number;
@@ -16,7 +16,7 @@ const MAX_DRIFT = 0.0005;
  *
  * @returns takes a reading, in any order; the step in ms where it shows one
  */
-export function clockSteps(): (reading: WallReading) => number | undefined {
+export function clockStepDetector(): (reading: WallClockReading) => number | undefined {
   let bounds: { readonly low: number; readonly high: number; readonly at: number } | undefined;
   return ({ wall, sentAt, receivedAt }) => {
     // Whole milliseconds: the rest was cut off.

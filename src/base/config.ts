@@ -1,11 +1,11 @@
 import { delimiter, isAbsolute } from 'node:path';
 import { z } from 'zod';
-import { type AddressList, readAddressList } from './address-list.ts';
-import { type ArchivePlace, readArchivePlace } from './archive-place.ts';
+import { type AddressList, parseAddressList } from './address-list.ts';
+import { type ArchiveLocation, parseArchiveUrl } from './archive-place.ts';
 import { DocketError } from './error.ts';
-import { readRedisUrl } from './redis-url.ts';
+import { parseRedisUrl } from './redis-url.ts';
 import { type SecretRef, secretRefSchema } from './secret.ts';
-import { smtpFaults, smtpVariables } from './smtp-variables.ts';
+import { smtpDiagnostics, smtpVariables } from './smtp-variables.ts';
 
 const url = (schemes: readonly string[], example: string) =>
   z.string().refine((value) => URL.canParse(value) && schemes.includes(new URL(value).protocol), {
@@ -15,9 +15,9 @@ const url = (schemes: readonly string[], example: string) =>
 const port = z.coerce.number({ error: 'a port number from 0 to 65535' }).int().min(0).max(65_535);
 
 /** A user and a password, also in what is only nearly a URL. */
-const WITH_LOGIN = /:.*@/s;
+const URL_WITH_CREDENTIALS = /:.*@/s;
 
-const hasLogin = (text: string): boolean => {
+const hasCredentials = (text: string): boolean => {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   return url !== undefined && (url.username !== '' || url.password !== '');
 };
@@ -26,12 +26,12 @@ const hasLogin = (text: string): boolean => {
 const variables = {
   COMPLIANCE_API_URL: url(['http:', 'https:'], 'https://api.example.com')
     // It would not be sent: only the organization's key is shown to the service.
-    .refine((text) => !hasLogin(text), { error: 'a URL without user and password' })
+    .refine((text) => !hasCredentials(text), { error: 'a URL without user and password' })
     .optional(),
   REDIS_URL: z
     .string()
     .superRefine((value, context) => {
-      const place = readRedisUrl(value);
+      const place = parseRedisUrl(value);
       if (typeof place === 'string') context.addIssue({ code: 'custom', message: place });
     })
     .default('redis://127.0.0.1:6379'),
@@ -42,8 +42,8 @@ const variables = {
   DOCKET_TEMPLATES: z.string().min(1).optional(),
   DOCKET_ARCHIVE: z
     .string()
-    .transform((text, context): ArchivePlace => {
-      const read = readArchivePlace(text);
+    .transform((text, context): ArchiveLocation => {
+      const read = parseArchiveUrl(text);
       if ('kind' in read) return read;
       for (const { expected, got } of read) {
         context.issues.push({ code: 'custom', input: text, message: expected, params: { got } });
@@ -80,7 +80,7 @@ const variables = {
   DOCKET_ADMIN_TRUSTED_PROXIES: z
     .string()
     .transform((text, context): AddressList => {
-      const list = readAddressList(text);
+      const list = parseAddressList(text);
       if ('has' in list) return list;
       const message = 'addresses and CIDR networks with commas, e.g. 10.0.0.0/8, ::1';
       context.issues.push({ code: 'custom', input: text, message, params: { got: `"${list.got}"` } });
@@ -136,13 +136,13 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
       .filter(([, value]) => value !== undefined && value !== ''),
   );
   const parsed = environmentSchema.safeParse(given);
-  const together = smtpFaults(given);
+  const together = smtpDiagnostics(given);
   if (parsed.success && together.length === 0) return Object.freeze(parsed.data);
   const alone = (parsed.error?.issues ?? []).map((issue) => {
     const name = String(issue.path[0]);
     const told = issue.code === 'custom' ? issue.params?.got : undefined;
     const got =
-      SECRET_VARIABLES.has(name) || WITH_LOGIN.test(given[name] ?? '')
+      SECRET_VARIABLES.has(name) || URL_WITH_CREDENTIALS.test(given[name] ?? '')
         ? 'a value that is not one (not shown: it may hold a password)'
         : typeof told === 'string'
           ? told
@@ -171,7 +171,7 @@ const EXAMPLES: ReadonlyMap<keyof Config, string> = new Map([
  *
  * @param next what to do then; the default shows how to set it
  */
-export function required<Name extends keyof Config>(
+export function requireVariable<Name extends keyof Config>(
   config: Config,
   name: Name,
   why: string,

@@ -2,7 +2,7 @@
  * Credentials that are known by their form alone: those that are made for one request, and are worth nothing to remember.
  * Each pattern takes linear time, whatever the text is.
  */
-const SHAPES: readonly (readonly [shape: RegExp, instead: string])[] = [
+const CREDENTIAL_SHAPES: readonly (readonly [shape: RegExp, instead: string])[] = [
   [
     /\b(X-Amz-(?:Signature|Security-Token|Credential)|Signature|access_token|refresh_token|id_token)(=|%3D|["']?: ?["']?)[\w%.~+/=-]{16,}/gi,
     '$1$2[secret]',
@@ -16,5 +16,5 @@ const SHAPES: readonly (readonly [shape: RegExp, instead: string])[] = [
   [/\bwhsec_[A-Za-z0-9+/]{20,}={0,2}/g, '[secret]'],
 ];
 
-export const hideCredentialShapes = (text: string): string =>
-  SHAPES.reduce((rest, [shape, instead]) => rest.replace(shape, instead), text);
+export const redactCredentialShapes = (text: string): string =>
+  CREDENTIAL_SHAPES.reduce((rest, [shape, instead]) => rest.replace(shape, instead), text);

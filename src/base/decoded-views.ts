@@ -42,23 +42,23 @@ const QUOTED_PRINTABLE: Decoder = {
  * Line ends with what a folded header or the next line of an SMTP reply begins with, and characters that nobody sees: the
  * zero bytes of UTF-16 among them.
  */
-const FOLDS: Decoder = {
+const LINE_FOLDS: Decoder = {
   escapes: /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+(?:\d{3}[ -](?:\d\.\d{1,3}\.\d{1,3} )?)?[ \t]*/gu,
   decode: () => '',
 };
-const DECODERS: readonly Decoder[] = [JSON_TEXT, PERCENT, HTML, QUOTED_PRINTABLE, FOLDS];
+const DECODERS: readonly Decoder[] = [JSON_TEXT, PERCENT, HTML, QUOTED_PRINTABLE, LINE_FOLDS];
 
 /** Escapes of escapes are undone as often, e.g. a URL in JSON in HTML. */
-const DEPTH = 2;
+const MAX_NESTING = 2;
 
 /** What the text says when each encoding is undone by itself, and all of them one after the other. Not the text itself. */
 export function decodedViews(text: string): DecodedView[] {
   if (!/[\\%&=\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(text)) return [];
-  const views = DECODERS.flatMap((decoder) => decoded({ text }, decoder) ?? []);
+  const views = DECODERS.flatMap((decoder) => decodeView({ text }, decoder) ?? []);
   let view: DecodedView | undefined;
-  for (let depth = 0; depth < DEPTH; depth += 1) {
+  for (let depth = 0; depth < MAX_NESTING; depth += 1) {
     const before = view;
-    for (const decoder of DECODERS) view = decoded(view ?? { text }, decoder) ?? view;
+    for (const decoder of DECODERS) view = decodeView(view ?? { text }, decoder) ?? view;
     if (view === undefined || view === before) break;
     views.push(view);
   }
@@ -66,7 +66,7 @@ export function decodedViews(text: string): DecodedView[] {
 }
 
 /** Undefined when there is nothing to decode. */
-function decoded(view: Pick<DecodedView, 'text'> & Partial<DecodedView>, { escapes, decode }: Decoder) {
+function decodeView(view: Pick<DecodedView, 'text'> & Partial<DecodedView>, { escapes, decode }: Decoder) {
   const { text } = view;
   let starts: Int32Array | undefined;
   let ends: Int32Array | undefined;
@@ -76,7 +76,7 @@ function decoded(view: Pick<DecodedView, 'text'> & Partial<DecodedView>, { escap
     starts ??= new Int32Array(text.length);
     ends ??= new Int32Array(text.length);
     const [found] = match;
-    place(view, starts, ends, said.length, read, match.index);
+    mapPositions(view, starts, ends, said.length, read, match.index);
     said += text.slice(read, match.index);
     read = match.index + found.length;
     const value = decode(found);
@@ -85,12 +85,12 @@ function decoded(view: Pick<DecodedView, 'text'> & Partial<DecodedView>, { escap
     said += value;
   }
   if (starts === undefined || ends === undefined) return undefined;
-  place(view, starts, ends, said.length, read, text.length);
+  mapPositions(view, starts, ends, said.length, read, text.length);
   return { text: said + text.slice(read), starts, ends };
 }
 
 /** Notes where the characters `from` to `to`, which are no escape, stand in the original. */
-function place(
+function mapPositions(
   view: Partial<DecodedView>,
   starts: Int32Array,
   ends: Int32Array,

@@ -1,6 +1,6 @@
 import { stat, statfs } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { diskFaultOf } from './disk-fault.ts';
+import { findDiskFailure } from './disk-fault.ts';
 import { DocketError } from './error.ts';
 
 /** Bytes. */
@@ -25,7 +25,7 @@ export async function diskSpace(folder: string): Promise<DiskSpace | undefined> 
 }
 
 /** The fault of a disk for `got` of an error, with what is free: `ENOSPC, 0 bytes free`. */
-export async function diskFacts(code: string, folder: string): Promise<string> {
+export async function describeDiskFailure(code: string, folder: string): Promise<string> {
   const space = await diskSpace(folder);
   return space === undefined ? code : `${code}, ${space.free} bytes free`;
 }
@@ -34,22 +34,22 @@ export async function diskFacts(code: string, folder: string): Promise<string> {
  * A fault of the disk that was thrown while files were made in a folder, as `disk.unavailable`; so is the loss of the folder,
  * whose disk was taken away. Anything else is returned as it is.
  */
-export async function diskError(thrown: unknown, folder: string): Promise<unknown> {
+export async function toDiskError(thrown: unknown, folder: string): Promise<unknown> {
   if (thrown instanceof DocketError && thrown.code !== 'disk.unavailable') return thrown;
   if (thrown instanceof DocketError && thrown.where !== undefined) return thrown;
-  const fault = diskFaultOf(thrown) ?? (await lossOf(thrown, folder));
+  const fault = findDiskFailure(thrown) ?? (await findMissingFolder(thrown, folder));
   if (fault === undefined) return thrown;
-  return new DocketError('disk.unavailable', `Files cannot be written: ${fault.words}.`, {
+  return new DocketError('disk.unavailable', `Files cannot be written: ${fault.description}.`, {
     where: folder,
     expected: 'a folder that can be written, with room for the files',
-    got: await diskFacts(fault.code, folder),
+    got: await describeDiskFailure(fault.code, folder),
     next: 'Free space on the disk of the folder, or mount it again for writing.',
     cause: thrown,
   });
 }
 
-async function lossOf(thrown: unknown, folder: string) {
+async function findMissingFolder(thrown: unknown, folder: string) {
   const missing = thrown instanceof Error && 'code' in thrown && thrown.code === 'ENOENT';
   if (!missing || (await stat(folder).catch(() => undefined)) !== undefined) return undefined;
-  return { code: 'ENOENT', words: 'the folder is gone' };
+  return { code: 'ENOENT', description: 'the folder is gone' };
 }

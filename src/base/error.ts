@@ -1,4 +1,4 @@
-import { diskFaultOf } from './disk-fault.ts';
+import { findDiskFailure } from './disk-fault.ts';
 
 /**
  * Every failure a person may meet, in one table: its stable code, the exit code of the command that
@@ -87,7 +87,7 @@ export interface ErrorDetail {
   /** Overrides the table, for a failure that is retryable only in some of its forms. */
   retryable?: boolean;
   /** Of `archive.*`, where what was asked says it: whether it passes by itself. By the code and the disk when absent. */
-  passes?: boolean;
+  transient?: boolean;
   /** Of a 429: how long the service asks to wait, ms. */
   retryAfterMs?: number;
   /** Of `already_delivered`: the delivery that was found. */
@@ -120,7 +120,7 @@ export class DocketError extends Error {
   readonly next: string | undefined;
   readonly correlationId: string | undefined;
   readonly retryable: boolean;
-  readonly passes: boolean | undefined;
+  readonly transient: boolean | undefined;
   readonly retryAfterMs: number | undefined;
   readonly delivered: DeliveredJson | undefined;
 
@@ -133,7 +133,7 @@ export class DocketError extends Error {
     this.next = detail.next;
     this.correlationId = detail.correlationId;
     this.retryable = detail.retryable ?? ERRORS[code].retryable;
-    this.passes = detail.passes;
+    this.transient = detail.transient;
     this.retryAfterMs = detail.retryAfterMs;
     this.delivered = detail.delivered;
   }
@@ -158,7 +158,7 @@ export class DocketError extends Error {
 }
 
 /** What whatever was thrown says of itself, be it an `Error` or not. */
-export const wordsOf = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown));
+export const errorMessage = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown));
 
 export interface ErrorJson {
   code: ErrorCode;
@@ -174,10 +174,10 @@ export interface ErrorJson {
 /** Anything thrown → a `DocketError`; what we did not foresee becomes `internal.defect` with its cause kept. */
 export function toDocketError(thrown: unknown): DocketError {
   if (thrown instanceof DocketError) return thrown;
-  const message = wordsOf(thrown);
-  const fault = diskFaultOf(thrown);
+  const message = errorMessage(thrown);
+  const fault = findDiskFailure(thrown);
   if (fault !== undefined) {
-    return new DocketError('disk.unavailable', `A file cannot be used: ${fault.words}.`, {
+    return new DocketError('disk.unavailable', `A file cannot be used: ${fault.description}.`, {
       got: message,
       next: 'Free space on the disk, mount it again for writing, or raise the limit of open files.',
       cause: thrown,
@@ -218,8 +218,8 @@ const STORAGE_OUTAGES: ReadonlySet<ErrorCode> = new Set([
  */
 export const isStorageOutage = (error: DocketError): boolean =>
   error.retryable &&
-  (error.passes ??
-    (STORAGE_OUTAGES.has(error.code) || (error.code === 'archive.unwritable' && diskFaultOf(error) !== undefined)));
+  (error.transient ??
+    (STORAGE_OUTAGES.has(error.code) || (error.code === 'archive.unwritable' && findDiskFailure(error) !== undefined)));
 
 /** The error as lines for a terminal: the sentence first, then expected, got, where and what to do. */
 export function formatError(error: DocketError): string {

@@ -1,16 +1,16 @@
-import { remembered } from './remembered.ts';
+import { memoize } from './remembered.ts';
 
 /** Languages, zones and shapes of one deployment; each format takes some kilobytes. */
-const MOST = 500;
+const MAX_CACHED_FORMATS = 500;
 
 /** `Intl.DateTimeFormat`, made once: to make one takes as long as a hundred dates. */
-export const dateFormat = remembered(
+export const intlDateTimeFormat = memoize(
   (locale: string, options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat(locale, options),
-  MOST,
+  MAX_CACHED_FORMATS,
 );
 
 /** `Intl.NumberFormat`, made once. */
-export const numberFormat = remembered(
+export const intlNumberFormat = memoize(
   (locale: string, options: Intl.NumberFormatOptions = {}) => new Intl.NumberFormat(locale, options),
-  MOST,
+  MAX_CACHED_FORMATS,
 );

@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import type { ErrorJson } from './error.ts';
-import { prettyLine } from './log-line.ts';
-import { logText } from './log-text.ts';
+import { formatPretty } from './log-line.ts';
+import { sanitizeLogText } from './log-text.ts';
 
 /** What a log line may carry beside its sentence. An allow-list: a field that is not named here cannot be logged. */
 export interface LogFields {
@@ -47,7 +47,7 @@ export interface Log {
   error(message: string, fields?: LogFields): void;
 }
 
-const ALLOWED: ReadonlySet<string> = new Set(
+const ALLOWED_FIELDS: ReadonlySet<string> = new Set(
   Object.keys({
     run: true,
     org: true,
@@ -78,7 +78,7 @@ const ALLOWED: ReadonlySet<string> = new Set(
   } satisfies Record<keyof LogFields, true>),
 );
 
-const OF_ERROR = Object.keys({
+const ERROR_FIELDS = Object.keys({
   code: true,
   message: true,
   expected: true,
@@ -92,27 +92,27 @@ const OF_ERROR = Object.keys({
 type Redact = (text: string) => string;
 
 // The types already refuse other fields; this holds at run time too, where a cast or a spread could slip one in.
-const allowed = (fields: LogFields, redact?: Redact): Record<string, unknown> =>
+const pickAllowed = (fields: LogFields, redact?: Redact): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(fields).flatMap(([name, value]) => {
-      if (!ALLOWED.has(name)) return [];
-      const kept = name === 'error' ? errorParts(value, redact) : scalar(value, redact);
+      if (!ALLOWED_FIELDS.has(name)) return [];
+      const kept = name === 'error' ? pickErrorFields(value, redact) : sanitizeScalar(value, redact);
       return kept === undefined ? [] : [[name, kept]];
     }),
   );
 
-const scalar = (value: unknown, redact?: Redact): string | number | undefined => {
-  if (typeof value === 'string') return logText(value, redact);
+const sanitizeScalar = (value: unknown, redact?: Redact): string | number | undefined => {
+  if (typeof value === 'string') return sanitizeLogText(value, redact);
   return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
 };
 
-function errorParts(error: unknown, redact?: Redact): Record<string, unknown> | undefined {
+function pickErrorFields(error: unknown, redact?: Redact): Record<string, unknown> | undefined {
   if (typeof error !== 'object' || error === null) return undefined;
   const parts: ReadonlyMap<string, unknown> = new Map(Object.entries(error));
   return Object.fromEntries(
-    OF_ERROR.flatMap((name) => {
+    ERROR_FIELDS.flatMap((name) => {
       const text = parts.get(name);
-      return typeof text === 'string' ? [[name, logText(text, redact)]] : [];
+      return typeof text === 'string' ? [[name, sanitizeLogText(text, redact)]] : [];
     }),
   );
 }
@@ -136,28 +136,28 @@ export function stderrLog(level: string, { redact, pretty, write }: LogOptions =
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
     },
-    pretty === undefined ? stream : { write: (line: string) => void stream.write(prettyLine(line, pretty.color)) },
+    pretty === undefined ? stream : { write: (line: string) => void stream.write(formatPretty(line, pretty.color)) },
   );
   const line =
     (at: 'debug' | 'info' | 'warn' | 'error') =>
     (message: string, fields: LogFields = {}): void => {
-      if (logger.isLevelEnabled(at)) logger[at](allowed(fields, redact), logText(message, redact));
+      if (logger.isLevelEnabled(at)) logger[at](pickAllowed(fields, redact), sanitizeLogText(message, redact));
     };
   return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') };
 }
 
 /** So much is kept for a stderr that takes nothing at the moment; what comes on top of it is lost. */
-const MOST_UNWRITTEN = 1 << 20;
+const MAX_UNWRITTEN_BYTES = 1 << 20;
 
 function toStderr() {
-  const stream = pino.destination({ fd: 2, sync: true, maxLength: MOST_UNWRITTEN });
+  const stream = pino.destination({ fd: 2, sync: true, maxLength: MAX_UNWRITTEN_BYTES });
   // A disk that is full would otherwise throw out of each line, and fail the run that says it.
   stream.on('error', () => {});
   return stream;
 }
 
 /** The same log, where every line carries these fields: what belongs to a run is said by its run's log, and cannot forget it. */
-export function logWith(log: Log, own: LogFields | (() => LogFields)): Log {
+export function childLog(log: Log, own: LogFields | (() => LogFields)): Log {
   const fieldsOf = typeof own === 'function' ? own : () => own;
   const line =
     (at: keyof Log) =>

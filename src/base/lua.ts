@@ -11,11 +11,11 @@ export interface LuaScript {
 export const luaScript = (lua: string): LuaScript => ({ lua, sha1: createHash('sha1').update(lua).digest('hex') });
 
 /** Reads the script that stands beside the calling module, in `src/` and in `dist/` alike. */
-export const readLua = (name: string, beside: string): LuaScript =>
+export const loadLuaScript = (name: string, beside: string): LuaScript =>
   luaScript(readFileSync(new URL(name, beside), 'utf8'));
 
 /** Sends the script's digest, and its text only to a server that does not know it yet (a restart, a failover). */
-export async function runLua(
+export async function runLuaScript(
   redis: Pick<RedisClient, 'evalsha' | 'eval'>,
   { lua, sha1 }: LuaScript,
   keys: readonly string[],

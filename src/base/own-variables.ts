@@ -12,7 +12,7 @@ const AWS_CREDENTIALS: ReadonlySet<string> = new Set([
  * Whether an environment variable is the deployment's own, which no report may refer to: those of the configuration,
  * every `DOCKET_…` and `OTEL_…` (whose headers hold tokens), and the credentials that the AWS SDK finds by itself.
  */
-export function isOwnVariable(name: string): boolean {
+export function isReservedVariable(name: string): boolean {
   // Windows knows a variable by any case.
   const upper = name.toUpperCase();
   return VARIABLE_NAMES.has(upper) || /^(DOCKET|OTEL)_/.test(upper) || AWS_CREDENTIALS.has(upper);
@@ -31,5 +31,5 @@ const CREDENTIAL_FILES = [
 ] as const;
 
 /** The files that hold the deployment's own credentials. */
-export const ownCredentialFiles = (env: Readonly<Record<string, string | undefined>>): readonly string[] =>
+export const reservedCredentialFiles = (env: Readonly<Record<string, string | undefined>>): readonly string[] =>
   CREDENTIAL_FILES.flatMap((name) => env[name]?.trim() || []);

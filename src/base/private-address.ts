@@ -4,7 +4,7 @@ import { BlockList, isIP } from 'node:net';
  * IANA's special-purpose registries (RFC 6890 and what was added since): this machine, private networks, the link, the
  * address that clouds serve credentials from, and what carries such an IPv4 address inside an IPv6 one.
  */
-const V4 = [
+const PRIVATE_V4 = [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
   ['100.64.0.0', 10],
@@ -21,7 +21,7 @@ const V4 = [
   ['224.0.0.0', 4],
   ['240.0.0.0', 4],
 ] as const;
-const V6 = [
+const PRIVATE_V6 = [
   ['::', 96],
   ['64:ff9b::', 96],
   ['64:ff9b:1::', 48],
@@ -56,21 +56,21 @@ const METADATA_V6 = [
 
 type Subnets = readonly (readonly [network: string, prefix: number])[];
 
-function listOf(v4: Subnets, v6: Subnets): BlockList {
+function blockListOf(v4: Subnets, v6: Subnets): BlockList {
   const list = new BlockList();
   for (const [network, prefix] of v4) list.addSubnet(network, prefix, 'ipv4');
   for (const [network, prefix] of v6) list.addSubnet(network, prefix, 'ipv6');
   return list;
 }
 
-const PRIVATE = Object.freeze(listOf(V4, V6));
-const METADATA = Object.freeze(listOf(METADATA_V4, METADATA_V6));
+const PRIVATE = Object.freeze(blockListOf(PRIVATE_V4, PRIVATE_V6));
+const METADATA = Object.freeze(blockListOf(METADATA_V4, METADATA_V6));
 
-const withoutZone = (address: string): string => address.replace(/%.*$/, '');
+const stripZoneId = (address: string): string => address.replace(/%.*$/, '');
 
 /** Whether an address is not one of the public internet. What is no address counts as private: nothing is known of it. */
 export function isPrivateAddress(address: string): boolean {
-  const plain = withoutZone(address);
+  const plain = stripZoneId(address);
   const family = isIP(plain);
   if (family === 0) return true;
   return PRIVATE.check(plain, family === 6 ? 'ipv6' : 'ipv4');
@@ -78,19 +78,19 @@ export function isPrivateAddress(address: string): boolean {
 
 /** Whether a cloud's metadata service answers there, also when an IPv6 address only carries that address. */
 export function isMetadataAddress(address: string): boolean {
-  const plain = withoutZone(address);
+  const plain = stripZoneId(address);
   const family = isIP(plain);
   if (family === 4) return METADATA.check(plain, 'ipv4');
   if (family !== 6) return false;
-  return METADATA.check(plain, 'ipv6') || carriedIpv4(plain).some((inner) => METADATA.check(inner, 'ipv4'));
+  return METADATA.check(plain, 'ipv6') || embeddedIpv4(plain).some((inner) => METADATA.check(inner, 'ipv4'));
 }
 
 /**
  * The IPv4 addresses that an IPv6 one carries: mapped and compatible (::/96, ::ffff:0:0/96), NAT64 (64:ff9b::/96, and
  * 64:ff9b:1::/48 with each length of RFC 6052 that fits it), 6to4 (2002::/16), Teredo (2001::/32).
  */
-function carriedIpv4(address: string): readonly string[] {
-  const groups = groupsOf(address);
+function embeddedIpv4(address: string): readonly string[] {
+  const groups = ipv6Groups(address);
   const [first, second, third] = groups;
   const bytes = groups.flatMap((group) => [group >> 8, group & 0xff]);
   const at = (...positions: number[]): string => positions.map((position) => bytes[position]).join('.');
@@ -107,7 +107,7 @@ function carriedIpv4(address: string): readonly string[] {
 }
 
 /** The eight groups of an IPv6 address. */
-function groupsOf(address: string): readonly number[] {
+function ipv6Groups(address: string): readonly number[] {
   // The URL parser writes every form, dotted ends too, as groups with at most one "::".
   const [head = '', tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::');
   const read = (text: string | undefined): number[] =>
@@ -135,8 +135,8 @@ export const isPrivateHost = (host: string): boolean =>
  * One spelling for each host: lower case, Punycode, no dot at the end, no brackets, addresses as the URL parser writes
  * them (`0x7f.1` is 127.0.0.1).
  */
-export function canonicalHost(host: string): string {
+export function normalizeHost(host: string): string {
   const plain = host.replace(/^\[|\]$/g, '').replace(/\.$/, '');
-  const url = isIP(plain) === 6 ? `http://[${withoutZone(plain)}]` : `http://${plain}`;
+  const url = isIP(plain) === 6 ? `http://[${stripZoneId(plain)}]` : `http://${plain}`;
   return URL.canParse(url) ? new URL(url).hostname.replace(/^\[|\]$/g, '') : plain.toLowerCase();
 }

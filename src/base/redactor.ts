@@ -1,9 +1,9 @@
-import { hideCredentialShapes } from './credential-shapes.ts';
+import { redactCredentialShapes } from './credential-shapes.ts';
 import { decodedViews } from './decoded-views.ts';
 import { MIN_SECRET_LENGTH, type SecretForm, secretForms } from './secret-forms.ts';
 import { type Range, type SecretIndex, secretIndex } from './secret-index.ts';
 
-export { passwordsIn } from './secret-forms.ts';
+export { extractPasswords as passwordsIn } from './secret-forms.ts';
 
 /** Takes what this process knows to be secret out of a text. */
 export type Redact = (text: string) => string;
@@ -16,7 +16,7 @@ export interface Redactor {
    *
    * @param kind `token`: one of very many that expire; only the newest are remembered
    */
-  readonly learn: (secret: string, kind?: 'token') => void;
+  readonly registerSecret: (secret: string, kind?: 'token') => void;
   /**
    * In every encoding that `secretForms` and `decodedViews` know, cut off or folded. To be called where a text of
    * somebody else enters, before it is cut or its line breaks are lost.
@@ -39,7 +39,7 @@ export function createRedactor({ shapes = true, partial = true }: RedactorOption
   const tokens = new Set<string>();
   const index = secretIndex();
   return {
-    learn: (secret, kind) => {
+    registerSecret: (secret, kind) => {
       if (secret.length < MIN_SECRET_LENGTH || known.has(secret)) return;
       const forms = secretForms(secret).map((form) => (partial ? form : { ...form, partial }));
       known.set(secret, forms);
@@ -53,31 +53,31 @@ export function createRedactor({ shapes = true, partial = true }: RedactorOption
       known.delete(oldest);
     },
     redact: (text) => {
-      const told = hideRanges(text, rangesIn(text, index.find));
-      return shapes ? hideCredentialShapes(told) : told;
+      const told = hideRanges(text, findSecrets(text, index.find));
+      return shapes ? redactCredentialShapes(told) : told;
     },
   };
 }
 
 /** Nobody reads on: what is shown of a foreign text is far shorter. */
-const MAX_FOREIGN_TEXT = 8 * 1024;
+const MAX_UNTRUSTED_CHARACTERS = 8 * 1024;
 /** Read beyond it, so that a secret at the cut is whole or its piece is: longer than any piece of one, escaped twice. */
-const BEYOND = 2 * 1024;
+const OVERLAP_CHARACTERS = 2 * 1024;
 
 /**
  * What a peer said, without our secrets: the one way in which its text becomes a part of an error, a record, a row, a file or
  * a mail. Bounded, and to be cut further only afterwards.
  */
-export function foreignText(text: string, redact: Redact): string {
-  if (text.length <= MAX_FOREIGN_TEXT + BEYOND) return redact(text);
-  return redact(text.slice(0, MAX_FOREIGN_TEXT + BEYOND)).slice(0, -BEYOND);
+export function redactUntrusted(text: string, redact: Redact): string {
+  if (text.length <= MAX_UNTRUSTED_CHARACTERS + OVERLAP_CHARACTERS) return redact(text);
+  return redact(text.slice(0, MAX_UNTRUSTED_CHARACTERS + OVERLAP_CHARACTERS)).slice(0, -OVERLAP_CHARACTERS);
 }
 
 /** The redactor of a process, or one that knows only what it is told from now on where there is none. */
-export const redactorOf = ({ learn, redact }: Partial<Redactor>): Redactor =>
-  learn === undefined || redact === undefined ? createRedactor() : { learn, redact };
+export const ensureRedactor = ({ registerSecret, redact }: Partial<Redactor>): Redactor =>
+  registerSecret === undefined || redact === undefined ? createRedactor() : { registerSecret, redact };
 
-function rangesIn(text: string, find: SecretIndex['find']): Range[] {
+function findSecrets(text: string, find: SecretIndex['find']): Range[] {
   const decoded = decodedViews(text).flatMap((view) =>
     find(view.text).map(([start, end]): Range => [view.starts[start] ?? 0, view.ends[end - 1] ?? text.length]),
   );

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { luaScript, runLua } from './lua.ts';
+import { luaScript, runLuaScript } from './lua.ts';
 import type { RedisClient } from './redis-client.ts';
-import { redisError } from './redis-error.ts';
+import { toRedisError } from './redis-error.ts';
 
 /** Which deployment a Redis belongs to: the random id that stands in its archive's marker, too. */
 export interface Identity {
@@ -16,7 +16,7 @@ export interface Identity {
 }
 
 /** Hash: `id`, `since`, `restored` ("1", or absent). */
-const keyOf = (prefix: string): string => `${prefix}:identity`;
+const identityKey = (prefix: string): string => `${prefix}:identity`;
 
 const identitySchema = z
   .object({
@@ -30,7 +30,7 @@ const identitySchema = z
   .transform(({ id, since, restored }) => ({ id, since, restored: restored === '1' }));
 
 // KEYS: identity  ARGV: id, '1' when it is restored, the id to replace ('': none may be there)
-const KEEP = luaScript(`
+const CLAIM_SCRIPT = luaScript(`
 local held = redis.call('HMGET', KEYS[1], 'id', 'since', 'restored')
 local id = held[1] or ''
 if not string.match(id, '^[0-9a-f]+$') or #id ~= 32 or not string.match(held[2] or '', '^[1-9]%d*$') then id = '' end
@@ -43,11 +43,11 @@ end
 return redis.call('HGETALL', KEYS[1])
 `);
 
-async function ask<Reply>(question: () => Promise<Reply>): Promise<Reply> {
+async function withIdentityErrors<Reply>(question: () => Promise<Reply>): Promise<Reply> {
   try {
     return await question();
   } catch (thrown) {
-    throw redisError(thrown, { what: 'The identity of the deployment cannot be read' });
+    throw toRedisError(thrown, { operation: 'The identity of the deployment cannot be read' });
   }
 }
 
@@ -57,16 +57,16 @@ async function ask<Reply>(question: () => Promise<Reply>): Promise<Reply> {
  * @param prefix of the deployment's keys, with the hash tag, e.g. `{docket}`
  */
 export async function readIdentity(redis: RedisClient, prefix: string): Promise<Identity | undefined> {
-  return identitySchema.safeParse(await ask(() => redis.hgetall(keyOf(prefix)))).data;
+  return identitySchema.safeParse(await withIdentityErrors(() => redis.hgetall(identityKey(prefix)))).data;
 }
 
 /** Keeps the id where none is, in one step, and returns the one that is there then: the first one wins. */
-export const keepIdentity = (
+export const claimIdentity = (
   redis: RedisClient,
   prefix: string,
   id: string,
   { restored }: { readonly restored: boolean },
-): Promise<Identity> => put(redis, prefix, id, { restored, replaces: '' });
+): Promise<Identity> => writeIdentity(redis, prefix, id, { restored, replaces: '' });
 
 /**
  * Takes another id in place of the one that is known, or the same one anew, in one step; returns the one that is there
@@ -78,15 +78,17 @@ export const replaceIdentity = (
   id: string,
   replaces: string,
   { restored }: { readonly restored: boolean } = { restored: false },
-): Promise<Identity> => put(redis, prefix, id, { restored, replaces });
+): Promise<Identity> => writeIdentity(redis, prefix, id, { restored, replaces });
 
-async function put(
+async function writeIdentity(
   redis: RedisClient,
   prefix: string,
   id: string,
   { restored, replaces }: { readonly restored: boolean; readonly replaces: string },
 ): Promise<Identity> {
-  const reply = await ask(() => runLua(redis, KEEP, [keyOf(prefix)], [id, restored ? '1' : '', replaces]));
+  const reply = await withIdentityErrors(() =>
+    runLuaScript(redis, CLAIM_SCRIPT, [identityKey(prefix)], [id, restored ? '1' : '', replaces]),
+  );
   const flat = z.array(z.string()).parse(reply);
   const entries = flat.flatMap((name, index) => (index % 2 === 0 ? [[name, flat[index + 1]]] : []));
   return identitySchema.parse(Object.fromEntries(entries));

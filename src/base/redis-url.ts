@@ -4,16 +4,16 @@ export interface Endpoint {
   readonly port: number;
 }
 
-interface Login {
+interface Credentials {
   readonly username: string | undefined;
   readonly password: string | undefined;
   readonly tls: boolean;
 }
 
 /** What `REDIS_URL` names. */
-export type RedisPlace =
+export type RedisTopology =
   | { readonly kind: 'server'; readonly url: string }
-  | (Login & {
+  | (Credentials & {
       readonly kind: 'sentinel';
       readonly nodes: readonly Endpoint[];
       /** What the Sentinels call the master. */
@@ -22,13 +22,13 @@ export type RedisPlace =
       readonly sentinelUsername: string | undefined;
       readonly sentinelPassword: string | undefined;
     })
-  | (Login & { readonly kind: 'cluster'; readonly nodes: readonly Endpoint[] });
+  | (Credentials & { readonly kind: 'cluster'; readonly nodes: readonly Endpoint[] });
 
 const PORTS = { sentinel: 26_379, cluster: 6_379 } as const;
-const FORM = /^(rediss?)\+(sentinel|cluster):\/\/(?:([^@/?]*)@)?([^@/?]*)(?:\/([^?]*))?(?:\?(.*))?$/;
+const URL_PATTERN = /^(rediss?)\+(sentinel|cluster):\/\/(?:([^@/?]*)@)?([^@/?]*)(?:\/([^?]*))?(?:\?(.*))?$/;
 
 /** What a `REDIS_URL` may look like: the message of a fault never repeats what was given, which may hold a password. */
-export const REDIS_FORMS =
+export const REDIS_URL_FORMS =
   'redis://host:6379, rediss://… for TLS, redis+sentinel://host:26379,host:26379/mymaster or redis+cluster://host:6379,host:6379 (rediss+… for TLS)';
 
 /**
@@ -38,17 +38,17 @@ export const REDIS_FORMS =
  * - `redis+sentinel://[user:password@]host[:port],…/master[/db][?sentinel_username=…&sentinel_password=…]`
  * - `redis+cluster://[user:password@]host[:port],…`; any masters or replicas of it, the rest is asked of them.
  */
-export function readRedisUrl(text: string): RedisPlace | string {
-  if (/^rediss?:\/\//.test(text)) return serverFault(text) ?? { kind: 'server', url: text };
-  const parts = FORM.exec(text);
-  if (parts === null) return REDIS_FORMS;
+export function parseRedisUrl(text: string): RedisTopology | string {
+  if (/^rediss?:\/\//.test(text)) return findServerUrlError(text) ?? { kind: 'server', url: text };
+  const parts = URL_PATTERN.exec(text);
+  if (parts === null) return REDIS_URL_FORMS;
   const [, scheme, kind, login = '', hosts = '', path = '', query = ''] = parts;
   const port = kind === 'sentinel' ? PORTS.sentinel : PORTS.cluster;
-  const nodes = hosts.split(',').map((host) => readEndpoint(host, port));
+  const nodes = hosts.split(',').map((host) => parseEndpoint(host, port));
   const known = nodes.flatMap((node) => node ?? []);
   if (known.length < nodes.length) return 'hosts as host:port with commas between them';
-  const [username, password] = login.split(/:(.*)/s).map(decoded);
-  if (username === null || password === null) return ENCODED;
+  const [username, password] = login.split(/:(.*)/s).map(decodeComponent);
+  if (username === null || password === null) return ENCODED_CREDENTIALS;
   const common = { nodes: known, username: username || undefined, password: password || undefined };
   const tls = scheme === 'rediss';
   if (kind === 'cluster') {
@@ -70,19 +70,19 @@ export function readRedisUrl(text: string): RedisPlace | string {
   return { kind: 'sentinel', ...common, tls, master, db: Number(database), sentinelUsername, sentinelPassword };
 }
 
-const ENCODED = 'a user and a password in which %, @ and / are percent-encoded';
+const ENCODED_CREDENTIALS = 'a user and a password in which %, @ and / are percent-encoded';
 
 /** What ioredis would throw at, or take for a database that is none. */
-function serverFault(text: string): string | undefined {
-  if (!URL.canParse(text)) return REDIS_FORMS;
+function findServerUrlError(text: string): string | undefined {
+  if (!URL.canParse(text)) return REDIS_URL_FORMS;
   const { username, password, hostname, pathname } = new URL(text);
-  if (decoded(username) === null || decoded(password) === null) return ENCODED;
+  if (decodeComponent(username) === null || decodeComponent(password) === null) return ENCODED_CREDENTIALS;
   // Without a host it is the path of a socket.
   if (hostname === '' || /^\/?$|^\/\d{1,4}$/.test(pathname)) return undefined;
   return 'the number of a database as the path, as in redis://host:6379/1';
 }
 
-function readEndpoint(text: string, standard: number): Endpoint | undefined {
+function parseEndpoint(text: string, standard: number): Endpoint | undefined {
   const parts = /^(\[[0-9a-fA-F:.]+\]|[^:[\]\s]+)(?::(\d{1,5}))?$/.exec(text);
   const host = parts?.[1];
   const port = parts?.[2] === undefined ? standard : Number(parts[2]);
@@ -91,7 +91,7 @@ function readEndpoint(text: string, standard: number): Endpoint | undefined {
 }
 
 /** Null: it is not percent-encoded as it should be. */
-function decoded(text: string | undefined): string | null | undefined {
+function decodeComponent(text: string | undefined): string | null | undefined {
   try {
     return text === undefined ? undefined : decodeURIComponent(text);
   } catch {

@@ -5,7 +5,7 @@
  * @param make pure; what it throws is not remembered
  * @param most answers that are kept; the oldest goes first
  */
-export function remembered<Args extends readonly unknown[], Answer>(
+export function memoize<Args extends readonly unknown[], Answer>(
   make: (...args: Args) => Answer,
   most: number,
 ): (...args: Args) => Answer {

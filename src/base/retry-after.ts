@@ -6,7 +6,7 @@ export const MAX_RETRY_AFTER_MS = 3_600_000;
  * It is seconds (specification §8, RFC 9110 §10.2.3) or an HTTP date, which a proxy may send: that is measured against the `Date` of the
  * same answer, because the two clocks need not agree.
  */
-export function retryAfterMs(header: string | undefined, date: string | undefined, now: number): number | undefined {
+export function parseRetryAfter(header: string | undefined, date: string | undefined, now: number): number | undefined {
   const text = header?.trim();
   if (text === undefined || text === '') return undefined;
   if (/^\d+(\.\d+)?$/.test(text)) return Math.min(Math.ceil(Number(text) * 1000), MAX_RETRY_AFTER_MS);

@@ -14,7 +14,7 @@ export const MIN_SECRET_LENGTH = 6;
 /** Long forms are looked for piece by piece, so that comparing takes bounded time and a part of one is found as well. */
 const PIECE_LENGTH = 48;
 /** The half of an API key (`prefix.secret`) that is secret by itself. */
-const MIN_KEY_HALF = 16;
+const MIN_KEY_SECRET_LENGTH = 16;
 
 /**
  * What is looked for of a secret: itself and its parts that are secrets too, each as text, in hexadecimal digits and in
@@ -24,7 +24,7 @@ const MIN_KEY_HALF = 16;
 export function secretForms(secret: string): SecretForm[] {
   return partsOf(secret)
     .filter(({ text }) => text.length >= MIN_SECRET_LENGTH)
-    .flatMap(({ text, partial }) => encoded(text).map((form) => ({ ...form, partial })))
+    .flatMap(({ text, partial }) => encodings(text).map((form) => ({ ...form, partial })))
     .flatMap((form) => pieces(form.text).map((text) => ({ ...form, text })))
     .filter(({ text }) => text.length >= MIN_SECRET_LENGTH);
 }
@@ -34,25 +34,25 @@ function partsOf(secret: string): Part[] {
   const url = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*(.*)$/is.exec(secret);
   const half = /^[^.\s]+\.([\w-]+)$/.exec(secret)?.[1] ?? '';
   const partial = [
-    ...passwordsIn(secret),
+    ...extractPasswords(secret),
     ...(url === null && lines.length === 1 ? [secret] : [url?.[1] ?? '']),
     // The body of a key in PEM form, whatever its lines are.
     ...(lines.length === 1 ? [] : [lines.filter((line) => !line.startsWith('-----')).join('')]),
-    ...(half.length >= MIN_KEY_HALF ? [half] : []),
+    ...(half.length >= MIN_KEY_SECRET_LENGTH ? [half] : []),
     ...(secret.startsWith('whsec_') ? [secret.slice('whsec_'.length)] : []),
   ];
   return [
     ...[secret, ...lines].map((text) => ({ text, partial: false })),
-    ...partial.flatMap(spelled).map((text) => ({ text, partial: true })),
+    ...partial.flatMap(spellings).map((text) => ({ text, partial: true })),
   ];
 }
 
 /** As it is, as a form posts it, and as it looks where its UTF-8 is read as Latin-1, e.g. in a header. */
-const spelled = (text: string): string[] => [
+const spellings = (text: string): string[] => [
   ...new Set([text, text.replaceAll(' ', '+'), Buffer.from(text, 'utf8').toString('latin1')]),
 ];
 
-function encoded(text: string): Omit<SecretForm, 'partial'>[] {
+function encodings(text: string): Omit<SecretForm, 'partial'>[] {
   const bytes = Buffer.from(text, 'utf8');
   const hex = bytes.toString('hex');
   const base64 = [0, 1, 2].map((before) => {
@@ -75,13 +75,13 @@ function pieces(text: string): string[] {
 }
 
 /** The passwords that a URL carries, as they stand in it and decoded: in front of its host, or a Redis Sentinel's. */
-export function passwordsIn(url: string): string[] {
+export function extractPasswords(url: string): string[] {
   const login = /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@:]*:([^\s/?#]*)@/i.exec(url)?.[1];
   const option = /[?&]sentinel_password=([^\s&#]*)/.exec(url)?.[1];
-  return [login, option].flatMap((text) => (text ? [text, ...decoded(text)] : []));
+  return [login, option].flatMap((text) => (text ? [text, ...decodeAll(text)] : []));
 }
 
-function decoded(text: string): string[] {
+function decodeAll(text: string): string[] {
   try {
     return [decodeURIComponent(text)];
   } catch {

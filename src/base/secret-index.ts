@@ -4,7 +4,7 @@ import { MIN_SECRET_LENGTH, type SecretForm } from './secret-forms.ts';
 export type Range = readonly [start: number, end: number];
 
 /** How much work it was: characters that were compared or looked at again. */
-export interface Work {
+export interface WorkCounter {
   steps: number;
 }
 
@@ -14,13 +14,13 @@ export interface SecretIndex {
   /** Of forms that were added; what was added twice stays until it was removed twice. */
   remove(forms: readonly SecretForm[]): void;
   /** Where any of them, or what is left of one that was cut off, stands: in order, apart from each other. */
-  find(text: string, work?: Work): Range[];
+  find(text: string, work?: WorkCounter): Range[];
 }
 
 /** So many first characters of a secret are a leak where the rest was cut off, and so many anywhere. */
 const MIN_CUT_PREFIX = 8;
 const MIN_PREFIX = 16;
-const CUT = ['…', '...', '***'];
+const TRUNCATION_MARKS = ['…', '...', '***'];
 
 const FILTER_BITS = 16;
 const hash = (one: number, two: number, three: number): number =>
@@ -32,17 +32,17 @@ const hashAt = (text: string, at: number): number =>
 interface Bucket {
   readonly counts: Map<string, { readonly form: SecretForm; count: number }>;
   /** Made when first asked for after a change. */
-  sorted: { readonly whole: Sorted; readonly partial: Sorted } | undefined;
+  sorted: { readonly whole: SortedForms; readonly partial: SortedForms } | undefined;
 }
 
 /** Forms in the order of their texts. `parents[i]` is the place of the longest one that form `i` begins with; -1 without. */
-interface Sorted {
+interface SortedForms {
   readonly forms: readonly SecretForm[];
   readonly parents: readonly number[];
 }
 
 /** So many characters are the same, and whether they are of base64. */
-interface Hit {
+interface PrefixMatch {
   readonly length: number;
   readonly base64: boolean;
 }
@@ -82,15 +82,15 @@ export function secretIndex(): SecretIndex {
     },
     find: (text, work = { steps: 0 }) => {
       const found: [start: number, end: number][] = [];
-      const run = base64Runs(text, work);
+      const run = base64RunFinder(text, work);
       for (let at = 0; at <= text.length - MIN_SECRET_LENGTH; at += 1) {
         if (filter[hashAt(text, at)] === 0) continue;
         const bucket = buckets.get(text.slice(at, at + MIN_SECRET_LENGTH));
         if (bucket === undefined) continue;
-        bucket.sorted ??= sortedOf(bucket);
-        const hit = longer(
-          hitAt(text, at, bucket.sorted.whole, false, work),
-          hitAt(text, at, bucket.sorted.partial, true, work),
+        bucket.sorted ??= sortBucket(bucket);
+        const hit = longerMatch(
+          matchAt(text, at, bucket.sorted.whole, false, work),
+          matchAt(text, at, bucket.sorted.partial, true, work),
         );
         if (hit === undefined) continue;
         const [start, end] = hit.base64 ? run(at, at + hit.length) : [at, at + hit.length];
@@ -104,15 +104,15 @@ export function secretIndex(): SecretIndex {
   };
 }
 
-function sortedOf({ counts }: Bucket) {
+function sortBucket({ counts }: Bucket) {
   const forms = [...counts.values()].map(({ form }) => form);
   return {
-    whole: inOrder(forms.filter(({ partial }) => !partial)),
-    partial: inOrder(forms.filter(({ partial }) => partial)),
+    whole: sortForms(forms.filter(({ partial }) => !partial)),
+    partial: sortForms(forms.filter(({ partial }) => partial)),
   };
 }
 
-function inOrder(given: readonly SecretForm[]): Sorted {
+function sortForms(given: readonly SecretForm[]): SortedForms {
   const forms = [...given].sort((one, other) =>
     one.text < other.text ? -1 : one.text > other.text ? 1 : Number(one.base64) - Number(other.base64),
   );
@@ -126,14 +126,20 @@ function inOrder(given: readonly SecretForm[]): Sorted {
   return { forms, parents };
 }
 
-const longer = (one: Hit | undefined, other: Hit | undefined): Hit | undefined => {
+const longerMatch = (one: PrefixMatch | undefined, other: PrefixMatch | undefined): PrefixMatch | undefined => {
   if (one === undefined || other === undefined) return one ?? other;
   if (one.length === other.length) return { length: one.length, base64: one.base64 || other.base64 };
   return one.length > other.length ? one : other;
 };
 
 /** The longest of these forms that the text goes on with here, or the longest part of one that was cut off. */
-function hitAt(text: string, at: number, { forms, parents }: Sorted, partial: boolean, work: Work): Hit | undefined {
+function matchAt(
+  text: string,
+  at: number,
+  { forms, parents }: SortedForms,
+  partial: boolean,
+  work: WorkCounter,
+): PrefixMatch | undefined {
   // Between the form before the text in the order and the one after it; each shares as many first characters with the text.
   let [before, after] = [-1, forms.length];
   let [sameBefore, sameAfter] = [MIN_SECRET_LENGTH, MIN_SECRET_LENGTH];
@@ -152,39 +158,39 @@ function hitAt(text: string, at: number, { forms, parents }: Sorted, partial: bo
   const form = forms[whole];
   const best = form && { length: form.text.length, base64: form.base64 };
   if (!partial) return best;
-  const cut = (index: number, same: number): Hit | undefined => {
+  const cut = (index: number, same: number): PrefixMatch | undefined => {
     const of = forms[index];
-    return of !== undefined && isCutOff(text, at, same) ? { length: same, base64: of.base64 } : undefined;
+    return of !== undefined && isTruncatedSecret(text, at, same) ? { length: same, base64: of.base64 } : undefined;
   };
-  return longer(best, longer(cut(before, sameBefore), cut(after, sameAfter)));
+  return longerMatch(best, longerMatch(cut(before, sameBefore), cut(after, sameAfter)));
 }
 
 /** Whether so many first characters of a secret tell of it, though others follow than its own. */
-function isCutOff(text: string, at: number, same: number): boolean {
+function isTruncatedSecret(text: string, at: number, same: number): boolean {
   if (same < MIN_CUT_PREFIX) return false;
   const end = at + same;
   if (same >= MIN_PREFIX || end === text.length) return true;
   // A secret may go on with a dot, as the mark begins.
-  return CUT.some((mark) =>
+  return TRUNCATION_MARKS.some((mark) =>
     [0, 1, 2].some((back) => same - back >= MIN_CUT_PREFIX && text.startsWith(mark, end - back)),
   );
 }
 
 /** As far as a login in base64 may reach beyond the secret in it. */
 const MAX_RUN = 200;
-const DIGIT = /[\w+/-]/;
+const BASE64_DIGIT = /[\w+/-]/;
 
 /**
  * The digits of base64 around the ones asked for, with the padding behind them. To be asked from the front to the back:
  * no character is looked at twice.
  */
-function base64Runs(text: string, work: Work): (start: number, end: number) => Range {
+function base64RunFinder(text: string, work: WorkCounter): (start: number, end: number) => Range {
   /** What was looked at so far; `open`: up to here they are digits of a run that goes on. */
   let read = 0;
   let open = false;
   const isDigit = (at: number): boolean => {
     work.steps += 1;
-    return DIGIT.test(text.charAt(at));
+    return BASE64_DIGIT.test(text.charAt(at));
   };
   return (start, end) => {
     let from = start;

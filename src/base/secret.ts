@@ -4,7 +4,7 @@ import { open } from 'node:fs/promises';
 import { inspect } from 'node:util';
 import { z } from 'zod';
 import { DocketError } from './error.ts';
-import { type Redactor, redactorOf } from './redactor.ts';
+import { ensureRedactor, type Redactor } from './redactor.ts';
 
 /** Where a secret is, never what it is: the only form in which definitions, jobs and records may carry one. */
 export const secretRefSchema = z
@@ -64,9 +64,9 @@ export function secretSource(
   env: Readonly<Record<string, string | undefined>>,
   known: Partial<Redactor> = {},
 ): SecretSource {
-  const redactor = redactorOf(known);
+  const redactor = ensureRedactor(known);
   const found = (value: string): Secret => {
-    redactor.learn(value);
+    redactor.registerSecret(value);
     return new Secret(value);
   };
   const look = async (ref: SecretRef): Promise<Secret> => {
@@ -81,7 +81,7 @@ export function secretSource(
         next: `Set ${ref.env} in the environment of the process, or point the reference elsewhere.`,
       });
     }
-    const value = (await fileText(ref.file)).trim();
+    const value = (await readSecretFile(ref.file)).trim();
     if (value) return found(value);
     throw new DocketError('config.secret_missing', `The secret file ${ref.file} is empty.`, {
       where: ref.file,
@@ -101,7 +101,7 @@ const tooLong = (what: string, where: string): DocketError =>
   });
 
 /** Ends whatever the path names: a report may name any, also a device that never ends or a pipe that nobody writes to. */
-async function fileText(path: string): Promise<string> {
+async function readSecretFile(path: string): Promise<string> {
   try {
     // Of a pipe, opening it would wait for a writer.
     const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);

@@ -36,14 +36,14 @@ export function signsFor(domain: string, sender: string): boolean {
   return host === domain || host.endsWith(`.${domain}`);
 }
 
-type Given = Readonly<Record<string, string | undefined>>;
+type Variables = Readonly<Record<string, string | undefined>>;
 
 /** What is wrong with the variables together, a line each as `readConfig` says them: a half-told login would be none. */
-export function smtpFaults(given: Given): string[] {
-  return [...groupFaults(given), ...senderFaults(given)];
+export function smtpDiagnostics(given: Variables): string[] {
+  return [...groupDiagnostics(given), ...senderDiagnostics(given)];
 }
 
-function groupFaults(given: Given): string[] {
+function groupDiagnostics(given: Variables): string[] {
   const missing = (prefix: string, needed: readonly string[]): string[] => {
     const some = Object.keys(given).find((name) => name.startsWith(prefix));
     if (some === undefined) return [];
@@ -63,7 +63,7 @@ function groupFaults(given: Given): string[] {
   ];
 }
 
-function senderFaults({ SMTP_DKIM_DOMAIN: domain, MAIL_FROM: from }: Given): string[] {
+function senderDiagnostics({ SMTP_DKIM_DOMAIN: domain, MAIL_FROM: from }: Variables): string[] {
   if (domain === undefined || from === undefined || signsFor(domain, from)) return [];
   return [`SMTP_DKIM_DOMAIN: expected the domain of MAIL_FROM or one above it, got "${domain}" beside "${from}"`];
 }

@@ -18,7 +18,7 @@ export interface TaskThread<Task, Answer> {
   close(): Promise<void>;
 }
 
-export interface TaskThreadSettings {
+export interface TaskThreadOptions {
   /** The thread's module; it calls `serveTasks`. */
   readonly entry: URL;
   readonly memoryMb: number;
@@ -26,7 +26,7 @@ export interface TaskThreadSettings {
   /** Tasks that may wait: of one owner, and of all. */
   readonly maxWaiting?: { readonly owner: number; readonly all: number };
   /** From `run` until whoever called it is answered, whatever the task waited for. Without it there is no such limit. */
-  readonly answerMs?: number;
+  readonly responseTimeoutMs?: number;
 }
 
 /** What the thread says: first that it is ready, then an answer for each task. */
@@ -35,10 +35,10 @@ export type ThreadMessage =
   | { readonly answer: unknown }
   | { readonly failed: string; readonly exhausted: boolean };
 
-interface Job<Task, Answer> {
+interface QueuedTask<Task, Answer> {
   readonly task: Task;
   readonly deadlineMs: number;
-  readonly isAnswered: () => boolean;
+  readonly isSettled: () => boolean;
   readonly resolve: (outcome: TaskOutcome<Answer>) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -49,19 +49,19 @@ interface Thread {
 }
 
 /** Until a thread is ready, on a busy machine too. */
-const READY_MS = 15_000;
+const READY_TIMEOUT_MS = 15_000;
 /** A thread without work ends after this, with its memory. */
-const IDLE_MS = 60_000;
+const IDLE_TIMEOUT_MS = 60_000;
 const UNLIMITED = { owner: Number.POSITIVE_INFINITY, all: Number.POSITIVE_INFINITY };
 
 /**
  * One thread for tasks that may take too long or too much memory. A task that does is given up with the thread, and
  * another thread takes its place. No thread is there before it is needed, and it sees nothing of the environment.
  */
-export function taskThread<Task, Answer>(settings: TaskThreadSettings): TaskThread<Task, Answer> {
-  const { entry, memoryMb, clock, maxWaiting = UNLIMITED, answerMs } = settings;
+export function taskThread<Task, Answer>(settings: TaskThreadOptions): TaskThread<Task, Answer> {
+  const { entry, memoryMb, clock, maxWaiting = UNLIMITED, responseTimeoutMs } = settings;
   // In the order of the owners' turns.
-  const waiting = new Map<string, Job<Task, Answer>[]>();
+  const waiting = new Map<string, QueuedTask<Task, Answer>[]>();
   let count = 0;
   let thread: Thread | undefined;
   let busy = false;
@@ -78,8 +78,8 @@ export function taskThread<Task, Answer>(settings: TaskThreadSettings): TaskThre
       worker.once('message', () => resolve());
       worker.once('error', reject);
       worker.once('exit', () => reject(new Error(`The thread ${entry.pathname} ended before it was ready.`)));
-      clock.sleep(READY_MS, settled.signal).then(
-        () => reject(new Error(`The thread ${entry.pathname} was not ready within ${READY_MS / 1000} s.`)),
+      clock.sleep(READY_TIMEOUT_MS, settled.signal).then(
+        () => reject(new Error(`The thread ${entry.pathname} was not ready within ${READY_TIMEOUT_MS / 1000} s.`)),
         () => {},
       );
     });
@@ -100,7 +100,7 @@ export function taskThread<Task, Answer>(settings: TaskThreadSettings): TaskThre
     await dropped?.worker.terminate();
   };
 
-  const ask = (worker: Worker, { task, deadlineMs }: Job<Task, Answer>): Promise<TaskOutcome<Answer>> =>
+  const ask = (worker: Worker, { task, deadlineMs }: QueuedTask<Task, Answer>): Promise<TaskOutcome<Answer>> =>
     new Promise((resolve, reject) => {
       const settled = new AbortController();
       const settle = (act: () => void) => {
@@ -130,12 +130,12 @@ export function taskThread<Task, Answer>(settings: TaskThreadSettings): TaskThre
       worker.postMessage(task);
     });
 
-  const serve = async (job: Job<Task, Answer>): Promise<void> => {
+  const serve = async (job: QueuedTask<Task, Answer>): Promise<void> => {
     try {
       thread ??= start();
       const { worker, ready } = thread;
       await ready;
-      if (job.isAnswered()) return;
+      if (job.isSettled()) return;
       const outcome = await ask(worker, job);
       job.resolve(outcome);
       if (outcome.kind !== 'over') return;
@@ -147,7 +147,7 @@ export function taskThread<Task, Answer>(settings: TaskThreadSettings): TaskThre
     }
   };
 
-  const next = (): Job<Task, Answer> | undefined => {
+  const next = (): QueuedTask<Task, Answer> | undefined => {
     const [first] = waiting;
     if (first === undefined) return undefined;
     const [owner, jobs] = first;
@@ -158,7 +158,7 @@ export function taskThread<Task, Answer>(settings: TaskThreadSettings): TaskThre
     return job;
   };
 
-  const withdraw = (owner: string, job: Job<Task, Answer>): void => {
+  const withdraw = (owner: string, job: QueuedTask<Task, Answer>): void => {
     const jobs = waiting.get(owner) ?? [];
     const others = jobs.filter((other) => other !== job);
     count -= jobs.length - others.length;
@@ -173,7 +173,7 @@ export function taskThread<Task, Answer>(settings: TaskThreadSettings): TaskThre
     for (let job = next(); job !== undefined; job = next()) await serve(job);
     busy = false;
     idle = new AbortController();
-    clock.sleep(IDLE_MS, idle.signal).then(
+    clock.sleep(IDLE_TIMEOUT_MS, idle.signal).then(
       () => (busy ? undefined : drop()),
       () => {},
     );
@@ -186,10 +186,10 @@ export function taskThread<Task, Answer>(settings: TaskThreadSettings): TaskThre
         const own = waiting.get(owner) ?? [];
         if (own.length >= maxWaiting.owner || count >= maxWaiting.all) return resolve({ kind: 'full' });
         const answered = new AbortController();
-        const job: Job<Task, Answer> = {
+        const job: QueuedTask<Task, Answer> = {
           task,
           deadlineMs,
-          isAnswered: () => answered.signal.aborted,
+          isSettled: () => answered.signal.aborted,
           resolve: (outcome) => {
             answered.abort();
             resolve(outcome);
@@ -201,8 +201,8 @@ export function taskThread<Task, Answer>(settings: TaskThreadSettings): TaskThre
         };
         waiting.set(owner, [...own, job]);
         count += 1;
-        if (answerMs !== undefined) {
-          clock.sleep(answerMs, answered.signal).then(
+        if (responseTimeoutMs !== undefined) {
+          clock.sleep(responseTimeoutMs, answered.signal).then(
             () => {
               withdraw(owner, job);
               // Its turn may have come: then it goes on until its deadline, and the thread is not lost for the next one.

@@ -13,7 +13,7 @@ const PART_COST = 10;
  * above. LiquidJS itself limits the time of loops and the memory of most filters; the rest is counted here, against the
  * same limit. Returns how to fill a template; throws LiquidJS's errors.
  */
-export function templateEngine(): (template: string, variables: object) => string {
+export function createTemplateEngine(): (template: string, variables: object) => string {
   const engine = new Liquid({
     strictVariables: true,
     strictFilters: true,
@@ -22,8 +22,8 @@ export function templateEngine(): (template: string, variables: object) => strin
     parseLimit: 10_000,
     memoryLimit: MAX_TEMPLATE_COST,
   });
-  countParts(engine);
-  for (const [name, filter] of Object.entries(engine.filters)) engine.registerFilter(name, counted(filter));
+  countRenderedParts(engine);
+  for (const [name, filter] of Object.entries(engine.filters)) engine.registerFilter(name, countedFilter(filter));
   return (template, variables) => {
     const context = new CountedContext({ ...variables }, engine.options, { sync: true }, { liquid: engine });
     return String(engine.renderSync(engine.parse(template), context));
@@ -33,23 +33,23 @@ export function templateEngine(): (template: string, variables: object) => strin
 type Limit = Context['memoryLimit'];
 
 /** Charges the entries of a list, and of the lists in it: whoever reads it may look at each. */
-function charge(limit: Limit, value: unknown): void {
+function chargeEntries(limit: Limit, value: unknown): void {
   if (!Array.isArray(value)) return;
   limit.use(value.length);
-  for (const entry of value) charge(limit, entry);
+  for (const entry of value) chargeEntries(limit, entry);
 }
 
 /** Loops, comparisons and prints take their lists from variables. */
 class CountedContext extends Context {
   override *_get(paths: Parameters<Context['_get']>[0]): IterableIterator<unknown> {
     const value: unknown = yield super._get(paths);
-    charge(this.memoryLimit, value);
+    chargeEntries(this.memoryLimit, value);
     return value;
   }
 }
 
 /** Loops may turn without reading anything, and `capture` collects text without counting it. */
-function countParts({ renderer }: Liquid): void {
+function countRenderedParts({ renderer }: Liquid): void {
   const render = renderer.renderTemplates.bind(renderer);
   renderer.renderTemplates = function* (templates: Template[], context: Context, emitter?: Emitter) {
     context.memoryLimit.use(PART_COST * (1 + templates.length));
@@ -61,14 +61,14 @@ function countParts({ renderer }: Liquid): void {
 }
 
 /** Filters of lists look at each entry, some by an expression (`where_exp`), and not all of them count that. */
-function counted(filter: FilterImplOptions): FilterImplOptions {
+function countedFilter(filter: FilterImplOptions): FilterImplOptions {
   const { handler, raw = false } = typeof filter === 'function' ? { handler: filter } : filter;
   return {
     raw,
     handler(value, ...parameters) {
       const { memoryLimit } = this.context;
       memoryLimit.use(PART_COST);
-      charge(memoryLimit, value);
+      chargeEntries(memoryLimit, value);
       if (Array.isArray(value)) {
         for (const text of parameters) if (typeof text === 'string') memoryLimit.use(value.length * text.length);
       }

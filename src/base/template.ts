@@ -1,15 +1,15 @@
 import { LiquidError } from 'liquidjs';
 import { DocketError } from './error.ts';
-import { MAX_TEMPLATE_COST, templateEngine } from './template-engine.ts';
+import { createTemplateEngine, MAX_TEMPLATE_COST } from './template-engine.ts';
 
 /** What a name, a subject or a path may be made of. Plain data: values are printed, never called. */
 export type TemplateVariables = Readonly<Record<string, unknown>>;
 
 // Made once, since making it costs more than filling a template; it keeps nothing of what it fills.
-const fill = templateEngine();
+const renderLiquid = createTemplateEngine();
 
 /** How LiquidJS says that a limit of memory, which is ours of cost, is reached. */
-const OVER_LIMIT = /^memory alloc limit exceeded/;
+const COST_LIMIT_MESSAGE = /^memory alloc limit exceeded/;
 
 const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
 
@@ -19,12 +19,12 @@ const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.me
  * counted (`MAX_TEMPLATE_COST`). Throws `template.invalid`.
  * @param where what the template is of, for the error: e.g. `subject`
  */
-export function fillTemplate(template: string, variables: TemplateVariables, where: string): string {
+export function renderTemplate(template: string, variables: TemplateVariables, where: string): string {
   try {
-    return fill(template, variables);
+    return renderLiquid(template, variables);
   } catch (cause) {
     const why = LiquidError.is(cause) ? (cause.originalError?.message ?? cause.message) : messageOf(cause);
-    const costly = OVER_LIMIT.test(why);
+    const costly = COST_LIMIT_MESSAGE.test(why);
     const reason = costly ? 'it loops or repeats too much' : why;
     throw new DocketError('template.invalid', `The template of ${where} cannot be filled: ${reason}.`, {
       expected: costly

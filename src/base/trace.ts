@@ -1,5 +1,5 @@
 /** What a span may say. An allow-list, as in the log: never a secret, nor the address of anybody who gets a report. */
-export interface TraceFields {
+export interface SpanAttributes {
   run?: string;
   org?: string;
   report?: string;
@@ -25,7 +25,7 @@ export interface TraceFields {
 /** `producer`: puts work in line. `client`: asks another server. `server`: answers a request. */
 export type SpanKind = 'internal' | 'producer' | 'client' | 'server';
 
-export interface SpanSpec extends TraceFields {
+export interface SpanOptions extends SpanAttributes {
   readonly name: string;
   readonly kind?: SpanKind;
   /** W3C `traceparent` of a span of another process in which this one stands; the one that is open here when absent. */
@@ -33,17 +33,17 @@ export interface SpanSpec extends TraceFields {
 }
 
 /** Says more of the span while it is open. */
-export type TellSpan = (more: TraceFields) => void;
+export type SetSpanAttributes = (more: SpanAttributes) => void;
 
 /** Where spans go. A parameter, like the clock: without one nothing is measured, and nothing is loaded. */
 export interface Trace {
   /** Does the work in a span of its own, in which all spans stand that the work opens. What is thrown passes. */
-  span<Value>(spec: SpanSpec, work: (tell: TellSpan) => Promise<Value>): Promise<Value>;
+  span<Value>(spec: SpanOptions, work: (tell: SetSpanAttributes) => Promise<Value>): Promise<Value>;
   /** W3C `traceparent` of the span that is open here, to be carried to another process; undefined where none is. */
-  parent(): string | undefined;
+  traceparent(): string | undefined;
 }
 
-const untold: TellSpan = () => {};
+const ignoreAttributes: SetSpanAttributes = () => {};
 
 /** No spans. */
-export const noTrace: Trace = { span: (_spec, work) => work(untold), parent: () => undefined };
+export const noTrace: Trace = { span: (_spec, work) => work(ignoreAttributes), traceparent: () => undefined };

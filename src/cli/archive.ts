@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander';
 import type { ArchiveFinding } from '../deliver/finding.ts';
-import type { Shelf } from '../deliver/shelf.ts';
+import type { ArchiveStorage } from '../deliver/shelf.ts';
 import type { VerifyInput } from '../deliver/verify-signed.ts';
-import type { Bars } from './progress-bar.ts';
+import type { ProgressBars } from './progress-bar.ts';
 
 interface VerifyFlags {
   readonly org?: string;
@@ -11,7 +11,7 @@ interface VerifyFlags {
   readonly json?: boolean;
 }
 
-export function addArchive(program: Command): void {
+export function addArchiveCommand(program: Command): void {
   const archive = program.command('archive').description('Look after the archive of what was sent');
   archive
     .command('verify')
@@ -52,33 +52,38 @@ Environment: DOCKET_ARCHIVE, LOG_LEVEL
 Example:
   docket archive checkpoint --org acme`,
     )
-    .action(printCheckpoints);
+    .action(printNewestCheckpoints);
 }
 
 async function verify(flags: VerifyFlags): Promise<void> {
-  const [{ readSurroundings }, { withArchive }, { readVerifyInput }, { openBars }] = await Promise.all([
+  const [{ createContext }, { withArchive }, { readVerifyInput }, { openProgressBars }] = await Promise.all([
     import('./surroundings.ts'),
     import('../compose/archive.ts'),
     import('../compose/verify-input.ts'),
     import('./progress-bar.ts'),
   ]);
-  const bars = openBars();
+  const bars = openProgressBars();
   try {
-    const around = readSurroundings();
+    const around = createContext();
     const input = await readVerifyInput(around, flags);
-    await withArchive(around, ({ shelf }) => verifyAll(shelf, input, flags, bars));
+    await withArchive(around, ({ storage }) => verifyAll(storage, input, flags, bars));
   } finally {
     bars.close();
   }
 }
 
-async function verifyAll(shelf: Shelf, input: VerifyInput, flags: VerifyFlags, bars: Bars): Promise<void> {
+async function verifyAll(
+  shelf: ArchiveStorage,
+  input: VerifyInput,
+  flags: VerifyFlags,
+  bars: ProgressBars,
+): Promise<void> {
   const [{ DocketError }, { verifyArchive }, print] = await Promise.all([
     import('../base/error.ts'),
     import('../deliver/verify-signed.ts'),
     import('./print.ts'),
   ]);
-  const archive = shelf.place;
+  const archive = shelf.location;
   const faulty: object[] = [];
   const notes: (ArchiveFinding & { readonly run?: string })[] = [];
   const ofArchive: ArchiveFinding[] = [];
@@ -98,17 +103,17 @@ async function verifyAll(shelf: Shelf, input: VerifyInput, flags: VerifyFlags, b
       say(archive, verified.findings);
       continue;
     }
-    const { id: run, org, report, box } = verified.run;
+    const { id: run, org, report, files } = verified.run;
     runs += 1;
     if (verified.signed) signed += 1;
     bar.set(0, 0, `${runs} runs so far, ${org}/${report} now`);
     // Of unsigned runs there may be very many: their number says it.
     const said = verified.findings.filter(({ note, code }) => note && code !== 'run.unsigned');
     notes.push(...said.map((finding) => ({ run, ...finding })));
-    say(box.place, [...wrong, ...said]);
+    say(files.location, [...wrong, ...said]);
     if (wrong.length === 0) continue;
     faultyRuns += 1;
-    faulty.push({ run, org, report, folder: box.place, faults: wrong.map(({ text }) => text), findings: wrong });
+    faulty.push({ run, org, report, folder: files.location, faults: wrong.map(({ text }) => text), findings: wrong });
   }
   if (runs === 0 && faults === 0 && flags.org !== undefined) {
     throw new DocketError('run.not_found', `The archive has no run of ${JSON.stringify(flags.org)}.`, {
@@ -127,24 +132,24 @@ async function verifyAll(shelf: Shelf, input: VerifyInput, flags: VerifyFlags, b
   if (signed > 0) print.printLine(`${signed} runs are in a signed chain, ${runs - signed} are not.`);
 }
 
-async function printCheckpoints(flags: { readonly org?: string; readonly json?: boolean }): Promise<void> {
-  const [{ readSurroundings }, { withArchive }, { newestCheckpoints }, { DocketError }, print] = await Promise.all([
+async function printNewestCheckpoints(flags: { readonly org?: string; readonly json?: boolean }): Promise<void> {
+  const [{ createContext }, { withArchive }, { newestCheckpoints }, { DocketError }, print] = await Promise.all([
     import('./surroundings.ts'),
     import('../compose/archive.ts'),
     import('../deliver/chain.ts'),
     import('../base/error.ts'),
     import('./print.ts'),
   ]);
-  await withArchive(readSurroundings(), async ({ shelf }) => {
-    const texts = await newestCheckpoints(shelf, flags.org);
+  await withArchive(createContext(), async ({ storage }) => {
+    const texts = await newestCheckpoints(storage, flags.org);
     if (texts.length === 0) {
       throw new DocketError('request.not_found', 'The archive has no checkpoint.', {
-        where: shelf.place,
+        where: storage.location,
         expected: 'an archive that is signed: a worker with DOCKET_SIGNING_KEY writes one a day for each organization',
         next: 'Make a key with `docket init --signing-key FILE`, and name it to every worker.',
       });
     }
-    if (flags.json) print.printJson({ archive: shelf.place, checkpoints: texts.map((text) => JSON.parse(text)) });
+    if (flags.json) print.printJson({ archive: storage.location, checkpoints: texts.map((text) => JSON.parse(text)) });
     else for (const text of texts) print.printLine(text.trim());
   });
 }

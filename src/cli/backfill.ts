@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { DeliveredJson } from '../base/error.ts';
 import type { PeriodSpec } from '../define/definition.ts';
-import type { CountsSection } from '../plan/asked.ts';
+import type { CurrentCountsSection } from '../plan/asked.ts';
 
 interface BackfillFlags {
   readonly from: string;
@@ -12,7 +12,7 @@ interface BackfillFlags {
   readonly json?: boolean;
 }
 
-export function addBackfill(program: Command): void {
+export function addBackfillCommand(program: Command): void {
   program
     .command('backfill')
     .description('Run a report for each of its periods in a time that is over, behind everything else in line')
@@ -48,17 +48,17 @@ async function backfill(report: string, flags: BackfillFlags): Promise<void> {
   const [
     { randomBytes },
     { toDocketError },
-    { readSurroundings },
+    { createContext },
     { createScope },
-    { requireMail },
-    { openComparedStore },
-    { catalogIfKnown },
-    { countsSections },
-    { loadJobs, requireReport },
+    { assertMailConfigured },
+    { openVerifiedStore },
+    { findCatalog },
+    { currentCountsSections },
+    { loadDefinitions, requireReport },
     { backfillPeriods },
-    { readAsker },
-    { openAudit },
-    { openBars },
+    { readActorName },
+    { openAuditLog },
+    { openProgressBars },
     print,
   ] = await Promise.all([
     import('node:crypto'),
@@ -76,31 +76,31 @@ async function backfill(report: string, flags: BackfillFlags): Promise<void> {
     import('./progress-bar.ts'),
     import('./print.ts'),
   ]);
-  const around = readSurroundings();
-  const jobs = await loadJobs(around.config.DOCKET_JOBS);
+  const around = createContext();
+  const jobs = await loadDefinitions(around.config.DOCKET_JOBS);
   const { definition, settings } = requireReport(jobs, report);
   const deliver = flags.deliver ?? false;
-  if (deliver) requireMail(definition, settings, around.config);
-  const [first, last] = [await readDays('--from', flags.from), await readDays('--to', flags.to)];
+  if (deliver) assertMailConfigured(definition, settings, around.config);
+  const [first, last] = [await parseCalendarPeriod('--from', flags.from), await parseCalendarPeriod('--to', flags.to)];
   const periods = backfillPeriods({ definition, settings, from: first.from, to: last.to, now: around.clock.now() });
-  const by = await readAsker(flags.by);
+  const by = await readActorName(flags.by);
   const again = flags.again ? `:${randomBytes(6).toString('hex')}` : '';
   const scope = createScope();
   try {
-    const { trigger, redis, prefix } = await openComparedStore(around, scope);
-    const possible = countsSections(definition, undefined);
+    const { trigger, redis, prefix } = await openVerifiedStore(around, scope);
+    const possible = currentCountsSections(definition, undefined);
     const catalog =
       possible.length === 0
         ? undefined
-        : await catalogIfKnown(around, { redis, prefix, orgs: () => jobs.orgs }, settings, scope);
-    const counts = catalog === undefined ? possible : countsSections(definition, catalog);
+        : await findCatalog(around, { redis, prefix, orgs: () => jobs.orgs }, settings, scope);
+    const counts = catalog === undefined ? possible : currentCountsSections(definition, catalog);
     const known = catalog !== undefined || possible.length === 0;
-    if (counts.length > 0) print.sayLine(countsLine(counts, known));
-    const audit = await openAudit(redis, around);
-    const bars = scope.use(openBars(), (opened) => opened.close());
+    if (counts.length > 0) print.printStatus(formatUndefinedCounts(counts, known));
+    const audit = await openAuditLog(redis, around);
+    const bars = scope.use(openProgressBars(), (opened) => opened.close());
     const bar = bars.add(report);
     const runs = [];
-    const leftOut: LeftOut[] = [];
+    const leftOut: SkippedPeriod[] = [];
     for (const period of periods) {
       bar.set(runs.length + leftOut.length, periods.length, `opening ${period.from} to ${period.to}`);
       const asked = `backfill:${period.from}..${period.to}${deliver ? ':deliver' : ''}${again}`;
@@ -115,7 +115,7 @@ async function backfill(report: string, flags: BackfillFlags): Promise<void> {
       if (!triggered) continue;
       const { opened, record } = triggered;
       const { org, report: name, id: run } = record;
-      if (opened) await audit.tell({ event: 'run.triggered', who: by, org, report: name, run, why: 'backfill' });
+      if (opened) await audit.record({ event: 'run.triggered', who: by, org, report: name, run, why: 'backfill' });
       runs.push({ id: record.id, period: record.period, state: record.state, opened });
     }
     bars.close();
@@ -131,16 +131,18 @@ async function backfill(report: string, flags: BackfillFlags): Promise<void> {
       ),
     );
     const opened = runs.filter((run) => run.opened).length;
-    for (const { why } of leftOut) print.sayLine(`Left out: ${why}`);
-    if (leftOut.length > 0) print.sayLine('What was left out was delivered before; --again sends it as well.');
-    print.sayLine(`${opened} of ${runs.length} runs opened now; \`docket runs --org ${definition.org}\` follows them.`);
+    for (const { why } of leftOut) print.printStatus(`Left out: ${why}`);
+    if (leftOut.length > 0) print.printStatus('What was left out was delivered before; --again sends it as well.');
+    print.printStatus(
+      `${opened} of ${runs.length} runs opened now; \`docket runs --org ${definition.org}\` follows them.`,
+    );
   } finally {
     await scope.close();
   }
 }
 
 /** What is undefined in the runs of a backfill. */
-function countsLine(counts: readonly CountsSection[], known: boolean): string {
+function formatUndefinedCounts(counts: readonly CurrentCountsSection[], known: boolean): string {
   const sections = counts.map(({ section, metrics }) => `${section} (${metrics.join(', ')})`).join('; ');
   return known
     ? `Current counts have no history. They are undefined in every run of this backfill: ${sections}.`
@@ -148,7 +150,7 @@ function countsLine(counts: readonly CountsSection[], known: boolean): string {
 }
 
 /** A period that another run has delivered before. */
-interface LeftOut {
+interface SkippedPeriod {
   readonly period: Extract<PeriodSpec, object>;
   readonly delivered: DeliveredJson | undefined;
   /** One sentence. */
@@ -156,7 +158,7 @@ interface LeftOut {
 }
 
 /** The days of a flag's calendar period; `usage.invalid` for names such as previous_week, which mean others every day. */
-async function readDays(flag: string, text: string): Promise<Extract<PeriodSpec, object>> {
+async function parseCalendarPeriod(flag: string, text: string): Promise<Extract<PeriodSpec, object>> {
   const [{ DocketError }, { parsePeriod }] = await Promise.all([
     import('../base/error.ts'),
     import('../define/period.ts'),

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
-import type { BudgetsNow } from '../compose/budgets.ts';
+import type { BudgetInspection } from '../compose/budgets.ts';
 import type { BudgetState } from '../fetch/budget.ts';
 import type { Column } from './columns.ts';
 
-export function addBudget(program: Command): void {
+export function addBudgetCommand(program: Command): void {
   program
     .command('budget')
     .description('Show each API key’s line: tokens free, calls in flight, waiting, blocked, 429s seen, slowed')
@@ -23,26 +23,34 @@ Example:
 }
 
 async function budget(flags: { readonly json?: boolean }): Promise<void> {
-  const [{ readSurroundings }, { loadJobs }, budgets, { secretSource }, { openRedis }, { DEFAULT_PREFIX }, print] =
-    await Promise.all([
-      import('./surroundings.ts'),
-      import('../define/load.ts'),
-      import('../compose/budgets.ts'),
-      import('../base/secret.ts'),
-      import('../queue/connection.ts'),
-      import('../queue/keys.ts'),
-      import('./print.ts'),
-    ]);
-  const around = readSurroundings();
+  const [
+    { createContext },
+    { loadDefinitions },
+    budgets,
+    { secretSource },
+    { openRedis },
+    { DEFAULT_KEY_PREFIX },
+    print,
+  ] = await Promise.all([
+    import('./surroundings.ts'),
+    import('../define/load.ts'),
+    import('../compose/budgets.ts'),
+    import('../base/secret.ts'),
+    import('../queue/connection.ts'),
+    import('../queue/keys.ts'),
+    import('./print.ts'),
+  ]);
+  const around = createContext();
   const { config, env, clock, log } = around;
-  const jobs = await loadJobs(config.DOCKET_JOBS);
+  const jobs = await loadDefinitions(config.DOCKET_JOBS);
   const redis = await openRedis(config.REDIS_URL, 'producer', log);
   try {
-    const now = await budgets.lookAtBudgets(jobs.orgs.values(), {
+    const now = await budgets.inspectBudgets(jobs.orgs.values(), {
       secrets: secretSource(env, around),
-      budgetOf: budgets.sharedBudgets(redis, DEFAULT_PREFIX, clock),
+      budgetOf: budgets.sharedBudgets(redis, DEFAULT_KEY_PREFIX, clock),
     });
-    for (const fault of jobs.faults) print.sayLine(`left out: ${fault.file} has a fault; see \`docket check\``);
+    for (const fault of jobs.diagnostics)
+      print.printStatus(`left out: ${fault.file} has a fault; see \`docket check\``);
     if (flags.json) return print.printJson(documentOf(now));
     if (now.keys.length > 0) print.printLine(print.formatColumns(HEADER, rowsOf(now)));
     else if (now.unknown.length === 0) print.printLine(`No organization in ${config.DOCKET_JOBS}.`);
@@ -68,7 +76,7 @@ const HEADER: readonly (string | Column)[] = [
   'ORGANIZATIONS',
 ];
 
-const rowsOf = ({ keys }: BudgetsNow): string[][] =>
+const rowsOf = ({ keys }: BudgetInspection): string[][] =>
   keys.flatMap(({ key, organizations, metrics, reads }) => {
     const row = (of: string, state: BudgetState) => [
       key,
@@ -85,7 +93,7 @@ const rowsOf = ({ keys }: BudgetsNow): string[][] =>
   });
 
 /** What `--json` prints. Snake case, as the API and the manifest. */
-const documentOf = ({ keys, unknown }: BudgetsNow) => ({
+const documentOf = ({ keys, unknown }: BudgetInspection) => ({
   keys: keys.map(({ key, organizations, conflict, metrics, reads }) => ({
     key,
     organizations,

@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
-import type { Surroundings } from '../compose/ports.ts';
+import type { AppContext } from '../compose/ports.ts';
 import type { Catalog } from '../contract/catalog.ts';
 import type { Definition } from '../define/definition.ts';
-import type { Fault } from '../define/fault.ts';
-import type { Jobs } from '../define/load.ts';
+import type { Diagnostic } from '../define/fault.ts';
+import type { Definitions } from '../define/load.ts';
 
-export function addCheck(program: Command): void {
+export function addCheckCommand(program: Command): void {
   program
     .command('check')
     .description('Validate the saved reports and your own templates: every fault at once, as file:line:column')
@@ -32,13 +32,13 @@ Examples:
 
 async function check(paths: string[], options: { offline?: boolean; json?: boolean }): Promise<void> {
   const [
-    { readSurroundings },
-    { readingThread },
-    { loadJobs },
-    { checkJobs, isChosen },
-    { byPosition, formatFault },
-    { scopePolicy },
-    { scopeFaults },
+    { createContext },
+    { startReaderThread },
+    { loadDefinitions },
+    { selectDiagnostics, reportSelector },
+    { comparePositions, formatDiagnostic },
+    { readScopePolicy },
+    { checkAllowLists },
     print,
   ] = await Promise.all([
     import('./surroundings.ts'),
@@ -50,57 +50,62 @@ async function check(paths: string[], options: { offline?: boolean; json?: boole
     import('../define/scope-faults.ts'),
     import('./print.ts'),
   ]);
-  const around = readSurroundings();
-  const thread = readingThread({ clock: around.clock, positions: true });
-  const jobs = await loadJobs(around.config.DOCKET_JOBS, { reader: thread.reader }).finally(() => thread.close());
-  const budgets = await faultsOfBudgets(jobs, around);
-  const scope = await scopeFaults(jobs, scopePolicy(around));
-  const faults = await checkJobs({ ...jobs, faults: [...jobs.faults, ...budgets, ...scope.faults] }, paths);
-  const warnings = await checkJobs({ ...jobs, faults: scope.warnings }, paths);
+  const around = createContext();
+  const thread = startReaderThread({ clock: around.clock, positions: true });
+  const jobs = await loadDefinitions(around.config.DOCKET_JOBS, { parser: thread.reader }).finally(() =>
+    thread.close(),
+  );
+  const budgets = await budgetDiagnostics(jobs, around);
+  const scope = await checkAllowLists(jobs, readScopePolicy(around));
+  const faults = await selectDiagnostics(
+    { ...jobs, diagnostics: [...jobs.diagnostics, ...budgets, ...scope.errors] },
+    paths,
+  );
+  const warnings = await selectDiagnostics({ ...jobs, diagnostics: scope.warnings }, paths);
   // A mail that cannot be made concerns every report, whichever was named.
-  faults.push(...(await faultsOfTemplates(around.config.DOCKET_TEMPLATES)));
+  faults.push(...(await templateDiagnostics(around.config.DOCKET_TEMPLATES)));
   const unchecked: string[] = [];
   if (!options.offline) {
-    const chosen = await isChosen(jobs, paths);
+    const chosen = await reportSelector(jobs, paths);
     const reports = [...jobs.reports.values()].filter(chosen);
-    faults.push(...(await faultsOfCatalogs(reports, jobs, around, (why) => unchecked.push(why))));
-    faults.sort(byPosition);
+    faults.push(...(await catalogDiagnostics(reports, jobs, around, (why) => unchecked.push(why))));
+    faults.sort(comparePositions);
   }
-  for (const why of unchecked) print.sayLine(`not checked against the catalog: ${why}`);
+  for (const why of unchecked) print.printStatus(`not checked against the catalog: ${why}`);
   const files = jobs.sources.size;
   if (options.json) print.printJson({ files, faults, warnings, not_checked: unchecked });
   else {
-    for (const fault of faults) print.printLine(formatFault(fault));
-    for (const fault of warnings) print.printLine(`warning: ${formatFault(fault)}`);
-    const found = [`${files} files`, counted(faults.length, 'fault')];
-    if (warnings.length > 0) found.push(`${counted(warnings.length, 'warning')}: a later version refuses these`);
-    print.sayLine(found.join(', '));
+    for (const fault of faults) print.printLine(formatDiagnostic(fault));
+    for (const fault of warnings) print.printLine(`warning: ${formatDiagnostic(fault)}`);
+    const found = [`${files} files`, formatCount(faults.length, 'fault')];
+    if (warnings.length > 0) found.push(`${formatCount(warnings.length, 'warning')}: a later version refuses these`);
+    print.printStatus(found.join(', '));
   }
   process.exitCode = faults.length === 0 ? 0 : 1;
 }
 
-const counted = (count: number, what: string): string =>
+const formatCount = (count: number, what: string): string =>
   count === 0 ? `no ${what}s` : `${count} ${count === 1 ? what : `${what}s`}`;
 
-async function faultsOfTemplates(folder: string | undefined): Promise<Fault[]> {
+async function templateDiagnostics(folder: string | undefined): Promise<Diagnostic[]> {
   if (folder === undefined) return [];
-  const { checkTemplates } = await import('../render/check-templates.ts');
-  return checkTemplates(folder);
+  const { checkEmailTemplates } = await import('../render/check-templates.ts');
+  return checkEmailTemplates(folder);
 }
 
 /** Organizations that share an API key have one budget: each `org.yaml` that takes part in a conflict has a fault. */
-async function faultsOfBudgets(jobs: Jobs, around: Surroundings): Promise<Fault[]> {
-  const [{ budgetConflicts, CONFLICT_NEXT, limitsOf }, { secretSource }, { locate }] = await Promise.all([
+async function budgetDiagnostics(jobs: Definitions, around: AppContext): Promise<Diagnostic[]> {
+  const [{ budgetConflicts, BUDGET_CONFLICT_HINT, budgetLimits }, { secretSource }, { locate }] = await Promise.all([
     import('../compose/key-limits.ts'),
     import('../base/secret.ts'),
     import('../define/source.ts'),
   ]);
   const conflicts = await budgetConflicts(jobs.orgs.values(), secretSource(around.env, around));
   return conflicts.flatMap(({ organizations, message }) =>
-    organizations.flatMap((org): Fault[] => {
+    organizations.flatMap((org): Diagnostic[] => {
       const [source, settings] = [jobs.sources.get(org), jobs.orgs.get(org)];
       if (source === undefined || settings === undefined) return [];
-      const { calls, windowMs } = limitsOf(settings);
+      const { calls, windowMs } = budgetLimits(settings);
       return [
         {
           file: source.file,
@@ -108,7 +113,7 @@ async function faultsOfBudgets(jobs: Jobs, around: Surroundings): Promise<Fault[
           message: message.replace(/\.$/, ''),
           expected: 'one budget for all organizations of the key',
           got: `${calls} calls in ${windowMs / 1000} s`,
-          next: CONFLICT_NEXT,
+          next: BUDGET_CONFLICT_HINT,
         },
       ];
     }),
@@ -116,26 +121,32 @@ async function faultsOfBudgets(jobs: Jobs, around: Surroundings): Promise<Fault[
 }
 
 /** Asks each organization's catalog once. One that cannot be asked is said, and is no fault of the files. */
-async function faultsOfCatalogs(
+async function catalogDiagnostics(
   reports: readonly Definition[],
-  jobs: Jobs,
-  around: Surroundings,
+  jobs: Definitions,
+  around: AppContext,
   unchecked: (why: string) => void,
-): Promise<Fault[]> {
+): Promise<Diagnostic[]> {
   if (reports.length === 0) return [];
   if (around.config.COMPLIANCE_API_URL === undefined) {
     unchecked('COMPLIANCE_API_URL is not set');
     return [];
   }
-  const [{ composeCatalogs }, { toDocketError }, { periodOf }, { RECENT_CATALOG_MS }, { checkPlan }, { locate }] =
-    await Promise.all([
-      import('../compose/ports.ts'),
-      import('../base/error.ts'),
-      import('../define/period.ts'),
-      import('../fetch/catalogs.ts'),
-      import('../plan/check-plan.ts'),
-      import('../define/source.ts'),
-    ]);
+  const [
+    { composeCatalogs },
+    { toDocketError },
+    { periodOf },
+    { RECENT_CATALOG_MAX_AGE_MS },
+    { checkPlan },
+    { locate },
+  ] = await Promise.all([
+    import('../compose/ports.ts'),
+    import('../base/error.ts'),
+    import('../define/period.ts'),
+    import('../fetch/catalogs.ts'),
+    import('../plan/check-plan.ts'),
+    import('../define/source.ts'),
+  ]);
   const opened = await composeCatalogs(around, { orgs: jobs.orgs }).catch((thrown: unknown) => {
     const { message, next = '' } = toDocketError(thrown);
     unchecked(`${message} ${next}`.trim());
@@ -143,12 +154,12 @@ async function faultsOfCatalogs(
   if (opened === undefined) return [];
   const { catalogOf, scope } = opened;
   try {
-    const faults: Fault[] = [];
+    const faults: Diagnostic[] = [];
     for (const org of new Set(reports.map((report) => report.org))) {
       const settings = jobs.orgs.get(org);
       if (settings === undefined) continue;
       try {
-        const faultsBy = (catalog: Catalog): Fault[] =>
+        const faultsBy = (catalog: Catalog): Diagnostic[] =>
           reports.flatMap((report) => {
             const source = report.org === org ? jobs.sources.get(`${org}/${report.report}`) : undefined;
             if (source === undefined) return [];
@@ -164,7 +175,7 @@ async function faultsOfCatalogs(
           });
         const found = faultsBy(await catalogOf(settings));
         // A held catalog may lack what the organization has since.
-        faults.push(...(found.length === 0 ? [] : faultsBy(await catalogOf(settings, RECENT_CATALOG_MS))));
+        faults.push(...(found.length === 0 ? [] : faultsBy(await catalogOf(settings, RECENT_CATALOG_MAX_AGE_MS))));
       } catch (thrown) {
         unchecked(`${org}: ${toDocketError(thrown).message}`);
       }

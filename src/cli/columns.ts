@@ -1,6 +1,6 @@
-import { closeDirections } from '../base/bidi.ts';
-import { singleLine } from '../base/single-line.ts';
-import { clip, inStyle, type Shown, type Style, widthOf } from './terminal.ts';
+import { balanceBidiControls } from '../base/bidi.ts';
+import { toSingleLine } from '../base/single-line.ts';
+import { applyStyle, type OutputStream, type Style, terminalWidth, truncateToWidth } from './terminal.ts';
 
 /** A column of a listing: its heading, and what may become of it where the terminal is narrow. */
 export interface Column {
@@ -10,8 +10,8 @@ export interface Column {
 }
 
 /** Cut to fewer characters than this, a cell tells nothing any more. */
-const LEAST = 8;
-const GAP = 2;
+const MIN_COLUMN_WIDTH = 8;
+const COLUMN_GAP = 2;
 
 /**
  * Rows as aligned columns, header first. On a terminal no line is wider than it as far as that can be: the widest columns are
@@ -20,20 +20,22 @@ const GAP = 2;
 export function formatColumns(
   columns: readonly (string | Column)[],
   rows: readonly (readonly string[])[],
-  stream: Shown = process.stdout,
+  stream: OutputStream = process.stdout,
 ): string {
   const all = columns.map((column) => (typeof column === 'string' ? { name: column } : column));
   // What a cell holds may be anybody's: it makes no line, and turns none around.
-  const plain = rows.map((row) => row.map(singleLine));
-  const natural = all.map(({ name }, at) => Math.max(name.length, ...plain.map((row) => lengthOf(row[at] ?? ''))));
-  const shown = fitted(all, natural, widthOf(stream) ?? Number.POSITIVE_INFINITY);
+  const plain = rows.map((row) => row.map(toSingleLine));
+  const natural = all.map(({ name }, at) =>
+    Math.max(name.length, ...plain.map((row) => characterCount(row[at] ?? ''))),
+  );
+  const shown = fitColumns(all, natural, terminalWidth(stream) ?? Number.POSITIVE_INFINITY);
   const line = (cells: readonly string[], style: (cell: string) => Style | undefined): string =>
     shown
       .map(({ at, width }, place) => {
-        const cell = closeDirections(clip(cells[at] ?? '', width));
+        const cell = balanceBidiControls(truncateToWidth(cells[at] ?? '', width));
         const styled = style(cell);
-        const text = styled === undefined ? cell : inStyle(styled, cell, stream);
-        return place === shown.length - 1 ? text : text + ' '.repeat(width - lengthOf(cell) + GAP);
+        const text = styled === undefined ? cell : applyStyle(styled, cell, stream);
+        return place === shown.length - 1 ? text : text + ' '.repeat(width - characterCount(cell) + COLUMN_GAP);
       })
       .join('')
       .trimEnd();
@@ -41,25 +43,25 @@ export function formatColumns(
     all.map(({ name }) => name),
     () => 'bold',
   );
-  return [header, ...plain.map((row) => line(row, styleOf))].join('\n');
+  return [header, ...plain.map((row) => line(row, stateStyle))].join('\n');
 }
 
-const lengthOf = (text: string): number => [...text].length;
+const characterCount = (text: string): number => [...text].length;
 
-interface Fitted {
+interface FittedColumn {
   /** Which column. */
   readonly at: number;
   readonly width: number;
 }
 
-function fitted(columns: readonly Column[], natural: readonly number[], room: number): Fitted[] {
+function fitColumns(columns: readonly Column[], natural: readonly number[], room: number): FittedColumn[] {
   let kept = columns.map((_, at) => ({ at, width: natural[at] ?? 0 }));
-  const total = () => kept.reduce((sum, { width }) => sum + width, GAP * (kept.length - 1));
+  const total = () => kept.reduce((sum, { width }) => sum + width, COLUMN_GAP * (kept.length - 1));
   for (;;) {
     // The widest first, one character at a time: what is short stays readable.
     for (let over = total() - room; over > 0; over -= 1) {
       const [widest] = kept
-        .filter(({ at, width }) => columns[at]?.narrow !== 'whole' && width > LEAST)
+        .filter(({ at, width }) => columns[at]?.narrow !== 'whole' && width > MIN_COLUMN_WIDTH)
         .sort((a, b) => b.width - a.width);
       if (widest === undefined) break;
       widest.width -= 1;
@@ -72,7 +74,7 @@ function fitted(columns: readonly Column[], natural: readonly number[], room: nu
 }
 
 /** States in the colour of what they ask of somebody: nothing, a look, a decision. */
-const STATES: Readonly<Record<string, Style>> = {
+const STATE_STYLES: Readonly<Record<string, Style>> = {
   done: 'green',
   sent: 'green',
   ok: 'green',
@@ -87,4 +89,4 @@ const STATES: Readonly<Record<string, Style>> = {
   cancelled: 'dim',
 };
 
-export const styleOf = (state: string): Style | undefined => STATES[state];
+export const stateStyle = (state: string): Style | undefined => STATE_STYLES[state];

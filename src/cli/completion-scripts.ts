@@ -2,7 +2,7 @@
  * What each shell runs on Tab. `docket __complete` gets the words so far, the one to be completed last, each as it is and never
  * through `eval`; it answers one candidate a line, a tab, and what it is. `:files` and `:folders` ask for the shell's own.
  */
-export const SCRIPTS: Readonly<Record<'bash' | 'zsh' | 'fish', string>> = {
+export const COMPLETION_SCRIPTS: Readonly<Record<'bash' | 'zsh' | 'fish', string>> = {
   bash: `
 _docket() {
   local value what

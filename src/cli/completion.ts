@@ -1,6 +1,6 @@
 import { Argument, type Command } from 'commander';
 
-export function addCompletion(program: Command): void {
+export function addCompletionCommand(program: Command): void {
   program
     .command('completion')
     .description('Print a script that lets a shell complete commands, options, reports and organizations')
@@ -19,8 +19,11 @@ Examples:
   docket completion fish > ~/.config/fish/completions/docket.fish`,
     )
     .action(async (shell: 'bash' | 'zsh' | 'fish') => {
-      const [{ SCRIPTS }, { printLine }] = await Promise.all([import('./completion-scripts.ts'), import('./print.ts')]);
-      printLine(SCRIPTS[shell].trim());
+      const [{ COMPLETION_SCRIPTS }, { printLine }] = await Promise.all([
+        import('./completion-scripts.ts'),
+        import('./print.ts'),
+      ]);
+      printLine(COMPLETION_SCRIPTS[shell].trim());
     });
   program
     .command('__complete', { hidden: true })
@@ -28,12 +31,13 @@ Examples:
     .argument('[words...]')
     .helpOption(false)
     .action(async (words: string[]) => {
-      const [{ complete }, { namesIn }, { printLine }] = await Promise.all([
+      const [{ complete }, { listDefinitionNames }, { printLine }] = await Promise.all([
         import('./complete.ts'),
         import('./names-in-jobs.ts'),
         import('./print.ts'),
       ]);
-      const names = await namesIn(process.env.DOCKET_JOBS || 'jobs');
-      for (const { value, what } of complete(program, words, names)) printLine(`${value}\t${what.split('\n')[0]}`);
+      const names = await listDefinitionNames(process.env.DOCKET_JOBS || 'jobs');
+      for (const { value, description } of complete(program, words, names))
+        printLine(`${value}\t${description.split('\n')[0]}`);
     });
 }

@@ -1,29 +1,29 @@
 import { userInfo } from 'node:os';
 import { type Command, Option } from 'commander';
-import type { Decider } from '../queue/decisions.ts';
+import type { DecisionAuthor } from '../queue/decisions.ts';
 
 /** Flags of every command that decides something: who did, and why, is kept with the decision. */
-export interface DeciderFlags {
+export interface ActorFlags {
   readonly by?: string;
   readonly reason: string;
 }
 
-export const decides = (command: Command): Command =>
+export const addActorOptions = (command: Command): Command =>
   command
     .requiredOption('--reason <text>', 'why; kept with the decision')
     .addOption(new Option('--by <name>', 'who decides; the user of this shell when absent'));
 
-const MOST = 500;
+const MAX_REASON_LENGTH = 500;
 
 /** Throws `usage.invalid` for what is empty, too long or of several lines. */
-export async function readDecider({ by = shellUser(), reason }: DeciderFlags): Promise<Decider> {
-  return { by: await readAsker(by), reason: await readLine('--reason', reason, MOST) };
+export async function readActor({ by = shellUser(), reason }: ActorFlags): Promise<DecisionAuthor> {
+  return { by: await readActorName(by), reason: await parseSingleLine('--reason', reason, MAX_REASON_LENGTH) };
 }
 
 /** Who asks for something. Throws `usage.invalid` as above. */
-export const readAsker = (by: string = shellUser()): Promise<string> => readLine('--by', by, 100);
+export const readActorName = (by: string = shellUser()): Promise<string> => parseSingleLine('--by', by, 100);
 
-async function readLine(flag: string, text: string, most: number): Promise<string> {
+async function parseSingleLine(flag: string, text: string, most: number): Promise<string> {
   const { DocketError } = await import('../base/error.ts');
   const trimmed = text.trim();
   if (trimmed !== '' && trimmed.length <= most && !/\p{Cc}/u.test(trimmed)) return trimmed;

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Column } from './columns.ts';
-import { type DeciderFlags, decides, readDecider } from './decider.ts';
+import { type ActorFlags, addActorOptions, readActor } from './decider.ts';
 
 interface ListFlags {
   readonly org?: string;
@@ -11,13 +11,13 @@ interface ListFlags {
   readonly json?: boolean;
 }
 
-interface ResolveFlags extends DeciderFlags {
+interface ResolveFlags extends ActorFlags {
   readonly sent?: boolean;
   readonly resend?: boolean;
   readonly json?: boolean;
 }
 
-export function addDeliveries(program: Command): void {
+export function addDeliveriesCommand(program: Command): void {
   const deliveries = program
     .command('deliveries')
     .description('List what was delivered to whom; decide of deliveries that may have arrived');
@@ -40,7 +40,7 @@ Examples:
   docket deliveries --org acme --report weekly-kpi`,
     )
     .action(list);
-  decides(
+  addActorOptions(
     deliveries
       .command('resolve')
       .description('Decide of a delivery that may have arrived, or was refused')
@@ -75,11 +75,11 @@ const COLUMNS: readonly Column[] = [
 
 async function list(flags: ListFlags): Promise<void> {
   const [
-    { readSurroundings },
-    { openDesk },
-    { readNumber, requireOrgWithReport },
+    { createContext },
+    { openDecisions },
+    { parseNumber, assertOrgWithReport },
     { deliveryView },
-    { runIdOf },
+    { requireRunId },
     print,
   ] = await Promise.all([
     import('./surroundings.ts'),
@@ -89,14 +89,14 @@ async function list(flags: ListFlags): Promise<void> {
     import('./run-id.ts'),
     import('./print.ts'),
   ]);
-  const limit = readNumber('--limit', flags.limit, { min: 1, max: 1000 });
-  requireOrgWithReport(flags);
-  const { decisions, runs, scope } = await openDesk(readSurroundings());
+  const limit = parseNumber('--limit', flags.limit, { min: 1, max: 1000 });
+  assertOrgWithReport(flags);
+  const { decisions, runs, scope } = await openDecisions(createContext());
   try {
     const rows = await decisions.list({
       orgs: flags.org === undefined ? '*' : [flags.org],
       ...(flags.report === undefined ? {} : { report: flags.report }),
-      ...(flags.run === undefined ? {} : { run: await runIdOf(flags.run, runs) }),
+      ...(flags.run === undefined ? {} : { run: await requireRunId(flags.run, runs) }),
       ...(flags.unknown ? { state: 'unknown' as const } : {}),
       limit,
     });
@@ -126,10 +126,10 @@ async function list(flags: ListFlags): Promise<void> {
 async function resolve(text: string, flags: ResolveFlags): Promise<void> {
   const [
     { DocketError },
-    { readSurroundings },
-    { openDesk },
+    { createContext },
+    { openDecisions },
     { resolveDeliveryId },
-    { openAudit },
+    { openAuditLog },
     { deliveryView },
     print,
   ] = await Promise.all([
@@ -148,9 +148,9 @@ async function resolve(text: string, flags: ResolveFlags): Promise<void> {
       next: 'See `docket deliveries resolve --help`.',
     });
   }
-  const who = await readDecider(flags);
-  const around = readSurroundings();
-  const { decisions, runs, redis, scope } = await openDesk(around, { decides: true });
+  const who = await readActor(flags);
+  const around = createContext();
+  const { decisions, runs, redis, scope } = await openDecisions(around, { decides: true });
   try {
     const id = await resolveDeliveryId(text, { runs, deliveries: decisions }, '*');
     if (id === undefined) {
@@ -163,7 +163,7 @@ async function resolve(text: string, flags: ResolveFlags): Promise<void> {
     const { run, org, report } = row;
     const why = `${flags.sent ? 'declared sent' : 'to be sent again'}: ${who.reason}`;
     const entry = { event: 'delivery.resolved', who: who.by, delivery: id, run, org, report, why } as const;
-    await (await openAudit(redis, around)).tell(entry);
+    await (await openAuditLog(redis, around)).record(entry);
     if (flags.json) return print.printJson(deliveryView(row));
     const whom = `${row.recipient} (${org}/${report})`;
     print.printLine(

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 
-export function addDemo(program: Command): void {
+export function addDemoCommand(program: Command): void {
   program
     .command('demo')
     .description('Run the two demo reports through the queue, against a sandbox of everything')
@@ -24,20 +24,20 @@ Examples:
 }
 
 async function demo({ out, json }: { readonly out: string; readonly json?: boolean }): Promise<void> {
-  const [composed, { abortOnSignal }, { openBars }, { watchRun }, { printJson }] = await Promise.all([
+  const [composed, { abortOnSignal }, { openProgressBars }, { showRunProgress }, { printJson }] = await Promise.all([
     import('../compose/demo.ts'),
     import('./surroundings.ts'),
     import('./progress-bar.ts'),
     import('./run-progress.ts'),
     import('./print.ts'),
   ]);
-  const bars = openBars();
+  const bars = openProgressBars();
   try {
-    const { folder, records } = await composed.demo({
+    const { folder, records } = await composed.runDemo({
       out,
       env: process.env,
-      say: bars.say,
-      watch: (report, now) => watchRun(report, bars, now),
+      printLine: bars.printLine,
+      observerOf: (report, now) => showRunProgress(report, bars, now),
       signal: abortOnSignal(),
     });
     if (json) printJson({ folder, runs: records });

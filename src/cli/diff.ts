@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
-import type { Surroundings } from '../compose/ports.ts';
-import type { Change, ReportDifference, ReportVersion } from '../define/difference.ts';
-import type { Jobs } from '../define/load.ts';
-import type { Version } from '../queue/versions.ts';
+import type { AppContext } from '../compose/ports.ts';
+import type { ReportDiff, ReportVersion, SetChange } from '../define/difference.ts';
+import type { Definitions } from '../define/load.ts';
+import type { ActiveVersion } from '../queue/versions.ts';
 
-export function addDiff(program: Command): void {
+export function addDiffCommand(program: Command): void {
   program
     .command('diff')
     .description('Show what the definitions here would change against those in force: schedules, recipients, calls')
@@ -28,7 +28,7 @@ Examples:
 }
 
 /** One report that would be another one. */
-interface ReportChange extends ReportDifference {
+interface ReportChange extends ReportDiff {
   readonly report: string;
   readonly change: 'added' | 'removed' | 'changed';
   /** Since when the version that is in force is, ISO; null for a new report. */
@@ -38,58 +38,67 @@ interface ReportChange extends ReportDifference {
 }
 
 async function diff(flags: { json?: boolean }): Promise<void> {
-  const [{ readSurroundings }, { loadJobs, faultsOf }, { formatFault }, print] = await Promise.all([
+  const [{ createContext }, { loadDefinitions, reportDiagnostics }, { formatDiagnostic }, print] = await Promise.all([
     import('./surroundings.ts'),
     import('../define/load.ts'),
     import('../define/fault.ts'),
     import('./print.ts'),
   ]);
-  const around = readSurroundings();
-  const jobs = await loadJobs(around.config.DOCKET_JOBS);
-  const { pairs, unreadable } = await pairsOf(jobs, around);
+  const around = createContext();
+  const jobs = await loadDefinitions(around.config.DOCKET_JOBS);
+  const { pairs, unreadable } = await findChangedVersions(jobs, around);
   // What has a fault here is not taken out: its last good version stays.
-  const kept = pairs.filter(({ after, name }) => after === undefined && faultsOf(jobs, name).length > 0);
+  const kept = pairs.filter(({ after, name }) => after === undefined && reportDiagnostics(jobs, name).length > 0);
   const changing = pairs.filter((pair) => !kept.includes(pair));
-  const { changes, unknown } = await changesOf(changing, around, jobs);
-  const { faults } = jobs;
+  const { changes, unknown } = await describeChanges(changing, around, jobs);
+  const { diagnostics } = jobs;
   if (flags.json) {
-    print.printJson({ changes, kept: kept.map(({ name }) => name), faults, calls_unknown: unknown });
+    print.printJson({ changes, kept: kept.map(({ name }) => name), faults: diagnostics, calls_unknown: unknown });
   } else {
-    print.printLine(changes.length === 0 ? 'Nothing changes.' : changes.map(inLines).join('\n\n'));
+    print.printLine(changes.length === 0 ? 'Nothing changes.' : changes.map(formatReportChange).join('\n\n'));
     for (const { name } of kept) print.printLine(`\n= ${name}: has a fault here; the version in force stays`);
-    for (const fault of faults) print.sayLine(formatFault(fault));
+    for (const fault of diagnostics) print.printStatus(formatDiagnostic(fault));
   }
   for (const name of unreadable)
-    print.sayLine(`${name}: the version in force cannot be read; only that it changes is shown`);
-  for (const why of unknown) print.sayLine(`calls are not known: ${why}`);
-  process.exitCode = faults.length === 0 ? 0 : 1;
+    print.printStatus(`${name}: the version in force cannot be read; only that it changes is shown`);
+  for (const why of unknown) print.printStatus(`calls are not known: ${why}`);
+  process.exitCode = diagnostics.length === 0 ? 0 : 1;
 }
 
-interface Pair {
+interface VersionPair {
   readonly name: string;
-  readonly version: Version | undefined;
+  readonly version: ActiveVersion | undefined;
   readonly before: ReportVersion | undefined;
   readonly after: ReportVersion | undefined;
 }
 
 /** The reports of which the version in force and the one here are not the same, by name. */
-async function pairsOf(jobs: Jobs, { config, log }: Surroundings): Promise<{ pairs: Pair[]; unreadable: string[] }> {
-  const [{ openRedis }, { redisVersions }, { definitionStore }, { DEFAULT_PREFIX }, { KEEP_DAYS }, { frozenReports }] =
-    await Promise.all([
-      import('../queue/connection.ts'),
-      import('../queue/versions.ts'),
-      import('../queue/definition-store.ts'),
-      import('../queue/keys.ts'),
-      import('../compose/keep-days.ts'),
-      import('../queue/in-force.ts'),
-    ]);
+async function findChangedVersions(
+  jobs: Definitions,
+  { config, log }: AppContext,
+): Promise<{ pairs: VersionPair[]; unreadable: string[] }> {
+  const [
+    { openRedis },
+    { redisActiveVersions },
+    { definitionStore },
+    { DEFAULT_KEY_PREFIX },
+    { RETENTION_DAYS },
+    { freezeReports },
+  ] = await Promise.all([
+    import('../queue/connection.ts'),
+    import('../queue/versions.ts'),
+    import('../queue/definition-store.ts'),
+    import('../queue/keys.ts'),
+    import('../compose/keep-days.ts'),
+    import('../queue/in-force.ts'),
+  ]);
   const redis = await openRedis(config.REDIS_URL, 'producer', log);
   try {
-    const prefix = DEFAULT_PREFIX;
-    const versions = await redisVersions(redis, { prefix }).read();
-    const definitions = definitionStore(redis, { prefix, keepDays: KEEP_DAYS });
-    const here = new Map(frozenReports(jobs).map((one) => [`${one.definition.org}/${one.definition.report}`, one]));
-    const pairs: Pair[] = [];
+    const prefix = DEFAULT_KEY_PREFIX;
+    const versions = await redisActiveVersions(redis, { prefix }).read();
+    const definitions = definitionStore(redis, { prefix, keepDays: RETENTION_DAYS });
+    const here = new Map(freezeReports(jobs).map((one) => [`${one.definition.org}/${one.definition.report}`, one]));
+    const pairs: VersionPair[] = [];
     const unreadable: string[] = [];
     for (const name of [...new Set([...versions.keys(), ...here.keys()])].sort()) {
       const version = versions.get(name);
@@ -105,14 +114,14 @@ async function pairsOf(jobs: Jobs, { config, log }: Surroundings): Promise<{ pai
   }
 }
 
-async function changesOf(
-  pairs: readonly Pair[],
-  around: Surroundings,
-  { orgs }: Pick<Jobs, 'orgs'>,
+async function describeChanges(
+  pairs: readonly VersionPair[],
+  around: AppContext,
+  { orgs }: Pick<Definitions, 'orgs'>,
 ): Promise<{ changes: ReportChange[]; unknown: string[] }> {
   if (pairs.length === 0) return { changes: [], unknown: [] };
-  const { differenceOf } = await import('../define/difference.ts');
-  const { tokensOf, unknown, close } = await planning(around, orgs);
+  const { diffReports } = await import('../define/difference.ts');
+  const { tokensOf, unknown, close } = await openCallCounter(around, orgs);
   try {
     const changes: ReportChange[] = [];
     for (const { name, version, before, after } of pairs) {
@@ -120,7 +129,7 @@ async function changesOf(
         report: name,
         change: version === undefined ? 'added' : after === undefined ? 'removed' : 'changed',
         in_force_since: version === undefined ? null : new Date(version.since).toISOString(),
-        ...differenceOf(before, after, around.clock.now()),
+        ...diffReports(before, after, around.clock.now()),
         calls: {
           before: version === undefined ? 0 : await tokensOf(before),
           after: after === undefined ? 0 : await tokensOf(after),
@@ -134,9 +143,9 @@ async function changesOf(
 }
 
 /** Plans versions against their organization's catalog. One that cannot be read makes its calls unknown, and no more. */
-async function planning(
-  around: Surroundings,
-  orgs: Jobs['orgs'],
+async function openCallCounter(
+  around: AppContext,
+  orgs: Definitions['orgs'],
 ): Promise<{
   readonly tokensOf: (version: ReportVersion | undefined) => Promise<number | null>;
   readonly unknown: Set<string>;
@@ -179,22 +188,31 @@ async function planning(
   };
 }
 
-const SIGN = { added: '+', removed: '-', changed: '~' } as const;
+const CHANGE_SIGNS = { added: '+', removed: '-', changed: '~' } as const;
 
-function inLines({ report, change, fields, org_fields, slots, recipients, targets, calls }: ReportChange): string {
-  const lines = [`${SIGN[change]} ${report} ${change}`];
+function formatReportChange({
+  report,
+  change,
+  fields,
+  org_fields,
+  slots,
+  recipients,
+  targets,
+  calls,
+}: ReportChange): string {
+  const lines = [`${CHANGE_SIGNS[change]} ${report} ${change}`];
   const line = (name: string, text: string) => lines.push(`    ${name.padEnd(11)}${text}`);
   if (fields.length > 0) line('report', fields.join(', '));
   if (org_fields.length > 0) line('org.yaml', org_fields.join(', '));
-  if (slots !== null) line('next slots', `${slotsIn(slots.before)} → ${slotsIn(slots.after)}`);
-  if (changes(recipients)) line('recipients', changesIn(recipients));
-  if (changes(targets)) line('targets', changesIn(targets));
+  if (slots !== null) line('next slots', `${formatSlots(slots.before)} → ${formatSlots(slots.after)}`);
+  if (hasChanges(recipients)) line('recipients', formatChanges(recipients));
+  if (hasChanges(targets)) line('targets', formatChanges(targets));
   if (calls.before !== calls.after) line('calls', `${calls.before ?? '?'} → ${calls.after ?? '?'}`);
   return lines.join('\n');
 }
 
-const slotsIn = (slots: readonly string[]): string =>
+const formatSlots = (slots: readonly string[]): string =>
   slots.length === 0 ? 'none' : slots.map((slot) => slot.replace(':00.000Z', 'Z')).join(', ');
-const changes = ({ added, removed }: Change): boolean => added.length + removed.length > 0;
-const changesIn = ({ added, removed }: Change): string =>
+const hasChanges = ({ added, removed }: SetChange): boolean => added.length + removed.length > 0;
+const formatChanges = ({ added, removed }: SetChange): string =>
   [...added.map((name) => `+${name}`), ...removed.map((name) => `-${name}`)].join(' ');

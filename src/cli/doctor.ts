@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Finding } from './doctor/finding.ts';
 
-export function addDoctor(program: Command): void {
+export function addDoctorCommand(program: Command): void {
   program
     .command('doctor')
     .description(
@@ -30,20 +30,20 @@ Examples:
 }
 
 async function doctor(flags: { readonly catalog?: boolean; readonly json?: boolean }): Promise<void> {
-  const [{ abortOnSignal, readSurroundings }, { loadJobs }, { diagnose }, print] = await Promise.all([
+  const [{ abortOnSignal, createContext }, { loadDefinitions }, { diagnose }, print] = await Promise.all([
     import('./surroundings.ts'),
     import('../define/load.ts'),
     import('./doctor/diagnose.ts'),
     import('./print.ts'),
   ]);
-  const around = readSurroundings();
-  const jobs = await loadJobs(around.config.DOCKET_JOBS);
+  const around = createContext();
+  const jobs = await loadDefinitions(around.config.DOCKET_JOBS);
   const findings = await diagnose(jobs, around, { askCatalogs: flags.catalog ?? false, signal: abortOnSignal() });
   if (flags.json) print.printJson({ findings });
-  else for (const finding of findings) print.printLine(findingLines(finding));
+  else for (const finding of findings) print.printLine(formatFinding(finding));
   process.exitCode = findings.some(({ state }) => state === 'fail') ? 1 : 0;
 }
 
 /** One finding as a person reads it: what to do stands below. */
-export const findingLines = ({ what, state, detail, remedy }: Finding): string =>
+export const formatFinding = ({ what, state, detail, remedy }: Finding): string =>
   `${state.padEnd(4)}  ${what}: ${detail}${remedy === undefined ? '' : `\n      ${remedy}`}`;

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 
-export function addExplain(program: Command): void {
+export function addExplainCommand(program: Command): void {
   program
     .command('explain')
     .description('Print what a run would ask, cost and send. Makes nothing, sends nothing')
@@ -23,11 +23,11 @@ Examples:
 
 async function explainReport(report: string, flags: { period?: string; json?: boolean }): Promise<void> {
   const [
-    { readSurroundings },
+    { createContext },
     { composeCatalogs, withCatalog },
-    { explanationOf },
+    { explainReport },
     { secretSource },
-    { loadJobs, requireReport },
+    { loadDefinitions, requireReport },
     periods,
     { formatExplain },
     print,
@@ -41,18 +41,18 @@ async function explainReport(report: string, flags: { period?: string; json?: bo
     import('../plan/explain.ts'),
     import('./print.ts'),
   ]);
-  const around = readSurroundings();
+  const around = createContext();
   const { config, env, clock } = around;
-  const jobs = await loadJobs(config.DOCKET_JOBS);
+  const jobs = await loadDefinitions(config.DOCKET_JOBS);
   const { definition, settings } = requireReport(jobs, report);
   const spec = flags.period === undefined ? definition.period : periods.parsePeriod(flags.period);
   const period = periods.periodOf(definition, settings, clock.now(), spec);
-  const { catalogOf, shared, scope } = await composeCatalogs(around, { orgs: jobs.orgs });
+  const { catalogOf, sharedBudgets, scope } = await composeCatalogs(around, { orgs: jobs.orgs });
   try {
-    const ports = { secrets: secretSource(env, around), budgetOf: shared, inForce: jobs.orgs.values(), clock };
+    const ports = { secrets: secretSource(env, around), budgetOf: sharedBudgets, inForce: jobs.orgs.values(), clock };
     const document = await withCatalog(
       (maxAgeMs) => catalogOf(settings, maxAgeMs),
-      (catalog) => explanationOf({ definition, settings }, period, { ...ports, catalog }),
+      (catalog) => explainReport({ definition, settings }, period, { ...ports, catalog }),
     );
     if (flags.json) print.printJson(document);
     else print.printLine(formatExplain(document));

@@ -8,7 +8,7 @@ export interface FatalError {
   readonly stack: string | undefined;
 }
 
-const EXIT_CODE = 1;
+const FATAL_EXIT_CODE = 1;
 
 /**
  * Reports an error that no code has caught, and ends the process at once with 1: what it holds can no longer be trusted,
@@ -22,7 +22,7 @@ export function onFatalError(report: (fatal: FatalError) => void): () => void {
       try {
         report({ error: toDocketError(thrown), origin, stack: thrown instanceof Error ? thrown.stack : undefined });
       } finally {
-        process.exit(EXIT_CODE);
+        process.exit(FATAL_EXIT_CODE);
       }
     };
   const rejected = end('unhandledRejection');

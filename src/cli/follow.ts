@@ -1,14 +1,14 @@
 import { DocketError } from '../base/error.ts';
-import type { Surroundings } from '../compose/ports.ts';
+import type { AppContext } from '../compose/ports.ts';
 import { openRedis } from '../queue/connection.ts';
-import { DEFAULT_PREFIX } from '../queue/keys.ts';
-import { redisLive } from '../queue/live.ts';
+import { DEFAULT_KEY_PREFIX } from '../queue/keys.ts';
+import { redisLiveProgress } from '../queue/live.ts';
 import { watchRun } from '../queue/watch.ts';
-import type { RunNews } from '../run/live.ts';
-import { newsLines } from '../run/news-lines.ts';
-import { ENDED, type RunRecord } from '../run/record.ts';
+import type { RunSnapshot } from '../run/live.ts';
+import { snapshotLines } from '../run/news-lines.ts';
+import { type RunRecord, TERMINAL_STATES } from '../run/record.ts';
 import { printJson, printLine } from './print.ts';
-import { openBars } from './progress-bar.ts';
+import { openProgressBars } from './progress-bar.ts';
 import { abortOnSignal } from './surroundings.ts';
 
 /**
@@ -20,7 +20,7 @@ import { abortOnSignal } from './surroundings.ts';
  */
 export async function followRun(
   id: string,
-  { config, clock, log }: Surroundings,
+  { config, clock, log }: AppContext,
   timeoutMs: number | undefined,
 ): Promise<RunRecord> {
   const redis = await openRedis(config.REDIS_URL, 'producer', log);
@@ -32,17 +32,18 @@ export async function followRun(
       () => {},
     );
   }
-  const bars = openBars();
+  const bars = openProgressBars();
   try {
     const signal = AbortSignal.any([stopped, over.signal]);
-    const live = redisLive(redis, { prefix: DEFAULT_PREFIX });
-    const show = showing(bars, () => clock.now());
-    let last: RunNews | undefined;
+    const live = redisLiveProgress(redis, { prefix: DEFAULT_KEY_PREFIX });
+    const show = createRunDisplay(bars, () => clock.now());
+    let last: RunSnapshot | undefined;
     for await (const news of watchRun(id, signal, { live, clock })) {
       show(last, news);
       last = news;
     }
-    if (last === undefined || !ENDED.has(last.record.state)) throw unfinished(id, signal.reason, last?.record);
+    if (last === undefined || !TERMINAL_STATES.has(last.record.state))
+      throw unfinishedError(id, signal.reason, last?.record);
     return last.record;
   } finally {
     bars.close();
@@ -52,20 +53,21 @@ export async function followRun(
 }
 
 /** Lines, and on a terminal a bar for the calls. */
-function showing(bars: ReturnType<typeof openBars>, now: () => number) {
+function createRunDisplay(bars: ReturnType<typeof openProgressBars>, now: () => number) {
   let bar: ReturnType<typeof bars.add> | undefined;
-  return (before: RunNews | undefined, news: RunNews): void => {
-    for (const { of, text } of newsLines(before, news, now())) if (of === 'run' || !bars.drawn) bars.say(text);
-    if (!bars.drawn) return;
+  return (before: RunSnapshot | undefined, news: RunSnapshot): void => {
+    for (const { of, text } of snapshotLines(before, news, now()))
+      if (of === 'run' || !bars.isVisible) bars.printLine(text);
+    if (!bars.isVisible) return;
     const { record, live } = news;
     bar ??= bars.add(`${record.org}/${record.report}`);
     bar.set(live?.done ?? record.calls.made + record.calls.saved, live?.of ?? record.calls.planned, () =>
-      inWords(news, now()),
+      formatProgress(news, now()),
     );
   };
 }
 
-function inWords({ record, live }: RunNews, now: number): string {
+function formatProgress({ record, live }: RunSnapshot, now: number): string {
   const inSeconds = (at: number) => `${Math.max(0, Math.ceil((at - now) / 1000))} s`;
   if (record.state === 'waiting') return `sleeps ${inSeconds(record.until ?? now)}`;
   if (live === null) return record.state.replaceAll('_', ' ');
@@ -81,7 +83,7 @@ function inWords({ record, live }: RunNews, now: number): string {
   return `${live.done}/${live.of} calls${tokens}${finish}`;
 }
 
-const unfinished = (id: string, reason: unknown, record: RunRecord | undefined): DocketError =>
+const unfinishedError = (id: string, reason: unknown, record: RunRecord | undefined): DocketError =>
   new DocketError(
     'run.unfinished',
     `The run is not watched any more. ${reason instanceof Error ? reason.message : 'It was stopped.'}`,
@@ -93,7 +95,7 @@ const unfinished = (id: string, reason: unknown, record: RunRecord | undefined):
   );
 
 /** Prints how a run ended, and sets the exit code: 0 done, 1 failed or cancelled, 3 held or partly delivered. */
-export function showEnd(record: RunRecord, json: boolean): void {
+export function printRunResult(record: RunRecord, json: boolean): void {
   if (json) printJson(record);
   else printLine(summaryOf(record));
   const { state } = record;

@@ -1,10 +1,10 @@
 import { type Command, Option } from 'commander';
 import type { Answers } from './init/answers.ts';
 import type { Draft, InitFlags } from './init/draft.ts';
-import type { Places } from './init/files.ts';
-import type { Seen } from './init/service.ts';
+import type { InitPaths } from './init/files.ts';
+import type { ServiceInfo } from './init/service.ts';
 
-export function addInit(program: Command): void {
+export function addInitCommand(program: Command): void {
   program
     .command('init')
     .description(
@@ -65,8 +65,8 @@ async function init(folder: string | undefined, flags: InitFlags & { readonly si
   const [
     { join },
     { toDocketError },
-    { abortOnSignal, readSurroundings },
-    { complete, draftOf, fromEnvironment },
+    { abortOnSignal, createContext },
+    { completeAnswers, draftFromFlags, draftFromEnvironment },
     service,
     files,
     write,
@@ -81,77 +81,80 @@ async function init(folder: string | undefined, flags: InitFlags & { readonly si
     import('./init/write.ts'),
     import('./print.ts'),
   ]);
-  const { isSet } = await import('./init/answers.ts');
-  const around = readSurroundings();
-  const given = draftOf(flags);
-  const offered = fromEnvironment(around.env);
-  const places: Places = {
+  const { isSecretSet } = await import('./init/answers.ts');
+  const around = createContext();
+  const given = draftFromFlags(flags);
+  const offered = draftFromEnvironment(around.env);
+  const places: InitPaths = {
     folder: folder ?? '.',
     jobs: folder === undefined ? around.config.DOCKET_JOBS : join(folder, 'jobs'),
   };
   // Before anything is asked, and again when it is written.
-  if (given.org !== undefined) await write.refuseExisting([], join(places.jobs, given.org));
+  if (given.org !== undefined) await write.assertNoExistingFiles([], join(places.jobs, given.org));
   const asking = !flags.yes && !flags.json && process.stdin.isTTY === true && process.stdout.isTTY === true;
   const signal = abortOnSignal();
-  const look = async ({ url, key, serviceOrg = 'current' }: Draft): Promise<Seen> => {
-    if (flags.offline || url === undefined || key === undefined || !(await isSet(key, around.env)))
-      return { faults: [] };
-    if (asking) print.sayLine(`Asking ${url} what the key may have`);
-    const seen = await service.askService({ url, key, serviceOrg }, around, signal);
+  const look = async ({ url, key, serviceOrg = 'current' }: Draft): Promise<ServiceInfo> => {
+    if (flags.offline || url === undefined || key === undefined || !(await isSecretSet(key, around.env)))
+      return { errors: [] };
+    if (asking) print.printStatus(`Asking ${url} what the key may have`);
+    const seen = await service.queryService({ url, key, serviceOrg }, around, signal);
     // What cannot be known is no reason to write nothing; that somebody stopped it is.
     signal.throwIfAborted();
     return seen;
   };
 
-  const asked = async (): Promise<{ readonly answers: Answers; readonly seen: Seen }> => {
+  const asked = async (): Promise<{ readonly answers: Answers; readonly seen: ServiceInfo }> => {
     const ask = await import('./init/ask.ts');
-    const place = await ask.askPlace(given, offered, around.env);
+    const place = await ask.promptService(given, offered, around.env);
     const first = await look(place);
-    const chosen = await ask.askOrganization(place, first);
+    const chosen = await ask.promptOrganization(place, first);
     const { organizations } = first;
     const seen =
       chosen.serviceOrg === place.serviceOrg
         ? first
         : { ...(await look(chosen)), ...(organizations && { organizations }) };
     return {
-      answers: complete({ ...(await ask.askRest(chosen, seen, offered)), redisUrl: offered.redisUrl }, seen),
+      answers: completeAnswers(
+        { ...(await ask.promptRemaining(chosen, seen, offered)), redisUrl: offered.redisUrl },
+        seen,
+      ),
       seen,
     };
   };
-  const told = async (): Promise<{ readonly answers: Answers; readonly seen: Seen }> => {
-    const draft = withDefaults(given, offered);
+  const told = async (): Promise<{ readonly answers: Answers; readonly seen: ServiceInfo }> => {
+    const draft = withEnvironmentDefaults(given, offered);
     const seen = await look(draft);
-    return { answers: complete(draft, seen), seen };
+    return { answers: completeAnswers(draft, seen), seen };
   };
   const { answers, seen } = await (asking ? asked() : told()).catch((thrown: unknown) => {
     // While a question stands, the terminal makes no signal of Ctrl-C.
     if (toDocketError(thrown).code === 'run.cancelled') process.exitCode = 130;
     throw thrown;
   });
-  const made = files.filesFor(answers, seen.catalog, places);
-  await write.refuseExisting(made, join(places.jobs, answers.org));
-  const { written, kept } = await write.writeAll(made);
+  const made = files.createFiles(answers, seen.catalog, places);
+  await write.assertNoExistingFiles(made, join(places.jobs, answers.org));
+  const { written, kept } = await write.writeFiles(made);
   if (!flags.json) {
     // Before everything is tried: whoever stops that knows what is there.
     for (const path of written) print.printLine(`written  ${path}`);
     for (const path of kept) print.printLine(`kept     ${path}, which was there`);
-    for (const { message } of asking ? [] : seen.faults) print.printLine(`not asked: ${message}`);
+    for (const { message } of asking ? [] : seen.errors) print.printLine(`not asked: ${message}`);
     print.printLine();
   }
-  const { proveInit } = await import('./init/prove.ts');
-  const proof = await proveInit(answers, seen, { places, around, offline: flags.offline ?? false, signal });
+  const { verifySetup } = await import('./init/prove.ts');
+  const proof = await verifySetup(answers, seen, { places, around, offline: flags.offline ?? false, signal });
   if (flags.json) {
     print.printJson({ written, kept, reports: files.reportNames(answers), ...proof });
   } else {
-    const { findingLines } = await import('./doctor.ts');
-    for (const finding of proof.findings) print.printLine(findingLines(finding));
+    const { formatFinding } = await import('./doctor.ts');
+    for (const finding of proof.findings) print.printLine(formatFinding(finding));
     print.printLine(`\nNext:\n${proof.next.map((command) => `  ${command}`).join('\n')}`);
   }
   process.exitCode = proof.findings.some(({ state }) => state === 'fail') ? 1 : 0;
 }
 
 /** A flag before the environment. */
-const withDefaults = (given: Draft, offered: Draft): Draft => ({
+const withEnvironmentDefaults = (given: Draft, offered: Draft): Draft => ({
   ...given,
   url: given.url ?? offered.url,
   key: given.key ?? offered.key,

@@ -1,27 +1,27 @@
 import { randomUUID } from 'node:crypto';
 import { DocketError } from '../base/error.ts';
 import type { Outcome } from '../base/outcome.ts';
-import type { OrgsInForce } from '../compose/key-limits.ts';
-import { composeInline, type Inline, type Surroundings } from '../compose/ports.ts';
+import type { ActiveOrgs } from '../compose/key-limits.ts';
+import { type AppContext, composeInline, type InlineContext } from '../compose/ports.ts';
 import type { Definition, PeriodSpec } from '../define/definition.ts';
 import type { OrgSettings } from '../define/org.ts';
-import type { Archive, Sealed } from '../deliver/archive.ts';
+import type { Archive, PublishedRun } from '../deliver/archive.ts';
 import { inlineArchive } from '../deliver/directory-archive.ts';
 import type { InlineWork } from '../queue/inline-run.ts';
-import { orderRun } from '../run/order.ts';
+import { createRunOrder } from '../run/order.ts';
 import type { RunContext } from '../run/ports.ts';
 import type { RunOrder } from '../run/record.ts';
 import type { RunResult } from '../run/result.ts';
 import { run } from '../run/run.ts';
-import { openBars } from './progress-bar.ts';
-import { watchRun } from './run-progress.ts';
+import { openProgressBars } from './progress-bar.ts';
+import { showRunProgress } from './run-progress.ts';
 import { abortOnSignal } from './surroundings.ts';
 
-export interface InlineRun {
+export interface InlineRunRequest {
   readonly definition: Definition;
   readonly settings: OrgSettings;
   /** Of all definitions: which of them share a key decides of its limits. None when absent. */
-  readonly orgs?: OrgsInForce;
+  readonly orgs?: ActiveOrgs;
   /** Asks the service anew, whatever the definition's `max_age` allows. */
   readonly fresh?: boolean | undefined;
   /** Another one than the definition's. */
@@ -35,13 +35,13 @@ export interface InlineRun {
 export interface InlineResult {
   readonly order: RunOrder;
   readonly result: RunResult;
-  readonly sealed: Sealed;
+  readonly sealed: PublishedRun;
 }
 
 type Execute = (context: Pick<RunContext, 'signal' | 'observe'>, work: InlineWork) => Promise<Outcome<RunResult>>;
 
 /** What a run goes through that is made here and now. */
-interface Making extends Inline {
+interface PreparedRun extends InlineContext {
   readonly execute: Execute;
   readonly unrecorded: boolean;
 }
@@ -50,19 +50,19 @@ interface Making extends Inline {
  * One run here and now, its progress told on stderr. Throws what made it fail, and `already_delivered` before the first call
  * for a period that was delivered already.
  */
-export async function runInline(request: InlineRun, around: Surroundings): Promise<InlineResult> {
+export async function runInline(request: InlineRunRequest, around: AppContext): Promise<InlineResult> {
   const { settings } = request;
   // What is kept on record is the definition as it was loaded.
   const definition = request.fresh ? { ...request.definition, max_age: 0 } : request.definition;
   const report = `${definition.org}/${definition.report}`;
-  const order = orderOf(request, around);
+  const order = createOrder(request, around);
   const out = inlineArchive(request.out(order));
-  await tryArchive(out, order);
-  const { portsOf, execute, unrecorded, scope } = await compose(request, order, out, around);
+  await probeArchive(out, order);
+  const { portsOf, execute, unrecorded, scope } = await prepareRun(request, order, out, around);
   try {
-    const bars = scope.use(openBars(), (opened) => opened.close());
+    const bars = scope.use(openProgressBars(), (opened) => opened.close());
     const ports = await portsOf(settings);
-    const observe = watchRun(report, bars, around.clock.now);
+    const observe = showRunProgress(report, bars, around.clock.now);
     const outcome = await execute({ signal: abortOnSignal(), observe }, (context) =>
       run(order, { definition, settings, ...context, lastAttempt: true, unrecorded }, ports),
     );
@@ -83,9 +83,9 @@ export async function runInline(request: InlineRun, around: Surroundings): Promi
   }
 }
 
-function orderOf({ definition, settings, period, deliver }: InlineRun, { clock }: Surroundings): RunOrder {
+function createOrder({ definition, settings, period, deliver }: InlineRunRequest, { clock }: AppContext): RunOrder {
   const now = clock.now();
-  return orderRun({
+  return createRunOrder({
     definition,
     settings,
     trigger: 'cli',
@@ -100,37 +100,37 @@ function orderOf({ definition, settings, period, deliver }: InlineRun, { clock }
 }
 
 /** Before a call is spent: a folder that cannot be written would throw all of them away. */
-async function tryArchive(archive: Archive, order: RunOrder): Promise<void> {
+async function probeArchive(archive: Archive, order: RunOrder): Promise<void> {
   await archive.find(order);
   await archive.discard(await archive.stage(order.id));
 }
 
-async function compose(
-  { definition, settings, orgs, deliver }: InlineRun,
+async function prepareRun(
+  { definition, settings, orgs, deliver }: InlineRunRequest,
   order: RunOrder,
   out: Archive,
-  around: Surroundings,
-): Promise<Making> {
+  around: AppContext,
+): Promise<PreparedRun> {
   if (deliver === false) {
     const inline = await composeInline(around, out, { orgs });
     return { ...inline, execute: (context, work) => work(context), unrecorded: true };
   }
   // Not before they are needed: they bring the queue with them.
-  const [{ composeDeliveringRun }, { refuseRepeat }, { openAudit }] = await Promise.all([
+  const [{ composeDeliveringRun }, { assertNotDelivered }, { openAuditLog }] = await Promise.all([
     import('../compose/inline-run.ts'),
     import('../queue/already-delivered.ts'),
     import('./audit.ts'),
   ]);
   const composed = await composeDeliveringRun(around, order, { out, orgs });
-  const { redis, findDelivered, archive, tryLedger, scope } = composed;
+  const { redis, findDelivered, archive, assertLedgerWritable, scope } = composed;
   try {
     const { again, by } = deliver;
-    await refuseRepeat(order, definition, { again, find: findDelivered, now: around.clock.now() });
-    if (definition.deliveries.length > 0) await tryLedger();
+    await assertNotDelivered(order, definition, { again, find: findDelivered, now: around.clock.now() });
+    if (definition.deliveries.length > 0) await assertLedgerWritable();
     if (redis !== undefined) {
-      await tryArchive(archive, order);
+      await probeArchive(archive, order);
       const { id, org, report } = order;
-      await (await openAudit(redis, around)).tell({ event: 'run.triggered', who: by, org, report, run: id });
+      await (await openAuditLog(redis, around)).record({ event: 'run.triggered', who: by, org, report, run: id });
     }
   } catch (error) {
     await scope.close();

@@ -1,26 +1,26 @@
-import type { HeldPack } from '../admin/access.ts';
-import type { Surroundings } from '../compose/ports.ts';
+import type { HeldRun } from '../admin/access.ts';
+import type { AppContext } from '../compose/ports.ts';
 import type { AttemptRecord, Manifest, Release } from '../deliver/archive.ts';
 import type { Receipt } from '../deliver/receipt.ts';
 import type { DeliveryRow } from '../queue/decisions.ts';
 import type { RunRecord } from '../run/record.ts';
 
 /** What is left of a run, wherever it is kept. */
-export interface KeptRun {
+export interface LoadedRun {
   readonly id: string;
   /** Undefined when Redis has lost it or cannot be asked. */
   readonly record: RunRecord | undefined;
   /** The ledger's rows; empty when Redis has lost them or cannot be asked. */
   readonly rows: readonly DeliveryRow[];
   /** Of a run that is held: what is missing in its files, and who would receive them. */
-  readonly held: Omit<HeldPack, 'error'> | undefined;
+  readonly held: Omit<HeldRun, 'error'> | undefined;
   /** Undefined when the run made no files, or they have left the archive. */
-  readonly archived: ArchivedRun | undefined;
+  readonly archived: ArchivedRunDetails | undefined;
 }
 
-export interface ArchivedRun {
+export interface ArchivedRunDetails {
   /** A folder, or an `s3:` URL. */
-  readonly place: string;
+  readonly location: string;
   readonly manifest: Manifest;
   readonly receipts: readonly Receipt[];
   readonly attempts: readonly AttemptRecord[];
@@ -31,24 +31,29 @@ export interface ArchivedRun {
  * A run's record and its archive; either alone will do. Throws `run.not_found` when there is neither, `archive.corrupt`
  * when its papers in the archive cannot be read.
  */
-export async function keptRun(around: Surroundings, text: string): Promise<KeptRun> {
-  const [{ DocketError, isRedisOutage, toDocketError }, { openDesk }, { sayLine }, { keptRunId }, { heldRun }] =
-    await Promise.all([
-      import('../base/error.ts'),
-      import('../compose/decisions.ts'),
-      import('./print.ts'),
-      import('./run-id.ts'),
-      import('./held-run.ts'),
-    ]);
-  const id = await keptRunId(around, text);
+export async function loadRunWithArchive(around: AppContext, text: string): Promise<LoadedRun> {
+  const [
+    { DocketError, isRedisOutage, toDocketError },
+    { openDecisions },
+    { printStatus },
+    { findRunId },
+    { loadHeldRun },
+  ] = await Promise.all([
+    import('../base/error.ts'),
+    import('../compose/decisions.ts'),
+    import('./print.ts'),
+    import('./run-id.ts'),
+    import('./held-run.ts'),
+  ]);
+  const id = await findRunId(around, text);
   const asked =
     id !== undefined
-      ? await openDesk(around)
+      ? await openDecisions(around)
           .then(async (desk) => {
             try {
               const record = await desk.runs.get(id);
               const rows = await desk.decisions.list({ orgs: '*', run: id, limit: 1 });
-              return { record, rows, held: await heldRun(record, desk, around) };
+              return { record, rows, held: await loadHeldRun(record, desk, around) };
             } finally {
               await desk.scope.close();
             }
@@ -56,11 +61,11 @@ export async function keptRun(around: Surroundings, text: string): Promise<KeptR
           .catch((thrown: unknown) => {
             const error = toDocketError(thrown);
             if (!isRedisOutage(error)) throw error;
-            sayLine(`${error.message} (${error.got ?? error.code}) The archive alone is shown.`);
+            printStatus(`${error.message} (${error.got ?? error.code}) The archive alone is shown.`);
             return undefined;
           })
       : undefined;
-  const archived = id === undefined ? undefined : await archivedRun(around, id);
+  const archived = id === undefined ? undefined : await loadArchivedRun(around, id);
   if (id === undefined || (asked?.record === undefined && archived === undefined)) {
     throw new DocketError(
       'run.not_found',
@@ -74,22 +79,26 @@ export async function keptRun(around: Surroundings, text: string): Promise<KeptR
   return { id, record: asked?.record, rows: asked?.rows ?? [], held: asked?.held, archived };
 }
 
-async function archivedRun(around: Surroundings, id: string): Promise<ArchivedRun | undefined> {
-  const [{ withArchive }, { readAttempts, readReceipts, readRelease }, { readManifest }, { corrupt }] =
+async function loadArchivedRun(around: AppContext, id: string): Promise<ArchivedRunDetails | undefined> {
+  const [{ withArchive }, { readAttempts, readReceipts, readRelease }, { readManifest }, { archiveCorrupt }] =
     await Promise.all([
       import('../compose/archive.ts'),
       import('../deliver/kept-attempts.ts'),
       import('../deliver/run-papers.ts'),
       import('../deliver/sealed-folder.ts'),
     ]);
-  return withArchive(around, async ({ shelf, signing }) => {
-    const found = await shelf.find(id);
+  return withArchive(around, async ({ storage, signing }) => {
+    const found = await storage.find(id);
     if (found === undefined) return undefined;
-    const { box } = found;
-    const manifest = await readManifest(box);
-    if (manifest === undefined) throw corrupt(box.place, 'manifest.json is missing', {});
-    await signing?.check(found);
-    const [receipts, attempts, release] = await Promise.all([readReceipts(box), readAttempts(box), readRelease(box)]);
-    return { place: box.place, manifest, receipts, attempts, release };
+    const { files } = found;
+    const manifest = await readManifest(files);
+    if (manifest === undefined) throw archiveCorrupt(files.location, 'manifest.json is missing', {});
+    await signing?.verifyManifest(found);
+    const [receipts, attempts, release] = await Promise.all([
+      readReceipts(files),
+      readAttempts(files),
+      readRelease(files),
+    ]);
+    return { location: files.location, manifest, receipts, attempts, release };
   });
 }

@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { join, parse } from 'node:path';
 
 /** What can be named on a command line, from the names of files alone. */
-export interface Names {
+export interface DefinitionNames {
   readonly orgs: readonly string[];
   /** `<org>/<report>`. */
   readonly reports: readonly string[];
@@ -12,7 +12,7 @@ export interface Names {
  * Who presses Tab waits for it: no definition is read, and one with a fault has a name all the same. A folder that cannot be read has
  * no names, since there is nobody to be told.
  */
-export async function namesIn(jobs: string): Promise<Names> {
+export async function listDefinitionNames(jobs: string): Promise<DefinitionNames> {
   const filesOf = async (org: string) => readdir(join(jobs, org)).catch(() => []);
   const entries = await readdir(jobs, { withFileTypes: true }).catch(() => []);
   const orgs = entries.filter((entry) => !entry.isFile() && !entry.name.startsWith('.')).map(({ name }) => name);

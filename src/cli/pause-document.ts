@@ -1,7 +1,7 @@
 import type { Pause } from '../queue/pauses.ts';
 
 /** A pause as `--json` prints it. Snake case, as the API and the manifest. */
-export const pauseDocument = ({ org, report, who, why, since, key, run }: Pause) => ({
+export const pauseToJson = ({ org, report, who, why, since, key, run }: Pause) => ({
   organization: org,
   report,
   who,
@@ -12,7 +12,7 @@ export const pauseDocument = ({ org, report, who, why, since, key, run }: Pause)
 });
 
 /** A pause in two lines: what, since when, by whom and why; and how it ends. */
-export function pauseLines({ org, report, who, why, since, key }: Pause): readonly [string, string] {
+export function formatPause({ org, report, who, why, since, key }: Pause): readonly [string, string] {
   const name = report === null ? org : `${org}/${report}`;
   const resume = `\`docket resume ${name}\``;
   return [

@@ -1,8 +1,8 @@
-import type { Jobs } from '../define/load.ts';
-import type { Paused } from '../queue/pauses.ts';
+import type { Definitions } from '../define/load.ts';
+import type { PauseTarget } from '../queue/pauses.ts';
 
 /** `<org>` or `<org>/<report>` as it was typed. */
-export function readTarget(text: string): Paused {
+export function parsePauseTarget(text: string): PauseTarget {
   const [org = '', ...rest] = text.split('/');
   return { org, report: rest.length === 0 ? null : rest.join('/') };
 }
@@ -11,21 +11,22 @@ export function readTarget(text: string): Paused {
  * What is not there was misspelt, and must not be answered as if all were well. Throws `definition.not_found` with what is near.
  * What has a fault is there: its last good version goes on, and is what somebody may have to stop.
  */
-export async function requireTarget(jobs: Jobs, { org, report }: Paused): Promise<void> {
-  const [{ DocketError }, { faultsOf, requireReport }, { isFaultyOrg }, { nearest }] = await Promise.all([
-    import('../base/error.ts'),
-    import('../define/load.ts'),
-    import('../define/last-good.ts'),
-    import('../define/nearest.ts'),
-  ]);
+export async function assertPauseTargetExists(jobs: Definitions, { org, report }: PauseTarget): Promise<void> {
+  const [{ DocketError }, { reportDiagnostics, requireReport }, { isInvalidOrg }, { closestMatches }] =
+    await Promise.all([
+      import('../base/error.ts'),
+      import('../define/load.ts'),
+      import('../define/last-good.ts'),
+      import('../define/nearest.ts'),
+    ]);
   if (report !== null) {
     const name = `${org}/${report}`;
-    if (faultsOf(jobs, name).length === 0) requireReport(jobs, name);
+    if (reportDiagnostics(jobs, name).length === 0) requireReport(jobs, name);
     return;
   }
-  if (jobs.orgs.has(org) || isFaultyOrg(jobs.folder, org, jobs.faults)) return;
+  if (jobs.orgs.has(org) || isInvalidOrg(jobs.folder, org, jobs.diagnostics)) return;
   const known = [...jobs.orgs.keys()];
-  const near = nearest(org, known, 3);
+  const near = closestMatches(org, known, 3);
   throw new DocketError('definition.not_found', `There is no organization ${JSON.stringify(org)}.`, {
     expected:
       known.length === 0

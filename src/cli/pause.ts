@@ -7,7 +7,7 @@ interface PauseFlags {
   readonly json?: boolean;
 }
 
-export function addPause(program: Command): void {
+export function addPauseCommand(program: Command): void {
   program
     .command('pause')
     .description('Let the scheduled runs of a report or an organization wait; without arguments, list what is paused')
@@ -34,31 +34,30 @@ Examples:
 }
 
 async function pause(target: string | undefined, flags: PauseFlags): Promise<void> {
-  const [{ DocketError }, { readSurroundings }, { openRedis }, { DEFAULT_PREFIX }, { redisPauses }] = await Promise.all(
-    [
+  const [{ DocketError }, { createContext }, { openRedis }, { DEFAULT_KEY_PREFIX }, { redisPauses }] =
+    await Promise.all([
       import('../base/error.ts'),
       import('./surroundings.ts'),
       import('../queue/connection.ts'),
       import('../queue/keys.ts'),
       import('../queue/pauses.ts'),
-    ],
-  );
-  const put = target === undefined ? undefined : await wanted(target, flags);
+    ]);
+  const put = target === undefined ? undefined : await readPauseRequest(target, flags);
   if (put === undefined && (flags.reason !== undefined || flags.by !== undefined)) {
     throw new DocketError('usage.invalid', 'Nothing is named that should be paused.', {
       expected: 'docket pause <org>[/<report>] --reason "…"',
       next: 'See docket pause --help.',
     });
   }
-  const around = readSurroundings();
+  const around = createContext();
   const { config, clock, log } = around;
   const redis = await openRedis(config.REDIS_URL, 'producer', log);
   try {
-    const pauses = redisPauses(redis, { prefix: DEFAULT_PREFIX });
+    const pauses = redisPauses(redis, { prefix: DEFAULT_KEY_PREFIX });
     if (put === undefined) await list(pauses, flags);
     else {
       const stands = await pauses.put({ ...put, since: clock.now(), key: null, run: null });
-      await tellPaused(put, redis, around);
+      await recordPaused(put, redis, around);
       await show(stands, put, flags);
     }
   } finally {
@@ -66,27 +65,32 @@ async function pause(target: string | undefined, flags: PauseFlags): Promise<voi
   }
 }
 
-async function tellPaused(
-  { org, report, who, why }: Wanted,
+async function recordPaused(
+  { org, report, who, why }: PauseRequest,
   redis: import('../base/redis-client.ts').RedisClient,
-  around: import('../compose/ports.ts').Surroundings,
+  around: import('../compose/ports.ts').AppContext,
 ): Promise<void> {
-  const { openAudit } = await import('./audit.ts');
+  const { openAuditLog } = await import('./audit.ts');
   const of = report === null ? { org } : { org, report };
-  await (await openAudit(redis, around)).tell({ event: 'schedule.paused', who, ...of, why });
+  await (await openAuditLog(redis, around)).record({ event: 'schedule.paused', who, ...of, why });
 }
 
-type Wanted = Pick<import('../queue/pauses.ts').Pause, 'org' | 'report' | 'who' | 'why'>;
+type PauseRequest = Pick<import('../queue/pauses.ts').Pause, 'org' | 'report' | 'who' | 'why'>;
 
-async function wanted(target: string, { reason, by, history }: PauseFlags): Promise<Wanted> {
-  const [{ DocketError }, { readSurroundings }, { loadJobs }, { readTarget, requireTarget }, { readDecider }] =
-    await Promise.all([
-      import('../base/error.ts'),
-      import('./surroundings.ts'),
-      import('../define/load.ts'),
-      import('./pause-target.ts'),
-      import('./decider.ts'),
-    ]);
+async function readPauseRequest(target: string, { reason, by, history }: PauseFlags): Promise<PauseRequest> {
+  const [
+    { DocketError },
+    { createContext },
+    { loadDefinitions },
+    { parsePauseTarget, assertPauseTargetExists },
+    { readActor },
+  ] = await Promise.all([
+    import('../base/error.ts'),
+    import('./surroundings.ts'),
+    import('../define/load.ts'),
+    import('./pause-target.ts'),
+    import('./decider.ts'),
+  ]);
   if (reason === undefined || history) {
     throw new DocketError('usage.invalid', history ? '--history takes no target.' : 'A pause needs its reason.', {
       where: history ? '--history' : '--reason',
@@ -94,28 +98,32 @@ async function wanted(target: string, { reason, by, history }: PauseFlags): Prom
       next: 'See docket pause --help.',
     });
   }
-  const of = readTarget(target);
-  await requireTarget(await loadJobs(readSurroundings().config.DOCKET_JOBS), of);
-  const decider = await readDecider({ reason, ...(by === undefined ? {} : { by }) });
+  const of = parsePauseTarget(target);
+  await assertPauseTargetExists(await loadDefinitions(createContext().config.DOCKET_JOBS), of);
+  const decider = await readActor({ reason, ...(by === undefined ? {} : { by }) });
   return { ...of, who: decider.by, why: decider.reason };
 }
 
-async function show(stands: import('../queue/pauses.ts').Pause, put: Wanted, { json }: PauseFlags): Promise<void> {
-  const [{ pauseDocument, pauseLines }, print] = await Promise.all([
+async function show(
+  stands: import('../queue/pauses.ts').Pause,
+  put: PauseRequest,
+  { json }: PauseFlags,
+): Promise<void> {
+  const [{ pauseToJson, formatPause }, print] = await Promise.all([
     import('./pause-document.ts'),
     import('./print.ts'),
   ]);
-  if (json) return print.printJson({ pause: pauseDocument(stands) });
-  const [first, second] = pauseLines(stands);
+  if (json) return print.printJson({ pause: pauseToJson(stands) });
+  const [first, second] = formatPause(stands);
   print.printLine(first);
   print.printLine(second);
   if (stands.who !== put.who || stands.why !== put.why) {
-    print.sayLine('It was paused before, and stays as it is: resume it first to give another reason.');
+    print.printStatus('It was paused before, and stays as it is: resume it first to give another reason.');
   }
 }
 
 async function list(pauses: import('../queue/pauses.ts').Pauses, { history, json }: PauseFlags): Promise<void> {
-  const [{ pauseDocument, pauseLines }, print] = await Promise.all([
+  const [{ pauseToJson, formatPause }, print] = await Promise.all([
     import('./pause-document.ts'),
     import('./print.ts'),
   ]);
@@ -132,7 +140,7 @@ async function list(pauses: import('../queue/pauses.ts').Pauses, { history, json
     return print.printLine(print.formatColumns(['UTC', 'WHAT', 'OF', 'WHO', 'WHY'], entries.map(row)));
   }
   const all = await pauses.list();
-  if (json) return print.printJson({ paused: all.map(pauseDocument) });
+  if (json) return print.printJson({ paused: all.map(pauseToJson) });
   if (all.length === 0) return print.printLine('Nothing is paused.');
-  print.printLine(all.map((pause) => pauseLines(pause).join('\n')).join('\n\n'));
+  print.printLine(all.map((pause) => formatPause(pause).join('\n')).join('\n\n'));
 }

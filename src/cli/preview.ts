@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Surroundings } from '../compose/ports.ts';
+import type { AppContext } from '../compose/ports.ts';
 import type { Definition } from '../define/definition.ts';
 import type { OrgSettings } from '../define/org.ts';
 import type { RunOrder } from '../run/record.ts';
@@ -13,7 +13,7 @@ interface PreviewFlags {
   readonly json?: boolean;
 }
 
-export function addPreview(program: Command): void {
+export function addPreviewCommand(program: Command): void {
   program
     .command('preview')
     .description('Make a report’s e-mail and files to look at. Sends nothing')
@@ -42,11 +42,11 @@ Examples:
 
 async function preview(report: string, flags: PreviewFlags): Promise<void> {
   const [
-    { readSurroundings },
-    { loadJobs, requireReport },
+    { createContext },
+    { loadDefinitions, requireReport },
     { parsePeriod },
     { runInline },
-    { onePage },
+    { inlineImages },
     { replaceFile },
     print,
     path,
@@ -60,17 +60,17 @@ async function preview(report: string, flags: PreviewFlags): Promise<void> {
     import('./print.ts'),
     import('node:path'),
   ]);
-  const around = readSurroundings();
-  const jobs = await loadJobs(around.config.DOCKET_JOBS);
+  const around = createContext();
+  const jobs = await loadDefinitions(around.config.DOCKET_JOBS);
   const { definition, settings } = requireReport(jobs, report);
   const period = flags.period === undefined ? undefined : parsePeriod(flags.period);
   const source = flags.sample
-    ? await fromSandbox(around, settings)
+    ? await useSandbox(around, settings)
     : { around, settings, orgs: jobs.orgs, close: async () => {} };
   try {
     const { order, result, sealed } = await runInline(
       {
-        definition: flags.sample ? unlocked(definition) : definition,
+        definition: flags.sample ? withoutWorkbookPasswords(definition) : definition,
         settings: source.settings,
         ...('orgs' in source ? { orgs: source.orgs } : {}),
         period,
@@ -80,17 +80,17 @@ async function preview(report: string, flags: PreviewFlags): Promise<void> {
       source.around,
     );
     const page = path.join(result.folder, 'preview.html');
-    await replaceFile(page, onePage(sealed.mail));
+    await replaceFile(page, inlineImages(sealed.mail));
     if (flags.json) print.printJson(documentOf(order, result, page));
     else print.printLine(summaryOf(order, result, page));
-    if (flags.open) await openInBrowser(page, print.sayLine);
+    if (flags.open) await openInBrowser(page, print.printStatus);
   } finally {
     await source.close();
   }
 }
 
 /** Made-up figures need no password, and whoever looks at them may not have it. */
-const unlocked = (definition: Definition): Definition => ({
+const withoutWorkbookPasswords = (definition: Definition): Definition => ({
   ...definition,
   outputs: definition.outputs.map((output) => {
     if (output.format !== 'xlsx') return output;
@@ -100,15 +100,15 @@ const unlocked = (definition: Definition): Definition => ({
 });
 
 /** Of the sandbox and of our own budget, s: nobody shares this sandbox, so nothing has to wait for a minute. */
-const SAMPLE_WINDOW = 1;
+const SAMPLE_WINDOW_S = 1;
 
 /** The same report against a sandbox of its own, which is gone with `close`. Mail and files say that it is a sample. */
-async function fromSandbox(around: Surroundings, settings: OrgSettings) {
+async function useSandbox(around: AppContext, settings: OrgSettings) {
   const [{ startSandbox }, { DocketError }] = await Promise.all([
     import('../sandbox/sandbox.ts'),
     import('../base/error.ts'),
   ]);
-  const sandbox = await startSandbox({ windowMs: SAMPLE_WINDOW * 1000 });
+  const sandbox = await startSandbox({ windowMs: SAMPLE_WINDOW_S * 1000 });
   const key = sandbox.keys.find(({ organizations }) => organizations.length === 1)?.key;
   if (key === undefined) throw new DocketError('internal.defect', 'The sandbox has no key for one organization.');
   const { REDIS_URL: _, ...env } = around.env;
@@ -124,7 +124,7 @@ async function fromSandbox(around: Surroundings, settings: OrgSettings) {
       name: `${settings.name ?? settings.id} (sample figures)`,
       org: 'current' as const,
       api_key: { env: 'DOCKET_SAMPLE_KEY' },
-      budget: { window: SAMPLE_WINDOW },
+      budget: { window: SAMPLE_WINDOW_S },
     },
     close: () => sandbox.close(),
   };

@@ -10,7 +10,7 @@ export const printLine = (line = ''): void => {
 };
 
 /** Progress and remarks: stderr, so that stdout stays what was asked for. */
-export const sayLine = (line: string): void => {
+export const printStatus = (line: string): void => {
   process.stderr.write(`${line}\n`);
 };
 

@@ -1,29 +1,29 @@
 import { styleText } from 'node:util';
 import { Command } from 'commander';
 import { version } from '../base/version.ts';
-import { addArchive } from './archive.ts';
-import { addBackfill } from './backfill.ts';
-import { addBudget } from './budget.ts';
-import { addCheck } from './check.ts';
-import { addCompletion } from './completion.ts';
-import { addDeliveries } from './deliveries.ts';
-import { addDemo } from './demo.ts';
-import { addDiff } from './diff.ts';
-import { addDoctor } from './doctor.ts';
-import { addExplain } from './explain.ts';
-import { addInit } from './init.ts';
-import { addPause } from './pause.ts';
-import { addPreview } from './preview.ts';
-import { addResume } from './resume.ts';
-import { addRun } from './run.ts';
-import { addRuns } from './runs.ts';
-import { addSandbox } from './sandbox.ts';
-import { addSchedule } from './schedule.ts';
-import { addSchema } from './schema.ts';
-import { addStart } from './start.ts';
-import { addTokens } from './tokens.ts';
+import { addArchiveCommand } from './archive.ts';
+import { addBackfillCommand } from './backfill.ts';
+import { addBudgetCommand } from './budget.ts';
+import { addCheckCommand } from './check.ts';
+import { addCompletionCommand } from './completion.ts';
+import { addDeliveriesCommand } from './deliveries.ts';
+import { addDemoCommand } from './demo.ts';
+import { addDiffCommand } from './diff.ts';
+import { addDoctorCommand } from './doctor.ts';
+import { addExplainCommand } from './explain.ts';
+import { addInitCommand } from './init.ts';
+import { addPauseCommand } from './pause.ts';
+import { addPreviewCommand } from './preview.ts';
+import { addResumeCommand } from './resume.ts';
+import { addRunCommand } from './run.ts';
+import { addRunsCommand } from './runs.ts';
+import { addSandboxCommand } from './sandbox.ts';
+import { addScheduleCommand } from './schedule.ts';
+import { addSchemaCommand } from './schema.ts';
+import { addStartCommand } from './start.ts';
+import { addTokensCommand } from './tokens.ts';
 
-const AFTER = `
+const HELP_FOOTER = `
 With --json a command puts one JSON document on standard output and nothing else there; progress, remarks and logs go to
 standard error. An error is {"error": {"code", "message", "expected", "got", "where", "next"}}, and in words on standard error.
 
@@ -44,11 +44,14 @@ Examples:
 
 /** In the order in which a newcomer needs them; the help and docs/cli.md follow it. */
 const GROUPS: readonly (readonly [string, readonly ((program: Command) => void)[]])[] = [
-  ['First steps:', [addDemo, addInit, addDoctor, addSandbox]],
-  ['Reports:', [addSchema, addCheck, addExplain, addPreview, addDiff, addSchedule]],
-  ['Runs:', [addRun, addStart, addBackfill, addPause, addResume]],
-  ['What was made and sent:', [addRuns, addDeliveries, addArchive]],
-  ['Operation:', [addBudget, addTokens, addCompletion]],
+  ['First steps:', [addDemoCommand, addInitCommand, addDoctorCommand, addSandboxCommand]],
+  [
+    'Reports:',
+    [addSchemaCommand, addCheckCommand, addExplainCommand, addPreviewCommand, addDiffCommand, addScheduleCommand],
+  ],
+  ['Runs:', [addRunCommand, addStartCommand, addBackfillCommand, addPauseCommand, addResumeCommand]],
+  ['What was made and sent:', [addRunsCommand, addDeliveriesCommand, addArchiveCommand]],
+  ['Operation:', [addBudgetCommand, addTokensCommand, addCompletionCommand]],
 ];
 
 /**
@@ -62,7 +65,7 @@ export function createProgram(): Command {
     .configureHelp({ styleTitle: (title) => styleText('bold', title, { validateStream: false }) })
     // The error is thrown as well, and told in the form of all others.
     .configureOutput({ outputError: () => {} })
-    .addHelpText('after', AFTER)
+    .addHelpText('after', HELP_FOOTER)
     .exitOverride();
   for (const [group, adders] of GROUPS) {
     program.commandsGroup(group);

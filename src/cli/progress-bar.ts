@@ -1,8 +1,8 @@
 import progress from 'cli-progress';
-import { clip, isTerminal, type Shown } from './terminal.ts';
+import { isTerminal, type OutputStream, truncateToWidth } from './terminal.ts';
 
 /** How far one thing has come. */
-export interface Bar {
+export interface ProgressBar {
   /**
    * @param of 0 while nobody knows how much there is
    * @param what said behind the bar; a function is asked at each redraw, for what counts down
@@ -11,37 +11,37 @@ export interface Bar {
 }
 
 /** Bars at the bottom of a terminal, one for each thing that goes on. */
-export interface Bars {
+export interface ProgressBars {
   /** False where nobody looks: bars then draw nothing, and what they would show is to be said in lines. */
-  readonly drawn: boolean;
-  add(name: string): Bar;
+  readonly isVisible: boolean;
+  add(name: string): ProgressBar;
   /** A line that stays, above the bars. */
-  say(line: string): void;
+  printLine(line: string): void;
   /** Wipes the bars and gives the cursor back. What comes later is not drawn. */
   close(): void;
 }
 
-const LENGTH = 24;
-const FULL = '█';
-const EMPTY = '░';
+const BAR_WIDTH = 24;
+const FILLED_CELL = '█';
+const EMPTY_CELL = '░';
 const CLEAR_RIGHT = '\u001B[K';
 
-interface Shows {
+interface BarPayload {
   readonly name: string;
-  readonly what: string | (() => string);
+  readonly label: string | (() => string);
 }
 
 /**
  * On a pipe, in a file and on a `dumb` terminal nothing is drawn, and `say` writes its line as it is. On SIGINT and SIGTERM the bars go
  * first; what stops the work besides is left to the command, and where it has nothing the process ends as it would have.
  */
-export function openBars(stream: Shown = process.stderr): Bars {
-  const say = (line: string) => void stream.write(`${line}\n`);
-  if (!isTerminal(stream)) return { drawn: false, add: () => ({ set: () => {} }), say, close: () => {} };
+export function openProgressBars(stream: OutputStream = process.stderr): ProgressBars {
+  const printLine = (line: string) => void stream.write(`${line}\n`);
+  if (!isTerminal(stream)) return { isVisible: false, add: () => ({ set: () => {} }), printLine, close: () => {} };
 
   const bars = new progress.MultiBar({
     stream,
-    format: (_, { progress: share, maxWidth }, shows: Shows) => lineOf(share, maxWidth, shows),
+    format: (_, { progress: share, maxWidth }, shows: BarPayload) => formatBar(share, maxWidth, shows),
     fps: 5,
     clearOnComplete: true,
     hideCursor: true,
@@ -70,29 +70,32 @@ export function openBars(stream: Shown = process.stderr): Bars {
     return [name, listener] as const;
   });
   return {
-    drawn: true,
+    isVisible: true,
     add: (name) => {
       if (!open) return { set: () => {} };
-      const bar = bars.create(0, 0, { name, what: '' } satisfies Shows);
+      const bar = bars.create(0, 0, { name, label: '' } satisfies BarPayload);
       return {
-        set: (done, of, what) => {
+        set: (done, of, label) => {
           bar.setTotal(of);
-          bar.update(done, { name, what } satisfies Shows);
+          bar.update(done, { name, label } satisfies BarPayload);
         },
       };
     },
-    say: (line) => {
+    printLine: (line) => {
       // The library wipes one line before what is said; the line may stand where another bar was.
       if (bars.isActive) bars.log(`${line}${CLEAR_RIGHT}\n`);
-      else say(line);
+      else printLine(line);
     },
     close,
   };
 }
 
 /** One column is left free: a terminal that is written full moves on to the next line. */
-const lineOf = (share: number, width: number, { name, what }: Shows): string => {
-  const full = Math.round(share * LENGTH);
-  const text = typeof what === 'string' ? what : what();
-  return clip(`${name}  ${FULL.repeat(full)}${EMPTY.repeat(LENGTH - full)}  ${text}`, width - 1);
+const formatBar = (share: number, width: number, { name, label }: BarPayload): string => {
+  const full = Math.round(share * BAR_WIDTH);
+  const text = typeof label === 'string' ? label : label();
+  return truncateToWidth(
+    `${name}  ${FILLED_CELL.repeat(full)}${EMPTY_CELL.repeat(BAR_WIDTH - full)}  ${text}`,
+    width - 1,
+  );
 };

@@ -1,17 +1,17 @@
 import type { RedisClient } from '../base/redis-client.ts';
-import type { Surroundings } from '../compose/ports.ts';
+import type { AppContext } from '../compose/ports.ts';
 
 /**
  * What Redis adds to a command that works without it. Undefined when `REDIS_URL` is not in the environment, and when no
  * server answers there, which is said on stderr together with `missing`: what is not shown for it.
  */
-export async function askRedisIfSet<Answer>(
-  { config, env, log }: Surroundings,
+export async function withOptionalRedis<Answer>(
+  { config, env, log }: AppContext,
   missing: string,
   ask: (redis: RedisClient) => Promise<Answer>,
 ): Promise<Answer | undefined> {
   if (!env.REDIS_URL?.trim()) return undefined;
-  const [{ isRedisOutage, toDocketError }, { openRedis }, { sayLine }] = await Promise.all([
+  const [{ isRedisOutage, toDocketError }, { openRedis }, { printStatus }] = await Promise.all([
     import('../base/error.ts'),
     import('../queue/connection.ts'),
     import('./print.ts'),
@@ -26,7 +26,7 @@ export async function askRedisIfSet<Answer>(
   } catch (thrown) {
     const error = toDocketError(thrown);
     if (!isRedisOutage(error)) throw error;
-    sayLine(`${error.message} (${error.got ?? error.code}) Without it ${missing} is not shown.`);
+    printStatus(`${error.message} (${error.got ?? error.code}) Without it ${missing} is not shown.`);
     return undefined;
   }
 }

@@ -12,7 +12,7 @@ export interface RepeatFlags {
  * Does what may be refused with `already_delivered`. On a terminal the refusal becomes a question, and yes does it once more
  * with `again`; elsewhere it is thrown. Throws `run.cancelled` for a no.
  */
-export async function askingToRepeat<T>(
+export async function withRepeatConfirmation<T>(
   { again, json }: RepeatFlags,
   attempt: (again: boolean) => Promise<T>,
 ): Promise<T> {
@@ -21,24 +21,24 @@ export async function askingToRepeat<T>(
   } catch (thrown) {
     const { toDocketError } = await import('../base/error.ts');
     const error = toDocketError(thrown);
-    if (error.code !== 'already_delivered' || json || !(await someoneIsThere())) throw thrown;
+    if (error.code !== 'already_delivered' || json || !(await isInteractive())) throw thrown;
     await confirmRepeat(error);
     return attempt(true);
   }
 }
 
-async function someoneIsThere(): Promise<boolean> {
+async function isInteractive(): Promise<boolean> {
   const { isTerminal } = await import('./terminal.ts');
   return process.stdin.isTTY === true && isTerminal(process.stderr);
 }
 
 async function confirmRepeat({ message }: DocketError): Promise<void> {
-  const [{ confirm, isCancel }, { DocketError: Stopped }, { sayLine }] = await Promise.all([
+  const [{ confirm, isCancel }, { DocketError: Stopped }, { printStatus }] = await Promise.all([
     import('@clack/prompts'),
     import('../base/error.ts'),
     import('./print.ts'),
   ]);
-  sayLine(message);
+  printStatus(message);
   // On stderr: stdout is for what the command makes.
   const answer = await confirm({ message: 'Send it again?', initialValue: false, output: process.stderr });
   if (answer === true) return;

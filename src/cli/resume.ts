@@ -6,7 +6,7 @@ interface ResumeFlags {
   readonly json?: boolean;
 }
 
-export function addResume(program: Command): void {
+export function addResumeCommand(program: Command): void {
   program
     .command('resume')
     .description('Lift the pause of an organization or a report')
@@ -32,15 +32,15 @@ Examples:
 
 async function resume(target: string, flags: ResumeFlags): Promise<void> {
   const [
-    { readSurroundings },
+    { createContext },
     { openRedis },
-    { DEFAULT_PREFIX },
+    { DEFAULT_KEY_PREFIX },
     { redisPauses },
-    { loadJobs },
-    { pauseDocument },
-    { readTarget, requireTarget },
-    { readDecider },
-    { openAudit },
+    { loadDefinitions },
+    { pauseToJson },
+    { parsePauseTarget, assertPauseTargetExists },
+    { readActor },
+    { openAuditLog },
     print,
   ] = await Promise.all([
     import('./surroundings.ts'),
@@ -54,19 +54,19 @@ async function resume(target: string, flags: ResumeFlags): Promise<void> {
     import('./audit.ts'),
     import('./print.ts'),
   ]);
-  const around = readSurroundings();
+  const around = createContext();
   const { config, log } = around;
-  const { by, reason } = await readDecider(flags);
-  const of = readTarget(target);
+  const { by, reason } = await readActor(flags);
+  const of = parsePauseTarget(target);
   const redis = await openRedis(config.REDIS_URL, 'producer', log);
   try {
-    const pauses = redisPauses(redis, { prefix: DEFAULT_PREFIX });
+    const pauses = redisPauses(redis, { prefix: DEFAULT_KEY_PREFIX });
     const lifted = await pauses.lift(of, by, reason);
     // A report that is gone may still be paused; only where nothing was is the name looked at.
-    if (lifted.length === 0) await requireTarget(await loadJobs(config.DOCKET_JOBS), of);
+    if (lifted.length === 0) await assertPauseTargetExists(await loadDefinitions(config.DOCKET_JOBS), of);
     else {
       const named = of.report === null ? { org: of.org } : { org: of.org, report: of.report };
-      await (await openAudit(redis, around)).tell({ event: 'schedule.resumed', who: by, ...named, why: reason });
+      await (await openAuditLog(redis, around)).record({ event: 'schedule.resumed', who: by, ...named, why: reason });
     }
     const rest = (await pauses.list()).filter(
       ({ org, report }) => org === of.org && (of.report === null || report === null || report === of.report),
@@ -75,8 +75,8 @@ async function resume(target: string, flags: ResumeFlags): Promise<void> {
       return print.printJson({
         organization: of.org,
         report: of.report,
-        lifted: lifted.map(pauseDocument),
-        paused: rest.map(pauseDocument),
+        lifted: lifted.map(pauseToJson),
+        paused: rest.map(pauseToJson),
       });
     }
     if (lifted.length === 0) print.printLine(`${target} is not paused.`);

@@ -2,7 +2,7 @@ import { DocketError } from '../base/error.ts';
 import { ROLES, type Role } from '../compose/docket.ts';
 
 /** `--role worker,admin` → what the process does; `all` is every role. Throws `usage.invalid`. */
-export function readRoles(flag: string): ReadonlySet<Role> {
+export function parseRoles(flag: string): ReadonlySet<Role> {
   const names = flag.split(',').map((name) => name.trim());
   const roles = names.flatMap((name) => (name === 'all' ? ROLES : ROLES.filter((role) => role === name)));
   const unknown = names.filter((name) => name !== 'all' && !ROLES.some((role) => role === name));

@@ -1,14 +1,14 @@
-import type { Observe } from '../run/event.ts';
-import { progress } from '../run/progress.ts';
-import type { Bars } from './progress-bar.ts';
+import type { OnRunEvent } from '../run/event.ts';
+import { eventLines } from '../run/progress.ts';
+import type { ProgressBars } from './progress-bar.ts';
 
 /**
  * How a run looks while it goes on. Where nobody looks, a line an event; on a terminal, calls and waits for tokens are one bar
  * that moves, and the rest stays lines.
  */
-export function watchRun(report: string, bars: Bars, now: () => number): Observe {
-  const inLines = progress(report, bars.say, now);
-  if (!bars.drawn) return inLines;
+export function showRunProgress(report: string, bars: ProgressBars, now: () => number): OnRunEvent {
+  const inLines = eventLines(report, bars.printLine, now);
+  if (!bars.isVisible) return inLines;
   const inSeconds = (at: number) => `${Math.max(0, Math.ceil((at - now()) / 1000))} s`;
   const bar = bars.add(report);
   let [done, of] = [0, 0];

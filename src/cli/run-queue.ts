@@ -1,7 +1,7 @@
 import type { PeriodSpec } from '../define/definition.ts';
 
 /** Opens one run in the line of the workers, as the admin route does, and says which; or follows it to its end. */
-export async function queueRun(
+export async function enqueueRun(
   report: string,
   {
     period,
@@ -20,14 +20,14 @@ export async function queueRun(
 ): Promise<void> {
   const [
     { randomUUID },
-    { readSurroundings },
+    { createContext },
     { createScope },
-    { requireMail },
-    { openComparedStore },
-    { loadJobs, requireReport },
-    { readAsker },
-    { openAudit },
-    { askingToRepeat },
+    { assertMailConfigured },
+    { openVerifiedStore },
+    { loadDefinitions, requireReport },
+    { readActorName },
+    { openAuditLog },
+    { withRepeatConfirmation },
     print,
   ] = await Promise.all([
     import('node:crypto'),
@@ -41,14 +41,14 @@ export async function queueRun(
     import('./repeat.ts'),
     import('./print.ts'),
   ]);
-  const around = readSurroundings();
-  const { definition, settings } = requireReport(await loadJobs(around.config.DOCKET_JOBS), report);
-  if (deliver) requireMail(definition, settings, around.config, '--no-deliver makes the files alone');
-  const by = await readAsker();
+  const around = createContext();
+  const { definition, settings } = requireReport(await loadDefinitions(around.config.DOCKET_JOBS), report);
+  if (deliver) assertMailConfigured(definition, settings, around.config, '--no-deliver makes the files alone');
+  const by = await readActorName();
   const scope = createScope();
   try {
-    const { trigger, redis } = await openComparedStore(around, scope);
-    const { record } = await askingToRepeat({ again, json }, (insisting) =>
+    const { trigger, redis } = await openVerifiedStore(around, scope);
+    const { record } = await withRepeatConfirmation({ again, json }, (insisting) =>
       trigger({
         definition,
         settings,
@@ -62,7 +62,7 @@ export async function queueRun(
       }),
     );
     const { org, id } = record;
-    await (await openAudit(redis, around)).tell({
+    await (await openAuditLog(redis, around)).record({
       event: 'run.triggered',
       who: by,
       org,
@@ -70,9 +70,9 @@ export async function queueRun(
       run: id,
     });
     if (wait) {
-      const { followRun, showEnd } = await import('./follow.ts');
-      print.sayLine(`${report} ${record.period.label} is in line: run ${record.id}`);
-      return showEnd(await followRun(record.id, around, undefined), json);
+      const { followRun, printRunResult } = await import('./follow.ts');
+      print.printStatus(`${report} ${record.period.label} is in line: run ${record.id}`);
+      return printRunResult(await followRun(record.id, around, undefined), json);
     }
     if (json) return print.printJson(record);
     print.printLine(

@@ -13,7 +13,7 @@ interface RunFlags {
   readonly json?: boolean;
 }
 
-export function addRun(program: Command): void {
+export function addRunCommand(program: Command): void {
   program
     .command('run')
     .description('Run one report here and now, without the queue')
@@ -68,22 +68,22 @@ async function runReport(report: string, flags: RunFlags): Promise<void> {
     });
   }
   if (flags.queue) {
-    const [{ queueRun }, { parsePeriod }] = await Promise.all([
+    const [{ enqueueRun }, { parsePeriod }] = await Promise.all([
       import('./run-queue.ts'),
       import('../define/period.ts'),
     ]);
     const period = flags.period === undefined ? undefined : parsePeriod(flags.period);
     const { deliver, again = false, wait = false, json = false } = flags;
-    return queueRun(report, { period, deliver, again, wait, json });
+    return enqueueRun(report, { period, deliver, again, wait, json });
   }
   const [
-    { readSurroundings },
-    { requireMail },
-    { loadJobs, requireReport },
+    { createContext },
+    { assertMailConfigured },
+    { loadDefinitions, requireReport },
     { parsePeriod },
     { runInline },
-    { readAsker },
-    { askingToRepeat },
+    { readActorName },
+    { withRepeatConfirmation },
     print,
   ] = await Promise.all([
     import('./surroundings.ts'),
@@ -95,11 +95,11 @@ async function runReport(report: string, flags: RunFlags): Promise<void> {
     import('./repeat.ts'),
     import('./print.ts'),
   ]);
-  const around = readSurroundings();
-  const jobs = await loadJobs(around.config.DOCKET_JOBS);
+  const around = createContext();
+  const jobs = await loadDefinitions(around.config.DOCKET_JOBS);
   const { definition, settings } = requireReport(jobs, report);
-  if (flags.deliver) requireMail(definition, settings, around.config, '--no-deliver makes the files alone');
-  const by = await readAsker();
+  if (flags.deliver) assertMailConfigured(definition, settings, around.config, '--no-deliver makes the files alone');
+  const by = await readActorName();
   const request = {
     definition,
     settings,
@@ -108,8 +108,9 @@ async function runReport(report: string, flags: RunFlags): Promise<void> {
     period: flags.period === undefined ? undefined : parsePeriod(flags.period),
     out: ({ period }: RunOrder) => flags.out ?? `out/${report}/${period.label}`,
   };
-  const { order, result } = await askingToRepeat({ again: flags.again ?? false, json: flags.json ?? false }, (again) =>
-    runInline({ ...request, deliver: flags.deliver && { by, again } }, around),
+  const { order, result } = await withRepeatConfirmation(
+    { again: flags.again ?? false, json: flags.json ?? false },
+    (again) => runInline({ ...request, deliver: flags.deliver && { by, again } }, around),
   );
   if (flags.json) print.printJson(documentOf(order, result));
   else print.printLine(summaryOf(order, result));

@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
-import { type DeciderFlags, decides } from './decider.ts';
+import { type ActorFlags, addActorOptions } from './decider.ts';
 
-type CancelFlags = DeciderFlags & { readonly json?: boolean };
+type CancelFlags = ActorFlags & { readonly json?: boolean };
 
-export function addRunsCancel(runs: Command): void {
-  decides(
+export function addRunsCancelCommand(runs: Command): void {
+  addActorOptions(
     runs
       .command('cancel')
       .description('Stop a run that has not ended')
@@ -27,23 +27,24 @@ Example:
 }
 
 async function cancel(text: string, flags: CancelFlags): Promise<void> {
-  const [{ readSurroundings }, { openDesk }, { openAudit }, { readDecider }, { runIdOf }, print] = await Promise.all([
-    import('./surroundings.ts'),
-    import('../compose/decisions.ts'),
-    import('./audit.ts'),
-    import('./decider.ts'),
-    import('./run-id.ts'),
-    import('./print.ts'),
-  ]);
-  const who = await readDecider(flags);
-  const around = readSurroundings();
-  const { decisions, runs, redis, scope } = await openDesk(around);
+  const [{ createContext }, { openDecisions }, { openAuditLog }, { readActor }, { requireRunId }, print] =
+    await Promise.all([
+      import('./surroundings.ts'),
+      import('../compose/decisions.ts'),
+      import('./audit.ts'),
+      import('./decider.ts'),
+      import('./run-id.ts'),
+      import('./print.ts'),
+    ]);
+  const who = await readActor(flags);
+  const around = createContext();
+  const { decisions, runs, redis, scope } = await openDecisions(around);
   try {
-    const id = await runIdOf(text, runs);
+    const id = await requireRunId(text, runs);
     const record = await decisions.cancel(id, who);
     const { org, report } = record;
     const entry = { event: 'run.cancelled', who: who.by, org, report, run: id, why: who.reason } as const;
-    await (await openAudit(redis, around)).tell(entry);
+    await (await openAuditLog(redis, around)).record(entry);
     if (flags.json) return print.printJson(record);
     const of = `The run of ${org}/${report} ${record.period.label}`;
     print.printLine(

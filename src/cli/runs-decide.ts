@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
 import type { DeliveryRow } from '../queue/decisions.ts';
-import { type DeciderFlags, decides, readDecider } from './decider.ts';
+import { type ActorFlags, addActorOptions, readActor } from './decider.ts';
 
 /** `retry` and `release`: what a person decides of a run that has ended. */
-export function addRunDecisions(runs: Command): void {
+export function addRunDecisionCommands(runs: Command): void {
   const command = (name: 'retry' | 'release', description: string, help: string) =>
-    decides(
+    addActorOptions(
       runs
         .command(name)
         .description(description)
@@ -13,7 +13,7 @@ export function addRunDecisions(runs: Command): void {
         .option('--json', 'one JSON document on stdout'),
     )
       .addHelpText('after', help)
-      .action((id: string, flags: DeciderFlags & { readonly json?: boolean }) => decide(name, id, flags));
+      .action((id: string, flags: ActorFlags & { readonly json?: boolean }) => decide(name, id, flags));
   command(
     'retry',
     'Try again what surely did not arrive, or a run that failed',
@@ -43,31 +43,32 @@ Example:
 async function decide(
   what: 'retry' | 'release',
   text: string,
-  flags: DeciderFlags & { readonly json?: boolean },
+  flags: ActorFlags & { readonly json?: boolean },
 ): Promise<void> {
-  const [{ readSurroundings }, { openDesk }, { openAudit }, { runIdOf }, { isOfReport }, print] = await Promise.all([
-    import('./surroundings.ts'),
-    import('../compose/decisions.ts'),
-    import('./audit.ts'),
-    import('./run-id.ts'),
-    import('../queue/retry-scope.ts'),
-    import('./print.ts'),
-  ]);
-  const who = await readDecider(flags);
-  const around = readSurroundings();
-  const { decisions, runs, redis, scope } = await openDesk(around, { decides: true });
+  const [{ createContext }, { openDecisions }, { openAuditLog }, { requireRunId }, { isReportDelivery }, print] =
+    await Promise.all([
+      import('./surroundings.ts'),
+      import('../compose/decisions.ts'),
+      import('./audit.ts'),
+      import('./run-id.ts'),
+      import('../queue/retry-scope.ts'),
+      import('./print.ts'),
+    ]);
+  const who = await readActor(flags);
+  const around = createContext();
+  const { decisions, runs, redis, scope } = await openDecisions(around, { decides: true });
   try {
-    const id = await runIdOf(text, runs);
+    const id = await requireRunId(text, runs);
     const record = await decisions[what](id, who);
     const { org, report } = record;
     const event = what === 'retry' ? 'run.retried' : 'run.released';
-    await (await openAudit(redis, around)).tell({ event, who: who.by, org, report, run: id, why: who.reason });
+    await (await openAuditLog(redis, around)).record({ event, who: who.by, org, report, run: id, why: who.reason });
     if (flags.json) return print.printJson(record);
     const { deliveries } = await decisions.page({ orgs: '*', run: id, limit: 1 });
     print.printLine(
       [
         `The run of ${org}/${report} ${record.period.label} is in line again; \`docket runs show ${id}\` tells how it ends.`,
-        ...deliveriesLines(id, deliveries.filter(isOfReport)),
+        ...formatDeliveryCounts(id, deliveries.filter(isReportDelivery)),
       ].join('\n'),
     );
   } finally {
@@ -76,7 +77,7 @@ async function decide(
 }
 
 /** What goes out now, and what waits for somebody. */
-function deliveriesLines(run: string, rows: readonly Pick<DeliveryRow, 'state'>[]): string[] {
+function formatDeliveryCounts(run: string, rows: readonly Pick<DeliveryRow, 'state'>[]): string[] {
   const of = (state: DeliveryRow['state']) => rows.filter((row) => row.state === state).length;
   const counted = (value: number) => `${value} ${value === 1 ? 'delivery' : 'deliveries'}`;
   const [pending, unknown] = [of('pending'), of('unknown')];

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 
-export function addRunsGet(runs: Command): void {
+export function addRunsGetCommand(runs: Command): void {
   runs
     .command('get')
     .description('Copy exactly what a run made and sent out of the archive: files, e-mail, messages, receipts')
@@ -22,7 +22,7 @@ Example:
 }
 
 async function get(text: string, flags: { readonly out?: string; readonly json?: boolean }): Promise<void> {
-  const [{ resolve }, { readSurroundings }, { DocketError }, { withArchive }, { takeOut }, { keptRunId }, print] =
+  const [{ resolve }, { createContext }, { DocketError }, { withArchive }, { exportRun }, { findRunId }, print] =
     await Promise.all([
       import('node:path'),
       import('./surroundings.ts'),
@@ -32,21 +32,21 @@ async function get(text: string, flags: { readonly out?: string; readonly json?:
       import('./run-id.ts'),
       import('./print.ts'),
     ]);
-  const around = readSurroundings();
-  const id = await keptRunId(around, text);
+  const around = createContext();
+  const id = await findRunId(around, text);
   const folder = resolve(flags.out ?? id ?? '.');
-  const { run, files } = await withArchive(around, async ({ shelf, signing }) => {
-    const found = id === undefined ? undefined : await shelf.find(id);
+  const { run, files } = await withArchive(around, async ({ storage, signing }) => {
+    const found = id === undefined ? undefined : await storage.find(id);
     if (found === undefined) {
       throw new DocketError('run.not_found', `The archive has no run ${JSON.stringify(text)}.`, {
-        where: shelf.place,
+        where: storage.location,
         expected: 'the id of a run that made files, or its first 8 digits or more',
         next: '`docket runs` lists runs; DOCKET_ARCHIVE names the archive.',
       });
     }
     // A run that was changed together with its hashes agrees with itself.
-    await signing?.check(found);
-    return { run: found, files: await takeOut(found, folder) };
+    await signing?.verifyManifest(found);
+    return { run: found, files: await exportRun(found, folder) };
   });
   if (flags.json) return print.printJson({ run: run.id, org: run.org, report: run.report, folder, files });
   print.printLine(`${files.length} files, each as it was sealed and sent, in ${folder}`);

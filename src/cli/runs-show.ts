@@ -2,9 +2,9 @@ import type { Command } from 'commander';
 import type { ErrorJson } from '../base/error.ts';
 import type { Manifest } from '../deliver/archive.ts';
 import { type RunRecord, STAGES } from '../run/record.ts';
-import type { ArchivedRun, KeptRun } from './kept-run.ts';
+import type { ArchivedRunDetails, LoadedRun } from './kept-run.ts';
 
-export function addRunsShow(runs: Command): void {
+export function addRunsShowCommand(runs: Command): void {
   runs
     .command('show')
     .description('Show all that is known of a run: its record, its files, what became of each delivery')
@@ -24,20 +24,20 @@ Example:
 }
 
 async function show(text: string, flags: { readonly json?: boolean }): Promise<void> {
-  const [{ readSurroundings }, { keptRun }, { deliveryView }, print] = await Promise.all([
+  const [{ createContext }, { loadRunWithArchive }, { deliveryView }, print] = await Promise.all([
     import('./surroundings.ts'),
     import('./kept-run.ts'),
     import('../admin/view.ts'),
     import('./print.ts'),
   ]);
-  const kept = await keptRun(readSurroundings(), text);
+  const kept = await loadRunWithArchive(createContext(), text);
   if (flags.json) {
     const { id, record, rows, held, archived } = kept;
     return print.printJson({
       id,
       record: record ?? null,
       deliveries: rows.map(deliveryView),
-      folder: archived?.place ?? null,
+      folder: archived?.location ?? null,
       manifest: archived?.manifest ?? null,
       receipts: archived?.receipts ?? [],
       attempts: archived?.attempts ?? [],
@@ -45,12 +45,12 @@ async function show(text: string, flags: { readonly json?: boolean }): Promise<v
       held: held ?? null,
     });
   }
-  print.printLine(inWords(kept).join('\n'));
+  print.printLine(formatRun(kept).join('\n'));
 }
 
-const instant = (at: number | null): string => (at === null ? 'not yet' : new Date(at).toISOString());
+const formatInstantOrPending = (at: number | null): string => (at === null ? 'not yet' : new Date(at).toISOString());
 
-function inWords({ id, record, rows, held, archived }: KeptRun): string[] {
+function formatRun({ id, record, rows, held, archived }: LoadedRun): string[] {
   const of = record ?? archived?.manifest;
   const { org = '', report = '', slot = '', period, digest = '' } = of ?? {};
   const line = (name: string, value: string): string => `  ${name.padEnd(11)} ${value}`;
@@ -69,11 +69,11 @@ function inWords({ id, record, rows, held, archived }: KeptRun): string[] {
     ...deliveryLines({ rows, archived }),
     ...section('Decisions:', [
       ...(record?.reopened ?? releasesOf(archived)).map(
-        ({ what, by, reason, at }) => `  ${instant(at)}  ${what}, by ${by}: ${reason}`,
+        ({ what, by, reason, at }) => `  ${formatInstantOrPending(at)}  ${what}, by ${by}: ${reason}`,
       ),
       ...decisions.map(
         ({ to, by, reason, at, recipient }) =>
-          `  ${instant(at)}  ${recipient} ${to === 'sent' ? 'declared sent' : 'to be sent again'}, by ${by}: ${reason}`,
+          `  ${formatInstantOrPending(at)}  ${recipient} ${to === 'sent' ? 'declared sent' : 'to be sent again'}, by ${by}: ${reason}`,
       ),
     ]),
     ...(record?.error ? section('Error:', errorLines(record.error)) : []),
@@ -83,7 +83,7 @@ function inWords({ id, record, rows, held, archived }: KeptRun): string[] {
 const section = (heading: string, lines: readonly string[]): string[] =>
   lines.length === 0 ? [] : ['', heading, ...lines];
 
-const releasesOf = (archived: ArchivedRun | undefined) =>
+const releasesOf = (archived: ArchivedRunDetails | undefined) =>
   archived?.release === undefined ? [] : [{ what: 'release', ...archived.release }];
 
 function timesOf(record: RunRecord): (readonly [string, string])[] {
@@ -93,19 +93,21 @@ function timesOf(record: RunRecord): (readonly [string, string])[] {
       'trigger',
       `${record.trigger}${record.by === undefined ? '' : ` by ${record.by}`}, ${record.priority}${record.deliver ? '' : ', delivers nothing'}`,
     ],
-    ['created', instant(record.createdAt)],
-    ['started', instant(record.startedAt)],
-    record.until === null ? ['finished', instant(record.finishedAt)] : ['sleeps till', instant(record.until)],
+    ['created', formatInstantOrPending(record.createdAt)],
+    ['started', formatInstantOrPending(record.startedAt)],
+    record.until === null
+      ? ['finished', formatInstantOrPending(record.finishedAt)]
+      : ['sleeps till', formatInstantOrPending(record.until)],
     ['tries', `${record.attempts}, taken up ${record.starts} times`],
     ['calls', `${calls.planned} planned, ${calls.made} made, ${calls.saved} answered from the store`],
-    ['took', tookOf(record)],
+    ['took', formatTimings(record)],
     ...(record.cancel === null || record.state === 'cancelled'
       ? []
       : ([['to stop', `told by ${record.cancel.by}: ${record.cancel.reason}`]] as const)),
   ];
 }
 
-function tookOf({ timings, tokenWaitMs }: RunRecord): string {
+function formatTimings({ timings, tokenWaitMs }: RunRecord): string {
   const stages = STAGES.flatMap((stage) => {
     const ms = timings[stage];
     return ms === undefined ? [] : `${stage} ${ms} ms`;
@@ -113,9 +115,9 @@ function tookOf({ timings, tokenWaitMs }: RunRecord): string {
   return [...stages, `waiting for tokens ${tokenWaitMs} ms`].join(', ');
 }
 
-function manifestLines({ place, manifest }: ArchivedRun): string[] {
+function manifestLines({ location, manifest }: ArchivedRunDetails): string[] {
   return [
-    ...section(`Files in ${place}:`, manifest.files.map(fileLine)),
+    ...section(`Files in ${location}:`, manifest.files.map(fileLine)),
     ...section(
       'Figures that are not whole:',
       manifest.incomplete.map(({ section: where, text }) => `  ${where}: ${text}`),
@@ -131,7 +133,7 @@ function manifestLines({ place, manifest }: ArchivedRun): string[] {
 }
 
 /** Who receives a held run if it is released, and how that is done. */
-function releaseLines(id: string, { recipients }: NonNullable<KeptRun['held']>): string[] {
+function releaseLines(id: string, { recipients }: NonNullable<LoadedRun['held']>): string[] {
   const of = (receives: boolean) => recipients?.filter((each) => each.receives === receives) ?? [];
   const line = ({ recipient, target, why }: ReturnType<typeof of>[number]): string =>
     `  ${recipient} (${target})${why === null ? '' : `: ${why}`}`;
@@ -155,7 +157,7 @@ const fileLine = ({ name, bytes, sha256 }: Manifest['files'][number]): string =>
   `  ${name}, ${bytes} bytes, SHA-256 ${sha256}`;
 
 /** As the ledger has them; as the archive has them where the ledger has lost them. */
-function deliveryLines({ rows, archived }: Pick<KeptRun, 'rows' | 'archived'>): string[] {
+function deliveryLines({ rows, archived }: Pick<LoadedRun, 'rows' | 'archived'>): string[] {
   const known =
     rows.length > 0
       ? rows

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 
-export function addRunsWatch(runs: Command): void {
+export function addRunsWatchCommand(runs: Command): void {
   runs
     .command('watch')
     .description('Follow a run that the workers make, to its end')
@@ -26,15 +26,13 @@ Examples:
 }
 
 async function watch(text: string, flags: { readonly timeout?: string; readonly json?: boolean }): Promise<void> {
-  const [{ readSurroundings }, { readDuration }, { followRun, showEnd }, { watchedRunId }] = await Promise.all([
-    import('./surroundings.ts'),
-    import('./flag.ts'),
-    import('./follow.ts'),
-    import('./run-id.ts'),
-  ]);
+  const [{ createContext }, { parseDurationOption }, { followRun, printRunResult }, { expandRunId }] =
+    await Promise.all([import('./surroundings.ts'), import('./flag.ts'), import('./follow.ts'), import('./run-id.ts')]);
   const timeoutMs =
-    flags.timeout === undefined ? undefined : readDuration('--timeout', flags.timeout, { maxMs: 7 * 86_400_000 });
-  const around = readSurroundings();
-  const id = await watchedRunId(around, text);
-  showEnd(await followRun(id, around, timeoutMs), flags.json ?? false);
+    flags.timeout === undefined
+      ? undefined
+      : parseDurationOption('--timeout', flags.timeout, { maxMs: 7 * 86_400_000 });
+  const around = createContext();
+  const id = await expandRunId(around, text);
+  printRunResult(await followRun(id, around, timeoutMs), flags.json ?? false);
 }

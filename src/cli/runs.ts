@@ -2,11 +2,11 @@ import type { Command } from 'commander';
 import type { RunRecord } from '../run/record.ts';
 import type { Column } from './columns.ts';
 import { formatInstant } from './print.ts';
-import { addRunsCancel } from './runs-cancel.ts';
-import { addRunDecisions } from './runs-decide.ts';
-import { addRunsGet } from './runs-get.ts';
-import { addRunsShow } from './runs-show.ts';
-import { addRunsWatch } from './runs-watch.ts';
+import { addRunsCancelCommand } from './runs-cancel.ts';
+import { addRunDecisionCommands } from './runs-decide.ts';
+import { addRunsGetCommand } from './runs-get.ts';
+import { addRunsShowCommand } from './runs-show.ts';
+import { addRunsWatchCommand } from './runs-watch.ts';
 
 interface RunsFlags {
   readonly org?: string;
@@ -19,7 +19,7 @@ interface RunsFlags {
   readonly json?: boolean;
 }
 
-export function addRuns(program: Command): void {
+export function addRunsCommand(program: Command): void {
   const runs = program
     .command('runs')
     .description('List runs, show or follow one, get what it sent, cancel, retry or release it');
@@ -47,19 +47,19 @@ Examples:
   docket runs --state failed partly_delivered held --since 2026-11-16T00:00:00Z`,
     )
     .action(list);
-  addRunsShow(runs);
-  addRunsWatch(runs);
-  addRunsGet(runs);
-  addRunsCancel(runs);
-  addRunDecisions(runs);
+  addRunsShowCommand(runs);
+  addRunsWatchCommand(runs);
+  addRunsGetCommand(runs);
+  addRunsCancelCommand(runs);
+  addRunDecisionCommands(runs);
 }
 
 async function list(flags: RunsFlags): Promise<void> {
   const [
-    { readSurroundings },
-    { openDesk },
-    { readInstant, readNumber, readStates, requireOrgWithReport },
-    { pageOf, readCursor },
+    { createContext },
+    { openDecisions },
+    { parseInstant, parseNumber, parseRunStates, assertOrgWithReport },
+    { listRunPage, parseRunCursor },
     print,
   ] = await Promise.all([
     import('./surroundings.ts'),
@@ -68,24 +68,24 @@ async function list(flags: RunsFlags): Promise<void> {
     import('../run/page.ts'),
     import('./print.ts'),
   ]);
-  requireOrgWithReport(flags);
+  assertOrgWithReport(flags);
   const { org, report, state, since, until, after } = flags;
   const filter = {
     ...(org === undefined ? {} : { org }),
     ...(report === undefined ? {} : { report }),
-    ...(state === undefined ? {} : { states: readStates('--state', state) }),
-    ...(since === undefined ? {} : { since: readInstant('--since', since) }),
-    ...(until === undefined ? {} : { until: readInstant('--until', until) }),
-    ...(after === undefined ? {} : { after: readCursor(after) }),
-    limit: readNumber('--limit', flags.limit, { min: 1, max: 1000 }),
+    ...(state === undefined ? {} : { states: parseRunStates('--state', state) }),
+    ...(since === undefined ? {} : { since: parseInstant('--since', since) }),
+    ...(until === undefined ? {} : { until: parseInstant('--until', until) }),
+    ...(after === undefined ? {} : { after: parseRunCursor(after) }),
+    limit: parseNumber('--limit', flags.limit, { min: 1, max: 1000 }),
   };
-  const { runs, scope } = await openDesk(readSurroundings());
+  const { runs, scope } = await openDecisions(createContext());
   try {
-    const page = await pageOf(runs, filter);
+    const page = await listRunPage(runs, filter);
     if (flags.json) return print.printJson(page);
     if (page.runs.length === 0) return print.printLine('No such run is on record.');
     print.printLine(print.formatColumns(COLUMNS, [...page.runs.map(rowOf)]));
-    if (page.next !== null) print.sayLine(`There are more: --after ${page.next}`);
+    if (page.next !== null) print.printStatus(`There are more: --after ${page.next}`);
   } finally {
     await scope.close();
   }

@@ -17,7 +17,7 @@ interface SandboxFlags {
   readonly json?: boolean;
 }
 
-export function addSandbox(program: Command): void {
+export function addSandboxCommand(program: Command): void {
   program
     .command('sandbox')
     .description('Run the Compliance Service’s sandbox alone; prints its URL and keys')
@@ -60,7 +60,7 @@ Examples:
 }
 
 /** The file appears when it is complete. */
-async function writeWhole(file: string, lines: Iterable<string>): Promise<void> {
+async function writeAtomically(file: string, lines: Iterable<string>): Promise<void> {
   const [{ createWriteStream }, { rename, rm }, { Readable }, { pipeline }] = await Promise.all([
     import('node:fs'),
     import('node:fs/promises'),
@@ -79,10 +79,10 @@ async function writeWhole(file: string, lines: Iterable<string>): Promise<void> 
 
 async function sandbox(flags: SandboxFlags): Promise<void> {
   const [
-    { readSurroundings, abortOnSignal },
+    { createContext, abortOnSignal },
     { dump, parseFault, startSandbox },
     print,
-    { readInstant, readNumber },
+    { parseInstant, parseNumber },
     { createScope },
   ] = await Promise.all([
     import('./surroundings.ts'),
@@ -91,12 +91,12 @@ async function sandbox(flags: SandboxFlags): Promise<void> {
     import('./flag.ts'),
     import('../base/scope.ts'),
   ]);
-  const { clock, log } = readSurroundings();
-  const seed = readNumber('--seed', flags.seed, { min: 0, max: 2 ** 31 - 1 });
-  const now = flags.now === undefined ? undefined : readInstant('--now', flags.now);
+  const { clock, log } = createContext();
+  const seed = parseNumber('--seed', flags.seed, { min: 0, max: 2 ** 31 - 1 });
+  const now = flags.now === undefined ? undefined : parseInstant('--now', flags.now);
   if (flags.dump !== undefined) {
-    await writeWhole(flags.dump, dump({ seed, now: now ?? clock.now() }));
-    print.sayLine(`events written to ${flags.dump}`);
+    await writeAtomically(flags.dump, dump({ seed, now: now ?? clock.now() }));
+    print.printStatus(`events written to ${flags.dump}`);
     return;
   }
   const scope = createScope();
@@ -104,17 +104,21 @@ async function sandbox(flags: SandboxFlags): Promise<void> {
     const running = scope.use(
       await startSandbox({
         host: flags.host,
-        port: readNumber('--port', flags.port, { min: 0, max: 65_535 }),
+        port: parseNumber('--port', flags.port, { min: 0, max: 65_535 }),
         seed,
         ...(now === undefined ? {} : { now }),
-        windowMs: readNumber('--window', flags.window, { min: 0.001, max: 86_400, fraction: true }) * 1000,
+        windowMs: parseNumber('--window', flags.window, { min: 0.001, max: 86_400, fraction: true }) * 1000,
         limiter: flags.limiter,
         faults: (flags.fault ?? []).map(parseFault),
         log,
       }),
       (opened) => opened.close(),
     );
-    const others = await besides(flags, scope, readNumber('--mail-port', flags.mailPort, { min: 0, max: 65_535 }));
+    const others = await startCompanions(
+      flags,
+      scope,
+      parseNumber('--mail-port', flags.mailPort, { min: 0, max: 65_535 }),
+    );
     const { url, organizations, keys } = running;
     if (flags.json) {
       const named = organizations.map(({ id, name }) => ({ id, name }));
@@ -157,15 +161,18 @@ async function sandbox(flags: SandboxFlags): Promise<void> {
 }
 
 /** What stands beside the service when it is asked for: where mail is caught, and a Redis. */
-async function besides(
+async function startCompanions(
   { mail, redis }: Pick<SandboxFlags, 'mail' | 'redis'>,
   scope: Scope,
   mailPort: number,
 ): Promise<{ readonly smtp_url?: string; readonly redis_url?: string }> {
-  const { sayLine } = await import('./print.ts');
-  const smtp = mail === undefined ? undefined : scope.use(await catchMail(mail, mailPort), (opened) => opened.close());
+  const { printStatus } = await import('./print.ts');
+  const smtp =
+    mail === undefined ? undefined : scope.use(await startMailServer(mail, mailPort), (opened) => opened.close());
   const server = redis
-    ? scope.use(await (await import('../demo/redis.ts')).localRedis(process.env, sayLine), (opened) => opened.close())
+    ? scope.use(await (await import('../demo/redis.ts')).localRedis(process.env, printStatus), (opened) =>
+        opened.close(),
+      )
     : undefined;
   return {
     ...(smtp === undefined ? {} : { smtp_url: smtp.url }),
@@ -173,12 +180,12 @@ async function besides(
   };
 }
 
-async function catchMail(folder: string, port: number): Promise<MailCatcher> {
-  const [{ mailCatcher }, { DocketError }] = await Promise.all([
+async function startMailServer(folder: string, port: number): Promise<MailCatcher> {
+  const [{ createMailCatcher }, { DocketError }] = await Promise.all([
     import('../demo/mail-catcher.ts'),
     import('../base/error.ts'),
   ]);
-  return mailCatcher(folder, port).catch((cause: unknown) => {
+  return createMailCatcher(folder, port).catch((cause: unknown) => {
     throw new DocketError('usage.invalid', `No mail can be caught on port ${port} into ${folder}.`, {
       expected: 'a free port of this machine, and a folder that can be written',
       got: cause instanceof Error ? cause.message : String(cause),

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 
-export function addSchedule(program: Command): void {
+export function addScheduleCommand(program: Command): void {
   program
     .command('schedule')
     .description('List the next slots of the scheduled reports, in UTC and in their own zone')
@@ -20,14 +20,14 @@ Examples:
     )
     .action(async (report: string | undefined, options: { count: string; json?: boolean }) => {
       const [
-        { readNumber },
-        { readSurroundings },
-        { askRedisIfSet },
+        { parseNumber },
+        { createContext },
+        { withOptionalRedis },
         { redisPauses },
-        { DEFAULT_PREFIX },
-        { pauseDocument, pauseLines },
-        { redisVersions },
-        { faultsOf, loadJobs, requireReport },
+        { DEFAULT_KEY_PREFIX },
+        { pauseToJson, formatPause },
+        { redisActiveVersions },
+        { reportDiagnostics, loadDefinitions, requireReport },
         { nextReportSlots, timetableOf },
         { slotView },
         print,
@@ -44,9 +44,9 @@ Examples:
         import('../define/slot-view.ts'),
         import('./print.ts'),
       ]);
-      const count = readNumber('--count', options.count, { min: 1, max: 1000 });
-      const around = readSurroundings();
-      const jobs = await loadJobs(around.config.DOCKET_JOBS);
+      const count = parseNumber('--count', options.count, { min: 1, max: 1000 });
+      const around = createContext();
+      const jobs = await loadDefinitions(around.config.DOCKET_JOBS);
       const definitions = report === undefined ? [...jobs.reports.values()] : [requireReport(jobs, report).definition];
       const slots = definitions.flatMap((definition) => {
         const settings = jobs.orgs.get(definition.org);
@@ -54,24 +54,28 @@ Examples:
         const report = `${definition.org}/${definition.report}`;
         const next = nextReportSlots(timetableOf(definition, settings), around.clock.now(), count);
         if (next.length === 0 && definition.schedule.length > 0) {
-          print.sayLine(`${report} has no slot any more: its schedules have ended, or no day fits them`);
+          print.printStatus(`${report} has no slot any more: its schedules have ended, or no day fits them`);
         }
         return next.map((slot) => ({ report, ...slotView(slot, definition, settings.timezone) }));
       });
       slots.sort((a, b) => a.at.localeCompare(b.at));
-      for (const fault of jobs.faults) print.sayLine(`left out: ${fault.file} has a fault; see \`docket check\``);
-      const shared = await askRedisIfSet(around, 'what is paused', async (redis) => ({
-        all: await redisPauses(redis, { prefix: DEFAULT_PREFIX }).list(),
-        versions: jobs.faults.length === 0 ? undefined : await redisVersions(redis, { prefix: DEFAULT_PREFIX }).read(),
+      for (const fault of jobs.diagnostics)
+        print.printStatus(`left out: ${fault.file} has a fault; see \`docket check\``);
+      const shared = await withOptionalRedis(around, 'what is paused', async (redis) => ({
+        all: await redisPauses(redis, { prefix: DEFAULT_KEY_PREFIX }).list(),
+        versions:
+          jobs.diagnostics.length === 0
+            ? undefined
+            : await redisActiveVersions(redis, { prefix: DEFAULT_KEY_PREFIX }).read(),
       }));
       for (const [name, { since }] of shared?.versions ?? []) {
-        if (jobs.reports.has(name) || faultsOf(jobs, name).length === 0) continue;
-        print.sayLine(`${name} goes on as it was put in force at ${new Date(since).toISOString()}`);
+        if (jobs.reports.has(name) || reportDiagnostics(jobs, name).length === 0) continue;
+        print.printStatus(`${name} goes on as it was put in force at ${new Date(since).toISOString()}`);
       }
       const all = shared?.all;
       const listed = new Set(definitions.flatMap(({ org, report: id }) => [org, `${org}/${id}`]));
       const paused = all?.filter(({ org, report: id }) => listed.has(id === null ? org : `${org}/${id}`));
-      if (options.json) return print.printJson({ slots, paused: paused?.map(pauseDocument) ?? null });
+      if (options.json) return print.printJson({ slots, paused: paused?.map(pauseToJson) ?? null });
       if (slots.length === 0) print.printLine('No slots.');
       else
         print.printLine(
@@ -94,6 +98,6 @@ Examples:
             ]),
           ),
         );
-      for (const pause of paused ?? []) print.printLine(`\n${pauseLines(pause).join('\n')}`);
+      for (const pause of paused ?? []) print.printLine(`\n${formatPause(pause).join('\n')}`);
     });
 }

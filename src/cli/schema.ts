@@ -1,6 +1,6 @@
 import { Argument, type Command } from 'commander';
 
-export function addSchema(program: Command): void {
+export function addSchemaCommand(program: Command): void {
   program
     .command('schema')
     .description('Print the JSON Schema of report definitions (or of org.yaml) for editors')

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import type { Refuse } from '../define/report-of.ts';
+import type { AdmissionCheck } from '../define/report-of.ts';
 
-export function addStart(program: Command): void {
+export function addStartCommand(program: Command): void {
   program
     .command('start')
     .description('Run the worker, the schedules and the admin route until stopped')
@@ -52,23 +52,23 @@ interface StartFlags {
 
 async function start(flags: StartFlags): Promise<void> {
   const [
-    { abortOnSignal, readSurroundings },
+    { abortOnSignal, createContext },
     { composeDocket },
     { composeAdmin },
     { createMetrics },
-    { expectedOf, processFacts },
+    { expectedSeries, processInfo },
     { openTracing },
-    { requireMail },
-    { readingThread },
-    { loadJobs },
-    { watchJobs },
+    { assertMailConfigured },
+    { startReaderThread },
+    { loadDefinitions },
+    { watchDefinitions },
     { toDocketError },
-    { formatFault },
+    { formatDiagnostic },
     { createScope },
-    { readDuration, readNumber },
-    { readRoles },
+    { parseDurationOption, parseNumber },
+    { parseRoles },
     { onFatalError },
-    { readAsker },
+    { readActorName },
   ] = await Promise.all([
     import('./surroundings.ts'),
     import('../compose/docket.ts'),
@@ -88,27 +88,29 @@ async function start(flags: StartFlags): Promise<void> {
     import('./fatal.ts'),
     import('./decider.ts'),
   ]);
-  const plain = readSurroundings();
+  const plain = createContext();
   const scope = createScope();
   try {
     const tracing = scope.use(await openTracing(plain), (opened) => opened?.close());
-    const { around } = tracing ?? { around: plain };
-    const { config, log } = around;
+    const { context } = tracing ?? { context: plain };
+    const { config, log } = context;
     const unhandled = onFatalError(({ error, origin, stack = '' }) =>
       log.error('An error was not handled: the process ends', { error: error.toJSON(), why: `${origin}: ${stack}` }),
     );
     scope.use(unhandled, (remove) => remove());
-    const concurrency = readNumber('--concurrency', flags.concurrency, { min: 1, max: 100 });
-    const graceMs = readDuration('--grace', flags.grace, { maxMs: 3_600_000 });
-    const roles = readRoles(flags.role);
-    const { reader } = scope.use(readingThread({ clock: around.clock, positions: false }), (opened) => opened.close());
-    const first = await loadJobs(config.DOCKET_JOBS, { reader });
+    const concurrency = parseNumber('--concurrency', flags.concurrency, { min: 1, max: 100 });
+    const graceMs = parseDurationOption('--grace', flags.grace, { maxMs: 3_600_000 });
+    const roles = parseRoles(flags.role);
+    const { reader: parser } = scope.use(startReaderThread({ clock: context.clock, positions: false }), (opened) =>
+      opened.close(),
+    );
+    const first = await loadDefinitions(config.DOCKET_JOBS, { parser });
     // One broken file must not stop the other organizations' reports; it is said as loudly as a log can.
-    for (const fault of first.faults) log.error(`Left out: ${formatFault(fault)}`, { path: fault.file });
+    for (const fault of first.diagnostics) log.error(`Left out: ${formatDiagnostic(fault)}`, { path: fault.file });
     // Whoever delivers nothing needs no mail server.
-    const refuse: Refuse = (definition, settings) => {
+    const admissionCheck: AdmissionCheck = (definition, settings) => {
       try {
-        requireMail(definition, settings, config);
+        assertMailConfigured(definition, settings, config);
         return undefined;
       } catch (thrown) {
         return toDocketError(thrown);
@@ -116,26 +118,32 @@ async function start(flags: StartFlags): Promise<void> {
     };
     for (const definition of roles.has('worker') ? first.reports.values() : []) {
       const settings = first.orgs.get(definition.org);
-      const refused = settings === undefined ? undefined : refuse(definition, settings);
+      const refused = settings === undefined ? undefined : admissionCheck(definition, settings);
       if (refused !== undefined) throw refused;
     }
     const signal = abortOnSignal();
-    const metrics = createMetrics(expectedOf(first), processFacts(around, { keeps: roles.has('worker') }));
+    const metrics = createMetrics(expectedSeries(first), processInfo(context, { keeps: roles.has('worker') }));
     const {
       observe,
       observeRequest,
       observeSlots,
       observeRepairs,
       observeStorage,
-      observeDefinitions: looked,
+      observeDefinitions: onCheck,
     } = metrics;
-    looked();
+    onCheck();
     const jobs = scope.use(
-      watchJobs(first, { clock: around.clock, log, reader, looked, ...(roles.has('worker') ? { refuse } : {}) }),
+      watchDefinitions(first, {
+        clock: context.clock,
+        log,
+        parser,
+        onCheck,
+        ...(roles.has('worker') ? { admissionCheck } : {}),
+      }),
       (opened) => opened.close(),
     );
     scope.use(
-      jobs.changed((changed) => metrics.expect(expectedOf(changed))),
+      jobs.onChange((changed) => metrics.initializeSeries(expectedSeries(changed))),
       (stop) => stop(),
     );
     const reload = () => void jobs.reload();
@@ -152,11 +160,11 @@ async function start(flags: StartFlags): Promise<void> {
       observe,
       observeRequest,
       requireDurable: flags.requireDurable ?? false,
-      ...(flags.adopt ? { adopt: { who: await readAsker() } } : {}),
+      ...(flags.adopt ? { adopt: { who: await readActorName() } } : {}),
     };
-    const running = scope.use(await composeDocket(around, settings), (opened) => opened.close());
+    const running = scope.use(await composeDocket(context, settings), (opened) => opened.close());
     const api = { api: roles.has('admin') };
-    const admin = scope.use(await composeAdmin(around, jobs, running, metrics, api), (opened) => opened.close());
+    const admin = scope.use(await composeAdmin(context, jobs, running, metrics, api), (opened) => opened.close());
     const { size: count } = first.reports;
     log.info('Docket runs', { url: admin.url, role: [...roles].join(', '), count, path: config.DOCKET_JOBS });
     if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));

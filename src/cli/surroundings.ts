@@ -3,19 +3,26 @@ import { systemClock } from '../base/clock.ts';
 import { readConfig } from '../base/config.ts';
 import { DocketError } from '../base/error.ts';
 import { stderrLog } from '../base/log.ts';
-import { wantsColor } from '../base/log-line.ts';
+import { supportsColor } from '../base/log-line.ts';
 import { createRedactor, passwordsIn } from '../base/redactor.ts';
-import type { Surroundings } from '../compose/ports.ts';
+import type { AppContext } from '../compose/ports.ts';
 
 /** What a command starts from: the environment checked, the real clock, the log on stderr. */
-export function readSurroundings(env: NodeJS.ProcessEnv = process.env): Surroundings {
+export function createContext(env: NodeJS.ProcessEnv = process.env): AppContext {
   const config = readConfig(env);
-  const { learn, redact } = createRedactor();
-  for (const password of [config.REDIS_URL, config.SMTP_URL ?? ''].flatMap(passwordsIn)) learn(password);
+  const { registerSecret, redact } = createRedactor();
+  for (const password of [config.REDIS_URL, config.SMTP_URL ?? ''].flatMap(passwordsIn)) registerSecret(password);
   const terminal = process.stderr.isTTY === true;
   const asText = config.LOG_FORMAT === 'pretty' || (config.LOG_FORMAT === 'auto' && terminal);
-  const pretty = asText ? { color: wantsColor(env, terminal) } : undefined;
-  return { config, env, clock: systemClock, log: stderrLog(config.LOG_LEVEL, { redact, pretty }), learn, redact };
+  const pretty = asText ? { color: supportsColor(env, terminal) } : undefined;
+  return {
+    config,
+    env,
+    clock: systemClock,
+    log: stderrLog(config.LOG_LEVEL, { redact, pretty }),
+    learn: registerSecret,
+    redact,
+  };
 }
 
 /**

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 
-export function addTokens(program: Command): void {
+export function addTokensCommand(program: Command): void {
   const tokens = program.command('tokens').description('Tokens of the admin route');
   tokens
     .command('create')
@@ -67,21 +67,21 @@ interface CreateFlags {
 }
 
 async function create({ name, role, org, expires, by, json }: CreateFlags): Promise<void> {
-  const [{ addToken }, { printJson, printLine, sayLine }, { systemClock }] = await Promise.all([
+  const [{ addToken }, { printJson, printLine, printStatus }, { systemClock }] = await Promise.all([
     import('../admin/auth/token-file.ts'),
     import('./print.ts'),
     import('../base/clock.ts'),
   ]);
-  const file = await tokensFile();
-  const who = await asker(by);
-  const last = expires === undefined ? undefined : await lastDay(expires, systemClock.now());
+  const file = await requireTokenFile();
+  const who = await actorName(by);
+  const last = expires === undefined ? undefined : await parseExpiryDay(expires, systemClock.now());
   const token = await addToken(file, { name, role, orgs: org ?? '*', expires: last });
-  await audit({
+  await recordAuditEntry({
     event: 'token.created',
     who,
     why: `${name}: ${role} of ${org === undefined ? 'all organizations' : org.join(', ')}${last === undefined ? '' : `, until ${last}`}`,
   });
-  sayLine(`Added to ${file}. The token is shown this once; only its hash is kept:`);
+  printStatus(`Added to ${file}. The token is shown this once; only its hash is kept:`);
   if (json) printJson({ name, role, organizations: org ?? '*', expires: last ?? null, token });
   else printLine(token);
 }
@@ -93,7 +93,7 @@ async function list({ json }: { readonly json?: boolean }): Promise<void> {
     import('./print.ts'),
     import('../base/clock.ts'),
   ]);
-  const entries = await readTokens(await tokensFile());
+  const entries = await readTokens(await requireTokenFile());
   const now = systemClock.now();
   const tokens = entries.map((entry) => ({
     name: entry.name,
@@ -118,17 +118,17 @@ async function revoke(name: string, { by, json }: { readonly by?: string; readon
     import('../admin/auth/token-file.ts'),
     import('./print.ts'),
   ]);
-  const file = await tokensFile();
-  const who = await asker(by);
+  const file = await requireTokenFile();
+  const who = await actorName(by);
   const { role } = await revokeToken(file, name);
-  await audit({ event: 'token.revoked', who, why: `${name}: ${role}` });
+  await recordAuditEntry({ event: 'token.revoked', who, why: `${name}: ${role}` });
   if (json) return printJson({ name, role, revoked: true });
   printLine(`Revoked "${name}": running processes refuse it within seconds.`);
 }
 
-async function tokensFile(): Promise<string> {
-  const { readConfig, required } = await import('../base/config.ts');
-  return required(
+async function requireTokenFile(): Promise<string> {
+  const { readConfig, requireVariable } = await import('../base/config.ts');
+  return requireVariable(
     readConfig(process.env),
     'DOCKET_ADMIN_TOKENS',
     'it names the file that keeps the tokens’ hashes',
@@ -136,10 +136,10 @@ async function tokensFile(): Promise<string> {
   );
 }
 
-const asker = async (by: string | undefined): Promise<string> => (await import('./decider.ts')).readAsker(by);
+const actorName = async (by: string | undefined): Promise<string> => (await import('./decider.ts')).readActorName(by);
 
 /** A day, or so many days from today. A token that was never accepted is nobody's intention: `usage.invalid`. */
-async function lastDay(text: string, now: number): Promise<string> {
+async function parseExpiryDay(text: string, now: number): Promise<string> {
   const days = /^([1-9]\d{0,4})d$/.exec(text.trim())?.[1];
   const dayOf = (ms: number) => new Date(ms).toISOString().slice(0, 10);
   const day = days === undefined ? text.trim() : dayOf(now + Number(days) * 86_400_000);
@@ -155,25 +155,25 @@ async function lastDay(text: string, now: number): Promise<string> {
 }
 
 /** The file decides who is let in; that Redis is away must keep nobody from revoking. */
-async function audit(entry: import('../admin/auth/audit.ts').AuditEntry): Promise<void> {
-  const [{ readSurroundings }, { auditLine, redisAudit }, { DEFAULT_PREFIX }] = await Promise.all([
+async function recordAuditEntry(entry: import('../admin/auth/audit.ts').AuditEntry): Promise<void> {
+  const [{ createContext }, { logAuditEntry, redisAuditLog }, { DEFAULT_KEY_PREFIX }] = await Promise.all([
     import('./surroundings.ts'),
     import('../admin/auth/audit.ts'),
     import('../queue/keys.ts'),
   ]);
-  const { config, clock, log } = readSurroundings();
-  if (!process.env.REDIS_URL?.trim()) return auditLine(log, entry);
+  const { config, clock, log } = createContext();
+  if (!process.env.REDIS_URL?.trim()) return logAuditEntry(log, entry);
   const { openRedis } = await import('../queue/connection.ts');
   try {
     const redis = await openRedis(config.REDIS_URL, 'producer', log);
     try {
-      await redisAudit(redis, { prefix: DEFAULT_PREFIX, clock, log }).tell(entry);
+      await redisAuditLog(redis, { prefix: DEFAULT_KEY_PREFIX, clock, log }).record(entry);
     } finally {
       redis.disconnect();
     }
   } catch (thrown) {
     const { toDocketError } = await import('../base/error.ts');
-    auditLine(log, entry);
+    logAuditEntry(log, entry);
     log.warn('The audit log in Redis has no entry of it', { error: toDocketError(thrown).toJSON() });
   }
 }

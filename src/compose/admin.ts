@@ -1,37 +1,37 @@
-import { type AccessPorts, accessOf } from '../admin/access/access-of.ts';
+import { type AccessPorts, createAccess } from '../admin/access/access-of.ts';
 import { reportSlotFinder } from '../admin/access/slots.ts';
-import { createAdmin, createProbes } from '../admin/app.ts';
-import { type Audit, redisAudit } from '../admin/auth/audit.ts';
-import type { Door } from '../admin/auth/door.ts';
-import { countGuesses } from '../admin/auth/guesses.ts';
-import { rateLimit } from '../admin/auth/rate-limit.ts';
+import { createAdminApp, createProbeApp } from '../admin/app.ts';
+import { type AuditLog, redisAuditLog } from '../admin/auth/audit.ts';
+import type { Auth } from '../admin/auth/door.ts';
+import { createLoginThrottle } from '../admin/auth/guesses.ts';
+import { createRateLimit } from '../admin/auth/rate-limit.ts';
 import { redisSessions } from '../admin/auth/sessions.ts';
-import { noTokens, tokenFile } from '../admin/auth/token-file.ts';
-import { openBoard } from '../admin/board.ts';
-import { eventStreams } from '../admin/event-streams.ts';
+import { noTokens, watchTokenFile } from '../admin/auth/token-file.ts';
+import { openBullBoard } from '../admin/board.ts';
+import { createStreamLimiter } from '../admin/event-streams.ts';
 import type { Metrics } from '../admin/metrics.ts';
 import { type AdminServer, listenAdmin } from '../admin/server.ts';
 import { NO_ADDRESSES } from '../base/address-list.ts';
 import { createScope, type Scope } from '../base/scope.ts';
 import { secretSource } from '../base/secret.ts';
 import { version } from '../base/version.ts';
-import type { JobsInForce } from '../define/in-force.ts';
+import type { DefinitionSource } from '../define/in-force.ts';
 import { redisLedger } from '../deliver/redis-ledger.ts';
-import { lastGood } from '../queue/in-force.ts';
-import { redisLive } from '../queue/live.ts';
-import { owedNotices } from '../queue/owed-notices.ts';
-import { redisVersions } from '../queue/versions.ts';
+import { lastGoodVersion } from '../queue/in-force.ts';
+import { redisLiveProgress } from '../queue/live.ts';
+import { redisNoticeOutbox } from '../queue/owed-notices.ts';
+import { redisActiveVersions } from '../queue/versions.ts';
 import { openArchive } from './archive.ts';
-import { budgetLines } from './budget-lines.ts';
+import { budgetOverview } from './budget-lines.ts';
 import { sharedBudgets } from './budgets.ts';
-import { bindDecisions } from './decisions.ts';
-import { postedThread } from './definition-threads.ts';
+import { composeDecisionService } from './decisions.ts';
+import { startValidationThread } from './definition-threads.ts';
 import type { RunningDocket } from './docket.ts';
-import { heldPack } from './held-pack.ts';
-import { KEEP_DAYS } from './keep-days.ts';
-import { packsOf } from './packs.ts';
-import { planningOf } from './planning.ts';
-import type { Surroundings } from './ports.ts';
+import { loadReleasePreview } from './held-pack.ts';
+import { RETENTION_DAYS } from './keep-days.ts';
+import { createRunFileReader } from './packs.ts';
+import { createPlanExplainer } from './planning.ts';
+import type { AppContext } from './ports.ts';
 import { tracedRequests } from './traced-requests.ts';
 
 /**
@@ -41,33 +41,38 @@ import { tracedRequests } from './traced-requests.ts';
  * @param metrics those that observe this process
  */
 export async function composeAdmin(
-  around: Surroundings,
-  jobs: JobsInForce,
-  { store, identity, health, readings }: Pick<RunningDocket, 'store' | 'identity' | 'health' | 'readings'>,
+  around: AppContext,
+  jobs: DefinitionSource,
+  {
+    store,
+    identity,
+    health,
+    metricsSnapshot,
+  }: Pick<RunningDocket, 'store' | 'identity' | 'health' | 'metricsSnapshot'>,
   metrics: Metrics,
   { api }: { readonly api: boolean },
 ): Promise<AdminServer> {
   const { config, clock, log } = around;
   const { DOCKET_ADMIN_HOST: host, DOCKET_ADMIN_PORT: port } = config;
-  const door = await openDoor(around);
-  const probes = { door, health, metrics: () => metrics.scrape(readings), clock, log };
-  const listening = { host, port, log, proxies: door.proxies };
-  if (!api) return listenAdmin(createProbes(probes), listening);
+  const auth = await openAuth(around);
+  const probes = { auth, health, metrics: () => metrics.scrape(metricsSnapshot), clock, log };
+  const listening = { host, port, log, proxies: auth.proxies };
+  if (!api) return listenAdmin(createProbeApp(probes), listening);
   const scope = createScope();
   try {
     const { redis, prefix } = store;
-    const audit = redisAudit(redis, { prefix, clock, log });
-    const ports = openPorts(around, jobs, { store, identity }, audit, scope);
+    const audit = redisAuditLog(redis, { prefix, clock, log });
+    const ports = openAccessPorts(around, jobs, { store, identity }, audit, scope);
     const board =
       config.DOCKET_ADMIN_BULL_BOARD === 'on'
-        ? scope.use(await openBoard(redis, { prefix }), (opened) => opened.close())
+        ? scope.use(await openBullBoard(redis, { prefix }), (opened) => opened.close())
         : undefined;
-    const streams = eventStreams();
-    const { tokens, guesses } = door;
-    const app = createAdmin({
+    const streams = createStreamLimiter();
+    const { tokens, loginThrottle } = auth;
+    const app = createAdminApp({
       ...probes,
-      door: { ...door, sessions: redisSessions({ redis, prefix, tokens, guesses, audit, clock }) },
-      access: (principal) => accessOf(ports, principal),
+      auth: { ...auth, sessions: redisSessions({ redis, prefix, tokens, loginThrottle, audit, clock }) },
+      access: (principal) => createAccess(ports, principal),
       streams,
       board,
       version: version(),
@@ -84,72 +89,78 @@ export async function composeAdmin(
 }
 
 /** Who is let in. */
-async function openDoor({ config, clock, log }: Surroundings): Promise<Door> {
+async function openAuth({ config, clock, log }: AppContext): Promise<Auth> {
   const { DOCKET_ADMIN_TOKENS: file, DOCKET_ADMIN_HOST: host } = config;
   const { DOCKET_ADMIN_TRUSTED_PROXIES: proxies = NO_ADDRESSES, DOCKET_ADMIN_NAMES: names = [] } = config;
   return {
-    tokens: file === undefined ? noTokens(log) : await tokenFile(file, { clock, log }),
-    guesses: countGuesses({ clock, log }),
-    limit: rateLimit(config.DOCKET_ADMIN_RATE, clock),
+    tokens: file === undefined ? noTokens(log) : await watchTokenFile(file, { clock, log }),
+    loginThrottle: createLoginThrottle({ clock, log }),
+    limit: createRateLimit(config.DOCKET_ADMIN_RATE, clock),
     proxies,
     names: [host.toLowerCase(), ...names],
   };
 }
 
 /** What stands behind all that somebody may see and do. */
-function openPorts(
-  around: Surroundings,
-  jobs: JobsInForce,
+function openAccessPorts(
+  around: AppContext,
+  jobs: DefinitionSource,
   { store, identity }: Pick<RunningDocket, 'store' | 'identity'>,
-  audit: Audit,
+  audit: AuditLog,
   scope: Scope,
 ): AccessPorts {
   const { clock, log } = around;
   const { redis, prefix, trigger, runs, queue, pauses, definitions } = store;
-  const versions = redisVersions(redis, { prefix });
-  const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: KEEP_DAYS });
-  const { archive, shelf, signing } = openArchive(around, scope, identity);
+  const versions = redisActiveVersions(redis, { prefix });
+  const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: RETENTION_DAYS });
+  const { archive, storage, signing } = openArchive(around, scope, identity);
   const secrets = secretSource(around.env, around);
   const budgetOf = sharedBudgets(redis, prefix, clock);
-  const planning = planningOf(around, { redis, prefix, orgs: () => jobs.now().orgs, belongsTo: identity.known }, scope);
-  const posted = scope.use(postedThread({ clock, catalogOf: planning.catalogIfHeld }), (opened) => opened.close());
+  const explainer = createPlanExplainer(
+    around,
+    { redis, prefix, orgs: () => jobs.current().orgs, belongsTo: identity.known },
+    scope,
+  );
+  const posted = scope.use(startValidationThread({ clock, catalogOf: explainer.catalogIfHeld }), (opened) =>
+    opened.close(),
+  );
   return {
-    jobs: jobs.now,
+    jobs: jobs.current,
     lastGood: async (name) => {
       const version = (await versions.read()).get(name);
-      return version && lastGood(name, version, { jobs: jobs.now(), definitions, log });
+      return version && lastGoodVersion(name, version, { jobs: jobs.current(), definitions, log });
     },
     trigger,
     runs,
-    decisions: bindDecisions({
+    decisions: composeDecisionService({
       runs,
       queue,
       ledger,
-      owed: owedNotices(redis, { prefix }),
+      noticeOutbox: redisNoticeOutbox(redis, { prefix }),
       archive,
-      shelf,
+      storage,
       definitions,
       clock,
       log,
     }),
     pauses,
-    packs: packsOf(shelf, signing),
-    heldPack: (run) =>
-      heldPack(run, {
+    archivedFiles: createRunFileReader(storage, signing),
+    heldRun: (run) =>
+      loadReleasePreview(run, {
         definitions,
         archive,
         ledger,
         secrets,
         clock,
-        settingsNow: (org) => jobs.now().orgs.get(org),
+        settingsNow: (org) => jobs.current().orgs.get(org),
         workingDirectory: around.workingDirectory,
       }),
     audit,
-    live: redisLive(redis, { prefix }),
+    live: redisLiveProgress(redis, { prefix }),
     findSlots: reportSlotFinder(),
-    lines: (orgs) => budgetLines(orgs, { secrets, budgetOf, inForce: jobs.now().orgs.values(), clock }),
-    planning,
-    checkText: posted.check,
+    budgetsOf: (orgs) => budgetOverview(orgs, { secrets, budgetOf, inForce: jobs.current().orgs.values(), clock }),
+    explainer,
+    checkText: posted.validate,
     clock,
   };
 }

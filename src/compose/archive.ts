@@ -6,30 +6,30 @@ import { createScope, type Scope } from '../base/scope.ts';
 import { secretSource } from '../base/secret.ts';
 import type { Archive } from '../deliver/archive.ts';
 import { createMarker, newArchiveId, readMarker } from '../deliver/archive-marker.ts';
-import { type ChainedRuns, chainedRuns } from '../deliver/chained-runs.ts';
-import { directoryShelf } from '../deliver/directory-shelf.ts';
-import { markedShelf, markerCheck } from '../deliver/marked-shelf.ts';
-import { s3Shelf } from '../deliver/s3-shelf.ts';
-import type { Shelf } from '../deliver/shelf.ts';
-import { shelfArchive } from '../deliver/shelf-archive.ts';
-import { readSigningKey } from '../deliver/signing-key.ts';
-import { ENDED, type RunStore } from '../run/record.ts';
+import { type RunChain, runChain } from '../deliver/chained-runs.ts';
+import { directoryStorage } from '../deliver/directory-shelf.ts';
+import { createMarkerCheck, markerCheckedStorage } from '../deliver/marked-shelf.ts';
+import { s3Storage } from '../deliver/s3-shelf.ts';
+import type { ArchiveStorage } from '../deliver/shelf.ts';
+import { createArchive } from '../deliver/shelf-archive.ts';
+import { parseSigningKey } from '../deliver/signing-key.ts';
+import { type RunStore, TERMINAL_STATES } from '../run/record.ts';
 import { type DeploymentIdentity, deploymentIdentity, type IdentityPorts } from './deployment-identity.ts';
-import type { Surroundings } from './ports.ts';
+import type { AppContext } from './ports.ts';
 
 /** The archive that `DOCKET_ARCHIVE` names, and what it stands on. */
 export interface OpenArchive {
   readonly archive: Archive;
-  readonly shelf: Shelf;
+  readonly storage: ArchiveStorage;
   /** Absent where no key is named: nothing is signed, and nothing compared with a chain. */
-  readonly signing?: ChainedRuns;
+  readonly signing?: RunChain;
 }
 
 /**
  * Between two reads of the marker of a bucket, ms: a request each, and a bucket cannot be unmounted. That of a directory
  * is read each time.
  */
-const BUCKET_MARKER_INTERVAL_MS = 5_000;
+const BUCKET_MARKER_TTL_MS = 5_000;
 
 /**
  * Nothing is asked of it yet.
@@ -38,25 +38,25 @@ const BUCKET_MARKER_INTERVAL_MS = 5_000;
  * @param identity whose archive it has to be whenever it is written to; absent for those who only read it
  */
 export function openArchive(
-  around: Omit<Surroundings, 'log'>,
+  around: Omit<AppContext, 'log'>,
   scope: Scope,
   identity?: Pick<DeploymentIdentity, 'id'>,
 ): OpenArchive {
   const { config, env, clock } = around;
   const place = config.DOCKET_ARCHIVE ?? { kind: 'directory', folder: resolve('archive') };
   const secrets = secretSource(env, around);
-  const bare = place.kind === 'directory' ? directoryShelf(place.folder) : s3Shelf(place, secrets);
+  const bare = place.kind === 'directory' ? directoryStorage(place.folder) : s3Storage(place, secrets);
   scope.use(bare, (opened) => opened.close());
-  const maxAgeMs = place.kind === 'directory' ? 0 : BUCKET_MARKER_INTERVAL_MS;
-  const shelf =
+  const maxAgeMs = place.kind === 'directory' ? 0 : BUCKET_MARKER_TTL_MS;
+  const storage =
     identity === undefined
       ? bare
-      : markedShelf(bare, markerCheck(bare, identity.id, { now: clock.now, maxAgeMs }), clock.now);
+      : markerCheckedStorage(bare, createMarkerCheck(bare, identity.id, { now: clock.now, maxAgeMs }), clock.now);
   const ref = config.DOCKET_SIGNING_KEY;
-  if (ref === undefined) return { shelf, archive: shelfArchive(shelf, clock) };
-  const readKey = async () => readSigningKey(await secrets(ref), 'DOCKET_SIGNING_KEY');
-  const signing = chainedRuns(shelf, readKey, clock);
-  return { shelf, archive: shelfArchive(shelf, clock, signing), signing };
+  if (ref === undefined) return { storage, archive: createArchive(storage, clock) };
+  const readKey = async () => parseSigningKey(await secrets(ref), 'DOCKET_SIGNING_KEY');
+  const signing = runChain(storage, readKey, clock);
+  return { storage, archive: createArchive(storage, clock, signing), signing };
 }
 
 /**
@@ -65,19 +65,22 @@ export function openArchive(
  * @param writes whether the process writes into the archive
  */
 export const openIdentity = (
-  around: Surroundings,
+  around: AppContext,
   ports: Pick<IdentityPorts, 'redis' | 'prefix' | 'runs' | 'writes'>,
   scope: Scope,
 ): DeploymentIdentity => deploymentIdentity(identityPorts(around, ports, scope));
 
 export const identityPorts = (
-  around: Surroundings,
+  around: AppContext,
   ports: Pick<IdentityPorts, 'redis' | 'prefix' | 'runs' | 'writes'>,
   scope: Scope,
-): IdentityPorts => ({ ...ports, shelf: openArchive(around, scope).shelf, clock: around.clock, log: around.log });
+): IdentityPorts => ({ ...ports, storage: openArchive(around, scope).storage, clock: around.clock, log: around.log });
 
 /** The identity of an archive without a Redis to compare it with: its marker, which is created where there is none. */
-export const ownIdentity = (shelf: Pick<Shelf, 'place' | 'notes'>, clock: Clock): Pick<DeploymentIdentity, 'id'> => ({
+export const archiveOnlyIdentity = (
+  shelf: Pick<ArchiveStorage, 'location' | 'metadata'>,
+  clock: Clock,
+): Pick<DeploymentIdentity, 'id'> => ({
   id: async () => ((await readMarker(shelf)) ?? (await createMarker(shelf, newArchiveId(), clock.now()))).id,
 });
 
@@ -85,8 +88,8 @@ export const ownIdentity = (shelf: Pick<Shelf, 'place' | 'notes'>, clock: Clock)
  * Tries a bucket when a worker starts. One that does not answer keeps nobody from starting: runs wait for it. Throws
  * `config.secret_missing`.
  */
-export async function tryShelf(shelf: Shelf, log: Log): Promise<void> {
-  if (!shelf.place.startsWith('s3:')) return;
+export async function checkBucket(shelf: ArchiveStorage, log: Log): Promise<void> {
+  if (!shelf.location.startsWith('s3:')) return;
   try {
     const { ok, detail } = await shelf.probe();
     if (!ok) log.warn('The archive does not keep what stands there', { why: detail });
@@ -98,16 +101,16 @@ export async function tryShelf(shelf: Shelf, log: Log): Promise<void> {
 }
 
 /** Whether somebody may need a run's files yet: it goes on, or is held, and somebody decides whether it leaves. */
-export const neededIn =
+export const createNeededCheck =
   (runs: Pick<RunStore, 'get'>) =>
   async (id: string): Promise<boolean> => {
     const record = await runs.get(id);
-    return record !== undefined && (record.state === 'held' || !ENDED.has(record.state));
+    return record !== undefined && (record.state === 'held' || !TERMINAL_STATES.has(record.state));
   };
 
 /** Gives the archive to a command, and closes it behind it. */
 export async function withArchive<T>(
-  around: Omit<Surroundings, 'log'>,
+  around: Omit<AppContext, 'log'>,
   work: (opened: OpenArchive) => Promise<T>,
 ): Promise<T> {
   const scope = createScope();

@@ -8,7 +8,7 @@ import type { RunOrder } from '../run/record.ts';
  * The order of an archived run whose record was forgotten, as its manifest tells of it. Undefined where the archive does
  * not have the run, or the version of its definition is not kept any more: without it nothing can be delivered.
  */
-export async function archivedOrder(
+export async function restoreOrder(
   { run, org, report }: Pick<DeliveryRow, 'run' | 'org' | 'report'>,
   {
     archive,

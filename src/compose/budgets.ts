@@ -1,25 +1,25 @@
 import type { SteadyClock } from '../base/clock.ts';
-import { clockSteps, type WallReading } from '../base/clock-step.ts';
+import { clockStepDetector, type WallClockReading } from '../base/clock-step.ts';
 import { type ErrorJson, toDocketError } from '../base/error.ts';
 import { type Log, silentLog } from '../base/log.ts';
 import type { RedisClient } from '../base/redis-client.ts';
 import type { SecretSource } from '../base/secret.ts';
-import { RATES } from '../contract/limits.ts';
+import { RATE_LIMITS } from '../contract/limits.ts';
 import type { OrgSettings } from '../define/org.ts';
-import type { Budget, BudgetLimits, BudgetState, TellBudget } from '../fetch/budget.ts';
-import { lineMemory } from '../fetch/line-memory.ts';
-import { lostData } from '../fetch/lost-data.ts';
+import type { Budget, BudgetLimits, BudgetState, OnBudgetEvent } from '../fetch/budget.ts';
+import { bucketClock } from '../fetch/line-memory.ts';
+import { dataLossDetector } from '../fetch/lost-data.ts';
 import { memoryBudget } from '../fetch/memory-budget.ts';
 import { redisBudget } from '../fetch/redis-budget.ts';
 import { redisName } from '../queue/connection.ts';
 import { redisClock } from '../queue/redis-clock.ts';
-import { type BudgetConflict, conflictAmong, lowestLimits, sharingKey } from './key-limits.ts';
+import { type BudgetConflict, budgetConflict, lowestLimits, orgsSharingKey } from './key-limits.ts';
 
 /** Metrics calls and list reads never draw on the same tokens. */
-export type BudgetOf = 'metrics' | 'reads';
+export type BudgetKind = 'metrics' | 'reads';
 
 /** A budget of its own for each name: metrics calls and list reads never draw on the same tokens. */
-export type Budgets = (of: BudgetOf, limits: BudgetLimits) => Budget;
+export type BudgetFactory = (of: BudgetKind, limits: BudgetLimits) => Budget;
 
 /**
  * The budgets that all workers of one Redis share. The limits are no part of where the tokens are kept: a deploy that
@@ -35,11 +35,11 @@ export function sharedBudgets(
   clock: SteadyClock,
   log: Log = silentLog,
   belongsTo?: () => string | undefined,
-): Budgets {
-  const memories = { metrics: lineMemory(), reads: lineMemory() };
-  const lost = lostData(redis, prefix, belongsTo);
+): BudgetFactory {
+  const memories = { metrics: bucketClock(), reads: bucketClock() };
+  const lost = dataLossDetector(redis, prefix, belongsTo);
   // Whoever only looks has nobody to tell.
-  const watch = log === silentLog ? undefined : watchingClock(redis, prefix, log);
+  const onClockReading = log === silentLog ? undefined : watchRedisClock(redis, prefix, log);
   return (of, limits) =>
     redisBudget(redis, {
       prefix: `${prefix}:${of}:`,
@@ -50,19 +50,19 @@ export function sharedBudgets(
         return limits.windowMs;
       },
       clock,
-      memory: memories[of],
-      lostData: lost,
-      ...(watch && { watch }),
-      tell: saying(log, of, limits),
+      bucketClock: memories[of],
+      dataLoss: lost,
+      ...(onClockReading && { onClockReading }),
+      onEvent: logBudgetEvents(log, of, limits),
     });
 }
 
 /** Says, in one of all processes, that the wall clock of Redis was stepped. The budgets do not go by it. */
-function watchingClock(redis: RedisClient, prefix: string, log: Log): (reading: WallReading) => void {
-  const stepOf = clockSteps();
+function watchRedisClock(redis: RedisClient, prefix: string, log: Log): (reading: WallClockReading) => void {
+  const stepOf = clockStepDetector();
   const steps = redisClock(redis, { prefix });
   return (reading) => {
-    steps.begin();
+    steps.loadBaseline();
     const ms = stepOf(reading);
     if (ms === undefined) return;
     // What cannot be recorded is said all the same: twice is better than never.
@@ -79,8 +79,8 @@ function watchingClock(redis: RedisClient, prefix: string, log: Log): (reading: 
 }
 
 /** The budgets of one process that asks no Redis: nobody else sees what it spends. */
-export const ownBudgets =
-  (clock: SteadyClock, log: Log): Budgets =>
+export const localBudgets =
+  (clock: SteadyClock, log: Log): BudgetFactory =>
   (of, limits) =>
     memoryBudget({
       get calls() {
@@ -90,13 +90,13 @@ export const ownBudgets =
         return limits.windowMs;
       },
       clock,
-      tell: saying(log, of, limits),
+      tell: logBudgetEvents(log, of, limits),
     });
 
-const CALLS: Record<BudgetOf, string> = { metrics: 'metrics calls', reads: 'list reads' };
+const CALL_NAMES: Record<BudgetKind, string> = { metrics: 'metrics calls', reads: 'list reads' };
 
-const saying =
-  (log: Log, of: BudgetOf, limits: BudgetLimits): TellBudget =>
+const logBudgetEvents =
+  (log: Log, of: BudgetKind, limits: BudgetLimits): OnBudgetEvent =>
   (news) => {
     const { key, org } = news;
     if (news.kind === 'lost') {
@@ -105,7 +105,7 @@ const saying =
         key,
         org,
         ms: news.forMs,
-        why: CALLS[of],
+        why: CALL_NAMES[of],
       });
       return;
     }
@@ -115,7 +115,7 @@ const saying =
         org,
         count: limits.calls,
         ms: news.afterMs,
-        why: CALLS[of],
+        why: CALL_NAMES[of],
       });
       return;
     }
@@ -125,7 +125,7 @@ const saying =
       org,
       count: news.limit,
       until: new Date(news.slowedUntil).toISOString(),
-      why: `${CALLS[of]}: ${news.limit} of ${limits.calls} tokens, and none before ${blocked}; somebody else uses the key, or the service is stricter than it says`,
+      why: `${CALL_NAMES[of]}: ${news.limit} of ${limits.calls} tokens, and none before ${blocked}; somebody else uses the key, or the service is stricter than it says`,
     });
   };
 
@@ -144,7 +144,7 @@ export interface KeyBudgets {
 }
 
 /** The budgets of some organizations' keys, and the organizations whose key is not known here, with the reason. */
-export interface BudgetsNow {
+export interface BudgetInspection {
   readonly keys: readonly KeyBudgets[];
   readonly unknown: readonly { readonly org: string; readonly error: ErrorJson }[];
 }
@@ -153,10 +153,10 @@ export interface BudgetsNow {
  * Looks at the budgets of these organizations' keys. Asks Redis alone: no call is made and no token spent. One key that
  * cannot be resolved does not hide the others. Throws `redis.unreachable`.
  */
-export async function lookAtBudgets(
+export async function inspectBudgets(
   orgs: Iterable<OrgSettings>,
-  { secrets, budgetOf, inForce }: BudgetLook,
-): Promise<BudgetsNow> {
+  { secrets, budgetOf, inForce }: InspectBudgetsPorts,
+): Promise<BudgetInspection> {
   const asked = [...orgs];
   const all = inForce === undefined ? asked : [...inForce];
   const byKey = new Map<string, [OrgSettings, ...OrgSettings[]]>();
@@ -171,19 +171,19 @@ export async function lookAtBudgets(
       unknown.push({ org: settings.id, error: toDocketError(thrown).toJSON() });
     }
   }
-  const look = (of: BudgetOf, key: string, limits: BudgetLimits) => budgetOf(of, limits).look(key);
+  const look = (of: BudgetKind, key: string, limits: BudgetLimits) => budgetOf(of, limits).inspect(key);
   const keys = await Promise.all(
     [...byKey].map(async ([key, shown]): Promise<KeyBudgets> => {
-      const [first = shown[0], ...others] = all === asked ? shown : await sharingKey(key, all, secrets);
+      const [first = shown[0], ...others] = all === asked ? shown : await orgsSharingKey(key, all, secrets);
       const limits = lowestLimits([first, ...others]);
-      const [metrics, reads] = await Promise.all([look('metrics', key, limits), look('reads', key, RATES.reads)]);
+      const [metrics, reads] = await Promise.all([look('metrics', key, limits), look('reads', key, RATE_LIMITS.reads)]);
       return {
         key,
         organizations: shown.map(({ id }) => id),
         limits,
-        conflict: conflictAmong([first, ...others]),
+        conflict: budgetConflict([first, ...others]),
         metrics,
-        reads: untouched(reads) ? null : reads,
+        reads: isIdle(reads) ? null : reads,
       };
     }),
   );
@@ -191,16 +191,16 @@ export async function lookAtBudgets(
 }
 
 /** What looking at budgets goes by. */
-export interface BudgetLook {
+export interface InspectBudgetsPorts {
   readonly secrets: SecretSource;
-  readonly budgetOf: Budgets;
+  readonly budgetOf: BudgetFactory;
   /** All organizations in force, which decide of the limits of a key; those that are looked at when absent. */
   readonly inForce?: Iterable<OrgSettings> | undefined;
 }
 
-const untouched = ({ tokens, limit, inFlight, waiting, blockedUntil, throttled }: BudgetState): boolean =>
-  tokens === RATES.reads.calls &&
-  limit === RATES.reads.calls &&
+const isIdle = ({ tokens, limit, inFlight, waiting, blockedUntil, throttled }: BudgetState): boolean =>
+  tokens === RATE_LIMITS.reads.calls &&
+  limit === RATE_LIMITS.reads.calls &&
   inFlight + waiting + throttled === 0 &&
   blockedUntil === null;
 

@@ -2,81 +2,81 @@ import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { RedisClient } from '../base/redis-client.ts';
 import { createScope, type Scope } from '../base/scope.ts';
-import { type Archive, decidedAttempt, type SealedRun } from '../deliver/archive.ts';
+import { type Archive, attemptFromDecision, type PublishedManifest } from '../deliver/archive.ts';
 import type { DeliveryRow, Ledger, Resolution } from '../deliver/ledger.ts';
 import { redisLedger } from '../deliver/redis-ledger.ts';
-import type { Shelf } from '../deliver/shelf.ts';
-import { dropAnswers } from '../fetch/redis-store.ts';
+import type { ArchiveStorage } from '../deliver/shelf.ts';
+import { deleteResponses } from '../fetch/redis-store.ts';
 import { openRedis } from '../queue/connection.ts';
-import { type DecisionPorts, type Decisions, decisions } from '../queue/decisions.ts';
+import { createDecisionService, type DecisionService, type DecisionServicePorts } from '../queue/decisions.ts';
 import { type DefinitionStore, definitionStore } from '../queue/definition-store.ts';
 import { type RunQueue, runQueue } from '../queue/jobs.ts';
-import { DEFAULT_PREFIX } from '../queue/keys.ts';
-import { type OwedNotices, owedNotices } from '../queue/owed-notices.ts';
+import { DEFAULT_KEY_PREFIX } from '../queue/keys.ts';
+import { type NoticeOutbox, redisNoticeOutbox } from '../queue/owed-notices.ts';
 import { type RedisRunStore, redisRunStore } from '../queue/run-store.ts';
 import { openArchive, openIdentity } from './archive.ts';
-import { archivedOrder } from './archived-order.ts';
-import { KEEP_DAYS } from './keep-days.ts';
-import type { Surroundings } from './ports.ts';
-import { recoverUndecided } from './undecided.ts';
+import { restoreOrder } from './archived-order.ts';
+import { RETENTION_DAYS } from './keep-days.ts';
+import type { AppContext } from './ports.ts';
+import { recoverRowsOf } from './undecided.ts';
 
 /** What decisions about one deployment's deliveries go through. */
-export interface DecisionParts {
+export interface DecisionServiceParts {
   readonly runs: RedisRunStore;
   readonly queue: RunQueue;
   readonly ledger: Ledger;
-  readonly owed: OwedNotices;
+  readonly noticeOutbox: NoticeOutbox;
   readonly archive: Archive;
   /** What the archive stands on, to search it. */
-  readonly shelf: Pick<Shelf, 'runs'>;
-  readonly definitions: Pick<DefinitionStore, 'keep' | 'get'>;
+  readonly storage: Pick<ArchiveStorage, 'listRuns'>;
+  readonly definitions: Pick<DefinitionStore, 'touch' | 'get'>;
   readonly clock: Clock;
   readonly log: Log;
 }
 
 /** Decisions over the parts that a worker or a command has opened. */
-export const bindDecisions = (parts: DecisionParts): Decisions =>
-  decisions({ ...parts, archive: decisionArchive(parts) });
+export const composeDecisionService = (parts: DecisionServiceParts): DecisionService =>
+  createDecisionService({ ...parts, archive: decisionArchive(parts) });
 
-function decisionArchive(parts: DecisionParts): DecisionPorts['archive'] {
+function decisionArchive(parts: DecisionServiceParts): DecisionServicePorts['archive'] {
   const { archive } = parts;
   return {
     recover: async (delivery, orgs) => {
-      await recoverUndecided([delivery], parts, orgs);
+      await recoverRowsOf([delivery], parts, orgs);
     },
-    orderOf: (row) => archivedOrder(row, parts),
-    sealed: async (order) => {
+    orderOf: (row) => restoreOrder(row, parts),
+    isPublished: async (order) => {
       const sealed = await archive.find(order);
-      if (sealed !== undefined) await archive.letGo(sealed);
+      if (sealed !== undefined) await archive.discardCheckout(sealed);
       return sealed !== undefined;
     },
-    keep: async (row, decision) => {
+    recordDecision: async (row, decision) => {
       const sealed = await archive.peek({ id: row.run, org: row.org, report: row.report });
       if (sealed === undefined) return;
-      await archive.keepAttempt(sealed, decidedAttempt(row, decision));
-      await archive.keepReceipts(sealed, await receiptsWith(archive, sealed, row, decision));
+      await archive.putAttempt(sealed, attemptFromDecision(row, decision));
+      await archive.putReceipts(sealed, await updatedReceipts(archive, sealed, row, decision));
     },
     release: async (order, release) => {
       const sealed = await archive.peek(order);
-      if (sealed !== undefined) await archive.keepRelease(sealed, release);
+      if (sealed !== undefined) await archive.putRelease(sealed, release);
     },
   };
 }
 
-async function receiptsWith(
+async function updatedReceipts(
   archive: Archive,
-  sealed: SealedRun,
+  sealed: PublishedManifest,
   { id, state, detail }: DeliveryRow,
   { to }: Resolution,
 ) {
-  const receipts = await archive.receipts(sealed);
+  const receipts = await archive.getReceipts(sealed);
   const messageId = to === 'pending' ? { messageId: null } : {};
   return receipts.map((receipt) => (receipt.delivery === id ? { ...receipt, state, detail, ...messageId } : receipt));
 }
 
 /** What a command needs to look at deliveries and to decide. */
-export interface Desk {
-  readonly decisions: Decisions;
+export interface DecisionContext {
+  readonly decisions: DecisionService;
   readonly runs: RedisRunStore;
   readonly archive: Archive;
   readonly redis: RedisClient;
@@ -87,31 +87,31 @@ export interface Desk {
  * Opens Redis and the archive for a command; its scope closes them. Throws `redis.unreachable`, and for one that decides
  * `deployment.conflict` before anything is changed.
  */
-export async function openDesk(
-  around: Surroundings,
+export async function openDecisions(
+  around: AppContext,
   { decides = false }: { readonly decides?: boolean } = {},
-): Promise<Desk> {
+): Promise<DecisionContext> {
   const scope = createScope();
   try {
-    return await open(around, decides, scope);
+    return await openContext(around, decides, scope);
   } catch (error) {
     await scope.close();
     throw error;
   }
 }
 
-async function open(around: Surroundings, decides: boolean, scope: Scope): Promise<Desk> {
+async function openContext(around: AppContext, decides: boolean, scope: Scope): Promise<DecisionContext> {
   const { config, clock, log } = around;
   const redis = scope.use(await openRedis(config.REDIS_URL, 'producer', log), (opened) => opened.disconnect());
-  const ended = dropAnswers(redis, { prefix: `${DEFAULT_PREFIX}:` });
-  const runs = redisRunStore(redis, { prefix: DEFAULT_PREFIX, keepDays: KEEP_DAYS, log, ended });
-  const queue = scope.use(runQueue(redis, { prefix: DEFAULT_PREFIX }), (opened) => opened.close());
-  const identity = openIdentity(around, { redis, prefix: DEFAULT_PREFIX, runs, writes: true }, scope);
+  const ended = deleteResponses(redis, { prefix: `${DEFAULT_KEY_PREFIX}:` });
+  const runs = redisRunStore(redis, { prefix: DEFAULT_KEY_PREFIX, keepDays: RETENTION_DAYS, log, ended });
+  const queue = scope.use(runQueue(redis, { prefix: DEFAULT_KEY_PREFIX }), (opened) => opened.close());
+  const identity = openIdentity(around, { redis, prefix: DEFAULT_KEY_PREFIX, runs, writes: true }, scope);
   if (decides) await identity.id();
-  const { archive, shelf } = openArchive(around, scope, identity);
-  const ledger = redisLedger(redis, { prefix: `${DEFAULT_PREFIX}:`, ttlDays: KEEP_DAYS });
-  const owed = owedNotices(redis, { prefix: DEFAULT_PREFIX });
-  const definitions = definitionStore(redis, { prefix: DEFAULT_PREFIX, keepDays: KEEP_DAYS });
-  const parts = { runs, queue, ledger, owed, archive, shelf, definitions, clock, log };
-  return { decisions: bindDecisions(parts), runs, archive, redis, scope };
+  const { archive, storage } = openArchive(around, scope, identity);
+  const ledger = redisLedger(redis, { prefix: `${DEFAULT_KEY_PREFIX}:`, ttlDays: RETENTION_DAYS });
+  const noticeOutbox = redisNoticeOutbox(redis, { prefix: DEFAULT_KEY_PREFIX });
+  const definitions = definitionStore(redis, { prefix: DEFAULT_KEY_PREFIX, keepDays: RETENTION_DAYS });
+  const parts = { runs, queue, ledger, noticeOutbox, archive, storage, definitions, clock, log };
+  return { decisions: composeDecisionService(parts), runs, archive, redis, scope };
 }

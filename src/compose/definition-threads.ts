@@ -1,27 +1,27 @@
-import type { CheckText } from '../admin/access/definitions.ts';
+import type { ValidateText } from '../admin/access/definitions.ts';
 import type { Clock } from '../base/clock.ts';
 import { DocketError } from '../base/error.ts';
 import { taskThread } from '../base/task-thread.ts';
-import { overLimit } from '../define/fault.ts';
-import type { DefinitionReader } from '../define/reader.ts';
+import { overLimitDiagnostic } from '../define/fault.ts';
+import type { DefinitionParser } from '../define/reader.ts';
 import type { DefinitionAnswer, DefinitionTask } from './definition-tasks.ts';
-import type { CatalogIfHeld } from './planning.ts';
+import type { GetCachedCatalog } from './planning.ts';
 
 /** The thread's code, as it is built: beside `src/` and `dist/` alike. */
-const ENTRY = new URL('../../dist/compose/definition-thread.js', import.meta.url);
+const THREAD_ENTRY = new URL('../../dist/compose/definition-thread.js', import.meta.url);
 
 /** Of a thread. The largest definition that may be takes a fraction. */
 const MEMORY_MB = 256;
 /** Somebody waits for the answer. */
-const POSTED_DEADLINE_MS = 1_500;
+const VALIDATION_TIMEOUT_MS = 1_500;
 /** The same from when it was posted, with the wait for its turn and for a thread. */
-const POSTED_ANSWER_MS = 1_900;
+const VALIDATION_ANSWER_TIMEOUT_MS = 1_900;
 /** Of each file of a folder. */
-const FILE_DEADLINE_MS = 10_000;
+const FILE_TIMEOUT_MS = 10_000;
 /** Texts that wait to be checked: of one organization, and of all. */
 const MAX_WAITING = { owner: 4, all: 32 };
 
-const limit = (deadlineMs: number) => `${deadlineMs / 1000} s and ${MEMORY_MB} MB`;
+const describeLimit = (deadlineMs: number) => `${deadlineMs / 1000} s and ${MEMORY_MB} MB`;
 
 interface ThreadSettings {
   readonly clock: Clock;
@@ -30,8 +30,8 @@ interface ThreadSettings {
 }
 
 /** Reads the files of a folder in a thread. It is there while it is needed. */
-export interface ReadingThread {
-  readonly reader: DefinitionReader;
+export interface ReaderThread {
+  readonly reader: DefinitionParser;
   close(): Promise<void>;
 }
 
@@ -39,16 +39,16 @@ export interface ReadingThread {
  * A file that takes too much time or memory has a fault, and the others are read.
  * @param positions keeps where the values of a file are, for faults that are found later
  */
-export function readingThread(settings: ThreadSettings & { readonly positions: boolean }): ReadingThread {
-  const { clock, positions, entry = ENTRY } = settings;
+export function startReaderThread(settings: ThreadSettings & { readonly positions: boolean }): ReaderThread {
+  const { clock, positions, entry = THREAD_ENTRY } = settings;
   const thread = taskThread<DefinitionTask, DefinitionAnswer>({ entry, memoryMb: MEMORY_MB, clock });
   const ask = async (task: DefinitionTask): Promise<DefinitionAnswer | undefined> => {
-    const outcome = await thread.run('', task, FILE_DEADLINE_MS);
+    const outcome = await thread.run('', task, FILE_TIMEOUT_MS);
     return outcome.kind === 'done' ? outcome.answer : undefined;
   };
   const givenUp = (text: string, file: string) => ({
     source: { file, text, lines: new Uint32Array() },
-    faults: [overLimit(file, limit(FILE_DEADLINE_MS))],
+    diagnostics: [overLimitDiagnostic(file, describeLimit(FILE_TIMEOUT_MS))],
   });
   return {
     reader: {
@@ -71,32 +71,33 @@ const withText = <Read extends { readonly source: { readonly text: string } }>(r
 });
 
 /** Checks texts that were posted, in a thread of their own: a folder that is read does not hold them up. */
-export interface PostedThread {
-  readonly check: CheckText;
+export interface ValidationThread {
+  readonly validate: ValidateText;
   close(): Promise<void>;
 }
 
-export function postedThread({
+export function startValidationThread({
   clock,
-  entry = ENTRY,
+  entry = THREAD_ENTRY,
   catalogOf,
-}: ThreadSettings & { readonly catalogOf: CatalogIfHeld }): PostedThread {
+}: ThreadSettings & { readonly catalogOf: GetCachedCatalog }): ValidationThread {
   const thread = taskThread<DefinitionTask, DefinitionAnswer>({
     entry,
     memoryMb: MEMORY_MB,
     clock,
     maxWaiting: MAX_WAITING,
-    answerMs: POSTED_ANSWER_MS,
+    responseTimeoutMs: VALIDATION_ANSWER_TIMEOUT_MS,
   });
   return {
-    check: async (posted) => {
+    validate: async (posted) => {
       const { file, name, of } = posted;
       const catalog = of === undefined ? NO_SETTINGS : await catalogOf(of.settings);
       const [known, unchecked] = typeof catalog === 'string' ? [undefined, catalog] : [catalog, null];
       const task = { kind: 'posted', ...posted, catalog: known, now: clock.now() } as const;
-      const outcome = await thread.run(name.org, task, POSTED_DEADLINE_MS);
-      if (outcome.kind === 'full' || outcome.kind === 'late') throw busy(outcome.kind);
-      if (outcome.kind === 'over') return { faults: [overLimit(file, limit(POSTED_DEADLINE_MS))], unchecked: null };
+      const outcome = await thread.run(name.org, task, VALIDATION_TIMEOUT_MS);
+      if (outcome.kind === 'full' || outcome.kind === 'late') throw busyError(outcome.kind);
+      if (outcome.kind === 'over')
+        return { faults: [overLimitDiagnostic(file, describeLimit(VALIDATION_TIMEOUT_MS))], unchecked: null };
       const faults = outcome.answer.kind === 'posted' ? outcome.answer.faults : [];
       return { faults, unchecked: faults.length > 0 ? null : unchecked };
     },
@@ -106,11 +107,11 @@ export function postedThread({
 
 const NO_SETTINGS = 'The organization’s org.yaml has a fault: recipients and calendar were not looked at either.';
 
-const busy = (why: 'full' | 'late') =>
+const busyError = (why: 'full' | 'late') =>
   new DocketError('definition.busy', 'Too many definitions are being checked.', {
     expected:
       why === 'full'
         ? `at most ${MAX_WAITING.owner} of an organization at a time`
-        : `an answer within ${POSTED_ANSWER_MS / 1000} s`,
+        : `an answer within ${VALIDATION_ANSWER_TIMEOUT_MS / 1000} s`,
     next: 'Send it again in some seconds.',
   });

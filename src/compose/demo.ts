@@ -9,27 +9,27 @@ import { DocketError } from '../base/error.ts';
 import { stderrLog } from '../base/log.ts';
 import { createRedactor, passwordsIn } from '../base/redactor.ts';
 import { createScope, type Scope } from '../base/scope.ts';
-import { fixedJobs } from '../define/in-force.ts';
-import { loadJobs, requireReport } from '../define/load.ts';
+import { staticDefinitions } from '../define/in-force.ts';
+import { loadDefinitions, requireReport } from '../define/load.ts';
 import { directoryArchive } from '../deliver/directory-archive.ts';
-import { mailCatcher } from '../demo/mail-catcher.ts';
+import { createMailCatcher } from '../demo/mail-catcher.ts';
 import { localRedis } from '../demo/redis.ts';
-import { onePage } from '../render/one-page.ts';
-import type { Observe } from '../run/event.ts';
+import { inlineImages } from '../render/one-page.ts';
+import type { OnRunEvent } from '../run/event.ts';
 import type { RunRecord } from '../run/record.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
 import { composeDocket } from './docket.ts';
 
 /** The reports that the demo runs, in the order of its summary. */
-const REPORTS = ['demo/weekly-kpi', 'demo/board-pack'] as const;
+const DEMO_REPORTS = ['demo/weekly-kpi', 'demo/board-pack'] as const;
 
 export interface DemoOptions {
   /** Where everything goes. Made aside and put here whole at the end, so two demos never write into each other. */
   readonly out: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly say: (line: string) => void;
+  readonly printLine: (line: string) => void;
   /** How a run is shown while it goes on. */
-  readonly watch: (report: string, now: () => number) => Observe;
+  readonly observerOf: (report: string, now: () => number) => OnRunEvent;
   readonly signal: AbortSignal;
 }
 
@@ -43,18 +43,18 @@ export interface DemoResult {
  * Docket as it runs for real, on one machine and in one process: Redis, the sandbox, a mail catcher and the worker; the
  * demo's reports go through the queue. Returns what became of them.
  */
-export async function demo({ out, env, say, watch, signal }: DemoOptions): Promise<DemoResult> {
+export async function runDemo({ out, env, printLine, observerOf, signal }: DemoOptions): Promise<DemoResult> {
   const target = resolve(out);
   const staging = `${target}.${process.pid}-${randomBytes(3).toString('hex')}`;
   const scope = createScope();
   try {
     await mkdir(staging, { recursive: true });
-    const records = await runReports(staging, { env, say, watch, signal }, scope);
+    const records = await runReports(staging, { env, printLine, observerOf, signal }, scope);
     // Closed before the folder moves: until then somebody may still write into it.
     await scope.close();
-    await gather(staging, records);
-    await putInPlace(staging, target);
-    await summary(target, records, say);
+    await writeMailPages(staging, records);
+    await replaceFolder(staging, target);
+    await printSummary(target, records, printLine);
     return { folder: target, records };
   } finally {
     await scope.close();
@@ -64,20 +64,20 @@ export async function demo({ out, env, say, watch, signal }: DemoOptions): Promi
 
 async function runReports(
   staging: string,
-  { env, say, watch, signal }: Omit<DemoOptions, 'out'>,
+  { env, printLine, observerOf, signal }: Omit<DemoOptions, 'out'>,
   scope: Scope,
 ): Promise<RunRecord[]> {
-  const redis = scope.use(await localRedis(env, say), (opened) => opened.close());
+  const redis = scope.use(await localRedis(env, printLine), (opened) => opened.close());
   const prefix = `{docket-demo-${randomBytes(6).toString('hex')}}`;
-  scope.use(redis, ({ url }) => forget(url, prefix));
+  scope.use(redis, ({ url }) => deleteKeys(url, prefix));
   const sandbox = scope.use(await startSandbox(), (opened) => opened.close());
-  const mail = scope.use(await mailCatcher(join(staging, 'mailbox')), (opened) => opened.close());
-  say(`Redis    ${redis.origin}`);
-  say(`Sandbox  ${sandbox.url}, ${sandbox.organizations.length} organizations, 30 calls a minute per key`);
-  say(`Mail     ${mail.url}`);
-  say('');
+  const mail = scope.use(await createMailCatcher(join(staging, 'mailbox')), (opened) => opened.close());
+  printLine(`Redis    ${redis.origin}`);
+  printLine(`Sandbox  ${sandbox.url}, ${sandbox.organizations.length} organizations, 30 calls a minute per key`);
+  printLine(`Mail     ${mail.url}`);
+  printLine('');
 
-  const jobs = await loadJobs(fileURLToPath(new URL('../../jobs', import.meta.url)));
+  const jobs = await loadDefinitions(fileURLToPath(new URL('../../jobs', import.meta.url)));
   const config = readConfig({
     COMPLIANCE_API_URL: sandbox.url,
     REDIS_URL: redis.url,
@@ -86,11 +86,11 @@ async function runReports(
     DOCKET_ARCHIVE: pathToFileURL(join(staging, 'archive')).href,
     LOG_LEVEL: env.LOG_LEVEL ?? 'warn',
   });
-  const { learn, redact } = createRedactor();
+  const { registerSecret, redact } = createRedactor();
   // The Redis may be one that was given.
-  for (const password of passwordsIn(redis.url)) learn(password);
-  const lines = new Map(REPORTS.map((name) => [name as string, watch(name, systemClock.now)]));
-  const ended = countdown(REPORTS.length, signal);
+  for (const password of passwordsIn(redis.url)) registerSecret(password);
+  const lines = new Map(DEMO_REPORTS.map((name) => [name as string, observerOf(name, systemClock.now)]));
+  const ended = countdown(DEMO_REPORTS.length, signal);
   const { store } = scope.use(
     await composeDocket(
       {
@@ -98,11 +98,11 @@ async function runReports(
         env: { DEMO_API_KEY: sandbox.keys.find(({ label }) => label === 'acme')?.key },
         clock: systemClock,
         log: stderrLog(config.LOG_LEVEL, { redact }),
-        learn,
+        learn: registerSecret,
         workingDirectory: staging,
       },
       {
-        jobs: fixedJobs(jobs),
+        jobs: staticDefinitions(jobs),
         prefix,
         observe: (order, event) => {
           lines.get(`${order.org}/${order.report}`)?.(event);
@@ -114,7 +114,7 @@ async function runReports(
   );
 
   const triggered = await Promise.all(
-    REPORTS.map((name) =>
+    DEMO_REPORTS.map((name) =>
       store.trigger({
         ...requireReport(jobs, name),
         slot: { trigger: randomBytes(8).toString('hex') },
@@ -151,7 +151,7 @@ function countdown(from: number, signal: AbortSignal): { readonly all: Promise<v
 }
 
 /** A Redis that was given keeps nothing of the demo. */
-async function forget(url: string, prefix: string): Promise<void> {
+async function deleteKeys(url: string, prefix: string): Promise<void> {
   const redis = new Redis(url);
   try {
     for await (const keys of redis.scanStream({ match: `${prefix}*`, count: 1000 })) {
@@ -163,16 +163,17 @@ async function forget(url: string, prefix: string): Promise<void> {
 }
 
 /** Puts each e-mail as a page where a newcomer looks for it: beside the messages. */
-async function gather(staging: string, records: readonly RunRecord[]): Promise<void> {
+async function writeMailPages(staging: string, records: readonly RunRecord[]): Promise<void> {
   const archive = directoryArchive(join(staging, 'archive'));
   for (const record of records) {
     const sealed = await archive.find(record);
-    if (sealed !== undefined) await writeFile(join(staging, 'mailbox', `${record.report}.html`), onePage(sealed.mail));
+    if (sealed !== undefined)
+      await writeFile(join(staging, 'mailbox', `${record.report}.html`), inlineImages(sealed.mail));
   }
 }
 
 /** Replaces what an earlier demo left. Of two that end at the same moment the later one stays. */
-async function putInPlace(staging: string, target: string): Promise<void> {
+async function replaceFolder(staging: string, target: string): Promise<void> {
   for (;;) {
     await rm(target, { recursive: true, force: true });
     try {
@@ -184,7 +185,11 @@ async function putInPlace(staging: string, target: string): Promise<void> {
   }
 }
 
-async function summary(target: string, records: readonly RunRecord[], say: DemoOptions['say']): Promise<void> {
+async function printSummary(
+  target: string,
+  records: readonly RunRecord[],
+  say: DemoOptions['printLine'],
+): Promise<void> {
   const shown = relative(process.cwd(), target) || '.';
   say('');
   for (const record of records) {
@@ -197,7 +202,7 @@ async function summary(target: string, records: readonly RunRecord[], say: DemoO
   }
   say('');
   say(`Everything is under ${shown}/. Open first:`);
-  for (const line of await openFirst(target)) say(`  ${join(shown, line)}`);
+  for (const line of await listFirst(target)) say(`  ${join(shown, line)}`);
   say('');
   say('Try next:');
   say('  npx docket sandbox              the API on a port; prints the two variables to set for the next two');
@@ -212,7 +217,7 @@ async function summary(target: string, records: readonly RunRecord[], say: DemoO
 const SHOWN_FIRST = ['.xlsx', '.html', '.eml', '/', 'manifest.json'] as const;
 
 /** The workbooks, the mails as pages and as messages, the CSV files of a folder as one line, and the manifests. */
-async function openFirst(target: string): Promise<string[]> {
+async function listFirst(target: string): Promise<string[]> {
   const entries = await readdir(target, { recursive: true, withFileTypes: true });
   const paths = entries
     .filter((entry) => entry.isFile())

@@ -1,9 +1,9 @@
-import type { Audit } from '../admin/auth/audit.ts';
+import type { AuditLog } from '../admin/auth/audit.ts';
 import type { Clock } from '../base/clock.ts';
 import { DocketError, isRedisOutage, toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
 import type { RedisClient } from '../base/redis-client.ts';
-import { type Identity, keepIdentity, readIdentity, replaceIdentity } from '../base/redis-identity.ts';
+import { claimIdentity, type Identity, readIdentity, replaceIdentity } from '../base/redis-identity.ts';
 import {
   ARCHIVE_MARKER,
   type ArchiveMarker,
@@ -12,15 +12,15 @@ import {
   newArchiveId,
   readMarker,
 } from '../deliver/archive-marker.ts';
-import { holdsRuns } from '../deliver/holds-runs.ts';
+import { hasArchivedRuns } from '../deliver/holds-runs.ts';
 import { readNewestRun } from '../deliver/newest-run.ts';
-import type { Shelf } from '../deliver/shelf.ts';
+import type { ArchiveStorage } from '../deliver/shelf.ts';
 import { redisName } from '../queue/connection.ts';
 import type { RunState, RunStore } from '../run/record.ts';
-import { type AskArchive, archiveLimit } from './archive-limit.ts';
+import { type ArchiveTimeout, createArchiveTimeout } from './archive-limit.ts';
 
 /** States of runs whose files were archived. */
-const ARCHIVED: readonly RunState[] = ['done', 'partly_delivered', 'held'];
+const PUBLISHED_STATES: readonly RunState[] = ['done', 'partly_delivered', 'held'];
 
 /**
  * Which deployment a process belongs to: the random id that Redis and the archive's marker agree on. Paths, hosts and the
@@ -54,7 +54,7 @@ export interface IdentityPorts {
   readonly redis: RedisClient;
   readonly prefix: string;
   /** Not guarded by the marker: it is what the marker is read from. */
-  readonly shelf: Pick<Shelf, 'place' | 'notes' | 'runs'>;
+  readonly storage: Pick<ArchiveStorage, 'location' | 'metadata' | 'listRuns'>;
   readonly runs: Pick<RunStore, 'list' | 'get'>;
   readonly clock: Clock;
   readonly log: Log;
@@ -67,11 +67,11 @@ export interface IdentityPorts {
   readonly limitMs?: number;
 }
 
-type Asking = IdentityPorts & { readonly ask: AskArchive };
+type IdentityContext = IdentityPorts & { readonly withTimeout: ArchiveTimeout };
 
 export function deploymentIdentity(given: IdentityPorts): DeploymentIdentity {
-  const ports: Asking = { ...given, ask: archiveLimit(given.shelf.place, given.limitMs) };
-  const { redis, prefix, shelf, log, writes } = ports;
+  const ports: IdentityContext = { ...given, withTimeout: createArchiveTimeout(given.storage.location, given.limitMs) };
+  const { redis, prefix, storage, log, writes } = ports;
   let matching: Promise<string> | undefined;
   let id: string | undefined;
   let found: DocketError | undefined;
@@ -79,7 +79,7 @@ export function deploymentIdentity(given: IdentityPorts): DeploymentIdentity {
   const get = async (): Promise<string> => {
     if (found !== undefined) throw found;
     if (id !== undefined) return id;
-    matching ??= matchedId(ports).finally(() => {
+    matching ??= compareIds(ports).finally(() => {
       matching = undefined;
     });
     id = await matching;
@@ -96,7 +96,7 @@ export function deploymentIdentity(given: IdentityPorts): DeploymentIdentity {
         const waits = error.code === 'archive.unreachable' || error.code === 'archive.unwritable';
         if (!writes && (waits || error.code === 'config.secret_missing' || error.code === 'archive.marker_missing')) {
           log.info('The archive cannot be read here and was not compared with Redis', {
-            path: shelf.place,
+            path: storage.location,
             error: error.toJSON(),
           });
           return;
@@ -109,12 +109,12 @@ export function deploymentIdentity(given: IdentityPorts): DeploymentIdentity {
       if (id === undefined) return;
       const known = await readIdentity(redis, prefix);
       if (known === undefined) {
-        await keepIdentity(redis, prefix, id, { restored: true });
+        await claimIdentity(redis, prefix, id, { restored: true });
         log.warn('Redis had forgotten which deployment it belongs to and was told again', { url: redisName(redis) });
         return;
       }
       const before = found;
-      found = known.id === id ? undefined : conflictOf(ports, known, { id });
+      found = known.id === id ? undefined : conflictError(ports, known, { id });
       if (found !== undefined && before === undefined) {
         log.error('Redis belongs to another deployment now; nothing is written to the archive', {
           error: found.toJSON(),
@@ -125,59 +125,63 @@ export function deploymentIdentity(given: IdentityPorts): DeploymentIdentity {
   };
 }
 
-async function matchedId(ports: Asking): Promise<string> {
-  const { redis, prefix, shelf, clock, log, writes, ask } = ports;
-  const [marker, known] = await Promise.all([ask(() => readMarker(shelf)), readIdentity(redis, prefix)]);
+async function compareIds(ports: IdentityContext): Promise<string> {
+  const { redis, prefix, storage, clock, log, writes, withTimeout } = ports;
+  const [marker, known] = await Promise.all([withTimeout(() => readMarker(storage)), readIdentity(redis, prefix)]);
   if (known !== undefined) {
     if (marker?.id === known.id) {
-      await noticeSetBack(ports, known);
-      if (writes && !marker.deployed) await ask(() => markDeployed(shelf, marker));
+      await detectRestoredBackup(ports, known);
+      if (writes && !marker.deployed) await withTimeout(() => markDeployed(storage, marker));
       return known.id;
     }
-    if (marker === undefined && !writes) throw notCompared(shelf.place);
-    throw conflictOf(ports, known, marker);
+    if (marker === undefined && !writes) throw markerMissingError(storage.location);
+    throw conflictError(ports, known, marker);
   }
   if (marker?.deployed) {
-    const kept = await keepIdentity(redis, prefix, marker.id, { restored: true });
-    if (kept.id !== marker.id) throw conflictOf(ports, kept, marker);
+    const kept = await claimIdentity(redis, prefix, marker.id, { restored: true });
+    if (kept.id !== marker.id) throw conflictError(ports, kept, marker);
     // Otherwise somebody who began at the same moment has told it for the first time.
     if (!kept.restored) return marker.id;
     log.warn('Redis did not know the archive, which was used before: Redis was emptied, or is another one', {
-      path: shelf.place,
+      path: storage.location,
       url: redisName(redis),
     });
     return marker.id;
   }
-  if (marker !== undefined) return begin(ports, marker);
-  if (!writes) throw notCompared(shelf.place);
+  if (marker !== undefined) return claimArchive(ports, marker);
+  if (!writes) throw markerMissingError(storage.location);
   // Before Redis learns of it: of two who start at once with one archive, both read the same marker.
-  if ((await hasArchived(ports)) && !(await ask(() => holdsRuns(shelf)))) throw emptyArchive(ports);
-  return begin(ports, await ask(() => createMarker(shelf, newArchiveId(), clock.now())));
+  if ((await hasArchived(ports)) && !(await withTimeout(() => hasArchivedRuns(storage))))
+    throw emptyArchiveError(ports);
+  return claimArchive(ports, await withTimeout(() => createMarker(storage, newArchiveId(), clock.now())));
 }
 
 /** A Redis that was restored from a backup knows its identity, and not what came after: the last archived run shows it. */
-async function noticeSetBack({ redis, prefix, shelf, runs, log, ask }: Asking, known: Identity): Promise<void> {
-  const newest = await ask(() => readNewestRun(shelf.notes));
+async function detectRestoredBackup(
+  { redis, prefix, storage, runs, log, withTimeout }: IdentityContext,
+  known: Identity,
+): Promise<void> {
+  const newest = await withTimeout(() => readNewestRun(storage.metadata));
   if (newest === undefined || newest.at <= known.since || (await runs.get(newest.run)) !== undefined) return;
   await replaceIdentity(redis, prefix, known.id, known.id, { restored: true });
   log.warn('Redis does not know the last archived run: it was set back to before it', {
     run: newest.run,
-    path: shelf.place,
+    path: storage.location,
     url: redisName(redis),
   });
 }
 
 /** Redis learns of the id before the marker says so: whoever reads that it is deployed never comes before Redis was told. */
-async function begin(ports: Asking, marker: ArchiveMarker): Promise<string> {
-  const { redis, prefix, shelf, writes, ask } = ports;
-  const kept = await keepIdentity(redis, prefix, marker.id, { restored: false });
-  if (kept.id !== marker.id) throw conflictOf(ports, kept, marker);
-  if (writes && !marker.deployed) await ask(() => markDeployed(shelf, marker));
+async function claimArchive(ports: IdentityContext, marker: ArchiveMarker): Promise<string> {
+  const { redis, prefix, storage, writes, withTimeout } = ports;
+  const kept = await claimIdentity(redis, prefix, marker.id, { restored: false });
+  if (kept.id !== marker.id) throw conflictError(ports, kept, marker);
+  if (writes && !marker.deployed) await withTimeout(() => markDeployed(storage, marker));
   return marker.id;
 }
 
 const hasArchived = async ({ runs }: Pick<IdentityPorts, 'runs'>): Promise<boolean> =>
-  (await runs.list({ states: ARCHIVED, limit: 1 })).length > 0;
+  (await runs.list({ states: PUBLISHED_STATES, limit: 1 })).length > 0;
 
 /**
  * Joins Redis and the archive on purpose, where they do not belong together: Redis takes the id of the archive; an archive
@@ -185,54 +189,54 @@ const hasArchived = async ({ runs }: Pick<IdentityPorts, 'runs'>): Promise<boole
  */
 export async function adoptDeployment(
   ports: IdentityPorts,
-  audit: Pick<Audit, 'tell'>,
+  audit: Pick<AuditLog, 'record'>,
   { who }: Adopter,
 ): Promise<void> {
-  const { redis, prefix, shelf, clock, log, limitMs } = ports;
-  const ask = archiveLimit(shelf.place, limitMs);
-  const [marker, known] = await Promise.all([ask(() => readMarker(shelf)), readIdentity(redis, prefix)]);
+  const { redis, prefix, storage, clock, log, limitMs } = ports;
+  const ask = createArchiveTimeout(storage.location, limitMs);
+  const [marker, known] = await Promise.all([ask(() => readMarker(storage)), readIdentity(redis, prefix)]);
   if (marker?.id === known?.id && marker !== undefined) return;
   const why = await (async () => {
     if (marker !== undefined && known !== undefined) {
       const kept = await replaceIdentity(redis, prefix, marker.id, known.id);
-      if (kept.id !== marker.id) throw conflictOf(ports, kept, marker);
+      if (kept.id !== marker.id) throw conflictError(ports, kept, marker);
       return `Redis belongs to the archive ${marker.id} now, and to ${known.id} no more`;
     }
     if (marker !== undefined) return undefined;
-    const created = await ask(() => createMarker(shelf, known?.id ?? newArchiveId(), clock.now()));
-    const kept = known ?? (await keepIdentity(redis, prefix, created.id, { restored: false }));
-    if (kept.id !== created.id) throw conflictOf(ports, kept, created);
+    const created = await ask(() => createMarker(storage, known?.id ?? newArchiveId(), clock.now()));
+    const kept = known ?? (await claimIdentity(redis, prefix, created.id, { restored: false }));
+    if (kept.id !== created.id) throw conflictError(ports, kept, created);
     return `the archive, which had no marker, is ${created.id} now`;
   })();
   if (why === undefined) return;
-  log.warn('The deployment was adopted', { path: shelf.place, url: redisName(redis), who, why });
-  await audit.tell({ event: 'deployment.adopted', who, why: `${why} (${shelf.place})` });
+  log.warn('The deployment was adopted', { path: storage.location, url: redisName(redis), who, why });
+  await audit.record({ event: 'deployment.adopted', who, why: `${why} (${storage.location})` });
 }
 
-const NEXT =
+const CONFLICT_HINT =
   'Mount the archive if it is not mounted; otherwise correct DOCKET_ARCHIVE or REDIS_URL. To join the two on purpose, stop all processes and run docket start --adopt once.';
 
-const conflictOf = (
-  { redis, shelf }: Pick<IdentityPorts, 'redis' | 'shelf'>,
+const conflictError = (
+  { redis, storage }: Pick<IdentityPorts, 'redis' | 'storage'>,
   known: Identity,
   marker: Pick<ArchiveMarker, 'id'> | undefined,
 ): DocketError =>
   new DocketError('deployment.conflict', 'Redis and the archive belong to different deployments.', {
-    where: `Redis at ${redisName(redis)}, archive at ${shelf.place}`,
+    where: `Redis at ${redisName(redis)}, archive at ${storage.location}`,
     expected: `the archive ${known.id}, which Redis has known since ${new Date(known.since).toISOString()}`,
     got: marker === undefined ? `an archive without a marker, ${ARCHIVE_MARKER}` : `the archive ${marker.id}`,
-    next: NEXT,
+    next: CONFLICT_HINT,
   });
 
-const emptyArchive = ({ redis, shelf }: Pick<IdentityPorts, 'redis' | 'shelf'>): DocketError =>
+const emptyArchiveError = ({ redis, storage }: Pick<IdentityPorts, 'redis' | 'storage'>): DocketError =>
   new DocketError('deployment.conflict', 'Redis has records of archived runs, and the archive is empty.', {
-    where: `Redis at ${redisName(redis)}, archive at ${shelf.place}`,
+    where: `Redis at ${redisName(redis)}, archive at ${storage.location}`,
     expected: 'the archive of these runs',
     got: `an archive without runs and without a marker, ${ARCHIVE_MARKER}`,
-    next: NEXT,
+    next: CONFLICT_HINT,
   });
 
-const notCompared = (place: string): DocketError =>
+const markerMissingError = (place: string): DocketError =>
   new DocketError('archive.marker_missing', `The archive has no marker, ${ARCHIVE_MARKER}.`, { where: place });
 
 /** A step for a process that goes on: Redis being away is said by whoever has work there. */

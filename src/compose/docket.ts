@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import type { Check } from '../admin/app.ts';
-import { redisAudit } from '../admin/auth/audit.ts';
+import type { HealthCheck } from '../admin/app.ts';
+import { redisAuditLog } from '../admin/auth/audit.ts';
 import type { Readings } from '../admin/metrics.ts';
 import { isRedisOutage, toDocketError } from '../base/error.ts';
 import { createScope, type Scope } from '../base/scope.ts';
 import { secretSource } from '../base/secret.ts';
-import type { Jobs } from '../define/load.ts';
-import { PRESENT_EVERY_MS, redisPresence } from '../queue/presence.ts';
-import { startReconciler } from '../queue/reconciler.ts';
+import type { Definitions } from '../define/load.ts';
+import { PROCESS_HEARTBEAT_INTERVAL_MS, redisProcessRegistry } from '../queue/presence.ts';
+import { startPeriodicTasks } from '../queue/reconciler.ts';
 import { identityPorts } from './archive.ts';
 import { sharedBudgets } from './budgets.ts';
 import {
@@ -18,10 +18,10 @@ import {
   type DeploymentIdentity,
   deploymentIdentity,
 } from './deployment-identity.ts';
-import type { Surroundings } from './ports.ts';
-import { readNow } from './readings.ts';
+import type { AppContext } from './ports.ts';
+import { readMetricsSnapshot } from './readings.ts';
 import { openScheduler, type SchedulerSettings } from './scheduler.ts';
-import { watchStorage } from './storage-health.ts';
+import { monitorStorage } from './storage-health.ts';
 import { redisProbe } from './storage-probes.ts';
 import { openStore, type Store, type StoreSettings } from './store.ts';
 import { openWorker, type WorkerSettings } from './worker.ts';
@@ -42,9 +42,9 @@ export interface RunningDocket {
   readonly store: Store;
   readonly identity: DeploymentIdentity;
   /** What `/readyz` asks: Redis, the definitions, each role and what they write to; never rejects. */
-  readonly health: () => Promise<readonly Check[]>;
+  readonly health: () => Promise<readonly HealthCheck[]>;
   /** What the metrics tell of all processes; throws `redis.unreachable`. */
-  readonly readings: () => Promise<Readings>;
+  readonly metricsSnapshot: () => Promise<Readings>;
   /** Lets runs in hand end for a while, hands over the rest, closes everything. */
   close(): Promise<void>;
 }
@@ -54,30 +54,30 @@ export interface RunningDocket {
  * route. On a failed start everything that was opened is closed.
  * Throws `redis.unreachable`, `redis.unsuitable`, `config.invalid`, `deployment.conflict`, `deployment.mass_removal`.
  */
-export async function composeDocket(around: Surroundings, settings: DocketSettings): Promise<RunningDocket> {
+export async function composeDocket(around: AppContext, settings: DocketSettings): Promise<RunningDocket> {
   const scope = createScope();
   try {
-    return await open(around, settings, scope);
+    return await openRoles(around, settings, scope);
   } catch (error) {
     await scope.close();
     throw error;
   }
 }
 
-async function open(around: Surroundings, settings: DocketSettings, scope: Scope): Promise<RunningDocket> {
+async function openRoles(around: AppContext, settings: DocketSettings, scope: Scope): Promise<RunningDocket> {
   const { jobs, roles = new Set(ROLES) } = settings;
   const store = await openStore(around, settings, scope);
   const identity = await startIdentity(around, settings, roles, store, scope);
-  const checks: (() => readonly Check[])[] = [];
+  const checks: (() => readonly HealthCheck[])[] = [];
   const probes = [redisProbe(store.redis, store.prefix)];
-  const redisWrites = await watchStorage(probes, around, scope, settings.observeStorage);
+  const redisWrites = await monitorStorage(probes, around, scope, settings.observeStorage);
   if (roles.has('worker')) checks.push(await openWorker(around, settings, store, identity, scope));
   if (roles.has('scheduler')) {
     const scheduler = await openScheduler(around, settings, store, scope);
     checks.push(() => [scheduler()]);
   }
   checks.push(redisWrites.checks);
-  sayPresent(around, { roles, checks, identity }, store, scope);
+  startHeartbeat(around, { roles, checks, identity }, store, scope);
   const { clock, env } = around;
   const budgets = sharedBudgets(store.redis, store.prefix, clock);
   return {
@@ -88,18 +88,19 @@ async function open(around: Surroundings, settings: DocketSettings, scope: Scope
         () => ({ name: 'redis', ok: true }),
         (thrown: unknown) => ({ name: 'redis', ok: false, detail: toDocketError(thrown).message }),
       ),
-      definitionsCheck(jobs.now()),
+      definitionsCheck(jobs.current()),
       ...identityCheck(identity),
       ...checks.flatMap((check) => check()),
     ],
-    readings: () => readNow({ ...store, jobs: jobs.now(), budgets, secrets: secretSource(env, around), clock }),
+    metricsSnapshot: () =>
+      readMetricsSnapshot({ ...store, jobs: jobs.current(), budgets, secrets: secretSource(env, around), clock }),
     close: () => scope.close(),
   };
 }
 
 /** Compares Redis with the archive before anything is done with either. A scheduler alone may have no archive. */
 async function startIdentity(
-  around: Surroundings,
+  around: AppContext,
   { adopt }: Pick<DocketSettings, 'adopt'>,
   roles: ReadonlySet<Role>,
   { redis, prefix, runs }: Store,
@@ -108,35 +109,35 @@ async function startIdentity(
   const { clock, log } = around;
   const writes = roles.has('worker') || roles.has('admin');
   const ports = identityPorts(around, { redis, prefix, runs, writes }, scope);
-  if (adopt !== undefined && writes) await adoptDeployment(ports, redisAudit(redis, { prefix, clock, log }), adopt);
+  if (adopt !== undefined && writes) await adoptDeployment(ports, redisAuditLog(redis, { prefix, clock, log }), adopt);
   const identity = deploymentIdentity(ports);
   await identity.start();
   return identity;
 }
 
 /** Said only while it fails. */
-const identityCheck = (identity: DeploymentIdentity): readonly Check[] => {
+const identityCheck = (identity: DeploymentIdentity): readonly HealthCheck[] => {
   const conflict = identity.conflict();
   return conflict === undefined ? [] : [{ name: 'identity', ok: false, detail: conflict.message }];
 };
 
 /** Says again and again, until the scope closes, which of the process's roles are at work: others count them. */
-function sayPresent(
-  { clock, log }: Surroundings,
+function startHeartbeat(
+  { clock, log }: AppContext,
   {
     roles,
     checks,
     identity,
   }: {
     readonly roles: ReadonlySet<Role>;
-    readonly checks: readonly (() => readonly Check[])[];
+    readonly checks: readonly (() => readonly HealthCheck[])[];
     readonly identity: DeploymentIdentity;
   },
   { redis, prefix }: Store,
   scope: Scope,
 ): void {
   const self = `${hostname()}:${process.pid}:${randomUUID().slice(0, 8)}`;
-  const presence = redisPresence(redis, { prefix, self });
+  const presence = redisProcessRegistry(redis, { prefix, self });
   // That Redis is away is said by whoever has work there; a process that is not heard of is what is meant then.
   const whileAway = (thrown: unknown) => {
     if (!isRedisOutage(toDocketError(thrown))) throw thrown;
@@ -144,17 +145,22 @@ function sayPresent(
   const tell = async () => {
     const found = checks.flatMap((check) => check());
     const atWork = [...roles].filter((role) => found.find(({ name }) => name === role)?.ok ?? true);
-    await presence.tell(atWork).catch(whileAway);
+    await presence.heartbeat(atWork).catch(whileAway);
   };
-  const telling = startReconciler({ steps: [tell, confirmIdentity(identity)], clock, log, everyMs: PRESENT_EVERY_MS });
+  const telling = startPeriodicTasks({
+    steps: [tell, confirmIdentity(identity)],
+    clock,
+    log,
+    everyMs: PROCESS_HEARTBEAT_INTERVAL_MS,
+  });
   scope.use(telling, async (opened) => {
     await opened.close();
     await presence.leave().catch(whileAway);
   });
 }
 
-const definitionsCheck = ({ reports, faults, kept }: Jobs): Check => ({
+const definitionsCheck = ({ reports, diagnostics, usingLastKnownGood }: Definitions): HealthCheck => ({
   name: 'definitions',
   ok: reports.size > 0,
-  detail: `${reports.size} loaded, ${faults.length} faults${kept.size === 0 ? '' : `, ${kept.size} on the last good version`}`,
+  detail: `${reports.size} loaded, ${diagnostics.length} faults${usingLastKnownGood.size === 0 ? '' : `, ${usingLastKnownGood.size} on the last good version`}`,
 });

@@ -1,4 +1,4 @@
-import type { HeldPack } from '../admin/access.ts';
+import type { HeldRun } from '../admin/access.ts';
 import type { Clock } from '../base/clock.ts';
 import { toDocketError } from '../base/error.ts';
 import type { SecretSource } from '../base/secret.ts';
@@ -9,7 +9,7 @@ import { plannedDeliveries } from '../deliver/planned-deliveries.ts';
 import type { DefinitionStore, FrozenDefinition } from '../queue/definition-store.ts';
 import type { RunOrder } from '../run/record.ts';
 
-export interface HeldPackPorts {
+export interface LoadReleasePreviewPorts {
   readonly definitions: Pick<DefinitionStore, 'get'>;
   readonly archive: Archive;
   readonly ledger: Ledger;
@@ -25,10 +25,10 @@ export interface HeldPackPorts {
  * says, and by the allow-list of now, as a worker goes by. Undefined where the run's files are not in the archive. Throws
  * `archive.*`, `redis.unreachable`.
  */
-export async function heldPack(
+export async function loadReleasePreview(
   run: RunOrder,
-  { definitions, settingsNow, workingDirectory = process.cwd(), ...ports }: HeldPackPorts,
-): Promise<Omit<HeldPack, 'error'> | undefined> {
+  { definitions, settingsNow, workingDirectory = process.cwd(), ...ports }: LoadReleasePreviewPorts,
+): Promise<Omit<HeldRun, 'error'> | undefined> {
   const [sealed, frozen] = await Promise.all([ports.archive.peek(run), frozenOf(run, definitions)]);
   if (sealed === undefined) return undefined;
   const { manifest } = sealed;

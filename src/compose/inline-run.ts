@@ -6,42 +6,42 @@ import type { Archive } from '../deliver/archive.ts';
 import { fileLedger } from '../deliver/file-ledger.ts';
 import { mirroredArchive } from '../deliver/mirrored-archive.ts';
 import { redisLedger } from '../deliver/redis-ledger.ts';
-import { redisSentFigures } from '../deliver/sent-figures.ts';
-import { dropAnswers } from '../fetch/redis-store.ts';
-import type { FindDelivered } from '../queue/already-delivered.ts';
+import { redisLastSentFigures } from '../deliver/sent-figures.ts';
+import { deleteResponses } from '../fetch/redis-store.ts';
+import type { FindEarlierDelivery } from '../queue/already-delivered.ts';
 import { definitionStore, type FrozenDefinition } from '../queue/definition-store.ts';
-import { type InlineWork, inlineLeases, recordInlineRun } from '../queue/inline-run.ts';
-import { DEFAULT_PREFIX } from '../queue/keys.ts';
-import { redisLive } from '../queue/live.ts';
+import { type InlineWork, recordInlineRun, redisInlineLeases } from '../queue/inline-run.ts';
+import { DEFAULT_KEY_PREFIX } from '../queue/keys.ts';
+import { redisLiveProgress } from '../queue/live.ts';
 import { redisRunStore } from '../queue/run-store.ts';
-import type { Observe } from '../run/event.ts';
+import type { OnRunEvent } from '../run/event.ts';
 import type { RunOrder } from '../run/record.ts';
 import type { RunResult } from '../run/result.ts';
-import { openArchive, openIdentity, ownIdentity } from './archive.ts';
-import { deliveredByArchive, findDelivered } from './delivered.ts';
-import { KEEP_DAYS } from './keep-days.ts';
-import type { OrgsInForce } from './key-limits.ts';
-import { composeInline, type Inline, type InlineStores, type Surroundings } from './ports.ts';
+import { archiveOnlyIdentity, openArchive, openIdentity } from './archive.ts';
+import { composeFindDelivered, findDeliveredInArchive } from './delivered.ts';
+import { RETENTION_DAYS } from './keep-days.ts';
+import type { ActiveOrgs } from './key-limits.ts';
+import { type AppContext, composeInline, type DeliveryStores, type InlineContext } from './ports.ts';
 
 /** A run of a command that delivers, and what is kept of it. */
-export interface DeliveringRun extends Inline {
+export interface DeliveringRun extends InlineContext {
   /** The workers' Redis; undefined where none is named. */
   readonly redis: RedisClient | undefined;
   /** Where the run is sealed. */
   readonly archive: Archive;
   /** Before a call is spent: throws `archive.unwritable` where the ledger of a run without Redis could not be kept. */
-  readonly tryLedger: () => Promise<void>;
+  readonly assertLedgerWritable: () => Promise<void>;
   /** Undefined where nobody is refused. */
-  readonly findDelivered: FindDelivered | undefined;
+  readonly findDelivered: FindEarlierDelivery | undefined;
   /** Makes the run; with a Redis it is on record meanwhile and afterwards. */
   readonly execute: (
     frozen: FrozenDefinition,
-    context: { readonly signal: AbortSignal; readonly observe: Observe },
+    context: { readonly signal: AbortSignal; readonly observe: OnRunEvent },
     work: InlineWork,
   ) => Promise<Outcome<RunResult>>;
 }
 
-type Kept = Omit<DeliveringRun, keyof Inline> & { readonly stores: InlineStores };
+type DeliveringParts = Omit<DeliveringRun, keyof InlineContext> & { readonly stores: DeliveryStores };
 
 /**
  * Ports of an inline run that delivers. With a `REDIS_URL` in the environment it has the ledger, archive and records of the
@@ -49,16 +49,16 @@ type Kept = Omit<DeliveringRun, keyof Inline> & { readonly stores: InlineStores 
  * folder says what was sent. Throws as `composeInline`.
  */
 export async function composeDeliveringRun(
-  around: Surroundings,
+  around: AppContext,
   order: RunOrder,
-  { out, orgs }: { readonly out: Archive; readonly orgs?: OrgsInForce | undefined },
+  { out, orgs }: { readonly out: Archive; readonly orgs?: ActiveOrgs | undefined },
 ): Promise<DeliveringRun> {
-  const kept: { made?: Kept } = {};
+  const kept: { made?: DeliveringParts } = {};
   const inline = await composeInline(around, out, {
     orgs,
     stores: (redis, scope) => {
       const made =
-        redis === undefined ? alone(around, order, out, scope) : amongWorkers(around, order, out, redis, scope);
+        redis === undefined ? withoutRedis(around, order, out, scope) : withRedis(around, order, out, redis, scope);
       kept.made = made;
       return made.stores;
     },
@@ -69,48 +69,54 @@ export async function composeDeliveringRun(
   return { ...inline, ...rest };
 }
 
-function amongWorkers(around: Surroundings, order: RunOrder, out: Archive, redis: RedisClient, scope: Scope): Kept {
+function withRedis(
+  around: AppContext,
+  order: RunOrder,
+  out: Archive,
+  redis: RedisClient,
+  scope: Scope,
+): DeliveringParts {
   const { clock, log } = around;
-  const kept = { prefix: DEFAULT_PREFIX, keepDays: KEEP_DAYS };
-  const prefix = `${DEFAULT_PREFIX}:`;
-  const runs = redisRunStore(redis, { ...kept, log, ended: dropAnswers(redis, { prefix }) });
-  const ledger = redisLedger(redis, { prefix, ttlDays: KEEP_DAYS });
-  const identity = openIdentity(around, { redis, prefix: DEFAULT_PREFIX, runs, writes: true }, scope);
+  const kept = { prefix: DEFAULT_KEY_PREFIX, keepDays: RETENTION_DAYS };
+  const prefix = `${DEFAULT_KEY_PREFIX}:`;
+  const runs = redisRunStore(redis, { ...kept, log, ended: deleteResponses(redis, { prefix }) });
+  const ledger = redisLedger(redis, { prefix, ttlDays: RETENTION_DAYS });
+  const identity = openIdentity(around, { redis, prefix: DEFAULT_KEY_PREFIX, runs, writes: true }, scope);
   const archive = mirroredArchive(openArchive(around, scope, identity).archive, out);
   const ports = {
     runs,
     definitions: definitionStore(redis, kept),
-    leases: inlineLeases(redis, kept),
-    live: redisLive(redis, kept),
+    leases: redisInlineLeases(redis, kept),
+    live: redisLiveProgress(redis, kept),
     clock,
     log,
   };
   return {
     redis,
     archive,
-    stores: { archive, ledger, sentFigures: redisSentFigures(redis, { prefix }) },
-    tryLedger: async () => {},
-    findDelivered: findDelivered(around, { runs, ledger }, scope),
+    stores: { archive, ledger, sentFigures: redisLastSentFigures(redis, { prefix }) },
+    assertLedgerWritable: async () => {},
+    findDelivered: composeFindDelivered(around, { runs, ledger }, scope),
     execute: (frozen, context, work) => recordInlineRun(order, frozen, ports, context, work),
   };
 }
 
-function alone(around: Surroundings, order: RunOrder, out: Archive, scope: Scope): Kept {
-  const { shelf } = openArchive(around, scope);
-  const { shelf: ledgerShelf } = openArchive(around, scope, ownIdentity(shelf, around.clock));
+function withoutRedis(around: AppContext, order: RunOrder, out: Archive, scope: Scope): DeliveringParts {
+  const { storage } = openArchive(around, scope);
+  const { storage: ledgerShelf } = openArchive(around, scope, archiveOnlyIdentity(storage, around.clock));
   return {
     redis: undefined,
     archive: out,
     stores: { archive: out, ledger: fileLedger(ledgerShelf, order) },
-    tryLedger: async () => {
-      const { ok, detail } = await shelf.probe();
+    assertLedgerWritable: async () => {
+      const { ok, detail } = await storage.probe();
       if (ok) return;
       throw new DocketError('archive.unwritable', `The archive cannot be written: ${detail}.`, {
         expected: 'a folder or bucket for the ledger of what is sent',
         next: 'Set DOCKET_ARCHIVE to one that can be written, or give --no-deliver.',
       });
     },
-    findDelivered: around.config.DOCKET_REPEAT === 'allow' ? undefined : deliveredByArchive(shelf, around.log),
+    findDelivered: around.config.DOCKET_REPEAT === 'allow' ? undefined : findDeliveredInArchive(storage, around.log),
     execute: (_frozen, context, work) => work(context),
   };
 }

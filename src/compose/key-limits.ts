@@ -1,16 +1,16 @@
 import type { Log } from '../base/log.ts';
 import type { SecretSource } from '../base/secret.ts';
-import { RATES } from '../contract/limits.ts';
+import { RATE_LIMITS } from '../contract/limits.ts';
 import type { OrgSettings } from '../define/org.ts';
 import type { BudgetLimits } from '../fetch/budget.ts';
 
 /** The organizations of the definitions in force, by id. */
-export type OrgsInForce = ReadonlyMap<string, OrgSettings>;
+export type ActiveOrgs = ReadonlyMap<string, OrgSettings>;
 
 /** The metrics limits that one `org.yaml` sets. */
-export const limitsOf = ({ budget }: Pick<OrgSettings, 'budget'>): BudgetLimits => ({
-  calls: budget?.calls ?? RATES.metrics.calls,
-  windowMs: budget?.window === undefined ? RATES.metrics.windowMs : budget.window * 1000,
+export const budgetLimits = ({ budget }: Pick<OrgSettings, 'budget'>): BudgetLimits => ({
+  calls: budget?.calls ?? RATE_LIMITS.metrics.calls,
+  windowMs: budget?.window === undefined ? RATE_LIMITS.metrics.windowMs : budget.window * 1000,
 });
 
 /**
@@ -18,7 +18,7 @@ export const limitsOf = ({ budget }: Pick<OrgSettings, 'budget'>): BudgetLimits 
  * window. With one organization, or where all say the same, what they say.
  */
 export function lowestLimits(orgs: readonly [OrgSettings, ...OrgSettings[]]): BudgetLimits {
-  const all = orgs.map(limitsOf);
+  const all = orgs.map(budgetLimits);
   return {
     calls: Math.min(...all.map(({ calls }) => calls)),
     windowMs: Math.max(...all.map(({ windowMs }) => windowMs)),
@@ -32,11 +32,11 @@ export interface BudgetConflict {
   readonly message: string;
 }
 
-export const CONFLICT_NEXT = 'write the same `budget` into each org.yaml: the service counts calls by key';
+export const BUDGET_CONFLICT_HINT = 'write the same `budget` into each org.yaml: the service counts calls by key';
 
 /** Undefined where these organizations, which share a key, say the same. */
-export function conflictAmong(orgs: readonly OrgSettings[]): BudgetConflict | undefined {
-  const said = orgs.map((settings) => ({ id: settings.id, ...limitsOf(settings) }));
+export function budgetConflict(orgs: readonly OrgSettings[]): BudgetConflict | undefined {
+  const said = orgs.map((settings) => ({ id: settings.id, ...budgetLimits(settings) }));
   const differs = (of: (limits: BudgetLimits) => number): boolean => new Set(said.map(of)).size > 1;
   const windows = differs(({ windowMs }) => windowMs);
   if (!windows && !differs(({ calls }) => calls)) return undefined;
@@ -62,11 +62,11 @@ export async function budgetConflicts(
     return { settings, key: key ?? JSON.stringify(api_key) };
   });
   for (const { settings, key } of await Promise.all(named)) byKey.set(key, [...(byKey.get(key) ?? []), settings]);
-  return [...byKey.values()].flatMap((sharing) => conflictAmong(sharing) ?? []);
+  return [...byKey.values()].flatMap((sharing) => budgetConflict(sharing) ?? []);
 }
 
 /** The organizations whose key has this fingerprint. Keys are read anew: one that was rotated is another. */
-export async function sharingKey(
+export async function orgsSharingKey(
   key: string,
   orgs: Iterable<OrgSettings>,
   secrets: SecretSource,
@@ -103,7 +103,7 @@ export function keyLimits({
   secrets,
   log,
 }: {
-  readonly orgs: () => OrgsInForce;
+  readonly orgs: () => ActiveOrgs;
   readonly secrets: SecretSource;
   readonly log: Log;
 }): KeyLimits {
@@ -114,18 +114,18 @@ export function keyLimits({
     const found = known.get(key);
     const [first, ...others] = found?.ids.flatMap((id) => orgs().get(id) ?? []) ?? [];
     if (first !== undefined) return lowestLimits([first, ...others]);
-    return found === undefined ? RATES.metrics : limitsOf(found.settings);
+    return found === undefined ? RATE_LIMITS.metrics : budgetLimits(found.settings);
   };
   return {
     resolve: async (key, settings) => {
-      const sharing = await sharingKey(key, orgs().values(), secrets);
+      const sharing = await orgsSharingKey(key, orgs().values(), secrets);
       known.set(key, { ids: sharing.map(({ id }) => id), settings });
-      const conflict = conflictAmong(sharing);
+      const conflict = budgetConflict(sharing);
       if (conflict === undefined) logged.delete(key);
       else if (logged.get(key) !== conflict.message) {
         logged.set(key, conflict.message);
         const { calls, windowMs } = now(key);
-        const why = `its calls keep to ${calls} in ${windowMs / 1000} s; ${CONFLICT_NEXT}`;
+        const why = `its calls keep to ${calls} in ${windowMs / 1000} s; ${BUDGET_CONFLICT_HINT}`;
         log.warn(conflict.message, { key, count: calls, why });
       }
     },

@@ -5,22 +5,22 @@ import type { Scope } from '../base/scope.ts';
 import { Secret, secretSource } from '../base/secret.ts';
 import { signsFor } from '../base/smtp-variables.ts';
 import type { OrgSettings } from '../define/org.ts';
-import { readDkimKey } from '../deliver/dkim.ts';
+import { parseDkimKey } from '../deliver/dkim.ts';
 import { type Mailer, type SmtpMailer, type SmtpOptions, smtpMailer } from '../deliver/mailer.ts';
 import { accessTokens } from '../deliver/oauth2.ts';
-import { smtpService } from '../deliver/smtp-url.ts';
+import { smtpServiceName } from '../deliver/smtp-url.ts';
 import type { MailRoute } from '../deliver/targets.ts';
-import type { Surroundings } from './ports.ts';
+import type { AppContext } from './ports.ts';
 
 /** How an organization's e-mail leaves; undefined when there is no server or no sender for it. */
-export type MailOf = (settings: OrgSettings) => Promise<MailRoute | undefined>;
+export type GetMailRoute = (settings: OrgSettings) => Promise<MailRoute | undefined>;
 
 /** A mail server with how to log in there. */
 export interface MailServer {
   readonly url: Secret;
   readonly options: Pick<SmtpOptions, 'oauth2' | 'redactor'>;
   /** The same for the same server and login, telling neither. */
-  readonly name: string;
+  readonly fingerprint: string;
 }
 
 type OrgSmtp = NonNullable<OrgSettings['smtp']>;
@@ -54,11 +54,11 @@ export function deploymentSmtp(config: Config): Pick<OrgSmtp, 'oauth2' | 'dkim'>
  * Reads every secret that the environment's mail settings refer to, once, at start: a key that is missing must not be
  * found out by the first report. Throws `config.invalid` with all that cannot be used.
  */
-export async function requireMailSecrets({
+export async function assertMailSecrets({
   config,
   env,
   ...known
-}: Pick<Surroundings, 'config' | 'env' | 'learn' | 'redact'>): Promise<void> {
+}: Pick<AppContext, 'config' | 'env' | 'learn' | 'redact'>): Promise<void> {
   const secrets = secretSource(env, known);
   const { oauth2, dkim } = deploymentSmtp(config);
   const faults: string[] = [];
@@ -76,7 +76,7 @@ export async function requireMailSecrets({
   if (client_secret !== undefined) await look('SMTP_OAUTH2_CLIENT_SECRET_FILE', () => secrets(client_secret));
   if (refresh_token !== undefined) await look('SMTP_OAUTH2_REFRESH_TOKEN_FILE', () => secrets(refresh_token));
   if (dkim !== undefined) {
-    await look('SMTP_DKIM_KEY_FILE', async () => readDkimKey(await secrets(dkim.key), 'SMTP_DKIM_KEY_FILE'));
+    await look('SMTP_DKIM_KEY_FILE', async () => parseDkimKey(await secrets(dkim.key), 'SMTP_DKIM_KEY_FILE'));
   }
   if (faults.length === 0) return;
   throw new DocketError('config.invalid', `Mail cannot leave as the environment says:\n  ${faults.join('\n  ')}`, {
@@ -87,9 +87,9 @@ export async function requireMailSecrets({
 /**
  * The organization's own mail server, or the deployment's. Throws `config.secret_missing`.
  */
-export async function mailServerOf(
+export async function resolveMailServer(
   { smtp }: Pick<OrgSettings, 'smtp'>,
-  { config, env, clock, ...known }: Pick<Surroundings, 'config' | 'env' | 'clock' | 'learn' | 'redact'>,
+  { config, env, clock, ...known }: Pick<AppContext, 'config' | 'env' | 'clock' | 'learn' | 'redact'>,
 ): Promise<MailServer | undefined> {
   const secrets = secretSource(env, known);
   const given = smtp?.url === undefined ? config.SMTP_URL : await secrets(smtp.url);
@@ -98,7 +98,7 @@ export async function mailServerOf(
   const url = typeof given === 'string' ? new Secret(given) : given;
   // A token is for one server: the deployment's for the deployment's.
   const oauth2 = smtp?.url === undefined ? deploymentSmtp(config).oauth2 : smtp.oauth2;
-  if (oauth2 === undefined) return { url, options: { redactor }, name: url.fingerprint() };
+  if (oauth2 === undefined) return { url, options: { redactor }, fingerprint: url.fingerprint() };
   const { user, token_url: tokenUrl, client_id, client_secret, refresh_token, scope } = oauth2;
   const clientId = await secrets(client_id);
   const clientSecret = client_secret === undefined ? undefined : await secrets(client_secret);
@@ -113,37 +113,37 @@ export async function mailServerOf(
         tokens: accessTokens({ tokenUrl, clientId, clientSecret, refreshToken, scope, redactor }, clock),
       },
     },
-    name: createHash('sha256')
+    fingerprint: createHash('sha256')
       .update(JSON.stringify([...parts, user, tokenUrl, scope ?? null]))
       .digest('hex'),
   };
 }
 
 /** Where the server and the login of an organization are said: references, not what they lead to. */
-const placeOf = ({ smtp }: Pick<OrgSettings, 'smtp'>): string =>
+const serverRef = ({ smtp }: Pick<OrgSettings, 'smtp'>): string =>
   smtp?.url === undefined ? 'SMTP_URL' : JSON.stringify([smtp.url, smtp.oauth2 ?? null]);
 
 /** Mailers that are in use, one for each place where a server is said. */
-interface Mailers {
+interface MailerCache {
   /** The mailer of this server: the one of before, unless a secret was rotated; then another takes its place. */
-  of(place: string, server: MailServer): Mailer;
+  get(place: string, server: MailServer): Mailer;
   close(): Promise<void>;
 }
 
-function keptMailers(open: typeof smtpMailer): Mailers {
+function createMailerCache(open: typeof smtpMailer): MailerCache {
   const current = new Map<string, { readonly name: string; readonly mailer: SmtpMailer }>();
   const retiring = new Set<SmtpMailer>();
   const retire = async (mailer: SmtpMailer): Promise<void> => {
     retiring.add(mailer);
-    await mailer.retire();
+    await mailer.drain();
     retiring.delete(mailer);
   };
   return {
-    of: (place, { name, url, options }) => {
+    get: (place, { fingerprint, url, options }) => {
       const known = current.get(place);
-      if (known?.name === name) return known.mailer;
+      if (known?.name === fingerprint) return known.mailer;
       const mailer = open(url, options);
-      current.set(place, { name, mailer });
+      current.set(place, { name: fingerprint, mailer });
       if (known !== undefined) void retire(known.mailer);
       return mailer;
     },
@@ -159,26 +159,26 @@ function keptMailers(open: typeof smtpMailer): Mailers {
  * Secrets are read anew each time: a rotated one makes another mailer, and the one before is let go when its messages
  * have left. Throws `config.invalid`, `config.secret_missing`.
  */
-export function mailRoutes(
-  around: Pick<Surroundings, 'config' | 'env' | 'clock' | 'learn' | 'redact'>,
+export function createMailRoutes(
+  around: Pick<AppContext, 'config' | 'env' | 'clock' | 'learn' | 'redact'>,
   scope: Scope,
   open: typeof smtpMailer = smtpMailer,
-): MailOf {
+): GetMailRoute {
   const secrets = secretSource(around.env, around);
-  const mailers = scope.use(keptMailers(open), (opened) => opened.close());
+  const mailers = scope.use(createMailerCache(open), (opened) => opened.close());
   return async (settings) => {
     const from = settings.smtp?.from ?? around.config.MAIL_FROM;
-    const server = await mailServerOf(settings, around);
+    const server = await resolveMailServer(settings, around);
     if (server === undefined || from === undefined) return undefined;
-    const mailer = mailers.of(placeOf(settings), server);
+    const mailer = mailers.get(serverRef(settings), server);
     const ours = deploymentSmtp(around.config).dkim;
     // A signature of a domain that is not the sender's would prove nothing of the sender.
     const dkim = settings.smtp?.dkim ?? (ours !== undefined && signsFor(ours.domain, from) ? ours : undefined);
-    const route = { mailer, from, service: smtpService(server.url, server.name) };
+    const route = { mailer, from, service: smtpServiceName(server.url, server.fingerprint) };
     if (dkim === undefined) return route;
     const { domain, selector } = dkim;
     const where = dkim === settings.smtp?.dkim ? `the smtp.dkim of ${settings.id}` : 'SMTP_DKIM_KEY_FILE';
-    const key = readDkimKey(await secrets(dkim.key), where);
+    const key = parseDkimKey(await secrets(dkim.key), where);
     return { ...route, dkim: { domain, selector, key } };
   };
 }

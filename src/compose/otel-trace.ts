@@ -1,9 +1,9 @@
 import type * as OpenTelemetry from '@opentelemetry/api';
 import { toDocketError } from '../base/error.ts';
-import type { SpanKind, Trace, TraceFields } from '../base/trace.ts';
+import type { SpanAttributes, SpanKind, Trace } from '../base/trace.ts';
 
 /** Names of the attributes, OpenTelemetry's own where it has some. */
-export const ATTRIBUTES = {
+export const SPAN_ATTRIBUTES = {
   run: 'docket.run',
   org: 'docket.org',
   report: 'docket.report',
@@ -20,14 +20,14 @@ export const ATTRIBUTES = {
   status: 'http.response.status_code',
   correlation_id: 'docket.correlation_id',
   error: 'error.type',
-} as const satisfies Record<keyof TraceFields, string>;
+} as const satisfies Record<keyof SpanAttributes, string>;
 
-const NAMES: Readonly<Record<string, string>> = ATTRIBUTES;
+const ATTRIBUTE_NAMES: Readonly<Record<string, string>> = SPAN_ATTRIBUTES;
 
-const attributesOf = (fields: TraceFields): OpenTelemetry.Attributes =>
+const attributesOf = (fields: SpanAttributes): OpenTelemetry.Attributes =>
   Object.fromEntries(
     Object.entries(fields).flatMap(([field, value]) => {
-      const name = NAMES[field];
+      const name = ATTRIBUTE_NAMES[field];
       return name === undefined || value === undefined ? [] : [[name, value]];
     }),
   );
@@ -43,7 +43,7 @@ export function otelTrace(api: typeof OpenTelemetry, version: string): Trace {
       const outer = parent === undefined ? active : api.propagation.extract(active, { traceparent: parent });
       const options = { kind: kinds[kind], attributes: attributesOf(fields) };
       return tracer.startActiveSpan(name, options, outer, async (span) => {
-        const tell = (more: TraceFields): void => {
+        const tell = (more: SpanAttributes): void => {
           span.setAttributes(attributesOf(more));
           if (more.error !== undefined) span.setStatus({ code: api.SpanStatusCode.ERROR });
         };
@@ -58,7 +58,7 @@ export function otelTrace(api: typeof OpenTelemetry, version: string): Trace {
         }
       });
     },
-    parent: () => {
+    traceparent: () => {
       const carrier: Record<string, string> = {};
       api.propagation.inject(api.context.active(), carrier);
       return carrier.traceparent;

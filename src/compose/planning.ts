@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Pool } from 'undici';
-import type { Planning } from '../admin/access/definitions.ts';
+import type { PlanExplainer } from '../admin/access/definitions.ts';
 import { DocketError, toDocketError } from '../base/error.ts';
 import type { RedisClient } from '../base/redis-client.ts';
 import type { Scope } from '../base/scope.ts';
@@ -8,22 +8,22 @@ import { type Secret, type SecretSource, secretSource } from '../base/secret.ts'
 import type { Catalog } from '../contract/catalog.ts';
 import type { OrgSettings } from '../define/org.ts';
 import { periodOf } from '../define/period.ts';
-import { heldCatalog, redisCatalogs } from '../fetch/catalogs.ts';
+import { cachedCatalog, redisCatalogCache } from '../fetch/catalogs.ts';
 import { createClient } from '../fetch/client.ts';
-import { type Budgets, sharedBudgets } from './budgets.ts';
-import { explanationOf } from './explanation.ts';
-import { lowestLimits, type OrgsInForce, sharingKey } from './key-limits.ts';
-import { type Surroundings, withCatalog } from './ports.ts';
+import { type BudgetFactory, sharedBudgets } from './budgets.ts';
+import { explainReport } from './explanation.ts';
+import { type ActiveOrgs, lowestLimits, orgsSharingKey } from './key-limits.ts';
+import { type AppContext, withCatalog } from './ports.ts';
 
 /** Somebody waits for the answer: a longer line for the key is told instead of stood in. */
-const PATIENCE_MS = 3_000;
-const DEADLINE_MS = 20_000;
+const MAX_TOKEN_WAIT_MS = 3_000;
+const CATALOG_TIMEOUT_MS = 20_000;
 
-interface PlanningParts {
+interface CatalogFinderParts {
   readonly redis: RedisClient;
   readonly prefix: string;
   /** Of the definitions in force. */
-  readonly orgs: () => OrgsInForce;
+  readonly orgs: () => ActiveOrgs;
   /** The identity of the deployment, as the process compared it at its start. */
   readonly belongsTo?: () => string | undefined;
 }
@@ -32,23 +32,23 @@ interface PlanningParts {
 interface CatalogFinder {
   readonly keyOf: (settings: OrgSettings) => Promise<Secret>;
   /** The one that the workers hold. */
-  readonly held: (key: Secret, settings: OrgSettings) => Promise<Catalog | undefined>;
+  readonly getCached: (key: Secret, settings: OrgSettings) => Promise<Catalog | undefined>;
   /** The service's own, for one token. */
-  readonly ask: (key: Secret, settings: OrgSettings, maxAgeMs?: number) => Promise<Catalog>;
-  readonly budgetOf: Budgets;
+  readonly fetchCatalog: (key: Secret, settings: OrgSettings, maxAgeMs?: number) => Promise<Catalog>;
+  readonly budgetOf: BudgetFactory;
   readonly secrets: SecretSource;
 }
 
-function catalogFinder(
-  around: Surroundings,
-  { redis, prefix, orgs, belongsTo }: PlanningParts,
+function createCatalogFinder(
+  around: AppContext,
+  { redis, prefix, orgs, belongsTo }: CatalogFinderParts,
   scope: Scope,
 ): CatalogFinder {
   const { config, env, clock, log } = around;
   const { COMPLIANCE_API_URL: baseUrl } = config;
   const secrets = secretSource(env, around);
   const names = `${prefix}:`;
-  const catalogs = redisCatalogs(redis, { prefix: names, clock });
+  const catalogs = redisCatalogCache(redis, { prefix: names, clock });
   const budgetOf = sharedBudgets(redis, prefix, clock, log, belongsTo);
   const dispatcher =
     baseUrl === undefined
@@ -63,9 +63,9 @@ function catalogFinder(
         cause,
       });
     });
-  const held = (key: Secret, { org }: OrgSettings) => heldCatalog(redis, names, key.fingerprint(), org);
+  const getCached = (key: Secret, { org }: OrgSettings) => cachedCatalog(redis, names, key.fingerprint(), org);
 
-  const ask = async (key: Secret, settings: OrgSettings, maxAgeMs?: number): Promise<Catalog> => {
+  const fetchCatalog = async (key: Secret, settings: OrgSettings, maxAgeMs?: number): Promise<Catalog> => {
     if (baseUrl === undefined || dispatcher === undefined) {
       throw new DocketError('catalog.missing', `No metric catalog of ${settings.id} is held.`, {
         expected: 'one of the last hour, from a run of the organization',
@@ -73,7 +73,7 @@ function catalogFinder(
       });
     }
     const fingerprint = key.fingerprint();
-    const [first = settings, ...others] = await sharingKey(fingerprint, orgs().values(), secrets);
+    const [first = settings, ...others] = await orgsSharingKey(fingerprint, orgs().values(), secrets);
     const outcome = await catalogs.get(
       {
         client: createClient({ baseUrl, key, redactor: secrets.redactor, dispatcher, clock }),
@@ -83,10 +83,10 @@ function catalogFinder(
         tenant: settings.id,
         priority: 'on_demand',
         run: randomUUID(),
-        patienceMs: PATIENCE_MS,
+        maxWaitMs: MAX_TOKEN_WAIT_MS,
         maxAgeMs,
       },
-      AbortSignal.timeout(DEADLINE_MS),
+      AbortSignal.timeout(CATALOG_TIMEOUT_MS),
       () => {},
     );
     if (outcome.kind === 'done') return outcome.value;
@@ -101,23 +101,23 @@ function catalogFinder(
     );
   };
 
-  return { keyOf, held, ask, budgetOf, secrets };
+  return { keyOf, getCached, fetchCatalog, budgetOf, secrets };
 }
 
 /**
  * The catalog of an organization: the one that the workers hold, or the service's own for one token. Undefined where the
  * process cannot have it: without the key or COMPLIANCE_API_URL, and where the service or the line of the key is busy.
  */
-export async function catalogIfKnown(
-  around: Surroundings,
-  parts: PlanningParts,
+export async function findCatalog(
+  around: AppContext,
+  parts: CatalogFinderParts,
   settings: OrgSettings,
   scope: Scope,
 ): Promise<Catalog | undefined> {
-  const { keyOf, held, ask } = catalogFinder(around, parts, scope);
+  const { keyOf, getCached, fetchCatalog } = createCatalogFinder(around, parts, scope);
   try {
     const key = await keyOf(settings);
-    return (await held(key, settings)) ?? (await ask(key, settings));
+    return (await getCached(key, settings)) ?? (await fetchCatalog(key, settings));
   } catch (error) {
     if (error instanceof DocketError) return undefined;
     throw error;
@@ -125,10 +125,10 @@ export async function catalogIfKnown(
 }
 
 /** The catalog that the workers hold, or why there is none; asks nobody for another. */
-export type CatalogIfHeld = (settings: OrgSettings) => Promise<Catalog | string>;
+export type GetCachedCatalog = (settings: OrgSettings) => Promise<Catalog | string>;
 
 /** What is there will do where no newer one is to be had. */
-const unless =
+const keepCached =
   (found: Catalog) =>
   (thrown: unknown): Catalog => {
     if (thrown instanceof DocketError) return found;
@@ -140,14 +140,14 @@ const unless =
  * it asks the service as a run would, for one token in the line of the key, if the process knows COMPLIANCE_API_URL and
  * whoever wants to know may spend it; otherwise it throws `catalog.missing`.
  */
-export function planningOf(
-  around: Surroundings,
-  parts: PlanningParts,
+export function createPlanExplainer(
+  around: AppContext,
+  parts: CatalogFinderParts,
   scope: Scope,
-): Planning & { readonly catalogIfHeld: CatalogIfHeld } {
+): PlanExplainer & { readonly catalogIfHeld: GetCachedCatalog } {
   const { clock } = around;
   const { orgs } = parts;
-  const { keyOf, held, ask, budgetOf, secrets } = catalogFinder(around, parts, scope);
+  const { keyOf, getCached, fetchCatalog, budgetOf, secrets } = createCatalogFinder(around, parts, scope);
   const notHeld = ({ id }: OrgSettings): never => {
     throw new DocketError('catalog.missing', `No metric catalog of ${id} is held.`, {
       expected: 'one of the last hour, from a run of the organization',
@@ -155,10 +155,10 @@ export function planningOf(
     });
   };
 
-  const catalogIfHeld: CatalogIfHeld = async (settings) => {
+  const catalogIfHeld: GetCachedCatalog = async (settings) => {
     const key = await keyOf(settings).catch((thrown: unknown) => toDocketError(thrown).message);
     if (typeof key === 'string') return key;
-    const found = await held(key, settings);
+    const found = await getCached(key, settings);
     return found ?? `No metric catalog of ${settings.id} is held: the workers keep one for an hour.`;
   };
 
@@ -169,12 +169,15 @@ export function planningOf(
       const period = periodOf(definition, settings, clock.now(), spec ?? definition.period);
       const key = await keyOf(settings);
       const catalogOf = async (maxAgeMs?: number): Promise<Catalog> => {
-        const found = (await held(key, settings)) ?? (mayAsk ? await ask(key, settings) : notHeld(settings));
+        const found =
+          (await getCached(key, settings)) ?? (mayAsk ? await fetchCatalog(key, settings) : notHeld(settings));
         // Where no newer one is to be had, what the held one does not allow is the answer.
-        return maxAgeMs === undefined || !mayAsk ? found : ask(key, settings, maxAgeMs).catch(unless(found));
+        return maxAgeMs === undefined || !mayAsk
+          ? found
+          : fetchCatalog(key, settings, maxAgeMs).catch(keepCached(found));
       };
       return withCatalog(catalogOf, (catalog) =>
-        explanationOf({ definition, settings }, period, {
+        explainReport({ definition, settings }, period, {
           catalog,
           secrets,
           budgetOf,

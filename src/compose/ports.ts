@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Pool } from 'undici';
 import type { SteadyClock } from '../base/clock.ts';
-import { type Config, required } from '../base/config.ts';
+import { type Config, requireVariable } from '../base/config.ts';
 import { DocketError, toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
 import type { Redact, Redactor } from '../base/redactor.ts';
@@ -10,42 +10,47 @@ import { createScope, type Scope } from '../base/scope.ts';
 import { secretSource } from '../base/secret.ts';
 import type { Trace } from '../base/trace.ts';
 import type { Catalog } from '../contract/catalog.ts';
-import { RATES } from '../contract/limits.ts';
+import { RATE_LIMITS } from '../contract/limits.ts';
 import type { Definition } from '../define/definition.ts';
 import type { OrgSettings } from '../define/org.ts';
 import type { Archive } from '../deliver/archive.ts';
-import type { Circuit } from '../deliver/circuit.ts';
+import type { CircuitBreaker } from '../deliver/circuit.ts';
 import { inlineArchive } from '../deliver/directory-archive.ts';
 import type { Ledger } from '../deliver/ledger.ts';
 import { memoryLedger } from '../deliver/memory-ledger.ts';
-import type { SentFigures } from '../deliver/sent-figures.ts';
+import type { LastSentFigures } from '../deliver/sent-figures.ts';
 import type { Budget } from '../fetch/budget.ts';
-import { type Catalogs, memoryCatalogs, RECENT_CATALOG_MS, redisCatalogs } from '../fetch/catalogs.ts';
-import { createClient, type RequestNews } from '../fetch/client.ts';
-import { memoryShared } from '../fetch/memory-shared.ts';
-import { memoryStore } from '../fetch/memory-store.ts';
-import { redisShared } from '../fetch/redis-shared.ts';
+import {
+  type CatalogCache,
+  memoryCatalogCache,
+  RECENT_CATALOG_MAX_AGE_MS,
+  redisCatalogCache,
+} from '../fetch/catalogs.ts';
+import { type ApiRequestResult, createClient } from '../fetch/client.ts';
+import { memoryResponseCache } from '../fetch/memory-shared.ts';
+import { memoryResponseStore } from '../fetch/memory-store.ts';
+import { redisResponseCache } from '../fetch/redis-shared.ts';
 import type { ResponseStore } from '../fetch/response-store.ts';
-import type { SharedAnswers } from '../fetch/shared-answers.ts';
-import { DEFAULT_PREFIX } from '../queue/keys.ts';
+import type { ResponseCache } from '../fetch/shared-answers.ts';
+import { DEFAULT_KEY_PREFIX } from '../queue/keys.ts';
 import type { QueueTelemetry } from '../queue/telemetry.ts';
 import { renderPool } from '../render/pool.ts';
 import type { RunPorts } from '../run/ports.ts';
-import { type Budgets, ownBudgets, sharedBudgets } from './budgets.ts';
-import { keyLimits, type OrgsInForce } from './key-limits.ts';
-import { type MailOf, mailRoutes } from './mail.ts';
-import { redisIfNamed } from './redis-if-named.ts';
-import { type ReportScope, reportScope } from './report-scope.ts';
+import { type BudgetFactory, localBudgets, sharedBudgets } from './budgets.ts';
+import { type ActiveOrgs, keyLimits } from './key-limits.ts';
+import { createMailRoutes, type GetMailRoute } from './mail.ts';
+import { openOptionalRedis } from './redis-if-named.ts';
+import { createReportScope, type ReportScope } from './report-scope.ts';
 
 /** The process's environment, as read once: what every composition starts from. */
-export interface Surroundings {
+export interface AppContext {
   readonly config: Config;
   /** Where secret references with `env` are looked up. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: SteadyClock;
   readonly log: Log;
   /** Told each secret that is read, so that the log can take it out of whatever it is given. */
-  readonly learn?: Redactor['learn'];
+  readonly learn?: Redactor['registerSecret'];
   /** Takes out of a text what it was told of; for what leaves the process beside the log. */
   readonly redact?: Redact;
   /** Where spans go; none are made when absent. */
@@ -57,53 +62,53 @@ export interface Surroundings {
 }
 
 /** What differs between the worker (Redis) and an inline run (memory). */
-interface Stores {
+interface RunStores {
   /** Of one organization's runs. */
   readonly responsesOf: (org: string) => ResponseStore;
-  readonly sharedAnswers: SharedAnswers;
-  readonly catalogs: Catalogs;
+  readonly sharedAnswers: ResponseCache;
+  readonly catalogs: CatalogCache;
   readonly ledger: Ledger;
-  readonly circuit?: Circuit;
+  readonly circuit?: CircuitBreaker;
   readonly archive: Archive;
-  readonly budget: Budgets;
-  readonly patienceMs: number;
+  readonly budget: BudgetFactory;
+  readonly maxWaitMs: number;
   /** Absent: an inline run, which remembers nothing. */
-  readonly sentFigures?: SentFigures;
+  readonly sentFigures?: LastSentFigures;
   /** Told of each request to the service, and for which organization it was. */
-  readonly observeRequest?: (org: string, news: RequestNews) => void;
+  readonly observeRequest?: (org: string, news: ApiRequestResult) => void;
   /** Of the definitions in force: they decide of the limits of each key. None when absent. */
-  readonly orgs?: (() => OrgsInForce) | undefined;
+  readonly orgs?: (() => ActiveOrgs) | undefined;
   /** Where the process's connections to mail servers are kept; its own when absent. */
-  readonly mailOf?: MailOf;
+  readonly mailOf?: GetMailRoute;
   /** What reports may refer to and where they may be delivered to; as the environment says when absent. */
   readonly reportScope?: ReportScope;
 }
 
 /** Binds the ports of a run to one organization: its API key, its budget, its mail server. */
-export type PortsOf = (settings: OrgSettings) => Promise<RunPorts>;
+export type RunPortsFactory = (settings: OrgSettings) => Promise<RunPorts>;
 
 /** What an inline run goes through. */
-export interface Inline {
-  readonly portsOf: PortsOf;
+export interface InlineContext {
+  readonly portsOf: RunPortsFactory;
   /** The workers' budgets; undefined where no Redis is named, and each process has its own. */
-  readonly shared: Budgets | undefined;
+  readonly sharedBudgets: BudgetFactory | undefined;
   readonly scope: Scope;
 }
 
 /** Where an inline run keeps what it delivers. */
-export interface InlineStores {
+export interface DeliveryStores {
   readonly archive: Archive;
   readonly ledger: Ledger;
-  readonly sentFigures?: SentFigures;
+  readonly sentFigures?: LastSentFigures;
 }
 
 export interface InlineOptions {
   /** Asks the service even where the workers hold its catalog. */
   readonly freshCatalogs?: boolean;
   /** Of the definitions: which of them share a key decides of its limits. */
-  readonly orgs?: OrgsInForce | undefined;
+  readonly orgs?: ActiveOrgs | undefined;
   /** In place of a ledger in memory. @param redis the workers'; undefined where none is named */
-  readonly stores?: (redis: RedisClient | undefined, scope: Scope) => InlineStores;
+  readonly stores?: (redis: RedisClient | undefined, scope: Scope) => DeliveryStores;
 }
 
 /**
@@ -112,29 +117,30 @@ export interface InlineOptions {
  * Throws `redis.unreachable`, `redis.unsuitable` for a Redis that is named and of no use: then nothing is called.
  */
 export async function composeInline(
-  around: Surroundings,
+  around: AppContext,
   archive: Archive,
   { freshCatalogs = false, orgs, stores }: InlineOptions = {},
-): Promise<Inline> {
+): Promise<InlineContext> {
   const scope = createScope();
   const { clock, log } = around;
   try {
-    const redis = await redisIfNamed(around, scope);
-    const shared = redis === undefined ? undefined : sharedBudgets(redis, DEFAULT_PREFIX, clock, log);
-    const prefix = `${DEFAULT_PREFIX}:`;
+    const redis = await openOptionalRedis(around, scope);
+    const shared = redis === undefined ? undefined : sharedBudgets(redis, DEFAULT_KEY_PREFIX, clock, log);
+    const prefix = `${DEFAULT_KEY_PREFIX}:`;
     const kept = stores?.(redis, scope) ?? { archive, ledger: memoryLedger() };
-    const responses = memoryStore();
-    const portsOf = bindPorts(around, scope, {
+    const responses = memoryResponseStore();
+    const portsOf = createRunPorts(around, scope, {
       responsesOf: () => responses,
-      sharedAnswers: redis === undefined ? memoryShared(clock) : redisShared(redis, { prefix }),
-      catalogs: redis === undefined || freshCatalogs ? memoryCatalogs(clock) : redisCatalogs(redis, { prefix, clock }),
+      sharedAnswers: redis === undefined ? memoryResponseCache(clock) : redisResponseCache(redis, { prefix }),
+      catalogs:
+        redis === undefined || freshCatalogs ? memoryCatalogCache(clock) : redisCatalogCache(redis, { prefix, clock }),
       ...kept,
-      budget: shared ?? ownBudgets(clock, log),
+      budget: shared ?? localBudgets(clock, log),
       ...(orgs === undefined ? {} : { orgs: () => orgs }),
       // Nobody would wake an inline run: it waits in place, however long.
-      patienceMs: Number.POSITIVE_INFINITY,
+      maxWaitMs: Number.POSITIVE_INFINITY,
     });
-    return { portsOf, shared, scope };
+    return { portsOf, sharedBudgets: shared, scope };
   } catch (error) {
     await scope.close();
     throw error;
@@ -145,7 +151,7 @@ export async function composeInline(
  * An organization's catalog.
  * @param maxAgeMs asks for a new one where a held one is older
  */
-export type CatalogOf = (settings: OrgSettings, maxAgeMs?: number) => Promise<Catalog>;
+export type GetCatalog = (settings: OrgSettings, maxAgeMs?: number) => Promise<Catalog>;
 
 /** What is made of a catalog; of a new one where a held one does not allow what is asked (`plan.invalid`). */
 export async function withCatalog<Made>(
@@ -156,17 +162,17 @@ export async function withCatalog<Made>(
     return await make(await catalogOf());
   } catch (thrown) {
     if (toDocketError(thrown).code !== 'plan.invalid') throw thrown;
-    return await make(await catalogOf(RECENT_CATALOG_MS));
+    return await make(await catalogOf(RECENT_CATALOG_MAX_AGE_MS));
   }
 }
 
 /** The organizations' catalogs: what `check`, `explain` and `doctor` need of the service. Throws as `composeInline`. */
 export async function composeCatalogs(
-  around: Surroundings,
+  around: AppContext,
   options: InlineOptions = {},
-): Promise<Inline & { readonly catalogOf: CatalogOf }> {
-  const { portsOf, shared, scope } = await composeInline(around, inlineArchive('.'), options);
-  const catalogOf: CatalogOf = async (settings, maxAgeMs) => {
+): Promise<InlineContext & { readonly catalogOf: GetCatalog }> {
+  const { portsOf, sharedBudgets, scope } = await composeInline(around, inlineArchive('.'), options);
+  const catalogOf: GetCatalog = async (settings, maxAgeMs) => {
     const ports = await portsOf(settings);
     const source = {
       ...ports,
@@ -188,24 +194,24 @@ export async function composeCatalogs(
     if (outcome.kind === 'done') return outcome.value;
     throw outcome.kind === 'fail' ? outcome.error : new DocketError('run.cancelled', outcome.why);
   };
-  return { portsOf, catalogOf, shared, scope };
+  return { portsOf, catalogOf, sharedBudgets, scope };
 }
 
 /** See `PortsOf`. What is opened for an organization is kept until the scope closes. */
-export function bindPorts(around: Surroundings, scope: Scope, stores: Stores): PortsOf {
+export function createRunPorts(around: AppContext, scope: Scope, stores: RunStores): RunPortsFactory {
   const { config, env, clock, workingDirectory = process.cwd() } = around;
-  const mailOf = stores.mailOf ?? mailRoutes(around, scope);
+  const mailOf = stores.mailOf ?? createMailRoutes(around, scope);
   const secrets = secretSource(env, around);
-  const baseUrl = required(config, 'COMPLIANCE_API_URL', 'it names the service that answers the reports');
+  const baseUrl = requireVariable(config, 'COMPLIANCE_API_URL', 'it names the service that answers the reports');
   const dispatcher = scope.use(
     new Pool(new URL(baseUrl).origin, { connect: { timeout: 5_000 }, keepAliveTimeout: 30_000 }),
     (pool) => pool.close(),
   );
   const pool = scope.use(renderPool(), (opened) => opened.close());
   const orgs = stores.orgs ?? (() => new Map());
-  const scoped = stores.reportScope ?? reportScope(around, orgs);
+  const scoped = stores.reportScope ?? createReportScope(around, orgs);
   const limits = keyLimits({ orgs, secrets, log: around.log });
-  const reads = stores.budget('reads', RATES.reads);
+  const reads = stores.budget('reads', RATE_LIMITS.reads);
   const metrics = new Map<string, Budget>();
   /** One for each key, whose limits follow the definitions: also those of a run that is under way. */
   const metricsOf = async (key: string, settings: OrgSettings): Promise<Budget> => {
@@ -231,20 +237,20 @@ export function bindPorts(around: Surroundings, scope: Scope, stores: Stores): P
         redactor: secrets.redactor,
         dispatcher,
         clock,
-        told: (news) => stores.observeRequest?.(settings.id, news),
+        onRequestEnd: (news) => stores.observeRequest?.(settings.id, news),
         trace: around.trace,
       }),
       budget: await metricsOf(key, settings),
       reads,
       responses: stores.responsesOf(settings.id),
-      sharedAnswers: stores.sharedAnswers,
+      responseCache: stores.sharedAnswers,
       catalogs: stores.catalogs,
       render: pool.render,
       archive: stores.archive,
       ledger: stores.ledger,
       sentFigures: stores.sentFigures,
       circuit: stores.circuit,
-      patienceMs: stores.patienceMs,
+      maxWaitMs: stores.maxWaitMs,
       mail: await mailOf(settings),
       templates: config.DOCKET_TEMPLATES,
       workingDirectory,
@@ -257,7 +263,7 @@ export function bindPorts(around: Surroundings, scope: Scope, stores: Stores): P
  *
  * @param otherwise how the command does without them, where it can
  */
-export function requireMail(
+export function assertMailConfigured(
   { org, report, deliveries }: Definition,
   { smtp }: OrgSettings,
   config: Config,
@@ -265,6 +271,6 @@ export function requireMail(
 ): void {
   if (!deliveries.some(({ email }) => email !== undefined)) return;
   const why = `${org}/${report} has an e-mail delivery${otherwise === undefined ? '' : ` (${otherwise})`}`;
-  if (smtp?.url === undefined) required(config, 'SMTP_URL', why);
-  if (smtp?.from === undefined) required(config, 'MAIL_FROM', why);
+  if (smtp?.url === undefined) requireVariable(config, 'SMTP_URL', why);
+  if (smtp?.from === undefined) requireVariable(config, 'MAIL_FROM', why);
 }

@@ -1,15 +1,15 @@
 import { statfs } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { type Expected, type ProcessFacts, TARGET_KINDS } from '../admin/metrics.ts';
+import { type ExpectedSeries, type ProcessInfo, TARGET_KINDS } from '../admin/metrics.ts';
 import { version } from '../base/version.ts';
-import type { Jobs } from '../define/load.ts';
-import type { Surroundings } from './ports.ts';
+import type { Definitions } from '../define/load.ts';
+import type { AppContext } from './ports.ts';
 
 /** What the metrics say of this process. @param keeps whether it writes into the archive */
-export function processFacts(
-  { config, clock }: Pick<Surroundings, 'config' | 'clock'>,
+export function processInfo(
+  { config, clock }: Pick<AppContext, 'config' | 'clock'>,
   { keeps }: { readonly keeps: boolean },
-): ProcessFacts {
+): ProcessInfo {
   const place = config.DOCKET_ARCHIVE ?? { kind: 'directory', folder: resolve('archive') };
   const facts = { version: version(), clock };
   if (!keeps || place.kind !== 'directory') return facts;
@@ -23,7 +23,7 @@ export function processFacts(
 }
 
 /** Whose series start at 0: every organization, with the kinds of targets of its reports. */
-export function expectedOf({ orgs, reports }: Pick<Jobs, 'orgs' | 'reports'>): readonly Expected[] {
+export function expectedSeries({ orgs, reports }: Pick<Definitions, 'orgs' | 'reports'>): readonly ExpectedSeries[] {
   const kinds = new Map([...orgs.keys()].map((org) => [org, new Set<string>()]));
   for (const { org, deliveries } of reports.values()) {
     for (const delivery of deliveries) {

@@ -2,7 +2,7 @@ import { DocketError } from '../base/error.ts';
 import { silentLog } from '../base/log.ts';
 import type { RedisClient } from '../base/redis-client.ts';
 import type { Scope } from '../base/scope.ts';
-import type { Surroundings } from './ports.ts';
+import type { AppContext } from './ports.ts';
 
 /**
  * The Redis that the environment names, until the scope closes; undefined where it names none. The default address is
@@ -11,8 +11,8 @@ import type { Surroundings } from './ports.ts';
  * Throws `redis.unreachable` and `redis.unsuitable`, with the way out: with a budget of its own beside the workers of
  * that Redis, a run would break theirs.
  */
-export async function redisIfNamed(
-  { config, env, log }: Pick<Surroundings, 'config' | 'env' | 'log'>,
+export async function openOptionalRedis(
+  { config, env, log }: Pick<AppContext, 'config' | 'env' | 'log'>,
   scope: Scope,
 ): Promise<RedisClient | undefined> {
   if (!env.REDIS_URL?.trim()) return undefined;

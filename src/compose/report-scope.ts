@@ -1,39 +1,44 @@
 import { dirname, resolve } from 'node:path';
 import { DocketError } from '../base/error.ts';
-import { ownCredentialFiles } from '../base/own-variables.ts';
+import { reservedCredentialFiles } from '../base/own-variables.ts';
 import { type SecretRef, type SecretSource, secretSource } from '../base/secret.ts';
-import { formatFault } from '../define/fault.ts';
-import type { Jobs } from '../define/load.ts';
+import { formatDiagnostic } from '../define/fault.ts';
+import type { Definitions } from '../define/load.ts';
 import type { OrgSettings } from '../define/org.ts';
-import { type ScopePolicy, scopeFaults } from '../define/scope-faults.ts';
-import { secretRefsIn, secretScope } from '../define/secret-scope.ts';
+import { type AllowListPolicy, checkAllowLists } from '../define/scope-faults.ts';
+import { secretAuthorizer, secretRefsIn } from '../define/secret-scope.ts';
 import type { DestinationPolicy } from '../deliver/destination-guard.ts';
-import type { OrgsInForce } from './key-limits.ts';
-import type { Surroundings } from './ports.ts';
+import type { ActiveOrgs } from './key-limits.ts';
+import type { AppContext } from './ports.ts';
 
-type Parts = Pick<Surroundings, 'config' | 'env' | 'workingDirectory'>;
+type Parts = Pick<AppContext, 'config' | 'env' | 'workingDirectory'>;
 
 /** What the environment says of what reports may refer to and where they may be delivered to. */
-export function scopePolicy({ config, env, workingDirectory = process.cwd() }: Parts): ScopePolicy {
-  const { DOCKET_SECRET_FOLDERS: folders = [], DOCKET_ADMIN_TOKENS: tokens, DOCKET_ARCHIVE: place, ...others } = config;
+export function readScopePolicy({ config, env, workingDirectory = process.cwd() }: Parts): AllowListPolicy {
+  const {
+    DOCKET_SECRET_FOLDERS: allowedFolders = [],
+    DOCKET_ADMIN_TOKENS: tokens,
+    DOCKET_ARCHIVE: place,
+    ...others
+  } = config;
   const archive = place ?? { kind: 'directory' as const, folder: resolve('archive') };
   const archiveFolder = archive.kind === 'directory' ? archive.folder : archive.staging;
-  const whole = [config.DOCKET_JOBS, config.DOCKET_TEMPLATES, archiveFolder, ...folders];
+  const whole = [config.DOCKET_JOBS, config.DOCKET_TEMPLATES, archiveFolder, ...allowedFolders];
   return {
     secrets: {
-      folders,
+      allowedFolders,
       // Of whatever variable: one that is added is among them.
-      ownRefs: secretRefsIn(others).map(({ ref }) => ref),
+      deploymentRefs: secretRefsIn(others).map(({ ref }) => ref),
       archiveRefs: secretRefsIn(archive).map(({ ref }) => ref),
-      ownFiles: [archiveFolder, ...ownCredentialFiles(env)],
+      deploymentFiles: [archiveFolder, ...reservedCredentialFiles(env)],
       enforce: config.DOCKET_REPORT_SCOPE === 'enforce',
     },
     destinations: {
       required: config.DOCKET_REQUIRE_DESTINATIONS === 'on',
       ownFolders: [
-        ...whole.flatMap((path) => (path === undefined ? [] : [{ path: resolve(path), within: true }])),
+        ...whole.flatMap((path) => (path === undefined ? [] : [{ path: resolve(path), includesSubfolders: true }])),
         // Beside a file of tokens there may be anything, the folders of deliveries too.
-        ...(tokens === undefined ? [] : [{ path: dirname(resolve(tokens)), within: false }]),
+        ...(tokens === undefined ? [] : [{ path: dirname(resolve(tokens)), includesSubfolders: false }]),
       ],
     },
     workingDirectory,
@@ -46,15 +51,15 @@ export interface ReportScope {
   secretsOf(settings: OrgSettings): SecretSource;
   readonly destinations: DestinationPolicy;
   /** Logs what of these definitions is refused, or will be by a later version; each once, and not again when it is used. */
-  logFaults(jobs: Jobs): Promise<void>;
+  logDiagnostics(jobs: Definitions): Promise<void>;
 }
 
 /** @param orgs of the definitions in force */
-export function reportScope(
-  around: Parts & Pick<Surroundings, 'log' | 'learn' | 'redact'>,
-  orgs: () => OrgsInForce,
+export function createReportScope(
+  around: Parts & Pick<AppContext, 'log' | 'learn' | 'redact'>,
+  orgs: () => ActiveOrgs,
 ): ReportScope {
-  const policy = scopePolicy(around);
+  const policy = readScopePolicy(around);
   const { log } = around;
   const source = secretSource(around.env, around);
   const logged = new Set<string>();
@@ -70,7 +75,7 @@ export function reportScope(
   return {
     secretsOf: (settings) => {
       const scoped = async (ref: SecretRef) => {
-        const refusal = await secretScope([...orgs().values()], policy.secrets)(ref, settings);
+        const refusal = await secretAuthorizer([...orgs().values()], policy.secrets)(ref, settings);
         if (refusal?.enforced) {
           const { message, expected, got, next } = refusal;
           throw new DocketError('config.secret_refused', `A report of ${settings.id} may not read ${message}.`, {
@@ -93,12 +98,12 @@ export function reportScope(
       enforcePrivate: policy.secrets.enforce,
       warn,
     },
-    logFaults: async (jobs) => {
-      const { faults, warnings } = await scopeFaults(jobs, policy);
+    logDiagnostics: async (jobs) => {
+      const { errors, warnings } = await checkAllowLists(jobs, policy);
       areLogged = true;
-      for (const fault of warnings) warn(formatFault(fault), fault.file);
-      for (const fault of faults) {
-        const why = formatFault(fault);
+      for (const fault of warnings) warn(formatDiagnostic(fault), fault.file);
+      for (const fault of errors) {
+        const why = formatDiagnostic(fault);
         if (isNew(why))
           log.error('What a report refers to, or where it is delivered, is refused', { path: fault.file, why });
       }

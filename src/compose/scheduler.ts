@@ -1,31 +1,31 @@
 import { hostname } from 'node:os';
-import type { Check } from '../admin/app.ts';
+import type { HealthCheck } from '../admin/app.ts';
 import type { Scope } from '../base/scope.ts';
 import { secretSource } from '../base/secret.ts';
-import type { JobsInForce } from '../define/in-force.ts';
-import { redisCursors } from '../queue/cursors.ts';
-import { dueMemory, openDue, type SlotNews } from '../queue/due.ts';
-import { reportsInForce } from '../queue/in-force.ts';
-import { indexRepair } from '../queue/index-repair.ts';
-import { redisLooks } from '../queue/looks.ts';
-import { assertNoMassRemoval, type Removal } from '../queue/mass-removal.ts';
-import { pausedNow } from '../queue/pausing.ts';
-import { redisPresence } from '../queue/presence.ts';
-import { requeuer, startReconciler } from '../queue/reconciler.ts';
-import { schedules, startTicks } from '../queue/schedules.ts';
-import { redisVersions } from '../queue/versions.ts';
-import { currentKeys } from './current-keys.ts';
+import type { DefinitionSource } from '../define/in-force.ts';
+import { redisScheduleCursors } from '../queue/cursors.ts';
+import { createDueSlotCache, openDueSlots, type SlotEvent } from '../queue/due.ts';
+import { createActiveReports } from '../queue/in-force.ts';
+import { createIndexRepair } from '../queue/index-repair.ts';
+import { redisSchedulerHeartbeats } from '../queue/looks.ts';
+import { assertNoMassRemoval, type RemovalSummary } from '../queue/mass-removal.ts';
+import { activePauses } from '../queue/pausing.ts';
+import { redisProcessRegistry } from '../queue/presence.ts';
+import { createOrphanRequeuer, startPeriodicTasks } from '../queue/reconciler.ts';
+import { jobSchedulers, startTickWorker } from '../queue/schedules.ts';
+import { redisActiveVersions } from '../queue/versions.ts';
+import { currentKeyFingerprint } from './current-keys.ts';
 import type { Adopter } from './deployment-identity.ts';
-import { KEEP_DAYS } from './keep-days.ts';
-import type { Surroundings } from './ports.ts';
+import { RETENTION_DAYS } from './keep-days.ts';
+import type { AppContext } from './ports.ts';
 import type { Store } from './store.ts';
 
 /** A scheduler that has not looked at the due slots for so long is of no use, ms. It looks every minute. */
-const LATE_MS = 3 * 60_000;
+const MAX_SCAN_AGE_MS = 3 * 60_000;
 
 export interface SchedulerSettings {
-  readonly jobs: JobsInForce;
-  readonly observeSlots?: (news: SlotNews) => void;
+  readonly jobs: DefinitionSource;
+  readonly observeSlots?: (news: SlotEvent) => void;
   /** Told how many of BullMQ's schedulers had stopped ticking and were registered again. */
   readonly observeRepairs?: (repaired: number) => void;
   /** The files of this process may take most reports out of force. */
@@ -38,16 +38,16 @@ export interface SchedulerSettings {
  * Returns whether it looks at the due slots, for `/readyz`. Throws `deployment.mass_removal`.
  */
 export async function openScheduler(
-  around: Surroundings,
+  around: AppContext,
   { jobs, observeSlots, observeRepairs, adopt: adopts }: SchedulerSettings,
   store: Store,
   scope: Scope,
-): Promise<() => Check> {
+): Promise<() => HealthCheck> {
   const { clock, log, env } = around;
   const { redis, prefix, runs, queue, pauses, definitions } = store;
-  const patient = await store.patient();
-  const keyOf = currentKeys(jobs, secretSource(env, around));
-  for (const { org, report, who, why, since } of (await pausedNow({ pauses, keyOf, log })).values()) {
+  const patient = await store.blockingClient();
+  const keyOf = currentKeyFingerprint(jobs, secretSource(env, around));
+  for (const { org, report, who, why, since } of (await activePauses({ pauses, keyOf, log })).values()) {
     const of = report === null ? { org } : { org, report };
     const from = `since ${new Date(since).toISOString()}: ${why}`;
     log.warn(`The ${report === null ? 'organization' : 'report'} is paused: its scheduled runs wait`, {
@@ -57,29 +57,29 @@ export async function openScheduler(
     });
   }
   const duePorts = {
-    cursors: redisCursors(redis, { prefix }),
+    cursors: redisScheduleCursors(redis, { prefix }),
     trigger: store.trigger,
     runs,
     ...(observeSlots === undefined ? {} : { observe: observeSlots }),
-    paused: () => pausedNow({ pauses, keyOf, log }),
+    paused: () => activePauses({ pauses, keyOf, log }),
     clock,
     log,
   };
-  const looks = redisLooks(redis, { prefix });
-  const presence = redisPresence(redis, { prefix, self: 'start' });
-  const inForce = reportsInForce({
+  const heartbeats = redisSchedulerHeartbeats(redis, { prefix });
+  const processes = redisProcessRegistry(redis, { prefix, self: 'start' });
+  const inForce = createActiveReports({
     ...(adopts === undefined
-      ? { admitRemoval: (removal: Removal) => assertNoMassRemoval(removal, { presence, looks, clock }) }
+      ? { admitRemoval: (removal: RemovalSummary) => assertNoMassRemoval(removal, { processes, heartbeats, clock }) }
       : {}),
-    jobs: jobs.now,
-    versions: redisVersions(redis, { prefix }),
+    jobs: jobs.current,
+    versions: redisActiveVersions(redis, { prefix }),
     definitions,
     by: `${hostname()}:${process.pid}`,
     clock,
     log,
   });
   const registered = scope.use(
-    schedules(redis, { prefix, clock, log, ...(observeRepairs === undefined ? {} : { observe: observeRepairs }) }),
+    jobSchedulers(redis, { prefix, clock, log, ...(observeRepairs === undefined ? {} : { observe: observeRepairs }) }),
     (opened) => opened.close(),
   );
   // A change that cannot be adopted, because Redis is away, is adopted when it is back. One that comes while this process
@@ -87,41 +87,41 @@ export async function openScheduler(
   let changed = false;
   let wake = () => {};
   scope.use(
-    jobs.changed(() => {
+    jobs.onChange(() => {
       changed = true;
       wake();
     }),
     (stop) => stop(),
   );
-  await inForce.adopt();
-  const memory = dueMemory();
+  await inForce.activate();
+  const memory = createDueSlotCache();
   let lookedAt: number | undefined;
   const look = async () => {
-    await inForce.follow();
-    const { stuck = null } = await openDue(inForce.now(), duePorts, memory);
+    await inForce.refresh();
+    const { stuck = null } = await openDueSlots(inForce.current(), duePorts, memory);
     lookedAt = clock.now();
-    await looks.tell({ at: lookedAt, stuck });
+    await heartbeats.record({ at: lookedAt, stuck });
   };
-  const ticks = scope.use(startTicks(patient, { prefix, log, onTick: look }), (opened) => opened.close());
+  const ticks = scope.use(startTickWorker(patient, { prefix, log, onTick: look }), (opened) => opened.close());
   const adopt = async () => {
     if (!changed) return;
     changed = false;
     try {
-      await inForce.adopt();
+      await inForce.activate();
     } catch (error) {
       changed = true;
       throw error;
     }
   };
   const reconciler = scope.use(
-    startReconciler({
+    startPeriodicTasks({
       steps: [
         adopt,
         look,
-        indexRepair(redis, { prefix, keepDays: KEEP_DAYS, log }),
-        requeuer({ runs, queue, clock, log }),
-        () => registered.sync(inForce.now()),
-        () => inForce.keep(),
+        createIndexRepair(redis, { prefix, keepDays: RETENTION_DAYS, log }),
+        createOrphanRequeuer({ runs, queue, clock, log }),
+        () => registered.sync(inForce.current()),
+        () => inForce.touch(),
       ],
       clock,
       log,
@@ -132,7 +132,7 @@ export async function openScheduler(
   await ticks.ready();
   return () => ({
     name: 'scheduler',
-    ok: lookedAt !== undefined && clock.now() - lookedAt < LATE_MS,
+    ok: lookedAt !== undefined && clock.now() - lookedAt < MAX_SCAN_AGE_MS,
     detail:
       lookedAt === undefined
         ? 'the due slots were not looked at yet'

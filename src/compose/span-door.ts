@@ -1,15 +1,15 @@
 import type { Attributes } from '@opentelemetry/api';
 import type { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
-import { logText } from '../base/log-text.ts';
-import { ATTRIBUTES } from './otel-trace.ts';
+import { sanitizeLogText } from '../base/log-text.ts';
+import { SPAN_ATTRIBUTES } from './otel-trace.ts';
 
 /** What takes spans to a collector, as far as it matters here. */
-export type Exporter = Pick<OTLPTraceExporter, 'export' | 'shutdown' | 'forceFlush'>;
-type Span = Parameters<Exporter['export']>[0][number];
+export type SpanExporter = Pick<OTLPTraceExporter, 'export' | 'shutdown' | 'forceFlush'>;
+type Span = Parameters<SpanExporter['export']>[0][number];
 
 /** Ours, and of BullMQ's those that say which job. Its others quote options, results and failures. */
-const ALLOWED: ReadonlySet<string> = new Set([
-  ...Object.values(ATTRIBUTES),
+const ALLOWED_ATTRIBUTES: ReadonlySet<string> = new Set([
+  ...Object.values(SPAN_ATTRIBUTES),
   'bullmq.queue.name',
   'bullmq.queue.operation',
   'bullmq.job.id',
@@ -27,11 +27,11 @@ const HOUSEKEEPING = /^(getNextJob|extendLocks|pause)\b/;
  * @param said told after each batch why it was lost, or undefined
  * @param redact takes known secrets out of a text: a caller may put one into a path
  */
-export function throughTheDoor(
-  exporter: Exporter,
+export function filterSpans(
+  exporter: SpanExporter,
   said: (failed: string | undefined) => void,
   redact?: (text: string) => string,
-): Exporter {
+): SpanExporter {
   return {
     export: (spans, done) => {
       const leaving = spans.filter(
@@ -39,7 +39,7 @@ export function throughTheDoor(
       );
       if (leaving.length === 0) return done({ code: 0 });
       exporter.export(
-        leaving.map((span) => asAllowed(span, redact)),
+        leaving.map((span) => filteredSpan(span, redact)),
         (result) => {
           said(result.code === 0 ? undefined : (result.error?.message ?? 'no answer'));
           done(result);
@@ -51,7 +51,7 @@ export function throughTheDoor(
   };
 }
 
-function asAllowed(span: Span, redact: ((text: string) => string) | undefined): Span {
+function filteredSpan(span: Span, redact: ((text: string) => string) | undefined): Span {
   const { name, kind, startTime, endTime, duration, ended, resource, instrumentationScope, links } = span;
   const { parentSpanContext: parent } = span;
   return {
@@ -66,7 +66,7 @@ function asAllowed(span: Span, redact: ((text: string) => string) | undefined): 
     resource,
     instrumentationScope,
     status: { code: span.status.code },
-    attributes: onlyAllowed(span.attributes, redact),
+    attributes: filteredAttributes(span.attributes, redact),
     links: links.map(({ context }) => ({ context })),
     events: [],
     droppedAttributesCount: 0,
@@ -75,9 +75,9 @@ function asAllowed(span: Span, redact: ((text: string) => string) | undefined): 
   };
 }
 
-const onlyAllowed = (attributes: Attributes, redact: ((text: string) => string) | undefined): Attributes =>
+const filteredAttributes = (attributes: Attributes, redact: ((text: string) => string) | undefined): Attributes =>
   Object.fromEntries(
     Object.entries(attributes)
-      .filter(([name]) => ALLOWED.has(name))
-      .map(([name, value]) => [name, typeof value === 'string' ? logText(value, redact) : value]),
+      .filter(([name]) => ALLOWED_ATTRIBUTES.has(name))
+      .map(([name, value]) => [name, typeof value === 'string' ? sanitizeLogText(value, redact) : value]),
   );

@@ -1,11 +1,11 @@
-import type { Check } from '../admin/app.ts';
+import type { HealthCheck } from '../admin/app.ts';
 import type { Clock } from '../base/clock.ts';
-import { diskFaultOf } from '../base/disk-fault.ts';
+import { findDiskFailure } from '../base/disk-fault.ts';
 import { DocketError, type ErrorCode, toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
 import type { Scope } from '../base/scope.ts';
-import { startReconciler } from '../queue/reconciler.ts';
-import { within } from '../queue/within.ts';
+import { startPeriodicTasks } from '../queue/reconciler.ts';
+import { settlesWithin } from '../queue/within.ts';
 
 /** What a process writes to. */
 export const STORAGE_PARTS = ['redis_writes', 'archive', 'staging'] as const;
@@ -25,14 +25,14 @@ const RETRY_INTERVAL_MS = 10_000;
 /** A probe that takes longer says that its part does not answer, ms. */
 const PROBE_TIMEOUT_MS = 10_000;
 
-const NAMES: Readonly<Record<StoragePart, string>> = {
+const PART_NAMES: Readonly<Record<StoragePart, string>> = {
   redis_writes: 'Redis',
   archive: 'The archive',
   staging: 'The folder in which files are made',
 };
 
 /** For anybody who asks `/readyz`: no path, no server, no id. The log and `docket doctor` have them. */
-const WORDS: Partial<Record<ErrorCode, string>> = {
+const ERROR_MESSAGES: Partial<Record<ErrorCode, string>> = {
   'redis.out_of_memory': 'is out of memory and accepts no writes',
   'redis.unwritable': 'accepts no writes',
   'redis.unreachable': 'cannot be reached, or is a read-only replica',
@@ -43,7 +43,7 @@ const WORDS: Partial<Record<ErrorCode, string>> = {
   'config.secret_missing': 'cannot be used: a credential is missing',
 };
 
-interface Found {
+interface ProbeResult {
   readonly usable: boolean;
   readonly detail: string;
   /** Epoch ms. */
@@ -52,7 +52,7 @@ interface Found {
 
 export interface StorageHealth {
   /** What the last probes found, for `/readyz`; asks nothing. */
-  checks(): readonly Check[];
+  checks(): readonly HealthCheck[];
 }
 
 /**
@@ -61,16 +61,16 @@ export interface StorageHealth {
  *
  * @param observe told what each probe found
  */
-export async function watchStorage(
+export async function monitorStorage(
   probes: readonly StorageProbe[],
   { clock, log }: { readonly clock: Clock; readonly log: Log },
   scope: Scope,
   observe: (part: StoragePart, usable: boolean) => void = () => {},
 ): Promise<StorageHealth> {
-  const found = new Map<StoragePart, Found>();
-  const steps = probes.map((probe) => watched(probe, { clock, log, found, observe }));
+  const found = new Map<StoragePart, ProbeResult>();
+  const steps = probes.map((probe) => periodicProbe(probe, { clock, log, found, observe }));
   await Promise.all(steps.map((step) => step()));
-  scope.use(startReconciler({ steps, clock, log, everyMs: RETRY_INTERVAL_MS }), (opened) => opened.close());
+  scope.use(startPeriodicTasks({ steps, clock, log, everyMs: RETRY_INTERVAL_MS }), (opened) => opened.close());
   return {
     checks: () =>
       probes.map(({ part }) => {
@@ -81,7 +81,7 @@ export async function watchStorage(
 }
 
 /** Probes the part when it is due. One that hangs is not probed a second time meanwhile. */
-function watched(
+function periodicProbe(
   { part, intervalMs, probe }: StorageProbe,
   {
     clock,
@@ -91,7 +91,7 @@ function watched(
   }: {
     readonly clock: Clock;
     readonly log: Log;
-    readonly found: Map<StoragePart, Found>;
+    readonly found: Map<StoragePart, ProbeResult>;
     readonly observe: (part: StoragePart, usable: boolean) => void;
   },
 ): () => Promise<void> {
@@ -102,12 +102,12 @@ function watched(
     const before = found.get(part);
     const usable = error === undefined;
     const changed = before?.usable !== usable;
-    const detail = usable ? 'can be written' : `${NAMES[part]} ${wordsFor(error)}.`;
+    const detail = usable ? 'can be written' : `${PART_NAMES[part]} ${describeError(error)}.`;
     found.set(part, { usable, detail, since: changed ? clock.now() : (before?.since ?? clock.now()) });
     observe(part, usable);
     if (!usable && changed) log.error(`${detail} Runs wait until it can be written again.`, { error: error.toJSON() });
     if (usable && before?.usable === false) {
-      log.info(`${NAMES[part]} can be written again`, { ms: clock.now() - before.since });
+      log.info(`${PART_NAMES[part]} can be written again`, { ms: clock.now() - before.since });
     }
   };
 
@@ -116,9 +116,9 @@ function watched(
     if (Math.abs(dueAt - clock.now()) <= intervalMs && clock.now() < dueAt) return;
     pending ??= probe().then(() => undefined, toDocketError);
     const asked = pending;
-    let answer: DocketError | undefined = late();
+    let answer: DocketError | undefined = probeTimeoutError();
     if (
-      await within(
+      await settlesWithin(
         asked.then((error) => (answer = error)),
         PROBE_TIMEOUT_MS,
       )
@@ -129,14 +129,14 @@ function watched(
   };
 }
 
-const late = (): DocketError =>
+const probeTimeoutError = (): DocketError =>
   new DocketError('archive.unreachable', `A trial write was not answered within ${PROBE_TIMEOUT_MS} ms.`, {
     next: 'Look at the disk or the network share behind it.',
   });
 
-function wordsFor(error: DocketError): string {
-  const fault = diskFaultOf(error);
-  if (fault !== undefined) return `cannot be written: ${fault.words}`;
+function describeError(error: DocketError): string {
+  const fault = findDiskFailure(error);
+  if (fault !== undefined) return `cannot be written: ${fault.description}`;
   if (error.code.startsWith('archive.marker_')) return 'is not there: it has another marker, or none';
-  return WORDS[error.code] ?? 'cannot be written';
+  return ERROR_MESSAGES[error.code] ?? 'cannot be written';
 }

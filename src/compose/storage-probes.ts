@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
-import { diskError, diskSpace } from '../base/disk-error.ts';
+import { diskSpace, toDiskError } from '../base/disk-error.ts';
 import { DocketError } from '../base/error.ts';
 import type { RedisClient } from '../base/redis-client.ts';
 import { writeSynced } from '../deliver/durable-file.ts';
@@ -14,7 +14,7 @@ const FILES_INTERVAL_MS = 60_000;
 /** Each write to a bucket is paid for, and may stay as a version. */
 const BUCKET_INTERVAL_MS = 5 * 60_000;
 /** What stands there is one instant. */
-const READINESS_NOTE = '.readiness';
+const READINESS_MARKER = '.readiness';
 
 /** What a report needs at the least to be made, bytes. */
 const MIN_FREE_BYTES = 8 * 1024 * 1024;
@@ -31,20 +31,20 @@ export const redisProbe = (redis: RedisClient, prefix: string): StorageProbe => 
  * Whether runs can be sealed. In a bucket one note is written over and over: listing and deleting are more than a worker
  * may be allowed to do.
  */
-export const archiveProbe = ({ shelf }: Pick<OpenArchive, 'shelf'>, { now }: Pick<Clock, 'now'>): StorageProbe =>
-  shelf.place.startsWith('s3:')
+export const archiveProbe = ({ storage }: Pick<OpenArchive, 'storage'>, { now }: Pick<Clock, 'now'>): StorageProbe =>
+  storage.location.startsWith('s3:')
     ? {
         part: 'archive',
         intervalMs: BUCKET_INTERVAL_MS,
-        probe: () => shelf.notes.put(READINESS_NOTE, new Date(now()).toISOString()),
+        probe: () => storage.metadata.put(READINESS_MARKER, new Date(now()).toISOString()),
       }
     : {
         part: 'archive',
         intervalMs: FILES_INTERVAL_MS,
         probe: async () => {
           // Nothing is there under this name: an archive that is not mounted says so before anything is written.
-          await shelf.notes.read(READINESS_NOTE);
-          await shelf.probe();
+          await storage.metadata.get(READINESS_MARKER);
+          await storage.probe();
         },
       };
 
@@ -57,16 +57,16 @@ export const stagingProbe = ({ archive }: Pick<OpenArchive, 'archive'>): Storage
     try {
       await writeSynced(join(staged, 'probe'), new Uint8Array(PROBE_BYTES));
       const space = await diskSpace(staged);
-      if (space !== undefined && space.free < MIN_FREE_BYTES) throw noRoom(staged, space.free);
+      if (space !== undefined && space.free < MIN_FREE_BYTES) throw lowSpaceError(staged, space.free);
     } catch (thrown) {
-      throw await diskError(thrown, staged);
+      throw await toDiskError(thrown, staged);
     } finally {
       await archive.discard(staged);
     }
   },
 });
 
-const noRoom = (folder: string, free: number): DocketError =>
+const lowSpaceError = (folder: string, free: number): DocketError =>
   new DocketError('disk.unavailable', 'There is hardly any room for files.', {
     where: folder,
     expected: `${MIN_FREE_BYTES} bytes free`,

@@ -2,17 +2,17 @@ import type { RedisClient } from '../base/redis-client.ts';
 import type { Scope } from '../base/scope.ts';
 import { noTrace, type Trace } from '../base/trace.ts';
 import { redisLedger } from '../deliver/redis-ledger.ts';
-import { dropAnswers } from '../fetch/redis-store.ts';
-import { asking, assertSuitable, type ClientRole, openRedis } from '../queue/connection.ts';
+import { deleteResponses } from '../fetch/redis-store.ts';
+import { assertSuitable, type ClientRole, openRedis, withRedisErrors } from '../queue/connection.ts';
 import { type DefinitionStore, definitionStore } from '../queue/definition-store.ts';
 import { type RunQueue, runQueue } from '../queue/jobs.ts';
-import { DEFAULT_PREFIX, keysOf } from '../queue/keys.ts';
+import { DEFAULT_KEY_PREFIX, redisKeys } from '../queue/keys.ts';
 import { type Pauses, redisPauses } from '../queue/pauses.ts';
 import { type RedisRunStore, redisRunStore } from '../queue/run-store.ts';
-import { type Trigger, trigger } from '../queue/trigger.ts';
-import { findDelivered } from './delivered.ts';
-import { KEEP_DAYS } from './keep-days.ts';
-import type { Surroundings } from './ports.ts';
+import { type TriggerRun, triggerRun } from '../queue/trigger.ts';
+import { composeFindDelivered } from './delivered.ts';
+import { RETENTION_DAYS } from './keep-days.ts';
+import type { AppContext } from './ports.ts';
 
 /** What every role has: the runs that all processes share, and the way to open one. */
 export interface Store {
@@ -24,11 +24,11 @@ export interface Store {
   readonly definitions: DefinitionStore;
   readonly queue: RunQueue;
   readonly pauses: Pauses;
-  readonly trigger: Trigger;
+  readonly trigger: TriggerRun;
   /** Throws `redis.unreachable` while Redis does not answer. */
   readonly ping: () => Promise<void>;
   /** A client that outlasts a restart of Redis, for what is in hand; closed with the scope. */
-  readonly patient: () => Promise<RedisClient>;
+  readonly blockingClient: () => Promise<RedisClient>;
 }
 
 export interface StoreSettings {
@@ -40,8 +40,8 @@ export interface StoreSettings {
 
 /** Opens the store until the scope closes. Throws `redis.unreachable`, `redis.unsuitable`. */
 export async function openStore(
-  around: Surroundings,
-  { prefix = DEFAULT_PREFIX, requireDurable = false }: StoreSettings,
+  around: AppContext,
+  { prefix = DEFAULT_KEY_PREFIX, requireDurable = false }: StoreSettings,
   scope: Scope,
 ): Promise<Store> {
   const { config, clock, log, trace } = around;
@@ -49,12 +49,12 @@ export async function openStore(
     scope.use(await openRedis(config.REDIS_URL, role, log), (opened) => opened.disconnect());
   const redis = await client('producer');
   await assertSuitable(redis, log, { requireDurable });
-  const kept = { prefix, keepDays: KEEP_DAYS };
-  const runs = redisRunStore(redis, { ...kept, log, ended: dropAnswers(redis, { prefix: `${prefix}:` }) });
+  const kept = { prefix, keepDays: RETENTION_DAYS };
+  const runs = redisRunStore(redis, { ...kept, log, ended: deleteResponses(redis, { prefix: `${prefix}:` }) });
   const definitions = definitionStore(redis, kept);
   const queue = scope.use(runQueue(redis, { prefix }), (opened) => opened.close());
-  const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: KEEP_DAYS });
-  const delivered = findDelivered(around, { runs, ledger }, scope);
+  const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: RETENTION_DAYS });
+  const delivered = composeFindDelivered(around, { runs, ledger }, scope);
   const ports = { runs, definitions, queue, findDelivered: delivered, clock, log, trace };
   return {
     redis,
@@ -63,18 +63,18 @@ export async function openStore(
     definitions,
     queue,
     pauses: redisPauses(redis, { prefix }),
-    trigger: traced(trace, (request) => trigger(request, ports)),
+    trigger: traceTrigger(trace, (request) => triggerRun(request, ports)),
     ping: async () => {
       // A key of ours, so that of a Cluster the very master is asked that holds them.
-      await asking(redis, () => redis.exists(keysOf(prefix).unfinished));
+      await withRedisErrors(redis, () => redis.exists(redisKeys(prefix).unfinished));
     },
-    patient: () => client('worker'),
+    blockingClient: () => client('worker'),
   };
 }
 
 /** Whatever asks for a run, its trace begins or goes on here. */
-const traced =
-  (trace: Trace = noTrace, open: Trigger): Trigger =>
+const traceTrigger =
+  (trace: Trace = noTrace, open: TriggerRun): TriggerRun =>
   (request) => {
     const { org, report } = request.definition;
     return trace.span({ name: 'trigger', kind: 'producer', org, report, trigger: request.trigger }, async (tell) => {

@@ -1,33 +1,33 @@
 import { z } from 'zod';
 import { DocketError } from '../base/error.ts';
-import { type Log, logWith } from '../base/log.ts';
+import { childLog, type Log } from '../base/log.ts';
 import { passwordsIn } from '../base/redactor.ts';
 import type { Trace } from '../base/trace.ts';
 import { traceVariables } from '../base/trace-variables.ts';
 import { version } from '../base/version.ts';
 import { queueTelemetry } from '../queue/telemetry.ts';
-import { within } from '../queue/within.ts';
+import { settlesWithin } from '../queue/within.ts';
 import { otelTrace } from './otel-trace.ts';
-import type { Surroundings } from './ports.ts';
-import { type Exporter, throughTheDoor } from './span-door.ts';
+import type { AppContext } from './ports.ts';
+import { filterSpans, type SpanExporter } from './span-door.ts';
 
 /** Traces that are kept, until they are closed. */
 export interface Tracing {
   /** What the process starts from instead: with spans, and with their trace's id on each log line. */
-  readonly around: Surroundings;
+  readonly context: AppContext;
   /** Sends what is not sent yet, for three seconds at most. */
   close(): Promise<void>;
 }
 
 /** What a collector that is away may hold up: a batch while it goes on, and the end of the process. */
-const EXPORT_MS = 3_000;
+const EXPORT_TIMEOUT_MS = 3_000;
 
 /**
  * Keeps traces where the standard variables of OpenTelemetry ask for it; undefined, and nothing loaded, where they do not.
  * One a process: BullMQ's adapter finds it where OpenTelemetry registers it, which is global. Throws `config.invalid`.
  */
-export async function openTracing(around: Surroundings): Promise<Tracing | undefined> {
-  const wanted = readVariables(around.env);
+export async function openTracing(around: AppContext): Promise<Tracing | undefined> {
+  const wanted = readOtelVariables(around.env);
   if (wanted === undefined) return undefined;
   const { OTEL_EXPORTER_OTLP_ENDPOINT: base = '', OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: own = '' } = wanted;
   for (const secret of [...[base, own].flatMap(passwordsIn), ...headerValues(around.env)]) around.learn?.(secret);
@@ -46,23 +46,23 @@ export async function openTracing(around: Surroundings): Promise<Tracing | undef
     .merge(resources.detectResources({ detectors: [resources.envDetector] }));
   const provider = new NodeTracerProvider({
     resource,
-    spanProcessors: [new BatchSpanProcessor(throughTheDoor(exporter, sayExport(around.log), around.redact))],
+    spanProcessors: [new BatchSpanProcessor(filterSpans(exporter, logExportState(around.log), around.redact))],
   });
   provider.register();
   const trace = otelTrace(api, version());
   return {
-    around: { ...around, trace, queueTelemetry: telemetry, log: logWith(around.log, () => traceId(trace)) },
+    context: { ...around, trace, queueTelemetry: telemetry, log: childLog(around.log, () => traceId(trace)) },
     close: async () => {
-      await within(
+      await settlesWithin(
         provider.shutdown().catch(() => {}),
-        EXPORT_MS,
+        EXPORT_TIMEOUT_MS,
       );
       for (const each of [api.trace, api.context, api.propagation]) each.disable();
     },
   };
 }
 
-function readVariables(env: Surroundings['env']): z.infer<typeof schema> | undefined {
+function readOtelVariables(env: AppContext['env']): z.infer<typeof otelSchema> | undefined {
   const given = Object.fromEntries(
     Object.keys(traceVariables)
       .map((name) => [name, env[name]?.trim()] as const)
@@ -71,7 +71,7 @@ function readVariables(env: Surroundings['env']): z.infer<typeof schema> | undef
   const { OTEL_SDK_DISABLED: disabled, OTEL_TRACES_EXPORTER: to } = given;
   const named = 'OTEL_EXPORTER_OTLP_ENDPOINT' in given || 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT' in given;
   if (disabled?.toLowerCase() === 'true' || to === 'none' || (to === undefined && !named)) return undefined;
-  const parsed = schema.safeParse(given);
+  const parsed = otelSchema.safeParse(given);
   if (parsed.success) return parsed.data;
   const faults = parsed.error.issues.map(({ path: [name], message }) => {
     const variable = String(name);
@@ -84,18 +84,19 @@ function readVariables(env: Surroundings['env']): z.infer<typeof schema> | undef
 }
 
 /** What the collector is told in headers, and would repeat: each value, and of `Bearer …` the credential alone. */
-const headerValues = (env: Surroundings['env']): string[] =>
+const headerValues = (env: AppContext['env']): string[] =>
   [env.OTEL_EXPORTER_OTLP_HEADERS, env.OTEL_EXPORTER_OTLP_TRACES_HEADERS]
     .flatMap((headers) => headers?.split(',') ?? [])
     .map((pair) => pair.slice(pair.indexOf('=') + 1).trim())
     .map((value) => value.replaceAll('%20', ' '))
     .flatMap((value) => [value, value.split(' ').at(-1) ?? '']);
 
-const schema = z.object(traceVariables);
+const otelSchema = z.object(traceVariables);
 
 /** Headers, certificates and compression it reads from the standard variables itself. */
-async function openExporter(wanted: z.infer<typeof schema>): Promise<Exporter> {
-  const { OTEL_EXPORTER_OTLP_TIMEOUT: ms = EXPORT_MS, OTEL_EXPORTER_OTLP_TRACES_TIMEOUT: timeoutMillis = ms } = wanted;
+async function openExporter(wanted: z.infer<typeof otelSchema>): Promise<SpanExporter> {
+  const { OTEL_EXPORTER_OTLP_TIMEOUT: ms = EXPORT_TIMEOUT_MS, OTEL_EXPORTER_OTLP_TRACES_TIMEOUT: timeoutMillis = ms } =
+    wanted;
   const { OTEL_EXPORTER_OTLP_ENDPOINT: base, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: own } = wanted;
   const url = own ?? (base === undefined ? undefined : `${base.replace(/\/+$/, '')}/v1/traces`);
   const options = { timeoutMillis, ...(url === undefined ? {} : { url }) };
@@ -109,7 +110,7 @@ async function openExporter(wanted: z.infer<typeof schema>): Promise<Exporter> {
 }
 
 /** Says once that spans are lost, and once that they arrive again: a collector that is away is nobody's emergency. */
-function sayExport(log: Log): (failed: string | undefined) => void {
+function logExportState(log: Log): (failed: string | undefined) => void {
   let away = false;
   return (failed) => {
     if (failed !== undefined && !away)
@@ -120,6 +121,6 @@ function sayExport(log: Log): (failed: string | undefined) => void {
 }
 
 function traceId(trace: Trace): { trace_id?: string } {
-  const id = trace.parent()?.split('-')[1];
+  const id = trace.traceparent()?.split('-')[1];
   return id === undefined ? {} : { trace_id: id };
 }

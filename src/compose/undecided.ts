@@ -3,21 +3,21 @@ import { isRedisOutage, toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
 import type { RedisClient } from '../base/redis-client.ts';
 import type { Archive } from '../deliver/archive.ts';
-import { type DeliveryRow, type Ledger, placeOfDelivery, placeOfRun } from '../deliver/ledger.ts';
+import { type DeliveryRow, hashTagOfDelivery, hashTagOfRun, type Ledger } from '../deliver/ledger.ts';
 import { recoverRows } from '../deliver/ledger-recovery.ts';
-import { expiredUnknown, forgetUnknown } from '../deliver/redis-ledger.ts';
-import type { RunName, Shelf } from '../deliver/shelf.ts';
+import { listExpiredUnknown, removeExpiredUnknown } from '../deliver/redis-ledger.ts';
+import type { ArchiveStorage, RunRef } from '../deliver/shelf.ts';
 import type { DefinitionStore } from '../queue/definition-store.ts';
 import type { RedisRunStore } from '../queue/run-store.ts';
-import { ENDED } from '../run/record.ts';
+import { TERMINAL_STATES } from '../run/record.ts';
 
 /** Rows that wait for a decision, read at once. */
 const BATCH_SIZE = 500;
 
-export interface KeepingPorts {
+export interface TouchUndecidedPorts {
   readonly runs: Pick<RedisRunStore, 'get' | 'update'>;
-  readonly definitions: Pick<DefinitionStore, 'keep'>;
-  readonly ledger: Pick<Ledger, 'unknown' | 'open'>;
+  readonly definitions: Pick<DefinitionStore, 'touch'>;
+  readonly ledger: Pick<Ledger, 'listUnknown' | 'open'>;
   readonly log: Log;
 }
 
@@ -26,11 +26,11 @@ export interface KeepingPorts {
  * expire, the record of their run and the version of its definition. Call it now and then; each of them outlives some
  * weeks without a call.
  */
-export async function keepUndecided({ runs, definitions, ledger, log }: KeepingPorts): Promise<void> {
+export async function touchUndecided({ runs, definitions, ledger, log }: TouchUndecidedPorts): Promise<void> {
   const seen = new Set<string>();
   let last: DeliveryRow | undefined;
   for (let more = true; more; ) {
-    const rows = await ledger.unknown(BATCH_SIZE, last);
+    const rows = await ledger.listUnknown(BATCH_SIZE, last);
     for (const { id, run, org, report, target, recipient, state, epoch, detail, at } of rows) {
       await ledger.open({ id, run, org, report, target, recipient }, at, { state, epoch, detail });
       if (seen.has(run)) continue;
@@ -39,7 +39,7 @@ export async function keepUndecided({ runs, definitions, ledger, log }: KeepingP
         const record = await runs.get(run);
         if (record === undefined) continue;
         await runs.update(run, {});
-        await definitions.keep([record.digest]);
+        await definitions.touch([record.digest]);
       } catch (thrown) {
         const error = toDocketError(thrown);
         if (isRedisOutage(error)) throw error;
@@ -56,18 +56,18 @@ export async function keepUndecided({ runs, definitions, ledger, log }: KeepingP
  * Looks in the archive for deliveries whose rows an older version let expire while they waited for a decision, and takes
  * those that it does not have off the list. Those of runs that cannot be read stay on it.
  */
-export async function recoverExpired(redis: RedisClient, prefix: string, ports: RecoveryPorts): Promise<void> {
-  const expired = await expiredUnknown(redis, prefix);
+export async function recoverExpiredRows(redis: RedisClient, prefix: string, ports: RecoverRowsPorts): Promise<void> {
+  const expired = await listExpiredUnknown(redis, prefix);
   if (expired.length === 0) return;
-  const unread = await recoverUndecided(expired, ports);
-  for (const id of expired) if (!unread.has(placeOfDelivery(id))) await forgetUnknown(redis, prefix, id);
+  const unread = await recoverRowsOf(expired, ports);
+  for (const id of expired) if (!unread.has(hashTagOfDelivery(id))) await removeExpiredUnknown(redis, prefix, id);
 }
 
-export interface RecoveryPorts {
+export interface RecoverRowsPorts {
   readonly runs: Pick<RedisRunStore, 'get'>;
   readonly ledger: Ledger;
-  readonly archive: Pick<Archive, 'peek' | 'evidence' | 'receipts'>;
-  readonly shelf: Pick<Shelf, 'runs'>;
+  readonly archive: Pick<Archive, 'peek' | 'getArchivedStates' | 'getReceipts'>;
+  readonly storage: Pick<ArchiveStorage, 'listRuns'>;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -77,18 +77,18 @@ export interface RecoveryPorts {
  * delivery, so the archive of these organizations is listed. A run that is still going on is left alone: it recovers its
  * rows by itself. Returns the places in the ledger of runs that could not be read.
  */
-export async function recoverUndecided(
+export async function recoverRowsOf(
   deliveries: readonly string[],
-  ports: RecoveryPorts,
+  ports: RecoverRowsPorts,
   orgs: readonly string[] | '*' = '*',
 ): Promise<ReadonlySet<string>> {
-  const { shelf, log } = ports;
-  const wanted = new Set(deliveries.map(placeOfDelivery));
+  const { storage, log } = ports;
+  const wanted = new Set(deliveries.map(hashTagOfDelivery));
   const unread = new Set<string>();
-  for (const listing of orgs === '*' ? [shelf.runs()] : orgs.map((org) => shelf.runs(org))) {
+  for (const listing of orgs === '*' ? [storage.listRuns()] : orgs.map((org) => storage.listRuns(org))) {
     for await (const run of listing) {
-      const place = placeOfRun(run.id);
-      if (!wanted.has(place) || run.halfMadeAt !== undefined) continue;
+      const place = hashTagOfRun(run.id);
+      if (!wanted.has(place) || run.unpublishedAt !== undefined) continue;
       await recoverRun(run, ports).catch((thrown: unknown) => {
         const error = toDocketError(thrown);
         if (isRedisOutage(error) || error.code === 'archive.unreachable') throw error;
@@ -101,13 +101,16 @@ export async function recoverUndecided(
   return unread;
 }
 
-async function recoverRun(run: RunName, { runs, ledger, archive, clock, log }: RecoveryPorts): Promise<void> {
+async function recoverRun(run: RunRef, { runs, ledger, archive, clock, log }: RecoverRowsPorts): Promise<void> {
   const record = await runs.get(run.id);
-  if (record !== undefined && !ENDED.has(record.state)) return;
+  if (record !== undefined && !TERMINAL_STATES.has(record.state)) return;
   const sealed = await archive.peek(run);
   if (sealed === undefined) return;
-  const [evidence, receipts] = await Promise.all([archive.evidence(sealed), archive.receipts(sealed)]);
-  const rows = await recoverRows({ manifest: sealed.manifest, evidence, receipts }, ledger, clock);
+  const [archivedStates, receipts] = await Promise.all([
+    archive.getArchivedStates(sealed),
+    archive.getReceipts(sealed),
+  ]);
+  const rows = await recoverRows({ manifest: sealed.manifest, archivedStates, receipts }, ledger, clock);
   const { id, org, report } = run;
   const count = rows.length;
   log.info('Deliveries that the ledger had lost were put back from the archive', { run: id, org, report, count });

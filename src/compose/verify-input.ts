@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
-import { DocketError, wordsOf } from '../base/error.ts';
+import { DocketError, errorMessage } from '../base/error.ts';
 import { secretSource } from '../base/secret.ts';
-import { type PublicKeys, readPublicKeys, readSigningKey } from '../deliver/signing-key.ts';
+import { type PublicKeys, parsePublicKeys, parseSigningKey } from '../deliver/signing-key.ts';
 import type { VerifyInput } from '../deliver/verify-signed.ts';
-import type { Surroundings } from './ports.ts';
+import type { AppContext } from './ports.ts';
 
 const checkpointSchema = z.looseObject({ body: z.looseObject({ org: z.string() }) });
 
@@ -13,18 +13,19 @@ const checkpointSchema = z.looseObject({ body: z.looseObject({ org: z.string() }
  * `usage.invalid`, `config.invalid`, `config.secret_missing`.
  */
 export async function readVerifyInput(
-  around: Pick<Surroundings, 'config' | 'env' | 'learn' | 'redact' | 'clock'>,
+  around: Pick<AppContext, 'config' | 'env' | 'learn' | 'redact' | 'clock'>,
   flags: { readonly org?: string; readonly publicKey?: string; readonly checkpoint?: string },
 ): Promise<VerifyInput> {
   const { config, env, clock } = around;
   const ref = config.DOCKET_SIGNING_KEY;
   const own = async (): Promise<PublicKeys | undefined> =>
-    ref && readSigningKey(await secretSource(env, around)(ref), 'DOCKET_SIGNING_KEY').trusted;
+    ref && parseSigningKey(await secretSource(env, around)(ref), 'DOCKET_SIGNING_KEY').trusted;
   const keys =
     flags.publicKey === undefined
       ? await own()
-      : readPublicKeys(await textOf(flags.publicKey, '--public-key'), flags.publicKey);
-  const given = flags.checkpoint === undefined ? [] : readCheckpoints(await textOf(flags.checkpoint, '--checkpoint'));
+      : parsePublicKeys(await readTextFlag(flags.publicKey, '--public-key'), flags.publicKey);
+  const given =
+    flags.checkpoint === undefined ? [] : parseCheckpoints(await readTextFlag(flags.checkpoint, '--checkpoint'));
   return {
     org: flags.org,
     ...(keys === undefined ? {} : { keys }),
@@ -34,20 +35,20 @@ export async function readVerifyInput(
   };
 }
 
-async function textOf(path: string, flag: string): Promise<string> {
+async function readTextFlag(path: string, flag: string): Promise<string> {
   try {
     return await readFile(path, 'utf8');
   } catch (cause) {
     throw new DocketError('usage.invalid', `The file of ${flag} cannot be read.`, {
       where: path,
-      got: wordsOf(cause),
+      got: errorMessage(cause),
       next: 'Correct the path or its permissions.',
     });
   }
 }
 
 /** As `docket archive checkpoint` prints them: a line each, or the document of `--json`. */
-function readCheckpoints(text: string): readonly { readonly org: string; readonly text: string }[] {
+function parseCheckpoints(text: string): readonly { readonly org: string; readonly text: string }[] {
   const parse = (part: string): unknown => JSON.parse(part);
   const asLines = (): unknown[] =>
     text

@@ -1,4 +1,4 @@
-import { settingsOf } from '../define/reader.ts';
+import { parseSettings } from '../define/reader.ts';
 import type { DefinitionTask } from './definition-tasks.ts';
 
 const ORG = `version: 1
@@ -31,10 +31,10 @@ deliveries:
   - email: { to: [lead@warm.example], attach: [csv] }
 `;
 
-const settings = settingsOf(ORG, 'org.yaml').value;
+const settings = parseSettings(ORG, 'org.yaml').value;
 
 /** A report that goes through all that a posted one goes through. Nobody hears what comes of it. */
-export const WARMING_TASK: DefinitionTask = {
+export const WARM_UP_TASK: DefinitionTask = {
   kind: 'posted',
   text: REPORT,
   file: 'warm.yaml',

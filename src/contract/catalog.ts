@@ -4,7 +4,7 @@ import { z } from 'zod';
 export const civilDateSchema = z.iso.date();
 
 /** A text for readers alone; empty where the service has none. */
-const wordsSchema = z
+const optionalTextSchema = z
   .string()
   .nullish()
   .transform((words) => words ?? '');
@@ -17,11 +17,11 @@ const wordsSchema = z
 export const metricSchema = z.looseObject({
   id: z.string(),
   label: z.string(),
-  description: wordsSchema,
+  description: optionalTextSchema,
   type: z.string(),
   /** `count`, `ratio` (0 to 1) or `seconds`. */
   unit: z.string().nullable(),
-  aggregation: wordsSchema,
+  aggregation: optionalTextSchema,
   /** When a row counts: `created`, `first decision`, `closed`, or `now` for a current count. */
   time_field: z.string(),
   /** Empty for a current count. */
@@ -49,7 +49,7 @@ function withoutRepeatedValues<Listed extends { readonly value: string }>(values
 export const dimensionSchema = z.looseObject({
   id: z.string(),
   label: z.string(),
-  description: wordsSchema,
+  description: optionalTextSchema,
   type: z.string(),
   /**
    * The values it took in the organization when the catalog was read, in the order to show them. An answer may have others:
@@ -60,20 +60,20 @@ export const dimensionSchema = z.looseObject({
 export type Dimension = z.infer<typeof dimensionSchema>;
 
 /** A metric or dimension whose description Docket cannot read. */
-const unreadSchema = z.object({ id: z.string(), why: z.string() });
-export type Unread = z.infer<typeof unreadSchema>;
+const unreadableSchema = z.object({ id: z.string(), why: z.string() });
+export type UnreadableDescriptor = z.infer<typeof unreadableSchema>;
 
 /**
  * The descriptors that can be read, and of each other one its id and the first thing that is odd about it. Of two with
  * one id the first is read: which of them is meant cannot be told.
  */
-function sift<Schema extends z.ZodType<{ readonly id: string }>>(
+function parseDescriptors<Schema extends z.ZodType<{ readonly id: string }>>(
   schema: Schema,
   listed: readonly unknown[],
   name: string,
 ) {
   const read: z.output<Schema>[] = [];
-  const unread: Unread[] = [];
+  const unread: UnreadableDescriptor[] = [];
   const ids = new Set<string>();
   listed.forEach((descriptor, index) => {
     const parsed = schema.safeParse(descriptor);
@@ -105,11 +105,11 @@ export const catalogSchema = z
       max_rows: z.int().positive(),
     }),
     /** Not the service's: there when a catalog that was read before is read again. */
-    unread: z.array(unreadSchema).optional().catch(undefined),
+    unread: z.array(unreadableSchema).optional().catch(undefined),
   })
   .transform(({ unread = [], ...catalog }) => {
-    const metrics = sift(metricSchema, catalog.metrics, 'metrics');
-    const dimensions = sift(dimensionSchema, catalog.dimensions, 'dimensions');
+    const metrics = parseDescriptors(metricSchema, catalog.metrics, 'metrics');
+    const dimensions = parseDescriptors(dimensionSchema, catalog.dimensions, 'dimensions');
     const left = [...unread, ...metrics.unread, ...dimensions.unread];
     return {
       ...catalog,
@@ -124,11 +124,11 @@ export type Catalog = z.infer<typeof catalogSchema>;
 export const isCurrentCount = (metric: Pick<Metric, 'time_field'>): boolean => metric.time_field === 'now';
 
 /** Aggregations of which the parts do not add up, whatever the catalog says: percentiles and distinct counts. */
-const NOT_A_SUM = /^p\d+$|distinct/i;
+const NON_ADDITIVE_AGGREGATION = /^p\d+$|distinct/i;
 
 /** Whether the metric can be a sum at all (specification §2.4): a count that is neither a percentile nor distinct. */
 const isSum = ({ unit, aggregation }: Pick<Metric, 'unit' | 'aggregation'>): boolean =>
-  unit === 'count' && !NOT_A_SUM.test(aggregation);
+  unit === 'count' && !NON_ADDITIVE_AGGREGATION.test(aggregation);
 
 type Additivity = Pick<Metric, 'additive_over_time' | 'unit' | 'aggregation'>;
 

@@ -16,7 +16,7 @@ export const LIMITS = {
 } as const;
 
 /** Calls a window (ms): metrics calls per API key, and the general rates per user (specification §8). */
-export const RATES = {
+export const RATE_LIMITS = {
   metrics: { calls: 30, windowMs: 60_000 },
   reads: { calls: 600, windowMs: 60_000 },
   writes: { calls: 120, windowMs: 60_000 },

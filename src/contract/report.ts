@@ -43,17 +43,17 @@ export type ReportRequest = z.infer<typeof reportRequestSchema>;
 const rangeSchema = z.looseObject({ from: civilDateSchema, to: civilDateSchema });
 
 /** Specification §2.8 names four of the fields twice; the second spelling is read where the first says nothing. */
-const SECOND_SPELLINGS = {
+const FIELD_ALIASES = {
   rows_count: 'row_count',
   is_truncated: 'truncated',
   computed_at: 'as_of',
   is_cached: 'cached',
 } as const;
 
-const withFirstSpellings = (meta: unknown): unknown => {
+const resolveAliases = (meta: unknown): unknown => {
   if (typeof meta !== 'object' || meta === null || Array.isArray(meta)) return meta;
   const read: Record<string, unknown> = { ...meta };
-  for (const [second, first] of Object.entries(SECOND_SPELLINGS)) {
+  for (const [second, first] of Object.entries(FIELD_ALIASES)) {
     if (read[first] == null && second in read) read[first] = read[second];
   }
   // Should the two disagree, rows are more likely cut than not: a cut must not go unseen.
@@ -61,7 +61,7 @@ const withFirstSpellings = (meta: unknown): unknown => {
   return read;
 };
 
-const ZONED = /(Z|[+-]\d{2}:?\d{2})$/;
+const ZONE_SUFFIX = /(Z|[+-]\d{2}:?\d{2})$/;
 
 /**
  * A timestamp as an instant that reads alike everywhere: one without a zone is UTC, as all of the service's are
@@ -73,12 +73,12 @@ const instantSchema = z.unknown().transform((said, context): string | null => {
     return z.NEVER;
   }
   const text = typeof said === 'string' ? said.trim().replace(' ', 'T').toUpperCase() : '';
-  const instant = ZONED.test(text) ? text : `${text}Z`;
+  const instant = ZONE_SUFFIX.test(text) ? text : `${text}Z`;
   return /^\d{4}-\d{2}-\d{2}T/.test(text) && !Number.isNaN(Date.parse(instant)) ? instant : null;
 });
 
 export const reportMetaSchema = z.preprocess(
-  withFirstSpellings,
+  resolveAliases,
   z.looseObject({
     /** When the figures were computed: an instant; null where it cannot be read. */
     as_of: instantSchema,

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { DAY_MS, type Day, dayOf, monthOf, WEEKDAYS, weekdayOf } from './day.ts';
+import { type CivilDay, DAY_MS, monthBounds, parseCivilDay, WEEKDAYS, weekdayOf } from './day.ts';
 import { HOLIDAY_YEARS, publicHolidays } from './holidays.ts';
 import { lineSchema } from './words.ts';
 
-const MOST_DATES = 1000;
-const datesSchema = z.array(z.iso.date('a date, YYYY-MM-DD')).max(MOST_DATES).default([]);
+const MAX_DATES = 1000;
+const datesSchema = z.array(z.iso.date('a date, YYYY-MM-DD')).max(MAX_DATES).default([]);
 
 /** Which days an organization works. */
 export const calendarSchema = z
@@ -38,19 +38,19 @@ export type Calendar = z.infer<typeof calendarSchema>;
 
 /** Answers about days; undefined where the country's holidays are not known any more (`HOLIDAY_YEARS`). */
 export interface BusinessDays {
-  isBusinessDay(day: Day): boolean | undefined;
+  isBusinessDay(day: CivilDay): boolean | undefined;
   /** The day itself when it is one, else the nearest after it (`step` 1) or before it (-1). */
-  nearest(day: Day, step: 1 | -1): Day | undefined;
+  nearestBusinessDay(day: CivilDay, step: 1 | -1): CivilDay | undefined;
   /** The n-th business day of the day's month, from its end when `n` is negative; undefined also where it has fewer. */
-  nthOfMonth(day: Day, n: number): Day | undefined;
+  nthBusinessDayOfMonth(day: CivilDay, n: number): CivilDay | undefined;
 }
 
 export function businessDays({ country, region, holidays, working_days, weekend }: Calendar): BusinessDays {
-  const off = new Set(holidays.map(dayOf));
-  const on = new Set(working_days.map(dayOf));
+  const off = new Set(holidays.map(parseCivilDay));
+  const on = new Set(working_days.map(parseCivilDay));
   const free = new Set(weekend.map((name) => WEEKDAYS.indexOf(name)));
 
-  const isBusinessDay = (day: Day): boolean | undefined => {
+  const isBusinessDay = (day: CivilDay): boolean | undefined => {
     const year = new Date(day * DAY_MS).getUTCFullYear();
     if (country !== undefined && (year < HOLIDAY_YEARS.first || year > HOLIDAY_YEARS.last)) return undefined;
     if (on.has(day)) return true;
@@ -58,7 +58,7 @@ export function businessDays({ country, region, holidays, working_days, weekend 
     return country === undefined || !publicHolidays({ country, region }, year).has(day);
   };
   // Ends: a week has a day that is not free, and the lists of dates are finite.
-  const nearest = (day: Day, step: 1 | -1): Day | undefined => {
+  const nearestBusinessDay = (day: CivilDay, step: 1 | -1): CivilDay | undefined => {
     for (let at = day; ; at += step) {
       const is = isBusinessDay(at);
       if (is !== false) return is === undefined ? undefined : at;
@@ -66,9 +66,9 @@ export function businessDays({ country, region, holidays, working_days, weekend 
   };
   return {
     isBusinessDay,
-    nearest,
-    nthOfMonth: (day, n) => {
-      const { first, next } = monthOf(day);
+    nearestBusinessDay,
+    nthBusinessDayOfMonth: (day, n) => {
+      const { first, next } = monthBounds(day);
       const step = n > 0 ? 1 : -1;
       let left = Math.abs(n);
       for (let at = n > 0 ? first : next - 1; at >= first && at < next; at += step) {

@@ -38,13 +38,13 @@ export type ChartKind = (typeof CHART_KINDS)[number];
 export const chartAsked = (chart: ChartSpec): Exclude<ChartSpec, string> =>
   typeof chart === 'string' ? { kind: chart } : chart;
 
-interface Charted {
+interface ChartedSection {
   readonly metrics: readonly string[];
   readonly dimensions: readonly string[];
   readonly granularity: string | undefined;
 }
 
-interface ChartFault {
+interface ChartIssue {
   /** From the section on. */
   readonly path: (string | number)[];
   readonly message: string;
@@ -52,11 +52,11 @@ interface ChartFault {
 }
 
 /** What a chart asks that its section cannot give: a time or a group to draw along, a metric it has not, an axis too many. */
-export function chartFaults(chart: ChartSpec, { metrics, dimensions, granularity }: Charted): ChartFault[] {
+export function chartIssues(chart: ChartSpec, { metrics, dimensions, granularity }: ChartedSection): ChartIssue[] {
   const { kind, series = metrics, secondary = [], axes } = chartAsked(chart);
   const at = typeof chart === 'string' ? ['chart'] : ['chart', 'kind'];
-  const faults: ChartFault[] = [];
-  const fault = (path: (string | number)[], message: string, params: ChartFault['params']) =>
+  const faults: ChartIssue[] = [];
+  const fault = (path: (string | number)[], message: string, params: ChartIssue['params']) =>
     faults.push({ path, message, params });
 
   if (granularity === undefined && (kind === 'line' || kind === 'sparkline')) {

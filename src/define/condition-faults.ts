@@ -1,19 +1,19 @@
-import { readCondition } from './condition.ts';
+import { parseSendCondition } from './condition.ts';
 import type { ReportFile } from './definition.ts';
-import { type Fault, show } from './fault.ts';
+import { type Diagnostic, describeValue } from './fault.ts';
 import { didYouMean } from './nearest.ts';
-import { faultAt } from './parse.ts';
-import type { Source } from './source.ts';
+import { diagnosticAt } from './parse.ts';
+import type { SourceFile } from './source.ts';
 
 /** Comparisons of figures that the report does not have: they could never be met. */
-export function conditionFaults(source: Source, { sections, deliveries }: ReportFile): Fault[] {
-  return deliveries.flatMap(({ send_if }, index): Fault[] => {
-    const condition = send_if === undefined ? undefined : readCondition(send_if);
+export function conditionDiagnostics(source: SourceFile, { sections, deliveries }: ReportFile): Diagnostic[] {
+  return deliveries.flatMap(({ send_if }, index): Diagnostic[] => {
+    const condition = send_if === undefined ? undefined : parseSendCondition(send_if);
     if (condition === undefined || !('kind' in condition) || condition.kind !== 'compare') return [];
-    const fault = (word: string, got: string, known: readonly string[]): Fault[] => [
-      faultAt(source, ['deliveries', index, 'send_if'], {
+    const fault = (word: string, got: string, known: readonly string[]): Diagnostic[] => [
+      diagnosticAt(source, ['deliveries', index, 'send_if'], {
         expected: known.length === 0 ? `${word}; there is none` : `${word} (${known.slice(0, 20).join(', ')})`,
-        got: show(got),
+        got: describeValue(got),
         next: didYouMean(got, known) ?? 'name one that the report has',
       }),
     ];

@@ -1,20 +1,23 @@
 import { Cron } from 'croner';
 
 /** The `@` forms, as the five fields they stand for. */
-const NAMED = {
+const CRON_ALIASES = {
   '@hourly': '0 * * * *',
   '@daily': '0 0 * * *',
   '@weekly': '0 0 * * 0',
   '@monthly': '0 0 1 * *',
   '@yearly': '0 0 1 1 *',
 } as const;
-const namedCron = (cron: string): string | undefined => Object.entries(NAMED).find(([name]) => name === cron)?.[1];
+const expandAlias = (cron: string): string | undefined =>
+  Object.entries(CRON_ALIASES).find(([name]) => name === cron)?.[1];
 
 /** What the cron expression was expected to be, as the end of `expected …`; undefined when it is right. */
 export function cronFault(cron: string): string | undefined {
   const text = cron.trim();
   if (text.startsWith('@')) {
-    return namedCron(text) === undefined ? `five fields, or one of ${Object.keys(NAMED).join(', ')}` : undefined;
+    return expandAlias(text) === undefined
+      ? `five fields, or one of ${Object.keys(CRON_ALIASES).join(', ')}`
+      : undefined;
   }
   const fields = text.split(/\s+/);
   if (fields.length !== 5) {
@@ -31,7 +34,7 @@ export function cronFault(cron: string): string | undefined {
   }
 }
 
-const HOURS_A_DAY = 24;
+const HOURS_PER_DAY = 24;
 
 /** Every hour that a list of values and ranges names; a wildcard or a step makes an interval before this is asked. */
 function hoursOf(field: string): ReadonlySet<number> {
@@ -44,7 +47,7 @@ function hoursOf(field: string): ReadonlySet<number> {
 }
 
 /** A valid cron, read. */
-export interface CronTimes {
+export interface ParsedCron {
   /**
    * Its times with `from` ≤ time ≤ `to`, ascending, on a calendar without zones: local times as if they were UTC, epoch ms.
    */
@@ -53,13 +56,13 @@ export interface CronTimes {
    * Whether it means a pace ("every hour", "every two hours") rather than times of the day: its hour is a wildcard, has a
    * step or is every hour. It matters when clocks are changed.
    */
-  readonly interval: boolean;
+  readonly isInterval: boolean;
 }
 
 /** @param cron valid (`cronFault`) */
-export function readCron(cron: string): CronTimes {
-  const text = fieldsOf(cron).join(' ');
-  const [, hour = ''] = fieldsOf(cron);
+export function parseCron(cron: string): ParsedCron {
+  const text = cronFields(cron).join(' ');
+  const [, hour = ''] = cronFields(cron);
   // A zone is not croner's business here: at changes of summer time it has rules of its own.
   const times = new Cron(text, { mode: '5-part', utcOffset: 0, paused: true });
   return {
@@ -69,17 +72,17 @@ export function readCron(cron: string): CronTimes {
         yield time.getTime();
       }
     },
-    interval: /[*/]/.test(hour) || hoursOf(hour).size === HOURS_A_DAY,
+    isInterval: /[*/]/.test(hour) || hoursOf(hour).size === HOURS_PER_DAY,
   };
 }
 
-const fieldsOf = (cron: string): readonly string[] => {
+const cronFields = (cron: string): readonly string[] => {
   const text = cron.trim();
-  return (namedCron(text) ?? text).split(/\s+/);
+  return (expandAlias(text) ?? text).split(/\s+/);
 };
 
 /** Whether the cron names no day, neither of the month nor of the week. */
-export function leavesDaysOpen(cron: string): boolean {
-  const [, , dayOfMonth, , dayOfWeek] = fieldsOf(cron);
+export function runsOnAnyDay(cron: string): boolean {
+  const [, , dayOfMonth, , dayOfWeek] = cronFields(cron);
   return dayOfMonth === '*' && dayOfWeek === '*';
 }

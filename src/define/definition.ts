@@ -15,7 +15,7 @@ import {
   type OutputFormat,
   outputSchema,
 } from './target.ts';
-import { namesSection } from './template.ts';
+import { usesSection } from './template.ts';
 import { lineSchema, textSchema } from './words.ts';
 import { zoneSchema } from './zone.ts';
 
@@ -69,7 +69,7 @@ export type Section = ReportFile['sections'][number];
 export type MetricsSection = Section & { readonly metrics: readonly string[] };
 
 /** What a report may look like when some of its fields are faulty: whatever cannot be read is as if absent. */
-const sketchSchema = z.looseObject({
+const partialReportSchema = z.looseObject({
   sections: z.array(z.looseObject({ id: z.string().optional() }).catch({})).catch([]),
   outputs: z
     .array(
@@ -87,7 +87,7 @@ const sketchSchema = z.looseObject({
 
 /** The rules between sections, outputs and deliveries; checked even when other fields are faulty, so that all faults come at once. */
 function crossCheck(report: unknown, context: z.core.$RefinementCtx): void {
-  const sketch = sketchSchema.safeParse(report);
+  const sketch = partialReportSchema.safeParse(report);
   if (!sketch.success) return;
   const { sections, outputs, deliveries } = sketch.data;
   const ids = new Map<string, number>();
@@ -109,7 +109,7 @@ function crossCheck(report: unknown, context: z.core.$RefinementCtx): void {
   if (context.issues.some(({ path }) => path?.[0] === 'outputs')) return;
   const formats = outputs.map(({ format }) => format);
   outputs.forEach(({ format, name }, index) => {
-    if (format !== 'csv' || name === undefined || sections.length < 2 || namesSection(name)) return;
+    if (format !== 'csv' || name === undefined || sections.length < 2 || usesSection(name)) return;
     context.addIssue({
       code: 'custom',
       path: ['outputs', index, 'name'],

@@ -1,12 +1,12 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
-import { isSameFolder, isWithin } from '../base/canonical-path.ts';
-import { canonicalHost } from '../base/private-address.ts';
+import { isInsideFolder, isSameFolder } from '../base/canonical-path.ts';
+import { normalizeHost } from '../base/private-address.ts';
 import type { OrgSettings } from './org.ts';
 import { lineSchema } from './words.ts';
 
 const hostSchema = lineSchema(253).refine(
-  (text) => /^(\*\.)?[^*/@\s]+$/.test(text) && canonicalHost(text.replace(/^\*\./, '')) !== '',
+  (text) => /^(\*\.)?[^*/@\s]+$/.test(text) && normalizeHost(text.replace(/^\*\./, '')) !== '',
   'a host name or address, or *.domain.example for all names below a domain',
 );
 
@@ -32,33 +32,33 @@ export const destinationsSchema = z
 export type Destinations = z.infer<typeof destinationsSchema>;
 
 /** A folder of the deployment that no report is delivered into. `within`: nor into the folders below it. */
-export interface OwnFolder {
+export interface ReservedFolder {
   readonly path: string;
-  readonly within: boolean;
+  readonly includesSubfolders: boolean;
 }
 
 /** Why a report may not be delivered to a place. */
-export interface Refusal {
+export interface DestinationRefusal {
   readonly message: string;
   readonly expected: string;
   readonly got: string;
   readonly next: string;
 }
 
-type Of = Pick<OrgSettings, 'destinations'>;
+type OrgDestinations = Pick<OrgSettings, 'destinations'>;
 
 /** `required`: an organization without `destinations` may deliver nowhere. */
-export interface Listing {
+export interface AllowListRequirement {
   readonly required: boolean;
 }
 
-function unlisted(
+function unlistedRefusal(
   kind: keyof Destinations,
   got: string,
-  { destinations }: Of,
-  { required }: Listing,
+  { destinations }: OrgDestinations,
+  { required }: AllowListRequirement,
   has: (listed: readonly string[]) => boolean,
-): Refusal | undefined {
+): DestinationRefusal | undefined {
   if (destinations === undefined ? !required : has(destinations[kind])) return undefined;
   return {
     message: 'a destination outside the allow-list',
@@ -68,28 +68,36 @@ function unlisted(
   };
 }
 
-function matches(host: string, pattern: string): boolean {
-  const name = canonicalHost(host);
-  if (!pattern.startsWith('*.')) return name === canonicalHost(pattern);
-  return name.endsWith(`.${canonicalHost(pattern.slice(2))}`);
+function matchesHost(host: string, pattern: string): boolean {
+  const name = normalizeHost(host);
+  if (!pattern.startsWith('*.')) return name === normalizeHost(pattern);
+  return name.endsWith(`.${normalizeHost(pattern.slice(2))}`);
 }
 
-export const hostRefusal = (host: string, of: Of, listing: Listing): Refusal | undefined =>
-  unlisted('hosts', host, of, listing, (listed) => listed.some((pattern) => matches(host, pattern)));
+export const hostRefusal = (
+  host: string,
+  of: OrgDestinations,
+  listing: AllowListRequirement,
+): DestinationRefusal | undefined =>
+  unlistedRefusal('hosts', host, of, listing, (listed) => listed.some((pattern) => matchesHost(host, pattern)));
 
-export const bucketRefusal = (bucket: string, of: Of, listing: Listing): Refusal | undefined =>
-  unlisted('buckets', bucket, of, listing, (listed) => listed.includes(bucket));
+export const bucketRefusal = (
+  bucket: string,
+  of: OrgDestinations,
+  listing: AllowListRequirement,
+): DestinationRefusal | undefined =>
+  unlistedRefusal('buckets', bucket, of, listing, (listed) => listed.includes(bucket));
 
 /** @param folder filled; @param workingDirectory what relative folders are resolved against */
 export async function folderRefusal(
   folder: string,
-  of: Of,
-  { ownFolders, ...listing }: Listing & { readonly ownFolders: readonly OwnFolder[] },
+  of: OrgDestinations,
+  { ownFolders, ...listing }: AllowListRequirement & { readonly ownFolders: readonly ReservedFolder[] },
   workingDirectory: string,
-): Promise<Refusal | undefined> {
+): Promise<DestinationRefusal | undefined> {
   const path = resolve(workingDirectory, folder);
   for (const own of ownFolders) {
-    if (!(await (own.within ? isWithin(path, own.path) : isSameFolder(path, own.path)))) continue;
+    if (!(await (own.includesSubfolders ? isInsideFolder(path, own.path) : isSameFolder(path, own.path)))) continue;
     return {
       message: "a delivery into a folder of Docket's own",
       expected: 'a folder that holds no definitions, archive, secrets or state of Docket',
@@ -98,6 +106,6 @@ export async function folderRefusal(
     };
   }
   const folders = of.destinations?.folders ?? [];
-  const inside = await Promise.all(folders.map((listed) => isWithin(path, resolve(workingDirectory, listed))));
-  return unlisted('folders', folder, of, listing, () => inside.includes(true));
+  const inside = await Promise.all(folders.map((listed) => isInsideFolder(path, resolve(workingDirectory, listed))));
+  return unlistedRefusal('folders', folder, of, listing, () => inside.includes(true));
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
+const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
 
 /**
  * Seconds as such, or a number with its unit: `90`, `30s`, `15m`, `1h`, `3d`. Read as seconds, which may be written back.
@@ -16,7 +16,7 @@ export function durationSchema(words: string, least: number, most: number) {
       z
         .string()
         .regex(/^[0-9]{1,7}[smhd]$/, words)
-        .transform((text) => Number.parseInt(text, 10) * (SECONDS[text.slice(-1)] ?? 1))
+        .transform((text) => Number.parseInt(text, 10) * (UNIT_SECONDS[text.slice(-1)] ?? 1))
         .pipe(seconds),
     ],
     { error: words },
@@ -24,9 +24,9 @@ export function durationSchema(words: string, least: number, most: number) {
 }
 
 /** Seconds as a person writes them: `3d`, `90m`, `45s`. */
-export function inUnits(seconds: number): string {
+export function formatDurationLiteral(seconds: number): string {
   const [unit = 's', size = 1] =
-    Object.entries(SECONDS)
+    Object.entries(UNIT_SECONDS)
       .reverse()
       .find(([, size]) => seconds % size === 0 && seconds >= size) ?? [];
   return `${seconds / size}${unit}`;

@@ -1,10 +1,10 @@
 import type { Dirent } from 'node:fs';
 import { readdir, realpath, stat } from 'node:fs/promises';
 import { join, sep } from 'node:path';
-import { atStart, type Fault } from './fault.ts';
-import { codeOf } from './read-file.ts';
+import { type Diagnostic, fileDiagnostic } from './fault.ts';
+import { errnoCode } from './read-file.ts';
 
-export interface Entry {
+export interface DirectoryEntry {
   readonly name: string;
   /** As faults name it. */
   readonly file: string;
@@ -17,15 +17,15 @@ export interface Entry {
  * not followed: what is deployed with the folder, and nothing else, decides what is sent to whom.
  * @param root the jobs folder's real path
  */
-export async function entriesOf(folder: string, root: string, faults: Fault[]): Promise<Entry[]> {
+export async function listDirectory(folder: string, root: string, faults: Diagnostic[]): Promise<DirectoryEntry[]> {
   let found: Dirent[];
   try {
     found = await readdir(folder, { withFileTypes: true });
   } catch (error) {
-    faults.push(atStart(folder, 'a folder that can be read', codeOf(error), 'correct its permissions'));
+    faults.push(fileDiagnostic(folder, 'a folder that can be read', errnoCode(error), 'correct its permissions'));
     return [];
   }
-  const entries: Entry[] = [];
+  const entries: DirectoryEntry[] = [];
   for (const { name } of found.sort((a, b) => (a.name < b.name ? -1 : 1))) {
     if (name.startsWith('.')) continue;
     const file = join(folder, name);
@@ -33,14 +33,14 @@ export async function entriesOf(folder: string, root: string, faults: Fault[]): 
       const real = await realpath(file);
       if (!real.startsWith(root.endsWith(sep) ? root : root + sep)) {
         faults.push(
-          atStart(file, 'a file inside the jobs folder', 'a link out of it', 'copy the file into the folder'),
+          fileDiagnostic(file, 'a file inside the jobs folder', 'a link out of it', 'copy the file into the folder'),
         );
       } else {
         entries.push({ name, file, kind: (await stat(real)).isDirectory() ? 'folder' : 'file' });
       }
     } catch (error) {
-      const got = `a link that leads nowhere (${codeOf(error)})`;
-      faults.push(atStart(file, 'a file or folder', got, 'remove or correct the link'));
+      const got = `a link that leads nowhere (${errnoCode(error)})`;
+      faults.push(fileDiagnostic(file, 'a file or folder', got, 'remove or correct the link'));
     }
   }
   return entries;

@@ -1,5 +1,5 @@
 /** What is wrong in a file, where, and what to do: one line of `docket check`. */
-export interface Fault {
+export interface Diagnostic {
   /** As the reader would open it, from where Docket runs: `jobs/acme/weekly.yaml`. */
   readonly file: string;
   /** From 1. */
@@ -18,7 +18,7 @@ export interface Fault {
 }
 
 /** A fault of a file as a whole. */
-export const atStart = (file: string, expected: string, got: string, next: string): Fault => ({
+export const fileDiagnostic = (file: string, expected: string, got: string, next: string): Diagnostic => ({
   file,
   line: 1,
   column: 1,
@@ -28,8 +28,8 @@ export const atStart = (file: string, expected: string, got: string, next: strin
 });
 
 /** A definition that takes more time or memory than it may. */
-export const overLimit = (file: string, limit: string): Fault => ({
-  ...atStart(
+export const overLimitDiagnostic = (file: string, limit: string): Diagnostic => ({
+  ...fileDiagnostic(
     file,
     `a definition that is read within ${limit}`,
     'one that is not',
@@ -39,7 +39,7 @@ export const overLimit = (file: string, limit: string): Fault => ({
 });
 
 /** `file:line:column: expected …, got …; do: …`, always one line; the code, where there is one, at its end. */
-export function formatFault(fault: Fault): string {
+export function formatDiagnostic(fault: Diagnostic): string {
   const message = fault.message === undefined ? '' : `${fault.message}: `;
   const code = fault.code === undefined ? '' : ` [${fault.code}]`;
   const line = `${fault.file}:${fault.line}:${fault.column}: ${message}expected ${fault.expected}, got ${fault.got}; do: ${fault.next}${code}`;
@@ -52,16 +52,18 @@ export function formatFault(fault: Fault): string {
 }
 
 /** By file, then by position. */
-export const byPosition = (a: Fault, b: Fault): number =>
+export const comparePositions = (a: Diagnostic, b: Diagnostic): number =>
   (a.file < b.file ? -1 : a.file > b.file ? 1 : 0) || a.line - b.line || a.column - b.column;
 
-const LONGEST = 60;
+const MAX_SHOWN_LENGTH = 60;
 
 /** A value of a file as a fault shows it: short, on one line, and told apart from a text that looks like it. */
-export function show(value: unknown): string {
+export function describeValue(value: unknown): string {
   if (value === undefined || value === null) return 'nothing';
   if (typeof value === 'string')
-    return value.length > LONGEST ? `${JSON.stringify(value.slice(0, LONGEST))}…` : JSON.stringify(value);
+    return value.length > MAX_SHOWN_LENGTH
+      ? `${JSON.stringify(value.slice(0, MAX_SHOWN_LENGTH))}…`
+      : JSON.stringify(value);
   if (typeof value === 'number') return `${value} (a number)`;
   if (typeof value === 'boolean') return `${value} (true or false)`;
   if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : `a list of ${value.length}`;

@@ -2,22 +2,22 @@ import { readdir, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /** Definitions, and the logos beside them. */
-const READ = /\.(ya?ml|png|jpe?g)$/i;
+const WATCHED_FILE = /\.(ya?ml|png|jpe?g)$/i;
 /** Files whose state is asked for at the same time. */
-const ABREAST = 64;
+const CONCURRENCY = 64;
 
 /** How a jobs folder looks from outside: what a change of any file in it changes. */
-export interface FolderPrint {
+export interface DirectoryFingerprint {
   /** Equal prints: nothing was written, replaced, moved, added or removed in between. */
   readonly text: string;
   /** Real paths of the folders in which a change can be heard of. */
-  readonly folders: readonly string[];
+  readonly directories: readonly string[];
 }
 
 /** Looks at names, sizes, times and inodes alone, and through links. Rejects when the folder itself cannot be read. */
-export async function printOf(folder: string): Promise<FolderPrint> {
+export async function fingerprintDirectory(folder: string): Promise<DirectoryFingerprint> {
   const root = await realpath(folder);
-  const folders = [root];
+  const directories = [root];
   const files: string[] = [];
   for (const name of (await readdir(root)).sort()) {
     if (name.startsWith('.')) continue;
@@ -26,17 +26,17 @@ export async function printOf(folder: string): Promise<FolderPrint> {
     // A file, or what cannot be read: then its own state has to tell.
     files.push(path);
     if (inner === undefined) continue;
-    folders.push(await realpath(path).catch(() => path));
-    files.push(...inner.filter((file) => READ.test(file)).map((file) => join(path, file)));
+    directories.push(await realpath(path).catch(() => path));
+    files.push(...inner.filter((file) => WATCHED_FILE.test(file)).map((file) => join(path, file)));
   }
   const lines: string[] = [];
-  for (let from = 0; from < files.length; from += ABREAST) {
-    lines.push(...(await Promise.all(files.slice(from, from + ABREAST).map(lineOf))));
+  for (let from = 0; from < files.length; from += CONCURRENCY) {
+    lines.push(...(await Promise.all(files.slice(from, from + CONCURRENCY).map(fileFingerprint))));
   }
-  return { text: lines.sort().join('\n'), folders };
+  return { text: lines.sort().join('\n'), directories };
 }
 
-async function lineOf(path: string): Promise<string> {
+async function fileFingerprint(path: string): Promise<string> {
   try {
     const { dev, ino, size, mtimeNs, ctimeNs, mode } = await stat(path, { bigint: true });
     const isFolder = (mode & 0o170000n) === 0o040000n;

@@ -4,7 +4,7 @@ import { z } from 'zod';
 /** SHA-256 in base64 without its padding, as OpenSSH prints fingerprints. */
 const FINGERPRINT = /^SHA256:[A-Za-z0-9+/]{43}=?$/;
 const KEY_TYPE = /^(ssh-ed25519|ssh-rsa|ecdsa-sha2-nistp(256|384|521))$/;
-const WORDS = 'a fingerprint (SHA256:…) or a line of known_hosts (host, type, key)';
+const HOST_KEY_DESCRIPTION = 'a fingerprint (SHA256:…) or a line of known_hosts (host, type, key)';
 
 /** A server's key as it is pinned: its fingerprint, and its type where that was written too. */
 export interface HostKey {
@@ -25,7 +25,7 @@ export function hostKeyType(key: Buffer): string | undefined {
 }
 
 /** Undefined when it is neither of the two forms, or its parts contradict each other. */
-export function readHostKey(text: string): HostKey | undefined {
+export function parseHostKey(text: string): HostKey | undefined {
   const trimmed = text.trim();
   if (FINGERPRINT.test(trimmed)) return { fingerprint: trimmed.replace(/=$/, ''), type: undefined };
   const fields = trimmed.split(/\s+/);
@@ -38,4 +38,4 @@ export function readHostKey(text: string): HostKey | undefined {
   return hostKeyType(key) === type ? { fingerprint: fingerprintOf(key), type } : undefined;
 }
 
-export const hostKeySchema = z.string().refine((text) => readHostKey(text) !== undefined, WORDS);
+export const hostKeySchema = z.string().refine((text) => parseHostKey(text) !== undefined, HOST_KEY_DESCRIPTION);

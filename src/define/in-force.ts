@@ -3,17 +3,17 @@ import { basename, dirname, resolve } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import { toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
-import { formatFault } from './fault.ts';
-import { type FolderPrint, printOf } from './folder-print.ts';
-import { type Jobs, loadJobs } from './load.ts';
-import type { DefinitionReader } from './reader.ts';
-import type { Refuse } from './report-of.ts';
+import { formatDiagnostic } from './fault.ts';
+import { type DirectoryFingerprint, fingerprintDirectory } from './folder-print.ts';
+import { type Definitions, loadDefinitions } from './load.ts';
+import type { DefinitionParser } from './reader.ts';
+import type { AdmissionCheck } from './report-of.ts';
 
 /** The definitions that this process goes by: those of the folder, read again when it changes. */
-export interface JobsInForce {
-  now(): Jobs;
+export interface DefinitionSource {
+  current(): Definitions;
   /** Calls `listener` after each reload that changed something; returns how to stop that. */
-  changed(listener: (jobs: Jobs) => void): () => void;
+  onChange(listener: (jobs: Definitions) => void): () => void;
   /**
    * Reads the folder again whether or not it looks changed, and says all its faults again: what SIGHUP does. Unlike a
    * change that was merely seen, it takes an empty folder at its word. Resolves when it is done; never rejects.
@@ -23,9 +23,9 @@ export interface JobsInForce {
 }
 
 /** Definitions that stay as they are. */
-export const fixedJobs = (jobs: Jobs): JobsInForce => ({
-  now: () => jobs,
-  changed: () => () => {},
+export const staticDefinitions = (jobs: Definitions): DefinitionSource => ({
+  current: () => jobs,
+  onChange: () => () => {},
   reload: async () => {},
   close: async () => {},
 });
@@ -33,15 +33,15 @@ export const fixedJobs = (jobs: Jobs): JobsInForce => ({
 export interface WatchOptions {
   readonly clock: Clock;
   readonly log: Log;
-  readonly refuse?: Refuse;
+  readonly admissionCheck?: AdmissionCheck;
   /** In this thread, where nothing is said. */
-  readonly reader?: DefinitionReader;
+  readonly parser?: DefinitionParser;
   /** Told after each look that found, or made, what is in force to be what the folder says. */
-  readonly looked?: () => void;
+  readonly onCheck?: () => void;
   /** Ms between two looks at the folder: what the system does not tell of (network mounts, a link further up). */
-  readonly everyMs?: number;
+  readonly pollIntervalMs?: number;
   /** Ms without a further change before the folder is read: who writes ten files has written all of them then. */
-  readonly quietMs?: number;
+  readonly debounceMs?: number;
 }
 
 /**
@@ -53,14 +53,14 @@ export interface WatchOptions {
  * A file that has faults goes on as its last good text says; each new fault is logged as an error. A folder that cannot
  * be read, or has become empty, changes nothing.
  */
-export function watchJobs(first: Jobs, options: WatchOptions): JobsInForce {
-  const { clock, log, refuse, reader, looked, everyMs = 10_000, quietMs = 300 } = options;
+export function watchDefinitions(first: Definitions, options: WatchOptions): DefinitionSource {
+  const { clock, log, admissionCheck, parser, onCheck, pollIntervalMs = 10_000, debounceMs = 300 } = options;
   const { folder } = first;
   let jobs = first;
-  let print: FolderPrint | undefined;
-  let said = new Set(first.faults.map(formatFault));
+  let print: DirectoryFingerprint | undefined;
+  let said = new Set(first.diagnostics.map(formatDiagnostic));
   let unreadable: string | undefined;
-  const listeners = new Set<(jobs: Jobs) => void>();
+  const listeners = new Set<(jobs: Definitions) => void>();
   const closing = new AbortController();
   const watchers = new Map<string, FSWatcher>();
 
@@ -94,10 +94,10 @@ export function watchJobs(first: Jobs, options: WatchOptions): JobsInForce {
     for (const path of wanted) listen(path, path === parent ? basename(resolve(folder)) : undefined);
   };
 
-  const say = (loaded: Jobs, again: boolean): void => {
+  const say = (loaded: Definitions, again: boolean): void => {
     const now = new Set<string>();
-    for (const fault of loaded.faults) {
-      const line = formatFault(fault);
+    for (const fault of loaded.diagnostics) {
+      const line = formatDiagnostic(fault);
       now.add(line);
       if (said.has(line) && !again) continue;
       log.error(`A definition has a fault; its last good version, if there is one, stays in force: ${line}`, {
@@ -107,10 +107,10 @@ export function watchJobs(first: Jobs, options: WatchOptions): JobsInForce {
     said = now;
   };
 
-  const take = (loaded: Jobs): void => {
+  const take = (loaded: Definitions): void => {
     const before = jobs;
     jobs = loaded;
-    const news = difference(before, loaded);
+    const news = changedDefinitions(before, loaded);
     if (news.length === 0) return;
     log.info('Definitions were read again', { path: folder, count: loaded.reports.size, why: news.join(', ') });
     for (const listener of listeners) listener(loaded);
@@ -119,27 +119,27 @@ export function watchJobs(first: Jobs, options: WatchOptions): JobsInForce {
   /** True: the folder was read whole. */
   const look = async (forced: boolean): Promise<boolean> => {
     try {
-      const seen = await printOf(folder);
+      const seen = await fingerprintDirectory(folder);
       if (!forced && seen.text === print?.text) {
-        looked?.();
+        onCheck?.();
         return true;
       }
-      const loaded = await loadJobs(folder, {
-        before: jobs.good,
-        ...(refuse === undefined ? {} : { refuse }),
-        ...(reader === undefined ? {} : { reader }),
+      const loaded = await loadDefinitions(folder, {
+        previous: jobs.lastKnownGood,
+        ...(admissionCheck === undefined ? {} : { admissionCheck }),
+        ...(parser === undefined ? {} : { parser }),
       });
-      const after = await printOf(folder);
+      const after = await fingerprintDirectory(folder);
       if (after.text !== seen.text) return false;
-      if (loaded.orgs.size === 0 && loaded.faults.length === 0 && jobs.orgs.size > 0 && !forced) {
+      if (loaded.orgs.size === 0 && loaded.diagnostics.length === 0 && jobs.orgs.size > 0 && !forced) {
         throw new Error('it holds no organization any more; send SIGHUP if that is meant');
       }
       print = after;
       unreadable = undefined;
-      listenTo(after.folders);
+      listenTo(after.directories);
       say(loaded, forced);
       take(loaded);
-      looked?.();
+      onCheck?.();
     } catch (thrown) {
       const error = toDocketError(thrown);
       if (error.message !== unreadable || forced) {
@@ -155,14 +155,14 @@ export function watchJobs(first: Jobs, options: WatchOptions): JobsInForce {
 
   const run = async (): Promise<void> => {
     while (!closing.signal.aborted) {
-      if (!heard && asked.length === 0) await pause(everyMs);
+      if (!heard && asked.length === 0) await pause(pollIntervalMs);
       if (closing.signal.aborted) break;
       // What comes meanwhile is seen by this look.
       const answered = asked;
       asked = [];
       if (heard) {
         heard = false;
-        await clock.sleep(quietMs, closing.signal).catch(() => {});
+        await clock.sleep(debounceMs, closing.signal).catch(() => {});
         if (heard && answered.length === 0) continue;
       }
       const whole = await look(answered.length > 0);
@@ -184,8 +184,8 @@ export function watchJobs(first: Jobs, options: WatchOptions): JobsInForce {
   heard = true;
   const running = run();
   return {
-    now: () => jobs,
-    changed: (listener) => {
+    current: () => jobs,
+    onChange: (listener) => {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
@@ -204,7 +204,7 @@ export function watchJobs(first: Jobs, options: WatchOptions): JobsInForce {
 }
 
 /** What a reload changed, in words: `acme/weekly added`; many as their number. */
-function difference(before: Jobs, after: Jobs): string[] {
+function changedDefinitions(before: Definitions, after: Definitions): string[] {
   const news: string[] = [];
   for (const [name, { digest }] of after.reports) {
     const was = before.reports.get(name)?.digest;
@@ -212,7 +212,9 @@ function difference(before: Jobs, after: Jobs): string[] {
     else if (was !== digest) news.push(`${name} changed`);
   }
   for (const name of before.reports.keys()) if (!after.reports.has(name)) news.push(`${name} removed`);
-  for (const name of after.kept) if (!before.kept.has(name)) news.push(`${name} on its last good version`);
-  for (const name of before.kept) if (!after.kept.has(name)) news.push(`${name} without a fault, or gone`);
+  for (const name of after.usingLastKnownGood)
+    if (!before.usingLastKnownGood.has(name)) news.push(`${name} on its last good version`);
+  for (const name of before.usingLastKnownGood)
+    if (!after.usingLastKnownGood.has(name)) news.push(`${name} without a fault, or gone`);
   return news.length > 20 ? [...news.slice(0, 20), `${news.length - 20} more`] : news;
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Schedule } from './schedule.ts';
 
 /** What six bytes of a hash can say: 2^48 places. */
-const PLACES = 2 ** 48;
+const HASH_RANGE = 2 ** 48;
 
 /**
  * How long after its slot a run begins, ms: at least 0, less than the schedule's `jitter`. Always the same for one slot,
@@ -13,5 +13,5 @@ export function jitterMs(org: string, report: string, slot: number, { jitter = 0
   const hash = createHash('sha256')
     .update(JSON.stringify([org, report, slot]))
     .digest();
-  return Math.floor((hash.readUIntBE(0, 6) / PLACES) * jitter * 1000);
+  return Math.floor((hash.readUIntBE(0, 6) / HASH_RANGE) * jitter * 1000);
 }

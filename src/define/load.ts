@@ -3,21 +3,28 @@ import { readdir, realpath } from 'node:fs/promises';
 import { dirname, isAbsolute, join } from 'node:path';
 import { DocketError } from '../base/error.ts';
 import type { Definition } from './definition.ts';
-import { type Entry, entriesOf } from './entries.ts';
-import { atStart, byPosition, type Fault, formatFault, show } from './fault.ts';
-import { filesOf, type GoodReport, isFaultyOrg, keptReports, type LastGood, NOTHING_GOOD } from './last-good.ts';
-import { type NoLogo, readLogo } from './logo.ts';
-import { nearest } from './nearest.ts';
+import { type DirectoryEntry, listDirectory } from './entries.ts';
+import { comparePositions, type Diagnostic, describeValue, fileDiagnostic, formatDiagnostic } from './fault.ts';
+import {
+  definitionPaths,
+  isInvalidOrg,
+  type LastKnownGood,
+  type LastKnownGoodReport,
+  lastKnownGoodReports,
+  NO_LAST_KNOWN_GOOD,
+} from './last-good.ts';
+import { type InvalidLogo, readLogo } from './logo.ts';
+import { closestMatches } from './nearest.ts';
 import type { OrgSettings } from './org.ts';
-import { faultAt } from './parse.ts';
-import { readDefinition } from './read-file.ts';
-import { type DefinitionReader, readHere } from './reader.ts';
-import { admit, deepFreeze, type LoadedOrg, type Refuse } from './report-of.ts';
-import type { Source } from './source.ts';
-import { ID, ID_WORDS } from './words.ts';
+import { diagnosticAt } from './parse.ts';
+import { readDefinitionFile } from './read-file.ts';
+import { type DefinitionParser, inProcessParser } from './reader.ts';
+import { type AdmissionCheck, applyAdmissionCheck, deepFreeze, type LoadedOrg } from './report-of.ts';
+import type { SourceFile } from './source.ts';
+import { ID_DESCRIPTION, ID_PATTERN } from './words.ts';
 
 /** Everything under the jobs folder, read in one pass. What has a fault is in `faults` and in no other map but `sources`. */
-export interface Jobs {
+export interface Definitions {
   /** As it was given; every `file` of a fault starts with it. */
   readonly folder: string;
   /** By the organization's folder. */
@@ -25,37 +32,37 @@ export interface Jobs {
   /** By `org/report`; a report is here only when its organization is too. */
   readonly reports: ReadonlyMap<string, Definition>;
   /** Every file that is YAML, by `org/report`, and by `org` for its `org.yaml`. */
-  readonly sources: ReadonlyMap<string, Source>;
+  readonly sources: ReadonlyMap<string, SourceFile>;
   /** By file and position. */
-  readonly faults: readonly Fault[];
+  readonly diagnostics: readonly Diagnostic[];
   /** What goes on as its last good text says, since its file has faults now: `org/report`, and `org` for an `org.yaml`. */
-  readonly kept: ReadonlySet<string>;
+  readonly usingLastKnownGood: ReadonlySet<string>;
   /** What a reload compares with and falls back to. */
-  readonly good: LastGood;
+  readonly lastKnownGood: LastKnownGood;
 }
 
 /** How a folder is read. */
-export interface Loads {
+export interface LoadOptions {
   /** Of a folder that was read before: what has a fault now goes on as its last good text says. */
-  readonly before?: LastGood;
-  readonly refuse?: Refuse;
+  readonly previous?: LastKnownGood;
+  readonly admissionCheck?: AdmissionCheck;
   /** In this thread, where nothing is said. */
-  readonly reader?: DefinitionReader;
+  readonly parser?: DefinitionParser;
 }
 
 const YAML_FILE = /\.ya?ml$/i;
-const LEGAL_FILE = /^(.+)\.ya?ml$/;
+const DEFINITION_FILE = /^(.+)\.ya?ml$/;
 
 /**
  * Reads `<folder>/<org>/org.yaml` and `<folder>/<org>/<report>.yaml` (or `.yml`). Faults of definitions are collected,
  * never thrown. Hidden entries and files that are not YAML are left alone.
  * Throws `config.invalid` when the folder itself cannot be read.
  */
-export async function loadJobs(
+export async function loadDefinitions(
   folder: string,
-  { before = NOTHING_GOOD, refuse, reader = readHere }: Loads = {},
-): Promise<Jobs> {
-  const root = await folderPath(folder).catch((cause: unknown) => {
+  { previous = NO_LAST_KNOWN_GOOD, admissionCheck, parser = inProcessParser }: LoadOptions = {},
+): Promise<Definitions> {
+  const root = await resolveFolder(folder).catch((cause: unknown) => {
     throw new DocketError('config.invalid', `The jobs folder ${folder} cannot be read.`, {
       where: 'DOCKET_JOBS',
       expected: 'a folder with one folder per organization',
@@ -64,23 +71,23 @@ export async function loadJobs(
       cause,
     });
   });
-  const loading: Loading = {
+  const loading: LoadState = {
     root,
     folder,
-    before,
-    refuse,
-    reader,
+    before: previous,
+    refuse: admissionCheck,
+    reader: parser,
     orgs: new Map(),
     reports: new Map(),
     sources: new Map(),
     faults: [],
     keptOrgs: new Set(),
   };
-  for (const entry of await entriesOf(folder, root, loading.faults)) {
+  for (const entry of await listDirectory(folder, root, loading.faults)) {
     if (entry.kind === 'folder') await loadOrganization(entry, loading);
     else if (YAML_FILE.test(entry.name)) {
       loading.faults.push(
-        atStart(
+        fileDiagnostic(
           entry.file,
           'a definition in the folder of its organization',
           'one outside of it',
@@ -89,49 +96,49 @@ export async function loadJobs(
       );
     }
   }
-  return jobsOf(loading);
+  return toDefinitions(loading);
 }
 
-async function jobsOf(loading: Loading): Promise<Jobs> {
+async function toDefinitions(loading: LoadState): Promise<Definitions> {
   const { folder, before, refuse, reader, orgs, reports, sources, faults } = loading;
   // A folder that cannot be read has named no organization.
   for (const org of before.orgs.keys()) {
-    if (!orgs.has(org) && isFaultyOrg(folder, org, faults)) keepOrg(org, loading);
+    if (!orgs.has(org) && isInvalidOrg(folder, org, faults)) keepLastKnownGoodOrg(org, loading);
   }
-  const kept = await keptReports(before, { folder, orgs, reports, faults }, reader, refuse);
+  const kept = await lastKnownGoodReports(before, { folder, orgs, reports, faults }, reader, refuse);
   const all = new Map([...reports, ...kept]);
   return {
     folder,
     orgs: new Map([...orgs].map(([org, { settings }]) => [org, settings])),
     reports: new Map([...all].map(([name, { definition }]) => [name, definition])),
     sources,
-    faults: faults.sort(byPosition),
-    kept: new Set([...loading.keptOrgs, ...kept.keys()]),
-    good: { orgs, reports: all },
+    diagnostics: faults.sort(comparePositions),
+    usingLastKnownGood: new Set([...loading.keptOrgs, ...kept.keys()]),
+    lastKnownGood: { orgs, reports: all },
   };
 }
 
 /** Rejects for what is no folder or may not be listed. */
-async function folderPath(folder: string): Promise<string> {
+async function resolveFolder(folder: string): Promise<string> {
   await readdir(folder);
   return realpath(folder);
 }
 
-interface Loading {
+interface LoadState {
   readonly root: string;
   readonly folder: string;
-  readonly before: LastGood;
-  readonly refuse: Refuse | undefined;
-  readonly reader: DefinitionReader;
+  readonly before: LastKnownGood;
+  readonly refuse: AdmissionCheck | undefined;
+  readonly reader: DefinitionParser;
   readonly orgs: Map<string, LoadedOrg>;
-  readonly reports: Map<string, GoodReport>;
-  readonly sources: Map<string, Source>;
-  readonly faults: Fault[];
+  readonly reports: Map<string, LastKnownGoodReport>;
+  readonly sources: Map<string, SourceFile>;
+  readonly faults: Diagnostic[];
   readonly keptOrgs: Set<string>;
 }
 
 /** Goes on with an organization's last good settings, if there are any. */
-function keepOrg(org: string, { before, orgs, keptOrgs }: Loading): LoadedOrg | undefined {
+function keepLastKnownGoodOrg(org: string, { before, orgs, keptOrgs }: LoadState): LoadedOrg | undefined {
   const last = before.orgs.get(org);
   if (last === undefined) return undefined;
   orgs.set(org, last);
@@ -139,14 +146,14 @@ function keepOrg(org: string, { before, orgs, keptOrgs }: Loading): LoadedOrg | 
   return last;
 }
 
-async function loadOrganization(folder: Entry, loading: Loading): Promise<void> {
+async function loadOrganization(folder: DirectoryEntry, loading: LoadState): Promise<void> {
   const { faults } = loading;
-  const entries = await entriesOf(folder.file, loading.root, faults);
+  const entries = await listDirectory(folder.file, loading.root, faults);
   const files = entries.filter(({ name, kind }) => kind === 'file' && YAML_FILE.test(name));
   for (const entry of entries) {
     if (entry.kind === 'folder') {
       faults.push(
-        atStart(
+        fileDiagnostic(
           entry.file,
           "definitions directly in the organization's folder",
           'a folder in it',
@@ -156,32 +163,48 @@ async function loadOrganization(folder: Entry, loading: Loading): Promise<void> 
     }
   }
   if (files.length === 0) return;
-  if (!ID.test(folder.name)) {
-    faults.push(atStart(folder.file, `a folder name of ${ID_WORDS}`, show(folder.name), 'rename the folder'));
+  if (!ID_PATTERN.test(folder.name)) {
+    faults.push(
+      fileDiagnostic(
+        folder.file,
+        `a folder name of ${ID_DESCRIPTION}`,
+        describeValue(folder.name),
+        'rename the folder',
+      ),
+    );
     return;
   }
-  const stems = new Map<string, Entry>();
+  const stems = new Map<string, DirectoryEntry>();
   for (const file of files) {
-    const stem = LEGAL_FILE.exec(file.name)?.[1] ?? '';
+    const stem = DEFINITION_FILE.exec(file.name)?.[1] ?? '';
     const first = stems.get(stem);
-    if (!ID.test(stem))
+    if (!ID_PATTERN.test(stem))
       faults.push(
-        atStart(file.file, `a file name of ${ID_WORDS}, ending in .yaml`, show(file.name), 'rename the file'),
+        fileDiagnostic(
+          file.file,
+          `a file name of ${ID_DESCRIPTION}, ending in .yaml`,
+          describeValue(file.name),
+          'rename the file',
+        ),
       );
     else if (first !== undefined)
-      faults.push(atStart(file.file, 'one file a report', `${first.name} beside it`, 'remove one of the two'));
+      faults.push(fileDiagnostic(file.file, 'one file a report', `${first.name} beside it`, 'remove one of the two'));
     else stems.set(stem, file);
   }
-  const org = (await loadSettings(folder, stems.get('org'), loading)) ?? keepOrg(folder.name, loading);
+  const org = (await loadSettings(folder, stems.get('org'), loading)) ?? keepLastKnownGoodOrg(folder.name, loading);
   for (const [report, file] of stems) {
     if (report !== 'org') await loadReport(folder.name, report, file, org, loading);
   }
 }
 
-async function loadSettings(folder: Entry, file: Entry | undefined, loading: Loading): Promise<LoadedOrg | undefined> {
+async function loadSettings(
+  folder: DirectoryEntry,
+  file: DirectoryEntry | undefined,
+  loading: LoadState,
+): Promise<LoadedOrg | undefined> {
   if (file === undefined) {
     loading.faults.push(
-      atStart(
+      fileDiagnostic(
         join(folder.file, 'org.yaml'),
         'an org.yaml in the folder of an organization',
         'none',
@@ -190,22 +213,22 @@ async function loadSettings(folder: Entry, file: Entry | undefined, loading: Loa
     );
     return undefined;
   }
-  const read = await readDefinition(file.file);
+  const read = await readDefinitionFile(file.file);
   if ('fault' in read) {
     loading.faults.push(read.fault);
     return undefined;
   }
-  const { source, value, faults } = await loading.reader.settings(read.text, file.file);
+  const { source, value, diagnostics } = await loading.reader.settings(read.text, file.file);
   loading.sources.set(folder.name, source);
-  loading.faults.push(...faults);
+  loading.faults.push(...diagnostics);
   if (value === undefined) return undefined;
   const { logo, ...rest } = value;
   const shown = logo === undefined ? {} : await loadLogo(folder, source, logo);
   if ('expected' in shown) {
-    loading.faults.push(faultAt(source, ['logo'], shown));
+    loading.faults.push(diagnosticAt(source, ['logo'], shown));
     return undefined;
   }
-  if (faults.length > 0) return undefined;
+  if (diagnostics.length > 0) return undefined;
   const text = read.text + (shown.digest ?? '');
   const last = loading.before.orgs.get(folder.name);
   const settings = deepFreeze({ ...rest, ...shown.settings, id: folder.name });
@@ -220,7 +243,7 @@ interface LoadedLogo {
   readonly digest?: string;
 }
 
-async function loadLogo(folder: Entry, source: Source, logo: string): Promise<LoadedLogo | NoLogo> {
+async function loadLogo(folder: DirectoryEntry, source: SourceFile, logo: string): Promise<LoadedLogo | InvalidLogo> {
   const file = join(dirname(source.file), logo);
   const read = await readLogo(file, await realpath(folder.file));
   if ('expected' in read)
@@ -231,11 +254,11 @@ async function loadLogo(folder: Entry, source: Source, logo: string): Promise<Lo
 async function loadReport(
   org: string,
   report: string,
-  file: Entry,
+  file: DirectoryEntry,
   of: LoadedOrg | undefined,
-  loading: Loading,
+  loading: LoadState,
 ): Promise<void> {
-  const read = await readDefinition(file.file);
+  const read = await readDefinitionFile(file.file);
   if ('fault' in read) {
     loading.faults.push(read.fault);
     return;
@@ -245,21 +268,24 @@ async function loadReport(
   const last = loading.before.reports.get(name);
   // Most files of a reload are as they were.
   const unchanged = last !== undefined && last.text === text && last.orgText === of?.text;
-  const { source, definition, faults } = unchanged
-    ? { ...last, faults: [] }
-    : admit(await loading.reader.report(text, file.file, { org, report }, of), of, loading.refuse);
+  const { source, definition, diagnostics } = unchanged
+    ? { ...last, diagnostics: [] }
+    : applyAdmissionCheck(await loading.reader.report(text, file.file, { org, report }, of), of, loading.refuse);
   loading.sources.set(name, source);
-  loading.faults.push(...faults);
+  loading.faults.push(...diagnostics);
   if (definition === undefined || of === undefined) return;
   loading.reports.set(name, { text, orgText: of.text, source, definition });
 }
 
 /** The faults for which a report that has a file is not there: its own, and its organization's. None: it has no file. */
-export function faultsOf(jobs: Pick<Jobs, 'folder' | 'faults' | 'sources'>, name: string): readonly Fault[] {
+export function reportDiagnostics(
+  jobs: Pick<Definitions, 'folder' | 'diagnostics' | 'sources'>,
+  name: string,
+): readonly Diagnostic[] {
   const [org = '', report = ''] = name.split('/');
-  const [own, settings] = [report, 'org'].map((stem) => filesOf(jobs.folder, org, stem));
-  const exists = jobs.sources.has(name) || jobs.faults.some(({ file }) => own?.includes(file));
-  return exists ? jobs.faults.filter(({ file }) => own?.includes(file) || settings?.includes(file)) : [];
+  const [own, settings] = [report, 'org'].map((stem) => definitionPaths(jobs.folder, org, stem));
+  const exists = jobs.sources.has(name) || jobs.diagnostics.some(({ file }) => own?.includes(file));
+  return exists ? jobs.diagnostics.filter(({ file }) => own?.includes(file) || settings?.includes(file)) : [];
 }
 
 /**
@@ -267,27 +293,27 @@ export function faultsOf(jobs: Pick<Jobs, 'folder' | 'faults' | 'sources'>, name
  * Throws `definition.not_found` with the nearest names, or `definition.invalid` with all its faults.
  * @param name `org/report`
  */
-export function requireReport(jobs: Jobs, name: string): { definition: Definition; settings: OrgSettings } {
+export function requireReport(jobs: Definitions, name: string): { definition: Definition; settings: OrgSettings } {
   const definition = jobs.reports.get(name);
   const settings = definition === undefined ? undefined : jobs.orgs.get(definition.org);
   if (definition !== undefined && settings !== undefined) return { definition, settings };
 
-  const faults = faultsOf(jobs, name);
+  const faults = reportDiagnostics(jobs, name);
   if (faults.length > 0) {
     throw new DocketError(
       'definition.invalid',
-      `The report ${name} has ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:\n  ${faults.map(formatFault).join('\n  ')}`,
+      `The report ${name} has ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:\n  ${faults.map(formatDiagnostic).join('\n  ')}`,
       { next: 'Correct the files; `docket check` shows all faults at once.' },
     );
   }
   const known = [...jobs.reports.keys()];
-  const near = nearest(name, known, 3);
-  throw new DocketError('definition.not_found', `There is no report ${show(name)}.`, {
+  const near = closestMatches(name, known, 3);
+  throw new DocketError('definition.not_found', `There is no report ${describeValue(name)}.`, {
     expected:
       known.length === 0
         ? `a report in ${jobs.folder}`
         : `one of ${(near.length > 0 ? near : known.slice(0, 20)).join(', ')}`,
-    got: show(name),
+    got: describeValue(name),
     where: jobs.folder,
     next:
       near[0] === undefined

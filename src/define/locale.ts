@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { LANGUAGES } from '../words/words.ts';
 
-const EXAMPLES = ['en-GB', 'en-US', 'de-DE', 'de-AT', 'de-CH'] as const;
+const EXAMPLE_LOCALES = ['en-GB', 'en-US', 'de-DE', 'de-AT', 'de-CH'] as const;
 
 /** A tag as BCP 47 writes it, of a language that we have words in: figures in one language and words in another mislead. */
 function isLocale(tag: string): boolean {
@@ -17,8 +17,8 @@ function isLocale(tag: string): boolean {
 export const localeSchema = z
   .string()
   .refine(isLocale, {
-    error: `a locale of a language that reports are written in (${LANGUAGES.join(', ')}), such as ${EXAMPLES.join(', ')}`,
-    params: { near: EXAMPLES },
+    error: `a locale of a language that reports are written in (${LANGUAGES.join(', ')}), such as ${EXAMPLE_LOCALES.join(', ')}`,
+    params: { near: EXAMPLE_LOCALES },
   })
   .describe(
     'Numbers, dates and words of files and e-mails: en-GB (default), de-CH, …; labels stay as the API has them.',

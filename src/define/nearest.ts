@@ -1,5 +1,5 @@
 /** Edits (insert, drop, replace, swap neighbours) that make one text of the other. */
-function distance(a: string, b: string): number {
+function editDistance(a: string, b: string): number {
   let before: readonly number[] = [];
   let last: readonly number[] = Array.from({ length: b.length + 1 }, (_, column) => column);
   for (let row = 1; row <= a.length; row += 1) {
@@ -23,15 +23,15 @@ function distance(a: string, b: string): number {
 }
 
 /** Longer texts are no typing mistakes, and comparing them would take quadratic time. */
-const LONGEST = 80;
+const MAX_COMPARED_LENGTH = 80;
 
 /** The names a person may have meant, the nearest first; empty when none is near. */
-export function nearest(name: string, known: Iterable<string>, most = 1): string[] {
-  if (name.length > LONGEST) return [];
+export function closestMatches(name: string, known: Iterable<string>, most = 1): string[] {
+  if (name.length > MAX_COMPARED_LENGTH) return [];
   const written = name.toLowerCase();
   const allowed = Math.max(1, Math.floor(name.length / 3));
   return [...known]
-    .map((candidate) => ({ candidate, edits: distance(written, candidate.toLowerCase()) }))
+    .map((candidate) => ({ candidate, edits: editDistance(written, candidate.toLowerCase()) }))
     .filter(({ edits }) => edits <= allowed)
     .sort((a, b) => a.edits - b.edits)
     .slice(0, most)
@@ -40,6 +40,6 @@ export function nearest(name: string, known: Iterable<string>, most = 1): string
 
 /** `did you mean "week"?` for the end of a fault; undefined when nothing is near. */
 export function didYouMean(name: string, known: Iterable<string>): string | undefined {
-  const [near] = nearest(name, known);
+  const [near] = closestMatches(name, known);
   return near === undefined ? undefined : `did you mean "${near}"?`;
 }

@@ -1,46 +1,48 @@
 import type { z } from 'zod';
-import { byPosition, type Fault } from './fault.ts';
-import { expectation, faultsOf } from './issue-faults.ts';
-import { locate, type Path, readYaml, type Source } from './source.ts';
-import { structureOf, syntaxFaults } from './yaml-faults.ts';
+import { comparePositions, type Diagnostic } from './fault.ts';
+import { issueDiagnostics, zodErrorMap } from './issue-faults.ts';
+import { locate, parseYamlDocument, type SourceFile, type ValuePath } from './source.ts';
+import { checkStructure, syntaxDiagnostics } from './yaml-faults.ts';
 
-export interface Parsed<T> {
-  readonly source: Source;
+export interface ParsedSource<T> {
+  readonly source: SourceFile;
   /** Absent when there is any fault. */
   readonly value?: T;
-  readonly faults: readonly Fault[];
+  readonly diagnostics: readonly Diagnostic[];
 }
 
 /** A file's text through YAML and a schema, with every fault at its position. Never throws. */
-export function parseSource<Schema extends z.ZodType>(
+export function parseYaml<Schema extends z.ZodType>(
   file: string,
   text: string,
   schema: Schema,
-): Parsed<z.output<Schema>> {
-  const yaml = readYaml(file, text);
+): ParsedSource<z.output<Schema>> {
+  const yaml = parseYamlDocument(file, text);
   const { source } = yaml;
-  const syntax = syntaxFaults(yaml);
-  if (syntax.length > 0) return { source, faults: syntax };
-  const structure = structureOf(yaml);
-  if (!structure.sound) return { source, faults: firstFaults(source, structure.faults) };
+  const syntax = syntaxDiagnostics(yaml);
+  if (syntax.length > 0) return { source, diagnostics: syntax };
+  const structure = checkStructure(yaml);
+  if (!structure.aliasesResolve) return { source, diagnostics: limitDiagnostics(source, structure.diagnostics) };
   // What the aliases come to is limited by the structure.
   const plain: unknown = yaml.document.toJS({ maxAliasCount: -1 });
-  const parsed = schema.safeParse(plain, { error: expectation });
+  const parsed = schema.safeParse(plain, { error: zodErrorMap });
   const issues = parsed.success ? [] : parsed.error.issues;
-  const { faults, more } = faultsOf(source, plain, issues, structure.secrets, MOST_FAULTS);
-  const all = firstFaults(source, [...structure.faults, ...faults].sort(byPosition), more);
-  return parsed.success && all.length === 0 ? { source, value: parsed.data, faults: all } : { source, faults: all };
+  const { faults, more } = issueDiagnostics(source, plain, issues, structure.secretPaths, MAX_FILE_DIAGNOSTICS);
+  const all = limitDiagnostics(source, [...structure.diagnostics, ...faults].sort(comparePositions), more);
+  return parsed.success && all.length === 0
+    ? { source, value: parsed.data, diagnostics: all }
+    : { source, diagnostics: all };
 }
 
 /** A person corrects some and checks again; a file of nothing but faults must not take minutes to say so. */
-const MOST_FAULTS = 100;
+const MAX_FILE_DIAGNOSTICS = 100;
 
 /**
  * The first faults, and one that counts the others.
  * @param more how many there are beside them
  */
-export function firstFaults(source: Source, faults: readonly Fault[], more = 0): readonly Fault[] {
-  const shown = faults.slice(0, MOST_FAULTS);
+export function limitDiagnostics(source: SourceFile, faults: readonly Diagnostic[], more = 0): readonly Diagnostic[] {
+  const shown = faults.slice(0, MAX_FILE_DIAGNOSTICS);
   const others = faults.length - shown.length + more;
   const last = shown.at(-1);
   if (others === 0 || last === undefined) return shown;
@@ -60,11 +62,11 @@ export function firstFaults(source: Source, faults: readonly Fault[], more = 0):
 }
 
 /** A fault at a path of a source, for rules that know more than its schema: the allow-list, the catalog. */
-export const faultAt = (
-  source: Source,
-  path: Path,
-  parts: Pick<Fault, 'message' | 'expected' | 'got' | 'next'>,
-): Fault => ({
+export const diagnosticAt = (
+  source: SourceFile,
+  path: ValuePath,
+  parts: Pick<Diagnostic, 'message' | 'expected' | 'got' | 'next'>,
+): Diagnostic => ({
   file: source.file,
   ...locate(source, path),
   ...parts,

@@ -1,11 +1,11 @@
 import { DateTime } from 'luxon';
-import { dateFormat } from '../base/formats.ts';
-import { DEFAULT_LOCALE, wordsOf } from '../words/words.ts';
+import { intlDateTimeFormat } from '../base/formats.ts';
+import { DEFAULT_LOCALE, messagesFor } from '../words/words.ts';
 import { WEEKDAYS } from './day.ts';
 import type { ReportFile } from './definition.ts';
 import type { OrgFile } from './org.ts';
-import { type PeriodSpec, readLastN } from './period-spec.ts';
-import type { Reckoning } from './reckoning.ts';
+import { type PeriodSpec, parseLastN } from './period-spec.ts';
+import type { FiscalCalendar } from './reckoning.ts';
 
 export { parsePeriod } from './period-spec.ts';
 
@@ -44,7 +44,7 @@ export const periodOf = (
   const resolved = resolvePeriod(spec, at, timezone, locale, settings);
   // A fiscal quarter has one name, whether a report's schedule asks for it or a backfill by its dates.
   const own =
-    typeof spec === 'object' && typeof definition.period === 'string' ? unitNamed(definition.period) : undefined;
+    typeof spec === 'object' && typeof definition.period === 'string' ? unitOfPeriod(definition.period) : undefined;
   const first = civil(resolved.from);
   if (own === undefined || unitStart(first, own, settings) < first) return resolved;
   const label = fiscalLabel(first, civil(resolved.to), own, locale, settings);
@@ -63,26 +63,30 @@ export function resolvePeriod(
   at: number,
   timezone: string,
   locale?: string,
-  reckoning: Reckoning = {},
+  reckoning: FiscalCalendar = {},
 ): Period {
-  if (typeof spec === 'object') return period(spec.from, spec.to, timezone, locale);
+  if (typeof spec === 'object') return makePeriod(spec.from, spec.to, timezone, locale);
   // Only the civil date is taken from the zone; the calendar is counted in UTC, where every day exists and has 24 hours.
   const local = DateTime.fromMillis(at, { zone: timezone });
   const today = DateTime.utc(local.year, local.month, local.day);
-  const { first, last, unit } = rangeOf(spec, today, reckoning);
+  const { first, last, unit } = dateRangeOf(spec, today, reckoning);
   const fiscal = fiscalLabel(first, last, unit, locale, reckoning);
-  return period(isoDate(first), isoDate(last), timezone, locale, fiscal);
+  return makePeriod(isoDate(first), isoDate(last), timezone, locale, fiscal);
 }
 
-function rangeOf(spec: string, today: DateTime, reckoning: Reckoning): { first: DateTime; last: DateTime; unit: Unit } {
+function dateRangeOf(
+  spec: string,
+  today: DateTime,
+  reckoning: FiscalCalendar,
+): { first: DateTime; last: DateTime; unit: Unit } {
   const startOf = (unit: Unit) => unitStart(today, unit, reckoning);
-  const lastN = readLastN(spec);
+  const lastN = parseLastN(spec);
   if (lastN !== undefined) {
     const unit = lastN.unit === 'days' ? 'day' : lastN.unit === 'weeks' ? 'week' : 'month';
     const end = startOf(unit);
     return { first: end.minus({ [lastN.unit]: lastN.count }), last: end.minus({ days: 1 }), unit };
   }
-  const unit = unitNamed(spec);
+  const unit = unitOfPeriod(spec);
   if (unit === undefined) throw new TypeError(`no such period: ${spec}`);
   const current = startOf(unit);
   if (spec.endsWith('_to_date')) return { first: current, last: today, unit };
@@ -91,13 +95,13 @@ function rangeOf(spec: string, today: DateTime, reckoning: Reckoning): { first: 
 }
 
 /** The unit of `previous_week`, `current_week` and `week_to_date`. */
-const unitNamed = (spec: string): Unit | undefined => unitOf(spec.replace(/^(previous|current)_|_to_date$/, ''));
+const unitOfPeriod = (spec: string): Unit | undefined => unitOf(spec.replace(/^(previous|current)_|_to_date$/, ''));
 
 /** The first day of the week, quarter, … that holds the day. */
 function unitStart(
   today: DateTime,
   unit: Unit,
-  { week_start = 'MON', fiscal_year_start: fiscal }: Reckoning,
+  { week_start = 'MON', fiscal_year_start: fiscal }: FiscalCalendar,
 ): DateTime {
   if (unit === 'week') return today.minus({ days: (today.weekday + 6 - WEEKDAYS.indexOf(week_start)) % 7 });
   if (fiscal === undefined || (unit !== 'quarter' && unit !== 'year')) return today.startOf(unit);
@@ -116,7 +120,7 @@ function fiscalLabel(
   last: DateTime,
   unit: Unit,
   locale: string | undefined,
-  reckoning: Reckoning,
+  reckoning: FiscalCalendar,
 ): string | undefined {
   const { fiscal_year_start: fiscal } = reckoning;
   if (fiscal === undefined || (fiscal.month === 1 && fiscal.day === 1)) return undefined;
@@ -125,13 +129,13 @@ function fiscalLabel(
   const year = unitStart(first, 'year', reckoning);
   const named = fiscal.named_by === 'start' ? year : year.plus({ years: 1 }).minus({ days: 1 });
   const quarter = unit === 'quarter' ? quarterOf(year, first) + 1 : undefined;
-  return wordsOf(locale).table.fiscal(named.year, quarter);
+  return messagesFor(locale).table.fiscal(named.year, quarter);
 }
 
 const isoDate = (date: DateTime): string => date.toFormat('yyyy-MM-dd');
 const civil = (date: string): DateTime => DateTime.fromISO(date, { zone: 'utc' });
 
-const period = (from: string, to: string, timezone: string, locale: string | undefined, label?: string): Period =>
+const makePeriod = (from: string, to: string, timezone: string, locale: string | undefined, label?: string): Period =>
   Object.freeze({ from, to, timezone, label: label ?? labelOf(civil(from), civil(to), locale) });
 
 const covers = (from: DateTime, to: DateTime, unit: Unit): boolean =>
@@ -143,7 +147,7 @@ function labelOf(from: DateTime, to: DateTime, locale: string | undefined): stri
   if (covers(from, to, 'quarter')) return from.toFormat("yyyy-'Q'q");
   if (covers(from, to, 'month')) return from.toFormat('yyyy-MM');
   if (covers(from, to, 'week')) return from.toFormat("kkkk-'W'WW");
-  return covers(from, to, 'day') ? isoDate(from) : wordsOf(locale).table.fromTo(isoDate(from), isoDate(to));
+  return covers(from, to, 'day') ? isoDate(from) : messagesFor(locale).table.fromTo(isoDate(from), isoDate(to));
 }
 
 /**
@@ -152,7 +156,7 @@ function labelOf(from: DateTime, to: DateTime, locale: string | undefined): stri
  * `FY2026-Q1, April to June 2025 (…)`.
  * @param locale BCP 47
  */
-export function inWords(period: Period, locale: string = DEFAULT_LOCALE): string {
+export function formatPeriod(period: Period, locale: string = DEFAULT_LOCALE): string {
   const from = civil(period.from);
   const to = civil(period.to);
   const whole = covers(from, to, 'year')
@@ -161,31 +165,33 @@ export function inWords(period: Period, locale: string = DEFAULT_LOCALE): string
       ? 'month'
       : 'day';
   const dates =
-    locale === 'en' || locale === DEFAULT_LOCALE ? inEnglish(from, to, whole) : inLocale(from, to, whole, locale);
-  return `${FISCAL.test(period.label) ? `${period.label}, ` : ''}${dates} (${period.timezone})`;
+    locale === 'en' || locale === DEFAULT_LOCALE
+      ? formatEnglish(from, to, whole)
+      : formatLocalized(from, to, whole, locale);
+  return `${FISCAL_LABEL.test(period.label) ? `${period.label}, ` : ''}${dates} (${period.timezone})`;
 }
 
 /** A label that is no date, and whose dates the reader may not know. */
-const FISCAL = /^[A-Z]{2}\d{4}/;
+const FISCAL_LABEL = /^[A-Z]{2}\d{4}/;
 
-const FIELDS = { year: ['yyyy'], month: ['LLLL', 'yyyy'], day: ['cccc', 'd', 'LLLL', 'yyyy'] } as const;
+const DATE_FIELDS = { year: ['yyyy'], month: ['LLLL', 'yyyy'], day: ['cccc', 'd', 'LLLL', 'yyyy'] } as const;
 
 /** The first date says only what the last does not say for both. */
-function inEnglish(from: DateTime, to: DateTime, whole: keyof typeof FIELDS): string {
+function formatEnglish(from: DateTime, to: DateTime, whole: keyof typeof DATE_FIELDS): string {
   const words = (date: DateTime, fields: readonly string[]) => date.setLocale('en-GB').toFormat(fields.join(' '));
-  const last = words(to, FIELDS[whole]);
+  const last = words(to, DATE_FIELDS[whole]);
   const sameYear = from.year === to.year;
   const sameMonth = sameYear && from.month === to.month;
   if (isoDate(from) === isoDate(to) || whole === 'year' || (whole === 'month' && sameMonth)) return last;
   const shared = whole === 'day' && sameMonth ? ['LLLL', 'yyyy'] : sameYear ? ['yyyy'] : [];
   return `${words(
     from,
-    FIELDS[whole].filter((field) => !shared.includes(field)),
+    DATE_FIELDS[whole].filter((field) => !shared.includes(field)),
   )} to ${last}`;
 }
 
-function inLocale(from: DateTime, to: DateTime, whole: keyof typeof FIELDS, locale: string): string {
-  const format = dateFormat(locale, {
+function formatLocalized(from: DateTime, to: DateTime, whole: keyof typeof DATE_FIELDS, locale: string): string {
+  const format = intlDateTimeFormat(locale, {
     timeZone: 'UTC',
     year: 'numeric',
     ...(whole === 'year' ? {} : { month: 'long' }),

@@ -1,16 +1,16 @@
 import { businessDays, type Calendar } from './calendar.ts';
-import { type Day, dayOf } from './day.ts';
+import { type CivilDay, parseCivilDay } from './day.ts';
 import type { Schedule } from './schedule.ts';
 
 /** On which day a slot falls whose cron names another. */
-export interface Placing {
+export interface BusinessDayShift {
   /** Undefined: the slot falls away. */
-  place(day: Day): Day | undefined;
+  shiftDay(day: CivilDay): CivilDay | undefined;
   /** Every day of the cron whose slot can fall on one of these days is among `[first, last]` of this. */
-  sources(first: Day, last: Day): readonly [first: Day, last: Day];
+  sourceDays(first: CivilDay, last: CivilDay): readonly [first: CivilDay, last: CivilDay];
 }
 
-type Days = Partial<Pick<Schedule, 'start' | 'end' | 'shift' | 'on'>>;
+type DayRules = Partial<Pick<Schedule, 'start' | 'end' | 'shift' | 'on'>>;
 
 /**
  * What `start`, `end`, `on` and `shift` make of a cron's days. `start` and `end` are held against the day on which the slot
@@ -18,26 +18,31 @@ type Days = Partial<Pick<Schedule, 'start' | 'end' | 'shift' | 'on'>>;
  *
  * Throws `TypeError` for `on` or `shift` without a calendar: the loader refuses such a report (`scheduleFaults`).
  */
-export function placingOf({ start, end, shift, on }: Days, calendar: Calendar | undefined): Placing {
-  const first = start === undefined ? Number.NEGATIVE_INFINITY : dayOf(start);
-  const last = end === undefined ? Number.POSITIVE_INFINITY : dayOf(end);
-  const within = (day: Day | undefined) => (day === undefined || day < first || day > last ? undefined : day);
+export function businessDayShift(
+  { start, end, shift, on }: DayRules,
+  calendar: Calendar | undefined,
+): BusinessDayShift {
+  const first = start === undefined ? Number.NEGATIVE_INFINITY : parseCivilDay(start);
+  const last = end === undefined ? Number.POSITIVE_INFINITY : parseCivilDay(end);
+  const within = (day: CivilDay | undefined) => (day === undefined || day < first || day > last ? undefined : day);
   if (shift === undefined && on === undefined) {
-    return { place: within, sources: (from, to) => [Math.max(from, first), Math.min(to, last)] };
+    return { shiftDay: within, sourceDays: (from, to) => [Math.max(from, first), Math.min(to, last)] };
   }
   if (calendar === undefined) throw new TypeError('a schedule with "on" or "shift" needs a calendar');
   const days = businessDays(calendar);
   if (on !== undefined) {
     return {
-      place: (day) => within(days.nthOfMonth(day, on.business_day) === day ? day : undefined),
-      sources: (from, to) => [Math.max(from, first), Math.min(to, last)],
+      shiftDay: (day) => within(days.nthBusinessDayOfMonth(day, on.business_day) === day ? day : undefined),
+      sourceDays: (from, to) => [Math.max(from, first), Math.min(to, last)],
     };
   }
   const step = shift === 'previous_business_day' ? -1 : 1;
   return {
-    place: (day) => within(days.nearest(day, step)),
+    shiftDay: (day) => within(days.nearestBusinessDay(day, step)),
     // Beyond the nearest business day outside, slots fall on that one or farther.
-    sources: (from, to) =>
-      step === 1 ? [days.nearest(from - 1, -1) ?? from, to] : [from, days.nearest(to + 1, 1) ?? to],
+    sourceDays: (from, to) =>
+      step === 1
+        ? [days.nearestBusinessDay(from - 1, -1) ?? from, to]
+        : [from, days.nearestBusinessDay(to + 1, 1) ?? to],
   };
 }

@@ -1,34 +1,36 @@
-import { calendarFaults } from './calendar-faults.ts';
-import type { Fault } from './fault.ts';
+import { calendarDiagnostics } from './calendar-faults.ts';
+import type { Diagnostic } from './fault.ts';
 import { type OrgFile, orgFileSchema } from './org.ts';
-import { parseSource } from './parse.ts';
-import { type LoadedOrg, type ReportOf, reportOf } from './report-of.ts';
-import type { Source } from './source.ts';
+import { parseYaml } from './parse.ts';
+import { type LoadedOrg, type ParsedReport, parseReport } from './report-of.ts';
+import type { SourceFile } from './source.ts';
 
 /** What came of the text of an `org.yaml`. */
-export interface SettingsOf {
-  readonly source: Source;
+export interface ParsedSettings {
+  readonly source: SourceFile;
   /** Absent when the text itself has a fault. */
   readonly value?: OrgFile;
-  readonly faults: readonly Fault[];
+  readonly diagnostics: readonly Diagnostic[];
 }
 
 /** How texts are read and checked: here, or in a thread that limits what it costs. */
-export interface DefinitionReader {
+export interface DefinitionParser {
   report(
     text: string,
     file: string,
     name: { readonly org: string; readonly report: string },
     of: LoadedOrg | undefined,
-  ): ReportOf | Promise<ReportOf>;
-  settings(text: string, file: string): SettingsOf | Promise<SettingsOf>;
+  ): ParsedReport | Promise<ParsedReport>;
+  settings(text: string, file: string): ParsedSettings | Promise<ParsedSettings>;
 }
 
 /** An `org.yaml`, all but the picture that it names. */
-export function settingsOf(text: string, file: string): SettingsOf {
-  const { source, value, faults } = parseSource(file, text, orgFileSchema);
-  return value === undefined ? { source, faults } : { source, value, faults: calendarFaults(source, value) };
+export function parseSettings(text: string, file: string): ParsedSettings {
+  const { source, value, diagnostics } = parseYaml(file, text, orgFileSchema);
+  return value === undefined
+    ? { source, diagnostics }
+    : { source, value, diagnostics: calendarDiagnostics(source, value) };
 }
 
 /** Reads in this thread, however long it takes. */
-export const readHere: DefinitionReader = { report: reportOf, settings: settingsOf };
+export const inProcessParser: DefinitionParser = { report: parseReport, settings: parseSettings };

@@ -2,13 +2,13 @@ import { z } from 'zod';
 import { WEEKDAYS } from './day.ts';
 
 /** Later days are not in every month, and a quarter begins on the same day as its year. */
-const LAST_DAY = 28;
+const MAX_START_DAY = 28;
 
 /** When an organization's years and quarters begin, where they are not the calendar's. */
 export const fiscalYearSchema = z
   .strictObject({
     month: z.int().min(1).max(12).describe('1 is January.'),
-    day: z.int().min(1).max(LAST_DAY).default(1).describe('1 to 28.'),
+    day: z.int().min(1).max(MAX_START_DAY).default(1).describe('1 to 28.'),
     named_by: z
       .enum(['end', 'start'])
       .default('end')
@@ -23,7 +23,7 @@ export const weekStartSchema = z
   );
 
 /** How an organization reckons its weeks, quarters and years. */
-export interface Reckoning {
+export interface FiscalCalendar {
   readonly fiscal_year_start?: z.infer<typeof fiscalYearSchema> | undefined;
   readonly week_start?: z.infer<typeof weekStartSchema> | undefined;
 }

@@ -1,17 +1,17 @@
 import { z } from 'zod';
-import { cronFault, leavesDaysOpen } from './cron.ts';
+import { cronFault, runsOnAnyDay } from './cron.ts';
 import { durationSchema } from './duration.ts';
 import { zoneSchema } from './zone.ts';
 
 export const CATCH_UP = ['skip', 'latest', 'all'] as const;
 const SHIFTS = ['next_business_day', 'previous_business_day'] as const;
 
-const HOUR = 3600;
-const DAY = 24 * HOUR;
+const HOUR_S = 3600;
+const DAY_S = 24 * HOUR_S;
 /** The longest `catch_up_window`, seconds. */
-export const MOST_WINDOW = 31 * DAY;
+export const MAX_CATCH_UP_WINDOW_S = 31 * DAY_S;
 /** No month has more business days. */
-const MOST_BUSINESS_DAYS = 31;
+const MAX_BUSINESS_DAYS = 31;
 
 const cronSchema = z.string().superRefine((cron, context) => {
   const message = cronFault(cron);
@@ -19,7 +19,7 @@ const cronSchema = z.string().superRefine((cron, context) => {
   context.addIssue({ code: 'custom', message, params: { next: 'correct it, e.g. "0 8 * * MON" for Mondays at 8:00' } });
 });
 
-const BUSINESS_DAY = `a business day of the month: 1 is the first, -1 the last, up to ${MOST_BUSINESS_DAYS}`;
+const BUSINESS_DAY_DESCRIPTION = `a business day of the month: 1 is the first, -1 the last, up to ${MAX_BUSINESS_DAYS}`;
 
 /** When a report runs. Cron has five fields or an `@` form; the zone is the organization's unless it is named here. */
 export const scheduleSchema = z
@@ -39,10 +39,10 @@ export const scheduleSchema = z
     on: z
       .strictObject({
         business_day: z
-          .int(BUSINESS_DAY)
-          .min(-MOST_BUSINESS_DAYS, BUSINESS_DAY)
-          .max(MOST_BUSINESS_DAYS, BUSINESS_DAY)
-          .refine((n) => n !== 0, BUSINESS_DAY)
+          .int(BUSINESS_DAY_DESCRIPTION)
+          .min(-MAX_BUSINESS_DAYS, BUSINESS_DAY_DESCRIPTION)
+          .max(MAX_BUSINESS_DAYS, BUSINESS_DAY_DESCRIPTION)
+          .refine((n) => n !== 0, BUSINESS_DAY_DESCRIPTION)
           .describe('3 is the third business day of the month, -1 the last. A month that has fewer is left out.'),
       })
       .optional()
@@ -55,7 +55,7 @@ export const scheduleSchema = z
       .describe(
         "A slot on a day off of the organization's calendar moves to the same time on the next or previous business day.",
       ),
-    jitter: durationSchema('seconds, or a number with its unit such as 30s or 10m; at most 1h', 0, HOUR)
+    jitter: durationSchema('seconds, or a number with its unit such as 30s or 10m; at most 1h', 0, HOUR_S)
       .optional()
       .describe(
         'Runs begin up to so long after their slot, each at its own fixed offset, so that many reports do not begin at once. The slot, and with it the period, stays.',
@@ -68,8 +68,8 @@ export const scheduleSchema = z
       ),
     catch_up_window: durationSchema(
       'seconds, or a number with its unit such as 12h or 3d; from 10m to 31d',
-      HOUR / 6,
-      MOST_WINDOW,
+      HOUR_S / 6,
+      MAX_CATCH_UP_WINDOW_S,
     )
       .prefault('3d')
       .describe('How long after its time a missed slot is still opened; 3d by default, at most 31d.'),
@@ -84,7 +84,7 @@ export const scheduleSchema = z
       const message = 'no "shift" beside "on", whose day is a business day already';
       context.addIssue({ code: 'custom', path: ['shift'], message, params });
     }
-    if (!leavesDaysOpen(cron)) {
+    if (!runsOnAnyDay(cron)) {
       const params = { next: 'write * for both, e.g. "0 8 * * *"' };
       const message = 'a cron whose days of month and of week are "*": the day is what "on" says';
       context.addIssue({ code: 'custom', path: ['cron'], message, params });
@@ -93,12 +93,12 @@ export const scheduleSchema = z
 export type Schedule = z.infer<typeof scheduleSchema>;
 
 /** More than this is a cron that somebody did not find. */
-const MOST_SCHEDULES = 10;
+const MAX_SCHEDULES = 10;
 
 /** One schedule or a list of them; read as a list, which may be written back as it is. */
 export const schedulesSchema = z
-  .union([scheduleSchema, z.array(scheduleSchema).max(MOST_SCHEDULES)], {
-    error: `a schedule, e.g. { cron: "0 8 * * MON" }, or a list of up to ${MOST_SCHEDULES}`,
+  .union([scheduleSchema, z.array(scheduleSchema).max(MAX_SCHEDULES)], {
+    error: `a schedule, e.g. { cron: "0 8 * * MON" }, or a list of up to ${MAX_SCHEDULES}`,
   })
   .transform((written) => (Array.isArray(written) ? written : [written]))
   .default([])

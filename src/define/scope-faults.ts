@@ -1,55 +1,55 @@
 import { setImmediate } from 'node:timers/promises';
 import { DocketError } from '../base/error.ts';
-import { fillPath } from '../base/path.ts';
-import { canonicalHost, isMetadataHost, isPrivateHost } from '../base/private-address.ts';
+import { renderPath } from '../base/path.ts';
+import { isMetadataHost, isPrivateHost, normalizeHost } from '../base/private-address.ts';
 import type { Definition } from './definition.ts';
 import {
+  type AllowListRequirement,
   bucketRefusal,
+  type DestinationRefusal,
   folderRefusal,
   hostRefusal,
-  type Listing,
-  type OwnFolder,
-  type Refusal,
+  type ReservedFolder,
 } from './destinations.ts';
-import { byPosition, type Fault } from './fault.ts';
-import type { Jobs } from './load.ts';
+import { comparePositions, type Diagnostic } from './fault.ts';
+import type { Definitions } from './load.ts';
 import type { OrgSettings } from './org.ts';
-import { faultAt } from './parse.ts';
-import { type SecretPolicy, secretRefsIn, secretScope } from './secret-scope.ts';
-import type { Path } from './source.ts';
+import { diagnosticAt } from './parse.ts';
+import { type SecretPolicy, secretAuthorizer, secretRefsIn } from './secret-scope.ts';
+import type { ValuePath } from './source.ts';
 import type { DeliverySpec } from './target.ts';
 import { sampleVariables } from './target-faults.ts';
 
 /** What the deployment says of what reports may refer to and where they may be delivered to. */
-export interface ScopePolicy {
+export interface AllowListPolicy {
   readonly secrets: SecretPolicy;
-  readonly destinations: Listing & { readonly ownFolders: readonly OwnFolder[] };
+  readonly destinations: AllowListRequirement & { readonly ownFolders: readonly ReservedFolder[] };
   /** What relative folders are resolved against. */
   readonly workingDirectory: string;
 }
 
-export interface ScopeFaults {
+export interface AllowListDiagnostics {
   /** A run of the report is refused its secret, or its delivery. */
-  readonly faults: readonly Fault[];
+  readonly errors: readonly Diagnostic[];
   /** What a later version refuses, and this one with DOCKET_REPORT_SCOPE=enforce. */
-  readonly warnings: readonly Fault[];
+  readonly warnings: readonly Diagnostic[];
 }
 
 const BATCH_SIZE = 100;
 
-interface Found extends Refusal {
-  readonly path: Path;
+interface LocatedRefusal extends DestinationRefusal {
+  readonly path: ValuePath;
   readonly enforced: boolean;
 }
 
 /** What of the reports that are loaded goes beyond their organization. What only a look-up tells is found by the delivery. */
-export async function scopeFaults(
-  jobs: Pick<Jobs, 'orgs' | 'reports' | 'sources'>,
-  policy: ScopePolicy,
-): Promise<ScopeFaults> {
-  const faults: Fault[] = [];
-  const warnings: Fault[] = [];
-  const refusalOf = secretScope([...jobs.orgs.values()], policy.secrets);
+export async function checkAllowLists(
+  jobs: Pick<Definitions, 'orgs' | 'reports' | 'sources'>,
+  policy: AllowListPolicy,
+): Promise<AllowListDiagnostics> {
+  const faults: Diagnostic[] = [];
+  const warnings: Diagnostic[] = [];
+  const refusalOf = secretAuthorizer([...jobs.orgs.values()], policy.secrets);
   let looked = 0;
   for (const [name, definition] of jobs.reports) {
     looked += 1;
@@ -59,47 +59,47 @@ export async function scopeFaults(
     const source = jobs.sources.get(name);
     if (settings === undefined || source === undefined) continue;
     for (const { path, enforced, ...refusal } of await refusalsOf(definition, settings, policy, refusalOf)) {
-      (enforced ? faults : warnings).push(faultAt(source, path, refusal));
+      (enforced ? faults : warnings).push(diagnosticAt(source, path, refusal));
     }
   }
-  return { faults: faults.sort(byPosition), warnings: warnings.sort(byPosition) };
+  return { errors: faults.sort(comparePositions), warnings: warnings.sort(comparePositions) };
 }
 
 async function refusalsOf(
   definition: Definition,
   settings: OrgSettings,
-  policy: ScopePolicy,
-  refusalOf: ReturnType<typeof secretScope>,
-): Promise<Found[]> {
-  const found: Found[] = [];
+  policy: AllowListPolicy,
+  refusalOf: ReturnType<typeof secretAuthorizer>,
+): Promise<LocatedRefusal[]> {
+  const found: LocatedRefusal[] = [];
   const { outputs, deliveries } = definition;
   for (const { path, ref } of secretRefsIn({ outputs, deliveries })) {
     const refusal = await refusalOf(ref, settings);
     if (refusal !== undefined) found.push({ path, ...refusal });
   }
   for (const [index, delivery] of deliveries.entries()) {
-    for (const { path, ...refusal } of await placeRefusals(delivery, definition, settings, policy)) {
+    for (const { path, ...refusal } of await destinationRefusals(delivery, definition, settings, policy)) {
       found.push({ path: ['deliveries', index, ...path], ...refusal });
     }
   }
   return found;
 }
 
-async function placeRefusals(
+async function destinationRefusals(
   { directory, s3, sftp, webhook }: DeliverySpec,
   definition: Definition,
   settings: OrgSettings,
-  { destinations, secrets: { enforce }, workingDirectory }: ScopePolicy,
-): Promise<Found[]> {
-  const at = (path: Path, refusal: Refusal | undefined): Found[] =>
+  { destinations, secrets: { enforce }, workingDirectory }: AllowListPolicy,
+): Promise<LocatedRefusal[]> {
+  const at = (path: ValuePath, refusal: DestinationRefusal | undefined): LocatedRefusal[] =>
     refusal === undefined ? [] : [{ path, enforced: true, ...refusal }];
   // That a webhook's address is private was found with the file itself.
-  const hostAt = (path: Path, host: string, privateIsKnown = false): Found[] => [
+  const hostAt = (path: ValuePath, host: string, privateIsKnown = false): LocatedRefusal[] => [
     ...at(path, hostRefusal(host, settings, destinations)),
     ...addressRefusals(path, host, privateIsKnown || settings.allow_private === true, enforce),
   ];
   if (directory !== undefined) {
-    const folder = sampleFolder(directory.path, definition, settings);
+    const folder = fillSampleFolder(directory.path, definition, settings);
     const path = ['directory', 'path'];
     return folder === undefined ? [] : at(path, await folderRefusal(folder, settings, destinations, workingDirectory));
   }
@@ -115,8 +115,8 @@ async function placeRefusals(
   return typeof webhook?.url === 'string' ? hostAt(['webhook', 'url'], new URL(webhook.url).hostname, true) : [];
 }
 
-function addressRefusals(path: Path, name: string, allowPrivate: boolean, enforce: boolean): Found[] {
-  const host = canonicalHost(name);
+function addressRefusals(path: ValuePath, name: string, allowPrivate: boolean, enforce: boolean): LocatedRefusal[] {
+  const host = normalizeHost(name);
   if (isMetadataHost(host)) {
     return [
       {
@@ -143,11 +143,11 @@ function addressRefusals(path: Path, name: string, allowPrivate: boolean, enforc
 }
 
 /** The folder as a run would name it; undefined for a template that cannot be filled, which is a fault of its own. */
-function sampleFolder(template: string, definition: Definition, settings: OrgSettings): string | undefined {
+function fillSampleFolder(template: string, definition: Definition, settings: OrgSettings): string | undefined {
   const timezone = definition.timezone ?? settings.timezone;
   const { org, report, title } = definition;
   try {
-    return fillPath(template, sampleVariables(org, report, title, timezone, ''), 'deliveries[].directory.path');
+    return renderPath(template, sampleVariables(org, report, title, timezone, ''), 'deliveries[].directory.path');
   } catch (error) {
     if (error instanceof DocketError) return undefined;
     throw error;

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { canonicalPath, isBelow } from '../base/canonical-path.ts';
-import { isOwnVariable } from '../base/own-variables.ts';
+import { canonicalPath, isSubpath } from '../base/canonical-path.ts';
+import { isReservedVariable } from '../base/own-variables.ts';
 import { type SecretRef, secretRefSchema } from '../base/secret.ts';
 import type { OrgSettings } from './org.ts';
-import type { Path } from './source.ts';
+import type { ValuePath } from './source.ts';
 import { lineSchema } from './words.ts';
 
 /** The only secrets that an organization's reports may refer to. */
@@ -26,13 +26,13 @@ export const secretsSchema = z
 /** What the deployment says of the secrets that reports refer to. */
 export interface SecretPolicy {
   /** The only folders that files may be in; any when there is none. */
-  readonly folders: readonly string[];
+  readonly allowedFolders: readonly string[];
   /** What only the deployment itself refers to. Refused always: no version allowed it, and no `org.yaml` shares it. */
-  readonly ownRefs: readonly SecretRef[];
+  readonly deploymentRefs: readonly SecretRef[];
   /** The credentials of the archive, which an organization's `org.yaml` may share with its reports. */
   readonly archiveRefs: readonly SecretRef[];
   /** Files, and folders with all that is in them, that are the deployment's. */
-  readonly ownFiles: readonly string[];
+  readonly deploymentFiles: readonly string[];
   /** true: what versions before allowed is refused, instead of warned of. */
   readonly enforce: boolean;
 }
@@ -49,7 +49,10 @@ export interface SecretRefusal {
 export type SecretOwner = Pick<OrgSettings, 'id' | 'api_key' | 'smtp' | 'secrets'>;
 
 /** Every reference in a value, and where it stands. */
-export function secretRefsIn(value: unknown, path: Path = []): { readonly path: Path; readonly ref: SecretRef }[] {
+export function secretRefsIn(
+  value: unknown,
+  path: ValuePath = [],
+): { readonly path: ValuePath; readonly ref: SecretRef }[] {
   if (typeof value !== 'object' || value === null) return [];
   if ('env' in value || 'file' in value) {
     const read = secretRefSchema.safeParse(value);
@@ -63,7 +66,7 @@ export function secretRefsIn(value: unknown, path: Path = []): { readonly path: 
  * Decides which secrets reports may refer to, for one look at all organizations: paths are followed once.
  * @param orgs those of all definitions
  */
-export function secretScope(
+export function secretAuthorizer(
   orgs: readonly SecretOwner[],
   policy: SecretPolicy,
 ): (ref: SecretRef, org: SecretOwner) => Promise<SecretRefusal | undefined> {
@@ -74,14 +77,14 @@ export function secretScope(
     return known;
   };
   const isIn = async (file: string, places: readonly string[]): Promise<boolean> => {
-    for (const place of places) if (isBelow(await canonical(file), await canonical(place))) return true;
+    for (const place of places) if (isSubpath(await canonical(file), await canonical(place))) return true;
     return false;
   };
   const lists = async ({ env, files }: NonNullable<SecretOwner['secrets']>, ref: SecretRef): Promise<boolean> => {
     if ('file' in ref) return isIn(ref.file, files);
     return env.some((name) => (name.endsWith('*') ? ref.env.startsWith(name.slice(0, -1)) : ref.env === name));
   };
-  const named = namedIn(orgs);
+  const named = indexSecrets(orgs);
   /** The organizations whose `org.yaml` names it. */
   const ownersOf = async (ref: SecretRef): Promise<ReadonlySet<string>> => {
     const owners = new Set('env' in ref ? named.byVariable.get(ref.env) : []);
@@ -101,11 +104,11 @@ export function secretScope(
     );
   };
   const isDeployments = async (ref: SecretRef, owners: ReadonlySet<string>, org: SecretOwner): Promise<boolean> =>
-    ('env' in ref ? isOwnVariable(ref.env) : await isIn(ref.file, policy.ownFiles)) ||
+    ('env' in ref ? isReservedVariable(ref.env) : await isIn(ref.file, policy.deploymentFiles)) ||
     (!owners.has(org.id) && (await isAmong(ref, policy.archiveRefs)));
 
   return async (ref, org) => {
-    const { folders, enforce } = policy;
+    const { allowedFolders, enforce } = policy;
     const refuse = (rule: Rule, enforced = true): SecretRefusal => ({
       ...RULES[rule],
       got: 'env' in ref ? ref.env : ref.file,
@@ -113,9 +116,9 @@ export function secretScope(
     });
     // The process's own environment is a file there, with every secret in it.
     if ('file' in ref && (await isIn(ref.file, ['/proc']))) return refuse('deployment');
-    if (await isAmong(ref, policy.ownRefs)) return refuse('deployment');
+    if (await isAmong(ref, policy.deploymentRefs)) return refuse('deployment');
     if (org.secrets !== undefined && !(await lists(org.secrets, ref))) return refuse('unlisted');
-    if ('file' in ref && folders.length > 0 && !(await isIn(ref.file, folders))) return refuse('outside');
+    if ('file' in ref && allowedFolders.length > 0 && !(await isIn(ref.file, allowedFolders))) return refuse('outside');
     const owners = await ownersOf(ref);
     if (await isDeployments(ref, owners, org)) return refuse('deployment', enforce);
     return owners.size === 0 || owners.has(org.id) ? undefined : refuse('others', enforce);
@@ -123,7 +126,7 @@ export function secretScope(
 }
 
 /** What each `org.yaml` names, in the forms that a reference is looked for in. */
-function namedIn(orgs: readonly SecretOwner[]) {
+function indexSecrets(orgs: readonly SecretOwner[]) {
   const byVariable = new Map<string, Set<string>>();
   const files: { readonly file: string; readonly id: string }[] = [];
   const lists: { readonly id: string; readonly secrets: NonNullable<SecretOwner['secrets']> }[] = [];

@@ -3,7 +3,7 @@ const SECRET_FIELD =
   /^(.*[-_ ])?(api[-_ ]?key|access[-_ ]?key|private[-_ ]?key|passw(or)?d|pass|passphrase|secret|token|credentials?|authorization|bearer)([-_ ]?(value|id))?$/i;
 
 /** Shapes that only secrets have, so that one is found in any field. Each is anchored: prose is never mistaken for one. */
-const SECRET_SHAPES: readonly RegExp[] = [
+const SECRET_PATTERNS: readonly RegExp[] = [
   /-----BEGIN [A-Z ]*PRIVATE KEY-----/,
   /^(Api-Key|Bearer|Basic)\s+\S{8,}$/i,
   // A URL that carries its password.
@@ -23,7 +23,7 @@ export const isSecretField = (name: string): boolean => SECRET_FIELD.test(name);
 /** Whether a value can hardly be anything but a secret. */
 export function looksLikeSecret(value: string): boolean {
   const text = value.trim();
-  if (SECRET_SHAPES.some((shape) => shape.test(text))) return true;
+  if (SECRET_PATTERNS.some((shape) => shape.test(text))) return true;
   const secret = API_KEY.exec(text)?.[1] ?? '';
   // Metric ids and host names have the form too (`profiles.time_to_decision_p50`), but random characters change between
   // letters and digits, or upper and lower case, all the time; words do not.

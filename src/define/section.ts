@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { LIMITS } from '../contract/limits.ts';
 import { FILTER_OPS, GRANULARITIES } from '../contract/report.ts';
-import { chartFaults, chartSchema } from './chart.ts';
+import { chartIssues, chartSchema } from './chart.ts';
 import { idSchema, lineSchema, textSchema } from './words.ts';
 
 /** Metrics of a section and values of a filter, at most. What goes beyond one call (specification §8) takes several. */
-export const MOST_METRICS = 100;
-export const MOST_FILTER_VALUES = 1000;
+export const MAX_METRICS = 100;
+export const MAX_FILTER_VALUES = 1000;
 
 const metricId = lineSchema(200);
 const dimensionId = lineSchema(200);
@@ -20,7 +20,7 @@ const filterSchema = z
       .union(
         [
           value.transform((only) => [only]),
-          z.array(value).min(1).max(MOST_FILTER_VALUES, `at most ${MOST_FILTER_VALUES} values`),
+          z.array(value).min(1).max(MAX_FILTER_VALUES, `at most ${MAX_FILTER_VALUES} values`),
         ],
         { error: 'a value or a list of values' },
       )
@@ -55,7 +55,7 @@ const fieldsSchema = z.strictObject({
   metrics: z
     .array(metricId)
     .min(1)
-    .max(MOST_METRICS, `at most ${MOST_METRICS} metrics a section`)
+    .max(MAX_METRICS, `at most ${MAX_METRICS} metrics a section`)
     .optional()
     .describe(`Metric ids; each becomes a column. More than ${LIMITS.max_metrics} are asked in several calls.`),
   dimensions: z
@@ -91,14 +91,14 @@ const fieldsSchema = z.strictObject({
   search: lineSchema(200).optional().describe('Of a list: free text.'),
 });
 
-type Written = z.output<typeof fieldsSchema>;
+type SectionFields = z.output<typeof fieldsSchema>;
 
 /** The rules between fields. They wait until each field is right by itself, so that one slip gives one fault. */
-function crossCheck(section: Written, context: z.core.$RefinementCtx): void {
+function crossCheck(section: SectionFields, context: z.core.$RefinementCtx): void {
   if (context.issues.length > 0) return;
   const fault = (path: (string | number)[], message: string, params: object) =>
     context.addIssue({ code: 'custom', path, message, params });
-  const has = (name: keyof Written) => section[name] !== undefined && section[name] !== false;
+  const has = (name: keyof SectionFields) => section[name] !== undefined && section[name] !== false;
 
   if (has('list') === has('metrics')) {
     const both = has('list');
@@ -124,7 +124,7 @@ function crossCheck(section: Written, context: z.core.$RefinementCtx): void {
     fault(['order', index, 'by'], `a column of the section (${columns.join(', ')})`, { near: columns });
   });
   if (chart === undefined) return;
-  for (const { path, message, params } of chartFaults(chart, { metrics, dimensions, granularity })) {
+  for (const { path, message, params } of chartIssues(chart, { metrics, dimensions, granularity })) {
     fault(path, message, params);
   }
 }

@@ -1,5 +1,5 @@
 import { DateTime } from 'luxon';
-import { inUnits } from './duration.ts';
+import { formatDurationLiteral } from './duration.ts';
 import { jitterMs } from './jitter.ts';
 import type { Schedule } from './schedule.ts';
 import type { Slot } from './slots.ts';
@@ -29,24 +29,26 @@ export function slotView(
     local: DateTime.fromMillis(at, { zone }).toFormat("ccc yyyy-MM-dd HH:mm 'UTC'ZZ"),
     timezone: zone,
     begins: new Date(at + jitterMs(org, report, at, schedule)).toISOString(),
-    schedule: scheduleText(schedule),
+    schedule: formatSchedule(schedule),
   };
 }
 
 /** A schedule on one line: `0 8 * * *, business day -1, from 2026-01-01, jitter 10m`. What is by default is left out. */
-export const scheduleText = ({ cron, on, shift, start, end, jitter, catch_up, catch_up_window }: Schedule): string =>
+export const formatSchedule = ({ cron, on, shift, start, end, jitter, catch_up, catch_up_window }: Schedule): string =>
   [
     cron.trim(),
     on === undefined ? '' : `business day ${on.business_day}`,
     shift === undefined ? '' : `shift ${shift}`,
     start === undefined ? '' : `from ${start}`,
     end === undefined ? '' : `to ${end}`,
-    jitter === undefined || jitter === 0 ? '' : `jitter ${inUnits(jitter)}`,
+    jitter === undefined || jitter === 0 ? '' : `jitter ${formatDurationLiteral(jitter)}`,
     catch_up === 'latest' ? '' : `catch_up ${catch_up}`,
-    catch_up === 'skip' || catch_up_window === DEFAULT_WINDOW ? '' : `window ${inUnits(catch_up_window)}`,
+    catch_up === 'skip' || catch_up_window === DEFAULT_CATCH_UP_WINDOW_S
+      ? ''
+      : `window ${formatDurationLiteral(catch_up_window)}`,
   ]
     .filter((part) => part !== '')
     .join(', ');
 
 /** Seconds. */
-const DEFAULT_WINDOW = 3 * 86_400;
+const DEFAULT_CATCH_UP_WINDOW_S = 3 * 86_400;

@@ -1,21 +1,21 @@
 import { z } from 'zod';
 import { type Calendar, calendarSchema } from './calendar.ts';
-import { readCron } from './cron.ts';
+import { parseCron } from './cron.ts';
 import { DAY_MS } from './day.ts';
 import type { OrgSettings } from './org.ts';
-import { placingOf } from './placing.ts';
+import { businessDayShift } from './placing.ts';
 import { type Schedule, scheduleSchema } from './schedule.ts';
 import { zoneSchema } from './zone.ts';
-import { instantsOf, offsetsOf } from './zone-time.ts';
+import { localToInstants, zoneOffsets } from './zone-time.ts';
 
 export { cronFault } from './cron.ts';
 
 /** What of a schedule says when its slots are. */
-export type Timing = Pick<Schedule, 'cron'> & Partial<Pick<Schedule, 'start' | 'end' | 'shift' | 'on'>>;
+export type RecurrenceRule = Pick<Schedule, 'cron'> & Partial<Pick<Schedule, 'start' | 'end' | 'shift' | 'on'>>;
 
 const MINUTE_MS = 60_000;
 /** Where to stop looking for the next slot: 29 February on one day of the week comes back within 40 years. */
-const HORIZON_MS = 50 * 366 * DAY_MS;
+const MAX_LOOKAHEAD_MS = 50 * 366 * DAY_MS;
 
 /**
  * The slots of one schedule, to be asked for in spans: `after` < slot ≤ `upTo`, ascending, in epoch ms.
@@ -23,17 +23,17 @@ const HORIZON_MS = 50 * 366 * DAY_MS;
  * The cron is read on a calendar without zones. Its days are moved or left out (`placingOf`), and only then its times
  * become instants of the zone (`instantsOf`), so that a slot that moves keeps its local time.
  */
-function slotsOf(schedule: Timing, zone: string, calendar: Calendar | undefined) {
-  const cron = readCron(schedule.cron);
-  const offsetAt = offsetsOf(zone);
-  const { place, sources } = placingOf(schedule, calendar);
+function slotGenerator(schedule: RecurrenceRule, zone: string, calendar: Calendar | undefined) {
+  const cron = parseCron(schedule.cron);
+  const offsetAt = zoneOffsets(zone);
+  const { shiftDay, sourceDays } = businessDayShift(schedule, calendar);
   const between = (after: number, upTo: number): number[] => {
     if (upTo <= after) return [];
     // What is skipped here may have been due by the offset of the day before.
     const offsets = [after - DAY_MS, after, upTo].map(offsetAt);
     const [from, to] = [after + Math.min(...offsets), upTo + Math.max(...offsets)];
     const [first, last] = [Math.floor(from / DAY_MS), Math.floor(to / DAY_MS)];
-    const [early, late] = sources(first, last);
+    const [early, late] = sourceDays(first, last);
     const slots = new Set<number>();
     const placed = new Map<number, number | undefined>();
     for (const time of cron.between(
@@ -41,10 +41,10 @@ function slotsOf(schedule: Timing, zone: string, calendar: Calendar | undefined)
       late <= last ? Math.min(to, (late + 1) * DAY_MS - 1) : (late + 1) * DAY_MS - 1,
     )) {
       const day = Math.floor(time / DAY_MS);
-      if (!placed.has(day)) placed.set(day, place(day));
+      if (!placed.has(day)) placed.set(day, shiftDay(day));
       const falls = placed.get(day);
       if (falls === undefined) continue;
-      for (const at of instantsOf(time + (falls - day) * DAY_MS, offsetAt, cron.interval)) {
+      for (const at of localToInstants(time + (falls - day) * DAY_MS, offsetAt, cron.isInterval)) {
         if (at > after && at <= upTo) slots.add(at);
       }
     }
@@ -75,15 +75,15 @@ function slotsOf(schedule: Timing, zone: string, calendar: Calendar | undefined)
  * @param after epoch ms; a slot at exactly this instant is not among them
  */
 export function nextSlots(
-  schedule: Timing,
+  schedule: RecurrenceRule,
   zone: string,
   calendar: Calendar | undefined,
   after: number,
   count: number,
 ): number[] {
-  const { between, stride } = slotsOf(schedule, zone, calendar);
+  const { between, stride } = slotGenerator(schedule, zone, calendar);
   const ends = schedule.end === undefined ? Number.POSITIVE_INFINITY : Date.parse(schedule.end) + 3 * DAY_MS;
-  const horizon = Math.min(after + HORIZON_MS, ends);
+  const horizon = Math.min(after + MAX_LOOKAHEAD_MS, ends);
   const slots: number[] = [];
   let from = after;
   for (let span = stride(after, count); slots.length < count && from < horizon; span = Math.max(span * 2, DAY_MS)) {
@@ -96,12 +96,12 @@ export function nextSlots(
 
 /** All slots of one schedule with `after` < slot ≤ `upTo`, ascending, in epoch ms; parameters as for `nextSlots`. */
 export const slotsBetween = (
-  schedule: Timing,
+  schedule: RecurrenceRule,
   zone: string,
   calendar: Calendar | undefined,
   after: number,
   upTo: number,
-): number[] => slotsOf(schedule, zone, calendar).between(after, upTo);
+): number[] => slotGenerator(schedule, zone, calendar).between(after, upTo);
 
 /** All that decides when a report's slots are: two reports with equal timetables have the same slots. Plain data. */
 export interface Timetable {

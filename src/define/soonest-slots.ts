@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { nextReportSlots, type Slot, type Timetable } from './slots.ts';
 
 /** Reports that are due at the same moments. */
-export interface DueTogether<Report> {
+export interface TimetableGroup<Report> {
   /** Tells timetables apart. */
   readonly key: string;
   readonly timetable: Timetable;
@@ -10,10 +10,10 @@ export interface DueTogether<Report> {
 }
 
 /** Reports by what decides when they are due; those on demand only are left out. */
-export function dueTogether<Report>(
+export function groupByTimetable<Report>(
   reports: Iterable<readonly [report: Report, timetable: Timetable]>,
-): readonly DueTogether<Report>[] {
-  const groups = new Map<string, DueTogether<Report> & { readonly reports: Report[] }>();
+): readonly TimetableGroup<Report>[] {
+  const groups = new Map<string, TimetableGroup<Report> & { readonly reports: Report[] }>();
   for (const [report, timetable] of reports) {
     if (timetable.schedules.length === 0) continue;
     const key = JSON.stringify(timetable);
@@ -25,7 +25,7 @@ export function dueTogether<Report>(
 }
 
 /** Which slots are asked for: `from` ≤ slot < `until` (epoch ms), at most `limit`, the soonest. */
-export interface SlotSpan {
+export interface SlotQuery {
   readonly from: number;
   readonly until?: number | undefined;
   readonly limit: number;
@@ -33,31 +33,31 @@ export interface SlotSpan {
 
 /** The soonest slots of many reports, ascending; those of one instant in the order of the groups. */
 export type FindSlots = <Report>(
-  groups: readonly DueTogether<Report>[],
-  span: SlotSpan,
+  groups: readonly TimetableGroup<Report>[],
+  span: SlotQuery,
 ) => Promise<readonly { readonly slot: Slot; readonly report: Report }[]>;
 
 /** Timetables that are looked at before others have their turn: a new one costs some hundred microseconds. */
-const SLICE = 20;
+const BATCH_SIZE = 20;
 
 /**
  * Finds slots of thousands of reports without holding up the process. What was found out of a timetable is remembered for
  * the day, whoever asks and however often definitions are read again.
  */
 export function slotFinder(): FindSlots {
-  const nextOf = rememberedSlots();
+  const nextOf = cachedNextSlot();
   return async (groups, { from, until = Number.POSITIVE_INFINITY, limit }) => {
     const line: { readonly slot: Slot; readonly place: number; readonly group: (typeof groups)[number] }[] = [];
     let steps = 0;
     const put = async (place: number, group: (typeof groups)[number], since: number): Promise<void> => {
       steps += 1;
-      if (steps % SLICE === 0) await setImmediate();
+      if (steps % BATCH_SIZE === 0) await setImmediate();
       const slot = nextOf(group, since);
       if (slot === undefined || slot.at >= until) return;
       const { at } = slot;
       const before = (other: (typeof line)[number]) =>
         other.slot.at < at || (other.slot.at === at && other.place < place);
-      line.splice(firstAfter(line, before), 0, { slot, place, group });
+      line.splice(lowerBound(line, before), 0, { slot, place, group });
       // Behind as many timetables as slots are asked for nobody's slot is among the soonest.
       if (line.length > limit) line.pop();
     };
@@ -74,29 +74,29 @@ export function slotFinder(): FindSlots {
 }
 
 /** All slots of a timetable from a moment on, as far as anybody has asked. */
-interface Known {
+interface CachedSlots {
   readonly since: number;
   readonly slots: readonly Slot[];
   /** There are no more. */
-  readonly last: boolean;
+  readonly complete: boolean;
 }
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 /** Slots that are found at once, at most: the first one alone, for most timetables have one in the time asked for. */
-const AT_ONCE = 32;
+const MAX_PREFETCHED_SLOTS = 32;
 /** Days from which on somebody has asked lately. */
-const DAYS = 4;
+const MAX_CACHED_DAYS = 4;
 
 /** The first slot of a timetable at `from` or later; undefined when there are no more. */
-function rememberedSlots(): (of: Omit<DueTogether<unknown>, 'reports'>, from: number) => Slot | undefined {
-  const days = new Map<number, Map<string, Known>>();
-  const ofDay = (day: number): Map<string, Known> => {
-    const known = days.get(day) ?? new Map<string, Known>();
+function cachedNextSlot(): (of: Omit<TimetableGroup<unknown>, 'reports'>, from: number) => Slot | undefined {
+  const days = new Map<number, Map<string, CachedSlots>>();
+  const ofDay = (day: number): Map<string, CachedSlots> => {
+    const known = days.get(day) ?? new Map<string, CachedSlots>();
     // The day that was asked for last is the last to go.
     days.delete(day);
     days.set(day, known);
-    const [oldest] = days.size > DAYS ? days.keys() : [];
+    const [oldest] = days.size > MAX_CACHED_DAYS ? days.keys() : [];
     if (oldest !== undefined) days.delete(oldest);
     return known;
   };
@@ -104,24 +104,24 @@ function rememberedSlots(): (of: Omit<DueTogether<unknown>, 'reports'>, from: nu
     const day = ofDay(Math.floor(from / DAY_MS));
     let known = day.get(key);
     // Of every minute's slots nobody walks through those of hours.
-    if (known !== undefined && (from < known.since || from > endOf(known) + HOUR_MS)) known = undefined;
+    if (known !== undefined && (from < known.since || from > lastKnownSlot(known) + HOUR_MS)) known = undefined;
     for (;;) {
-      const { since, slots, last }: Known = known ?? { since: from, slots: [], last: false };
-      const slot = slots[firstAfter(slots, ({ at }) => at < from)];
-      if (slot !== undefined || last) return slot;
-      const count = Math.min(AT_ONCE, slots.length + 1);
+      const { since, slots, complete }: CachedSlots = known ?? { since: from, slots: [], complete: false };
+      const slot = slots[lowerBound(slots, ({ at }) => at < from)];
+      if (slot !== undefined || complete) return slot;
+      const count = Math.min(MAX_PREFETCHED_SLOTS, slots.length + 1);
       const more = nextReportSlots(timetable, slots.at(-1)?.at ?? since - 1, count);
-      known = { since, slots: [...slots, ...more], last: more.length < count };
+      known = { since, slots: [...slots, ...more], complete: more.length < count };
       day.set(key, known);
     }
   };
 }
 
-const endOf = ({ since, slots, last }: Known): number =>
-  last ? Number.POSITIVE_INFINITY : (slots.at(-1)?.at ?? since);
+const lastKnownSlot = ({ since, slots, complete }: CachedSlots): number =>
+  complete ? Number.POSITIVE_INFINITY : (slots.at(-1)?.at ?? since);
 
 /** How many of a sorted list come before: where the next one belongs. */
-function firstAfter<Item>(items: readonly Item[], before: (item: Item) => boolean): number {
+function lowerBound<Item>(items: readonly Item[], before: (item: Item) => boolean): number {
   let [low, high] = [0, items.length];
   while (low < high) {
     const middle = (low + high) >> 1;

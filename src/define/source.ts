@@ -17,7 +17,7 @@ import {
  * A YAML file as it was written: positions can be found in it after its values have been checked. Plain data, so that it
  * can come from another thread.
  */
-export interface Source {
+export interface SourceFile {
   /** As faults name it. */
   readonly file: string;
   readonly text: string;
@@ -37,16 +37,16 @@ export interface SourceNode {
 }
 
 /** A text as YAML reads it. */
-export interface YamlFile {
-  readonly source: Source;
+export interface ParsedYaml {
+  readonly source: SourceFile;
   /** What is wrong with the text is in its `errors` and `warnings`. */
   readonly document: Document;
   /** Where reading ended early, and why. */
-  readonly stopped?: Stop;
+  readonly stoppedAt?: ParseStop;
 }
 
 /** Keys and indexes from the root to a value, e.g. `['sections', 2, 'metrics', 0]`. */
-export type Path = readonly (string | number)[];
+export type ValuePath = readonly (string | number)[];
 
 /** Line and column, both from 1. */
 export interface Position {
@@ -58,14 +58,14 @@ export interface Position {
 const MAX_DEPTH = 64;
 
 /** Reads YAML 1.2 with its core types alone. */
-export function readYaml(file: string, text: string): YamlFile {
-  const { document = new Document(), stopped } = withoutStacks(() => compose(text));
-  const tree = treeOf(document.contents, new Map());
-  const source = { file, text, lines: linesOf(text), ...(tree === undefined ? {} : { tree }) };
-  return stopped === undefined ? { source, document } : { source, document, stopped };
+export function parseYamlDocument(file: string, text: string): ParsedYaml {
+  const { document = new Document(), stopped: stoppedAt } = withoutStackTraces(() => composeDocument(text));
+  const tree = sourceTree(document.contents, new Map());
+  const source = { file, text, lines: lineStarts(text), ...(tree === undefined ? {} : { tree }) };
+  return stoppedAt === undefined ? { source, document } : { source, document, stoppedAt };
 }
 
-function compose(text: string): { document?: Document; stopped?: Stop } {
+function composeDocument(text: string): { document?: Document; stopped?: ParseStop } {
   const parser = new Parser();
   const composer = new Composer({
     version: '1.2',
@@ -75,7 +75,7 @@ function compose(text: string): { document?: Document; stopped?: Stop } {
     uniqueKeys: false,
     logLevel: 'silent',
   });
-  let stopped: Stop | undefined;
+  let stopped: ParseStop | undefined;
   function* tokens() {
     for (const lexeme of new Lexer().lex(text)) {
       yield* parser.next(lexeme);
@@ -101,7 +101,7 @@ function compose(text: string): { document?: Document; stopped?: Stop } {
  * The parser makes an `Error` of everything that is wrong, which may be each character; their stacks, which nobody reads,
  * took six times as long as the rest.
  */
-function withoutStacks<T>(read: () => T): T {
+function withoutStackTraces<T>(read: () => T): T {
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;
   try {
@@ -112,14 +112,14 @@ function withoutStacks<T>(read: () => T): T {
 }
 
 /** Counted from the text: the parser, where it recovers from an error, passes line breaks without telling. */
-function linesOf(text: string): Uint32Array {
+function lineStarts(text: string): Uint32Array {
   const starts: number[] = [];
   for (let start = 0; start >= 0; start = text.indexOf('\n', start) + 1 || -1) starts.push(start);
   return Uint32Array.from(starts);
 }
 
 /** @param anchors what aliases further down stand for */
-function treeOf(node: unknown, anchors: Map<string, SourceNode>): SourceNode | undefined {
+function sourceTree(node: unknown, anchors: Map<string, SourceNode>): SourceNode | undefined {
   if (!isNode(node)) return undefined;
   const [offset, end] = node.range ?? [];
   const place = offset === undefined ? {} : { offset };
@@ -131,7 +131,7 @@ function treeOf(node: unknown, anchors: Map<string, SourceNode>): SourceNode | u
     ...place,
     ...(isScalar(node) && node.value === null && offset === end ? { empty: true } : {}),
     ...(isMap(node) ? { fields: fieldsOf(node, anchors) } : {}),
-    ...(isSeq(node) ? { items: node.items.map((item) => treeOf(item, anchors)) } : {}),
+    ...(isSeq(node) ? { items: node.items.map((item) => sourceTree(item, anchors)) } : {}),
   };
   if ((isScalar(node) || isCollection(node)) && node.anchor !== undefined) anchors.set(node.anchor, made);
   return made;
@@ -140,7 +140,7 @@ function treeOf(node: unknown, anchors: Map<string, SourceNode>): SourceNode | u
 function fieldsOf(map: YAMLMap, anchors: Map<string, SourceNode>): NonNullable<SourceNode['fields']> {
   const fields = new Map<string, { key?: number; value?: SourceNode }>();
   for (const { key, value } of map.items) {
-    const inside = treeOf(value, anchors);
+    const inside = sourceTree(value, anchors);
     // Of two fields of one name, which is a fault, the first is shown.
     if (!isScalar(key) || fields.has(String(key.value))) continue;
     const start = key.range?.[0];
@@ -153,13 +153,13 @@ function fieldsOf(map: YAMLMap, anchors: Map<string, SourceNode>): NonNullable<S
 }
 
 /** Reading went no further than this offset: a nesting too deep, or a second document. */
-export interface Stop {
+export interface ParseStop {
   readonly offset: number;
   readonly why: 'depth' | 'documents';
 }
 
 /** The position of an offset of the text; never past its end. */
-export function positionOf({ lines, text }: Pick<Source, 'lines' | 'text'>, offset: number): Position {
+export function positionOf({ lines, text }: Pick<SourceFile, 'lines' | 'text'>, offset: number): Position {
   const at = Math.min(Math.max(offset, 0), text.length);
   let [low, high] = [0, lines.length - 1];
   while (low < high) {
@@ -175,7 +175,7 @@ export function positionOf({ lines, text }: Pick<Source, 'lines' | 'text'>, offs
  * and what is inside it where that is written.
  * @param at `key`: where the field's name stands, for a field that should not be there
  */
-export function locate(source: Source, path: Path, at: 'value' | 'key' = 'value'): Position {
+export function locate(source: SourceFile, path: ValuePath, at: 'value' | 'key' = 'value'): Position {
   let node = source.tree;
   let offset = node?.offset ?? 0;
   for (const [index, step] of path.entries()) {
@@ -192,27 +192,31 @@ export function locate(source: Source, path: Path, at: 'value' | 'key' = 'value'
 }
 
 /** What each part of a document is given with: its path, the field it is in and how deep it stands. */
-export interface Visit {
+export interface VisitedNode {
   readonly node: unknown;
-  readonly path: Path;
+  readonly path: ValuePath;
   /** Set for a field's name. */
   readonly isKey: boolean;
   /** The collections around it. */
-  readonly around: readonly unknown[];
+  readonly ancestors: readonly unknown[];
 }
 
 /** Every node in the order of the text, field names before values. Aliases are not followed. */
-export function* nodesOf(node: unknown, path: Path = [], around: readonly unknown[] = []): Generator<Visit> {
-  yield { node, path, isKey: false, around };
+export function* walkNodes(
+  node: unknown,
+  path: ValuePath = [],
+  ancestors: readonly unknown[] = [],
+): Generator<VisitedNode> {
+  yield { node, path, isKey: false, ancestors };
   if (!isCollection(node)) return;
-  const inside = [...around, node];
+  const inside = [...ancestors, node];
   for (const [index, item] of node.items.entries()) {
     if (!isPair(item)) {
-      yield* nodesOf(item, [...path, index], inside);
+      yield* walkNodes(item, [...path, index], inside);
     } else {
       const key = isScalar(item.key) ? String(item.key.value) : '';
-      yield { node: item.key, path: [...path, key], isKey: true, around: inside };
-      yield* nodesOf(item.value, [...path, key], inside);
+      yield { node: item.key, path: [...path, key], isKey: true, ancestors: inside };
+      yield* walkNodes(item.value, [...path, key], inside);
     }
   }
 }

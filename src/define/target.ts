@@ -180,8 +180,8 @@ const webhookSchema = z.strictObject({
     ),
 });
 
-export const TARGETS = ['email', 'directory', 's3', 'sftp', 'webhook'] as const;
-export type TargetKind = (typeof TARGETS)[number];
+export const TARGET_KINDS = ['email', 'directory', 's3', 'sftp', 'webhook'] as const;
+export type TargetKind = (typeof TARGET_KINDS)[number];
 
 export const deliverySchema = z
   .strictObject({
@@ -217,11 +217,11 @@ export const deliverySchema = z
   .superRefine((delivery, context) => {
     // A misspelt target is one fault, not also a missing one.
     if (context.issues.length > 0) return;
-    const named = TARGETS.filter((target) => delivery[target] !== undefined);
+    const named = TARGET_KINDS.filter((target) => delivery[target] !== undefined);
     if (named.length === 1) return;
     context.addIssue({
       code: 'custom',
-      message: `exactly one target (${TARGETS.slice(0, -1).join(', ')} or ${TARGETS.at(-1)}) per entry of the list`,
+      message: `exactly one target (${TARGET_KINDS.slice(0, -1).join(', ')} or ${TARGET_KINDS.at(-1)}) per entry of the list`,
       params: {
         got: named.length === 0 ? 'none' : named.join(' and '),
         next: named.length === 0 ? 'add one' : 'begin a new entry ("- ") for each',
@@ -234,20 +234,20 @@ export type SftpSpec = z.infer<typeof sftpSchema>;
 export type WebhookSpec = z.infer<typeof webhookSchema>;
 
 /** Where a webhook goes, without what of its URL may be secret: the query, or all of it when it is a reference. */
-export function webhookName({ url }: Pick<WebhookSpec, 'url'>): string {
+export function webhookDisplayName({ url }: Pick<WebhookSpec, 'url'>): string {
   if (typeof url === 'string') return new URL(url).origin + new URL(url).pathname;
   return 'env' in url ? `webhook of ${url.env}` : `webhook of ${url.file}`;
 }
 
 /** A delivery's address for people, its templates as they are written: an address each, a path, a URL without secrets. */
-export function addressesOf({ email, directory, s3, sftp, webhook }: DeliverySpec): readonly string[] {
+export function deliveryAddresses({ email, directory, s3, sftp, webhook }: DeliverySpec): readonly string[] {
   if (email !== undefined) return email.to;
   if (directory !== undefined) return [directory.path];
   if (s3 !== undefined) return [`s3://${s3.bucket}/${s3.key}`];
-  if (sftp !== undefined) return [`${sftpServer(sftp)}/${sftp.path.replace(/^\//, '')}`];
-  return webhook === undefined ? [] : [webhookName(webhook)];
+  if (sftp !== undefined) return [`${sftpServerUrl(sftp)}/${sftp.path.replace(/^\//, '')}`];
+  return webhook === undefined ? [] : [webhookDisplayName(webhook)];
 }
 
 /** `sftp://user@host:port`, the port left out when it is 22. */
-export const sftpServer = ({ user, host, port }: Pick<SftpSpec, 'user' | 'host' | 'port'>): string =>
+export const sftpServerUrl = ({ user, host, port }: Pick<SftpSpec, 'user' | 'host' | 'port'>): string =>
   `sftp://${user}@${host.includes(':') ? `[${host}]` : host}${port === 22 ? '' : `:${port}`}`;

@@ -3,20 +3,28 @@ import { didYouMean } from './nearest.ts';
 import { lineSchema } from './words.ts';
 
 /** What every name, subject and path may speak of. */
-const ALWAYS = ['period.from', 'period.to', 'period.label', 'period.timezone', 'org', 'report', 'title'] as const;
+const COMMON_VARIABLES = [
+  'period.from',
+  'period.to',
+  'period.label',
+  'period.timezone',
+  'org',
+  'report',
+  'title',
+] as const;
 /** A CSV file holds one section. */
-const CSV = [...ALWAYS, 'section.id', 'section.title'] as const;
-const DELIVERY = [...ALWAYS, 'run'] as const;
+const CSV_NAME_VARIABLES = [...COMMON_VARIABLES, 'section.id', 'section.title'] as const;
+const DELIVERY_VARIABLES = [...COMMON_VARIABLES, 'run'] as const;
 /** An object store has no folders: the key names each file. */
-const KEY = [...DELIVERY, 'file.name'] as const;
+const OBJECT_KEY_VARIABLES = [...DELIVERY_VARIABLES, 'file.name'] as const;
 
-interface TemplateFault {
+interface TemplateFieldIssue {
   readonly expected: string;
   readonly next: string;
 }
 
 /** Why a LiquidJS template cannot be filled from these variables; undefined when it can. Found now, not when the report is due. */
-function templateFault(template: string, variables: readonly string[]): TemplateFault | undefined {
+function validateTemplate(template: string, variables: readonly string[]): TemplateFieldIssue | undefined {
   try {
     const liquid = new Liquid({ strictFilters: true, templates: {}, parseLimit: 10_000 });
     const unknown = liquid
@@ -36,19 +44,19 @@ function templateFault(template: string, variables: readonly string[]): Template
 
 const templateSchema = (variables: readonly string[]) =>
   lineSchema(300).superRefine((template, context) => {
-    const fault = templateFault(template, variables);
+    const fault = validateTemplate(template, variables);
     if (fault === undefined) return;
     context.addIssue({ code: 'custom', message: fault.expected, params: { next: fault.next } });
   });
 
 /** File name of a workbook. */
-export const workbookNameSchema = templateSchema(ALWAYS);
+export const workbookNameSchema = templateSchema(COMMON_VARIABLES);
 /** File name of one section's CSV. */
-export const csvNameSchema = templateSchema(CSV);
+export const csvNameSchema = templateSchema(CSV_NAME_VARIABLES);
 /** Subject of an e-mail, path of a delivery. */
-export const deliveryTextSchema = templateSchema(DELIVERY);
+export const deliveryTextSchema = templateSchema(DELIVERY_VARIABLES);
 /** Key of an object. */
-export const objectKeySchema = templateSchema(KEY);
+export const objectKeySchema = templateSchema(OBJECT_KEY_VARIABLES);
 
 /** Whether a CSV name differs between sections. */
-export const namesSection = (template: string): boolean => /\bsection\.(id|title)\b/.test(template);
+export const usesSection = (template: string): boolean => /\bsection\.(id|title)\b/.test(template);

@@ -1,10 +1,10 @@
 import { isAlias, isCollection, isNode, isPair, isScalar, type YAMLError } from 'yaml';
-import type { Fault } from './fault.ts';
+import type { Diagnostic } from './fault.ts';
 import { isSecretField, looksLikeSecret } from './secret-value.ts';
-import { nodesOf, type Path, positionOf, type Source, type YamlFile } from './source.ts';
+import { type ParsedYaml, positionOf, type SourceFile, type ValuePath, walkNodes } from './source.ts';
 
 /** More would be the echo of the first ones. */
-const MOST_SYNTAX_FAULTS = 10;
+const MAX_SYNTAX_DIAGNOSTICS = 10;
 
 /** Aliases of a file: reuse of a list here and there, not a document that grows when it is read. */
 export const MAX_ALIASES = 100;
@@ -13,10 +13,10 @@ export const MAX_ALIASES = 100;
  * Values that all aliases come to together: a hundred of a list as long as a filter's may be. Aliases of long lists
  * multiply them, and what reads them takes as long: the thread's deadline bounds that.
  */
-export const MAX_ALIASED = 100_000;
+export const MAX_ALIASED_VALUES = 100_000;
 
 /** What a parse error's code expects. The parser's own messages are not used: they repeat the text, which may hold a secret. */
-const EXPECTED: Readonly<Record<string, readonly [expected: string, next: string]>> = {
+const SYNTAX_HINTS: Readonly<Record<string, readonly [expected: string, next: string]>> = {
   BAD_ALIAS: ['the name of an anchor after "*"', 'quote the text if the "*" belongs to it'],
   BAD_DIRECTIVE: ['no directive (a line that starts with "%")', 'remove the line'],
   BAD_DQ_ESCAPE: ['an escape that YAML knows after "\\"', "write \\\\ for a backslash, or use '…' quotes"],
@@ -35,17 +35,21 @@ const EXPECTED: Readonly<Record<string, readonly [expected: string, next: string
   TAG_RESOLVE_FAILED: ['no tags (a word that starts with "!")', 'quote the text if the "!" belongs to it'],
   UNEXPECTED_TOKEN: ['the end of the value or a new line', 'quote the text, or move the rest to its own line'],
 };
-const ANY_SYNTAX = ['YAML 1.2', 'correct the YAML at this place'] as const;
+const DEFAULT_SYNTAX_HINT = ['YAML 1.2', 'correct the YAML at this place'] as const;
 
-const fault = (source: Source, offset: number, parts: Pick<Fault, 'message' | 'expected' | 'got' | 'next'>): Fault => ({
+const offsetDiagnostic = (
+  source: SourceFile,
+  offset: number,
+  parts: Pick<Diagnostic, 'message' | 'expected' | 'got' | 'next'>,
+): Diagnostic => ({
   file: source.file,
   ...positionOf(source, offset),
   ...parts,
 });
 
-function syntaxFault(source: Source, error: YAMLError): Fault {
-  const [expected, next] = EXPECTED[error.code] ?? ANY_SYNTAX;
-  return fault(source, error.pos[0], {
+function syntaxDiagnostic(source: SourceFile, error: YAMLError): Diagnostic {
+  const [expected, next] = SYNTAX_HINTS[error.code] ?? DEFAULT_SYNTAX_HINT;
+  return offsetDiagnostic(source, error.pos[0], {
     message: 'this is not YAML',
     expected,
     got: `a YAML error (${error.code})`,
@@ -53,7 +57,7 @@ function syntaxFault(source: Source, error: YAMLError): Fault {
   });
 }
 
-const STOPS = {
+const STOP_HINTS = {
   depth: {
     expected: 'at most 64 levels of lists and mappings',
     got: 'a deeper one',
@@ -67,41 +71,41 @@ const STOPS = {
 } as const;
 
 /** Faults of the text itself. When there are any, its values say nothing reliable and are not checked. */
-export function syntaxFaults({ source, document, stopped }: YamlFile): Fault[] {
-  if (stopped !== undefined) return [fault(source, stopped.offset, STOPS[stopped.why])];
+export function syntaxDiagnostics({ source, document, stoppedAt }: ParsedYaml): Diagnostic[] {
+  if (stoppedAt !== undefined) return [offsetDiagnostic(source, stoppedAt.offset, STOP_HINTS[stoppedAt.why])];
   const { errors, warnings } = document;
-  return [...errors, ...warnings].slice(0, MOST_SYNTAX_FAULTS).map((error) => syntaxFault(source, error));
+  return [...errors, ...warnings].slice(0, MAX_SYNTAX_DIAGNOSTICS).map((error) => syntaxDiagnostic(source, error));
 }
 
 /** Faults of the document's structure, and the paths of secrets that are written out. */
-export interface Structure {
-  readonly faults: readonly Fault[];
-  readonly secrets: readonly Path[];
+export interface StructureCheck {
+  readonly diagnostics: readonly Diagnostic[];
+  readonly secretPaths: readonly ValuePath[];
   /** The aliases can be followed: each names an anchor before it and none leads into itself. */
-  readonly sound: boolean;
+  readonly aliasesResolve: boolean;
 }
 
-const SECRET_NEXT =
+const SECRET_HINT =
   'put the value into the environment or a file and write { env: NAME } or { file: PATH } here; if it was ever committed, replace it';
 
 /** Duplicate fields, aliases that cannot be followed, and secrets: everything a schema cannot see or must not print. */
-export function structureOf({ source, document }: Pick<YamlFile, 'source' | 'document'>): Structure {
-  const faults: Fault[] = [];
-  const secrets: Path[] = [];
+export function checkStructure({ source, document }: Pick<ParsedYaml, 'source' | 'document'>): StructureCheck {
+  const diagnostics: Diagnostic[] = [];
+  const secretPaths: ValuePath[] = [];
   const anchors = new Map<string, unknown>();
   const names = new Map<unknown, Set<string>>();
-  const aliased = countAliased();
+  const aliased = aliasedValueCounter();
   let aliases = 0;
   let values = 0;
-  let sound = true;
-  for (const { node, path, isKey, around } of nodesOf(document.contents)) {
+  let aliasesResolve = true;
+  for (const { node, path, isKey, ancestors } of walkNodes(document.contents)) {
     if (!isNode(node)) continue;
     const offset = node.range?.[0] ?? 0;
-    const report = (parts: Pick<Fault, 'message' | 'expected' | 'got' | 'next'>) =>
-      faults.push(fault(source, offset, parts));
+    const report = (parts: Pick<Diagnostic, 'message' | 'expected' | 'got' | 'next'>) =>
+      diagnostics.push(offsetDiagnostic(source, offset, parts));
     if (isKey) {
       const name = String(path.at(-1));
-      const map = around.at(-1);
+      const map = ancestors.at(-1);
       const seen = names.get(map) ?? new Set();
       names.set(map, seen);
       if (seen.has(name)) {
@@ -112,23 +116,23 @@ export function structureOf({ source, document }: Pick<YamlFile, 'source' | 'doc
     if (isAlias(node)) {
       aliases += 1;
       const target = anchors.get(node.source);
-      const loops = around.includes(target);
+      const loops = ancestors.includes(target);
       if (target === undefined || loops) {
-        sound = false;
+        aliasesResolve = false;
         report({
           expected: loops ? 'an alias that does not contain itself' : 'an alias of an anchor further up',
           got: loops ? 'a loop' : 'an alias of nothing',
           next: 'write the value out, or quote the text if the "*" belongs to it',
         });
       } else if (aliases === MAX_ALIASES + 1) {
-        sound = false;
+        aliasesResolve = false;
         report({ expected: `at most ${MAX_ALIASES} aliases`, got: 'more', next: 'write the values out' });
-      } else if (sound) {
+      } else if (aliasesResolve) {
         values += aliased(node, target);
-        if (values > MAX_ALIASED) {
-          sound = false;
+        if (values > MAX_ALIASED_VALUES) {
+          aliasesResolve = false;
           report({
-            expected: `aliases that come to at most ${MAX_ALIASED} values`,
+            expected: `aliases that come to at most ${MAX_ALIASED_VALUES} values`,
             got: 'more',
             next: 'make the lists shorter, or split the report',
           });
@@ -140,20 +144,20 @@ export function structureOf({ source, document }: Pick<YamlFile, 'source' | 'doc
     if (!isScalar(node) || node.value === null || node.value === '') continue;
     const field = isKey ? undefined : fieldOf(path);
     if ((field !== undefined && isSecretField(field)) || looksLikeSecret(String(node.value))) {
-      secrets.push(path);
+      secretPaths.push(path);
       report({
         message: 'a secret is never written into a file',
         expected: 'a reference, { env: NAME } or { file: PATH }',
         got: 'a value that is or looks like a secret (not shown)',
-        next: SECRET_NEXT,
+        next: SECRET_HINT,
       });
     }
   }
-  return { faults, secrets, sound };
+  return { diagnostics, secretPaths, aliasesResolve };
 }
 
 /** Counts the values that an alias stands for; those of aliases in it were counted when it was met. */
-function countAliased(): (alias: unknown, target: unknown) => number {
+function aliasedValueCounter(): (alias: unknown, target: unknown) => number {
   const counted = new Map<unknown, number>();
   const count = (node: unknown): number => {
     const known = counted.get(node);
@@ -170,5 +174,6 @@ function countAliased(): (alias: unknown, target: unknown) => number {
 }
 
 /** The field a value belongs to, for a value in a list too. */
-const fieldOf = (path: Path): string | undefined => path.findLast((step): step is string => typeof step === 'string');
+const fieldOf = (path: ValuePath): string | undefined =>
+  path.findLast((step): step is string => typeof step === 'string');
 const quoted = (name: string) => (looksLikeSecret(name) ? 'a name (not shown)' : JSON.stringify(name.slice(0, 60)));

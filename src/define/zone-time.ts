@@ -3,8 +3,8 @@ import { DAY_MS } from './day.ts';
 
 const HOUR_MS = 3_600_000;
 /** What is local now was or will be UTC's within these: zones are from UTC-12 to UTC+14. */
-const EARLIEST_MS = 14 * HOUR_MS;
-const LATEST_MS = 12 * HOUR_MS;
+const MAX_OFFSET_MS = 14 * HOUR_MS;
+const MAX_NEGATIVE_OFFSET_MS = 12 * HOUR_MS;
 /** No zone changes its offset twice within so long. */
 const BLOCK_MS = 7 * DAY_MS;
 
@@ -16,7 +16,7 @@ export type OffsetAt = (at: number) => number;
  * agree it is asked for the ends only.
  * @param zone IANA zone, valid (`zoneSchema`)
  */
-export function offsetsOf(zone: string): OffsetAt {
+export function zoneOffsets(zone: string): OffsetAt {
   const iana = IANAZone.create(zone);
   const ask: OffsetAt = (at) => iana.offset(at) * 60_000;
   const ends = new Map<number, number>();
@@ -42,19 +42,21 @@ export function offsetsOf(zone: string): OffsetAt {
  * @param civil the time as if it were UTC, epoch ms
  * @returns epoch ms, ascending
  */
-export function instantsOf(civil: number, offsetAt: OffsetAt, interval: boolean): readonly number[] {
-  const before = offsetAt(civil - EARLIEST_MS);
-  const after = offsetAt(civil + LATEST_MS);
+export function localToInstants(civil: number, offsetAt: OffsetAt, interval: boolean): readonly number[] {
+  const before = offsetAt(civil - MAX_OFFSET_MS);
+  const after = offsetAt(civil + MAX_NEGATIVE_OFFSET_MS);
   if (before === after) return [civil - before];
   const comings = [civil - before, civil - after].filter((at) => at + offsetAt(at) === civil).sort((a, b) => a - b);
   if (comings.length === 0) {
-    return [interval ? civil - before : changeBetween(civil - EARLIEST_MS, civil + LATEST_MS, offsetAt)];
+    return [
+      interval ? civil - before : transitionBetween(civil - MAX_OFFSET_MS, civil + MAX_NEGATIVE_OFFSET_MS, offsetAt),
+    ];
   }
   return interval ? comings : comings.slice(0, 1);
 }
 
 /** The first instant that has the offset of the end; the offset changes once between them. */
-function changeBetween(from: number, to: number, offsetAt: OffsetAt): number {
+function transitionBetween(from: number, to: number, offsetAt: OffsetAt): number {
   const before = offsetAt(from);
   let [old, fresh] = [from, to];
   while (fresh - old > 1) {

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { remembered } from '../base/remembered.ts';
+import { memoize } from '../base/remembered.ts';
 
 /** Letters first: `+01:00` is an offset, which knows no summer time and which the API refuses as a zone. */
 const ZONE_NAME = /^[A-Z][A-Za-z0-9_+-]*(\/[A-Za-z0-9_+-]+)*$/;
 
 /** Whether this runtime knows the IANA zone, written as IANA writes it: the API is asked with the same letters. */
-export const isZone = remembered((name: string): boolean => {
+export const isZone = memoize((name: string): boolean => {
   if (!ZONE_NAME.test(name)) return false;
   try {
     const known = new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone;

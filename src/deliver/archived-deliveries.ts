@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import { toDocketError } from '../base/error.ts';
 import { canonicalAddress } from '../define/recipients.ts';
-import { eachAtOnce } from './at-once.ts';
-import { keptMessages, readAttempts, readReceipts } from './kept-attempts.ts';
+import { forEachWithConcurrency } from './at-once.ts';
+import { archivedMessages, readAttempts, readReceipts } from './kept-attempts.ts';
 import { type DeliveryState, noticeId } from './ledger.ts';
-import { readPaper } from './run-papers.ts';
-import type { Shelf, Shelved } from './shelf.ts';
+import { readMetadataFile } from './run-papers.ts';
+import type { ArchiveStorage, StoredRun } from './shelf.ts';
 
 /** The days of a period, and the zone in which they are days: what makes two periods the same. */
-export interface Days {
+export interface PeriodDays {
   readonly from: string;
   readonly to: string;
   readonly timezone: string;
@@ -34,11 +34,11 @@ export interface ArchivedRun {
 export interface ArchivedRunsQuery {
   readonly org: string;
   readonly report: string;
-  readonly period: Days;
+  readonly period: PeriodDays;
 }
 
 /** The archived runs of one report and period. */
-export type ArchivedRuns = (query: ArchivedRunsQuery) => AsyncGenerator<ArchivedRun>;
+export type FindArchivedRuns = (query: ArchivedRunsQuery) => AsyncGenerator<ArchivedRun>;
 
 /** What is read of a manifest: a newer version of Docket may have written more, and other fields may have changed. */
 const manifestSchema = z.looseObject({
@@ -46,7 +46,7 @@ const manifestSchema = z.looseObject({
   period: z.object({ from: z.string(), to: z.string(), timezone: z.string() }),
   made_at: z.string(),
 });
-type Read = z.infer<typeof manifestSchema>;
+type ManifestSummary = z.infer<typeof manifestSchema>;
 
 /** Manifests that are read at the same time. */
 const CONCURRENCY = 16;
@@ -60,15 +60,15 @@ const MARGIN_MS = 2 * 86_400_000;
  * sealed after the period had begun. What cannot be read of a run is told to `unreadable`: without its manifest the run is
  * skipped, without its attempts it has one delivery in state `unknown`. Throws `archive.unreachable`.
  */
-export function archivedRuns(
-  shelf: Pick<Shelf, 'runs'>,
-  unreadable: (run: Shelved, error: unknown) => void,
-): ArchivedRuns {
-  const cache = new Map<string, Read>();
-  const manifestOf = async (run: Shelved): Promise<Read | undefined> => {
+export function findArchivedRuns(
+  shelf: Pick<ArchiveStorage, 'listRuns'>,
+  unreadable: (run: StoredRun, error: unknown) => void,
+): FindArchivedRuns {
+  const cache = new Map<string, ManifestSummary>();
+  const manifestOf = async (run: StoredRun): Promise<ManifestSummary | undefined> => {
     const known = cache.get(run.id);
     if (known !== undefined) return known;
-    const read = await readPaper(run.box, 'manifest.json', manifestSchema);
+    const read = await readMetadataFile(run.files, 'manifest.json', manifestSchema);
     if (read === undefined) return undefined;
     const { owner, period, made_at } = read;
     cache.set(run.id, { owner, period, made_at });
@@ -76,7 +76,7 @@ export function archivedRuns(
     if (oldest !== undefined) cache.delete(oldest);
     return read;
   };
-  const ifReadable = async <T>(run: Shelved, read: () => Promise<T>): Promise<T | undefined> => {
+  const ifReadable = async <T>(run: StoredRun, read: () => Promise<T>): Promise<T | undefined> => {
     try {
       return await read();
     } catch (error) {
@@ -88,21 +88,21 @@ export function archivedRuns(
 
   return async function* ({ org, report, period }) {
     const begins = Date.parse(period.from) - MARGIN_MS;
-    const candidates: Shelved[] = [];
-    for await (const run of shelf.runs(org, report)) {
-      if (run.halfMadeAt === undefined && (run.sealedBy ?? begins) >= begins) candidates.push(run);
+    const candidates: StoredRun[] = [];
+    for await (const run of shelf.listRuns(org, report)) {
+      if (run.unpublishedAt === undefined && (run.publishedBefore ?? begins) >= begins) candidates.push(run);
     }
-    candidates.sort((one, other) => (other.sealedBy ?? 0) - (one.sealedBy ?? 0));
+    candidates.sort((one, other) => (other.publishedBefore ?? 0) - (one.publishedBefore ?? 0));
     for (let at = 0; at < candidates.length; at += CONCURRENCY) {
       const batch = candidates.slice(at, at + CONCURRENCY);
-      const manifests = new Map<Shelved, Read | undefined>();
-      await eachAtOnce(batch, CONCURRENCY, async (run) => {
+      const manifests = new Map<StoredRun, ManifestSummary | undefined>();
+      await forEachWithConcurrency(batch, CONCURRENCY, async (run) => {
         manifests.set(run, await ifReadable(run, () => manifestOf(run)));
       });
       for (const run of batch) {
         const manifest = manifests.get(run);
-        if (manifest === undefined || !sameDays(manifest.period, period)) continue;
-        const deliveries = await ifReadable(run, () => deliveriesOf(run, manifest));
+        if (manifest === undefined || !isSamePeriodDays(manifest.period, period)) continue;
+        const deliveries = await ifReadable(run, () => archivedDeliveries(run, manifest));
         const at = Date.parse(manifest.made_at);
         yield { run: run.id, deliveries: deliveries ?? [{ target: null, recipient: run.id, state: 'unknown', at }] };
       }
@@ -111,18 +111,21 @@ export function archivedRuns(
 }
 
 /** Whether two periods are the same days, whatever they are called. */
-export const sameDays = (one: Days, other: Days): boolean =>
+export const isSamePeriodDays = (one: PeriodDays, other: PeriodDays): boolean =>
   one.from === other.from && one.to === other.to && one.timezone === other.timezone;
 
 /**
  * The latest attempt at each delivery is the best witness; `receipts.json`, then a message that was kept, speak where there is
  * none. Notices to the owner are no deliveries of the report.
  */
-async function deliveriesOf({ id, box }: Shelved, { owner, made_at }: Read): Promise<readonly ArchivedDelivery[]> {
-  const [names, receipts, attempts] = [await box.names(), await readReceipts(box), await readAttempts(box)];
+async function archivedDeliveries(
+  { id, files }: StoredRun,
+  { owner, made_at }: ManifestSummary,
+): Promise<readonly ArchivedDelivery[]> {
+  const [names, receipts, attempts] = [await files.list(), await readReceipts(files), await readAttempts(files)];
   const madeAt = Date.parse(made_at);
   const found = new Map<string, ArchivedDelivery>();
-  for (const { name, delivery } of keptMessages(names)) {
+  for (const { name, delivery } of archivedMessages(names)) {
     const target = name.endsWith('.json') ? 'webhook' : 'email';
     found.set(delivery, { target, recipient: delivery, state: 'sending', at: madeAt });
   }

@@ -1,5 +1,5 @@
 /** Does `work` for each, so many at once. After the first failure nothing further is begun, and it is thrown. */
-export async function eachAtOnce<T>(
+export async function forEachWithConcurrency<T>(
   items: Iterable<T>,
   atOnce: number,
   work: (item: T) => Promise<unknown>,

@@ -1,26 +1,26 @@
 import type { Clock } from '../base/clock.ts';
 import { DocketError } from '../base/error.ts';
-import { pathName } from './sealed-folder.ts';
-import type { Shelf } from './shelf.ts';
+import { requirePathName } from './sealed-folder.ts';
+import type { ArchiveStorage } from './shelf.ts';
 import {
   type ChainEntry,
   type ChainEvent,
   type Checkpoint,
-  claimOf,
   entrySchema,
-  readDocument,
   type SignedDocument,
   sha256,
   signDocument,
+  unverifiedClaim,
+  verifyDocument,
 } from './signed-document.ts';
 import type { SigningKey } from './signing-key.ts';
 
-type Place = Pick<Shelf, 'notes' | 'place'>;
+type ChainStorage = Pick<ArchiveStorage, 'metadata' | 'location'>;
 
 /** Public keys of all who signed, in the archive itself: a copy for people, which proves nothing to who does not trust it. */
 export const KEYS_FOLDER = '.keys';
-export const chainFolder = (org: string): string => `${pathName(org, 'organization')}/.chain`;
-export const checkpointFolder = (org: string): string => `${pathName(org, 'organization')}/.checkpoints`;
+export const chainFolder = (org: string): string => `${requirePathName(org, 'organization')}/.chain`;
+export const checkpointFolder = (org: string): string => `${requirePathName(org, 'organization')}/.checkpoints`;
 /** With as many digits that names sort as numbers do. */
 export const entryFile = (sequence: number): string => `${String(sequence).padStart(9, '0')}.json`;
 
@@ -29,7 +29,7 @@ const CONCURRENCY = 16;
 
 /** The texts of these entries, in this order, some read ahead; undefined where none stands. */
 export async function* readEntries(
-  { notes }: Pick<Place, 'notes'>,
+  { metadata }: Pick<ChainStorage, 'metadata'>,
   org: string,
   sequences: readonly number[],
 ): AsyncGenerator<{ readonly sequence: number; readonly text: string | undefined }> {
@@ -38,20 +38,24 @@ export async function* readEntries(
     const texts = await Promise.all(
       batch.map(async (sequence) => ({
         sequence,
-        text: (await notes.read(`${chainFolder(org)}/${entryFile(sequence)}`))?.toString('utf8'),
+        text: (await metadata.get(`${chainFolder(org)}/${entryFile(sequence)}`))?.toString('utf8'),
       })),
     );
     yield* texts;
   }
 }
 
-export const range = (from: number, to: number): number[] =>
+export const sequenceRange = (from: number, to: number): number[] =>
   Array.from({ length: Math.max(0, to - from + 1) }, (_, index) => from + index);
 
 /** The last entry, looked for from one that is known on: in steps that double, then in between. */
-export async function lastSequence({ notes }: Pick<Place, 'notes'>, org: string, known: number): Promise<number> {
+export async function lastSequence(
+  { metadata }: Pick<ChainStorage, 'metadata'>,
+  org: string,
+  known: number,
+): Promise<number> {
   const stands = async (sequence: number) =>
-    (await notes.read(`${chainFolder(org)}/${entryFile(sequence)}`)) !== undefined;
+    (await metadata.get(`${chainFolder(org)}/${entryFile(sequence)}`)) !== undefined;
   let low = known;
   let step = 1;
   while (await stands(low + step)) {
@@ -91,7 +95,11 @@ export interface Chain {
 }
 
 /** @param readKey asked once, and again after it threw or where the chain has a key that it does not know */
-export function chainOn({ notes, place }: Place, readKey: () => Promise<SigningKey>, clock: Clock): Chain {
+export function openChain(
+  { metadata, location }: ChainStorage,
+  readKey: () => Promise<SigningKey>,
+  clock: Clock,
+): Chain {
   let opening: Promise<SigningKey> | undefined;
   let published: string | undefined;
   const heads = new Map<string, Head>();
@@ -114,17 +122,17 @@ export function chainOn({ notes, place }: Place, readKey: () => Promise<SigningK
   };
   const publish = async ({ id, publicPem }: SigningKey): Promise<void> => {
     if (published === id) return;
-    await notes.putNew(`${KEYS_FOLDER}/${id}.pem`, publicPem);
+    await metadata.putIfAbsent(`${KEYS_FOLDER}/${id}.pem`, publicPem);
     published = id;
   };
   const nameOf = (org: string, sequence: number): string => `${chainFolder(org)}/${entryFile(sequence)}`;
   const textOf = async (org: string, sequence: number): Promise<string | undefined> =>
-    (await notes.read(nameOf(org, sequence)))?.toString('utf8');
+    (await metadata.get(nameOf(org, sequence)))?.toString('utf8');
 
   /** A key that was replaced while this process runs: whoever has the new one has signed on with it. */
   const keyKnowing = async (org: string, sequence: number, text: string): Promise<SigningKey> => {
     const key = await openKey();
-    const signer = claimOf(text)?.key;
+    const signer = unverifiedClaim(text)?.key;
     if (signer === undefined || key.trusted.has(signer)) return key;
     const next = await keyAfter(key);
     if (next.trusted.has(signer)) return next;
@@ -132,7 +140,7 @@ export function chainOn({ notes, place }: Place, readKey: () => Promise<SigningK
       'archive.key_unknown',
       `An entry of the archive's chain is signed with another key: ${signer}.`,
       {
-        where: `${place}/${nameOf(org, sequence)}`,
+        where: `${location}/${nameOf(org, sequence)}`,
         expected: `a key that DOCKET_SIGNING_KEY names: ${[...next.trusted.keys()].join(', ')}`,
         got: signer,
         next: 'Give every process the new key, whose file names the old public ones. Where no key was changed, run `docket archive verify`.',
@@ -141,11 +149,11 @@ export function chainOn({ notes, place }: Place, readKey: () => Promise<SigningK
   };
   const trusted = async (org: string, sequence: number, text: string): Promise<SignedDocument<ChainEntry>> => {
     const { trusted: keys } = await keyKnowing(org, sequence, text);
-    const read = readDocument('chain entry', text, entrySchema, keys);
+    const read = verifyDocument('chain entry', text, entrySchema, keys);
     const why = typeof read === 'string' ? read : 'it is of another place';
     if (typeof read !== 'string' && read.body.org === org && read.body.sequence === sequence) return read;
     throw new DocketError('archive.corrupt', `An entry of the archive's chain cannot be trusted: ${why}.`, {
-      where: `${place}/${nameOf(org, sequence)}`,
+      where: `${location}/${nameOf(org, sequence)}`,
       expected: 'an entry that the key of DOCKET_SIGNING_KEY has signed, or one before it',
       next: 'Run `docket archive verify`. After a change of keys, the file of the new key names the old public one.',
     });
@@ -153,7 +161,7 @@ export function chainOn({ notes, place }: Place, readKey: () => Promise<SigningK
 
   const headOf = async (org: string): Promise<Head> => {
     const known = heads.get(org) ?? { sequence: 0, sha256: null };
-    const sequence = await lastSequence({ notes }, org, known.sequence);
+    const sequence = await lastSequence({ metadata }, org, known.sequence);
     const text = sequence === known.sequence ? undefined : await textOf(org, sequence);
     // What is added vouches for what stands before it: never for what somebody else has put there.
     const head = text === undefined ? known : { sequence, sha256: (await trusted(org, sequence, text)).sha256 };
@@ -170,7 +178,7 @@ export function chainOn({ notes, place }: Place, readKey: () => Promise<SigningK
       const sequence = head.sequence + 1;
       const at = new Date(clock.now()).toISOString();
       const text = signDocument('chain entry', { version: 1, org, sequence, previous: head.sha256, at, ...event }, key);
-      if (!(await notes.putNew(nameOf(org, sequence), text))) continue;
+      if (!(await metadata.putIfAbsent(nameOf(org, sequence), text))) continue;
       heads.set(org, { sequence, sha256: sha256(text) });
       return sequence;
     }
@@ -189,7 +197,7 @@ export function chainOn({ notes, place }: Place, readKey: () => Promise<SigningK
     const at = new Date(clock.now()).toISOString();
     const body: Checkpoint = { version: 1, org, day: at.slice(0, 10), sequence, head, at };
     const text = signDocument('checkpoint', body, key);
-    if (!(await notes.putNew(`${checkpointFolder(org)}/${body.day}.json`, text))) return undefined;
+    if (!(await metadata.putIfAbsent(`${checkpointFolder(org)}/${body.day}.json`, text))) return undefined;
     const files = [{ name: `.checkpoints/${body.day}.json`, sha256: sha256(text) }];
     await write(org, { kind: 'checkpoint', files });
     return { text, body };
@@ -212,10 +220,10 @@ export function chainOn({ notes, place }: Place, readKey: () => Promise<SigningK
       return text === undefined ? undefined : (await trusted(org, sequence, text)).body;
     },
     entries: async function* (org, sequences) {
-      for await (const { sequence, text } of readEntries({ notes }, org, sequences)) {
+      for await (const { sequence, text } of readEntries({ metadata }, org, sequences)) {
         if (text === undefined) continue;
         const { trusted: keys } = await keyKnowing(org, sequence, text);
-        const read = readDocument('chain entry', text, entrySchema, keys);
+        const read = verifyDocument('chain entry', text, entrySchema, keys);
         if (typeof read !== 'string' && read.body.org === org && read.body.sequence === sequence) yield read.body;
       }
     },
@@ -224,14 +232,14 @@ export function chainOn({ notes, place }: Place, readKey: () => Promise<SigningK
 
 /** The newest checkpoint of each organization, as its file has it. */
 export async function newestCheckpoints(
-  { notes, orgs }: Pick<Shelf, 'notes' | 'orgs'>,
+  { metadata, listOrgs }: Pick<ArchiveStorage, 'metadata' | 'listOrgs'>,
   org?: string,
 ): Promise<string[]> {
   const texts: string[] = [];
-  for (const each of org === undefined ? await orgs() : [org]) {
-    const names = (await notes.names(checkpointFolder(each))).filter((name) => /^\d{4}-\d\d-\d\d\.json$/.test(name));
+  for (const each of org === undefined ? await listOrgs() : [org]) {
+    const names = (await metadata.list(checkpointFolder(each))).filter((name) => /^\d{4}-\d\d-\d\d\.json$/.test(name));
     const last = names.at(-1);
-    const text = last === undefined ? undefined : await notes.read(`${checkpointFolder(each)}/${last}`);
+    const text = last === undefined ? undefined : await metadata.get(`${checkpointFolder(each)}/${last}`);
     if (text !== undefined) texts.push(text.toString('utf8'));
   }
   return texts;

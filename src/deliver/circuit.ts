@@ -11,16 +11,16 @@ export interface Outage {
  * timeout. It opens after a few failures within a while, lets one try through from time to time, and closes when one
  * succeeds. A service is named without secrets, e.g. `mail smtp.example.com:587`.
  */
-export interface Circuit {
+export interface CircuitBreaker {
   /** Undefined: go ahead. Whoever is let through after an outage was over is its probe, and the others wait for it. */
-  ask(service: string): Promise<Outage | undefined>;
+  check(service: string): Promise<Outage | undefined>;
   /** It did what was asked, or said something definite. */
-  answered(service: string): Promise<void>;
+  recordSuccess(service: string): Promise<void>;
   /** It could not be used. @param until epoch ms before which it asked to be left alone: that holds at once, for everybody */
-  failed(service: string, why: string, until?: number): Promise<void>;
+  recordFailure(service: string, why: string, until?: number): Promise<void>;
 }
 
 /** Said once by all workers together. */
-export type CircuitNews =
+export type CircuitEvent =
   | { readonly kind: 'opened'; readonly service: string; readonly until: number; readonly why: string }
   | { readonly kind: 'closed'; readonly service: string; readonly afterMs: number };

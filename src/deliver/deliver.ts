@@ -4,14 +4,14 @@ import type { SecretSource } from '../base/secret.ts';
 import { noTrace, type Trace } from '../base/trace.ts';
 import type { Definition } from '../define/definition.ts';
 import type { OrgSettings } from '../define/org.ts';
-import { type Archive, decidedAttempt, type Manifest, type Sealed } from './archive.ts';
-import { attempt, type Proof, reconcile } from './attempt.ts';
-import type { Circuit, Outage } from './circuit.ts';
-import { decisionOn } from './decision.ts';
+import { type Archive, attemptFromDecision, type Manifest, type PublishedRun } from './archive.ts';
+import { attempt, reconcileRow, type VerificationResult } from './attempt.ts';
+import type { CircuitBreaker, Outage } from './circuit.ts';
+import { sendDecisionFor } from './decision.ts';
 import type { Delivery } from './delivery.ts';
 import type { DestinationPolicy } from './destination-guard.ts';
 import type { FenceInput } from './fence.ts';
-import type { DeliveryRow, DeliveryState, Evidence, Ledger } from './ledger.ts';
+import type { ArchivedState, DeliveryRow, DeliveryState, Ledger } from './ledger.ts';
 import type { Receipt } from './receipt.ts';
 import { listDeliveries, type MailRoute } from './targets.ts';
 
@@ -30,13 +30,13 @@ export interface DeliverInput extends Pick<FenceInput, 'monotonic' | 'confirmLoc
   readonly order: { readonly id: string; readonly org: string; readonly report: string };
   readonly definition: Definition;
   readonly settings: OrgSettings;
-  readonly sealed: Sealed;
+  readonly published: PublishedRun;
   /** Undefined: no mail server is configured; e-mail then stays `pending` and says so. */
   readonly mail: MailRoute | undefined;
   readonly ledger: Ledger;
   readonly archive: Archive;
   /** What is known of the targets' servers; absent where nobody shares it. */
-  readonly circuit?: Circuit | undefined;
+  readonly circuit?: CircuitBreaker | undefined;
   readonly clock: Clock;
   /** Where each attempt is a span; none is made when absent. */
   readonly trace?: Trace | undefined;
@@ -53,7 +53,7 @@ export interface DeliverInput extends Pick<FenceInput, 'monotonic' | 'confirmLoc
   readonly destinations?: DestinationPolicy | undefined;
 }
 
-export interface Delivered {
+export interface DeliveryResult {
   /** One for each target and recipient of the definition, in its order, as the ledger has them now. */
   readonly receipts: readonly Receipt[];
   /** Something is still `pending`: calling again later may deliver it, and touches nothing else. */
@@ -77,42 +77,42 @@ type Outages = Map<string, Partial<Outage> & Pick<Outage, 'why'>>;
  * Throws the signal's reason when stopped, `redis.unreachable` when the ledger cannot be asked, `archive.*` when the
  * files cannot be trusted or kept: what was settled before stays settled.
  */
-export async function deliver(input: DeliverInput): Promise<Delivered> {
-  refuseStrangers(input);
-  const { sealed, ledger, archive } = input;
+export async function deliver(input: DeliverInput): Promise<DeliveryResult> {
+  assertSameRun(input);
+  const { published, ledger, archive } = input;
   const all = listDeliveries({ workingDirectory: process.cwd(), ...input });
-  const unmet = ({ row }: Delivery) => decisionOn(sealed.manifest, row)?.send === false;
+  const unmet = ({ row }: Delivery) => sendDecisionFor(published.manifest, row)?.send === false;
   const deliveries = all.filter((delivery) => !unmet(delivery));
-  const evidence = await archive.evidence(sealed);
+  const evidence = await archive.getArchivedStates(published);
   const outages: Outages = new Map();
   const skipped = new Map<string, string>();
   const receipts = async (): Promise<Receipt[]> =>
-    receiptsOf(all, sealed.manifest, await ledger.list(input.order.id), skipped);
+    toReceipts(all, published.manifest, await ledger.list(input.order.id), skipped);
   try {
     // All rows first: from here on, whatever happens, the ledger knows everything that was meant to be sent.
     const opened = await openRows(deliveries, evidence, input);
     for (const { row } of all.filter(unmet)) {
       const { target, recipient } = row;
-      const detail = decisionOn(sealed.manifest, row)?.reason ?? null;
+      const detail = sendDecisionFor(published.manifest, row)?.reason ?? null;
       input.observe({ type: 'delivered', target, recipient, state: 'skipped', detail });
     }
     await sendPending(deliveries, opened, evidence, input, outages, skipped);
-    if (input.settings.on_unknown === 'resend' && !input.lastAttempt) await putBack(deliveries, input);
+    if (input.settings.on_unknown === 'resend' && !input.lastAttempt) await resendUnknown(deliveries, input);
   } catch (error) {
     // What was sent before the failure shall be in the archive too; that failure, not this one, is the news.
     await receipts()
-      .then((known) => archive.keepReceipts(sealed, known))
+      .then((known) => archive.putReceipts(published, known))
       .catch(() => {});
     throw error;
   }
   const known = await receipts();
-  await archive.keepReceipts(sealed, known);
+  await archive.putReceipts(published, known);
   const open = known.filter(({ state }) => state === 'pending' || state === 'sending');
-  return { receipts: known, retryable: open.length > 0, outage: outageOf(open, deliveries, outages) };
+  return { receipts: known, retryable: open.length > 0, outage: commonOutage(open, deliveries, outages) };
 }
 
 /** When to come back for what is open, if all of it waits for servers that all workers know to be down. */
-function outageOf(open: readonly Receipt[], deliveries: readonly Delivery[], outages: Outages): Outage | undefined {
+function commonOutage(open: readonly Receipt[], deliveries: readonly Delivery[], outages: Outages): Outage | undefined {
   const serviceOf = new Map(deliveries.map(({ row, service }) => [row.id, service]));
   const each = open.map(({ delivery }) => outages.get(serviceOf.get(delivery) ?? ''));
   const first = each
@@ -122,13 +122,13 @@ function outageOf(open: readonly Receipt[], deliveries: readonly Delivery[], out
 }
 
 /** A server that takes message after message and never says so would leave a decision for each recipient to somebody. */
-const MOST_DOUBTS = 2;
+const MAX_CONSECUTIVE_UNKNOWN = 2;
 
-const LOST = 'The ledger has lost this delivery.';
+const LOST_DETAIL = 'The ledger has lost this delivery.';
 
 /** A run, its files, its definition and its organization must be of one organization at every step. */
-function refuseStrangers({ order, definition, settings, sealed }: DeliverInput): void {
-  const { manifest } = sealed;
+function assertSameRun({ order, definition, settings, published }: DeliverInput): void {
+  const { manifest } = published;
   const orgs = new Set([order.org, definition.org, settings.id, manifest.org]);
   const reports = new Set([order.report, definition.report, manifest.report]);
   if (orgs.size === 1 && reports.size === 1 && order.id === manifest.run) return;
@@ -146,7 +146,7 @@ function refuseStrangers({ order, definition, settings, sealed }: DeliverInput):
  */
 async function openRows(
   deliveries: readonly Delivery[],
-  evidence: ReadonlyMap<string, Evidence>,
+  evidence: ReadonlyMap<string, ArchivedState>,
   input: DeliverInput,
 ): Promise<ReadonlyMap<string, DeliveryRow>> {
   const { ledger, clock } = input;
@@ -158,28 +158,28 @@ async function openRows(
   );
   const found = new Map<string, DeliveryRow>();
   for (const { delivery, row } of rows) {
-    if (row.state === 'sending' || row.state === 'unknown') await settleLeft(delivery, row, input);
+    if (row.state === 'sending' || row.state === 'unknown') await settleInterrupted(delivery, row, input);
     else found.set(row.id, row);
   }
   return found;
 }
 
 /** What an attempt left that ended without a word takes over what its target shows, or becomes `unknown`. */
-async function settleLeft(delivery: Delivery, row: DeliveryRow, { ledger, clock }: DeliverInput): Promise<void> {
-  const proof = await proofOf(delivery);
+async function settleInterrupted(delivery: Delivery, row: DeliveryRow, { ledger, clock }: DeliverInput): Promise<void> {
+  const proof = await verifyDelivery(delivery);
   if (proof === 'sent') {
     await ledger.settle(row.id, row.epoch, 'sent', 'Interrupted, but the target has every file.', clock.now());
   } else if (proof === 'unsent' && row.state === 'sending') {
     await ledger.settle(row.id, row.epoch, 'pending', 'Interrupted before the target had it.', clock.now());
   } else {
-    await reconcile(ledger, row, clock);
+    await reconcileRow(ledger, row, clock);
   }
 }
 
 /** A target that cannot be asked proves nothing. */
-async function proofOf({ proof }: Delivery): Promise<Proof> {
+async function verifyDelivery({ verify }: Delivery): Promise<VerificationResult> {
   try {
-    return (await proof?.()) ?? 'unknown';
+    return (await verify?.()) ?? 'unknown';
   } catch {
     return 'unknown';
   }
@@ -188,13 +188,14 @@ async function proofOf({ proof }: Delivery): Promise<Proof> {
 async function sendPending(
   deliveries: readonly Delivery[],
   opened: ReadonlyMap<string, DeliveryRow>,
-  evidence: ReadonlyMap<string, Evidence>,
+  evidence: ReadonlyMap<string, ArchivedState>,
   input: DeliverInput,
   outages: Outages,
   skipped: Map<string, string>,
 ): Promise<void> {
-  const { ledger, archive, circuit, clock, signal, sealed, monotonic, confirmLock, trace = noTrace } = input;
-  const keep: Parameters<typeof attempt>[2]['keep'] = (record) => archive.keepAttempt(sealed, record);
+  const { ledger, archive, circuit, clock, signal, published, monotonic, confirmLock, trace = noTrace } = input;
+  const recordAttempt: Parameters<typeof attempt>[2]['recordAttempt'] = (record) =>
+    archive.putAttempt(published, record);
   const asked = new Set<string>();
   const well = new Set<string>();
   const doubts = new Map<string, number>();
@@ -207,7 +208,7 @@ async function sendPending(
       return ms;
     },
   };
-  const order = [0, 1, 2].flatMap((turn) => deliveries.filter((delivery) => (delivery.turn ?? 0) === turn));
+  const order = [0, 1, 2].flatMap((turn) => deliveries.filter((delivery) => (delivery.phase ?? 0) === turn));
   for (const { row: own, service, prepare } of order) {
     const row = (tried ? undefined : opened.get(own.id)) ?? (await ledger.open(own, clock.now(), evidence.get(own.id)));
     if (row.state !== 'pending') continue;
@@ -215,8 +216,8 @@ async function sendPending(
       input.observe({ type: 'delivered', target: own.target, recipient: own.recipient, ...ending });
     if (!asked.has(service)) {
       asked.add(service);
-      const known = await circuit?.ask(service);
-      if (known !== undefined) outages.set(service, { ...known, why: notTried(service, known) });
+      const known = await circuit?.check(service);
+      if (known !== undefined) outages.set(service, { ...known, why: outageDetail(service, known) });
     }
     // A server that is down would make every further recipient wait for its timeout.
     const outage = outages.get(service);
@@ -229,7 +230,14 @@ async function sendPending(
     const begun = clock.now();
     const span = { name: 'delivery', kind: 'client', target: own.target, delivery: own.id } as const;
     const ending = await trace.span(span, async (tell) => {
-      const ended = await attempt(row, () => prepare(row.epoch), { ledger, clock, signal, keep, monotonic, ...lock });
+      const ended = await attempt(row, () => prepare(row.epoch), {
+        ledger,
+        clock,
+        signal,
+        recordAttempt,
+        monotonic,
+        ...lock,
+      });
       if (ended !== undefined) tell({ state: ended.state });
       return ended;
     });
@@ -238,15 +246,16 @@ async function sendPending(
     if (ending === undefined) continue;
     const doubt = ending.state === 'unknown' ? (doubts.get(service) ?? 0) + 1 : 0;
     doubts.set(service, doubt);
-    if (ending.diskFault) outages.set(service, { why: ending.detail, until: clock.now() + diskWaitMs(row.epoch) });
-    else if (ending.targetDown || ending.notBefore !== undefined || doubt === MOST_DOUBTS) {
+    if (ending.diskFault)
+      outages.set(service, { why: ending.detail, until: clock.now() + diskRetryDelayMs(row.epoch) });
+    else if (ending.targetDown || ending.notBefore !== undefined || doubt === MAX_CONSECUTIVE_UNKNOWN) {
       outages.set(service, { why: ending.detail });
       well.delete(service);
-      await circuit?.failed(service, ending.detail, ending.notBefore);
+      await circuit?.recordFailure(service, ending.detail, ending.notBefore);
     } else if (ending.state === 'sent' && !well.has(service)) {
       well.add(service);
       // Nobody waits for it: what is not heard costs other runs a wait, never a message.
-      circuit?.answered(service).catch(() => {});
+      circuit?.recordSuccess(service).catch(() => {});
     }
     const { state, detail } = ending;
     observe({ state, detail, ms: Math.max(0, clock.now() - begun) });
@@ -254,24 +263,24 @@ async function sendPending(
 }
 
 /** Ms until a disk is tried again: each try leaves its record in the archive. @param tries that were made before */
-const diskWaitMs = (tries: number): number => Math.min(15_000 * 2 ** Math.min(tries, 10), 15 * 60_000);
+const diskRetryDelayMs = (tries: number): number => Math.min(15_000 * 2 ** Math.min(tries, 10), 15 * 60_000);
 
-const notTried = (service: string, { until, why }: Outage): string =>
+const outageDetail = (service: string, { until, why }: Outage): string =>
   `Not tried before ${new Date(until).toISOString()}: ${service} has been failing (${why}).`;
 
 /** Once for each delivery: a server that never answers after the message must not send it a dozen times. */
-async function putBack(deliveries: readonly Delivery[], input: DeliverInput): Promise<void> {
-  const { ledger, archive, clock, sealed, order } = input;
+async function resendUnknown(deliveries: readonly Delivery[], input: DeliverInput): Promise<void> {
+  const { ledger, archive, clock, published, order } = input;
   const own = new Set(deliveries.map(({ row }) => row.id));
   for (const { id, state, epoch, decisions } of await ledger.list(order.id)) {
     if (state !== 'unknown' || !own.has(id) || decisions.some(({ by }) => by === 'docket')) continue;
     const decision = { to: 'pending', by: 'docket', reason: 'on_unknown: resend', at: clock.now() } as const;
     const row = await ledger.resolve(id, epoch, decision);
-    if (row !== undefined) await archive.keepAttempt(sealed, decidedAttempt(row, decision));
+    if (row !== undefined) await archive.putAttempt(published, attemptFromDecision(row, decision));
   }
 }
 
-function receiptsOf(
+function toReceipts(
   deliveries: readonly Delivery[],
   manifest: Manifest,
   rows: readonly DeliveryRow[],
@@ -280,12 +289,12 @@ function receiptsOf(
   const byId = new Map(rows.map((row) => [row.id, row]));
   return deliveries.map(({ row: own, messageId }): Receipt => {
     const { id: delivery, target, recipient } = own;
-    const decision = decisionOn(manifest, own);
+    const decision = sendDecisionFor(manifest, own);
     if (decision?.send === false) {
       return { delivery, target, recipient, state: 'skipped', detail: decision.reason, messageId: null };
     }
     // A row that was opened above and is gone: the ledger was lost amid the run, and the next call asks the archive.
-    const { state, detail } = byId.get(delivery) ?? { state: 'pending' as const, detail: LOST };
+    const { state, detail } = byId.get(delivery) ?? { state: 'pending' as const, detail: LOST_DETAIL };
     return {
       delivery,
       target,

@@ -2,8 +2,8 @@ import type { Clock } from '../base/clock.ts';
 import type { SecretSource } from '../base/secret.ts';
 import type { TemplateVariables } from '../base/template.ts';
 import type { OrgSettings } from '../define/org.ts';
-import type { Archive, Manifest, Sealed } from './archive.ts';
-import type { Leave, Proof } from './attempt.ts';
+import type { Archive, Manifest, PublishedRun } from './archive.ts';
+import type { SendFn, VerificationResult } from './attempt.ts';
 import type { DestinationPolicy } from './destination-guard.ts';
 import { deliveryId, type Ledger, type NewDelivery } from './ledger.ts';
 import type { SharedLink } from './shelf.ts';
@@ -18,21 +18,21 @@ export interface Delivery {
    * Archives what will leave. Throws `deliver.*` when it is refused for good.
    * @param before the row's epoch before this attempt: at 0 the archive has no other to compare it with
    */
-  readonly prepare: (before: number) => Promise<Leave>;
+  readonly prepare: (before: number) => Promise<SendFn>;
   /** What the target itself shows of a row that was left `sending`. */
-  readonly proof?: () => Promise<Proof>;
+  readonly verify?: () => Promise<VerificationResult>;
   /** Where each file is once this is `sent`, by the file's name. */
-  readonly links?: () => ReadonlyMap<string, string>;
+  readonly fileLocations?: () => ReadonlyMap<string, string>;
   /** Links that open for whoever has them, once this is `sent`, by the file's name; without those that cannot be made. */
-  readonly shared?: () => Promise<ReadonlyMap<string, SharedLink>>;
+  readonly sharedLinks?: () => Promise<ReadonlyMap<string, SharedLink>>;
   /** Tells of deliveries of an earlier turn, and so goes after them: 0, the default, to 2. */
-  readonly turn?: 1 | 2;
+  readonly phase?: 1 | 2;
 }
 
 /** What deliveries of every kind are made from. */
-export interface PlaceContext {
+export interface TargetContext {
   readonly settings: OrgSettings;
-  readonly sealed: Sealed;
+  readonly published: PublishedRun;
   readonly archive: Archive;
   readonly ledger: Ledger;
   readonly clock: Clock;
@@ -43,7 +43,7 @@ export interface PlaceContext {
 }
 
 /** The variables of subjects and paths. */
-export const variablesOf = ({ period, org, report, title, run }: Manifest): TemplateVariables => ({
+export const templateVariables = ({ period, org, report, title, run }: Manifest): TemplateVariables => ({
   period,
   org,
   report,
@@ -52,7 +52,7 @@ export const variablesOf = ({ period, org, report, title, run }: Manifest): Temp
 });
 
 /** `key` tells rows of one target apart where the recipient, which is for people, may change. */
-export function rowOf({ manifest }: Sealed, target: string, recipient: string, key = recipient): NewDelivery {
+export function newRow({ manifest }: PublishedRun, target: string, recipient: string, key = recipient): NewDelivery {
   const { run, org, report } = manifest;
   return { id: deliveryId(run, target, key), run, org, report, target, recipient };
 }

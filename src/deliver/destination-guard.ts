@@ -1,6 +1,12 @@
 import { DocketError } from '../base/error.ts';
-import { canonicalHost } from '../base/private-address.ts';
-import { bucketRefusal, folderRefusal, hostRefusal, type OwnFolder, type Refusal } from '../define/destinations.ts';
+import { normalizeHost } from '../base/private-address.ts';
+import {
+  bucketRefusal,
+  type DestinationRefusal,
+  folderRefusal,
+  hostRefusal,
+  type ReservedFolder,
+} from '../define/destinations.ts';
 import type { OrgSettings } from '../define/org.ts';
 import type { S3Spec } from '../define/target.ts';
 import type { AddressPolicy } from './guarded-lookup.ts';
@@ -9,13 +15,13 @@ import type { AddressPolicy } from './guarded-lookup.ts';
 export interface DestinationPolicy {
   /** An organization without `destinations` may deliver nowhere. */
   readonly required: boolean;
-  readonly ownFolders: readonly OwnFolder[];
+  readonly ownFolders: readonly ReservedFolder[];
   /** false: an SFTP server or S3 endpoint at a private address that is not allowed is only warned of. */
   readonly enforcePrivate: boolean;
   readonly warn: (warning: string) => void;
 }
 
-export const OPEN_POLICY: DestinationPolicy = {
+export const UNRESTRICTED_POLICY: DestinationPolicy = {
   required: false,
   ownFolders: [],
   enforcePrivate: false,
@@ -25,33 +31,33 @@ export const OPEN_POLICY: DestinationPolicy = {
 /** Where one organization's reports may be delivered to. Each `require…` throws `deliver.target_refused`. */
 export interface DestinationGuard {
   /** @param shown what the refusal names */
-  requireHost(host: string, shown?: string): void;
-  requireS3(spec: Pick<S3Spec, 'bucket' | 'endpoint'>): void;
-  requireFolder(folder: string, workingDirectory: string): Promise<void>;
+  assertHost(host: string, shown?: string): void;
+  assertBucket(spec: Pick<S3Spec, 'bucket' | 'endpoint'>): void;
+  assertFolder(folder: string, workingDirectory: string): Promise<void>;
   /** Of connections to this host. */
-  addresses(host: string): AddressPolicy;
+  addressPolicy(host: string): AddressPolicy;
 }
 
 export function destinationGuard(
   settings: Pick<OrgSettings, 'id' | 'destinations' | 'allow_private'>,
-  policy: DestinationPolicy = OPEN_POLICY,
+  policy: DestinationPolicy = UNRESTRICTED_POLICY,
 ): DestinationGuard {
-  const requireHost = (host: string, shown = host): void => {
+  const assertHost = (host: string, shown = host): void => {
     const refusal = hostRefusal(host, settings, policy);
-    if (refusal !== undefined) refuse({ ...refusal, got: shown });
+    if (refusal !== undefined) throwIfRefused({ ...refusal, got: shown });
   };
   return {
-    requireHost,
-    requireS3: ({ bucket, endpoint }) => {
-      refuse(bucketRefusal(bucket, settings, policy));
-      if (endpoint !== undefined) requireHost(new URL(endpoint).hostname);
+    assertHost,
+    assertBucket: ({ bucket, endpoint }) => {
+      throwIfRefused(bucketRefusal(bucket, settings, policy));
+      if (endpoint !== undefined) assertHost(new URL(endpoint).hostname);
     },
-    requireFolder: async (folder, workingDirectory) =>
-      refuse(await folderRefusal(folder, settings, policy, workingDirectory)),
-    addresses: (host) => ({
+    assertFolder: async (folder, workingDirectory) =>
+      throwIfRefused(await folderRefusal(folder, settings, policy, workingDirectory)),
+    addressPolicy: (host) => ({
       allowPrivate: settings.allow_private === true,
       // The SDK asks other hosts for credentials, which are the deployment's.
-      concerns: (asked) => canonicalHost(asked) === canonicalHost(host) || asked.endsWith(`.${canonicalHost(host)}`),
+      appliesTo: (asked) => normalizeHost(asked) === normalizeHost(host) || asked.endsWith(`.${normalizeHost(host)}`),
       ...(policy.enforcePrivate
         ? {}
         : {
@@ -64,7 +70,7 @@ export function destinationGuard(
   };
 }
 
-function refuse(refusal: Refusal | undefined): void {
+function throwIfRefused(refusal: DestinationRefusal | undefined): void {
   if (refusal === undefined) return;
   const { message, expected, got, next } = refusal;
   throw new DocketError('deliver.target_refused', `The destination is refused: ${message}.`, {

@@ -3,19 +3,19 @@ import { join, resolve } from 'node:path';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { DocketError } from '../base/error.ts';
 import type { Archive } from './archive.ts';
-import { directoryBox, directoryShelf } from './directory-shelf.ts';
+import { directoryRunFiles, directoryStorage } from './directory-shelf.ts';
 import { syncPath } from './durable-file.ts';
 import { readManifest } from './run-papers.ts';
-import { assemble, readSealed, writing } from './sealed-folder.ts';
-import { keepingIn, shelfArchive } from './shelf-archive.ts';
-import { stageIn } from './staging.ts';
+import { assembleRunFolder, readPublishedRun, withWriteErrors } from './sealed-folder.ts';
+import { createArchive, metadataMethods } from './shelf-archive.ts';
+import { createStagingFolder } from './staging.ts';
 
 /** How the hidden folders of inline runs are called. */
-const STAGED = '.docket-';
+const STAGING_PREFIX = '.docket-';
 
 /** The archive in a directory; see `directoryShelf` for how it lies there. */
 export const directoryArchive = (root: string, clock: Clock = systemClock): Archive =>
-  shelfArchive(directoryShelf(root), clock);
+  createArchive(directoryStorage(root), clock);
 
 /**
  * The archive of `docket run --out DIR`: the run's files directly in DIR. They are made in a hidden folder inside it
@@ -25,7 +25,7 @@ export const directoryArchive = (root: string, clock: Clock = systemClock): Arch
  */
 export function inlineArchive(folder: string): Archive {
   const base = resolve(folder);
-  const box = directoryBox(base);
+  const box = directoryRunFiles(base);
   const peek: Archive['peek'] = async (run) => {
     const manifest = await readManifest(box).catch((cause: unknown) => {
       throw new DocketError('usage.invalid', `${base} holds a manifest.json that is not Docket's.`, {
@@ -38,23 +38,23 @@ export function inlineArchive(folder: string): Archive {
     return manifest?.run === run.id ? { manifest } : undefined;
   };
   return {
-    ...keepingIn(() => box),
+    ...metadataMethods(() => box),
     peek,
     find: async (run) => {
       const found = await peek(run);
-      return found === undefined ? undefined : readSealed(base, '.', found.manifest, base);
+      return found === undefined ? undefined : readPublishedRun(base, '.', found.manifest, base);
     },
-    letGo: async () => {},
-    stage: (run) => stageIn(base, STAGED, run),
-    seal: (staged, unsealed, artifacts, mail) =>
-      writing(base, async () => {
-        const { names, manifest } = await assemble(staged, '.', unsealed, artifacts, mail);
+    discardCheckout: async () => {},
+    stage: (run) => createStagingFolder(base, STAGING_PREFIX, run),
+    publish: (staged, unsealed, artifacts, mail) =>
+      withWriteErrors(base, async () => {
+        const { names, manifest } = await assembleRunFolder(staged, '.', unsealed, artifacts, mail);
         await rm(join(base, 'manifest.json'), { force: true });
         await rm(join(base, 'receipts.json'), { force: true });
         for (const name of names) await rename(join(staged, name), join(base, name));
         await syncPath(base);
         await rm(staged, { recursive: true, force: true });
-        return readSealed(base, '.', manifest, base);
+        return readPublishedRun(base, '.', manifest, base);
       }),
   };
 }

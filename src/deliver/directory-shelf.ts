@@ -1,43 +1,50 @@
 import { randomBytes } from 'node:crypto';
 import { open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { createFile, makeFolder, replaceFile, replaceFiles, syncPath, writeSynced } from './durable-file.ts';
-import { isCode, isName, pathName, writing } from './sealed-folder.ts';
-import { isStray, type RunBox, type RunName, type Shelf, type ShelfNotes, type Shelved } from './shelf.ts';
-import { stageIn } from './staging.ts';
+import { createFile, createFolder, replaceFile, replaceFiles, syncPath, writeSynced } from './durable-file.ts';
+import { hasErrnoCode, isPathName, requirePathName, withWriteErrors } from './sealed-folder.ts';
+import {
+  type ArchiveMetadata,
+  type ArchiveStorage,
+  isForeignFile,
+  type RunFiles,
+  type RunRef,
+  type StoredRun,
+} from './shelf.ts';
+import { createStagingFolder } from './staging.ts';
 
 /** Bytes of a trial: a full disk still takes a file without any. */
 const PROBE_BYTES = 64 * 1024;
 
 /** What `work` makes; undefined when the file or folder it asks for is not there. */
-async function unlessGone<T>(work: () => Promise<T>): Promise<T | undefined> {
+async function ifPresent<T>(work: () => Promise<T>): Promise<T | undefined> {
   try {
     return await work();
   } catch (error) {
-    if (isCode(error, 'ENOENT', 'ENOTDIR')) return undefined;
+    if (hasErrnoCode(error, 'ENOENT', 'ENOTDIR')) return undefined;
     throw error;
   }
 }
 
 /** A run's folder as a box. */
-export function directoryBox(folder: string): RunBox {
+export function directoryRunFiles(folder: string): RunFiles {
   const pathOf = (name: string): string => join(folder, ...name.split('/'));
   return {
-    place: folder,
-    read: (name) => unlessGone(() => readFile(pathOf(name))),
-    pieces: (name) => unlessGone(async () => (await open(pathOf(name), 'r')).createReadStream()),
+    location: folder,
+    get: (name) => ifPresent(() => readFile(pathOf(name))),
+    stream: (name) => ifPresent(async () => (await open(pathOf(name), 'r')).createReadStream()),
     put: (name, bytes) =>
-      writing(folder, async () => {
-        await makeFolder(dirname(pathOf(name)));
+      withWriteErrors(folder, async () => {
+        await createFolder(dirname(pathOf(name)));
         await replaceFile(pathOf(name), bytes);
       }),
-    putTwo: (first, second) =>
-      writing(folder, async () => {
-        await makeFolder(dirname(pathOf(first.name)));
+    putPair: (first, second) =>
+      withWriteErrors(folder, async () => {
+        await createFolder(dirname(pathOf(first.name)));
         await replaceFiles([first, second].map(({ name, bytes }) => ({ path: pathOf(name), bytes })));
       }),
-    names: async () => {
-      const entries = (await unlessGone(() => readdir(folder, { recursive: true, withFileTypes: true }))) ?? [];
+    list: async () => {
+      const entries = (await ifPresent(() => readdir(folder, { recursive: true, withFileTypes: true }))) ?? [];
       return (
         entries
           // A dot in front: what somebody is writing at this moment, or was when he died.
@@ -53,35 +60,35 @@ export function directoryBox(folder: string): RunBox {
   };
 }
 
-function directoryNotes(base: string): ShelfNotes {
-  const { read, put } = directoryBox(base);
+function directoryMetadata(base: string): ArchiveMetadata {
+  const { get, put } = directoryRunFiles(base);
   const pathOf = (name: string): string => join(base, ...name.split('/'));
   return {
-    read,
+    get,
     put,
-    putNew: (name, bytes) =>
-      writing(base, async () => {
-        await makeFolder(dirname(pathOf(name)));
+    putIfAbsent: (name, bytes) =>
+      withWriteErrors(base, async () => {
+        await createFolder(dirname(pathOf(name)));
         return createFile(pathOf(name), bytes);
       }),
-    names: (folder) => directoryBox(pathOf(folder)).names(),
-    remove: (folder) => writing(base, () => rm(pathOf(folder), { recursive: true, force: true })),
+    list: (folder) => directoryRunFiles(pathOf(folder)).list(),
+    deleteAll: (folder) => withWriteErrors(base, () => rm(pathOf(folder), { recursive: true, force: true })),
   };
 }
 
 /** Organizations, reports or runs in a folder, in order: folders with a dot in front are the archive's own, others strangers'. */
-async function foldersIn(folder: string): Promise<readonly string[]> {
+async function listFolders(folder: string): Promise<readonly string[]> {
   // Somebody may sweep at the same moment; an archive in which nothing was sealed yet has no folder.
-  const entries = (await unlessGone(() => readdir(folder, { withFileTypes: true }))) ?? [];
+  const entries = (await ifPresent(() => readdir(folder, { withFileTypes: true }))) ?? [];
   return entries
-    .filter((entry) => entry.isDirectory() && isName(entry.name))
+    .filter((entry) => entry.isDirectory() && isPathName(entry.name))
     .map(({ name }) => name)
     .sort();
 }
 
 /** A folder changes when it is sealed and when papers are added to it: it was sealed by then. */
-async function changedAt(folder: string): Promise<{ readonly sealedBy?: number }> {
-  const found = await unlessGone(() => stat(folder));
+async function publishedBefore(folder: string): Promise<{ readonly sealedBy?: number }> {
+  const found = await ifPresent(() => stat(folder));
   return found === undefined ? {} : { sealedBy: found.mtimeMs };
 }
 
@@ -90,32 +97,34 @@ async function changedAt(folder: string): Promise<{ readonly sealedBy?: number }
  * `receipts.json`, `messages/` and `attempts/`. A run is made in `<root>/.staging/` and published by one rename, synced
  * before and after.
  */
-export function directoryShelf(root: string): Shelf {
+export function directoryStorage(root: string): ArchiveStorage {
   const base = resolve(root);
   const staging = join(base, '.staging');
-  const folderOf = ({ id, org, report }: RunName): string =>
-    join(base, pathName(org, 'organization'), pathName(report, 'report'), pathName(id, 'run'));
-  const shelved = (run: RunName): Shelved => ({ ...run, box: directoryBox(folderOf(run)) });
+  const folderOf = ({ id, org, report }: RunRef): string =>
+    join(base, requirePathName(org, 'organization'), requirePathName(report, 'report'), requirePathName(id, 'run'));
+  const shelved = (run: RunRef): StoredRun => ({ ...run, files: directoryRunFiles(folderOf(run)) });
 
   return {
-    place: base,
-    stage: (run) => stageIn(staging, '', run),
-    box: (run) => directoryBox(folderOf(run)),
-    async *runs(org, only) {
-      for (const one of org === undefined ? await foldersIn(base) : [pathName(org, 'organization')]) {
-        for (const report of only === undefined ? await foldersIn(join(base, one)) : [pathName(only, 'report')]) {
-          for (const id of await foldersIn(join(base, one, report))) {
+    location: base,
+    stage: (run) => createStagingFolder(staging, '', run),
+    runFiles: (run) => directoryRunFiles(folderOf(run)),
+    async *listRuns(org, only) {
+      for (const one of org === undefined ? await listFolders(base) : [requirePathName(org, 'organization')]) {
+        for (const report of only === undefined
+          ? await listFolders(join(base, one))
+          : [requirePathName(only, 'report')]) {
+          for (const id of await listFolders(join(base, one, report))) {
             const run = { id, org: one, report };
-            yield { ...shelved(run), ...(only === undefined ? {} : await changedAt(folderOf(run))) };
+            yield { ...shelved(run), ...(only === undefined ? {} : await publishedBefore(folderOf(run))) };
           }
         }
       }
     },
-    orgs: () => foldersIn(base),
+    listOrgs: () => listFolders(base),
     find: async (id) => {
-      const name = pathName(id, 'run');
-      for (const org of await foldersIn(base)) {
-        for (const report of await foldersIn(join(base, org))) {
+      const name = requirePathName(id, 'run');
+      for (const org of await listFolders(base)) {
+        for (const report of await listFolders(join(base, org))) {
           if (await stat(join(base, org, report, name)).catch(() => undefined)) return shelved({ id, org, report });
         }
       }
@@ -123,12 +132,12 @@ export function directoryShelf(root: string): Shelf {
     },
     publish: (run, staged) => {
       const folder = folderOf(run);
-      return writing(folder, async () => {
-        await makeFolder(dirname(folder));
+      return withWriteErrors(folder, async () => {
+        await createFolder(dirname(folder));
         try {
           await rename(staged, folder);
         } catch (error) {
-          if (!isCode(error, 'ENOTEMPTY', 'EEXIST')) throw error;
+          if (!hasErrnoCode(error, 'ENOTEMPTY', 'EEXIST')) throw error;
           await rm(staged, { recursive: true, force: true });
           return undefined;
         }
@@ -136,27 +145,27 @@ export function directoryShelf(root: string): Shelf {
         return folder;
       });
     },
-    strays: async (only) => {
+    listForeignFiles: async (only) => {
       const filesIn = async (folder: string): Promise<readonly string[]> =>
-        ((await unlessGone(() => readdir(join(base, folder), { withFileTypes: true }))) ?? [])
-          .filter((entry) => !entry.isDirectory() && isName(entry.name))
+        ((await ifPresent(() => readdir(join(base, folder), { withFileTypes: true }))) ?? [])
+          .filter((entry) => !entry.isDirectory() && isPathName(entry.name))
           .map(({ name }) => (folder === '' ? name : `${folder}/${name}`));
       const found = only === undefined ? [...(await filesIn(''))] : [];
-      for (const org of only === undefined ? await foldersIn(base) : [pathName(only, 'organization')]) {
+      for (const org of only === undefined ? await listFolders(base) : [requirePathName(only, 'organization')]) {
         found.push(...(await filesIn(org)));
-        for (const report of await foldersIn(join(base, org))) found.push(...(await filesIn(`${org}/${report}`)));
+        for (const report of await listFolders(join(base, org))) found.push(...(await filesIn(`${org}/${report}`)));
       }
-      return found.filter(isStray);
+      return found.filter(isForeignFile);
     },
-    bring: async (run) => folderOf(run),
-    letGo: async () => {},
+    checkout: async (run) => folderOf(run),
+    discardCheckout: async () => {},
     // Out of sight in one step, then gone: whoever dies in between leaves it in `.staging`, which is swept.
-    remove: async (run, leaving) => {
+    delete: async (run, leaving) => {
       await leaving?.();
-      return writing(base, async () => {
-        await makeFolder(staging);
-        const aside = join(staging, `${pathName(run.id, 'run')}-removed-${randomBytes(6).toString('hex')}`);
-        const moved = await unlessGone(async () => {
+      return withWriteErrors(base, async () => {
+        await createFolder(staging);
+        const aside = join(staging, `${requirePathName(run.id, 'run')}-removed-${randomBytes(6).toString('hex')}`);
+        const moved = await ifPresent(async () => {
           await rename(folderOf(run), aside);
           return true;
         });
@@ -164,10 +173,10 @@ export function directoryShelf(root: string): Shelf {
         return moved ?? false;
       });
     },
-    notes: directoryNotes(base),
+    metadata: directoryMetadata(base),
     probe: () =>
-      writing(base, async () => {
-        await makeFolder(staging);
+      withWriteErrors(base, async () => {
+        await createFolder(staging);
         const path = join(staging, `doctor-${randomBytes(6).toString('hex')}`);
         try {
           await writeSynced(path, new Uint8Array(PROBE_BYTES));

@@ -12,14 +12,14 @@ export interface DkimKey {
 }
 
 /** RFC 8301 §3.2: receivers take a signature of a shorter key for none. */
-const LEAST_BITS = 1024;
+const MIN_KEY_BITS = 1024;
 
 /** A private key in PEM form. Throws `config.invalid` for any other than RSA: a mail must not leave unsigned by accident. */
-export function readDkimKey(pem: Secret, where: string): KeyObject {
+export function parseDkimKey(pem: Secret, where: string): KeyObject {
   const fault = (got: string) =>
     new DocketError('config.invalid', 'The key of the DKIM signature cannot be used.', {
       where,
-      expected: `an RSA private key of at least ${LEAST_BITS} bits, in PEM form`,
+      expected: `an RSA private key of at least ${MIN_KEY_BITS} bits, in PEM form`,
       got,
       next: 'Correct the secret that smtp.dkim.key in org.yaml, or SMTP_DKIM_KEY_FILE, refers to.',
     });
@@ -31,7 +31,7 @@ export function readDkimKey(pem: Secret, where: string): KeyObject {
   }
   const bits = key.asymmetricKeyDetails?.modulusLength ?? 0;
   if (key.asymmetricKeyType !== 'rsa') throw fault(`a key of type ${key.asymmetricKeyType}`);
-  if (bits < LEAST_BITS) throw fault(`${bits} bits`);
+  if (bits < MIN_KEY_BITS) throw fault(`${bits} bits`);
   return key;
 }
 

@@ -13,7 +13,7 @@ export async function syncPath(path: string): Promise<void> {
 }
 
 /** Creates a folder with its parents, and makes their names durable. */
-export async function makeFolder(path: string): Promise<void> {
+export async function createFolder(path: string): Promise<void> {
   const first = await mkdir(path, { recursive: true });
   if (first === undefined) return;
   for (let made = path; made.length >= first.length; made = dirname(made)) await syncPath(dirname(made));
@@ -30,7 +30,7 @@ export async function writeSynced(path: string, bytes: string | Uint8Array): Pro
   }
 }
 
-const codeOf = (error: unknown): unknown => (error instanceof Error && 'code' in error ? error.code : undefined);
+const errnoCode = (error: unknown): unknown => (error instanceof Error && 'code' in error ? error.code : undefined);
 
 /**
  * Writes a file where none is yet, whole and durable; false when one is there. Of many who do so at once one succeeds. A file
@@ -42,12 +42,12 @@ export async function createFile(path: string, bytes: string | Uint8Array): Prom
     await writeSynced(temporary, bytes);
     await link(temporary, path);
   } catch (error) {
-    const code = codeOf(error);
+    const code = errnoCode(error);
     if (code === 'EEXIST') return false;
     if (typeof code !== 'string' || !['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'].includes(code)) throw error;
     const written = await writeSynced(path, bytes).then(
       () => true,
-      (thrown: unknown) => (codeOf(thrown) === 'EEXIST' ? false : Promise.reject(thrown)),
+      (thrown: unknown) => (errnoCode(thrown) === 'EEXIST' ? false : Promise.reject(thrown)),
     );
     if (!written) return false;
   } finally {

@@ -1,12 +1,12 @@
 import type { Clock } from '../base/clock.ts';
-import { wordsOf } from '../base/error.ts';
+import { errorMessage } from '../base/error.ts';
 import type { Ledger } from './ledger.ts';
 
 /** For how long a confirmation holds, ms, counted from before it was asked for. Shorter than any lock of a run. */
-const VALID_MS = 10_000;
+const CONFIRMATION_TTL_MS = 10_000;
 
 /** A delivery must not leave: somebody else has its row or its run by now, or nobody could tell in time. */
-export class NotConfirmed extends Error {
+export class NotConfirmedError extends Error {
   override readonly name = 'NotConfirmed';
 }
 
@@ -18,11 +18,11 @@ export interface Fence {
   /** Asks whether the run's lock and the ledger's row are still this attempt's. */
   confirm(): Promise<void>;
   /** Asks only where the last confirmation has run out, by the monotonic clock or the wall clock. */
-  pass(): Promise<void>;
+  confirmIfStale(): Promise<void>;
 }
 
 /** For what nobody else can decide about. */
-export const noFence: Fence = { confirm: async () => {}, pass: async () => {} };
+export const noFence: Fence = { confirm: async () => {}, confirmIfStale: async () => {} };
 
 export interface FenceInput {
   readonly ledger: Pick<Ledger, 'find'>;
@@ -40,7 +40,7 @@ export interface FenceInput {
 /** The fence of one attempt. */
 export function attemptFence(input: FenceInput): Fence {
   const { ledger, delivery, epoch, clock, monotonic = () => performance.now(), confirmLock } = input;
-  const { timeoutMs = VALID_MS } = input;
+  const { timeoutMs = CONFIRMATION_TTL_MS } = input;
   let confirmed: { readonly now: number; readonly elapsed: number; readonly validMs: number } | undefined;
 
   const isValid = (): boolean => {
@@ -52,35 +52,38 @@ export function attemptFence(input: FenceInput): Fence {
 
   /** The lock first: while it is held, nobody else changes a row that is found to be ours after it. */
   const ask = async (): Promise<number> => {
-    const lockMs = (await confirmLock?.()) ?? VALID_MS;
-    if (lockMs <= 0) throw new NotConfirmed('Not sent: another worker has taken the run over.');
+    const lockMs = (await confirmLock?.()) ?? CONFIRMATION_TTL_MS;
+    if (lockMs <= 0) throw new NotConfirmedError('Not sent: another worker has taken the run over.');
     const row = await ledger.find(delivery);
     if (row?.state !== 'sending' || row.epoch !== epoch)
-      throw new NotConfirmed('Not sent: the delivery was decided meanwhile.');
-    return Math.min(VALID_MS, lockMs);
+      throw new NotConfirmedError('Not sent: the delivery was decided meanwhile.');
+    return Math.min(CONFIRMATION_TTL_MS, lockMs);
   };
 
   const confirm = async (): Promise<void> => {
     const asked = { now: clock.now(), elapsed: monotonic() };
-    confirmed = { ...asked, validMs: await within(ask(), timeoutMs) };
-    if (!isValid()) throw new NotConfirmed('Not sent: it took too long to confirm that it is still to be sent.');
+    confirmed = { ...asked, validMs: await confirmWithTimeout(ask(), timeoutMs) };
+    if (!isValid()) throw new NotConfirmedError('Not sent: it took too long to confirm that it is still to be sent.');
   };
-  return { confirm, pass: async () => (isValid() ? undefined : confirm()) };
+  return { confirm, confirmIfStale: async () => (isValid() ? undefined : confirm()) };
 }
 
 /** A client that waits for a Redis that restarts must not hold up a connection to a mail server for as long. */
-async function within<T>(answer: Promise<T>, ms: number): Promise<T> {
+async function confirmWithTimeout<T>(answer: Promise<T>, ms: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new NotConfirmed(`Not sent: no confirmation within ${ms} ms.`)), ms);
+    timer = setTimeout(() => reject(new NotConfirmedError(`Not sent: no confirmation within ${ms} ms.`)), ms);
   });
   try {
     return await Promise.race([answer, late]);
   } catch (error) {
-    if (error instanceof NotConfirmed) throw error;
-    throw new NotConfirmed(`Not sent: it could not be confirmed that it is still to be sent: ${wordsOf(error)}`, {
-      cause: error,
-    });
+    if (error instanceof NotConfirmedError) throw error;
+    throw new NotConfirmedError(
+      `Not sent: it could not be confirmed that it is still to be sent: ${errorMessage(error)}`,
+      {
+        cause: error,
+      },
+    );
   } finally {
     clearTimeout(timer);
   }

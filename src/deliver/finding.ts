@@ -10,13 +10,13 @@ export interface ArchiveFinding {
   readonly note?: true;
 }
 
-export const fault = (code: string, path: string, what: string): ArchiveFinding => ({
+export const errorFinding = (code: string, path: string, what: string): ArchiveFinding => ({
   code,
   path,
   text: `${path} ${what}`,
 });
 
-export const remark = (code: string, path: string, what: string): ArchiveFinding => ({
-  ...fault(code, path, what),
+export const noteFinding = (code: string, path: string, what: string): ArchiveFinding => ({
+  ...errorFinding(code, path, what),
   note: true,
 });

@@ -1,6 +1,6 @@
 import { lookup } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
-import { canonicalHost, isMetadataAddress, isMetadataHost, isPrivateAddress } from '../base/private-address.ts';
+import { isMetadataAddress, isMetadataHost, isPrivateAddress, normalizeHost } from '../base/private-address.ts';
 
 /** Which addresses a connection may lead to. Metadata services are refused whatever it says. */
 export interface AddressPolicy {
@@ -8,7 +8,7 @@ export interface AddressPolicy {
   /** Told of a private address that is not allowed; it is then connected to all the same. Absent: it is refused. */
   readonly onPrivate?: (host: string, address: string) => void;
   /** The hosts that `allowPrivate` is about; all when absent. */
-  readonly concerns?: (host: string) => boolean;
+  readonly appliesTo?: (host: string) => boolean;
 }
 
 /** An address that may not be connected to. Nothing has left. */
@@ -16,19 +16,20 @@ export class ForbiddenAddress extends Error {
   override readonly name = 'ForbiddenAddress';
 }
 
-const place = (host: string, address: string): string => (host === address ? host : `${host} is ${address}, which`);
+const describeAddress = (host: string, address: string): string =>
+  host === address ? host : `${host} is ${address}, which`;
 
 /** Why this address may not be connected to; undefined when it may. */
 export function addressRefusal(host: string, address: string, policy: AddressPolicy): ForbiddenAddress | undefined {
-  if (isMetadataAddress(address) || isMetadataHost(canonicalHost(host))) {
+  if (isMetadataAddress(address) || isMetadataHost(normalizeHost(host))) {
     return new ForbiddenAddress(
-      `${place(host, address)} is an address of a metadata service, which no report may be sent to; correct the host`,
+      `${describeAddress(host, address)} is an address of a metadata service, which no report may be sent to; correct the host`,
     );
   }
-  if (policy.allowPrivate || policy.concerns?.(host) === false || !isPrivateAddress(address)) return undefined;
+  if (policy.allowPrivate || policy.appliesTo?.(host) === false || !isPrivateAddress(address)) return undefined;
   if (policy.onPrivate === undefined) {
     return new ForbiddenAddress(
-      `${place(host, address)} is a private address; write "allow_private: true" into org.yaml if it is right`,
+      `${describeAddress(host, address)} is a private address; write "allow_private: true" into org.yaml if it is right`,
     );
   }
   policy.onPrivate(host, address);

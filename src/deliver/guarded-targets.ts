@@ -9,15 +9,15 @@ import type { OpenSftp } from './sftp-target.ts';
 export const guardedS3 =
   (spec: S3Spec, guard: DestinationGuard): OpenS3 =>
   async (...asked) => {
-    guard.requireS3(spec);
+    guard.assertBucket(spec);
     const host = spec.endpoint === undefined ? undefined : new URL(spec.endpoint).hostname;
-    return openS3(...asked, host === undefined ? undefined : guard.addresses(host));
+    return openS3(...asked, host === undefined ? undefined : guard.addressPolicy(host));
   };
 
 /** Opens an SFTP server that the organization may deliver to, at no address that is refused. Throws `deliver.target_refused`. */
 export const guardedSftp =
   (spec: SftpSpec, guard: DestinationGuard): OpenSftp =>
   async (...asked) => {
-    guard.requireHost(spec.host);
-    return openSftp(...asked, guard.addresses(spec.host));
+    guard.assertHost(spec.host);
+    return openSftp(...asked, guard.addressPolicy(spec.host));
   };

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { instantSchema } from '../base/instant.ts';
+import { epochMsSchema } from '../base/instant.ts';
 import type { AttemptRecord, Release } from './archive.ts';
-import { eachAtOnce } from './at-once.ts';
-import { DELIVERY_STATES, type Evidence } from './ledger.ts';
+import { forEachWithConcurrency } from './at-once.ts';
+import { type ArchivedState, DELIVERY_STATES } from './ledger.ts';
 import { type Receipt, receiptsSchema } from './receipt.ts';
-import { readPaper } from './run-papers.ts';
-import { corrupt, pathName } from './sealed-folder.ts';
-import type { RunBox } from './shelf.ts';
+import { readMetadataFile } from './run-papers.ts';
+import { archiveCorrupt, requirePathName } from './sealed-folder.ts';
+import type { RunFiles } from './shelf.ts';
 
 const attemptSchema: z.ZodType<AttemptRecord> = z.looseObject({
   delivery: z.string(),
@@ -15,32 +15,32 @@ const attemptSchema: z.ZodType<AttemptRecord> = z.looseObject({
   epoch: z.int().nonnegative(),
   state: z.enum(DELIVERY_STATES),
   detail: z.string().nullable(),
-  at: instantSchema,
+  at: epochMsSchema,
   message: z
     .string()
     .regex(/^[0-9a-f]{64}$/)
     .optional(),
   decision: z
-    .object({ to: z.enum(['sent', 'pending']), by: z.string(), reason: z.string(), at: instantSchema })
+    .object({ to: z.enum(['sent', 'pending']), by: z.string(), reason: z.string(), at: epochMsSchema })
     .optional(),
 });
 
 /** `<delivery>.<epoch>.json`, or with what it tells of in between. */
-const NAME = /^attempts\/([A-Za-z0-9]+)\.(\d+)(?:\.(end|decision))?\.json$/;
+const ATTEMPT_FILE_NAME = /^attempts\/([A-Za-z0-9]+)\.(\d+)(?:\.(end|decision))?\.json$/;
 /** Reads under way at once. */
-const AT_ONCE = 8;
+const CONCURRENCY = 8;
 const RANK = { begin: 0, end: 1, decision: 2 } as const;
 
 /**
  * `attempts/<delivery>.<epoch>.json` when the attempt begins, `….end.json` when it has ended, `….decision.json` for what
  * somebody decided: none is ever written over by another, so a late one cannot hide a later one.
  */
-export function attemptName({ delivery, epoch, state, decision }: AttemptRecord): string {
+export function attemptFileName({ delivery, epoch, state, decision }: AttemptRecord): string {
   const what = decision !== undefined ? '.decision' : state === 'sending' ? '' : '.end';
-  return `attempts/${pathName(delivery, 'delivery')}.${epoch}${what}.json`;
+  return `attempts/${requirePathName(delivery, 'delivery')}.${epoch}${what}.json`;
 }
 
-interface Kept {
+interface AttemptFile {
   readonly name: string;
   readonly delivery: string;
   readonly epoch: number;
@@ -48,27 +48,30 @@ interface Kept {
 }
 
 /** The first attempt first, and of each what was written last. */
-const keptAmong = (names: readonly string[]): readonly Kept[] =>
+const attemptFiles = (names: readonly string[]): readonly AttemptFile[] =>
   names
-    .flatMap((name): Kept[] => {
-      const [, delivery, digits, word] = NAME.exec(name) ?? [];
+    .flatMap((name): AttemptFile[] => {
+      const [, delivery, digits, word] = ATTEMPT_FILE_NAME.exec(name) ?? [];
       if (delivery === undefined) return [];
       const rank = RANK[word === 'end' || word === 'decision' ? word : 'begin'];
       return [{ name, delivery, epoch: Number(digits), rank }];
     })
     .sort((one, other) => one.epoch - other.epoch || one.rank - other.rank);
 
-const lastWords = (kept: readonly Kept[]): readonly Kept[] => [
+const latestPerAttempt = (kept: readonly AttemptFile[]): readonly AttemptFile[] => [
   ...new Map(kept.map((one) => [`${one.delivery}.${one.epoch}`, one] as const)).values(),
 ];
 
-const readKept = (box: RunBox, { name }: Kept): Promise<AttemptRecord | undefined> =>
-  readPaper(box, name, attemptSchema);
+const readAttemptFile = (box: RunFiles, { name }: AttemptFile): Promise<AttemptRecord | undefined> =>
+  readMetadataFile(box, name, attemptSchema);
 
 /** What is kept in each; files and requests of a run with many recipients are not all opened at once. */
-async function readEach(box: RunBox, kept: readonly Kept[]): Promise<ReadonlyMap<Kept, AttemptRecord | undefined>> {
-  const read = new Map<Kept, AttemptRecord | undefined>();
-  await eachAtOnce(kept, AT_ONCE, async (one) => read.set(one, await readKept(box, one)));
+async function readAttemptFiles(
+  box: RunFiles,
+  kept: readonly AttemptFile[],
+): Promise<ReadonlyMap<AttemptFile, AttemptRecord | undefined>> {
+  const read = new Map<AttemptFile, AttemptRecord | undefined>();
+  await forEachWithConcurrency(kept, CONCURRENCY, async (one) => read.set(one, await readAttemptFile(box, one)));
   return read;
 }
 
@@ -76,33 +79,34 @@ async function readEach(box: RunBox, kept: readonly Kept[]): Promise<ReadonlyMap
  * The last word on each attempt of a run, or on those of one delivery, the first attempt first. Throws `archive.corrupt`
  * when any word cannot be read.
  */
-export async function readAttempts(box: RunBox, delivery?: string): Promise<AttemptRecord[]> {
-  const kept = keptAmong(await box.names()).filter((one) => delivery === undefined || one.delivery === delivery);
-  const read = await readEach(box, kept);
-  return lastWords(kept).flatMap((one) => read.get(one) ?? []);
+export async function readAttempts(box: RunFiles, delivery?: string): Promise<AttemptRecord[]> {
+  const kept = attemptFiles(await box.list()).filter((one) => delivery === undefined || one.delivery === delivery);
+  const read = await readAttemptFiles(box, kept);
+  return latestPerAttempt(kept).flatMap((one) => read.get(one) ?? []);
 }
 
 /** `receipts.json`; empty while nothing was delivered. Throws `archive.corrupt` when it cannot be read. */
-export const readReceipts = async (box: RunBox): Promise<readonly Receipt[]> =>
-  (await readPaper(box, 'receipts.json', receiptsSchema)) ?? [];
+export const readReceipts = async (box: RunFiles): Promise<readonly Receipt[]> =>
+  (await readMetadataFile(box, 'receipts.json', receiptsSchema)) ?? [];
 
-const releaseSchema: z.ZodType<Release> = z.looseObject({ by: z.string(), reason: z.string(), at: instantSchema });
+const releaseSchema: z.ZodType<Release> = z.looseObject({ by: z.string(), reason: z.string(), at: epochMsSchema });
 
 /** Who let the held pack go out as it is; undefined when nobody did. Throws `archive.corrupt` when it cannot be read. */
-export const readRelease = (box: RunBox): Promise<Release | undefined> => readPaper(box, 'release.json', releaseSchema);
+export const readRelease = (box: RunFiles): Promise<Release | undefined> =>
+  readMetadataFile(box, 'release.json', releaseSchema);
 
 /** What an exact message is called in `messages/`: by its delivery and the first digits of its SHA-256. */
-export const messageName = (delivery: string, sha256: string, kind: 'eml' | 'json'): string =>
+export const messageFileName = (delivery: string, sha256: string, kind: 'eml' | 'json'): string =>
   `${delivery}.${sha256.slice(0, 16)}.${kind}`;
 
 /** An exact message that is kept: an e-mail, or what a webhook is told. */
-export interface KeptMessage {
+export interface ArchivedMessage {
   readonly name: string;
   readonly delivery: string;
 }
 
-export const keptMessages = (names: readonly string[]): readonly KeptMessage[] =>
-  names.flatMap((name): KeptMessage[] => {
+export const archivedMessages = (names: readonly string[]): readonly ArchivedMessage[] =>
+  names.flatMap((name): ArchivedMessage[] => {
     const [, delivery] = /^messages\/([A-Za-z0-9]+)\.[0-9a-f]{16}\.(?:eml|json)$/.exec(name) ?? [];
     return delivery === undefined ? [] : [{ name, delivery }];
   });
@@ -112,18 +116,18 @@ export const keptMessages = (names: readonly string[]): readonly KeptMessage[] =
  * one. Throws `archive.corrupt` when it is gone or another.
  */
 export async function readLastMessage(
-  box: RunBox,
+  box: RunFiles,
   delivery: string,
   kind: 'eml' | 'json',
 ): Promise<Buffer | undefined> {
   const attempts = await readAttempts(box, delivery);
   const last = attempts.findLast(({ message }) => message !== undefined)?.message;
   if (last === undefined) return undefined;
-  const name = `messages/${messageName(delivery, last, kind)}`;
-  const bytes = await box.read(name);
+  const name = `messages/${messageFileName(delivery, last, kind)}`;
+  const bytes = await box.get(name);
   const got = bytes === undefined ? 'nothing' : createHash('sha256').update(bytes).digest('hex');
   if (got === last) return bytes;
-  throw corrupt(box.place, `${name} ${bytes === undefined ? 'is missing' : 'has changed'}`, {
+  throw archiveCorrupt(box.location, `${name} ${bytes === undefined ? 'is missing' : 'has changed'}`, {
     expected: `SHA-256 ${last}, as the attempt says that sent it`,
     got,
   });
@@ -133,17 +137,17 @@ export async function readLastMessage(
  * What the archive knows of each delivery. The latest attempt is the best witness; `receipts.json` and a message that
  * was kept without a word speak where there is none, and only to a ledger that has no row at all (epoch 0).
  */
-export async function readEvidence(box: RunBox): Promise<ReadonlyMap<string, Evidence>> {
-  const names = await box.names();
-  const evidence = new Map<string, Evidence>();
-  for (const { delivery } of keptMessages(names)) {
+export async function readArchivedStates(box: RunFiles): Promise<ReadonlyMap<string, ArchivedState>> {
+  const names = await box.list();
+  const evidence = new Map<string, ArchivedState>();
+  for (const { delivery } of archivedMessages(names)) {
     evidence.set(delivery, { state: 'sending', epoch: 0, detail: null });
   }
   for (const { delivery, state, detail } of await readReceipts(box)) {
     if (state !== 'skipped') evidence.set(delivery, { state, epoch: 0, detail });
   }
-  const latest = new Map(keptAmong(names).map((one) => [one.delivery, one] as const));
-  for (const attempt of (await readEach(box, [...latest.values()])).values()) {
+  const latest = new Map(attemptFiles(names).map((one) => [one.delivery, one] as const));
+  for (const attempt of (await readAttemptFiles(box, [...latest.values()])).values()) {
     if (attempt === undefined) continue;
     const { delivery, epoch, state, detail } = attempt;
     evidence.set(delivery, { state, epoch, detail });

@@ -1,12 +1,12 @@
 import {
-  comesAfter,
+  type ArchivedState,
   type DeliveryRow,
   type DeliveryState,
-  decisionText,
-  type Evidence,
+  isAfter,
+  isSupersededBy,
   type NewDelivery,
   type Resolution,
-  yieldsTo,
+  resolutionText,
 } from './ledger.ts';
 
 /**
@@ -18,9 +18,10 @@ export function openRow(
   row: DeliveryRow | undefined,
   { id, run, org, report, target, recipient }: NewDelivery,
   at: number,
-  evidence: Evidence | undefined,
+  evidence: ArchivedState | undefined,
 ): DeliveryRow {
-  if (row !== undefined) return evidence !== undefined && yieldsTo(row, evidence) ? { ...row, ...evidence, at } : row;
+  if (row !== undefined)
+    return evidence !== undefined && isSupersededBy(row, evidence) ? { ...row, ...evidence, at } : row;
   const { state, epoch, detail } = evidence ?? { state: 'pending', epoch: 0, detail: null };
   return { id, run, org, report, target, recipient, state, epoch, detail, at, decisions: [] };
 }
@@ -49,19 +50,19 @@ export function resolveRow(row: DeliveryRow | undefined, epoch: number, decision
     ...row,
     state: to,
     epoch: to === 'pending' ? epoch + 1 : epoch,
-    detail: decisionText(decision),
+    detail: resolutionText(decision),
     at,
     decisions: [...row.decisions, decision],
   };
 }
 
 /** The first `limit` rows that wait for a decision, the longest waiting first; those after `after`. */
-export const unknownAmong = (
+export const selectUnknown = (
   rows: readonly DeliveryRow[],
   limit: number,
   after?: Pick<DeliveryRow, 'at' | 'id'>,
 ): DeliveryRow[] =>
   rows
-    .filter((row) => row.state === 'unknown' && (after === undefined || comesAfter(row, after)))
-    .sort((one, other) => (comesAfter(one, other) ? 1 : -1))
+    .filter((row) => row.state === 'unknown' && (after === undefined || isAfter(row, after)))
+    .sort((one, other) => (isAfter(one, other) ? 1 : -1))
     .slice(0, limit);

@@ -53,7 +53,7 @@ export interface DeliveryRow {
 }
 
 /** What another, more durable place knows of a delivery; see `Ledger.open`. */
-export interface Evidence {
+export interface ArchivedState {
   /** `sending`: it began, and nothing tells how it ended. */
   readonly state: DeliveryState;
   readonly epoch: number;
@@ -69,7 +69,7 @@ export interface Ledger {
    * back catches up with the evidence: a new row begins as it says, and one that is there takes it over when the
    * evidence is of a later epoch, or of the same one and says what became of a `sending` or `unknown`.
    */
-  open(delivery: NewDelivery, at: number, evidence?: Evidence): Promise<DeliveryRow>;
+  open(delivery: NewDelivery, at: number, evidence?: ArchivedState): Promise<DeliveryRow>;
   /** `pending` → `sending` with a new epoch; undefined when the row is in any other state. */
   begin(id: string, at: number): Promise<number | undefined>;
   /**
@@ -97,18 +97,18 @@ export interface Ledger {
    * Rows that are `unknown` and wait for a decision, the longest waiting first, those of one instant by id; fewer than
    * `limit` only when there are no more. They are kept until somebody has decided.
    */
-  unknown(limit: number, after?: Pick<DeliveryRow, 'at' | 'id'>): Promise<DeliveryRow[]>;
+  listUnknown(limit: number, after?: Pick<DeliveryRow, 'at' | 'id'>): Promise<DeliveryRow[]>;
 }
 
 /** The order in which rows wait for a decision. */
-export const comesAfter = (row: Pick<DeliveryRow, 'at' | 'id'>, other: Pick<DeliveryRow, 'at' | 'id'>): boolean =>
+export const isAfter = (row: Pick<DeliveryRow, 'at' | 'id'>, other: Pick<DeliveryRow, 'at' | 'id'>): boolean =>
   row.at > other.at || (row.at === other.at && row.id > other.id);
 
 /**
  * Whether a row takes over what the evidence says. Its rule is `ledger-open-1.lua`'s as well: a higher epoch was given
  * out by a ledger that remembered more; within one epoch, an end is news to a row that does not know its own.
  */
-export function yieldsTo(row: Pick<DeliveryRow, 'state' | 'epoch'>, evidence: Evidence): boolean {
+export function isSupersededBy(row: Pick<DeliveryRow, 'state' | 'epoch'>, evidence: ArchivedState): boolean {
   if (row.state === 'sent') return false;
   if (evidence.epoch !== row.epoch) return evidence.epoch > row.epoch;
   const { state } = evidence;
@@ -120,16 +120,16 @@ export function yieldsTo(row: Pick<DeliveryRow, 'state' | 'epoch'>, evidence: Ev
 export const INTERRUPTED = 'Docket stopped while this was being sent; it may have been delivered.';
 
 /** No attempt goes on for so long, ms: one that is still `sending` after it has died. */
-export const DEAD_MS = 10 * 60_000;
+export const MAX_ATTEMPT_MS = 10 * 60_000;
 
 /** What tells an owner how a run ended has this target. */
 export const NOTICE_TARGET = 'notice';
 
 /** A decision as the row's detail. */
-export const decisionText = ({ to, by, reason }: Pick<Resolution, 'to' | 'by' | 'reason'>): string =>
+export const resolutionText = ({ to, by, reason }: Pick<Resolution, 'to' | 'by' | 'reason'>): string =>
   `${to === 'sent' ? 'Declared sent' : 'To be sent again, decided'} by ${by}: ${reason}`;
 
-const HALF = 16;
+const ID_HALF_LENGTH = 16;
 
 /**
  * The id of a delivery: the run's first 16 digits, then 16 hex digits of SHA-256 over run, target and recipient. It
@@ -139,12 +139,12 @@ export function deliveryId(run: string, target: string, recipient: string): stri
   const hash = createHash('sha256')
     .update(JSON.stringify([run, target, recipient]))
     .digest('hex');
-  return `${run.slice(0, HALF)}${hash.slice(0, HALF)}`;
+  return `${run.slice(0, ID_HALF_LENGTH)}${hash.slice(0, ID_HALF_LENGTH)}`;
 }
 
 /** What the rows of a run share: the part of their ids that is the run's. */
-export const placeOfRun = (run: string): string => run.slice(0, HALF);
-export const placeOfDelivery = (id: string): string => id.slice(0, -HALF);
+export const hashTagOfRun = (run: string): string => run.slice(0, ID_HALF_LENGTH);
+export const hashTagOfDelivery = (id: string): string => id.slice(0, -ID_HALF_LENGTH);
 
 /**
  * The id of a notice to an owner. That a pack is held is no end: what comes of it once somebody has released it is told

@@ -1,6 +1,6 @@
 import { DocketError } from '../base/error.ts';
-import { type Artifact, type ArtifactFormat, folderFiles, type MailBody } from '../render/artifact.ts';
-import type { Archive, Sealed } from './archive.ts';
+import { type Artifact, type ArtifactFormat, individualFiles, type MailBody } from '../render/artifact.ts';
+import type { Archive, PublishedRun } from './archive.ts';
 import type { Delivery } from './delivery.ts';
 import type { DeliveryRow } from './ledger.ts';
 import type { SharedLink } from './shelf.ts';
@@ -15,7 +15,7 @@ const URL_LIKE = /^[a-z][a-z0-9]*:\/\//;
 
 interface LinkInput {
   readonly formats: readonly ArtifactFormat[];
-  readonly sealed: Sealed;
+  readonly sealed: PublishedRun;
   readonly deliveries: readonly Delivery[];
   readonly rows: readonly DeliveryRow[];
   readonly archive: Pick<Archive, 'link'>;
@@ -26,13 +26,13 @@ interface LinkInput {
  * archive if it does, the places that other deliveries of the run name; or the delivery that has yet to happen. Throws
  * `deliver.target_refused` when there is none: a mail without its files says nothing.
  */
-export async function linksTo(input: LinkInput): Promise<readonly FileLink[] | { readonly waitsFor: string }> {
+export async function findFileLinks(input: LinkInput): Promise<readonly FileLink[] | { readonly waitsFor: string }> {
   const { formats, sealed, deliveries, rows } = input;
   const wanted: readonly ArtifactFormat[] = formats.includes('csv') ? [...formats, 'schema'] : formats;
-  const files = folderFiles(sealed.artifacts).filter(({ format }) => wanted.includes(format));
+  const files = individualFiles(sealed.artifacts).filter(({ format }) => wanted.includes(format));
   const states = new Map(rows.map(({ id, state }) => [id, state]));
   const sent = deliveries.filter(({ row }) => states.get(row.id) === 'sent');
-  for await (const known of sources(input, sent, files)) {
+  for await (const known of linkSources(input, sent, files)) {
     const found = files.flatMap(({ name, bytes }): FileLink[] => {
       const link = known.get(name);
       return link === undefined ? [] : [{ name, bytes, ...link }];
@@ -53,12 +53,12 @@ export async function linksTo(input: LinkInput): Promise<readonly FileLink[] | {
 }
 
 /** What each place knows of the files, by their names, the best first; asked one after the other. */
-async function* sources(
+async function* linkSources(
   { sealed, archive }: LinkInput,
   sent: readonly Delivery[],
   files: readonly Artifact[],
 ): AsyncGenerator<ReadonlyMap<string, SharedLink>> {
-  for (const { shared } of sent) if (shared !== undefined) yield await shared();
+  for (const { sharedLinks } of sent) if (sharedLinks !== undefined) yield await sharedLinks();
   if (archive.link !== undefined) {
     const links = new Map<string, SharedLink>();
     for (const { name } of files) {
@@ -69,21 +69,27 @@ async function* sources(
   }
   yield new Map(
     sent
-      .flatMap(({ links }) => [...(links?.() ?? [])])
+      .flatMap(({ fileLocations }) => [...(fileLocations?.() ?? [])])
       .filter(([, url]) => URL_LIKE.test(url))
       .map(([name, url]) => [name, { url, until: null }]),
   );
 }
 
-const HTML: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
-const escaped = (text: string): string => text.replace(/[&<>"']/g, (character) => HTML[character] ?? '');
+const HTML_ESCAPES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (character) => HTML_ESCAPES[character] ?? '');
 const MEGABYTE = 1024 * 1024;
 /** `3.0 MB`, and `1 kB` for a file of some bytes: none is of no size. */
 const sizeText = (bytes: number): string =>
   bytes < MEGABYTE / 10 ? `${Math.max(1, Math.round(bytes / 1024))} kB` : `${(bytes / MEGABYTE).toFixed(1)} MB`;
 
 /** Until when all of them open, and that they open for anybody. */
-function heldUntil(links: readonly FileLink[]): string {
+function expiryText(links: readonly FileLink[]): string {
   const ends = links.flatMap(({ until }) => until ?? []);
   if (ends.length === 0) return '';
   const first = new Date(Math.min(...ends)).toISOString();
@@ -91,16 +97,16 @@ function heldUntil(links: readonly FileLink[]): string {
 }
 
 /** The mail with the links in front, in both its forms. */
-export function linkedBody(
+export function withFileLinks(
   { html, text }: Pick<MailBody, 'html' | 'text'>,
   links: readonly FileLink[],
   limit: number,
 ): Pick<MailBody, 'html' | 'text'> {
-  const lead = `The files are larger than ${sizeText(limit)} and are not attached. They are here${heldUntil(links)}:`;
+  const lead = `The files are larger than ${sizeText(limit)} and are not attached. They are here${expiryText(links)}:`;
   const items = links.map(
     ({ name, bytes, url }) =>
       // A reader's program may know nothing of sftp: and the like; what it does know would only be long.
-      `<li><a href="${escaped(url)}">${escaped(name)}</a> (${sizeText(bytes)})${/^https?:/.test(url) ? '' : `<br>${escaped(url)}`}</li>`,
+      `<li><a href="${escapeHtml(url)}">${escapeHtml(name)}</a> (${sizeText(bytes)})${/^https?:/.test(url) ? '' : `<br>${escapeHtml(url)}`}</li>`,
   );
   const block = `<div style="padding:16px;font-family:Arial,sans-serif;font-size:14px;line-height:1.5">${lead}<ul>${items.join('')}</ul></div>`;
   const body = /<body\b[^>]*>/i.exec(html);

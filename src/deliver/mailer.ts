@@ -1,12 +1,12 @@
 import type { Redact } from '../base/redactor.ts';
 import type { Secret } from '../base/secret.ts';
-import { type Fence, NotConfirmed, noFence } from './fence.ts';
+import { type Fence, NotConfirmedError, noFence } from './fence.ts';
 import { oneLine } from './one-line.ts';
-import { messageBody } from './smtp-body.ts';
-import { type SmtpOptions, smtpText, TIMEOUTS } from './smtp-connection.ts';
-import { keptLines, type Line, newLine, openLine } from './smtp-line.ts';
-import { readSmtpUrl, type SmtpServer } from './smtp-url.ts';
-import { readFailure, type SendResult, type SmtpFailure } from './smtp-verdict.ts';
+import { bodyStream } from './smtp-body.ts';
+import { replyRedactor, SMTP_TIMEOUTS_MS, type SmtpOptions } from './smtp-connection.ts';
+import { createSmtpSession, openSmtpSession, type SmtpSession, smtpPool } from './smtp-line.ts';
+import { parseSmtpUrl, type SmtpServer } from './smtp-url.ts';
+import { classifyFailure, type SendResult, type SmtpFailure } from './smtp-verdict.ts';
 
 export type { SmtpOptions } from './smtp-connection.ts';
 export type { SendResult } from './smtp-verdict.ts';
@@ -35,10 +35,10 @@ export interface SmtpMailer extends Mailer {
    * Keeps no connection any more, and closes those that are idle: another mailer has taken its place. A message that is
    * under way goes on, and whoever still sends through it opens a connection for each message. Resolves when none is.
    */
-  retire(): Promise<void>;
+  drain(): Promise<void>;
 }
 
-const asFailure = (error: unknown): SmtpFailure =>
+const toSmtpFailure = (error: unknown): SmtpFailure =>
   error instanceof Error ? error : { message: String(error), code: 'EUNKNOWN' };
 
 /**
@@ -48,32 +48,32 @@ const asFailure = (error: unknown): SmtpFailure =>
  * Throws `config.invalid` for a URL it cannot read, without repeating it.
  */
 export function smtpMailer(url: Secret, options: SmtpOptions = {}): SmtpMailer {
-  const server = readSmtpUrl(url, options.oauth2 !== undefined);
-  const redact = smtpText(url, options);
-  const lines = keptLines(options);
-  const busy = new Set<Line>();
+  const server = parseSmtpUrl(url, options.oauth2 !== undefined);
+  const redact = replyRedactor(url, options);
+  const lines = smtpPool(options);
+  const busy = new Set<SmtpSession>();
   let idle: (() => void) | undefined;
 
-  const sendOver = async (line: Line, entered: boolean, mail: Mail, signal: AbortSignal) => {
+  const sendOver = async (line: SmtpSession, entered: boolean, mail: OutgoingMail, signal: AbortSignal) => {
     busy.add(line);
-    const result = await converse(line, entered, server, options, mail, signal, redact);
+    const result = await runTransaction(line, entered, server, options, mail, signal, redact);
     busy.delete(line);
-    if (result.kind === 'accepted') lines.keep(line);
+    if (result.kind === 'accepted') lines.release(line);
     if (busy.size === 0) idle?.();
     return result;
   };
   return {
     send: async (envelope, raw, signal, fence = noFence) => {
       const mail = { envelope, raw, fence };
-      const kept = await lines.take();
+      const kept = await lines.acquire();
       if (kept !== undefined) {
         const result = await sendOver(kept, true, mail, signal);
         // A connection that broke at its next message says nothing of the server: that message had not left.
         if (result.kind !== 'deferred' || !result.server || signal.aborted) return result;
       }
-      return sendOver(newLine(server, options), false, mail, signal);
+      return sendOver(createSmtpSession(server, options), false, mail, signal);
     },
-    retire: async () => {
+    drain: async () => {
       lines.close();
       if (busy.size > 0) await new Promise<void>((resolve) => (idle = resolve));
     },
@@ -84,23 +84,23 @@ export function smtpMailer(url: Secret, options: SmtpOptions = {}): SmtpMailer {
   };
 }
 
-interface Mail {
+interface OutgoingMail {
   readonly envelope: Envelope;
   readonly raw: Uint8Array;
   readonly fence: Fence;
 }
 
 /** One conversation up to the answer. Resolves exactly once, whichever of nodemailer's signs comes first. */
-function converse(
-  line: Line,
+function runTransaction(
+  line: SmtpSession,
   entered: boolean,
   server: SmtpServer,
   options: SmtpOptions,
-  { envelope, raw, fence }: Mail,
+  { envelope, raw, fence }: OutgoingMail,
   signal: AbortSignal,
   redact: Redact,
 ): Promise<SendResult> {
-  const totalMs = options.timeouts?.total ?? TIMEOUTS.total;
+  const totalMs = options.timeouts?.total ?? SMTP_TIMEOUTS_MS.total;
   return new Promise((resolve) => {
     let consumed = false;
     let over = false;
@@ -108,45 +108,46 @@ function converse(
       over = true;
       clearTimeout(timer);
       signal.removeEventListener('abort', stop);
-      line.listen(undefined);
+      line.setListener(undefined);
       // At once, not when the promise is heard: until the connection is closed the dot could still leave.
       if (result.kind !== 'accepted') line.close();
       resolve(result);
     };
-    const failed = (error: unknown): void => {
-      if (error instanceof NotConfirmed) settle({ kind: 'deferred', response: oneLine(error.message), server: false });
-      else settle(readFailure(asFailure(error), consumed, redact));
+    const onError = (error: unknown): void => {
+      if (error instanceof NotConfirmedError)
+        settle({ kind: 'deferred', response: oneLine(error.message), server: false });
+      else settle(classifyFailure(toSmtpFailure(error), consumed, redact));
     };
     const stop = (): void => {
-      if (!consumed) failed(new Error('Stopped before the message had left'));
+      if (!consumed) onError(new Error('Stopped before the message had left'));
     };
-    const timer = setTimeout(() => failed(new Error(`No end after ${totalMs} ms`)), totalMs);
+    const timer = setTimeout(() => onError(new Error(`No end after ${totalMs} ms`)), totalMs);
 
-    const message = messageBody(raw, {
+    const message = bodyStream(raw, {
       fence,
       // After STARTTLS it is another one.
       socket: () => line.connection._socket,
-      isOver: () => over,
-      ends: () => {
+      isClosed: () => over,
+      onEnd: () => {
         consumed = true;
       },
-      failed,
+      onError,
     });
 
-    line.listen({ failed });
+    line.setListener({ failed: onError });
     signal.addEventListener('abort', stop, { once: true });
     if (signal.aborted) return stop();
 
     const send = (): void =>
       line.connection.send({ from: envelope.from, to: [envelope.to], size: raw.length }, message, (error, info) => {
-        if (error) return failed(error);
+        if (error) return onError(error);
         const response = oneLine(redact(info?.response ?? ''));
-        if (info?.rejected.length) return failed(new Error(`The recipient was rejected: ${response}`));
+        if (info?.rejected.length) return onError(new Error(`The recipient was rejected: ${response}`));
         // A "250" amid the message is an answer to something else; what the server made of it nobody knows.
         if (!consumed) return settle({ kind: 'unknown', why: `Answered before the message had ended: ${response}` });
         settle({ kind: 'accepted', response });
       });
     if (entered) send();
-    else openLine(line, server, options, (error) => (error ? failed(error) : send()));
+    else openSmtpSession(line, server, options, (error) => (error ? onError(error) : send()));
   });
 }

@@ -1,7 +1,7 @@
 import { DocketError, toDocketError } from '../base/error.ts';
 import { ARCHIVE_MARKER, type ArchiveMarker, type MarkedArchive, readMarker } from './archive-marker.ts';
-import { noteNewestRun } from './newest-run.ts';
-import type { RunBox, Shelf } from './shelf.ts';
+import { putNewestRun } from './newest-run.ts';
+import type { ArchiveStorage, RunFiles } from './shelf.ts';
 
 /**
  * A shelf that is trusted only while `check` says that it is the archive of this deployment: it is asked before anything
@@ -11,7 +11,11 @@ import type { RunBox, Shelf } from './shelf.ts';
  * @param check rejects when it is not
  * @param now epoch ms
  */
-export function markedShelf(shelf: Shelf, check: () => Promise<void>, now: () => number): Shelf {
+export function markerCheckedStorage(
+  shelf: ArchiveStorage,
+  check: () => Promise<void>,
+  now: () => number,
+): ArchiveStorage {
   const checked =
     <Args extends unknown[], Result>(write: (...args: Args) => Promise<Result>) =>
     async (...args: Args): Promise<Result> => {
@@ -25,40 +29,40 @@ export function markedShelf(shelf: Shelf, check: () => Promise<void>, now: () =>
       if (result === undefined || (Array.isArray(result) && result.length === 0)) await check();
       return result;
     };
-  const markedBox = (box: RunBox): RunBox => ({
-    place: box.place,
-    read: found(box.read),
-    pieces: found(box.pieces),
+  const markedBox = (box: RunFiles): RunFiles => ({
+    location: box.location,
+    get: found(box.get),
+    stream: found(box.stream),
     put: checked(box.put),
-    putTwo: checked(box.putTwo),
-    names: found(box.names),
+    putPair: checked(box.putPair),
+    list: found(box.list),
   });
-  const { notes } = shelf;
+  const { metadata } = shelf;
   return {
     ...shelf,
     stage: checked(shelf.stage),
-    box: (run) => markedBox(shelf.box(run)),
-    async *runs(org, report) {
+    runFiles: (run) => markedBox(shelf.runFiles(run)),
+    async *listRuns(org, report) {
       await check();
-      for await (const run of shelf.runs(org, report)) yield { ...run, box: markedBox(run.box) };
+      for await (const run of shelf.listRuns(org, report)) yield { ...run, files: markedBox(run.files) };
     },
     find: found(async (id: string) => {
       const run = await shelf.find(id);
-      return run === undefined ? undefined : { ...run, box: markedBox(run.box) };
+      return run === undefined ? undefined : { ...run, box: markedBox(run.files) };
     }),
     publish: async (run, ...rest) => {
       await check();
       const folder = await shelf.publish(run, ...rest);
-      if (folder !== undefined) await noteNewestRun(notes, run, now());
+      if (folder !== undefined) await putNewestRun(metadata, run, now());
       return folder;
     },
-    remove: checked(shelf.remove),
-    notes: {
-      read: found(notes.read),
-      put: checked(notes.put),
-      putNew: checked(notes.putNew),
-      names: found(notes.names),
-      remove: checked(notes.remove),
+    delete: checked(shelf.delete),
+    metadata: {
+      get: found(metadata.get),
+      put: checked(metadata.put),
+      putIfAbsent: checked(metadata.putIfAbsent),
+      list: found(metadata.list),
+      deleteAll: checked(metadata.deleteAll),
     },
   };
 }
@@ -70,7 +74,7 @@ export function markedShelf(shelf: Shelf, check: () => Promise<void>, now: () =>
  * @param expected id of this deployment's archive
  * @param now epoch ms
  */
-export function markerCheck(
+export function createMarkerCheck(
   archive: MarkedArchive,
   expected: () => Promise<string>,
   { now, maxAgeMs }: { readonly now: () => number; readonly maxAgeMs: number },
@@ -80,18 +84,20 @@ export function markerCheck(
     const id = await expected();
     // In either direction: the clock may have been set.
     if (goodAt !== undefined && Math.abs(now() - goodAt) < maxAgeMs) return;
-    assertMarker(archive.place, await readTrusted(archive, id), id);
+    assertMarker(archive.location, await readMarkerForCheck(archive, id), id);
     goodAt = now();
   };
 }
 
 /** As `readMarker`; a marker that nobody can read is another than ours, and may be restored. */
-async function readTrusted(archive: MarkedArchive, id: string): Promise<ArchiveMarker | undefined> {
+async function readMarkerForCheck(archive: MarkedArchive, id: string): Promise<ArchiveMarker | undefined> {
   try {
     return await readMarker(archive);
   } catch (thrown) {
     const error = toDocketError(thrown);
-    throw error.code === 'archive.corrupt' ? changed(archive.place, id, 'a marker that cannot be read', error) : error;
+    throw error.code === 'archive.corrupt'
+      ? markerChanged(archive.location, id, 'a marker that cannot be read', error)
+      : error;
   }
 }
 
@@ -108,10 +114,10 @@ function assertMarker(place: string, marker: ArchiveMarker | undefined, id: stri
       },
     );
   }
-  if (marker.id !== id) throw changed(place, id, `the archive ${marker.id}; nothing was written`);
+  if (marker.id !== id) throw markerChanged(place, id, `the archive ${marker.id}; nothing was written`);
 }
 
-const changed = (place: string, id: string, got: string, cause?: unknown): DocketError =>
+const markerChanged = (place: string, id: string, got: string, cause?: unknown): DocketError =>
   new DocketError('archive.marker_changed', 'The archive is another one than this process started with.', {
     where: place,
     expected: `the archive ${id}`,

@@ -1,5 +1,5 @@
 import type { DeliveryRow, Ledger } from './ledger.ts';
-import { beginRow, openRow, resolveRow, settleRow, unknownAmong } from './ledger-rules.ts';
+import { beginRow, openRow, resolveRow, selectUnknown, settleRow } from './ledger-rules.ts';
 
 /** A ledger that lives as long as the process: for runs that deliver nothing, and for tests. */
 export function memoryLedger(): Ledger {
@@ -18,7 +18,7 @@ export function memoryLedger(): Ledger {
     settle: async (id, epoch, to, detail, at) => put(settleRow(rows.get(id), epoch, to, detail, at)) !== undefined,
     resolve: async (id, epoch, decision) => put(resolveRow(rows.get(id), epoch, decision)),
     find: async (id) => rows.get(id),
-    unknown: async (limit, after) => unknownAmong([...rows.values()], limit, after),
+    listUnknown: async (limit, after) => selectUnknown([...rows.values()], limit, after),
     list: async (run) => [...rows.values()].filter((row) => row.run === run),
   };
 }

@@ -9,7 +9,7 @@ import { oneLine } from './one-line.ts';
 /** Attachments and pictures of one message together, before encoding, where nothing else is said. Many servers refuse more, and some after the dot. */
 export const MAX_ATTACHMENT_BYTES = 10 * 1024 * 1024;
 
-const MAX_SUBJECT = 200;
+const MAX_SUBJECT_LENGTH = 200;
 
 export interface Attachment {
   readonly name: string;
@@ -26,7 +26,7 @@ export interface InlinePicture {
   readonly bytes: Uint8Array;
 }
 
-export interface MessageParts {
+export interface EmailParts {
   /** The ledger row's id. */
   readonly delivery: string;
   readonly run: string;
@@ -34,9 +34,9 @@ export interface MessageParts {
   /** Who gets this one. */
   readonly to: string;
   /** Everybody whom the message names as recipients, where it is one for all; `to` alone otherwise. */
-  readonly addressed?: readonly string[];
+  readonly visibleRecipients?: readonly string[];
   /** Names the message in its Message-ID, where it is one for several deliveries; `delivery` otherwise. */
-  readonly thread?: string;
+  readonly sharedKey?: string;
   /** Whom an answer reaches: the report's owner. */
   readonly replyTo?: string;
   readonly subject: string;
@@ -52,7 +52,7 @@ export interface MessageParts {
   readonly dkim?: DkimKey | undefined;
 }
 
-export interface Message {
+export interface EmailMessage {
   readonly messageId: string;
   readonly envelope: { readonly from: string; readonly to: string };
   readonly raw: Uint8Array;
@@ -61,7 +61,7 @@ export interface Message {
 }
 
 /** An address in canonical form, or `deliver.recipient_refused`: nothing else gets into a header or an envelope. */
-function address(value: string, what: string): string {
+function requireAddress(value: string, what: string): string {
   const canonical = canonicalAddress(value);
   if (canonical !== undefined) return canonical;
   throw new DocketError('deliver.recipient_refused', `The ${what} of the message is not a plain e-mail address.`, {
@@ -87,15 +87,15 @@ export function messageIdOf(delivery: string, from: string): string {
  * hold it, so that data in a text cannot end its part and begin an attachment. A message that is sent again is compared by
  * it with the one in the archive: made in another way, it would be refused there.
  */
-function boundaryOf({
+function mimeBoundary({
   delivery,
-  thread = delivery,
+  sharedKey = delivery,
   text,
   html = '',
   attachments,
   pictures = [],
-}: MessageParts): string {
-  const hash = createHash('sha256').update(JSON.stringify([thread, text, html]));
+}: EmailParts): string {
+  const hash = createHash('sha256').update(JSON.stringify([sharedKey, text, html]));
   for (const { name, content } of attachments)
     hash.update(`\n${JSON.stringify(name)} ${content.length}\n`).update(content);
   for (const { cid, bytes } of pictures) hash.update(`\n${JSON.stringify(cid)} ${bytes.length}\n`).update(bytes);
@@ -107,10 +107,10 @@ function boundaryOf({
  * Throws `deliver.recipient_refused` for an address that is not plain, `deliver.target_refused` for attachments that
  * are too large.
  */
-export async function buildMessage(parts: MessageParts): Promise<Message> {
-  const from = address(parts.from, 'sender');
-  const to = address(parts.to, 'recipient');
-  const addressed = (parts.addressed ?? [parts.to]).map((each) => address(each, 'recipient'));
+export async function buildEmail(parts: EmailParts): Promise<EmailMessage> {
+  const from = requireAddress(parts.from, 'sender');
+  const to = requireAddress(parts.to, 'recipient');
+  const addressed = (parts.visibleRecipients ?? [parts.to]).map((each) => requireAddress(each, 'recipient'));
   const pictures = parts.pictures ?? [];
   const maxBytes = parts.maxBytes ?? MAX_ATTACHMENT_BYTES;
   const size = [...parts.attachments.map(({ content }) => content), ...pictures.map(({ bytes }) => bytes)].reduce(
@@ -124,13 +124,13 @@ export async function buildMessage(parts: MessageParts): Promise<Message> {
       next: 'Attach fewer files, narrow the report, raise max_attachment, or add an S3 or SFTP delivery: the mail then links to it.',
     });
   }
-  const messageId = messageIdOf(parts.thread ?? parts.delivery, from);
-  const boundary = boundaryOf(parts);
+  const messageId = messageIdOf(parts.sharedKey ?? parts.delivery, from);
+  const boundary = mimeBoundary(parts);
   const message = new MailComposer({
     from,
     to: addressed,
-    ...(parts.replyTo === undefined ? {} : { replyTo: address(parts.replyTo, 'owner') }),
-    subject: oneLine(headerText(parts.subject), MAX_SUBJECT),
+    ...(parts.replyTo === undefined ? {} : { replyTo: requireAddress(parts.replyTo, 'owner') }),
+    subject: oneLine(headerText(parts.subject), MAX_SUBJECT_LENGTH),
     messageId,
     date: parts.date,
     headers: {

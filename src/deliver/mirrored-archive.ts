@@ -1,7 +1,7 @@
 import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Archive } from './archive.ts';
-import { writing } from './sealed-folder.ts';
+import { withWriteErrors } from './sealed-folder.ts';
 
 /**
  * An archive whose every run is written to a second one as well, for people: what counts, and what is read, is the first.
@@ -10,31 +10,31 @@ import { writing } from './sealed-folder.ts';
 export function mirroredArchive(first: Archive, second: Archive): Archive {
   return {
     ...first,
-    seal: async (staged, manifest, artifacts, mail) => {
+    publish: async (staged, manifest, artifacts, mail) => {
       const copy = await second.stage(manifest.run);
       try {
-        await writing(copy, async () => {
+        await withWriteErrors(copy, async () => {
           for (const { name, path } of artifacts) await cp(path, join(copy, name));
         });
         const copied = artifacts.map((artifact) => ({ ...artifact, path: join(copy, artifact.name) }));
-        await second.seal(copy, manifest, copied, mail);
+        await second.publish(copy, manifest, copied, mail);
       } finally {
         await second.discard(copy);
       }
-      return first.seal(staged, manifest, artifacts, mail);
+      return first.publish(staged, manifest, artifacts, mail);
     },
-    keepMessage: async (sealed, delivery, message, kind) => {
-      const digest = await first.keepMessage(sealed, delivery, message, kind);
-      await second.keepMessage(sealed, delivery, message, kind);
+    putMessage: async (sealed, delivery, message, kind) => {
+      const digest = await first.putMessage(sealed, delivery, message, kind);
+      await second.putMessage(sealed, delivery, message, kind);
       return digest;
     },
-    keepAttempt: async (sealed, attempt) => {
-      await first.keepAttempt(sealed, attempt);
-      await second.keepAttempt(sealed, attempt);
+    putAttempt: async (sealed, attempt) => {
+      await first.putAttempt(sealed, attempt);
+      await second.putAttempt(sealed, attempt);
     },
-    keepReceipts: async (sealed, receipts) => {
-      await first.keepReceipts(sealed, receipts);
-      await second.keepReceipts(sealed, receipts);
+    putReceipts: async (sealed, receipts) => {
+      await first.putReceipts(sealed, receipts);
+      await second.putReceipts(sealed, receipts);
     },
   };
 }

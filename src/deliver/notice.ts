@@ -1,19 +1,19 @@
 import type { Clock } from '../base/clock.ts';
 import { DocketError, type ErrorJson } from '../base/error.ts';
-import { singleLine } from '../base/single-line.ts';
+import { toSingleLine } from '../base/single-line.ts';
 import { canonicalAddress } from '../define/recipients.ts';
-import type { Archive, AttemptRecord, SealedRun } from './archive.ts';
-import { attempt, type Leave, reconcile } from './attempt.ts';
-import type { Circuit } from './circuit.ts';
+import type { Archive, AttemptRecord, PublishedManifest } from './archive.ts';
+import { attempt, reconcileRow, type SendFn } from './attempt.ts';
+import type { CircuitBreaker } from './circuit.ts';
 import type { DeliveredEvent } from './deliver.ts';
-import { DEAD_MS, type Ledger, type NewDelivery, NOTICE_TARGET, noticeId } from './ledger.ts';
-import { buildMessage, messageIdOf } from './message.ts';
+import { type Ledger, MAX_ATTEMPT_MS, type NewDelivery, NOTICE_TARGET, noticeId } from './ledger.ts';
+import { buildEmail, messageIdOf } from './message.ts';
 import type { Receipt } from './receipt.ts';
-import { sendMessage } from './send-message.ts';
+import { emailSender } from './send-message.ts';
 import type { MailRoute } from './targets.ts';
 
 /** Ms before each further try: nobody will call again for a notice that a busy server put off. */
-const PAUSES = [2_000, 8_000, 20_000] as const;
+const RETRY_DELAYS_MS = [2_000, 8_000, 20_000] as const;
 
 export interface NoticeInput {
   readonly order: {
@@ -30,12 +30,12 @@ export interface NoticeInput {
   readonly error: ErrorJson | null;
   readonly receipts: readonly Receipt[];
   /** Undefined when the run failed before its files were sealed: the notice is then not archived. */
-  readonly sealed: SealedRun | undefined;
+  readonly published: PublishedManifest | undefined;
   readonly mail: MailRoute | undefined;
   readonly ledger: Ledger;
   readonly archive: Archive;
   /** What is known of the mail server; absent where nobody shares it. */
-  readonly circuit?: Circuit | undefined;
+  readonly circuit?: CircuitBreaker | undefined;
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly observe: (event: DeliveredEvent) => void;
@@ -53,29 +53,30 @@ export interface NoticeInput {
 export async function notifyOwner(input: NoticeInput): Promise<Receipt> {
   const { order, definition, mail, ledger, clock, signal, observe } = input;
   const recipient = canonicalAddress(definition.owner) ?? definition.owner;
-  const id = noticeId(order.id, recipient, kindOf(input.error) === 'held');
+  const id = noticeId(order.id, recipient, noticeKind(input.error) === 'held');
   const { org, report } = order;
   const row: NewDelivery = { id, run: order.id, org, report, target: NOTICE_TARGET, recipient };
-  const { sealed, archive, circuit } = input;
-  const evidence = sealed === undefined ? undefined : (await archive.evidence(sealed)).get(id);
+  const { published, archive, circuit } = input;
+  const evidence = published === undefined ? undefined : (await archive.getArchivedStates(published)).get(id);
   const found = await ledger.open(row, clock.now(), evidence);
   // Whoever else looks what is owed comes upon a notice that is leaving at this moment: it is not his to judge.
-  if (found.state !== 'sending' || clock.now() - found.at >= DEAD_MS) await reconcile(ledger, found, clock);
-  const keep = sealed === undefined ? {} : { keep: (record: AttemptRecord) => archive.keepAttempt(sealed, record) };
+  if (found.state !== 'sending' || clock.now() - found.at >= MAX_ATTEMPT_MS) await reconcileRow(ledger, found, clock);
+  const keep =
+    published === undefined ? {} : { keep: (record: AttemptRecord) => archive.putAttempt(published, record) };
   const service = mail?.service ?? 'mail';
-  for (const pause of [0, ...PAUSES]) {
+  for (const pause of [0, ...RETRY_DELAYS_MS]) {
     const { state, decisions } = await ledger.open(row, clock.now());
-    if (state !== 'pending' || !(await waited(pause, clock, signal))) break;
-    if ((await circuit?.ask(service)) !== undefined) break;
-    const ending = await attempt(row, () => prepare(row, input, decisions.length > 0), {
+    if (state !== 'pending' || !(await waitUnlessAborted(pause, clock, signal))) break;
+    if ((await circuit?.check(service)) !== undefined) break;
+    const ending = await attempt(row, () => prepareNotice(row, input, decisions.length > 0), {
       ledger,
       clock,
       signal,
       ...keep,
     });
     if (ending === undefined) break;
-    if (ending.targetDown) await circuit?.failed(service, ending.detail);
-    else if (ending.state === 'sent') await circuit?.answered(service);
+    if (ending.targetDown) await circuit?.recordFailure(service, ending.detail);
+    else if (ending.state === 'sent') await circuit?.recordSuccess(service);
     observe({ type: 'delivered', target: NOTICE_TARGET, recipient, state: ending.state, detail: ending.detail });
   }
   const { state, detail } = await ledger.open(row, clock.now());
@@ -84,33 +85,33 @@ export async function notifyOwner(input: NoticeInput): Promise<Receipt> {
 }
 
 /** False when there is no time left: the notice then stays `pending`, and says so. */
-async function waited(ms: number, clock: Clock, signal: AbortSignal): Promise<boolean> {
+async function waitUnlessAborted(ms: number, clock: Clock, signal: AbortSignal): Promise<boolean> {
   if (ms > 0) await clock.sleep(ms, signal).catch(() => {});
   return !signal.aborted;
 }
 
 /** @param again somebody has it sent again: then the very bytes of before, where they are kept */
-async function prepare(row: NewDelivery, input: NoticeInput, again: boolean): Promise<Leave> {
-  const { order, sealed, mail, archive } = input;
+async function prepareNotice(row: NewDelivery, input: NoticeInput, again: boolean): Promise<SendFn> {
+  const { order, published, mail, archive } = input;
   if (mail === undefined) {
     throw new DocketError('deliver.target_refused', 'The owner cannot be told: no mail server is configured.', {
       next: 'Set SMTP_URL and MAIL_FROM, or smtp in org.yaml.',
     });
   }
-  const message = await buildMessage({
+  const message = await buildEmail({
     delivery: row.id,
     run: order.id,
     from: mail.from,
     to: row.recipient,
-    subject: `${HEADLINES[kindOf(input.error)].subject}: ${input.definition.title} ${order.period.label}`,
+    subject: `${HEADLINES[noticeKind(input.error)].subject}: ${input.definition.title} ${order.period.label}`,
     text: noticeText(input),
     attachments: [],
     date: new Date(order.createdAt),
     dkim: mail.dkim,
   });
-  if (sealed === undefined) return sendMessage(mail.mailer, message);
-  const raw = (again ? await archive.message(sealed, row.id) : undefined) ?? message.raw;
-  return sendMessage(mail.mailer, { ...message, raw }, await archive.keepMessage(sealed, row.id, raw));
+  if (published === undefined) return emailSender(mail.mailer, message);
+  const raw = (again ? await archive.getMessage(published, row.id) : undefined) ?? message.raw;
+  return emailSender(mail.mailer, { ...message, raw }, await archive.putMessage(published, row.id, raw));
 }
 
 const HEADLINES = {
@@ -119,7 +120,7 @@ const HEADLINES = {
   partly: { subject: 'Delivered in part only', text: 'was made, but did not reach everybody.' },
 } as const;
 
-const kindOf = (error: ErrorJson | null): keyof typeof HEADLINES =>
+const noticeKind = (error: ErrorJson | null): keyof typeof HEADLINES =>
   error === null ? 'partly' : error.code === 'run.held' ? 'held' : 'failed';
 
 /** The notice as plain text: it is read on a phone, at night. */
@@ -133,13 +134,13 @@ export function noticeText(input: Pick<NoticeInput, 'order' | 'definition' | 'er
     const found = receipts.filter(({ state }) => states.includes(state));
     const lines = found.map(
       ({ recipient, target, detail }) =>
-        `  - ${singleLine(recipient)} (${target})${detail === null ? '' : `: ${setIn(detail)}`}`,
+        `  - ${toSingleLine(recipient)} (${target})${detail === null ? '' : `: ${indent(detail)}`}`,
     );
     return lines.length === 0 ? [] : ['', heading, ...lines, ...after(found)];
   };
-  const kind = kindOf(error);
+  const kind = noticeKind(error);
   return [
-    `"${singleLine(definition.title)}" for ${order.period.label} ${HEADLINES[kind].text}`,
+    `"${toSingleLine(definition.title)}" for ${order.period.label} ${HEADLINES[kind].text}`,
     ...(error === null ? [] : ['', 'What happened:', ...errorLines(error)]),
     ...group('Not delivered:', ['refused', 'pending'], () => [
       '  These alone are tried again, with the same files, by',
@@ -168,18 +169,18 @@ export function noticeText(input: Pick<NoticeInput, 'order' | 'definition' | 'er
 }
 
 /** Somebody else's words, whose further lines are set in: none of them can pass for a line of ours. */
-const setIn = (text: string): string =>
+const indent = (text: string): string =>
   text
     .split(/\r\n|[\r\n\p{Zl}\p{Zp}]/u)
-    .map(singleLine)
+    .map(toSingleLine)
     .join('\r\n      ');
 
 function errorLines(error: ErrorJson): string[] {
   const { message, code, where, expected, got, next, correlation_id: correlation } = error;
   const line = (name: string, value: string | undefined): string[] =>
-    value === undefined ? [] : [`  ${name}: ${setIn(value)}`];
+    value === undefined ? [] : [`  ${name}: ${indent(value)}`];
   return [
-    `  ${setIn(message)} [${code}]`,
+    `  ${indent(message)} [${code}]`,
     ...line('where', where),
     ...line('expected', expected),
     ...line('got', got),

@@ -1,8 +1,8 @@
 import { type Dispatcher, request } from 'undici';
 import { z } from 'zod';
 import type { Clock } from '../base/clock.ts';
-import { DocketError, wordsOf } from '../base/error.ts';
-import { foreignText, type Redactor } from '../base/redactor.ts';
+import { DocketError, errorMessage } from '../base/error.ts';
+import { type Redactor, redactUntrusted } from '../base/redactor.ts';
 import { Secret } from '../base/secret.ts';
 import { oneLine } from './one-line.ts';
 
@@ -21,12 +21,12 @@ export interface OAuth2Client {
 /** An access token that is good for a while. `renew`: the one before was refused, so another is asked for. */
 export type AccessTokens = (options: { readonly renew: boolean }) => Promise<Secret>;
 
-const TIMEOUT_MS = 10_000;
-const MOST_BYTES = 64 * 1024;
+const REQUEST_TIMEOUT_MS = 10_000;
+const MAX_RESPONSE_BYTES = 64 * 1024;
 /** A token is not used in its last moments: it would expire on its way. */
-const MARGIN_MS = 60_000;
+const EXPIRY_MARGIN_MS = 60_000;
 /** RFC 6749 §5.1 lets a server leave the life out. */
-const LIFE_S = 300;
+const DEFAULT_TTL_S = 300;
 
 const grantSchema = z.looseObject({
   access_token: z.string().min(1),
@@ -44,8 +44,8 @@ export function accessTokens(client: OAuth2Client, clock: Clock, dispatcher?: Di
   let kept: { readonly token: Secret; readonly until: number } | undefined;
   let asking: Promise<Secret> | undefined;
   const ask = async (): Promise<Secret> => {
-    const { token, seconds } = await grant(client, dispatcher);
-    kept = { token, until: clock.now() + seconds * 1000 - MARGIN_MS };
+    const { token, seconds } = await requestToken(client, dispatcher);
+    kept = { token, until: clock.now() + seconds * 1000 - EXPIRY_MARGIN_MS };
     return token;
   };
   return async ({ renew }) => {
@@ -57,8 +57,9 @@ export function accessTokens(client: OAuth2Client, clock: Clock, dispatcher?: Di
   };
 }
 
-async function grant(client: OAuth2Client, dispatcher: Dispatcher | undefined) {
-  for (const secret of [client.clientSecret, client.refreshToken]) if (secret) client.redactor.learn(secret.reveal());
+async function requestToken(client: OAuth2Client, dispatcher: Dispatcher | undefined) {
+  for (const secret of [client.clientSecret, client.refreshToken])
+    if (secret) client.redactor.registerSecret(secret.reveal());
   const form = new URLSearchParams({ client_id: client.clientId.reveal() });
   if (client.clientSecret !== undefined) form.set('client_secret', client.clientSecret.reveal());
   if (client.refreshToken === undefined) form.set('grant_type', 'client_credentials');
@@ -67,29 +68,29 @@ async function grant(client: OAuth2Client, dispatcher: Dispatcher | undefined) {
     form.set('refresh_token', client.refreshToken.reveal());
   }
   if (client.scope !== undefined) form.set('scope', client.scope);
-  const { status, json } = await post(client, form.toString(), dispatcher);
+  const { status, json } = await postForm(client, form.toString(), dispatcher);
   const granted = grantSchema.safeParse(json);
   if (status === 200 && granted.success) {
     const { access_token, refresh_token, expires_in } = granted.data;
-    for (const token of [access_token, refresh_token ?? '']) client.redactor.learn(token, 'token');
-    return { token: new Secret(access_token), seconds: expires_in ?? LIFE_S };
+    for (const token of [access_token, refresh_token ?? '']) client.redactor.registerSecret(token, 'token');
+    return { token: new Secret(access_token), seconds: expires_in ?? DEFAULT_TTL_S };
   }
   const refused = refusalSchema.safeParse(json);
   const why = refused.success
-    ? oneLine(foreignText(refused.data.error, client.redactor.redact), 80)
+    ? oneLine(redactUntrusted(refused.data.error, client.redactor.redact), 80)
     : 'no access token in the answer';
-  throw failure(client.tokenUrl, `HTTP ${status}: ${why}`);
+  throw tokenError(client.tokenUrl, `HTTP ${status}: ${why}`);
 }
 
-async function post({ tokenUrl: url, redactor }: OAuth2Client, body: string, dispatcher: Dispatcher | undefined) {
+async function postForm({ tokenUrl: url, redactor }: OAuth2Client, body: string, dispatcher: Dispatcher | undefined) {
   try {
     const answer = await request(url, {
       method: 'POST',
       headers: { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' },
       body,
-      headersTimeout: TIMEOUT_MS,
-      bodyTimeout: TIMEOUT_MS,
-      signal: AbortSignal.timeout(2 * TIMEOUT_MS),
+      headersTimeout: REQUEST_TIMEOUT_MS,
+      bodyTimeout: REQUEST_TIMEOUT_MS,
+      signal: AbortSignal.timeout(2 * REQUEST_TIMEOUT_MS),
       ...(dispatcher === undefined ? {} : { dispatcher }),
     });
     const parts: Buffer[] = [];
@@ -97,11 +98,11 @@ async function post({ tokenUrl: url, redactor }: OAuth2Client, body: string, dis
     for await (const part of answer.body) {
       parts.push(part);
       size += part.length;
-      if (size > MOST_BYTES) throw new Error('the answer is too long');
+      if (size > MAX_RESPONSE_BYTES) throw new Error('the answer is too long');
     }
     return { status: answer.statusCode, json: readJson(Buffer.concat(parts).toString('utf8')) };
   } catch (thrown) {
-    throw failure(url, oneLine(foreignText(wordsOf(thrown), redactor.redact)));
+    throw tokenError(url, oneLine(redactUntrusted(errorMessage(thrown), redactor.redact)));
   }
 }
 
@@ -113,7 +114,7 @@ function readJson(text: string): unknown {
   }
 }
 
-const failure = (url: string, got: string): DocketError =>
+const tokenError = (url: string, got: string): DocketError =>
   new DocketError('deliver.target_failed', 'The token server gave no access token for the mail server.', {
     where: new URL(url).origin,
     expected: 'an access token',

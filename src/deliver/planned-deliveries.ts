@@ -1,7 +1,7 @@
-import { recipientFault } from '../define/recipients.ts';
+import { recipientRefusal } from '../define/recipients.ts';
 import { ARTIFACT_FORMATS, type Artifact, MEDIA_TYPES } from '../render/artifact.ts';
-import type { Manifest, Sealed } from './archive.ts';
-import { decisionOn } from './decision.ts';
+import type { Manifest, PublishedRun } from './archive.ts';
+import { sendDecisionFor } from './decision.ts';
 import { type DeliveryContext, listDeliveries } from './targets.ts';
 
 /** A delivery that has not been made. */
@@ -22,20 +22,20 @@ export interface PlannedDelivery {
  */
 export function plannedDeliveries(
   manifest: Manifest,
-  context: Omit<DeliveryContext, 'sealed' | 'mail'>,
+  context: Omit<DeliveryContext, 'published' | 'mail'>,
 ): readonly PlannedDelivery[] {
   const { recipients } = context.settings;
-  return listDeliveries({ ...context, sealed: unopened(manifest), mail: undefined }).map(({ row }) => {
+  return listDeliveries({ ...context, published: fromManifest(manifest), mail: undefined }).map(({ row }) => {
     const { target, recipient } = row;
-    const decision = decisionOn(manifest, row);
+    const decision = sendDecisionFor(manifest, row);
     if (decision?.send === false) return { target, recipient, receives: false, why: decision.reason };
-    const fault = target.endsWith('-email') ? recipientFault(recipient, recipients) : undefined;
+    const fault = target.endsWith('-email') ? recipientRefusal(recipient, recipients) : undefined;
     return { target, recipient, receives: fault === undefined, why: fault === undefined ? null : `It ${fault}.` };
   });
 }
 
 /** The run as its manifest names its files, for whoever does not read them. */
-const unopened = (manifest: Manifest): Sealed => ({
+const fromManifest = (manifest: Manifest): PublishedRun => ({
   folder: '',
   manifest,
   artifacts: manifest.files.flatMap(({ name, format, bytes, sha256 }): Artifact[] => {

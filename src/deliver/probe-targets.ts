@@ -1,25 +1,25 @@
 import { randomBytes } from 'node:crypto';
 import { rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { DocketError, wordsOf } from '../base/error.ts';
-import { fillPath } from '../base/path.ts';
+import { DocketError, errorMessage } from '../base/error.ts';
+import { renderPath } from '../base/path.ts';
 import type { SecretSource } from '../base/secret.ts';
 import type { TemplateVariables } from '../base/template.ts';
 import {
   type DeliverySpec,
   type S3Spec,
   type SftpSpec,
-  sftpServer,
+  sftpServerUrl,
   type WebhookSpec,
-  webhookName,
+  webhookDisplayName,
 } from '../define/target.ts';
 import type { DestinationGuard } from './destination-guard.ts';
 import { targetFolder } from './directory-target.ts';
 import { writeSynced } from './durable-file.ts';
 import { guardedS3, guardedSftp } from './guarded-targets.ts';
-import { signingKey } from './webhook-message.ts';
-import { reach } from './webhook-request.ts';
-import { requireListed, requireOpen, webhookUrl } from './webhook-target.ts';
+import { parseWebhookSecret } from './webhook-message.ts';
+import { probeConnection } from './webhook-request.ts';
+import { assertListed, assertPublic, webhookUrl } from './webhook-target.ts';
 
 /** A place that reports are delivered to, and how to try it. */
 export interface TargetProbe {
@@ -54,7 +54,7 @@ export function targetProbe(
 
 const probeName = (): string => `.docket-probe-${randomBytes(8).toString('hex')}.tmp`;
 
-const failed = (what: string, said: string, next: string): DocketError =>
+const probeError = (what: string, said: string, next: string): DocketError =>
   new DocketError('deliver.target_failed', `${what} cannot be used.`, { got: said, next });
 
 /** Tries a folder: what does not exist yet would be made in the nearest one that does. */
@@ -65,16 +65,20 @@ function probeDirectory(template: string, { variables, guard, workingDirectory }
   return {
     name: `Directory ${template}`,
     probe: async () => {
-      const filled = fillPath(template, variables, 'deliveries[].directory.path');
+      const filled = renderPath(template, variables, 'deliveries[].directory.path');
       let folder = targetFolder(filled, workingDirectory);
-      await guard.requireFolder(folder, workingDirectory);
+      await guard.assertFolder(folder, workingDirectory);
       while (folder !== dirname(folder) && (await stat(folder).catch(() => undefined)) === undefined)
         folder = dirname(folder);
       const path = join(folder, probeName());
       try {
         await writeSynced(path, new Uint8Array(PROBE_BYTES));
       } catch (error) {
-        throw failed(`The directory ${folder}`, wordsOf(error), 'Correct the path, or let Docket write there.');
+        throw probeError(
+          `The directory ${folder}`,
+          errorMessage(error),
+          'Correct the path, or let Docket write there.',
+        );
       } finally {
         await rm(path, { force: true }).catch(() => {});
       }
@@ -87,7 +91,7 @@ function probeS3(spec: S3Spec, { variables, secrets, guard }: ProbeContext): Tar
   return {
     name: `S3 s3://${spec.bucket}/${spec.key}${spec.endpoint === undefined ? '' : ` at ${spec.endpoint}`}`,
     probe: async () => {
-      const key = fillPath(spec.key, { ...variables, file: { name: probeName() } }, 'deliveries[].s3.key');
+      const key = renderPath(spec.key, { ...variables, file: { name: probeName() } }, 'deliveries[].s3.key');
       const store = await guardedS3(spec, guard)(spec, 'doctor', secrets);
       try {
         await store.probe(key);
@@ -95,7 +99,7 @@ function probeS3(spec: S3Spec, { variables, secrets, guard }: ProbeContext): Tar
       } catch (error) {
         const next =
           'Correct the bucket, its region or the credentials; s3:PutObject and s3:AbortMultipartUpload are needed, and s3:PutObjectTagging unless "tags: false".';
-        throw failed(`The bucket ${spec.bucket}`, store.failure(error).said, next);
+        throw probeError(`The bucket ${spec.bucket}`, store.failure(error).detail, next);
       } finally {
         store.close();
       }
@@ -104,14 +108,14 @@ function probeS3(spec: S3Spec, { variables, secrets, guard }: ProbeContext): Tar
 }
 
 function probeSftp(spec: SftpSpec, { variables, secrets, guard }: ProbeContext): TargetProbe {
-  const server = sftpServer(spec);
+  const server = sftpServerUrl(spec);
   return {
     name: `SFTP ${server}/${spec.path.replace(/^\//, '')}`,
     probe: async () => {
       const next = 'Correct host, user, host_key and path, or the password or key that the references name.';
-      const filled = fillPath(spec.path, variables, 'deliveries[].sftp.path');
+      const filled = renderPath(spec.path, variables, 'deliveries[].sftp.path');
       const session = await guardedSftp(spec, guard)(spec, secrets).catch((error: unknown) => {
-        throw error instanceof DocketError ? error : failed(`The SFTP server ${server}`, wordsOf(error), next);
+        throw error instanceof DocketError ? error : probeError(`The SFTP server ${server}`, errorMessage(error), next);
       });
       try {
         let folder = filled;
@@ -126,7 +130,7 @@ function probeSftp(spec: SftpSpec, { variables, secrets, guard }: ProbeContext):
         await session.remove(path);
         return `${server} lets ${spec.user} in and write to ${folder}`;
       } catch (error) {
-        throw failed(`The SFTP server ${server}`, `${filled}: ${wordsOf(error)}`, next);
+        throw probeError(`The SFTP server ${server}`, `${filled}: ${errorMessage(error)}`, next);
       } finally {
         session.close();
       }
@@ -136,18 +140,18 @@ function probeSftp(spec: SftpSpec, { variables, secrets, guard }: ProbeContext):
 
 /** A webhook is not sent to try it: the connection, its certificate, the address and the form of the key are. */
 function probeWebhook(spec: WebhookSpec, { secrets, allowPrivate, guard }: ProbeContext): TargetProbe {
-  const name = webhookName(spec);
+  const name = webhookDisplayName(spec);
   return {
     name: `Webhook ${name}`,
     probe: async () => {
       const url = await webhookUrl(spec, secrets);
-      signingKey(await secrets(spec.secret));
-      requireOpen(url, allowPrivate);
-      requireListed(url, spec, guard);
+      parseWebhookSecret(await secrets(spec.secret));
+      assertPublic(url, allowPrivate);
+      assertListed(url, spec, guard);
       try {
-        await reach(url, { allowPrivate, redact: secrets.redactor.redact });
+        await probeConnection(url, { allowPrivate, redact: secrets.redactor.redact });
       } catch (error) {
-        throw failed(`The ${name}`, wordsOf(error), 'Correct the URL, or ask whoever runs the receiver.');
+        throw probeError(`The ${name}`, errorMessage(error), 'Correct the URL, or ask whoever runs the receiver.');
       }
       return `${typeof spec.url === 'string' ? url.host : name} can be reached; nothing was posted`;
     },

@@ -1,21 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { DocketError } from '../base/error.ts';
-import { instantSchema } from '../base/instant.ts';
-import { type LuaScript, luaScript, readLua, runLua } from '../base/lua.ts';
+import { epochMsSchema } from '../base/instant.ts';
+import { type LuaScript, loadLuaScript, luaScript, runLuaScript } from '../base/lua.ts';
 import type { RedisClient } from '../base/redis-client.ts';
-import { askRedis } from './ask-redis.ts';
+import { withRedisErrorContext } from './ask-redis.ts';
 import {
-  comesAfter,
   DELIVERY_STATES,
   type DeliveryRow,
-  decisionText,
+  hashTagOfDelivery,
+  hashTagOfRun,
+  isAfter,
   type Ledger,
-  placeOfDelivery,
-  placeOfRun,
+  resolutionText,
 } from './ledger.ts';
 
-const fixedSchema = z.object({
+const rowIdentitySchema = z.object({
   id: z.string(),
   run: z.string(),
   org: z.string(),
@@ -27,13 +27,13 @@ const decisionSchema = z.object({
   to: z.enum(['sent', 'pending']),
   by: z.string(),
   reason: z.string(),
-  at: instantSchema,
+  at: epochMsSchema,
 });
-const changingSchema = z.object({
+const rowStateSchema = z.object({
   state: z.enum(DELIVERY_STATES),
   epoch: z.coerce.number().int(),
   detail: z.string().transform((text) => (text === '' ? null : text)),
-  at: z.coerce.number().int().pipe(instantSchema),
+  at: z.coerce.number().int().pipe(epochMsSchema),
   // One line each. Null in a row that an older version opened.
   decisions: z
     .string()
@@ -46,18 +46,18 @@ const rowsSchema = z.record(z.string(), z.string());
 const epochSchema = z.number().int().nullable();
 
 function readFound(answer: unknown): DeliveryRow {
-  return legible(() => {
+  return parseStored(() => {
     const [fixed, state, epoch, detail, at, decisions] = foundSchema.parse(answer);
     return readRow(fixed, { state, epoch, detail, at, decisions });
   });
 }
 
-function readRow(fixed: string, changing: Record<keyof z.infer<typeof changingSchema>, unknown>): DeliveryRow {
-  return Object.freeze({ ...fixedSchema.parse(JSON.parse(fixed)), ...changingSchema.parse(changing) });
+function readRow(fixed: string, changing: Record<keyof z.infer<typeof rowStateSchema>, unknown>): DeliveryRow {
+  return Object.freeze({ ...rowIdentitySchema.parse(JSON.parse(fixed)), ...rowStateSchema.parse(changing) });
 }
 
 /** All rows of a run, the one that was opened first first. */
-function rowsOf(reply: unknown): DeliveryRow[] {
+function parseRows(reply: unknown): DeliveryRow[] {
   const fields = rowsSchema.parse(reply);
   const field = (id: string, name: string): string | undefined => fields[`${id}:${name}`];
   return Object.entries(fields)
@@ -76,7 +76,7 @@ function rowsOf(reply: unknown): DeliveryRow[] {
 }
 
 /** What a row says that another version of Docket has written, or somebody else: nothing may be sent by it. */
-function legible<T>(read: () => T): T {
+function parseStored<T>(read: () => T): T {
   try {
     return read();
   } catch (cause) {
@@ -91,18 +91,20 @@ function legible<T>(read: () => T): T {
 
 /** How many rows wait for a decision: those that became `unknown` since `after`, epoch ms. Throws `redis.unreachable`. */
 export const countUnknown = (redis: Pick<RedisClient, 'zcount'>, prefix: string, after: number): Promise<number> =>
-  askRedis('The ledger of deliveries (count)', () => redis.zcount(`${prefix}unknown`, after, '+inf'));
+  withRedisErrorContext('The ledger of deliveries (count)', () => redis.zcount(`${prefix}unknown`, after, '+inf'));
 
 /** Ids in the list of undecided rows whose row is gone, since an older version let it expire. Throws `redis.unreachable`. */
-export async function expiredUnknown(
+export async function listExpiredUnknown(
   redis: Pick<RedisClient, 'zrange' | 'hexists'>,
   prefix: string,
 ): Promise<string[]> {
-  const ids = await askRedis('The ledger of deliveries (expired)', () => redis.zrange(`${prefix}unknown`, 0, '-1'));
+  const ids = await withRedisErrorContext('The ledger of deliveries (expired)', () =>
+    redis.zrange(`${prefix}unknown`, 0, '-1'),
+  );
   const gone: string[] = [];
   for (let from = 0; from < ids.length; from += BATCH_SIZE) {
     const batch = ids.slice(from, from + BATCH_SIZE);
-    const there = await askRedis('The ledger of deliveries (expired)', () =>
+    const there = await withRedisErrorContext('The ledger of deliveries (expired)', () =>
       Promise.all(batch.map((id) => redis.hexists(rowsKey(prefix, id), `${id}:row`))),
     );
     gone.push(...batch.filter((_, index) => there[index] === 0));
@@ -110,26 +112,26 @@ export async function expiredUnknown(
   return gone;
 }
 
-const FORGET = luaScript(`
+const REMOVE_EXPIRED = luaScript(`
 if redis.call('HEXISTS', KEYS[1], ARGV[1] .. ':row') == 1 then return 0 end
 return redis.call('ZREM', KEYS[2], ARGV[1])
 `);
 
 /** Takes an id off the list of undecided rows, unless its row is there. Throws `redis.unreachable`. */
-export async function forgetUnknown(
+export async function removeExpiredUnknown(
   redis: Pick<RedisClient, 'evalsha' | 'eval'>,
   prefix: string,
   id: string,
 ): Promise<void> {
-  await askRedis('The ledger of deliveries (forget)', () =>
-    runLua(redis, FORGET, [rowsKey(prefix, id), `${prefix}unknown`], [id]),
+  await withRedisErrorContext('The ledger of deliveries (forget)', () =>
+    runLuaScript(redis, REMOVE_EXPIRED, [rowsKey(prefix, id), `${prefix}unknown`], [id]),
   );
 }
 
-const rowsKey = (prefix: string, id: string): string => `${prefix}deliveries:{${placeOfDelivery(id)}}`;
+const rowsKey = (prefix: string, id: string): string => `${prefix}deliveries:{${hashTagOfDelivery(id)}}`;
 
-const scriptOf = (name: string): LuaScript => {
-  const [expiry, own] = ['./ledger-expiry.lua', name].map((each) => readLua(each, import.meta.url).lua);
+const loadScript = (name: string): LuaScript => {
+  const [expiry, own] = ['./ledger-expiry.lua', name].map((each) => loadLuaScript(each, import.meta.url).lua);
   return luaScript(`${expiry}\n${own}`);
 };
 
@@ -154,21 +156,21 @@ export function redisLedger(
 ): Ledger {
   const { prefix, ttlDays } = options;
   const scripts = {
-    open: scriptOf('./ledger-open-1.lua'),
-    begin: scriptOf('./ledger-begin-1.lua'),
-    settle: scriptOf('./ledger-settle-1.lua'),
-    resolve: scriptOf('./ledger-resolve-1.lua'),
+    open: loadScript('./ledger-open-1.lua'),
+    begin: loadScript('./ledger-begin-1.lua'),
+    settle: loadScript('./ledger-settle-1.lua'),
+    resolve: loadScript('./ledger-resolve-1.lua'),
   };
   const key = (place: string): string => `${prefix}deliveries:{${place}}`;
   const waiting = `${prefix}unknown`;
-  const keysFor = (id: string): string[] => [key(placeOfDelivery(id)), waiting];
+  const keysFor = (id: string): string[] => [key(hashTagOfDelivery(id)), waiting];
 
   const ask = <T>(step: string, question: () => Promise<T>): Promise<T> =>
-    askRedis(`The ledger of deliveries (${step})`, question);
+    withRedisErrorContext(`The ledger of deliveries (${step})`, question);
 
   const find = async (id: string): Promise<DeliveryRow | undefined> => {
     const fields = FIELDS.map((field) => `${id}:${field}`);
-    const found = await ask('find', () => redis.hmget(key(placeOfDelivery(id)), ...fields));
+    const found = await ask('find', () => redis.hmget(key(hashTagOfDelivery(id)), ...fields));
     return found[0] === null ? undefined : readFound(found);
   };
 
@@ -177,27 +179,29 @@ export function redisLedger(
       const fixed = JSON.stringify({ id, run: of, org, report, target, recipient });
       const { state, epoch, detail } = evidence ?? { state: 'pending', epoch: 0, detail: null };
       const args = [id, fixed, at, ttlDays, state, epoch, detail ?? ''];
-      return readFound(await ask('open', () => runLua(redis, scripts.open, keysFor(id), args)));
+      return readFound(await ask('open', () => runLuaScript(redis, scripts.open, keysFor(id), args)));
     },
     begin: async (id, at) => {
       const request = randomUUID();
       const answer = await ask('begin', () =>
-        runLua(redis, scripts.begin, [key(placeOfDelivery(id))], [id, at, ttlDays, request]),
+        runLuaScript(redis, scripts.begin, [key(hashTagOfDelivery(id))], [id, at, ttlDays, request]),
       );
       return epochSchema.parse(answer) ?? undefined;
     },
     settle: async (id, epoch, to, detail, at) => {
       const args = [id, epoch, to, detail ?? '', at, ttlDays];
-      return (await ask('settle', () => runLua(redis, scripts.settle, keysFor(id), args))) === 1;
+      return (await ask('settle', () => runLuaScript(redis, scripts.settle, keysFor(id), args))) === 1;
     },
     resolve: async (id, epoch, decision) => {
       const { to, at } = decision;
-      const said = [decisionText(decision), at, ttlDays, JSON.stringify(decision), randomUUID()];
-      const answer = await ask('resolve', () => runLua(redis, scripts.resolve, keysFor(id), [id, epoch, to, ...said]));
+      const said = [resolutionText(decision), at, ttlDays, JSON.stringify(decision), randomUUID()];
+      const answer = await ask('resolve', () =>
+        runLuaScript(redis, scripts.resolve, keysFor(id), [id, epoch, to, ...said]),
+      );
       return answer === 1 ? find(id) : undefined;
     },
     find,
-    unknown: async (limit, after) => {
+    listUnknown: async (limit, after) => {
       const since = after?.at ?? '-inf';
       const found: DeliveryRow[] = [];
       for (let from = 0; found.length < limit; from += BATCH_SIZE) {
@@ -206,15 +210,15 @@ export function redisLedger(
         );
         for (const row of await Promise.all(ids.map(find))) {
           // A row that an older version let expire may have stayed in the set.
-          if (row?.state === 'unknown' && (after === undefined || comesAfter(row, after))) found.push(row);
+          if (row?.state === 'unknown' && (after === undefined || isAfter(row, after))) found.push(row);
         }
         if (ids.length < BATCH_SIZE) break;
       }
       return found.slice(0, limit);
     },
     list: async (of) => {
-      const reply = await ask('list', () => redis.hgetall(key(placeOfRun(of))));
-      return legible(() => rowsOf(reply)).filter((row) => row.run === of);
+      const reply = await ask('list', () => redis.hgetall(key(hashTagOfRun(of))));
+      return parseStored(() => parseRows(reply)).filter((row) => row.run === of);
     },
   };
 }

@@ -2,24 +2,24 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { Manifest } from './archive.ts';
 import { manifestSchema } from './manifest.ts';
-import { corrupt } from './sealed-folder.ts';
-import type { RunBox } from './shelf.ts';
+import { archiveCorrupt } from './sealed-folder.ts';
+import type { RunFiles } from './shelf.ts';
 
 /** Above the largest manifest that a run can have. */
-const MAX_PAPER_BYTES = 64 * 1024 * 1024;
+const MAX_METADATA_BYTES = 64 * 1024 * 1024;
 const MAX_GOT = 300;
 
 /** All bytes under this name; undefined when it is not there. Reads no further than it may. Throws `archive.corrupt`. */
-async function readBounded(box: RunBox, name: string): Promise<Buffer | undefined> {
-  const pieces = await box.pieces(name);
+async function readBounded(box: RunFiles, name: string): Promise<Buffer | undefined> {
+  const pieces = await box.stream(name);
   if (pieces === undefined) return undefined;
   const read: Uint8Array[] = [];
   let bytes = 0;
   for await (const piece of pieces) {
     bytes += piece.length;
-    if (bytes > MAX_PAPER_BYTES) {
-      throw corrupt(box.place, `${name} is too large`, {
-        expected: `at most ${MAX_PAPER_BYTES} bytes`,
+    if (bytes > MAX_METADATA_BYTES) {
+      throw archiveCorrupt(box.location, `${name} is too large`, {
+        expected: `at most ${MAX_METADATA_BYTES} bytes`,
         got: 'more than that',
       });
     }
@@ -29,7 +29,7 @@ async function readBounded(box: RunBox, name: string): Promise<Buffer | undefine
 }
 
 /** One of a run's papers, read; undefined when it is not there. Throws `archive.corrupt` when it cannot be understood. */
-export async function readPaper<T>(box: RunBox, name: string, schema: z.ZodType<T>): Promise<T | undefined> {
+export async function readMetadataFile<T>(box: RunFiles, name: string, schema: z.ZodType<T>): Promise<T | undefined> {
   const bytes = await readBounded(box, name);
   if (bytes === undefined) return undefined;
   try {
@@ -37,17 +37,17 @@ export async function readPaper<T>(box: RunBox, name: string, schema: z.ZodType<
   } catch (cause) {
     const [issue] = cause instanceof z.ZodError ? cause.issues : [];
     const got = issue === undefined ? {} : { got: `${issue.path.join('.')}: ${issue.message}`.slice(0, MAX_GOT) };
-    throw corrupt(box.place, `${name} cannot be read`, { ...got, cause });
+    throw archiveCorrupt(box.location, `${name} cannot be read`, { ...got, cause });
   }
 }
 
 /** Undefined when the run is not sealed. Throws `archive.corrupt`. */
-export const readManifest = (box: RunBox): Promise<Manifest | undefined> =>
-  readPaper(box, 'manifest.json', manifestSchema);
+export const readManifest = (box: RunFiles): Promise<Manifest | undefined> =>
+  readMetadataFile(box, 'manifest.json', manifestSchema);
 
 /** SHA-256 of what stands under this name, hex; undefined when nothing does. */
-export async function digestOf(box: RunBox, name: string): Promise<string | undefined> {
-  const pieces = await box.pieces(name);
+export async function sha256OfRunFile(box: RunFiles, name: string): Promise<string | undefined> {
+  const pieces = await box.stream(name);
   if (pieces === undefined) return undefined;
   const hash = createHash('sha256');
   for await (const piece of pieces) hash.update(piece);

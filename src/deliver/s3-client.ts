@@ -1,6 +1,6 @@
 import type { PutObjectCommandInput, S3Client } from '@aws-sdk/client-s3';
 import { DocketError } from '../base/error.ts';
-import { canonicalHost } from '../base/private-address.ts';
+import { normalizeHost } from '../base/private-address.ts';
 import type { Redact } from '../base/redactor.ts';
 import type { SecretSource } from '../base/secret.ts';
 import type { S3Spec } from '../define/target.ts';
@@ -21,18 +21,18 @@ export interface S3Connection {
    * Epoch ms until which what is signed now is good for, as far as the credentials go: null where they do not end,
    * undefined where nobody knows when they do.
    */
-  credentialsEnd(): Promise<number | null | undefined>;
+  credentialsExpireAt(): Promise<number | null | undefined>;
   close(): void;
 }
 
-const CONNECT_MS = 5_000;
+const CONNECT_TIMEOUT_MS = 5_000;
 /** Tries of one request by the SDK; a PUT that is repeated finds its own object and says so. */
-const TRIES = 3;
+const MAX_ATTEMPTS = 3;
 /**
  * Credentials by reference are given to the SDK for so long, by its own clock; it asks again five minutes before that. So a
  * rotated key is used without a restart.
  */
-const LENT_MS = 10 * 60_000;
+const CREDENTIALS_TTL_MS = 10 * 60_000;
 
 /**
  * @param silenceMs after which a connection that says nothing is given up
@@ -44,7 +44,7 @@ export async function connectS3(
   silenceMs: number,
   addresses?: AddressPolicy,
 ): Promise<S3Connection> {
-  const host = access.endpoint === undefined ? undefined : canonicalHost(new URL(access.endpoint).hostname);
+  const host = access.endpoint === undefined ? undefined : normalizeHost(new URL(access.endpoint).hostname);
   const refusal = host === undefined || addresses === undefined ? undefined : literalRefusal(host, addresses);
   if (refusal !== undefined)
     throw new DocketError('deliver.target_refused', `The endpoint is not connected to: ${refusal.message}.`);
@@ -58,14 +58,14 @@ export async function connectS3(
     ...(access.region === undefined ? {} : { region: access.region }),
     ...(credentials === undefined ? {} : { credentials }),
     forcePathStyle: access.path_style ?? access.endpoint !== undefined,
-    maxAttempts: TRIES,
+    maxAttempts: MAX_ATTEMPTS,
     // Stores other than Amazon's refuse the trailers that carry the SDK's own checksums; ours is an ordinary header.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     requestHandler: {
-      connectionTimeout: CONNECT_MS,
+      connectionTimeout: CONNECT_TIMEOUT_MS,
       socketTimeout: silenceMs,
-      ...(addresses === undefined ? {} : { httpAgent: guarded(addresses), httpsAgent: guarded(addresses) }),
+      ...(addresses === undefined ? {} : { httpAgent: guardedAgent(addresses), httpsAgent: guardedAgent(addresses) }),
     },
   });
   return {
@@ -73,7 +73,7 @@ export async function connectS3(
     client,
     redact: secrets.redactor.redact,
     encryption: encryptionOf(access),
-    credentialsEnd: async () => {
+    credentialsExpireAt: async () => {
       if (access.credentials !== undefined) return access.credentials.session_token === undefined ? null : undefined;
       const { sessionToken, expiration } = await client.config.credentials();
       return sessionToken === undefined ? null : expiration?.getTime();
@@ -83,7 +83,7 @@ export async function connectS3(
 }
 
 /** Options of an agent whose connections lead to no address that the policy refuses. */
-const guarded = (addresses: AddressPolicy) => ({ lookup: guardedLookup(addresses) });
+const guardedAgent = (addresses: AddressPolicy) => ({ lookup: guardedLookup(addresses) });
 
 function credentialsOf({ credentials }: S3Access, secrets: SecretSource) {
   if (credentials === undefined) return undefined;
@@ -97,7 +97,7 @@ function credentialsOf({ credentials }: S3Access, secrets: SecretSource) {
       accessKeyId: id.reveal(),
       secretAccessKey: secret.reveal(),
       ...(token === undefined ? {} : { sessionToken: token.reveal() }),
-      expiration: new Date(Date.now() + LENT_MS),
+      expiration: new Date(Date.now() + CREDENTIALS_TTL_MS),
     };
   };
 }
@@ -110,14 +110,14 @@ const encryptionOf = ({ encryption }: S3Access): S3Connection['encryption'] =>
       : { ServerSideEncryption: 'aws:kms', SSEKMSKeyId: encryption.kms_key };
 
 /** RFC 6266: a plain name for old programs, the real one in UTF-8 beside it. */
-function disposition(name: string): string {
+function contentDisposition(name: string): string {
   const plain = name.replace(/[^ !#$&+.0-9A-Z^_a-z~-]/g, '_');
   const full = encodeURIComponent(name).replace(/['()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
   return `attachment; filename="${plain}"; filename*=UTF-8''${full}`;
 }
 
 /** What a browser that opens the object is told of it. */
-export const described = ({ name, mediaType }: Pick<Artifact, 'name' | 'mediaType'>) => ({
+export const objectHeaders = ({ name, mediaType }: Pick<Artifact, 'name' | 'mediaType'>) => ({
   ContentType: mediaType,
-  ContentDisposition: disposition(name),
+  ContentDisposition: contentDisposition(name),
 });

@@ -4,9 +4,9 @@ import type { PutObjectCommandInput } from '@aws-sdk/client-s3';
 import { DocketError } from '../base/error.ts';
 import { createRedactor, type Redact } from '../base/redactor.ts';
 import type { S3Connection } from './s3-client.ts';
-import { passes, readS3Failure, type S3Failure } from './s3-failure.ts';
+import { classifyS3Error, isTransient, type S3Failure } from './s3-failure.ts';
 
-export interface Listed {
+export interface ListedObject {
   readonly key: string;
   /** Epoch ms. */
   readonly at: number;
@@ -15,40 +15,40 @@ export interface Listed {
 /** The bucket of the archive, object by object. Throws `archive.unreachable` or `archive.unwritable` with what the store said. */
 export interface S3Objects {
   get(key: string): Promise<Buffer | undefined>;
-  pieces(key: string): Promise<AsyncIterable<Uint8Array> | undefined>;
-  has(key: string): Promise<boolean>;
+  stream(key: string): Promise<AsyncIterable<Uint8Array> | undefined>;
+  exists(key: string): Promise<boolean>;
   put(key: string, bytes: string | Uint8Array, about?: Partial<PutObjectCommandInput>): Promise<void>;
   /** As `put`, where nothing stands. What the store said against it; undefined when it is written. */
-  putNew(key: string, bytes: string): Promise<S3Failure | undefined>;
+  putIfAbsent(key: string, bytes: string): Promise<S3Failure | undefined>;
   /** In order of the keys. */
-  list(prefix: string): AsyncGenerator<Listed>;
+  list(prefix: string): AsyncGenerator<ListedObject>;
   /** Names between the prefix, which ends with `/` or is empty, and the next `/`. */
-  folders(prefix: string): Promise<readonly string[]>;
+  listPrefixes(prefix: string): Promise<readonly string[]>;
   delete(key: string): Promise<void>;
   /** As `delete`; throws `archive.locked` where the store refuses it (403): a lock, or a right that is not there. */
   deleteUnlocked(key: string): Promise<void>;
   /** What Object Lock keeps an object by at this moment (epoch ms); undefined where nothing does, or we may not know. */
-  lock(key: string, now: number): Promise<string | undefined>;
+  describeLock(key: string, now: number): Promise<string | undefined>;
   /** What was thrown as an error of the archive that could not be written. */
-  unwritable(error: unknown): unknown;
+  toUnwritable(error: unknown): unknown;
 }
 
 /** A paper is small: whatever takes longer is not going to come. */
-const PAPER_MS = 60_000;
+const REQUEST_TIMEOUT_MS = 60_000;
 
 /** @param connect opens the connection, or gives the one that is open */
 export function s3Objects(bucket: string, place: string, connect: () => Promise<S3Connection>): S3Objects {
   // Before the first connection no store has said anything.
   let redact: Redact = createRedactor().redact;
-  const failure = (error: unknown): S3Failure => readS3Failure(error, redact);
+  const failure = (error: unknown): S3Failure => classifyS3Error(error, redact);
   const thrown = (error: unknown, code: 'archive.unreachable' | 'archive.unwritable'): unknown => {
     if (error instanceof DocketError) return error;
     // Without its cause, which carries the request with its signature.
     const done = code === 'archive.unwritable' ? 'written' : 'read';
     const failed = failure(error);
-    return new DocketError(code, `The archive cannot be ${done}: ${failed.said}.`, {
+    return new DocketError(code, `The archive cannot be ${done}: ${failed.detail}.`, {
       where: place,
-      passes: passes(failed),
+      transient: isTransient(failed),
       next: 'Look at the store, its bucket and the rights of the credentials; docket doctor tries them.',
     });
   };
@@ -73,7 +73,7 @@ export function s3Objects(bucket: string, place: string, connect: () => Promise<
       throw error;
     }
   };
-  const soon = () => ({ abortSignal: AbortSignal.timeout(PAPER_MS) });
+  const soon = () => ({ abortSignal: AbortSignal.timeout(REQUEST_TIMEOUT_MS) });
   const at = (key: string) => ({ Bucket: bucket, Key: key });
 
   const send = (
@@ -85,12 +85,12 @@ export function s3Objects(bucket: string, place: string, connect: () => Promise<
     const Body = typeof bytes === 'string' ? Buffer.from(bytes) : bytes;
     return client.send(
       new sdk.PutObjectCommand({
-        ContentType: typeOf(key),
+        ContentType: contentType(key),
         ...about,
         ...at(key),
         ...encryption,
         Body,
-        ...summed(Body),
+        ...checksumHeader(Body),
       }),
       soon(),
     );
@@ -123,7 +123,7 @@ export function s3Objects(bucket: string, place: string, connect: () => Promise<
           return Body === undefined ? Buffer.alloc(0) : Buffer.from(await Body.transformToByteArray());
         }),
       ),
-    pieces: async (key) => {
+    stream: async (key) => {
       const found = await asking('archive.unreachable', ({ sdk, client }) =>
         unlessMissing(() => client.send(new sdk.GetObjectCommand(at(key)))),
       );
@@ -136,7 +136,7 @@ export function s3Objects(bucket: string, place: string, connect: () => Promise<
         }
       })();
     },
-    has: (key) =>
+    exists: (key) =>
       asking('archive.unreachable', async ({ sdk, client }) => {
         const found = await unlessMissing(() => client.send(new sdk.HeadObjectCommand(at(key)), soon()));
         return found !== undefined;
@@ -145,7 +145,7 @@ export function s3Objects(bucket: string, place: string, connect: () => Promise<
       asking('archive.unwritable', async (connection) => {
         await send(connection, key, bytes, about);
       }),
-    putNew: (key, bytes) =>
+    putIfAbsent: (key, bytes) =>
       asking('archive.unwritable', async (connection) => {
         try {
           await send(connection, key, bytes, { IfNoneMatch: '*' });
@@ -161,7 +161,7 @@ export function s3Objects(bucket: string, place: string, connect: () => Promise<
         }
       }
     },
-    folders: async (prefix) => {
+    listPrefixes: async (prefix) => {
       const names: string[] = [];
       for await (const { CommonPrefixes } of pages(prefix, '/')) {
         names.push(...(CommonPrefixes ?? []).flatMap(({ Prefix }) => Prefix?.slice(prefix.length, -1) ?? []));
@@ -177,33 +177,34 @@ export function s3Objects(bucket: string, place: string, connect: () => Promise<
         try {
           await client.send(new sdk.DeleteObjectCommand(at(key)), soon());
         } catch (error) {
-          const { status, said } = failure(error);
+          const { status, detail } = failure(error);
           if (status !== 403) throw error;
-          throw new DocketError('archive.locked', `The store does not let ${key} go: ${said}.`, {
+          throw new DocketError('archive.locked', `The store does not let ${key} go: ${detail}.`, {
             where: place,
             next: 'Wait until its lock or legal hold ends, or give the credentials the right s3:DeleteObject.',
           });
         }
       }),
-    lock: (key, now) =>
+    describeLock: (key, now) =>
       asking('archive.unreachable', async ({ sdk, client }) => {
         const head = await unlessMissing(() => client.send(new sdk.HeadObjectCommand(at(key)), soon()));
         const until = head?.ObjectLockRetainUntilDate;
         if (head?.ObjectLockLegalHoldStatus === 'ON') return 'under a legal hold';
         return until === undefined || until.getTime() <= now ? undefined : `locked until ${until.toISOString()}`;
       }),
-    unwritable: (error) => thrown(error, 'archive.unwritable'),
+    toUnwritable: (error) => thrown(error, 'archive.unwritable'),
   };
 }
 
 /** The store compares it and refuses other bytes. */
-const summed = (bytes: Uint8Array) => ({ ChecksumSHA256: createHash('sha256').update(bytes).digest('base64') });
+const checksumHeader = (bytes: Uint8Array) => ({ ChecksumSHA256: createHash('sha256').update(bytes).digest('base64') });
 
-const TYPES: readonly (readonly [RegExp, string])[] = [
+const CONTENT_TYPES: readonly (readonly [RegExp, string])[] = [
   [/\.json$/, 'application/json'],
   [/\.html$/, 'text/html; charset=utf-8'],
   [/\.(txt|sha256)$/, 'text/plain; charset=utf-8'],
   [/\.eml$/, 'message/rfc822'],
   [/\.png$/, 'image/png'],
 ];
-const typeOf = (key: string): string => TYPES.find(([ending]) => ending.test(key))?.[1] ?? 'application/octet-stream';
+const contentType = (key: string): string =>
+  CONTENT_TYPES.find(([ending]) => ending.test(key))?.[1] ?? 'application/octet-stream';

@@ -5,8 +5,8 @@ import type { SecretSource } from '../base/secret.ts';
 import type { S3Spec } from '../define/target.ts';
 import type { Artifact } from '../render/artifact.ts';
 import type { AddressPolicy } from './guarded-lookup.ts';
-import { connectS3, described } from './s3-client.ts';
-import { readS3Failure, type S3Failure } from './s3-failure.ts';
+import { connectS3, objectHeaders } from './s3-client.ts';
+import { classifyS3Error, type S3Failure } from './s3-failure.ts';
 import { putFile } from './s3-upload.ts';
 
 /** One file on its way to its key. */
@@ -16,11 +16,11 @@ export interface S3Object {
 }
 
 /** What stands under a key, compared with the file meant for it. `hidden`: we may not know. */
-export type Standing = 'absent' | 'same' | 'other' | 'hidden';
+export type ObjectState = 'absent' | 'same' | 'other' | 'hidden';
 
 /** A bucket, spoken to as the definition says. Every method rejects with what `failure` reads. */
 export interface S3Store {
-  look(object: S3Object): Promise<Standing>;
+  compare(object: S3Object): Promise<ObjectState>;
   /** @param onlyNew refused with 412 when something stands there, by the stores that know the condition */
   put(object: S3Object, onlyNew: boolean, signal: AbortSignal): Promise<void>;
   /** Begins an upload under this key and gives it up: proves that we may write, and leaves nothing anybody could see. */
@@ -29,7 +29,7 @@ export interface S3Store {
   close(): void;
 }
 
-const SILENCE_MS = 60_000;
+const SOCKET_TIMEOUT_MS = 60_000;
 
 const RUN_KEY = 'docket-run';
 const SHA_KEY = 'docket-sha256';
@@ -41,7 +41,7 @@ export async function openS3(
   secrets: SecretSource,
   addresses: AddressPolicy = { allowPrivate: true },
 ): Promise<S3Store> {
-  const connection = await connectS3(spec, secrets, SILENCE_MS, addresses);
+  const connection = await connectS3(spec, secrets, SOCKET_TIMEOUT_MS, addresses);
   const { sdk, client, redact, encryption } = connection;
   const tagging = spec.tags ? { Tagging: `${RUN_KEY}=${run}` } : {};
   const place = (key: string) => ({ Bucket: spec.bucket, Key: key });
@@ -50,7 +50,7 @@ export async function openS3(
     ...encryption,
     ...tagging,
     ...(onlyNew ? { IfNoneMatch: '*' } : {}),
-    ...described(artifact),
+    ...objectHeaders(artifact),
     Metadata: { [RUN_KEY]: run, [SHA_KEY]: artifact.sha256 },
   });
 
@@ -62,7 +62,7 @@ export async function openS3(
   };
 
   return {
-    look: async ({ key, artifact }) => {
+    compare: async ({ key, artifact }) => {
       try {
         const { ContentLength, Metadata } = await client.send(new sdk.HeadObjectCommand(place(key)));
         if (ContentLength !== artifact.bytes) return 'other';
@@ -70,7 +70,7 @@ export async function openS3(
         if (Metadata?.[SHA_KEY] !== undefined) return Metadata[SHA_KEY] === artifact.sha256 ? 'same' : 'other';
         return (await digestOf(key)) === artifact.sha256 ? 'same' : 'other';
       } catch (error) {
-        const { status, code } = readS3Failure(error, redact);
+        const { status, code } = classifyS3Error(error, redact);
         if (status === 404 && code !== 'NoSuchBucket') return 'absent';
         // A role that may write and not list gets 403 for what is not there.
         if (status === 403) return 'hidden';
@@ -84,7 +84,7 @@ export async function openS3(
       );
       await client.send(new sdk.AbortMultipartUploadCommand({ ...place(key), UploadId: begun.UploadId }));
     },
-    failure: (error) => readS3Failure(error, redact),
+    failure: (error) => classifyS3Error(error, redact),
     close: connection.close,
   };
 }

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { PutObjectCommandInput } from '@aws-sdk/client-s3';
 import type { Artifact } from '../render/artifact.ts';
 import type { S3Connection } from './s3-client.ts';
-import { artifactBytes, artifactPieces } from './sealed-folder.ts';
+import { artifactBytes, artifactChunks } from './sealed-folder.ts';
 
 /** Above this a file goes in parts. Parts are kept in memory, two at once. */
 const PART_BYTES = 8 * 1024 * 1024;
@@ -29,7 +29,7 @@ export async function putFile(
       ...about,
       ChecksumAlgorithm: 'SHA256',
       ContentLength: artifact.bytes,
-      Body: Readable.from(artifactPieces(artifact, signal), { objectMode: false }),
+      Body: Readable.from(artifactChunks(artifact, signal), { objectMode: false }),
     },
     queueSize: 2,
     partSize: Math.max(PART_BYTES, Math.ceil(artifact.bytes / MAX_PARTS)),

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { readLua, runLua } from '../base/lua.ts';
+import { loadLuaScript, runLuaScript } from '../base/lua.ts';
 import type { RedisClient } from '../base/redis-client.ts';
-import { askRedis } from './ask-redis.ts';
+import { withRedisErrorContext } from './ask-redis.ts';
 
 /** Where figures went: a delivery without its run. */
-export interface Place {
+export interface FiguresDestination {
   readonly org: string;
   readonly report: string;
   readonly target: string;
@@ -13,7 +13,7 @@ export interface Place {
 }
 
 /** The figures that were last delivered somewhere. */
-export interface Sent {
+export interface SentFiguresEntry {
   /** As `Manifest.figures`. */
   readonly figures: string;
   readonly run: string;
@@ -22,11 +22,11 @@ export interface Sent {
 }
 
 /** What a place has, as far as anybody knows. */
-export interface Last {
+export interface LastSent {
   /** Undefined: no certain delivery is known. */
-  readonly sent: Sent | undefined;
+  readonly sent: SentFiguresEntry | undefined;
   /** A run that may have delivered something else since: then nobody knows what the place has. */
-  readonly perhaps: string | undefined;
+  readonly uncertainRun: string | undefined;
 }
 
 /**
@@ -34,22 +34,22 @@ export interface Last {
  * of it afterwards. One that dies in between leaves a doubt, and a doubt sends: a report is left out only where the very
  * same figures are certainly what the place got last. Throws `redis.unreachable`.
  */
-export interface SentFigures {
-  last(place: Place): Promise<Last>;
-  begin(place: Place, run: string, at: number): Promise<void>;
+export interface LastSentFigures {
+  last(place: FiguresDestination): Promise<LastSent>;
+  recordStart(place: FiguresDestination, run: string, at: number): Promise<void>;
   /** It arrived. Older than what is known already, it changes nothing. */
-  sent(place: Place, sent: Sent): Promise<void>;
+  recordSent(place: FiguresDestination, sent: SentFiguresEntry): Promise<void>;
   /** It surely did not arrive: the place has what it had. */
-  unsent(place: Place, run: string): Promise<void>;
+  recordNotSent(place: FiguresDestination, run: string): Promise<void>;
   /** Nobody knows; so it stays until something certainly arrives later. */
-  unknown(place: Place, run: string, at: number): Promise<void>;
+  recordUncertain(place: FiguresDestination, run: string, at: number): Promise<void>;
 }
 
 const sentSchema = z.object({ figures: z.string(), run: z.string(), at: z.number() });
 const openSchema = z.record(z.string(), z.object({ at: z.number(), over: z.boolean() }));
 
 /** What nobody can read is as if it were not said: figures are sent once more rather than not at all. */
-function readSaid<T>(schema: z.ZodType<T>, text: string | null): T | undefined {
+function parseStored<T>(schema: z.ZodType<T>, text: string | null): T | undefined {
   try {
     return text === null ? undefined : schema.safeParse(JSON.parse(text)).data;
   } catch {
@@ -58,33 +58,36 @@ function readSaid<T>(schema: z.ZodType<T>, text: string | null): T | undefined {
 }
 
 /** A report that is due once a year is compared with the last one. */
-const KEEP_S = 400 * 86_400;
+const FIGURES_TTL_S = 400 * 86_400;
 /** No run is at it for longer; one that said no more was lost with its record. */
-const GONE_MS = 8 * 86_400_000;
+const MAX_RUN_MS = 8 * 86_400_000;
 
 /** In Redis: one hash a report, `<prefix>figures:{<org>/<report>}`, changed by `sent-figures-1.lua` alone. */
-export function redisSentFigures(
+export function redisLastSentFigures(
   redis: Pick<RedisClient, 'hmget' | 'evalsha' | 'eval'>,
   options: { readonly prefix: string },
-): SentFigures {
-  const script = readLua('./sent-figures-1.lua', import.meta.url);
-  const key = ({ org, report }: Place): string => `${options.prefix}figures:{${org}/${report}}`;
-  const field = ({ target, recipient }: Place): string => JSON.stringify([target, recipient]);
-  const ask = <T>(question: () => Promise<T>): Promise<T> => askRedis('Which figures were sent last', question);
-  const say = async (place: Place, what: string, run: string, at: number, sent = ''): Promise<void> => {
-    await ask(() => runLua(redis, script, [key(place)], [field(place), run, at, what, sent, KEEP_S, GONE_MS]));
+): LastSentFigures {
+  const script = loadLuaScript('./sent-figures-1.lua', import.meta.url);
+  const key = ({ org, report }: FiguresDestination): string => `${options.prefix}figures:{${org}/${report}}`;
+  const field = ({ target, recipient }: FiguresDestination): string => JSON.stringify([target, recipient]);
+  const ask = <T>(question: () => Promise<T>): Promise<T> =>
+    withRedisErrorContext('Which figures were sent last', question);
+  const say = async (place: FiguresDestination, what: string, run: string, at: number, sent = ''): Promise<void> => {
+    await ask(() =>
+      runLuaScript(redis, script, [key(place)], [field(place), run, at, what, sent, FIGURES_TTL_S, MAX_RUN_MS]),
+    );
   };
   return {
     last: async (place) => {
       const [sent = null, open = null] = await ask(() => redis.hmget(key(place), field(place), `open ${field(place)}`));
       return {
-        sent: readSaid(sentSchema, sent),
-        perhaps: Object.keys(readSaid(openSchema, open) ?? {})[0],
+        sent: parseStored(sentSchema, sent),
+        uncertainRun: Object.keys(parseStored(openSchema, open) ?? {})[0],
       };
     },
-    begin: (place, run, at) => say(place, 'begun', run, at),
-    sent: (place, { figures, run, at }) => say(place, 'sent', run, at, JSON.stringify({ figures, run, at })),
-    unsent: (place, run) => say(place, 'unsent', run, 0),
-    unknown: (place, run, at) => say(place, 'unknown', run, at),
+    recordStart: (place, run, at) => say(place, 'begun', run, at),
+    recordSent: (place, { figures, run, at }) => say(place, 'sent', run, at, JSON.stringify({ figures, run, at })),
+    recordNotSent: (place, run) => say(place, 'unsent', run, 0),
+    recordUncertain: (place, run, at) => say(place, 'unknown', run, at),
   };
 }

@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto';
 import { connect } from 'node:net';
 import type { Client, FileEntryWithStats, ServerHostKeyAlgorithm, SFTPWrapper, Stats } from 'ssh2';
-import { DocketError, wordsOf } from '../base/error.ts';
-import { foreignText, type Redact } from '../base/redactor.ts';
+import { DocketError, errorMessage } from '../base/error.ts';
+import { type Redact, redactUntrusted } from '../base/redactor.ts';
 import type { SecretSource } from '../base/secret.ts';
-import { fingerprintOf, hostKeyType, readHostKey } from '../define/host-key.ts';
-import { type SftpSpec, sftpServer } from '../define/target.ts';
+import { fingerprintOf, hostKeyType, parseHostKey } from '../define/host-key.ts';
+import { type SftpSpec, sftpServerUrl } from '../define/target.ts';
 import type { Artifact } from '../render/artifact.ts';
 import { type AddressPolicy, ForbiddenAddress, guardedLookup, literalRefusal } from './guarded-lookup.ts';
 import { oneLine } from './one-line.ts';
-import { artifactPieces } from './sealed-folder.ts';
+import { artifactChunks } from './sealed-folder.ts';
 
 /** What went wrong at an SFTP server, for the ledger. */
 export class SftpFailure extends Error {
@@ -52,14 +52,14 @@ export interface SftpSession {
   close(): void;
 }
 
-const READY_MS = 15_000;
+const READY_TIMEOUT_MS = 15_000;
 /** For one request; a server that is silent for longer is gone. */
-const SILENCE_MS = 60_000;
-const KEEPALIVE_MS = 10_000;
-const SLICE = 32 * 1024;
+const REQUEST_TIMEOUT_MS = 60_000;
+const KEEPALIVE_INTERVAL_MS = 10_000;
+const READ_CHUNK_BYTES = 32 * 1024;
 
 /** RSA keys sign with SHA-2 today, whatever the key's type is called. */
-const algorithmsOf = (type: string): readonly ServerHostKeyAlgorithm[] => {
+const hostKeyAlgorithms = (type: string): readonly ServerHostKeyAlgorithm[] => {
   if (type === 'ssh-rsa') return ['rsa-sha2-512', 'rsa-sha2-256'];
   const known = ['ssh-ed25519', 'ecdsa-sha2-nistp256', 'ecdsa-sha2-nistp384', 'ecdsa-sha2-nistp521'] as const;
   return known.filter((one) => one === type);
@@ -76,7 +76,7 @@ export async function openSftp(
   addresses: AddressPolicy = { allowPrivate: true },
 ): Promise<SftpSession> {
   const literal = literalRefusal(spec.host, addresses);
-  if (literal !== undefined) throw refused(spec, literal);
+  if (literal !== undefined) throw addressRefused(spec, literal);
   const look = async (ref: SftpSpec['password']) => (ref === undefined ? undefined : await secrets(ref));
   const [{ default: ssh2 }, password, privateKey, passphrase] = await Promise.all([
     import('ssh2'),
@@ -84,9 +84,9 @@ export async function openSftp(
     look(spec.private_key),
     look(spec.passphrase),
   ]);
-  const pinned = spec.host_key.flatMap((text) => readHostKey(text) ?? []);
+  const pinned = spec.host_key.flatMap((text) => parseHostKey(text) ?? []);
   const types = pinned.map(({ type }) => type);
-  const algorithms = types.flatMap((type) => (type === undefined ? [] : algorithmsOf(type)));
+  const algorithms = types.flatMap((type) => (type === undefined ? [] : hostKeyAlgorithms(type)));
   const client = new ssh2.Client();
   let stranger: string | undefined;
   const sftp = await new Promise<SFTPWrapper>((resolve, reject) => {
@@ -96,9 +96,12 @@ export async function openSftp(
       sock.destroy();
       reject(
         error instanceof ForbiddenAddress
-          ? refused(spec, error)
+          ? addressRefused(spec, error)
           : stranger === undefined
-            ? new SftpFailure('down', `${sftpServer(spec)}: ${foreignText(error.message, secrets.redactor.redact)}`)
+            ? new SftpFailure(
+                'down',
+                `${sftpServerUrl(spec)}: ${redactUntrusted(error.message, secrets.redactor.redact)}`,
+              )
             : new SftpFailure('stranger', stranger),
       );
     };
@@ -124,26 +127,26 @@ export async function openSftp(
         hostVerifier: (key: Buffer) => {
           const fingerprint = fingerprintOf(key);
           if (pinned.some((one) => one.fingerprint === fingerprint)) return true;
-          stranger = `${sftpServer(spec)} shows another key than the pinned one: ${hostKeyType(key) ?? 'a key'} ${fingerprint}. Nothing was sent. Ask whoever runs the server before you change host_key.`;
+          stranger = `${sftpServerUrl(spec)} shows another key than the pinned one: ${hostKeyType(key) ?? 'a key'} ${fingerprint}. Nothing was sent. Ask whoever runs the server before you change host_key.`;
           return false;
         },
-        readyTimeout: READY_MS,
-        keepaliveInterval: KEEPALIVE_MS,
+        readyTimeout: READY_TIMEOUT_MS,
+        keepaliveInterval: KEEPALIVE_INTERVAL_MS,
         keepaliveCountMax: 3,
       });
     } catch (error) {
       fail(error instanceof Error ? error : new Error(String(error)));
     }
   });
-  return sessionOver(client, sftp, secrets.redactor.redact);
+  return createSftpSession(client, sftp, secrets.redactor.redact);
 }
 
-const refused = (spec: SftpSpec, { message }: ForbiddenAddress): DocketError =>
-  new DocketError('deliver.target_refused', `${sftpServer(spec)} is not connected to: ${message}.`);
+const addressRefused = (spec: SftpSpec, { message }: ForbiddenAddress): DocketError =>
+  new DocketError('deliver.target_refused', `${sftpServerUrl(spec)} is not connected to: ${message}.`);
 
-type Done<T> = (error: Error | null | undefined, value: T) => void;
+type Callback<T> = (error: Error | null | undefined, value: T) => void;
 
-function sessionOver(client: Client, sftp: SFTPWrapper, redact: Redact): SftpSession {
+function createSftpSession(client: Client, sftp: SFTPWrapper, redact: Redact): SftpSession {
   const waiting = new Set<(error: Error) => void>();
   let gone = false;
   client.once('close', () => {
@@ -152,12 +155,12 @@ function sessionOver(client: Client, sftp: SFTPWrapper, redact: Redact): SftpSes
   });
 
   /** One request, with an end: a server that holds the connection and says nothing would hold the run. */
-  const ask = <T>(request: (done: Done<T>) => void): Promise<T> =>
+  const ask = <T>(request: (done: Callback<T>) => void): Promise<T> =>
     new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
-        fail(new Error(`no answer within ${SILENCE_MS / 1000} s`));
+        fail(new Error(`no answer within ${REQUEST_TIMEOUT_MS / 1000} s`));
         client.destroy();
-      }, SILENCE_MS);
+      }, REQUEST_TIMEOUT_MS);
       const settled = (): void => {
         clearTimeout(timer);
         waiting.delete(fail);
@@ -165,7 +168,7 @@ function sessionOver(client: Client, sftp: SFTPWrapper, redact: Redact): SftpSes
       const fail = (error: unknown): void => {
         settled();
         const code: unknown = typeof error === 'object' && error !== null ? Reflect.get(error, 'code') : undefined;
-        const said = foreignText(wordsOf(error), redact);
+        const said = redactUntrusted(errorMessage(error), redact);
         reject(typeof code === 'number' ? new SftpFailure('answered', said, code) : new SftpFailure('lost', said));
       };
       waiting.add(fail);
@@ -190,12 +193,17 @@ function sessionOver(client: Client, sftp: SFTPWrapper, redact: Redact): SftpSes
   /** Several requests under way at once; each slice has its place in the file. */
   async function writePieces(handle: Buffer, artifact: Artifact, signal: AbortSignal): Promise<void> {
     let at = 0;
-    for await (const piece of artifactPieces(artifact, signal)) {
-      const starts = Array.from({ length: Math.ceil(piece.length / SLICE) }, (_, index) => index * SLICE);
+    for await (const piece of artifactChunks(artifact, signal)) {
+      const starts = Array.from(
+        { length: Math.ceil(piece.length / READ_CHUNK_BYTES) },
+        (_, index) => index * READ_CHUNK_BYTES,
+      );
       const base = at;
       await Promise.all(
         starts.map((start) =>
-          told((done) => sftp.write(handle, piece, start, Math.min(SLICE, piece.length - start), base + start, done)),
+          told((done) =>
+            sftp.write(handle, piece, start, Math.min(READ_CHUNK_BYTES, piece.length - start), base + start, done),
+          ),
         ),
       );
       at += piece.length;
@@ -227,9 +235,9 @@ function sessionOver(client: Client, sftp: SFTPWrapper, redact: Redact): SftpSes
       try {
         for (let at = 0; ; ) {
           const read = await ask<Buffer>((done) => {
-            const into = Buffer.allocUnsafe(SLICE);
+            const into = Buffer.allocUnsafe(READ_CHUNK_BYTES);
             // At the end of the file ssh2 gives no bytes, and no error.
-            sftp.read(handle, into, 0, SLICE, at, (error, bytes) => done(error, into.subarray(0, bytes)));
+            sftp.read(handle, into, 0, READ_CHUNK_BYTES, at, (error, bytes) => done(error, into.subarray(0, bytes)));
           });
           if (read.length === 0) return hash.digest('hex');
           hash.update(read);

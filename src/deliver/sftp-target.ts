@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
-import { wordsOf } from '../base/error.ts';
+import { errorMessage } from '../base/error.ts';
 import type { SecretSource } from '../base/secret.ts';
 import type { SftpSpec } from '../define/target.ts';
 import type { Artifact } from '../render/artifact.ts';
-import type { Ending, Leave, Proof } from './attempt.ts';
+import type { AttemptResult, SendFn, VerificationResult } from './attempt.ts';
 import { type Fence, noFence } from './fence.ts';
-import { isRefusal } from './refusal.ts';
+import { isTargetRefusal } from './refusal.ts';
 import { openSftp, SftpFailure, type SftpSession } from './sftp-session.ts';
-import { otherBytes, Taken } from './taken.ts';
+import { FileConflictError, fileConflictDetail } from './taken.ts';
 
 /** How a server is spoken to; another one in tests. */
 export type OpenSftp = (spec: SftpSpec, secrets: SecretSource) => Promise<SftpSession>;
@@ -27,12 +27,12 @@ export interface SftpUpload {
 const DAY_MS = 86_400_000;
 const TEMPORARY = /^\.docket-[0-9a-f]+-(\d+)-[0-9a-f]+\.tmp$/;
 
-const join = (folder: string, name: string): string => (folder.endsWith('/') ? folder + name : `${folder}/${name}`);
-const prefixOf = (delivery: string): string => `.docket-${delivery}-`;
+const joinPath = (folder: string, name: string): string => (folder.endsWith('/') ? folder + name : `${folder}/${name}`);
+const temporaryPrefix = (delivery: string): string => `.docket-${delivery}-`;
 
-type Standing = 'absent' | 'same' | 'other';
+type RemoteFileState = 'absent' | 'same' | 'other';
 
-async function look(session: SftpSession, path: string, artifact: Artifact): Promise<Standing> {
+async function compareRemoteFile(session: SftpSession, path: string, artifact: Artifact): Promise<RemoteFileState> {
   const bytes = await session.size(path);
   if (bytes === undefined) return 'absent';
   if (bytes !== artifact.bytes) return 'other';
@@ -49,26 +49,26 @@ async function look(session: SftpSession, path: string, artifact: Artifact): Pro
  * sees whole files only. A failure before the first name is given leaves nothing and may be retried. After it, somebody
  * may have taken a file already: what the folder then does not prove is `unknown`.
  */
-export function uploadAll(upload: SftpUpload, secrets: SecretSource, open: OpenSftp = openSftp): Leave {
+export function uploadFiles(upload: SftpUpload, secrets: SecretSource, open: OpenSftp = openSftp): SendFn {
   return async (signal, fence = noFence) => {
     let session: SftpSession;
     try {
       session = await open(upload.spec, secrets);
     } catch (error) {
-      return notOpened(error);
+      return openFailureResult(error);
     }
-    const progress: Progress = { temporary: new Set(), named: 0, naming: false };
+    const progress: UploadProgress = { temporary: new Set(), named: 0, naming: false };
     // Once names are given, giving up would leave nobody the wiser.
     const stop = (): void => (progress.naming ? undefined : session.close());
     signal.addEventListener('abort', stop, { once: true });
     try {
       return await uploadMissing(session, upload, progress, signal, fence);
     } catch (error) {
-      const ending = endingOf(error, progress, upload.artifacts.length);
+      const ending = toAttemptResult(error, progress, upload.artifacts.length);
       const lost = error instanceof SftpFailure && error.kind === 'lost';
       if (!(lost && progress.naming)) return ending;
       session.close();
-      return await afterLoss(upload, secrets, open, ending);
+      return await resolveLostRename(upload, secrets, open, ending);
     } finally {
       signal.removeEventListener('abort', stop);
       for (const path of progress.temporary) await session.remove(path).catch(() => {});
@@ -77,7 +77,7 @@ export function uploadAll(upload: SftpUpload, secrets: SecretSource, open: OpenS
   };
 }
 
-interface Progress {
+interface UploadProgress {
   /** Files of ours that have no name yet. */
   readonly temporary: Set<string>;
   named: number;
@@ -88,19 +88,19 @@ interface Progress {
 async function uploadMissing(
   session: SftpSession,
   upload: SftpUpload,
-  progress: Progress,
+  progress: UploadProgress,
   signal: AbortSignal,
   fence: Fence,
-): Promise<Ending> {
+): Promise<AttemptResult> {
   const { spec, folder, artifacts, delivery } = upload;
   if (spec.mkdir) await session.makeFolder(folder);
-  await sweep(session, upload);
+  await removeStaleFiles(session, upload);
   const missing: { artifact: Artifact; final: string; temporary: string }[] = [];
   for (const [index, artifact] of artifacts.entries()) {
-    const final = join(folder, artifact.name);
-    const standing = await look(session, final, artifact);
-    if (standing === 'other' && !spec.overwrite) return { state: 'refused', detail: otherBytes(final) };
-    const temporary = join(folder, `${prefixOf(delivery)}${index}-${randomBytes(4).toString('hex')}.tmp`);
+    const final = joinPath(folder, artifact.name);
+    const standing = await compareRemoteFile(session, final, artifact);
+    if (standing === 'other' && !spec.overwrite) return { state: 'refused', detail: fileConflictDetail(final) };
+    const temporary = joinPath(folder, `${temporaryPrefix(delivery)}${index}-${randomBytes(4).toString('hex')}.tmp`);
     if (standing !== 'same') missing.push({ artifact, final, temporary });
   }
   for (const { artifact, temporary } of missing) {
@@ -110,7 +110,7 @@ async function uploadMissing(
   }
   for (const { artifact, final, temporary } of missing) {
     if (!progress.naming) signal.throwIfAborted();
-    await fence.pass();
+    await fence.confirmIfStale();
     progress.naming = true;
     try {
       await session.rename(temporary, final, spec.overwrite);
@@ -118,9 +118,9 @@ async function uploadMissing(
     } catch (error) {
       // Refused because the name is taken: by an attempt of ours that was thought dead, or by somebody else.
       const answered = error instanceof SftpFailure && error.kind === 'answered';
-      const standing = answered ? await look(session, final, artifact) : 'absent';
+      const standing = answered ? await compareRemoteFile(session, final, artifact) : 'absent';
       if (standing === 'absent') throw error;
-      if (standing === 'other') throw new Taken(otherBytes(final));
+      if (standing === 'other') throw new FileConflictError(fileConflictDetail(final));
     }
     progress.named += 1;
   }
@@ -130,37 +130,39 @@ async function uploadMissing(
 }
 
 /** Removes temporary files: this delivery's of an attempt that died, and any of Docket's older than a day. */
-async function sweep(session: SftpSession, { folder, delivery, clock }: SftpUpload): Promise<void> {
+async function removeStaleFiles(session: SftpSession, { folder, delivery, clock }: SftpUpload): Promise<void> {
   for (const { name, modified } of (await session.list(folder)) ?? []) {
     const stale = TEMPORARY.test(name) && modified * 1000 < clock.now() - DAY_MS;
-    if (stale || (TEMPORARY.test(name) && name.startsWith(prefixOf(delivery)))) {
-      await session.remove(join(folder, name)).catch(() => {});
+    if (stale || (TEMPORARY.test(name) && name.startsWith(temporaryPrefix(delivery)))) {
+      await session.remove(joinPath(folder, name)).catch(() => {});
     }
   }
 }
 
-function notOpened(error: unknown): Ending {
-  const detail = wordsOf(error);
+function openFailureResult(error: unknown): AttemptResult {
+  const detail = errorMessage(error);
   const stranger = error instanceof SftpFailure && error.kind === 'stranger';
-  return stranger || isRefusal(error) ? { state: 'refused', detail } : { state: 'pending', detail, targetDown: true };
+  return stranger || isTargetRefusal(error)
+    ? { state: 'refused', detail }
+    : { state: 'pending', detail, targetDown: true };
 }
 
-function endingOf(error: unknown, { named }: Progress, files: number): Ending {
-  const said = wordsOf(error);
+function toAttemptResult(error: unknown, { named }: UploadProgress, files: number): AttemptResult {
+  const said = errorMessage(error);
   if (named > 0) return { state: 'unknown', detail: `${named} of ${files} files have their names: ${said}` };
-  if (error instanceof Taken) return { state: 'refused', detail: said };
+  if (error instanceof FileConflictError) return { state: 'refused', detail: said };
   const targetDown = error instanceof SftpFailure && error.kind === 'lost';
   return { state: 'pending', detail: `The files cannot be written: ${said}`, ...(targetDown ? { targetDown } : {}) };
 }
 
 /** The answer to a rename was lost: the folder may still prove what became of it. */
-async function afterLoss(
+async function resolveLostRename(
   upload: SftpUpload,
   secrets: SecretSource,
   open: OpenSftp,
-  otherwise: Ending,
-): Promise<Ending> {
-  const proof = await proveUpload(upload, secrets, open).catch(() => 'unknown' as const);
+  otherwise: AttemptResult,
+): Promise<AttemptResult> {
+  const proof = await verifyUpload(upload, secrets, open).catch(() => 'unknown' as const);
   const lost = 'The connection was lost while the files were given their names';
   if (proof === 'sent') return { state: 'sent', detail: `${lost}; all of them are there.` };
   if (proof === 'unsent') return { ...otherwise, state: 'pending', detail: `${lost}; none of them has one.` };
@@ -171,19 +173,20 @@ async function afterLoss(
  * What the folder shows of an attempt that ended without a word. Names are given in order, so as long as the first file
  * still has its temporary one, none was given. No file and no temporary file: taken already, or never uploaded.
  */
-export async function proveUpload(
+export async function verifyUpload(
   { spec, folder, artifacts, delivery }: SftpUpload,
   secrets: SecretSource,
   open: OpenSftp = openSftp,
-): Promise<Proof> {
+): Promise<VerificationResult> {
   const session = await open(spec, secrets);
   try {
-    const standings: Standing[] = [];
-    for (const artifact of artifacts) standings.push(await look(session, join(folder, artifact.name), artifact));
+    const standings: RemoteFileState[] = [];
+    for (const artifact of artifacts)
+      standings.push(await compareRemoteFile(session, joinPath(folder, artifact.name), artifact));
     if (standings.every((standing) => standing === 'same')) return 'sent';
     const names = (await session.list(folder)) ?? [];
     const first =
-      standings.indexOf('same') === -1 && names.some(({ name }) => name.startsWith(`${prefixOf(delivery)}0-`));
+      standings.indexOf('same') === -1 && names.some(({ name }) => name.startsWith(`${temporaryPrefix(delivery)}0-`));
     return first ? 'unsent' : 'unknown';
   } finally {
     session.close();

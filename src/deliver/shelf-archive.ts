@@ -2,48 +2,71 @@ import { createHash } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import type { Clock } from '../base/clock.ts';
 import { DocketError } from '../base/error.ts';
-import type { Archive, Sealed, SealedRun } from './archive.ts';
-import { type ChainedRuns, chainFile } from './chained-runs.ts';
-import { attemptName, messageName, readEvidence, readLastMessage, readReceipts } from './kept-attempts.ts';
+import type { Archive, PublishedManifest, PublishedRun } from './archive.ts';
+import { type RunChain, toChainFile } from './chained-runs.ts';
+import {
+  attemptFileName,
+  messageFileName,
+  readArchivedStates,
+  readLastMessage,
+  readReceipts,
+} from './kept-attempts.ts';
 import { readManifest } from './run-papers.ts';
-import { assemble, pathName, readSealed, sealedNames, writing } from './sealed-folder.ts';
-import type { RunBox, RunName, Shelf } from './shelf.ts';
+import {
+  assembleRunFolder,
+  publishedNames,
+  readPublishedRun,
+  requirePathName,
+  withWriteErrors,
+} from './sealed-folder.ts';
+import type { ArchiveStorage, RunFiles, RunRef } from './shelf.ts';
 
 /** What every archive does with the papers of a sealed run. */
-export const keepingIn = (
-  boxOf: (sealed: SealedRun) => RunBox,
-  signing?: Pick<ChainedRuns, 'note' | 'enter'>,
+export const metadataMethods = (
+  boxOf: (sealed: PublishedManifest) => RunFiles,
+  signing?: Pick<RunChain, 'defer' | 'record'>,
 ): Pick<
   Archive,
-  'keepMessage' | 'message' | 'keepReceipts' | 'receipts' | 'keepAttempt' | 'evidence' | 'keepRelease' | 'discard'
+  | 'putMessage'
+  | 'getMessage'
+  | 'putReceipts'
+  | 'getReceipts'
+  | 'putAttempt'
+  | 'getArchivedStates'
+  | 'putRelease'
+  | 'discard'
 > => {
-  const keep = async (sealed: SealedRun, name: string, paper: unknown): Promise<void> => {
+  const keep = async (sealed: PublishedManifest, name: string, paper: unknown): Promise<void> => {
     const text = `${JSON.stringify(paper, null, 2)}\n`;
     await boxOf(sealed).put(name, text);
-    await signing?.enter(nameOf(sealed), [chainFile(name, text)]);
+    await signing?.record(runRefOf(sealed), [toChainFile(name, text)]);
   };
   return {
-    keepMessage: async (sealed, delivery, message, kind = 'eml') => {
+    putMessage: async (sealed, delivery, message, kind = 'eml') => {
       const digest = createHash('sha256').update(message).digest('hex');
-      const name = messageName(pathName(delivery, 'delivery'), digest, kind);
+      const name = messageFileName(requirePathName(delivery, 'delivery'), digest, kind);
       // The hash first, so that a message is never without one; as `sha256sum --check` reads it.
       const hash = { name: `messages/${name}.sha256`, bytes: `${digest}  ${name}\n` };
-      await boxOf(sealed).putTwo(hash, { name: `messages/${name}`, bytes: message });
+      await boxOf(sealed).putPair(hash, { name: `messages/${name}`, bytes: message });
       // Entered with the attempt that sends it, which is written before it leaves.
-      signing?.note(nameOf(sealed), [chainFile(hash.name, hash.bytes), { name: `messages/${name}`, sha256: digest }]);
+      signing?.defer(runRefOf(sealed), [
+        toChainFile(hash.name, hash.bytes),
+        { name: `messages/${name}`, sha256: digest },
+      ]);
       return digest;
     },
-    message: (sealed, delivery, kind = 'eml') => readLastMessage(boxOf(sealed), pathName(delivery, 'delivery'), kind),
-    keepReceipts: (sealed, receipts) => keep(sealed, 'receipts.json', receipts),
-    receipts: (sealed) => readReceipts(boxOf(sealed)),
-    keepAttempt: (sealed, attempt) => keep(sealed, attemptName(attempt), attempt),
-    evidence: (sealed) => readEvidence(boxOf(sealed)),
-    keepRelease: (sealed, release) => keep(sealed, 'release.json', release),
+    getMessage: (sealed, delivery, kind = 'eml') =>
+      readLastMessage(boxOf(sealed), requirePathName(delivery, 'delivery'), kind),
+    putReceipts: (sealed, receipts) => keep(sealed, 'receipts.json', receipts),
+    getReceipts: (sealed) => readReceipts(boxOf(sealed)),
+    putAttempt: (sealed, attempt) => keep(sealed, attemptFileName(attempt), attempt),
+    getArchivedStates: (sealed) => readArchivedStates(boxOf(sealed)),
+    putRelease: (sealed, release) => keep(sealed, 'release.json', release),
     discard: (staged) => rm(staged, { recursive: true, force: true }),
   };
 };
 
-const nameOf = ({ manifest }: SealedRun): RunName => ({
+const runRefOf = ({ manifest }: PublishedManifest): RunRef => ({
   id: manifest.run,
   org: manifest.org,
   report: manifest.report,
@@ -54,61 +77,66 @@ const nameOf = ({ manifest }: SealedRun): RunName => ({
  * refuses), `archive.unreachable` (a store that does not answer) and `archive.corrupt`.
  * @param signing enters everything into the signed chain, and compares with it; absent where no key is named
  */
-export function shelfArchive(shelf: Shelf, clock: Clock, signing?: ChainedRuns): Archive {
+export function createArchive(shelf: ArchiveStorage, clock: Clock, signing?: RunChain): Archive {
   const { link } = shelf;
 
-  const peek = async (run: RunName): Promise<SealedRun | undefined> => {
-    const box = shelf.box(run);
+  const peek = async (run: RunRef): Promise<PublishedManifest | undefined> => {
+    const box = shelf.runFiles(run);
     const manifest = await readManifest(box);
     if (manifest !== undefined) {
-      await signing?.check(run);
+      await signing?.verifyManifest(run);
       return { manifest };
     }
     // A run that was sealed has lost its manifest: what it sent must not be made and sent anew.
-    if ((await box.names()).length > 0) {
-      throw new DocketError('archive.corrupt', `The archived run in ${box.place} has no manifest.json.`, {
-        where: box.place,
+    if ((await box.list()).length > 0) {
+      throw new DocketError('archive.corrupt', `The archived run in ${box.location} has no manifest.json.`, {
+        where: box.location,
         next: 'Restore it from a backup, or remove it and run the report again.',
       });
     }
     return undefined;
   };
 
-  const find = async (run: RunName): Promise<Sealed | undefined> => {
+  const find = async (run: RunRef): Promise<PublishedRun | undefined> => {
     const found = await peek(run);
     if (found === undefined) return undefined;
     // Whoever died between writing something and entering it: the next one who has the run in hand enters it.
-    await signing?.complete(run);
-    const folder = await shelf.bring(run, sealedNames(found.manifest));
+    await signing?.recordMissing(run);
+    const folder = await shelf.checkout(run, publishedNames(found.manifest));
     try {
-      return await readSealed(folder, 'files', found.manifest, shelf.box(run).place);
+      return await readPublishedRun(folder, 'files', found.manifest, shelf.runFiles(run).location);
     } catch (error) {
-      await shelf.letGo(folder);
+      await shelf.discardCheckout(folder);
       throw error;
     }
   };
 
   return {
-    ...keepingIn((sealed) => shelf.box(nameOf(sealed)), signing),
+    ...metadataMethods((sealed) => shelf.runFiles(runRefOf(sealed)), signing),
     peek,
     find,
-    letGo: ({ folder }) => shelf.letGo(folder),
+    discardCheckout: ({ folder }) => shelf.discardCheckout(folder),
     stage: shelf.stage,
-    seal: async (staged, unsealed, artifacts, mail) => {
-      const run = nameOf({ manifest: unsealed });
-      const { place } = shelf.box(run);
-      const { manifest } = await writing(staged, () => assemble(staged, 'files', unsealed, artifacts, mail));
+    publish: async (staged, unsealed, artifacts, mail) => {
+      const run = runRefOf({ manifest: unsealed });
+      const { location } = shelf.runFiles(run);
+      const { manifest } = await withWriteErrors(staged, () =>
+        assembleRunFolder(staged, 'files', unsealed, artifacts, mail),
+      );
       const folder = await shelf.publish(run, staged, manifest, artifacts);
-      if (folder !== undefined) await signing?.sealed(run);
-      const sealed = folder === undefined ? await find(run) : await readSealed(folder, 'files', manifest, place);
+      if (folder !== undefined) await signing?.recordPublished(run);
+      const sealed =
+        folder === undefined ? await find(run) : await readPublishedRun(folder, 'files', manifest, location);
       if (sealed !== undefined) return sealed;
-      throw new DocketError('archive.corrupt', `The run that was just sealed is gone from ${place}.`, { where: place });
+      throw new DocketError('archive.corrupt', `The run that was just sealed is gone from ${location}.`, {
+        where: location,
+      });
     },
     ...(link === undefined
       ? {}
       : {
           link: ({ manifest }, name) =>
-            link(nameOf({ manifest }), `files/${name}`, { now: clock.now(), madeAt: Date.parse(manifest.made_at) }),
+            link(runRefOf({ manifest }), `files/${name}`, { now: clock.now(), madeAt: Date.parse(manifest.made_at) }),
         }),
   };
 }

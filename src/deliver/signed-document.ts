@@ -48,14 +48,14 @@ export const checkpointSchema = z.strictObject({
 });
 export type Checkpoint = z.infer<typeof checkpointSchema>;
 
-type What = 'chain entry' | 'checkpoint';
+type DocumentKind = 'chain entry' | 'checkpoint';
 const signedSchema = z.strictObject({ body: z.unknown(), key: z.string(), signature: z.string() });
 
 /** What is signed begins with its kind, so that one cannot stand for another. */
-const signedText = (what: What, body: unknown): string => `docket ${what} 1\n${JSON.stringify(body)}`;
+const signedText = (what: DocumentKind, body: unknown): string => `docket ${what} 1\n${JSON.stringify(body)}`;
 
 /** The text of a signed document's file. */
-export const signDocument = (what: What, body: ChainEntry | Checkpoint, key: SigningKey): string =>
+export const signDocument = (what: DocumentKind, body: ChainEntry | Checkpoint, key: SigningKey): string =>
   `${JSON.stringify({ body, key: key.id, signature: key.sign(signedText(what, body)) })}\n`;
 
 export interface SignedDocument<T> {
@@ -67,7 +67,7 @@ export interface SignedDocument<T> {
 }
 
 /** What a text says that it is, signed or not: only good for knowing where to look. */
-export function claimOf(text: string): { readonly key: string; readonly body: unknown } | undefined {
+export function unverifiedClaim(text: string): { readonly key: string; readonly body: unknown } | undefined {
   try {
     const { key, body } = signedSchema.parse(JSON.parse(text));
     return { key, body };
@@ -77,8 +77,8 @@ export function claimOf(text: string): { readonly key: string; readonly body: un
 }
 
 /** A document with a valid signature of one of these keys; a text says why there is none. */
-export function readDocument<T>(
-  what: What,
+export function verifyDocument<T>(
+  what: DocumentKind,
   text: string,
   schema: z.ZodType<T>,
   keys: PublicKeys,

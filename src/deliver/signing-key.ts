@@ -52,7 +52,7 @@ function readBlocks(text: string, where: string, expected: string): { isPrivate:
 const byId = (keys: readonly KeyObject[]): PublicKeys => new Map(keys.map((key) => [keyId(key), key] as const));
 
 /** Public keys in PEM form, one after another. Throws `config.invalid`. */
-export const readPublicKeys = (text: string, where: string): PublicKeys =>
+export const parsePublicKeys = (text: string, where: string): PublicKeys =>
   byId(
     readBlocks(text, where, 'Ed25519 public keys in PEM form').map(({ isPrivate, key }) =>
       isPrivate ? createPublicKey(key) : key,
@@ -63,7 +63,7 @@ export const readPublicKeys = (text: string, where: string): PublicKeys =>
  * An Ed25519 private key in PEM form; the public keys that follow it are those of keys before, trusted for what they
  * signed. Throws `config.invalid`, which repeats nothing.
  */
-export function readSigningKey(pem: Secret, where: string): SigningKey {
+export function parseSigningKey(pem: Secret, where: string): SigningKey {
   const expected = 'one Ed25519 private key in PEM form, then the public keys of those before it';
   const blocks = readBlocks(pem.reveal(), where, expected);
   const [own, ...others] = blocks.filter(({ isPrivate }) => isPrivate);
@@ -79,7 +79,7 @@ export function readSigningKey(pem: Secret, where: string): SigningKey {
 }
 
 /** The text of a new key's file, and of its public part. @param before the keys that it follows */
-export function makeSigningKey(before?: SigningKey): { readonly pem: string; readonly publicPem: string } {
+export function generateSigningKey(before?: SigningKey): { readonly pem: string; readonly publicPem: string } {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519');
   const earlier = [...(before?.trusted.values() ?? [])].map(pemOf).join('');
   const publicPem = `${pemOf(publicKey)}${earlier}`;

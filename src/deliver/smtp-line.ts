@@ -1,39 +1,39 @@
 import type SMTPConnection from 'nodemailer/lib/smtp-connection';
-import { enter, openConnection, type SmtpOptions, TIMEOUTS } from './smtp-connection.ts';
+import { connectAndAuthenticate, openConnection, SMTP_TIMEOUTS_MS, type SmtpOptions } from './smtp-connection.ts';
 import type { SmtpServer } from './smtp-url.ts';
 
 /** Who is told what happens on a line; nobody while it is idle. */
-interface Listener {
+interface SessionListener {
   failed(error: unknown): void;
 }
 
 /** One connection to a mail server, for one message after the other. */
-export interface Line {
+export interface SmtpSession {
   readonly connection: SMTPConnection;
   /** Messages that it has carried. */
-  carried: number;
+  messageCount: number;
   /** Hears of the connection's failures from now on. */
-  listen(listener: Listener | undefined): void;
+  setListener(listener: SessionListener | undefined): void;
   close(): void;
 }
 
 /** Ms in which a kept connection must answer, or a new one is opened. */
-const PROBE_MS = 5_000;
+const RESET_TIMEOUT_MS = 5_000;
 /** Servers take a connection that brings ever more for abuse. */
-const MOST_MESSAGES = 100;
+const MAX_MESSAGES_PER_CONNECTION = 100;
 
 /** A line that is not open yet. Its failures come to the listener once each, whichever of nodemailer's signs comes first. */
-export function newLine(server: SmtpServer, options: SmtpOptions): Line {
+export function createSmtpSession(server: SmtpServer, options: SmtpOptions): SmtpSession {
   const connection = openConnection(server, options);
-  let listener: Listener | undefined;
+  let listener: SessionListener | undefined;
   // The listener stays for good: nodemailer may emit a late `error`, which without a listener ends the process.
   connection.on('error', (error) => listener?.failed(error));
   // A connection that ends without an error: every callback that knows more comes in the same turn.
   connection.once('end', () => setImmediate(() => listener?.failed(new Error('Connection closed unexpectedly'))));
   return {
     connection,
-    carried: 0,
-    listen: (next) => {
+    messageCount: 0,
+    setListener: (next) => {
       listener = next;
     },
     close: () => connection.close(),
@@ -41,14 +41,18 @@ export function newLine(server: SmtpServer, options: SmtpOptions): Line {
 }
 
 /** Connects and logs in, as `enter` does. */
-export const openLine = (line: Line, server: SmtpServer, options: SmtpOptions, then: (error?: Error | null) => void) =>
-  enter(line.connection, server, options, then);
+export const openSmtpSession = (
+  line: SmtpSession,
+  server: SmtpServer,
+  options: SmtpOptions,
+  then: (error?: Error | null) => void,
+) => connectAndAuthenticate(line.connection, server, options, then);
 
-export interface Lines {
+export interface SmtpPool {
   /** A line that was kept and is still good; undefined when a new one is to be opened. */
-  take(): Promise<Line | undefined>;
+  acquire(): Promise<SmtpSession | undefined>;
   /** Keeps a line whose message was taken for the next one, or lets go of it. */
-  keep(line: Line): void;
+  release(line: SmtpSession): void;
   close(): void;
 }
 
@@ -57,30 +61,30 @@ export interface Lines {
  * A kept line is asked to reset before it carries the next message: what else the server may have said meanwhile is
  * then never taken for an answer about that message.
  */
-export function keptLines(options: SmtpOptions): Lines {
-  const idleMs = options.timeouts?.idle ?? TIMEOUTS.idle;
-  const idle = new Map<Line, NodeJS.Timeout>();
+export function smtpPool(options: SmtpOptions): SmtpPool {
+  const idleMs = options.timeouts?.idle ?? SMTP_TIMEOUTS_MS.idle;
+  const idle = new Map<SmtpSession, NodeJS.Timeout>();
   let closed = false;
-  const drop = (line: Line): void => {
+  const drop = (line: SmtpSession): void => {
     clearTimeout(idle.get(line));
     idle.delete(line);
     line.close();
   };
   return {
-    take: async () => {
+    acquire: async () => {
       for (;;) {
         const line = [...idle.keys()].at(-1);
         if (line === undefined) return undefined;
         clearTimeout(idle.get(line));
         idle.delete(line);
-        if (await answers(line)) return line;
+        if (await isAlive(line)) return line;
         line.close();
       }
     },
-    keep: (line) => {
-      line.carried += 1;
-      if (closed || line.carried >= MOST_MESSAGES || line.connection.destroyed) return line.close();
-      line.listen({ failed: () => drop(line) });
+    release: (line) => {
+      line.messageCount += 1;
+      if (closed || line.messageCount >= MAX_MESSAGES_PER_CONNECTION || line.connection.destroyed) return line.close();
+      line.setListener({ failed: () => drop(line) });
       // A process that has nothing else to do must not stay for it.
       idle.set(line, setTimeout(drop, idleMs, line).unref());
     },
@@ -91,13 +95,13 @@ export function keptLines(options: SmtpOptions): Lines {
   };
 }
 
-const answers = (line: Line): Promise<boolean> =>
+const isAlive = (line: SmtpSession): Promise<boolean> =>
   new Promise((resolve) => {
-    const timer = setTimeout(() => resolve(false), PROBE_MS);
+    const timer = setTimeout(() => resolve(false), RESET_TIMEOUT_MS);
     const end = (good: boolean) => {
       clearTimeout(timer);
       resolve(good);
     };
-    line.listen({ failed: () => end(false) });
+    line.setListener({ failed: () => end(false) });
     line.connection.reset((error) => end(!error));
   });

@@ -12,7 +12,7 @@ const entrySchema = z.object({ tnx: z.enum(['client', 'server']) });
 const REPLY_LINE = /^([1-9]\d\d)(?:([ -])|$)/;
 
 /** The code of a reply (RFC 5321 §4.2.1: the same on every line); undefined where lines differ, are missing or malformed. */
-export function replyCode(reply: string): number | undefined {
+export function parseReplyCode(reply: string): number | undefined {
   const lines = reply.split(/\r?\n/).map((line) => REPLY_LINE.exec(line));
   const [first] = lines;
   const whole = lines.every((line, at) => line?.[1] === first?.[1] && (line?.[2] === '-') === at < lines.length - 1);
@@ -23,7 +23,7 @@ export function replyCode(reply: string): number | undefined {
  * What a server may answer a step with when it agrees (RFC 5321 §4.3.2). nodemailer takes any 2xx, so that a proxy whose
  * connection behind it was replaced (220), or replies that are one behind, would pass for the server's word.
  */
-const AGREED: Readonly<Record<string, readonly number[]>> = {
+const EXPECTED_CODES: Readonly<Record<string, readonly number[]>> = {
   greeting: [220],
   EHLO: [250],
   HELO: [250],
@@ -36,9 +36,9 @@ const AGREED: Readonly<Record<string, readonly number[]>> = {
 };
 
 function isExpected(step: string, reply: string): boolean {
-  const code = replyCode(reply);
+  const code = parseReplyCode(reply);
   // What refuses is nodemailer's to read, with its step and code.
-  return code !== undefined && (code >= 400 || (AGREED[step] ?? [code]).includes(code));
+  return code !== undefined && (code >= 400 || (EXPECTED_CODES[step] ?? [code]).includes(code));
 }
 
 /** The names that failures of nodemailer have for these steps. */
@@ -54,7 +54,7 @@ const STEP_NAMES: Readonly<Record<string, string>> = {
  * Of commands it sees the verb alone, and it keeps nothing else.
  * @param refuse told of a reply that is not one; closes the connection, so that nothing follows from the reply
  */
-export function checkReplies(refuse: (failure: SmtpFailure) => void): TransactionLog {
+export function replyChecker(refuse: (failure: SmtpFailure) => void): TransactionLog {
   const unanswered: string[] = [];
   let greeted = false;
   const debug: TransactionLog['debug'] = (entry, text) => {

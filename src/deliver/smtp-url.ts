@@ -12,7 +12,7 @@ export interface SmtpServer {
   readonly pass?: Secret;
 }
 
-const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '::1']);
+const LOOPBACK_HOSTS: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '::1']);
 
 /**
  * `smtp://[user:password@]host[:587][?tls=required|offered|off]` or `smtps://[user:password@]host[:465]`.
@@ -22,7 +22,7 @@ const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '::1'])
  * A login by token counts like a password, and the URL then has neither.
  * Throws `config.invalid`, never repeating the URL.
  */
-export function readSmtpUrl(secret: Secret, byToken = false): SmtpServer {
+export function parseSmtpUrl(secret: Secret, byToken = false): SmtpServer {
   const fault = (expected: string, got: string) =>
     new DocketError('config.invalid', 'The URL of the mail server cannot be used.', {
       expected,
@@ -51,7 +51,7 @@ export function readSmtpUrl(secret: Secret, byToken = false): SmtpServer {
     );
   }
   if (byToken && url.username !== '') throw fault('no user and password beside smtp.oauth2', 'a user name');
-  const fallback = (byToken || url.username !== '') && !LOOPBACK.has(host) ? 'required' : 'offered';
+  const fallback = (byToken || url.username !== '') && !LOOPBACK_HOSTS.has(host) ? 'required' : 'offered';
   let user: string;
   let pass: string;
   try {
@@ -73,7 +73,7 @@ export function readSmtpUrl(secret: Secret, byToken = false): SmtpServer {
  * A mail server as logs and shared state may name it: its host and port, and the beginning of what tells one login from
  * another. A login that is corrected has another name, and does not wait for the failures of the old one.
  */
-export function smtpService(url: Secret, login: string): string {
-  const { host, port } = readSmtpUrl(url);
+export function smtpServiceName(url: Secret, login: string): string {
+  const { host, port } = parseSmtpUrl(url);
   return `mail ${host}:${port} ${login.slice(0, 8)}`;
 }

@@ -33,7 +33,7 @@ const MESSAGE_STEPS: ReadonlySet<string> = new Set(['MAIL FROM', 'RCPT TO', 'DAT
 const AUTHENTICATION_CODES: ReadonlySet<number> = new Set([530, 534, 535, 538]);
 
 /** RFC 5321 §3.8: the server shuts down. After the dot it says nothing certain of the message. */
-const CLOSING = 421;
+const SERVICE_CLOSING = 421;
 
 /**
  * Reads a failure as cautiously as SMTP demands.
@@ -54,7 +54,7 @@ const CLOSING = 421;
  * @param redact takes our secrets out of what the server said
  * @param consumed whether the end of our message was handed to the connection: only then may its final dot have left
  */
-export function readFailure(
+export function classifyFailure(
   failure: SmtpFailure,
   consumed: boolean,
   redact: Redact,
@@ -65,7 +65,7 @@ export function readFailure(
   const temporary = responseCode >= 400 && responseCode <= 499;
   if (consumed) {
     // Only a whole reply to DATA speaks of the message. An unfinished one comes as a failure of the connection.
-    const definite = failure.code === 'EMESSAGE' && command === 'DATA' && responseCode !== CLOSING;
+    const definite = failure.code === 'EMESSAGE' && command === 'DATA' && responseCode !== SERVICE_CLOSING;
     if (definite && permanent) return { kind: 'refused', response: said };
     if (definite && temporary) return { kind: 'deferred', response: said, server: false };
     return { kind: 'unknown', why: `No certain answer after the message had left: ${said}` };
@@ -74,6 +74,6 @@ export function readFailure(
   if (aboutMessage && permanent && !AUTHENTICATION_CODES.has(responseCode)) return { kind: 'refused', response: said };
   // nodemailer itself refuses a message that is larger than the SIZE the server announced.
   if (failure.code === 'EMESSAGE' && responseCode === 0) return { kind: 'refused', response: said };
-  const server = !aboutMessage || responseCode === CLOSING || AUTHENTICATION_CODES.has(responseCode);
+  const server = !aboutMessage || responseCode === SERVICE_CLOSING || AUTHENTICATION_CODES.has(responseCode);
   return { kind: 'deferred', response: said, server };
 }

@@ -1,5 +1,5 @@
 import type { Definition } from '../define/definition.ts';
-import type { Delivery, PlaceContext } from './delivery.ts';
+import type { Delivery, TargetContext } from './delivery.ts';
 import type { DkimKey } from './dkim.ts';
 import { emailDeliveries } from './email-target.ts';
 import type { Mailer } from './mailer.ts';
@@ -16,7 +16,7 @@ export interface MailRoute {
   readonly service?: string;
 }
 
-export interface DeliveryContext extends PlaceContext {
+export interface DeliveryContext extends TargetContext {
   readonly definition: Definition;
   readonly mail: MailRoute | undefined;
 }

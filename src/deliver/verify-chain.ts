@@ -1,18 +1,18 @@
-import { chainFolder, checkpointFolder, entryFile, range, readEntries } from './chain.ts';
-import { type ArchiveFinding, fault } from './finding.ts';
-import type { Shelf } from './shelf.ts';
+import { chainFolder, checkpointFolder, entryFile, readEntries, sequenceRange } from './chain.ts';
+import { type ArchiveFinding, errorFinding } from './finding.ts';
+import type { ArchiveStorage } from './shelf.ts';
 import {
   type ChainEntry,
   type Checkpoint,
   checkpointSchema,
   entrySchema,
-  readDocument,
   type SignedDocument,
+  verifyDocument,
 } from './signed-document.ts';
 import type { VerifyKeys } from './verify-keys.ts';
 
 /** What the chain says of a run. Its files are read again when it is its turn: memory need not hold those of all runs. */
-export interface ChainedRun {
+export interface ChainedRunEntries {
   readonly run: string;
   readonly report: string;
   /** Of its entries. */
@@ -29,10 +29,10 @@ export interface VerifiedChain {
   readonly begins: string | undefined;
   readonly entries: number;
   readonly checkpoints: number;
-  readonly run: (report: string, id: string) => ChainedRun | undefined;
-  readonly runs: () => Iterable<ChainedRun>;
+  readonly run: (report: string, id: string) => ChainedRunEntries | undefined;
+  readonly runs: () => Iterable<ChainedRunEntries>;
   /** Entries of a run, in their order. */
-  readonly entriesOf: (run: ChainedRun) => Promise<readonly ChainEntry[]>;
+  readonly entriesOf: (run: ChainedRunEntries) => Promise<readonly ChainEntry[]>;
   /** Reads on what was added meanwhile. */
   readonly extend: () => Promise<void>;
   /** Once, at the end. */
@@ -41,21 +41,21 @@ export interface VerifiedChain {
   readonly signers: ReadonlySet<string>;
 }
 
-interface Given {
+interface CheckpointFile {
   readonly path: string;
   readonly checkpoint: SignedDocument<Checkpoint>;
 }
 
 /** @param given texts of checkpoints that were kept elsewhere */
 export async function verifyChain(
-  shelf: Pick<Shelf, 'notes'>,
+  shelf: Pick<ArchiveStorage, 'metadata'>,
   org: string,
   keys: VerifyKeys,
   given: readonly string[] = [],
 ): Promise<VerifiedChain> {
-  const { notes } = shelf;
+  const { metadata } = shelf;
   const findings: ArchiveFinding[] = [];
-  const runs = new Map<string, ChainedRun>();
+  const runs = new Map<string, ChainedRunEntries>();
   const signers = new Set<string>();
   const nameOf = (sequence: number): string => `${chainFolder(org)}/${entryFile(sequence)}`;
   let begins: string | undefined;
@@ -69,18 +69,18 @@ export async function verifyChain(
 
   const take = (sequence: number, text: string): void => {
     const path = nameOf(sequence);
-    const read = readDocument('chain entry', text, entrySchema, keys.known);
+    const read = verifyDocument('chain entry', text, entrySchema, keys.known);
     const misplaced = typeof read !== 'string' && (read.body.org !== org || read.body.sequence !== sequence);
     if (typeof read === 'string' || misplaced) {
       const why = typeof read === 'string' ? read : `it is entry ${read.body.sequence} of ${read.body.org}`;
-      findings.push(fault('chain.entry_invalid', path, `is no entry of this chain: ${why}`));
+      findings.push(errorFinding('chain.entry_invalid', path, `is no entry of this chain: ${why}`));
       previous = { sequence, sha256: undefined };
       return;
     }
     const { body, key, sha256 } = read;
     const follows = previous.sequence + 1 === sequence;
     if (follows && (previous.sha256 ?? (sequence === 1 ? null : undefined)) !== body.previous) {
-      findings.push(fault('chain.broken', path, 'does not follow the entry before it'));
+      findings.push(errorFinding('chain.broken', path, 'does not follow the entry before it'));
     }
     previous = { sequence, sha256 };
     signers.add(key);
@@ -89,12 +89,12 @@ export async function verifyChain(
     begins ??= body.at;
     for (const each of checkpoints.get(sequence) ?? []) {
       if (each.checkpoint.body.head !== sha256) {
-        findings.push(fault('checkpoint.mismatch', each.path, `knows another entry ${sequence} than ${path}`));
+        findings.push(errorFinding('checkpoint.mismatch', each.path, `knows another entry ${sequence} than ${path}`));
       }
     }
     checkpoints.delete(sequence);
     if (body.kind === 'checkpoint') for (const file of body.files) entered.set(file.name, file.sha256);
-    if (body.run !== undefined && body.report !== undefined) addTo(runs, body, body.run, body.report);
+    if (body.run !== undefined && body.report !== undefined) addEntry(runs, body, body.run, body.report);
   };
   const takeAll = async (sequences: readonly number[]): Promise<void> => {
     for await (const { sequence, text } of readEntries(shelf, org, sequences)) {
@@ -106,26 +106,26 @@ export async function verifyChain(
   const missing = (from: number, to: number): void => {
     const path = nameOf(from);
     const what = from === to ? 'is missing' : `is missing, and all up to ${entryFile(to)}`;
-    findings.push(fault('chain.entry_missing', path, what));
+    findings.push(errorFinding('chain.entry_missing', path, what));
     previous = { sequence: to, sha256: undefined };
   };
 
   const sequences: number[] = [];
-  for (const name of await notes.names(chainFolder(org))) {
+  for (const name of await metadata.list(chainFolder(org))) {
     const [, digits] = /^(\d{9})\.json$/.exec(name) ?? [];
     if (digits !== undefined && Number(digits) > 0) sequences.push(Number(digits));
-    else findings.push(fault('chain.file_added', `${chainFolder(org)}/${name}`, 'is no entry of the chain'));
+    else findings.push(errorFinding('chain.file_added', `${chainFolder(org)}/${name}`, 'is no entry of the chain'));
   }
   await takeAll(sequences);
   const last = sequences.at(-1) ?? 0;
   for (const [name, sha256] of entered) {
     const path = `${org}/${name}`;
-    const text = (await notes.read(path))?.toString('utf8');
-    const found = text === undefined ? undefined : readDocument('checkpoint', text, checkpointSchema, keys.known);
-    if (found === undefined) findings.push(fault('checkpoint.missing', path, 'is missing'));
+    const text = (await metadata.get(path))?.toString('utf8');
+    const found = text === undefined ? undefined : verifyDocument('checkpoint', text, checkpointSchema, keys.known);
+    if (found === undefined) findings.push(errorFinding('checkpoint.missing', path, 'is missing'));
     // What has no valid signature is said already.
     else if (typeof found !== 'string' && found.sha256 !== sha256) {
-      findings.push(fault('checkpoint.changed', path, 'is another checkpoint than the chain says'));
+      findings.push(errorFinding('checkpoint.changed', path, 'is another checkpoint than the chain says'));
     }
   }
 
@@ -142,28 +142,30 @@ export async function verifyChain(
     entriesOf: async (run) => {
       const found: ChainEntry[] = [];
       for await (const { text } of readEntries(shelf, org, run.sequences)) {
-        const read = text === undefined ? 'gone' : readDocument('chain entry', text, entrySchema, keys.known);
+        const read = text === undefined ? 'gone' : verifyDocument('chain entry', text, entrySchema, keys.known);
         if (typeof read !== 'string') found.push(read.body);
       }
       return found;
     },
     extend: async () => {
       for (let next = previous.sequence + 1; ; next += 1) {
-        if ((await notes.read(nameOf(next))) === undefined) return;
-        await takeAll(range(next, next));
+        if ((await metadata.get(nameOf(next))) === undefined) return;
+        await takeAll(sequenceRange(next, next));
       }
     },
     findings: () => {
       for (const [sequence, each] of checkpoints) {
         for (const { path } of each) {
-          findings.push(fault('chain.cut', path, `knows entry ${sequence}; the chain of ${org} ends with ${last}`));
+          findings.push(
+            errorFinding('chain.cut', path, `knows entry ${sequence}; the chain of ${org} ends with ${last}`),
+          );
         }
       }
       if (doubtful > vouched) {
-        findings.push(fault('chain.key_unknown', nameOf(doubtful), 'is signed with a key that is not trusted'));
+        findings.push(errorFinding('chain.key_unknown', nameOf(doubtful), 'is signed with a key that is not trusted'));
       }
       for (const id of signers) {
-        if (!keys.archived.has(id)) findings.push(fault('key.missing', `.keys/${id}.pem`, 'is missing'));
+        if (!keys.archived.has(id)) findings.push(errorFinding('key.missing', `.keys/${id}.pem`, 'is missing'));
       }
       return findings;
     },
@@ -171,7 +173,12 @@ export async function verifyChain(
   };
 }
 
-function addTo(runs: Map<string, ChainedRun>, { kind, sequence, at }: ChainEntry, run: string, report: string): void {
+function addEntry(
+  runs: Map<string, ChainedRunEntries>,
+  { kind, sequence, at }: ChainEntry,
+  run: string,
+  report: string,
+): void {
   const known = runs.get(`${report}/${run}`) ?? { run, report, sequences: [], last: 0 };
   known.sequences.push(sequence);
   known.last = Date.parse(at);
@@ -182,34 +189,34 @@ function addTo(runs: Map<string, ChainedRun>, { kind, sequence, at }: ChainEntry
 
 /** By the entry that each knows. */
 async function readCheckpoints(
-  { notes }: Pick<Shelf, 'notes'>,
+  { metadata }: Pick<ArchiveStorage, 'metadata'>,
   org: string,
   keys: VerifyKeys,
   given: readonly string[],
   findings: ArchiveFinding[],
-): Promise<Map<number, Given[]>> {
-  const found = new Map<number, Given[]>();
+): Promise<Map<number, CheckpointFile[]>> {
+  const found = new Map<number, CheckpointFile[]>();
   const add = (path: string, text: string, isOwn: boolean): void => {
-    const checkpoint = readDocument('checkpoint', text, checkpointSchema, isOwn ? keys.known : keys.trusted);
+    const checkpoint = verifyDocument('checkpoint', text, checkpointSchema, isOwn ? keys.known : keys.trusted);
     const day = typeof checkpoint === 'string' ? '' : checkpoint.body.day;
     const other = typeof checkpoint !== 'string' && checkpoint.body.org !== org;
     // Of several that were given, those of this organization count.
     if (other && !isOwn) return;
     if (typeof checkpoint === 'string' || other || (isOwn && !path.endsWith(`/${day}.json`))) {
       const why = typeof checkpoint === 'string' ? checkpoint : 'it is of another organization or day';
-      findings.push(fault('checkpoint.invalid', path, `is no checkpoint of this chain: ${why}`));
+      findings.push(errorFinding('checkpoint.invalid', path, `is no checkpoint of this chain: ${why}`));
       return;
     }
     const { sequence } = checkpoint.body;
     found.set(sequence, [...(found.get(sequence) ?? []), { path, checkpoint }]);
   };
-  for (const name of await notes.names(checkpointFolder(org))) {
+  for (const name of await metadata.list(checkpointFolder(org))) {
     const path = `${checkpointFolder(org)}/${name}`;
     if (!/^\d{4}-\d\d-\d\d\.json$/.test(name)) {
-      findings.push(fault('checkpoint.added', path, 'is no checkpoint'));
+      findings.push(errorFinding('checkpoint.added', path, 'is no checkpoint'));
       continue;
     }
-    add(path, (await notes.read(path))?.toString('utf8') ?? '', true);
+    add(path, (await metadata.get(path))?.toString('utf8') ?? '', true);
   }
   for (const text of given) add('--checkpoint', text, false);
   return found;

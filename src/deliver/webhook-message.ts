@@ -16,7 +16,7 @@ export interface WebhookFile {
 }
 
 /** The receiver's limit is not known to us; this is far above any report and far below what would hurt it. */
-const MAX_BODY = 1024 * 1024;
+const MAX_BODY_BYTES = 1024 * 1024;
 
 /**
  * The body of a webhook: what was made and where it is, no figures. `links` by the file's name.
@@ -52,29 +52,30 @@ export function webhookBody(
       files,
     },
   });
-  if (Buffer.byteLength(body) <= MAX_BODY) return body;
+  if (Buffer.byteLength(body) <= MAX_BODY_BYTES) return body;
   throw new DocketError('deliver.target_refused', 'The report is too large to tell a webhook of it.', {
-    expected: `at most ${MAX_BODY} bytes of JSON`,
+    expected: `at most ${MAX_BODY_BYTES} bytes of JSON`,
     got: `${Buffer.byteLength(body)} bytes, ${files.length} files`,
   });
 }
 
-const PREFIX = 'whsec_';
-const MIN_KEY = 24;
-const MAX_KEY = 64;
+const SECRET_PREFIX = 'whsec_';
+const MIN_SECRET_BYTES = 24;
+const MAX_SECRET_BYTES = 64;
 
 /**
  * The key of the signature: `whsec_` and base64 of 24 to 64 bytes (Standard Webhooks).
  * Throws `config.invalid`, which does not repeat it.
  */
-export function signingKey(secret: Secret): Buffer {
+export function parseWebhookSecret(secret: Secret): Buffer {
   const text = secret.reveal();
-  const encoded = text.startsWith(PREFIX) ? text.slice(PREFIX.length) : '';
+  const encoded = text.startsWith(SECRET_PREFIX) ? text.slice(SECRET_PREFIX.length) : '';
   const key = Buffer.from(encoded, 'base64');
-  const whole = /^[A-Za-z0-9+/]+={0,2}$/.test(encoded) && key.length >= MIN_KEY && key.length <= MAX_KEY;
+  const whole =
+    /^[A-Za-z0-9+/]+={0,2}$/.test(encoded) && key.length >= MIN_SECRET_BYTES && key.length <= MAX_SECRET_BYTES;
   if (whole) return key;
   throw new DocketError('config.invalid', 'The secret of a webhook is not one.', {
-    expected: `whsec_ and base64 of ${MIN_KEY} to ${MAX_KEY} bytes`,
+    expected: `whsec_ and base64 of ${MIN_SECRET_BYTES} to ${MAX_SECRET_BYTES} bytes`,
     got: 'another text (not shown)',
     next: 'Make one: echo "whsec_$(openssl rand -base64 32)", and give it to the receiver too.',
   });
@@ -84,7 +85,7 @@ export function signingKey(secret: Secret): Buffer {
  * Headers of the Standard Webhooks convention, version 1: an id that stays the same when it is sent again, the second it
  * was sent at, and HMAC-SHA256 over id, second and body.
  */
-export function signedHeaders(id: string, atMs: number, body: string, key: Buffer): Record<string, string> {
+export function signatureHeaders(id: string, atMs: number, body: string, key: Buffer): Record<string, string> {
   const second = String(Math.floor(atMs / 1000));
   const signature = createHmac('sha256', key).update(`${id}.${second}.${body}`).digest('base64');
   return {

@@ -1,6 +1,6 @@
 import { buildConnector, Client } from 'undici';
-import { createRedactor, foreignText, type Redact } from '../base/redactor.ts';
-import { type Fence, NotConfirmed, noFence } from './fence.ts';
+import { createRedactor, type Redact, redactUntrusted } from '../base/redactor.ts';
+import { type Fence, NotConfirmedError, noFence } from './fence.ts';
 import {
   type AddressPolicy,
   addressRefusal,
@@ -11,7 +11,7 @@ import {
 import { oneLine } from './one-line.ts';
 
 /** What became of one POST. */
-export type Posted =
+export type PostResult =
   | {
       readonly kind: 'answered';
       readonly status: number;
@@ -40,18 +40,18 @@ export interface PostOptions {
   readonly timeouts?: { readonly connect: number; readonly answer: number };
 }
 
-const CONNECT_MS = 5_000;
-const ANSWER_MS = 30_000;
+const CONNECT_TIMEOUT_MS = 5_000;
+const RESPONSE_TIMEOUT_MS = 30_000;
 /** Nobody reads what a receiver answers beyond its first words. */
-const MAX_ANSWER = 64 * 1024;
-const MAX_SAID = 200;
+const MAX_RESPONSE_BYTES = 64 * 1024;
+const MAX_DETAIL_LENGTH = 200;
 
 /** A connector that refuses addresses, whether a name leads there or the URL has one; and says when it stood. */
-function guarded(options: PostOptions, stood: () => void): buildConnector.connector {
+function guardedConnector(options: PostOptions, stood: () => void): buildConnector.connector {
   const { allowPrivate, ca, timeouts, fence = noFence } = options;
   const policy: AddressPolicy = { allowPrivate };
   const connect = buildConnector({
-    timeout: timeouts?.connect ?? CONNECT_MS,
+    timeout: timeouts?.connect ?? CONNECT_TIMEOUT_MS,
     ...(ca === undefined ? {} : { ca }),
     lookup: guardedLookup(policy),
   });
@@ -82,32 +82,32 @@ function guarded(options: PostOptions, stood: () => void): buildConnector.connec
   };
 }
 
-const messageOf = (error: unknown, redact: Redact): string => {
+const errorDetail = (error: unknown, redact: Redact): string => {
   const words = error instanceof Error ? error.message || error.name : String(error);
   // Several addresses that all failed come as one error without words.
-  const inner = error instanceof AggregateError ? error.errors.map((each) => messageOf(each, redact)).join('; ') : '';
-  return oneLine(foreignText(inner === '' ? words : inner, redact));
+  const inner = error instanceof AggregateError ? error.errors.map((each) => errorDetail(each, redact)).join('; ') : '';
+  return oneLine(redactUntrusted(inner === '' ? words : inner, redact));
 };
 
 /** One POST over a connection of its own: no redirect is followed, nothing is repeated. Never throws. */
-export async function post(
+export async function postWebhook(
   url: URL,
   headers: Readonly<Record<string, string>>,
   body: string,
   options: PostOptions,
-): Promise<Posted> {
+): Promise<PostResult> {
   const { redact = createRedactor().redact } = options;
   let connected = false;
   const client = new Client(url.origin, {
-    connect: guarded(options, () => {
+    connect: guardedConnector(options, () => {
       connected = true;
     }),
     pipelining: 1,
-    maxResponseSize: MAX_ANSWER,
+    maxResponseSize: MAX_RESPONSE_BYTES,
   });
-  const limit = AbortSignal.timeout(options.timeouts?.answer ?? ANSWER_MS);
+  const limit = AbortSignal.timeout(options.timeouts?.answer ?? RESPONSE_TIMEOUT_MS);
   // A request that has left is waited for: giving it up would make it `unknown`.
-  const stopped = stopUntil(() => connected, options.signal);
+  const stopped = abortableUntil(() => connected, options.signal);
   try {
     const answer = await client.request({
       method: 'POST',
@@ -121,13 +121,13 @@ export async function post(
     return {
       kind: 'answered',
       status: answer.statusCode,
-      said: oneLine(foreignText(text, redact), MAX_SAID),
+      said: oneLine(redactUntrusted(text, redact), MAX_DETAIL_LENGTH),
       retryAfter: [retryAfter].flat()[0],
       date: [date].flat()[0],
     };
   } catch (error) {
-    if (error instanceof NotConfirmed) return { kind: 'withheld', why: error.message };
-    const why = limit.aborted ? 'no answer in time' : messageOf(error, redact);
+    if (error instanceof NotConfirmedError) return { kind: 'withheld', why: error.message };
+    const why = limit.aborted ? 'no answer in time' : errorDetail(error, redact);
     // Stopped while the connection was made: it may stand by now, and nothing was written on it.
     const left = connected && !stopped.aborted;
     return left ? { kind: 'lost', why } : { kind: 'unsent', why, forbidden: error instanceof ForbiddenAddress };
@@ -137,7 +137,7 @@ export async function post(
 }
 
 /** The signal as long as `passed` is false. */
-function stopUntil(passed: () => boolean, signal: AbortSignal): AbortSignal {
+function abortableUntil(passed: () => boolean, signal: AbortSignal): AbortSignal {
   const controller = new AbortController();
   const stop = (): void => {
     if (!passed()) controller.abort(signal.reason);
@@ -148,13 +148,13 @@ function stopUntil(passed: () => boolean, signal: AbortSignal): AbortSignal {
 }
 
 /** Connects as a POST would, TLS included, and says nothing. Throws an `Error` whose message tells why it cannot. */
-export async function reach(url: URL, options: Omit<PostOptions, 'signal'>): Promise<void> {
+export async function probeConnection(url: URL, options: Omit<PostOptions, 'signal'>): Promise<void> {
   const { redact = createRedactor().redact } = options;
-  const connect = guarded({ ...options, signal: new AbortController().signal }, () => {});
+  const connect = guardedConnector({ ...options, signal: new AbortController().signal }, () => {});
   await new Promise<void>((resolve, reject) => {
     const { protocol, hostname, host, port } = url;
     connect({ protocol, hostname, host, port: port || (protocol === 'https:' ? '443' : '80') }, (error, socket) => {
-      if (error !== null) return reject(new Error(messageOf(error, redact)));
+      if (error !== null) return reject(new Error(errorDetail(error, redact)));
       socket.destroy();
       resolve();
     });

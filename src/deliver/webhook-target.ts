@@ -1,18 +1,18 @@
 import type { Clock } from '../base/clock.ts';
 import { DocketError } from '../base/error.ts';
 import type { Redact } from '../base/redactor.ts';
-import { retryAfterMs } from '../base/retry-after.ts';
+import { parseRetryAfter } from '../base/retry-after.ts';
 import type { SecretSource } from '../base/secret.ts';
-import { type WebhookSpec, webhookName } from '../define/target.ts';
-import { webhookFault } from '../define/target-faults.ts';
-import type { Ending, Leave } from './attempt.ts';
+import { type WebhookSpec, webhookDisplayName } from '../define/target.ts';
+import { webhookDiagnostic } from '../define/target-faults.ts';
+import type { AttemptResult, SendFn } from './attempt.ts';
 import type { DestinationGuard } from './destination-guard.ts';
-import { isRefusal } from './refusal.ts';
-import { signedHeaders, signingKey } from './webhook-message.ts';
-import { type Posted, type PostOptions, post } from './webhook-request.ts';
+import { isTargetRefusal } from './refusal.ts';
+import { parseWebhookSecret, signatureHeaders } from './webhook-message.ts';
+import { type PostOptions, type PostResult, postWebhook } from './webhook-request.ts';
 
 /** How a webhook is sent; another one in tests. */
-export type Post = typeof post;
+export type PostWebhook = typeof postWebhook;
 
 /** Its URL, which may be a secret. Throws `config.secret_missing`, `config.invalid`. */
 export async function webhookUrl({ url }: WebhookSpec, secrets: SecretSource): Promise<URL> {
@@ -22,7 +22,7 @@ export async function webhookUrl({ url }: WebhookSpec, secrets: SecretSource): P
     const { protocol, username, password } = parsed;
     if (['https:', 'http:'].includes(protocol) && username === '' && password === '') return parsed;
   }
-  throw new DocketError('config.invalid', `The URL of the ${webhookName({ url })} is not one.`, {
+  throw new DocketError('config.invalid', `The URL of the ${webhookDisplayName({ url })} is not one.`, {
     expected: 'a URL, https://…, without user and password',
     got: 'another text (not shown)',
     next: 'Correct the value that the reference names.',
@@ -30,8 +30,8 @@ export async function webhookUrl({ url }: WebhookSpec, secrets: SecretSource): P
 }
 
 /** What a URL that is a secret must be checked for when it is known. Throws `deliver.target_refused`. */
-export function requireOpen(url: URL, allowPrivate: boolean): void {
-  const fault = allowPrivate ? undefined : webhookFault(url.href);
+export function assertPublic(url: URL, allowPrivate: boolean): void {
+  const fault = allowPrivate ? undefined : webhookDiagnostic(url.href);
   if (fault === undefined) return;
   throw new DocketError('deliver.target_refused', 'The webhook may not go there.', {
     expected: fault.expected,
@@ -41,8 +41,8 @@ export function requireOpen(url: URL, allowPrivate: boolean): void {
 }
 
 /** That the organization's `destinations` list its host. Of a URL that is a secret, nothing is told. Throws `deliver.target_refused`. */
-export function requireListed(url: URL, of: WebhookSpec, guard: Pick<DestinationGuard, 'requireHost'>): void {
-  guard.requireHost(url.hostname, typeof of.url === 'string' ? url.hostname : 'another host (not shown)');
+export function assertListed(url: URL, of: WebhookSpec, guard: Pick<DestinationGuard, 'assertHost'>): void {
+  guard.assertHost(url.hostname, typeof of.url === 'string' ? url.hostname : 'another host (not shown)');
 }
 
 export interface WebhookDelivery {
@@ -52,41 +52,46 @@ export interface WebhookDelivery {
   readonly body: string;
   readonly clock: Pick<Clock, 'now'>;
   readonly options: Omit<PostOptions, 'signal' | 'fence'>;
-  readonly guard: Pick<DestinationGuard, 'requireHost'>;
+  readonly guard: Pick<DestinationGuard, 'assertHost'>;
 }
 
 /** Lets a webhook leave whose body is archived. What of its references cannot be read leaves it `pending`. */
-export function sendWebhook(delivery: WebhookDelivery, secrets: SecretSource, send: Post = post): Leave {
+export function sendWebhook(delivery: WebhookDelivery, secrets: SecretSource, send: PostWebhook = postWebhook): SendFn {
   const { spec, id, body, clock, options, guard } = delivery;
   return async (signal, fence) => {
     let url: URL;
     let key: Buffer;
     try {
       url = await webhookUrl(spec, secrets);
-      requireOpen(url, options.allowPrivate);
-      requireListed(url, spec, guard);
-      key = signingKey(await secrets(spec.secret));
+      assertPublic(url, options.allowPrivate);
+      assertListed(url, spec, guard);
+      key = parseWebhookSecret(await secrets(spec.secret));
     } catch (error) {
-      return notReady(error);
+      return preparationResult(error);
     }
-    const headers = signedHeaders(id, clock.now(), body, key);
-    const posted = await send(url, headers, body, { ...options, redact: hidingUrl(spec, url, secrets), signal, fence });
-    return endingOf(posted, spec.idempotent, clock.now());
+    const headers = signatureHeaders(id, clock.now(), body, key);
+    const posted = await send(url, headers, body, {
+      ...options,
+      redact: urlRedactor(spec, url, secrets),
+      signal,
+      fence,
+    });
+    return toAttemptResult(posted, spec.idempotent, clock.now());
   };
 }
 
 /** Receivers like to repeat the path in their refusal: of a URL that is a secret each part is one, however short. */
-function hidingUrl({ url: given }: WebhookSpec, url: URL, { redactor }: SecretSource): Redact {
+function urlRedactor({ url: given }: WebhookSpec, url: URL, { redactor }: SecretSource): Redact {
   if (typeof given === 'string') return redactor.redact;
   const hidden = [url.href, url.pathname + url.search, url.pathname, url.search].filter((part) => part.length > 1);
   return (text) => hidden.reduce((rest, part) => rest.replaceAll(part, '[secret]'), redactor.redact(text));
 }
 
-function notReady(error: unknown): Ending {
+function preparationResult(error: unknown): AttemptResult {
   if (!(error instanceof DocketError)) return { state: 'pending', detail: String(error), targetDown: true };
   const { message, got, next } = error;
   const detail = [message, got && `Got ${got}.`, next].filter(Boolean).join(' ');
-  return isRefusal(error) ? { state: 'refused', detail } : { state: 'pending', detail, targetDown: true };
+  return isTargetRefusal(error) ? { state: 'refused', detail } : { state: 'pending', detail, targetDown: true };
 }
 
 /**
@@ -102,7 +107,7 @@ function notReady(error: unknown): Ending {
  * | withheld: decided meanwhile, or not confirmed  | pending                                 |
  * | connected, and no answer                       | unknown; pending where it is idempotent |
  */
-function endingOf(posted: Posted, idempotent: boolean, now: number): Ending {
+function toAttemptResult(posted: PostResult, idempotent: boolean, now: number): AttemptResult {
   if (posted.kind === 'unsent') {
     if (posted.forbidden) return { state: 'refused', detail: posted.why };
     return { state: 'pending', detail: `Not connected: ${posted.why}`, targetDown: true };
@@ -116,7 +121,7 @@ function endingOf(posted: Posted, idempotent: boolean, now: number): Ending {
   const detail = `HTTP ${status}${said === '' ? '' : ` ${said}`}`;
   if (status >= 200 && status < 300) return { state: 'sent', detail };
   if (status === 429 || status === 503) {
-    const wait = retryAfterMs(posted.retryAfter, posted.date, now) ?? 0;
+    const wait = parseRetryAfter(posted.retryAfter, posted.date, now) ?? 0;
     return { state: 'pending', detail, ...(wait > 0 ? { notBefore: now + wait } : {}) };
   }
   // Nothing says what the receiver means by it, nor that it will ever answer otherwise.

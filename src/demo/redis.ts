@@ -17,7 +17,7 @@ export interface LocalRedis {
   close(): Promise<void>;
 }
 
-const INSTALL = 'apt-get update && apt-get install -y redis-server';
+const INSTALL_COMMAND = 'apt-get update && apt-get install -y redis-server';
 
 /**
  * Finds or makes a Redis: `REDIS_URL` when it is set; else `redis-server` or `valkey-server` on the PATH as a private
@@ -32,16 +32,16 @@ export async function localRedis(
 ): Promise<LocalRedis> {
   const given = env.REDIS_URL?.trim();
   if (given) return { url: given, origin: 'REDIS_URL', close: async () => {} };
-  let program = await onPath(env);
+  let program = await findServerProgram(env);
   if (program === undefined) {
     await install(env, say);
-    program = await onPath(env);
+    program = await findServerProgram(env);
   }
-  if (program === undefined) throw missing('redis-server is still not on the PATH after installing it');
+  if (program === undefined) throw redisMissing('redis-server is still not on the PATH after installing it');
   return startPrivate(program, options);
 }
 
-async function onPath(env: Readonly<Record<string, string | undefined>>): Promise<string | undefined> {
+async function findServerProgram(env: Readonly<Record<string, string | undefined>>): Promise<string | undefined> {
   const folders = (env.PATH ?? '').split(delimiter).filter(Boolean);
   for (const name of ['redis-server', 'valkey-server']) {
     for (const folder of folders) {
@@ -61,7 +61,7 @@ async function onPath(env: Readonly<Record<string, string | undefined>>): Promis
 
 async function install(env: Readonly<Record<string, string | undefined>>, say: (line: string) => void): Promise<void> {
   if (process.getuid?.() !== 0)
-    throw missing('no redis-server or valkey-server is on the PATH, and only root can install one');
+    throw redisMissing('no redis-server or valkey-server is on the PATH, and only root can install one');
   say('Redis is not installed: installing the distribution’s redis-server (once) …');
   // A container has no service manager; where there is one, RUNLEVEL=1 keeps the package from starting a system-wide server.
   const quiet = { env: { ...env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' }, maxBuffer: 64 * 1024 * 1024 };
@@ -69,13 +69,13 @@ async function install(env: Readonly<Record<string, string | undefined>>, say: (
     await run('apt-get', ['update'], quiet);
     await run('apt-get', ['install', '-y', '--no-install-recommends', 'redis-server'], quiet);
   } catch (cause) {
-    throw missing('installing the redis-server package failed', cause);
+    throw redisMissing('installing the redis-server package failed', cause);
   }
 }
 
-const missing = (why: string, cause?: unknown) =>
+const redisMissing = (why: string, cause?: unknown) =>
   new DocketError('redis.unreachable', `Docket needs a Redis: ${why}.`, {
-    next: `Run \`${INSTALL}\` as root (or your system's equivalent), or set REDIS_URL to a Redis you have.`,
+    next: `Run \`${INSTALL_COMMAND}\` as root (or your system's equivalent), or set REDIS_URL to a Redis you have.`,
     ...(cause === undefined ? {} : { cause }),
   });
 
@@ -110,7 +110,7 @@ async function startPrivate(program: string, options: readonly string[]): Promis
     // The server must not outlive us, however we end; `exit` handlers run on an uncaught error too.
     const kill = () => child.kill('SIGKILL');
     process.once('exit', kill);
-    const ready = await Promise.race([answers(port, ended), ended]).catch((error: unknown) => {
+    const ready = await Promise.race([waitUntilReady(port, ended), ended]).catch((error: unknown) => {
       kill();
       throw error;
     });
@@ -149,7 +149,7 @@ export async function freePort(): Promise<number> {
 }
 
 /** Pings until the server answers, or has ended. */
-async function answers(port: number, ended: Promise<'ended'>): Promise<'ready' | 'ended'> {
+async function waitUntilReady(port: number, ended: Promise<'ended'>): Promise<'ready' | 'ended'> {
   const client = new Redis({
     port,
     host: '127.0.0.1',

@@ -5,11 +5,11 @@ import { errors } from 'undici';
 import type { z } from 'zod';
 import { DocketError } from '../base/error.ts';
 import type { Redact } from '../base/redactor.ts';
-import { clipName } from './clip.ts';
-import { holdsSecret, parseForeign } from './foreign-json.ts';
+import { truncateId } from './clip.ts';
+import { containsSecret, parseUntrustedJson } from './foreign-json.ts';
 
 /** All in ms. `total` bounds a request from dispatch to the last byte, whatever the others allow. */
-export interface Timeouts {
+export interface RequestTimeouts {
   readonly connect: number;
   readonly headers: number;
   readonly body: number;
@@ -41,7 +41,7 @@ export async function readBody(
     throw new DocketError('api.unreadable', 'The answer is packed in a way that was not asked for.', {
       where,
       expected: 'content-encoding gzip or none',
-      got: `"${clipName(encoding)}"`,
+      got: `"${truncateId(encoding)}"`,
       next: 'Check what stands between Docket and the service: a proxy must respect accept-encoding.',
     });
   }
@@ -58,18 +58,18 @@ export async function readBody(
  *
  * @param redact takes out whole secrets only: no text becomes another because it ends somewhere
  */
-export function checkedJson<Schema extends z.ZodType>(
+export function parseResponse<Schema extends z.ZodType>(
   bytes: Buffer,
   contentType: string | undefined,
   schema: Schema,
   { where, redact }: { readonly where: string; readonly redact: Redact },
 ): z.output<Schema> {
   if (contentType !== undefined && !/^application\/([a-z0-9.+-]+\+)?json\b/i.test(contentType)) {
-    throw unreadable(where, 'a JSON answer', `${clipName(contentType)} (${bytes.length} bytes)`);
+    throw unreadable(where, 'a JSON answer', `${truncateId(contentType)} (${bytes.length} bytes)`);
   }
   let json: unknown;
   try {
-    json = parseForeign(bytes, holdsSecret(bytes, redact) ? redact : undefined);
+    json = parseUntrustedJson(bytes, containsSecret(bytes, redact) ? redact : undefined);
   } catch {
     // Without its cause, which quotes the answer.
     throw unreadable(where, 'a whole JSON answer', `${bytes.length} bytes that are not one`);
@@ -110,7 +110,7 @@ export function networkError(
   where: string,
   origin: string,
   deadlinePassed: boolean,
-  timeouts: Timeouts,
+  timeouts: RequestTimeouts,
 ): DocketError {
   const code = codeOf(cause);
   if (deadlinePassed || TIMEOUT_CODES.has(code)) {
@@ -136,7 +136,7 @@ export function networkError(
   );
 }
 
-const NEVER_LEFT: ReadonlySet<string> = new Set([
+const NOT_SENT_CODES: ReadonlySet<string> = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -146,7 +146,7 @@ const NEVER_LEFT: ReadonlySet<string> = new Set([
 ]);
 
 /** Did the failure come before the request could leave? Then the service has not counted it. */
-export const neverLeft = (error: DocketError): boolean => NEVER_LEFT.has(codeOf(error.cause));
+export const requestNotSent = (error: DocketError): boolean => NOT_SENT_CODES.has(codeOf(error.cause));
 
 /** The first code in the chain: a refused connection to several addresses hides its code one level down. */
 function codeOf(error: unknown): string {

@@ -2,7 +2,7 @@
 export const PRIORITIES = ['on_demand', 'scheduled', 'backfill'] as const;
 export type Priority = (typeof PRIORITIES)[number];
 
-export interface Ask {
+export interface AcquireRequest {
   /** Fingerprint of the API key (`Secret.fingerprint()`), never the key. */
   readonly key: string;
   /** Names the place in the line: asking again with it keeps the place, from whatever process, until it is granted. */
@@ -14,7 +14,7 @@ export interface Ask {
   readonly holdMs: number;
 }
 
-export type Answer =
+export type AcquireResult =
   | {
       readonly granted: true;
       /**
@@ -55,7 +55,7 @@ export interface BudgetState {
  * `slowed` by the first 429 of a stretch, `recovered` to the first who asks when that stretch is over, `lost` to the
  * first who asks after the store has lost what it held.
  */
-export type BudgetNews =
+export type BudgetEvent =
   | {
       readonly kind: 'slowed';
       readonly key: string;
@@ -84,7 +84,7 @@ export type BudgetNews =
       readonly forMs: number;
     };
 
-export type TellBudget = (news: BudgetNews) => void;
+export type OnBudgetEvent = (news: BudgetEvent) => void;
 
 /**
  * How many dispatches (`calls`) any stretch of `windowMs` may hold at the server. A budget reads them anew at each step:
@@ -96,7 +96,7 @@ export interface BudgetLimits {
 }
 
 /** The limits among a budget's options, as they are at each look. */
-export const limitsIn = (options: BudgetLimits): BudgetLimits => ({
+export const currentLimits = (options: BudgetLimits): BudgetLimits => ({
   get calls() {
     return options.calls;
   },
@@ -123,26 +123,26 @@ export const limitsIn = (options: BudgetLimits): BudgetLimits => ({
 export interface Budget {
   readonly limits: BudgetLimits;
   /** Takes a token, or a place in the line. */
-  ask(ask: Ask): Promise<Answer>;
+  acquire(ask: AcquireRequest): Promise<AcquireResult>;
   /** The reply to the call that holds `token` has come: the token returns one window from now. */
-  replied(key: string, token: string): Promise<void>;
+  complete(key: string, token: string): Promise<void>;
   /** A call that was granted but never left: its token returns at once. */
-  unsent(key: string, token: string): Promise<void>;
+  release(key: string, token: string): Promise<void>;
   /** Leaves the line without a token. `id` as it was asked with. */
-  leave(key: string, id: string): Promise<void>;
+  cancel(key: string, id: string): Promise<void>;
   /** A 429 that a call of `org` met: nobody calls with this key until then (epoch ms; the latest such instant wins). */
-  block(key: string, until: number, org: string): Promise<void>;
-  look(key: string): Promise<BudgetState>;
+  penalize(key: string, until: number, org: string): Promise<void>;
+  inspect(key: string): Promise<BudgetState>;
 }
 
 /** Of the tokens that pass a waiting lower class, how many may go in a row; the next one is that class's. */
-export const PASSES = 9;
+export const STARVATION_LIMIT = 9;
 
 /** Tokens that come back with each window after a 429 has halved them. */
-export const recovery = ({ calls }: BudgetLimits): number => Math.ceil(calls / 10);
+export const tokensRecoveredPerWindow = ({ calls }: BudgetLimits): number => Math.ceil(calls / 10);
 
 /** How late (ms) a waiter may come before others pass it by, and how much later it has lost its place. */
-export const lateness = ({ windowMs }: BudgetLimits): { readonly passedBy: number; readonly lost: number } => ({
+export const waiterTimeouts = ({ windowMs }: BudgetLimits): { readonly passedBy: number; readonly lost: number } => ({
   passedBy: Math.ceil(windowMs / 60),
   lost: windowMs * 2,
 });

@@ -1,18 +1,18 @@
 import type { SteadyClock } from '../base/clock.ts';
 import { done, type Outcome, snooze } from '../base/outcome.ts';
 import type { RedisClient } from '../base/redis-client.ts';
-import { remembered } from '../base/remembered.ts';
+import { memoize } from '../base/remembered.ts';
 import { type Catalog, catalogSchema } from '../contract/catalog.ts';
 import type { OrgRef } from '../contract/organization.ts';
 import { asOutcome } from './as-outcome.ts';
 import type { Budget, Priority } from './budget.ts';
 import type { ComplianceClient } from './client.ts';
-import type { ObserveFetch } from './event.ts';
-import { paidCall } from './paid-call.ts';
-import { reachable } from './reachable.ts';
+import type { OnFetchEvent } from './event.ts';
+import { rateLimitedCall } from './paid-call.ts';
+import { withRedisTimeout } from './reachable.ts';
 
 /** Whose catalog, and who pays for asking. */
-export interface CatalogSource {
+export interface CatalogRequest {
   readonly client: ComplianceClient;
   readonly budget: Budget;
   /** Fingerprint of the API key. */
@@ -23,48 +23,48 @@ export interface CatalogSource {
   readonly priority: Priority;
   /** Id of the run: its place in the line is its own. */
   readonly run: string;
-  readonly patienceMs: number;
+  readonly maxWaitMs: number;
   /** A held one that is older is asked for anew; any that is held will do when absent. */
   readonly maxAgeMs?: number | undefined;
 }
 
 /** Catalogs, one per key and organization, kept for an hour: a run costs a metrics call for its catalog only when none is held. */
-export interface Catalogs {
+export interface CatalogCache {
   /** The catalog that is held, or the service's own for one token. Snoozes and fails as a call does. */
-  get(source: CatalogSource, signal: AbortSignal, observe: ObserveFetch): Promise<Outcome<Catalog>>;
+  get(source: CatalogRequest, signal: AbortSignal, observe: OnFetchEvent): Promise<Outcome<Catalog>>;
   /** A report came from a registry of this version: a catalog of another one is forgotten. */
-  saw(key: string, org: OrgRef, registryVersion: number): Promise<void>;
+  invalidateStale(key: string, org: OrgRef, registryVersion: number): Promise<void>;
   /** A question that the held catalog allows was refused: it is forgotten, so that the next plan is made with a new one. */
-  forget(key: string, org: OrgRef): Promise<void>;
+  invalidate(key: string, org: OrgRef): Promise<void>;
 }
 
 /** Where catalogs are kept. */
-interface Shelf {
+interface CatalogStore {
   get(name: string): Promise<Catalog | undefined>;
   /** How long ago it was put there, ms; more than `KEEP_MS` when it is not there. */
   ageMs(name: string): Promise<number>;
   put(name: string, catalog: Catalog): Promise<void>;
-  drop(name: string): Promise<void>;
+  delete(name: string): Promise<void>;
   /** True for the one that may ask the service; it holds for `CLAIM_MS`, or until it is released. */
   claim(name: string): Promise<boolean>;
   release(name: string): Promise<void>;
 }
 
-const KEEP_MS = 3_600_000;
+const CATALOG_TTL_MS = 3_600_000;
 /**
  * A held catalog that is older may lack what the organization has since, such as a new group: before a definition is
  * refused because of it, a new one is asked for. Definitions that are wrong cost a token a minute at most.
  */
-export const RECENT_CATALOG_MS = 60_000;
+export const RECENT_CATALOG_MAX_AGE_MS = 60_000;
 /** Should whoever asks die, the others ask themselves after this. */
-const CLAIM_MS = 30_000;
+const CLAIM_TTL_MS = 30_000;
 /** How often those who wait for another's answer look for it. */
-const LOOK_MS = 250;
+const POLL_INTERVAL_MS = 250;
 
-export function memoryCatalogs(clock: SteadyClock): Catalogs {
+export function memoryCatalogCache(clock: SteadyClock): CatalogCache {
   const held = new Map<string, { readonly catalog: Catalog; readonly until: number }>();
   const claims = new Map<string, number>();
-  return catalogsOn(
+  return createCatalogCache(
     {
       get: async (name) => {
         const found = held.get(name);
@@ -72,13 +72,13 @@ export function memoryCatalogs(clock: SteadyClock): Catalogs {
       },
       ageMs: async (name) => {
         const until = held.get(name)?.until;
-        return until === undefined ? Number.POSITIVE_INFINITY : clock.now() - until + KEEP_MS;
+        return until === undefined ? Number.POSITIVE_INFINITY : clock.now() - until + CATALOG_TTL_MS;
       },
-      put: async (name, catalog) => void held.set(name, { catalog, until: clock.now() + KEEP_MS }),
-      drop: async (name) => void held.delete(name),
+      put: async (name, catalog) => void held.set(name, { catalog, until: clock.now() + CATALOG_TTL_MS }),
+      delete: async (name) => void held.delete(name),
       claim: async (name) => {
         if (clock.now() < (claims.get(name) ?? 0)) return false;
-        claims.set(name, clock.now() + CLAIM_MS);
+        claims.set(name, clock.now() + CLAIM_TTL_MS);
         return true;
       },
       release: async (name) => void claims.delete(name),
@@ -88,39 +88,39 @@ export function memoryCatalogs(clock: SteadyClock): Catalogs {
 }
 
 /** Shared by all workers. */
-export function redisCatalogs(
+export function redisCatalogCache(
   redis: RedisClient,
   { prefix, clock }: { readonly prefix: string; readonly clock: SteadyClock },
-): Catalogs {
+): CatalogCache {
   const key = (name: string) => `${prefix}catalog:${name}`;
   // Every run reads one, and most organizations have the same.
-  const read = remembered(readCatalog, 16);
-  return catalogsOn(
+  const read = memoize(readCatalog, 16);
+  return createCatalogCache(
     {
       get: async (name) => {
-        const text = await reachable(() => redis.get(key(name)));
+        const text = await withRedisTimeout(() => redis.get(key(name)));
         return text === null ? undefined : read(text);
       },
-      ageMs: async (name) => KEEP_MS - (await reachable(() => redis.pttl(key(name)))),
+      ageMs: async (name) => CATALOG_TTL_MS - (await withRedisTimeout(() => redis.pttl(key(name)))),
       put: async (name, catalog) =>
-        void (await reachable(() => redis.set(key(name), JSON.stringify(catalog), 'PX', KEEP_MS))),
-      drop: async (name) => void (await reachable(() => redis.del(key(name)))),
+        void (await withRedisTimeout(() => redis.set(key(name), JSON.stringify(catalog), 'PX', CATALOG_TTL_MS))),
+      delete: async (name) => void (await withRedisTimeout(() => redis.del(key(name)))),
       claim: async (name) =>
-        (await reachable(() => redis.set(`${key(name)}:claim`, '1', 'PX', CLAIM_MS, 'NX'))) === 'OK',
-      release: async (name) => void (await reachable(() => redis.del(`${key(name)}:claim`))),
+        (await withRedisTimeout(() => redis.set(`${key(name)}:claim`, '1', 'PX', CLAIM_TTL_MS, 'NX'))) === 'OK',
+      release: async (name) => void (await withRedisTimeout(() => redis.del(`${key(name)}:claim`))),
     },
     clock,
   );
 }
 
 /** The catalog that the workers hold, if they do; nobody is asked for one. Throws `redis.unreachable`. */
-export async function heldCatalog(
+export async function cachedCatalog(
   redis: RedisClient,
   prefix: string,
   key: string,
   org: OrgRef,
 ): Promise<Catalog | undefined> {
-  const text = await reachable(() => redis.get(`${prefix}catalog:${key}:${org}`));
+  const text = await withRedisTimeout(() => redis.get(`${prefix}catalog:${key}:${org}`));
   return text === null ? undefined : readCatalog(text);
 }
 
@@ -133,7 +133,7 @@ function readCatalog(text: string): Catalog | undefined {
   }
 }
 
-function catalogsOn(shelf: Shelf, clock: SteadyClock): Catalogs {
+function createCatalogCache(shelf: CatalogStore, clock: SteadyClock): CatalogCache {
   const nameOf = (key: string, org: OrgRef) => `${key}:${org}`;
   const held = async (name: string, maxAgeMs: number | undefined): Promise<Catalog | undefined> => {
     const found = await shelf.get(name);
@@ -141,23 +141,23 @@ function catalogsOn(shelf: Shelf, clock: SteadyClock): Catalogs {
     return (await shelf.ageMs(name)) <= maxAgeMs ? found : undefined;
   };
   const ask = async (
-    source: CatalogSource,
+    source: CatalogRequest,
     name: string,
     signal: AbortSignal,
-    observe: ObserveFetch,
+    observe: OnFetchEvent,
   ): Promise<Outcome<Catalog>> => {
-    const { client, budget, key, tenant, priority, patienceMs } = source;
+    const { client, budget, key, tenant, priority, maxWaitMs } = source;
     try {
       // It may have come between our look and our claim.
       const found = await held(name, source.maxAgeMs);
       if (found !== undefined) return done(found);
-      const paid = await paidCall(
-        { budget, clock, key, org: tenant, priority, patienceMs, deadlineMs: client.deadlineMs },
+      const paid = await rateLimitedCall(
+        { budget, clock, key, org: tenant, priority, maxWaitMs, requestTimeoutMs: client.requestTimeoutMs },
         {
           id: `${source.run}:catalog`,
           attempt: () => client.catalog(source.org, signal),
-          waiting: ({ at, ahead, tokens }) => observe({ type: 'waiting', call: 'catalog', until: at, ahead, tokens }),
-          granted: () => observe({ type: 'granted', call: 'catalog' }),
+          onWait: ({ at, ahead, tokens }) => observe({ type: 'waiting', call: 'catalog', until: at, ahead, tokens }),
+          onGrant: () => observe({ type: 'granted', call: 'catalog' }),
           signal,
         },
       );
@@ -179,16 +179,16 @@ function catalogsOn(shelf: Shelf, clock: SteadyClock): Catalogs {
           if (found !== undefined) return done(found);
           if (await shelf.claim(name)) return await ask(source, name, signal, observe);
           // Many runs start at one instant: one of them asks for all.
-          if (clock.monotonic() - since > source.patienceMs)
-            return snooze(clock.now() + LOOK_MS, 'another run asks for the catalog');
-          await clock.sleep(LOOK_MS, signal);
+          if (clock.monotonic() - since > source.maxWaitMs)
+            return snooze(clock.now() + POLL_INTERVAL_MS, 'another run asks for the catalog');
+          await clock.sleep(POLL_INTERVAL_MS, signal);
         }
       }),
-    forget: (key, org) => shelf.drop(nameOf(key, org)),
-    saw: async (key, org, registryVersion) => {
+    invalidate: (key, org) => shelf.delete(nameOf(key, org)),
+    invalidateStale: async (key, org, registryVersion) => {
       const name = nameOf(key, org);
       const found = await shelf.get(name);
-      if (found !== undefined && found.registry_version !== registryVersion) await shelf.drop(name);
+      if (found !== undefined && found.registry_version !== registryVersion) await shelf.delete(name);
     },
   };
 }

@@ -1,7 +1,7 @@
 import type { Order } from '../contract/report.ts';
 
 /** A row with its place when nothing is said of the order: by bucket, then by each dimension in turn. */
-export interface PlacedRow {
+export interface SortableRow {
   readonly row: Readonly<Record<string, unknown>>;
   readonly bucket: number;
   /** Place of its group among all groups. */
@@ -15,7 +15,7 @@ type Ranks = ReadonlyMap<string, (value: unknown) => number>;
  * undefined figure goes and how ties fall: here it comes last in either direction, and ties fall as without an order.
  * @param ranks the place of a value among those of its dimension
  */
-export function compareCells(order: readonly Order[], ranks: Ranks): (a: PlacedRow, b: PlacedRow) => number {
+export function compareRows(order: readonly Order[], ranks: Ranks): (a: SortableRow, b: SortableRow) => number {
   const keys = order.map(({ by, dir }) => ({ sign: dir === 'asc' ? 1 : -1, read: keyOf(by, ranks) }));
   return (a, b) => {
     for (const { sign, read } of keys) {
@@ -28,7 +28,7 @@ export function compareCells(order: readonly Order[], ranks: Ranks): (a: PlacedR
   };
 }
 
-function keyOf(by: string, ranks: Ranks): (placed: PlacedRow) => number | undefined {
+function keyOf(by: string, ranks: Ranks): (placed: SortableRow) => number | undefined {
   if (by === 'bucket') return ({ bucket }) => bucket;
   const rank = ranks.get(by);
   if (rank !== undefined) return ({ row }) => rank(row[by]);

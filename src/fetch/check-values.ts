@@ -8,23 +8,23 @@ const CIVIL_DATE = /^\d{4}-\d{2}-\d{2}$/;
  * `api.unreadable`: a figure of the wrong type must not be guessed at. What was not asked for may be anything. Checked
  * before an answer is kept, because a kept one is not asked for again.
  */
-export function checkValues(request: ReportRequest, response: ReportResponse, where: string): void {
+export function assertValueTypes(request: ReportRequest, response: ReportResponse, where: string): void {
   const dimensions = request.dimensions ?? [];
   const { rows, totals } = response;
   const expectFigures = (said: Readonly<Record<string, unknown>> | null | undefined, at: string) => {
-    for (const metric of request.metrics) expectType(said?.[metric], 'number', `${at}.${metric}`, where);
+    for (const metric of request.metrics) assertType(said?.[metric], 'number', `${at}.${metric}`, where);
   };
   expectFigures(totals, 'totals');
   expectFigures(totals?.compare, 'totals.compare');
   rows.forEach((row, index) => {
     expectFigures(row, `rows.${index}`);
     expectFigures(row.compare, `rows.${index}.compare`);
-    for (const dimension of dimensions) expectType(row[dimension], 'text', `rows.${index}.${dimension}`, where);
-    expectType(row.bucket, 'date', `rows.${index}.bucket`, where);
+    for (const dimension of dimensions) assertType(row[dimension], 'text', `rows.${index}.${dimension}`, where);
+    assertType(row.bucket, 'date', `rows.${index}.bucket`, where);
   });
 }
 
-function expectType(value: unknown, type: 'number' | 'text' | 'date', at: string, where: string): void {
+function assertType(value: unknown, type: 'number' | 'text' | 'date', at: string, where: string): void {
   if (value === null || value === undefined) return;
   const right =
     type === 'number'

@@ -2,9 +2,9 @@ import { type Dispatcher, Pool } from 'undici';
 import { z } from 'zod';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { DocketError } from '../base/error.ts';
-import { createRedactor, foreignText, type Redactor } from '../base/redactor.ts';
+import { createRedactor, type Redactor, redactUntrusted } from '../base/redactor.ts';
 import type { Secret } from '../base/secret.ts';
-import { noTrace, type TellSpan, type Trace } from '../base/trace.ts';
+import { noTrace, type SetSpanAttributes, type Trace } from '../base/trace.ts';
 import { type Catalog, catalogSchema } from '../contract/catalog.ts';
 import {
   type ListRecord,
@@ -15,23 +15,23 @@ import {
   PATHS,
 } from '../contract/organization.ts';
 import { type ReportRequest, type ReportResponse, reportResponseSchema } from '../contract/report.ts';
-import { checkedJson, networkError, readBody, type Timeouts } from './body.ts';
-import { clip, clipName } from './clip.ts';
-import { refusalError } from './refusal.ts';
+import { networkError, parseResponse, type RequestTimeouts, readBody } from './body.ts';
+import { truncateId, truncateLine } from './clip.ts';
+import { httpError } from './refusal.ts';
 
 /** No call takes longer, from dispatch to the last byte. */
 export const CALL_TIMEOUT_MS = 60_000;
 
-const TIMEOUTS: Timeouts = { connect: 5_000, headers: 30_000, body: 15_000, total: CALL_TIMEOUT_MS };
+const DEFAULT_TIMEOUTS: RequestTimeouts = { connect: 5_000, headers: 30_000, body: 15_000, total: CALL_TIMEOUT_MS };
 
 /** A decoded answer larger than this is refused: a report has at most 5,000 rows. */
-const MAX_BYTES = 64 * 1024 * 1024;
+const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 
 export interface ClientOptions {
   /** COMPLIANCE_API_URL; a path prefix is kept. */
   readonly baseUrl: string;
   readonly key: Secret;
-  readonly timeouts?: Partial<Timeouts>;
+  readonly timeouts?: Partial<RequestTimeouts>;
   /** Of the process: takes our secrets out of what the service says. One that knows the key alone when absent. */
   readonly redactor?: Redactor | undefined;
   /** Another connection pool than our own; it stays the caller's to close. */
@@ -40,20 +40,20 @@ export interface ClientOptions {
   readonly maxBytes?: number;
   readonly clock?: Clock;
   /** Told of every request that was answered or has failed; not of one that was aborted by its caller. */
-  readonly told?: (news: RequestNews) => void;
+  readonly onRequestEnd?: (news: ApiRequestResult) => void;
   /** Where each request is a span; none is made when absent. The service is told nothing of it. */
   readonly trace?: Trace | undefined;
 }
 
 /** How a request ended. */
-export interface RequestNews {
+export interface ApiRequestResult {
   readonly endpoint: 'organizations' | 'catalog' | 'report' | 'list';
   /** `unreadable`: it answered 200, and with something that is no answer. */
   readonly status: '2xx' | '3xx' | '4xx' | '429' | '5xx' | 'timeout' | 'unreachable' | 'unreadable';
   readonly ms: number;
 }
 
-export interface Answered<Body> {
+export interface ApiResponse<Body> {
   readonly body: Body;
   /** From the `x-correlation-id` header; null where the service does not send one with a good answer. */
   readonly correlationId: string | null;
@@ -83,18 +83,18 @@ export interface ComplianceClient {
   /** The base URL: an answer of one service is never taken for another's. */
   readonly service: string;
   /** A request is given up this long (ms) after dispatch, so a token need not be held longer for want of a reply. */
-  readonly deadlineMs: number;
+  readonly requestTimeoutMs: number;
   /** Every organization the key can reach. */
   organizations(signal: AbortSignal): Promise<Organization[]>;
   catalog(org: OrgRef, signal: AbortSignal): Promise<Catalog>;
-  report(org: OrgRef, request: ReportRequest, signal: AbortSignal): Promise<Answered<ReportResponse>>;
+  report(org: OrgRef, request: ReportRequest, signal: AbortSignal): Promise<ApiResponse<ReportResponse>>;
   /** The first page of the list, or the one that a page before it named as `next`. */
-  page(query: ListQuery, next: string | null, signal: AbortSignal): Promise<ListPage>;
+  listPage(query: ListQuery, next: string | null, signal: AbortSignal): Promise<ListPage>;
   close(): Promise<void>;
 }
 
 interface Request {
-  readonly endpoint: RequestNews['endpoint'];
+  readonly endpoint: ApiRequestResult['endpoint'];
   readonly method: 'GET' | 'POST';
   readonly path: string;
   readonly body?: unknown;
@@ -112,14 +112,14 @@ export function createClient(options: ClientOptions): ComplianceClient {
   // Of the data only the whole key is taken out, which the service alone can have put there: a weak password may be a label,
   // and so may the beginning of the key.
   const ownKey = createRedactor({ shapes: false, partial: false });
-  ownKey.learn(options.key.reveal());
-  const { learn, redact } = options.redactor ?? createRedactor();
-  learn(options.key.reveal());
+  ownKey.registerSecret(options.key.reveal());
+  const { registerSecret, redact } = options.redactor ?? createRedactor();
+  registerSecret(options.key.reveal());
   const base = new URL(options.baseUrl);
   const prefix = base.pathname.replace(/\/+$/, '');
   const server = base.hostname;
-  const timeouts = { ...TIMEOUTS, ...options.timeouts };
-  const maxBytes = options.maxBytes ?? MAX_BYTES;
+  const timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
+  const maxBytes = options.maxBytes ?? MAX_RESPONSE_BYTES;
   const clock = options.clock ?? systemClock;
   const trace = options.trace ?? noTrace;
   const dispatcher =
@@ -129,7 +129,7 @@ export function createClient(options: ClientOptions): ComplianceClient {
     request: Request,
     schema: Schema,
     outer: AbortSignal,
-  ): Promise<Answered<z.output<Schema>>> {
+  ): Promise<ApiResponse<z.output<Schema>>> {
     const { method, endpoint, path } = request;
     const span = {
       name: `${method} ${endpoint}`,
@@ -145,16 +145,16 @@ export function createClient(options: ClientOptions): ComplianceClient {
     request: Request,
     schema: Schema,
     outer: AbortSignal,
-    tellSpan: TellSpan,
-  ): Promise<Answered<z.output<Schema>>> {
+    tellSpan: SetSpanAttributes,
+  ): Promise<ApiResponse<z.output<Schema>>> {
     const { method, path } = request;
     // Without the query: a search text may name a person, and errors travel.
     const where = `${method} ${path.split('?')[0]}`;
     outer.throwIfAborted();
     const begun = clock.now();
     let answered: number | undefined;
-    const tell = (status: RequestNews['status']): void =>
-      options.told?.({ endpoint: request.endpoint, status, ms: Math.max(0, clock.now() - begun) });
+    const tell = (status: ApiRequestResult['status']): void =>
+      options.onRequestEnd?.({ endpoint: request.endpoint, status, ms: Math.max(0, clock.now() - begun) });
     const total = AbortSignal.timeout(timeouts.total);
     const signal = AbortSignal.any([outer, total]);
     try {
@@ -176,25 +176,25 @@ export function createClient(options: ClientOptions): ComplianceClient {
       const header = (name: string): string | undefined => {
         const value = response.headers[name];
         const first = Array.isArray(value) ? value[0] : value;
-        return first === undefined ? undefined : foreignText(first, redact);
+        return first === undefined ? undefined : redactUntrusted(first, redact);
       };
       answered = response.statusCode;
       tellSpan({ status: answered });
       const bytes = await readBody(response.body, header, { maxBytes, where });
       if (response.statusCode !== 200) {
-        throw refusalError({ status: response.statusCode, where, header, body: bytes, redact }, clock.now());
+        throw httpError({ status: response.statusCode, where, header, body: bytes, redact }, clock.now());
       }
-      const body = checkedJson(bytes, header('content-type'), schema, { where, redact: ownKey.redact });
+      const body = parseResponse(bytes, header('content-type'), schema, { where, redact: ownKey.redact });
       tell('2xx');
       const named = header('x-correlation-id');
-      const correlationId = named === undefined ? null : clipName(named);
+      const correlationId = named === undefined ? null : truncateId(named);
       if (correlationId !== null) tellSpan({ correlation_id: correlationId });
       return { body, correlationId };
     } catch (error) {
       if (outer.aborted) throw outer.reason;
       const failure =
         error instanceof DocketError ? error : networkError(error, where, base.origin, total.aborted, timeouts);
-      tell(statusOf(answered, failure));
+      tell(resultStatus(answered, failure));
       throw failure;
     }
   }
@@ -211,18 +211,21 @@ export function createClient(options: ClientOptions): ComplianceClient {
     const own = [listPath(query), PATHS.list(query.org, query.list)];
     const ofList = url !== undefined && /^https?:$/.test(url.protocol) && own.includes(url.pathname);
     const page = url?.searchParams.get('page') ?? null;
-    if (ofList && page !== null && /^[1-9]\d{0,8}$/.test(page)) return pageOf(listPath(query), query, page);
+    if (ofList && page !== null && /^[1-9]\d{0,8}$/.test(page)) return pagePath(listPath(query), query, page);
     throw new DocketError('api.unsafe', 'The list names a next page that is not of this list; it was not asked for.', {
       where: `GET ${listPath(query)}`,
       expected: `a numbered page of ${listPath(query)}`,
-      got: url === undefined ? 'no URL' : `${clip(`${url.origin}${url.pathname}`)}, page ${clipName(page ?? 'none')}`,
+      got:
+        url === undefined
+          ? 'no URL'
+          : `${truncateLine(`${url.origin}${url.pathname}`)}, page ${truncateId(page ?? 'none')}`,
       next: 'Report it to the service. The address in COMPLIANCE_API_URL is not the cause: leave it as it is.',
     });
   };
 
   return {
     service: base.origin + prefix,
-    deadlineMs: timeouts.total,
+    requestTimeoutMs: timeouts.total,
     organizations: async (signal) => {
       const request = { endpoint: 'organizations', method: 'GET', path: `${prefix}${PATHS.organizations}` } as const;
       return (await send(request, z.array(organizationSchema), signal)).body;
@@ -237,8 +240,8 @@ export function createClient(options: ClientOptions): ComplianceClient {
         reportResponseSchema,
         signal,
       ),
-    page: async (query, next, signal) => {
-      const path = next === null ? pageOf(listPath(query), query) : nextPage(next, query);
+    listPage: async (query, next, signal) => {
+      const path = next === null ? pagePath(listPath(query), query) : nextPage(next, query);
       const { body } = await send({ endpoint: 'list', method: 'GET', path }, listBodySchema, signal);
       if (Array.isArray(body)) return { count: null, next: null, records: body };
       const following = body.next === null ? null : nextPage(body.next, query);
@@ -251,7 +254,7 @@ export function createClient(options: ClientOptions): ComplianceClient {
 }
 
 /** @param answered the status, when there was one before it failed */
-function statusOf(answered: number | undefined, { code }: DocketError): RequestNews['status'] {
+function resultStatus(answered: number | undefined, { code }: DocketError): ApiRequestResult['status'] {
   // An answer that broke off is none, whatever it began with.
   if (code === 'api.timeout') return 'timeout';
   if (code === 'api.unreachable' || answered === undefined) return 'unreachable';
@@ -261,7 +264,7 @@ function statusOf(answered: number | undefined, { code }: DocketError): RequestN
 }
 
 /** @param page absent: the first */
-function pageOf(path: string, { ordering, search }: ListQuery, page?: string): string {
+function pagePath(path: string, { ordering, search }: ListQuery, page?: string): string {
   const query = new URLSearchParams({
     ...(page === undefined ? {} : { page }),
     ...(ordering === undefined ? {} : { ordering }),

@@ -1,7 +1,7 @@
 import { type Catalog, isCurrentCount } from '../contract/catalog.ts';
 import type { Section } from '../define/definition.ts';
 import type { Period } from '../define/period.ts';
-import { rangeOf } from '../plan/arrange.ts';
+import { requestRange } from '../plan/arrange.ts';
 import type { Plan, Replacement } from '../plan/plan.ts';
 import type { Table } from './dataset.ts';
 import { replacementNotes } from './notes.ts';
@@ -11,7 +11,7 @@ import { columnsOf, filtersOf } from './tables.ts';
  * Until when an answer is the state that a run is to show. The service knows current counts of now alone: asked later,
  * it would put today's figures into a pack of the past.
  */
-export interface CountsWindow {
+export interface CurrentCountsWindow {
   /** Epoch ms; answers that come later show nothing. */
   readonly until: number;
   readonly why: 'backfill' | 'late';
@@ -23,9 +23,9 @@ export interface CountsWindow {
  * The plan as a backfill asks it: without the calls for current counts, whose answers it would not show. A run that is
  * late asks for them, because it knows only by the answer's time whether it is: one that an earlier try got is in time.
  */
-export const withoutCounts = (plan: Plan): Plan => ({
+export const withoutCurrentCounts = (plan: Plan): Plan => ({
   ...plan,
-  calls: plan.calls.filter((call) => call.kind !== 'report' || rangeOf(call.request) !== undefined),
+  calls: plan.calls.filter((call) => call.kind !== 'report' || requestRange(call.request) !== undefined),
 });
 
 /** Whether all that the section shows are current counts. */
@@ -33,7 +33,7 @@ export const isCurrentSection = ({ metrics = [] }: Section, catalog: Catalog): b
   metrics.length > 0 &&
   metrics.every((id) => catalog.metrics.some((metric) => metric.id === id && isCurrentCount(metric)));
 
-interface UndefinedInput {
+interface UndefinedCountsInput {
   readonly section: Section;
   readonly catalog: Catalog;
   readonly period: Period;
@@ -44,7 +44,10 @@ interface UndefinedInput {
  * The table of a section of current counts that nobody knows of the time that the run is of: no figure, and the reason.
  * Which groups there were is not known either. Not incomplete: no other try would bring it.
  */
-export function undefinedCounts({ section, catalog, period, replaced }: UndefinedInput, counts: CountsWindow): Table {
+export function undefinedCountsTable(
+  { section, catalog, period, replaced }: UndefinedCountsInput,
+  counts: CurrentCountsWindow,
+): Table {
   const columns = columnsOf(section, { columns: [] }, catalog);
   const nothing = Object.fromEntries(columns.map(({ name }) => [name, null]));
   const { why, due } = counts;
@@ -69,7 +72,7 @@ export function undefinedCounts({ section, catalog, period, replaced }: Undefine
     notes: [
       {
         code: 'undefined',
-        says: { id: 'counts_undefined', of: { why, due, timezone: period.timezone } },
+        message: { id: 'counts_undefined', of: { why, due, timezone: period.timezone } },
         incomplete: false,
       },
       ...replacementNotes(section, replaced ?? [], catalog),

@@ -1,9 +1,9 @@
 import type { Granularity } from '../contract/report.ts';
 import type { ChartSpec } from '../define/definition.ts';
 import type { Period } from '../define/period.ts';
-import type { Filter } from '../words/filter.ts';
-import { type Said, say } from '../words/note.ts';
-import { type Words, wordsOf } from '../words/words.ts';
+import type { FilterDescription } from '../words/filter.ts';
+import { type NoteMessage, noteText } from '../words/note.ts';
+import { messagesFor, type Words } from '../words/words.ts';
 import type { Rows } from './rows.ts';
 
 /** A column of a table: what the header, the number format and the definitions page need to know. */
@@ -79,7 +79,7 @@ export interface Note {
 /** Something a reader must know of a table. `incomplete` ones make the run follow `on_incomplete`. */
 export interface TableNote extends Omit<Note, 'text'> {
   /** What it says, as data: it becomes a sentence in the language of whoever reads it. */
-  readonly says: Said;
+  readonly message: NoteMessage;
 }
 
 /** Metrics whose figures in a table are sums of several calls' answers: those of its rows, and their totals. */
@@ -118,7 +118,7 @@ export interface Table {
   readonly ordered?: boolean;
   /** Its rows stand in an order of the definition that does not begin with time: the first ones matter, not the last. */
   readonly ranked?: boolean;
-  readonly filters: readonly Filter[];
+  readonly filters: readonly FilterDescription[];
   readonly notes: readonly TableNote[];
 }
 
@@ -155,8 +155,8 @@ export interface Dataset {
 }
 
 /** Whether nobody knows the table's current counts of the time that its run is of; a note says why. */
-export const lacksCounts = ({ notes }: Pick<Table, 'notes'>): boolean =>
-  notes.some(({ says }) => says.id === 'counts_undefined');
+export const lacksCurrentCounts = ({ notes }: Pick<Table, 'notes'>): boolean =>
+  notes.some(({ message }) => message.id === 'counts_undefined');
 
 /** A note that makes a run follow `on_incomplete`, with the section it is of. */
 export interface IncompleteNote extends Note {
@@ -168,15 +168,15 @@ export interface IncompleteNote extends Note {
  * Everything by which the dataset is not whole, in the order of the sections. Empty: every figure is there.
  * @param words of the readers; English when absent, as in errors, events and the manifest
  */
-export function incompleteNotes(dataset: Pick<Dataset, 'tables'>, words: Words = wordsOf()): IncompleteNote[] {
+export function incompleteNotes(dataset: Pick<Dataset, 'tables'>, words: Words = messagesFor()): IncompleteNote[] {
   return dataset.tables.flatMap(({ id, notes }) =>
-    notes.filter(({ incomplete }) => incomplete).map((note) => ({ ...noteIn(words, note), section: id })),
+    notes.filter(({ incomplete }) => incomplete).map((note) => ({ ...formatNote(words, note), section: id })),
   );
 }
 
 /** The note as a sentence in these words. */
-export const noteIn = (words: Words, { code, incomplete, says }: TableNote): Note => ({
+export const formatNote = (words: Words, { code, incomplete, message }: TableNote): Note => ({
   code,
-  text: say(words, says),
+  text: noteText(words, message),
   incomplete,
 });

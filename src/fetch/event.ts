@@ -28,4 +28,4 @@ export type FetchEvent =
       readonly finish: number;
     };
 
-export type ObserveFetch = (event: FetchEvent) => void;
+export type OnFetchEvent = (event: FetchEvent) => void;

@@ -5,21 +5,21 @@ import { type ReportResponse, reportResponseSchema } from '../contract/report.ts
 import { type Call, callsOf, type Plan, type ReportCall, type SectionPlan } from '../plan/plan.ts';
 import { withoutExcluded } from './answer-checks/filtered-rows.ts';
 import { asOutcome } from './as-outcome.ts';
-import { checkValues } from './check-values.ts';
-import { type CountsWindow, isCurrentSection, undefinedCounts } from './current-counts.ts';
+import { assertValueTypes } from './check-values.ts';
+import { type CurrentCountsWindow, isCurrentSection, undefinedCountsTable } from './current-counts.ts';
 import type { CallRecord, Dataset, Sums, Table } from './dataset.ts';
 import { joinAnswers } from './join.ts';
-import { type Keeping, keepAnswers } from './keeping.ts';
+import { type StoreUntilFull, storeUntilFull } from './keeping.ts';
 import { listTable } from './list-table.ts';
-import { type ListAnswer, numericOrg, walkList } from './pages.ts';
-import { type Line, type PaidCall, paidCall } from './paid-call.ts';
-import { type FetchContext, lineOf } from './ports.ts';
-import { createProgress } from './progress.ts';
-import type { SharedAnswer } from './shared-answers.ts';
-import { sharingOf } from './sharing.ts';
-import { sumsOf } from './sums.ts';
+import { type FetchedList, fetchList, resolveOrgId } from './pages.ts';
+import { type RateLimitContext, type RateLimitedCall, rateLimitedCall } from './paid-call.ts';
+import { type FetchContext, rateLimitContext } from './ports.ts';
+import { createFinishEstimator } from './progress.ts';
+import type { CachedResponse } from './shared-answers.ts';
+import { requestCoalescer } from './sharing.ts';
+import { summedFigures } from './sums.ts';
 import { reportTable } from './tables.ts';
-import { inTurns } from './turns.ts';
+import { mapWithConcurrency } from './turns.ts';
 
 export type { FetchContext, FetchPorts } from './ports.ts';
 
@@ -30,13 +30,13 @@ export interface FetchInput extends FetchContext {
   /** The catalog the plan was compiled with. */
   readonly catalog: Catalog;
   /** Until when current counts are shown; always when absent. The plan may lack the calls for them. */
-  readonly counts?: CountsWindow | undefined;
+  readonly counts?: CurrentCountsWindow | undefined;
 }
 
 /** Calls of one run that are under way or in line at once. */
-const WIDTH = 4;
+const MAX_CONCURRENT_CALLS = 4;
 
-type Answered =
+type CallResult =
   | {
       readonly kind: 'report';
       readonly call: ReportCall;
@@ -44,7 +44,7 @@ type Answered =
       readonly at: number;
       readonly record: CallRecord;
     }
-  | { readonly kind: 'list'; readonly answer: ListAnswer; readonly record: CallRecord };
+  | { readonly kind: 'list'; readonly answer: FetchedList; readonly record: CallRecord };
 
 /**
  * Plan → Dataset. Each call is answered from the response store or pays a token, is made, checked and kept; then every
@@ -52,12 +52,12 @@ type Answered =
  * what it lacks. Fails with the first error that trying again does not mend. Rejects with the signal's reason when aborted.
  */
 export function fetchDataset(input: FetchInput): Promise<Outcome<Dataset>> {
-  return asOutcome(input.signal, () => readPlan(input));
+  return asOutcome(input.signal, () => fetchPlan(input));
 }
 
-async function readPlan(input: FetchInput): Promise<Outcome<Dataset>> {
+async function fetchPlan(input: FetchInput): Promise<Outcome<Dataset>> {
   const { plan, organization } = input;
-  const answers = await inTurns(plan.calls, WIDTH, callAnswerer(input));
+  const answers = await mapWithConcurrency(plan.calls, MAX_CONCURRENT_CALLS, createCallRunner(input));
   if (answers.kind !== 'done') return answers;
   const byCall = new Map(answers.value.map((answer) => [answer.record.id, answer]));
   const tables: Table[] = [];
@@ -65,7 +65,7 @@ async function readPlan(input: FetchInput): Promise<Outcome<Dataset>> {
     tables.push(tableOf(section, byCall, input));
   }
   const sums = plan.sections.flatMap(({ section, join }): [string, Sums][] => {
-    const added = join === undefined ? undefined : sumsOf(join);
+    const added = join === undefined ? undefined : summedFigures(join);
     return added === undefined ? [] : [[section.id, added]];
   });
   const { definition } = plan;
@@ -84,11 +84,11 @@ async function readPlan(input: FetchInput): Promise<Outcome<Dataset>> {
   });
 }
 
-function unplanned(call: string, { section }: SectionPlan): never {
+function missingCall(call: string, { section }: SectionPlan): never {
   throw new Error(`the plan has no call ${call} for ${section.id}`);
 }
 
-function tableOf(of: SectionPlan, byCall: ReadonlyMap<string, Answered>, input: FetchInput): Table {
+function tableOf(of: SectionPlan, byCall: ReadonlyMap<string, CallResult>, input: FetchInput): Table {
   const { section, join, replaced } = of;
   const { plan, catalog, counts } = input;
   if (counts !== undefined && isCurrentSection(section, catalog)) {
@@ -96,50 +96,61 @@ function tableOf(of: SectionPlan, byCall: ReadonlyMap<string, Answered>, input: 
       const answer = byCall.get(call);
       return answer?.kind !== 'report' || answer.at > counts.until;
     });
-    if (late) return undefinedCounts({ section, catalog, period: plan.period, replaced }, counts);
+    if (late) return undefinedCountsTable({ section, catalog, period: plan.period, replaced }, counts);
   }
-  const answers = callsOf(of).map((call) => byCall.get(call) ?? unplanned(call, of));
+  const answers = callsOf(of).map((call) => byCall.get(call) ?? missingCall(call, of));
   const [first] = answers;
   if (first?.kind === 'list') return listTable(section, first.answer);
-  const pieces = answers.flatMap((one) => (one.kind === 'list' ? [] : { ...one, request: one.call.request }));
-  const [only] = pieces;
+  const parts = answers.flatMap((one) => (one.kind === 'list' ? [] : { ...one, request: one.call.request }));
+  const [only] = parts;
   if (only === undefined) throw new Error(`nothing was planned for the section ${section.id}`);
   const table = { section, catalog, period: plan.period, at: only.at, ...(replaced === undefined ? {} : { replaced }) };
   if (join === undefined) return reportTable({ ...table, request: only.request, response: only.response });
   const { request, undefinedTotals } = join;
-  const passing = pieces.map((piece) => {
+  const passing = parts.map((piece) => {
     return [piece.call.id, { response: withoutExcluded(piece.request, piece.response) }] as const;
   });
   const response = joinAnswers(join, new Map(passing), catalog);
-  return reportTable({ ...table, request, response, pieces, ...(undefinedTotals && { undefinedTotals }) });
+  return reportTable({ ...table, request, response, parts, ...(undefinedTotals && { undefinedTotals }) });
 }
 
-function callAnswerer(input: FetchInput): (call: Call, stop: AbortSignal) => Promise<Outcome<Answered>> {
+function createCallRunner(input: FetchInput): (call: Call, stop: AbortSignal) => Promise<Outcome<CallResult>> {
   const { plan, signal, observe, client, budget, reads, clock } = input;
-  const keeping = keepAnswers(input);
-  const progress = createProgress({ of: plan.calls.length, limits: budget.limits, clock, width: WIDTH });
+  const keeping = storeUntilFull(input);
+  const progress = createFinishEstimator({
+    of: plan.calls.length,
+    limits: budget.limits,
+    clock,
+    width: MAX_CONCURRENT_CALLS,
+  });
   const sectionsOf = (call: Call) =>
     plan.sections.filter((at) => callsOf(at).includes(call.id)).map((at) => at.section.id);
   let organization: Promise<Outcome<number>> | undefined;
 
-  const watched = ({ id: call }: Call): Pick<PaidCall<unknown>, 'waiting' | 'granted'> => ({
-    waiting: ({ at, ahead, tokens }) => {
-      progress.waits(at);
+  const watched = ({ id: call }: Call): Pick<RateLimitedCall<unknown>, 'onWait' | 'onGrant'> => ({
+    onWait: ({ at, ahead, tokens }) => {
+      progress.recordWait(at);
       observe({ type: 'waiting', call, until: at, ahead, tokens });
     },
-    granted: () => observe({ type: 'granted', call }),
+    onGrant: () => observe({ type: 'granted', call }),
   });
   const fetched = (
     call: Call,
     how: { readonly saved: boolean; readonly tokens: number | null; readonly correlationId?: string | null },
     ms: number | null,
   ): void => {
-    observe({ type: 'fetched', call: call.id, ...how, of: plan.calls.length, ...progress.came(how.tokens, ms) });
+    observe({
+      type: 'fetched',
+      call: call.id,
+      ...how,
+      of: plan.calls.length,
+      ...progress.recordAnswer(how.tokens, ms),
+    });
   };
 
   return async (call, stop) => {
     if (call.kind === 'report') {
-      const answer = await answerReport(input, keeping, call, { ...watched(call), signal, stop });
+      const answer = await fetchReport(input, keeping, call, { ...watched(call), signal, stop });
       if (answer.kind !== 'done') return answer;
       const { body: response, at, correlationId, askedBy, tokens, ms } = answer.value;
       fetched(call, { saved: tokens === null, tokens, correlationId }, ms);
@@ -160,11 +171,17 @@ function callAnswerer(input: FetchInput): (call: Call, stop: AbortSignal) => Pro
     const how = { ...watched(call), signal, stop };
     const { run, folder } = input;
     const { responses } = keeping;
-    const walk = { client, responses, run, folder, line: patientLine(lineOf(plan.org, input, reads), keeping) };
-    organization ??= numericOrg(walk, call.org, how);
+    const walk = {
+      client,
+      responses,
+      run,
+      folder,
+      rateLimit: withCurrentMaxWait(rateLimitContext(plan.org, input, reads), keeping),
+    };
+    organization ??= resolveOrgId(walk, call.org, how);
     const org = await organization;
     if (org.kind !== 'done') return org;
-    const answer = await walkList(walk, call, org.value, how);
+    const answer = await fetchList(walk, call, org.value, how);
     if (answer.kind !== 'done') return answer;
     fetched(call, { saved: answer.value.saved, tokens: null }, null);
     const record: CallRecord = {
@@ -183,26 +200,26 @@ function callAnswerer(input: FetchInput): (call: Call, stop: AbortSignal) => Pro
 }
 
 /** The line, with the patience of the try as it is at each moment. */
-const patientLine = (line: Line, keeping: Keeping): Line => ({
+const withCurrentMaxWait = (line: RateLimitContext, keeping: StoreUntilFull): RateLimitContext => ({
   ...line,
-  get patienceMs() {
-    return keeping.patienceMs;
+  get maxWaitMs() {
+    return keeping.maxWaitMs;
   },
 });
 
-interface ReportAnswer extends SharedAnswer {
+interface ReportResult extends CachedResponse {
   /** Null: it was kept, or another run has asked, and no token was spent. */
   readonly tokens: number | null;
   /** From dispatch to answer; null where nothing was asked. */
   readonly ms: number | null;
 }
 
-async function answerReport(
+async function fetchReport(
   input: FetchInput,
-  keeping: Keeping,
+  keeping: StoreUntilFull,
   call: ReportCall,
-  how: Omit<PaidCall<unknown>, 'id' | 'attempt'>,
-): Promise<Outcome<ReportAnswer>> {
+  how: Omit<RateLimitedCall<unknown>, 'id' | 'attempt'>,
+): Promise<Outcome<ReportResult>> {
   const { client, clock, catalogs, key, run, plan } = input;
   const { responses } = keeping;
   const kept = await responses.get(run, call.id);
@@ -211,27 +228,27 @@ async function answerReport(
     return done({ ...kept, body: body.data, askedBy: kept.askedBy ?? run, tokens: null, ms: null });
   }
   let dispatched = 0;
-  const asking: PaidCall<SharedAnswer> = {
+  const asking: RateLimitedCall<CachedResponse> = {
     ...how,
     id: `${run}:${call.id}`,
     attempt: async () => {
       dispatched = clock.now();
       const answer = await client.report(call.org, call.request, how.signal);
-      checkValues(call.request, answer.body, `POST ${PATHS.report(call.org)}`);
+      assertValueTypes(call.request, answer.body, `POST ${PATHS.report(call.org)}`);
       return { ...answer, at: clock.now(), askedBy: run };
     },
-    keep: (answer) => responses.put(run, call.id, answer),
+    save: (answer) => responses.put(run, call.id, answer),
   };
-  const paid = await paidCall(
-    patientLine(lineOf(plan.org, input, input.budget), keeping),
+  const paid = await rateLimitedCall(
+    withCurrentMaxWait(rateLimitContext(plan.org, input, input.budget), keeping),
     asking,
-    sharingOf(call, input),
+    requestCoalescer(call, input),
   );
-  if (paid.kind === 'fail' && paid.error.code === 'api.refused') await catalogs.forget(key, call.org);
+  if (paid.kind === 'fail' && paid.error.code === 'api.refused') await catalogs.invalidate(key, call.org);
   if (paid.kind !== 'done') return paid;
   const { value: answer, tokens } = paid.value;
   if (tokens === null) await responses.put(run, call.id, answer);
   const { registry_version } = answer.body.meta;
-  if (registry_version !== plan.registryVersion) await catalogs.saw(key, call.org, registry_version);
+  if (registry_version !== plan.registryVersion) await catalogs.invalidateStale(key, call.org, registry_version);
   return done({ ...answer, tokens, ms: tokens === null ? null : answer.at - dispatched });
 }

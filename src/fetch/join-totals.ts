@@ -8,7 +8,7 @@ type Figures = Record<string, number | null>;
  * totals of them: never of rows, which `limit` cuts and in which one thing may stand twice, and only for metrics that the
  * catalog says may be added up. The others are null. Undefined when a piece did not answer what it was asked for.
  */
-export function readTotals(
+export function joinTotals(
   join: Join,
   answers: ReadonlyMap<string, { readonly response: ReportResponse }>,
 ): Readonly<Record<string, number | null | Figures>> | undefined {
@@ -16,7 +16,7 @@ export function readTotals(
   const now: Figures = Object.fromEntries(undefinable.map((id) => [id, null]));
   const before: Figures = { ...now };
   let asked = undefinable.length > 0;
-  for (const { call, of, totals } of join.pieces) {
+  for (const { call, of, totals } of join.parts) {
     if (totals.length === 0) continue;
     asked = true;
     const said = answers.get(call)?.response.totals;

@@ -1,20 +1,20 @@
 import { DateTime } from 'luxon';
 import type { Catalog } from '../contract/catalog.ts';
 import { type ReportResponse, type ReportRow, reportResponseSchema } from '../contract/report.ts';
-import type { Join, Piece } from '../plan/plan.ts';
-import { compareCells } from './cell-order.ts';
-import { readTotals } from './join-totals.ts';
+import type { Join, JoinPart } from '../plan/plan.ts';
+import { compareRows } from './cell-order.ts';
+import { joinTotals } from './join-totals.ts';
 
 /** A call's answer. */
-interface PieceAnswer {
+interface PartAnswer {
   readonly response: ReportResponse;
 }
 
 type Figure = number | null | undefined;
 
 /** A piece with its rows where they can be found: by bucket of the whole range, and by group. */
-interface Read {
-  readonly piece: Piece;
+interface IndexedPart {
+  readonly piece: JoinPart;
   readonly response: ReportResponse;
   readonly rows: ReadonlyMap<string, ReportRow>;
   /** By name. */
@@ -30,7 +30,7 @@ interface Group {
   readonly values: readonly unknown[];
 }
 
-const placeOf = (bucket: number, group: string): string => `${bucket} ${group}`;
+const cellKey = (bucket: number, group: string): string => `${bucket} ${group}`;
 
 /**
  * The answers to the pieces of a table → the answer that one call would have given (specification §2.8), were it allowed.
@@ -40,13 +40,13 @@ const placeOf = (bucket: number, group: string): string => `${bucket} ${group}`;
  * absent, to be noted as missing. The n-th bucket of the previous period stands beside the n-th of the range; ties in the
  * order fall by bucket and then by the dimensions, as they do without an order.
  */
-export function joinAnswers(join: Join, answers: ReadonlyMap<string, PieceAnswer>, catalog: Catalog): ReportResponse {
+export function joinAnswers(join: Join, answers: ReadonlyMap<string, PartAnswer>, catalog: Catalog): ReportResponse {
   const { request, buckets, previous } = join;
   const { metrics, dimensions = [], time } = request;
-  const reads = join.pieces.map((piece) => readPiece(piece, responseTo(piece, answers), join));
+  const reads = join.parts.map((piece) => indexPart(piece, responseTo(piece, answers), join));
   const { groups, ranks } = groupsOf(reads, dimensions, catalog);
   const asOf = Math.min(...reads.map(({ response }) => instantOf(response.meta)));
-  const covering = (of: Piece['of'], bucket: number, metric: string) =>
+  const covering = (of: JoinPart['of'], bucket: number, metric: string) =>
     reads.filter(
       ({ piece }) =>
         piece.of === of &&
@@ -64,8 +64,8 @@ export function joinAnswers(join: Join, answers: ReadonlyMap<string, PieceAnswer
     const cut = known.some(({ response }) => response.meta.truncated);
     const partial = isRunning(index, known, endOf(bucket.to, time?.timezone) > asOf);
     return groups.flatMap((group, rank) => {
-      const place = placeOf(index, group.name);
-      const figure = (id: string, among: readonly Read[], pick: (row: ReportRow) => Figure): Figure =>
+      const place = cellKey(index, group.name);
+      const figure = (id: string, among: readonly IndexedPart[], pick: (row: ReportRow) => Figure): Figure =>
         figureOf(place, group.name, among, { pick, sums: join.sums, zero: zeros.get(id) });
       const figures = metrics.map((id) => [id, figure(id, now.get(id) ?? [], (row) => numberOf(row[id]))] as const);
       // Whether a cut answer would have had the row cannot be told.
@@ -93,9 +93,9 @@ export function joinAnswers(join: Join, answers: ReadonlyMap<string, PieceAnswer
   });
 
   const { order = [], limit } = request;
-  const sorted = order.length === 0 ? cells : cells.sort(compareCells(order, ranks));
+  const sorted = order.length === 0 ? cells : cells.sort(compareRows(order, ranks));
   const kept = sorted.slice(0, limit);
-  const totals = readTotals(join, answers);
+  const totals = joinTotals(join, answers);
   return reportResponseSchema.parse({
     meta: metaOf(join, reads, kept.length, kept.length < sorted.length),
     columns: columnsOf(reads),
@@ -104,7 +104,7 @@ export function joinAnswers(join: Join, answers: ReadonlyMap<string, PieceAnswer
   });
 }
 
-function responseTo({ call }: Piece, answers: ReadonlyMap<string, PieceAnswer>): ReportResponse {
+function responseTo({ call }: JoinPart, answers: ReadonlyMap<string, PartAnswer>): ReportResponse {
   const answer = answers.get(call);
   if (answer === undefined) throw new Error(`no answer was kept for the call ${call}`);
   return answer.response;
@@ -115,7 +115,7 @@ function groupOf(values: readonly unknown[]): Group {
   return { name: JSON.stringify(values.map((value) => (value === undefined ? false : value))), values };
 }
 
-function readPiece(piece: Piece, response: ReportResponse, { request, buckets, previous }: Join): Read {
+function indexPart(piece: JoinPart, response: ReportResponse, { request, buckets, previous }: Join): IndexedPart {
   const dimensions = request.dimensions ?? [];
   const labels = (piece.of === 'this' ? buckets : (previous?.buckets ?? [])).map(({ label }) => label);
   const places = new Map(labels.map((label, index) => [label, index]));
@@ -127,7 +127,7 @@ function readPiece(piece: Piece, response: ReportResponse, { request, buckets, p
     const group = groupOf(dimensions.map((id) => row[id]));
     groups.set(group.name, group);
     const bucket = request.time?.granularity === undefined ? piece.first : places.get(row.bucket ?? '');
-    if (bucket !== undefined) rows.set(placeOf(bucket, group.name), row);
+    if (bucket !== undefined) rows.set(cellKey(bucket, group.name), row);
   }
   return { piece, response, rows, groups };
 }
@@ -136,9 +136,9 @@ function readPiece(piece: Piece, response: ReportResponse, { request, buckets, p
  * Whether a bucket is still running: as any row of it says, for all of them alike.
  * @param byDate what its last day says; for a piece that has no row of it
  */
-function isRunning(bucket: number, among: readonly Read[], byDate: boolean): boolean {
+function isRunning(bucket: number, among: readonly IndexedPart[], byDate: boolean): boolean {
   return among.some(({ rows, groups }) => {
-    const said = [...groups.keys()].flatMap((name) => rows.get(placeOf(bucket, name))?.partial ?? []);
+    const said = [...groups.keys()].flatMap((name) => rows.get(cellKey(bucket, name))?.partial ?? []);
     return said.length === 0 ? byDate : said.includes(true);
   });
 }
@@ -159,7 +159,7 @@ function rankOf(id: string, found: readonly unknown[], { dimensions }: Catalog):
 
 /** All groups, by each dimension in turn, and the ranks of each dimension's values. */
 function groupsOf(
-  reads: readonly Read[],
+  reads: readonly IndexedPart[],
   dimensions: readonly string[],
   catalog: Catalog,
 ): { readonly groups: readonly Group[]; readonly ranks: ReadonlyMap<string, Rank> } {
@@ -184,7 +184,7 @@ const numberOf = (value: unknown): Figure => (typeof value === 'number' || value
 function figureOf(
   place: string,
   group: string,
-  among: readonly Read[],
+  among: readonly IndexedPart[],
   how: { readonly pick: (row: ReportRow) => Figure; readonly sums: boolean; readonly zero: Figure },
 ): Figure {
   const found: (number | null)[] = [];
@@ -220,7 +220,7 @@ const endOf = (day: string, zone = 'UTC'): number =>
 /** What the pieces say of themselves, as if one had said it: whichever says something worse speaks for all. */
 function metaOf(
   { request, previous }: Join,
-  reads: readonly Read[],
+  reads: readonly IndexedPart[],
   rows: number,
   cut: boolean,
 ): ReportResponse['meta'] {
@@ -244,7 +244,7 @@ function metaOf(
 }
 
 /** The columns that any piece describes, each once. */
-function columnsOf(reads: readonly Read[]): ReportResponse['columns'] {
+function columnsOf(reads: readonly IndexedPart[]): ReportResponse['columns'] {
   const columns = reads.flatMap(({ response }) => response.columns);
   return [...new Map(columns.map((column) => [column.name, column])).values()];
 }

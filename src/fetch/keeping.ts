@@ -1,11 +1,11 @@
-import type { ObserveFetch } from './event.ts';
+import type { OnFetchEvent } from './event.ts';
 import type { ResponseStore } from './response-store.ts';
 
 /** The answers of one try of a run, and how long its calls wait for their tokens in place. */
-export interface Keeping {
+export interface StoreUntilFull {
   readonly responses: ResponseStore;
   /** Without an end once an answer was not kept. Read it when it is needed: it changes. */
-  readonly patienceMs: number;
+  readonly maxWaitMs: number;
 }
 
 /**
@@ -13,7 +13,11 @@ export interface Keeping {
  * after it, so that those kept are the first ones. From then on the try waits for its tokens in place: it would come back
  * from a sleep without those answers, and ask for them again and again.
  */
-export function keepAnswers({ responses, patienceMs, observe }: Keeping & { readonly observe: ObserveFetch }): Keeping {
+export function storeUntilFull({
+  responses,
+  maxWaitMs,
+  observe,
+}: StoreUntilFull & { readonly observe: OnFetchEvent }): StoreUntilFull {
   let full = false;
   return {
     responses: {
@@ -29,8 +33,8 @@ export function keepAnswers({ responses, patienceMs, observe }: Keeping & { read
         return kept;
       },
     },
-    get patienceMs() {
-      return full ? Number.POSITIVE_INFINITY : patienceMs;
+    get maxWaitMs() {
+      return full ? Number.POSITIVE_INFINITY : maxWaitMs;
     },
   };
 }

@@ -1,5 +1,5 @@
 /** What a reply of the budget's script says of the line, and when it was asked and came by this machine's clock, ms. */
-export interface LineReading {
+export interface BucketClockReading {
   readonly life: string;
   /** Ms of the line's own time. */
   readonly at: number;
@@ -8,7 +8,7 @@ export interface LineReading {
 }
 
 /** What one process tells the script of the line of a key. */
-export interface LineKnown {
+export interface BucketClockState {
   /** Names the line from when it was made until Redis forgets it. */
   readonly life: string;
   /** From the monotonic clock to the line's time, ms. */
@@ -18,23 +18,23 @@ export interface LineKnown {
 }
 
 /** Script `budget-8.lua` keeps a line for at least this long (ms) after its last use. */
-const KEPT_MS = 7 * 86_400_000;
+const BUCKET_TTL_MS = 7 * 86_400_000;
 /** How much faster (ms a ms) the clock of Redis may be than ours without being held back. */
 const MAX_DRIFT = 0.0002;
 /** By more than this (ms) the line is behind our reckoning only if it has lost time. */
-const SAME_MS = 5;
+const CLOCK_TOLERANCE_MS = 5;
 
 /** What one process remembers of the lines that it used: its evidence against a Redis whose clock or data has moved. */
-export interface LineMemory {
+export interface BucketClock {
   /** Undefined for a line that Redis need not know any more. @param now by the monotonic clock */
-  of(key: string, now: number): LineKnown | undefined;
-  learn(key: string, reading: LineReading): void;
+  get(key: string, now: number): BucketClockState | undefined;
+  record(key: string, reading: BucketClockReading): void;
   /** How long a call of this key can be out unanswered, ms: the longest that was asked for. */
-  holdMs(key: string): number;
-  held(key: string, holdMs: number): void;
+  maxHoldMs(key: string): number;
+  recordHold(key: string, holdMs: number): void;
 }
 
-export function lineMemory(): LineMemory {
+export function bucketClock(): BucketClock {
   interface Line {
     readonly life: string;
     /** The line was no further than `at` when the monotonic clock showed `receivedAt`. */
@@ -47,23 +47,24 @@ export function lineMemory(): LineMemory {
   const holds = new Map<string, number>();
   const reckoned = ({ at, receivedAt }: Line, now: number): number => at + (now - receivedAt) * (1 + MAX_DRIFT);
   return {
-    of: (key, now) => {
+    get: (key, now) => {
       const line = lines.get(key);
-      if (line === undefined || now - line.lastUsed >= KEPT_MS) return undefined;
+      if (line === undefined || now - line.lastUsed >= BUCKET_TTL_MS) return undefined;
       return { life: line.life, seen: line.seen, offset: Math.floor(reckoned(line, now) - now) };
     },
-    learn: (key, { life, at, sentAt, receivedAt }) => {
+    record: (key, { life, at, sentAt, receivedAt }) => {
       const before = lines.get(key);
       const same = before?.life === life ? before : undefined;
       const seen = Math.max(at, same?.seen ?? at);
       // The script ran before its reply came; of several replies the quickest tells best how far the line is.
-      const keep = same !== undefined && reckoned(same, sentAt) <= at + SAME_MS && reckoned(same, receivedAt) > at;
+      const keep =
+        same !== undefined && reckoned(same, sentAt) <= at + CLOCK_TOLERANCE_MS && reckoned(same, receivedAt) > at;
       lines.set(
         key,
         keep ? { ...same, seen, lastUsed: receivedAt } : { life, at, receivedAt, seen, lastUsed: receivedAt },
       );
     },
-    holdMs: (key) => holds.get(key) ?? 0,
-    held: (key, holdMs) => void holds.set(key, Math.max(holdMs, holds.get(key) ?? 0)),
+    maxHoldMs: (key) => holds.get(key) ?? 0,
+    recordHold: (key, holdMs) => void holds.set(key, Math.max(holdMs, holds.get(key) ?? 0)),
   };
 }

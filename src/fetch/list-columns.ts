@@ -3,20 +3,20 @@ import type { ListRecord } from '../contract/organization.ts';
 import type { Column, Value } from './dataset.ts';
 
 /** Learns a list's columns from its records as they come. */
-export interface ListColumns {
+export interface ListColumnCollector {
   /** The record's single values; what holds more than one value has no place in a table. */
-  see(record: ListRecord): Record<string, Value>;
+  addRecord(record: ListRecord): Record<string, Value>;
   /** Id and name first, then every other field that held a single value, in the order they were seen. */
   columns(): Column[];
   /** The fields that held more than a single value, in the order they were seen. */
   leftOut(): string[];
 }
 
-export function listColumns(): ListColumns {
+export function listColumnCollector(): ListColumnCollector {
   const kinds = new Map<string, Set<string>>([['id', new Set()]]);
   const nested = new Set<string>();
   return {
-    see: (record) => {
+    addRecord: (record) => {
       const values: Record<string, Value> = {};
       for (const [name, value] of Object.entries(record)) {
         if (!isValue(value)) {

@@ -1,41 +1,41 @@
 import type { RedisClient } from '../base/redis-client.ts';
-import { keepIdentity, readIdentity } from '../base/redis-identity.ts';
-import { reachable } from './reachable.ts';
+import { claimIdentity, readIdentity } from '../base/redis-identity.ts';
+import { withRedisTimeout } from './reachable.ts';
 
 /** Whether Redis lost what it held, told by the identity of the deployment in it. */
-export interface LostData {
+export interface DataLossDetector {
   /** Remembers the identity, to miss it later. Asks Redis at most once. */
-  learn(): Promise<void>;
+  remember(): Promise<void>;
   /** Whether data was lost within this time, ms. Puts back the identity where it is missing. */
-  within(ms: number): Promise<boolean>;
+  lostWithin(ms: number): Promise<boolean>;
 }
 
 /**
  * @param prefix of the deployment's keys, with the hash tag, e.g. `{docket}`
  * @param belongsTo the identity that the process compared at its start: it misses it even where it asks for the first time
  */
-export function lostData(
+export function dataLossDetector(
   redis: RedisClient,
   prefix: string,
   belongsTo: () => string | undefined = () => undefined,
-): LostData {
+): DataLossDetector {
   let known: string | undefined;
   let asked = false;
   return {
-    learn: async () => {
+    remember: async () => {
       known ??= belongsTo();
       if (known !== undefined || asked) return;
-      known = (await reachable(() => readIdentity(redis, prefix)))?.id;
+      known = (await withRedisTimeout(() => readIdentity(redis, prefix)))?.id;
       asked = true;
     },
-    within: (ms) =>
-      reachable(async () => {
+    lostWithin: (ms) =>
+      withRedisTimeout(async () => {
         known ??= belongsTo();
         const there = await readIdentity(redis, prefix);
         if (there === undefined) {
           // A deployment without an identity, such as a single run with an archive of its own, has nothing to miss.
           if (known === undefined) return false;
-          await keepIdentity(redis, prefix, known, { restored: true });
+          await claimIdentity(redis, prefix, known, { restored: true });
           return true;
         }
         const replaced = known !== undefined && known !== there.id;

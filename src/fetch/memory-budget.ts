@@ -1,21 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import type { SteadyClock } from '../base/clock.ts';
 import {
-  type Answer,
-  type Ask,
+  type AcquireRequest,
+  type AcquireResult,
   type Budget,
   type BudgetLimits,
-  lateness,
-  limitsIn,
-  PASSES,
+  currentLimits,
+  type OnBudgetEvent,
   PRIORITIES,
-  recovery,
-  type TellBudget,
+  STARVATION_LIMIT,
+  tokensRecoveredPerWindow,
+  waiterTimeouts,
 } from './budget.ts';
 
 // Instants are of the monotonic clock, ms; callers are told theirs by the wall clock.
 
-interface Held {
+interface HeldToken {
   readonly token: string;
   /** Ms at which it returns; while in flight the latest such instant. */
   readonly release: number;
@@ -34,7 +34,7 @@ interface Waiter {
   told: number;
 }
 
-interface Line {
+interface KeyState {
   /** Ms; by which the tokens that are out return. */
   windowMs: number;
   blockedUntil: number;
@@ -47,7 +47,7 @@ interface Line {
   arrivals: number;
   /** Tokens in a row that passed a waiting lower class. */
   passes: number;
-  held: Held[];
+  held: HeldToken[];
   waiters: Waiter[];
   /** By rank: the round being served; by rank and organization: the round it asked for last. */
   rounds: Map<string, number>;
@@ -58,15 +58,15 @@ interface Line {
  * suite of tests holds both to the same answers: change them together.
  */
 export function memoryBudget(
-  options: BudgetLimits & { readonly clock: SteadyClock; readonly tell?: TellBudget },
+  options: BudgetLimits & { readonly clock: SteadyClock; readonly tell?: OnBudgetEvent },
 ): Budget {
   const { clock, tell } = options;
-  const limits = limitsIn(options);
-  const lines = new Map<string, Line>();
+  const limits = currentLimits(options);
+  const lines = new Map<string, KeyState>();
 
   /** Of the tokens that are out and the waiters, those who still are at `now`. */
-  const left = ({ held, waiters }: Line, now: number): Pick<Line, 'held' | 'waiters'> => {
-    const { passedBy, lost } = lateness(limits);
+  const left = ({ held, waiters }: KeyState, now: number): Pick<KeyState, 'held' | 'waiters'> => {
+    const { passedBy, lost } = waiterTimeouts(limits);
     return {
       held: held.filter(({ release }) => release > now),
       waiters: waiters.filter(({ told }) => told + passedBy + lost >= now),
@@ -77,8 +77,8 @@ export function memoryBudget(
    * The key's line as of now: tokens whose time has come are back, waiters who did not come are gone. Tokens that are out
    * return by the window of now, should it be of another length than before.
    */
-  const open = (key: string): { line: Line; now: number } => {
-    const line = lines.get(key) ?? newLine(limits.windowMs);
+  const open = (key: string): { line: KeyState; now: number } => {
+    const line = lines.get(key) ?? newKeyState(limits.windowMs);
     lines.set(key, line);
     const now = Math.floor(clock.monotonic());
     if (line.windowMs !== limits.windowMs) {
@@ -94,16 +94,20 @@ export function memoryBudget(
     return { line, now };
   };
 
-  const limit = (line: Line, now: number): number =>
-    Math.min(limits.calls, line.cutTo + Math.floor(Math.max(0, now - line.cutAt) / limits.windowMs) * recovery(limits));
+  const limit = (line: KeyState, now: number): number =>
+    Math.min(
+      limits.calls,
+      line.cutTo + Math.floor(Math.max(0, now - line.cutAt) / limits.windowMs) * tokensRecoveredPerWindow(limits),
+    );
 
   /** When all tokens are there again if no other 429 comes: the end of the stretch. */
-  const whole = (line: Line): number =>
+  const whole = (line: KeyState): number =>
     Number.isFinite(line.cutTo)
-      ? line.cutAt + Math.max(0, Math.ceil((limits.calls - line.cutTo) / recovery(limits))) * limits.windowMs
+      ? line.cutAt +
+        Math.max(0, Math.ceil((limits.calls - line.cutTo) / tokensRecoveredPerWindow(limits))) * limits.windowMs
       : Number.NEGATIVE_INFINITY;
 
-  const enter = (line: Line, { id, org, priority }: Ask, now: number): Waiter => {
+  const enter = (line: KeyState, { id, org, priority }: AcquireRequest, now: number): Waiter => {
     const rank = PRIORITIES.indexOf(priority);
     const there = line.waiters.find((waiter) => waiter.id === id);
     if (there?.rank === rank) return there;
@@ -119,13 +123,13 @@ export function memoryBudget(
   };
 
   /** How many go before `me`, not counting those who are late. */
-  const ahead = (line: Line, me: Waiter, now: number): number => {
-    const { passedBy } = lateness(limits);
+  const ahead = (line: KeyState, me: Waiter, now: number): number => {
+    const { passedBy } = waiterTimeouts(limits);
     const late = (waiter: Waiter) => waiter.told + passedBy < now;
     const index = line.waiters.indexOf(me);
     const present = line.waiters.slice(0, index).filter((waiter) => !late(waiter)).length;
     const top = line.waiters[0];
-    if (line.passes < PASSES || top === undefined) return present;
+    if (line.passes < STARVATION_LIMIT || top === undefined) return present;
     const owed = line.waiters.findIndex((waiter) => waiter.rank > top.rank);
     const next = line.waiters[owed];
     if (next === undefined || late(next)) return present;
@@ -133,7 +137,7 @@ export function memoryBudget(
     return index < owed ? present + 1 : present;
   };
 
-  const expected = (line: Line, place: number, now: number): number => {
+  const expected = (line: KeyState, place: number, now: number): number => {
     const most = limit(line, now);
     const free = Array.from({ length: Math.max(0, most - line.held.length) }, () => now);
     // A reply that comes right now is the earliest that can happen to a call in flight.
@@ -146,7 +150,7 @@ export function memoryBudget(
     return Math.max(at, line.blockedUntil, now + 1);
   };
 
-  const grant = (line: Line, me: Waiter, holdMs: number, now: number): Answer => {
+  const grant = (line: KeyState, me: Waiter, holdMs: number, now: number): AcquireResult => {
     const token = `${me.id}#${randomUUID()}`;
     line.waiters = line.waiters.filter((waiter) => waiter !== me);
     line.held.push({ token, release: now + holdMs + limits.windowMs + 1, inFlight: true });
@@ -159,7 +163,7 @@ export function memoryBudget(
 
   return {
     limits,
-    ask: async (ask) => {
+    acquire: async (ask) => {
       const { line, now } = open(ask.key);
       if (line.slowed !== null && now >= whole(line)) {
         tell?.({ kind: 'recovered', key: ask.key, org: ask.org, afterMs: now - line.slowed });
@@ -173,22 +177,22 @@ export function memoryBudget(
       me.told = expected(line, place, now);
       return { granted: false, at: clock.now() + me.told - now, ahead: place, tokens };
     },
-    replied: async (key, token) => {
+    complete: async (key, token) => {
       const { line, now } = open(key);
       // One millisecond more than the window: both ends of it are read from clocks that cut the rest of one off.
       line.held = line.held.map((held) =>
         held.token === token && held.inFlight ? { token, release: now + limits.windowMs + 1, inFlight: false } : held,
       );
     },
-    unsent: async (key, token) => {
+    release: async (key, token) => {
       const { line } = open(key);
       line.held = line.held.filter((held) => held.token !== token);
     },
-    leave: async (key, id) => {
+    cancel: async (key, id) => {
       const { line } = open(key);
       line.waiters = line.waiters.filter((waiter) => waiter.id !== id);
     },
-    block: async (key, until, org) => {
+    penalize: async (key, until, org) => {
       const { line, now } = open(key);
       const first = line.slowed === null || now >= whole(line);
       if (first) line.slowed = now;
@@ -208,10 +212,10 @@ export function memoryBudget(
         slowedUntil: whole(line) + toCaller,
       });
     },
-    look: async (key) => {
+    inspect: async (key) => {
       // Changes nothing.
       const now = Math.floor(clock.monotonic());
-      const kept = lines.get(key) ?? newLine(limits.windowMs);
+      const kept = lines.get(key) ?? newKeyState(limits.windowMs);
       const line = { ...kept, ...left(kept, now) };
       return {
         key,
@@ -227,7 +231,7 @@ export function memoryBudget(
   };
 }
 
-const newLine = (windowMs: number): Line => ({
+const newKeyState = (windowMs: number): KeyState => ({
   windowMs,
   blockedUntil: Number.NEGATIVE_INFINITY,
   throttled: 0,

@@ -1,23 +1,23 @@
 import type { Clock } from '../base/clock.ts';
-import type { Found, SharedAnswer, SharedAnswers, Wish } from './shared-answers.ts';
+import type { CachedResponse, CacheLookup, FreshnessRequirement, ResponseCache } from './shared-answers.ts';
 
 interface Entry {
-  readonly answer: SharedAnswer;
+  readonly answer: CachedResponse;
   readonly computed: number;
   readonly asked: number;
   readonly until: number;
 }
 
 /** Shared answers of one process: the rules of `shared-1.lua`, told by `clock`. */
-export function memoryShared(clock: Clock): SharedAnswers {
+export function memoryResponseCache(clock: Clock): ResponseCache {
   const entries = new Map<string, Entry>();
   const flights = new Map<string, { readonly holder: string; readonly until: number }>();
-  const look = (question: string, { maxAgeMs, wantedMs, holder }: Wish): Found => {
+  const look = (question: string, { maxAgeMs, wantedForMs, holder }: FreshnessRequirement): CacheLookup => {
     const now = clock.now();
     const entry = entries.get(question);
     if (entry !== undefined && now <= entry.until && entry.asked <= now) {
       const { answer, computed, asked } = entry;
-      if (now - computed <= maxAgeMs || now - asked <= wantedMs) return { kind: 'answered', answer };
+      if (now - computed <= maxAgeMs || now - asked <= wantedForMs) return { kind: 'answered', answer };
     }
     const flight = flights.get(question);
     if (flight === undefined || flight.holder === holder || flight.until <= now) return { kind: 'nobody' };
@@ -27,7 +27,7 @@ export function memoryShared(clock: Clock): SharedAnswers {
     if (flights.get(question)?.holder === holder) flights.delete(question);
   };
   return {
-    look: async (question, wish) => look(question, wish),
+    lookup: async (question, wish) => look(question, wish),
     claim: async (question, wish, forMs) => {
       const found = look(question, wish);
       if (found.kind !== 'nobody') return found;
@@ -36,7 +36,7 @@ export function memoryShared(clock: Clock): SharedAnswers {
       flights.set(question, { holder, until: asked + forMs });
       return { kind: 'claimed', claim: { holder, asked } };
     },
-    land: async (question, { holder, asked }, answer, behindMs, keepMs) => {
+    put: async (question, { holder, asked }, answer, behindMs, keepMs) => {
       const now = clock.now();
       for (const [name, { until }] of entries) if (until < now) entries.delete(name);
       const before = entries.get(question);

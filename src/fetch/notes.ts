@@ -4,15 +4,15 @@ import type { ReportRequest, ReportResponse } from '../contract/report.ts';
 import type { Section } from '../define/definition.ts';
 import type { Period } from '../define/period.ts';
 import type { Replacement, UndefinedTotals } from '../plan/plan.ts';
-import type { Lacking, Said } from '../words/note.ts';
+import type { MissingData, NoteMessage } from '../words/note.ts';
 import type { CallAnswer } from './answer-checks/answer.ts';
 import { answerFindings } from './answer-checks/check-answers.ts';
 import { freshnessFindings } from './answer-checks/freshness.ts';
-import { comparedDays, dataAfter } from './compared-days.ts';
+import { comparisonRange, dataStartsAfter } from './compared-days.ts';
 import type { Column, NoteCode, Row, TableNote } from './dataset.ts';
 
 /** Everything the notes of one table are made from. */
-export interface Told {
+export interface NoteContext {
   readonly section: Section;
   readonly request: ReportRequest;
   readonly response: ReportResponse;
@@ -29,7 +29,7 @@ export interface Told {
   /** Names of asked columns that the answer lacks as a whole, all that it lacks, and how many cells it lacks beside. */
   readonly missing: {
     readonly columns: readonly string[];
-    readonly what: readonly Lacking[];
+    readonly what: readonly MissingData[];
     readonly cells: number;
   };
   /** Epoch ms at which the period is over. */
@@ -40,7 +40,7 @@ export interface Told {
 }
 
 /** What a reader must know of the table, the gravest first. Nothing that is cut, missing or old goes without a note. */
-export function notesOf(told: Told): TableNote[] {
+export function collectTableNotes(told: NoteContext): TableNote[] {
   return [
     ...truncated(told),
     ...missing(told),
@@ -50,16 +50,16 @@ export function notesOf(told: Told): TableNote[] {
     ...undefinedCells(told),
     ...undefinedTotals(told),
     ...deprecated(told),
-    ...followed(told),
+    ...replacements(told),
     ...availability(told),
     ...units(told),
   ];
 }
 
-const note = (code: NoteCode, says: Said, incomplete = false): TableNote => ({ code, says, incomplete });
+const note = (code: NoteCode, message: NoteMessage, incomplete = false): TableNote => ({ code, message, incomplete });
 
 /** Rows that the author's own `limit` cut are not missing: a reader must know that there are more, and that is all. */
-function truncated({ response, section, answers }: Told): TableNote[] {
+function truncated({ response, section, answers }: NoteContext): TableNote[] {
   if (!response.meta.truncated) return [];
   const rows = response.rows.length;
   const cut = answers.some(isCutByService);
@@ -73,14 +73,14 @@ function truncated({ response, section, answers }: Told): TableNote[] {
 const isCutByService = ({ request: { limit }, response }: CallAnswer): boolean =>
   response.meta.truncated && (limit === undefined || response.rows.length < limit);
 
-function missing({ missing: { what, cells } }: Told): TableNote[] {
+function missing({ missing: { what, cells } }: NoteContext): TableNote[] {
   return [
     ...(what.length === 0 ? [] : [note('missing', { id: 'lacking', of: { what } }, true)]),
     ...(cells === 0 ? [] : [note('missing', { id: 'lacking_cells', of: { cells } }, true)]),
   ];
 }
 
-function partial({ rows, section }: Told): TableNote[] {
+function partial({ rows, section }: NoteContext): TableNote[] {
   const running = [...new Set(rows.filter((row) => row.partial).map((row) => row.values.bucket))];
   if (running.length === 0) return [];
   const days = running.filter((bucket) => typeof bucket === 'string');
@@ -88,7 +88,7 @@ function partial({ rows, section }: Told): TableNote[] {
   return [note('partial', { id: 'buckets_running', of: { granularity: section.granularity ?? null, days } })];
 }
 
-function undefinedCells({ rows, columns, missing: { columns: absent } }: Told): TableNote[] {
+function undefinedCells({ rows, columns, missing: { columns: absent } }: NoteContext): TableNote[] {
   const names = columns.filter((column) => column.kind === 'metric' && !absent.includes(column.name));
   const empty = names.filter((column) => rows.some((row) => row.values[column.name] === null));
   if (empty.length === 0) return [];
@@ -96,7 +96,7 @@ function undefinedCells({ rows, columns, missing: { columns: absent } }: Told): 
 }
 
 /** Not incomplete: nothing that the service has is missing, and no other try would bring it. */
-function undefinedTotals({ undefinedTotals: lacking, columns }: Told): TableNote[] {
+function undefinedTotals({ undefinedTotals: lacking, columns }: NoteContext): TableNote[] {
   if (lacking === undefined) return [];
   const labels = columns.filter(({ name }) => lacking.metrics.includes(name)).map(({ label }) => label);
   return [note('undefined', { id: 'undefined_totals', of: { labels, why: lacking.why } })];
@@ -105,34 +105,34 @@ function undefinedTotals({ undefinedTotals: lacking, columns }: Told): TableNote
 /** Which metrics are deprecated, and which stand in place of one: known without an answer. */
 export function replacementNotes(section: Section, replaced: readonly Replacement[], catalog: Catalog): TableNote[] {
   const metrics = catalog.metrics.filter(({ id }) => section.metrics?.includes(id));
-  return [...deprecated({ metrics }), ...followed({ replaced, catalog })];
+  return [...deprecated({ metrics }), ...replacements({ replaced, catalog })];
 }
 
-function followed({ replaced, catalog }: Pick<Told, 'replaced' | 'catalog'>): TableNote[] {
+function replacements({ replaced, catalog }: Pick<NoteContext, 'replaced' | 'catalog'>): TableNote[] {
   const named = (id: string) => ({ id, label: catalog.metrics.find((metric) => metric.id === id)?.label ?? id });
   return replaced.map(({ from, to }) =>
     note('deprecated', { id: 'replaced', of: { from: named(from), to: named(to) } }),
   );
 }
 
-function deprecated({ metrics }: Pick<Told, 'metrics'>): TableNote[] {
+function deprecated({ metrics }: Pick<NoteContext, 'metrics'>): TableNote[] {
   return metrics.flatMap(({ label, id, deprecated_at: at, replaced_by: successor = null }) =>
     at == null ? [] : [note('deprecated', { id: 'deprecated', of: { label, id, since: at.slice(0, 10), successor } })],
   );
 }
 
-function availability(told: Told): TableNote[] {
+function availability(told: NoteContext): TableNote[] {
   const { from, to } = told.request.time ?? {};
   if (from === undefined || to === undefined) return [];
-  const before = comparedDays(told)?.from;
+  const before = comparisonRange(told)?.from;
   return told.metrics.flatMap((metric): TableNote[] => {
     const { label } = metric;
-    const first = dataAfter(metric, from);
+    const first = dataStartsAfter(metric, from);
     // A zero that only says that nobody counted yet is not a figure.
     if (first !== undefined && first > to) {
       return [note('data_available_from', { id: 'no_data_before', of: { label, first } }, true)];
     }
-    const since = before === undefined ? undefined : dataAfter(metric, before);
+    const since = before === undefined ? undefined : dataStartsAfter(metric, before);
     return [
       ...(first === undefined ? [] : [note('data_available_from', { id: 'data_from', of: { label, first } })]),
       ...(since === undefined
@@ -142,7 +142,7 @@ function availability(told: Told): TableNote[] {
   });
 }
 
-function units({ columns }: Told): TableNote[] {
+function units({ columns }: NoteContext): TableNote[] {
   return columns.flatMap(({ kind, label, unit }) =>
     kind !== 'metric' || unit === null || KNOWN_UNITS.has(unit)
       ? []

@@ -6,14 +6,14 @@ import { type ListRecord, type OrgRef, recordSchema } from '../contract/organiza
 import type { ListCall } from '../plan/plan.ts';
 import type { ComplianceClient, ListPage } from './client.ts';
 import type { Column } from './dataset.ts';
-import { listColumns } from './list-columns.ts';
-import { listOrder } from './list-order.ts';
-import { type Line, type Paid, type PaidCall, paidCall } from './paid-call.ts';
+import { listColumnCollector } from './list-columns.ts';
+import { listOrderCheck } from './list-order.ts';
+import { type RateLimitContext, type RateLimitedCall, type RateLimitedResult, rateLimitedCall } from './paid-call.ts';
 import type { ResponseStore } from './response-store.ts';
 import { type RowFile, type RowWriter, writeRows } from './rows.ts';
 
 /** A whole list as it was seen. */
-export interface ListAnswer {
+export interface FetchedList {
   readonly rows: RowFile;
   readonly columns: readonly Column[];
   /** Names of fields that hold lists or objects: a table has no place for them. */
@@ -33,12 +33,12 @@ const storedPageSchema = z.object({
   records: z.array(recordSchema),
 });
 
-export interface ListWalk {
+export interface ListFetchContext {
   readonly client: ComplianceClient;
   readonly responses: ResponseStore;
   readonly run: string;
   /** The line of the general rate (600 reads a minute), not of the metrics budget. */
-  readonly line: Line;
+  readonly rateLimit: RateLimitContext;
   /** Where the rows are written; the folder lives as long as they are read. */
   readonly folder: string;
 }
@@ -48,30 +48,30 @@ export interface ListWalk {
  * a file, so that memory does not grow with the list. A record that appears twice, because the list grew while it was
  * read, is taken as it was first seen. Refuses pages that go in a circle.
  */
-export async function walkList(
-  walk: ListWalk,
+export async function fetchList(
+  walk: ListFetchContext,
   call: ListCall,
   org: number,
-  how: Omit<PaidCall<unknown>, 'id' | 'attempt'>,
-): Promise<Outcome<ListAnswer>> {
+  how: Omit<RateLimitedCall<unknown>, 'id' | 'attempt'>,
+): Promise<Outcome<FetchedList>> {
   const file = await writeRows(join(walk.folder, `${call.id}.ndjson`));
   try {
-    return await walkInto(file, walk, call, org, how);
+    return await fetchPages(file, walk, call, org, how);
   } finally {
     await file.close();
   }
 }
 
-async function walkInto(
+async function fetchPages(
   file: RowWriter,
-  { client, responses, run, line }: ListWalk,
+  { client, responses, run, rateLimit }: ListFetchContext,
   call: ListCall,
   org: number,
-  how: Omit<PaidCall<unknown>, 'id' | 'attempt'>,
-): Promise<Outcome<ListAnswer>> {
+  how: Omit<RateLimitedCall<unknown>, 'id' | 'attempt'>,
+): Promise<Outcome<FetchedList>> {
   const query = { org, list: call.list, ordering: call.ordering, search: call.search };
-  const list = listColumns();
-  const order = listOrder(call.ordering);
+  const list = listColumnCollector();
+  const order = listOrderCheck(call.ordering);
   const seen = new Set<ListRecord['id']>();
   const counts = new Set<number>();
   const visited = new Set<string>();
@@ -84,31 +84,35 @@ async function walkInto(
     if (page === undefined) {
       saved = false;
       const at: string | null = next;
-      const attempt = (): Promise<ListPage> => client.page(query, at, how.signal);
-      const paid: Outcome<Paid<ListPage>> = await paidCall(line, { ...how, id: `${run}:${name}`, attempt });
+      const attempt = (): Promise<ListPage> => client.listPage(query, at, how.signal);
+      const paid: Outcome<RateLimitedResult<ListPage>> = await rateLimitedCall(rateLimit, {
+        ...how,
+        id: `${run}:${name}`,
+        attempt,
+      });
       if (paid.kind !== 'done') return paid;
       page = paid.value.value;
-      await responses.put(run, name, { body: page, correlationId: null, at: line.clock.now() });
+      await responses.put(run, name, { body: page, correlationId: null, at: rateLimit.clock.now() });
     }
     const before = seen.size;
     const fresh = page.records.filter(({ id }) => !seen.has(id) && seen.add(id));
-    for (const record of fresh) order.see(record);
-    await file.append(fresh.map(list.see));
+    for (const record of fresh) order.addRecord(record);
+    await file.append(fresh.map(list.addRecord));
     if (page.count !== null) counts.add(page.count);
     if (page.next === null) {
       const columns = list.columns();
       const rows = await file.end(columns.map((column) => column.name));
       // A record that was added between two pages moves the others, and may itself come late.
-      const ordered = order.kept() || counts.size > 1;
+      const ordered = order.isOrdered() || counts.size > 1;
       return done({ rows, columns, leftOut: list.leftOut(), pages: number, counts: [...counts], ordered, saved });
     }
-    if (visited.has(page.next) || seen.size === before) return fail(circle(call, org, number));
+    if (visited.has(page.next) || seen.size === before) return fail(pageCycleError(call, org, number));
     visited.add(page.next);
     next = page.next;
   }
 }
 
-const circle = (call: ListCall, org: number, page: number) =>
+const pageCycleError = (call: ListCall, org: number, page: number) =>
   new DocketError(
     'api.unsafe',
     `The pages of the list go in a circle: page ${page} brings nothing new and has a next one.`,
@@ -123,13 +127,13 @@ const circle = (call: ListCall, org: number, page: number) =>
  * The number that list paths need (specification §4). `current` is whatever the key reaches, and only when that is one
  * organization: guessing could export another's records.
  */
-export async function numericOrg(
-  { client, line, run }: ListWalk,
+export async function resolveOrgId(
+  { client, rateLimit, run }: ListFetchContext,
   org: OrgRef,
-  how: Omit<PaidCall<unknown>, 'id' | 'attempt'>,
+  how: Omit<RateLimitedCall<unknown>, 'id' | 'attempt'>,
 ): Promise<Outcome<number>> {
   if (org !== 'current') return done(org);
-  const paid = await paidCall(line, {
+  const paid = await rateLimitedCall(rateLimit, {
     ...how,
     id: `${run}:organizations`,
     attempt: () => client.organizations(how.signal),

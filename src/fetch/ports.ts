@@ -1,11 +1,11 @@
 import type { SteadyClock } from '../base/clock.ts';
 import type { Budget, Priority } from './budget.ts';
-import type { Catalogs } from './catalogs.ts';
+import type { CatalogCache } from './catalogs.ts';
 import type { ComplianceClient } from './client.ts';
-import type { ObserveFetch } from './event.ts';
-import type { Line } from './paid-call.ts';
+import type { OnFetchEvent } from './event.ts';
+import type { RateLimitContext } from './paid-call.ts';
 import type { ResponseStore } from './response-store.ts';
-import type { SharedAnswers } from './shared-answers.ts';
+import type { ResponseCache } from './shared-answers.ts';
 
 /** What fetching needs of the world, bound to one organization's key. Under the worker Redis stands behind these. */
 export interface FetchPorts {
@@ -18,11 +18,11 @@ export interface FetchPorts {
   readonly reads: Budget;
   readonly responses: ResponseStore;
   /** Answers of other runs. */
-  readonly sharedAnswers: SharedAnswers;
-  readonly catalogs: Catalogs;
+  readonly responseCache: ResponseCache;
+  readonly catalogs: CatalogCache;
   readonly clock: SteadyClock;
   /** A call that would wait longer (ms) for its token snoozes the run, which keeps its place in line. */
-  readonly patienceMs: number;
+  readonly maxWaitMs: number;
 }
 
 /** For whom it is fetched. */
@@ -32,14 +32,14 @@ export interface FetchContext extends FetchPorts {
   readonly priority: Priority;
   /** Aborting rejects with its reason. */
   readonly signal: AbortSignal;
-  readonly observe: ObserveFetch;
+  readonly observe: OnFetchEvent;
   /** A private folder for rows that may not fit into memory; it must live as long as the dataset is read. */
   readonly folder: string;
 }
 
 /** The place of an organization's calls in the line of a key. */
-export const lineOf = (
+export const rateLimitContext = (
   org: string,
-  { client, key, clock, priority, patienceMs }: FetchContext,
+  { client, key, clock, priority, maxWaitMs }: FetchContext,
   budget: Budget,
-): Line => ({ budget, clock, key, org, priority, patienceMs, deadlineMs: client.deadlineMs });
+): RateLimitContext => ({ budget, clock, key, org, priority, maxWaitMs, requestTimeoutMs: client.requestTimeoutMs });

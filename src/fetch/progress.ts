@@ -2,38 +2,38 @@ import type { Clock } from '../base/clock.ts';
 import type { BudgetLimits } from './budget.ts';
 
 /** How far a run's calls have come, and when the last is expected. */
-export interface Progress {
+export interface FinishEstimator {
   /** A call waits for its token until then (epoch ms). */
-  waits(until: number): void;
+  recordWait(until: number): void;
   /**
    * An answer has come.
    * @param tokens left on the key; null when none was taken
    * @param ms from dispatch to answer; null when nothing was asked
    */
-  came(tokens: number | null, ms: number | null): { readonly done: number; readonly finish: number };
+  recordAnswer(tokens: number | null, ms: number | null): { readonly done: number; readonly finish: number };
 }
 
 /**
  * The estimate: calls that have a token take as long as those before them did on average, `width` at once; the others
  * wait one window for each `limits.calls` of them, counted from what the line has promised last.
  */
-export function createProgress(options: {
+export function createFinishEstimator(options: {
   readonly of: number;
   readonly limits: BudgetLimits;
   readonly clock: Clock;
   readonly width: number;
-}): Progress {
+}): FinishEstimator {
   const { of, limits, clock, width } = options;
   const took: number[] = [];
   let answered = 0;
   let promised = 0;
   let free = limits.calls;
   return {
-    waits: (until) => {
+    recordWait: (until) => {
       promised = Math.max(promised, until);
       free = 0;
     },
-    came: (tokens, ms) => {
+    recordAnswer: (tokens, ms) => {
       answered += 1;
       free = tokens ?? free;
       if (ms !== null) took.push(ms);

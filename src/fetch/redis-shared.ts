@@ -1,31 +1,31 @@
 import { z } from 'zod';
-import { type LuaScript, readLua, runLua } from '../base/lua.ts';
+import { type LuaScript, loadLuaScript, runLuaScript } from '../base/lua.ts';
 import type { RedisClient } from '../base/redis-client.ts';
 import { reportResponseSchema } from '../contract/report.ts';
-import { pack, unpack } from './packed.ts';
-import { reachable } from './reachable.ts';
+import { compressJson, decompressJson } from './packed.ts';
+import { withRedisTimeout } from './reachable.ts';
 import {
-  apiKeyOf,
-  type Claim,
-  type Found,
-  type SharedAnswer,
-  type SharedAnswers,
-  type Wish,
+  apiKeyOfCacheKey,
+  type CachedResponse,
+  type CacheLookup,
+  type FreshnessRequirement,
+  type RequestClaim,
+  type ResponseCache,
 } from './shared-answers.ts';
 
-const foundSchema = z.union([
+const lookupReplySchema = z.union([
   z.tuple([z.enum(['answered', 'nobody'])]),
   z.tuple([z.literal('asking'), z.int()]),
   z.tuple([z.literal('claimed'), z.int()]),
 ]);
-const answerSchema: z.ZodType<SharedAnswer> = z.object({
+const cachedResponseSchema: z.ZodType<CachedResponse> = z.object({
   body: reportResponseSchema,
   correlationId: z.string().nullable(),
   at: z.number(),
   askedBy: z.string(),
 });
 
-export interface RedisSharedOptions {
+export interface RedisResponseCacheOptions {
   /** In front of every key in Redis, e.g. `docket:`. On a Cluster it must hold the hash tag. */
   readonly prefix: string;
   readonly maxKeyBytes?: number;
@@ -37,38 +37,42 @@ export interface RedisSharedOptions {
 const MAX_KEY_BYTES = 64 * 1024 * 1024;
 
 /** The script that holds the whole logic of shared answers. */
-export const sharedScript = (): LuaScript => readLua('./shared-1.lua', import.meta.url);
+export const responseCacheScript = (): LuaScript => loadLuaScript('./shared-1.lua', import.meta.url);
 
 /** The answers that all workers share, gzipped, one Redis hash a question; they go by themselves. */
-export function redisShared(
+export function redisResponseCache(
   redis: RedisClient,
-  { prefix, maxKeyBytes = MAX_KEY_BYTES, script = sharedScript() }: RedisSharedOptions,
-): SharedAnswers {
+  { prefix, maxKeyBytes = MAX_KEY_BYTES, script = responseCacheScript() }: RedisResponseCacheOptions,
+): ResponseCache {
   const keysOf = (question: string) => ({
     answer: `${prefix}shared:{${question}}:answer`,
     flight: `${prefix}shared:{${question}}:flight`,
   });
   const run = (question: string, args: readonly (string | number | Buffer)[], ...more: string[]): Promise<unknown> => {
     const { answer, flight } = keysOf(question);
-    return reachable(() => runLua(redis, script, [answer, flight, ...more], args));
+    return withRedisTimeout(() => runLuaScript(redis, script, [answer, flight, ...more], args));
   };
 
   /** Undefined: what is kept is not there any more, or cannot be read. */
-  const read = async (question: string): Promise<SharedAnswer | undefined> => {
+  const read = async (question: string): Promise<CachedResponse | undefined> => {
     const { answer } = keysOf(question);
     // Never older than the one that was found: it may have been replaced since, by one computed later.
-    const packed = await reachable(() => redis.hgetBuffer(answer, 'packed'));
-    const found = packed === null ? undefined : await unpack(packed, answerSchema);
-    if (found === undefined) await reachable(() => redis.del(answer));
+    const packed = await withRedisTimeout(() => redis.hgetBuffer(answer, 'packed'));
+    const found = packed === null ? undefined : await decompressJson(packed, cachedResponseSchema);
+    if (found === undefined) await withRedisTimeout(() => redis.del(answer));
     return found;
   };
-  const find = async (question: string, { maxAgeMs, wantedMs, holder }: Wish, ...claiming: number[]) => {
-    const wish = [Math.floor(maxAgeMs), Math.floor(wantedMs), holder];
+  const find = async (
+    question: string,
+    { maxAgeMs, wantedForMs, holder }: FreshnessRequirement,
+    ...claiming: number[]
+  ) => {
+    const wish = [Math.floor(maxAgeMs), Math.floor(wantedForMs), holder];
     for (;;) {
       const step = claiming.length === 0 ? 'look' : 'claim';
-      const [kind, ms = 0] = foundSchema.parse(await run(question, [step, ...wish, ...claiming]));
+      const [kind, ms = 0] = lookupReplySchema.parse(await run(question, [step, ...wish, ...claiming]));
       if (kind === 'asking') return { kind, forMs: ms };
-      if (kind === 'claimed') return { kind, claim: { holder, asked: ms } satisfies Claim };
+      if (kind === 'claimed') return { kind, claim: { holder, asked: ms } satisfies RequestClaim };
       if (kind === 'nobody') return { kind };
       const answer = await read(question);
       if (answer !== undefined) return { kind, answer };
@@ -76,15 +80,15 @@ export function redisShared(
   };
 
   return {
-    look: async (question, wish): Promise<Found> => {
+    lookup: async (question, wish): Promise<CacheLookup> => {
       const found = await find(question, wish);
       return found.kind === 'claimed' ? { kind: 'nobody' } : found;
     },
     claim: (question, wish, forMs) => find(question, wish, Math.ceil(forMs)),
-    land: async (question, { holder, asked }, answer, behindMs, keepMs) => {
-      const packed = await pack(answer);
+    put: async (question, { holder, asked }, answer, behindMs, keepMs) => {
+      const packed = await compressJson(answer);
       const times = [asked, Math.ceil(behindMs), Math.ceil(keepMs)];
-      const of = `${prefix}shared-of:{${apiKeyOf(question)}}`;
+      const of = `${prefix}shared-of:{${apiKeyOfCacheKey(question)}}`;
       const args = ['land', holder, ...times, packed, question, maxKeyBytes];
       await run(question, args, `${of}:account`, `${of}:expiry`);
     },

@@ -1,28 +1,28 @@
 import { z } from 'zod';
 import { toDocketError } from '../base/error.ts';
-import { readLua, runLua } from '../base/lua.ts';
+import { loadLuaScript, runLuaScript } from '../base/lua.ts';
 import type { RedisClient } from '../base/redis-client.ts';
-import { pack, unpack } from './packed.ts';
-import { reachable } from './reachable.ts';
+import { compressJson, decompressJson } from './packed.ts';
+import { withRedisTimeout } from './reachable.ts';
 import type { ResponseStore } from './response-store.ts';
 
 /** A run that has not ended by then never will. */
-const ANSWERS_TTL_S = 7 * 24 * 3600;
+const RESPONSES_TTL_S = 7 * 24 * 3600;
 
-const MEBIBYTE = 1024 * 1024;
+const MIB = 1024 * 1024;
 /** Packed answers of one run: a list of several hundred thousand records. */
-const MAX_RUN_BYTES = 32 * MEBIBYTE;
+const MAX_RUN_BYTES = 32 * MIB;
 /** Packed answers of all runs of an organization. */
-const MAX_ORG_BYTES = 128 * MEBIBYTE;
+const MAX_ORG_BYTES = 128 * MIB;
 
-const storedSchema = z.object({
+const storedResponseSchema = z.object({
   body: z.unknown(),
   correlationId: z.string().nullable(),
   at: z.number(),
   askedBy: z.string().optional(),
 });
 
-export interface RedisStoreOptions {
+export interface RedisResponseStoreOptions {
   /** In front of every key in Redis, its separator included. On a Cluster it must hold the hash tag. */
   readonly prefix: string;
   /** Docket's id of the organization whose runs these are. */
@@ -31,7 +31,7 @@ export interface RedisStoreOptions {
   readonly maxOrgBytes?: number;
 }
 
-const scriptOf = () => readLua('./answers-1.lua', import.meta.url);
+const storeScript = () => loadLuaScript('./answers-1.lua', import.meta.url);
 const keysOf = (prefix: string, run: string): readonly string[] => [
   `${prefix}answers:${run}`,
   `${prefix}answers-account`,
@@ -43,31 +43,37 @@ const keysOf = (prefix: string, run: string): readonly string[] => [
  * organization fills Redis for all others: an answer that would be too much is not kept, and neither is any in a Redis
  * that is out of memory.
  */
-export function redisStore(redis: RedisClient, options: RedisStoreOptions): ResponseStore {
+export function redisResponseStore(redis: RedisClient, options: RedisResponseStoreOptions): ResponseStore {
   const { prefix, org, maxRunBytes = MAX_RUN_BYTES, maxOrgBytes = MAX_ORG_BYTES } = options;
-  const script = scriptOf();
+  const script = storeScript();
   return {
     get: async (run, call) => {
-      const packed = await reachable(() => redis.hgetBuffer(`${prefix}answers:${run}`, call));
+      const packed = await withRedisTimeout(() => redis.hgetBuffer(`${prefix}answers:${run}`, call));
       // An entry that cannot be read is one we do not have: the call is made again.
-      return packed === null ? undefined : unpack(packed, storedSchema);
+      return packed === null ? undefined : decompressJson(packed, storedResponseSchema);
     },
     put: async (run, call, answer) => {
-      const packed = await pack(answer);
-      const args = [org, call, packed, ANSWERS_TTL_S, maxRunBytes, maxOrgBytes, `${prefix}answers:`];
+      const packed = await compressJson(answer);
+      const args = [org, call, packed, RESPONSES_TTL_S, maxRunBytes, maxOrgBytes, `${prefix}answers:`];
       try {
-        return (await reachable(() => runLua(redis, script, keysOf(prefix, run), ['put', run, ...args]))) === 1;
+        return (
+          (await withRedisTimeout(() => runLuaScript(redis, script, keysOf(prefix, run), ['put', run, ...args]))) === 1
+        );
       } catch (thrown) {
         if (toDocketError(thrown).code !== 'redis.out_of_memory') throw thrown;
         return false;
       }
     },
-    drop: dropAnswers(redis, { prefix }),
+    delete: deleteResponses(redis, { prefix }),
   };
 }
 
 /** Drops the answers of a run, whoever's it is. */
-export function dropAnswers(redis: RedisClient, { prefix }: Pick<RedisStoreOptions, 'prefix'>): ResponseStore['drop'] {
-  const script = scriptOf();
-  return async (run) => void (await reachable(() => runLua(redis, script, keysOf(prefix, run), ['drop', run])));
+export function deleteResponses(
+  redis: RedisClient,
+  { prefix }: Pick<RedisResponseStoreOptions, 'prefix'>,
+): ResponseStore['delete'] {
+  const script = storeScript();
+  return async (run) =>
+    void (await withRedisTimeout(() => runLuaScript(redis, script, keysOf(prefix, run), ['drop', run])));
 }

@@ -1,12 +1,12 @@
 import { DocketError, type ErrorCode, type ErrorDetail } from '../base/error.ts';
 import type { Redact } from '../base/redactor.ts';
-import { retryAfterMs } from '../base/retry-after.ts';
+import { parseRetryAfter } from '../base/retry-after.ts';
 import { type Problem, problemSchema } from '../contract/problem.ts';
-import { clip, clipName } from './clip.ts';
-import { parseForeign } from './foreign-json.ts';
+import { truncateId, truncateLine } from './clip.ts';
+import { parseUntrustedJson } from './foreign-json.ts';
 
 /** An answer that is not a 200, as far as it could be read. */
-export interface Refusal {
+export interface HttpErrorResponse {
   readonly status: number;
   /** `METHOD path`. */
   readonly where: string;
@@ -20,27 +20,27 @@ export interface Refusal {
 /** A longer problem document is not read: the status alone says what to do. */
 const MAX_PROBLEM_BYTES = 64 * 1024;
 /** Of any other form it is no code, but a text. */
-const CODE = /^[a-z][\w.-]{0,99}$/i;
+const PROBLEM_CODE = /^[a-z][\w.-]{0,99}$/i;
 
 /**
  * Status → what to do, decided once (specification §7): 408 and 5xx are tried again, 429 waits, everything else stops.
  * A redirect is refused, not followed: it would take the key elsewhere.
  */
-export function refusalError(refusal: Refusal, now: number): DocketError {
+export function httpError(refusal: HttpErrorResponse, now: number): DocketError {
   const { status, where } = refusal;
   const problem = readProblem(refusal);
-  const said = saying(problem);
+  const said = problemText(problem);
   const correlationId = problem.correlation_id ?? refusal.header('x-correlation-id');
   const detail: ErrorDetail = {
     where,
-    got: `HTTP ${status}${problem.code !== undefined && CODE.test(problem.code) ? ` ${problem.code}` : ''}`,
-    ...(correlationId === undefined ? {} : { correlationId: clipName(correlationId) }),
+    got: `HTTP ${status}${problem.code !== undefined && PROBLEM_CODE.test(problem.code) ? ` ${problem.code}` : ''}`,
+    ...(correlationId === undefined ? {} : { correlationId: truncateId(correlationId) }),
   };
   const error = (code: ErrorCode, message: string, next: string, more: ErrorDetail = {}) =>
     new DocketError(code, `${message}${said}`, { ...detail, next, ...more });
 
   if (status === 429) {
-    const wait = retryAfterMs(refusal.header('retry-after'), refusal.header('date'), now);
+    const wait = parseRetryAfter(refusal.header('retry-after'), refusal.header('date'), now);
     return error(
       'api.throttled',
       'The service answers that too many calls were made with this key.',
@@ -86,9 +86,9 @@ export function refusalError(refusal: Refusal, now: number): DocketError {
   );
 }
 
-function readProblem({ body, redact }: Refusal): Problem {
+function readProblem({ body, redact }: HttpErrorResponse): Problem {
   try {
-    const parsed = problemSchema.safeParse(parseForeign(body.subarray(0, MAX_PROBLEM_BYTES), redact));
+    const parsed = problemSchema.safeParse(parseUntrustedJson(body.subarray(0, MAX_PROBLEM_BYTES), redact));
     return parsed.success ? parsed.data : {};
   } catch {
     return {};
@@ -96,7 +96,7 @@ function readProblem({ body, redact }: Refusal): Problem {
 }
 
 /** What the service says, in its own words, with pointer and metadata of each entry; empty when it says nothing. */
-function saying({ detail, errors = [] }: Problem): string {
+function problemText({ detail, errors = [] }: Problem): string {
   const entries = errors.slice(0, 20).map((entry) => {
     const metadata =
       entry.metadata === undefined || Object.keys(entry.metadata).length === 0
@@ -104,5 +104,5 @@ function saying({ detail, errors = [] }: Problem): string {
         : ` ${JSON.stringify(entry.metadata)}`;
     return `${entry.pointer ?? '(body)'}: ${entry.detail ?? entry.code ?? 'refused'}${metadata}`;
   });
-  return `${detail === undefined ? '' : ` It says: ${clip(detail)}`}${entries.map((entry) => `\n  ${clip(entry)}`).join('')}`;
+  return `${detail === undefined ? '' : ` It says: ${truncateLine(detail)}`}${entries.map((entry) => `\n  ${truncateLine(entry)}`).join('')}`;
 }

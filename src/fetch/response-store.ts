@@ -3,14 +3,14 @@
  * Keyed by run and call; values are the checked JSON bodies.
  */
 export interface ResponseStore {
-  get(run: string, call: string): Promise<StoredAnswer | undefined>;
+  get(run: string, call: string): Promise<StoredResponse | undefined>;
   /** False: there is no room for it, and a try that comes later has to ask again. */
-  put(run: string, call: string, answer: StoredAnswer): Promise<boolean>;
+  put(run: string, call: string, answer: StoredResponse): Promise<boolean>;
   /** The run has its files, or has ended: its answers may go. */
-  drop(run: string): Promise<void>;
+  delete(run: string): Promise<void>;
 }
 
-export interface StoredAnswer {
+export interface StoredResponse {
   readonly body: unknown;
   readonly correlationId: string | null;
   /** Epoch ms at which it came. */

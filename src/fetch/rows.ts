@@ -15,10 +15,10 @@ export interface RowFile {
 /** Rows of a table, in memory or in a file; either way they travel between threads. Read them with `rowsIn`. */
 export type Rows = readonly Row[] | RowFile;
 
-const CHUNK_BYTES = 256 * 1024;
+const READ_CHUNK_BYTES = 256 * 1024;
 
 /** The rows in their order, as often as asked for. Those of a file are read a piece at a time, and synchronously. */
-export const rowsIn = (rows: Rows): Iterable<Row> =>
+export const iterateRows = (rows: Rows): Iterable<Row> =>
   'path' in rows ? { [Symbol.iterator]: () => rowsOfFile(rows) } : rows;
 
 /** The first rows, at most `count`. */
@@ -34,7 +34,7 @@ export function firstRows(rows: Rows, count: number): readonly Row[] {
 
 /** Whether any row is like this. */
 export function someRow(rows: Rows, like: (row: Row) => boolean): boolean {
-  for (const row of rowsIn(rows)) if (like(row)) return true;
+  for (const row of iterateRows(rows)) if (like(row)) return true;
   return false;
 }
 
@@ -42,12 +42,12 @@ export function someRow(rows: Rows, like: (row: Row) => boolean): boolean {
 const BATCH_SIZE = 250;
 
 /** Gives the event loop a turn; a rejection ends the reading. */
-export type Turn = () => Promise<unknown>;
+export type YieldToEventLoop = () => Promise<unknown>;
 
 /** The rows in their order, some at a time, with a turn of the event loop after each batch: for tables of any length. */
-export async function* rowBatches(rows: Rows, turn: Turn = setImmediate): AsyncGenerator<readonly Row[]> {
+export async function* rowBatches(rows: Rows, turn: YieldToEventLoop = setImmediate): AsyncGenerator<readonly Row[]> {
   let batch: Row[] = [];
-  for (const row of rowsIn(rows)) {
+  for (const row of iterateRows(rows)) {
     batch.push(row);
     if (batch.length < BATCH_SIZE) continue;
     yield batch;
@@ -62,23 +62,23 @@ export async function* rowBatches(rows: Rows, turn: Turn = setImmediate): AsyncG
 function* rowsOfFile({ path, columns }: RowFile): Generator<Row> {
   for (const line of linesOf(path)) {
     const record: Readonly<Record<string, Value>> = JSON.parse(line);
-    yield { values: hasJust(record, columns) ? record : onlyColumns(record, columns), partial: false };
+    yield { values: hasExactly(record, columns) ? record : pickColumns(record, columns), partial: false };
   }
 }
 
 /** Most records have just these fields in this order, and to copy one takes as long as to read it. */
-function hasJust(record: object, columns: readonly string[]): boolean {
+function hasExactly(record: object, columns: readonly string[]): boolean {
   const names = Object.keys(record);
   return names.length === columns.length && names.every((name, index) => name === columns[index]);
 }
 
-const onlyColumns = (record: Readonly<Record<string, Value>>, columns: readonly string[]) =>
+const pickColumns = (record: Readonly<Record<string, Value>>, columns: readonly string[]) =>
   Object.fromEntries(columns.map((name) => [name, record[name] ?? null]));
 
 function* linesOf(path: string): Generator<string> {
   const file = openSync(path, 'r');
   try {
-    const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
+    const chunk = Buffer.allocUnsafe(READ_CHUNK_BYTES);
     // A character may begin in one piece and end in the next.
     const decoder = new StringDecoder('utf8');
     let rest = '';

@@ -5,26 +5,26 @@ import type { ReportResponse } from '../contract/report.ts';
 import type { Plan, ReportCall } from '../plan/plan.ts';
 import type { ComplianceClient } from './client.ts';
 import {
-  type Claim,
-  type Found,
-  questionOf,
-  type SharedAnswer,
-  type SharedAnswers,
-  type Wish,
+  type CachedResponse,
+  type CacheLookup,
+  cacheKeyOf,
+  type FreshnessRequirement,
+  type RequestClaim,
+  type ResponseCache,
 } from './shared-answers.ts';
 
 /** How a call stands among the runs that want it too; `paidCall` asks before it takes a token, and before it uses one. */
-export interface Sharing<Value> {
-  look(): Promise<Elsewhere<Value>>;
+export interface RequestCoalescer<Value> {
+  lookup(): Promise<CoalescedLookup<Value>>;
   /** `nobody`: the call is this run's to make, and others wait for it, for `forMs` at most. */
-  claim(forMs: number): Promise<Elsewhere<Value>>;
+  claim(forMs: number): Promise<CoalescedLookup<Value>>;
   /** The answer to the call that was claimed. */
-  land(value: Value): Promise<void>;
+  put(value: Value): Promise<void>;
   /** The call that was claimed has no answer. */
   release(): Promise<void>;
 }
 
-export type Elsewhere<Value> =
+export type CoalescedLookup<Value> =
   | { readonly kind: 'answered'; readonly value: Value }
   | { readonly kind: 'asking'; readonly forMs: number }
   | { readonly kind: 'nobody' };
@@ -34,48 +34,48 @@ export type Elsewhere<Value> =
  * own, and nobody else's. An answer is never older than the day on which it is wanted, in the zone of its days: at
  * midnight "yesterday" is over, buckets close, and what was asked a minute before is short of a minute. Nor is it used for longer than the report that asked allows.
  */
-export function sharingOf(
+export function requestCoalescer(
   call: ReportCall,
   of: {
-    readonly sharedAnswers: SharedAnswers;
+    readonly responseCache: ResponseCache;
     readonly client: Pick<ComplianceClient, 'service'>;
     readonly clock: Clock;
     readonly key: string;
     readonly run: string;
     readonly plan: Plan;
   },
-): Sharing<SharedAnswer> | undefined {
-  const { sharedAnswers: shared, client, clock, key, run, plan } = of;
+): RequestCoalescer<CachedResponse> | undefined {
+  const { responseCache: shared, client, clock, key, run, plan } = of;
   const maxAgeMs = plan.definition.max_age * 1000;
   if (maxAgeMs === 0) return undefined;
   const { org: tenant, registryVersion } = plan;
-  const question = questionOf(call, { tenant, service: client.service, key, registryVersion });
+  const question = cacheKeyOf(call, { tenant, service: client.service, key, registryVersion });
   const since = clock.now();
   const holder = `${run}:${call.id}`;
   const zone = call.request.time?.timezone ?? 'UTC';
-  let claimed: { readonly claim: Claim; readonly at: number } | undefined;
+  let claimed: { readonly claim: RequestClaim; readonly at: number } | undefined;
 
-  const wish = (): Wish => {
+  const wish = (): FreshnessRequirement => {
     const now = clock.now();
     const today = now - DateTime.fromMillis(now, { zone }).startOf('day').toMillis();
-    return { maxAgeMs: Math.min(maxAgeMs, today), wantedMs: Math.min(now - since, today), holder };
+    return { maxAgeMs: Math.min(maxAgeMs, today), wantedForMs: Math.min(now - since, today), holder };
   };
-  const elsewhere = (found: Found): Elsewhere<SharedAnswer> =>
+  const elsewhere = (found: CacheLookup): CoalescedLookup<CachedResponse> =>
     found.kind === 'answered' ? { kind: 'answered', value: found.answer } : found;
 
   return {
-    look: async () => elsewhere(await shared.look(question, wish())),
+    lookup: async () => elsewhere(await shared.lookup(question, wish())),
     claim: async (forMs) => {
       const found = await shared.claim(question, wish(), forMs);
       if (found.kind !== 'claimed') return elsewhere(found);
       claimed = { claim: found.claim, at: clock.now() };
       return { kind: 'nobody' };
     },
-    land: async (answer) => {
+    put: async (answer) => {
       if (claimed === undefined) return;
       const { claim, at } = claimed;
       claimed = undefined;
-      await shared.land(question, claim, answer, behind(answer.body.meta, at), maxAgeMs);
+      await shared.put(question, claim, answer, ageAtClaimMs(answer.body.meta, at), maxAgeMs);
     },
     release: async () => {
       if (claimed === undefined) return;
@@ -87,7 +87,7 @@ export function sharingOf(
 }
 
 /** How long (ms) before it was asked for the service had computed it: only what it had kept (specification §4, rule 5). */
-function behind({ as_of, cached }: ReportResponse['meta'], asked: number): number {
+function ageAtClaimMs({ as_of, cached }: ReportResponse['meta'], asked: number): number {
   if (!cached) return 0;
   const computed = as_of === null ? Number.NaN : Date.parse(as_of);
   return Number.isNaN(computed) ? LIMITS.report_cache_seconds * 1000 : Math.max(0, asked - computed);

@@ -2,8 +2,8 @@ import type { Join } from '../plan/plan.ts';
 import type { Sums } from './dataset.ts';
 
 /** Which figures of a joined table were added up from several answers; undefined where each is in one, as the service gave it. */
-export function sumsOf({ request, pieces, sums }: Join): Sums | undefined {
-  const own = pieces.filter(({ of }) => of === 'this');
+export function summedFigures({ request, parts, sums }: Join): Sums | undefined {
+  const own = parts.filter(({ of }) => of === 'this');
   // Pieces of one bucket may also be parted by groups, each of which is in one of them alone: then `sums` is false.
   const cells = request.metrics.filter((id) => {
     const parts = own.filter(({ metrics }) => metrics.includes(id));
@@ -13,7 +13,7 @@ export function sumsOf({ request, pieces, sums }: Join): Sums | undefined {
   return cells.length + totals.length === 0 ? undefined : { cells, totals };
 }
 
-type Buckets = Pick<Join['pieces'][number], 'first' | 'buckets'>;
+type Buckets = Pick<Join['parts'][number], 'first' | 'buckets'>;
 
 const overlap = (one: Buckets, other: Buckets): boolean =>
   one.first < other.first + other.buckets && other.first < one.first + one.buckets;

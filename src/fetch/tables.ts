@@ -4,13 +4,13 @@ import type { ReportRequest, ReportResponse } from '../contract/report.ts';
 import type { Section } from '../define/definition.ts';
 import type { Period } from '../define/period.ts';
 import type { Replacement, UndefinedTotals } from '../plan/plan.ts';
-import type { Filter } from '../words/filter.ts';
-import type { Lacking } from '../words/note.ts';
+import type { FilterDescription } from '../words/filter.ts';
+import type { MissingData } from '../words/note.ts';
 import type { CallAnswer } from './answer-checks/answer.ts';
 import { unitMismatches } from './answer-checks/figure-checks.ts';
 import { withoutComparisonBeforeData } from './compared-days.ts';
 import type { Column, Row, Table, Value } from './dataset.ts';
-import { notesOf } from './notes.ts';
+import { collectTableNotes } from './notes.ts';
 
 export interface ReportTableInput {
   readonly section: Section;
@@ -21,7 +21,7 @@ export interface ReportTableInput {
   /** Epoch ms at which the answer came. */
   readonly at: number;
   /** What `response` was joined from, where no single call gave it. */
-  readonly pieces?: readonly CallAnswer[];
+  readonly parts?: readonly CallAnswer[];
   readonly undefinedTotals?: UndefinedTotals;
   readonly replaced?: readonly Replacement[];
 }
@@ -36,7 +36,7 @@ export function reportTable(input: ReportTableInput): Table {
   const asked = new Set(section.metrics ?? []);
   const metrics = [...asked].flatMap((id) => catalog.metrics.find((metric) => metric.id === id) ?? []);
   const current = metrics.length > 0 && metrics.every(isCurrentCount);
-  const answers = input.pieces ?? [{ request, response, at }];
+  const answers = input.parts ?? [{ request, response, at }];
   // In which of two units its figures are cannot be told: they are shown without one.
   const unitless = new Set(unitMismatches(answers, metrics).map(({ id }) => id));
   const columns = columnsOf(section, response, catalog).map((column) =>
@@ -85,7 +85,7 @@ export function reportTable(input: ReportTableInput): Table {
     ...(section.order?.some(({ by }) => by !== 'bucket') ? { ordered: true } : {}),
     ...(isRanked(section) ? { ranked: true } : {}),
     filters: filtersOf(section, catalog),
-    notes: notesOf({
+    notes: collectTableNotes({
       section,
       request,
       response,
@@ -99,7 +99,10 @@ export function reportTable(input: ReportTableInput): Table {
       rows,
       missing: {
         columns: absent.map(({ name }) => name),
-        what: [...absent.map(({ label }): Lacking => ({ of: 'column', label })), ...unanswered(input, totals, names)],
+        what: [
+          ...absent.map(({ label }): MissingData => ({ of: 'column', label })),
+          ...unanswered(input, totals, names),
+        ],
         cells,
       },
       periodEnd: endOf(period.to, period.timezone),
@@ -114,7 +117,7 @@ function unanswered(
   { section, request, response }: ReportTableInput,
   totals: Table['totals'],
   names: readonly string[],
-): Lacking[] {
+): MissingData[] {
   const absentFrom = (figures: Readonly<Record<string, unknown>> | null | undefined) =>
     names.filter((name) => numberOf(figures?.[name]) === undefined);
   const uncompared = asksCompare(request)
@@ -129,13 +132,17 @@ function unanswered(
       names.filter((name) => uncompared.has(name)),
     ),
     ...(section.totals && totals === undefined ? [{ of: 'totals' } as const] : []),
-    ...lacking.map((metric): Lacking => ({ of: 'total', metric })),
+    ...lacking.map((metric): MissingData => ({ of: 'total', metric })),
     ...lackingOf('previous_totals', names, uncomparedTotals),
   ];
 }
 
 /** What is absent as a whole goes by one name, a part of it by the metrics that lack it. */
-function lackingOf(of: 'previous' | 'previous_totals', names: readonly string[], absent: readonly string[]): Lacking[] {
+function lackingOf(
+  of: 'previous' | 'previous_totals',
+  names: readonly string[],
+  absent: readonly string[],
+): MissingData[] {
   if (absent.length === 0) return [];
   return [{ of, metrics: absent.length === names.length ? [] : absent }];
 }
@@ -156,11 +163,11 @@ const endOf = (day: string, zone: string): number =>
  * Whether the range was not over when the figures were computed: as any row says, and by the date, because `limit` may
  * have cut the row that would say it.
  */
-function isRunning({ request, response, period, at, pieces = [] }: ReportTableInput): boolean {
+function isRunning({ request, response, period, at, parts = [] }: ReportTableInput): boolean {
   const { meta, rows } = response;
   const last = meta.range?.to ?? request.time?.to ?? period.to;
   // Of several calls those count that brought the last day: others may be older, and whole all the same.
-  const ends = pieces.filter(({ request: { time } }) => time?.to === last);
+  const ends = parts.filter(({ request: { time } }) => time?.to === last);
   const answers = ends.length > 0 ? ends : [{ response, at }];
   // An answer was not computed after it came, whatever its clock says.
   const computed = Math.min(
@@ -238,7 +245,7 @@ function totalsOf(
 }
 
 /** Risk is High or Severe: with the catalog's labels. */
-export function filtersOf(section: Section, catalog: Catalog): Filter[] {
+export function filtersOf(section: Section, catalog: Catalog): FilterDescription[] {
   return (section.filters ?? []).map(({ dimension: id, op, values }) => {
     const dimension = catalog.dimensions.find((candidate) => candidate.id === id);
     const label = dimension?.label ?? id;

@@ -7,7 +7,7 @@ import { done, type Outcome } from '../base/outcome.ts';
  * nothing goes on behind the caller's back. A snooze starts nothing new either but lets the others finish their waiting,
  * for their answers are kept; of several, the earliest counts.
  */
-export async function inTurns<Item, Value>(
+export async function mapWithConcurrency<Item, Value>(
   items: readonly Item[],
   width: number,
   work: (item: Item, stop: AbortSignal) => Promise<Outcome<Value>>,

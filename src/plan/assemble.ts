@@ -5,18 +5,18 @@ import type { Section } from '../define/definition.ts';
 import { bucketsOf, previousPeriod } from './buckets.ts';
 import { reportCall } from './call.ts';
 import type { CallLimits } from './call-limits.ts';
-import { type Cut, cutRequest } from './cut.ts';
-import type { Join, Piece, ReportCall } from './plan.ts';
-import { shareRequests } from './share.ts';
+import { type RequestSplit, splitRequest } from './cut.ts';
+import type { Join, JoinPart, ReportCall } from './plan.ts';
+import { mergeRequests } from './share.ts';
 
 /** A section with the body that would ask for it alone, whatever the limits. */
-export interface Question {
+export interface MetricsRequest {
   readonly section: Section;
   readonly request: ReportRequest;
 }
 
 /** The calls of one section, and how its table is put together when there are several. */
-export interface Assembled {
+export interface SectionCalls {
   readonly calls: readonly [ReportCall, ...ReportCall[]];
   readonly join?: Join;
 }
@@ -25,7 +25,7 @@ export interface Assembled {
  * A question of more metrics than a call takes, as several. Which rows come first, and how many, is then said of the
  * joined table: no part knows the metric of another.
  */
-export function spreadMetrics(request: ReportRequest, most: number): ReportRequest[] {
+export function splitMetrics(request: ReportRequest, most: number): ReportRequest[] {
   const { metrics } = request;
   if (metrics.length <= most) return [request];
   const { order: _order, limit: _limit, ...body } = request;
@@ -39,45 +39,48 @@ export function spreadMetrics(request: ReportRequest, most: number): ReportReque
  * The calls of every section, by its id. Questions are shared before they are cut, so that sections of one long period
  * share its pieces as well. Every question can be asked: what cannot was refused before (`checkCuts`).
  */
-export function assemble(
-  questions: readonly Question[],
+export function buildCalls(
+  questions: readonly MetricsRequest[],
   org: OrgRef,
   catalog: Catalog,
   limits: CallLimits,
-): ReadonlyMap<string, Assembled> {
+): ReadonlyMap<string, SectionCalls> {
   const parted = questions.map((question) => ({
     ...question,
-    parts: spreadMetrics(question.request, limits.max_metrics).map((request, index) => ({
+    parts: splitMetrics(question.request, limits.max_metrics).map((request, index) => ({
       key: `${index} of ${question.section.id}`,
       request,
     })),
   }));
-  const shared = shareRequests(
+  const shared = mergeRequests(
     parted.flatMap(({ parts }) => parts),
     limits.max_metrics,
   );
   return new Map(
     parted.map(({ section, request, parts }) => {
-      const cuts = parts.map((part) => ({ part: part.request, cut: cutOf(shared.get(part.key), catalog, limits) }));
-      return [section.id, assembled(section, request, cuts, org)];
+      const cuts = parts.map((part) => ({
+        part: part.request,
+        cut: requireSplit(shared.get(part.key), catalog, limits),
+      }));
+      return [section.id, sectionCalls(section, request, cuts, org)];
     }),
   );
 }
 
-function cutOf(request: ReportRequest | undefined, catalog: Catalog, limits: CallLimits): Cut {
-  const cut = request === undefined ? undefined : cutRequest(request, catalog, limits);
+function requireSplit(request: ReportRequest | undefined, catalog: Catalog, limits: CallLimits): RequestSplit {
+  const cut = request === undefined ? undefined : splitRequest(request, catalog, limits);
   if (cut === undefined || 'refused' in cut) throw new Error('a question was planned that cannot be asked');
   return cut;
 }
 
-function assembled(
+function sectionCalls(
   section: Section,
   request: ReportRequest,
-  cuts: readonly { readonly part: ReportRequest; readonly cut: Cut }[],
+  cuts: readonly { readonly part: ReportRequest; readonly cut: RequestSplit }[],
   org: OrgRef,
-): Assembled {
+): SectionCalls {
   const pieces = cuts.flatMap(({ part, cut }) =>
-    cut.pieces.flatMap((piece) => {
+    cut.requests.flatMap((piece) => {
       // Another section's metrics in a shared call are not this one's to read.
       const own = (ids: readonly string[]) => ids.filter((id) => part.metrics.includes(id));
       const totals = section.totals ? own(piece.totals) : [];
@@ -97,8 +100,8 @@ function assembled(
     request,
     buckets: range === undefined ? [{ label: '', from: '', to: '' }] : bucketsOf(range, granularity),
     ...(previous === undefined ? {} : { previous: { ...previous, buckets: bucketsOf(previous, granularity) } }),
-    pieces: pieces.map(
-      ({ piece, metrics, totals }): Piece => ({
+    parts: pieces.map(
+      ({ piece, metrics, totals }): JoinPart => ({
         call: reportCall(org, piece.request).id,
         of: piece.of,
         first: piece.first,

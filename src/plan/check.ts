@@ -3,7 +3,7 @@ import type { Definition, MetricsSection, Section } from '../define/definition.t
 import { didYouMean } from '../define/nearest.ts';
 
 /** One thing the service would refuse, found before a token is spent. */
-export interface PlanFault {
+export interface PlanDiagnostic {
   /** Into the definition, e.g. `['sections', 2, 'metrics', 1]`: the YAML reader turns it into line and column. */
   readonly path: readonly (string | number)[];
   /** What would have been right, as a phrase. */
@@ -13,21 +13,21 @@ export interface PlanFault {
   readonly next: string;
 }
 
-type Path = PlanFault['path'];
+type Path = PlanDiagnostic['path'];
 
 const quoted = (words: readonly string[]): string => words.map((word) => `"${word}"`).join(', ');
 
 /** At most `max` of the words, and how many more there are. */
-const some = (words: readonly string[], max = 12): string =>
+const quoteSome = (words: readonly string[], max = 12): string =>
   words.length <= max ? quoted(words) : `${quoted(words.slice(0, max))} and ${words.length - max} more`;
 
-const meant = (word: string, known: readonly string[], otherwise: string): string => {
+const suggestion = (word: string, known: readonly string[], otherwise: string): string => {
   const near = didYouMean(word, known);
   return near === undefined ? otherwise : `${near.charAt(0).toUpperCase()}${near.slice(1)}`;
 };
 
 /** The advice for what the catalog has, but describes in a way that cannot be read. */
-function unreadable(id: string, { unread = [] }: Catalog): string | undefined {
+function unreadableHint(id: string, { unread = [] }: Catalog): string | undefined {
   const odd = unread.find((candidate) => candidate.id === id);
   return odd && `The catalog has it, but Docket cannot read its description (${odd.why}): report it to the service.`;
 }
@@ -37,12 +37,12 @@ function unreadable(id: string, { unread = [] }: Catalog): string | undefined {
  * of the file; empty when all of it may be asked. What needs no catalog (repetitions, sorting by a column that is not
  * there) was refused when the definition was read. Pure.
  */
-export const checkAgainstCatalog = (definition: Definition, catalog: Catalog): PlanFault[] => [
-  ...findPlanFaults(definition, catalog),
+export const checkAgainstCatalog = (definition: Definition, catalog: Catalog): PlanDiagnostic[] => [
+  ...findCatalogDiagnostics(definition, catalog),
 ];
 
 /** The same, one after the other: whoever wants the first ones alone does not pay for the advice of the others. */
-export function* findPlanFaults(definition: Definition, catalog: Catalog): Generator<PlanFault> {
+export function* findCatalogDiagnostics(definition: Definition, catalog: Catalog): Generator<PlanDiagnostic> {
   const metrics = new Map(catalog.metrics.map((metric) => [metric.id, metric]));
   const dimensions = new Map(catalog.dimensions.map((dimension) => [dimension.id, dimension]));
   const known = { catalog, metrics, dimensions };
@@ -52,13 +52,13 @@ export function* findPlanFaults(definition: Definition, catalog: Catalog): Gener
   }
 }
 
-interface Known {
+interface CatalogIndex {
   readonly catalog: Catalog;
   readonly metrics: ReadonlyMap<string, Metric>;
   readonly dimensions: ReadonlyMap<string, Dimension>;
 }
 
-function* checkSection(section: MetricsSection, at: Path, known: Known): Generator<PlanFault> {
+function* checkSection(section: MetricsSection, at: Path, known: CatalogIndex): Generator<PlanDiagnostic> {
   const asked = section.metrics.flatMap((id) => known.metrics.get(id) ?? []);
   yield* checkMetrics(section, at, known);
   yield* checkTime(section, at, asked);
@@ -67,7 +67,11 @@ function* checkSection(section: MetricsSection, at: Path, known: Known): Generat
   yield* checkLimit(section, at, known);
 }
 
-function* checkMetrics(section: MetricsSection, at: Path, { metrics, catalog }: Known): Generator<PlanFault> {
+function* checkMetrics(
+  section: MetricsSection,
+  at: Path,
+  { metrics, catalog }: CatalogIndex,
+): Generator<PlanDiagnostic> {
   for (const [index, id] of section.metrics.entries()) {
     if (metrics.has(id)) continue;
     yield {
@@ -75,16 +79,16 @@ function* checkMetrics(section: MetricsSection, at: Path, { metrics, catalog }: 
       expected: "a metric of the organization's catalog",
       got: `"${id}"`,
       next:
-        unreadable(id, catalog) ??
-        meant(id, [...metrics.keys()], 'Run `docket check` online, or ask the catalog, to see which there are.'),
+        unreadableHint(id, catalog) ??
+        suggestion(id, [...metrics.keys()], 'Run `docket check` online, or ask the catalog, to see which there are.'),
     };
   }
 }
 
-function checkTime(section: MetricsSection, at: Path, asked: readonly Metric[]): PlanFault[] {
+function checkTime(section: MetricsSection, at: Path, asked: readonly Metric[]): PlanDiagnostic[] {
   const current = asked.filter(isCurrentCount);
   const [first] = current;
-  const faults: PlanFault[] = [];
+  const faults: PlanDiagnostic[] = [];
   if (section.granularity !== undefined && first !== undefined) {
     faults.push({
       path: [...at, 'granularity'],
@@ -116,13 +120,13 @@ function checkTime(section: MetricsSection, at: Path, asked: readonly Metric[]):
 }
 
 /** The dimensions that all of the metrics accept. */
-function accepted(asked: readonly Metric[], known: Known): string[] {
+function acceptedDimensions(asked: readonly Metric[], known: CatalogIndex): string[] {
   return known.catalog.dimensions
     .map(({ id }) => id)
     .filter((id) => asked.every((metric) => metric.dimensions.includes(id)));
 }
 
-function checkDimension(id: string, path: Path, known: Known, asked: readonly Metric[]): PlanFault[] {
+function checkDimension(id: string, path: Path, known: CatalogIndex, asked: readonly Metric[]): PlanDiagnostic[] {
   if (!known.dimensions.has(id)) {
     return [
       {
@@ -130,28 +134,28 @@ function checkDimension(id: string, path: Path, known: Known, asked: readonly Me
         expected: "a dimension of the organization's catalog",
         got: `"${id}"`,
         next:
-          unreadable(id, known.catalog) ??
-          meant(id, [...known.dimensions.keys()], `Use one of ${some([...known.dimensions.keys()])}.`),
+          unreadableHint(id, known.catalog) ??
+          suggestion(id, [...known.dimensions.keys()], `Use one of ${quoteSome([...known.dimensions.keys()])}.`),
       },
     ];
   }
   const refusing = asked.filter((metric) => !metric.dimensions.includes(id));
   if (refusing.length === 0) return [];
-  const allowed = accepted(asked, known);
+  const allowed = acceptedDimensions(asked, known);
   return [
     {
       path,
       expected:
         allowed.length === 0
           ? 'no dimension: these metrics share none'
-          : `a dimension that every metric of the section accepts: ${some(allowed)}`,
+          : `a dimension that every metric of the section accepts: ${quoteSome(allowed)}`,
       got: `"${id}", which ${quoted(refusing.map((metric) => metric.id))} ${refusing.length === 1 ? 'does' : 'do'} not accept`,
       next: 'Use an accepted dimension, or move these metrics into a section of their own.',
     },
   ];
 }
 
-function checkDimensions(section: Section, at: Path, known: Known, asked: readonly Metric[]): PlanFault[] {
+function checkDimensions(section: Section, at: Path, known: CatalogIndex, asked: readonly Metric[]): PlanDiagnostic[] {
   const dimensions = section.dimensions ?? [];
   const { max_dimensions } = known.catalog.limits;
   const faults = dimensions.flatMap((id, index) => checkDimension(id, [...at, 'dimensions', index], known, asked));
@@ -166,7 +170,12 @@ function checkDimensions(section: Section, at: Path, known: Known, asked: readon
   return faults;
 }
 
-function* checkFilters(section: Section, at: Path, known: Known, asked: readonly Metric[]): Generator<PlanFault> {
+function* checkFilters(
+  section: Section,
+  at: Path,
+  known: CatalogIndex,
+  asked: readonly Metric[],
+): Generator<PlanDiagnostic> {
   for (const [index, filter] of (section.filters ?? []).entries()) {
     const path: Path = [...at, 'filters', index];
     yield* checkDimension(filter.dimension, [...path, 'dimension'], known, asked);
@@ -180,18 +189,18 @@ function* checkFilters(section: Section, at: Path, known: Known, asked: readonly
       const labelled = dimension.values.find(({ label }) => label.toLowerCase() === value.toLowerCase());
       yield {
         path: [...path, 'values', position],
-        expected: `a value that "${filter.dimension}" takes: ${some(taken)}`,
+        expected: `a value that "${filter.dimension}" takes: ${quoteSome(taken)}`,
         got: `"${value}"`,
         next:
           labelled === undefined
-            ? meant(value, taken, 'Use one of the values above.')
+            ? suggestion(value, taken, 'Use one of the values above.')
             : `Write "${labelled.value}": "${labelled.label}" is its label.`,
       };
     }
   }
 }
 
-function checkLimit(section: Section, at: Path, { catalog }: Known): PlanFault[] {
+function checkLimit(section: Section, at: Path, { catalog }: CatalogIndex): PlanDiagnostic[] {
   const { max_rows } = catalog.limits;
   if (section.limit === undefined || section.limit <= max_rows) return [];
   return [

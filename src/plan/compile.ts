@@ -1,15 +1,15 @@
 import { DocketError } from '../base/error.ts';
 import type { Definition, Section } from '../define/definition.ts';
 import type { OrgSettings } from '../define/org.ts';
-import { askedBy } from './asked.ts';
-import { assemble } from './assemble.ts';
+import { sectionRequests } from './asked.ts';
+import { buildCalls } from './assemble.ts';
 import { listCall } from './call.ts';
 import { callLimits } from './call-limits.ts';
-import type { PlanFault } from './check.ts';
-import { checkPlan, type Planned } from './check-plan.ts';
+import type { PlanDiagnostic } from './check.ts';
+import { type CheckPlanInput, checkPlan } from './check-plan.ts';
 import type { Call, Plan, SectionPlan } from './plan.ts';
 
-export interface PlanInput extends Planned {
+export interface PlanInput extends CheckPlanInput {
   readonly settings: OrgSettings;
 }
 
@@ -23,10 +23,10 @@ export interface PlanInput extends Planned {
 export function compilePlan(input: PlanInput): Plan {
   const { definition, settings, period, catalog } = input;
   const faults = checkPlan(input);
-  if (faults.length > 0) throw planInvalid(definition, faults);
-  const asked = askedBy(definition, period, catalog);
+  if (faults.length > 0) throw planInvalidError(definition, faults);
+  const asked = sectionRequests(definition, period, catalog);
   const questions = asked.flatMap(({ section, request }) => (request === undefined ? [] : { section, request }));
-  const assembled = assemble(questions, settings.org, catalog, callLimits(catalog, input.limits));
+  const assembled = buildCalls(questions, settings.org, catalog, callLimits(catalog, input.limits));
   const calls = new Map<string, Call>();
   const sections = asked.map(({ section, replaced }): SectionPlan => {
     const { calls: own, join } =
@@ -52,7 +52,7 @@ export function compilePlan(input: PlanInput): Plan {
     sections,
     registryVersion: catalog.registry_version,
   };
-  return freeze(structuredClone(plan));
+  return deepFreeze(structuredClone(plan));
 }
 
 function unplanned({ id }: Section): never {
@@ -60,13 +60,13 @@ function unplanned({ id }: Section): never {
 }
 
 /** `['sections', 2, 'metrics', 1]` → `sections[2].metrics[1]`. */
-export const formatPath = (path: PlanFault['path']): string =>
+export const formatPath = (path: PlanDiagnostic['path']): string =>
   path.reduce<string>(
     (text, step) => (typeof step === 'number' ? `${text}[${step}]` : text === '' ? step : `${text}.${step}`),
     '',
   );
 
-function planInvalid(definition: Definition, faults: readonly PlanFault[]): DocketError {
+function planInvalidError(definition: Definition, faults: readonly PlanDiagnostic[]): DocketError {
   const lines = faults.map(
     ({ path, expected, got, next }) => `${formatPath(path)}: expected ${expected}; got ${got}. ${next}`,
   );
@@ -81,9 +81,9 @@ function planInvalid(definition: Definition, faults: readonly PlanFault[]): Dock
   );
 }
 
-function freeze<T>(value: T): T {
+function deepFreeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
   Object.freeze(value);
-  for (const inner of Object.values(value)) freeze(inner);
+  for (const inner of Object.values(value)) deepFreeze(inner);
   return value;
 }

@@ -1,13 +1,13 @@
 import { type Catalog, isAdditive } from '../contract/catalog.ts';
 import type { Filter, ReportRequest } from '../contract/report.ts';
-import { type Arrangement, arrange, rangeOf, rowsAtMost, type Unarranged } from './arrange.ts';
-import { bucketsOf, daysOf, type Slice } from './buckets.ts';
+import { maxRowsOf, type Partition, type PartitionRefusal, partitionRequest, requestRange } from './arrange.ts';
+import { bucketsOf, dayCount, type RangeSlice } from './buckets.ts';
 import type { CallLimits } from './call-limits.ts';
-import { fitFilters } from './filters.ts';
+import { splitFilters } from './filters.ts';
 import type { UndefinedTotals } from './plan.ts';
 
 /** One call of a table that needs several. */
-export interface CutPiece extends Pick<Slice, 'first' | 'buckets'> {
+export interface SubRequest extends Pick<RangeSlice, 'first' | 'buckets'> {
   readonly request: ReportRequest;
   /** Whose figures it brings: the period's, or those it is compared with. */
   readonly of: 'this' | 'previous';
@@ -17,20 +17,20 @@ export interface CutPiece extends Pick<Slice, 'first' | 'buckets'> {
   readonly totals: readonly string[];
 }
 
-export interface Cut {
-  readonly pieces: readonly CutPiece[];
+export interface RequestSplit {
+  readonly requests: readonly SubRequest[];
   /** Several pieces add up to one cell. Otherwise each cell is in one piece, as the service gave it. */
   readonly sums: boolean;
   readonly undefinedTotals?: UndefinedTotals;
 }
 
 /** Why a question can be asked neither in one call nor in several that amount to the same. */
-export type Refusal =
+export type SplitRefusal =
   | { readonly of: 'fold'; readonly metrics: readonly string[] }
   | { readonly of: 'filter'; readonly dimension: string; readonly metrics: readonly string[] }
-  | Unarranged;
+  | PartitionRefusal;
 
-export type Cutting = Cut | { readonly refused: Refusal };
+export type SplitResult = RequestSplit | { readonly refused: SplitRefusal };
 
 /**
  * The fewest legal calls that together answer what `request` would, were there no limits; itself where it keeps them.
@@ -41,38 +41,38 @@ export type Cutting = Cut | { readonly refused: Refusal };
  * which has one day and one value of the dimension; others are refused. The pieces have neither `order` nor `limit`,
  * which say something of the whole only.
  */
-export function cutRequest(request: ReportRequest, catalog: Catalog, limits: CallLimits): Cutting {
+export function splitRequest(request: ReportRequest, catalog: Catalog, limits: CallLimits): SplitResult {
   const { order: _order, limit, include, ...body } = request;
   const { metrics, dimensions = [], time } = request;
   const additive = new Set(catalog.metrics.filter(isAdditive).map(({ id }) => id));
   const rigid = metrics.filter((id) => !additive.has(id));
 
-  const { variants: fitted, spread } = fitFilters(request.filters ?? [], limits.max_filter_values);
-  const summedFilter = spread.find((id) => !dimensions.includes(id));
+  const { filterSets: fitted, splitDimensions } = splitFilters(request.filters ?? [], limits.max_filter_values);
+  const summedFilter = splitDimensions.find((id) => !dimensions.includes(id));
   if (summedFilter !== undefined && rigid.length > 0) {
     return { refused: { of: 'filter', dimension: summedFilter, metrics: rigid } };
   }
 
-  const range = rangeOf(request);
-  const tooLong = range !== undefined && daysOf(range) > limits.max_range_days;
+  const range = requestRange(request);
+  const tooLong = range !== undefined && dayCount(range) > limits.max_range_days;
   const folded = time?.granularity === undefined;
   if (tooLong && folded && rigid.length > 0) return { refused: { of: 'fold', metrics: rigid } };
   const [only, ...more] = fitted;
-  const tooMany = limit === undefined && rowsAtMost(request, catalog) > limits.max_rows;
+  const tooMany = limit === undefined && maxRowsOf(request, catalog) > limits.max_rows;
   if (!tooLong && !tooMany && only !== undefined && more.length === 0) {
-    return { pieces: [wholePiece(withFilters(request, only))], sums: false };
+    return { requests: [wholeRequest(withFilters(request, only))], sums: false };
   }
-  const best = arrange(request, fitted, catalog, limits);
+  const best = partitionRequest(request, fitted, catalog, limits);
   if ('of' in best) return { refused: best };
 
   // One call without groups has the totals of a table whose range or filters one call takes.
   const whole = tooLong || more.length > 0 ? undefined : only;
   const summable = include === undefined ? [] : metrics.filter((id) => additive.has(id));
   // Totals added up from parts of the groups would agree with rows that are lost: the service's own do not.
-  const totals = whole !== undefined && best.variants.length > fitted.length ? [] : summable;
-  const slice = (part: Slice, of: CutPiece['of'], filters: readonly Filter[]): CutPiece => ({
+  const totals = whole !== undefined && best.filterSets.length > fitted.length ? [] : summable;
+  const slice = (part: RangeSlice, of: SubRequest['of'], filters: readonly Filter[]): SubRequest => ({
     request: withFilters(
-      { ...body, ...timed(body, part, best), ...(summable.length === 0 ? {} : { include: ['totals' as const] }) },
+      { ...body, ...withRange(body, part, best), ...(summable.length === 0 ? {} : { include: ['totals' as const] }) },
       filters,
     ),
     of,
@@ -81,25 +81,25 @@ export function cutRequest(request: ReportRequest, catalog: Catalog, limits: Cal
     rows: true,
     totals,
   });
-  const pieces = best.variants.flatMap((filters) => [
-    ...best.now.map((part) => slice(part, 'this', filters)),
-    ...best.before.map((part) => slice(part, 'previous', filters)),
+  const pieces = best.filterSets.flatMap((filters) => [
+    ...best.current.map((part) => slice(part, 'this', filters)),
+    ...best.previous.map((part) => slice(part, 'previous', filters)),
   ]);
   const asked = {
-    pieces,
-    sums: (best.now.length > 1 && folded) || summedFilter !== undefined,
+    requests: pieces,
+    sums: (best.current.length > 1 && folded) || summedFilter !== undefined,
   };
   const apart = metrics.filter((id) => !totals.includes(id));
   if (include === undefined || apart.length === 0) return asked;
   if (whole === undefined) return { ...asked, undefinedTotals: { metrics: rigid, why: tooLong ? 'range' : 'filter' } };
-  return { ...asked, pieces: [...pieces, totalsPiece(request, apart, whole)] };
+  return { ...asked, requests: [...pieces, totalsRequest(request, apart, whole)] };
 }
 
 const withFilters = ({ filters: _filters, ...rest }: ReportRequest, filters: readonly Filter[]): ReportRequest =>
   filters.length === 0 ? rest : { ...rest, filters: [...filters] };
 
-function wholePiece(request: ReportRequest): CutPiece {
-  const range = rangeOf(request);
+function wholeRequest(request: ReportRequest): SubRequest {
+  const range = requestRange(request);
   return {
     request,
     of: 'this',
@@ -110,13 +110,17 @@ function wholePiece(request: ReportRequest): CutPiece {
   };
 }
 
-function timed({ time }: ReportRequest, { from, to }: Slice, { now }: Arrangement): Pick<ReportRequest, 'time'> {
+function withRange(
+  { time }: ReportRequest,
+  { from, to }: RangeSlice,
+  { current }: Partition,
+): Pick<ReportRequest, 'time'> {
   if (time?.from === undefined) return {};
   const { compare, ...rest } = time;
-  return { time: { ...rest, from, to, ...(compare === undefined || now.length > 1 ? {} : { compare }) } };
+  return { time: { ...rest, from, to, ...(compare === undefined || current.length > 1 ? {} : { compare }) } };
 }
 
-function totalsPiece(request: ReportRequest, metrics: string[], filters: readonly Filter[]): CutPiece {
+function totalsRequest(request: ReportRequest, metrics: string[], filters: readonly Filter[]): SubRequest {
   const { granularity: _granularity, ...time } = request.time ?? {};
   return {
     request: withFilters({ metrics, time, include: ['totals'] }, filters),

@@ -1,13 +1,13 @@
 import type { Catalog } from '../contract/catalog.ts';
 import { LIMITS } from '../contract/limits.ts';
 import type { Definition } from '../define/definition.ts';
-import { type SlotView, scheduleText } from '../define/slot-view.ts';
-import { addressesOf } from '../define/target.ts';
-import { rowsAtMost as rowsOf } from './arrange.ts';
+import { formatSchedule, type SlotView } from '../define/slot-view.ts';
+import { deliveryAddresses } from '../define/target.ts';
+import { maxRowsOf as rowsOf } from './arrange.ts';
 import { type Call, callsOf, type Plan, type SectionPlan } from './plan.ts';
 
 /** What only the caller can know of a run: the line for its key now, its next slots. Everything may be left out. */
-export interface ExplainExtra {
+export interface ExplainContext {
   /** Tokens free on the key, and when a run that starts now could be answered; from the budget. */
   readonly budget?: { readonly tokens: number; readonly waiting: number; readonly finish: number };
   /** Tells how many groups there can be, and so how many rows; without it the specification's limit is the bound. */
@@ -45,21 +45,21 @@ export interface ExplainDocument {
   readonly rows_at_most: number | null;
   readonly outputs: readonly string[];
   readonly recipients: readonly string[];
-  readonly budget: NonNullable<ExplainExtra['budget']> | null;
+  readonly budget: NonNullable<ExplainContext['budget']> | null;
   /** One line each, with its zone; empty: on demand only. */
   readonly schedules: readonly string[];
   readonly slots: readonly SlotView[];
 }
 
 /** The plan as a document that says what a run would ask, cost and send. Asks nothing and sends nothing. */
-export function explain(plan: Plan, extra: ExplainExtra = {}): ExplainDocument {
+export function explain(plan: Plan, extra: ExplainContext = {}): ExplainDocument {
   const calls = plan.calls.map((call) => ({
     id: call.id,
     kind: call.kind,
     sections: plan.sections.filter((section) => callsOf(section).includes(call.id)).map(({ section }) => section.id),
-    asks: inWords(call, plan.period),
+    asks: describeCall(call, plan.period),
     request: call.kind === 'report' ? call.request : queryOf(call),
-    rows_at_most: rowsAtMost(call, extra.catalog),
+    rows_at_most: callRowLimit(call, extra.catalog),
   }));
   return {
     org: plan.org,
@@ -68,7 +68,7 @@ export function explain(plan: Plan, extra: ExplainExtra = {}): ExplainDocument {
     period: plan.period,
     registry_version: plan.registryVersion,
     calls,
-    naive_calls: plan.sections.reduce((sum, section) => sum + metricByMetric(section), 0),
+    naive_calls: plan.sections.reduce((sum, section) => sum + naiveCallCount(section), 0),
     section_calls: plan.sections.reduce(
       (sum, one) => sum + (one.section.list === undefined ? callsOf(one).length : 0),
       0,
@@ -82,17 +82,17 @@ export function explain(plan: Plan, extra: ExplainExtra = {}): ExplainDocument {
     recipients: recipientsOf(plan.definition),
     budget: extra.budget ?? null,
     schedules: plan.definition.schedule.map(
-      (schedule) => `${scheduleText(schedule)} (${schedule.timezone ?? extra.timezone ?? "the organization's zone"})`,
+      (schedule) => `${formatSchedule(schedule)} (${schedule.timezone ?? extra.timezone ?? "the organization's zone"})`,
     ),
     slots: extra.slots ?? [],
   };
 }
 
 /** Calls of a section when each of its metrics is asked for by itself; one that is asked in pieces takes as many again. */
-const metricByMetric = ({ section, join }: SectionPlan): number =>
+const naiveCallCount = ({ section, join }: SectionPlan): number =>
   join === undefined
     ? new Set(section.metrics).size
-    : join.pieces.reduce((sum, { metrics, totals }) => sum + Math.max(metrics.length, totals.length), 0);
+    : join.parts.reduce((sum, { metrics, totals }) => sum + Math.max(metrics.length, totals.length), 0);
 
 const queryOf = ({ list, ordering, search }: Extract<Call, { kind: 'list' }>) => ({
   list,
@@ -100,7 +100,7 @@ const queryOf = ({ list, ordering, search }: Extract<Call, { kind: 'list' }>) =>
   ...(search === undefined ? {} : { search }),
 });
 
-function inWords(call: Call, period: Plan['period']): string {
+function describeCall(call: Call, period: Plan['period']): string {
   if (call.kind === 'list') {
     const { ordering, search } = call;
     return `all pages of ${call.list}${ordering === undefined ? '' : ` by ${ordering}`}${search === undefined ? '' : ` matching "${search}"`}`;
@@ -120,7 +120,7 @@ function inWords(call: Call, period: Plan['period']): string {
 }
 
 /** Buckets × groups, as far as `limit` and the service's own cap let them through; null for a list. */
-function rowsAtMost(call: Call, catalog: Catalog | undefined): number | null {
+function callRowLimit(call: Call, catalog: Catalog | undefined): number | null {
   if (call.kind === 'list') return null;
   const { dimensions = [], limit } = call.request;
   const unknown = catalog === undefined && dimensions.length > 0;
@@ -131,7 +131,7 @@ function rowsAtMost(call: Call, catalog: Catalog | undefined): number | null {
 /** The addresses and folders the files would go to. */
 const recipientsOf = ({ deliveries }: Definition): string[] =>
   deliveries.flatMap((delivery) =>
-    delivery.directory === undefined ? addressesOf(delivery) : [`directory ${delivery.directory.path}`],
+    delivery.directory === undefined ? deliveryAddresses(delivery) : [`directory ${delivery.directory.path}`],
   );
 
 /** The document for a terminal. */

@@ -11,7 +11,7 @@ const valuesOf = (id: string, { dimensions }: Dimensions): string[] =>
   dimensions.find((dimension) => dimension.id === id)?.values.map(({ value }) => value) ?? [];
 
 /** The listed values of a dimension that pass the filters, in the catalog's order. */
-const passing = (id: string, filters: Filters, catalog: Dimensions): string[] =>
+const passingValues = (id: string, filters: Filters, catalog: Dimensions): string[] =>
   valuesOf(id, catalog).filter((value) =>
     filters.every(({ dimension, op, values }) => dimension !== id || values.includes(value) === (op !== 'not_in')),
   );
@@ -21,21 +21,24 @@ const isOpen = (id: string, filters: Filters): boolean =>
   filters.every(({ dimension, op }) => dimension !== id || op === 'not_in');
 
 /** Groups beside those of the listed values that are reckoned with: the one of rows without a value. */
-const unlistedGroups = (id: string, filters: Filters): number =>
+const unlistedGroupCount = (id: string, filters: Filters): number =>
   isOpen(id, filters) && !DIMENSIONS_WITH_FIXED_VALUES.has(id) ? 1 : 0;
 
 /** How many groups there can be: every combination of the values that pass, "no value" being one of them. */
-export const groupsAtMost = (ids: readonly string[], filters: Filters, catalog: Dimensions): number =>
-  ids.reduce((product, id) => product * (passing(id, filters, catalog).length + unlistedGroups(id, filters)), 1);
+export const maxGroupsOf = (ids: readonly string[], filters: Filters, catalog: Dimensions): number =>
+  ids.reduce(
+    (product, id) => product * (passingValues(id, filters, catalog).length + unlistedGroupCount(id, filters)),
+    1,
+  );
 
-const among = (dimension: string, values: readonly string[]): Filter => ({
+const includeFilter = (dimension: string, values: readonly string[]): Filter => ({
   dimension,
   op: values.length === 1 ? 'eq' : 'in',
   values: [...values].sort(),
 });
 
 /** None of the values, however many: a row must pass every filter, so several leave out what one would. */
-const noneOf = (dimension: string, values: readonly string[], maxValues: number): Filter[] =>
+const excludeFilters = (dimension: string, values: readonly string[], maxValues: number): Filter[] =>
   chunks([...new Set(values)].sort(), maxValues).map((chunk) => ({ dimension, op: 'not_in', values: chunk }));
 
 function chunks(values: readonly string[], size: number): string[][] {
@@ -45,11 +48,11 @@ function chunks(values: readonly string[], size: number): string[][] {
 }
 
 /** Filters that let through the same rows, in one call or in several. */
-export interface FittedFilters {
+export interface SplitFilters {
   /** One list of filters a call. No row passes two of them. */
-  readonly variants: readonly Filter[][];
+  readonly filterSets: readonly Filter[][];
   /** Dimensions whose values are spread over the variants. */
-  readonly spread: readonly string[];
+  readonly splitDimensions: readonly string[];
 }
 
 /**
@@ -57,20 +60,20 @@ export interface FittedFilters {
  * what is named is spread over several calls. Neither is ever turned into its complement: a value that the catalog does
  * not list would then pass, or be lost.
  */
-export function fitFilters(filters: Filters, most: number): FittedFilters {
-  const spread: string[] = [];
+export function splitFilters(filters: Filters, most: number): SplitFilters {
+  const splitDimensions: string[] = [];
   const fitted = filters.map((filter): Filter[][] => {
     const { dimension, op, values } = filter;
     if (values.length <= most) return [[filter]];
-    if (op === 'not_in') return [noneOf(dimension, values, most)];
-    spread.push(dimension);
-    return chunks(values, most).map((chunk) => [among(dimension, chunk)]);
+    if (op === 'not_in') return [excludeFilters(dimension, values, most)];
+    splitDimensions.push(dimension);
+    return chunks(values, most).map((chunk) => [includeFilter(dimension, chunk)]);
   });
-  const variants = fitted.reduce<Filter[][]>(
+  const filterSets = fitted.reduce<Filter[][]>(
     (all, ways) => all.flatMap((one) => ways.map((way) => [...one, ...way])),
     [[]],
   );
-  return { variants, spread };
+  return { filterSets, splitDimensions };
 }
 
 /**
@@ -79,17 +82,17 @@ export function fitFilters(filters: Filters, most: number): FittedFilters {
  * no row is lost whose value the catalog does not list, and has as few listed values as may be: should more unlisted ones
  * come than it has room for, its answer is cut, and says so. Undefined when one value alone has more groups than `most`.
  */
-export function partGroups(
+export function splitGroups(
   ids: readonly string[],
   filters: Filters,
   catalog: Dimensions,
   most: number,
   maxValues: number,
 ): Filter[][] | undefined {
-  const groups = groupsAtMost(ids, filters, catalog);
+  const groups = maxGroupsOf(ids, filters, catalog);
   if (groups <= most) return [[...filters]];
   const [widest] = ids
-    .map((id) => ({ id, values: passing(id, filters, catalog), unlisted: unlistedGroups(id, filters) }))
+    .map((id) => ({ id, values: passingValues(id, filters, catalog), unlisted: unlistedGroupCount(id, filters) }))
     .sort((a, b) => b.values.length - a.values.length);
   if (widest === undefined) return undefined;
   const { id, values, unlisted } = widest;
@@ -97,10 +100,10 @@ export function partGroups(
   const size = Math.min(room, maxValues);
   if (size < 1) return undefined;
   const others = filters.filter(({ dimension }) => dimension !== id);
-  const partOf = (chunk: readonly string[]): Filter[] => [...others, among(id, chunk)];
+  const partOf = (chunk: readonly string[]): Filter[] => [...others, includeFilter(id, chunk)];
   if (!isOpen(id, filters)) return chunks(values, size).map(partOf);
 
   const named = chunks(values, size).slice(0, Math.ceil((values.length + unlisted - room) / size));
   const leftOut = filters.filter(({ dimension }) => dimension === id).flatMap((filter) => filter.values);
-  return [...named.map(partOf), [...others, ...noneOf(id, [...leftOut, ...named.flat()], maxValues)]];
+  return [...named.map(partOf), [...others, ...excludeFilters(id, [...leftOut, ...named.flat()], maxValues)]];
 }

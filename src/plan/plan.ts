@@ -2,7 +2,7 @@ import type { OrgRef } from '../contract/organization.ts';
 import type { ReportRequest } from '../contract/report.ts';
 import type { Definition, Section } from '../define/definition.ts';
 import type { Period } from '../define/period.ts';
-import type { Bucket, Days } from './buckets.ts';
+import type { Bucket, DateRange } from './buckets.ts';
 
 /** One call of the metrics API. Two calls of a run with the same id are the same call and are made once. */
 export interface ReportCall {
@@ -26,7 +26,7 @@ export interface ListCall {
 export type Call = ReportCall | ListCall;
 
 /** What one of several answers brings to a table. */
-export interface Piece {
+export interface JoinPart {
   readonly call: string;
   /** Whose figures: the period's, or those of the one before, which is asked without a comparison of its own. */
   readonly of: 'this' | 'previous';
@@ -53,8 +53,8 @@ export interface Join {
   /** All buckets of the range; the range itself when it folds into one row a group; one for current counts. */
   readonly buckets: readonly Bucket[];
   /** The previous period of the whole range, when it is compared. Its n-th bucket is matched with the n-th of the range. */
-  readonly previous?: Days & { readonly buckets: readonly Bucket[] };
-  readonly pieces: readonly Piece[];
+  readonly previous?: DateRange & { readonly buckets: readonly Bucket[] };
+  readonly parts: readonly JoinPart[];
   /** Several pieces add up to one cell. Otherwise each cell is in one piece, as the service gave it. */
   readonly sums: boolean;
   readonly undefinedTotals?: UndefinedTotals;
@@ -78,7 +78,7 @@ export interface SectionPlan {
 
 /** Ids of all calls that a section's table is read from, each once. */
 export const callsOf = ({ call, join }: SectionPlan): readonly string[] =>
-  join === undefined ? [call] : [...new Set(join.pieces.map((piece) => piece.call))];
+  join === undefined ? [call] : [...new Set(join.parts.map((piece) => piece.call))];
 
 /** What a run will ask, in order, as frozen data: compiled without a network, printed by `explain`. */
 export interface Plan {

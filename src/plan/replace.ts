@@ -3,7 +3,7 @@ import type { ChartSpec, Definition, Section } from '../define/definition.ts';
 import type { Replacement } from './plan.ts';
 
 /** A section as it is asked, and which of its metrics stand for deprecated ones. */
-export interface Followed {
+export interface SectionWithReplacements {
   readonly section: Section;
   readonly replaced: readonly Replacement[];
 }
@@ -13,7 +13,10 @@ export interface Followed {
  * §9); a successor that is deprecated too is followed further. A metric without a successor in the organization's
  * catalog is asked as it is.
  */
-export function followReplacements({ sections, follow_replacements }: Definition, catalog: Catalog): Followed[] {
+export function followReplacements(
+  { sections, follow_replacements }: Definition,
+  catalog: Catalog,
+): SectionWithReplacements[] {
   if (!follow_replacements) return sections.map((section) => ({ section, replaced: [] }));
   const successor = (id: string): string => successorOf(id, catalog);
   return sections.map((section) => {
@@ -30,14 +33,14 @@ export function followReplacements({ sections, follow_replacements }: Definition
         ...(order === undefined
           ? {}
           : { order: order.map(({ by, dir }) => ({ by: metrics.includes(by) ? successor(by) : by, dir })) }),
-        ...(chart === undefined ? {} : { chart: chartOf(chart, successor) }),
+        ...(chart === undefined ? {} : { chart: replaceInChart(chart, successor) }),
       },
       replaced,
     };
   });
 }
 
-function chartOf(chart: ChartSpec, successor: (id: string) => string): ChartSpec {
+function replaceInChart(chart: ChartSpec, successor: (id: string) => string): ChartSpec {
   if (typeof chart === 'string') return chart;
   const { series, secondary, ...rest } = chart;
   const followed = (ids: readonly string[]) => [...new Set(ids.map(successor))];

@@ -1,9 +1,9 @@
 import { LIMITS } from '../contract/limits.ts';
 import type { ReportRequest } from '../contract/report.ts';
-import { canonical } from './call.ts';
+import { canonicalJson } from './call.ts';
 
 /** What a section, or a part of one, would ask alone. */
-export interface Wanted {
+export interface KeyedRequest {
   readonly key: string;
   readonly request: ReportRequest;
 }
@@ -20,14 +20,16 @@ export interface Wanted {
  *   groups it brought in cannot be told from the answer.
  * Totals are each metric's own, so asking for them too changes nothing for a section that does not show them.
  */
-export function shareRequests(
-  wanted: readonly Wanted[],
+export function mergeRequests(
+  wanted: readonly KeyedRequest[],
   maxMetrics: number = LIMITS.max_metrics,
 ): ReadonlyMap<string, ReportRequest> {
   const shared: { readonly question: string; readonly keys: string[]; request: ReportRequest }[] = [];
   for (const { key, request } of wanted) {
-    const question = shareKey(request);
-    const fits = shared.find((one) => one.question === question && union(one.request, request).length <= maxMetrics);
+    const question = mergeKey(request);
+    const fits = shared.find(
+      (one) => one.question === question && mergedMetrics(one.request, request).length <= maxMetrics,
+    );
     if (fits === undefined) {
       shared.push({ question, keys: [key], request });
       continue;
@@ -35,18 +37,18 @@ export function shareRequests(
     fits.keys.push(key);
     fits.request = {
       ...fits.request,
-      metrics: union(fits.request, request),
+      metrics: mergedMetrics(fits.request, request),
       ...(request.include === undefined ? {} : { include: request.include }),
     };
   }
   return new Map(shared.flatMap(({ keys, request }) => keys.map((key) => [key, request] as const)));
 }
 
-const union = (a: ReportRequest, b: ReportRequest): string[] => [...new Set([...a.metrics, ...b.metrics])];
+const mergedMetrics = (a: ReportRequest, b: ReportRequest): string[] => [...new Set([...a.metrics, ...b.metrics])];
 
 /** Two sections may share a call when these are equal. */
-function shareKey({ metrics, include: _include, ...rest }: ReportRequest): string {
+function mergeKey({ metrics, include: _include, ...rest }: ReportRequest): string {
   const byBucket = (rest.order ?? []).every(({ by }) => by === 'bucket');
   const rowsAreBuckets = rest.dimensions === undefined && byBucket;
-  return canonical(rowsAreBuckets ? rest : { ...rest, metrics: [...metrics].sort() });
+  return canonicalJson(rowsAreBuckets ? rest : { ...rest, metrics: [...metrics].sort() });
 }

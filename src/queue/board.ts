@@ -1,15 +1,15 @@
 import type { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
 import { Queue } from 'bullmq';
-import { redisFailure } from './connection.ts';
-import { RUNS, TICKS } from './jobs.ts';
-import { keysOf } from './keys.ts';
+import { toServerRedisError } from './connection.ts';
+import { RUN_QUEUE_NAME, TICK_QUEUE_NAME } from './jobs.ts';
+import { redisKeys } from './keys.ts';
 import type { RedisClient } from './script.ts';
 
 /** Our queues as Bull Board takes them: to be looked at. */
-export interface BoardQueues {
+export interface BullBoardQueues {
   readonly adapters: readonly BullMQAdapter[];
   /** What a question to Redis threw, as `redisFailure` says. */
-  readonly failure: (thrown: unknown) => unknown;
+  readonly toRedisError: (thrown: unknown) => unknown;
   close(): Promise<void>;
 }
 
@@ -18,22 +18,22 @@ export interface BoardQueues {
  * @param Adapter Bull Board's own, which is loaded only where it is wanted
  * @param pageOf the address of a run's page
  */
-export function boardQueues(
+export function openBullBoardQueues(
   redis: RedisClient,
   {
     prefix,
     Adapter,
     pageOf,
   }: { readonly prefix: string; readonly Adapter: typeof BullMQAdapter; readonly pageOf: (run: string) => string },
-): BoardQueues {
+): BullBoardQueues {
   const open = (name: string): Queue => {
     // Whoever only looks leaves no word of its own in the queue's settings.
-    const queue = new Queue(name, { connection: redis, prefix: keysOf(prefix).bull, skipMetasUpdate: true });
+    const queue = new Queue(name, { connection: redis, prefix: redisKeys(prefix).bull, skipMetasUpdate: true });
     // BullMQ repeats what the client says, whose owner listens to it.
     queue.on('error', () => {});
     return queue;
   };
-  const [runs, ticks] = [open(RUNS), open(TICKS)];
+  const [runs, ticks] = [open(RUN_QUEUE_NAME), open(TICK_QUEUE_NAME)];
   return {
     adapters: [
       new Adapter(runs, {
@@ -46,7 +46,7 @@ export function boardQueues(
         description: 'Timetables: a tick makes a scheduler look for due slots.',
       }),
     ],
-    failure: (thrown) => redisFailure(redis, thrown),
+    toRedisError: (thrown) => toServerRedisError(redis, thrown),
     close: async () => {
       await Promise.all([runs.close(), ticks.close()]);
     },

@@ -1,10 +1,10 @@
 import type { Worker } from 'bullmq';
 import type { RedisClient } from './script.ts';
-import { within } from './within.ts';
+import { settlesWithin } from './within.ts';
 
 /** What BullMQ gets to write down what has ended, ms. */
-const CLOSE_MS = 3_000;
-const PING_MS = 500;
+const CLOSE_TIMEOUT_MS = 3_000;
+const PING_TIMEOUT_MS = 500;
 
 /**
  * Closes a BullMQ worker within a few seconds, also while Redis is away: BullMQ would wait for it for ever, and its
@@ -14,6 +14,6 @@ const PING_MS = 500;
  */
 export async function closeWorker(worker: Pick<Worker, 'close'>, redis: RedisClient, force: boolean): Promise<void> {
   const pong = redis.ping().catch(() => new Promise<never>(() => {}));
-  const there = await within(pong, PING_MS);
-  await within(worker.close(force || !there), CLOSE_MS);
+  const there = await settlesWithin(pong, PING_TIMEOUT_MS);
+  await settlesWithin(worker.close(force || !there), CLOSE_TIMEOUT_MS);
 }

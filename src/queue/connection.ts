@@ -2,16 +2,16 @@ import { Cluster, type ClusterOptions, type CommonRedisOptions, Redis } from 'io
 import { DocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
 import { createRedactor, passwordsIn, type Redact } from '../base/redactor.ts';
-import { reasonOf, redisAway, redisError } from '../base/redis-error.ts';
-import { type Endpoint, type RedisPlace, readRedisUrl } from '../base/redis-url.ts';
+import { errorReason, redisUnreachable, toRedisError } from '../base/redis-error.ts';
+import { type Endpoint, parseRedisUrl, type RedisTopology } from '../base/redis-url.ts';
 import type { RedisClient } from './script.ts';
 
 /** How long a server may take to be reached at start, ms. */
-const CONNECT_MS = 1_800;
+const CONNECT_TIMEOUT_MS = 1_800;
 /** How long a producer's command may go unanswered, ms: someone is waiting for it. */
-const COMMAND_MS = 2_000;
+const COMMAND_TIMEOUT_MS = 2_000;
 /** A connection on which nothing answers for so long is another than the server's, ms. BullMQ blocks for ten seconds. */
-const SILENT_MS = 20_000;
+const SOCKET_TIMEOUT_MS = 20_000;
 
 /**
  * - `producer`: for triggers, stores and the admin route. Fails at once when Redis is away; somebody waits for the answer.
@@ -19,21 +19,21 @@ const SILENT_MS = 20_000;
  */
 export type ClientRole = 'producer' | 'worker';
 
-const OPTIONS: Record<
+const ROLE_OPTIONS: Record<
   ClientRole,
   Pick<CommonRedisOptions, 'maxRetriesPerRequest' | 'enableOfflineQueue' | 'commandTimeout' | 'socketTimeout'>
 > = {
-  producer: { maxRetriesPerRequest: 1, enableOfflineQueue: false, commandTimeout: COMMAND_MS },
-  worker: { maxRetriesPerRequest: null, socketTimeout: SILENT_MS },
+  producer: { maxRetriesPerRequest: 1, enableOfflineQueue: false, commandTimeout: COMMAND_TIMEOUT_MS },
+  worker: { maxRetriesPerRequest: null, socketTimeout: SOCKET_TIMEOUT_MS },
 };
 
 /** How often a command is tried anew while a Cluster makes another node the master, and ms in between. */
-const REDIRECTIONS: Record<ClientRole, Pick<ClusterOptions, 'maxRedirections' | 'retryDelayOnFailover'>> = {
+const CLUSTER_ROLE_OPTIONS: Record<ClientRole, Pick<ClusterOptions, 'maxRedirections' | 'retryDelayOnFailover'>> = {
   producer: { maxRedirections: 16, retryDelayOnFailover: 100 },
   worker: { maxRedirections: 500, retryDelayOnFailover: 250 },
 };
 
-const retryMs = (times: number): number => Math.min(times * 100, 2_000);
+const reconnectDelayMs = (times: number): number => Math.min(times * 100, 2_000);
 
 /** Host and port, never user or password: what an error or a log line may say of a Redis. */
 export function redisName(redis: RedisClient): string {
@@ -42,11 +42,11 @@ export function redisName(redis: RedisClient): string {
     return known.length === 0 ? 'the Redis Cluster' : `the Cluster of ${known.sort().join(', ')}`;
   }
   const { path, host, port, sentinels, name } = redis.options;
-  if (sentinels != null) return `${name} of the Sentinels ${sentinels.map(endpoint).join(', ')}`;
+  if (sentinels != null) return `${name} of the Sentinels ${sentinels.map(formatEndpoint).join(', ')}`;
   return path ?? `${host ?? '127.0.0.1'}:${port ?? 6379}`;
 }
 
-const endpoint = ({ host = '127.0.0.1', port = 26_379 }: Partial<Endpoint>): string => `${host}:${port}`;
+const formatEndpoint = ({ host = '127.0.0.1', port = 26_379 }: Partial<Endpoint>): string => `${host}:${port}`;
 
 /**
  * A connected client. Throws `redis.unreachable` within about two seconds when there is no Redis at the URL, or when it
@@ -55,17 +55,18 @@ const endpoint = ({ host = '127.0.0.1', port = 26_379 }: Partial<Endpoint>): str
  * @param url as `readRedisUrl` takes it; it may hold a password and is never repeated
  */
 export async function openRedis(url: string, role: ClientRole, log: Log): Promise<RedisClient> {
-  const place = readRedisUrl(url);
+  const place = parseRedisUrl(url);
   if (typeof place === 'string') {
     throw new DocketError('config.invalid', 'REDIS_URL names no Redis.', { where: 'REDIS_URL', expected: place });
   }
-  const redis = place.kind === 'cluster' ? clusterOf(place, role) : serverOf(place, role);
-  const named = place.kind === 'cluster' ? `the Cluster of ${place.nodes.map(endpoint).join(', ')}` : redisName(redis);
+  const redis = place.kind === 'cluster' ? createClusterClient(place, role) : createServerClient(place, role);
+  const named =
+    place.kind === 'cluster' ? `the Cluster of ${place.nodes.map(formatEndpoint).join(', ')}` : redisName(redis);
   let failure: unknown;
   let open = false;
   const failed = (error: unknown): void => {
     failure = error;
-    if (open) log.warn('Redis: the connection has a fault; reconnecting', { url: named, why: reasonOf(error) });
+    if (open) log.warn('Redis: the connection has a fault; reconnecting', { url: named, why: errorReason(error) });
   };
   if ('nodes' in redis) {
     // What one node says is nearer to the cause than that all of them failed, which is an error to be listened to as well.
@@ -76,7 +77,7 @@ export async function openRedis(url: string, role: ClientRole, log: Log): Promis
   } else redis.on('error', failed);
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${CONNECT_MS} ms`)), CONNECT_MS);
+    timer = setTimeout(() => reject(new Error(`no answer within ${CONNECT_TIMEOUT_MS} ms`)), CONNECT_TIMEOUT_MS);
   });
   const ready = new Promise<void>((resolve) => redis.once('ready', resolve));
   try {
@@ -87,9 +88,9 @@ export async function openRedis(url: string, role: ClientRole, log: Log): Promis
   } catch (error) {
     redis.disconnect();
     const cause = failure ?? error;
-    const context = { server: `Redis at ${named}`, redact: withoutPasswords(url) };
-    const known = redisError(cause, context);
-    throw known instanceof DocketError ? known : redisAway(cause, context);
+    const context = { server: `Redis at ${named}`, redact: passwordRedactor(url) };
+    const known = toRedisError(cause, context);
+    throw known instanceof DocketError ? known : redisUnreachable(cause, context);
   } finally {
     clearTimeout(timer);
   }
@@ -98,18 +99,18 @@ export async function openRedis(url: string, role: ClientRole, log: Log): Promis
 }
 
 /** Signing in is when a server is told a password, and may repeat it. */
-function withoutPasswords(url: string): Redact {
-  const { learn, redact } = createRedactor();
-  for (const password of passwordsIn(url)) learn(password);
+function passwordRedactor(url: string): Redact {
+  const { registerSecret, redact } = createRedactor();
+  for (const password of passwordsIn(url)) registerSecret(password);
   return redact;
 }
 
-function serverOf(place: Exclude<RedisPlace, { kind: 'cluster' }>, role: ClientRole): Redis {
+function createServerClient(place: Exclude<RedisTopology, { kind: 'cluster' }>, role: ClientRole): Redis {
   const options = {
-    ...OPTIONS[role],
+    ...ROLE_OPTIONS[role],
     lazyConnect: true,
-    connectTimeout: CONNECT_MS,
-    retryStrategy: retryMs,
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    retryStrategy: reconnectDelayMs,
     // The master of before has become a replica: the name leads elsewhere now. 2: connect anew and send it again.
     reconnectOnError: (error: Error) => (error.message.startsWith('READONLY') ? 2 : false),
   } as const;
@@ -120,30 +121,33 @@ function serverOf(place: Exclude<RedisPlace, { kind: 'cluster' }>, role: ClientR
     sentinels: nodes.map(({ host, port }) => ({ host, port })),
     name: master,
     db,
-    sentinelRetryStrategy: retryMs,
+    sentinelRetryStrategy: reconnectDelayMs,
     // A master that is cut off keeps its connections: the Sentinels say that it is none any more.
     failoverDetector: true,
-    ...given({ username, password, sentinelUsername, sentinelPassword }),
+    ...omitUndefined({ username, password, sentinelUsername, sentinelPassword }),
     ...(tls ? { tls: {}, sentinelTLS: {}, enableTLSForSentinelMode: true } : {}),
   });
 }
 
-function clusterOf({ nodes, username, password, tls }: RedisPlace & { kind: 'cluster' }, role: ClientRole): Cluster {
+function createClusterClient(
+  { nodes, username, password, tls }: RedisTopology & { kind: 'cluster' },
+  role: ClientRole,
+): Cluster {
   // A node's connection is opened by its first command, which therefore has to wait; the Cluster itself fails at once.
-  const { enableOfflineQueue = true, ...ofNodes } = OPTIONS[role];
+  const { enableOfflineQueue = true, ...ofNodes } = ROLE_OPTIONS[role];
   return new Cluster(
     nodes.map(({ host, port }) => ({ host, port })),
     {
       lazyConnect: true,
       enableOfflineQueue,
-      clusterRetryStrategy: retryMs,
-      slotsRefreshTimeout: CONNECT_MS,
-      retryDelayOnClusterDown: REDIRECTIONS[role].retryDelayOnFailover ?? 100,
-      ...REDIRECTIONS[role],
+      clusterRetryStrategy: reconnectDelayMs,
+      slotsRefreshTimeout: CONNECT_TIMEOUT_MS,
+      retryDelayOnClusterDown: CLUSTER_ROLE_OPTIONS[role].retryDelayOnFailover ?? 100,
+      ...CLUSTER_ROLE_OPTIONS[role],
       redisOptions: {
         ...ofNodes,
-        connectTimeout: CONNECT_MS,
-        ...given({ username, password }),
+        connectTimeout: CONNECT_TIMEOUT_MS,
+        ...omitUndefined({ username, password }),
         ...(tls ? { tls: {} } : {}),
       },
       // The name is what the certificate is for; an address would not match it.
@@ -153,24 +157,24 @@ function clusterOf({ nodes, username, password, tls }: RedisPlace & { kind: 'clu
 }
 
 /** What is undefined left out: ioredis takes it for a value. */
-const given = (values: Readonly<Record<string, string | undefined>>): Record<string, string> =>
+const omitUndefined = (values: Readonly<Record<string, string | undefined>>): Record<string, string> =>
   Object.fromEntries(Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
 
 /** What a question to Redis threw, as `redisError` says, with the server's name. */
-export const redisFailure = (redis: RedisClient, thrown: unknown): unknown =>
-  redisError(thrown, { server: `Redis at ${redisName(redis)}` });
+export const toServerRedisError = (redis: RedisClient, thrown: unknown): unknown =>
+  toRedisError(thrown, { server: `Redis at ${redisName(redis)}` });
 
 /** Asks Redis; a failure is thrown as `redisFailure` says. */
-export async function asking<Reply>(redis: RedisClient, question: () => Promise<Reply>): Promise<Reply> {
+export async function withRedisErrors<Reply>(redis: RedisClient, question: () => Promise<Reply>): Promise<Reply> {
   try {
     return await question();
   } catch (error) {
-    throw redisFailure(redis, error);
+    throw toServerRedisError(redis, error);
   }
 }
 
 /** What was found out about a server. */
-export interface RedisFacts {
+export interface RedisServerInfo {
   readonly version: string;
   readonly policy: string;
   /** Whether what it holds survives its restart; undefined where the server does not let us ask. */
@@ -180,7 +184,7 @@ export interface RedisFacts {
 }
 
 /** The oldest server with everything that BullMQ and our scripts use. */
-const OLDEST: readonly [number, number] = [6, 2];
+const MIN_VERSION: readonly [number, number] = [6, 2];
 
 /**
  * Refuses a Redis that would lose runs silently: of a Cluster, each master is asked, since slots may move. Throws
@@ -193,19 +197,20 @@ export async function assertSuitable(
   redis: RedisClient,
   log: Log,
   { requireDurable = false }: { readonly requireDurable?: boolean } = {},
-): Promise<RedisFacts> {
+): Promise<RedisServerInfo> {
   const clustered = 'nodes' in redis;
   const servers = clustered ? redis.nodes('master') : [redis];
   const found = await Promise.all(
-    servers.map((server) => factsOf(server, clustered ? redisName(server) : redisName(redis), clustered)),
+    servers.map((server) => inspectServer(server, clustered ? redisName(server) : redisName(redis), clustered)),
   );
   const name = redisName(redis);
   const logged = found.every((facts) => facts.logged);
-  const persistent = worst(found.map((facts) => facts.persistent));
+  const persistent = worstPersistence(found.map((facts) => facts.persistent));
   const [facts] = found;
-  if (facts === undefined) throw redisAway(new Error('the cluster has no master'), { server: `Redis at ${name}` });
+  if (facts === undefined)
+    throw redisUnreachable(new Error('the cluster has no master'), { server: `Redis at ${name}` });
   if (requireDurable && !logged) {
-    throw new DocketError('redis.unsuitable', `Redis at ${name} does not log its writes: ${LOSES}`, {
+    throw new DocketError('redis.unsuitable', `Redis at ${name} does not log its writes: ${DATA_LOSS_TEXT}`, {
       where: 'REDIS_URL, --require-durable',
       expected: 'appendonly yes',
       got: persistent === true ? 'snapshots alone' : 'appendonly no',
@@ -214,25 +219,25 @@ export async function assertSuitable(
   }
   if (persistent === false) {
     log.warn(
-      `Redis keeps nothing on disk: ${LOSES} Turn on \`appendonly yes\` (best with \`appendfsync always\`); \`docket start --require-durable\` insists on it.`,
+      `Redis keeps nothing on disk: ${DATA_LOSS_TEXT} Turn on \`appendonly yes\` (best with \`appendfsync always\`); \`docket start --require-durable\` insists on it.`,
       { url: name },
     );
   }
   return { ...facts, persistent, logged };
 }
 
-const worst = (known: readonly (boolean | undefined)[]): boolean | undefined =>
+const worstPersistence = (known: readonly (boolean | undefined)[]): boolean | undefined =>
   known.includes(false) ? false : known.includes(undefined) ? undefined : true;
 
-async function factsOf(server: Redis, name: string, clustered: boolean): Promise<RedisFacts> {
-  const info = await asking(server, () => server.info());
+async function inspectServer(server: Redis, name: string, clustered: boolean): Promise<RedisServerInfo> {
+  const info = await withRedisErrors(server, () => server.info());
   const field = (key: string) => new RegExp(`^${key}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? '';
   const version = field('valkey_version') || field('redis_version');
   const [major = 0, minor = 0] = version.split('.').map(Number);
-  if (major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1])) {
+  if (major < MIN_VERSION[0] || (major === MIN_VERSION[0] && minor < MIN_VERSION[1])) {
     throw new DocketError('redis.unsuitable', `Redis at ${name} is too old.`, {
       where: 'REDIS_URL',
-      expected: `version ${OLDEST.join('.')} or later`,
+      expected: `version ${MIN_VERSION.join('.')} or later`,
       got: version || 'a server that does not tell its version',
       next: 'Upgrade the server.',
     });
@@ -263,7 +268,7 @@ async function factsOf(server: Redis, name: string, clustered: boolean): Promise
 }
 
 /** What is at stake. What was delivered is in the archive as well. */
-const LOSES =
+const DATA_LOSS_TEXT =
   'a restart of it forgets runs that wait or are under way, slots to be made up for, decisions and notices that are owed.';
 
 // Hosted servers often forbid CONFIG: then it is not known, which is not a reason to warn.

@@ -2,34 +2,34 @@ import type { Clock } from '../base/clock.ts';
 import { DocketError, toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
 import {
-  DEAD_MS,
   type DeliveryRow,
   type DeliveryState,
   INTERRUPTED,
   type Ledger,
+  MAX_ATTEMPT_MS,
   NOTICE_TARGET,
   noticeId,
   type Resolution,
 } from '../deliver/ledger.ts';
-import { ENDED, type Reopening, type RunOrder, type RunRecord, type RunState } from '../run/record.ts';
+import { type RunDecision, type RunOrder, type RunRecord, type RunState, TERMINAL_STATES } from '../run/record.ts';
 import { cancelRun } from './cancel.ts';
-import { type DeliveryFilter, type DeliveryPage, pageOfDeliveries } from './delivery-page.ts';
+import { type DeliveryFilter, type DeliveryPage, queryDeliveries } from './delivery-page.ts';
 import type { RunQueue } from './jobs.ts';
-import type { OwedNotices } from './owed-notices.ts';
-import { RETRYABLE, retryScope } from './retry-scope.ts';
+import type { NoticeOutbox } from './owed-notices.ts';
+import { RETRYABLE_STATES, retryScope } from './retry-scope.ts';
 import type { RedisRunStore } from './run-store.ts';
 
 export { DELIVERY_STATES, type DeliveryRow, type DeliveryState } from '../deliver/ledger.ts';
 export type { DeliveryFilter, DeliveryPage } from './delivery-page.ts';
 
 /** Who decides, and why: kept with the decision. */
-export interface Decider {
+export interface DecisionAuthor {
   readonly by: string;
   readonly reason: string;
 }
 
 /** What a person may decide about deliveries and runs that have ended. */
-export interface Decisions {
+export interface DecisionService {
   find(delivery: string): Promise<DeliveryRow | undefined>;
   /** As `find`; a delivery that the ledger has lost is put back from the archive of these organizations, which may be searched. */
   recover(delivery: string, orgs: readonly string[] | '*'): Promise<DeliveryRow | undefined>;
@@ -41,29 +41,29 @@ export interface Decisions {
    * Message-ID, and no other delivery of its run; a notice to an owner leaves within a minute. What the ledger and the
    * record have forgotten is taken from the archive. Throws `delivery.not_found`, `delivery.conflict`, `run.not_found`.
    */
-  resolve(delivery: string, as: 'sent' | 'resend', who: Decider): Promise<DeliveryRow>;
+  resolve(delivery: string, as: 'sent' | 'resend', who: DecisionAuthor): Promise<DeliveryRow>;
   /**
    * Tries again what surely did not arrive, or the whole run when it failed before its files were made. Deliveries that
    * are `unknown` stay so. Throws `run.not_found`, `run.conflict`.
    */
-  retry(run: string, who: Decider): Promise<RunRecord>;
+  retry(run: string, who: DecisionAuthor): Promise<RunRecord>;
   /** Sends a held pack as it is. Throws `run.not_found`, `run.conflict`. */
-  release(run: string, who: Decider): Promise<RunRecord>;
+  release(run: string, who: DecisionAuthor): Promise<RunRecord>;
   /** Stops a run that has not ended: see `cancelRun`. Throws `run.not_found`, `run.conflict`. */
-  cancel(run: string, who: Decider): Promise<RunRecord>;
+  cancel(run: string, who: DecisionAuthor): Promise<RunRecord>;
 }
 
-export interface DecisionPorts {
-  readonly runs: Pick<RedisRunStore, 'open' | 'get' | 'list' | 'update' | 'reopen' | 'askToCancel'>;
-  readonly queue: Pick<RunQueue, 'revive' | 'remove'>;
+export interface DecisionServicePorts {
+  readonly runs: Pick<RedisRunStore, 'open' | 'get' | 'list' | 'update' | 'reopen' | 'requestCancel'>;
+  readonly queue: Pick<RunQueue, 'requeue' | 'remove'>;
   readonly ledger: Ledger;
-  readonly owed: Pick<OwedNotices, 'owe'>;
+  readonly noticeOutbox: Pick<NoticeOutbox, 'enqueue'>;
   readonly archive: {
     /** Whether the run's files are there and what they were. Throws `archive.corrupt`. */
-    readonly sealed: (order: RunOrder) => Promise<boolean>;
+    readonly isPublished: (order: RunOrder) => Promise<boolean>;
     /** Keeps a decision beside the run's files, if they are there. */
-    readonly keep: (row: DeliveryRow, decision: Resolution) => Promise<void>;
-    readonly release: (order: RunOrder, who: Decider & { readonly at: number }) => Promise<void>;
+    readonly recordDecision: (row: DeliveryRow, decision: Resolution) => Promise<void>;
+    readonly release: (order: RunOrder, who: DecisionAuthor & { readonly at: number }) => Promise<void>;
     /** Puts back what the ledger has lost of the run that the delivery is of, should the archive have it. */
     readonly recover?: (delivery: string, orgs: readonly string[] | '*') => Promise<void>;
     /** The order of an archived run whose record is gone; undefined where the archive or its definition is gone, too. */
@@ -73,15 +73,15 @@ export interface DecisionPorts {
   readonly log: Log;
 }
 
-const OVER: readonly RunState[] = ['done', 'partly_delivered', 'cancelled', 'failed'];
+const REOPENABLE_STATES: readonly RunState[] = ['done', 'partly_delivered', 'cancelled', 'failed'];
 /** Ends of which the owner is told. */
-const TOLD: readonly RunState[] = ['partly_delivered', 'held', 'failed'];
+const NOTIFIED_STATES: readonly RunState[] = ['partly_delivered', 'held', 'failed'];
 
 /**
  * Each decision is written in the order that a crash may interrupt: the ledger, the archive, the record, the queue. What
  * is missing after one is done by deciding again, or by the reconciler.
  */
-export function decisions(ports: DecisionPorts): Decisions {
+export function createDecisionService(ports: DecisionServicePorts): DecisionService {
   const { runs, ledger, archive, clock, log } = ports;
 
   const recordOf = async (run: string): Promise<RunRecord> => {
@@ -113,11 +113,15 @@ export function decisions(ports: DecisionPorts): Decisions {
   };
   const deliveriesOf = async (run: string): Promise<DeliveryRow[]> =>
     (await ledger.list(run)).filter(({ target }) => target !== NOTICE_TARGET);
-  const decide = async (row: DeliveryRow, to: Resolution['to'], { by, reason }: Decider): Promise<DeliveryRow> => {
+  const decide = async (
+    row: DeliveryRow,
+    to: Resolution['to'],
+    { by, reason }: DecisionAuthor,
+  ): Promise<DeliveryRow> => {
     const decision = { to, by, reason, at: clock.now() };
     const decided = await ledger.resolve(row.id, row.epoch, decision);
-    if (decided === undefined) throw changed(row);
-    await archive.keep(decided, decision).catch((thrown: unknown) => {
+    if (decided === undefined) throw changedMeanwhileError(row);
+    await archive.recordDecision(decided, decision).catch((thrown: unknown) => {
       const of = { delivery: row.id, run: row.run, error: toDocketError(thrown).toJSON() };
       log.warn('A decision about a delivery is in the ledger, but could not be archived', of);
     });
@@ -128,8 +132,8 @@ export function decisions(ports: DecisionPorts): Decisions {
   const reopen = async (
     run: RunRecord,
     from: readonly RunState[],
-    what: Reopening['what'],
-    { by, reason }: Decider,
+    what: RunDecision['what'],
+    { by, reason }: DecisionAuthor,
   ): Promise<RunRecord> => {
     const record = await runs.reopen(run.id, from, { what, by, reason, at: clock.now() });
     if (record === undefined) {
@@ -137,13 +141,13 @@ export function decisions(ports: DecisionPorts): Decisions {
         next: 'Look at it again with `docket runs show`, and decide anew.',
       });
     }
-    await ports.queue.revive(record);
+    await ports.queue.requeue(record);
     const { id, org, report, state } = run;
     log.info('Run reopened', { run: id, org, report, stage: what, state, who: by, why: reason });
     return record;
   };
   const requireFiles = async (run: RunOrder): Promise<void> => {
-    if (await archive.sealed(run)) return;
+    if (await archive.isPublished(run)) return;
     throw new DocketError('run.conflict', `The files of run ${run.id} are not in the archive (any more).`, {
       expected: 'the very files that the others have got',
       next: 'Look at DOCKET_ARCHIVE, restore the folder from a backup, or trigger the report again.',
@@ -155,9 +159,9 @@ export function decisions(ports: DecisionPorts): Decisions {
 
     recover,
 
-    page: (filter) => pageOfDeliveries(filter, ports),
+    page: (filter) => queryDeliveries(filter, ports),
 
-    list: async (filter) => (await pageOfDeliveries(filter, ports)).deliveries,
+    list: async (filter) => (await queryDeliveries(filter, ports)).deliveries,
 
     resolve: async (id, as, who) => {
       const found = await recover(id, '*');
@@ -169,7 +173,7 @@ export function decisions(ports: DecisionPorts): Decisions {
       const row = await withoutDeadAttempt(found);
       if (row.target === NOTICE_TARGET && as === 'resend') return resendNotice(row, who);
       const open: readonly DeliveryState[] = as === 'sent' ? ['unknown'] : ['unknown', 'refused'];
-      if (!open.includes(row.state)) throw notOpen(row, as, open);
+      if (!open.includes(row.state)) throw noDecisionNeededError(row, as, open);
       if (as === 'sent') {
         const decided = await decide(row, 'sent', who);
         await tellRecord(decided.run, who);
@@ -179,14 +183,14 @@ export function decisions(ports: DecisionPorts): Decisions {
       await requireFiles(record);
       const decided = await decide(row, 'pending', who);
       // A run that is still at it sends the row at its next try by itself.
-      if (OVER.includes(record.state)) await reopen(record, OVER, 'resend', who);
-      else if (record.starts === 0) await ports.queue.revive(record);
+      if (REOPENABLE_STATES.includes(record.state)) await reopen(record, REOPENABLE_STATES, 'resend', who);
+      else if (record.starts === 0) await ports.queue.requeue(record);
       return decided;
     },
 
     retry: async (id, who) => {
       const record = await recordOf(id);
-      if (!RETRYABLE.includes(record.state)) throw notFailed(record);
+      if (!RETRYABLE_STATES.includes(record.state)) throw notRetryableError(record);
       const rows = await deliveriesOf(id);
       const refused = rows.filter(({ state }) => state === 'refused');
       if (retryScope(record.state, rows) === 'nothing') {
@@ -203,7 +207,7 @@ export function decisions(ports: DecisionPorts): Decisions {
       // Whoever has it already has those files: a new pack of other figures must not go to the rest.
       if (rows.some(({ state }) => state === 'sent' || state === 'unknown')) await requireFiles(record);
       for (const row of refused) await decide(row, 'pending', who);
-      return reopen(record, RETRYABLE, 'retry', who);
+      return reopen(record, RETRYABLE_STATES, 'retry', who);
     },
 
     cancel: async (id, who) => {
@@ -234,50 +238,50 @@ export function decisions(ports: DecisionPorts): Decisions {
 
   /** What an attempt that died has left in a run that no worker will look at again is `unknown`: somebody may decide. */
   async function withoutDeadAttempt(row: DeliveryRow): Promise<DeliveryRow> {
-    if (row.state !== 'sending' || clock.now() - row.at < DEAD_MS) return row;
+    if (row.state !== 'sending' || clock.now() - row.at < MAX_ATTEMPT_MS) return row;
     const record = await runs.get(row.run);
-    if (record === undefined || !ENDED.has(record.state)) return row;
+    if (record === undefined || !TERMINAL_STATES.has(record.state)) return row;
     await ledger.settle(row.id, row.epoch, 'unknown', INTERRUPTED, clock.now());
     return (await ledger.find(row.id)) ?? row;
   }
 
   /** No run is tried again for a notice: it is owed once more. One that is owed already stays so: a crash may have come between. */
-  async function resendNotice(row: DeliveryRow, who: Decider): Promise<DeliveryRow> {
+  async function resendNotice(row: DeliveryRow, who: DecisionAuthor): Promise<DeliveryRow> {
     const record = await recordOf(row.run);
     const tells = noticeId(row.run, row.recipient, record.state === 'held') === row.id;
-    if (!tells || !TOLD.includes(record.state)) {
+    if (!tells || !NOTIFIED_STATES.includes(record.state)) {
       throw new DocketError('delivery.conflict', 'What the notice says is true no longer.', {
         where: `delivery ${row.id} to ${row.recipient}`,
-        expected: `a run in state ${TOLD.join(', ')}`,
+        expected: `a run in state ${NOTIFIED_STATES.join(', ')}`,
         got: record.state,
         next: 'If it comes to a bad end again, its owner is told again. Settle an unknown notice with --sent.',
       });
     }
     const open: readonly DeliveryState[] = ['unknown', 'refused'];
-    if (row.state !== 'pending' && !open.includes(row.state)) throw notOpen(row, 'resend', open);
+    if (row.state !== 'pending' && !open.includes(row.state)) throw noDecisionNeededError(row, 'resend', open);
     const decided = row.state === 'pending' ? row : await decide(row, 'pending', who);
-    await ports.owed.owe({ run: row.run, error: record.error, since: clock.now() });
+    await ports.noticeOutbox.enqueue({ run: row.run, error: record.error, since: clock.now() });
     return decided;
   }
 
   /** The record follows a delivery that was declared sent; with the last one, the run comes to its proper end. */
-  async function tellRecord(id: string, who: Decider): Promise<void> {
+  async function tellRecord(id: string, who: DecisionAuthor): Promise<void> {
     const record = await runs.get(id);
     if (record === undefined) return;
     const rows = await deliveriesOf(id);
     const deliveries = rows.map(({ target, recipient, state, detail }) => ({ target, recipient, state, detail }));
     if (rows.length > 0) await runs.update(id, { deliveries });
     if (record.state !== 'partly_delivered' || rows.some(({ state }) => state !== 'sent')) return;
-    if (await archive.sealed(record).catch(() => false)) await reopen(record, ['partly_delivered'], 'settle', who);
+    if (await archive.isPublished(record).catch(() => false)) await reopen(record, ['partly_delivered'], 'settle', who);
   }
 }
 
-const changed = ({ id }: DeliveryRow): DocketError =>
+const changedMeanwhileError = ({ id }: DeliveryRow): DocketError =>
   new DocketError('delivery.conflict', `The delivery ${id} is not what it was a moment ago.`, {
     next: 'Look at it again with `docket deliveries`, and decide anew.',
   });
 
-function notOpen(row: DeliveryRow, as: 'sent' | 'resend', open: readonly DeliveryState[]): DocketError {
+function noDecisionNeededError(row: DeliveryRow, as: 'sent' | 'resend', open: readonly DeliveryState[]): DocketError {
   return new DocketError('delivery.conflict', `The delivery ${row.id} waits for no such decision.`, {
     where: `delivery ${row.id} to ${row.recipient}`,
     expected: `${open.join(' or ')}, to ${as === 'sent' ? 'be declared sent' : 'be sent again'}`,
@@ -292,7 +296,7 @@ function notOpen(row: DeliveryRow, as: 'sent' | 'resend', open: readonly Deliver
   });
 }
 
-function notFailed({ id, state }: RunRecord): DocketError {
+function notRetryableError({ id, state }: RunRecord): DocketError {
   const next =
     state === 'held'
       ? `\`docket runs release ${id}\` sends it as it is.`
@@ -300,7 +304,7 @@ function notFailed({ id, state }: RunRecord): DocketError {
         ? 'Everything was delivered; trigger the report again for new figures.'
         : 'It is still at it, and tries again by itself.';
   return new DocketError('run.conflict', `There is nothing to retry of run ${id}.`, {
-    expected: `a run in state ${RETRYABLE.join(', ')}`,
+    expected: `a run in state ${RETRYABLE_STATES.join(', ')}`,
     got: state,
     next,
   });

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { DocketError } from '../base/error.ts';
-import { remembered } from '../base/remembered.ts';
+import { memoize } from '../base/remembered.ts';
 import { type Definition, reportFileSchema } from '../define/definition.ts';
 import { type OrgSettings, orgFileSchema } from '../define/org.ts';
-import { asking } from './connection.ts';
-import { keysOf } from './keys.ts';
-import { repliesOf } from './pipeline.ts';
+import { withRedisErrors } from './connection.ts';
+import { redisKeys } from './keys.ts';
+import { execPipeline } from './pipeline.ts';
 import type { RedisClient } from './script.ts';
 
 /** A report as it was when its run was triggered, with its organization. */
@@ -20,7 +20,7 @@ export interface DefinitionStore {
   put(frozen: FrozenDefinition): Promise<void>;
   putAll(all: readonly FrozenDefinition[]): Promise<void>;
   /** Makes versions last that are in force, though no run of theirs is due for long; those that are gone stay gone. */
-  keep(digests: readonly string[]): Promise<void>;
+  touch(digests: readonly string[]): Promise<void>;
   /** Throws `definition.invalid` when what is stored cannot be read by this version of Docket. */
   get(digest: string): Promise<FrozenDefinition | undefined>;
 }
@@ -39,53 +39,53 @@ export function definitionStore(
   redis: RedisClient,
   { prefix, keepDays }: { readonly prefix: string; readonly keepDays: number },
 ): DefinitionStore {
-  const keys = keysOf(prefix);
+  const keys = redisKeys(prefix);
   const ttl = Math.round(keepDays * 86_400);
-  const read = remembered(parse, REMEMBERED);
+  const read = memoize(parseStored, CACHE_SIZE);
   return {
     put: (frozen) =>
-      asking(redis, async () => {
-        await redis.set(keys.definition(frozen.definition.digest), toText(frozen), 'EX', ttl);
+      withRedisErrors(redis, async () => {
+        await redis.set(keys.definition(frozen.definition.digest), serialize(frozen), 'EX', ttl);
       }),
 
     putAll: (all) =>
-      asking(redis, () =>
+      withRedisErrors(redis, () =>
         inBatches(all, async (batch) => {
           const pipeline = redis.pipeline();
           for (const frozen of batch) {
-            pipeline.set(keys.definition(frozen.definition.digest), toText(frozen), 'EX', ttl);
+            pipeline.set(keys.definition(frozen.definition.digest), serialize(frozen), 'EX', ttl);
           }
-          await repliesOf(pipeline);
+          await execPipeline(pipeline);
         }),
       ),
 
-    keep: (digests) =>
-      asking(redis, () =>
+    touch: (digests) =>
+      withRedisErrors(redis, () =>
         inBatches(digests, async (batch) => {
           const pipeline = redis.pipeline();
           for (const digest of batch) pipeline.expire(keys.definition(digest), ttl);
-          await repliesOf(pipeline);
+          await execPipeline(pipeline);
         }),
       ),
 
     get: (digest) =>
-      asking(redis, async () => {
+      withRedisErrors(redis, async () => {
         const text = await redis.getex(keys.definition(digest), 'EX', ttl);
-        return text === null ? undefined : checked(digest, text, read);
+        return text === null ? undefined : parseChecked(digest, text, read);
       }),
   };
 }
 
 /** Versions that a process need not take apart again. */
-const REMEMBERED = 200;
+const CACHE_SIZE = 200;
 /** Commands that are on their way at the same time. */
-const AT_ONCE = 500;
+const BATCH_SIZE = 500;
 
 async function inBatches<T>(all: readonly T[], send: (batch: readonly T[]) => Promise<void>): Promise<void> {
-  for (let from = 0; from < all.length; from += AT_ONCE) await send(all.slice(from, from + AT_ONCE));
+  for (let from = 0; from < all.length; from += BATCH_SIZE) await send(all.slice(from, from + BATCH_SIZE));
 }
 
-function toText({ definition, settings }: FrozenDefinition): string {
+function serialize({ definition, settings }: FrozenDefinition): string {
   const { org, report, digest, ...file } = definition;
   const { id, ...orgFile } = settings;
   const stored: z.input<typeof storedSchema> = {
@@ -95,7 +95,7 @@ function toText({ definition, settings }: FrozenDefinition): string {
   return JSON.stringify(stored);
 }
 
-function parse(text: string): FrozenDefinition {
+function parseStored(text: string): FrozenDefinition {
   const { definition, settings } = storedSchema.parse(JSON.parse(text));
   const { org, report, digest } = definition;
   return Object.freeze({
@@ -105,7 +105,7 @@ function parse(text: string): FrozenDefinition {
 }
 
 // Whoever can write to the queue could forge a definition, and a newer Docket may have stored what this one does not know.
-function checked(digest: string, text: string, read: (text: string) => FrozenDefinition): FrozenDefinition {
+function parseChecked(digest: string, text: string, read: (text: string) => FrozenDefinition): FrozenDefinition {
   try {
     const frozen = read(text);
     if (frozen.definition.digest !== digest) {

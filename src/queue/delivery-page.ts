@@ -1,6 +1,6 @@
 import type { DeliveryRow, DeliveryState, Ledger } from '../deliver/ledger.ts';
-import { pageOf, readCursor } from '../run/page.ts';
-import type { RunFilter, RunPosition, RunStore } from '../run/record.ts';
+import { listRunPage, parseRunCursor } from '../run/page.ts';
+import type { RunCursor, RunFilter, RunStore } from '../run/record.ts';
 import { newestFirst } from './run-index.ts';
 
 export interface DeliveryFilter {
@@ -25,19 +25,19 @@ export interface DeliveryPage {
 const BATCH_SIZE = 500;
 
 /** Deliveries by run, newest first; of one run all of them; those that are `unknown` the longest waiting first. */
-export async function pageOfDeliveries(
+export async function queryDeliveries(
   filter: DeliveryFilter,
-  { runs, ledger }: { readonly runs: Pick<RunStore, 'list'>; readonly ledger: Pick<Ledger, 'list' | 'unknown'> },
+  { runs, ledger }: { readonly runs: Pick<RunStore, 'list'>; readonly ledger: Pick<Ledger, 'list' | 'listUnknown'> },
 ): Promise<DeliveryPage> {
   const { orgs, report, run, state, limit } = filter;
-  const after = filter.after === undefined ? undefined : readCursor(filter.after);
+  const after = filter.after === undefined ? undefined : parseRunCursor(filter.after);
   const visible = (row: DeliveryRow): boolean =>
     (orgs === '*' || orgs.includes(row.org)) &&
     (report === undefined || row.report === report) &&
     (state === undefined || row.state === state);
   if (run !== undefined) return { deliveries: (await ledger.list(run)).filter(visible), next: null };
-  if (state === 'unknown') return pageOfUnknown(ledger, visible, after, limit);
-  const page = await pageOf(ofThese(runs, orgs), {
+  if (state === 'unknown') return queryUnknown(ledger, visible, after, limit);
+  const page = await listRunPage(restrictToOrgs(runs, orgs), {
     ...(report === undefined ? {} : { report }),
     ...(after === undefined ? {} : { after }),
     limit,
@@ -47,7 +47,7 @@ export async function pageOfDeliveries(
 }
 
 /** A store that lists the runs of these organizations alone. */
-export const ofThese = (runs: Pick<RunStore, 'list'>, orgs: readonly string[] | '*'): Pick<RunStore, 'list'> =>
+export const restrictToOrgs = (runs: Pick<RunStore, 'list'>, orgs: readonly string[] | '*'): Pick<RunStore, 'list'> =>
   orgs === '*'
     ? runs
     : {
@@ -57,17 +57,17 @@ export const ofThese = (runs: Pick<RunStore, 'list'>, orgs: readonly string[] | 
         },
       };
 
-async function pageOfUnknown(
-  ledger: Pick<Ledger, 'unknown'>,
+async function queryUnknown(
+  ledger: Pick<Ledger, 'listUnknown'>,
   visible: (row: DeliveryRow) => boolean,
-  after: RunPosition | undefined,
+  after: RunCursor | undefined,
   limit: number,
 ): Promise<DeliveryPage> {
   const found: DeliveryRow[] = [];
   let last = after && { at: after.createdAt, id: after.id };
   // One more than the page holds tells whether there is another.
   for (let more = true; more && found.length <= limit; ) {
-    const rows = await ledger.unknown(BATCH_SIZE, last);
+    const rows = await ledger.listUnknown(BATCH_SIZE, last);
     found.push(...rows.filter(visible));
     last = rows.at(-1);
     more = rows.length === BATCH_SIZE;

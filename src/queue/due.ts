@@ -1,28 +1,34 @@
 import type { Clock } from '../base/clock.ts';
 import { toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
-import { type Decision, decide, decidePaused, ON_TIME_MS, together } from './catch-up.ts';
-import type { Cursors, Move } from './cursors.ts';
+import {
+  type CatchUpDecision,
+  decideCatchUp,
+  decideWhilePaused,
+  mergeDecisions,
+  ON_TIME_TOLERANCE_MS,
+} from './catch-up.ts';
+import type { CursorMove, ScheduleCursors } from './cursors.ts';
 import type { FrozenDefinition } from './definition-store.ts';
 import type { RedisRunStore } from './run-store.ts';
-import { MOST_RECORDED, recordSkips } from './skipped.ts';
-import { nameOf, type Timing, timingsOf } from './timing.ts';
-import type { Trigger } from './trigger.ts';
+import { MAX_SKIPS_RECORDED, recordSkippedSlots } from './skipped.ts';
+import { type ReportSchedule, reportName, reportSchedules } from './timing.ts';
+import type { TriggerRun } from './trigger.ts';
 
-export { nameOf } from './timing.ts';
+export { reportName as nameOf } from './timing.ts';
 
 const DAY_MS = 86_400_000;
 /** Slots are counted as skipped this far back; a server that was off for a year is not worth more. */
-const COUNTED_MS = 31 * DAY_MS;
+const MAX_LOOKBACK_MS = 31 * DAY_MS;
 /** Reports that are looked at side by side. */
-const ABREAST = 50;
+const CONCURRENCY = 50;
 /** Reports after which the process gets to do other work. */
-const TURN = 200;
+const YIELD_EVERY = 200;
 /** Records of skipped slots that one look writes for all reports together, about. */
-const MOST_SKIPPED = 20_000;
+const MAX_SKIP_RECORDS = 20_000;
 
 /** What a look says of slots as it goes: for the metrics of this process. */
-export interface SlotNews {
+export interface SlotEvent {
   readonly org: string;
   readonly report: string;
   readonly opened: number;
@@ -32,19 +38,19 @@ export interface SlotNews {
 }
 
 /** What a look at the due slots needs. */
-export interface DuePorts {
-  readonly cursors: Cursors;
-  readonly trigger: Trigger;
+export interface DueSlotPorts {
+  readonly cursors: ScheduleCursors;
+  readonly trigger: TriggerRun;
   readonly runs: Pick<RedisRunStore, 'skip'>;
   /** `<org>` and `<org>/<report>` whose scheduled runs wait; nobody's when absent. */
   readonly paused?: () => Promise<ReadonlyMap<string, unknown>>;
-  readonly observe?: (news: SlotNews) => void;
+  readonly observe?: (news: SlotEvent) => void;
   readonly clock: Clock;
   readonly log: Log;
 }
 
 /** What a look at the due slots did. */
-export interface Due {
+export interface DueSlotResult {
   /** Slots that this call opened; another process may have opened others. */
   readonly opened: number;
   readonly skipped: number;
@@ -59,20 +65,20 @@ export interface Due {
  * schedule was looked at. It spares most of the reading of ten thousand cursors a minute, and where Redis has lost a
  * cursor the slots since are not lost with it.
  */
-export interface DueMemory {
+export interface DueSlotCache {
   quietUntil: WeakMap<FrozenDefinition, number>;
-  stands: Map<string, number>;
-  lookedAt: number;
+  positions: Map<string, number>;
+  scannedAt: number;
 }
 
-export const dueMemory = (): DueMemory => ({
+export const createDueSlotCache = (): DueSlotCache => ({
   quietUntil: new WeakMap(),
-  stands: new Map(),
-  lookedAt: Number.NEGATIVE_INFINITY,
+  positions: new Map(),
+  scannedAt: Number.NEGATIVE_INFINITY,
 });
 
 /** A Redis that was rolled back has cursors of before, and has lost the runs that were opened since: so often it is asked. */
-const ASK_AGAIN_MS = 5 * 60_000;
+const CURSOR_RELOAD_INTERVAL_MS = 5 * 60_000;
 
 /**
  * Opens every slot that came due since the last look: BullMQ only wakes us, the record decides. Whoever else looks at
@@ -84,68 +90,70 @@ const ASK_AGAIN_MS = 5 * 60_000;
  *
  * Throws `redis.unreachable` when the cursors cannot be read.
  */
-export async function openDue(
+export async function openDueSlots(
   reports: readonly FrozenDefinition[],
-  ports: DuePorts,
-  memory: DueMemory = dueMemory(),
-): Promise<Due> {
+  ports: DueSlotPorts,
+  memory: DueSlotCache = createDueSlotCache(),
+): Promise<DueSlotResult> {
   const now = ports.clock.now();
   // A clock that was set back meets slots again that were looked at, and others that were not.
-  if (now < memory.lookedAt) {
+  if (now < memory.scannedAt) {
     memory.quietUntil = new WeakMap();
-    memory.stands.clear();
+    memory.positions.clear();
   }
-  memory.lookedAt = now;
+  memory.scannedAt = now;
   const candidates = reports
     .filter((report) => report.definition.schedule.length > 0 && !((memory.quietUntil.get(report) ?? 0) > now))
-    .map((report) => ({ report, timings: timingsOf(report) }));
-  if (candidates.length === 0) return NOTHING;
+    .map((report) => ({ report, timings: reportSchedules(report) }));
+  if (candidates.length === 0) return NO_SLOTS;
   const found = await readCursors(candidates, now, memory, ports);
-  const compute = sharedSlots(now);
+  const compute = memoizeSlots(now);
 
   const due: DueReport[] = [];
-  const ahead: Move[] = [];
+  const ahead: CursorMove[] = [];
   for (const [index, { report, timings }] of candidates.entries()) {
     // Ten thousand timetables take seconds to read; whoever else has work here need not wait for all of them.
-    if (index % TURN === TURN - 1) await new Promise((resolve) => setImmediate(resolve));
-    const stands = timings.map((timing) => ({ timing, at: found.get(timing.cursor) ?? now }));
-    const far = stands.filter(({ at }) => at > now + ON_TIME_MS);
+    if (index % YIELD_EVERY === YIELD_EVERY - 1) await new Promise((resolve) => setImmediate(resolve));
+    const positions = timings.map((timing) => ({ timing, at: found.get(timing.cursor) ?? now }));
+    const far = positions.filter(({ at }) => at > now + ON_TIME_TOLERANCE_MS);
     if (far.length > 0) {
       // Some machine's clock was ahead. Slots that were opened then are found again, and are open already; one that came
       // due since this process last asked may have been skipped by that clock.
-      ahead.push(...far.map(({ timing, at }) => ({ cursor: timing.cursor, from: at, to: now - ASK_AGAIN_MS })));
+      ahead.push(
+        ...far.map(({ timing, at }) => ({ cursor: timing.cursor, from: at, to: now - CURSOR_RELOAD_INTERVAL_MS })),
+      );
       continue;
     }
-    const slots = stands.map(({ timing, at }) => compute.between(timing, Math.max(at, now - COUNTED_MS)));
+    const slots = positions.map(({ timing, at }) => compute.between(timing, Math.max(at, now - MAX_LOOKBACK_MS)));
     if (slots.every((own) => own.length === 0)) {
       // Somebody else may just have started one a little earlier.
       if (timings.some(({ cursor }) => !found.has(cursor))) continue;
-      const next = stands.map(({ timing, at }) => compute.next(timing, Math.max(at, now)));
-      memory.quietUntil.set(report, Math.min(...next, now + ASK_AGAIN_MS));
-      for (const { timing, at } of stands) memory.stands.set(timing.cursor, Math.max(at, now));
-    } else due.push({ report, stands, slots });
+      const next = positions.map(({ timing, at }) => compute.next(timing, Math.max(at, now)));
+      memory.quietUntil.set(report, Math.min(...next, now + CURSOR_RELOAD_INTERVAL_MS));
+      for (const { timing, at } of positions) memory.positions.set(timing.cursor, Math.max(at, now));
+    } else due.push({ report, positions, slots });
   }
   if (ahead.length > 0) {
     ports.log.warn('Schedules were looked at by a clock that is ahead of this one; set back', { count: ahead.length });
     for (const move of ahead) await ports.cursors.advance([move]);
   }
-  return due.length === 0 ? NOTHING : openAll(due, now, ports);
+  return due.length === 0 ? NO_SLOTS : openReports(due, now, ports);
 }
 
-const NOTHING: Due = Object.freeze({ opened: 0, skipped: 0, failed: 0 });
+const NO_SLOTS: DueSlotResult = Object.freeze({ opened: 0, skipped: 0, failed: 0 });
 
 interface DueReport {
   readonly report: FrozenDefinition;
-  readonly stands: readonly { readonly timing: Timing; readonly at: number }[];
+  readonly positions: readonly { readonly timing: ReportSchedule; readonly at: number }[];
   /** Of each of its schedules, in the same order. */
   readonly slots: readonly (readonly number[])[];
 }
 
 async function readCursors(
-  candidates: readonly { readonly timings: readonly Timing[] }[],
+  candidates: readonly { readonly timings: readonly ReportSchedule[] }[],
   now: number,
-  { stands }: DueMemory,
-  { cursors, log }: DuePorts,
+  { positions }: DueSlotCache,
+  { cursors, log }: DueSlotPorts,
 ): Promise<ReadonlyMap<string, number>> {
   const names = [...new Set(candidates.flatMap(({ timings }) => timings.map(({ cursor }) => cursor)))];
   const values = await cursors.read(names);
@@ -156,8 +164,8 @@ async function readCursors(
     if (value === undefined) unknown.push(name);
     else found.set(name, value);
   });
-  const fresh = unknown.filter((name) => !stands.has(name));
-  const broken = fresh.length > 0 ? await cursors.start(fresh, now) : [];
+  const fresh = unknown.filter((name) => !positions.has(name));
+  const broken = fresh.length > 0 ? await cursors.initialize(fresh, now) : [];
   for (const name of broken) {
     const [org = '', report = ''] = name.split(/[/ ]/);
     log.error(
@@ -166,26 +174,26 @@ async function readCursors(
     );
   }
   for (const name of unknown) {
-    const stood = stands.get(name);
+    const stood = positions.get(name);
     if (stood === undefined) continue;
-    await cursors.start([name], stood);
+    await cursors.initialize([name], stood);
     found.set(name, stood);
   }
   return found;
 }
 
 /** Thousands of reports share a few schedules, and their cursors move together. */
-function sharedSlots(now: number) {
+function memoizeSlots(now: number) {
   const slots = new Map<string, readonly number[]>();
   const nexts = new Map<string, number>();
   return {
-    between: (timing: Timing, after: number): readonly number[] => {
+    between: (timing: ReportSchedule, after: number): readonly number[] => {
       const key = `${timing.key} ${after}`;
       const known = slots.get(key) ?? timing.between(after, now);
       slots.set(key, known);
       return known;
     },
-    next: (timing: Timing, after: number): number => {
+    next: (timing: ReportSchedule, after: number): number => {
       const key = `${timing.key} ${after}`;
       const known = nexts.get(key) ?? timing.next(after) ?? Number.POSITIVE_INFINITY;
       nexts.set(key, known);
@@ -194,14 +202,14 @@ function sharedSlots(now: number) {
   };
 }
 
-async function openAll(due: readonly DueReport[], now: number, ports: DuePorts): Promise<Due> {
+async function openReports(due: readonly DueReport[], now: number, ports: DueSlotPorts): Promise<DueSlotResult> {
   const paused = await ports.paused?.();
-  const most = Math.max(1, Math.min(MOST_RECORDED, Math.floor(MOST_SKIPPED / due.length)));
+  const most = Math.max(1, Math.min(MAX_SKIPS_RECORDED, Math.floor(MAX_SKIP_RECORDS / due.length)));
   const total = { opened: 0, skipped: 0, failed: 0 };
   const stuck: number[] = [];
-  for (let from = 0; from < due.length; from += ABREAST) {
+  for (let from = 0; from < due.length; from += CONCURRENCY) {
     const ends = await Promise.all(
-      due.slice(from, from + ABREAST).map((one) => openOne(one, paused, now, most, ports)),
+      due.slice(from, from + CONCURRENCY).map((one) => openReport(one, paused, now, most, ports)),
     );
     for (const end of ends) {
       total.opened += end.opened;
@@ -213,29 +221,29 @@ async function openAll(due: readonly DueReport[], now: number, ports: DuePorts):
   return stuck.length === 0 ? total : { ...total, stuck: Math.min(...stuck) };
 }
 
-async function openOne(
+async function openReport(
   one: DueReport,
   paused: ReadonlyMap<string, unknown> | undefined,
   now: number,
   most: number,
-  ports: DuePorts,
-): Promise<Due> {
-  const { report, stands, slots } = one;
+  ports: DueSlotPorts,
+): Promise<DueSlotResult> {
+  const { report, positions, slots } = one;
   const { org, report: id } = report.definition;
-  const waits = paused?.has(org) || paused?.has(nameOf(report));
-  const of = (decision: typeof decide) =>
-    together(stands.map(({ timing }, index) => decision(slots[index] ?? [], now, timing)));
-  const decision = of(waits ? decidePaused : decide);
+  const waits = paused?.has(org) || paused?.has(reportName(report));
+  const of = (decision: typeof decideCatchUp) =>
+    mergeDecisions(positions.map(({ timing }, index) => decision(slots[index] ?? [], now, timing)));
+  const decision = of(waits ? decideWhilePaused : decideCatchUp);
   if (waits && decision.skipped.length === 0) {
     ports.log.debug('Slots wait: the organization or the report is paused', { org, report: id });
-    return NOTHING;
+    return NO_SLOTS;
   }
   try {
     const opened = await openSlots(one, decision, now, ports);
     const skipped = await skipSlots(report, decision, most, now, ports);
     // Only now: a process that dies before this line leaves the slots to the next look.
-    await ports.cursors.advance(waits ? pastSkipped(one, now) : past(one, now));
-    const late = decision.open.filter((slot) => slot < now - ON_TIME_MS).length;
+    await ports.cursors.advance(waits ? advancePastSkipped(one, now) : advanceToNow(one, now));
+    const late = decision.open.filter((slot) => slot < now - ON_TIME_TOLERANCE_MS).length;
     if (opened + skipped > 0) {
       ports.observe?.({ org, report: id, opened, late: Math.min(late, opened), skipped });
     }
@@ -246,16 +254,21 @@ async function openOne(
       report: id,
       error: toDocketError(thrown).toJSON(),
     });
-    return { ...NOTHING, failed: 1, stuck: Math.min(...slots.flatMap((own) => own.slice(0, 1))) };
+    return { ...NO_SLOTS, failed: 1, stuck: Math.min(...slots.flatMap((own) => own.slice(0, 1))) };
   }
 }
 
-async function openSlots(one: DueReport, { open }: Decision, now: number, { trigger }: DuePorts): Promise<number> {
+async function openSlots(
+  one: DueReport,
+  { open }: CatchUpDecision,
+  now: number,
+  { trigger }: DueSlotPorts,
+): Promise<number> {
   let opened = 0;
   for (const scheduled of open) {
     // Where several schedules fall together, the one that is written first says how long the run waits.
     const index = one.slots.findIndex((own) => own.includes(scheduled));
-    const begins = scheduled + (one.stands[index]?.timing.delayOf(scheduled) ?? 0);
+    const begins = scheduled + (one.positions[index]?.timing.delayOf(scheduled) ?? 0);
     const run = await trigger({
       ...one.report,
       slot: { scheduled },
@@ -271,16 +284,16 @@ async function openSlots(one: DueReport, { open }: Decision, now: number, { trig
 
 async function skipSlots(
   report: FrozenDefinition,
-  { skipped }: Decision,
+  { skipped }: CatchUpDecision,
   most: number,
   now: number,
-  { runs, cursors, log }: DuePorts,
+  { runs, cursors, log }: DueSlotPorts,
 ): Promise<number> {
   if (skipped.length === 0) return 0;
   const { org, report: id } = report.definition;
-  const count = await recordSkips(report, skipped, most, { runs, now });
+  const count = await recordSkippedSlots(report, skipped, most, { runs, now });
   if (count === 0) return 0;
-  await cursors.countSkipped(nameOf(report), count);
+  await cursors.countSkipped(reportName(report), count);
   const newest = skipped.at(-1);
   log.warn('Slots were skipped; `docket runs` lists them', {
     org,
@@ -291,14 +304,17 @@ async function skipSlots(
   return count;
 }
 
-const past = ({ stands }: DueReport, now: number): Move[] => moves(stands, () => now);
+const advanceToNow = ({ positions }: DueReport, now: number): CursorMove[] => cursorMoves(positions, () => now);
 
 /** A paused report's cursors stand just behind what can never be made up for. */
-const pastSkipped = ({ stands, slots }: DueReport, now: number): Move[] =>
-  moves(stands, (timing, index) => decidePaused(slots[index] ?? [], now, timing).skipped.at(-1)?.slot);
+const advancePastSkipped = ({ positions, slots }: DueReport, now: number): CursorMove[] =>
+  cursorMoves(positions, (timing, index) => decideWhilePaused(slots[index] ?? [], now, timing).skipped.at(-1)?.slot);
 
 /** Two schedules with the same slots have one cursor. None goes back. */
-const moves = (stands: DueReport['stands'], to: (timing: Timing, index: number) => number | undefined): Move[] => [
+const cursorMoves = (
+  stands: DueReport['positions'],
+  to: (timing: ReportSchedule, index: number) => number | undefined,
+): CursorMove[] => [
   ...new Map(
     stands.map(({ timing, at }, index) => {
       const { cursor } = timing;

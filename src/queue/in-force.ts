@@ -1,49 +1,49 @@
 import type { Clock } from '../base/clock.ts';
 import { isRedisOutage, toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
-import { faultsOf, type Jobs } from '../define/load.ts';
-import { recipientFault } from '../define/recipients.ts';
+import { type Definitions, reportDiagnostics } from '../define/load.ts';
+import { recipientRefusal } from '../define/recipients.ts';
 import type { DefinitionStore, FrozenDefinition } from './definition-store.ts';
-import type { Removal } from './mass-removal.ts';
-import { cursorsOf, nameOf } from './timing.ts';
-import type { Version, Versions } from './versions.ts';
+import type { RemovalSummary } from './mass-removal.ts';
+import { cursorNames, reportName } from './timing.ts';
+import type { ActiveVersion, ActiveVersions } from './versions.ts';
 
 /** The reports whose slots are opened, as all schedulers agree on them. */
-export interface ReportsInForce {
+export interface ActiveReports {
   /** As of the last `adopt` or `follow`; another array when they are others. */
-  now(): readonly FrozenDefinition[];
+  current(): readonly FrozenDefinition[];
   /** Puts the definitions of this process in force for all: at start, and when its files have changed. */
-  adopt(): Promise<void>;
+  activate(): Promise<void>;
   /** Sees what another process has put in force since. One read while nothing has changed. */
-  follow(): Promise<void>;
+  refresh(): Promise<void>;
   /** Once a day by one of all schedulers: makes the stored versions last that are in force. */
-  keep(): Promise<void>;
+  touch(): Promise<void>;
 }
 
-export interface InForcePorts {
+export interface ActiveReportsPorts {
   /** The definitions of this process's files. */
-  readonly jobs: () => Jobs;
-  readonly versions: Versions;
+  readonly jobs: () => Definitions;
+  readonly versions: ActiveVersions;
   readonly definitions: DefinitionStore;
   /** Who adopts, as `host:pid`. */
   readonly by: string;
   /** Asked before the start of a process takes reports out; rejects when it may not. Absent: it may. */
-  readonly admitRemoval?: (removal: Removal) => Promise<void>;
+  readonly admitRemoval?: (removal: RemovalSummary) => Promise<void>;
   readonly clock: Clock;
   readonly log: Log;
 }
 
 /** Definitions read from the store at the same time. */
-const ABREAST = 50;
+const CONCURRENCY = 50;
 
 /** See `Versions` for who decides when schedulers have different files. */
-export function reportsInForce(ports: InForcePorts): ReportsInForce {
+export function createActiveReports(ports: ActiveReportsPorts): ActiveReports {
   const { jobs, versions, definitions, by, clock, log } = ports;
   let reports: readonly FrozenDefinition[] = [];
   let known: number | undefined;
 
-  const adopt = async (): Promise<void> => {
-    const own = frozenReports(jobs());
+  const activate = async (): Promise<void> => {
+    const own = freezeReports(jobs());
     const standing = await versions.read();
     // A volume that is not mounted, most likely: it must not silence everybody's reports.
     if (known === undefined && standing.size > 0 && isEmpty(jobs())) {
@@ -55,18 +55,18 @@ export function reportsInForce(ports: InForcePorts): ReportsInForce {
       return read();
     }
     const put = own
-      .map((frozen) => ({ frozen, name: nameOf(frozen), cursors: cursorsOf(frozen) }))
-      .filter(({ frozen, name, cursors }) => !isInForce(standing.get(name), frozen.definition.digest, cursors));
-    const names = new Set(own.map(nameOf));
+      .map((frozen) => ({ frozen, name: reportName(frozen), cursors: cursorNames(frozen) }))
+      .filter(({ frozen, name, cursors }) => !isActive(standing.get(name), frozen.definition.digest, cursors));
+    const names = new Set(own.map(reportName));
     const others = [...standing].filter(([name]) => !names.has(name));
-    const stay = await stillGood(others, ports);
+    const stay = await lastGoodVersions(others, ports);
     const remove = others.map(([name]) => name).filter((name) => !stay.has(name));
     // Later it is an edit of this very folder.
-    if (known === undefined) await ports.admitRemoval?.(removalOf(remove, standing, jobs().folder));
+    if (known === undefined) await ports.admitRemoval?.(summarizeRemoval(remove, standing, jobs().folder));
     if (put.length + remove.length > 0) {
       // Stored before they are in force: whoever follows has to find them.
       await definitions.putAll(put.map(({ frozen }) => frozen));
-      const back = await versions.adopt(
+      const back = await versions.activate(
         {
           put: put.map(({ frozen, name, cursors }) => ({ name, digest: frozen.definition.digest, cursors })),
           remove,
@@ -88,11 +88,11 @@ export function reportsInForce(ports: InForcePorts): ReportsInForce {
   const read = async (): Promise<void> => {
     const revision = await versions.revision();
     const standing = await versions.read();
-    const near = new Map([...reports, ...frozenReports(jobs())].map((frozen) => [frozen.definition.digest, frozen]));
+    const near = new Map([...reports, ...freezeReports(jobs())].map((frozen) => [frozen.definition.digest, frozen]));
     const missing = [...standing].filter(([, { digest }]) => !near.has(digest));
-    for (let from = 0; from < missing.length; from += ABREAST) {
-      const batch = missing.slice(from, from + ABREAST);
-      const found = await Promise.all(batch.map(([name, { digest }]) => stored(name, digest, ports)));
+    for (let from = 0; from < missing.length; from += CONCURRENCY) {
+      const batch = missing.slice(from, from + CONCURRENCY);
+      const found = await Promise.all(batch.map(([name, { digest }]) => loadVersion(name, digest, ports)));
       for (const frozen of found) if (frozen !== undefined) near.set(frozen.definition.digest, frozen);
     }
     reports = [...standing.values()].flatMap(({ digest }) => near.get(digest) ?? []);
@@ -100,37 +100,41 @@ export function reportsInForce(ports: InForcePorts): ReportsInForce {
   };
 
   return {
-    now: () => reports,
-    adopt,
-    follow: async () => {
+    current: () => reports,
+    activate,
+    refresh: async () => {
       const revision = await versions.revision();
       if (revision === known) return;
       // Redis has lost what was in force, or is back where it was before: what this process has is the best there is.
-      if (known !== undefined && (revision ?? -1) < known) await adopt();
+      if (known !== undefined && (revision ?? -1) < known) await activate();
       else await read();
     },
-    keep: async () => {
-      if (await versions.claimKeeping()) await definitions.keep(reports.map(({ definition }) => definition.digest));
+    touch: async () => {
+      if (await versions.claimDailyTouch()) await definitions.touch(reports.map(({ definition }) => definition.digest));
     },
   };
 }
 
 /** Reports without a schedule open no slots: nobody misses them at a given hour. */
-function removalOf(remove: readonly string[], standing: ReadonlyMap<string, Version>, folder: string): Removal {
+function summarizeRemoval(
+  remove: readonly string[],
+  standing: ReadonlyMap<string, ActiveVersion>,
+  folder: string,
+): RemovalSummary {
   const scheduled = new Map([...standing].filter(([, { cursors }]) => cursors.length > 0));
   const removed = remove.flatMap((name) => scheduled.get(name) ?? []);
   return { removed: removed.length, known: scheduled.size, by: removed.map(({ by }) => by), folder };
 }
 
-const isEmpty = ({ orgs, faults }: Jobs): boolean => orgs.size === 0 && faults.length === 0;
+const isEmpty = ({ orgs, diagnostics }: Definitions): boolean => orgs.size === 0 && diagnostics.length === 0;
 
-const isInForce = (version: Version | undefined, digest: string, cursors: readonly string[]): boolean =>
+const isActive = (version: ActiveVersion | undefined, digest: string, cursors: readonly string[]): boolean =>
   version?.digest === digest && version.cursors.join() === cursors.join();
 
-async function stored(
+async function loadVersion(
   name: string,
   digest: string,
-  { definitions, log }: Pick<InForcePorts, 'definitions' | 'log'>,
+  { definitions, log }: Pick<ActiveReportsPorts, 'definitions' | 'log'>,
 ): Promise<FrozenDefinition | undefined> {
   try {
     const frozen = await definitions.get(digest);
@@ -150,15 +154,15 @@ async function stored(
 }
 
 /** Reports in force that this process's files do not make, but only because a file has a fault: see `lastGood`. */
-async function stillGood(
-  others: readonly (readonly [string, Version])[],
-  ports: InForcePorts,
+async function lastGoodVersions(
+  others: readonly (readonly [string, ActiveVersion])[],
+  ports: ActiveReportsPorts,
 ): Promise<ReadonlySet<string>> {
   const jobs = ports.jobs();
   const stay = new Set<string>();
   for (const [name, version] of others) {
-    const frozen = await lastGood(name, version, { ...ports, jobs });
-    const [fault] = faultsOf(jobs, name);
+    const frozen = await lastGoodVersion(name, version, { ...ports, jobs });
+    const [fault] = reportDiagnostics(jobs, name);
     if (frozen === undefined || fault === undefined) continue;
     stay.add(name);
     ports.log.error('A report has a fault; the version that is in force stays', {
@@ -176,21 +180,21 @@ async function stillGood(
  * version, and Redis does. Undefined for a file that is gone, and for a version that mails somebody whom the organization
  * no longer allows.
  */
-export async function lastGood(
+export async function lastGoodVersion(
   name: string,
-  { digest }: Pick<Version, 'digest'>,
-  { jobs, ...ports }: { readonly jobs: Jobs } & Pick<InForcePorts, 'definitions' | 'log'>,
+  { digest }: Pick<ActiveVersion, 'digest'>,
+  { jobs, ...ports }: { readonly jobs: Definitions } & Pick<ActiveReportsPorts, 'definitions' | 'log'>,
 ): Promise<FrozenDefinition | undefined> {
-  if (faultsOf(jobs, name).length === 0) return undefined;
-  const frozen = await stored(name, digest, ports);
+  if (reportDiagnostics(jobs, name).length === 0) return undefined;
+  const frozen = await loadVersion(name, digest, ports);
   if (frozen === undefined) return undefined;
   const { recipients: allowed } = jobs.orgs.get(frozen.settings.id) ?? frozen.settings;
   const recipients = frozen.definition.deliveries.flatMap(({ email }) => email?.to ?? []);
-  return recipients.some((address) => recipientFault(address, allowed) !== undefined) ? undefined : frozen;
+  return recipients.some((address) => recipientRefusal(address, allowed) !== undefined) ? undefined : frozen;
 }
 
 /** Every report of the folder with its organization. */
-export const frozenReports = ({ reports, orgs }: Pick<Jobs, 'reports' | 'orgs'>): FrozenDefinition[] =>
+export const freezeReports = ({ reports, orgs }: Pick<Definitions, 'reports' | 'orgs'>): FrozenDefinition[] =>
   [...reports.values()].flatMap((definition) => {
     const settings = orgs.get(definition.org);
     return settings === undefined ? [] : [{ definition, settings }];

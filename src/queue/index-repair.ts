@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { Log } from '../base/log.ts';
-import { ENDED } from '../run/record.ts';
-import { asking } from './connection.ts';
-import { keysOf } from './keys.ts';
+import { TERMINAL_STATES } from '../run/record.ts';
+import { withRedisErrors } from './connection.ts';
+import { redisKeys } from './keys.ts';
 import { MOVE_STATE } from './run-index.ts';
-import { type RedisClient, script } from './script.ts';
+import { defineScript, type RedisClient } from './script.ts';
 
 /** Keys that one step goes through, and steps of one look: some 20,000 keys in less than a tenth of a second. */
 const STEP_SIZE = 1_000;
@@ -13,9 +13,9 @@ const MAX_STEPS = 20;
 // KEYS: unfinished, organizations, the index of all runs
 // ARGV: cursor, pattern of records, characters before a run's id, how many, states' prefix, ttl ms
 // A script, so that a Cluster asks the node that holds the keys of this prefix.
-const REPAIR = script(`
+const REPAIR = defineScript(`
 ${MOVE_STATE}
-local ENDED = { ${[...ENDED].map((state) => `${state} = true`).join(', ')} }
+local ENDED = { ${[...TERMINAL_STATES].map((state) => `${state} = true`).join(', ')} }
 local found = redis.call('SCAN', ARGV[1], 'MATCH', ARGV[2], 'COUNT', ARGV[4], 'TYPE', 'hash')
 local repaired = {}
 for _, key in ipairs(found[2]) do
@@ -47,17 +47,17 @@ const replySchema = z.tuple([z.string(), z.array(z.string())]);
  *
  * @param keepDays as the run store's
  */
-export function indexRepair(
+export function createIndexRepair(
   redis: RedisClient,
   { prefix, keepDays, log }: { readonly prefix: string; readonly keepDays: number; readonly log: Log },
 ): () => Promise<number> {
-  const keys = keysOf(prefix);
+  const keys = redisKeys(prefix);
   const start = keys.record('');
   const pattern = `${start.replace(/[\\*?[\]]/g, '\\$&')}*`;
   const ttl = Math.round(keepDays * 86_400_000);
   let cursor = '0';
   return () =>
-    asking(redis, async () => {
+    withRedisErrors(redis, async () => {
       let count = 0;
       for (let step = 0; step < MAX_STEPS; step += 1) {
         const reply = await REPAIR(

@@ -3,24 +3,24 @@ import { DocketError, toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
 import { fail, type Outcome } from '../base/outcome.ts';
 import type { DeliveryRow } from '../deliver/ledger.ts';
-import type { Observe } from '../run/event.ts';
-import { ENDED, isInline, type RunOrder, type RunRecord } from '../run/record.ts';
+import type { OnRunEvent } from '../run/event.ts';
+import { isInlineRun, type RunOrder, type RunRecord, TERMINAL_STATES } from '../run/record.ts';
 import type { RunResult } from '../run/result.ts';
-import { asking } from './connection.ts';
+import { withRedisErrors } from './connection.ts';
 import type { DefinitionStore, FrozenDefinition } from './definition-store.ts';
-import { keysOf } from './keys.ts';
-import type { LiveRuns } from './live.ts';
-import type { OwedNotices } from './owed-notices.ts';
-import { recordProgress, resultFields } from './progress.ts';
+import { redisKeys } from './keys.ts';
+import type { LiveProgressStore } from './live.ts';
+import type { NoticeOutbox } from './owed-notices.ts';
+import { createProgressRecorder, resultFields } from './progress.ts';
 import type { ConfirmLock } from './run-job.ts';
-import { cancelled, type RedisRunStore } from './run-store.ts';
-import { type RedisClient, script } from './script.ts';
+import { cancelledError, type RedisRunStore } from './run-store.ts';
+import { defineScript, type RedisClient } from './script.ts';
 
 /** A run whose process has not renewed its lease for so long is taken for dead, ms. */
-const LEASE_MS = 120_000;
-const RENEW_INTERVAL_MS = 15_000;
+const LEASE_DURATION_MS = 120_000;
+const LEASE_RENEW_INTERVAL_MS = 15_000;
 /** Between two looks whether the run was cancelled. */
-const CANCEL_INTERVAL_MS = 1_000;
+const CANCEL_POLL_INTERVAL_MS = 1_000;
 const BATCH_SIZE = 100;
 
 /** Which runs are being made by a command, as that says itself. Throws `redis.unreachable`. */
@@ -38,42 +38,42 @@ const NOW = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 `;
-const TAKE = script(`${NOW}
+const TAKE_LEASE = defineScript(`${NOW}
 return redis.call('ZADD', KEYS[1], string.format('%.0f', now + ARGV[2]), ARGV[1])
 `);
-const RENEW = script(`${NOW}
+const RENEW_LEASE = defineScript(`${NOW}
 if not redis.call('ZSCORE', KEYS[1], ARGV[1]) then return 0 end
 redis.call('ZADD', KEYS[1], string.format('%.0f', now + ARGV[2]), ARGV[1])
 return 1
 `);
 // KEYS: leases  ARGV: limit
-const EXPIRED = script(`${NOW}
+const EXPIRED_LEASES = defineScript(`${NOW}
 return redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', now), 'LIMIT', 0, ARGV[1])
 `);
 
 /** @param leaseMs for tests */
-export function inlineLeases(
+export function redisInlineLeases(
   redis: RedisClient,
-  { prefix, leaseMs = LEASE_MS }: { readonly prefix: string; readonly leaseMs?: number },
+  { prefix, leaseMs = LEASE_DURATION_MS }: { readonly prefix: string; readonly leaseMs?: number },
 ): InlineLeases {
-  const { inline } = keysOf(prefix);
+  const { inline } = redisKeys(prefix);
   return {
-    take: (run) => asking(redis, async () => void (await TAKE(redis, [inline], [run, leaseMs]))),
-    renew: (run) => asking(redis, async () => (await RENEW(redis, [inline], [run, leaseMs])) === 1),
-    release: (run) => asking(redis, async () => void (await redis.zrem(inline, run))),
+    take: (run) => withRedisErrors(redis, async () => void (await TAKE_LEASE(redis, [inline], [run, leaseMs]))),
+    renew: (run) => withRedisErrors(redis, async () => (await RENEW_LEASE(redis, [inline], [run, leaseMs])) === 1),
+    release: (run) => withRedisErrors(redis, async () => void (await redis.zrem(inline, run))),
     expired: (limit) =>
-      asking(redis, async () => {
-        const found = await EXPIRED(redis, [inline], [limit]);
+      withRedisErrors(redis, async () => {
+        const found = await EXPIRED_LEASES(redis, [inline], [limit]);
         return Array.isArray(found) ? found.map(String) : [];
       }),
   };
 }
 
 export interface InlineRunPorts {
-  readonly runs: Pick<RedisRunStore, 'open' | 'get' | 'update' | 'toldToStop'>;
+  readonly runs: Pick<RedisRunStore, 'open' | 'get' | 'update' | 'cancelRequested'>;
   readonly definitions: Pick<DefinitionStore, 'put'>;
   readonly leases: InlineLeases;
-  readonly live: Pick<LiveRuns, 'tell' | 'forget'>;
+  readonly live: Pick<LiveProgressStore, 'put' | 'delete'>;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -81,7 +81,7 @@ export interface InlineRunPorts {
 /** What happens in the run; it is told when to stop by `signal`. */
 export type InlineWork = (context: {
   readonly signal: AbortSignal;
-  readonly observe: Observe;
+  readonly observe: OnRunEvent;
   readonly confirmLock?: ConfirmLock;
 }) => Promise<Outcome<RunResult>>;
 
@@ -94,7 +94,7 @@ export async function recordInlineRun(
   order: RunOrder,
   frozen: FrozenDefinition,
   ports: InlineRunPorts,
-  { signal, observe }: { readonly signal: AbortSignal; readonly observe: Observe },
+  { signal, observe }: { readonly signal: AbortSignal; readonly observe: OnRunEvent },
   work: InlineWork,
 ): Promise<Outcome<RunResult>> {
   const { runs, definitions, leases, live, clock, log } = ports;
@@ -106,7 +106,7 @@ export async function recordInlineRun(
   await runs.update(id, { state: 'running', startedAt: clock.now(), starts: 1, attempts: 1 });
   const failed = (error: DocketError) =>
     log.warn('The progress of the run could not be written down', { run: id, error: error.toJSON() });
-  const progress = recordProgress(runs, record, { clock, live, failed });
+  const progress = createProgressRecorder(runs, record, { clock, live, failed });
   const stop = new AbortController();
   const over = new AbortController();
   const watching = watchLease(id, ports, stop, over.signal);
@@ -116,19 +116,19 @@ export async function recordInlineRun(
       progress.observe(event);
       observe(event);
     },
-    confirmLock: async () => ((await leases.renew(id)) ? LEASE_MS : 0),
+    confirmLock: async () => ((await leases.renew(id)) ? LEASE_DURATION_MS : 0),
   }).catch((thrown: unknown): Outcome<RunResult> => fail(toDocketError(thrown)));
   over.abort(null);
   await watching;
   try {
     if (await isTakenOver(id, runs)) {
-      await progress.ended(true);
+      await progress.finish(true);
       return outcome;
     }
-    const told = await progress.ended();
+    const told = await progress.finish();
     await runs.update(id, {
       ...told,
-      ...endOf(outcome, told.calls ?? record.calls, stop.signal),
+      ...finalFields(outcome, told.calls ?? record.calls, stop.signal),
       finishedAt: clock.now(),
     });
     await leases.release(id);
@@ -142,11 +142,11 @@ export async function recordInlineRun(
 /** Whether the record is the workers' by now: the lease ran out, the run was ended, and somebody had it retried. */
 async function isTakenOver(id: string, runs: Pick<RedisRunStore, 'get'>): Promise<boolean> {
   const record = await runs.get(id);
-  return record !== undefined && !isInline(record);
+  return record !== undefined && !isInlineRun(record);
 }
 
 /** The last word of the record. */
-function endOf(
+function finalFields(
   outcome: Outcome<RunResult>,
   calls: RunRecord['calls'],
   stop: AbortSignal,
@@ -167,17 +167,17 @@ async function watchLease(
   stop: AbortController,
   over: AbortSignal,
 ): Promise<void> {
-  let renewAt = clock.now() + RENEW_INTERVAL_MS;
+  let renewAt = clock.now() + LEASE_RENEW_INTERVAL_MS;
   for (;;) {
-    await clock.sleep(CANCEL_INTERVAL_MS, over).catch(() => {});
+    await clock.sleep(CANCEL_POLL_INTERVAL_MS, over).catch(() => {});
     if (over.aborted || stop.signal.aborted) return;
     try {
-      if ((await runs.toldToStop([id])).length > 0) {
+      if ((await runs.cancelRequested([id])).length > 0) {
         const cancellation = (await runs.get(id))?.cancel;
-        if (cancellation) stop.abort(cancelled(cancellation));
+        if (cancellation) stop.abort(cancelledError(cancellation));
       } else if (clock.now() >= renewAt) {
-        renewAt = clock.now() + RENEW_INTERVAL_MS;
-        if (!(await leases.renew(id))) stop.abort(abandoned());
+        renewAt = clock.now() + LEASE_RENEW_INTERVAL_MS;
+        if (!(await leases.renew(id))) stop.abort(abandonedError());
       }
     } catch {
       // Redis is away: whatever is at stake, the ledger, says so to the run itself. The next look may succeed.
@@ -185,7 +185,7 @@ async function watchLease(
   }
 }
 
-const abandoned = (): DocketError =>
+const abandonedError = (): DocketError =>
   new DocketError('run.abandoned', 'The process that made the run went away, or was cut off from Redis.', {
     next: 'See what was delivered with `docket runs show`; `docket runs retry` has the workers do the rest.',
   });
@@ -193,7 +193,7 @@ const abandoned = (): DocketError =>
 export interface AbandonedPorts {
   readonly runs: Pick<RedisRunStore, 'get' | 'update'>;
   readonly leases: Pick<InlineLeases, 'expired' | 'release'>;
-  readonly owed: Pick<OwedNotices, 'owe'>;
+  readonly noticeOutbox: Pick<NoticeOutbox, 'enqueue'>;
   /** The run's rows, what a dead process was sending now `unknown`. */
   readonly rowsAtEnd: (order: RunOrder) => Promise<readonly DeliveryRow[]>;
   readonly clock: Clock;
@@ -219,15 +219,18 @@ export async function failAbandoned(ports: AbandonedPorts): Promise<number> {
   return ended;
 }
 
-async function failIfOpen(run: string, { runs, owed, rowsAtEnd, clock, log }: AbandonedPorts): Promise<boolean> {
+async function failIfOpen(
+  run: string,
+  { runs, noticeOutbox, rowsAtEnd, clock, log }: AbandonedPorts,
+): Promise<boolean> {
   const record = await runs.get(run);
-  if (record === undefined || ENDED.has(record.state) || !isInline(record)) return false;
+  if (record === undefined || TERMINAL_STATES.has(record.state) || !isInlineRun(record)) return false;
   const rows = await rowsAtEnd(record);
   const deliveries = rows.map(({ target, recipient, state, detail }) => ({ target, recipient, state, detail }));
-  const error = (record.cancel === null ? abandoned() : cancelled(record.cancel)).toJSON();
+  const error = (record.cancel === null ? abandonedError() : cancelledError(record.cancel)).toJSON();
   const state = record.cancel === null ? 'failed' : 'cancelled';
   // Before the record says that it is over: who dies in between must not leave the owner untold.
-  if (state === 'failed') await owed.owe({ run, error, since: clock.now() });
+  if (state === 'failed') await noticeOutbox.enqueue({ run, error, since: clock.now() });
   await runs.update(run, { state, error, deliveries, finishedAt: clock.now(), until: null });
   const { org, report } = record;
   log.error('The process of a run went away; the run was ended', { run, org, report, state, error });

@@ -2,29 +2,29 @@ import { type JobsOptions, Queue } from 'bullmq';
 import { z } from 'zod';
 import { DocketError } from '../base/error.ts';
 import type { RunOrder } from '../run/record.ts';
-import { asking } from './connection.ts';
-import { keysOf } from './keys.ts';
-import { clearLost, findLost } from './lost-jobs.ts';
+import { withRedisErrors } from './connection.ts';
+import { redisKeys } from './keys.ts';
+import { findOrphanedJobs, removeOrphanedJob } from './lost-jobs.ts';
 import type { RedisClient } from './script.ts';
-import { takeTurn } from './turns.ts';
+import { assignFairPriority } from './turns.ts';
 
 /** The queue of runs. */
-export const RUNS = 'runs';
+export const RUN_QUEUE_NAME = 'runs';
 /** The tiny queue in which BullMQ's job schedulers tick. */
-export const TICKS = 'ticks';
+export const TICK_QUEUE_NAME = 'ticks';
 
 /**
  * Tries of a run before it fails for good; a snooze is none. With `backoffMs` between them they last between one and two
  * hours: an outage of the API or of a mail server is over by then, or is somebody's concern already.
  */
-export const ATTEMPTS = 12;
+export const MAX_RUN_ATTEMPTS = 12;
 
 /** A job carries the run's id, and its organization as its name: what to do is in the record, which only we write. */
 export const runJobSchema = z.object({ run: z.string().regex(/^[0-9a-f]{32}$/) });
 
 const HOUR_S = 3_600;
-const OPTIONS: JobsOptions = {
-  attempts: ATTEMPTS,
+const JOB_OPTIONS: JobsOptions = {
+  attempts: MAX_RUN_ATTEMPTS,
   // The worker computes the delay of each retry and tells it by the error it throws.
   backoff: { type: 'custom' },
   removeOnComplete: { age: 24 * HOUR_S, count: 1_000 },
@@ -43,16 +43,16 @@ export interface QueueCounts {
 }
 
 /** What the queue has to know of a run. */
-export type Queued = Pick<RunOrder, 'id' | 'org' | 'priority' | 'traceparent'>;
+export type EnqueueRequest = Pick<RunOrder, 'id' | 'org' | 'priority' | 'traceparent'>;
 
 /** Where runs are put for the workers. */
 export interface RunQueue {
   /** Puts the run in line; one that is there already stays as it is. */
-  add(order: Queued, delayMs?: number): Promise<void>;
+  enqueue(order: EnqueueRequest, delayMs?: number): Promise<void>;
   /** Which of these runs the queue has no live job for: none at all, one that ended, or one that is in no list. */
-  lost(ids: readonly string[]): Promise<readonly string[]>;
+  findOrphaned(ids: readonly string[]): Promise<readonly string[]>;
   /** Puts a run in line again whose job ended or was lost. */
-  revive(order: Queued): Promise<void>;
+  requeue(order: EnqueueRequest): Promise<void>;
   /** Takes a run out of the line; false while a worker has it in hand. */
   remove(id: string): Promise<boolean>;
   counts(): Promise<QueueCounts>;
@@ -61,9 +61,9 @@ export interface RunQueue {
 
 /** @param redis a producer's client; it stays its owner's to close */
 export function runQueue(redis: RedisClient, { prefix }: { readonly prefix: string }): RunQueue {
-  const keys = keysOf(prefix);
+  const keys = redisKeys(prefix);
   const open = (): Queue => {
-    const queue = new Queue(RUNS, { connection: redis, prefix: keys.bull });
+    const queue = new Queue(RUN_QUEUE_NAME, { connection: redis, prefix: keys.bull });
     // BullMQ repeats what the client says, whose owner listens to it.
     queue.on('error', () => {});
     return queue;
@@ -81,17 +81,17 @@ export function runQueue(redis: RedisClient, { prefix }: { readonly prefix: stri
       throw error;
     }
   };
-  const add = async (order: Queued, delayMs = 0) => {
+  const add = async (order: EnqueueRequest, delayMs = 0) => {
     const queue = await greeted();
     const places = { prioritized: queue.toKey('prioritized'), job: queue.toKey(order.id) };
-    const priority = await takeTurn(redis, keys, places, order);
+    const priority = await assignFairPriority(redis, keys, places, order);
     if (priority === undefined) return;
     const { traceparent } = order;
     await queue.add(
       order.org,
       { run: order.id },
       {
-        ...OPTIONS,
+        ...JOB_OPTIONS,
         jobId: order.id,
         priority,
         delay: delayMs,
@@ -101,17 +101,17 @@ export function runQueue(redis: RedisClient, { prefix }: { readonly prefix: stri
     );
   };
   return {
-    add: (order, delayMs) => asking(redis, () => add(order, delayMs)),
-    lost: (ids) => asking(redis, () => findLost(redis, queue.toKey(''), ids)),
-    revive: (order) =>
-      asking(redis, async () => {
+    enqueue: (order, delayMs) => withRedisErrors(redis, () => add(order, delayMs)),
+    findOrphaned: (ids) => withRedisErrors(redis, () => findOrphanedJobs(redis, queue.toKey(''), ids)),
+    requeue: (order) =>
+      withRedisErrors(redis, async () => {
         // `add` finds what is left of a job of this id and does nothing; a live one stays as it is.
-        await clearLost(redis, queue.toKey(''), order.id);
+        await removeOrphanedJob(redis, queue.toKey(''), order.id);
         await add(order);
       }),
-    remove: (id) => asking(redis, async () => (await (await greeted()).remove(id)) === 1),
+    remove: (id) => withRedisErrors(redis, async () => (await (await greeted()).remove(id)) === 1),
     counts: () =>
-      asking(redis, async () => {
+      withRedisErrors(redis, async () => {
         const counted = await (await greeted()).getJobCounts('waiting', 'prioritized', 'active', 'delayed', 'failed');
         const { waiting = 0, prioritized = 0, active = 0, delayed = 0, failed = 0 } = counted;
         return { waiting: waiting + prioritized, active, delayed, failed };
@@ -121,7 +121,7 @@ export function runQueue(redis: RedisClient, { prefix }: { readonly prefix: stri
 }
 
 /** Reads a job's data; throws `internal.defect` for a job that Docket did not make. */
-export function readRunJob(data: unknown): { readonly run: string } {
+export function parseRunJob(data: unknown): { readonly run: string } {
   const parsed = runJobSchema.safeParse(data);
   if (parsed.success) return parsed.data;
   throw new DocketError('internal.defect', 'A job of the queue is not one of ours.', {

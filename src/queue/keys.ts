@@ -1,5 +1,5 @@
 /** Names of everything this room keeps in Redis. One hash tag, so that a Cluster holds them together and a script may touch several. */
-export interface Keys {
+export interface RedisKeys {
   /** For BullMQ; its queues live under it. */
   readonly bull: string;
   readonly record: (run: string) => string;
@@ -55,7 +55,7 @@ export interface Keys {
 }
 
 /** @param prefix in front of every name, with the hash tag in braces, e.g. `{docket}` */
-export function keysOf(prefix: string): Keys {
+export function redisKeys(prefix: string): RedisKeys {
   return {
     bull: `${prefix}:bull`,
     record: (run) => `${prefix}:record:${run}`,
@@ -93,4 +93,4 @@ export function keysOf(prefix: string): Keys {
 }
 
 /** The prefix unless tests or a shared server ask for another. */
-export const DEFAULT_PREFIX = '{docket}';
+export const DEFAULT_KEY_PREFIX = '{docket}';

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { instantSchema } from '../base/instant.ts';
-import { asking } from './connection.ts';
-import { keysOf } from './keys.ts';
+import { epochMsSchema } from '../base/instant.ts';
+import { withRedisErrors } from './connection.ts';
+import { redisKeys } from './keys.ts';
 import type { RedisClient } from './script.ts';
 
 /** A look at the due slots, whoever made it. */
-export interface Look {
+export interface SchedulerHeartbeat {
   /** Epoch ms at which it was over. */
   readonly at: number;
   /** The oldest slot (epoch ms) that was due and could not be opened; null when there was none. */
@@ -13,25 +13,28 @@ export interface Look {
 }
 
 /** The last look at the due slots: what tells a deployment that opens slots from one that does not. */
-export interface Looks {
-  tell(look: Look): Promise<void>;
+export interface SchedulerHeartbeats {
+  record(look: SchedulerHeartbeat): Promise<void>;
   /** Null before the first. */
-  last(): Promise<Look | null>;
+  last(): Promise<SchedulerHeartbeat | null>;
 }
 
-const textSchema = z.coerce.number().int().pipe(instantSchema);
+const textSchema = z.coerce.number().int().pipe(epochMsSchema);
 const storedSchema = z.tuple([textSchema, z.union([z.null(), textSchema])]);
 
 /** Throws `redis.unreachable`. */
-export function redisLooks(redis: RedisClient, { prefix }: { readonly prefix: string }): Looks {
-  const key = keysOf(prefix).looks;
+export function redisSchedulerHeartbeats(
+  redis: RedisClient,
+  { prefix }: { readonly prefix: string },
+): SchedulerHeartbeats {
+  const key = redisKeys(prefix).looks;
   return {
-    tell: ({ at, stuck }) =>
-      asking(redis, async () => {
+    record: ({ at, stuck }) =>
+      withRedisErrors(redis, async () => {
         await redis.hset(key, 'at', at, 'stuck', stuck ?? '');
       }),
     last: () =>
-      asking(redis, async () => {
+      withRedisErrors(redis, async () => {
         const [at, stuck] = await redis.hmget(key, 'at', 'stuck');
         if (at == null) return null;
         const read = storedSchema.safeParse([at, stuck || null]);

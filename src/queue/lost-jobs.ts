@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type RedisClient, script } from './script.ts';
+import { defineScript, type RedisClient } from './script.ts';
 
 /** Ids that one script looks at: it keeps Redis from everybody else meanwhile. */
 const BATCH_SIZE = 500;
@@ -9,7 +9,7 @@ const BATCH_SIZE = 500;
  * lists and sets, as after the loss of some keys. A job under a lock is in the hands of a worker, whatever else is lost:
  * when that worker goes, its lock does. BullMQ moves jobs by scripts, so that none is seen between two lists.
  */
-const IS_LOST = `
+const IS_ORPHANED = `
 local function isLost(prefix, id)
   local job = prefix .. id
   if redis.call('EXISTS', job .. ':lock') == 1 then return false end
@@ -26,8 +26,8 @@ end
 `;
 
 // KEYS: the prefix of the queue's keys  ARGV: ids
-const FIND = script(`
-${IS_LOST}
+const FIND_ORPHANED = defineScript(`
+${IS_ORPHANED}
 local lost = {}
 for _, id in ipairs(ARGV) do
   if isLost(KEYS[1], id) then lost[#lost + 1] = id end
@@ -37,8 +37,8 @@ return lost
 
 // KEYS: the prefix of the queue's keys  ARGV: id
 // An id without its hash may be in several lists: each would start the run once.
-const CLEAR = script(`
-${IS_LOST}
+const REMOVE_ORPHANED = defineScript(`
+${IS_ORPHANED}
 local prefix, id = KEYS[1], ARGV[1]
 if not isLost(prefix, id) then return 0 end
 for _, set in ipairs({ 'prioritized', 'delayed', 'waiting-children', 'completed', 'failed' }) do
@@ -58,14 +58,18 @@ const idsSchema = z.array(z.string());
  * Which of these jobs nothing will run.
  * @param queue the prefix of the queue's keys, its last `:` included
  */
-export async function findLost(redis: RedisClient, queue: string, ids: readonly string[]): Promise<readonly string[]> {
+export async function findOrphanedJobs(
+  redis: RedisClient,
+  queue: string,
+  ids: readonly string[],
+): Promise<readonly string[]> {
   const lost: string[] = [];
   for (let from = 0; from < ids.length; from += BATCH_SIZE) {
-    lost.push(...idsSchema.parse(await FIND(redis, [queue], ids.slice(from, from + BATCH_SIZE))));
+    lost.push(...idsSchema.parse(await FIND_ORPHANED(redis, [queue], ids.slice(from, from + BATCH_SIZE))));
   }
   return lost;
 }
 
 /** Removes all that is left of a job that nothing will run; one that is live stays as it is. */
-export const clearLost = async (redis: RedisClient, queue: string, id: string): Promise<void> =>
-  void (await CLEAR(redis, [queue], [id]));
+export const removeOrphanedJob = async (redis: RedisClient, queue: string, id: string): Promise<void> =>
+  void (await REMOVE_ORPHANED(redis, [queue], [id]));

@@ -1,19 +1,19 @@
 import type { Clock } from '../base/clock.ts';
 import { DocketError } from '../base/error.ts';
-import type { Looks } from './looks.ts';
-import type { Presence } from './presence.ts';
+import type { SchedulerHeartbeats } from './looks.ts';
+import type { ProcessRegistry } from './presence.ts';
 
 /** So many scheduled reports may go at a start without a question. */
 const MAX_REMOVED = 3;
 /** And so large a part of them. */
 const MAX_REMOVED_SHARE = 0.5;
 /** A deployment whose schedulers looked at the due slots so lately is restarted, not given up, ms. */
-const RECENT_MS = 3_600_000;
+const RECENT_ACTIVITY_MS = 3_600_000;
 /** Hosts that an error names. */
 const MAX_HOSTS = 5;
 
 /** What the start of a scheduler would take out of force. */
-export interface Removal {
+export interface RemovalSummary {
   /** Scheduled reports that it would take out. */
   readonly removed: number;
   /** Scheduled reports in force. */
@@ -24,9 +24,9 @@ export interface Removal {
   readonly folder: string;
 }
 
-export interface RemovalPorts {
-  readonly presence: Pick<Presence, 'count'>;
-  readonly looks: Pick<Looks, 'last'>;
+export interface MassRemovalPorts {
+  readonly processes: Pick<ProcessRegistry, 'countByRole'>;
+  readonly heartbeats: Pick<SchedulerHeartbeats, 'last'>;
   readonly clock: Clock;
 }
 
@@ -35,10 +35,10 @@ export interface RemovalPorts {
  * folder, or another deployment's Redis. An edit of the folder of a running process is on purpose and is not asked about.
  * Throws `deployment.mass_removal`.
  */
-export async function assertNoMassRemoval(removal: Removal, ports: RemovalPorts): Promise<void> {
+export async function assertNoMassRemoval(removal: RemovalSummary, ports: MassRemovalPorts): Promise<void> {
   const { removed, known, by, folder } = removal;
   if (removed <= MAX_REMOVED || removed <= known * MAX_REMOVED_SHARE) return;
-  const alive = await aliveness(ports);
+  const alive = await describeActivity(ports);
   if (alive === undefined) return;
   const hosts = [...new Set(by)].sort();
   const more = hosts.length > MAX_HOSTS ? ` and ${hosts.length - MAX_HOSTS} more` : '';
@@ -55,12 +55,12 @@ export async function assertNoMassRemoval(removal: Removal, ports: RemovalPorts)
 }
 
 /** How it shows that the deployment lives; undefined when it does not. */
-async function aliveness({ presence, looks, clock }: RemovalPorts): Promise<string | undefined> {
-  const counts = await presence.count();
+async function describeActivity({ processes, heartbeats, clock }: MassRemovalPorts): Promise<string | undefined> {
+  const counts = await processes.countByRole();
   const working = (counts.get('scheduler') ?? 0) + (counts.get('worker') ?? 0);
   if (working > 0) return 'its processes are at work';
-  const last = await looks.last();
+  const last = await heartbeats.last();
   // A look of the future: a clock that was wrong.
-  if (last === null || Math.abs(clock.now() - last.at) > RECENT_MS) return undefined;
+  if (last === null || Math.abs(clock.now() - last.at) > RECENT_ACTIVITY_MS) return undefined;
   return `its last scheduler was at work ${new Date(last.at).toISOString()}`;
 }

@@ -1,15 +1,15 @@
 import { z } from 'zod';
-import { instantSchema } from '../base/instant.ts';
-import { asking } from './connection.ts';
-import { keysOf } from './keys.ts';
-import { type RedisClient, script } from './script.ts';
+import { epochMsSchema } from '../base/instant.ts';
+import { withRedisErrors } from './connection.ts';
+import { redisKeys } from './keys.ts';
+import { defineScript, type RedisClient } from './script.ts';
 
 const pauseSchema = z.object({
   org: z.string(),
   report: z.string().nullable().default(null),
   who: z.string(),
   why: z.string(),
-  since: instantSchema,
+  since: epochMsSchema,
   key: z.string().nullable(),
   run: z.string().nullable(),
 });
@@ -32,11 +32,11 @@ export interface Pause {
 }
 
 /** What a pause is of. */
-export type Paused = Pick<Pause, 'org' | 'report'>;
+export type PauseTarget = Pick<Pause, 'org' | 'report'>;
 
 const entrySchema = z.object({
   what: z.enum(['pause', 'resume']),
-  at: instantSchema,
+  at: epochMsSchema,
   org: z.string(),
   report: z.string().nullable(),
   who: z.string(),
@@ -53,28 +53,28 @@ export interface Pauses {
   /** Pauses what is not paused yet – by a person, or for this very key –; returns the pause that then stands. */
   put(pause: Pause): Promise<Pause>;
   /** Lifts whatever pauses exactly this, a refused key's pause included, and returns it; the pauses of an organization's reports stay. */
-  lift(of: Paused, who: string, why: string): Promise<readonly Pause[]>;
+  lift(of: PauseTarget, who: string, why: string): Promise<readonly Pause[]>;
   /** Lifts the pause that this run's refusal caused, unless it is another's or gone; returns it. */
-  liftRefusal(org: string, run: string, why: string): Promise<Pause | undefined>;
+  liftKeyPause(org: string, run: string, why: string): Promise<Pause | undefined>;
   /** The last pauses and resumptions, newest first. */
   history(limit: number): Promise<readonly PauseEntry[]>;
 }
 
 /** Entries of the history that are kept. */
-const KEPT = 1_000;
+const MAX_HISTORY = 1_000;
 
 // Both scripts: KEYS: pauses, history. The server's clock dates the entry: whoever decides may be on any machine.
-const NOTE = `
+const APPEND_HISTORY = `
 local function note(what, org, report, who, why)
   local time = redis.call('TIME')
   local at = time[1] * 1000 + math.floor(time[2] / 1000)
   redis.call('LPUSH', KEYS[2], cjson.encode({ what = what, at = at, org = org, report = report, who = who, why = why }))
-  redis.call('LTRIM', KEYS[2], 0, ${KEPT - 1})
+  redis.call('LTRIM', KEYS[2], 0, ${MAX_HISTORY - 1})
 end
 `;
 
 // ARGV: field, key or '' for a person's pause, the pause
-const PUT = script(`${NOTE}
+const PUT = defineScript(`${APPEND_HISTORY}
 local held = redis.call('HGET', KEYS[1], ARGV[1])
 local readable, pause = pcall(cjson.decode, held or '')
 if readable and (ARGV[2] == '' or pause.key == ARGV[2]) then return held end
@@ -85,7 +85,7 @@ return ARGV[3]
 `);
 
 // ARGV: run or '' for any, who, why, fields…
-const LIFT = script(`${NOTE}
+const LIFT = defineScript(`${APPEND_HISTORY}
 local lifted = {}
 for i = 4, #ARGV do
   local held = redis.call('HGET', KEYS[1], ARGV[i])
@@ -100,22 +100,24 @@ return lifted
 `);
 
 // A folder's name holds no slash, so none of these is another's.
-const refusalField = (org: string): string => org;
-const fieldOf = ({ org, report }: Paused): string => `${org}/${report ?? '*'}`;
+const keyPauseField = (org: string): string => org;
+const pauseField = ({ org, report }: PauseTarget): string => `${org}/${report ?? '*'}`;
 
 /** The pauses of a server, in one hash. Throws `redis.unreachable` when it is away. */
 export function redisPauses(redis: RedisClient, { prefix }: { readonly prefix: string }): Pauses {
-  const keys = keysOf(prefix);
+  const keys = redisKeys(prefix);
   const both = [keys.pauses, keys.pauseHistory];
   const lift = async (run: string, who: string, why: string, fields: readonly string[]): Promise<readonly Pause[]> =>
     z
       .array(z.unknown())
       .parse(await LIFT(redis, both, [run, who, why, ...fields]))
-      .flatMap((text) => read(pauseSchema, text) ?? []);
+      .flatMap((text) => parseEntry(pauseSchema, text) ?? []);
   return {
     list: () =>
-      asking(redis, async () => {
-        const all = Object.values(await redis.hgetall(keys.pauses)).flatMap((text) => read(pauseSchema, text) ?? []);
+      withRedisErrors(redis, async () => {
+        const all = Object.values(await redis.hgetall(keys.pauses)).flatMap(
+          (text) => parseEntry(pauseSchema, text) ?? [],
+        );
         return all.sort(
           (a, b) =>
             a.org.localeCompare(b.org) ||
@@ -125,22 +127,27 @@ export function redisPauses(redis: RedisClient, { prefix }: { readonly prefix: s
         );
       }),
     put: (pause) =>
-      asking(redis, async () => {
-        const field = pause.key === null ? fieldOf(pause) : refusalField(pause.org);
-        return read(pauseSchema, await PUT(redis, both, [field, pause.key ?? '', JSON.stringify(pause)])) ?? pause;
+      withRedisErrors(redis, async () => {
+        const field = pause.key === null ? pauseField(pause) : keyPauseField(pause.org);
+        return (
+          parseEntry(pauseSchema, await PUT(redis, both, [field, pause.key ?? '', JSON.stringify(pause)])) ?? pause
+        );
       }),
     lift: (of, who, why) =>
-      asking(redis, () => lift('', who, why, [fieldOf(of), ...(of.report === null ? [refusalField(of.org)] : [])])),
-    liftRefusal: (org, run, why) => asking(redis, async () => (await lift(run, 'docket', why, [refusalField(org)]))[0]),
+      withRedisErrors(redis, () =>
+        lift('', who, why, [pauseField(of), ...(of.report === null ? [keyPauseField(of.org)] : [])]),
+      ),
+    liftKeyPause: (org, run, why) =>
+      withRedisErrors(redis, async () => (await lift(run, 'docket', why, [keyPauseField(org)]))[0]),
     history: (limit) =>
-      asking(redis, async () =>
-        (await redis.lrange(keys.pauseHistory, 0, limit - 1)).flatMap((text) => read(entrySchema, text) ?? []),
+      withRedisErrors(redis, async () =>
+        (await redis.lrange(keys.pauseHistory, 0, limit - 1)).flatMap((text) => parseEntry(entrySchema, text) ?? []),
       ),
   };
 }
 
 /** What nobody can read pauses nobody: one bad entry must not stop the schedules of all. */
-function read<T>(schema: z.ZodType<T>, text: unknown): T | undefined {
+function parseEntry<T>(schema: z.ZodType<T>, text: unknown): T | undefined {
   try {
     return Object.freeze(schema.parse(JSON.parse(z.string().parse(text))));
   } catch {

@@ -1,31 +1,31 @@
 import type { Clock } from '../base/clock.ts';
 import { type DocketError, toDocketError } from '../base/error.ts';
-import type { Observe } from '../run/event.ts';
-import { liveState } from '../run/live.ts';
+import type { OnRunEvent } from '../run/event.ts';
+import { progressTracker } from '../run/live.ts';
 import type { RunRecord, RunStore } from '../run/record.ts';
 import type { RunResult } from '../run/result.ts';
-import type { LiveRuns } from './live.ts';
-import type { RunProgress } from './stored-record.ts';
+import type { LiveProgressStore } from './live.ts';
+import type { MutableRunFields } from './stored-record.ts';
 
 /** What a try has to say of the run, of all tries together. */
-export type Told = Partial<Pick<RunProgress, 'calls' | 'deliveries' | 'timings' | 'tokenWaitMs'>>;
+export type ProgressUpdate = Partial<Pick<MutableRunFields, 'calls' | 'deliveries' | 'timings' | 'tokenWaitMs'>>;
 
 /** A run's record, and what is told of it while it is in hand, kept up to date by what the run says of itself. */
-export interface Progress {
-  readonly observe: Observe;
+export interface ProgressRecorder {
+  readonly observe: OnRunEvent;
   /**
    * Ends it: all that is known, when nothing is being written any more.
    * @param lost the run is another worker's now, and what is told of it is what that one tells
    */
-  ended(lost?: boolean): Promise<Told>;
+  finish(lost?: boolean): Promise<ProgressUpdate>;
 }
 
 /** Between the first news and its being written. A run that takes no longer is written down once, at its end. */
-const FIRST_MS = 500;
+const FIRST_WRITE_DELAY_MS = 500;
 /** Between two writes. */
-const EVERY_MS = 1_000;
+const WRITE_INTERVAL_MS = 1_000;
 /** What is told is told again before anybody takes the worker for dead: one call may walk a list for minutes. */
-const AGAIN_MS = 20_000;
+const LIVE_REFRESH_INTERVAL_MS = 20_000;
 
 /**
  * One write at a time and no more than one a second, each with the latest state: a run of a thousand calls must not make
@@ -33,7 +33,7 @@ const AGAIN_MS = 20_000;
  * A failed write is told to `failed` and made up for by the next one; what decides anything is written by the worker
  * itself.
  */
-export function recordProgress(
+export function createProgressRecorder(
   store: Pick<RunStore, 'update'>,
   record: RunRecord,
   {
@@ -42,35 +42,35 @@ export function recordProgress(
     failed,
   }: {
     readonly clock: Clock;
-    readonly live: Pick<LiveRuns, 'tell' | 'forget'>;
+    readonly live: Pick<LiveProgressStore, 'put' | 'delete'>;
     readonly failed: (error: DocketError) => void;
   },
-): Progress {
+): ProgressRecorder {
   const ending = new AbortController();
-  const waits = waitingTime(record.tokenWaitMs, clock);
+  const waits = trackTokenWait(record.tokenWaitMs, clock);
   const deliveries = new Map(record.deliveries.map((row) => [`${row.target} ${row.recipient}`, row]));
   let { calls, timings } = record;
-  let change: Told = {};
+  let change: ProgressUpdate = {};
   let writing: Promise<void> | undefined;
-  const state = liveState();
+  const state = progressTracker();
   let untold = false;
   let toldAt: number | undefined;
   let telling = false;
 
   const tell = (): void => {
-    if (telling || !(untold || clock.now() - (toldAt ?? 0) >= AGAIN_MS)) return;
+    if (telling || !(untold || clock.now() - (toldAt ?? 0) >= LIVE_REFRESH_INTERVAL_MS)) return;
     telling = true;
     untold = false;
     toldAt = clock.now();
     live
-      .tell(record.id, state.as(toldAt))
+      .put(record.id, state.at(toldAt))
       .catch((error: unknown) => failed(toDocketError(error)))
       .finally(() => {
         telling = false;
       });
   };
   const write = async (): Promise<void> => {
-    for (let pauseMs = FIRST_MS; ; pauseMs = EVERY_MS) {
+    for (let pauseMs = FIRST_WRITE_DELAY_MS; ; pauseMs = WRITE_INTERVAL_MS) {
       await clock.sleep(pauseMs, ending.signal).catch(() => {});
       if (ending.signal.aborted) return;
       // Before anything is awaited: what is sent in one turn is one round trip.
@@ -85,11 +85,11 @@ export function recordProgress(
       }
     }
   };
-  const put = (part: Told): void => {
+  const put = (part: ProgressUpdate): void => {
     change = { ...change, ...part };
   };
 
-  const observe: Observe = (event) => {
+  const observe: OnRunEvent = (event) => {
     if (state.observe(event)) untold = true;
     writing ??= write();
     switch (event.type) {
@@ -119,12 +119,12 @@ export function recordProgress(
   };
   return {
     observe,
-    ended: async (lost = false) => {
+    finish: async (lost = false) => {
       ending.abort(null);
       await writing;
       // Leaves together with the record's next write, which is not kept waiting by it.
       if (toldAt !== undefined && !lost) {
-        live.forget(record.id).catch((error: unknown) => failed(toDocketError(error)));
+        live.delete(record.id).catch((error: unknown) => failed(toDocketError(error)));
       }
       const known = deliveries.size === 0 ? {} : { deliveries: [...deliveries.values()] };
       return { calls, timings, tokenWaitMs: waits.asleep(), ...known };
@@ -133,7 +133,7 @@ export function recordProgress(
 }
 
 /** Time in which at least one call of a run waits for its token. */
-function waitingTime(before: number, clock: Clock) {
+function trackTokenWait(before: number, clock: Clock) {
   const open = new Map<string, number>();
   let sum = before;
   let since = 0;
@@ -157,7 +157,7 @@ function waitingTime(before: number, clock: Clock) {
 }
 
 /** The last word of a run that came to its end. */
-export function resultFields(result: RunResult, calls: RunRecord['calls']): Partial<RunProgress> {
+export function resultFields(result: RunResult, calls: RunRecord['calls']): Partial<MutableRunFields> {
   return {
     state: result.state,
     calls,

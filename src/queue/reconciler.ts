@@ -1,13 +1,13 @@
 import type { Clock } from '../base/clock.ts';
 import { isRedisOutage, toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
-import { ENDED, isInline, type RunPosition, type RunRecord } from '../run/record.ts';
-import { endIfIdle } from './cancel.ts';
+import { isInlineRun, type RunCursor, type RunRecord, TERMINAL_STATES } from '../run/record.ts';
+import { cancelIfIdle } from './cancel.ts';
 import type { RunQueue } from './jobs.ts';
 import type { RedisRunStore } from './run-store.ts';
 
 /** A run this young may still be on its way into the queue. */
-const YOUNG_MS = 30_000;
+const MIN_AGE_MS = 30_000;
 /** Runs that one look goes through. */
 const BATCH_SIZE = 10_000;
 
@@ -24,8 +24,8 @@ export interface RequeuePorts {
  * or Redis lost the job. Each look goes through so many runs that have not ended, the oldest first, and the next one goes
  * on behind them, until all were looked at and it begins anew. A look returns how many it put in line.
  */
-export function requeuer({ batchSize = BATCH_SIZE, ...ports }: RequeuePorts): () => Promise<number> {
-  let after: RunPosition | undefined;
+export function createOrphanRequeuer({ batchSize = BATCH_SIZE, ...ports }: RequeuePorts): () => Promise<number> {
+  let after: RunCursor | undefined;
   // Running, without a live job: in this round through all runs, and in the one before.
   let suspects = new Set<string>();
   let suspectsBefore = new Set<string>();
@@ -36,7 +36,7 @@ export function requeuer({ batchSize = BATCH_SIZE, ...ports }: RequeuePorts): ()
   };
   return async () => {
     if (after === undefined) [suspectsBefore, suspects] = [suspects, new Set()];
-    const batch = await ports.runs.unfinished(ports.clock.now() - YOUNG_MS, batchSize, after);
+    const batch = await ports.runs.unfinished(ports.clock.now() - MIN_AGE_MS, batchSize, after);
     const requeued = await requeueBatch(batch, confirmed, ports);
     after = batch.length < batchSize ? undefined : batch.at(-1);
     return requeued;
@@ -44,15 +44,15 @@ export function requeuer({ batchSize = BATCH_SIZE, ...ports }: RequeuePorts): ()
 }
 
 /** One look at the oldest runs, which takes each at its word. */
-export const requeueLost = async ({ batchSize = BATCH_SIZE, ...ports }: RequeuePorts): Promise<number> =>
-  requeueBatch(await ports.runs.unfinished(ports.clock.now() - YOUNG_MS, batchSize), () => true, ports);
+export const requeueOrphans = async ({ batchSize = BATCH_SIZE, ...ports }: RequeuePorts): Promise<number> =>
+  requeueBatch(await ports.runs.unfinished(ports.clock.now() - MIN_AGE_MS, batchSize), () => true, ports);
 
 /**
  * @param confirmed whether a run without a live job is to be put in line. A worker whose lock was lost notices it within
  * half a minute: until then it goes on with its run, which nobody else is to begin.
  */
 async function requeueBatch(
-  open: readonly RunPosition[],
+  open: readonly RunCursor[],
   confirmed: (record: RunRecord) => boolean,
   ports: Omit<RequeuePorts, 'batchSize'>,
 ): Promise<number> {
@@ -62,7 +62,7 @@ async function requeueBatch(
   const each = async (id: string, step: (record: RunRecord) => Promise<void>): Promise<void> => {
     try {
       const record = await runs.get(id);
-      if (record !== undefined && !ENDED.has(record.state)) await step(record);
+      if (record !== undefined && !TERMINAL_STATES.has(record.state)) await step(record);
     } catch (thrown) {
       const error = toDocketError(thrown);
       if (isRedisOutage(error)) throw error;
@@ -70,19 +70,19 @@ async function requeueBatch(
     }
   };
   // One that was put to sleep at the very moment at which it was told to stop.
-  for (const id of await runs.toldToStop(open.map((run) => run.id))) {
+  for (const id of await runs.cancelRequested(open.map((run) => run.id))) {
     await each(id, async (record) => {
-      await endIfIdle(record, ports);
+      await cancelIfIdle(record, ports);
     });
   }
   let revived = 0;
-  for (const id of await queue.lost(open.map((run) => run.id))) {
+  for (const id of await queue.findOrphaned(open.map((run) => run.id))) {
     // Read after the look into the queue: a run that ended in between has said so in its record first.
     await each(id, async (record) => {
       // A command that makes its run itself never had a job; `failAbandoned` sees to one that died.
-      if (record.cancel !== null || isInline(record) || !confirmed(record)) return;
+      if (record.cancel !== null || isInlineRun(record) || !confirmed(record)) return;
       if (record.state !== 'queued') await runs.update(id, { state: 'queued', until: null });
-      await queue.revive(record);
+      await queue.requeue(record);
       revived += 1;
       log.warn('A run without a job was put in line again', { run: id, org: record.org, report: record.report });
     });
@@ -94,7 +94,7 @@ async function requeueBatch(
  * Calls each step at once and then every minute until it is closed. A step that fails is logged and comes again; the
  * others go on.
  */
-export function startReconciler(options: {
+export function startPeriodicTasks(options: {
   readonly steps: readonly (() => Promise<unknown>)[];
   readonly clock: Clock;
   readonly log: Log;

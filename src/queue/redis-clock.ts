@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { asking } from './connection.ts';
-import { keysOf } from './keys.ts';
-import { type RedisClient, script } from './script.ts';
+import { withRedisErrors } from './connection.ts';
+import { redisKeys } from './keys.ts';
+import { defineScript, type RedisClient } from './script.ts';
 
 /** The steps of the wall clock of Redis that processes of the deployment have seen. */
 export interface ClockSteps {
@@ -14,7 +14,7 @@ export const NO_STEPS: ClockSteps = { steps: 0, last: null };
 
 export interface RedisClock {
   /** Steps of before are none that this process sees: called before the first reading. */
-  begin(): void;
+  loadBaseline(): void;
   /**
    * Records a step that this process saw. Whether it is the first of all processes to see it.
    * @param at epoch ms by the clock of Redis after the step
@@ -24,11 +24,11 @@ export interface RedisClock {
 }
 
 /** Two processes measure one step within this, ms. */
-const SAME_MS = 500;
+const SAME_STEP_TOLERANCE_MS = 500;
 
 // KEYS: the hash  ARGV: ms of the step, when, steps that the caller knows of, ms by which two may differ
 // -> {1 if it is the first to see it, steps}
-const RECORD = script(`
+const RECORD_SCRIPT = defineScript(`
 local steps, ms = unpack(redis.call('HMGET', KEYS[1], 'steps', 'ms'))
 steps = tonumber(steps or '0')
 if ms and steps > tonumber(ARGV[3]) and math.abs(tonumber(ms) - tonumber(ARGV[1])) <= tonumber(ARGV[4]) then
@@ -46,9 +46,9 @@ const storedSchema = z.object({
 
 /** Throws `redis.unreachable`. */
 export function redisClock(redis: RedisClient, { prefix }: { readonly prefix: string }): RedisClock {
-  const key = keysOf(prefix).redisClock;
+  const key = redisKeys(prefix).redisClock;
   const read = async (): Promise<ClockSteps> => {
-    const stored = storedSchema.safeParse(await asking(redis, () => redis.hgetall(key)));
+    const stored = storedSchema.safeParse(await withRedisErrors(redis, () => redis.hgetall(key)));
     if (!stored.success) return NO_STEPS;
     const { steps, ms, at } = stored.data;
     return { steps, last: { ms, at } };
@@ -63,11 +63,11 @@ export function redisClock(redis: RedisClient, { prefix }: { readonly prefix: st
   };
   return {
     read,
-    begin: () => void begin(),
+    loadBaseline: () => void begin(),
     record: async (ms, at) => {
       const before = await begin();
       const [first, steps] = recordedSchema.parse(
-        await asking(redis, () => RECORD(redis, [key], [ms, at, before, SAME_MS])),
+        await withRedisErrors(redis, () => RECORD_SCRIPT(redis, [key], [ms, at, before, SAME_STEP_TOLERANCE_MS])),
       );
       known = Promise.resolve(steps);
       return first === 1;

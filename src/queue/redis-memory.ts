@@ -11,10 +11,10 @@ export interface RedisMemory {
  * The memory of the server; of a Cluster, of the master that is nearest to its limit. Null where we may not ask, which a
  * hosted Redis may forbid. Never throws.
  */
-export async function redisMemory(redis: RedisClient): Promise<RedisMemory | null> {
+export async function readRedisMemory(redis: RedisClient): Promise<RedisMemory | null> {
   try {
     const servers = 'nodes' in redis ? redis.nodes('master') : [redis];
-    const each = await Promise.all(servers.map(async (server) => memoryIn(await server.info('memory'))));
+    const each = await Promise.all(servers.map(async (server) => parseMemoryInfo(await server.info('memory'))));
     const filled = ({ usedBytes, limitBytes }: RedisMemory) => usedBytes / (limitBytes || Number.MAX_SAFE_INTEGER);
     return each.sort((one, other) => filled(other) - filled(one))[0] ?? null;
   } catch {
@@ -22,7 +22,7 @@ export async function redisMemory(redis: RedisClient): Promise<RedisMemory | nul
   }
 }
 
-function memoryIn(info: string): RedisMemory {
+function parseMemoryInfo(info: string): RedisMemory {
   const field = (name: string): number => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1] ?? 0);
   return { usedBytes: field('used_memory'), limitBytes: field('maxmemory') };
 }

@@ -1,6 +1,6 @@
 import { DocketError } from '../base/error.ts';
-import { asking, redisName } from './connection.ts';
-import { keysOf } from './keys.ts';
+import { redisName, withRedisErrors } from './connection.ts';
+import { redisKeys } from './keys.ts';
 import type { RedisClient } from './script.ts';
 
 const PROBE_TTL_MS = 60_000;
@@ -11,7 +11,7 @@ const PROBE_TTL_MS = 60_000;
  * that does not tell its policy, as a hosted one may not, was accepted at the start.
  */
 export async function assertWritable(redis: RedisClient, prefix: string): Promise<void> {
-  await asking(redis, () => redis.set(keysOf(prefix).writable, '1', 'PX', PROBE_TTL_MS));
+  await withRedisErrors(redis, () => redis.set(redisKeys(prefix).writable, '1', 'PX', PROBE_TTL_MS));
   const servers = 'nodes' in redis ? redis.nodes('master') : [redis];
   const infos = await Promise.all(servers.map((server) => server.info('memory').catch(() => '')));
   const policies = infos.map((info) => /^maxmemory_policy:(\S+)/m.exec(info)?.[1] ?? 'noeviction');

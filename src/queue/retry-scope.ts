@@ -2,10 +2,10 @@ import { type DeliveryRow, NOTICE_TARGET } from '../deliver/ledger.ts';
 import type { RunState } from '../run/record.ts';
 
 /** States in which a run may be retried. */
-export const RETRYABLE: readonly RunState[] = ['partly_delivered', 'cancelled', 'failed'];
+export const RETRYABLE_STATES: readonly RunState[] = ['partly_delivered', 'cancelled', 'failed'];
 
 /** Whether a delivery is one of the report, and no notice to its owner: a retry sends no notices. */
-export const isOfReport = ({ target }: Pick<DeliveryRow, 'target'>): boolean => target !== NOTICE_TARGET;
+export const isReportDelivery = ({ target }: Pick<DeliveryRow, 'target'>): boolean => target !== NOTICE_TARGET;
 
 /**
  * What a retry of a run would act on. `deliveries`: those that are known not to have arrived. `run`: the run itself, which
@@ -16,8 +16,8 @@ export function retryScope(
   state: RunState,
   rows: readonly Pick<DeliveryRow, 'state' | 'target'>[],
 ): 'deliveries' | 'run' | 'nothing' {
-  if (!RETRYABLE.includes(state)) return 'nothing';
-  const own = rows.filter(isOfReport);
+  if (!RETRYABLE_STATES.includes(state)) return 'nothing';
+  const own = rows.filter(isReportDelivery);
   if (own.some((row) => row.state === 'refused' || row.state === 'pending' || row.state === 'sending')) {
     return 'deliveries';
   }

@@ -1,5 +1,5 @@
-import { RUN_STATES, type RunFilter, type RunPosition } from '../run/record.ts';
-import type { Keys } from './keys.ts';
+import { RUN_STATES, type RunCursor, type RunFilter } from '../run/record.ts';
+import type { RedisKeys } from './keys.ts';
 import type { RedisClient } from './script.ts';
 
 /**
@@ -28,11 +28,11 @@ end
 `;
 
 /** Ids read at once from an index, at the most. */
-const MOST = 200;
+const MAX_PAGE_SIZE = 200;
 
 /** Ids of runs, newest first, from as many indexes as the filter needs. Reads them in pages, as far as it is asked. */
-export async function* idsOf(redis: RedisClient, keys: Keys, filter: RunFilter): AsyncGenerator<string[]> {
-  const size = Math.min(filter.limit, MOST);
+export async function* listRunIds(redis: RedisClient, keys: RedisKeys, filter: RunFilter): AsyncGenerator<string[]> {
+  const size = Math.min(filter.limit, MAX_PAGE_SIZE);
   const indexes = await indexesOf(redis, keys, filter);
   let after = filter.after;
   for (;;) {
@@ -48,7 +48,7 @@ export async function* idsOf(redis: RedisClient, keys: Keys, filter: RunFilter):
   }
 }
 
-async function indexesOf(redis: RedisClient, keys: Keys, { org, report, states }: RunFilter): Promise<string[]> {
+async function indexesOf(redis: RedisClient, keys: RedisKeys, { org, report, states }: RunFilter): Promise<string[]> {
   const every = states === undefined || new Set(states).size === RUN_STATES.length;
   const named = (of: { readonly org: string; readonly report?: string } | undefined): string[] => {
     if (every) return [keys.index(of)];
@@ -61,19 +61,19 @@ async function indexesOf(redis: RedisClient, keys: Keys, { org, report, states }
 }
 
 /** The order of a listing. */
-export const newestFirst = (one: RunPosition, other: RunPosition): number =>
+export const newestFirst = (one: RunCursor, other: RunCursor): number =>
   other.createdAt - one.createdAt || (one.id < other.id ? 1 : one.id > other.id ? -1 : 0);
 
 async function pageAfter(
   redis: RedisClient,
   index: string,
   { since, until }: RunFilter,
-  after: RunPosition | undefined,
+  after: RunCursor | undefined,
   size: number,
-): Promise<RunPosition[]> {
+): Promise<RunCursor[]> {
   const beyond = until !== undefined && (after === undefined || after.createdAt >= until);
   const max = beyond ? `(${until}` : String(after?.createdAt ?? '+inf');
-  const rows: RunPosition[] = [];
+  const rows: RunCursor[] = [];
   // Runs of the same millisecond as the last one shown may fill pages of their own.
   for (let from = 0; rows.length < size; from += size) {
     const flat = await redis.zrevrangebyscore(index, max, String(since ?? '-inf'), 'WITHSCORES', 'LIMIT', from, size);

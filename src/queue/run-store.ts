@@ -1,64 +1,71 @@
 import { z } from 'zod';
 import { DocketError, type ErrorJson, toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
-import { MOST_WINDOW } from '../define/schedule.ts';
+import { MAX_CATCH_UP_WINDOW_S } from '../define/schedule.ts';
 import {
   type Cancellation,
-  ENDED,
-  type Reopening,
+  type RunCursor,
+  type RunDecision,
   type RunOrder,
-  type RunPosition,
   type RunRecord,
   type RunState,
   type RunStore,
+  TERMINAL_STATES,
 } from '../run/record.ts';
-import { asking } from './connection.ts';
-import { keysOf } from './keys.ts';
-import { repliesOf } from './pipeline.ts';
-import { FOLLOW_IDS, idsFrom } from './run-ids.ts';
-import { idsOf, MOVE_STATE, newestFirst } from './run-index.ts';
-import { type RedisClient, script } from './script.ts';
-import type { RunIds } from './short-id.ts';
-import { NOT_STARTED, type RunProgress, readCancellation, recordOf, recordOfReply, toFields } from './stored-record.ts';
+import { withRedisErrors } from './connection.ts';
+import { redisKeys } from './keys.ts';
+import { execPipeline } from './pipeline.ts';
+import { findIdsByPrefix, UPDATE_ID_INDEX } from './run-ids.ts';
+import { listRunIds, MOVE_STATE, newestFirst } from './run-index.ts';
+import { defineScript, type RedisClient } from './script.ts';
+import type { RunIdLookup } from './short-id.ts';
+import {
+  INITIAL_RUN_FIELDS,
+  type MutableRunFields,
+  parseCancellation,
+  parseRecord,
+  parseRecordReply,
+  toHashFields,
+} from './stored-record.ts';
 
 /** The run store of a server, with what only the queue asks of it. */
-export interface RedisRunStore extends RunStore, RunIds {
+export interface RedisRunStore extends RunStore, RunIdLookup {
   /**
    * Puts a run that has ended back to `queued`, as one step; the record as it is then. Undefined when the run is not in
    * one of these states (any more), or not on record.
    */
-  reopen(id: string, from: readonly RunState[], reopening: Reopening): Promise<RunRecord | undefined>;
+  reopen(id: string, from: readonly RunState[], reopening: RunDecision): Promise<RunRecord | undefined>;
   /**
    * Writes down that the run is to stop, as one step; whoever asks second changes nothing. The record as it is then,
    * unchanged when it had ended; undefined when it is not on record.
    */
-  askToCancel(id: string, cancellation: Cancellation): Promise<RunRecord | undefined>;
+  requestCancel(id: string, cancellation: Cancellation): Promise<RunRecord | undefined>;
   /** Which of these runs were told to stop. */
-  toldToStop(ids: readonly string[]): Promise<readonly string[]>;
+  cancelRequested(ids: readonly string[]): Promise<readonly string[]>;
   /** Records a slot that is not opened, as one step; false when it was opened or skipped before. */
   skip(order: RunOrder, why: ErrorJson): Promise<boolean>;
   /**
    * Runs that have not ended and were created before `before` (epoch ms), oldest first, those of one instant by id; fewer
    * than `limit` only when there are no more.
    */
-  unfinished(before: number, limit: number, after?: RunPosition): Promise<readonly RunPosition[]>;
+  unfinished(before: number, limit: number, after?: RunCursor): Promise<readonly RunCursor[]>;
 }
 
 /** Clocks of two processes may differ by so much, ms. */
-const AHEAD_MS = 300_000;
+const MAX_CLOCK_SKEW_MS = 300_000;
 
 // KEYS: record, ids, organizations, indexes, the one of all runs first…, unfinished (of a run that is to be made)
 // ARGV: id, created, ttl ms, states' prefix, org, record's fields…
 // A slot that was skipped by a clock far ahead of this one was not due then: the skip is void.
 // The clock of the server bounds what is dropped: a client whose clock is ahead must not throw away the others' runs.
-const OPEN = script(`
+const OPEN = defineScript(`
 ${MOVE_STATE}
-${FOLLOW_IDS}
+${UPDATE_ID_INDEX}
 local found = redis.call('HGETALL', KEYS[1])
 local early = false
 if #found > 0 then
   local held = redis.call('HMGET', KEYS[1], 'state', 'order')
-  early = held[1] == 'skipped' and cjson.decode(held[2]).createdAt > ARGV[2] + ${AHEAD_MS}
+  early = held[1] == 'skipped' and cjson.decode(held[2]).createdAt > ARGV[2] + ${MAX_CLOCK_SKEW_MS}
   if not early then return {0, found} end
   redis.call('DEL', KEYS[1])
 end
@@ -81,9 +88,9 @@ return {1, fields}
 // KEYS: record, unfinished, cancels  ARGV: id, ttl ms, states' prefix, the state it goes to or '', fields…
 // A run that has ended stays as it ended: a worker that lost its lock and has not noticed must not bring it back, nor end
 // it otherwise. One that was told to stop does not go on: whoever says it does is told by whom.
-const UPDATE = script(`
+const UPDATE = defineScript(`
 ${MOVE_STATE}
-local ENDED = { ${[...ENDED].map((state) => `${state} = true`).join(', ')} }
+local ENDED = { ${[...TERMINAL_STATES].map((state) => `${state} = true`).join(', ')} }
 local known = redis.call('HMGET', KEYS[1], 'state', 'order', 'cancel')
 local state, to = known[1], ARGV[4]
 if not state then return 'missing' end
@@ -111,7 +118,7 @@ end
 
 // KEYS: record, unfinished, cancels  ARGV: id, ttl ms, states' prefix, the reopening as JSON, states it may be in…
 // Each reopening names its moment and who asked: the client's repetition of a command finds its own, and changes nothing.
-const REOPEN = script(`
+const REOPEN = defineScript(`
 ${MOVE_STATE}
 ${APPEND}
 local held = redis.call('HMGET', KEYS[1], 'state', 'reopened', 'order')
@@ -131,9 +138,9 @@ return 1
 `);
 
 // KEYS: record, cancels  ARGV: id, ttl ms, the cancellation as JSON, the same as an entry of what was decided
-const CANCEL = script(`
+const REQUEST_CANCEL = defineScript(`
 ${APPEND}
-local ENDED = { ${[...ENDED].map((state) => `${state} = true`).join(', ')} }
+local ENDED = { ${[...TERMINAL_STATES].map((state) => `${state} = true`).join(', ')} }
 local held = redis.call('HMGET', KEYS[1], 'state', 'reopened', 'cancel')
 if not held[1] or ENDED[held[1]] or (held[3] and held[3] ~= 'null') then return 0 end
 redis.call('HSET', KEYS[1], 'cancel', ARGV[3], 'reopened', append(held[2] or '[]', ARGV[4]))
@@ -146,7 +153,7 @@ const fieldsSchema = z.record(z.string(), z.string());
 
 const DAY_MS = 86_400_000;
 /** Records must outlive the longest `catch_up_window`, or a slot could be opened a second time. */
-const LEAST_DAYS = MOST_WINDOW / 86_400 + 1;
+const MIN_RETENTION_DAYS = MAX_CATCH_UP_WINDOW_S / 86_400 + 1;
 
 /**
  * The record of runs in Redis: one hash a run, and sorted sets by time of creation. Each method is one step or one
@@ -171,13 +178,13 @@ export function redisRunStore(
     readonly ended?: (run: string) => Promise<void>;
   },
 ): RedisRunStore {
-  if (!(keepDays >= LEAST_DAYS)) {
+  if (!(keepDays >= MIN_RETENTION_DAYS)) {
     throw new DocketError('config.invalid', 'Runs would be forgotten while their slots can still be caught up.', {
-      expected: `records kept for ${LEAST_DAYS} days or more`,
+      expected: `records kept for ${MIN_RETENTION_DAYS} days or more`,
       got: `${keepDays} days`,
     });
   }
-  const keys = keysOf(prefix);
+  const keys = redisKeys(prefix);
   const ttl = Math.round(keepDays * DAY_MS);
 
   const read = async (ids: readonly string[], unreadable = refuse): Promise<RunRecord[]> => {
@@ -185,12 +192,12 @@ export function redisRunStore(
     const pipeline = redis.pipeline();
     for (const id of ids) pipeline.hgetall(keys.record(id));
     const records: RunRecord[] = [];
-    for (const [index, reply] of (await repliesOf(pipeline)).entries()) {
+    for (const [index, reply] of (await execPipeline(pipeline)).entries()) {
       const fields = fieldsSchema.parse(reply);
       // An index may name a run whose record has just expired.
       if (fields.order === undefined) continue;
       try {
-        records.push(recordOf(ids[index] ?? '', fields));
+        records.push(parseRecord(ids[index] ?? '', fields));
       } catch (thrown) {
         unreadable(ids[index] ?? '', thrown);
       }
@@ -208,13 +215,13 @@ export function redisRunStore(
     });
   };
 
-  const write = async (order: RunOrder, progress: RunProgress) => {
+  const write = async (order: RunOrder, progress: MutableRunFields) => {
     const { id, org, report, createdAt } = order;
     const indexes = [keys.orgs, keys.index(), keys.index({ org }), keys.index({ org, report })];
     const reply = await OPEN(
       redis,
-      [keys.record(id), keys.ids, ...indexes, ...(ENDED.has(progress.state) ? [] : [keys.unfinished])],
-      [id, createdAt, ttl, keys.states, org, ...toFields({ order, ...progress })],
+      [keys.record(id), keys.ids, ...indexes, ...(TERMINAL_STATES.has(progress.state) ? [] : [keys.unfinished])],
+      [id, createdAt, ttl, keys.states, org, ...toHashFields({ order, ...progress })],
     );
     if (!Array.isArray(reply) || !Array.isArray(reply[1])) throw new Error('the script answered something else');
     const fields: readonly unknown[] = reply[1];
@@ -223,65 +230,65 @@ export function redisRunStore(
 
   return {
     open: (order) =>
-      asking(redis, async () => {
-        const { opened, fields } = await write(order, NOT_STARTED);
-        return { opened, record: recordOfReply(order.id, fields) };
+      withRedisErrors(redis, async () => {
+        const { opened, fields } = await write(order, INITIAL_RUN_FIELDS);
+        return { opened, record: parseRecordReply(order.id, fields) };
       }),
 
     skip: (order, why) =>
-      asking(redis, async () => {
-        const ended = { ...NOT_STARTED, state: 'skipped' as const, finishedAt: order.createdAt, error: why };
+      withRedisErrors(redis, async () => {
+        const ended = { ...INITIAL_RUN_FIELDS, state: 'skipped' as const, finishedAt: order.createdAt, error: why };
         return (await write(order, ended)).opened;
       }),
 
-    get: (id) => asking(redis, async () => (await read([id]))[0]),
+    get: (id) => withRedisErrors(redis, async () => (await read([id]))[0]),
 
-    idsFrom: (prefix, after) => asking(redis, () => idsFrom(redis, keys, prefix, after)),
+    findIdsByPrefix: (prefix, after) => withRedisErrors(redis, () => findIdsByPrefix(redis, keys, prefix, after)),
 
     update: (id, change) =>
-      asking(redis, async () => {
+      withRedisErrors(redis, async () => {
         const reply = await UPDATE(
           redis,
           [keys.record(id), keys.unfinished, keys.cancels],
-          [id, ttl, keys.states, change.state ?? '', ...toFields(change)],
+          [id, ttl, keys.states, change.state ?? '', ...toHashFields(change)],
         );
         if (reply === 'missing') {
           throw new DocketError('run.not_found', `The run ${id} is not on record.`, {
             next: 'It may have been forgotten after its time; list the runs that are kept with `docket runs`.',
           });
         }
-        if (typeof reply === 'string' && reply.startsWith('{')) throw cancelled(readCancellation(reply));
+        if (typeof reply === 'string' && reply.startsWith('{')) throw cancelledError(parseCancellation(reply));
         // Other ends have their files, and have dropped it then.
         if (change.state === 'failed' || change.state === 'cancelled') await ended(id).catch(() => {});
       }),
 
     reopen: (id, from, reopening) =>
-      asking(redis, async () => {
+      withRedisErrors(redis, async () => {
         const args = [id, ttl, keys.states, JSON.stringify(reopening), ...from];
         return (await REOPEN(redis, [keys.record(id), keys.unfinished, keys.cancels], args)) === 1
           ? (await read([id]))[0]
           : undefined;
       }),
 
-    askToCancel: (id, cancellation) =>
-      asking(redis, async () => {
-        const decision: Reopening = { what: 'cancel', ...cancellation };
+    requestCancel: (id, cancellation) =>
+      withRedisErrors(redis, async () => {
+        const decision: RunDecision = { what: 'cancel', ...cancellation };
         const args = [id, ttl, JSON.stringify(cancellation), JSON.stringify(decision)];
-        await CANCEL(redis, [keys.record(id), keys.cancels], args);
+        await REQUEST_CANCEL(redis, [keys.record(id), keys.cancels], args);
         return (await read([id]))[0];
       }),
 
-    toldToStop: (ids) =>
-      asking(redis, async () => {
+    cancelRequested: (ids) =>
+      withRedisErrors(redis, async () => {
         const told = await redis.smismember(keys.cancels, ...ids);
         return ids.filter((_, index) => told[index] === 1);
       }),
 
     list: (filter) =>
-      asking(redis, async () => {
+      withRedisErrors(redis, async () => {
         const { limit } = filter;
         const found = new Map<string, RunRecord>();
-        for await (const ids of idsOf(redis, keys, filter)) {
+        for await (const ids of listRunIds(redis, keys, filter)) {
           for (let rest = ids; rest.length > 0 && found.size < limit; ) {
             const next = rest.slice(0, limit - found.size);
             rest = rest.slice(next.length);
@@ -296,9 +303,9 @@ export function redisRunStore(
       }),
 
     unfinished: (before, limit, after) =>
-      asking(redis, async () => {
+      withRedisErrors(redis, async () => {
         const since = after?.createdAt ?? '-inf';
-        const rows: RunPosition[] = [];
+        const rows: RunCursor[] = [];
         // Runs of the same millisecond as the last one may fill a page of their own.
         for (let from = 0; rows.length < limit; from += limit) {
           const flat = await redis.zrangebyscore(keys.unfinished, since, before, 'WITHSCORES', 'LIMIT', from, limit);
@@ -314,7 +321,7 @@ export function redisRunStore(
 }
 
 /** What a run that was told to stop ends with. */
-export const cancelled = ({ by, reason }: Cancellation): DocketError =>
+export const cancelledError = ({ by, reason }: Cancellation): DocketError =>
   new DocketError('run.cancelled', `The run was cancelled by ${by}: ${reason}`, {
     next: 'What was delivered before is listed; `docket runs retry` goes on with the rest.',
   });

@@ -1,66 +1,66 @@
 import { createHash } from 'node:crypto';
 import { Queue, Worker } from 'bullmq';
 import type { Clock } from '../base/clock.ts';
-import { DocketError, toDocketError, wordsOf } from '../base/error.ts';
+import { DocketError, errorMessage, toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
 import { nextReportSlots, type Timetable, timetableOf, timetableSchema } from '../define/slots.ts';
 import { closeWorker } from './close-worker.ts';
-import { coalesced } from './coalesced.ts';
-import { asking, redisFailure } from './connection.ts';
+import { coalesceCalls } from './coalesced.ts';
+import { toServerRedisError, withRedisErrors } from './connection.ts';
 import type { FrozenDefinition } from './definition-store.ts';
-import { TICKS } from './jobs.ts';
-import { keysOf } from './keys.ts';
+import { TICK_QUEUE_NAME } from './jobs.ts';
+import { redisKeys } from './keys.ts';
 import type { RedisClient } from './script.ts';
 
 /** Part of each timetable's name: raise it when what is registered changes for the same timetable. */
-const SHAPE = 3;
+const FORMAT_VERSION = 3;
 /** A scheduler whose next tick is this long past has stopped ticking, ms. */
-const STUCK_MS = 2 * 60_000;
+const STALLED_AFTER_MS = 2 * 60_000;
 /** Registrations that are on their way at the same time. */
-const ABREAST = 200;
+const CONCURRENCY = 200;
 
 // BullMQ reads one cron, and differently from us at changes of summer time: its pattern is our timetable, and the tick
 // comes when our slot does.
-const settingsWith = (nextOf: (pattern: string, after: number) => number | undefined) => ({
+const queueSettings = (nextOf: (pattern: string, after: number) => number | undefined) => ({
   repeatStrategy: (millis: number, options: { readonly pattern?: string }) =>
     options.pattern === undefined ? undefined : nextOf(options.pattern, millis),
 });
 
-const nextOf = (pattern: string, after: number): number | undefined =>
+const nextSlotAt = (pattern: string, after: number): number | undefined =>
   nextReportSlots(timetableSchema.parse(JSON.parse(pattern)), after, 1)[0]?.at;
 
-const TICK = {
+const TICK_JOB_OPTIONS = {
   removeOnComplete: { age: 3_600, count: 100 },
   removeOnFail: { age: 86_400, count: 100 },
   stackTraceLimit: 0,
 };
 
 /** What BullMQ is told to wake us for: one job scheduler for all reports with the same timetable. */
-export interface Schedules {
+export interface JobSchedulers {
   /**
    * Registers timetables that are new and removes those that are gone. While nothing changes – the same array of reports,
    * and BullMQ's schedulers all there and ticking – two small reads and nothing else: on BullMQ, registering an unchanged
    * schedule again throws its pending tick away.
    */
-  sync(reports: readonly FrozenDefinition[]): Promise<Synced>;
+  sync(reports: readonly FrozenDefinition[]): Promise<SyncResult>;
   close(): Promise<void>;
 }
 
 /** What a sync changed, in timetables. */
-export interface Synced {
+export interface SyncResult {
   readonly registered: number;
   readonly removed: number;
   /** Registered again because they were lost or had stopped ticking. */
   readonly repaired: number;
 }
 
-const UNCHANGED: Synced = Object.freeze({ registered: 0, removed: 0, repaired: 0 });
+const UNCHANGED: SyncResult = Object.freeze({ registered: 0, removed: 0, repaired: 0 });
 
 /**
  * @param redis a producer's client; it stays its owner's to close
  * @param observe told how many schedulers had to be repaired
  */
-export function schedules(
+export function jobSchedulers(
   redis: RedisClient,
   {
     prefix,
@@ -73,15 +73,15 @@ export function schedules(
     readonly log: Log;
     readonly observe?: (repaired: number) => void;
   },
-): Schedules {
-  const keys = keysOf(prefix);
+): JobSchedulers {
+  const keys = redisKeys(prefix);
   /** First slots that this sync has found already, by pattern: BullMQ asks for them again at once. */
   const found = new Map<string, { readonly after: number; readonly at: number }>();
-  const settings = settingsWith((pattern, after) => {
+  const settings = queueSettings((pattern, after) => {
     const first = found.get(pattern);
-    return first !== undefined && first.after <= after && after < first.at ? first.at : nextOf(pattern, after);
+    return first !== undefined && first.after <= after && after < first.at ? first.at : nextSlotAt(pattern, after);
   });
-  const queue = new Queue<{ timetable: string }, void, string>(TICKS, {
+  const queue = new Queue<{ timetable: string }, void, string>(TICK_QUEUE_NAME, {
     connection: redis,
     prefix: keys.bull,
     settings,
@@ -92,19 +92,19 @@ export function schedules(
   /** False: BullMQ did not take it. */
   const register = async (name: string, pattern: string): Promise<boolean> => {
     const upsert = () =>
-      queue.upsertJobScheduler(name, { pattern }, { name: 'tick', data: { timetable: name }, opts: TICK });
+      queue.upsertJobScheduler(name, { pattern }, { name: 'tick', data: { timetable: name }, opts: TICK_JOB_OPTIONS });
     try {
       await upsert().catch(async () => {
         // BullMQ refuses when a kept job bears the id of the next tick, as after the loss of the scheduler alone.
-        await queue.remove(`repeat:${name}:${nextOf(pattern, clock.now())}`);
+        await queue.remove(`repeat:${name}:${nextSlotAt(pattern, clock.now())}`);
         return upsert();
       });
       return true;
     } catch (error) {
-      if (redisFailure(redis, error) instanceof DocketError) throw error;
+      if (toServerRedisError(redis, error) instanceof DocketError) throw error;
       log.warn('A timetable could not be registered; the reconciler opens its slots meanwhile', {
         key: name,
-        why: wordsOf(error),
+        why: errorMessage(error),
       });
       return false;
     }
@@ -114,12 +114,12 @@ export function schedules(
     if (last?.reports !== reports) return false;
     const [ticking, stuck] = await Promise.all([
       redis.zcard(queue.toKey('repeat')),
-      redis.zcount(queue.toKey('repeat'), '-inf', clock.now() - STUCK_MS),
+      redis.zcount(queue.toKey('repeat'), '-inf', clock.now() - STALLED_AFTER_MS),
     ]);
     return ticking === last.ticking && stuck === 0;
   };
 
-  const syncAll = async (reports: readonly FrozenDefinition[]): Promise<Synced> => {
+  const syncAll = async (reports: readonly FrozenDefinition[]): Promise<SyncResult> => {
     const wanted = timetablesOf(reports);
     const [known, flat] = await Promise.all([
       redis.hgetall(keys.schedules),
@@ -131,15 +131,15 @@ export function schedules(
     const now = clock.now();
     const due = [...wanted.keys()].filter((name) => {
       const at = next.get(name);
-      return known[name] === undefined || at === undefined || at < now - STUCK_MS;
+      return known[name] === undefined || at === undefined || at < now - STALLED_AFTER_MS;
     });
     // A timetable that has come to its end needs nobody to wake us.
     const over = new Set<string>();
     let repaired = 0;
     let registered = 0;
-    for (let from = 0; from < due.length; from += ABREAST) {
+    for (let from = 0; from < due.length; from += CONCURRENCY) {
       found.clear();
-      const batch = due.slice(from, from + ABREAST).flatMap((name) => {
+      const batch = due.slice(from, from + CONCURRENCY).flatMap((name) => {
         const { timetable, pattern } = wanted.get(name) ?? {};
         const at = timetable === undefined ? undefined : nextReportSlots(timetable, now, 1)[0]?.at;
         if (pattern === undefined || at === undefined) {
@@ -160,8 +160,8 @@ export function schedules(
     const orphans = [...new Set([...Object.keys(known), ...next.keys()])].filter(
       (name) => !wanted.has(name) || over.has(name),
     );
-    for (let from = 0; from < orphans.length; from += ABREAST) {
-      const batch = orphans.slice(from, from + ABREAST);
+    for (let from = 0; from < orphans.length; from += CONCURRENCY) {
+      const batch = orphans.slice(from, from + CONCURRENCY);
       await Promise.all(batch.map((name) => queue.removeJobScheduler(name)));
       await redis.hdel(keys.schedules, ...batch);
     }
@@ -174,7 +174,8 @@ export function schedules(
   };
 
   return {
-    sync: (reports) => asking(redis, async () => ((await isUnchanged(reports)) ? UNCHANGED : syncAll(reports))),
+    sync: (reports) =>
+      withRedisErrors(redis, async () => ((await isUnchanged(reports)) ? UNCHANGED : syncAll(reports))),
     close: () => queue.close(),
   };
 }
@@ -189,12 +190,12 @@ function timetablesOf(
     const timetable = timetableOf(definition, org);
     patterns.set(JSON.stringify(timetable), timetable);
   }
-  return new Map([...patterns].map(([pattern, timetable]) => [nameOfTimetable(pattern), { pattern, timetable }]));
+  return new Map([...patterns].map(([pattern, timetable]) => [timetableName(pattern), { pattern, timetable }]));
 }
 
-const nameOfTimetable = (pattern: string): string =>
+const timetableName = (pattern: string): string =>
   createHash('sha256')
-    .update(JSON.stringify([SHAPE, pattern]))
+    .update(JSON.stringify([FORMAT_VERSION, pattern]))
     .digest('hex')
     .slice(0, 32);
 
@@ -204,7 +205,7 @@ const nameOfTimetable = (pattern: string): string =>
  *
  * @param redis a worker's client; it stays its owner's to close
  */
-export function startTicks(
+export function startTickWorker(
   redis: RedisClient,
   options: {
     readonly prefix: string;
@@ -212,9 +213,9 @@ export function startTicks(
     readonly onTick: () => Promise<unknown>;
   },
 ): { ready(): Promise<void>; close(): Promise<void> } {
-  const look = coalesced(options.onTick);
+  const look = coalesceCalls(options.onTick);
   const worker = new Worker(
-    TICKS,
+    TICK_QUEUE_NAME,
     async () => {
       try {
         await look();
@@ -223,11 +224,11 @@ export function startTicks(
         options.log.warn('A tick came to nothing', { error: toDocketError(thrown).toJSON() });
       }
     },
-    { connection: redis, prefix: keysOf(options.prefix).bull, concurrency: 20, settings: settingsWith(nextOf) },
+    { connection: redis, prefix: redisKeys(options.prefix).bull, concurrency: 20, settings: queueSettings(nextSlotAt) },
   );
   worker.on('error', (error) => options.log.warn('The queue of ticks has a fault', { why: error.message }));
   return {
-    ready: () => asking(redis, async () => void (await worker.waitUntilReady())),
+    ready: () => withRedisErrors(redis, async () => void (await worker.waitUntilReady())),
     close: () => closeWorker(worker, redis, false),
   };
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { DocketError, ERRORS, type ErrorCode, type ErrorJson } from '../base/error.ts';
-import { instantSchema } from '../base/instant.ts';
+import { epochMsSchema } from '../base/instant.ts';
 import { PRIORITIES } from '../fetch/budget.ts';
 import { type Cancellation, RUN_STATES, type RunOrder, type RunRecord, STAGES, TRIGGERS } from '../run/record.ts';
 
@@ -17,7 +17,7 @@ const orderSchema = z.object({
   period: z.object({ from: z.string(), to: z.string(), timezone: z.string(), label: z.string() }),
   digest: z.string(),
   deliver: z.boolean(),
-  createdAt: instantSchema,
+  createdAt: epochMsSchema,
   deadlineMs: z.number().exactOptional(),
   asked: z.string().exactOptional(),
   traceparent: z.string().exactOptional(),
@@ -36,13 +36,13 @@ export const errorSchema: z.ZodType<ErrorJson> = z.object({
   correlation_id: z.string().exactOptional(),
 });
 
-const cancellationSchema = z.object({ by: z.string(), reason: z.string(), at: instantSchema });
+const cancellationSchema = z.object({ by: z.string(), reason: z.string(), at: epochMsSchema });
 
 const progressSchema = z.object({
   state: z.enum(RUN_STATES),
-  startedAt: instantSchema.nullable(),
-  finishedAt: instantSchema.nullable(),
-  until: instantSchema.nullable(),
+  startedAt: epochMsSchema.nullable(),
+  finishedAt: epochMsSchema.nullable(),
+  until: epochMsSchema.nullable(),
   // Older records have no starts, attempts, losses, timings and waits.
   starts: countSchema.default(0),
   attempts: countSchema.default(0),
@@ -62,7 +62,7 @@ const progressSchema = z.object({
         what: z.enum(['release', 'retry', 'resend', 'settle', 'cancel']),
         by: z.string(),
         reason: z.string(),
-        at: instantSchema,
+        at: epochMsSchema,
       }),
     )
     .default([]),
@@ -70,10 +70,10 @@ const progressSchema = z.object({
 });
 
 /** What of a record changes while the run goes on. */
-export type RunProgress = Omit<RunRecord, keyof RunOrder>;
+export type MutableRunFields = Omit<RunRecord, keyof RunOrder>;
 
 /** Of a run that was just opened. */
-export const NOT_STARTED: RunProgress = {
+export const INITIAL_RUN_FIELDS: MutableRunFields = {
   state: 'queued',
   startedAt: null,
   finishedAt: null,
@@ -92,26 +92,26 @@ export const NOT_STARTED: RunProgress = {
 };
 
 /** Fields of the Redis hash of a record: the order as one, each part of the progress as one of its own. JSON, save the state, which scripts read. */
-export function toFields(part: { readonly order?: RunOrder } & Partial<RunProgress>): string[] {
+export function toHashFields(part: { readonly order?: RunOrder } & Partial<MutableRunFields>): string[] {
   return Object.entries(part)
     .filter(([, value]) => value !== undefined)
     .flatMap(([name, value]) => [name, name === 'state' ? String(value) : JSON.stringify(value)]);
 }
 
 /** A record as it was stored. Throws `run.unreadable` for one that was not written by us, or not by this version. */
-export function recordOf(id: string, fields: Readonly<Record<string, string>>): RunRecord {
+export function parseRecord(id: string, fields: Readonly<Record<string, string>>): RunRecord {
   try {
-    return fromFields(fields);
+    return parseHashFields(fields);
   } catch (cause) {
     throw new DocketError('run.unreadable', `The record of the run ${id} cannot be read.`, {
-      got: faultOf(cause),
+      got: parseErrorMessage(cause),
       next: 'A newer Docket may have written it; otherwise find out who else writes to this Redis under the same prefix.',
       cause,
     });
   }
 }
 
-function fromFields(fields: Readonly<Record<string, string>>): RunRecord {
+function parseHashFields(fields: Readonly<Record<string, string>>): RunRecord {
   const { order, state, ...rest } = fields;
   const progress = Object.fromEntries(Object.entries(rest).map(([name, value]) => [name, JSON.parse(value)]));
   return Object.freeze({
@@ -120,15 +120,15 @@ function fromFields(fields: Readonly<Record<string, string>>): RunRecord {
   });
 }
 
-const faultOf = (cause: unknown): string =>
+const parseErrorMessage = (cause: unknown): string =>
   (cause instanceof z.ZodError ? z.prettifyError(cause) : String(cause)).replaceAll('\n', ' ').slice(0, 500);
 
 /** As `recordOf`, of a flat reply of HGETALL inside a script. */
-export function recordOfReply(id: string, reply: readonly unknown[]): RunRecord {
+export function parseRecordReply(id: string, reply: readonly unknown[]): RunRecord {
   const fields: Record<string, string> = {};
   for (let i = 0; i + 1 < reply.length; i += 2) fields[String(reply[i])] = String(reply[i + 1]);
-  return recordOf(id, fields);
+  return parseRecord(id, fields);
 }
 
 /** A cancellation as a script answers it. */
-export const readCancellation = (text: string): Cancellation => cancellationSchema.parse(JSON.parse(text));
+export const parseCancellation = (text: string): Cancellation => cancellationSchema.parse(JSON.parse(text));

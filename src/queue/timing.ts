@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 import { jitterMs } from '../define/jitter.ts';
 import type { Schedule } from '../define/schedule.ts';
 import { nextSlots, slotsBetween } from '../define/slots.ts';
-import { CATCH_UP_MS, type CatchUp } from './catch-up.ts';
+import { type CatchUpPolicy, DEFAULT_CATCH_UP_WINDOW_MS } from './catch-up.ts';
 import type { FrozenDefinition } from './definition-store.ts';
 
 /** One schedule of a report: where it stands, when its slots are, and what it says of missed ones. */
-export interface Timing extends CatchUp {
+export interface ReportSchedule extends CatchUpPolicy {
   /** Name of its cursor: a schedule that is changed has another one, and finds no slots of the time before. */
   readonly cursor: string;
   /** The same for all schedules whose slots are at the same instants: what was computed for one holds for all. */
@@ -20,18 +20,18 @@ export interface Timing extends CatchUp {
 }
 
 /** `<org>/<report>`. */
-export const nameOf = ({ definition }: FrozenDefinition): string => `${definition.org}/${definition.report}`;
+export const reportName = ({ definition }: FrozenDefinition): string => `${definition.org}/${definition.report}`;
 
 /** The schedules of a report, in its own order. */
-export function timingsOf(report: FrozenDefinition): readonly Timing[] {
+export function reportSchedules(report: FrozenDefinition): readonly ReportSchedule[] {
   const { definition, settings } = report;
   const { calendar } = settings;
   return definition.schedule.map((schedule) => {
     const zone = schedule.timezone ?? settings.timezone;
     return {
       // Not of the calendar: a day off that is put right must not lose the slot that it puts into the past.
-      cursor: `${nameOf(report)} ${hashOf(schedule, zone, undefined)}`,
-      key: hashOf(schedule, zone, (schedule.on ?? schedule.shift) ? calendar : undefined),
+      cursor: `${reportName(report)} ${scheduleHash(schedule, zone, undefined)}`,
+      key: scheduleHash(schedule, zone, (schedule.on ?? schedule.shift) ? calendar : undefined),
       catchUp: schedule.catch_up,
       windowMs: schedule.catch_up_window * 1000,
       between: (after, upTo) => slotsBetween(schedule, zone, calendar, after, upTo),
@@ -42,7 +42,7 @@ export function timingsOf(report: FrozenDefinition): readonly Timing[] {
 }
 
 /** Of what decides when the slots are, and of nothing that only decides what becomes of them. */
-function hashOf(schedule: Schedule, zone: string, calendar: unknown): string {
+function scheduleHash(schedule: Schedule, zone: string, calendar: unknown): string {
   const { cron, start, end, on, shift } = schedule;
   return createHash('sha256')
     .update(JSON.stringify([cron, start, end, on, shift, zone, calendar ?? null]))
@@ -51,8 +51,8 @@ function hashOf(schedule: Schedule, zone: string, calendar: unknown): string {
 }
 
 /** Names of a report's cursors, each once. */
-export const cursorsOf = (report: FrozenDefinition): string[] => [
-  ...new Set(timingsOf(report).map(({ cursor }) => cursor)),
+export const cursorNames = (report: FrozenDefinition): string[] => [
+  ...new Set(reportSchedules(report).map(({ cursor }) => cursor)),
 ];
 
 /**
@@ -61,8 +61,8 @@ export const cursorsOf = (report: FrozenDefinition): string[] => [
  *
  * @param slot epoch ms
  */
-export function catchUpMs(report: FrozenDefinition, slot: number | undefined): number {
-  if (slot === undefined) return CATCH_UP_MS;
-  const own = timingsOf(report).filter((timing) => timing.between(slot - 1, slot).length > 0);
-  return own.length === 0 ? CATCH_UP_MS : Math.max(...own.map(({ windowMs }) => windowMs));
+export function catchUpWindowMs(report: FrozenDefinition, slot: number | undefined): number {
+  if (slot === undefined) return DEFAULT_CATCH_UP_WINDOW_MS;
+  const own = reportSchedules(report).filter((timing) => timing.between(slot - 1, slot).length > 0);
+  return own.length === 0 ? DEFAULT_CATCH_UP_WINDOW_MS : Math.max(...own.map(({ windowMs }) => windowMs));
 }

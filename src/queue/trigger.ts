@@ -5,10 +5,10 @@ import type { Log } from '../base/log.ts';
 import type { Trace } from '../base/trace.ts';
 import type { Definition, PeriodSpec } from '../define/definition.ts';
 import type { OrgSettings } from '../define/org.ts';
-import { recipientFault } from '../define/recipients.ts';
-import { orderRun } from '../run/order.ts';
+import { recipientRefusal } from '../define/recipients.ts';
+import { createRunOrder } from '../run/order.ts';
 import type { RunOrder, RunRecord, RunStore } from '../run/record.ts';
-import { type FindDelivered, refuseRepeat } from './already-delivered.ts';
+import { assertNotDelivered, type FindEarlierDelivery } from './already-delivered.ts';
 import type { DefinitionStore } from './definition-store.ts';
 import type { RunQueue } from './jobs.ts';
 
@@ -37,7 +37,7 @@ export interface TriggerPorts {
   readonly definitions: DefinitionStore;
   readonly queue: RunQueue;
   /** What was delivered already; absent: nobody is refused for it. */
-  readonly findDelivered?: FindDelivered | undefined;
+  readonly findDelivered?: FindEarlierDelivery | undefined;
   readonly clock: Clock;
   readonly log: Log;
   /** The span in which it is called is the one in which the run stands, in whatever process; absent: in none. */
@@ -45,14 +45,14 @@ export interface TriggerPorts {
 }
 
 /** The run of the slot, whoever opened it. */
-export interface Triggered {
+export interface TriggerResult {
   /** False: the slot had been opened before; the record is that run's. */
   readonly opened: boolean;
   readonly record: RunRecord;
 }
 
 /** `trigger` with its ports bound: what the admin route and the schedules call. */
-export type Trigger = (request: TriggerRequest) => Promise<Triggered>;
+export type TriggerRun = (request: TriggerRequest) => Promise<TriggerResult>;
 
 /**
  * Opens the slot once and puts its run in line. Whoever comes second gets the first one's record.
@@ -66,14 +66,14 @@ export type Trigger = (request: TriggerRequest) => Promise<Triggered>;
  * was delivered before, unless the request insists (`again`) or is the one that opened its run: a scheduled slot runs once anyway.
  * Throws `run.conflict` when this trigger's id was used with another request, `redis.unreachable` when nothing could be written.
  */
-export async function trigger(request: TriggerRequest, ports: TriggerPorts): Promise<Triggered> {
+export async function triggerRun(request: TriggerRequest, ports: TriggerPorts): Promise<TriggerResult> {
   const { definition, settings } = request;
-  if (request.deliver && request.trigger !== 'schedule') refuseStrangers(definition, settings);
+  if (request.deliver && request.trigger !== 'schedule') assertRecipientsAllowed(definition, settings);
   const now = ports.clock.now();
   const scheduled = 'scheduled' in request.slot;
-  const traceparent = ports.trace?.parent();
+  const traceparent = ports.trace?.traceparent();
   const order: RunOrder = {
-    ...orderRun({
+    ...createRunOrder({
       definition,
       settings,
       trigger: request.trigger,
@@ -88,12 +88,12 @@ export async function trigger(request: TriggerRequest, ports: TriggerPorts): Pro
       ...(request.by === undefined ? {} : { by: request.by }),
       now,
     }),
-    ...(scheduled ? {} : { asked: fingerprint(request) }),
+    ...(scheduled ? {} : { asked: requestFingerprint(request) }),
     ...(traceparent === undefined ? {} : { traceparent }),
   };
   // Whoever repeats a request finds its own run, also when that has delivered since.
   if (!scheduled && (await ports.runs.get(order.id)) === undefined) {
-    await refuseRepeat(order, definition, { again: request.again ?? false, find: ports.findDelivered, now });
+    await assertNotDelivered(order, definition, { again: request.again ?? false, find: ports.findDelivered, now });
   }
   await ports.definitions.put({ definition, settings });
   const { opened, record } = await ports.runs.open(order);
@@ -105,7 +105,7 @@ export async function trigger(request: TriggerRequest, ports: TriggerPorts): Pro
     });
   }
   // Not `if (opened)`: the one who opened it may have died before this line.
-  if (record.state === 'queued') await ports.queue.add(record, request.delayMs);
+  if (record.state === 'queued') await ports.queue.enqueue(record, request.delayMs);
   if (opened) {
     ports.log.info('Run opened', { run: record.id, org: record.org, report: record.report, slot: record.slot });
   }
@@ -113,9 +113,9 @@ export async function trigger(request: TriggerRequest, ports: TriggerPorts): Pro
 }
 
 /** `docket check` refuses such a report, and so does each delivery; here it costs no call yet. */
-function refuseStrangers({ deliveries }: Definition, { recipients }: OrgSettings): void {
+function assertRecipientsAllowed({ deliveries }: Definition, { recipients }: OrgSettings): void {
   for (const recipient of deliveries.flatMap(({ email }) => email?.to ?? [])) {
-    const fault = recipientFault(recipient, recipients);
+    const fault = recipientRefusal(recipient, recipients);
     if (fault === undefined) continue;
     throw new DocketError('deliver.recipient_refused', `${JSON.stringify(recipient)} ${fault}.`, {
       next: 'Correct the recipient, or allow it in org.yaml.',
@@ -124,7 +124,7 @@ function refuseStrangers({ deliveries }: Definition, { recipients }: OrgSettings
 }
 
 /** What was asked, not what came of it: `previous_week` is the same request on Monday as on Sunday. */
-const fingerprint = ({ period, deliver, again = false }: TriggerRequest): string =>
+const requestFingerprint = ({ period, deliver, again = false }: TriggerRequest): string =>
   createHash('sha256')
     .update(
       JSON.stringify([

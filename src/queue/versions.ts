@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { asking } from './connection.ts';
-import { keysOf } from './keys.ts';
-import { type RedisClient, script } from './script.ts';
+import { withRedisErrors } from './connection.ts';
+import { redisKeys } from './keys.ts';
+import { defineScript, type RedisClient } from './script.ts';
 
 /** The version of a report that is in force: whichever scheduler opens a slot of it, opens it with this one. */
-export interface Version {
+export interface ActiveVersion {
   /** Of the definition, in the definition store. */
   readonly digest: string;
   /** Epoch ms since when. */
@@ -18,7 +18,7 @@ export interface Version {
 }
 
 /** A version that a scheduler adopts. */
-export interface Adoption {
+export interface VersionActivation {
   /** `org/report` */
   readonly name: string;
   readonly digest: string;
@@ -30,11 +30,11 @@ export interface Adoption {
  * its files change, never because one looks again: of two schedulers with different files (in the middle of a deploy) the
  * one that adopted last is followed by both.
  */
-export interface Versions {
+export interface ActiveVersions {
   /** Grows with every change; undefined when nothing was ever adopted here (or Redis has forgotten it). */
   revision(): Promise<number | undefined>;
   /** By `org/report`. */
-  read(): Promise<ReadonlyMap<string, Version>>;
+  read(): Promise<ReadonlyMap<string, ActiveVersion>>;
   /**
    * Puts these versions in force and takes those reports out, each in one step with its cursors: a schedule that is new
    * starts at `at`, one that is no longer in force leaves none behind, so that put back later it does not find the slots
@@ -43,13 +43,13 @@ export interface Versions {
    *
    * @param at epoch ms
    */
-  adopt(
-    change: { readonly put: readonly Adoption[]; readonly remove: readonly string[] },
+  activate(
+    change: { readonly put: readonly VersionActivation[]; readonly remove: readonly string[] },
     at: number,
     by: string,
   ): Promise<readonly string[]>;
   /** True for one asker a day. */
-  claimKeeping(): Promise<boolean>;
+  claimDailyTouch(): Promise<boolean>;
 }
 
 // Cursors are kept as one text, which the script takes apart without a parser's surprises about empty lists.
@@ -62,7 +62,7 @@ const versionSchema = z.object({
 });
 
 // KEYS: versions, revision, cursors  ARGV: at, by, then for each report its name, digest ('' takes it out) and cursors
-const ADOPT = script(`
+const ACTIVATE = defineScript(`
 local function lines(text)
   local all = {}
   for line in string.gmatch(text or '', '[^\\n]+') do all[#all + 1] = line end
@@ -102,50 +102,50 @@ return back
 
 const DAY_S = 86_400;
 /** Reports that one script takes: Redis serves nobody else meanwhile. */
-const AT_ONCE = 500;
+const BATCH_SIZE = 500;
 
 /** The versions of a server, in one hash. Throws `redis.unreachable` when it is away. */
-export function redisVersions(redis: RedisClient, { prefix }: { readonly prefix: string }): Versions {
-  const keys = keysOf(prefix);
+export function redisActiveVersions(redis: RedisClient, { prefix }: { readonly prefix: string }): ActiveVersions {
+  const keys = redisKeys(prefix);
   return {
     revision: () =>
-      asking(redis, async () => {
+      withRedisErrors(redis, async () => {
         const text = await redis.get(keys.revision);
         return text === null ? undefined : Number(text);
       }),
     read: () =>
-      asking(redis, async () => {
-        const versions = new Map<string, Version>();
+      withRedisErrors(redis, async () => {
+        const versions = new Map<string, ActiveVersion>();
         for (const [name, text] of Object.entries(await redis.hgetall(keys.versions))) {
-          const read = readVersion(text);
+          const read = parseVersion(text);
           if (read !== undefined) versions.set(name, read);
         }
         return versions;
       }),
-    adopt: ({ put, remove }, at, by) =>
-      asking(redis, async () => {
+    activate: ({ put, remove }, at, by) =>
+      withRedisErrors(redis, async () => {
         const rows = [
           ...put.map(({ name, digest, cursors }) => [name, digest, cursors.join('\n')]),
           ...remove.map((name) => [name, '', '']),
         ];
         const back: string[] = [];
-        for (let from = 0; from < rows.length; from += AT_ONCE) {
-          const reply = await ADOPT(
+        for (let from = 0; from < rows.length; from += BATCH_SIZE) {
+          const reply = await ACTIVATE(
             redis,
             [keys.versions, keys.revision, keys.cursors],
-            [at, by, ...rows.slice(from, from + AT_ONCE).flat()],
+            [at, by, ...rows.slice(from, from + BATCH_SIZE).flat()],
           );
           back.push(...z.array(z.string()).parse(reply));
         }
         return back;
       }),
-    claimKeeping: () =>
-      asking(redis, async () => (await redis.set(keys.versionsKept, '1', 'EX', DAY_S, 'NX')) === 'OK'),
+    claimDailyTouch: () =>
+      withRedisErrors(redis, async () => (await redis.set(keys.versionsKept, '1', 'EX', DAY_S, 'NX')) === 'OK'),
   };
 }
 
 /** What nobody can read is as if not in force: the next scheduler that starts puts its own in its place. */
-function readVersion(text: string): Version | undefined {
+function parseVersion(text: string): ActiveVersion | undefined {
   try {
     return Object.freeze(versionSchema.parse(JSON.parse(text)));
   } catch {

@@ -1,19 +1,19 @@
 import type { Clock } from '../base/clock.ts';
 import { DocketError, isRedisOutage, toDocketError } from '../base/error.ts';
-import type { RunNews } from '../run/live.ts';
-import { ENDED } from '../run/record.ts';
-import type { LiveRuns } from './live.ts';
+import type { RunSnapshot } from '../run/live.ts';
+import { TERMINAL_STATES } from '../run/record.ts';
+import type { LiveProgressStore } from './live.ts';
 
-export interface WatchPorts {
-  readonly live: Pick<LiveRuns, 'read'>;
+export interface WatchRunPorts {
+  readonly live: Pick<LiveProgressStore, 'get'>;
   readonly clock: Clock;
   /** For so long, ms, a Redis may be away that answered before. */
   readonly patienceMs?: number;
 }
 
 /** Between two looks: one round trip each. */
-const LOOK_MS = 1_000;
-const PATIENCE_MS = 60_000;
+const WATCH_POLL_INTERVAL_MS = 1_000;
+const OUTAGE_TIMEOUT_MS = 60_000;
 
 /**
  * How a run goes on: at once, and whenever its record or what is told of it has changed, until it has ended or `signal` is
@@ -24,17 +24,17 @@ const PATIENCE_MS = 60_000;
 export async function* watchRun(
   run: string,
   signal: AbortSignal,
-  { live, clock, patienceMs = PATIENCE_MS }: WatchPorts,
-): AsyncGenerator<RunNews, void, void> {
+  { live, clock, patienceMs = OUTAGE_TIMEOUT_MS }: WatchRunPorts,
+): AsyncGenerator<RunSnapshot, void, void> {
   let shown: string | undefined;
   let answered: number | undefined;
   while (!signal.aborted) {
-    const news = await live.read(run).catch((thrown: unknown) => {
+    const news = await live.get(run).catch((thrown: unknown) => {
       const away = isRedisOutage(toDocketError(thrown));
       if (away && answered !== undefined && clock.now() - answered < patienceMs) return 'away' as const;
       throw thrown;
     });
-    if (news === undefined) throw notOnRecord(run);
+    if (news === undefined) throw runNotFoundError(run);
     if (news !== 'away') {
       answered = clock.now();
       // What a worker said that died is not what the run is at.
@@ -42,11 +42,11 @@ export async function* watchRun(
       const text = JSON.stringify(now);
       if (text !== shown) yield now;
       shown = text;
-      if (ENDED.has(now.record.state)) return;
+      if (TERMINAL_STATES.has(now.record.state)) return;
     }
-    await clock.sleep(LOOK_MS, signal).catch(() => {});
+    await clock.sleep(WATCH_POLL_INTERVAL_MS, signal).catch(() => {});
   }
 }
 
-const notOnRecord = (run: string): DocketError =>
+const runNotFoundError = (run: string): DocketError =>
   new DocketError('run.not_found', `There is no record of run ${run}.`, { next: '`docket runs` lists what is kept.' });

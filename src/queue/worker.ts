@@ -4,18 +4,18 @@ import { DocketError, toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
 import type { RunEvent } from '../run/event.ts';
 import type { RunOrder, RunStore } from '../run/record.ts';
-import { backoffMs, RetryLater } from './backoff.ts';
+import { RetryLater, retryDelayMs } from './backoff.ts';
 import { closeWorker } from './close-worker.ts';
-import { asking, redisFailure } from './connection.ts';
-import { RUNS } from './jobs.ts';
-import { keysOf } from './keys.ts';
-import { redisLive } from './live.ts';
-import { type Execute, type InHand, type RunJobPorts, recordOf, tellToStop, tryRun } from './run-job.ts';
+import { toServerRedisError, withRedisErrors } from './connection.ts';
+import { RUN_QUEUE_NAME } from './jobs.ts';
+import { redisKeys } from './keys.ts';
+import { redisLiveProgress } from './live.ts';
+import { type ActiveRun, type Execute, loadRecord, type ProcessJobPorts, processRun, requestStop } from './run-job.ts';
 import type { RedisRunStore } from './run-store.ts';
 import type { RedisClient } from './script.ts';
 import type { QueueTelemetry } from './telemetry.ts';
-import { othersWait } from './turns.ts';
-import { within } from './within.ts';
+import { otherOrgsWaiting } from './turns.ts';
+import { settlesWithin } from './within.ts';
 
 export type { Execute } from './run-job.ts';
 
@@ -25,7 +25,7 @@ export interface WorkerOptions {
   readonly connection: RedisClient;
   readonly prefix: string;
   /** Over a worker's client as well: it has to wait for a Redis that restarts, not to fail the run for it. */
-  readonly store: RunStore & Pick<RedisRunStore, 'toldToStop'>;
+  readonly store: RunStore & Pick<RedisRunStore, 'cancelRequested'>;
   readonly execute: Execute;
   /** Told everything that runs here say of themselves. */
   readonly observe?: (order: RunOrder, event: RunEvent) => void;
@@ -40,11 +40,11 @@ export interface WorkerOptions {
    * it is given up. One that only waits for its tokens, or was interrupted at another place each time, is not to blame.
    */
   readonly maxLost?: number;
-  readonly backoff?: RunJobPorts['backoff'];
+  readonly backoff?: ProcessJobPorts['backoff'];
   /** Where BullMQ says what it does with jobs; nowhere when absent. */
   readonly telemetry?: QueueTelemetry | undefined;
   /** Ms for which a job is ours without renewal, and between looks for jobs whose worker has gone. */
-  readonly lock?: { readonly durationMs: number; readonly checkMs: number };
+  readonly lock?: { readonly durationMs: number; readonly stalledIntervalMs: number };
 }
 
 /** A worker that takes jobs. */
@@ -52,7 +52,7 @@ export interface RunWorker {
   /** Runs in hand. */
   active(): number;
   /** Whether it asks for more. */
-  taking(): boolean;
+  isAccepting(): boolean;
   /** Resolves when the worker takes jobs. */
   ready(): Promise<void>;
   /**
@@ -63,29 +63,29 @@ export interface RunWorker {
 }
 
 /** What an aborted run gets to return, and BullMQ to write it down, ms. */
-const ABORT_MS = 3_000;
+const ABORT_TIMEOUT_MS = 3_000;
 /** Between looks whether one of the runs in hand was cancelled. */
-const LOOK_MS = 1_000;
+const CANCEL_POLL_INTERVAL_MS = 1_000;
 /** For so long a run steps aside that would take its organization's last place while others wait. */
-const ASIDE_MS = 1_000;
+const YIELD_DELAY_MS = 1_000;
 
 /** Takes jobs of runs off the queue, several at a time, until it is closed. */
 export function startWorker(options: WorkerOptions): RunWorker {
   const { log } = options;
-  const { lock = { durationMs: 30_000, checkMs: 30_000 } } = options;
-  const ports: RunJobPorts = {
+  const { lock = { durationMs: 30_000, stalledIntervalMs: 30_000 } } = options;
+  const ports: ProcessJobPorts = {
     ...options,
-    live: redisLive(options.connection, options),
-    maxLost: options.maxLost ?? 3,
-    backoff: options.backoff ?? ((failed, failure) => backoffMs(failed, Math.random(), failure)),
+    live: redisLiveProgress(options.connection, options),
+    maxCrashes: options.maxLost ?? 3,
+    backoff: options.backoff ?? ((failed, failure) => retryDelayMs(failed, Math.random(), failure)),
   };
-  const inHand = new Map<string, InHand>();
+  const inHand = new Map<string, ActiveRun>();
   let stopping = false;
   let idle: (() => void) | undefined;
 
-  const stop = (run: string, why: NonNullable<InHand['stop']>, reason: string) => {
+  const stop = (run: string, why: NonNullable<ActiveRun['stop']>, reason: string) => {
     const hand = inHand.get(run);
-    if (hand !== undefined) tellToStop(hand, why, reason);
+    if (hand !== undefined) requestStop(hand, why, reason);
   };
 
   // One read a second while runs are in hand, however many: nobody pays for cancelling who does not cancel.
@@ -96,9 +96,9 @@ export function startWorker(options: WorkerOptions): RunWorker {
     watching = true;
     try {
       for (;;) {
-        await options.clock.sleep(LOOK_MS, closing.signal);
+        await options.clock.sleep(CANCEL_POLL_INTERVAL_MS, closing.signal);
         if (inHand.size === 0) return;
-        const told = await options.store.toldToStop([...inHand.keys()]).catch((thrown: unknown) => {
+        const told = await options.store.cancelRequested([...inHand.keys()]).catch((thrown: unknown) => {
           log.warn('Whether a run was cancelled could not be asked', { error: toDocketError(thrown).toJSON() });
           return [];
         });
@@ -113,20 +113,20 @@ export function startWorker(options: WorkerOptions): RunWorker {
 
   // Jobs that this process has taken, by organization: counted before anything is awaited, so that no two take the last place.
   const taken = new Map<string, number>();
-  const jobs = `${keysOf(options.prefix).bull}:${RUNS}:`;
+  const jobs = `${redisKeys(options.prefix).bull}:${RUN_QUEUE_NAME}:`;
   const stepsAside = async (org: string): Promise<boolean> =>
     options.concurrency > 1 &&
     (taken.get(org) ?? 0) >= options.concurrency &&
-    (await othersWait(options.connection, { prioritized: `${jobs}prioritized`, jobs }, org));
+    (await otherOrgsWaiting(options.connection, { prioritized: `${jobs}prioritized`, jobs }, org));
 
   const processJob = async (job: Job, token = ''): Promise<void> => {
     taken.set(job.name, (taken.get(job.name) ?? 0) + 1);
     try {
       if (await stepsAside(job.name)) {
-        await job.moveToDelayed(Date.now() + ASIDE_MS, token);
+        await job.moveToDelayed(Date.now() + YIELD_DELAY_MS, token);
         throw new DelayedError();
       }
-      await processRun(job, token);
+      await processJobRun(job, token);
     } finally {
       const left = (taken.get(job.name) ?? 1) - 1;
       if (left > 0) taken.set(job.name, left);
@@ -134,11 +134,11 @@ export function startWorker(options: WorkerOptions): RunWorker {
     }
   };
 
-  const processRun = async (job: Job, token: string): Promise<void> => {
-    const record = await recordOf(job, ports);
+  const processJobRun = async (job: Job, token: string): Promise<void> => {
+    const record = await loadRecord(job, ports);
     if (record === undefined) return;
     // BullMQ may still hand out the job it was waiting for when the worker was told to stop.
-    const hand: InHand = {
+    const hand: ActiveRun = {
       controller: new AbortController(),
       confirmLock: async () => {
         if ((await job.extendLock(token, lock.durationMs)) === 1) return lock.durationMs;
@@ -151,9 +151,9 @@ export function startWorker(options: WorkerOptions): RunWorker {
     inHand.set(record.id, hand);
     watch().catch((thrown: unknown) => log.error('Cancelled runs go on', { error: toDocketError(thrown).toJSON() }));
     try {
-      await tryRun(job, token, record, hand, ports);
+      await processRun(job, token, record, hand, ports);
     } catch (thrown) {
-      throw verbOf(thrown, record, log);
+      throw toBullMqError(thrown, record, log);
     } finally {
       // Unless the job came back to this very worker while it had not noticed the loss of its lock.
       if (inHand.get(record.id) === hand) inHand.delete(record.id);
@@ -161,13 +161,13 @@ export function startWorker(options: WorkerOptions): RunWorker {
     }
   };
 
-  const worker = new Worker(RUNS, processJob, {
+  const worker = new Worker(RUN_QUEUE_NAME, processJob, {
     connection: options.connection,
-    prefix: keysOf(options.prefix).bull,
+    prefix: redisKeys(options.prefix).bull,
     concurrency: options.concurrency,
     ...(options.telemetry === undefined ? {} : { telemetry: options.telemetry }),
     lockDuration: lock.durationMs,
-    stalledInterval: lock.checkMs,
+    stalledInterval: lock.stalledIntervalMs,
     // `maxLost` decides instead, so that the record is written by us and never ends without a word.
     maxStalledCount: Number.MAX_SAFE_INTEGER,
     settings: {
@@ -182,25 +182,25 @@ export function startWorker(options: WorkerOptions): RunWorker {
   });
   worker.on('stalled', (run) => log.warn('The worker of a run has gone; it goes on elsewhere', { run }));
   worker.on('error', (error) => {
-    const failure = redisFailure(options.connection, error);
+    const failure = toServerRedisError(options.connection, error);
     const known = failure instanceof DocketError ? { error: failure.toJSON() } : {};
     log.warn('The queue has a fault', { why: error.message, ...known });
   });
 
   const idleWithin = async (ms: number): Promise<void> => {
-    if (inHand.size > 0) await within(new Promise<void>((resolve) => (idle = resolve)), ms);
+    if (inHand.size > 0) await settlesWithin(new Promise<void>((resolve) => (idle = resolve)), ms);
   };
 
   return {
     active: () => inHand.size,
-    taking: () => !stopping && worker.isRunning(),
-    ready: () => asking(options.connection, async () => void (await worker.waitUntilReady())),
+    isAccepting: () => !stopping && worker.isRunning(),
+    ready: () => withRedisErrors(options.connection, async () => void (await worker.waitUntilReady())),
     close: async (graceMs) => {
       stopping = true;
       await worker.pause(true);
       await idleWithin(graceMs);
       for (const run of inHand.keys()) stop(run, 'stopping', 'The worker stops.');
-      await idleWithin(ABORT_MS);
+      await idleWithin(ABORT_TIMEOUT_MS);
       closing.abort();
       if (inHand.size > 0) log.warn('Runs did not stop in time; others take them over', { count: inHand.size });
       await closeWorker(worker, options.connection, inHand.size > 0);
@@ -212,7 +212,7 @@ export function startWorker(options: WorkerOptions): RunWorker {
  * What BullMQ is told of a try that could not say how it ended. What no further try would mend, such as a key in Redis of
  * another type, ends the job: its record cannot say so.
  */
-function verbOf(thrown: unknown, { id: run, org, report }: RunOrder, log: Log): unknown {
+function toBullMqError(thrown: unknown, { id: run, org, report }: RunOrder, log: Log): unknown {
   if (!(thrown instanceof DocketError) || thrown.retryable) return thrown;
   log.error('Run failed for good', { run, org, report, error: thrown.toJSON() });
   return new UnrecoverableError(thrown.code);

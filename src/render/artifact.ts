@@ -29,18 +29,21 @@ export const MEDIA_TYPES = {
 } as const satisfies Record<ArtifactFormat, string>;
 
 /** What an e-mail carries that attaches these formats: CSV files with their schemas, as one zip where there is one. */
-export function mailFiles(artifacts: readonly Artifact[], formats: readonly ArtifactFormat[]): readonly Artifact[] {
+export function mailAttachments(
+  artifacts: readonly Artifact[],
+  formats: readonly ArtifactFormat[],
+): readonly Artifact[] {
   const zipped = artifacts.some(({ format }) => format === 'zip');
   const data: readonly ArtifactFormat[] = !formats.includes('csv') ? [] : zipped ? ['zip'] : ['csv', 'schema'];
   return artifacts.filter(({ format }) => (format !== 'csv' && formats.includes(format)) || data.includes(format));
 }
 
 /** What a folder gets: each file by itself, and no second time in a zip. */
-export const folderFiles = (artifacts: readonly Artifact[]): readonly Artifact[] =>
+export const individualFiles = (artifacts: readonly Artifact[]): readonly Artifact[] =>
   artifacts.filter(({ format }) => format !== 'zip');
 
 /** A picture that the HTML of a mail shows as `cid:<cid>`. */
-export interface Picture {
+export interface InlineImage {
   /** Content-ID without brackets, `name@domain`; the same for the same picture. */
   readonly cid: string;
   /** File name, `mail-<section>.png`. */
@@ -54,5 +57,5 @@ export interface MailBody {
   readonly html: string;
   readonly text: string;
   /** Exactly those that the HTML shows. */
-  readonly pictures: readonly Picture[];
+  readonly pictures: readonly InlineImage[];
 }

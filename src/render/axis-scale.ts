@@ -8,16 +8,18 @@ export interface Scale {
 }
 
 /** Into how many parts an axis may be divided; of two that fit as well, the first. */
-const PARTS = [4, 5, 6, 3];
+const INTERVAL_COUNTS = [4, 5, 6, 3];
 /** Steps between the lines of an axis that people can add up; whole things have no halves. */
-const STEPS = [1, 2, 2.5, 5, 10];
+const ROUND_STEPS = [1, 2, 2.5, 5, 10];
 
 /** The next round step that is not smaller. */
 function roundStep(size: number, whole: boolean): number {
   if (size === 0) return 1;
   if (!Number.isFinite(size)) return size;
   const power = 10 ** Math.floor(Math.log10(size));
-  const step = STEPS.map((each) => each * power).find((each) => each >= size && (!whole || Number.isInteger(each)));
+  const step = ROUND_STEPS.map((each) => each * power).find(
+    (each) => each >= size && (!whole || Number.isInteger(each)),
+  );
   return step ?? Math.ceil(size);
 }
 
@@ -47,11 +49,11 @@ export function alignedScales(axes: readonly Axis[], stacked: boolean, divide: r
   });
   const known = extents.every(({ low, high }) => Number.isFinite(high - low));
   if (axes.length < 2 || !known || extents.every(({ low }) => low >= 0)) return [];
-  const fits = PARTS.flatMap((parts) =>
+  const fits = INTERVAL_COUNTS.flatMap((parts) =>
     Array.from({ length: parts + 1 }, (_, below) => {
       const above = parts - below;
       const steps = extents.map(({ low, high, whole }) =>
-        roundStep(Math.max(over(-low, below), over(high, above)), whole),
+        roundStep(Math.max(stepFor(-low, below), stepFor(high, above)), whole),
       );
       const waste = extents.map(({ low, high }, index) => (parts * (steps[index] ?? 1)) / (high - low || 1));
       return { below, above, steps, waste: waste.reduce((sum, each) => sum + each, 0) };
@@ -64,4 +66,4 @@ export function alignedScales(axes: readonly Axis[], stacked: boolean, divide: r
 }
 
 /** How large each of so many parts has to be; nothing fits into none. */
-const over = (size: number, parts: number): number => (size <= 0 ? 0 : size / parts);
+const stepFor = (size: number, parts: number): number => (size <= 0 ? 0 : size / parts);

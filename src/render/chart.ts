@@ -1,12 +1,12 @@
-import { isolate } from '../base/bidi.ts';
-import { dateFormat } from '../base/formats.ts';
+import { isolateBidi } from '../base/bidi.ts';
+import { intlDateTimeFormat } from '../base/formats.ts';
 import { type ChartKind, chartAsked } from '../define/definition.ts';
 import type { Row, Table, Value } from '../fetch/dataset.ts';
-import { firstRows, type Rows, rowsIn } from '../fetch/rows.ts';
-import { DEFAULT_LOCALE, type Words, wordsOf } from '../words/words.ts';
+import { firstRows, iterateRows, type Rows } from '../fetch/rows.ts';
+import { DEFAULT_LOCALE, messagesFor, type Words } from '../words/words.ts';
 import { type ViewColumn, viewColumns } from './columns.ts';
-import { distinctNames } from './distinct-names.ts';
-import { civilDate, isoWeek, type Quantity, UNDEFINED_TEXT, unitWord, valueReader } from './format.ts';
+import { disambiguateNames } from './distinct-names.ts';
+import { formatIsoWeek, parseCivilDate, type Quantity, UNDEFINED_TEXT, unitLabel, valueFormatter } from './format.ts';
 
 /** More than this nobody can tell apart. */
 const MAX_SERIES = 8;
@@ -16,10 +16,10 @@ const MAX_GROUPS = 40;
 /** Of the series, in their order: told apart by readers who see few colours, on white and in print. */
 export const SERIES_COLOURS = ['0B6E69', 'D55E00', '1B2A41', 'E69F00', '56B4E9', 'A44C7F', '6BA539', '7F7F7F'] as const;
 /** Of the previous period, which steps back. */
-export const QUIET_COLOUR = '9AA5B1';
+export const PREVIOUS_PERIOD_COLOUR = '9AA5B1';
 
 /** Small lines side by side; more would be another table. */
-const MAX_SMALL = 6;
+const MAX_SPARKLINES = 6;
 
 export type { ChartKind };
 
@@ -56,22 +56,22 @@ export interface Axis {
   readonly series: readonly Series[];
 }
 
-const number = (value: Value): number | null => (typeof value === 'number' ? value : null);
+const numberOrNull = (value: Value): number | null => (typeof value === 'number' ? value : null);
 
-function categoryWriter({ quantity }: ViewColumn, locale: string): (value: Value) => string {
-  const other = valueReader(quantity, locale);
+function categoryFormatter({ quantity }: ViewColumn, locale: string): (value: Value) => string {
+  const other = valueFormatter(quantity, locale);
   if (quantity.kind !== 'bucket') return other;
-  const day = dateFormat(locale, { timeZone: 'UTC', day: 'numeric', month: 'short' });
+  const day = intlDateTimeFormat(locale, { timeZone: 'UTC', day: 'numeric', month: 'short' });
   return (value) => {
-    const date = civilDate(value);
+    const date = parseCivilDate(value);
     if (date === undefined || quantity.granularity === 'month') return other(value);
-    return quantity.granularity === 'week' ? isoWeek(date) : day.format(date);
+    return quantity.granularity === 'week' ? formatIsoWeek(date) : day.format(date);
   };
 }
 
 /** A row's value as the chart names it. Each value is written once: a day has many rows, and to write a date takes long. */
 function categoryReader(column: ViewColumn, locale: string): (row: Row) => string {
-  const write = categoryWriter(column, locale);
+  const write = categoryFormatter(column, locale);
   const written = new Map<Value, string>();
   return (row) => {
     const value = column.read(row);
@@ -82,13 +82,13 @@ function categoryReader(column: ViewColumn, locale: string): (row: Row) => strin
 }
 
 /** Several texts in one line; a text alone has nothing beside it that it could carry along. */
-const joined = (texts: readonly string[], between: string): string =>
-  texts.length === 1 ? (texts[0] ?? '') : texts.map(isolate).join(between);
+const joinLabels = (texts: readonly string[], between: string): string =>
+  texts.length === 1 ? (texts[0] ?? '') : texts.map(isolateBidi).join(between);
 
 function groupReader(labels: readonly ViewColumn[], locale: string): (row: Row) => string {
   const readers = labels.map((column) => categoryReader(column, locale));
   return (row) =>
-    joined(
+    joinLabels(
       readers.map((read) => read(row) || UNDEFINED_TEXT),
       ' · ',
     );
@@ -99,7 +99,7 @@ const unitKey = ({ quantity }: Series): string =>
 
 const axisTitle = (quantity: Quantity, series: readonly Series[], asked: string | undefined, words: Words): string => {
   const [only] = series;
-  const unit = unitWord(quantity, words);
+  const unit = unitLabel(quantity, words);
   const { count, share, seconds, days } = words.chart;
   if (asked !== undefined) return unit === undefined ? asked : `${asked} (${unit})`;
   if (series.length === 1 && only !== undefined) return unit === undefined ? only.name : `${only.name} (${unit})`;
@@ -110,7 +110,7 @@ const axisTitle = (quantity: Quantity, series: readonly Series[], asked: string 
 };
 
 /** Durations of one chart share its axis and so the scale of the longest. */
-function withOneScale(series: readonly Series[]): Series[] {
+function withSharedScale(series: readonly Series[]): Series[] {
   const scales = series.map(({ quantity }) => (quantity.kind === 'duration' ? quantity.scale : undefined));
   const scale = (['days', 'clock', 'seconds'] as const).find((wanted) => scales.includes(wanted));
   if (scale === undefined) return [...series];
@@ -118,9 +118,9 @@ function withOneScale(series: readonly Series[]): Series[] {
 }
 
 /** Time goes from left to right, however the section's rows are ordered. */
-function inTime(rows: Rows, bucket: ViewColumn): Row[] {
+function sortedByTime(rows: Rows, bucket: ViewColumn): Row[] {
   const at = (row: Row) => String(bucket.read(row));
-  return [...rowsIn(rows)].sort((one, other) => (at(one) < at(other) ? -1 : at(one) > at(other) ? 1 : 0));
+  return [...iterateRows(rows)].sort((one, other) => (at(one) < at(other) ? -1 : at(one) > at(other) ? 1 : 0));
 }
 
 /**
@@ -143,20 +143,20 @@ function catalogOrder(groups: readonly ViewColumn[], rows: readonly Row[]): (one
   };
 }
 
-interface Drawn {
+interface ChartContent {
   readonly categories: readonly string[];
   readonly series: readonly Series[];
   readonly omitted: readonly string[];
 }
 
 /** What a group is, in the API's own values: two of them may have one label. */
-const rawGroup = (labels: readonly ViewColumn[], row: Row): readonly Value[] =>
+const groupKey = (labels: readonly ViewColumn[], row: Row): readonly Value[] =>
   labels.map(({ source }) => row.values[source.name] ?? null);
 
 /** The groups of these rows as readers know them; those of one name have the API's own values beside it. */
 function groupNames(labels: readonly ViewColumn[], rows: readonly Row[], locale: string): readonly string[] {
-  const own = (row: Row) => joined(rawGroup(labels, row).map(String), ' · ');
-  return distinctNames(rows.map(groupReader(labels, locale)), (name, index) => {
+  const own = (row: Row) => joinLabels(groupKey(labels, row).map(String), ' · ');
+  return disambiguateNames(rows.map(groupReader(labels, locale)), (name, index) => {
     const row = rows[index];
     return row === undefined ? name : `${name} [${own(row)}]`;
   });
@@ -170,16 +170,16 @@ function byMetric(
   kind: ChartKind,
   mostGroups: number,
   locale: string,
-): Drawn {
-  const { table: words, chart } = wordsOf(locale);
+): ChartContent {
+  const { table: words, chart } = messagesFor(locale);
   const bucket = labels.find((column) => column.role === 'bucket');
-  const rows = bucket === undefined ? firstRows(table.rows, mostGroups) : inTime(table.rows, bucket);
+  const rows = bucket === undefined ? firstRows(table.rows, mostGroups) : sortedByTime(table.rows, bucket);
   // Stacked, it would be added to what it is compared with; of small lines each stands alone.
   const alone = figures.filter((column) => column.role === 'value').length === 1;
   const beside = kind === 'sparkline' || (alone && kind !== 'stacked_column');
   const drawn = figures.filter((column) => column.role === 'value' || (beside && column.role === 'previous'));
   const labelled = drawn.filter(({ role }) => role === 'value').map(({ source }) => source);
-  const names = distinctNames(
+  const names = disambiguateNames(
     labelled.map(({ label }) => label),
     (name, index) => `${name} [${labelled[index]?.name}]`,
   );
@@ -189,7 +189,7 @@ function byMetric(
         ? words.previousPeriod
         : (names[labelled.indexOf(column.source)] ?? column.source.label),
     metric: column.source.name,
-    values: rows.map((row) => number(column.read(row))),
+    values: rows.map((row) => numberOrNull(column.read(row))),
     quantity: column.quantity,
     previous: column.role === 'previous',
   }));
@@ -205,18 +205,18 @@ function byGroup(
   groups: readonly ViewColumn[],
   figures: readonly ViewColumn[],
   locale: string,
-): Drawn {
+): ChartContent {
   const metrics = figures.filter((column) => column.role === 'value');
   const [metric] = metrics;
   if (metric === undefined) return { categories: [], series: [], omitted: [] };
-  const words = wordsOf(locale).chart;
+  const words = messagesFor(locale).chart;
   const textOf = categoryReader(bucket, locale);
-  const buckets = new Map(inTime(table.rows, bucket).map((row) => [bucket.read(row), textOf(row)]));
+  const buckets = new Map(sortedByTime(table.rows, bucket).map((row) => [bucket.read(row), textOf(row)]));
   const cells = new Map<string, { readonly first: Row; readonly line: Map<Value, number | null> }>();
-  for (const row of rowsIn(table.rows)) {
-    const group = JSON.stringify(rawGroup(groups, row));
+  for (const row of iterateRows(table.rows)) {
+    const group = JSON.stringify(groupKey(groups, row));
     const cell = cells.get(group) ?? { first: row, line: new Map<Value, number | null>() };
-    cell.line.set(bucket.read(row), number(metric.read(row)));
+    cell.line.set(bucket.read(row), numberOrNull(metric.read(row)));
     cells.set(group, cell);
   }
   // A group that is missing from the first bucket would otherwise stand behind those it comes before.
@@ -240,14 +240,14 @@ function byGroup(
     categories: [...buckets.values()],
     series,
     omitted: [
-      ...(metrics.length > 1 ? [words.onlyDrawn(isolate(metric.source.label))] : []),
+      ...(metrics.length > 1 ? [words.onlyDrawn(isolateBidi(metric.source.label))] : []),
       ...(shown.length < cells.size ? [words.firstGroups(shown.length, cells.size)] : []),
     ],
   };
 }
 
 /** Which series share an axis: as the definition says, else those of one unit; of small lines each has its own. */
-function groupsOf(
+function axisGroups(
   kind: ChartKind,
   series: readonly Series[],
   secondary: readonly string[] | undefined,
@@ -274,14 +274,14 @@ function groupsOf(
  * @param mostGroups groups along the axis, at most; as many as a page can show when absent
  * @param columns the table's own, where they are at hand: to make them reads all rows
  */
-export function chartOf(
+export function buildChart(
   table: Table,
   locale: string = DEFAULT_LOCALE,
   mostGroups: number = MAX_GROUPS,
   columns: readonly ViewColumn[] = viewColumns(table, locale),
 ): Chart | undefined {
   if (table.chart === undefined) return undefined;
-  const words = wordsOf(locale);
+  const words = messagesFor(locale);
   const { kind, series: asked, secondary, axes: titles } = chartAsked(table.chart);
   const bucket = columns.find((column) => column.role === 'bucket');
   const groups = columns.filter((column) => column.role === 'label');
@@ -298,11 +298,11 @@ export function chartOf(
       : byMetric(table, labels, figures, kind, mostGroups, locale);
 
   // A second axis across lying bars cannot be read.
-  const most = kind === 'sparkline' ? MAX_SMALL : kind === 'bar' ? 1 : 2;
-  const axes = groupsOf(kind, drawn.series, secondary)
+  const most = kind === 'sparkline' ? MAX_SPARKLINES : kind === 'bar' ? 1 : 2;
+  const axes = axisGroups(kind, drawn.series, secondary)
     .slice(0, most)
     .map((group, index): Axis => {
-      const series = withOneScale(group.slice(0, MAX_SERIES));
+      const series = withSharedScale(group.slice(0, MAX_SERIES));
       const quantity: Quantity = series[0]?.quantity ?? { kind: 'count' };
       const own = series.filter((each) => !each.previous);
       return {
@@ -316,7 +316,7 @@ export function chartOf(
   return {
     kind,
     title: table.title,
-    categoryTitle: joined(
+    categoryTitle: joinLabels(
       labels.map((column) => column.header),
       ' · ',
     ),
@@ -325,7 +325,7 @@ export function chartOf(
     axes,
     omitted: [
       ...drawn.omitted,
-      ...(outside.length === 0 ? [] : [words.chart.notDrawn(outside.map(({ name }) => isolate(name)))]),
+      ...(outside.length === 0 ? [] : [words.chart.notDrawn(outside.map(({ name }) => isolateBidi(name)))]),
     ],
   };
 }

@@ -1,19 +1,19 @@
 import type { Granularity } from '../contract/report.ts';
 import type { Column, Row, Table, Value } from '../fetch/dataset.ts';
-import { rowsIn } from '../fetch/rows.ts';
-import { DEFAULT_LOCALE, type Words, wordsOf } from '../words/words.ts';
+import { iterateRows } from '../fetch/rows.ts';
+import { DEFAULT_LOCALE, messagesFor, type Words } from '../words/words.ts';
 import { changeKind, changeOf } from './compare.ts';
 import {
-  civilDate,
   decimalsOf,
   durationScale,
-  instant,
-  isoWeek,
+  formatIsoWeek,
+  parseCivilDate,
+  parseIsoInstant,
   type Quantity,
-  rawUnitWord,
-  unitWord,
+  rawUnitLabel,
+  unitLabel,
 } from './format.ts';
-import { rounder, usualDecimals } from './rounding.ts';
+import { createRounder, defaultDecimals } from './rounding.ts';
 
 /** A table's column as data files show it: every value raw. Nothing of it has to be learnt from the rows. */
 export interface RawColumn {
@@ -48,35 +48,35 @@ const withUnit = (label: string, unit: string | undefined): string =>
   unit === undefined ? label : `${label} (${unit})`;
 
 /** Learns from the values of a column what they are. */
-interface Kind {
-  readonly see: (value: Value | undefined) => void;
+interface QuantityCollector {
+  readonly add: (value: Value | undefined) => void;
   readonly quantity: () => Quantity;
 }
 
-const known = (quantity: Quantity): Kind => ({ see: () => {}, quantity: () => quantity });
+const fixedQuantity = (quantity: Quantity): QuantityCollector => ({ add: () => {}, quantity: () => quantity });
 
-function kindOf({ kind, unit }: Column, granularity: Granularity): Kind {
-  if (kind === 'time') return known({ kind: 'bucket', granularity });
-  if (kind === 'dimension') return known({ kind: 'text' });
-  if (kind === 'field') return fieldKind();
-  if (unit === 'count' || unit === 'ratio') return known({ kind: unit });
-  return unit === 'seconds' ? durationKind() : amountKind(unit);
+function quantityCollector({ kind, unit }: Column, granularity: Granularity): QuantityCollector {
+  if (kind === 'time') return fixedQuantity({ kind: 'bucket', granularity });
+  if (kind === 'dimension') return fixedQuantity({ kind: 'text' });
+  if (kind === 'field') return fieldCollector();
+  if (unit === 'count' || unit === 'ratio') return fixedQuantity({ kind: unit });
+  return unit === 'seconds' ? durationCollector() : amountCollector(unit);
 }
 
-function durationKind(): Kind {
+function durationCollector(): QuantityCollector {
   let longest = 0;
   return {
-    see: (value) => {
+    add: (value) => {
       if (typeof value === 'number') longest = Math.max(longest, Math.abs(value));
     },
     quantity: () => ({ kind: 'duration', scale: durationScale([longest]) }),
   };
 }
 
-function amountKind(unit: string | null): Kind {
+function amountCollector(unit: string | null): QuantityCollector {
   let decimals = 0;
   return {
-    see: (value) => {
+    add: (value) => {
       if (typeof value === 'number') decimals = decimalsOf([value], decimals);
     },
     quantity: () => ({ kind: 'amount', unit, decimals }),
@@ -88,26 +88,28 @@ function amountKind(unit: string | null): Kind {
  * text. All fields in one reading, because the rows may be in a file.
  */
 export function fieldQuantities(table: Table): Map<string, Quantity> {
-  const fields = table.columns.filter(({ kind }) => kind === 'field').map(({ name }) => ({ name, seen: fieldKind() }));
+  const fields = table.columns
+    .filter(({ kind }) => kind === 'field')
+    .map(({ name }) => ({ name, seen: fieldCollector() }));
   if (fields.length === 0) return new Map();
-  for (const { values } of rowsIn(table.rows)) for (const { name, seen } of fields) seen.see(values[name]);
+  for (const { values } of iterateRows(table.rows)) for (const { name, seen } of fields) seen.add(values[name]);
   return new Map(fields.map(({ name, seen }) => [name, seen.quantity()]));
 }
 
 /** What all values seen so far can be. */
-function fieldKind(): Kind {
+function fieldCollector(): QuantityCollector {
   const could = { number: true, integer: true, day: true, instant: true };
   let decimals = 0;
   let empty = true;
   return {
-    see: (value) => {
+    add: (value) => {
       if (value === null || value === undefined) return;
       empty = false;
       // Excel keeps 15 digits: a longer id would become another one.
       could.number &&= typeof value === 'number' && Math.abs(value) < 1e15;
       could.integer &&= Number.isInteger(value);
-      could.day &&= civilDate(value) !== undefined;
-      could.instant &&= instant(value) !== undefined;
+      could.day &&= parseCivilDate(value) !== undefined;
+      could.instant &&= parseIsoInstant(value) !== undefined;
       if (could.number && !could.integer) decimals = decimalsOf([Number(value)], decimals);
     },
     quantity: () => {
@@ -139,8 +141,8 @@ function bucketColumns(source: Column, granularity: Granularity, { table: { isoW
   };
   if (granularity !== 'week') return [bucket];
   const read = (row: Row): Value => {
-    const date = civilDate(row.values[source.name]);
-    return date === undefined ? null : isoWeek(date);
+    const date = parseCivilDate(row.values[source.name]);
+    return date === undefined ? null : formatIsoWeek(date);
   };
   return [{ ...bucket, role: 'week', rawHeader: week, plainHeader: week, read }, bucket];
 }
@@ -157,7 +159,7 @@ const labelColumn = (source: Column): RawColumn => ({
 function metricColumns({ totals, compared }: Table, source: Column, words: Words): RawColumn[] {
   const { name, label, unit } = source;
   const { previous, change } = words.table;
-  const rawUnit = rawUnitWord(unit, words);
+  const rawUnit = rawUnitLabel(unit, words);
   const now = (row: Row): Value => row.values[name] ?? null;
   const before = (row: Row): Value => row.compare?.[name] ?? null;
   const value: RawColumn = {
@@ -182,7 +184,7 @@ function metricColumns({ totals, compared }: Table, source: Column, words: Words
     {
       ...value,
       role: 'change',
-      rawHeader: withUnit(change(label), unitWord(changeQuantity(source, undefined), words)),
+      rawHeader: withUnit(change(label), unitLabel(changeQuantity(source, undefined), words)),
       plainHeader: change(label),
       read: (row) => changeOf(unit, now(row), before(row)).value,
       total: totals === undefined ? undefined : changeOf(unit, totals.values[name], totals.compare?.[name]).value,
@@ -201,8 +203,8 @@ function headerOf({ role, source, rawHeader }: RawColumn, quantity: Quantity, wo
   const { bucket, isoWeek: week, previous, change } = words.table;
   if (role === 'bucket') return quantity.kind === 'bucket' ? bucket[quantity.granularity] : rawHeader;
   if (role === 'week') return week;
-  if (role === 'change') return withUnit(change(source.label), unitWord(quantity, words));
-  const header = withUnit(source.label, unitWord(quantity, words));
+  if (role === 'change') return withUnit(change(source.label), unitLabel(quantity, words));
+  const header = withUnit(source.label, unitLabel(quantity, words));
   return role === 'previous' ? previous(header) : header;
 }
 
@@ -210,7 +212,7 @@ function headerOf({ role, source, rawHeader }: RawColumn, quantity: Quantity, wo
  * Every column has a name of its own, whatever its case: a reader who picks a column by its header gets that one, and a
  * table of Excel has no other columns. What shares its label, or has none, is told apart by the API's own name.
  */
-function unique(headers: readonly string[], columns: readonly RawColumn[]): readonly string[] {
+function uniqueHeaders(headers: readonly string[], columns: readonly RawColumn[]): readonly string[] {
   const seen = new Map<string, number>();
   for (const header of headers) seen.set(header.toLowerCase(), (seen.get(header.toLowerCase()) ?? 0) + 1);
   const taken = new Set<string>();
@@ -228,16 +230,16 @@ function unique(headers: readonly string[], columns: readonly RawColumn[]): read
  * The columns of a table in order, for data files.
  * @param words English when absent: programs that read raw files must find the same headers whoever the readers are
  */
-export function rawColumns(table: Table, words: Words = wordsOf()): readonly RawColumn[] {
+export function rawColumns(table: Table, words: Words = messagesFor()): readonly RawColumn[] {
   const columns = table.columns.flatMap((column) => {
     if (column.kind === 'time') return bucketColumns(column, table.granularity ?? 'day', words);
     return column.kind === 'metric' ? metricColumns(table, column, words) : [labelColumn(column)];
   });
-  const rawHeaders = unique(
+  const rawHeaders = uniqueHeaders(
     columns.map(({ rawHeader }) => rawHeader),
     columns,
   );
-  const plainHeaders = unique(
+  const plainHeaders = uniqueHeaders(
     columns.map(({ plainHeader }) => plainHeader),
     columns,
   );
@@ -249,7 +251,7 @@ export function rawColumns(table: Table, words: Words = wordsOf()): readonly Raw
 }
 
 /** Learns which figures of a column are closest to zero, and to one. A ratio of one is 100 %; other units need no more for it. */
-function closestKind() {
+function decimalsCollector() {
   let toZero = Number.POSITIVE_INFINITY;
   let toOne = Number.POSITIVE_INFINITY;
   return {
@@ -262,9 +264,9 @@ function closestKind() {
     },
     /** Decimals of the figures seen, at most. */
     decimals: (quantity: Quantity): number => {
-      const roundingOf = rounder(quantity);
+      const roundingOf = createRounder(quantity);
       const known = [toZero, toOne].filter(Number.isFinite);
-      return Math.max(usualDecimals(quantity), ...known.map((value) => roundingOf(value).decimals));
+      return Math.max(defaultDecimals(quantity), ...known.map((value) => roundingOf(value).decimals));
     },
   };
 }
@@ -273,21 +275,23 @@ function closestKind() {
  * What there is to learn from the rows, for all columns in one reading: the rows may be in a file, and a large table is
  * read for long enough as it is.
  */
-function learn(table: Table, columns: readonly RawColumn[]) {
-  const kinds = new Map(table.columns.map((source) => [source.name, kindOf(source, table.granularity ?? 'day')]));
+function collectColumnStats(table: Table, columns: readonly RawColumn[]) {
+  const kinds = new Map(
+    table.columns.map((source) => [source.name, quantityCollector(source, table.granularity ?? 'day')]),
+  );
   const learners = columns.map(({ source, role, read }) => ({
     read,
     // Weeks and changes are computed from the others, and say nothing of their kind.
-    see: role === 'value' || role === 'previous' || role === 'label' ? kinds.get(source.name)?.see : undefined,
+    see: role === 'value' || role === 'previous' || role === 'label' ? kinds.get(source.name)?.add : undefined,
     undefined: false,
     positive: false,
-    closest: closestKind(),
+    closest: decimalsCollector(),
   }));
   for (const [index, { role, source, total }] of columns.entries()) {
-    if (role === 'value' || role === 'previous') kinds.get(source.name)?.see(total);
+    if (role === 'value' || role === 'previous') kinds.get(source.name)?.add(total);
     learners[index]?.closest.see(total);
   }
-  for (const row of rowsIn(table.rows)) {
+  for (const row of iterateRows(table.rows)) {
     for (const learner of learners) {
       const value = learner.read(row);
       if (value === null) learner.undefined = true;
@@ -301,7 +305,7 @@ function learn(table: Table, columns: readonly RawColumn[]) {
   return { kinds, learners };
 }
 
-function quantityOf({ role, source }: RawColumn, kind: Kind | undefined): Quantity {
+function quantityOf({ role, source }: RawColumn, kind: QuantityCollector | undefined): Quantity {
   const quantity = kind?.quantity() ?? { kind: 'text' };
   if (role === 'week') return { kind: 'text' };
   return role === 'change' ? changeQuantity(source, quantity) : quantity;
@@ -312,9 +316,9 @@ function quantityOf({ role, source }: RawColumn, kind: Kind | undefined): Quanti
  * Reads all rows, once: keep what it returns.
  */
 export function viewColumns(table: Table, locale: string = DEFAULT_LOCALE): readonly ViewColumn[] {
-  const words = wordsOf(locale);
+  const words = messagesFor(locale);
   const raw = rawColumns(table, words);
-  const { kinds, learners } = learn(table, raw);
+  const { kinds, learners } = collectColumnStats(table, raw);
   const columns = raw.map((column, index) => {
     const quantity = quantityOf(column, kinds.get(column.source.name));
     const learner = learners[index];
@@ -325,7 +329,7 @@ export function viewColumns(table: Table, locale: string = DEFAULT_LOCALE): read
       decimals: learner?.closest.decimals(quantity) ?? 0,
     };
   });
-  const headers = unique(
+  const headers = uniqueHeaders(
     columns.map((column) => headerOf(column, column.quantity, words)),
     columns,
   );

@@ -18,7 +18,7 @@ export function changeKind(unit: string | null): ChangeKind {
   return unit === 'count' || unit === 'seconds' ? 'relative' : 'difference';
 }
 
-const amount = (kind: ChangeKind, now: number, before: number): number | null => {
+const changeAmount = (kind: ChangeKind, now: number, before: number): number | null => {
   // From nothing to nothing is no change, although 0 / 0 has no value.
   if (now === before) return 0;
   if (kind === 'points') return (now - before) * 100;
@@ -31,5 +31,5 @@ export function changeOf(unit: string | null, now: Value | undefined, before: Va
   const kind = changeKind(unit);
   if (typeof now !== 'number' || typeof before !== 'number') return { kind, value: null, direction: null };
   const direction = now === before ? 'same' : now > before ? 'up' : 'down';
-  return { kind, value: amount(kind, now, before), direction };
+  return { kind, value: changeAmount(kind, now, before), direction };
 }

@@ -1,11 +1,11 @@
 import type { Dataset, Row, Table, Value } from '../fetch/dataset.ts';
-import { rowsIn } from '../fetch/rows.ts';
-import { type Words, wordsOf } from '../words/words.ts';
+import { iterateRows } from '../fetch/rows.ts';
+import { messagesFor, type Words } from '../words/words.ts';
 import { fieldQuantities, type RawColumn } from './columns.ts';
 import { type CsvColumn, type CsvSettings, csvLocale } from './csv.ts';
-import { neutral } from './csv-text.ts';
-import { civilDate, type Quantity, UNDEFINED_TEXT } from './format.ts';
-import { markedNote, tableFacts, tableNotes } from './words.ts';
+import { escapeFormula } from './csv-text.ts';
+import { parseCivilDate, type Quantity, UNDEFINED_TEXT } from './format.ts';
+import { incompleteNoteText, tableFacts, tableNotes } from './words.ts';
 
 type FieldType = 'string' | 'number' | 'integer' | 'boolean' | 'date' | 'datetime';
 
@@ -31,7 +31,7 @@ export interface TableSchema {
 }
 
 /** What the values of a column are, as far as a schema may promise it for every one of them. */
-interface Seen {
+interface ColumnContents {
   readonly integer: boolean;
   readonly date: boolean;
   /** In the order of the rows. */
@@ -39,7 +39,7 @@ interface Seen {
 }
 
 /** Reads the rows once. Not for fields of a list: their kinds are known from their values already. */
-function seen(rows: Iterable<Row>, columns: readonly RawColumn[]): readonly Seen[] {
+function collectContents(rows: Iterable<Row>, columns: readonly RawColumn[]): readonly ColumnContents[] {
   const all = columns.map(() => ({ integer: true, date: true, texts: new Set<string>() }));
   for (const row of rows) {
     for (const [index, { read, role }] of columns.entries()) {
@@ -47,14 +47,18 @@ function seen(rows: Iterable<Row>, columns: readonly RawColumn[]): readonly Seen
       const value: Value = read(row);
       if (known === undefined || value === null) continue;
       known.integer &&= Number.isInteger(value);
-      known.date &&= role === 'bucket' && civilDate(value) !== undefined;
+      known.date &&= role === 'bucket' && parseCivilDate(value) !== undefined;
       if (role === 'label' && typeof value === 'string') known.texts.add(value);
     }
   }
   return all;
 }
 
-function typeOf({ role, source, total }: RawColumn, { integer, date }: Seen, quantity?: Quantity): FieldType {
+function fieldTypeOf(
+  { role, source, total }: RawColumn,
+  { integer, date }: ColumnContents,
+  quantity?: Quantity,
+): FieldType {
   if (role === 'bucket') return date ? 'date' : 'string';
   if (source.kind === 'metric') {
     const whole = integer && (total === undefined || total === null || Number.isInteger(total));
@@ -68,15 +72,15 @@ function typeOf({ role, source, total }: RawColumn, { integer, date }: Seen, qua
   return source.type === 'boolean' ? 'boolean' : 'string';
 }
 
-const sentences = (parts: readonly (string | undefined)[]): string =>
+const joinSentences = (parts: readonly (string | undefined)[]): string =>
   parts
     .filter((part) => part !== undefined && part !== '')
     .map((part) => (/[.!?]$/.test(part ?? '') ? part : `${part}.`))
     .join(' ');
 
-function about({ role, source }: RawColumn, nothing: string, { table: { schema: words } }: Words): string {
+function describeField({ role, source }: RawColumn, nothing: string, { table: { schema: words } }: Words): string {
   const metric = source.kind === 'metric';
-  return sentences([
+  return joinSentences([
     role === 'previous' ? words.previous : undefined,
     source.description,
     metric && source.counts !== undefined ? words.countsAt(source.counts) : undefined,
@@ -89,7 +93,11 @@ function about({ role, source }: RawColumn, nothing: string, { table: { schema: 
 }
 
 /** The labels of the catalog, then whatever else there is: a schema must not refuse the file beside it. */
-function labelsOf({ role, source }: RawColumn, { texts }: Seen, guard: (text: string) => string): readonly string[] {
+function enumLabels(
+  { role, source }: RawColumn,
+  { texts }: ColumnContents,
+  guard: (text: string) => string,
+): readonly string[] {
   if (role !== 'label' || source.values === undefined || source.values.length === 0) return [];
   return [...new Set([...source.values.map(({ label }) => label), ...texts])].map(guard);
 }
@@ -102,15 +110,15 @@ export function tableSchema(
   settings: CsvSettings,
 ): TableSchema {
   const formatted = settings.values === 'formatted';
-  const guard = settings.raw === true ? (text: string) => text : neutral;
+  const guard = settings.raw === true ? (text: string) => text : escapeFormula;
   const locale = csvLocale(settings);
-  const words = wordsOf(locale);
+  const words = messagesFor(locale);
   const { schema } = words.table;
   const nothing = formatted ? `“${UNDEFINED_TEXT}”` : schema.emptyField;
   const views = columns.flatMap(({ view }) => view ?? []);
   // A list has fields alone, and may be long.
-  const rows = views.some(({ source }) => source.kind !== 'field') ? rowsIn(table.rows) : [];
-  const facts = new Map(seen(rows, views).map((known, index) => [views[index], known]));
+  const rows = views.some(({ source }) => source.kind !== 'field') ? iterateRows(table.rows) : [];
+  const facts = new Map(collectContents(rows, views).map((known, index) => [views[index], known]));
   const quantities = formatted ? undefined : fieldQuantities(table);
   const fields = columns.map(({ header, view }): SchemaField => {
     const known = view === null ? undefined : facts.get(view);
@@ -119,19 +127,19 @@ export function tableSchema(
       return { name: header, title, type: formatted ? 'string' : 'boolean', description };
     }
     const { source } = view;
-    const labels = labelsOf(view, known, guard);
+    const labels = enumLabels(view, known, guard);
     return {
       name: header,
       title: view.plainHeader,
-      type: formatted ? 'string' : typeOf(view, known, quantities?.get(source.name)),
+      type: formatted ? 'string' : fieldTypeOf(view, known, quantities?.get(source.name)),
       ...(formatted || source.unit === null ? {} : { unit: source.unit }),
-      description: about(view, nothing, words),
+      description: describeField(view, nothing, words),
       ...(labels.length === 0 ? {} : { constraints: { enum: labels } }),
     };
   });
   const description = [
     ...tableFacts(dataset, table, locale),
-    ...tableNotes(table, locale).map((note) => markedNote(note, words)),
+    ...tableNotes(table, locale).map((note) => incompleteNoteText(note, words)),
   ].join('\n');
   return {
     $schema: 'https://datapackage.org/profiles/2.0/tableschema.json',

@@ -1,15 +1,15 @@
 import type { CsvOptions } from '../define/target.ts';
 import type { Row, Table, Value } from '../fetch/dataset.ts';
-import { rowsIn } from '../fetch/rows.ts';
-import { DEFAULT_LOCALE, wordsOf } from '../words/words.ts';
+import { iterateRows } from '../fetch/rows.ts';
+import { DEFAULT_LOCALE, messagesFor } from '../words/words.ts';
 import { type RawColumn, rawColumns, viewColumns } from './columns.ts';
-import { field, neutral, rawField, record } from './csv-text.ts';
-import { type Quantity, valueReader } from './format.ts';
-import { writePieces } from './write-file.ts';
+import { escapeFormula, quoteField, rawFieldWriter, terminateRecord } from './csv-text.ts';
+import { type Quantity, valueFormatter } from './format.ts';
+import { writeChunks } from './write-file.ts';
 
 const BOM = '\ufeff';
 /** Characters. Large enough to be quick, small enough that a long list never stands in memory as one string. */
-const PIECE = 64 * 1024;
+const CHUNK_LENGTH = 64 * 1024;
 
 /** How a section's files are written. */
 export interface CsvSettings extends CsvOptions {
@@ -29,12 +29,13 @@ export interface CsvColumn {
   readonly total: string | undefined;
 }
 
-const unchanged = (text: string): string => text;
+const passThrough = (text: string): string => text;
 
 /** A spreadsheet takes a leading hyphen for the begin of a formula; the true minus sign reads the same and is not one. */
-const asText = (value: Value, text: string): string => (typeof value === 'number' ? text.replace(/^-/, '−') : text);
+const withTrueMinus = (value: Value, text: string): string =>
+  typeof value === 'number' ? text.replace(/^-/, '−') : text;
 
-const isData = ({ role }: RawColumn): boolean => role !== 'change' && role !== 'week';
+const isDataColumn = ({ role }: RawColumn): boolean => role !== 'change' && role !== 'week';
 
 /** Of the headers and of the schema: programs read raw files, in one language wherever they come from. */
 export const csvLocale = ({ values, locale }: CsvSettings): string =>
@@ -51,10 +52,10 @@ const hasPeriod = ({ granularity, current, columns }: Table): boolean =>
 export function csvColumns(table: Table, settings: CsvSettings): readonly CsvColumn[] {
   const { values, raw } = settings;
   const locale = csvLocale(settings);
-  const guard = raw === true ? unchanged : neutral;
+  const guard = raw === true ? passThrough : escapeFormula;
   const formatted = (quantity: Quantity): ((value: Value) => string) => {
-    const read = valueReader(quantity, locale);
-    return (value) => field(guard(asText(value, read(value))));
+    const read = valueFormatter(quantity, locale);
+    return (value) => quoteField(guard(withTrueMinus(value, read(value))));
   };
   const column = (view: RawColumn, header: string, text: (value: Value) => string): CsvColumn => ({
     header: guard(header),
@@ -62,37 +63,37 @@ export function csvColumns(table: Table, settings: CsvSettings): readonly CsvCol
     field: (row) => text(view.read(row)),
     total: view.total === undefined ? undefined : text(view.total),
   });
-  const asIs = rawField(guard);
+  const asIs = rawFieldWriter(guard);
   const columns =
     values === 'formatted'
       ? viewColumns(table, locale)
-          .filter(isData)
+          .filter(isDataColumn)
           .map((view) => column(view, view.plainHeader, formatted(view.quantity)))
       : rawColumns(table)
-          .filter(isData)
+          .filter(isDataColumn)
           .map((view) => column(view, view.rawHeader, asIs));
   // Of a table with a period it is always there, so that the file's shape does not depend on the day it was made.
   if (!hasPeriod(table)) return columns;
   const running = values === 'formatted' ? formatted({ kind: 'text' }) : asIs;
-  const header = wordsOf(locale).table.schema.running;
+  const header = messagesFor(locale).table.schema.running;
   return [...columns, { header, view: null, field: (row) => running(row.partial), total: running(table.running) }];
 }
 
-const headerOf = (columns: readonly CsvColumn[], { bom }: CsvSettings): string =>
-  (bom === false ? '' : BOM) + record(columns.map(({ header }) => field(header)).join(','));
+const headerRecord = (columns: readonly CsvColumn[], { bom }: CsvSettings): string =>
+  (bom === false ? '' : BOM) + terminateRecord(columns.map(({ header }) => quoteField(header)).join(','));
 
-function* dataPieces(table: Table, columns: readonly CsvColumn[], settings: CsvSettings): Iterable<string> {
+function* csvChunks(table: Table, columns: readonly CsvColumn[], settings: CsvSettings): Iterable<string> {
   const fields = columns.map((column) => column.field);
-  let piece = headerOf(columns, settings);
-  for (const row of rowsIn(table.rows)) {
+  let piece = headerRecord(columns, settings);
+  for (const row of iterateRows(table.rows)) {
     let line = '';
     let comma = '';
     for (const text of fields) {
       line += comma + text(row);
       comma = ',';
     }
-    piece += record(line);
-    if (piece.length < PIECE) continue;
+    piece += terminateRecord(line);
+    if (piece.length < CHUNK_LENGTH) continue;
     yield piece;
     piece = '';
   }
@@ -111,7 +112,7 @@ export const writeCsv = (
   columns: readonly CsvColumn[],
   settings: CsvSettings,
   signal: AbortSignal,
-): Promise<void> => writePieces(path, dataPieces(table, columns, settings), signal);
+): Promise<void> => writeChunks(path, csvChunks(table, columns, settings), signal);
 
 /** Of the columns, those of the totals: metrics, their previous period, and whether the range is still running. */
 export const totalsColumns = (columns: readonly CsvColumn[]): readonly CsvColumn[] =>
@@ -125,5 +126,5 @@ export function writeTotalsCsv(
   signal: AbortSignal,
 ): Promise<void> {
   const totals = columns.map(({ total }) => total ?? '').join(',');
-  return writePieces(path, [headerOf(columns, settings) + record(totals)], signal);
+  return writeChunks(path, [headerRecord(columns, settings) + terminateRecord(totals)], signal);
 }

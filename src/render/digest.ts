@@ -1,32 +1,32 @@
-import { type Dataset, lacksCounts, type Row, type Table } from '../fetch/dataset.ts';
-import { firstRows, rowsIn } from '../fetch/rows.ts';
-import { wordsOf } from '../words/words.ts';
-import { type Chart, chartOf } from './chart.ts';
+import { type Dataset, lacksCurrentCounts, type Row, type Table } from '../fetch/dataset.ts';
+import { firstRows, iterateRows } from '../fetch/rows.ts';
+import { messagesFor } from '../words/words.ts';
+import { buildChart, type Chart } from './chart.ts';
 import { type ViewColumn, viewColumns } from './columns.ts';
-import { type Figures, figureChange, isSingle, valuesOf } from './figures.ts';
-import { valueText } from './format.ts';
-import { type Tile, tilesOf } from './tiles.ts';
+import { type Figures, formatChange, isSingleRow, valueColumns } from './figures.ts';
+import { formatValue } from './format.ts';
+import { buildTiles, type Tile } from './tiles.ts';
 import { totalsDiffer } from './turned.ts';
-import { coverFacts, filterFacts, readingNotes, sumFacts, tableNotes } from './words.ts';
+import { coverageFacts, filterFacts, legendNotes, sumFacts, tableNotes } from './words.ts';
 
 /** How many tiles lead the mail; the rest stands in the sections' tables, as far as they go, and in the files. */
 const MAX_TILES = 8;
 /** Columns that a phone can still show side by side. */
 const MAX_COLUMNS = 5;
 /** Rows of a section; a small mail shows fewer. */
-export const MAX_ROWS = 10;
+export const MAX_SUMMARY_ROWS = 10;
 /** Pictures of a mail: those of the first sections that ask for a chart. Each costs every recipient some 20 kB. */
 export const MAX_CHARTS = 3;
 /** Groups along the axis of a picture that a phone can still tell apart. */
 const MAX_CHART_GROUPS = 15;
 
-export interface Cell {
+export interface SummaryCell {
   readonly text: string;
   readonly number: boolean;
   readonly undefined: boolean;
 }
 
-export interface DigestSection {
+export interface SummarySection {
   readonly id: string;
   readonly title: string;
   readonly description?: string;
@@ -40,12 +40,12 @@ export interface DigestSection {
   readonly running: boolean;
   readonly headers: readonly { readonly text: string; readonly number: boolean }[];
   /** At most `MAX_ROWS`: the last ones of a series, the first ones of anything else. */
-  readonly rows: readonly { readonly cells: readonly Cell[]; readonly partial: boolean }[];
+  readonly rows: readonly { readonly cells: readonly SummaryCell[]; readonly partial: boolean }[];
   /** Which rows are of interest where not all are shown. */
   readonly which: 'first' | 'last';
   /** How many rows and columns there are. */
   readonly of: { readonly rows: number; readonly columns: number };
-  readonly totals?: readonly Cell[];
+  readonly totals?: readonly SummaryCell[];
   /** The metrics whose headline figures are here: each in a row of its own, or all in one line. */
   readonly headline: { readonly metrics: readonly string[]; readonly each: 'row' | 'column' };
   readonly notes: readonly string[];
@@ -55,34 +55,34 @@ export interface DigestSection {
   readonly chart?: Chart;
 }
 
-const cell = (view: ViewColumn, value: ReturnType<ViewColumn['read']>, locale: string): Cell => ({
-  text: valueText(value, view.quantity, locale),
+const summaryCell = (view: ViewColumn, value: ReturnType<ViewColumn['read']>, locale: string): SummaryCell => ({
+  text: formatValue(value, view.quantity, locale),
   number: view.role === 'value',
   undefined: value === null,
 });
 
 /** Of which rows a reader looks for first: the newest of a series, the foremost of a ranking or of a list. */
-const whichRows = ({ granularity, ranked }: Table): DigestSection['which'] =>
+const rowsOfInterest = ({ granularity, ranked }: Table): SummarySection['which'] =>
   granularity === null || ranked ? 'first' : 'last';
 
 const shownRows = (table: Table): readonly Row[] =>
-  whichRows(table) === 'first' || table.rows.length <= MAX_ROWS
-    ? firstRows(table.rows, MAX_ROWS)
-    : [...rowsIn(table.rows)].slice(-MAX_ROWS);
+  rowsOfInterest(table) === 'first' || table.rows.length <= MAX_SUMMARY_ROWS
+    ? firstRows(table.rows, MAX_SUMMARY_ROWS)
+    : [...iterateRows(table.rows)].slice(-MAX_SUMMARY_ROWS);
 
 /** What the totals are called, and whether they will grow. */
 function totalLabel({ running }: Table, locale: string): string {
-  const { mail, table } = wordsOf(locale);
+  const { mail, table } = messagesFor(locale);
   return running ? mail.named(table.total, [mail.template.still_running]) : table.total;
 }
 
 /** What a section's table shows. */
-type Shown = Pick<DigestSection, 'headers' | 'rows' | 'which' | 'of' | 'totals' | 'headline'>;
+type SectionTable = Pick<SummarySection, 'headers' | 'rows' | 'which' | 'of' | 'totals' | 'headline'>;
 
 /** A section of one row: a row per metric, as in the workbook. */
-function figuresOf(table: Table, locale: string): Shown {
+function transposedTable(table: Table, locale: string): SectionTable {
   const columns = viewColumns(table, locale);
-  const { section: own } = wordsOf(locale).workbook;
+  const { section: own } = messagesFor(locale).workbook;
   const [row] = firstRows(table.rows, 1);
   const { totals, compared } = table;
   const shown: { readonly heading: string; readonly of: Figures }[] = [];
@@ -90,31 +90,31 @@ function figuresOf(table: Table, locale: string): Shown {
   if (totals !== undefined && totalsDiffer(columns, row)) {
     shown.push({ heading: totalLabel(table, locale), of: totals });
   }
-  const text = (content: string): Cell => ({ text: content, number: false, undefined: false });
-  const metrics = valuesOf(columns);
+  const text = (content: string): SummaryCell => ({ text: content, number: false, undefined: false });
+  const metrics = valueColumns(columns);
   const headings = shown.flatMap(({ heading }) => [
     { text: heading, number: true },
     ...(compared ? [{ text: own.change, number: false }] : []),
   ]);
   return {
     headers: [{ text: own.metric, number: false }, ...headings],
-    rows: metrics.slice(0, MAX_ROWS).map((view) => ({
+    rows: metrics.slice(0, MAX_SUMMARY_ROWS).map((view) => ({
       cells: [
         text(view.source.label),
         ...shown.flatMap(({ of }) => [
-          cell(view, of.values[view.source.name] ?? null, locale),
-          ...(compared ? [text(figureChange(view, of, locale))] : []),
+          summaryCell(view, of.values[view.source.name] ?? null, locale),
+          ...(compared ? [text(formatChange(view, of, locale))] : []),
         ]),
       ],
       partial: row?.partial ?? false,
     })),
     which: 'first',
     of: { rows: metrics.length, columns: 1 + headings.length },
-    headline: { metrics: metrics.slice(0, MAX_ROWS).map(({ source }) => source.name), each: 'row' },
+    headline: { metrics: metrics.slice(0, MAX_SUMMARY_ROWS).map(({ source }) => source.name), each: 'row' },
   };
 }
 
-function tableOf(table: Table, locale: string): Shown {
+function groupedTable(table: Table, locale: string): SectionTable {
   // The week's own column is in the bucket's text already.
   const wanted = viewColumns(table, locale).filter(
     ({ role, source }) => role !== 'week' && (role === 'value' || role === 'label' || source.kind === 'time'),
@@ -128,7 +128,7 @@ function tableOf(table: Table, locale: string): Shown {
           totals: views.map((view) =>
             view.total === undefined
               ? { text: view === firstView ? totalLabel(table, locale) : '', number: false, undefined: false }
-              : cell(view, view.total, locale),
+              : summaryCell(view, view.total, locale),
           ),
         };
   return {
@@ -137,46 +137,46 @@ function tableOf(table: Table, locale: string): Shown {
       number: view.role === 'value',
     })),
     rows: shownRows(table).map((row) => ({
-      cells: views.map((view) => cell(view, view.read(row), locale)),
+      cells: views.map((view) => summaryCell(view, view.read(row), locale)),
       partial: row.partial,
     })),
-    which: whichRows(table),
+    which: rowsOfInterest(table),
     of: { rows: table.rows.length, columns: wanted.length },
     ...totals,
-    headline: { metrics: valuesOf(views).map(({ source }) => source.name), each: 'column' },
+    headline: { metrics: valueColumns(views).map(({ source }) => source.name), each: 'column' },
   };
 }
 
-function sectionOf(table: Table, { dataset, locale }: DigestOptions): DigestSection {
+function summarySection(table: Table, { dataset, locale }: SummaryOptions): SummarySection {
   return {
     id: table.id,
     title: table.title,
     ...(table.description === undefined ? {} : { description: table.description }),
-    covers: coverFacts(dataset, table, locale),
+    covers: coverageFacts(dataset, table, locale),
     filters: filterFacts(table, locale),
     sums: sumFacts(dataset, table, locale),
     running: !('path' in table.rows) && table.rows.some(({ partial }) => partial),
-    ...(isSingle(table) ? figuresOf(table, locale) : tableOf(table, locale)),
+    ...(isSingleRow(table) ? transposedTable(table, locale) : groupedTable(table, locale)),
     notes: tableNotes(table, locale)
       .filter((note) => !note.incomplete)
       .map((note) => note.text),
-    ...(lacksCounts(table) && table.rows.length === 0 ? { empty: wordsOf(locale).table.noCounts } : {}),
+    ...(lacksCurrentCounts(table) && table.rows.length === 0 ? { empty: messagesFor(locale).table.noCounts } : {}),
   };
 }
 
-export interface DigestOptions {
+export interface SummaryOptions {
   readonly dataset: Dataset;
   readonly locale: string;
 }
 
 /** What the mail shows of a dataset, as texts: the headline, and a short table of each section. */
-export interface Digest {
+export interface EmailSummary {
   readonly tiles: readonly Tile[];
   /** Headline figures for which there is no room. */
   readonly moreTiles: readonly Tile[];
   /** What most sections cover and when they were computed, said once; the sections that differ say their own. */
   readonly basis?: string;
-  readonly sections: readonly DigestSection[];
+  readonly sections: readonly SummarySection[];
   /** How to read the figures, each sentence once. */
   readonly reading: readonly string[];
 }
@@ -185,7 +185,7 @@ export interface Digest {
  * What most sections cover; none where each covers something else. Never what some are narrowed to and never that some
  * are current counts: said above all sections, it would seem to hold for those that say nothing of the kind.
  */
-function sharedCover(sections: readonly DigestSection[], tables: Dataset['tables']): string | undefined {
+function sharedCoverage(sections: readonly SummarySection[], tables: Dataset['tables']): string | undefined {
   const current = new Set(tables.filter((table) => table.current).map(({ id }) => id));
   const counts = new Map<string, number>();
   for (const cover of sections.flatMap(({ id, covers }) => (current.has(id) ? [] : covers))) {
@@ -196,31 +196,31 @@ function sharedCover(sections: readonly DigestSection[], tables: Dataset['tables
 }
 
 /** The sections with what their pictures show. */
-function withCharts(sections: readonly DigestSection[], { dataset, locale }: DigestOptions): DigestSection[] {
+function attachCharts(sections: readonly SummarySection[], { dataset, locale }: SummaryOptions): SummarySection[] {
   const tables = new Map(dataset.tables.map((table) => [table.id, table]));
   let drawn = 0;
   return sections.map((section) => {
     const table = tables.get(section.id);
-    const chart = drawn < MAX_CHARTS && table !== undefined ? chartOf(table, locale, MAX_CHART_GROUPS) : undefined;
+    const chart = drawn < MAX_CHARTS && table !== undefined ? buildChart(table, locale, MAX_CHART_GROUPS) : undefined;
     if (chart === undefined) return section;
     drawn += 1;
     return { ...section, chart };
   });
 }
 
-export function digestOf(options: DigestOptions): Digest {
+export function buildSummary(options: SummaryOptions): EmailSummary {
   const { dataset, locale } = options;
-  const tiles = tilesOf(dataset, locale);
-  const sections = dataset.tables.map((table) => sectionOf(table, options));
-  const basis = sharedCover(sections, dataset.tables);
+  const tiles = buildTiles(dataset, locale);
+  const sections = dataset.tables.map((table) => summarySection(table, options));
+  const basis = sharedCoverage(sections, dataset.tables);
   return {
     tiles: tiles.slice(0, MAX_TILES),
     moreTiles: tiles.slice(MAX_TILES),
     ...(basis === undefined ? {} : { basis }),
-    sections: withCharts(sections, options).map((section) => ({
+    sections: attachCharts(sections, options).map((section) => ({
       ...section,
       covers: section.covers.filter((cover) => cover !== basis),
     })),
-    reading: [...new Set(dataset.tables.flatMap((table) => readingNotes(table, locale)))],
+    reading: [...new Set(dataset.tables.flatMap((table) => legendNotes(table, locale)))],
   };
 }

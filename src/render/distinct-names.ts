@@ -2,7 +2,7 @@
  * The names as they are where each is alone; those that several share as `otherwise` says, and numbered where even that
  * leaves two alike. Nobody could tell the lines of a chart apart by one name, and its drawers take them for one.
  */
-export function distinctNames(
+export function disambiguateNames(
   names: readonly string[],
   otherwise: (name: string, index: number) => string,
 ): readonly string[] {

@@ -1,7 +1,7 @@
 import type { Artifact, ArtifactFormat } from './artifact.ts';
 
 /** A file to be made. */
-export interface FileJob {
+export interface PlannedFile {
   readonly name: string;
   readonly format: ArtifactFormat;
   /** For the error about two files of one name. */

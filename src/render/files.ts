@@ -3,17 +3,17 @@ import { createReadStream } from 'node:fs';
 import { rename, rm, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { diskError } from '../base/disk-error.ts';
-import { DocketError, wordsOf } from '../base/error.ts';
+import { toDiskError } from '../base/disk-error.ts';
+import { DocketError, errorMessage } from '../base/error.ts';
 import type { Output } from '../define/definition.ts';
 import type { Dataset } from '../fetch/dataset.ts';
 import { type Artifact, MEDIA_TYPES } from './artifact.ts';
-import { csvJobs, zipJobs } from './csv-files.ts';
-import type { FileJob } from './file-job.ts';
-import { type NameVariables, refuseCollisions, renderName } from './name.ts';
-import { type WorkbookLook, writeWorkbook } from './xlsx/workbook.ts';
+import { csvFiles, zipFiles } from './csv-files.ts';
+import type { PlannedFile } from './file-job.ts';
+import { assertDistinctNames, type NameVariables, renderFileName } from './name.ts';
+import { type WorkbookBranding, writeWorkbook } from './xlsx/workbook.ts';
 
-export interface RenderOptions extends WorkbookLook {
+export interface RenderOptions extends WorkbookBranding {
   /** Where the files are made; it exists. */
   readonly folder: string;
   /** The run's id. */
@@ -29,9 +29,9 @@ export interface RenderOptions extends WorkbookLook {
   readonly signal: AbortSignal;
 }
 
-const WORKBOOK_NAME = '{{ title }} {{ period.label }}';
+const WORKBOOK_NAME_TEMPLATE = '{{ title }} {{ period.label }}';
 
-function jobsOf(dataset: Dataset, outputs: readonly Output[], options: RenderOptions): FileJob[] {
+function plannedFilesOf(dataset: Dataset, outputs: readonly Output[], options: RenderOptions): PlannedFile[] {
   const variables: NameVariables = {
     period: dataset.period,
     org: dataset.org,
@@ -39,21 +39,21 @@ function jobsOf(dataset: Dataset, outputs: readonly Output[], options: RenderOpt
     title: dataset.title,
   };
   const about = { variables, locale: options.locale, signal: options.signal };
-  const jobs = outputs.flatMap((output): FileJob[] => {
-    if (output.format === 'csv') return csvJobs(dataset, output, about);
-    const name = renderName(output.name ?? WORKBOOK_NAME, variables, '.xlsx');
+  const jobs = outputs.flatMap((output): PlannedFile[] => {
+    if (output.format === 'csv') return csvFiles(dataset, output, about);
+    const name = renderFileName(output.name ?? WORKBOOK_NAME_TEMPLATE, variables, '.xlsx');
     return [{ name, format: 'xlsx', of: 'the workbook', write: (path) => writeWorkbook(path, dataset, options) }];
   });
-  return options.zipped === true ? [...jobs, ...zipJobs(jobs, about, options.madeAt)] : jobs;
+  return options.zipped === true ? [...jobs, ...zipFiles(jobs, about, options.madeAt)] : jobs;
 }
 
-async function sha256(path: string): Promise<string> {
+async function fileSha256(path: string): Promise<string> {
   const hash = createHash('sha256');
   await pipeline(createReadStream(path), hash);
   return hash.digest('hex');
 }
 
-async function make(job: FileJob, folder: string, made: readonly Artifact[]): Promise<Artifact> {
+async function createArtifact(job: PlannedFile, folder: string, made: readonly Artifact[]): Promise<Artifact> {
   const temporary = join(folder, `.docket-${made.length}.part`);
   const path = join(folder, job.name);
   try {
@@ -65,7 +65,7 @@ async function make(job: FileJob, folder: string, made: readonly Artifact[]): Pr
       mediaType: MEDIA_TYPES[job.format],
       path,
       bytes: (await stat(temporary)).size,
-      sha256: await sha256(temporary),
+      sha256: await fileSha256(temporary),
     };
     await rename(temporary, path);
     return artifact;
@@ -87,22 +87,22 @@ export async function renderFiles(
   options: RenderOptions,
 ): Promise<Artifact[]> {
   const folder = resolve(options.folder);
-  const jobs = jobsOf(dataset, outputs, options);
-  refuseCollisions(jobs);
+  const jobs = plannedFilesOf(dataset, outputs, options);
+  assertDistinctNames(jobs);
   const made: Artifact[] = [];
   try {
     for (const job of jobs) {
       options.signal.throwIfAborted();
-      made.push(await make(job, folder, made));
+      made.push(await createArtifact(job, folder, made));
     }
     return made;
   } catch (error) {
     await Promise.all(made.map((artifact) => rm(artifact.path, { force: true })));
     if (options.signal.aborted) throw error;
-    const failure = await diskError(error, folder);
+    const failure = await toDiskError(error, folder);
     if (failure instanceof DocketError) throw failure;
     const what = `The files of ${dataset.org}/${dataset.report} could not be made`;
-    throw new DocketError('render.failed', `${what}: ${wordsOf(error)}`, {
+    throw new DocketError('render.failed', `${what}: ${errorMessage(error)}`, {
       where: folder,
       next: 'Check the folder and its permissions; if both are fine, report this as a defect.',
       cause: error,

@@ -1,10 +1,10 @@
-import { dateFormat, numberFormat } from '../base/formats.ts';
+import { intlDateTimeFormat, intlNumberFormat } from '../base/formats.ts';
 import type { Granularity } from '../contract/report.ts';
 import type { Value } from '../fetch/dataset.ts';
-import { DEFAULT_LOCALE, type Words, wordsOf } from '../words/words.ts';
-import { rounder } from './rounding.ts';
+import { DEFAULT_LOCALE, messagesFor, type Words } from '../words/words.ts';
+import { createRounder } from './rounding.ts';
 
-export { decimalsOf } from './rounding.ts';
+export { decimalsNeeded as decimalsOf } from './rounding.ts';
 
 /** What a reader sees where a figure is undefined. Never a zero. */
 export const UNDEFINED_TEXT = '–';
@@ -40,7 +40,7 @@ export function durationScale(seconds: readonly number[]): DurationScale {
 }
 
 /** A civil date (YYYY-MM-DD) as the midnight UTC that stands for it; undefined when it is not one. */
-export function civilDate(text: Value | undefined): Date | undefined {
+export function parseCivilDate(text: Value | undefined): Date | undefined {
   if (typeof text !== 'string' || !/^\d{4}-\d{2}-\d{2}$/.test(text)) return undefined;
   const date = new Date(text);
   // 30 February is read as 2 March. (No day of an unreadable date equals any.)
@@ -48,7 +48,7 @@ export function civilDate(text: Value | undefined): Date | undefined {
 }
 
 /** An ISO 8601 instant with its offset; undefined when it is not one. */
-export function instant(text: Value | undefined): Date | undefined {
+export function parseIsoInstant(text: Value | undefined): Date | undefined {
   if (typeof text !== 'string' || !/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})$/.test(text)) {
     return undefined;
   }
@@ -57,48 +57,48 @@ export function instant(text: Value | undefined): Date | undefined {
 }
 
 /** `2026-W46`, the ISO 8601 week of a civil date. */
-export function isoWeek(date: Date): string {
+export function formatIsoWeek(date: Date): string {
   const thursday = new Date(date.getTime() + (3 - ((date.getUTCDay() + 6) % 7)) * DAY_MS);
   const year = thursday.getUTCFullYear();
   const week = Math.floor((thursday.getTime() - Date.UTC(year, 0, 1)) / (7 * DAY_MS)) + 1;
   return `${year}-W${String(week).padStart(2, '0')}`;
 }
 
-const dateReader = (locale: string, options: Intl.DateTimeFormatOptions): ((date: Date) => string) => {
-  const format = dateFormat(locale, { timeZone: 'UTC', ...options });
+const utcDateFormatter = (locale: string, options: Intl.DateTimeFormatOptions): ((date: Date) => string) => {
+  const format = intlDateTimeFormat(locale, { timeZone: 'UTC', ...options });
   return (date) => format.format(date);
 };
 
-function bucketReader(granularity: Granularity, locale: string): (date: Date) => string {
-  if (granularity === 'month') return dateReader(locale, { month: 'short', year: 'numeric' });
+function bucketFormatter(granularity: Granularity, locale: string): (date: Date) => string {
+  if (granularity === 'month') return utcDateFormatter(locale, { month: 'short', year: 'numeric' });
   if (granularity === 'week') {
-    const first = dateReader(locale, { day: 'numeric', month: 'short' });
-    const { weekFrom } = wordsOf(locale).table;
-    return (date) => weekFrom(isoWeek(date), first(date));
+    const first = utcDateFormatter(locale, { day: 'numeric', month: 'short' });
+    const { weekFrom } = messagesFor(locale).table;
+    return (date) => weekFrom(formatIsoWeek(date), first(date));
   }
-  const day = dateReader(locale, { weekday: 'short', day: 'numeric', month: 'short', year: 'numeric' });
+  const day = utcDateFormatter(locale, { weekday: 'short', day: 'numeric', month: 'short', year: 'numeric' });
   // A comma after the weekday is the locale's habit, and noise in a table.
   return (date) => day(date).replace(',', '');
 }
 
 /** A bucket's first day in words: `Mon 16 Nov 2026`, `2026-W47 (from 16 Nov)`, `Nov 2026`. */
-export const bucketText = (date: Date, granularity: Granularity, locale: string = DEFAULT_LOCALE): string =>
-  bucketReader(granularity, locale)(date);
+export const formatBucket = (date: Date, granularity: Granularity, locale: string = DEFAULT_LOCALE): string =>
+  bucketFormatter(granularity, locale)(date);
 
 /** `9–15 November 2026`; one day when both ends are the same. */
-export function rangeText(
+export function formatDateRange(
   range: { readonly from: string; readonly to: string },
   locale: string = DEFAULT_LOCALE,
 ): string {
-  const from = civilDate(range.from);
-  const to = civilDate(range.to);
+  const from = parseCivilDate(range.from);
+  const to = parseCivilDate(range.to);
   if (from === undefined || to === undefined) return `${range.from} – ${range.to}`;
-  return dateFormat(locale, { timeZone: 'UTC', dateStyle: 'long' }).formatRange(from, to);
+  return intlDateTimeFormat(locale, { timeZone: 'UTC', dateStyle: 'long' }).formatRange(from, to);
 }
 
 /** An instant in the reader's zone: `16 November 2026, 08:00 (Europe/Zurich)`. */
-export function instantText(at: Date, timezone: string, locale: string = DEFAULT_LOCALE): string {
-  const text = dateFormat(locale, {
+export function formatZonedInstant(at: Date, timezone: string, locale: string = DEFAULT_LOCALE): string {
+  const text = intlDateTimeFormat(locale, {
     timeZone: timezone,
     day: 'numeric',
     month: 'long',
@@ -110,10 +110,10 @@ export function instantText(at: Date, timezone: string, locale: string = DEFAULT
   return `${text.replace(' at ', ', ')} (${timezone})`;
 }
 
-function durationReader(locale: string): (seconds: number) => string {
-  const tiny = numberFormat(locale, { maximumSignificantDigits: 2 });
-  const small = numberFormat(locale, { maximumFractionDigits: 1 });
-  const whole = numberFormat(locale);
+function durationFormatter(locale: string): (seconds: number) => string {
+  const tiny = intlNumberFormat(locale, { maximumSignificantDigits: 2 });
+  const small = intlNumberFormat(locale, { maximumFractionDigits: 1 });
+  const whole = intlNumberFormat(locale);
   const parts = (most: number, large: string, rest: number, unit: string): string =>
     `${whole.format(most)} ${large}${rest === 0 ? '' : ` ${rest} ${unit}`}`;
   const text = (size: number): string => {
@@ -129,12 +129,12 @@ function durationReader(locale: string): (seconds: number) => string {
 }
 
 /** The day of an instant in the reader's zone: `16 November 2026`. */
-export const dayText = (at: Date, timezone: string, locale: string = DEFAULT_LOCALE): string =>
-  dateFormat(locale, { timeZone: timezone, day: 'numeric', month: 'long', year: 'numeric' }).format(at);
+export const formatDayOf = (at: Date, timezone: string, locale: string = DEFAULT_LOCALE): string =>
+  intlDateTimeFormat(locale, { timeZone: timezone, day: 'numeric', month: 'long', year: 'numeric' }).format(at);
 
 /** A duration in its two largest parts: `2 d 4 h`, `3 h 12 min`, `4 min 5 s`, `12.4 s`. */
-export const durationText = (seconds: number, locale: string = DEFAULT_LOCALE): string =>
-  durationReader(locale)(seconds);
+export const formatSeconds = (seconds: number, locale: string = DEFAULT_LOCALE): string =>
+  durationFormatter(locale)(seconds);
 
 const withUnit = (text: (value: number) => string, unit: string | null): ((value: number) => string) =>
   unit === null ? text : (value) => `${text(value)} ${unit}`;
@@ -144,7 +144,7 @@ const SIGNED = { signDisplay: 'exceptZero' } as const;
 const PERCENT = { style: 'percent', useGrouping: false } as const;
 
 /** How Intl writes the figures of a quantity; undefined where they are not rounded to decimals of its unit. */
-function intlOf({ kind }: Quantity): Intl.NumberFormatOptions | undefined {
+function intlOptions({ kind }: Quantity): Intl.NumberFormatOptions | undefined {
   switch (kind) {
     case 'count':
     case 'amount':
@@ -166,13 +166,13 @@ function intlOf({ kind }: Quantity): Intl.NumberFormatOptions | undefined {
  * The figures of a quantity without their unit, `12.4%`, `0.04%`, `<0.000001`, as a cell of the workbook shows them. Of
  * durations in words see `durationText`.
  */
-export function figureReader(quantity: Quantity, locale: string): (value: number) => string {
-  const options = intlOf(quantity) ?? {};
-  const roundingOf = rounder(quantity);
+export function figureFormatter(quantity: Quantity, locale: string): (value: number) => string {
+  const options = intlOptions(quantity) ?? {};
+  const roundingOf = createRounder(quantity);
   const formats = new Map<number, Intl.NumberFormat>();
   const write = (value: number, decimals: number): string => {
     const digits = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
-    const format = formats.get(decimals) ?? numberFormat(locale, { ...options, ...digits });
+    const format = formats.get(decimals) ?? intlNumberFormat(locale, { ...options, ...digits });
     formats.set(decimals, format);
     return format.format(value);
   };
@@ -182,34 +182,34 @@ export function figureReader(quantity: Quantity, locale: string): (value: number
   };
 }
 
-function numberReader(quantity: Quantity, locale: string): (value: number) => string {
+function numberFormatter(quantity: Quantity, locale: string): (value: number) => string {
   switch (quantity.kind) {
     case 'duration':
-      return durationReader(locale);
+      return durationFormatter(locale);
     case 'identifier':
     case 'text':
       return String;
     case 'bucket':
     case 'day':
     case 'instant': {
-      const plain = numberFormat(locale, { maximumFractionDigits: 2 });
+      const plain = intlNumberFormat(locale, { maximumFractionDigits: 2 });
       return (value) => plain.format(value);
     }
     case 'points':
-      return withUnit(figureReader(quantity, locale), wordsOf(locale).table.points);
+      return withUnit(figureFormatter(quantity, locale), messagesFor(locale).table.points);
     case 'amount':
     case 'difference':
-      return withUnit(figureReader(quantity, locale), quantity.unit);
+      return withUnit(figureFormatter(quantity, locale), quantity.unit);
     default:
-      return figureReader(quantity, locale);
+      return figureFormatter(quantity, locale);
   }
 }
 
-function textReader(quantity: Quantity, locale: string): (value: string) => string {
+function textFormatter(quantity: Quantity, locale: string): (value: string) => string {
   if (quantity.kind !== 'bucket' && quantity.kind !== 'day') return (value) => value;
-  const words = bucketReader(quantity.kind === 'bucket' ? quantity.granularity : 'day', locale);
+  const words = bucketFormatter(quantity.kind === 'bucket' ? quantity.granularity : 'day', locale);
   return (value) => {
-    const date = civilDate(value);
+    const date = parseCivilDate(value);
     return date === undefined ? value : words(date);
   };
 }
@@ -218,10 +218,13 @@ function textReader(quantity: Quantity, locale: string): (value: string) => stri
  * How a person reads the values of one column, with their unit; `–` where one is undefined. The one place that does so.
  * Made once for a column: it costs far more to make than to use.
  */
-export function valueReader(quantity: Quantity, locale: string = DEFAULT_LOCALE): (value: Value | undefined) => string {
-  const numberText = numberReader(quantity, locale);
-  const text = textReader(quantity, locale);
-  const { yes, no } = wordsOf(locale).table;
+export function valueFormatter(
+  quantity: Quantity,
+  locale: string = DEFAULT_LOCALE,
+): (value: Value | undefined) => string {
+  const numberText = numberFormatter(quantity, locale);
+  const text = textFormatter(quantity, locale);
+  const { yes, no } = messagesFor(locale).table;
   return (value) => {
     if (value === null || value === undefined) return UNDEFINED_TEXT;
     if (typeof value === 'number') return numberText(value);
@@ -231,11 +234,11 @@ export function valueReader(quantity: Quantity, locale: string = DEFAULT_LOCALE)
 }
 
 /** One raw value as a person reads it; see `valueReader`. */
-export const valueText = (value: Value | undefined, quantity: Quantity, locale: string = DEFAULT_LOCALE): string =>
-  valueReader(quantity, locale)(value);
+export const formatValue = (value: Value | undefined, quantity: Quantity, locale: string = DEFAULT_LOCALE): string =>
+  valueFormatter(quantity, locale)(value);
 
 /** The unit as a column header of the workbook names it; undefined where the figures speak for themselves. */
-export function unitWord(quantity: Quantity, { table }: Words): string | undefined {
+export function unitLabel(quantity: Quantity, { table }: Words): string | undefined {
   switch (quantity.kind) {
     case 'ratio':
     case 'relative':
@@ -255,7 +258,7 @@ export function unitWord(quantity: Quantity, { table }: Words): string | undefin
 }
 
 /** The unit of the raw value, as the CSV's header names it. */
-export function rawUnitWord(unit: string | null, { table }: Words): string | undefined {
+export function rawUnitLabel(unit: string | null, { table }: Words): string | undefined {
   if (unit === null) return undefined;
   return unit === 'ratio' ? table.rawRatio : unit;
 }

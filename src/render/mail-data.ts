@@ -1,14 +1,14 @@
-import { numberFormat } from '../base/formats.ts';
-import { inWords } from '../define/period.ts';
+import { intlNumberFormat } from '../base/formats.ts';
+import { formatPeriod } from '../define/period.ts';
 import { type Dataset, incompleteNotes } from '../fetch/dataset.ts';
-import { DEFAULT_LOCALE, type Words, wordsOf } from '../words/words.ts';
+import { DEFAULT_LOCALE, messagesFor, type Words } from '../words/words.ts';
 import type { Artifact } from './artifact.ts';
-import type { Digest, DigestSection } from './digest.ts';
-import { instantText } from './format.ts';
-import { elsewhereText, leftOutText, moreText, type Occasion, reasonText } from './mail-words.ts';
+import type { EmailSummary, SummarySection } from './digest.ts';
+import { formatZonedInstant } from './format.ts';
+import { moreCountText, omissionText, recipientReason, remainderLocation, type TriggerInfo } from './mail-words.ts';
 import type { Tile } from './tiles.ts';
 
-export interface MailOptions extends Occasion {
+export interface EmailOptions extends TriggerInfo {
   readonly run: string;
   /** Epoch ms. */
   readonly madeAt: number;
@@ -21,7 +21,7 @@ export interface MailOptions extends Occasion {
 }
 
 /** How much of the digest a mail shows. */
-export interface Room {
+export interface SizeBudget {
   /** Rows of each section. */
   readonly rows: number;
   readonly sections: number;
@@ -30,7 +30,7 @@ export interface Room {
 }
 
 /** A section's picture as a template speaks of it. */
-export interface ShownPicture {
+export interface ImageData {
   readonly cid: string;
   /** What it shows, with the figures in words. */
   readonly alt: string;
@@ -38,41 +38,41 @@ export interface ShownPicture {
   readonly note: string;
 }
 
-export interface MailParts {
+export interface TemplateDataInput {
   readonly dataset: Dataset;
-  readonly digest: Digest;
+  readonly digest: EmailSummary;
   readonly artifacts: readonly Artifact[];
   /** By section id. */
-  readonly pictures: ReadonlyMap<string, ShownPicture>;
-  readonly options: MailOptions;
+  readonly pictures: ReadonlyMap<string, ImageData>;
+  readonly options: EmailOptions;
 }
 
 const sizeText = (bytes: number, locale: string): string =>
   bytes < 1_000_000
-    ? `${numberFormat(locale).format(Math.max(1, Math.round(bytes / 1000)))} kB`
-    : `${numberFormat(locale, { maximumFractionDigits: 1 }).format(bytes / 1_000_000)} MB`;
+    ? `${intlNumberFormat(locale).format(Math.max(1, Math.round(bytes / 1000)))} kB`
+    : `${intlNumberFormat(locale, { maximumFractionDigits: 1 }).format(bytes / 1_000_000)} MB`;
 
 /** Side by side on a screen; a phone shows two beside two. */
-const TILES_A_ROW = 4;
+const TILES_PER_ROW = 4;
 
 function tileRows<Shown>(tiles: readonly Shown[]): Shown[][] {
-  const rows = Math.ceil(tiles.length / TILES_A_ROW);
-  return Array.from({ length: rows }, (_, row) => tiles.slice(row * TILES_A_ROW, (row + 1) * TILES_A_ROW));
+  const rows = Math.ceil(tiles.length / TILES_PER_ROW);
+  return Array.from({ length: rows }, (_, row) => tiles.slice(row * TILES_PER_ROW, (row + 1) * TILES_PER_ROW));
 }
 
 /** The files that come with the mail; where none comes, those that were made, without the descriptions beside them. */
-function listed(artifacts: readonly Artifact[], attached: ReadonlySet<string>): readonly Artifact[] {
+function listedFiles(artifacts: readonly Artifact[], attached: ReadonlySet<string>): readonly Artifact[] {
   const here = artifacts.filter(({ format }) => attached.has(format));
   return here.length > 0 ? here : artifacts.filter(({ format }) => format !== 'schema');
 }
 
-function shownRows({ rows, which }: DigestSection, room: Room): DigestSection['rows'] {
+function shownRows({ rows, which }: SummarySection, room: SizeBudget): SummarySection['rows'] {
   if (room.rows === 0) return [];
   return which === 'last' ? rows.slice(-room.rows) : rows.slice(0, room.rows);
 }
 
 /** Whether the sections that are shown have the tile's figure, too. */
-function isBelow({ of }: Tile, sections: readonly DigestSection[], room: Room): boolean {
+function isShownInSections({ of }: Tile, sections: readonly SummarySection[], room: SizeBudget): boolean {
   const section = sections.find(({ id }) => id === of.section);
   if (section === undefined) return false;
   const { metrics, each } = section.headline;
@@ -81,9 +81,9 @@ function isBelow({ of }: Tile, sections: readonly DigestSection[], room: Room): 
 }
 
 function sectionData(
-  section: DigestSection,
-  picture: ShownPicture | undefined,
-  room: Room,
+  section: SummarySection,
+  picture: ImageData | undefined,
+  room: SizeBudget,
   where: string,
   words: Words,
 ) {
@@ -96,7 +96,7 @@ function sectionData(
     headers,
     rows: shown,
     totals,
-    more: section.empty ?? leftOutText(section, shown.length, where, words),
+    more: section.empty ?? omissionText(section, shown.length, where, words),
     notes,
     chart: picture ?? null,
   };
@@ -106,18 +106,21 @@ function sectionData(
  * What a template may speak of: the contract with templates of one's own, documented in `templates/README.md`. Texts
  * may be empty and lists too, but every name is there; only a section's `chart` may be nil.
  */
-export function mailData({ dataset, digest, artifacts, pictures, options }: MailParts, room: Room) {
+export function buildTemplateData(
+  { dataset, digest, artifacts, pictures, options }: TemplateDataInput,
+  room: SizeBudget,
+) {
   const locale = options.locale ?? DEFAULT_LOCALE;
   const attached = new Set<string>(options.attached ?? []);
-  const words = wordsOf(locale);
+  const words = messagesFor(locale);
   const { mail } = words;
-  const where = elsewhereText(attached, artifacts, words);
+  const where = remainderLocation(attached, artifacts, words);
   const titles = new Map(dataset.tables.map((table) => [table.id, table.title]));
   const incomplete = incompleteNotes(dataset, words).map(({ section, text }) => ({
     section: titles.get(section) ?? section,
     text,
   }));
-  const files = listed(artifacts, attached);
+  const files = listedFiles(artifacts, attached);
   const tiles = digest.tiles.map(({ label, name, scope, value, change = '', section }) => ({
     label,
     name,
@@ -127,10 +130,10 @@ export function mailData({ dataset, digest, artifacts, pictures, options }: Mail
     section,
   }));
   const sections = digest.sections.slice(0, room.sections);
-  const below = digest.moreTiles.filter((tile) => isBelow(tile, sections, room)).length;
+  const below = digest.moreTiles.filter((tile) => isShownInSections(tile, sections, room)).length;
   const moreTiles = [
-    moreText(below, mail.below, mail.moreFigures),
-    moreText(digest.moreTiles.length - below, where, mail.moreFigures),
+    moreCountText(below, mail.below, mail.moreFigures),
+    moreCountText(digest.moreTiles.length - below, where, mail.moreFigures),
   ];
   return {
     title: dataset.title,
@@ -142,24 +145,24 @@ export function mailData({ dataset, digest, artifacts, pictures, options }: Mail
     run: options.run,
     locale,
     words: mail.template,
-    period: { ...dataset.period, words: inWords(dataset.period, locale) },
-    made: instantText(new Date(options.madeAt), dataset.period.timezone, locale),
-    reason: reasonText(dataset, options, locale),
+    period: { ...dataset.period, words: formatPeriod(dataset.period, locale) },
+    made: formatZonedInstant(new Date(options.madeAt), dataset.period.timezone, locale),
+    reason: recipientReason(dataset, options, locale),
     basis: digest.basis ?? '',
     incomplete: incomplete.slice(0, room.entries),
     incomplete_heading: incomplete.length === 0 ? '' : mail.thingsToKnow(incomplete.length),
-    more_incomplete: moreText(incomplete.length - room.entries, where, mail.moreRemarks),
+    more_incomplete: moreCountText(incomplete.length - room.entries, where, mail.moreRemarks),
     tiles,
     tile_rows: tileRows(tiles),
     more_tiles: moreTiles.filter((sentence) => sentence !== '').join(' '),
     sections: sections.map((section) => sectionData(section, pictures.get(section.id), room, where, words)),
-    more_sections: moreText(digest.sections.length - room.sections, where, mail.moreSections),
+    more_sections: moreCountText(digest.sections.length - room.sections, where, mail.moreSections),
     reading: digest.reading,
     files: files.slice(0, room.entries).map((artifact) => ({
       name: artifact.name,
       size: sizeText(artifact.bytes, locale),
       attached: attached.has(artifact.format),
     })),
-    more_files: moreText(artifacts.length - Math.min(files.length, room.entries), where, mail.moreFiles),
+    more_files: moreCountText(artifacts.length - Math.min(files.length, room.entries), where, mail.moreFiles),
   };
 }

@@ -1,14 +1,14 @@
-import { closeDirections, isolate } from '../base/bidi.ts';
-import { singleLine } from '../base/single-line.ts';
-import type { mailData } from './mail-data.ts';
+import { balanceBidiControls, isolateBidi } from '../base/bidi.ts';
+import { toSingleLine } from '../base/single-line.ts';
+import type { buildTemplateData } from './mail-data.ts';
 
-type MailData = ReturnType<typeof mailData>;
+type TemplateData = ReturnType<typeof buildTemplateData>;
 
 /** What separates the cells of the text part, and what looks like it. */
 const SEPARATORS = /[|¦‖｜│┃❘∣ǀ]/g;
 
 /** The data with every text changed. */
-function withTexts(data: object, change: (text: string, name: string) => string): object {
+function mapTexts(data: object, change: (text: string, name: string) => string): object {
   const changed = (value: unknown, name: string): unknown => {
     if (typeof value === 'string') return change(value, name);
     if (Array.isArray(value)) return value.map((item) => changed(item, name));
@@ -19,29 +19,29 @@ function withTexts(data: object, change: (text: string, name: string) => string)
 }
 
 /** For the HTML part, whose elements keep line breaks from being any: no name turns the words around it around. */
-export const htmlData = (data: MailData): object => withTexts(data, closeDirections);
+export const escapeForHtml = (data: TemplateData): object => mapTexts(data, balanceBidiControls);
 
 /** A description is the definition's own and may have several lines. */
-const inLines = (text: string, name: string): string =>
-  name === 'description' ? text.split('\n').map(singleLine).join('\n') : singleLine(text);
+const keepDescriptionLines = (text: string, name: string): string =>
+  name === 'description' ? text.split('\n').map(toSingleLine).join('\n') : toSingleLine(text);
 
 /** A cell beside others: a name from right to left would carry their figures along, and a separator would be a cell more. */
-const inRow = <Cell extends { readonly text: string }>(cell: Cell): Cell => ({
+const escapeTableCell = <Cell extends { readonly text: string }>(cell: Cell): Cell => ({
   ...cell,
-  text: isolate(singleLine(cell.text).replace(SEPARATORS, '/')),
+  text: isolateBidi(toSingleLine(cell.text).replace(SEPARATORS, '/')),
 });
 
 /** For the text part, where a line is a row and `|` begins a cell: names of data make neither. */
-export const textData = (data: MailData): object =>
-  withTexts(
+export const escapeForText = (data: TemplateData): object =>
+  mapTexts(
     {
       ...data,
       sections: data.sections.map((section) => ({
         ...section,
-        headers: section.headers.map(inRow),
-        rows: section.rows.map((row) => ({ ...row, cells: row.cells.map(inRow) })),
-        totals: section.totals.map(inRow),
+        headers: section.headers.map(escapeTableCell),
+        rows: section.rows.map((row) => ({ ...row, cells: row.cells.map(escapeTableCell) })),
+        totals: section.totals.map(escapeTableCell),
       })),
     },
-    inLines,
+    keepDescriptionLines,
   );

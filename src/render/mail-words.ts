@@ -1,49 +1,53 @@
 import cronstrue from 'cronstrue';
 import 'cronstrue/locales/de.js';
 import type { Dataset } from '../fetch/dataset.ts';
-import { languageOf, type Words, wordsOf } from '../words/words.ts';
+import { languageOf, messagesFor, type Words } from '../words/words.ts';
 import type { Artifact } from './artifact.ts';
 import type { Chart, Series } from './chart.ts';
-import type { DigestSection } from './digest.ts';
-import { valueText } from './format.ts';
+import type { SummarySection } from './digest.ts';
+import { formatValue } from './format.ts';
 
 /** Where the rest of what the mail shows is: attached, in a file that is named in the mail, or nowhere. */
-export function elsewhereText(attached: ReadonlySet<string>, artifacts: readonly Artifact[], { mail }: Words): string {
+export function remainderLocation(
+  attached: ReadonlySet<string>,
+  artifacts: readonly Artifact[],
+  { mail }: Words,
+): string {
   if (attached.has('xlsx')) return mail.inWorkbook;
   if (attached.has('csv') || attached.has('zip')) return mail.inCsv;
   return artifacts.length > 0 ? mail.inFiles : mail.leftOut;
 }
 
 /** `12 more headline figures are below.`; empty when there are none. */
-export const moreText = (count: number, where: string, text: (count: number, where: string) => string): string =>
+export const moreCountText = (count: number, where: string, text: (count: number, where: string) => string): string =>
   count <= 0 ? '' : text(count, where);
 
 /** What a section's table leaves out and where that is; empty when it shows everything. */
-export function leftOutText(section: DigestSection, shown: number, where: string, { mail }: Words): string {
+export function omissionText(section: SummarySection, shown: number, where: string, { mail }: Words): string {
   const { of, which, headers } = section;
   const missing =
     shown >= of.rows ? [] : [shown === 0 ? mail.allRows(of.rows, where) : mail.someRows(which, shown, of.rows, where)];
-  const columns = moreText(of.columns - headers.length, where, mail.moreColumns);
+  const columns = moreCountText(of.columns - headers.length, where, mail.moreColumns);
   return [...missing, ...(columns === '' ? [] : [columns])].join(' ');
 }
 
 /** A schedule, as far as its readers are told of it. */
-export interface Occurrence {
+export interface ScheduleSummary {
   readonly cron: string;
   readonly timezone: string;
   readonly on?: { readonly business_day: number } | undefined;
   readonly shift?: 'next_business_day' | 'previous_business_day' | undefined;
 }
 
-export interface Occasion {
+export interface TriggerInfo {
   /** When the report is made by itself; absent or empty: on demand only. */
-  readonly schedules?: readonly Occurrence[] | undefined;
+  readonly schedules?: readonly ScheduleSummary[] | undefined;
   /** Somebody asked for this one. */
   readonly onDemand?: boolean | undefined;
 }
 
 /** `at 08:00, only on Monday`; the expression itself where there are no words for it. */
-function scheduleText(cron: string, locale: string): string {
+function describeCron(cron: string, locale: string): string {
   try {
     const words = cronstrue.toString(cron, {
       use24HourTimeFormat: true,
@@ -52,19 +56,19 @@ function scheduleText(cron: string, locale: string): string {
     });
     return `${words.charAt(0).toLowerCase()}${words.slice(1)}`;
   } catch {
-    return wordsOf(locale).mail.bySchedule(cron);
+    return messagesFor(locale).mail.bySchedule(cron);
   }
 }
 
 /** Why the reader gets this mail, in sentences. */
-export function reasonText(dataset: Dataset, { schedules = [], onDemand }: Occasion, locale: string): string {
+export function recipientReason(dataset: Dataset, { schedules = [], onDemand }: TriggerInfo, locale: string): string {
   const { title, owner, organization } = dataset;
-  const { mail } = wordsOf(locale);
+  const { mail } = messagesFor(locale);
   return [
     mail.onList(title, organization, owner),
     ...schedules.map(({ cron, timezone, on, shift }) => {
       const when = [
-        scheduleText(cron, locale),
+        describeCron(cron, locale),
         on === undefined ? '' : mail.businessDay(on.business_day),
         shift === undefined ? '' : mail.shifted(shift),
       ];
@@ -77,16 +81,16 @@ export function reasonText(dataset: Dataset, { schedules = [], onDemand }: Occas
 }
 
 /** Of a series, as many groups as are named one by one. */
-const NAMED_GROUPS = 6;
+const MAX_NAMED_GROUPS = 6;
 /** Of a chart, as many series as are told in figures. */
-const TOLD_SERIES = 4;
+const MAX_DESCRIBED_SERIES = 4;
 
-function seriesText(chart: Chart, { name, values, quantity }: Series, locale: string): string {
-  const words = wordsOf(locale).chart;
+function describeSeries(chart: Chart, { name, values, quantity }: Series, locale: string): string {
+  const words = messagesFor(locale).chart;
   const points = chart.categories.map((at, index) => ({ at, value: values[index] ?? null }));
-  const text = (value: number | null) => valueText(value, quantity, locale);
+  const text = (value: number | null) => formatValue(value, quantity, locale);
   if (!chart.overTime) {
-    const named = points.slice(0, NAMED_GROUPS).map(({ at, value }) => `${at} ${text(value)}`);
+    const named = points.slice(0, MAX_NAMED_GROUPS).map(({ at, value }) => `${at} ${text(value)}`);
     return words.groups(name, named, points.length - named.length);
   }
   const known = points.flatMap(({ at, value }) => (value === null ? [] : [{ at, value }]));
@@ -101,20 +105,20 @@ function seriesText(chart: Chart, { name, values, quantity }: Series, locale: st
 }
 
 /** What a picture of the chart shows, for who does not see it: its kind, what along what, and the figures in words. */
-export function chartText(chart: Chart, locale: string): string {
-  const words = wordsOf(locale).chart;
+export function chartAltText(chart: Chart, locale: string): string {
+  const words = messagesFor(locale).chart;
   const series = chart.axes.flatMap((axis) => axis.series);
-  const told = series.slice(0, TOLD_SERIES);
+  const told = series.slice(0, MAX_DESCRIBED_SERIES);
   const rest = series.length - told.length;
   return [
     words.by(chart.kind, chart.categoryTitle),
-    ...told.map((each) => seriesText(chart, each, locale)),
+    ...told.map((each) => describeSeries(chart, each, locale)),
     ...(rest > 0 ? [words.moreSeries(rest)] : []),
   ].join(' ');
 }
 
 /** What a reader of a picture must know: what it leaves out, and that its end will grow. May be empty. */
-export const pictureNote = ({ omitted, overTime }: Chart, { running }: DigestSection, { chart }: Words): string =>
+export const chartCaption = ({ omitted, overTime }: Chart, { running }: SummarySection, { chart }: Words): string =>
   [...(omitted.length === 0 ? [] : [chart.omits(omitted)]), ...(overTime && running ? [chart.endRunning] : [])].join(
     ' ',
   );

@@ -1,40 +1,40 @@
 import { createHash } from 'node:crypto';
 import { DocketError } from '../base/error.ts';
 import type { Dataset } from '../fetch/dataset.ts';
-import { DEFAULT_LOCALE, type Words, wordsOf } from '../words/words.ts';
-import type { Artifact, MailBody, Picture } from './artifact.ts';
-import { isPaintable, loadPainter } from './chart-picture.ts';
-import { type Digest, type DigestSection, digestOf, MAX_ROWS } from './digest.ts';
-import { type MailOptions, mailData, type Room, type ShownPicture } from './mail-data.ts';
-import { htmlData, textData } from './mail-text.ts';
-import { chartText, pictureNote } from './mail-words.ts';
+import { DEFAULT_LOCALE, messagesFor, type Words } from '../words/words.ts';
+import type { Artifact, InlineImage, MailBody } from './artifact.ts';
+import { isRasterizable, loadRasterizer } from './chart-picture.ts';
+import { buildSummary, type EmailSummary, MAX_SUMMARY_ROWS, type SummarySection } from './digest.ts';
+import { buildTemplateData, type EmailOptions, type ImageData, type SizeBudget } from './mail-data.ts';
+import { escapeForHtml, escapeForText } from './mail-text.ts';
+import { chartAltText, chartCaption } from './mail-words.ts';
 import { loadTemplate } from './template.ts';
 
-export type { MailOptions };
+export type { EmailOptions as MailOptions };
 
 /** Gmail cuts a message's HTML at 102 KB; headers and encodings are not counted in ours. */
 export const MAX_HTML_BYTES = 100_000;
 
-const ALL = Number.POSITIVE_INFINITY;
+const NO_LIMIT = Number.POSITIVE_INFINITY;
 /** Tried in turn until the HTML is small enough: fewer rows first, then fewer sections. */
-const ROOMS: readonly Room[] = [
-  ...[MAX_ROWS, 7, 5, 3, 0].map((rows) => ({ rows, sections: ALL, entries: 12 })),
+const SIZE_BUDGETS: readonly SizeBudget[] = [
+  ...[MAX_SUMMARY_ROWS, 7, 5, 3, 0].map((rows) => ({ rows, sections: NO_LIMIT, entries: 12 })),
   ...[30, 15, 7, 3, 0].map((sections) => ({ rows: 0, sections, entries: 6 })),
 ];
 
-interface Painted {
+interface RasterizedChart {
   readonly section: string;
-  readonly picture: Picture;
-  readonly shown: ShownPicture;
+  readonly picture: InlineImage;
+  readonly shown: ImageData;
 }
 
 /** The pictures of the sections that have a chart to draw. */
-async function paintAll(sections: readonly DigestSection[], locale: string): Promise<Painted[]> {
+async function rasterizeCharts(sections: readonly SummarySection[], locale: string): Promise<RasterizedChart[]> {
   const charts = sections.flatMap((section) =>
-    section.chart !== undefined && isPaintable(section.chart) ? [{ section, chart: section.chart }] : [],
+    section.chart !== undefined && isRasterizable(section.chart) ? [{ section, chart: section.chart }] : [],
   );
   if (charts.length === 0) return [];
-  const paint = await loadPainter();
+  const paint = await loadRasterizer();
   return charts.map(({ section, chart }) => {
     const { id } = section;
     const bytes = paint(chart, locale);
@@ -43,16 +43,16 @@ async function paintAll(sections: readonly DigestSection[], locale: string): Pro
     return {
       section: id,
       picture: { cid, name: `mail-${id}.png`, bytes },
-      shown: { cid, alt: chartText(chart, locale), note: pictureNote(chart, section, wordsOf(locale)) },
+      shown: { cid, alt: chartAltText(chart, locale), note: chartCaption(chart, section, messagesFor(locale)) },
     };
   });
 }
 
 /** A chart without its picture is told among the notes, so that nobody looks for it. */
-const tellUnpainted = (digest: Digest, { chart }: Words): Digest => ({
+const withMissingChartNotes = (digest: EmailSummary, { chart }: Words): EmailSummary => ({
   ...digest,
   sections: digest.sections.map((section) =>
-    section.chart === undefined || isPaintable(section.chart)
+    section.chart === undefined || isRasterizable(section.chart)
       ? section
       : { ...section, notes: [...section.notes, chart.unpaintable] },
   ),
@@ -64,23 +64,23 @@ const tellUnpainted = (digest: Digest, { chart }: Words): Digest => ({
  * it does, then fewer sections are shown, and the mail says so. The same figures make the same bytes.
  * Throws `template.invalid` with file, line and column, `render.failed` when even the smallest mail is too large.
  */
-export async function renderMail(
+export async function renderEmail(
   dataset: Dataset,
   artifacts: readonly Artifact[],
-  options: MailOptions,
+  options: EmailOptions,
 ): Promise<MailBody> {
   const locale = options.locale ?? DEFAULT_LOCALE;
   const [html, text] = [loadTemplate('html', options.templates), loadTemplate('text', options.templates)];
-  const digest = tellUnpainted(digestOf({ dataset, locale }), wordsOf(locale));
-  const painted = await paintAll(digest.sections, locale);
+  const digest = withMissingChartNotes(buildSummary({ dataset, locale }), messagesFor(locale));
+  const painted = await rasterizeCharts(digest.sections, locale);
   const pictures = new Map(painted.map(({ section, shown }) => [section, shown]));
-  for (const room of ROOMS) {
-    const data = mailData({ dataset, digest, artifacts, pictures, options }, room);
-    const filled = html.fill(htmlData(data));
+  for (const room of SIZE_BUDGETS) {
+    const data = buildTemplateData({ dataset, digest, artifacts, pictures, options }, room);
+    const filled = html.fill(escapeForHtml(data));
     if (Buffer.byteLength(filled) > MAX_HTML_BYTES) continue;
     return {
       html: filled,
-      text: text.fill(textData(data)),
+      text: text.fill(escapeForText(data)),
       // A picture that no place shows would arrive as an attachment that nobody asked for.
       pictures: painted.map(({ picture }) => picture).filter(({ cid }) => filled.includes(`cid:${cid}`)),
     };

@@ -1,7 +1,7 @@
 import { Engine } from 'mrml';
 
 /** What is wrong with an MJML template, and where; line and column from 1. */
-export interface MjmlFault {
+export interface MjmlIssue {
   readonly line: number;
   readonly column: number;
   readonly why: string;
@@ -21,14 +21,14 @@ const ELEMENTS: ReadonlySet<string> = new Set(
 const TAG = /<(\/?)(mj[a-z-]*)\b(?:"[^"]*"|'[^']*'|[^>"'])*?(\/?)>/g;
 
 /** Beyond some thousand the engine, which recurses, is broken for every template after it. A mail has about twenty. */
-const MOST_TAGS_OPEN = 200;
+const MAX_NESTING = 200;
 /** Of HTML as well. */
 const ANY_TAG = /<(\/?)([a-z][a-z0-9-]*)[^<>]*?(\/?)>/gi;
-const NEVER_CLOSED: ReadonlySet<string> = new Set(
+const VOID_ELEMENTS: ReadonlySet<string> = new Set(
   'area base br col embed hr img input link meta source track wbr'.split(' '),
 );
 
-function placeOf(source: string, offset: number): { readonly line: number; readonly column: number } {
+function templatePosition(source: string, offset: number): { readonly line: number; readonly column: number } {
   const before = source.slice(0, offset).split('\n');
   return { line: before.length, column: (before.at(-1) ?? '').length + 1 };
 }
@@ -37,15 +37,15 @@ function placeOf(source: string, offset: number): { readonly line: number; reado
  * The first element that is unknown, too deep, not closed, or closed by another. The engine itself does not look at the names
  * of closing tags. Inside `mj-attributes` every element may stand.
  */
-function nestingFault(source: string): MjmlFault | undefined {
+function findNestingIssue(source: string): MjmlIssue | undefined {
   const plain = source.replace(/<!--[\s\S]*?-->/g, (comment) => comment.replace(/[^\n]/g, ' '));
   const open: { readonly name: string; readonly at: number }[] = [];
-  const fault = (at: number, why: string): MjmlFault => ({ ...placeOf(source, at), why });
+  const fault = (at: number, why: string): MjmlIssue => ({ ...templatePosition(source, at), why });
   let depth = 0;
   for (const { 1: closing, 2: name = '', 3: selfClosing, index } of plain.matchAll(ANY_TAG)) {
-    if (selfClosing === '/' || NEVER_CLOSED.has(name.toLowerCase())) continue;
+    if (selfClosing === '/' || VOID_ELEMENTS.has(name.toLowerCase())) continue;
     depth = Math.max(0, depth + (closing === '/' ? -1 : 1));
-    if (depth > MOST_TAGS_OPEN) return fault(index, `more than ${MOST_TAGS_OPEN} elements are inside each other`);
+    if (depth > MAX_NESTING) return fault(index, `more than ${MAX_NESTING} elements are inside each other`);
   }
   for (const tag of plain.matchAll(TAG)) {
     const [, closing, name = '', selfClosing] = tag;
@@ -65,7 +65,7 @@ function nestingFault(source: string): MjmlFault | undefined {
 }
 
 /** Where the engine stopped, from its words `… at 3:17`; the start when it does not say. */
-function engineFault(message: string): MjmlFault {
+function parseEngineError(message: string): MjmlIssue {
   const [, line, column] = /\bat (\d+):(\d+)/.exec(message) ?? [];
   const why = message.replace(/ cause /, ': ').replace(/( at \d+:\d+)+$/, '');
   return { line: Number(line ?? 1), column: Number(column ?? 1), why };
@@ -76,8 +76,8 @@ function engineFault(message: string): MjmlFault {
  * pass through as they are wherever MJML takes text: between elements, in their content and in attribute values.
  * Files cannot be included.
  */
-export function compileMjml(source: string): { readonly html: string } | { readonly fault: MjmlFault } {
-  const nesting = nestingFault(source);
+export function compileMjml(source: string): { readonly html: string } | { readonly fault: MjmlIssue } {
+  const nesting = findNestingIssue(source);
   if (nesting !== undefined) return { fault: nesting };
   const engine = new Engine();
   // Fonts of MJML's own would be asked for from outside.
@@ -90,13 +90,13 @@ export function compileMjml(source: string): { readonly html: string } | { reado
     const mark = source.indexOf('\ufeff', 1);
     const why =
       'the MJML engine breaks down at it; an invisible character, such as a byte order mark, may be the cause';
-    return { fault: { ...placeOf(source, Math.max(0, mark)), why } };
+    return { fault: { ...templatePosition(source, Math.max(0, mark)), why } };
   }
   engine.free();
   if (result.type === 'success') return { html: result.content };
   const detail = result.origin === 'parser' ? result.details : undefined;
-  if (detail?.type === 'parser-error') return { fault: engineFault(detail.source) };
+  if (detail?.type === 'parser-error') return { fault: parseEngineError(detail.source) };
   const span = detail !== undefined && 'position' in detail ? detail.position : undefined;
   const offset = span === undefined ? 0 : Buffer.from(source).subarray(0, span.start).toString().length;
-  return { fault: { ...placeOf(source, offset), why: result.message.replace(/ at position.*$/, '') } };
+  return { fault: { ...templatePosition(source, offset), why: result.message.replace(/ at position.*$/, '') } };
 }

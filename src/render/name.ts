@@ -1,6 +1,6 @@
 import { DocketError } from '../base/error.ts';
-import { safeName } from '../base/path.ts';
-import { fillTemplate } from '../base/template.ts';
+import { safeFileName } from '../base/path.ts';
+import { renderTemplate } from '../base/template.ts';
 import type { Period } from '../define/period.ts';
 
 /** What a template of a file name, a folder or a subject may speak of. */
@@ -17,14 +17,14 @@ export interface NameVariables {
  * The file name of an output: its template rendered, made safe, with the format's ending.
  * At most 120 characters. Throws `template.invalid`.
  */
-export function renderName(template: string, variables: NameVariables, extension: `.${string}`): string {
-  const text = fillTemplate(template, { ...variables }, `the name of a ${extension} output`).trim();
+export function renderFileName(template: string, variables: NameVariables, extension: `.${string}`): string {
+  const text = renderTemplate(template, { ...variables }, `the name of a ${extension} output`).trim();
   const stem = text.toLowerCase().endsWith(extension) ? text.slice(0, -extension.length) : text;
-  return safeName(stem, extension);
+  return safeFileName(stem, extension);
 }
 
 /** Refuses two files of one name, as a file system that ignores case would. Throws `render.failed`. */
-export function refuseCollisions(names: readonly { readonly name: string; readonly of: string }[]): void {
+export function assertDistinctNames(names: readonly { readonly name: string; readonly of: string }[]): void {
   const taken = new Map<string, string>();
   for (const { name, of } of names) {
     const key = name.normalize('NFC').toLowerCase();

@@ -2,7 +2,7 @@ import { crc32, deflateSync } from 'node:zlib';
 
 const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 /** As many colours as one byte can name. */
-const PALETTE = 256;
+const MAX_PALETTE_SIZE = 256;
 
 function chunk(type: string, data: Uint8Array): Buffer {
   const body = Buffer.concat([Buffer.from(type, 'latin1'), data]);
@@ -20,17 +20,17 @@ function paletteOf(pixels: Uint8Array): { readonly colours: readonly number[]; r
   const counts = new Map<number, number>();
   // Most pixels have the colour of the one before: runs are counted, not pixels.
   for (let at = 0; at < pixels.length; ) {
-    const colour = colourAt(pixels, at);
+    const colour = colourAtOffset(pixels, at);
     const start = at;
-    while (at < pixels.length && colourAt(pixels, at) === colour) at += 4;
+    while (at < pixels.length && colourAtOffset(pixels, at) === colour) at += 4;
     counts.set(colour, (counts.get(colour) ?? 0) + at - start);
   }
   const colours = [...counts.keys()].sort(
     (one, other) => (counts.get(other) ?? 0) - (counts.get(one) ?? 0) || one - other,
   );
-  const kept = colours.slice(0, PALETTE);
+  const kept = colours.slice(0, MAX_PALETTE_SIZE);
   const places = new Map(kept.map((colour, place) => [colour, place]));
-  for (const colour of colours.slice(PALETTE)) places.set(colour, nearest(colour, kept));
+  for (const colour of colours.slice(MAX_PALETTE_SIZE)) places.set(colour, nearest(colour, kept));
   return { colours: kept, places };
 }
 
@@ -42,7 +42,7 @@ function nearest(colour: number, colours: readonly number[]): number {
   return distances.indexOf(Math.min(...distances));
 }
 
-const colourAt = (pixels: Uint8Array, at: number): number =>
+const colourAtOffset = (pixels: Uint8Array, at: number): number =>
   ((pixels[at] ?? 0) << 16) | ((pixels[at + 1] ?? 0) << 8) | (pixels[at + 2] ?? 0);
 
 const bytesOf = (colour: number): readonly number[] => [colour >> 16, (colour >> 8) & 0xff, colour & 0xff];
@@ -59,7 +59,7 @@ export function encodePng(pixels: Uint8Array, width: number, height: number): Ui
   let [last, place] = [-1, 0];
   for (let row = 0; row < height; row += 1) {
     for (let column = 0; column < width; column += 1) {
-      const colour = colourAt(pixels, 4 * (row * width + column));
+      const colour = colourAtOffset(pixels, 4 * (row * width + column));
       if (colour !== last) [last, place] = [colour, places.get(colour) ?? 0];
       rows[row * (1 + width) + 1 + column] = place;
     }

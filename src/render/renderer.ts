@@ -1,8 +1,8 @@
 import type { Output } from '../define/definition.ts';
 import type { Dataset } from '../fetch/dataset.ts';
-import { type Artifact, type ArtifactFormat, type MailBody, mailFiles } from './artifact.ts';
+import { type Artifact, type ArtifactFormat, type MailBody, mailAttachments } from './artifact.ts';
 import { type RenderOptions, renderFiles } from './files.ts';
-import { type MailOptions, renderMail } from './mail.ts';
+import { type MailOptions, renderEmail } from './mail.ts';
 
 /** Everything that a report's files and its mail are made of: frozen data that can travel to another thread. */
 export interface RenderRequest {
@@ -30,14 +30,17 @@ export interface Rendered {
 export type Renderer = (request: RenderRequest, signal: AbortSignal) => Promise<Rendered>;
 
 /** In the thread that calls it. */
-export const renderHere: Renderer = async ({ dataset, outputs, files, mail, ...about }, signal) => {
+export const renderInProcess: Renderer = async ({ dataset, outputs, files, mail, ...about }, signal) => {
   const artifacts = await renderFiles(dataset, outputs, { ...files, ...about, signal });
-  const shown = mailFiles(artifacts, ['xlsx', 'csv']);
-  return { artifacts, mail: await renderMail(dataset, shown, { ...mail, ...about, attached: attached(mail, shown) }) };
+  const shown = mailAttachments(artifacts, ['xlsx', 'csv']);
+  return {
+    artifacts,
+    mail: await renderEmail(dataset, shown, { ...mail, ...about, attached: attachedFormats(mail, shown) }),
+  };
 };
 
 /** The formats of the files that come with those that are attached: what is in a zip is attached as the zip. */
-const attached = ({ attached: formats = [] }: MailOptions | RenderRequest['mail'], shown: readonly Artifact[]) => [
-  ...formats,
-  ...mailFiles(shown, formats).map(({ format }): ArtifactFormat => format),
-];
+const attachedFormats = (
+  { attached: formats = [] }: MailOptions | RenderRequest['mail'],
+  shown: readonly Artifact[],
+) => [...formats, ...mailAttachments(shown, formats).map(({ format }): ArtifactFormat => format)];

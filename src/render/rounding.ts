@@ -17,7 +17,7 @@ export interface Rounding {
 }
 
 /** How the figures of a quantity are shown. */
-interface Face {
+interface RoundingRule {
   /** What one raw unit is in the unit that is shown: a ratio of 1 is 100 %. */
   readonly factor: number;
   readonly decimals: number;
@@ -29,24 +29,24 @@ interface Face {
 }
 
 // A tie is rounded differently from program to program, hence a little more than half.
-const ROUNDED = { most: MAX_DECIMALS, reach: 0.500_001 };
-const WHOLE = 0.999_999;
+const DEFAULT_RULE = { most: MAX_DECIMALS, reach: 0.500_001 };
+const ALMOST_ONE = 0.999_999;
 
-function faceOf(quantity: Quantity): Face | undefined {
+function roundingRuleOf(quantity: Quantity): RoundingRule | undefined {
   switch (quantity.kind) {
     case 'ratio':
     case 'relative':
-      return { ...ROUNDED, factor: 100, decimals: 1, landmarks: [0, 1] };
+      return { ...DEFAULT_RULE, factor: 100, decimals: 1, landmarks: [0, 1] };
     case 'points':
-      return { ...ROUNDED, factor: 1, decimals: 1, landmarks: [0, 100] };
+      return { ...DEFAULT_RULE, factor: 1, decimals: 1, landmarks: [0, 100] };
     case 'count':
-      return { ...ROUNDED, factor: 1, decimals: 0, landmarks: [0] };
+      return { ...DEFAULT_RULE, factor: 1, decimals: 0, landmarks: [0] };
     case 'amount':
     case 'difference':
-      return { ...ROUNDED, factor: 1, decimals: quantity.decimals, landmarks: [0] };
+      return { ...DEFAULT_RULE, factor: 1, decimals: quantity.decimals, landmarks: [0] };
     case 'duration':
-      if (quantity.scale === 'days') return { ...ROUNDED, factor: 1 / DAY_SECONDS, decimals: 1, landmarks: [0] };
-      if (quantity.scale === 'seconds') return { ...ROUNDED, factor: 1, decimals: MAX_DECIMALS, landmarks: [0] };
+      if (quantity.scale === 'days') return { ...DEFAULT_RULE, factor: 1 / DAY_SECONDS, decimals: 1, landmarks: [0] };
+      if (quantity.scale === 'seconds') return { ...DEFAULT_RULE, factor: 1, decimals: MAX_DECIMALS, landmarks: [0] };
       // LibreOffice cuts a time where Excel rounds it.
       return { factor: 1, decimals: 0, most: MAX_CLOCK_DECIMALS, landmarks: [0], reach: 1.000_001 };
     default:
@@ -55,18 +55,18 @@ function faceOf(quantity: Quantity): Face | undefined {
 }
 
 /** Decimals of a quantity's figures where none needs more. */
-export const usualDecimals = (quantity: Quantity): number => faceOf(quantity)?.decimals ?? 0;
+export const defaultDecimals = (quantity: Quantity): number => roundingRuleOf(quantity)?.decimals ?? 0;
 
-const PLAIN: Rounding = { decimals: 0 };
+const NO_DECIMALS: Rounding = { decimals: 0 };
 
 /**
  * How the figures of one quantity are rounded, in the workbook, the mail, the CSV and the charts alike: as usual, and with
  * more decimals where a figure would otherwise be shown as zero, or as 100 %, without being it. Made once for a column;
  * equal roundings are one object.
  */
-export function rounder(quantity: Quantity): (value: number) => Rounding {
-  const face = faceOf(quantity);
-  if (face === undefined) return () => PLAIN;
+export function createRounder(quantity: Quantity): (value: number) => Rounding {
+  const face = roundingRuleOf(quantity);
+  if (face === undefined) return () => NO_DECIMALS;
   const { factor, decimals: usual, most, landmarks, reach } = face;
   const made = new Map<string, Rounding>();
   const known = (key: string, make: () => Rounding): Rounding => {
@@ -82,7 +82,7 @@ export function rounder(quantity: Quantity): (value: number) => Rounding {
     // With more decimals than usual its first digit is shown for what it is: 0.006 %, not 0.01 %.
     while (
       decimals <= most &&
-      gap * factor <= (decimals === usual ? reach : Math.max(reach, WHOLE)) * 10 ** -decimals
+      gap * factor <= (decimals === usual ? reach : Math.max(reach, ALMOST_ONE)) * 10 ** -decimals
     ) {
       decimals += 1;
     }
@@ -99,7 +99,7 @@ export function rounder(quantity: Quantity): (value: number) => Rounding {
   return (value) => {
     const size = Math.abs(value);
     if (isCount && !Number.isInteger(value) && size > reach) {
-      const decimals = decimalsOf([value], 0, MAX_COUNT_DECIMALS);
+      const decimals = decimalsNeeded([value], 0, MAX_COUNT_DECIMALS);
       return known(`${decimals}`, () => ({ decimals }));
     }
     const toZero = Math.abs(size - zero);
@@ -110,7 +110,7 @@ export function rounder(quantity: Quantity): (value: number) => Rounding {
 }
 
 /** How many decimals show every one of `values` in full; at least `atLeast`, at most `most`. */
-export function decimalsOf(values: readonly number[], atLeast = 0, most = MAX_DECIMALS): number {
+export function decimalsNeeded(values: readonly number[], atLeast = 0, most = MAX_DECIMALS): number {
   return values.reduce((sofar, value) => {
     let decimals = sofar;
     while (decimals < most && Number(value.toFixed(decimals)) !== value) decimals += 1;

@@ -1,7 +1,7 @@
 import type { Column, Dataset, Row, Table, Value } from '../fetch/dataset.ts';
 import type { Artifact } from './artifact.ts';
-import { digestOf } from './digest.ts';
-import { type MailOptions, mailData } from './mail-data.ts';
+import { buildSummary } from './digest.ts';
+import { buildTemplateData, type EmailOptions } from './mail-data.ts';
 
 const BUCKET: Column = { name: 'bucket', label: 'Bucket', kind: 'time', type: 'date', unit: null };
 const COUNT: Column = {
@@ -49,10 +49,10 @@ const ONBOARDING: Table = {
   chart: 'line',
   filters: [{ label: 'Risk', is: ['High', 'Severe'] }],
   notes: [
-    { code: 'truncated', says: { id: 'cut', of: { rows: 5000 } }, incomplete: true },
+    { code: 'truncated', message: { id: 'cut', of: { rows: 5000 } }, incomplete: true },
     {
       code: 'deprecated',
-      says: { id: 'deprecated', of: { label: 'Rate', id: 'rate', since: '2026-01-01', successor: null } },
+      message: { id: 'deprecated', of: { label: 'Rate', id: 'rate', since: '2026-01-01', successor: null } },
       incomplete: false,
     },
   ],
@@ -87,7 +87,7 @@ const FILE: Artifact = {
   sha256: '',
 };
 
-const OPTIONS: MailOptions = {
+const OPTIONS: EmailOptions = {
   run: '0123456789abcdef0123456789abcdef',
   madeAt: Date.UTC(2026, 10, 16, 7),
   attached: ['xlsx'],
@@ -100,13 +100,13 @@ const PICTURE = {
   note: 'In this chart something is not drawn.',
 };
 
-const dataOf = (
+const sampleDataOf = (
   dataset: Dataset,
   artifacts: readonly Artifact[],
   room: { rows: number; sections: number; entries: number },
 ) => {
-  const digest = digestOf({ dataset, locale: 'en-GB' });
-  return mailData(
+  const digest = buildSummary({ dataset, locale: 'en-GB' });
+  return buildTemplateData(
     {
       dataset,
       artifacts,
@@ -119,8 +119,12 @@ const dataOf = (
 };
 
 /** Data for trying a template out: everything that a mail may have, nothing that it need not have, and a cut one. */
-export const sampleData = (): readonly ReturnType<typeof mailData>[] => [
-  dataOf(FULL, [FILE, { ...FILE, name: 'Weekly KPIs.csv', format: 'csv' }], { rows: 10, sections: 10, entries: 10 }),
-  dataOf(BARE, [], { rows: 10, sections: 10, entries: 10 }),
-  dataOf(FULL, [FILE], { rows: 3, sections: 1, entries: 0 }),
+export const sampleTemplateData = (): readonly ReturnType<typeof buildTemplateData>[] => [
+  sampleDataOf(FULL, [FILE, { ...FILE, name: 'Weekly KPIs.csv', format: 'csv' }], {
+    rows: 10,
+    sections: 10,
+    entries: 10,
+  }),
+  sampleDataOf(BARE, [], { rows: 10, sections: 10, entries: 10 }),
+  sampleDataOf(FULL, [FILE], { rows: 3, sections: 1, entries: 0 }),
 ];

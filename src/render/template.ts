@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Liquid, LiquidError, type Template } from 'liquidjs';
 import { DocketError } from '../base/error.ts';
-import { remembered } from '../base/remembered.ts';
+import { memoize } from '../base/remembered.ts';
 import { compileMjml } from './mjml.ts';
 
 /** The two bodies of a mail. A folder of one's own may hold one of them or both. */
@@ -11,14 +11,14 @@ export const TEMPLATES = { html: 'report.mjml', text: 'report.txt.liquid' } as c
 export type TemplateKind = keyof typeof TEMPLATES;
 
 /** A template that is ready to be filled. Its values cannot break the layout: that is made before they come. */
-export interface MailTemplate {
+export interface EmailTemplate {
   readonly file: string;
   /** Throws `template.invalid` with file, line and column. */
   readonly fill: (data: object) => string;
 }
 
 /** What is wrong with a template, and where. */
-export interface TemplateFault {
+export interface EmailTemplateIssue {
   readonly file: string;
   /** From 1. */
   readonly line: number;
@@ -29,7 +29,7 @@ export interface TemplateFault {
 }
 
 /** Docket's own templates: beside `src/` and `dist/` alike. */
-const OWN = fileURLToPath(new URL('../../templates', import.meta.url));
+const BUILT_IN_TEMPLATES = fileURLToPath(new URL('../../templates', import.meta.url));
 
 /**
  * The file that a kind of body comes from: the folder's own, or Docket's.
@@ -37,14 +37,14 @@ const OWN = fileURLToPath(new URL('../../templates', import.meta.url));
  */
 export function templateFile(kind: TemplateKind, folder: string | undefined): string {
   const own = folder === undefined ? undefined : join(folder, 'email', TEMPLATES[kind]);
-  return own !== undefined && existsSync(own) ? own : join(OWN, 'email', TEMPLATES[kind]);
+  return own !== undefined && existsSync(own) ? own : join(BUILT_IN_TEMPLATES, 'email', TEMPLATES[kind]);
 }
 
 /**
  * Unknown variables and filters are errors. Everything that is printed into HTML is escaped, where a template does not
  * say `| raw`. Templates read no files and no inherited properties, and an endless loop ends after ten seconds.
  */
-const engine = remembered(
+const liquidEngine = memoize(
   (kind: TemplateKind): Liquid =>
     new Liquid({
       templates: {},
@@ -58,47 +58,47 @@ const engine = remembered(
   2,
 );
 
-type Where = Omit<TemplateFault, 'file'>;
+type ErrorPosition = Omit<EmailTemplateIssue, 'file'>;
 
 /** What is written, and the same with its layout made; a mail is filled far more often than its template changes. */
-const parsed = remembered(
+const parseTemplate = memoize(
   (
     kind: TemplateKind,
     source: string,
-  ): { readonly written: Template[]; readonly laidOut: Template[] } | { readonly fault: Where } => {
-    const liquid = engine(kind);
+  ): { readonly written: Template[]; readonly laidOut: Template[] } | { readonly fault: ErrorPosition } => {
+    const liquid = liquidEngine(kind);
     try {
       const written = liquid.parse(source);
       const compiled = kind === 'html' ? compileMjml(source) : undefined;
       if (compiled !== undefined && 'fault' in compiled) return compiled;
       return { written, laidOut: compiled === undefined ? written : liquid.parse(compiled.html) };
     } catch (thrown) {
-      return { fault: liquidFault(thrown) };
+      return { fault: liquidErrorPosition(thrown) };
     }
   },
   8,
 );
 
 /** Throws the template's first fault as `template.invalid`. */
-export function loadTemplate(kind: TemplateKind, folder: string | undefined): MailTemplate {
+export function loadTemplate(kind: TemplateKind, folder: string | undefined): EmailTemplate {
   const opened = openTemplate(kind, templateFile(kind, folder));
-  if ('fault' in opened) throw templateError(opened.fault);
+  if ('fault' in opened) throw templateInvalid(opened.fault);
   const { file, fill } = opened;
   return {
     file,
     fill: (data) => {
       const filled = fill(data);
-      if ('fault' in filled) throw templateError(filled.fault);
+      if ('fault' in filled) throw templateInvalid(filled.fault);
       return filled.text;
     },
   };
 }
 
-export type Filled = { readonly text: string } | { readonly fault: TemplateFault };
+export type FillResult = { readonly text: string } | { readonly fault: EmailTemplateIssue };
 
 export interface OpenTemplate {
   readonly file: string;
-  readonly fill: (data: object) => Filled;
+  readonly fill: (data: object) => FillResult;
   /** The variables that it speaks of, where each occurs first; those that it makes itself are not among them. */
   readonly variables: () => readonly {
     readonly path: readonly string[];
@@ -108,7 +108,7 @@ export interface OpenTemplate {
 }
 
 /** Reads, parses and lays out a template; what is wrong with it is told, not thrown. */
-export function openTemplate(kind: TemplateKind, file: string): OpenTemplate | { readonly fault: TemplateFault } {
+export function openTemplate(kind: TemplateKind, file: string): OpenTemplate | { readonly fault: EmailTemplateIssue } {
   let source: string;
   try {
     source = readFileSync(file, 'utf8');
@@ -116,15 +116,15 @@ export function openTemplate(kind: TemplateKind, file: string): OpenTemplate | {
     const why = `it cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`;
     return { fault: { file, line: 1, column: 1, why } };
   }
-  const templates = parsed(kind, source);
+  const templates = parseTemplate(kind, source);
   if ('fault' in templates) return { fault: { file, ...templates.fault } };
   const { written, laidOut } = templates;
-  const liquid = engine(kind);
-  const render = (templates: Template[], data: object): Filled => {
+  const liquid = liquidEngine(kind);
+  const render = (templates: Template[], data: object): FillResult => {
     try {
       return { text: String(liquid.renderSync(templates, data)) };
     } catch (thrown) {
-      return { fault: { file, ...liquidFault(thrown) } };
+      return { fault: { file, ...liquidErrorPosition(thrown) } };
     }
   };
   return {
@@ -154,7 +154,7 @@ interface Token {
 const isToken = (value: unknown): value is Token =>
   typeof value === 'object' && value !== null && 'getPosition' in value && typeof value.getPosition === 'function';
 
-function liquidFault(thrown: unknown): Where {
+function liquidErrorPosition(thrown: unknown): ErrorPosition {
   const message = thrown instanceof Error ? thrown.message : String(thrown);
   const why = (message.split('\n')[0] ?? message).replace(/, (file:.*, )?line:\d+, col:\d+$/, '');
   const token: unknown = LiquidError.is(thrown) ? thrown.token : undefined;
@@ -162,7 +162,7 @@ function liquidFault(thrown: unknown): Where {
   return { line, column, why };
 }
 
-const templateError = ({ file, line, column, why }: TemplateFault): DocketError =>
+const templateInvalid = ({ file, line, column, why }: EmailTemplateIssue): DocketError =>
   new DocketError('template.invalid', `The e-mail template cannot be used: ${why}.`, {
     where: `${file}:${line}:${column}`,
     expected: 'MJML (the text part: plain text) with LiquidJS over the variables that templates/README.md lists',

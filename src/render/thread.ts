@@ -1,52 +1,52 @@
 import type { MessagePort } from 'node:worker_threads';
 import { type DocketError, type ErrorJson, toDocketError } from '../base/error.ts';
 import type { Dataset, Row, Table } from '../fetch/dataset.ts';
-import { type Rendered, type RenderRequest, renderHere } from './renderer.ts';
+import { type Rendered, type RenderRequest, renderInProcess } from './renderer.ts';
 
 /** Rows that stand in memory follow a piece at a time: to copy a large table at once would hold up whoever sends it. */
-export interface SentTable extends Omit<Table, 'rows'> {
+export interface SerializedTable extends Omit<Table, 'rows'> {
   /** Null: they follow. Rows in a file are read here. */
   readonly rows: Table['rows'] | null;
 }
 
-export interface SentRequest extends Omit<RenderRequest, 'dataset'> {
-  readonly dataset: Omit<Dataset, 'tables'> & { readonly tables: readonly SentTable[] };
+export interface SerializedRequest extends Omit<RenderRequest, 'dataset'> {
+  readonly dataset: Omit<Dataset, 'tables'> & { readonly tables: readonly SerializedTable[] };
 }
 
 /** Into the thread: rows of the table at `table`, then the end of all rows. */
-export type Piece = { readonly table: number; readonly rows: readonly Row[] } | 'all';
+export type RowChunk = { readonly table: number; readonly rows: readonly Row[] } | 'all';
 
-export interface ThreadTask {
-  readonly request: SentRequest;
+export interface RenderTask {
+  readonly request: SerializedRequest;
   /** Says one word when the task begins, then takes pieces. Whoever closes its other end stops the task. */
   readonly port: MessagePort;
 }
 
 /** A `DocketError` as it travels: of an error's class, fields and causes a message between threads keeps nothing. */
-export interface SentError {
+export interface SerializedError {
   readonly json: ErrorJson;
   readonly retryable: boolean;
   /** For the log. */
   readonly stack: string | undefined;
 }
 
-export type ThreadAnswer =
+export type RenderTaskResult =
   | { readonly kind: 'done'; readonly rendered: Rendered }
-  | { readonly kind: 'failed'; readonly error: SentError }
+  | { readonly kind: 'failed'; readonly error: SerializedError }
   | { readonly kind: 'stopped' };
 
-const sent = (error: DocketError): SentError => ({
+const serializeError = (error: DocketError): SerializedError => ({
   json: error.toJSON(),
   retryable: error.retryable,
   stack: (error.cause instanceof Error ? error.cause : error).stack,
 });
 
 /** Everything has come, or the signal is aborted. */
-async function whole({ dataset, ...request }: SentRequest, port: MessagePort, stop: AbortSignal) {
+async function receiveRequest({ dataset, ...request }: SerializedRequest, port: MessagePort, stop: AbortSignal) {
   const pieces = dataset.tables.map((): Row[] => []);
   const complete = new Promise<void>((resolve, reject) => {
     stop.addEventListener('abort', () => reject(stop.reason), { once: true });
-    port.on('message', (piece: Piece) => {
+    port.on('message', (piece: RowChunk) => {
       if (piece === 'all') resolve();
       else for (const row of piece.rows) pieces[piece.table]?.push(row);
     });
@@ -58,14 +58,14 @@ async function whole({ dataset, ...request }: SentRequest, port: MessagePort, st
 }
 
 /** What runs in the thread: see `renderPool`, whose other half this is. */
-export default async function renderTask({ request, port }: ThreadTask): Promise<ThreadAnswer> {
+export default async function renderTask({ request, port }: RenderTask): Promise<RenderTaskResult> {
   const stop = new AbortController();
   port.on('close', () => stop.abort(new Error('The task was stopped.')));
   try {
-    const received = await whole(request, port, stop.signal);
-    return { kind: 'done', rendered: await renderHere(received, stop.signal) };
+    const received = await receiveRequest(request, port, stop.signal);
+    return { kind: 'done', rendered: await renderInProcess(received, stop.signal) };
   } catch (thrown) {
-    return stop.signal.aborted ? { kind: 'stopped' } : { kind: 'failed', error: sent(toDocketError(thrown)) };
+    return stop.signal.aborted ? { kind: 'stopped' } : { kind: 'failed', error: serializeError(toDocketError(thrown)) };
   } finally {
     port.close();
   }

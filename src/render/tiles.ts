@@ -1,12 +1,12 @@
-import { isolate } from '../base/bidi.ts';
-import { type Dataset, lacksCounts, type Table } from '../fetch/dataset.ts';
+import { isolateBidi } from '../base/bidi.ts';
+import { type Dataset, lacksCurrentCounts, type Table } from '../fetch/dataset.ts';
 import { firstRows } from '../fetch/rows.ts';
-import type { Filter } from '../words/filter.ts';
-import { wordsOf } from '../words/words.ts';
+import type { FilterDescription } from '../words/filter.ts';
+import { messagesFor } from '../words/words.ts';
 import { viewColumns } from './columns.ts';
-import { type Figures, figureChange, isSingle, valuesOf } from './figures.ts';
-import { rangeText, valueText } from './format.ts';
-import { filterTexts } from './words.ts';
+import { type Figures, formatChange, isSingleRow, valueColumns } from './figures.ts';
+import { formatDateRange, formatValue } from './format.ts';
+import { describeFilters } from './words.ts';
 
 /** Values of a filter that a tile names; of more it says how many there are, and the section names them. */
 const MAX_FILTER_VALUES = 3;
@@ -29,43 +29,43 @@ export interface Tile {
 }
 
 /** A tile with what makes its figure another one than that of the same metric elsewhere. */
-interface Candidate extends Tile {
+interface TileCandidate extends Tile {
   readonly key: string;
   readonly filtered: boolean;
 }
 
-function filterText(filter: Filter, locale: string): string {
-  const { mail } = wordsOf(locale);
+function tileFilterText(filter: FilterDescription, locale: string): string {
+  const { mail } = messagesFor(locale);
   const values = 'is' in filter ? filter.is : 'isNot' in filter ? filter.isNot : [];
   if ('search' in filter || values.length <= MAX_FILTER_VALUES)
-    return filterTexts({ filters: [filter] }, locale).join();
+    return describeFilters({ filters: [filter] }, locale).join();
   const of = 'is' in filter ? mail.filterIsAmong : mail.filterIsNotAmong;
-  return of(isolate(filter.label), values.length);
+  return of(isolateBidi(filter.label), values.length);
 }
 
-function scopeOf({ period }: Pick<Dataset, 'period'>, table: Table, locale: string): string {
-  const { mail } = wordsOf(locale);
+function tileScope({ period }: Pick<Dataset, 'period'>, table: Table, locale: string): string {
+  const { mail } = messagesFor(locale);
   const { range, asOf } = table;
   const others = range !== null && (range.from !== period.from || range.to !== period.to);
   return [
-    ...table.filters.map((filter) => filterText(filter, locale)),
-    ...(others ? [rangeText(range, locale)] : []),
+    ...table.filters.map((filter) => tileFilterText(filter, locale)),
+    ...(others ? [formatDateRange(range, locale)] : []),
     ...(table.current ? [mail.now(asOf, period.timezone)] : []),
     ...(table.running ? [mail.soFar] : []),
   ].join('; ');
 }
 
-function candidatesOf(dataset: Dataset, table: Table, locale: string): Candidate[] {
-  if (lacksCounts(table)) return [];
+function tileCandidates(dataset: Dataset, table: Table, locale: string): TileCandidate[] {
+  if (lacksCurrentCounts(table)) return [];
   const [only] = firstRows(table.rows, 1);
-  const figures: Figures | undefined = table.totals ?? (isSingle(table) ? only : undefined);
+  const figures: Figures | undefined = table.totals ?? (isSingleRow(table) ? only : undefined);
   if (figures === undefined) return [];
   const { current, range, compared, compareRange, filters } = table;
-  const scope = scopeOf(dataset, table, locale);
-  return valuesOf(viewColumns(table, locale)).map((view) => {
+  const scope = tileScope(dataset, table, locale);
+  return valueColumns(viewColumns(table, locale)).map((view) => {
     const { name: metric, label: name } = view.source;
-    const value = valueText(figures.values[metric] ?? null, view.quantity, locale);
-    const change = compared ? { change: figureChange(view, figures, locale) } : {};
+    const value = formatValue(figures.values[metric] ?? null, view.quantity, locale);
+    const change = compared ? { change: formatChange(view, figures, locale) } : {};
     return {
       label: name,
       name,
@@ -84,17 +84,18 @@ function candidatesOf(dataset: Dataset, table: Table, locale: string): Candidate
  * The headline figures: those of everything first, those of a part behind them. The same figure of two sections (the same
  * metric of the same days, filtered alike) leads once; two figures of one name and scope say which section they are of.
  */
-export function tilesOf(dataset: Dataset, locale: string): Tile[] {
-  const { mail } = wordsOf(locale);
-  const found = dataset.tables.flatMap((table) => candidatesOf(dataset, table, locale));
+export function buildTiles(dataset: Dataset, locale: string): Tile[] {
+  const { mail } = messagesFor(locale);
+  const found = dataset.tables.flatMap((table) => tileCandidates(dataset, table, locale));
   const once = found.filter(({ key }, index) => found.findIndex((other) => other.key === key) === index);
   const ordered = [...once.filter(({ filtered }) => !filtered), ...once.filter(({ filtered }) => filtered)];
-  const alike = (tile: Candidate) => ordered.filter(({ name, scope }) => name === tile.name && scope === tile.scope);
+  const alike = (tile: TileCandidate) =>
+    ordered.filter(({ name, scope }) => name === tile.name && scope === tile.scope);
   const named = (label: string, about: readonly string[]) =>
-    about.length === 0 ? label : mail.named(isolate(label), about);
+    about.length === 0 ? label : mail.named(isolateBidi(label), about);
   return ordered.map((tile): Tile => {
     const { key: _, filtered: __, ...shown } = tile;
-    const section = alike(tile).length > 1 ? [isolate(tile.section)] : [];
+    const section = alike(tile).length > 1 ? [isolateBidi(tile.section)] : [];
     const scope = tile.scope === '' ? [] : [tile.scope];
     return { ...shown, name: named(tile.name, section), label: named(tile.name, [...section, ...scope]) };
   });

@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises';
  * Writes pieces to a new file as they are made, no faster than the disk takes them. `path` must not exist.
  * Throws the signal's reason when aborted.
  */
-export async function writePieces(
+export async function writeChunks(
   path: string,
   pieces: Iterable<string> | AsyncIterable<Uint8Array>,
   signal: AbortSignal,

@@ -1,9 +1,9 @@
 import { DocketError } from '../base/error.ts';
 import type { Definition, PeriodSpec } from '../define/definition.ts';
 import type { OrgSettings } from '../define/org.ts';
-import { orderRun } from './order.ts';
+import { createRunOrder } from './order.ts';
 
-type Span = Extract<PeriodSpec, object>;
+type PeriodRange = Extract<PeriodSpec, object>;
 
 /** What a backfill is of. */
 export interface BackfillRequest {
@@ -17,9 +17,9 @@ export interface BackfillRequest {
 }
 
 /** Periods of one backfill: ten years of days. */
-const MOST = 3_660;
+const MAX_PERIODS = 3_660;
 const DAY_MS = 86_400_000;
-const UNIT = /^(?:(?:previous|current)_(day|week|month|quarter|year)|(day|week|month|quarter|year)_to_date)$/;
+const PERIOD_UNIT = /^(?:(?:previous|current)_(day|week|month|quarter|year)|(day|week|month|quarter|year)_to_date)$/;
 
 /**
  * The report's own periods that begin within `from` to `to`, oldest first, each a whole one: its weeks for
@@ -28,12 +28,12 @@ const UNIT = /^(?:(?:previous|current)_(day|week|month|quarter|year)|(day|week|m
  * Throws `usage.invalid` for a report whose periods do not follow one another (fixed dates, `last_N_…`), where none
  * begins within the days, where one is not over yet, and for more than ten years of days.
  */
-export function backfillPeriods({ definition, settings, from, to, now }: BackfillRequest): readonly Span[] {
+export function backfillPeriods({ definition, settings, from, to, now }: BackfillRequest): readonly PeriodRange[] {
   const { org, report, period } = definition;
-  const match = typeof period === 'string' ? UNIT.exec(period) : null;
+  const match = typeof period === 'string' ? PERIOD_UNIT.exec(period) : null;
   const unit = match?.[1] ?? match?.[2];
   if (unit === undefined) {
-    throw unusable(`The periods of ${org}/${report} do not follow one another.`, {
+    throw usageError(`The periods of ${org}/${report} do not follow one another.`, {
       where: `${org}/${report}`,
       expected: 'a period that is a day, week, month, quarter or year, e.g. previous_month',
       got: typeof period === 'object' ? `${period.from} to ${period.to}, whenever it runs` : period,
@@ -41,7 +41,7 @@ export function backfillPeriods({ definition, settings, from, to, now }: Backfil
     });
   }
   if (from > to) {
-    throw unusable('There is no day from --from to --to.', {
+    throw usageError('There is no day from --from to --to.', {
       where: '--from, --to',
       expected: 'a first day that is not after the last one',
       got: `${from} to ${to}`,
@@ -49,22 +49,22 @@ export function backfillPeriods({ definition, settings, from, to, now }: Backfil
     });
   }
   const order = { definition, settings, trigger: 'backfill', priority: 'backfill', slot: '', deliver: false } as const;
-  const today = orderRun({ ...order, period: spec(unit), at: now, now }).period;
-  const at = (day: number): Span => {
+  const today = createRunOrder({ ...order, period: currentPeriodOf(unit), at: now, now }).period;
+  const at = (day: number): PeriodRange => {
     // Noon UTC of a day may be the next one far in the east: the zone's own noon is what is meant.
     const found = [0, -DAY_MS / 2, DAY_MS / 2].map(
-      (shift) => orderRun({ ...order, period: spec(unit), at: day + DAY_MS / 2 + shift, now }).period,
+      (shift) => createRunOrder({ ...order, period: currentPeriodOf(unit), at: day + DAY_MS / 2 + shift, now }).period,
     );
     const date = isoDay(day);
-    const { from: first, to: last } = found.find((one) => one.from <= date && date <= one.to) ?? defect(date);
+    const { from: first, to: last } = found.find((one) => one.from <= date && date <= one.to) ?? missingPeriod(date);
     return { from: first, to: last };
   };
-  const spans: Span[] = [];
+  const spans: PeriodRange[] = [];
   for (let day = Date.parse(from); isoDay(day) <= to; ) {
     const span = at(day);
     if (span.from >= from) spans.push(span);
-    if (spans.length > MOST) {
-      throw unusable(`That is more than ${MOST} periods.`, {
+    if (spans.length > MAX_PERIODS) {
+      throw usageError(`That is more than ${MAX_PERIODS} periods.`, {
         where: '--from, --to',
         expected: 'at most ten years of days',
         got: `${from} to ${to}`,
@@ -75,7 +75,7 @@ export function backfillPeriods({ definition, settings, from, to, now }: Backfil
   }
   const open = spans.find((span) => span.to >= today.from);
   if (open !== undefined) {
-    throw unusable(`The ${unit} from ${open.from} to ${open.to} is not over.`, {
+    throw usageError(`The ${unit} from ${open.from} to ${open.to} is not over.`, {
       where: '--to',
       expected: `a day before ${today.from}`,
       got: to,
@@ -83,7 +83,7 @@ export function backfillPeriods({ definition, settings, from, to, now }: Backfil
     });
   }
   if (spans.length === 0) {
-    throw unusable(`No ${unit} begins from ${from} to ${to}.`, {
+    throw usageError(`No ${unit} begins from ${from} to ${to}.`, {
       where: '--from, --to',
       expected: `days in which a ${unit} begins`,
       got: `${from} to ${to}`,
@@ -93,7 +93,7 @@ export function backfillPeriods({ definition, settings, from, to, now }: Backfil
   return spans;
 }
 
-const spec = (unit: string): PeriodSpec => {
+const currentPeriodOf = (unit: string): PeriodSpec => {
   switch (unit) {
     case 'day':
       return 'current_day';
@@ -110,9 +110,9 @@ const spec = (unit: string): PeriodSpec => {
 
 const isoDay = (at: number): string => new Date(at).toISOString().slice(0, 10);
 
-const unusable = (message: string, detail: { where: string; expected: string; got: string; next: string }) =>
+const usageError = (message: string, detail: { where: string; expected: string; got: string; next: string }) =>
   new DocketError('usage.invalid', message, detail);
 
-function defect(date: string): never {
+function missingPeriod(date: string): never {
   throw new Error(`no period of the report holds ${date}`);
 }

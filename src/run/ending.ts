@@ -1,11 +1,15 @@
 import { DocketError } from '../base/error.ts';
-import type { Sealed } from '../deliver/archive.ts';
+import type { PublishedRun } from '../deliver/archive.ts';
 import type { Receipt } from '../deliver/receipt.ts';
 import type { Note } from '../fetch/dataset.ts';
 import type { RunResult } from './result.ts';
 
 /** What a run that came to its end has to show. */
-export const resultOf = (state: RunResult['state'], sealed: Sealed, receipts: readonly Receipt[]): RunResult => ({
+export const toRunResult = (
+  state: RunResult['state'],
+  sealed: PublishedRun,
+  receipts: readonly Receipt[],
+): RunResult => ({
   state,
   folder: sealed.folder,
   files: sealed.artifacts,

@@ -21,4 +21,4 @@ export type RunEvent =
       readonly error?: ErrorJson;
     };
 
-export type Observe = (event: RunEvent) => void;
+export type OnRunEvent = (event: RunEvent) => void;

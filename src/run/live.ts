@@ -2,11 +2,11 @@ import type { RunEvent } from './event.ts';
 import type { RunRecord } from './record.ts';
 
 /** What a run is at, as people are told it: sealing its files belongs to making them. */
-export const LIVE_STAGES = ['plan', 'fetch', 'render', 'deliver'] as const;
+export const PROGRESS_STAGES = ['plan', 'fetch', 'render', 'deliver'] as const;
 
 /** What a run in hand is at. Told by its worker at most once a second, and forgotten a minute after it stopped telling. */
-export interface RunLive {
-  readonly stage: (typeof LIVE_STAGES)[number];
+export interface LiveProgress {
+  readonly stage: (typeof PROGRESS_STAGES)[number];
   /** Calls of the plan that are answered, and all; 0 of 0 before there is a plan. */
   readonly done: number;
   readonly of: number;
@@ -21,23 +21,23 @@ export interface RunLive {
 }
 
 /** A run as it is, and what its worker said last of the calls it makes; null unless one is at it. */
-export interface RunNews {
+export interface RunSnapshot {
   readonly record: RunRecord;
-  readonly live: RunLive | null;
+  readonly live: LiveProgress | null;
 }
 
 /** What a run is at, by its events. */
-export interface LiveState {
+export interface ProgressTracker {
   /** True when that is something else than before. */
   observe(event: RunEvent): boolean;
   /** @param at epoch ms */
-  as(at: number): RunLive;
+  at(at: number): LiveProgress;
 }
 
 /** Reads the events of one try. */
-export function liveState(): LiveState {
+export function progressTracker(): ProgressTracker {
   const line = new Map<string, number>();
-  let live: Omit<RunLive, 'at' | 'ahead'> = { stage: 'plan', done: 0, of: 0, tokens: null, finish: null };
+  let live: Omit<LiveProgress, 'at' | 'ahead'> = { stage: 'plan', done: 0, of: 0, tokens: null, finish: null };
   const change = (part: Partial<typeof live>): true => {
     live = { ...live, ...part };
     return true;
@@ -70,6 +70,6 @@ export function liveState(): LiveState {
           return false;
       }
     },
-    as: (at) => ({ ...live, ahead: line.size === 0 ? null : Math.min(...line.values()), at }),
+    at: (at) => ({ ...live, ahead: line.size === 0 ? null : Math.min(...line.values()), at }),
   };
 }

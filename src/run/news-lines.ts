@@ -1,8 +1,8 @@
-import type { RunNews } from './live.ts';
-import { ENDED, type RunRecord } from './record.ts';
+import type { RunSnapshot } from './live.ts';
+import { type RunRecord, TERMINAL_STATES } from './record.ts';
 
 /** A line of somebody who watches a run. `calls`: of the calls under way, which a bar would show better. */
-export interface NewsLine {
+export interface ProgressLine {
   readonly of: 'calls' | 'run';
   readonly text: string;
 }
@@ -13,27 +13,31 @@ export interface NewsLine {
  * @param before undefined: nothing was shown yet
  * @param now epoch ms
  */
-export function newsLines(before: RunNews | undefined, { record, live }: RunNews, now: number): readonly NewsLine[] {
+export function snapshotLines(
+  before: RunSnapshot | undefined,
+  { record, live }: RunSnapshot,
+  now: number,
+): readonly ProgressLine[] {
   const was = before?.record;
   const told = before?.live ?? null;
   const report = `${record.org}/${record.report}`;
-  const lines: NewsLine[] = [];
-  const say = (what: string, text: string, of: NewsLine['of'] = 'run') =>
+  const lines: ProgressLine[] = [];
+  const say = (what: string, text: string, of: ProgressLine['of'] = 'run') =>
     void lines.push({ of, text: `${report}  ${what.padEnd(9)} ${text}` });
 
   const moved = was?.state !== record.state || was.starts !== record.starts;
-  const ended = ENDED.has(record.state);
-  if (moved && !ended) say(...stateOf(record, now));
+  const ended = TERMINAL_STATES.has(record.state);
+  if (moved && !ended) say(...stateLine(record, now));
   if (live !== null) {
     if (live.of > 0 && live.of !== told?.of) say('plan', `${live.of} calls`);
     if (live.stage !== told?.stage && (live.stage === 'render' || live.stage === 'deliver')) {
       say(live.stage, live.stage === 'render' ? 'the files are being made' : 'the files are on their way');
     }
     if (live.ahead !== null && live.ahead !== told?.ahead) {
-      say('wait', `no token free (${live.ahead} ahead)${untilOf(live.finish, now)}`, 'calls');
+      say('wait', `no token free (${live.ahead} ahead)${finishSuffix(live.finish, now)}`, 'calls');
     } else if (live.done > 0 && live.done !== told?.done) {
       const tokens = live.tokens === null ? '' : `, ${live.tokens} tokens left`;
-      say('call', `${live.done}/${live.of}${tokens}${untilOf(live.finish, now)}`, 'calls');
+      say('call', `${live.done}/${live.of}${tokens}${finishSuffix(live.finish, now)}`, 'calls');
     }
   }
   const known = new Map(was?.deliveries.map((row) => [`${row.target} ${row.recipient}`, row.state]));
@@ -44,18 +48,18 @@ export function newsLines(before: RunNews | undefined, { record, live }: RunNews
   if (record.cancel !== null && !was?.cancel && !ended) {
     say('cancel', `told to stop by ${record.cancel.by}: ${record.cancel.reason}`);
   }
-  if (moved && ended) say(...stateOf(record, now));
+  if (moved && ended) say(...stateLine(record, now));
   return lines;
 }
 
-function stateOf({ state, attempts, until, error, calls }: RunRecord, now: number): [what: string, text: string] {
+function stateLine({ state, attempts, until, error, calls }: RunRecord, now: number): [what: string, text: string] {
   switch (state) {
     case 'queued':
       return ['queue', 'waits for a worker'];
     case 'running':
       return ['start', `try ${attempts}`];
     case 'waiting':
-      return ['snooze', `${inSeconds(until ?? now, now)}: ${error?.message ?? 'waits for tokens of its key'}`];
+      return ['snooze', `${secondsUntil(until ?? now, now)}: ${error?.message ?? 'waits for tokens of its key'}`];
     default:
       return [
         'finished',
@@ -66,6 +70,6 @@ function stateOf({ state, attempts, until, error, calls }: RunRecord, now: numbe
   }
 }
 
-const inSeconds = (at: number, now: number): string => `${Math.max(0, Math.ceil((at - now) / 1000))} s`;
-const untilOf = (finish: number | null, now: number): string =>
-  finish === null ? '' : `, finish in ${inSeconds(finish, now)}`;
+const secondsUntil = (at: number, now: number): string => `${Math.max(0, Math.ceil((at - now) / 1000))} s`;
+const finishSuffix = (finish: number | null, now: number): string =>
+  finish === null ? '' : `, finish in ${secondsUntil(finish, now)}`;

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Definition, PeriodSpec } from '../define/definition.ts';
 import type { OrgSettings } from '../define/org.ts';
 import { periodOf } from '../define/period.ts';
-import type { CountsWindow } from '../fetch/current-counts.ts';
+import type { CurrentCountsWindow } from '../fetch/current-counts.ts';
 import type { RunOrder } from './record.ts';
 
 /** A run's identity: whoever opens the slot computes the same 32 hex digits. */
@@ -12,7 +12,7 @@ export const runId = (org: string, report: string, slot: string): string =>
     .digest('hex')
     .slice(0, 32);
 
-export interface OrderRequest {
+export interface RunOrderRequest {
   readonly definition: Definition;
   readonly settings: OrgSettings;
   readonly trigger: RunOrder['trigger'];
@@ -31,7 +31,7 @@ export interface OrderRequest {
 }
 
 /** Freezes what was asked for: the period becomes dates, the definition its digest. A retry a month later reads the same. */
-export function orderRun(request: OrderRequest): RunOrder {
+export function createRunOrder(request: RunOrderRequest): RunOrder {
   const { definition, settings } = request;
   return Object.freeze({
     id: runId(definition.org, definition.report, request.slot),
@@ -50,17 +50,17 @@ export function orderRun(request: OrderRequest): RunOrder {
 }
 
 /** A run that asks so much later shows no current counts: they are not those of its slot. */
-const COUNTS_MS = 24 * 3_600_000;
+const CURRENT_COUNTS_MAX_DELAY_MS = 24 * 3_600_000;
 
 /**
  * Until when the run may still show current counts: a day from its slot, or from when it was asked for. A backfill is of
  * the past, whoever opened it and how soon it is made.
  */
-export function countsWindow({ trigger, priority, slot, createdAt }: RunOrder): CountsWindow {
+export function currentCountsWindow({ trigger, priority, slot, createdAt }: RunOrder): CurrentCountsWindow {
   const due = trigger === 'schedule' ? Date.parse(slot) : createdAt;
   const backfill = trigger === 'backfill' || priority === 'backfill';
   return {
-    until: backfill ? Number.NEGATIVE_INFINITY : due + COUNTS_MS,
+    until: backfill ? Number.NEGATIVE_INFINITY : due + CURRENT_COUNTS_MAX_DELAY_MS,
     why: backfill ? 'backfill' : 'late',
     due: new Date(due).toISOString(),
   };

@@ -1,7 +1,7 @@
-import type { Observe } from './event.ts';
+import type { OnRunEvent } from './event.ts';
 
 /** How a run looks to somebody who watches it: one line an event, with the tokens left and the expected finish. */
-export function progress(report: string, say: (line: string) => void, now: () => number): Observe {
+export function eventLines(report: string, say: (line: string) => void, now: () => number): OnRunEvent {
   const line = (text: string) => say(`${report}  ${text}`);
   const inSeconds = (at: number) => `${Math.max(0, Math.ceil((at - now()) / 1000))} s`;
   return (event) => {

@@ -16,7 +16,7 @@ export const RUN_STATES = [
 export type RunState = (typeof RUN_STATES)[number];
 
 /** States from which nothing moves by itself any more. `skipped`: the slot was never opened; `error` says why. */
-export const ENDED: ReadonlySet<RunState> = new Set([
+export const TERMINAL_STATES: ReadonlySet<RunState> = new Set([
   'done',
   'partly_delivered',
   'held',
@@ -33,7 +33,7 @@ export const STAGES = ['plan', 'fetch', 'render', 'seal', 'deliver'] as const;
 export type Stage = (typeof STAGES)[number];
 
 /** What a person decided of a run: why one that had ended goes on, or why one ended before its time. */
-export interface Reopening {
+export interface RunDecision {
   /**
    * `release`: a held pack goes out as it is. `retry`: what surely did not arrive is tried again. `resend`: one delivery
    * is sent again. `settle`: the last open delivery was declared sent. `cancel`: the run was told to stop.
@@ -82,7 +82,7 @@ export interface RunRecord extends RunOrder {
   readonly starts: number;
   /** Tries that were spent, the one under way included; a sleep spends none. */
   readonly attempts: number;
-  readonly losses: Losses;
+  readonly losses: WorkerCrashes;
   readonly calls: { readonly planned: number; readonly made: number; readonly saved: number };
   /** Ms spent in each stage so far, over all tries; sleeping is none of it. Stages that were not reached are absent. */
   readonly timings: Readonly<Partial<Record<Stage, number>>>;
@@ -97,7 +97,7 @@ export interface RunRecord extends RunOrder {
   }[];
   readonly error: ErrorJson | null;
   /** In the order in which they were asked for. */
-  readonly reopened: readonly Reopening[];
+  readonly reopened: readonly RunDecision[];
   /** Who has told the run to stop, which it does before its next step; null unless somebody has. */
   readonly cancel: Cancellation | null;
 }
@@ -106,11 +106,11 @@ export interface RunRecord extends RunOrder {
  * Whether the run is made by the command that opened it (`docket run`), and by no worker. One that somebody has had
  * retried, released or sent again since is the workers'.
  */
-export const isInline = ({ trigger, reopened }: Pick<RunRecord, 'trigger' | 'reopened'>): boolean =>
+export const isInlineRun = ({ trigger, reopened }: Pick<RunRecord, 'trigger' | 'reopened'>): boolean =>
   trigger === 'cli' && reopened.every(({ what }) => what === 'cancel');
 
 /** Workers that went away with the run in hand, as of its newest start. */
-export interface Losses {
+export interface WorkerCrashes {
   readonly all: number;
   /** Those in a row since which it has got no further: what takes its worker down stops at the same place each time. */
   readonly stuck: number;
@@ -126,7 +126,7 @@ export interface Cancellation {
 }
 
 /** Where a listing goes on: after this run, newest first. Runs of the same instant are in the order of their ids. */
-export interface RunPosition {
+export interface RunCursor {
   readonly createdAt: number;
   readonly id: string;
 }
@@ -141,7 +141,7 @@ export interface RunFilter {
   readonly since?: number;
   /** Created before this instant. */
   readonly until?: number;
-  readonly after?: RunPosition;
+  readonly after?: RunCursor;
   readonly limit: number;
 }
 

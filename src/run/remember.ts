@@ -1,11 +1,11 @@
 import type { Manifest } from '../deliver/archive.ts';
-import { decisionOn } from '../deliver/decision.ts';
+import { sendDecisionFor } from '../deliver/decision.ts';
 import type { Ledger } from '../deliver/ledger.ts';
-import type { SentFigures } from '../deliver/sent-figures.ts';
+import type { LastSentFigures } from '../deliver/sent-figures.ts';
 
 /** Where it is remembered which figures went where, and who knows it. */
-export interface RememberPorts {
-  readonly sentFigures?: SentFigures | undefined;
+export interface PreviousFiguresPorts {
+  readonly sentFigures?: LastSentFigures | undefined;
   readonly ledger: Pick<Ledger, 'list'>;
   readonly clock: { now(): number };
 }
@@ -15,9 +15,9 @@ export interface RememberPorts {
  * before anything may leave that something may, and afterwards what the ledger knows – also of what an earlier try of
  * this run has sent, which may have died before it could say so.
  */
-export async function remembering<T>(
+export async function deliverAndRecordFigures<T>(
   { run, org, report, figures, conditions = [] }: Manifest,
-  { sentFigures, ledger, clock }: RememberPorts,
+  { sentFigures, ledger, clock }: PreviousFiguresPorts,
   deliver: () => Promise<T>,
 ): Promise<T> {
   const meant = conditions.filter(({ send }) => send);
@@ -28,18 +28,18 @@ export async function remembering<T>(
       return [decision, { org, report, target, recipient }] as const;
     }),
   );
-  for (const place of places.values()) await sentFigures.begin(place, run, clock.now());
+  for (const place of places.values()) await sentFigures.recordStart(place, run, clock.now());
   const settle = async (): Promise<void> => {
     for (const row of await ledger.list(run)) {
-      const decision = decisionOn({ conditions }, row);
+      const decision = sendDecisionFor({ conditions }, row);
       const place = decision === undefined ? undefined : places.get(decision);
       if (place === undefined) continue;
       const { state, at, decisions } = row;
-      if (state === 'sent') await sentFigures.sent(place, { figures, run, at });
+      if (state === 'sent') await sentFigures.recordSent(place, { figures, run, at });
       // Somebody had it sent again because it might not have arrived: so it might have.
-      else if (state === 'unknown' || decisions.length > 0) await sentFigures.unknown(place, run, at);
+      else if (state === 'unknown' || decisions.length > 0) await sentFigures.recordUncertain(place, run, at);
       // `sending` is another worker's: that one will say.
-      else if (state !== 'sending') await sentFigures.unsent(place, run);
+      else if (state !== 'sending') await sentFigures.recordNotSent(place, run);
     }
   };
   let delivered: T;

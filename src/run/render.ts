@@ -1,28 +1,28 @@
 import { setImmediate } from 'node:timers/promises';
-import { addressesOf } from '../define/target.ts';
-import type { Manifest, Sealed } from '../deliver/archive.ts';
+import { deliveryAddresses } from '../define/target.ts';
+import type { Manifest, PublishedRun } from '../deliver/archive.ts';
 import { type Dataset, incompleteNotes } from '../fetch/dataset.ts';
 import type { Artifact } from '../render/artifact.ts';
-import type { MailOptions } from '../render/mail-data.ts';
+import type { EmailOptions } from '../render/mail-data.ts';
 import type { RenderRequest } from '../render/renderer.ts';
-import type { WorkbookLook } from '../render/xlsx/workbook.ts';
-import { decide } from './conditions.ts';
+import type { WorkbookBranding } from '../render/xlsx/workbook.ts';
+import { evaluateConditions } from './conditions.ts';
 import type { RunContext, RunPorts } from './ports.ts';
 import type { RunOrder } from './record.ts';
-import { timed } from './timed.ts';
+import { timedStage } from './timed.ts';
 
 /**
  * Makes the files and the mail's body in the private folder of this try and publishes them with their manifest in one
  * step. Until then a crash leaves nothing behind that anybody could take for a pack.
  */
-export async function render(
+export async function renderAndPublish(
   dataset: Dataset,
   folder: string,
   order: RunOrder,
-  look: WorkbookLook,
+  look: WorkbookBranding,
   { definition, settings, signal, observe }: RunContext,
   { archive, clock, trace, templates, render: renderer, sentFigures }: RunPorts,
-): Promise<Sealed> {
+): Promise<PublishedRun> {
   const madeAt = clock.now();
   const { outputs, deliveries } = definition;
   const watched = { observe, clock, trace };
@@ -35,18 +35,18 @@ export async function render(
       digest: order.digest,
       zipped: deliveries.some(({ email }) => email?.attach.includes('csv')),
     },
-    mail: { templates, attached: attachedToAll(definition), ...occasionOf(order, definition, settings) },
+    mail: { templates, attached: attachedToAll(definition), ...scheduleOptions(order, definition, settings) },
     run: order.id,
     madeAt,
     // The digest freezes both files, so that a retry writes in the same language.
     locale: definition.locale ?? settings.locale,
   };
-  const { artifacts, mail } = await timed('render', watched, () => renderer(request, signal));
-  const sealed = await timed('seal', watched, async () => {
+  const { artifacts, mail } = await timedStage('render', watched, () => renderer(request, signal));
+  const sealed = await timedStage('seal', watched, async () => {
     const turn = () => setImmediate(undefined, { signal });
-    const decided = await decide(dataset, definition, sentFigures, turn);
+    const decided = await evaluateConditions(dataset, definition, sentFigures, turn);
     const manifest = { ...manifestOf(dataset, order, artifacts, madeAt, definition), ...decided };
-    return archive.seal(folder, manifest, artifacts, mail);
+    return archive.publish(folder, manifest, artifacts, mail);
   });
   for (const { name, bytes } of sealed.artifacts) observe({ type: 'rendered', name, bytes });
   return sealed;
@@ -60,11 +60,11 @@ function attachedToAll({ deliveries, outputs }: RunContext['definition']): reado
 }
 
 /** When the report is made by itself, and whether this one was asked for. */
-const occasionOf = (
+const scheduleOptions = (
   { trigger }: RunOrder,
   { schedule }: RunContext['definition'],
   { timezone }: RunContext['settings'],
-): Pick<MailOptions, 'schedules' | 'onDemand'> => ({
+): Pick<EmailOptions, 'schedules' | 'onDemand'> => ({
   schedules: schedule.map(({ cron, timezone: zone = timezone, on, shift }) => ({ cron, timezone: zone, on, shift })),
   onDemand: trigger !== 'schedule',
 });
@@ -90,6 +90,6 @@ const manifestOf = (
   calls: dataset.calls,
   incomplete: incompleteNotes(dataset),
   files: artifacts.map(({ name, format, bytes, sha256 }) => ({ name, format, bytes, sha256 })),
-  recipients: deliveries.flatMap(addressesOf),
+  recipients: deliveries.flatMap(deliveryAddresses),
   made_at: new Date(madeAt).toISOString(),
 });

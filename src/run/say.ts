@@ -1,5 +1,5 @@
 import type { Log } from '../base/log.ts';
-import type { Observe } from './event.ts';
+import type { OnRunEvent } from './event.ts';
 
 /**
  * Says in the log what a run says of itself; each line with its stage.
@@ -9,7 +9,7 @@ import type { Observe } from './event.ts';
  *
  * @param log the run's own, which knows run, organization and report
  */
-export function sayRun(log: Log): Observe {
+export function logRunEvents(log: Log): OnRunEvent {
   let waits = false;
   return (event) => {
     switch (event.type) {

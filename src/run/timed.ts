@@ -1,19 +1,19 @@
 import type { Clock } from '../base/clock.ts';
 import { noTrace, type Trace } from '../base/trace.ts';
-import type { Observe } from './event.ts';
+import type { OnRunEvent } from './event.ts';
 import type { Stage } from './record.ts';
 
 /** Where a stage says what it does; absent `trace`: no spans. */
-export interface Watched {
-  readonly observe: Observe;
+export interface StageContext {
+  readonly observe: OnRunEvent;
   readonly clock: Clock;
   readonly trace?: Trace | undefined;
 }
 
 /** Does a stage's work; says when it begins, and how long it took, however it ended. */
-export async function timed<Value>(
+export async function timedStage<Value>(
   stage: Stage,
-  { observe, clock, trace = noTrace }: Watched,
+  { observe, clock, trace = noTrace }: StageContext,
   work: () => Promise<Value>,
 ): Promise<Value> {
   const begun = clock.now();

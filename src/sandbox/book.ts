@@ -16,7 +16,7 @@ export interface Review {
   decided: number;
   decision: number;
 }
-export interface Hit {
+export interface ScreeningHit {
   readonly profile: Profile;
   readonly found: number;
   readonly kind: number;
@@ -46,20 +46,20 @@ export interface Address {
   readonly network: number;
   readonly screenable: boolean;
 }
-export interface Run {
+export interface ScreeningRun {
   readonly address: Address;
   readonly at: number;
   readonly failed: boolean;
   readonly rating: number;
   readonly rose: boolean;
 }
-export interface Form {
+export interface IntakeForm {
   readonly invited: number;
   readonly submitted: number;
   readonly held: boolean;
   readonly group: number;
 }
-export interface Transaction {
+export interface TransactionAlert {
   readonly profile: Profile;
   readonly received: number;
   readonly closed: number;
@@ -68,14 +68,14 @@ export interface Transaction {
 }
 
 /** Where the lives are written down, in no order. */
-export interface Book {
+export interface Entities {
   readonly profiles: Profile[];
   readonly reviews: Review[];
-  readonly hits: Hit[];
+  readonly hits: ScreeningHit[];
   readonly alerts: Alert[];
   readonly rfis: Rfi[];
   readonly addresses: Address[];
-  readonly runs: Run[];
-  readonly forms: Form[];
-  readonly transactions: Transaction[];
+  readonly runs: ScreeningRun[];
+  readonly forms: IntakeForm[];
+  readonly transactions: TransactionAlert[];
 }

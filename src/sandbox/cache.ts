@@ -1,7 +1,7 @@
 import type { Report } from './report.ts';
 
 /** A report as it was computed, kept as bytes so that answering from the cache costs next to nothing. */
-export interface HeldReport extends Pick<Report, 'meta'> {
+export interface CachedReport extends Pick<Report, 'meta'> {
   /** When it was computed, in ms of the cache's own clock. */
   readonly at: number;
   /** `Report.rest` */
@@ -10,16 +10,16 @@ export interface HeldReport extends Pick<Report, 'meta'> {
 
 export interface ReportCache {
   /** What is held for the question and has not expired, with the whole seconds until it does. */
-  get(question: string, now: number): { readonly held: HeldReport; readonly secondsLeft: number } | undefined;
-  put(question: string, report: HeldReport): void;
+  get(question: string, now: number): { readonly held: CachedReport; readonly secondsLeft: number } | undefined;
+  put(question: string, report: CachedReport): void;
 }
 
 /** When more is held, the oldest answers go first. */
-const MOST_BYTES = 64_000_000;
+const MAX_BYTES = 64_000_000;
 
 /** @param seconds how long an answer is held; 0 holds nothing (specification §4.5: up to an hour) */
 export function reportCache(seconds: number): ReportCache {
-  const reports = new Map<string, HeldReport>();
+  const reports = new Map<string, CachedReport>();
   let bytes = 0;
   const drop = (question: string) => {
     bytes -= reports.get(question)?.rest.length ?? 0;
@@ -40,7 +40,7 @@ export function reportCache(seconds: number): ReportCache {
       reports.set(question, report);
       bytes += report.rest.length;
       for (const oldest of reports.keys()) {
-        if (bytes <= MOST_BYTES) return;
+        if (bytes <= MAX_BYTES) return;
         drop(oldest);
       }
     },

@@ -1,6 +1,6 @@
-import type { MetricDeclaration, Test } from './declare.ts';
+import type { MetricDefinition, RowPredicate } from './declare.ts';
 import { NEVER, rowCount } from './facts.ts';
-import type { View } from './view.ts';
+import type { Snapshot } from './view.ts';
 
 /** How rows of one table fall into groups, and which of them pass the filters. */
 export interface Grouping {
@@ -24,9 +24,15 @@ export function timeline(column: Float64Array): Timeline {
 const isSorted = (column: Float64Array) => column.every((at, row) => row === 0 || (column[row - 1] ?? at) <= at);
 
 /** Which rows count, and in which cell: `visit(row, cell)`, a cell being `bucket * groups + group`, in order of time. */
-type Walk = (visit: (row: number, cell: number) => void) => void;
+type VisitRows = (visit: (row: number, cell: number) => void) => void;
 
-function walk(lines: Timeline, edges: Float64Array, now: number, grouping: Grouping, where: Test | undefined): Walk {
+function visitTimeline(
+  lines: Timeline,
+  edges: Float64Array,
+  now: number,
+  grouping: Grouping,
+  where: RowPredicate | undefined,
+): VisitRows {
   return (visit) => {
     const { at, row } = lines;
     const last = edges.length - 2;
@@ -44,8 +50,8 @@ function walk(lines: Timeline, edges: Float64Array, now: number, grouping: Group
 }
 
 /** A current count looks at every row, in the one bucket it has. */
-const walkNow =
-  (count: number, grouping: Grouping, where: Test): Walk =>
+const visitCurrent =
+  (count: number, grouping: Grouping, where: RowPredicate): VisitRows =>
   (visit) => {
     for (let row = 0; row < count; row++) {
       if (!where(row)) continue;
@@ -71,9 +77,9 @@ function lowerBound(sorted: Float64Array, value: number): number {
  * @param edges starts of the buckets and the end of the last one, epoch ms
  * @param seen is set to 1 for each group in which a row counted
  */
-export function compute(
-  metric: MetricDeclaration,
-  view: View,
+export function aggregate(
+  metric: MetricDefinition,
+  view: Snapshot,
   lines: (column: Float64Array) => Timeline,
   edges: Float64Array,
   grouping: Grouping,
@@ -84,8 +90,8 @@ export function compute(
   const where = metric.where?.(view);
   const rows =
     metric.at === undefined
-      ? walkNow(rowCount(facts, metric.table), grouping, where ?? (() => true))
-      : walk(lines(metric.at(facts)), edges, view.now, grouping, where);
+      ? visitCurrent(rowCount(facts, metric.table), grouping, where ?? (() => true))
+      : visitTimeline(lines(metric.at(facts)), edges, view.now, grouping, where);
   const mark = (cell: number) => {
     seen[cell % grouping.size] = 1;
   };
@@ -110,7 +116,12 @@ export function compute(
   }
 }
 
-function distinct(rows: Walk, cells: number, key: Uint32Array | undefined, mark: (cell: number) => void): Float64Array {
+function distinct(
+  rows: VisitRows,
+  cells: number,
+  key: Uint32Array | undefined,
+  mark: (cell: number) => void,
+): Float64Array {
   const counts = new Float64Array(cells);
   const met = new Set<number>();
   rows((row, cell) => {
@@ -123,7 +134,12 @@ function distinct(rows: Walk, cells: number, key: Uint32Array | undefined, mark:
   return counts;
 }
 
-function share(rows: Walk, cells: number, part: Test | undefined, mark: (cell: number) => void): Float64Array {
+function share(
+  rows: VisitRows,
+  cells: number,
+  part: RowPredicate | undefined,
+  mark: (cell: number) => void,
+): Float64Array {
   const whole = new Float64Array(cells);
   const parts = new Float64Array(cells);
   rows((row, cell) => {
@@ -138,7 +154,7 @@ function share(rows: Walk, cells: number, part: Test | undefined, mark: (cell: n
 /** Linear interpolation between the two nearest ranks, rounded to milliseconds. */
 function percentile(
   fraction: number,
-  rows: Walk,
+  rows: VisitRows,
   cells: number,
   seconds: ((row: number) => number) | undefined,
   mark: (cell: number) => void,

@@ -5,14 +5,14 @@ import { catalogSchema } from '../contract/catalog.ts';
 import { FAULT_KINDS, type Fault } from './fault.ts';
 
 /** Marks an answer that never reached the client whole. It is the server's own, and is not sent. */
-export const UNANSWERED = 'x-sandbox-unanswered';
+export const ABORTED_HEADER = 'x-sandbox-unanswered';
 
-const page = (title: string) =>
+const htmlPage = (title: string) =>
   `<html>\r\n<head><title>${title}</title></head>\r\n<body>\r\n<center><h1>${title}</h1></center>\r\n</body>\r\n</html>\r\n`;
 
-const unanswered = (): Response => {
+const abortedResponse = (): Response => {
   const response = new Response(null, RESPONSE_ALREADY_SENT);
-  response.headers.set(UNANSWERED, '1');
+  response.headers.set(ABORTED_HEADER, '1');
   return response;
 };
 
@@ -20,7 +20,7 @@ const unanswered = (): Response => {
  * Answers a request of these headers with the faults that hit it: delays first, then the first fault that answers instead of the
  * service, or the service itself.
  */
-export async function disturb(
+export async function respondWithFaults(
   headers: Readonly<Record<string, unknown>>,
   faults: readonly Fault[],
   skewMs: number,
@@ -33,15 +33,17 @@ export async function disturb(
   for (const fault of faults) if (fault.kind === 'latency') await sleep(amount(fault));
   const old = faults.find(({ kind }) => kind === 'old-catalog');
   const fault = faults.find(({ kind }) => kind !== 'latency' && kind !== 'old-catalog');
-  const served = old === undefined ? serve : async () => olderCatalog(await serve(), amount(old));
+  const served = old === undefined ? serve : async () => outdatedCatalog(await serve(), amount(old));
   const response =
-    fault === undefined ? await served() : await instead(headers, fault, amount(fault), served, outgoing, stopping);
+    fault === undefined
+      ? await served()
+      : await faultResponse(headers, fault, amount(fault), served, outgoing, stopping);
   if (skewMs !== 0) response.headers.set('Date', new Date(Date.now() + skewMs).toUTCString());
   return response;
 }
 
 /** A catalog as it was read before the newest groups were made; a refusal as it is. */
-async function olderCatalog(response: Response, groups: number): Promise<Response> {
+async function outdatedCatalog(response: Response, groups: number): Promise<Response> {
   if (!response.ok) return response;
   const sent = Buffer.from(await response.arrayBuffer());
   const text = response.headers.get('Content-Encoding') === 'gzip' ? gunzipSync(sent) : sent;
@@ -56,7 +58,7 @@ async function olderCatalog(response: Response, groups: number): Promise<Respons
   });
 }
 
-async function instead(
+async function faultResponse(
   headers: Readonly<Record<string, unknown>>,
   fault: Fault,
   value: number,
@@ -72,7 +74,7 @@ async function instead(
         { status: 429, headers: { 'Retry-After': String(value) } },
       );
     case 'status':
-      return new Response(page(`${value} ${value === 502 ? 'Bad Gateway' : 'Server Error'}`), {
+      return new Response(htmlPage(`${value} ${value === 502 ? 'Bad Gateway' : 'Server Error'}`), {
         status: value,
         headers: html,
       });
@@ -86,16 +88,16 @@ async function instead(
         { status: 503 },
       );
     case 'content-type':
-      return new Response(page('Maintenance'), { headers: html });
+      return new Response(htmlPage('Maintenance'), { headers: html });
     case 'reset':
       outgoing.socket?.resetAndDestroy();
-      return unanswered();
+      return abortedResponse();
     case 'hang':
       await new Promise<void>((resolve) => {
         stopping.addEventListener('abort', () => resolve(), { once: true });
         outgoing.once('close', () => resolve());
       });
-      return unanswered();
+      return abortedResponse();
     case 'truncate': {
       const response = await serve();
       const body = Buffer.from(await response.arrayBuffer());
@@ -105,7 +107,7 @@ async function instead(
       });
       await new Promise<void>((resolve) => outgoing.write(body.subarray(0, body.length >> 1), () => resolve()));
       outgoing.socket?.destroy();
-      return unanswered();
+      return abortedResponse();
     }
     case 'latency':
     case 'old-catalog':

@@ -18,7 +18,7 @@ export const CODES = {
 } as const;
 
 /** The code of a value, e.g. `code('status', 'AP')`. */
-export function code<List extends keyof typeof CODES>(list: List, value: (typeof CODES)[List][number]): number {
+export function valueCode<List extends keyof typeof CODES>(list: List, value: (typeof CODES)[List][number]): number {
   const values: readonly string[] = CODES[list];
   return values.indexOf(value);
 }
@@ -28,7 +28,7 @@ export function code<List extends keyof typeof CODES>(list: List, value: (typeof
  * `NEVER` when it has not happened), a `Uint8Array` codes, a `Uint32Array` row numbers of another table.
  * Each table is sorted by its first column. Instants after "now" are the future: whoever reads compares with now.
  */
-export interface Facts {
+export interface FactTables {
   readonly profiles: {
     readonly created: Float64Array;
     /** First arrival at Approved or Declined. */
@@ -108,13 +108,13 @@ export interface Facts {
   };
 }
 
-export type TableName = Exclude<keyof Facts, 'changes'>;
+export type TableName = Exclude<keyof FactTables, 'changes'>;
 
 /** Rows of a table. */
-export const rowCount = (facts: Facts, table: TableName): number => Object.values(facts[table])[0]?.length ?? 0;
+export const rowCount = (facts: FactTables, table: TableName): number => Object.values(facts[table])[0]?.length ?? 0;
 
 export interface History {
-  readonly facts: Facts;
+  readonly facts: FactTables;
   /** Midnight (UTC) of the first day with data, epoch ms. */
   readonly start: number;
   /** Everything before this instant is there. */

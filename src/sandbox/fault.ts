@@ -27,7 +27,7 @@ export interface Fault {
   readonly path?: string;
 }
 
-const FORM = /^([a-z-]+)(?:=(-?\d+))?(?::(\d+)(\.\d+)?)?(?:@(\S+))?$/;
+const FAULT_PATTERN = /^([a-z-]+)(?:=(-?\d+))?(?::(\d+)(\.\d+)?)?(?:@(\S+))?$/;
 
 /**
  * `KIND[=VALUE][:HOW OFTEN][@PATH]`. How often is a number of requests (`:3`) or, with a decimal point, a probability
@@ -42,7 +42,7 @@ export function parseFault(text: string): Fault {
       got: `"${text}"`,
       next: 'Write e.g. --fault reset:0.1, --fault status=502:3 or --fault latency=800@/analytics/report/.',
     });
-  const [, name = '', value, whole, decimals, path] = FORM.exec(text) ?? [];
+  const [, name = '', value, whole, decimals, path] = FAULT_PATTERN.exec(text) ?? [];
   const kind = (Object.keys(FAULT_KINDS) as FaultKind[]).find((candidate) => candidate === name);
   if (kind === undefined)
     throw wrong(`KIND[=VALUE][:HOW OFTEN][@PATH], KIND being ${Object.keys(FAULT_KINDS).join(', ')}`);
@@ -63,19 +63,19 @@ export function parseFault(text: string): Fault {
 }
 
 /** Which faults hit a request; counts go down as they do. */
-export interface FaultLine {
-  hit(path: string): readonly Fault[];
+export interface FaultInjector {
+  faultsFor(path: string): readonly Fault[];
   set(faults: readonly Fault[]): void;
   /** By how much the clock is wrong, ms. */
   skew(): number;
 }
 
 /** Which requests a fault of the kind can hit at all. */
-const concerns = (kind: FaultKind, path: string): boolean =>
+const appliesTo = (kind: FaultKind, path: string): boolean =>
   kind !== 'old-catalog' || path.endsWith('/analytics/metrics/');
 
 /** @param share uniform in [0, 1), seeded, so that the same requests meet the same faults */
-export function faultLine(initial: readonly Fault[], share: () => number): FaultLine {
+export function createFaultInjector(initial: readonly Fault[], share: () => number): FaultInjector {
   let line: { readonly fault: Fault; left: number }[] = [];
   const set = (faults: readonly Fault[]) => {
     line = faults.map((fault) => ({ fault, left: fault.count ?? Number.POSITIVE_INFINITY }));
@@ -88,11 +88,11 @@ export function faultLine(initial: readonly Fault[], share: () => number): Fault
         (sum, { fault }) => sum + (fault.kind === 'clock' ? (fault.value ?? FAULT_KINDS.clock.default) : 0),
         0,
       ) * 1000,
-    hit: (path) =>
+    faultsFor: (path) =>
       line
         .filter((entry) => {
           const { kind, path: only, probability } = entry.fault;
-          if (kind === 'clock' || entry.left <= 0 || !concerns(kind, path) || !path.includes(only ?? '')) return false;
+          if (kind === 'clock' || entry.left <= 0 || !appliesTo(kind, path) || !path.includes(only ?? '')) return false;
           if (probability !== undefined && share() >= probability) return false;
           entry.left--;
           return true;

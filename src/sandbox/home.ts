@@ -1,9 +1,9 @@
 import { html } from 'hono/html';
 import type { IssuedKey } from './keys.ts';
-import type { World } from './world.ts';
+import type { SandboxState } from './world.ts';
 
 /** `GET /`: what is here, and lines to copy into a terminal. */
-export function home(url: string, keys: readonly IssuedKey[], world: World) {
+export function indexPage(url: string, keys: readonly IssuedKey[], world: SandboxState) {
   const first = keys[0]?.text ?? '';
   const auth = `-H 'Authorization: Api-Key ${first}'`;
   const body = JSON.stringify({

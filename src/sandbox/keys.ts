@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { Refusal } from './refusal.ts';
+import { ProblemError } from './refusal.ts';
 
-const YEAR = 365 * 86_400_000;
+const YEAR_MS = 365 * 86_400_000;
 
 /** What a role lets its members do. `analytics.read` is the one permission the specification names (§5.10). */
 export interface Role {
@@ -70,7 +70,7 @@ interface KeySpec {
 }
 
 /** The ready-made keys: one for each way in which a key can work or be refused. */
-const READY_MADE: readonly KeySpec[] = [
+const KEY_SPECS: readonly KeySpec[] = [
   { label: 'all', what: 'full access in every organization', owner: 1, home: 101 },
   { label: 'acme', what: 'full access in Acme Payments only', owner: 1, home: 101, scoped: true },
   { label: 'northwind', what: 'full access in Northwind Exchange only', owner: 1, home: 102, scoped: true },
@@ -103,12 +103,12 @@ const sha256 = (text: string) => createHash('sha256').update(text).digest();
 
 /** The ready-made keys, the same for a seed at each start. They open nothing but a sandbox. */
 export function issueKeys(seed: number, now: number): IssuedKey[] {
-  return READY_MADE.map((spec, index) => {
+  return KEY_SPECS.map((spec, index) => {
     const prefix = `sbx_${spec.label}`;
     const secret = createHash('sha256').update(`docket sandbox ${seed} ${spec.label}`).digest('base64url').slice(0, 32);
     const owner = USERS.find(({ id }) => id === spec.owner);
     if (owner === undefined) throw new RangeError(`no user ${spec.owner}`);
-    const createdAt = spec.ended === undefined ? now - 30 * 86_400_000 : now - YEAR - 86_400_000;
+    const createdAt = spec.ended === undefined ? now - 30 * 86_400_000 : now - YEAR_MS - 86_400_000;
     const stored: StoredKey = {
       id: index + 1,
       label: spec.label,
@@ -121,14 +121,14 @@ export function issueKeys(seed: number, now: number): IssuedKey[] {
       home: spec.home,
       scoped: spec.scoped ?? false,
       createdAt,
-      expiresAt: spec.ended === 'revoked' ? now + YEAR : createdAt + YEAR,
+      expiresAt: spec.ended === 'revoked' ? now + YEAR_MS : createdAt + YEAR_MS,
       revokedAt: spec.ended === 'revoked' ? now - 86_400_000 : null,
     };
     return { stored, text: `${prefix}.${secret}` };
   });
 }
 
-const NOBODY = sha256('no such key');
+const DUMMY_HASH = sha256('no such key');
 
 /**
  * The key that the header names (specification §5.1, §5.2).
@@ -142,7 +142,7 @@ export function authenticate(keys: readonly StoredKey[], header: string | undefi
   const [, prefix = '', secret = ''] = presented;
   const key = keys.find((candidate) => candidate.prefix === prefix);
   // Compared even when no key has the prefix, so that the time taken tells nothing about prefixes.
-  const right = timingSafeEqual(sha256(secret), key?.secretHash ?? NOBODY);
+  const right = timingSafeEqual(sha256(secret), key?.secretHash ?? DUMMY_HASH);
   if (key === undefined || !right) throw unauthorized('auth.invalid_credentials', 'The API key is not valid.');
   if (key.revokedAt !== null && key.revokedAt <= now) {
     throw unauthorized('auth.invalid_credentials', 'The API key has been revoked.');
@@ -152,4 +152,4 @@ export function authenticate(keys: readonly StoredKey[], header: string | undefi
 }
 
 const unauthorized = (code: 'auth.invalid_credentials' | 'auth.token_expired', detail: string) =>
-  new Refusal(401, code, detail, { headers: { 'WWW-Authenticate': 'Api-Key' } });
+  new ProblemError(401, code, detail, { headers: { 'WWW-Authenticate': 'Api-Key' } });

@@ -1,6 +1,6 @@
-import { area, both, is, type MetricDeclaration, not, onEarlierDay, past } from './declare.ts';
-import { code } from './facts.ts';
-import type { DimensionId, View } from './view.ts';
+import { allOf, equals, hasHappened, type MetricDefinition, metricBuilder, not, onEarlierDay } from './declare.ts';
+import { valueCode } from './facts.ts';
+import type { DimensionId, Snapshot } from './view.ts';
 
 /** What a profile can be grouped and filtered by. */
 const PROFILE: readonly DimensionId[] = [
@@ -18,26 +18,26 @@ const RFI: readonly DimensionId[] = ['profile.type', 'profile.group', 'profile.r
 const HELD: readonly DimensionId[] = ['profile.group', 'profile.risk'];
 const FORM: readonly DimensionId[] = ['profile.group'];
 
-const AWAITING = (['PR', 'UR', 'RS', 'RR', 'ES'] as const).map((status) => code('status', status));
-const awaiting = ({ status }: View) => {
+const AWAITING = (['PR', 'UR', 'RS', 'RR', 'ES'] as const).map((status) => valueCode('status', status));
+const awaiting = ({ status }: Snapshot) => {
   const codes = new Set(AWAITING);
   return (row: number) => codes.has(status[row] ?? -1);
 };
 
 // Which rows the metrics of an area count, what they can be grouped by, and the feature they belong to.
-const profile = area('profiles', PROFILE);
-const queued = area('profiles', [...PROFILE, 'review.age']);
-const review = area('reviews', [...PROFILE, 'review.age']);
-const hit = area('hits', HIT);
-const run = area('runs', HELD, 'blockchain');
-const address = area('addresses', HELD, 'blockchain');
-const form = area('forms', FORM, 'intake');
-const transaction = area('transactions', HELD, 'transactions');
-const alert = area('alerts', ALERT);
-const rfi = area('rfis', RFI);
+const profile = metricBuilder('profiles', PROFILE);
+const queued = metricBuilder('profiles', [...PROFILE, 'review.age']);
+const review = metricBuilder('reviews', [...PROFILE, 'review.age']);
+const hit = metricBuilder('hits', HIT);
+const run = metricBuilder('runs', HELD, 'blockchain');
+const address = metricBuilder('addresses', HELD, 'blockchain');
+const form = metricBuilder('forms', FORM, 'intake');
+const transaction = metricBuilder('transactions', HELD, 'transactions');
+const alert = metricBuilder('alerts', ALERT);
+const rfi = metricBuilder('rfis', RFI);
 
 /** All metrics of specification §2.6: the catalog and the computation both read this table. */
-export const METRICS: readonly MetricDeclaration[] = [
+export const METRICS: readonly MetricDefinition[] = [
   // Profiles
   profile('profiles.created', 'Profiles created', {
     description: 'Profiles by the time of their creation. Related parties are not counted.',
@@ -56,7 +56,7 @@ export const METRICS: readonly MetricDeclaration[] = [
     aggregation: 'share',
     time_field: 'first decision',
     at: 'decided',
-    part: ({ approved }) => is(approved, 1),
+    part: ({ approved }) => equals(approved, 1),
   }),
   profile('profiles.time_to_decision_p50', 'Median time to decision', {
     description: 'Seconds from creation to the first decision, of the profiles decided in the bucket.',
@@ -76,7 +76,7 @@ export const METRICS: readonly MetricDeclaration[] = [
     description: 'Profiles now in Pending Review, Under Review, RFI Sent, RFI Responded or Escalated.',
     aggregation: 'count',
     time_field: 'now',
-    where: ({ created }, view) => both(past(created, view), awaiting(view)),
+    where: ({ created }, view) => allOf(hasHappened(created, view), awaiting(view)),
   }),
 
   // Cohorts
@@ -85,14 +85,14 @@ export const METRICS: readonly MetricDeclaration[] = [
     aggregation: 'share',
     time_field: 'created',
     at: 'created',
-    part: ({ decided }, view) => past(decided, view),
+    part: ({ decided }, view) => hasHappened(decided, view),
   }),
   profile('cohort.turnaround_p50', 'Median turnaround by arrival', {
     description: 'Seconds to the first decision, of the profiles received in the bucket and decided so far.',
     aggregation: 'p50',
     time_field: 'created',
     at: 'created',
-    where: ({ decided }, view) => past(decided, view),
+    where: ({ decided }, view) => hasHappened(decided, view),
     seconds: { from: 'created', to: 'decided' },
   }),
   profile('cohort.turnaround_p90', 'Turnaround by arrival, 90th percentile', {
@@ -100,7 +100,7 @@ export const METRICS: readonly MetricDeclaration[] = [
     aggregation: 'p90',
     time_field: 'created',
     at: 'created',
-    where: ({ decided }, view) => past(decided, view),
+    where: ({ decided }, view) => hasHappened(decided, view),
     seconds: { from: 'created', to: 'decided' },
   }),
 
@@ -135,7 +135,7 @@ export const METRICS: readonly MetricDeclaration[] = [
     aggregation: 'share',
     time_field: 'created',
     at: 'at',
-    part: ({ failed }) => is(failed, 1),
+    part: ({ failed }) => equals(failed, 1),
   }),
 
   // Blockchain addresses
@@ -151,14 +151,14 @@ export const METRICS: readonly MetricDeclaration[] = [
     aggregation: 'count',
     time_field: 'created',
     at: 'added',
-    where: ({ screened }, view) => past(screened, view),
+    where: ({ screened }, view) => hasHappened(screened, view),
   }),
   run('blockchain_addresses.screened', 'Addresses screened', {
     description: 'Different blockchain addresses with a screening run in the bucket that succeeded.',
     aggregation: 'distinct',
     time_field: 'created',
     at: 'at',
-    where: ({ failed }) => is(failed, 0),
+    where: ({ failed }) => equals(failed, 0),
     key: 'address',
   }),
   address('blockchain_addresses.cannot_be_screened', 'Addresses that cannot be screened', {
@@ -166,14 +166,14 @@ export const METRICS: readonly MetricDeclaration[] = [
     aggregation: 'count',
     time_field: 'created',
     at: 'added',
-    where: ({ screenable }) => is(screenable, 0),
+    where: ({ screenable }) => equals(screenable, 0),
   }),
   run('blockchain_addresses.risk_rose', 'Address risk increases', {
     description: 'Screening runs that rated a blockchain address higher than its run before.',
     aggregation: 'count',
     time_field: 'created',
     at: 'at',
-    where: ({ rose }) => is(rose, 1),
+    where: ({ rose }) => equals(rose, 1),
   }),
   address('blockchain_addresses.time_to_first_screening_p50', 'Median time to first screening', {
     description:
@@ -181,7 +181,7 @@ export const METRICS: readonly MetricDeclaration[] = [
     aggregation: 'p50',
     time_field: 'created',
     at: 'added',
-    where: ({ screened }, view) => past(screened, view),
+    where: ({ screened }, view) => hasHappened(screened, view),
     seconds: { from: 'added', to: 'screened' },
   }),
 
@@ -203,7 +203,7 @@ export const METRICS: readonly MetricDeclaration[] = [
     aggregation: 'share',
     time_field: 'created',
     at: 'invited',
-    part: ({ submitted }, view) => past(submitted, view),
+    part: ({ submitted }, view) => hasHappened(submitted, view),
   }),
   form('intake.time_to_submit_p50', 'Median time to submit', {
     description: 'Seconds from the invitation to the submission, of the forms submitted in the bucket.',
@@ -217,7 +217,7 @@ export const METRICS: readonly MetricDeclaration[] = [
     aggregation: 'count',
     time_field: 'created',
     at: 'submitted',
-    where: ({ held }) => is(held, 1),
+    where: ({ held }) => equals(held, 1),
   }),
 
   // Transaction alerts
@@ -275,7 +275,7 @@ export const METRICS: readonly MetricDeclaration[] = [
     description: 'Alerts now neither closed nor dismissed.',
     aggregation: 'count',
     time_field: 'now',
-    where: ({ created, closed }, view) => both(past(created, view), not(past(closed, view))),
+    where: ({ created, closed }, view) => allOf(hasHappened(created, view), not(hasHappened(closed, view))),
   }),
 
   // RFIs
@@ -296,7 +296,7 @@ export const METRICS: readonly MetricDeclaration[] = [
     aggregation: 'share',
     time_field: 'created',
     at: 'sent',
-    part: ({ answered }, view) => past(answered, view),
+    part: ({ answered }, view) => hasHappened(answered, view),
   }),
   rfi('rfis.response_time_p50', 'Median RFI response time', {
     description: 'Seconds from sending to the answer, of the requests for information answered in the bucket.',
@@ -310,14 +310,14 @@ export const METRICS: readonly MetricDeclaration[] = [
     aggregation: 'count',
     time_field: 'now',
     where: ({ sent, answered, withdrawn }, view) =>
-      both(past(sent, view), not(past(answered, view)), not(past(withdrawn, view))),
+      allOf(hasHappened(sent, view), not(hasHappened(answered, view)), not(hasHappened(withdrawn, view))),
   }),
   rfi('rfis.overdue', 'Overdue RFIs', {
     description: 'Requests for information now open and past the day they were due.',
     aggregation: 'count',
     time_field: 'now',
     where: ({ due, answered, withdrawn }, view) =>
-      both(onEarlierDay(due, view), not(past(answered, view)), not(past(withdrawn, view))),
+      allOf(onEarlierDay(due, view), not(hasHappened(answered, view)), not(hasHappened(withdrawn, view))),
   }),
 
   // Workload and SLAs
@@ -326,18 +326,18 @@ export const METRICS: readonly MetricDeclaration[] = [
     aggregation: 'count',
     time_field: 'now',
     where: ({ created, assigned, closed }, view) =>
-      both(past(created, view), not(past(assigned, view)), not(past(closed, view))),
+      allOf(hasHappened(created, view), not(hasHappened(assigned, view)), not(hasHappened(closed, view))),
   }),
   review('reviews.overdue', 'Overdue reviews', {
     description: 'Reviews now open and past the time by which they were due: 10, 7, 5 or 3 days by risk.',
     aggregation: 'count',
     time_field: 'now',
-    where: ({ due, decided }, view) => both(past(due, view), not(past(decided, view))),
+    where: ({ due, decided }, view) => allOf(hasHappened(due, view), not(hasHappened(decided, view))),
   }),
 ];
 
 /** A metric whose meaning changed: kept for those who still read it, and named by its successor (specification §9). */
-export const REPLACED: readonly MetricDeclaration[] = [
+export const REPLACED: readonly MetricDefinition[] = [
   hit('screening.matches', 'Screening matches', {
     description: 'Hits against sanctions and adverse media lists, without PEP. Replaced by screening.hits.',
     aggregation: 'count',
@@ -347,6 +347,6 @@ export const REPLACED: readonly MetricDeclaration[] = [
     where:
       ({ kind }) =>
       (row) =>
-        kind[row] !== code('hitKind', 'pep'),
+        kind[row] !== valueCode('hitKind', 'pep'),
   }),
 ];

@@ -1,5 +1,5 @@
-import type { Item, List } from './lists.ts';
-import { notFound, Refusal } from './refusal.ts';
+import type { ListItem, RecordList } from './lists.ts';
+import { notFound, ProblemError } from './refusal.ts';
 
 /** Records a page; the specification does not show the size (§8). */
 export const PAGE_SIZE = 50;
@@ -9,10 +9,10 @@ export interface PageBody {
   readonly count: number;
   readonly next: string | null;
   readonly previous: string | null;
-  readonly results: readonly Item[];
+  readonly results: readonly ListItem[];
 }
 
-const pageOf = (url: URL, page: number): string => {
+const pageLink = (url: URL, page: number): string => {
   const link = new URL(url);
   link.searchParams.set('page', String(page));
   return link.href;
@@ -22,22 +22,26 @@ const pageOf = (url: URL, page: number): string => {
  * The page of a list that the URL asks for with `page`, `ordering` and `search`; links keep every parameter.
  * Throws a 404 `Refusal` for a page that is not there and a 422 for an ordering that the list does not have.
  */
-export function pageBody(list: List, url: URL): PageBody {
+export function paginate(list: RecordList, url: URL): PageBody {
   const asked = url.searchParams.get('page') ?? '1';
   const page = /^[1-9]\d{0,8}$/.test(asked) ? Number(asked) : Number.NaN;
-  const places = ordered(list, searched(list, url.searchParams.get('search')), url.searchParams.get('ordering'));
+  const places = orderRecords(
+    list,
+    searchRecords(list, url.searchParams.get('search')),
+    url.searchParams.get('ordering'),
+  );
   const pages = Math.max(1, Math.ceil(places.length / PAGE_SIZE));
   if (!(page <= pages)) throw notFound(`There is no page ${JSON.stringify(asked)}; the list has ${pages}.`);
   return {
     count: places.length,
-    next: page < pages ? pageOf(url, page + 1) : null,
-    previous: page > 1 ? pageOf(url, page - 1) : null,
+    next: page < pages ? pageLink(url, page + 1) : null,
+    previous: page > 1 ? pageLink(url, page - 1) : null,
     results: places.slice((page - 1) * PAGE_SIZE, page * PAGE_SIZE).map(list.at),
   };
 }
 
 /** Places of the records in which every word of the search occurs, in any letter case. */
-function searched(list: List, search: string | null): number[] {
+function searchRecords(list: RecordList, search: string | null): number[] {
   const all = Array.from({ length: list.count }, (_, place) => place);
   const words = (search ?? '').toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0) return all;
@@ -48,12 +52,12 @@ function searched(list: List, search: string | null): number[] {
   });
 }
 
-function ordered(list: List, places: number[], ordering: string | null): number[] {
+function orderRecords(list: RecordList, places: number[], ordering: string | null): number[] {
   if (ordering === null || ordering === '' || ordering === 'id') return places;
   const reversed = ordering.startsWith('-');
   const field = reversed ? ordering.slice(1) : ordering;
   if (!list.orderable.includes(field)) {
-    throw new Refusal(422, 'validation.failed', `This list cannot be ordered by "${field}".`, {
+    throw new ProblemError(422, 'validation.failed', `This list cannot be ordered by "${field}".`, {
       errors: [
         {
           pointer: '?ordering',
@@ -76,7 +80,7 @@ function ordered(list: List, places: number[], ordering: string | null): number[
 }
 
 /** The record with an id, which the list is in the order of. */
-export function recordWith(list: List, id: string): Item | undefined {
+export function findRecord(list: RecordList, id: string): ListItem | undefined {
   let low = 0;
   let high = list.count;
   while (low < high) {

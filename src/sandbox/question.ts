@@ -2,18 +2,18 @@ import type { z } from 'zod';
 import { LIMITS } from '../contract/limits.ts';
 import type { PROBLEM_CODES } from '../contract/problem.ts';
 import { type Granularity, type Order, type ReportRequest, reportRequestSchema } from '../contract/report.ts';
-import { type DayRange, isZone, OLDEST, previousPeriod, toDate, toDay } from './calendar.ts';
-import type { MetricDeclaration } from './declare.ts';
+import { type DayRange, isZone, MIN_DAY, previousPeriod, toDate, toDay } from './calendar.ts';
+import type { MetricDefinition } from './declare.ts';
 import type { DimensionValues } from './dimensions.ts';
-import { type Fault422, Refusal } from './refusal.ts';
+import { ProblemError, type ValidationProblem } from './refusal.ts';
 import type { DimensionId } from './view.ts';
-import type { Tenant, World } from './world.ts';
+import type { SandboxState, Tenant } from './world.ts';
 
-type Code422 = Extract<keyof typeof PROBLEM_CODES, `analytics.${string}` | 'validation.failed'>;
+type ValidationCode = Extract<keyof typeof PROBLEM_CODES, `analytics.${string}` | 'validation.failed'>;
 
 /** A report request that obeys every rule of specification §2.7, with its words looked up. */
-export interface Question {
-  readonly metrics: readonly MetricDeclaration[];
+export interface ReportQuery {
+  readonly metrics: readonly MetricDefinition[];
   readonly dimensions: readonly { readonly id: DimensionId; readonly values: DimensionValues }[];
   /** A row passes when each dimension's code is allowed. One without a value passes `not_in`, and no other filter. */
   readonly filters: readonly { readonly dimension: DimensionId; readonly allowed: Uint8Array }[];
@@ -27,17 +27,17 @@ export interface Question {
 }
 
 /** The body → a question. Throws a 422 `Refusal` that names every fault it found, with its pointer. */
-export function ask(body: unknown, tenant: Tenant, world: World): Question {
+export function parseReportQuery(body: unknown, tenant: Tenant, world: SandboxState): ReportQuery {
   const parsed = reportRequestSchema.safeParse(body);
-  if (!parsed.success) throw refuse(parsed.error.issues.flatMap(shapeFault));
+  if (!parsed.success) throw validationError(parsed.error.issues.flatMap(schemaProblems));
   const request = parsed.data;
-  const found: Found[] = [];
-  const metrics = askedMetrics(request, tenant, found);
-  const time = askedTime(request, metrics, world, found);
-  const dimensions = askedDimensions(request, metrics, tenant, found);
-  const filters = askedFilters(request, metrics, tenant, found);
+  const found: QueryProblem[] = [];
+  const metrics = resolveMetrics(request, tenant, found);
+  const time = resolveTime(request, metrics, world, found);
+  const dimensions = resolveDimensions(request, metrics, tenant, found);
+  const filters = resolveFilters(request, metrics, tenant, found);
   checkOrder(request, found);
-  if (found.length > 0) throw refuse(found);
+  if (found.length > 0) throw validationError(found);
   return {
     metrics,
     dimensions,
@@ -51,7 +51,7 @@ export function ask(body: unknown, tenant: Tenant, world: World): Question {
 }
 
 /** The same for two questions that mean the same, however they were written. */
-export const nameOf = (question: Question): string =>
+export const queryKey = (question: ReportQuery): string =>
   JSON.stringify({
     ...question,
     metrics: question.metrics.map(({ id }) => id),
@@ -59,27 +59,29 @@ export const nameOf = (question: Question): string =>
     filters: question.filters.map(({ dimension, allowed }) => [dimension, ...allowed]),
   });
 
-interface Found extends Fault422 {
+interface QueryProblem extends ValidationProblem {
   /** The problem's own code when this fault comes first. */
-  readonly problem: Code422;
+  readonly problem: ValidationCode;
 }
 
-function refuse(found: readonly Found[]): Refusal {
+function validationError(found: readonly QueryProblem[]): ProblemError {
   const [first] = found;
   const errors = found.map(({ pointer, code, detail, metadata }) => ({ pointer, code, detail, metadata }));
-  return new Refusal(422, first?.problem ?? 'validation.failed', first?.detail ?? 'The body is invalid.', { errors });
+  return new ProblemError(422, first?.problem ?? 'validation.failed', first?.detail ?? 'The body is invalid.', {
+    errors,
+  });
 }
 
-const pointerTo = (path: readonly PropertyKey[]) =>
+const jsonPointer = (path: readonly PropertyKey[]) =>
   path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 
 /** What zod found against the contract's schema → faults with the code of specification §7. */
-function shapeFault(issue: z.core.$ZodIssue): Found[] {
-  const pointer = pointerTo(issue.path);
+function schemaProblems(issue: z.core.$ZodIssue): QueryProblem[] {
+  const pointer = jsonPointer(issue.path);
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => ({
       problem: 'validation.failed' as const,
-      pointer: pointer + pointerTo([key]),
+      pointer: pointer + jsonPointer([key]),
       code: 'unknown' as const,
       detail: 'There is no such field.',
       metadata: {},
@@ -99,7 +101,7 @@ function shapeFault(issue: z.core.$ZodIssue): Found[] {
   ];
 }
 
-function askedMetrics({ metrics: ids }: ReportRequest, tenant: Tenant, found: Found[]): MetricDeclaration[] {
+function resolveMetrics({ metrics: ids }: ReportRequest, tenant: Tenant, found: QueryProblem[]): MetricDefinition[] {
   return ids.flatMap((id, index) => {
     const pointer = `/metrics/${index}`;
     const metric = tenant.metrics.get(id);
@@ -118,7 +120,7 @@ function askedMetrics({ metrics: ids }: ReportRequest, tenant: Tenant, found: Fo
   });
 }
 
-const duplicate = (pointer: string, value: string): Found => ({
+const duplicate = (pointer: string, value: string): QueryProblem => ({
   problem: 'validation.failed',
   pointer,
   code: 'duplicate',
@@ -126,7 +128,7 @@ const duplicate = (pointer: string, value: string): Found => ({
   metadata: {},
 });
 
-const invalid = (pointer: string, detail: string, metadata: Record<string, unknown> = {}): Found => ({
+const invalid = (pointer: string, detail: string, metadata: Record<string, unknown> = {}): QueryProblem => ({
   problem: 'validation.failed',
   pointer,
   code: 'invalid',
@@ -135,17 +137,17 @@ const invalid = (pointer: string, detail: string, metadata: Record<string, unkno
 });
 
 /** Dimensions that every one of the metrics accepts. */
-const accepted = (metrics: readonly MetricDeclaration[]): DimensionId[] => {
+const commonDimensions = (metrics: readonly MetricDefinition[]): DimensionId[] => {
   const [first, ...rest] = metrics;
   return (first?.dimensions ?? []).filter((id) => rest.every((metric) => metric.dimensions.includes(id)));
 };
 
-function askedTime(
+function resolveTime(
   request: ReportRequest,
-  metrics: readonly MetricDeclaration[],
-  world: World,
-  found: Found[],
-): Pick<Question, 'range' | 'compareRange' | 'timezone'> {
+  metrics: readonly MetricDefinition[],
+  world: SandboxState,
+  found: QueryProblem[],
+): Pick<ReportQuery, 'range' | 'compareRange' | 'timezone'> {
   const time = request.time ?? {};
   const named = time.timezone ?? LIMITS.default_timezone;
   const known = isZone(named);
@@ -159,7 +161,7 @@ function askedTime(
       pointer: '/time/granularity',
       code: 'invalid',
       detail: `A current count takes no granularity: ${current.join(', ')}.`,
-      metadata: { dimension: 'bucket', metrics: current, allowed: accepted(metrics) },
+      metadata: { dimension: 'bucket', metrics: current, allowed: commonDimensions(metrics) },
     });
   }
 
@@ -183,31 +185,31 @@ function askedTime(
       detail: `The range has ${days} days; at most ${LIMITS.max_range_days} are allowed.`,
       metadata: { days, maximum: LIMITS.max_range_days },
     });
-  } else if ((compareRange?.from ?? range.from) < OLDEST) {
-    found.push(invalid('/time/from', `Dates before ${toDate(OLDEST)} cannot be asked for.`));
+  } else if ((compareRange?.from ?? range.from) < MIN_DAY) {
+    found.push(invalid('/time/from', `Dates before ${toDate(MIN_DAY)} cannot be asked for.`));
   }
   return { range, compareRange, timezone };
 }
 
-function askedDimensions(
+function resolveDimensions(
   request: ReportRequest,
-  metrics: readonly MetricDeclaration[],
+  metrics: readonly MetricDefinition[],
   tenant: Tenant,
-  found: Found[],
-): Question['dimensions'] {
+  found: QueryProblem[],
+): ReportQuery['dimensions'] {
   const ids = request.dimensions ?? [];
   return ids.flatMap((id, index) => {
     const pointer = `/dimensions/${index}`;
     const refusing = metrics.filter((metric) => !metric.dimensions.some((known) => known === id));
     const values = tenant.dimensions.get(id);
-    const dimension = accepted(metrics).find((known) => known === id);
+    const dimension = commonDimensions(metrics).find((known) => known === id);
     if (refusing.length > 0 || values === undefined || dimension === undefined) {
       found.push({
         problem: 'analytics.incompatible_dimension',
         pointer,
         code: 'invalid',
         detail: `"${id}" does not apply to ${refusing.map((metric) => metric.id).join(', ') || 'the requested metrics'}.`,
-        metadata: { dimension: id, metrics: refusing.map((metric) => metric.id), allowed: accepted(metrics) },
+        metadata: { dimension: id, metrics: refusing.map((metric) => metric.id), allowed: commonDimensions(metrics) },
       });
       return [];
     }
@@ -216,16 +218,16 @@ function askedDimensions(
   });
 }
 
-function askedFilters(
+function resolveFilters(
   request: ReportRequest,
-  metrics: readonly MetricDeclaration[],
+  metrics: readonly MetricDefinition[],
   tenant: Tenant,
-  found: Found[],
-): Question['filters'] {
+  found: QueryProblem[],
+): ReportQuery['filters'] {
   return (request.filters ?? []).flatMap((filter, index) => {
     const pointer = `/filters/${index}`;
     const values = tenant.dimensions.get(filter.dimension);
-    const dimension = accepted(metrics).find((known) => known === filter.dimension);
+    const dimension = commonDimensions(metrics).find((known) => known === filter.dimension);
     if (values === undefined || dimension === undefined) {
       const refusing = metrics.filter((metric) => !metric.dimensions.some((known) => known === filter.dimension));
       found.push({
@@ -236,7 +238,7 @@ function askedFilters(
         metadata: {
           dimension: filter.dimension,
           metrics: refusing.map(({ id }) => id),
-          allowed: accepted(metrics),
+          allowed: commonDimensions(metrics),
         },
       });
       return [];
@@ -264,7 +266,7 @@ function askedFilters(
   });
 }
 
-function checkOrder(request: ReportRequest, found: Found[]): void {
+function checkOrder(request: ReportRequest, found: QueryProblem[]): void {
   const columns = new Set([...request.metrics, ...(request.dimensions ?? [])]);
   if (request.time?.granularity !== undefined) columns.add('bucket');
   for (const [index, { by }] of (request.order ?? []).entries()) {

@@ -1,10 +1,10 @@
 import { type Bucket, buckets, type DayRange, toDate, type ZoneDays } from './calendar.ts';
-import { compute, type Grouping } from './compute.ts';
-import { describe } from './declare.ts';
+import { aggregate, type Grouping } from './compute.ts';
+import { toCatalogMetric } from './declare.ts';
 import type { DimensionValues } from './dimensions.ts';
-import type { Question } from './question.ts';
-import type { View } from './view.ts';
-import { REGISTRY_VERSION, type Tenant, type World } from './world.ts';
+import type { ReportQuery } from './question.ts';
+import type { Snapshot } from './view.ts';
+import { REGISTRY_VERSION, type SandboxState, type Tenant } from './world.ts';
 
 type Cell = number | null;
 
@@ -32,24 +32,24 @@ interface Series {
 }
 
 const cell = (value: number | undefined): Cell => (value === undefined || Number.isNaN(value) ? null : value);
-const dates = ({ from, to }: DayRange) => ({ from: toDate(from), to: toDate(to) });
+const toDateRange = ({ from, to }: DayRange) => ({ from: toDate(from), to: toDate(to) });
 
 /** Answers a question from the organization as it stands now (specification §2.8). */
-export function report(question: Question, tenant: Tenant, world: World): Report {
+export function computeReport(question: ReportQuery, tenant: Tenant, world: SandboxState): Report {
   const zone = world.zone(question.timezone);
-  const state = tenant.view();
+  const state = tenant.snapshot();
   const view = { ...state, today: zone.start(zone.of(state.now)) };
   const spans = buckets(question.range, question.granularity);
   const before = question.compareRange && buckets(question.compareRange, question.granularity);
-  const grouping = groups(question, view);
+  const grouping = groupRows(question, view);
   const seen = new Uint8Array(grouping.size).fill(question.dimensions.length === 0 ? 1 : 0);
   const series = (at: Float64Array) =>
-    question.metrics.map((metric) => compute(metric, view, tenant.timeline, at, grouping.by(metric.table), seen));
-  const present = series(edges(spans, zone));
-  const previous = before && series(edges(before, zone));
+    question.metrics.map((metric) => aggregate(metric, view, tenant.timeline, at, grouping.by(metric.table), seen));
+  const present = series(bucketEdges(spans, zone));
+  const previous = before && series(bucketEdges(before, zone));
   const all: Series[] = present.map((values, index) => ({ values, compare: previous?.[index] }));
 
-  const found = places(question, all, spans.length, grouping, seen);
+  const found = sortedCells(question, all, spans.length, grouping, seen);
   const kept = found.length > question.limit ? found.slice(0, question.limit) : found;
   const now = world.now();
   // A current count has no bucket that could still run.
@@ -59,22 +59,22 @@ export function report(question: Question, tenant: Tenant, world: World): Report
     meta: {
       as_of: new Date(now).toISOString(),
       timezone: question.timezone,
-      range: dates(question.range),
-      ...(question.compareRange && { compare_range: dates(question.compareRange) }),
+      range: toDateRange(question.range),
+      ...(question.compareRange && { compare_range: toDateRange(question.compareRange) }),
       granularity: question.granularity ?? null,
       row_count: kept.length,
       truncated: kept.length < found.length,
       registry_version: REGISTRY_VERSION,
     },
     rest:
-      `"columns":${JSON.stringify(columns(question))}` +
-      `,"rows":${rows(question, all, spans, grouping, kept, running)}` +
-      (question.totals ? `,"totals":${JSON.stringify(totals(question, tenant, view, zone))}` : ''),
+      `"columns":${JSON.stringify(columnDescriptors(question))}` +
+      `,"rows":${rowsJson(question, all, spans, grouping, kept, running)}` +
+      (question.totals ? `,"totals":${JSON.stringify(computeTotals(question, tenant, view, zone))}` : ''),
   };
 }
 
 /** Starts of the buckets and the end of the last one: each a first instant of a day in the zone. */
-function edges(spans: readonly Bucket[], zone: ZoneDays): Float64Array {
+function bucketEdges(spans: readonly Bucket[], zone: ZoneDays): Float64Array {
   const last = spans.at(-1);
   return Float64Array.from([
     ...spans.map((span) => zone.start(span.from)),
@@ -84,7 +84,7 @@ function edges(spans: readonly Bucket[], zone: ZoneDays): Float64Array {
 
 interface Groups {
   readonly size: number;
-  readonly by: (table: Question['metrics'][number]['table']) => Grouping;
+  readonly by: (table: ReportQuery['metrics'][number]['table']) => Grouping;
   /** The value of dimension `nth` in a group, as its place in the catalog's list; one past the last where it has none. */
   readonly place: (group: number, nth: number) => number;
 }
@@ -94,7 +94,7 @@ const codesOf = ({ codes, none }: DimensionValues): readonly number[] =>
   none === undefined ? codes : [...codes, none];
 
 /** Groups are numbered by the places of their values, so that their order is the order of the catalog, "no value" last. */
-function groups({ dimensions, filters }: Pick<Question, 'dimensions' | 'filters'>, view: View): Groups {
+function groupRows({ dimensions, filters }: Pick<ReportQuery, 'dimensions' | 'filters'>, view: Snapshot): Groups {
   const [first, second] = dimensions;
   const inner = second === undefined ? 1 : codesOf(second.values).length;
   const size = (first === undefined ? 1 : codesOf(first.values).length) * inner;
@@ -126,8 +126,8 @@ function groups({ dimensions, filters }: Pick<Question, 'dimensions' | 'filters'
 }
 
 /** The rows as cells (`bucket * groups + group`), sorted as asked; by bucket and then each dimension at first. */
-function places(
-  question: Question,
+function sortedCells(
+  question: ReportQuery,
   all: readonly Series[],
   bucketCount: number,
   grouping: Groups,
@@ -161,7 +161,7 @@ function places(
   });
 }
 
-function columns({ metrics, dimensions, granularity }: Question): unknown[] {
+function columnDescriptors({ metrics, dimensions, granularity }: ReportQuery): unknown[] {
   const time = { name: 'bucket', kind: 'time', type: 'date', unit: null };
   const label = { day: 'Day', week: 'Week', month: 'Month' };
   return [
@@ -174,7 +174,7 @@ function columns({ metrics, dimensions, granularity }: Question): unknown[] {
       unit: null,
     })),
     ...metrics.map((metric) => {
-      const { id, label: title, type, unit } = describe(metric, 0);
+      const { id, label: title, type, unit } = toCatalogMetric(metric, 0);
       return { name: id, label: title, kind: 'metric', type, unit };
     }),
   ];
@@ -184,8 +184,8 @@ function columns({ metrics, dimensions, granularity }: Question): unknown[] {
  * The rows as JSON text, one string that grows: making objects of 5,000 rows and their text afterwards takes twice as
  * long, which is longer than computing the figures.
  */
-function rows(
-  question: Question,
+function rowsJson(
+  question: ReportQuery,
   all: readonly Series[],
   spans: readonly Bucket[],
   grouping: Groups,
@@ -220,12 +220,12 @@ function rows(
 }
 
 /** Each metric recomputed over the whole range, ungrouped, whatever the limit cut (specification §2.8). */
-function totals(question: Question, tenant: Tenant, view: View, zone: ZoneDays): Record<string, unknown> {
-  const grouping = groups({ dimensions: [], filters: question.filters }, view);
+function computeTotals(question: ReportQuery, tenant: Tenant, view: Snapshot, zone: ZoneDays): Record<string, unknown> {
+  const grouping = groupRows({ dimensions: [], filters: question.filters }, view);
   const over = (range: DayRange) => {
-    const span = edges(buckets(range, undefined), zone);
+    const span = bucketEdges(buckets(range, undefined), zone);
     return question.metrics.map((metric) => {
-      const [value] = compute(metric, view, tenant.timeline, span, grouping.by(metric.table), new Uint8Array(1));
+      const [value] = aggregate(metric, view, tenant.timeline, span, grouping.by(metric.table), new Uint8Array(1));
       return [metric.id, cell(value), metric.at] as const;
     });
   };

@@ -4,20 +4,20 @@ import { type Clock, systemClock } from '../base/clock.ts';
 import { DocketError } from '../base/error.ts';
 import { type Log, silentLog } from '../base/log.ts';
 import { Secret } from '../base/secret.ts';
-import { LIMITS, RATES } from '../contract/limits.ts';
+import { LIMITS, RATE_LIMITS } from '../contract/limits.ts';
 import { createApp } from './app.ts';
 import { reportCache } from './cache.ts';
-import { disturb, UNANSWERED } from './disturb.ts';
-import { type Fault, faultLine } from './fault.ts';
+import { ABORTED_HEADER, respondWithFaults } from './disturb.ts';
+import { createFaultInjector, type Fault } from './fault.ts';
 import { issueKeys } from './keys.ts';
-import type { LimiterKind } from './limiter.ts';
+import type { LimiterAlgorithm } from './limiter.ts';
 import { ORGANIZATIONS, type OrganizationSpec } from './organizations.ts';
-import { draws } from './random.ts';
-import { createWorld } from './world.ts';
+import { randomSource } from './random.ts';
+import { createSandboxState } from './world.ts';
 
 export { dump } from './dump.ts';
 export { FAULT_KINDS, type Fault, parseFault } from './fault.ts';
-export { LIMITERS } from './limiter.ts';
+export { LIMITER_ALGORITHMS as LIMITERS } from './limiter.ts';
 
 /** The seed of the keys that the documentation names. */
 export const DEFAULT_SEED = 1;
@@ -37,7 +37,7 @@ export interface SandboxOptions {
   readonly clock?: Clock;
   /** The minute of specification §8, ms; default 60000. */
   readonly windowMs?: number;
-  readonly limiter?: LimiterKind;
+  readonly limiter?: LimiterAlgorithm;
   /** How long reports are held, seconds; default an hour, 0 computes each anew. */
   readonly cacheSeconds?: number;
   readonly faults?: readonly Fault[];
@@ -73,26 +73,26 @@ export interface Sandbox {
   close(): Promise<void>;
 }
 
-const KEPT_REQUESTS = 10_000;
+const MAX_RECORDED_REQUESTS = 10_000;
 
 /** The sandbox without a network: what `startSandbox` serves, and what tests call in process. */
 export function buildSandbox(options: SandboxOptions = {}) {
   const seed = options.seed ?? DEFAULT_SEED;
   const clock = options.clock ?? systemClock;
-  const faults = faultLine(options.faults ?? [], draws(seed, 0x5ab0).share);
+  const faults = createFaultInjector(options.faults ?? [], randomSource(seed, 0x5ab0).uniform);
   const now = () => (options.now ?? clock.now()) + faults.skew();
-  const world = createWorld(seed, now, options.ungrouped);
+  const state = createSandboxState(seed, now, options.ungrouped);
   const keys = issueKeys(seed, now());
   const app = createApp({
-    world,
+    state,
     keys,
     cache: reportCache(options.cacheSeconds ?? LIMITS.report_cache_seconds),
     clock: () => clock.now(),
     limiter: options.limiter ?? 'sliding',
-    windowMs: options.windowMs ?? RATES.metrics.windowMs,
+    windowMs: options.windowMs ?? RATE_LIMITS.metrics.windowMs,
     log: options.log ?? silentLog,
   });
-  return { app, clock, faults, keys, world };
+  return { app, clock, faults, keys, world: state };
 }
 
 /** Starts the Compliance Service over generated data. Throws `usage.invalid` when the address cannot be listened on. */
@@ -109,9 +109,9 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     const at = clock.now();
     const { pathname, search } = new URL(request.url);
     const presented = /^Api-Key (.+)$/.exec(request.headers.get('Authorization') ?? '')?.[1];
-    const response = await disturb(
+    const response = await respondWithFaults(
       Object.fromEntries(request.headers),
-      faults.hit(pathname),
+      faults.faultsFor(pathname),
       faults.skew(),
       () => Promise.resolve(app.fetch(request, env)),
       env.outgoing,
@@ -124,10 +124,10 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       key: presented === undefined ? null : new Secret(presented).fingerprint(),
       method: request.method,
       path: pathname + search,
-      status: response.headers.has(UNANSWERED) ? 0 : response.status,
+      status: response.headers.has(ABORTED_HEADER) ? 0 : response.status,
     };
     requests.push(record);
-    if (requests.length > KEPT_REQUESTS) requests.shift();
+    if (requests.length > MAX_RECORDED_REQUESTS) requests.shift();
     log.info('Answered', { path: record.path, status: record.status, ms: clock.now() - at });
     return response;
   };

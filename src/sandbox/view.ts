@@ -1,6 +1,6 @@
-import { CODES, code, type Facts, type History, NEVER, type TableName } from './facts.ts';
+import { CODES, type FactTables, type History, NEVER, type TableName, valueCode } from './facts.ts';
 
-const DAY = 86_400_000;
+const DAY_MS = 86_400_000;
 
 export type DimensionId =
   | 'profile.type'
@@ -16,7 +16,7 @@ export type DimensionId =
   | 'hit.resolution';
 
 /** A history as it stands at one instant: states are what the past events made of them, the future is unseen. */
-export interface View {
+export interface Snapshot {
   readonly history: History;
   readonly now: number;
   /** Epoch ms: the first instant of the day of `now`, in UTC or in the zone of whoever asks. */
@@ -30,10 +30,10 @@ export interface View {
 }
 
 /** @param now epoch ms */
-export function viewAt(history: History, now: number): View {
+export function snapshotAt(history: History, now: number): Snapshot {
   const { facts } = history;
   const columns = new Map<string, Uint8Array>();
-  const { status, since, relationship } = states(facts, now);
+  const { status, since, relationship } = profileStates(facts, now);
 
   const ofProfile = (dimension: DimensionId): Uint8Array | undefined => {
     switch (dimension) {
@@ -50,7 +50,7 @@ export function viewAt(history: History, now: number): View {
       case 'profile.relationship_status':
         return relationship;
       case 'review.age':
-        return since.length === 0 ? status : Uint8Array.from(since, (at) => age(now - at));
+        return since.length === 0 ? status : Uint8Array.from(since, (at) => ageCode(now - at));
       default:
         return undefined;
     }
@@ -70,7 +70,7 @@ export function viewAt(history: History, now: number): View {
   return {
     history,
     now,
-    today: Math.floor(now / DAY) * DAY,
+    today: Math.floor(now / DAY_MS) * DAY_MS,
     status,
     since,
     column(table, dimension) {
@@ -85,8 +85,8 @@ export function viewAt(history: History, now: number): View {
 }
 
 /** Whole days in the current status → 0-2, 3-7, 8-14, 15+ (specification §2.5). */
-function age(ms: number): number {
-  const days = Math.floor(ms / DAY);
+function ageCode(ms: number): number {
+  const days = Math.floor(ms / DAY_MS);
   if (days <= 2) return 0;
   if (days <= 7) return 1;
   return days <= 14 ? 2 : 3;
@@ -96,17 +96,21 @@ function age(ms: number): number {
  * Review status, its beginning and the relationship it means, for each profile: a prospect until the first approval,
  * then active, under review while a later review goes on, rejected after a decline, ended once archived.
  */
-function states({ profiles, changes }: Facts, now: number) {
+function profileStates({ profiles, changes }: FactTables, now: number) {
   const count = profiles.created.length;
   const status = new Uint8Array(count);
   const since = new Float64Array(count);
   const relationship = new Uint8Array(count);
-  const [approved, declined, archived] = [code('status', 'AP'), code('status', 'DE'), code('status', 'AR')];
+  const [approved, declined, archived] = [
+    valueCode('status', 'AP'),
+    valueCode('status', 'DE'),
+    valueCode('status', 'AR'),
+  ];
   const [active, underReview, rejected, ended] = [
-    code('relationship', 'active'),
-    code('relationship', 'under_review'),
-    code('relationship', 'rejected'),
-    code('relationship', 'ended'),
+    valueCode('relationship', 'active'),
+    valueCode('relationship', 'under_review'),
+    valueCode('relationship', 'rejected'),
+    valueCode('relationship', 'ended'),
   ];
   for (let row = 0; row < count; row++) {
     const last = profiles.changes[row + 1] ?? 0;
@@ -127,7 +131,7 @@ function states({ profiles, changes }: Facts, now: number) {
   return { status, since, relationship };
 }
 
-function alertStatus(alerts: Facts['alerts'], now: number): Uint8Array {
+function alertStatus(alerts: FactTables['alerts'], now: number): Uint8Array {
   const open = CODES.alertStatus.indexOf('open');
   const inProgress = CODES.alertStatus.indexOf('in_progress');
   return alerts.outcome.map((outcome, row) => {
@@ -136,7 +140,7 @@ function alertStatus(alerts: Facts['alerts'], now: number): Uint8Array {
   });
 }
 
-function hitResolution(hits: Facts['hits'], now: number): Uint8Array {
+function hitResolution(hits: FactTables['hits'], now: number): Uint8Array {
   const unresolved = CODES.resolution.indexOf('unresolved');
   return hits.resolution.map((resolution, row) => ((hits.resolved[row] ?? NEVER) <= now ? resolution : unresolved));
 }

@@ -2,34 +2,34 @@ import type { Catalog } from '../contract/catalog.ts';
 import { LIMITS } from '../contract/limits.ts';
 import { type ZoneDays, zoneDays } from './calendar.ts';
 import { type Timeline, timeline } from './compute.ts';
-import { describe, type MetricDeclaration } from './declare.ts';
-import { type DimensionValues, dimensionsOf } from './dimensions.ts';
+import { type MetricDefinition, toCatalogMetric } from './declare.ts';
+import { type DimensionValues, dimensionValuesFor } from './dimensions.ts';
 import type { History } from './facts.ts';
-import { generate } from './history.ts';
+import { generateHistory } from './history.ts';
 import { METRICS, REPLACED } from './metrics.ts';
 import { ORGANIZATIONS, type OrganizationSpec } from './organizations.ts';
-import { type View, viewAt } from './view.ts';
+import { type Snapshot, snapshotAt } from './view.ts';
 
 /** Changes when a metric is added, replaced or means something else (specification §9). */
 export const REGISTRY_VERSION = 7;
 
-const DAY = 86_400_000;
+const DAY_MS = 86_400_000;
 /** How far ahead of now the future is prepared, so that a sandbox can run for weeks before it has to look again. */
-const AHEAD = 30 * DAY;
+const LOOKAHEAD_MS = 30 * DAY_MS;
 
 /** One organization as the endpoints see it. */
 export interface Tenant {
   readonly spec: OrganizationSpec;
-  readonly metrics: ReadonlyMap<string, MetricDeclaration>;
+  readonly metrics: ReadonlyMap<string, MetricDefinition>;
   readonly dimensions: ReadonlyMap<string, DimensionValues>;
   catalog(): Catalog;
   /** The organization as it stands now. */
-  view(): View;
+  snapshot(): Snapshot;
   /** A column of the present history in order of time. */
   timeline(column: Float64Array): Timeline;
 }
 
-export interface World {
+export interface SandboxState {
   readonly tenants: ReadonlyMap<number, Tenant>;
   /** Epoch ms in the world of the data. */
   now(): number;
@@ -40,11 +40,13 @@ export interface World {
  * @param now the world's clock, epoch ms; the histories are counted back from its first answer
  * @param ungrouped share of the profiles and invitations that have no group
  */
-export function createWorld(seed: number, now: () => number, ungrouped = 0): World {
+export function createSandboxState(seed: number, now: () => number, ungrouped = 0): SandboxState {
   const startedAt = now();
   const zones = new Map<string, ZoneDays>();
   return {
-    tenants: new Map(ORGANIZATIONS.map((spec) => [spec.id, tenant({ ...spec, ungrouped }, seed, startedAt, now)])),
+    tenants: new Map(
+      ORGANIZATIONS.map((spec) => [spec.id, createTenant({ ...spec, ungrouped }, seed, startedAt, now)]),
+    ),
     now,
     zone(name) {
       const held = zones.get(name) ?? zoneDays(name);
@@ -54,19 +56,19 @@ export function createWorld(seed: number, now: () => number, ungrouped = 0): Wor
   };
 }
 
-function tenant(spec: OrganizationSpec, seed: number, startedAt: number, now: () => number): Tenant {
+function createTenant(spec: OrganizationSpec, seed: number, startedAt: number, now: () => number): Tenant {
   const metrics = [...METRICS, ...(spec.legacy ? REPLACED : [])].filter(
     ({ feature }) => feature === undefined || spec.features.includes(feature),
   );
-  const dimensions = dimensionsOf(spec);
+  const dimensions = dimensionValuesFor(spec);
   let history: History | undefined;
-  let view: View | undefined;
+  let view: Snapshot | undefined;
   // Weak: a history that was replaced takes its timelines along.
   const timelines = new WeakMap<Float64Array, Timeline>();
 
   const historyUntil = (instant: number): History => {
     if (history !== undefined && instant < history.horizon) return history;
-    history = generate(spec, seed, startedAt, instant + AHEAD);
+    history = generateHistory(spec, seed, startedAt, instant + LOOKAHEAD_MS);
     return history;
   };
 
@@ -78,7 +80,7 @@ function tenant(spec: OrganizationSpec, seed: number, startedAt: number, now: ()
       const { start } = historyUntil(now());
       return {
         registry_version: REGISTRY_VERSION,
-        metrics: metrics.map((metric) => describe(metric, start)),
+        metrics: metrics.map((metric) => toCatalogMetric(metric, start)),
         dimensions: [...dimensions.values()].map(({ descriptor }) => descriptor),
         limits: {
           max_range_days: LIMITS.max_range_days,
@@ -87,10 +89,10 @@ function tenant(spec: OrganizationSpec, seed: number, startedAt: number, now: ()
         },
       };
     },
-    view() {
+    snapshot() {
       // Everything happens on whole seconds, so the view of a second is the view of each of its moments.
       const second = Math.floor(now() / 1000) * 1000;
-      if (view?.now !== second) view = viewAt(historyUntil(second), second);
+      if (view?.now !== second) view = snapshotAt(historyUntil(second), second);
       return view;
     },
     timeline(column) {

@@ -1,5 +1,5 @@
 /** A condition that every row of a table meets, as data: labels where the catalog has them. */
-export type Filter =
+export type FilterDescription =
   | { readonly is: readonly string[]; readonly label: string }
   | { readonly isNot: readonly string[]; readonly label: string }
   | { readonly search: string };

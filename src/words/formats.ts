@@ -1,7 +1,7 @@
-import { dateFormat, numberFormat } from '../base/formats.ts';
+import { intlDateTimeFormat, intlNumberFormat } from '../base/formats.ts';
 
 /** What a message needs to write numbers, days and lists as its readers do. BCP 47 decides, not the language alone. */
-export interface Formats {
+export interface LocaleFormatters {
   /** ISO 3166 region of the locale, `GB`; undefined where it names none. */
   readonly region: string | undefined;
   readonly number: (value: number) => string;
@@ -18,17 +18,17 @@ export interface Formats {
 }
 
 /** @param locale BCP 47 */
-export function formatsOf(locale: string): Formats {
+export function localeFormatters(locale: string): LocaleFormatters {
   const list = (type: Intl.ListFormatType) => (items: readonly string[]) =>
     new Intl.ListFormat(locale, { type }).format(items);
   const date = (text: string, options: Intl.DateTimeFormatOptions): string => {
     const at = new Date(text);
-    return Number.isNaN(at.getTime()) ? text : dateFormat(locale, options).format(at);
+    return Number.isNaN(at.getTime()) ? text : intlDateTimeFormat(locale, options).format(at);
   };
   return {
     region: new Intl.Locale(locale).region,
-    number: (value) => numberFormat(locale).format(value),
-    exactNumber: (value) => numberFormat(locale, { maximumFractionDigits: 20 }).format(value),
+    number: (value) => intlNumberFormat(locale).format(value),
+    exactNumber: (value) => intlNumberFormat(locale, { maximumFractionDigits: 20 }).format(value),
     all: list('conjunction'),
     any: list('disjunction'),
     day: (text) => date(text, { timeZone: 'UTC', dateStyle: 'long' }),

@@ -1,7 +1,7 @@
 import type { Granularity } from '../contract/report.ts';
 
 /** Something that was asked for and did not come: a column by its label, or figures of metrics by their ids. */
-export type Lacking =
+export type MissingData =
   | { readonly of: 'column'; readonly label: string }
   /** No metrics named: all of them. */
   | { readonly of: 'previous' | 'previous_totals'; readonly metrics: readonly string[] }
@@ -9,7 +9,7 @@ export type Lacking =
   | { readonly of: 'total'; readonly metric: string };
 
 /** Where a row belongs: its bucket, null where the range is folded, and its group by the labels of its values. */
-export interface RowPlace {
+export interface RowKey {
   readonly bucket: string | null;
   readonly group: readonly string[];
 }
@@ -24,7 +24,7 @@ export interface NoteParams {
   readonly cut_piece: undefined;
   readonly cut: { readonly rows: number };
   readonly limited: { readonly rows: number };
-  readonly lacking: { readonly what: readonly Lacking[] };
+  readonly lacking: { readonly what: readonly MissingData[] };
   readonly lacking_cells: { readonly cells: number };
   readonly other_count: { readonly said: number; readonly sent: number };
   readonly other_range: Range & { readonly got: Range | null };
@@ -45,8 +45,8 @@ export interface NoteParams {
     readonly bucket: string | null;
   };
   readonly null_count: { readonly figures: number; readonly label: string; readonly bucket: string | null };
-  readonly missing_rows: { readonly rows: number; readonly first: RowPlace };
-  readonly duplicate_rows: { readonly rows: number; readonly first: RowPlace };
+  readonly missing_rows: { readonly rows: number; readonly first: RowKey };
+  readonly duplicate_rows: { readonly rows: number; readonly first: RowKey };
   /** Rows of no bucket that was asked for; null: the row names none. */
   readonly unexpected_buckets: { readonly rows: number; readonly first: string | null };
   /** Rows of groups that the filter keeps out. */
@@ -103,13 +103,15 @@ export interface NoteParams {
 }
 
 /** A note as data: which, and what its sentence is made of. */
-export type Said<Id extends keyof NoteParams = keyof NoteParams> = {
+export type NoteMessage<Id extends keyof NoteParams = keyof NoteParams> = {
   readonly [Each in Id]: { readonly id: Each; readonly of: NoteParams[Each] };
 }[Id];
 
 /** A language's sentences. */
-export type NoteWords = { readonly [Id in keyof NoteParams]: (of: NoteParams[Id]) => string };
+export type NoteFormatters = { readonly [Id in keyof NoteParams]: (of: NoteParams[Id]) => string };
 
 /** The note as a sentence. */
-export const say = <Id extends keyof NoteParams>(words: { readonly notes: NoteWords }, { id, of }: Said<Id>): string =>
-  words.notes[id](of);
+export const noteText = <Id extends keyof NoteParams>(
+  words: { readonly notes: NoteFormatters },
+  { id, of }: NoteMessage<Id>,
+): string => words.notes[id](of);

@@ -1,14 +1,14 @@
-import { german } from './de/german.ts';
-import { english, type Words } from './en/english.ts';
-import { formatsOf } from './formats.ts';
+import { germanMessages } from './de/german.ts';
+import { englishMessages, type Messages } from './en/english.ts';
+import { localeFormatters } from './formats.ts';
 
-export type { Words };
+export type { Messages as Words };
 
 /** What a report is written in where nothing else is said. */
 export const DEFAULT_LOCALE = 'en-GB';
 
 /** A language is here when it has every message: the compiler says which one it lacks. */
-const BY_LANGUAGE = { en: english, de: german } as const;
+const BY_LANGUAGE = { en: englishMessages, de: germanMessages } as const;
 type Language = keyof typeof BY_LANGUAGE;
 
 const isLanguage = (name: string): name is Language => Object.hasOwn(BY_LANGUAGE, name);
@@ -26,4 +26,5 @@ export function languageOf(locale: string): Language {
  * Our own words in the locale's language, with its numbers, days and lists. The API's labels are none of them.
  * @param locale BCP 47
  */
-export const wordsOf = (locale: string = DEFAULT_LOCALE): Words => BY_LANGUAGE[languageOf(locale)](formatsOf(locale));
+export const messagesFor = (locale: string = DEFAULT_LOCALE): Messages =>
+  BY_LANGUAGE[languageOf(locale)](localeFormatters(locale));

@@ -1,27 +1,27 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import type { Admin } from '../../src/admin/app.ts';
-import { redisAudit } from '../../src/admin/auth/audit.ts';
+import { redisAuditLog } from '../../src/admin/auth/audit.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLog } from '../../src/base/log.ts';
-import { anAdmin } from '../support/admin.ts';
-import { aToken } from '../support/open-door.ts';
-import { aPrefix } from '../support/queue-bench.ts';
+import { createTestAdmin } from '../support/admin.ts';
+import { createToken } from '../support/open-door.ts';
+import { randomPrefix } from '../support/queue-bench.ts';
 
 const who = {
-  root: aToken('root'),
-  eyes: aToken('eyes', { role: 'viewer' }),
-  acme: aToken('acme', { role: 'viewer', orgs: ['acme'] }),
+  root: createToken('root'),
+  eyes: createToken('eyes', { role: 'viewer' }),
+  acme: createToken('acme', { role: 'viewer', orgs: ['acme'] }),
 };
 let redis: Redis;
 let app: Admin;
 beforeAll(async () => {
   redis = new Redis(inject('redisUrl'));
-  const audit = redisAudit(redis, { prefix: aPrefix(), clock: systemClock, log: silentLog });
-  await audit.tell({ event: 'session.opened', who: 'root', from: '192.0.2.1' });
-  await audit.tell({ event: 'run.triggered', who: 'root', org: 'rival', report: 'weekly', run: 'f'.repeat(32) });
-  await audit.tell({ event: 'schedule.paused', who: 'ann', from: '192.0.2.1', org: 'acme', why: 'checked' });
-  app = anAdmin(
+  const audit = redisAuditLog(redis, { prefix: randomPrefix(), clock: systemClock, log: silentLog });
+  await audit.record({ event: 'session.opened', who: 'root', from: '192.0.2.1' });
+  await audit.record({ event: 'run.triggered', who: 'root', org: 'rival', report: 'weekly', run: 'f'.repeat(32) });
+  await audit.record({ event: 'schedule.paused', who: 'ann', from: '192.0.2.1', org: 'acme', why: 'checked' });
+  app = createTestAdmin(
     Object.values(who).map(({ entry }) => entry),
     { audit },
   );

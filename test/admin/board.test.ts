@@ -2,19 +2,19 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { z } from 'zod';
 import { redisSessions } from '../../src/admin/auth/sessions.ts';
-import { type Board, type BoardPackages, openBoard } from '../../src/admin/board.ts';
+import { type BullBoard, type BullBoardPackages, openBullBoard } from '../../src/admin/board.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { DocketError } from '../../src/base/error.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { fail } from '../../src/base/outcome.ts';
 import { openRedis } from '../../src/queue/connection.ts';
 import { type RunQueue, runQueue } from '../../src/queue/jobs.ts';
-import { keysOf } from '../../src/queue/keys.ts';
+import { redisKeys } from '../../src/queue/keys.ts';
 import { startWorker } from '../../src/queue/worker.ts';
-import { anAdmin, NO_AUDIT } from '../support/admin.ts';
+import { createTestAdmin, NO_AUDIT } from '../support/admin.ts';
 import { aDoor } from '../support/door.ts';
-import { aBrowser, aToken } from '../support/open-door.ts';
-import { aBench, anOrder, aPrefix, aReport, onDemand } from '../support/queue-bench.ts';
+import { cookieClient, createToken } from '../support/open-door.ts';
+import { anOrder, onDemand, openQueueHarness, randomPrefix, reportDefinition } from '../support/queue-bench.ts';
 
 const jobsSchema = z.object({
   queues: z.array(
@@ -24,18 +24,18 @@ const jobsSchema = z.object({
 const QUEUES = '/queues/api/queues?activeQueue=runs&jobsPerPage=10';
 
 describe('Bull Board', () => {
-  const ben = aToken('ben', { role: 'viewer' });
-  const anna = aToken('anna', { orgs: ['acme'] });
-  const prefix = aPrefix();
+  const ben = createToken('ben', { role: 'viewer' });
+  const anna = createToken('anna', { orgs: ['acme'] });
+  const prefix = randomPrefix();
   const order = anOrder();
   let redis: Redis;
   let queue: RunQueue;
-  let board: Board;
+  let board: BullBoard;
   beforeAll(async () => {
     redis = new Redis(inject('redisUrl'));
     queue = runQueue(redis, { prefix });
-    await queue.add(order);
-    board = await openBoard(redis, { prefix });
+    await queue.enqueue(order);
+    board = await openBullBoard(redis, { prefix });
   });
   afterAll(async () => {
     await board?.close();
@@ -43,14 +43,14 @@ describe('Bull Board', () => {
     redis.disconnect();
   });
 
-  const house = (shown: Board | undefined) => {
+  const house = (shown: BullBoard | undefined) => {
     const entries = [ben.entry, anna.entry];
     const door = aDoor(entries, { clock: systemClock, log: silentLog });
     const sessions = redisSessions({ redis, prefix, ...door, audit: NO_AUDIT, clock: systemClock });
-    return anAdmin(entries, {}, { door: { ...door, sessions }, board: shown });
+    return createTestAdmin(entries, {}, { auth: { ...door, sessions }, board: shown });
   };
-  const visit = async (token: string, shown: Board | 'off' = board) => {
-    const browser = aBrowser({ app: house(shown === 'off' ? undefined : shown) });
+  const visit = async (token: string, shown: BullBoard | 'off' = board) => {
+    const browser = cookieClient({ app: house(shown === 'off' ? undefined : shown) });
     await browser.send('POST', '/sign-in', { body: { token } });
     const front = await (await browser.send('GET', '/')).text();
     return { ...browser, front, csrf: /name="csrf" value="([^"]+)"/.exec(front)?.[1] ?? '' };
@@ -85,8 +85,8 @@ describe('Bull Board', () => {
   });
 
   it('says of a failed run the code of its error, and neither its message nor where in the code', async () => {
-    const bench = await aBench();
-    const shown = await openBoard(bench.producer, { prefix: bench.prefix });
+    const bench = await openQueueHarness();
+    const shown = await openBullBoard(bench.producer, { prefix: bench.prefix });
     const worker = startWorker({
       connection: bench.worker,
       prefix: bench.prefix,
@@ -96,7 +96,7 @@ describe('Bull Board', () => {
       log: silentLog,
       concurrency: 1,
     });
-    const { record } = await bench.trigger(onDemand(aReport()));
+    const { record } = await bench.trigger(onDemand(reportDefinition()));
     let text = '';
     // Ended in the queue as well.
     while (!text.includes('"finishedOn":')) {
@@ -138,7 +138,7 @@ describe('Bull Board', () => {
 
   it('refuses whatever is no look, from a page of ours as well', async () => {
     const { send, csrf } = await visit(ben.token);
-    const before = await redis.hgetall(`${keysOf(prefix).bull}:runs:${order.id}`);
+    const before = await redis.hgetall(`${redisKeys(prefix).bull}:runs:${order.id}`);
     for (const [method, path] of [
       ['POST', '/queues/api/queues/runs/add'],
       ['PUT', '/queues/api/queues/runs/empty'],
@@ -153,7 +153,7 @@ describe('Bull Board', () => {
       expect([method, path, answer.status]).toEqual([method, path, 405]);
       expect(answer.headers.get('allow')).toBe('GET, HEAD');
     }
-    expect(await redis.hgetall(`${keysOf(prefix).bull}:runs:${order.id}`)).toEqual(before);
+    expect(await redis.hgetall(`${redisKeys(prefix).bull}:runs:${order.id}`)).toEqual(before);
   });
 
   it('would refuse it by itself too', async () => {
@@ -162,7 +162,7 @@ describe('Bull Board', () => {
     for (const path of ['/api/queues/pause', '/api/queues/runs/empty'])
       await board.app.request(path, { method: 'PUT' });
     expect((await queue.counts()).waiting).toBe(1);
-    expect(await redis.hget(`${keysOf(prefix).bull}:runs:meta`, 'paused')).toBeNull();
+    expect(await redis.hget(`${redisKeys(prefix).bull}:runs:meta`, 'paused')).toBeNull();
   });
 
   it('is not there for who sees some organizations only', async () => {
@@ -174,7 +174,7 @@ describe('Bull Board', () => {
   });
 
   it('asks who is not signed in to do so, and gives its script nothing', async () => {
-    const { send } = aBrowser({ app: house(board) });
+    const { send } = cookieClient({ app: house(board) });
     const page = await send('GET', '/queues/queue/runs');
     expect([page.status, page.headers.get('location')]).toEqual([303, '/sign-in?to=%2Fqueues%2Fqueue%2Fruns']);
     expect((await send('GET', QUEUES)).status).toBe(401);
@@ -198,7 +198,7 @@ describe('Bull Board', () => {
 
   it('says that Redis is away as everything else does', async () => {
     const away = await openRedis(inject('redisUrl'), 'producer', silentLog);
-    const closed = await openBoard(away, { prefix });
+    const closed = await openBullBoard(away, { prefix });
     const { send } = await visit(ben.token, closed);
     away.disconnect();
     const answer = await send('GET', QUEUES);
@@ -208,7 +208,9 @@ describe('Bull Board', () => {
 
   it('says at the start how to install it where it is not', async () => {
     const name = '@bull-board/nowhere';
-    await expect(openBoard(redis, { prefix, load: (): Promise<BoardPackages> => import(name) })).rejects.toMatchObject({
+    await expect(
+      openBullBoard(redis, { prefix, load: (): Promise<BullBoardPackages> => import(name) }),
+    ).rejects.toMatchObject({
       code: 'config.invalid',
       next: expect.stringContaining('`npm i @bull-board/api@9.10.1 @bull-board/hono@9.10.1`'),
     });

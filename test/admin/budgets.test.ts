@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { newToken, type TokenEntry } from '../../src/admin/auth/tokens.ts';
 import { Secret, secretSource } from '../../src/base/secret.ts';
-import { budgetLines } from '../../src/compose/budget-lines.ts';
+import { budgetOverview } from '../../src/compose/budget-lines.ts';
 import { sharedBudgets } from '../../src/compose/budgets.ts';
-import { RATES } from '../../src/contract/limits.ts';
-import { anAdmin } from '../support/admin.ts';
-import { jobsOf } from '../support/jobs-of.ts';
+import { RATE_LIMITS } from '../../src/contract/limits.ts';
+import { createTestAdmin } from '../support/admin.ts';
+import { loadedJobs } from '../support/jobs-of.ts';
 import { manualClock } from '../support/manual-clock.ts';
-import { aBench, aReport, type Bench } from '../support/queue-bench.ts';
+import { openQueueHarness, type QueueHarness, reportDefinition } from '../support/queue-bench.ts';
 
 const tokens = { acme: newToken(), all: newToken() };
 const entries: TokenEntry[] = [
@@ -16,26 +16,26 @@ const entries: TokenEntry[] = [
 ];
 const SHARED = 'shared.s3cr3t';
 const NOW = Date.parse('2026-11-21T12:00:00Z');
-const keyless = aReport('weekly', undefined, 'keyless');
-const jobs = jobsOf(aReport(), aReport('weekly', undefined, 'rival'), {
+const keyless = reportDefinition('weekly', undefined, 'keyless');
+const jobs = loadedJobs(reportDefinition(), reportDefinition('weekly', undefined, 'rival'), {
   ...keyless,
   settings: { ...keyless.settings, api_key: { env: 'NOWHERE' } },
 });
 
-let bench: Bench;
+let bench: QueueHarness;
 beforeAll(async () => {
-  bench = await aBench();
+  bench = await openQueueHarness();
 });
 afterAll(() => bench.close());
 
 const get = async (as: keyof typeof tokens) => {
   const clock = manualClock(NOW);
   const budgetOf = sharedBudgets(bench.producer, bench.prefix, clock);
-  const app = anAdmin(
+  const app = createTestAdmin(
     entries,
     {
       jobs: () => jobs,
-      lines: (orgs) => budgetLines(orgs, { secrets: secretSource({ ACME_KEY: SHARED }), budgetOf, clock }),
+      budgetsOf: (orgs) => budgetOverview(orgs, { secrets: secretSource({ ACME_KEY: SHARED }), budgetOf, clock }),
     },
     { clock },
   );
@@ -49,9 +49,9 @@ const get = async (as: keyof typeof tokens) => {
 
 it('shows the lines of the visible organizations’ keys and when a call would have its token, and no stranger who shares one', async () => {
   const clock = manualClock(NOW);
-  const budget = sharedBudgets(bench.producer, bench.prefix, clock)('metrics', RATES.metrics);
+  const budget = sharedBudgets(bench.producer, bench.prefix, clock)('metrics', RATE_LIMITS.metrics);
   const key = new Secret(SHARED).fingerprint();
-  const ask = (id: string) => budget.ask({ key, id, org: 'acme', priority: 'scheduled', holdMs: 30_000 });
+  const ask = (id: string) => budget.acquire({ key, id, org: 'acme', priority: 'scheduled', holdMs: 30_000 });
   for (let n = 0; n < 30; n += 1) await ask(`${n}`);
   await ask('waits');
   const line = {
@@ -81,8 +81,8 @@ it('shows the lines of the visible organizations’ keys and when a call would h
 
 it('says until when nobody calls after a 429', async () => {
   const clock = manualClock(NOW);
-  const budget = sharedBudgets(bench.producer, bench.prefix, clock)('metrics', RATES.metrics);
-  await budget.block(new Secret(SHARED).fingerprint(), NOW + 20_000, 'acme');
+  const budget = sharedBudgets(bench.producer, bench.prefix, clock)('metrics', RATE_LIMITS.metrics);
+  await budget.penalize(new Secret(SHARED).fingerprint(), NOW + 20_000, 'acme');
   expect(await get('acme')).toMatchObject({
     budgets: [{ blocked_until: expect.stringMatching(/^2026-11-21T12:00:/), throttled: 1, limit: 15 }],
   });

@@ -1,17 +1,17 @@
 import { readFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { notThere } from '../../src/admin/access/may.ts';
+import { notFoundError } from '../../src/admin/access/may.ts';
 import type { Access } from '../../src/admin/access.ts';
 import type { Admin } from '../../src/admin/app.ts';
-import { rateLimit } from '../../src/admin/auth/rate-limit.ts';
+import { createRateLimit } from '../../src/admin/auth/rate-limit.ts';
 import { newToken, type TokenEntry } from '../../src/admin/auth/tokens.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { DocketError } from '../../src/base/error.ts';
 import { silentLog } from '../../src/base/log.ts';
-import { NOT_STARTED } from '../../src/queue/stored-record.ts';
+import { INITIAL_RUN_FIELDS } from '../../src/queue/stored-record.ts';
 import type { RunRecord } from '../../src/run/record.ts';
-import { anAdmin } from '../support/admin.ts';
+import { createTestAdmin } from '../support/admin.ts';
 import { type ApiContract, contractOf, type DeclaredOperation } from '../support/api-contract.ts';
 import { aDoor } from '../support/door.ts';
 import { anOrder } from '../support/queue-bench.ts';
@@ -29,7 +29,7 @@ const HASH = 'ab'.repeat(32);
 const pause = { org: 'acme', report: null, who: 'ops', why: 'audit', since: 1, key: null, run: null };
 const record: RunRecord = {
   ...anOrder({ id: ID, by: 'ops' }),
-  ...NOT_STARTED,
+  ...INITIAL_RUN_FIELDS,
   state: 'partly_delivered',
   startedAt: 1,
   finishedAt: 2,
@@ -101,7 +101,7 @@ const FULL: Partial<Access> = {
   validate: async () => ({ ok: false, faults: [{ line: 1, column: 1, text: 'expected a title' }], unchecked: null }),
   budgets: async () => ({
     unknown: [{ org: 'rival', why: 'RIVAL_KEY is not set' }],
-    lines: [
+    budgets: [
       {
         organizations: ['acme'],
         of: 'metrics',
@@ -156,13 +156,13 @@ function asked({ method, path }: DeclaredOperation): {
 describe('what the document declares', () => {
   let contract: ApiContract;
   beforeAll(async () => {
-    contract = await contractOf(anAdmin(entries));
+    contract = await contractOf(createTestAdmin(entries));
   });
-  const withAccess = (access: Access, change: Parameters<typeof anAdmin>[2] = {}) =>
-    anAdmin(entries, {}, { access: () => access, ...change });
+  const withAccess = (access: Access, change: Parameters<typeof createTestAdmin>[2] = {}) =>
+    createTestAdmin(entries, {}, { access: () => access, ...change });
 
   it('is OpenAPI 3.1, served to anybody, and says of each operation what it does and what it wants', async () => {
-    const response = await anAdmin([]).request('/openapi.json');
+    const response = await createTestAdmin([]).request('/openapi.json');
     expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/json']);
     expect(await response.json()).toMatchObject({ openapi: '3.1.0', info: { title: 'Docket', version: '0.0.0' } });
     const open = contract.operations.filter(({ security }) => security === undefined).map(({ path }) => path);
@@ -170,7 +170,7 @@ describe('what the document declares', () => {
   });
 
   it('can be read as a page, which loads nothing but its own two files and names each operation', async () => {
-    const app = anAdmin([]);
+    const app = createTestAdmin([]);
     const response = await app.request('/api/docs');
     expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/html; charset=UTF-8']);
     expect(response.headers.get('content-security-policy')).toContain("script-src 'self'");
@@ -186,7 +186,7 @@ describe('what the document declares', () => {
   });
 
   it('has every route that there is, and no other', async () => {
-    const app = anAdmin(entries);
+    const app = createTestAdmin(entries);
     const routes = app.routes
       .filter(({ method, path }) => method !== 'ALL' && path.startsWith('/api/') && !path.startsWith('/api/docs'))
       .map(({ method, path }) => `${method} ${path.replaceAll(/:([a-z]+)/g, '{$1}')}`);
@@ -227,11 +227,15 @@ describe('what the document declares', () => {
     const down = new DocketError('redis.unreachable', 'Redis does not answer.');
     const conflict = new DocketError('run.conflict', 'It is over.');
     const forbidden = new DocketError('auth.forbidden', 'No.');
-    const narrowDoor = aDoor(entries, { clock: systemClock, log: silentLog }, { limit: rateLimit(0, systemClock) });
+    const narrowDoor = aDoor(
+      entries,
+      { clock: systemClock, log: silentLog },
+      { limit: createRateLimit(0, systemClock) },
+    );
     const full = withAccess(giving(FULL));
     const refusing = {
       403: withAccess(failing(forbidden)),
-      404: withAccess(failing(notThere())),
+      404: withAccess(failing(notFoundError())),
       409: withAccess(failing(conflict)),
       422: withAccess(failing(new DocketError('usage.invalid', 'The id is too short.'))),
     };
@@ -239,7 +243,7 @@ describe('what the document declares', () => {
       unready: withAccess(giving(FULL), { health: async () => [{ name: 'redis', ok: false, detail: 'no answer' }] }),
       down: withAccess(failing(down), { metrics: () => Promise.reject(down) }),
       broken: withAccess(failing(new TypeError('no')), { metrics: () => Promise.reject(new TypeError('no')) }),
-      busy: withAccess(giving(FULL), { door: narrowDoor }),
+      busy: withAccess(giving(FULL), { auth: narrowDoor }),
     };
     for (const operation of contract.operations) {
       const { url, init } = asked(operation);

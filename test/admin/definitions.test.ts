@@ -2,13 +2,13 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { CheckText, Planning } from '../../src/admin/access/definitions.ts';
+import type { PlanExplainer, ValidateText } from '../../src/admin/access/definitions.ts';
 import { newToken, type TokenEntry } from '../../src/admin/auth/tokens.ts';
 import { DocketError } from '../../src/base/error.ts';
-import { postedThread } from '../../src/compose/definition-threads.ts';
-import { overLimit } from '../../src/define/fault.ts';
-import { type Jobs, loadJobs } from '../../src/define/load.ts';
-import { anAdmin, NO_PLANNING } from '../support/admin.ts';
+import { startValidationThread } from '../../src/compose/definition-threads.ts';
+import { overLimitDiagnostic } from '../../src/define/fault.ts';
+import { type Definitions, loadDefinitions } from '../../src/define/load.ts';
+import { createTestAdmin, NO_PLANNING } from '../support/admin.ts';
 import { ORG, REPORT } from '../support/jobs-folder.ts';
 import { manualClock } from '../support/manual-clock.ts';
 import { CATALOG } from '../support/reports.ts';
@@ -19,21 +19,21 @@ const entries: TokenEntry[] = [
   { name: 'them', sha256: tokens.rival.sha256, role: 'operator', orgs: ['rival'] },
 ];
 const FILES = { 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT, 'rival/org.yaml': ORG, 'broken/org.yaml': 'org: [' };
-let jobs: Jobs;
+let jobs: Definitions;
 beforeAll(async () => {
   const folder = await mkdtemp(join(tmpdir(), 'docket-definitions-'));
   for (const [name, text] of Object.entries(FILES)) {
     await mkdir(dirname(join(folder, name)), { recursive: true });
     await writeFile(join(folder, name), text);
   }
-  jobs = await loadJobs(folder);
+  jobs = await loadDefinitions(folder);
   await rm(folder, { recursive: true });
 });
 const NO_CATALOG = 'No metric catalog is held.';
-const thread = postedThread({ clock: manualClock(Date.now()), catalogOf: async () => NO_CATALOG });
+const thread = startValidationThread({ clock: manualClock(Date.now()), catalogOf: async () => NO_CATALOG });
 afterAll(() => thread.close());
-const anApp = (planning: Planning = NO_PLANNING, checkText: CheckText = thread.check) =>
-  anAdmin(entries, { jobs: () => jobs, planning, checkText });
+const anApp = (explainer: PlanExplainer = NO_PLANNING, checkText: ValidateText = thread.validate) =>
+  createTestAdmin(entries, { jobs: () => jobs, explainer, checkText });
 const validate = async (
   body: string | Uint8Array<ArrayBuffer>,
   {
@@ -74,8 +74,8 @@ it('says all faults at once, with line and column, as docket check does', async 
 });
 
 it('shows what the catalog cannot answer where the text asks it, and says when there was none to compare with', async () => {
-  const posted = postedThread({ clock: manualClock(Date.now()), catalogOf: async () => CATALOG });
-  const app = anApp(NO_PLANNING, posted.check);
+  const posted = startValidationThread({ clock: manualClock(Date.now()), catalogOf: async () => CATALOG });
+  const app = anApp(NO_PLANNING, posted.validate);
   const { body } = await validate(REPORT.replace('profiles.created', 'profiles.createt'), { app }).finally(
     posted.close,
   );
@@ -105,7 +105,7 @@ it('refuses what would grow when it is read, what is too large, no text, and no 
 });
 
 it('says that it was too much, not what it was, of a text that is given up, and asks to come back when many wait', async () => {
-  const over = { ...overLimit('acme/weekly.yaml', '1 s'), line: 1, column: 1 };
+  const over = { ...overLimitDiagnostic('acme/weekly.yaml', '1 s'), line: 1, column: 1 };
   const given = anApp(NO_PLANNING, async () => ({ faults: [over], unchecked: null }));
   expect(await validate(REPORT, { app: given })).toMatchObject({
     status: 200,

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Admin } from '../../src/admin/app.ts';
 import { newToken, type TokenEntry } from '../../src/admin/auth/tokens.ts';
-import { anAdmin } from '../support/admin.ts';
-import { type Deciding, deciding } from '../support/deciding.ts';
-import { aBench, type Bench, linesLog } from '../support/queue-bench.ts';
+import { createTestAdmin } from '../support/admin.ts';
+import { type DecisionHarness, decisionHarness } from '../support/deciding.ts';
+import { openQueueHarness, type QueueHarness, recordingLog } from '../support/queue-bench.ts';
 
 const tokens = { operator: newToken(), viewer: newToken(), rival: newToken() };
 const entries: TokenEntry[] = [
@@ -13,14 +13,14 @@ const entries: TokenEntry[] = [
 ];
 
 describe('deliveries on the admin route', () => {
-  const log = linesLog();
-  let bench: Bench;
-  let desk: Deciding;
+  const log = recordingLog();
+  let bench: QueueHarness;
+  let desk: DecisionHarness;
   let app: Admin;
   beforeAll(async () => {
-    bench = await aBench();
-    desk = deciding(bench, log);
-    app = anAdmin(entries, { runs: bench.runs, decisions: desk.decisions }, { log });
+    bench = await openQueueHarness();
+    desk = decisionHarness(bench, log);
+    app = createTestAdmin(entries, { runs: bench.runs, decisions: desk.decisions }, { log });
   });
   afterAll(() => bench.close());
 

@@ -1,17 +1,17 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { progressSchema } from '../../src/admin/api/events.ts';
 import { newToken, type TokenEntry } from '../../src/admin/auth/tokens.ts';
-import { type EventStreams, eventStreams } from '../../src/admin/event-streams.ts';
+import { createStreamLimiter, type StreamLimiter } from '../../src/admin/event-streams.ts';
 import { type AdminServer, listenAdmin } from '../../src/admin/server.ts';
 import { runSchema } from '../../src/admin/view.ts';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { done } from '../../src/base/outcome.ts';
-import { redisLive } from '../../src/queue/live.ts';
+import { redisLiveProgress } from '../../src/queue/live.ts';
 import { type Execute, type RunWorker, startWorker } from '../../src/queue/worker.ts';
-import { anAdmin } from '../support/admin.ts';
+import { createTestAdmin } from '../support/admin.ts';
 import { manualClock } from '../support/manual-clock.ts';
-import { aBench, aReport, type Bench, onDemand, signalled } from '../support/queue-bench.ts';
+import { deferred, onDemand, openQueueHarness, type QueueHarness, reportDefinition } from '../support/queue-bench.ts';
 
 const NOW = Date.parse('2026-11-21T12:00:00Z');
 const tokens = { viewer: newToken(), rival: newToken() };
@@ -57,13 +57,13 @@ const next = async (stream: AsyncGenerator<Told, void, void>, event: string): Pr
 };
 
 describe('GET /api/runs/{id}/events', () => {
-  let bench: Bench;
-  let streams: EventStreams;
+  let bench: QueueHarness;
+  let streams: StreamLimiter;
   let server: AdminServer | undefined;
   const workers: RunWorker[] = [];
   beforeEach(async () => {
-    bench = await aBench();
-    streams = eventStreams({ most: 5, each: 2 });
+    bench = await openQueueHarness();
+    streams = createStreamLimiter({ most: 5, each: 2 });
   });
   afterEach(async () => {
     streams.close();
@@ -74,7 +74,7 @@ describe('GET /api/runs/{id}/events', () => {
   });
 
   const anApp = (clock: Clock) =>
-    anAdmin(entries, { runs: bench.runs, live: redisLive(bench.producer, bench) }, { clock, streams });
+    createTestAdmin(entries, { runs: bench.runs, live: redisLiveProgress(bench.producer, bench) }, { clock, streams });
   /** The route over a socket. Looks for news as often as it can. */
   const listen = async (): Promise<AdminServer> => {
     const eager: Clock = {
@@ -92,7 +92,7 @@ describe('GET /api/runs/{id}/events', () => {
     );
   };
   const opened = async (org = 'acme'): Promise<string> =>
-    (await bench.trigger(onDemand(aReport('weekly', undefined, org)))).record.id;
+    (await bench.trigger(onDemand(reportDefinition('weekly', undefined, org)))).record.id;
 
   it('tells the run, what its worker is at, and its end, over a socket', async () => {
     const { url } = await listen();
@@ -108,7 +108,7 @@ describe('GET /api/runs/{id}/events', () => {
     expect((await stream.next()).value).toEqual({ retry: '3000' });
     expect(runSchema.parse(JSON.parse((await next(stream, 'run')).data ?? ''))).toMatchObject({ id, state: 'queued' });
     expect((await next(stream, 'progress')).data).toBe('null');
-    const go = signalled();
+    const go = deferred();
     start(async (_, { observe }) => {
       observe({ type: 'begun', stage: 'fetch' });
       observe({ type: 'planned', calls: 3, sections: 1 });
@@ -177,8 +177,8 @@ describe('GET /api/runs/{id}/events', () => {
   it('ends when the token is narrowed meanwhile: what it might see is what it began with', async () => {
     const clock = manualClock(NOW);
     const mine = [...entries];
-    const ports = { runs: bench.runs, live: redisLive(bench.producer, bench) };
-    const app = anAdmin(mine, ports, { clock, streams });
+    const ports = { runs: bench.runs, live: redisLiveProgress(bench.producer, bench) };
+    const app = createTestAdmin(mine, ports, { clock, streams });
     const stream = told(await app.request(`/api/runs/${await opened()}/events`, { headers: as('viewer') }));
     await next(stream, 'progress');
     mine.splice(0, 1, { name: 'eyes', sha256: tokens.viewer.sha256, role: 'viewer', orgs: ['elsewhere'] });
@@ -243,7 +243,7 @@ describe('GET /api/runs/{id}/events', () => {
 
 describe('the streams of a process', () => {
   it('are counted by whose they are and in all, each once however often it is ended', () => {
-    const streams = eventStreams({ most: 3, each: 2 });
+    const streams = createStreamLimiter({ most: 3, each: 2 });
     const [first, second] = [streams.open('a'), streams.open('a')];
     expect(streams.open('a')).toBeUndefined();
     expect(streams.open('b')).toBeDefined();

@@ -7,14 +7,14 @@ import { newToken, type TokenEntry } from '../../src/admin/auth/tokens.ts';
 import { listenAdmin } from '../../src/admin/server.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLog } from '../../src/base/log.ts';
-import { packsOf } from '../../src/compose/packs.ts';
-import { directoryShelf } from '../../src/deliver/directory-shelf.ts';
-import { shelfArchive } from '../../src/deliver/shelf-archive.ts';
-import { NOT_STARTED } from '../../src/queue/stored-record.ts';
-import type { Picture } from '../../src/render/artifact.ts';
-import { anAdmin } from '../support/admin.ts';
+import { createRunFileReader } from '../../src/compose/packs.ts';
+import { directoryStorage } from '../../src/deliver/directory-shelf.ts';
+import { createArchive } from '../../src/deliver/shelf-archive.ts';
+import { INITIAL_RUN_FIELDS } from '../../src/queue/stored-record.ts';
+import type { InlineImage } from '../../src/render/artifact.ts';
+import { createTestAdmin } from '../support/admin.ts';
 import { manifestOf, writeArtifact } from '../support/delivery-case.ts';
-import { anOrder, linesLog } from '../support/queue-bench.ts';
+import { anOrder, recordingLog } from '../support/queue-bench.ts';
 
 const tokens = { viewer: newToken(), rival: newToken() };
 const entries: TokenEntry[] = [
@@ -23,38 +23,38 @@ const entries: TokenEntry[] = [
 ];
 const [SEALED, EMPTY, LARGE] = ['a'.repeat(32), 'b'.repeat(32), 'c'.repeat(32)];
 const NAME = 'Übersicht „KPIs“ 2026-W46.xlsx';
-const picture: Picture = { cid: 'chart@docket', name: 'mail-queue.png', bytes: Buffer.from('\x89PNG') };
+const picture: InlineImage = { cid: 'chart@docket', name: 'mail-queue.png', bytes: Buffer.from('\x89PNG') };
 /** Several pieces of a stream. */
 const large = Buffer.alloc(300_000, 'figures\r\n');
 
 describe('the files of runs on the admin route', () => {
-  const log = linesLog();
+  const log = recordingLog();
   let root: string;
   let app: Admin;
   beforeAll(async () => {
     root = await mkdtemp(join(tmpdir(), 'docket-files-'));
-    const shelf = directoryShelf(root);
-    const archive = shelfArchive(shelf, systemClock);
+    const shelf = directoryStorage(root);
+    const archive = createArchive(shelf, systemClock);
     const seal = async (id: string, files: Readonly<Record<string, string | Uint8Array>>) => {
       const staged = await archive.stage(id);
       const artifacts = await Promise.all(
         Object.entries(files).map(([name, content]) => writeArtifact(staged, name, content)),
       );
       const mail = { html: '<p>Hello <img src="cid:chart@docket"></p>', text: 'Hello', pictures: [picture] };
-      await archive.seal(staged, { ...manifestOf(artifacts, id), org: 'acme', report: 'weekly' }, artifacts, mail);
+      await archive.publish(staged, { ...manifestOf(artifacts, id), org: 'acme', report: 'weekly' }, artifacts, mail);
     };
     await seal(SEALED, { [NAME]: 'workbook', 'queue.csv': 'alerts\r\n3\r\n', 'empty.csv': '' });
     await seal(LARGE, { 'large.csv': large, 'small.csv': 'a' });
-    const records = [SEALED, EMPTY, LARGE].map((id) => ({ ...anOrder({ id }), ...NOT_STARTED }));
-    app = anAdmin(
+    const records = [SEALED, EMPTY, LARGE].map((id) => ({ ...anOrder({ id }), ...INITIAL_RUN_FIELDS }));
+    app = createTestAdmin(
       entries,
       {
         runs: {
           get: async (id) => records.find((one) => one.id === id),
           list: async () => [],
-          idsFrom: async () => [],
+          findIdsByPrefix: async () => [],
         },
-        packs: packsOf(shelf),
+        archivedFiles: createRunFileReader(shelf),
       },
       { log },
     );

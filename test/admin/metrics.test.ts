@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import {
   createMetrics,
-  type Expected,
+  type ExpectedSeries,
   type Metrics,
-  type ProcessFacts,
+  type ProcessInfo,
   type Readings,
 } from '../../src/admin/metrics.ts';
 import { DocketError } from '../../src/base/error.ts';
@@ -41,7 +41,7 @@ const readings = (change: Partial<Readings> = {}): Readings => ({
   ...change,
 });
 const NOW = Date.parse('2026-11-16T07:20:00.000Z');
-const metricsOf = (expected: Iterable<Expected> = [], facts: Partial<ProcessFacts> = {}) =>
+const metricsOf = (expected: Iterable<ExpectedSeries> = [], facts: Partial<ProcessInfo> = {}) =>
   createMetrics(expected, { version: '1.2.3', clock: manualClock(NOW), ...facts });
 const scrape = async (metrics: Metrics, change: Partial<Readings> = {}) =>
   seriesOf((await metrics.scrape(async () => readings(change))).body);

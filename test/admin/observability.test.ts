@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { createProgram } from '../../src/cli/program.ts';
-import { aLivelyExposition } from '../support/lively-metrics.ts';
+import { populatedExposition } from '../support/lively-metrics.ts';
 import { alertsOf, dashboardOf } from '../support/observability.ts';
 
 const FOLDER = 'docs/observability';
@@ -19,7 +19,7 @@ const namesIn = (text: string, histograms: ReadonlySet<string>): readonly string
 ];
 
 const exposed = async () => {
-  const { body } = await aLivelyExposition();
+  const { body } = await populatedExposition();
   const types = new Map([...body.matchAll(/^# TYPE (\w+) (\w+)$/gm)].map(([, name = '', type = '']) => [name, type]));
   const histograms = new Set([...types].filter(([, type]) => type === 'histogram').map(([name]) => name));
   return { body, names: new Set(types.keys()), histograms };

@@ -1,6 +1,12 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { bytes, count, counted, distance, duration } from '../../src/admin/page/figures.ts';
+import {
+  formatByteCount,
+  formatCounted,
+  formatElapsed,
+  formatInteger,
+  formatRelativeTime,
+} from '../../src/admin/page/figures.ts';
 import { zonesOf } from '../../src/admin/page/zones.ts';
 
 it.each([
@@ -13,7 +19,7 @@ it.each([
   [7_200_500, '2 h'],
   [266_400_000, '3 d 2 h'],
 ])('writes %d ms as %s', (ms, text) => {
-  expect(duration(ms)).toBe(text);
+  expect(formatElapsed(ms)).toBe(text);
 });
 
 it.each([
@@ -23,7 +29,7 @@ it.each([
   [-7_860_000, '2 h 11 min ago'],
   [147_600_000, 'in 1 d 17 h'],
 ])('says that an instant %d ms away is %s', (ms, text) => {
-  expect(distance(1_000_000 + ms, 1_000_000)).toBe(text);
+  expect(formatRelativeTime(1_000_000 + ms, 1_000_000)).toBe(text);
 });
 
 it.each([
@@ -33,23 +39,23 @@ it.each([
   [1_363_148, '1.3 MB'],
   [52_428_800, '50 MB'],
 ])('writes %d bytes as %s', (size, text) => {
-  expect(bytes(size)).toBe(text);
+  expect(formatByteCount(size)).toBe(text);
 });
 
 it('separates thousands and tells one from many', () => {
-  expect([count(1_234_567), counted(1, 'call'), counted(1_200, 'call'), counted(2, 'delivery', 'deliveries')]).toEqual([
-    '1,234,567',
-    '1 call',
-    '1,200 calls',
-    '2 deliveries',
-  ]);
+  expect([
+    formatInteger(1_234_567),
+    formatCounted(1, 'call'),
+    formatCounted(1_200, 'call'),
+    formatCounted(2, 'delivery', 'deliveries'),
+  ]).toEqual(['1,234,567', '1 call', '1,200 calls', '2 deliveries']);
 });
 
 it('finds words for every span', () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 4_000_000_000_000 }), (ms) => {
-      expect(duration(ms)).toMatch(/^[\d,.]+ (ms|s|min|h|d)( \d+ (s|min|h))?$/);
-      expect(distance(ms, 0)).toMatch(/^(just now|in (less than a minute|[\d,]+ (min|h|d)( \d+ (min|h))?))$/);
+      expect(formatElapsed(ms)).toMatch(/^[\d,.]+ (ms|s|min|h|d)( \d+ (s|min|h))?$/);
+      expect(formatRelativeTime(ms, 0)).toMatch(/^(just now|in (less than a minute|[\d,]+ (min|h|d)( \d+ (min|h))?))$/);
     }),
   );
 });

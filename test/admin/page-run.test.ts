@@ -4,17 +4,17 @@ import type { Access } from '../../src/admin/access.ts';
 import { DocketError } from '../../src/base/error.ts';
 import { NOTICE_TARGET } from '../../src/deliver/ledger.ts';
 import type { DeliveryRow } from '../../src/queue/decisions.ts';
-import { aToken } from '../support/open-door.ts';
+import { createToken } from '../support/open-door.ts';
 import { openPage } from '../support/open-page.ts';
 import { failed, files, held, heldPack, runOf, unknown } from '../support/page-data.ts';
-import { aPrefix } from '../support/queue-bench.ts';
+import { randomPrefix } from '../support/queue-bench.ts';
 
 const RETRY = /action="\/runs\/[0-9a-f]{32}\/retry"/;
 
 describe('the page of a run', () => {
-  const anna = aToken('anna');
-  const ben = aToken('ben', { role: 'viewer' });
-  const prefix = aPrefix();
+  const anna = createToken('anna');
+  const ben = createToken('ben', { role: 'viewer' });
+  const prefix = randomPrefix();
   let redis: Redis;
   beforeAll(() => {
     redis = new Redis(inject('redisUrl'));
@@ -73,10 +73,10 @@ describe('the page of a run', () => {
   it('that is held says so when the archive or the definition does not tell', async () => {
     const error = new DocketError('archive.unreachable', 'The archive does not answer.').toJSON();
     const away = await html(`/runs/${held.id}`, {
-      heldPack: async () => ({ missing: null, recipients: null, error }),
+      heldRun: async () => ({ missing: null, recipients: null, error }),
     });
     expect(away).toContain('archive.unreachable');
-    const forgotten = await html(`/runs/${held.id}`, { heldPack: async () => ({ ...heldPack, recipients: null }) });
+    const forgotten = await html(`/runs/${held.id}`, { heldRun: async () => ({ ...heldPack, recipients: null }) });
     expect(forgotten).toContain('id="receive-untold"');
   });
 

@@ -2,10 +2,10 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { Access, RunRequest } from '../../src/admin/access.ts';
 import { DocketError } from '../../src/base/error.ts';
-import { aBrowser, aToken } from '../support/open-door.ts';
+import { cookieClient, createToken } from '../support/open-door.ts';
 import { openPage } from '../support/open-page.ts';
 import { done, failed, held, NOW, running, runs, unknown } from '../support/page-data.ts';
-import { aPrefix } from '../support/queue-bench.ts';
+import { randomPrefix } from '../support/queue-bench.ts';
 
 const PAGES = [
   '/',
@@ -25,9 +25,9 @@ const PAGES = [
 const RUN = '/reports/acme/weekly-kpi/run';
 
 describe('the page', () => {
-  const anna = aToken('anna');
-  const ben = aToken('ben', { role: 'viewer' });
-  const prefix = aPrefix();
+  const anna = createToken('anna');
+  const ben = createToken('ben', { role: 'viewer' });
+  const prefix = randomPrefix();
   let redis: Redis;
   let asked: RunRequest[] = [];
   let did: string[] = [];
@@ -63,7 +63,7 @@ describe('the page', () => {
   afterAll(() => redis.quit());
 
   it('shows nobody anything before the sign-in, and goes on to what was wanted after it', async () => {
-    const browser = aBrowser(house);
+    const browser = cookieClient(house);
     for (const path of PAGES) {
       const answer = await browser.send('GET', path);
       expect([path, answer.status]).toEqual([path, 303]);
@@ -79,7 +79,7 @@ describe('the page', () => {
   });
 
   it('tells a refused token why, and keeps neither it nor its way', async () => {
-    const browser = aBrowser(house);
+    const browser = cookieClient(house);
     const answer = await browser.send('POST', '/sign-in', { body: { token: 'docket_wrong', to: '/slots' } });
     const text = await answer.text();
     expect(answer.status).toBe(401);
@@ -96,7 +96,7 @@ describe('the page', () => {
     '/sign-out',
     '/\t/evil.example',
   ])('does not send anybody on to %j', async (to) => {
-    const browser = aBrowser(house);
+    const browser = cookieClient(house);
     const answer = await browser.send('POST', '/sign-in', { body: { token: anna.token, to } });
     expect(answer.headers.get('location')).toBe('/');
   });
@@ -192,7 +192,7 @@ describe('the page', () => {
   it('shows what was delivered already, and sends it again for whoever ticks the box', async () => {
     const message = 'October 2026 went to 2 people on 3 Nov, 10:56 (run 83b1c195).';
     const requests: RunRequest[] = [];
-    const own = openPage({ redis, prefix: aPrefix() }, [anna.entry], () => ({
+    const own = openPage({ redis, prefix: randomPrefix() }, [anna.entry], () => ({
       ...acting,
       trigger: async (_, __, request) => {
         requests.push(request);

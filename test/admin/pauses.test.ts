@@ -1,12 +1,12 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import type { Admin } from '../../src/admin/app.ts';
-import { redisAudit } from '../../src/admin/auth/audit.ts';
+import { redisAuditLog } from '../../src/admin/auth/audit.ts';
 import { newToken, type TokenEntry } from '../../src/admin/auth/tokens.ts';
 import { type Pauses, redisPauses } from '../../src/queue/pauses.ts';
-import { anAdmin } from '../support/admin.ts';
-import { jobsOf } from '../support/jobs-of.ts';
+import { createTestAdmin } from '../support/admin.ts';
+import { loadedJobs } from '../support/jobs-of.ts';
 import { manualClock } from '../support/manual-clock.ts';
-import { aBench, aReport, type Bench, linesLog } from '../support/queue-bench.ts';
+import { openQueueHarness, type QueueHarness, recordingLog, reportDefinition } from '../support/queue-bench.ts';
 
 const NOW = Date.parse('2026-11-16T07:00:00Z');
 const tokens = { operator: newToken(), viewer: newToken(), rival: newToken() };
@@ -15,17 +15,17 @@ const entries: TokenEntry[] = [
   { name: 'eyes', sha256: tokens.viewer.sha256, role: 'viewer', orgs: ['acme'] },
   { name: 'them', sha256: tokens.rival.sha256, role: 'operator', orgs: ['rival'] },
 ];
-const log = linesLog();
+const log = recordingLog();
 const clock = manualClock(NOW);
-let bench: Bench;
+let bench: QueueHarness;
 let pauses: Pauses;
 let app: Admin;
 beforeAll(async () => {
-  bench = await aBench();
+  bench = await openQueueHarness();
   pauses = redisPauses(bench.producer, bench);
-  const jobs = jobsOf(aReport(), aReport('weekly', undefined, 'rival'));
-  const audit = redisAudit(bench.producer, { prefix: bench.prefix, clock, log });
-  app = anAdmin(entries, { jobs: () => jobs, pauses, audit }, { clock, log });
+  const jobs = loadedJobs(reportDefinition(), reportDefinition('weekly', undefined, 'rival'));
+  const audit = redisAuditLog(bench.producer, { prefix: bench.prefix, clock, log });
+  app = createTestAdmin(entries, { jobs: () => jobs, pauses, audit }, { clock, log });
 });
 afterEach(async () => {
   for (const of of await pauses.list()) await pauses.lift(of, 'test', 'over');

@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { accessOf } from '../../src/admin/access/access-of.ts';
+import { createAccess } from '../../src/admin/access/access-of.ts';
 import type { Access, ReportEntry } from '../../src/admin/access.ts';
 import type { Admin } from '../../src/admin/app.ts';
 import { newToken, type TokenEntry } from '../../src/admin/auth/tokens.ts';
-import { loadJobs } from '../../src/define/load.ts';
-import { accessPorts, anAdmin } from '../support/admin.ts';
+import { loadDefinitions } from '../../src/define/load.ts';
+import { accessPorts, createTestAdmin } from '../support/admin.ts';
 import { jobsFolder, ORG, REPORT } from '../support/jobs-folder.ts';
 import { manualClock } from '../support/manual-clock.ts';
-import { aBench, anOrder, type Bench } from '../support/queue-bench.ts';
+import { anOrder, openQueueHarness, type QueueHarness } from '../support/queue-bench.ts';
 
 const NOON = Date.parse('2026-11-18T12:00:00Z');
 const token = newToken();
@@ -16,14 +16,14 @@ const entries: TokenEntry[] = [
 ];
 
 describe('reports as they are defined now', () => {
-  let bench: Bench;
+  let bench: QueueHarness;
   let app: Admin;
   let access: (...orgs: string[]) => Access;
   let last: string;
   beforeEach(async () => {
     const clock = manualClock(NOON);
-    bench = await aBench(clock);
-    const jobs = await loadJobs(
+    bench = await openQueueHarness(clock);
+    const jobs = await loadDefinitions(
       await jobsFolder({
         'acme/org.yaml': ORG,
         'acme/weekly.yaml': REPORT,
@@ -38,8 +38,8 @@ describe('reports as they are defined now', () => {
       }),
     );
     const given = { jobs: () => jobs, runs: bench.runs };
-    app = anAdmin(entries, given, { clock });
-    access = (...orgs) => accessOf(accessPorts({ ...given, clock }), { name: 'ops', role: 'viewer', orgs });
+    app = createTestAdmin(entries, given, { clock });
+    access = (...orgs) => createAccess(accessPorts({ ...given, clock }), { name: 'ops', role: 'viewer', orgs });
     await bench.runs.open(anOrder({ org: 'acme', report: 'weekly', createdAt: NOON - 1_000 }));
     last = (await bench.runs.open(anOrder({ org: 'acme', report: 'weekly', createdAt: NOON }))).record.id;
   });

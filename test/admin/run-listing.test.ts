@@ -3,10 +3,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Admin } from '../../src/admin/app.ts';
 import { newToken, type TokenEntry } from '../../src/admin/auth/tokens.ts';
 import type { RunView } from '../../src/admin/view.ts';
-import { anAdmin } from '../support/admin.ts';
-import { jobsOf } from '../support/jobs-of.ts';
+import { createTestAdmin } from '../support/admin.ts';
+import { loadedJobs } from '../support/jobs-of.ts';
 import { manualClock } from '../support/manual-clock.ts';
-import { aBench, anOrder, aReport, type Bench } from '../support/queue-bench.ts';
+import { anOrder, openQueueHarness, type QueueHarness, reportDefinition } from '../support/queue-bench.ts';
 
 const DAY_MS = 86_400_000;
 /** Of a day that Redis still remembers: by its own clock it drops the indexes of what is older than the records. */
@@ -21,14 +21,14 @@ const entries: TokenEntry[] = [
 ];
 
 describe('the listing of runs', () => {
-  let bench: Bench;
+  let bench: QueueHarness;
   let app: Admin;
   /** Oldest first, a second apart; two of each second, one of each organization. */
   const ids: Record<'acme' | 'rival', string[]> = { acme: [], rival: [] };
   beforeAll(async () => {
-    bench = await aBench(manualClock(NOON));
-    const jobs = jobsOf(aReport());
-    app = anAdmin(
+    bench = await openQueueHarness(manualClock(NOON));
+    const jobs = loadedJobs(reportDefinition());
+    app = createTestAdmin(
       entries,
       { jobs: () => jobs, runs: bench.runs, trigger: bench.trigger },
       { clock: manualClock(NOON) },
@@ -90,17 +90,17 @@ describe('the listing of runs', () => {
 });
 
 describe('an Idempotency-Key', () => {
-  let bench: Bench;
+  let bench: QueueHarness;
   let post: (
     body: object,
     report?: string,
   ) => Promise<{ status: number; id: string | undefined; code: string | undefined }>;
   beforeAll(async () => {
-    bench = await aBench(manualClock(NOON));
+    bench = await openQueueHarness(manualClock(NOON));
   });
   beforeEach(() => {
-    const jobs = jobsOf(aReport('weekly'), aReport('daily'));
-    const app = anAdmin(entries, { jobs: () => jobs, runs: bench.runs, trigger: bench.trigger });
+    const jobs = loadedJobs(reportDefinition('weekly'), reportDefinition('daily'));
+    const app = createTestAdmin(entries, { jobs: () => jobs, runs: bench.runs, trigger: bench.trigger });
     post = async (body, report = 'weekly') => {
       const response = await app.request(`/api/reports/acme/${report}/runs`, {
         method: 'POST',

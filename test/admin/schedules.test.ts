@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
 import { newToken, type TokenEntry } from '../../src/admin/auth/tokens.ts';
 import type { Pause } from '../../src/queue/pauses.ts';
-import { anAdmin } from '../support/admin.ts';
+import { createTestAdmin } from '../support/admin.ts';
 import { NO_PAUSES } from '../support/deciding.ts';
-import { jobsOf } from '../support/jobs-of.ts';
+import { loadedJobs } from '../support/jobs-of.ts';
 import { manualClock } from '../support/manual-clock.ts';
-import { aReport } from '../support/queue-bench.ts';
+import { reportDefinition } from '../support/queue-bench.ts';
 
 const NOW = Date.parse('2026-11-16T06:30:00Z');
 const tokens = { acme: newToken(), all: newToken() };
@@ -13,14 +13,14 @@ const entries: TokenEntry[] = [
   { name: 'eyes', sha256: tokens.acme.sha256, role: 'viewer', orgs: ['acme'] },
   { name: 'ops', sha256: tokens.all.sha256, role: 'viewer', orgs: '*' },
 ];
-const jobs = jobsOf(
-  aReport('daily', { cron: '0 8 * * *', jitter: '10m' }),
-  aReport('hourly', { cron: '0 * * * *' }),
-  aReport('asked'),
-  aReport('daily', { cron: '0 8 * * *' }, 'rival'),
+const jobs = loadedJobs(
+  reportDefinition('daily', { cron: '0 8 * * *', jitter: '10m' }),
+  reportDefinition('hourly', { cron: '0 * * * *' }),
+  reportDefinition('asked'),
+  reportDefinition('daily', { cron: '0 8 * * *' }, 'rival'),
 );
 const paused: Pause = { org: 'acme', report: 'hourly', who: 'ada', why: 'w', since: NOW, key: null, run: null };
-const app = anAdmin(
+const app = createTestAdmin(
   entries,
   { jobs: () => jobs, pauses: { ...NO_PAUSES, list: async () => [paused] } },
   { clock: manualClock(NOW) },

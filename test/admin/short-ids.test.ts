@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Admin } from '../../src/admin/app.ts';
 import { newToken, type TokenEntry } from '../../src/admin/auth/tokens.ts';
-import { redisLive } from '../../src/queue/live.ts';
-import { anAdmin, NO_PACKS } from '../support/admin.ts';
-import { type Deciding, deciding } from '../support/deciding.ts';
-import { jobsOf } from '../support/jobs-of.ts';
-import { aBench, anOrder, aReport, type Bench } from '../support/queue-bench.ts';
+import { redisLiveProgress } from '../../src/queue/live.ts';
+import { createTestAdmin, NO_PACKS } from '../support/admin.ts';
+import { type DecisionHarness, decisionHarness } from '../support/deciding.ts';
+import { loadedJobs } from '../support/jobs-of.ts';
+import { anOrder, openQueueHarness, type QueueHarness, reportDefinition } from '../support/queue-bench.ts';
 
 const tokens = { ops: newToken(), rival: newToken() };
 const entries: TokenEntry[] = [
@@ -14,23 +14,23 @@ const entries: TokenEntry[] = [
 ];
 
 describe('short ids over the API', () => {
-  let bench: Bench;
-  let desk: Deciding;
+  let bench: QueueHarness;
+  let desk: DecisionHarness;
   let app: Admin;
-  let ended: Awaited<ReturnType<Deciding['ended']>>;
+  let ended: Awaited<ReturnType<DecisionHarness['ended']>>;
   /** Two runs of acme that begin alike, and one of the rival's that does as well. */
   const alike = ['abcdef01a', 'abcdef01b', 'abcdef01c'].map((start) => start.padEnd(32, '0'));
   beforeAll(async () => {
-    bench = await aBench();
-    desk = deciding(bench);
-    const jobs = jobsOf(aReport());
-    app = anAdmin(entries, {
+    bench = await openQueueHarness();
+    desk = decisionHarness(bench);
+    const jobs = loadedJobs(reportDefinition());
+    app = createTestAdmin(entries, {
       jobs: () => jobs,
       runs: bench.runs,
       trigger: bench.trigger,
       decisions: desk.decisions,
-      live: redisLive(bench.producer, bench),
-      packs: {
+      live: redisLiveProgress(bench.producer, bench),
+      archivedFiles: {
         ...NO_PACKS,
         files: async () => [{ name: 'a.csv', kind: 'file', type: 'text/csv', bytes: 1, sha256: null }],
       },

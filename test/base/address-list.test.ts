@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { NO_ADDRESSES, readAddressList } from '../../src/base/address-list.ts';
+import { NO_ADDRESSES, parseAddressList } from '../../src/base/address-list.ts';
 
 const listOf = (text: string) => {
-  const list = readAddressList(text);
+  const list = parseAddressList(text);
   if (!('has' in list)) throw new Error(`"${list.got}" is no address`);
   return list;
 };
@@ -23,7 +23,7 @@ describe('a list of addresses', () => {
   });
 
   it.each(['10.0.0.0/33', 'localhost', '10.0.0.1,', '::1/129', '10.0.0.0/8/8', '10.0.0.1:80'])('refuses %s', (text) => {
-    expect(readAddressList(text)).toEqual({ got: expect.any(String) });
+    expect(parseAddressList(text)).toEqual({ got: expect.any(String) });
   });
 
   it('may be empty', () => {

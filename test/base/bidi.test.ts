@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { closeDirections, isolate } from '../../src/base/bidi.ts';
-import { singleLine } from '../../src/base/single-line.ts';
+import { balanceBidiControls, isolateBidi } from '../../src/base/bidi.ts';
+import { toSingleLine } from '../../src/base/single-line.ts';
 
 const [LRE, RLE, PDF, RLO] = ['\u202a', '\u202b', '\u202c', '\u202e'];
 const [LRI, FSI, PDI] = ['\u2066', '\u2068', '\u2069'];
@@ -17,7 +17,7 @@ describe('a text whose directions are closed', () => {
     ['an embedding closed inside an isolate that it is not of', `${RLE}a${LRI}b${PDF}c${PDI}`, `a${LRI}bc${PDI}`],
     ['an isolate left open around a pair', `${FSI}a${RLO}b${PDF}`, `a${RLO}b${PDF}`],
   ])('%s', (_name, text, closed) => {
-    expect(closeDirections(text)).toBe(closed);
+    expect(balanceBidiControls(text)).toBe(closed);
   });
 
   it('has as many ends as beginnings, never an end first, and loses nothing else', () => {
@@ -25,7 +25,7 @@ describe('a text whose directions are closed', () => {
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 12 }), (pieces) => {
         const text = pieces.join('');
-        const closed = closeDirections(text);
+        const closed = balanceBidiControls(text);
         const open: string[] = [];
         for (const character of closed) {
           if (character === PDF || character === PDI) {
@@ -36,13 +36,13 @@ describe('a text whose directions are closed', () => {
         expect(open).toEqual([]);
         const plain = (of: string) => of.replace(/[\u202a-\u202e\u2066-\u2069]/g, '');
         expect(plain(closed)).toBe(plain(text));
-        expect(closeDirections(closed)).toBe(closed);
-        expect(closeDirections(isolate(text))).toBe(isolate(text));
+        expect(balanceBidiControls(closed)).toBe(closed);
+        expect(balanceBidiControls(isolateBidi(text))).toBe(isolateBidi(text));
       }),
     );
   });
 });
 
 it('a single line has no line breaks and no control characters', () => {
-  expect(singleLine(`a\r\nb\u2028c\u0085d\u0000e\u001b[1mf${RLO}`)).toBe('a b c d e [1mf');
+  expect(toSingleLine(`a\r\nb\u2028c\u0085d\u0000e\u001b[1mf${RLO}`)).toBe('a b c d e [1mf');
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { clockSteps } from '../../src/base/clock-step.ts';
+import { clockStepDetector } from '../../src/base/clock-step.ts';
 
 const delay = fc.tuple(fc.nat(20_000), fc.nat(20_000));
 
@@ -10,7 +10,7 @@ test('delays of any length, and a clock that drifts or is slewed, are no step', 
       fc.array(fc.tuple(fc.nat(600_000), delay), { minLength: 2, maxLength: 50 }),
       fc.double({ min: -0.0004, max: 0.0004, noNaN: true }),
       (readings, drift) => {
-        const stepOf = clockSteps();
+        const stepOf = clockStepDetector();
         let real = 5_000;
         for (const [pause, [out, back]] of readings) {
           const sentAt = real + pause;
@@ -26,7 +26,7 @@ test('delays of any length, and a clock that drifts or is slewed, are no step', 
 test('a step is told once, whichever way, and not again when others follow', () => {
   fc.assert(
     fc.property(fc.array(fc.constantFrom(-3_600_000, -7_000, -600, 600, 7_000, 3_600_000)), delay, (steps, [slow]) => {
-      const stepOf = clockSteps();
+      const stepOf = clockStepDetector();
       let real = 0;
       let wall = 1_800_000_000_000;
       const look = (late = 0) => {
@@ -46,7 +46,7 @@ test('a step is told once, whichever way, and not again when others follow', () 
 });
 
 test('less than a quarter of a second is not told', () => {
-  const stepOf = clockSteps();
+  const stepOf = clockStepDetector();
   expect([0, 200, 0, 200].map((wall, at) => stepOf({ wall: wall + at, sentAt: at, receivedAt: at }))).toEqual([
     undefined,
     undefined,

@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import { diskError, diskSpace } from '../../src/base/disk-error.ts';
+import { diskSpace, toDiskError } from '../../src/base/disk-error.ts';
 import { DocketError, type ErrorCode, type ErrorDetail, isStorageOutage, toDocketError } from '../../src/base/error.ts';
 
 const system = (code: string) => Object.assign(new Error(`${code}: it failed, write`), { code });
@@ -30,19 +30,19 @@ test('a file system that is really full is told from a defect', async () => {
 
 test('the error says which folder and how much is free, also of a folder that is gone', async () => {
   const folder = '/tmp/docket-none-there';
-  expect(await diskError(system('ENOSPC'), folder)).toMatchObject({
+  expect(await toDiskError(system('ENOSPC'), folder)).toMatchObject({
     code: 'disk.unavailable',
     where: folder,
     got: expect.stringMatching(/^ENOSPC, \d+ bytes free$/),
   });
-  expect(await diskError(system('ENOENT'), folder)).toMatchObject({ code: 'disk.unavailable', where: folder });
-  expect(await diskError(system('ENOENT'), '/tmp')).toMatchObject({ code: 'ENOENT' });
+  expect(await toDiskError(system('ENOENT'), folder)).toMatchObject({ code: 'disk.unavailable', where: folder });
+  expect(await toDiskError(system('ENOENT'), '/tmp')).toMatchObject({ code: 'ENOENT' });
   expect(await diskSpace(folder)).toEqual({ free: expect.any(Number), total: expect.any(Number) });
 });
 
 test('what has a code of its own keeps it', async () => {
   const own = new DocketError('archive.corrupt', 'Changed.', { cause: system('EIO') });
-  expect(await diskError(own, '/tmp')).toBe(own);
+  expect(await toDiskError(own, '/tmp')).toBe(own);
 });
 
 test('an outage of the storage is what may be used again without a change to the run', () => {
@@ -54,8 +54,8 @@ test('an outage of the storage is what may be used again without a change to the
   const outages = ['archive.unreachable', 'archive.marker_missing', 'archive.marker_changed'] as const;
   for (const code of [...outages, 'deployment.conflict', 'disk.unavailable'] as const)
     expect(of(code), code).toBe(true);
-  expect([of('archive.unwritable'), of('archive.unwritable', { passes: true })]).toEqual([false, true]);
-  expect([of('archive.unreachable', { passes: false }), of('archive.unwritable', { retryable: false })]).toEqual([
+  expect([of('archive.unwritable'), of('archive.unwritable', { transient: true })]).toEqual([false, true]);
+  expect([of('archive.unreachable', { transient: false }), of('archive.unwritable', { retryable: false })]).toEqual([
     false,
     false,
   ]);

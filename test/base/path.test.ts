@@ -2,10 +2,10 @@ import { posix } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { DocketError } from '../../src/base/error.ts';
-import { fillPath, pathFault, safeName } from '../../src/base/path.ts';
+import { findPathError, renderPath, safeFileName } from '../../src/base/path.ts';
 
 const fill = (template: string, title: string): string =>
-  fillPath(template, { title, period: { label: title } }, 'a path');
+  renderPath(template, { title, period: { label: title } }, 'a path');
 
 test.each([
   ['', /nothing/],
@@ -26,11 +26,11 @@ test.each([
   ['x'.repeat(201), /more than 200 bytes/],
   [Array(50).fill('x'.repeat(30)).join('/'), /more than 900 bytes/],
 ])('%j is no path', (path, why) => {
-  expect(pathFault(path)).toMatch(why);
+  expect(findPathError(path)).toMatch(why);
 });
 
 test.each(['a', '/', '/srv/reports', 'a/b/', '.hidden/x', 'a b/c', 'Zürich/2026-W46'])('%j is one', (path) => {
-  expect(pathFault(path)).toBeUndefined();
+  expect(findPathError(path)).toBeUndefined();
 });
 
 test('a value adds no folder and leaves none', () => {
@@ -100,7 +100,7 @@ test('a template that nobody checked climbs nowhere either', () => {
 test('a file name that was made safe is a step of a path', () => {
   fc.assert(
     fc.property(fc.array(nasty, { maxLength: 6 }), (parts) => {
-      expect(pathFault(`a/${safeName(parts.join(''), '.xlsx')}`)).toBeUndefined();
+      expect(findPathError(`a/${safeFileName(parts.join(''), '.xlsx')}`)).toBeUndefined();
     }),
     { numRuns: 10_000 },
   );

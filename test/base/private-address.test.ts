@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { canonicalHost, isMetadataAddress, isPrivateAddress } from '../../src/base/private-address.ts';
+import { isMetadataAddress, isPrivateAddress, normalizeHost } from '../../src/base/private-address.ts';
 
 test.each([
   ['169.254.169.254', true],
@@ -63,5 +63,5 @@ test.each([
   ['bücher.example', 'xn--bcher-kva.example'],
   ['ftp_1.acme.example', 'ftp_1.acme.example'],
 ])('the host %s is %s', (host, expected) => {
-  expect(canonicalHost(host)).toBe(expected);
+  expect(normalizeHost(host)).toBe(expected);
 });

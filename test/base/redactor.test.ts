@@ -1,10 +1,10 @@
 import { createHash, generateKeyPairSync } from 'node:crypto';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createRedactor, foreignText } from '../../src/base/redactor.ts';
+import { createRedactor, redactUntrusted } from '../../src/base/redactor.ts';
 import { secretForms } from '../../src/base/secret-forms.ts';
 import { secretIndex } from '../../src/base/secret-index.ts';
-import { encodingsOf, foundIn } from '../support/echoes.ts';
+import { encodingsFoundIn, encodingsOf } from '../support/echoes.ts';
 
 const SECRETS = {
   'a password': 'p4ss/w+rd"<&=%41 é',
@@ -20,18 +20,18 @@ const CASES = Object.entries(SECRETS).flatMap(([what, secret]) =>
 );
 
 test.each(CASES)('$what is taken out as $encoding', ({ secret, encoding }) => {
-  const { learn, redact } = createRedactor();
-  learn(secret);
+  const { registerSecret, redact } = createRedactor();
+  registerSecret(secret);
   const echo = encodingsOf(secret)[encoding] ?? '';
   for (const text of [echo, `You said "${echo}", and no.`, `x${echo}x`]) {
-    expect(foundIn(redact(text), secret)).toEqual([]);
+    expect(encodingsFoundIn(redact(text), secret)).toEqual([]);
     expect(redact(text)).toContain('[secret]');
   }
 });
 
 test('what stands around a secret stays', () => {
-  const { learn, redact } = createRedactor();
-  learn(SECRETS['an API key']);
+  const { registerSecret, redact } = createRedactor();
+  registerSecret(SECRETS['an API key']);
   expect(redact(`HTTP 422: é "${SECRETS['an API key']}" %20 is refused.\r\n`)).toBe(
     'HTTP 422: é "[secret]" %20 is refused.\r\n',
   );
@@ -40,8 +40,8 @@ test('what stands around a secret stays', () => {
 
 test('the beginning of a secret that was cut off is taken out from eight characters on, sixteen anywhere', () => {
   const secret = SECRETS['an API key'];
-  const { learn, redact } = createRedactor();
-  learn(secret);
+  const { registerSecret, redact } = createRedactor();
+  registerSecret(secret);
   for (let length = 8; length <= secret.length; length += 1) {
     const part = secret.slice(0, length);
     for (const text of [`key ${part}`, `key ${part}… no`, `key ${part}***`, `key ${part}... no`]) {
@@ -51,28 +51,28 @@ test('the beginning of a secret that was cut off is taken out from eight charact
   }
   expect(redact(`key ${secret.slice(0, 7)}`)).toBe(`key ${secret.slice(0, 7)}`);
   const plain = Buffer.from(`\0someone\0${secret}`).toString('base64');
-  expect(foundIn(redact(`535 AUTH PLAIN ${plain.slice(0, -20)}`), secret)).toEqual([]);
+  expect(encodingsFoundIn(redact(`535 AUTH PLAIN ${plain.slice(0, -20)}`), secret)).toEqual([]);
 });
 
 test('the host of a URL that is a secret may be named, its path and its password may not', () => {
-  const { learn, redact } = createRedactor();
-  learn('https://me:pa55w0rd@hooks.example/services/T0K3N');
+  const { registerSecret, redact } = createRedactor();
+  registerSecret('https://me:pa55w0rd@hooks.example/services/T0K3N');
   expect(redact('https://hooks.example and https://hooks.exa')).toBe('https://hooks.example and https://hooks.exa');
   expect(redact('POST /services/T0K3N pa55w0rd')).toBe('POST [secret] [secret]');
 });
 
 test('a secret that was rotated stays known; of tokens the newest are', () => {
-  const { learn, redact } = createRedactor();
-  learn('the first key');
-  learn('the other key');
-  for (let n = 0; n < 1_000; n += 1) learn(`token-${n}-of-many`, 'token');
+  const { registerSecret, redact } = createRedactor();
+  registerSecret('the first key');
+  registerSecret('the other key');
+  for (let n = 0; n < 1_000; n += 1) registerSecret(`token-${n}-of-many`, 'token');
   expect(redact('the first key, the other key, token-999-of-many')).toBe('[secret], [secret], [secret]');
   expect(redact('token-0-of-many')).toBe('token-0-of-many');
 });
 
 test('a secret of fewer than six characters is not told from a word, and stays', () => {
-  const { learn, redact } = createRedactor();
-  learn('hello');
+  const { registerSecret, redact } = createRedactor();
+  registerSecret('hello');
   expect(redact('hello')).toBe('hello');
 });
 
@@ -91,8 +91,8 @@ test.each([
 
 test('whatever stands around it and however it is escaped, a secret is found', () => {
   const secret = 'p4ss/w+rd"<& é';
-  const { learn, redact } = createRedactor();
-  learn(secret);
+  const { registerSecret, redact } = createRedactor();
+  registerSecret(secret);
   const escapes: readonly ((character: string) => string)[] = [
     (character) => character,
     (character) => `&#${character.codePointAt(0)};`,
@@ -116,9 +116,9 @@ test('whatever stands around it and however it is escaped, a secret is found', (
 });
 
 test('neither a hundred secrets nor texts that are made to take long make it slow: each ends', () => {
-  const { learn, redact } = createRedactor();
+  const { registerSecret, redact } = createRedactor();
   const secrets = Array.from({ length: 100 }, (_, n) => createHash('sha512').update(String(n)).digest('base64'));
-  for (const secret of secrets) learn(secret);
+  for (const secret of secrets) registerSecret(secret);
   const [first = ''] = secrets;
   const units = ['%', '%61', '&#97;', 'eyJ-', 'a.', '\\u0061', '=', '-----BEGIN PRIVATE KEY-----', '\r\n', 'sig='];
   for (const unit of [first, first.slice(0, 7), first.slice(0, 15), ...units]) {
@@ -150,16 +150,16 @@ test.each([
 });
 
 test('a secret is found where another begins in front of it, and ends within it', () => {
-  const { learn, redact } = createRedactor();
-  for (const secret of ['first:second', 'second:third', 'ab'.repeat(9).concat('Z')]) learn(secret);
+  const { registerSecret, redact } = createRedactor();
+  for (const secret of ['first:second', 'second:third', 'ab'.repeat(9).concat('Z')]) registerSecret(secret);
   expect(redact('first:second:third, no')).toBe('[secret], no');
   expect(redact(`ab${'ab'.repeat(9)}Z, no`)).toBe('[secret], no');
 });
 
 test('a foreign text is cut only after its secrets are taken out, wherever it is cut', () => {
-  const { learn, redact } = createRedactor();
+  const { registerSecret, redact } = createRedactor();
   const secret = SECRETS['an API key'];
-  learn(secret);
+  registerSecret(secret);
   for (const escaped of [
     (text: string) => text,
     (text: string) => text.replaceAll(/./g, (c) => `&#${c.charCodeAt(0)};`),
@@ -167,7 +167,7 @@ test('a foreign text is cut only after its secrets are taken out, wherever it is
     const echo = escaped(secret);
     for (const cut of [8 * 1024, 10 * 1024]) {
       for (let start = cut - echo.length - 10; start < cut + 10; start += 3) {
-        const said = foreignText(`${'- '.repeat(cut).slice(0, start)}${echo}${' -'.repeat(40_000)}`, redact);
+        const said = redactUntrusted(`${'- '.repeat(cut).slice(0, start)}${echo}${' -'.repeat(40_000)}`, redact);
         expect(said.length).toBeLessThan(10 * 1024 + 9);
         expect(said.replaceAll('[secret]', '')).toMatch(/^[- ]*\[?[secrt]*$/);
       }
@@ -176,9 +176,9 @@ test('a foreign text is cut only after its secrets are taken out, wherever it is
 });
 
 test('of data only whole secrets are taken out, and the half of a key', () => {
-  const { learn, redact } = createRedactor({ shapes: false, partial: false });
+  const { registerSecret, redact } = createRedactor({ shapes: false, partial: false });
   const secret = SECRETS['an API key'];
-  learn(secret);
+  registerSecret(secret);
   for (let length = 1; length < secret.length; length += 1) {
     const part = secret.slice(0, length);
     expect(redact(part)).toBe(part);

@@ -1,8 +1,8 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { DocketError, type ErrorCode, isRedisOutage } from '../../src/base/error.ts';
-import { luaScript, runLua } from '../../src/base/lua.ts';
-import { redisError } from '../../src/base/redis-error.ts';
+import { luaScript, runLuaScript } from '../../src/base/lua.ts';
+import { toRedisError } from '../../src/base/redis-error.ts';
 import { type LocalRedis, localRedis } from '../../src/demo/redis.ts';
 
 let server: LocalRedis;
@@ -28,7 +28,7 @@ const thrownBy = (question: () => Promise<unknown>): Promise<unknown> =>
 /** What a question to the server ends with, as Docket names it. */
 async function failureOf(question: () => Promise<unknown>): Promise<DocketError> {
   const thrown = await thrownBy(question);
-  const error = redisError(thrown, { what: 'The question' });
+  const error = toRedisError(thrown, { operation: 'The question' });
   if (error instanceof DocketError) return error;
   throw new Error('the failure has no code of ours', { cause: thrown });
 }
@@ -63,7 +63,7 @@ const asReader = async (question: () => Promise<DocketError>) => {
 const asItIs = (question: () => Promise<DocketError>) => question();
 
 const write = () => redis.hset('new', 'field', 'value');
-const script = (lua: string, key: string) => () => runLua(redis, luaScript(lua), [key], ['s3cret']);
+const script = (lua: string, key: string) => () => runLuaScript(redis, luaScript(lua), [key], ['s3cret']);
 const writing = script("return redis.call('HSET', KEYS[1], 'field', 'value')", 'new');
 
 type Case = readonly [
@@ -111,7 +111,7 @@ test.each<Case>([
 test('a Redis that cannot write to its disk, as older and newer servers say it', () => {
   const reply = (message: string) => Object.assign(new Error(message), { name: 'ReplyError' });
   const told = (message: string) => {
-    const error = redisError(reply(message));
+    const error = toRedisError(reply(message));
     return error instanceof DocketError ? error.code : undefined;
   };
   expect(told('MISCONF Redis is configured to save RDB snapshots, but it cannot persist on disk.')).toBe(
@@ -146,8 +146,8 @@ test('each failure that something else can be done about says what', async () =>
 
 test('what is not of Redis stays what it is', () => {
   const defect = new TypeError('x is not a function');
-  expect(redisError(defect)).toBe(defect);
-  expect(redisError('a word')).toBe('a word');
+  expect(toRedisError(defect)).toBe(defect);
+  expect(toRedisError('a word')).toBe('a word');
   const ours = new DocketError('run.not_found', 'Gone.');
-  expect(redisError(ours)).toBe(ours);
+  expect(toRedisError(ours)).toBe(ours);
 });

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, inject, test } from 'vitest';
-import { keepIdentity, readIdentity, replaceIdentity } from '../../src/base/redis-identity.ts';
+import { claimIdentity, readIdentity, replaceIdentity } from '../../src/base/redis-identity.ts';
 
 let redis: Redis;
 let prefix: string;
@@ -27,7 +27,7 @@ const redisNow = async (): Promise<number> => {
 test('a Redis that knows no identity says so, and learns the first one only', async () => {
   expect(await readIdentity(redis, prefix)).toBeUndefined();
   const before = await redisNow();
-  const kept = await Promise.all([ONE, OTHER].map((id) => keepIdentity(redis, prefix, id, { restored: false })));
+  const kept = await Promise.all([ONE, OTHER].map((id) => claimIdentity(redis, prefix, id, { restored: false })));
   expect(new Set(kept.map(({ id }) => id)).size).toBe(1);
   expect(await readIdentity(redis, prefix)).toEqual(kept[0]);
   expect(kept[0]).toMatchObject({ restored: false });
@@ -36,8 +36,8 @@ test('a Redis that knows no identity says so, and learns the first one only', as
 });
 
 test('an identity that is put back says so, until it is replaced on purpose', async () => {
-  expect(await keepIdentity(redis, prefix, ONE, { restored: true })).toMatchObject({ id: ONE, restored: true });
-  expect(await keepIdentity(redis, prefix, ONE, { restored: false })).toMatchObject({ id: ONE, restored: true });
+  expect(await claimIdentity(redis, prefix, ONE, { restored: true })).toMatchObject({ id: ONE, restored: true });
+  expect(await claimIdentity(redis, prefix, ONE, { restored: false })).toMatchObject({ id: ONE, restored: true });
   expect(await replaceIdentity(redis, prefix, OTHER, ONE)).toMatchObject({ id: OTHER, restored: false });
   expect(await readIdentity(redis, prefix)).toMatchObject({ id: OTHER, restored: false });
   // Somebody else was faster: what is there stays.
@@ -49,14 +49,14 @@ test.each([{ id: 'mine' }, { since: '1' }, { id: ONE, since: 'yesterday' }, { id
   async (fields) => {
     await redis.hset(`${prefix}:identity`, fields);
     expect(await readIdentity(redis, prefix)).toBeUndefined();
-    expect(await keepIdentity(redis, prefix, OTHER, { restored: false })).toMatchObject({ id: OTHER });
+    expect(await claimIdentity(redis, prefix, OTHER, { restored: false })).toMatchObject({ id: OTHER });
   },
 );
 
 test('a key of another type is an error, not an unknown identity', async () => {
   await redis.set(`${prefix}:identity`, ONE);
   await expect(readIdentity(redis, prefix)).rejects.toMatchObject({ code: 'redis.wrong_type' });
-  await expect(keepIdentity(redis, prefix, ONE, { restored: false })).rejects.toMatchObject({
+  await expect(claimIdentity(redis, prefix, ONE, { restored: false })).rejects.toMatchObject({
     code: 'redis.wrong_type',
   });
 });

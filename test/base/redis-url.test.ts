@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { readConfig } from '../../src/base/config.ts';
-import { readRedisUrl } from '../../src/base/redis-url.ts';
+import { parseRedisUrl } from '../../src/base/redis-url.ts';
 
 const nobody = { username: undefined, password: undefined };
 
 describe('REDIS_URL', () => {
   it.each(['redis://127.0.0.1:6379', 'rediss://user:p%40ss@redis.example:6380/3', 'redis:///var/run/redis.sock'])(
     'names one server: %s',
-    (url) => expect(readRedisUrl(url)).toEqual({ kind: 'server', url }),
+    (url) => expect(parseRedisUrl(url)).toEqual({ kind: 'server', url }),
   );
 
   it('names the Sentinels, the master they know, its database and the logins for both', () => {
-    expect(readRedisUrl('redis+sentinel://a:1,b,[::1]:3/mymaster')).toEqual({
+    expect(parseRedisUrl('redis+sentinel://a:1,b,[::1]:3/mymaster')).toEqual({
       kind: 'sentinel',
       nodes: [
         { host: 'a', port: 1 },
@@ -26,7 +26,7 @@ describe('REDIS_URL', () => {
       sentinelPassword: undefined,
     });
     expect(
-      readRedisUrl('rediss+sentinel://me:a%3Ab%40c:d@a:1/mine/4?sentinel_username=s&sentinel_password=t%26u'),
+      parseRedisUrl('rediss+sentinel://me:a%3Ab%40c:d@a:1/mine/4?sentinel_username=s&sentinel_password=t%26u'),
     ).toMatchObject({
       tls: true,
       username: 'me',
@@ -39,7 +39,7 @@ describe('REDIS_URL', () => {
   });
 
   it('names some nodes of a Cluster', () => {
-    expect(readRedisUrl('redis+cluster://:secret@a,b:7000')).toEqual({
+    expect(parseRedisUrl('redis+cluster://:secret@a,b:7000')).toEqual({
       kind: 'cluster',
       nodes: [
         { host: 'a', port: 6_379 },
@@ -49,7 +49,7 @@ describe('REDIS_URL', () => {
       password: 'secret',
       tls: false,
     });
-    expect(readRedisUrl('rediss+cluster://a')).toMatchObject({ tls: true });
+    expect(parseRedisUrl('rediss+cluster://a')).toMatchObject({ tls: true });
   });
 
   it.each([
@@ -69,7 +69,7 @@ describe('REDIS_URL', () => {
     ['redis+sentinel://a:1/m/0/1', /\/master\/database/],
     ['redis+sentinel://a:1/m?password=x', /sentinel_password/],
   ])('is refused at the start, with what was expected: %s', (url, expected) => {
-    expect(readRedisUrl(url)).toMatch(expected);
+    expect(parseRedisUrl(url)).toMatch(expected);
   });
 
   it('is never repeated by the fault', () => {

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { remembered } from '../../src/base/remembered.ts';
+import { memoize } from '../../src/base/remembered.ts';
 
 test('a remembered function is asked once for each question, and forgets the oldest answer', () => {
   const asked: number[] = [];
-  const twice = remembered((n: number) => {
+  const twice = memoize((n: number) => {
     asked.push(n);
     return n * 2;
   }, 2);
@@ -13,7 +13,7 @@ test('a remembered function is asked once for each question, and forgets the old
 
 test('what a remembered function throws is thrown again, and asked again', () => {
   let times = 0;
-  const fails = remembered((): number => {
+  const fails = memoize((): number => {
     times += 1;
     throw new Error(`no ${times}`);
   }, 2);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { MAX_RETRY_AFTER_MS, retryAfterMs } from '../../src/base/retry-after.ts';
+import { MAX_RETRY_AFTER_MS, parseRetryAfter } from '../../src/base/retry-after.ts';
 
 const NOW = Date.parse('2026-11-19T08:00:00Z');
 
@@ -18,5 +18,5 @@ test.each([
   ['a date that has passed', 'Thu, 19 Nov 2026 07:00:00 GMT', undefined, 0],
   ['an absurd date', 'Thu, 19 Nov 2099 08:00:00 GMT', undefined, MAX_RETRY_AFTER_MS],
 ])('%s', (_name, header, date, expected) => {
-  expect(retryAfterMs(header, date, NOW)).toBe(expected);
+  expect(parseRetryAfter(header, date, NOW)).toBe(expected);
 });

@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
-import { type TaskThread, type TaskThreadSettings, taskThread } from '../../src/base/task-thread.ts';
+import { type TaskThread, type TaskThreadOptions, taskThread } from '../../src/base/task-thread.ts';
 import { type ManualClock, manualClock } from '../support/manual-clock.ts';
 
 const entry = new URL('../support/hostile-tasks.mjs', import.meta.url);
 let clock: ManualClock;
 let thread: TaskThread<string, string>;
-const open = (more: Partial<TaskThreadSettings> = {}) =>
+const open = (more: Partial<TaskThreadOptions> = {}) =>
   taskThread<string, string>({ entry, memoryMb: 64, clock, ...more });
 beforeEach(() => {
   clock = manualClock(0);
@@ -86,7 +86,7 @@ test('is not held up for ever by a thread that is never ready', async () => {
 });
 
 test('answers within its time whoever waits for a turn; what is worked on keeps its deadline, and the thread', async () => {
-  const prompt = open({ answerMs: 1_900 });
+  const prompt = open({ responseTimeoutMs: 1_900 });
   const [worked, waits] = ['endless', 'next'].map((task) => prompt.run('a', task, 5_000));
   await clock.slept(5_000);
   clock.advance(1_900);

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { fillTemplate } from '../../src/base/template.ts';
+import { renderTemplate } from '../../src/base/template.ts';
 import { MAX_TEMPLATE_COST } from '../../src/base/template-engine.ts';
 
 const VARIABLES = { period: { label: '2026-W46', from: '2026-11-09' }, org: 'acme' };
 
 test('a template is filled with the variables it names', () => {
-  expect(fillTemplate('KPIs {{ period.label }} {{ org | upcase }}', VARIABLES, 'the subject')).toBe(
+  expect(renderTemplate('KPIs {{ period.label }} {{ org | upcase }}', VARIABLES, 'the subject')).toBe(
     'KPIs 2026-W46 ACME',
   );
 });
@@ -21,7 +21,7 @@ test.each([
   ['{{ org.constructor }}', 'what is inherited'],
   ['{% for i in (1..100000000) %}{{ i }}{% endfor %}', 'more memory or time than a name needs'],
 ])('%s is refused: %s', (template) => {
-  expect(() => fillTemplate(template, VARIABLES, 'the subject')).toThrowError(
+  expect(() => renderTemplate(template, VARIABLES, 'the subject')).toThrowError(
     expect.objectContaining({ code: 'template.invalid', where: 'the subject', got: `"${template}"` }),
   );
 });
@@ -50,7 +50,7 @@ test.each([
     'lists in lists',
   ],
 ])('%s costs too much: %s', (template) => {
-  expect(() => fillTemplate(template, VARIABLES, 'the subject')).toThrowError(
+  expect(() => renderTemplate(template, VARIABLES, 'the subject')).toThrowError(
     expect.objectContaining({ code: 'template.invalid', expected: expect.stringContaining(String(MAX_TEMPLATE_COST)) }),
   );
 });
@@ -58,5 +58,5 @@ test.each([
 test('loops over the characters of the longest title, with a branch and a filter each, are filled', () => {
   const template =
     '{% assign all = title | split: "" %}{% for c in all %}{% if c == "-" %}_{% else %}{{ c | upcase }}{% endif %}{% endfor %}';
-  expect(fillTemplate(template, { title: 'a-'.repeat(100) }, 'the subject')).toBe('A_'.repeat(100));
+  expect(renderTemplate(template, { title: 'a-'.repeat(100) }, 'the subject')).toBe('A_'.repeat(100));
 });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { systemClock } from '../../src/base/clock.ts';
-import { directoryShelf } from '../../src/deliver/directory-shelf.ts';
+import { directoryStorage } from '../../src/deliver/directory-shelf.ts';
 import { docket } from '../support/docket.ts';
 import { deliverRun, RUNS, sealRun, signedOver } from '../support/signed-archive.ts';
 
@@ -43,7 +43,7 @@ test('a signed archive, from its key to a fault', async () => {
   expect((await stat(key)).mode & 0o777).toBe(0o600);
   expect(await readFile(`${key}.pub`, 'utf8')).not.toContain('PRIVATE');
 
-  const shelf = directoryShelf(join(folder, 'archive'));
+  const shelf = directoryStorage(join(folder, 'archive'));
   const sign = async (run: string) => {
     const signed = signedOver(shelf, await readFile(key, 'utf8'), systemClock);
     await deliverRun(signed, await sealRun(signed, run, Date.now()), Date.now());

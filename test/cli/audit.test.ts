@@ -1,11 +1,11 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
-import { redisAudit } from '../../src/admin/auth/audit.ts';
+import { redisAuditLog } from '../../src/admin/auth/audit.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { type LocalRedis, localRedis } from '../../src/demo/redis.ts';
-import { DEFAULT_PREFIX } from '../../src/queue/keys.ts';
+import { DEFAULT_KEY_PREFIX } from '../../src/queue/keys.ts';
 import { docket } from '../support/docket.ts';
 import { jobsFolder } from '../support/jobs-folder.ts';
 
@@ -60,12 +60,12 @@ test('what is done from the command line is on the audit log with who did it and
   const refused = await docket(['runs', 'cancel', '0'.repeat(32), '--reason', 'no such run', '--by', 'eve'], { env });
   expect(refused.code).not.toBe(0);
 
-  const audit = redisAudit(client, {
-    prefix: DEFAULT_PREFIX,
+  const audit = redisAuditLog(client, {
+    prefix: DEFAULT_KEY_PREFIX,
     clock: systemClock,
     log: silentLog,
   });
-  const { entries } = await audit.list({ orgs: '*', house: true, limit: 50 });
+  const { entries } = await audit.list({ orgs: '*', includeGlobal: true, limit: 50 });
   expect(
     entries.map(({ event, who, org, report, run: of, why }) => [event, who, org, report, of, why]).reverse(),
   ).toEqual([

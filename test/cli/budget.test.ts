@@ -3,11 +3,11 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { systemClock } from '../../src/base/clock.ts';
 import { Secret } from '../../src/base/secret.ts';
-import { type BudgetOf, sharedBudgets } from '../../src/compose/budgets.ts';
-import { RATES } from '../../src/contract/limits.ts';
+import { type BudgetKind, sharedBudgets } from '../../src/compose/budgets.ts';
+import { RATE_LIMITS } from '../../src/contract/limits.ts';
 import { freePort, type LocalRedis, localRedis } from '../../src/demo/redis.ts';
 import type { BudgetLimits } from '../../src/fetch/budget.ts';
-import { DEFAULT_PREFIX } from '../../src/queue/keys.ts';
+import { DEFAULT_KEY_PREFIX } from '../../src/queue/keys.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { docket } from '../support/docket.ts';
 import { jobsFolder, ORG, REPORT } from '../support/jobs-folder.ts';
@@ -53,8 +53,8 @@ afterAll(async () => {
 
 const ACME = 'acme.s3cr3t-of-acme';
 const fingerprint = (key: string) => new Secret(key).fingerprint();
-const budgetOf = (of: BudgetOf, limits: BudgetLimits = RATES[of]) =>
-  sharedBudgets(client, DEFAULT_PREFIX, systemClock)(of, limits);
+const budgetOf = (of: BudgetKind, limits: BudgetLimits = RATE_LIMITS[of]) =>
+  sharedBudgets(client, DEFAULT_KEY_PREFIX, systemClock)(of, limits);
 const ask = (id: string, key = fingerprint(ACME)) =>
   ({ key, id, org: 'acme', priority: 'scheduled', holdMs: 30_000 }) as const;
 
@@ -66,14 +66,14 @@ describe('docket budget', () => {
 
   test('shows what the workers’ budget of the key holds, once for the organizations that share it', async () => {
     const metrics = budgetOf('metrics');
-    for (let n = 0; n < 29; n += 1) await metrics.ask(ask(`run:${n}`));
-    const last = await metrics.ask(ask('run:29'));
+    for (let n = 0; n < 29; n += 1) await metrics.acquire(ask(`run:${n}`));
+    const last = await metrics.acquire(ask('run:29'));
     if (!last.granted) throw new Error('30 tokens and no 30th');
-    await metrics.replied(fingerprint(ACME), last.token);
-    await metrics.ask(ask('run:30'));
-    await budgetOf('reads').ask(ask('page:1'));
+    await metrics.complete(fingerprint(ACME), last.token);
+    await metrics.acquire(ask('run:30'));
+    await budgetOf('reads').acquire(ask('page:1'));
     const until = Date.now() + 40_000;
-    await metrics.block(fingerprint(ACME), until, 'acme');
+    await metrics.penalize(fingerprint(ACME), until, 'acme');
 
     const { code, stdout, stderr } = await show(
       { 'acme/org.yaml': ORG, 'branch/org.yaml': ORG, 'other/org.yaml': ORG.replace('ACME_KEY', 'OTHER_KEY') },
@@ -107,7 +107,7 @@ describe('docket budget', () => {
 
   test('looks at the line of the limits that the organization writes down', async () => {
     const limits = { calls: 5, windowMs: 10_000 };
-    await budgetOf('metrics', limits).ask(ask('run:1'));
+    await budgetOf('metrics', limits).acquire(ask('run:1'));
     const { stdout } = await show({ 'acme/org.yaml': `${ORG}budget: { calls: 5, window: 10 }\n` }, { ACME_KEY: ACME });
     expect(documentSchema.parse(JSON.parse(stdout)).keys).toMatchObject([{ metrics: { tokens: 4, limit: 5 } }]);
   });
@@ -182,7 +182,7 @@ describe('docket explain', () => {
     // The first explain asks for the catalog; the second finds it, and waits for no token.
     await explain({ REDIS_URL: redis.url });
     const metrics = budgetOf('metrics');
-    for (let n = 0; n < 31; n += 1) await metrics.ask(ask(`run:${n}`, fingerprint(key)));
+    for (let n = 0; n < 31; n += 1) await metrics.acquire(ask(`run:${n}`, fingerprint(key)));
     const before = Date.now();
     const { code, stderr, budget } = await explain({ REDIS_URL: redis.url });
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -190,7 +190,7 @@ describe('docket explain', () => {
     expect(budget?.finish).toBeGreaterThanOrEqual(before + 60_000);
     expect(budget?.finish).toBeLessThanOrEqual(Date.now() + 60_000);
     // Looking is not asking: no token, no place in the line.
-    expect(await metrics.look(fingerprint(key))).toMatchObject({ inFlight: 29, waiting: 2 });
+    expect(await metrics.inspect(fingerprint(key))).toMatchObject({ inFlight: 29, waiting: 2 });
   });
 
   test('leaves it out where none is named, and calls nothing where it cannot be reached', async () => {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { complete } from '../../src/cli/complete.ts';
-import { namesIn } from '../../src/cli/names-in-jobs.ts';
+import { listDefinitionNames } from '../../src/cli/names-in-jobs.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { typeInto, withDocketOnPath } from '../support/interactive-shell.ts';
 import { jobsFolder } from '../support/jobs-folder.ts';
@@ -63,8 +63,8 @@ describe('what may stand in place of a word', () => {
       'acme/notes.txt': '',
       'x.yaml': '',
     });
-    expect(await namesIn(jobs)).toEqual({ orgs: ['acme'], reports: ['acme/weekly'] });
-    expect(await namesIn(join(jobs, 'nowhere'))).toEqual({ orgs: [], reports: [] });
+    expect(await listDefinitionNames(jobs)).toEqual({ orgs: ['acme'], reports: ['acme/weekly'] });
+    expect(await listDefinitionNames(join(jobs, 'nowhere'))).toEqual({ orgs: [], reports: [] });
   });
 });
 

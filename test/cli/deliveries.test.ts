@@ -12,7 +12,7 @@ import { freePort, type LocalRedis, localRedis } from '../../src/demo/redis.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { archiveUrl, STORE_ENV } from '../support/archives.ts';
 import { docket } from '../support/docket.ts';
-import { keptStderr } from '../support/kept-stderr.ts';
+import { captureStderr } from '../support/kept-stderr.ts';
 import { s3Server } from '../support/s3-server.ts';
 import { type ScriptedSmtp, scriptedSmtp } from '../support/smtp-script.ts';
 
@@ -127,7 +127,7 @@ describe.each(PLACES)('deciding by command of what a worker could not, the archi
     const lines: Line[] = [];
     const waiting: { readonly wanted: (line: Line) => boolean; readonly resolve: (line: Line) => void }[] = [];
     if (child.stderr === null) throw new Error('no stderr');
-    createInterface({ input: keptStderr(child.stderr) }).on('line', (text) => {
+    createInterface({ input: captureStderr(child.stderr) }).on('line', (text) => {
       const line = lineSchema.parse(JSON.parse(text));
       lines.push(line);
       for (const waiter of waiting) if (waiter.wanted(line)) waiter.resolve(line);

@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLog } from '../../src/base/log.ts';
-import { loadJobs } from '../../src/define/load.ts';
+import { loadDefinitions } from '../../src/define/load.ts';
 import { type LocalRedis, localRedis } from '../../src/demo/redis.ts';
 import { openRedis } from '../../src/queue/connection.ts';
 import { definitionStore } from '../../src/queue/definition-store.ts';
-import { reportsInForce } from '../../src/queue/in-force.ts';
-import { DEFAULT_PREFIX } from '../../src/queue/keys.ts';
-import { redisVersions } from '../../src/queue/versions.ts';
+import { createActiveReports } from '../../src/queue/in-force.ts';
+import { DEFAULT_KEY_PREFIX } from '../../src/queue/keys.ts';
+import { redisActiveVersions } from '../../src/queue/versions.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { docket } from '../support/docket.ts';
 import { jobsFolder, ORG, REPORT } from '../support/jobs-folder.ts';
@@ -28,16 +28,16 @@ afterAll(async () => {
 /** A scheduler started with this folder. */
 async function putInForce(folder: string): Promise<void> {
   const client = await openRedis(redis.url, 'producer', silentLog);
-  const jobs = await loadJobs(folder);
-  expect(jobs.faults).toEqual([]);
-  await reportsInForce({
+  const jobs = await loadDefinitions(folder);
+  expect(jobs.diagnostics).toEqual([]);
+  await createActiveReports({
     jobs: () => jobs,
-    versions: redisVersions(client, { prefix: DEFAULT_PREFIX }),
-    definitions: definitionStore(client, { prefix: DEFAULT_PREFIX, keepDays: 30 }),
+    versions: redisActiveVersions(client, { prefix: DEFAULT_KEY_PREFIX }),
+    definitions: definitionStore(client, { prefix: DEFAULT_KEY_PREFIX, keepDays: 30 }),
     by: 'host:1',
     clock: systemClock,
     log: silentLog,
-  }).adopt();
+  }).activate();
   client.disconnect();
 }
 

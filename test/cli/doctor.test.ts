@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { z } from 'zod';
-import { type MailCatcher, mailCatcher } from '../../src/demo/mail-catcher.ts';
+import { createMailCatcher, type MailCatcher } from '../../src/demo/mail-catcher.ts';
 import { freePort } from '../../src/demo/redis.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { docket } from '../support/docket.ts';
 import { hostileServer, json } from '../support/hostile-server.ts';
-import { otherService } from '../support/other-service.ts';
+import { variantService } from '../support/other-service.ts';
 
 const findingsSchema = z.object({
   findings: z.array(
@@ -28,7 +28,7 @@ let folder: string;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'docket-doctor-'));
   sandbox = await startSandbox();
-  mail = await mailCatcher(join(folder, 'mailbox'));
+  mail = await createMailCatcher(join(folder, 'mailbox'));
 });
 afterAll(async () => {
   await mail.close();
@@ -134,7 +134,7 @@ test('takes a key that is limited to metrics for what it is, and says of one wit
 
 test('names what the catalog describes unreadably, which stops nothing', async () => {
   const server = await hostileServer();
-  const other = otherService({ dimension: { values: [{ value: true, label: 'Yes' }] } });
+  const other = variantService({ dimension: { values: [{ value: true, label: 'Yes' }] } });
   server.behave((request, ...rest) => {
     const known = request.headers.authorization !== undefined;
     if (request.url !== '/api/orgs/') other(request, ...rest);

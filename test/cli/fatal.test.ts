@@ -9,7 +9,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { freePort, localRedis } from '../../src/demo/redis.ts';
 import { docket } from '../support/docket.ts';
 import { jobsFolder, ORG, REPORT } from '../support/jobs-folder.ts';
-import { keptStderr } from '../support/kept-stderr.ts';
+import { captureStderr } from '../support/kept-stderr.ts';
 
 const PASSWORD = 'pa55w0rd-of-mail';
 const SMTP = `smtp://me:${PASSWORD}@127.0.0.1:1`;
@@ -70,7 +70,7 @@ test.each(['unhandledRejection', 'uncaughtException'] as const)(
     });
     onTestFinished(() => void child.kill('SIGKILL'));
     const lines: string[] = [];
-    createInterface({ input: keptStderr(child.stderr) }).on('line', (line) => {
+    createInterface({ input: captureStderr(child.stderr) }).on('line', (line) => {
       lines.push(line);
       if (line.includes('"Docket runs"')) child.kill('SIGUSR2');
     });

@@ -5,7 +5,7 @@ import { helpTextOf } from '../../src/cli/help-text.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { leavesOf, referenceOf } from '../../src/cli/reference.ts';
 import { docket } from '../support/docket.ts';
-import { wordsOf } from '../support/shell-words.ts';
+import { shellWords } from '../support/shell-words.ts';
 
 const leaves = leavesOf(createProgram());
 const names = leaves.map(({ name }) => name);
@@ -43,7 +43,7 @@ describe('docket --help', () => {
 
   test.each(names)('%s is understood as its examples have it', async (name) => {
     for (const example of helpTextOf(leafNamed(name)).examples) {
-      const words = wordsOf(example);
+      const words = shellWords(example);
       const [program, ...args] = words;
       expect(program, example).toBe('docket');
       expect(words.join(' ').startsWith(name), example).toBe(true);

@@ -6,12 +6,12 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
-import { askOrganization, askPlace, askRest } from '../../src/cli/init/ask.ts';
-import { complete } from '../../src/cli/init/draft.ts';
-import { type MailCatcher, mailCatcher } from '../../src/demo/mail-catcher.ts';
+import { promptOrganization, promptRemaining, promptService } from '../../src/cli/init/ask.ts';
+import { completeAnswers } from '../../src/cli/init/draft.ts';
+import { createMailCatcher, type MailCatcher } from '../../src/demo/mail-catcher.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { docket } from '../support/docket.ts';
-import { CTRL_C, onTerminal } from '../support/terminal.ts';
+import { CTRL_C, runOnTerminal } from '../support/terminal.ts';
 
 const initSchema = z.object({
   written: z.array(z.string()),
@@ -27,7 +27,7 @@ let folder: string;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'docket-init-'));
   sandbox = await startSandbox();
-  mail = await mailCatcher(join(folder, 'mailbox'));
+  mail = await createMailCatcher(join(folder, 'mailbox'));
 });
 afterAll(async () => {
   await mail.close();
@@ -144,12 +144,12 @@ test('asked on a terminal, the answers become the same as by flags', async () =>
   ]);
   const streams = { input: at.input, output: at.output };
   const offered = { url: 'https://api.example.com', smtpUrl: 'smtp://mail.example.com:587' };
-  const placed = await askPlace({}, offered, {}, streams);
-  const seen = { organizations, faults: [] };
-  const chosen = await askOrganization(placed, seen, streams);
-  const draft = await askRest(chosen, seen, offered, streams);
+  const placed = await promptService({}, offered, {}, streams);
+  const seen = { organizations, errors: [] };
+  const chosen = await promptOrganization(placed, seen, streams);
+  const draft = await promptRemaining(chosen, seen, offered, streams);
   expect(at.left).toEqual([]);
-  expect(complete(draft, seen)).toEqual({
+  expect(completeAnswers(draft, seen)).toEqual({
     url: 'https://api.example.com',
     key: { env: 'NORTH_API_KEY' },
     serviceOrg: 102,
@@ -167,7 +167,7 @@ test('asked on a terminal, the answers become the same as by flags', async () =>
 
 test('Ctrl-C ends it with nothing written', async () => {
   const at = desk([['URL of the Compliance Service', '\u0003']]);
-  await expect(askPlace({}, {}, {}, { input: at.input, output: at.output })).rejects.toMatchObject({
+  await expect(promptService({}, {}, {}, { input: at.input, output: at.output })).rejects.toMatchObject({
     code: 'run.cancelled',
   });
 });
@@ -180,7 +180,7 @@ test('Ctrl-C before anything is written leaves no file, whether a question stand
     pressed = true;
     return CTRL_C;
   };
-  const asked = await onTerminal(['init'], { cwd, press });
+  const asked = await runOnTerminal(['init'], { cwd, press });
   expect(asked.code).toBe(130);
   expect(asked.screen).toContain('nothing was written');
 

@@ -8,7 +8,7 @@ import { createProgram } from '../../src/cli/program.ts';
 import { leavesOf } from '../../src/cli/reference.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { docket } from '../support/docket.ts';
-import { wordsOf } from '../support/shell-words.ts';
+import { shellWords } from '../support/shell-words.ts';
 
 const leaves = leavesOf(createProgram());
 const takesJson = leaves.filter(({ command }) => command.options.some(({ long }) => long === '--json'));
@@ -96,7 +96,7 @@ describe('--json', () => {
     '%s tells a wrong environment as one document',
     async (_, command) => {
       const [example = ''] = helpTextOf(command).examples;
-      const args = wordsOf(example).slice(1);
+      const args = shellWords(example).slice(1);
       const { code, stdout, stderr } = await docket([...args, ...(args.includes('--json') ? [] : ['--json'])], {
         env: { ...env, LOG_LEVEL: 'loud' },
       });

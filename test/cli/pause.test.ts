@@ -9,15 +9,15 @@ import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { Secret } from '../../src/base/secret.ts';
-import { loadJobs, requireReport } from '../../src/define/load.ts';
-import { type MailCatcher, mailCatcher } from '../../src/demo/mail-catcher.ts';
+import { loadDefinitions, requireReport } from '../../src/define/load.ts';
+import { createMailCatcher, type MailCatcher } from '../../src/demo/mail-catcher.ts';
 import { freePort, type LocalRedis, localRedis } from '../../src/demo/redis.ts';
-import { DEFAULT_PREFIX, keysOf } from '../../src/queue/keys.ts';
+import { DEFAULT_KEY_PREFIX, redisKeys } from '../../src/queue/keys.ts';
 import { redisPauses } from '../../src/queue/pauses.ts';
-import { cursorsOf } from '../../src/queue/timing.ts';
+import { cursorNames } from '../../src/queue/timing.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { docket } from '../support/docket.ts';
-import { keptStderr } from '../support/kept-stderr.ts';
+import { captureStderr } from '../support/kept-stderr.ts';
 
 const HOUR = 3_600_000;
 /** Due at the last full hour but one, or within it. */
@@ -63,7 +63,7 @@ deliveries:
   beforeEach(async () => {
     await client.flushall();
     folder = await mkdtemp(join(tmpdir(), 'docket-pause-'));
-    mail = await mailCatcher(join(folder, 'mailbox'));
+    mail = await createMailCatcher(join(folder, 'mailbox'));
     await writeFile(join(folder, 'key'), keyOf('revoked'));
     await mkdir(join(folder, 'jobs', 'acme'), { recursive: true });
     await writeFile(join(folder, 'jobs', 'acme', 'org.yaml'), org(join(folder, 'key')));
@@ -103,7 +103,7 @@ deliveries:
     child = started;
     const lines: Line[] = [];
     const waiting: { readonly wanted: (line: Line) => boolean; readonly resolve: (line: Line) => void }[] = [];
-    createInterface({ input: keptStderr(started.stderr) }).on('line', (text) => {
+    createInterface({ input: captureStderr(started.stderr) }).on('line', (text) => {
       const line = lineSchema.parse(JSON.parse(text));
       lines.push(line);
       for (const waiter of waiting) if (waiter.wanted(line)) waiter.resolve(line);
@@ -122,10 +122,10 @@ deliveries:
   };
   /** As if no worker had looked at these reports for three hours. */
   const missed = async (...names: string[]) => {
-    const jobs = await loadJobs(join(folder, 'jobs'));
+    const jobs = await loadDefinitions(join(folder, 'jobs'));
     for (const name of names) {
-      for (const cursor of cursorsOf(requireReport(jobs, `acme/${name}`))) {
-        await client.hset(keysOf(DEFAULT_PREFIX).cursors, cursor, Date.now() - 3 * HOUR);
+      for (const cursor of cursorNames(requireReport(jobs, `acme/${name}`))) {
+        await client.hset(redisKeys(DEFAULT_KEY_PREFIX).cursors, cursor, Date.now() - 3 * HOUR);
       }
     }
   };
@@ -191,7 +191,7 @@ deliveries:
 
   test('is tried for a run on demand, and lifts the pause when it is accepted', async () => {
     await writeFile(join(folder, 'key'), keyOf('acme'));
-    await redisPauses(client, { prefix: DEFAULT_PREFIX }).put({
+    await redisPauses(client, { prefix: DEFAULT_KEY_PREFIX }).put({
       org: 'acme',
       report: null,
       who: 'docket',
@@ -213,11 +213,11 @@ deliveries:
     const lifted = await worker.logged(({ msg }) => msg === 'The pause of the organization is lifted');
     expect(lifted.why).toMatch(/has succeeded$/);
     await worker.stop();
-    expect(await redisPauses(client, { prefix: DEFAULT_PREFIX }).list()).toEqual([]);
+    expect(await redisPauses(client, { prefix: DEFAULT_KEY_PREFIX }).list()).toEqual([]);
   });
 
   test('is accepted again by `docket resume`, which knows the organizations', async () => {
-    await redisPauses(client, { prefix: DEFAULT_PREFIX }).put({
+    await redisPauses(client, { prefix: DEFAULT_KEY_PREFIX }).put({
       org: 'acme',
       report: null,
       who: 'docket',

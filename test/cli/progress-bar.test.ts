@@ -5,7 +5,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { parseFault, type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { docket } from '../support/docket.ts';
-import { CTRL_C, onTerminal } from '../support/terminal.ts';
+import { CTRL_C, runOnTerminal } from '../support/terminal.ts';
 
 const ESCAPE = '\u001B';
 const HIDE_CURSOR = '\u001B[?25l';
@@ -32,7 +32,7 @@ describe('docket run, while somebody looks', () => {
   });
 
   test('draws its calls as a bar that is gone when it is done, and shows the cursor again', async () => {
-    const { code, screen } = await onTerminal(args(), { env });
+    const { code, screen } = await runOnTerminal(args(), { env });
     expect(code).toBe(0);
     expect(screen).toContain(HIDE_CURSOR);
     expect(screen.lastIndexOf(SHOW_CURSOR)).toBeGreaterThan(screen.lastIndexOf(HIDE_CURSOR));
@@ -42,7 +42,7 @@ describe('docket run, while somebody looks', () => {
   });
 
   test('never draws a line that is wider than the terminal', async () => {
-    const { screen } = await onTerminal(args(), { env, columns: 50 });
+    const { screen } = await runOnTerminal(args(), { env, columns: 50 });
     const drawn = screen.split(new RegExp(`${ESCAPE}\\[[0-9;?]*[A-Za-z]|\r?\n`)).filter((text) => /[█░]/.test(text));
     expect(drawn.length).toBeGreaterThan(0);
     for (const text of drawn) expect([...text].length).toBeLessThan(50);
@@ -51,7 +51,7 @@ describe('docket run, while somebody looks', () => {
   test('leaves a clean terminal and nothing half-made on Ctrl-C, and ends as a shell expects it', async () => {
     sandbox.setFaults([parseFault('latency=60000@/analytics/report/')]);
     let pressed = false;
-    const { code, screen } = await onTerminal(args(), {
+    const { code, screen } = await runOnTerminal(args(), {
       env,
       press: (shown) => {
         if (pressed || !shown.includes('0/')) return undefined;
@@ -71,7 +71,7 @@ describe('docket run, while somebody looks', () => {
     expect(piped.stderr).toMatch(/call +\d+\/\d+/);
     expect(piped.stdout + piped.stderr).not.toContain(ESCAPE);
     await rm(join(folder, 'out'), { recursive: true });
-    const dumb = await onTerminal(args(), { env: { ...env, TERM: 'dumb' } });
+    const dumb = await runOnTerminal(args(), { env: { ...env, TERM: 'dumb' } });
     expect(dumb.screen).toMatch(/call +\d+\/\d+/);
     expect(dumb.screen).not.toContain(ESCAPE);
   });

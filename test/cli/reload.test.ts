@@ -8,7 +8,7 @@ import { z } from 'zod';
 import { freePort, type LocalRedis, localRedis } from '../../src/demo/redis.ts';
 import { docket } from '../support/docket.ts';
 import { jobsFolder, ORG, REPORT } from '../support/jobs-folder.ts';
-import { keptStderr } from '../support/kept-stderr.ts';
+import { captureStderr } from '../support/kept-stderr.ts';
 import { startDocket } from '../support/running-docket.ts';
 
 const lineSchema = z.looseObject({ level: z.string(), msg: z.string() });
@@ -33,7 +33,7 @@ test('a running docket takes changed files, keeps the last good version of a bro
   });
   child = started;
   let waiting: { readonly wanted: (line: Line) => boolean; readonly resolve: (line: Line) => void }[] = [];
-  createInterface({ input: keptStderr(started.stderr) }).on('line', (text) => {
+  createInterface({ input: captureStderr(started.stderr) }).on('line', (text) => {
     const line = lineSchema.parse(JSON.parse(text));
     const heard = waiting.filter(({ wanted }) => wanted(line));
     waiting = waiting.filter((one) => !heard.includes(one));

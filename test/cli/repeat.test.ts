@@ -12,14 +12,14 @@ import { systemClock } from '../../src/base/clock.ts';
 import { readConfig } from '../../src/base/config.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { composeDocket } from '../../src/compose/docket.ts';
-import { fixedJobs } from '../../src/define/in-force.ts';
-import { loadJobs } from '../../src/define/load.ts';
-import { type MailCatcher, mailCatcher } from '../../src/demo/mail-catcher.ts';
+import { staticDefinitions } from '../../src/define/in-force.ts';
+import { loadDefinitions } from '../../src/define/load.ts';
+import { createMailCatcher, type MailCatcher } from '../../src/demo/mail-catcher.ts';
 import { type LocalRedis, localRedis } from '../../src/demo/redis.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { docket } from '../support/docket.ts';
 import { jobsFolder } from '../support/jobs-folder.ts';
-import { onTerminal } from '../support/terminal.ts';
+import { runOnTerminal } from '../support/terminal.ts';
 
 const runSchema = z.object({ run: z.string(), state: z.string(), files: z.array(z.looseObject({ path: z.string() })) });
 const refusalSchema = z.object({
@@ -75,7 +75,7 @@ describe('a report that was delivered for its period already', () => {
     sandbox = await startSandbox({ windowMs: 1_000 });
     redis = await localRedis({ PATH: process.env.PATH });
     client = new Redis(redis.url);
-    mails = await mailCatcher(await mkdtemp(join(tmpdir(), 'docket-repeat-mails-')));
+    mails = await createMailCatcher(await mkdtemp(join(tmpdir(), 'docket-repeat-mails-')));
   });
   afterAll(async () => {
     client.disconnect();
@@ -217,7 +217,7 @@ describe('a report that was delivered for its period already', () => {
     await made(env);
     const answering = (key: string) => {
       let pressed = false;
-      return onTerminal(['run', 'acme/weekly'], {
+      return runOnTerminal(['run', 'acme/weekly'], {
         env,
         cwd: folder,
         press: (screen) => {
@@ -329,12 +329,12 @@ describe('a report that was delivered for its period already', () => {
       };
       const notices = mails.messages().length + 1;
       const worker = await composeDocket(around, {
-        jobs: fixedJobs(await loadJobs(jobs)),
+        jobs: staticDefinitions(await loadDefinitions(jobs)),
         roles: new Set(['worker', 'scheduler']),
       });
       onTestFinished(() => worker.close());
       // Its owner is told, which is the first mail since.
-      await mails.received(notices);
+      await mails.waitForMessages(notices);
       expect(mails.messages().at(-1)?.to).toEqual(['ops@acme.example']);
       await expect.poll(async () => (await worker.store.runs.get(id))?.state).toBe('failed');
       expect(await worker.store.runs.get(id)).toMatchObject({ error: { code: 'run.abandoned' }, trigger: 'cli' });
@@ -353,7 +353,7 @@ describe('a report that was delivered for its period already', () => {
       // The workers do the rest, and nothing twice.
       const before = mails.messages().length;
       expect(await docket(['runs', 'retry', id, '--reason', 'the rest'], given)).toMatchObject({ code: 0 });
-      await mails.received(before + 1);
+      await mails.waitForMessages(before + 1);
       await expect.poll(async () => (await worker.store.runs.get(id))?.state).toBe('done');
       expect(mails.messages()).toHaveLength(before + 1);
     });

@@ -10,11 +10,11 @@ import { z } from 'zod';
 import { systemClock } from '../../src/base/clock.ts';
 import { Secret } from '../../src/base/secret.ts';
 import { sharedBudgets } from '../../src/compose/budgets.ts';
-import { RATES } from '../../src/contract/limits.ts';
+import { RATE_LIMITS } from '../../src/contract/limits.ts';
 import { freePort, type LocalRedis, localRedis } from '../../src/demo/redis.ts';
 import { createClient } from '../../src/fetch/client.ts';
-import { paidCall } from '../../src/fetch/paid-call.ts';
-import { DEFAULT_PREFIX } from '../../src/queue/keys.ts';
+import { rateLimitedCall } from '../../src/fetch/paid-call.ts';
+import { DEFAULT_KEY_PREFIX } from '../../src/queue/keys.ts';
 import { parseFault, type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { docket } from '../support/docket.ts';
 import { jobsFolder, ORG, REPORT } from '../support/jobs-folder.ts';
@@ -202,26 +202,26 @@ describe('docket run and check, with a Redis', () => {
   test('a run beside a worker that uses up the budget of the key earns nobody a 429', async () => {
     const secret = new Secret(key);
     const service = createClient({ baseUrl: sandbox.url, key: secret, clock: systemClock });
-    const limits = { calls: RATES.metrics.calls, windowMs: WINDOW_MS };
-    const budget = sharedBudgets(client, DEFAULT_PREFIX, systemClock)('metrics', limits);
+    const limits = { calls: RATE_LIMITS.metrics.calls, windowMs: WINDOW_MS };
+    const budget = sharedBudgets(client, DEFAULT_KEY_PREFIX, systemClock)('metrics', limits);
     const over = new AbortController();
     onTestFinished(() => over.abort());
     const busy = async (waiter: number) => {
       for (let call = 0; !over.signal.aborted; call += 1) {
-        const paid = await paidCall(
+        const paid = await rateLimitedCall(
           {
             budget,
             clock: systemClock,
             key: secret.fingerprint(),
             org: 'branch',
             priority: 'scheduled',
-            patienceMs: Number.POSITIVE_INFINITY,
-            deadlineMs: 10_000,
+            maxWaitMs: Number.POSITIVE_INFINITY,
+            requestTimeoutMs: 10_000,
           },
           {
             id: `busy:${waiter}:${call}`,
             attempt: () => service.catalog('current', new AbortController().signal),
-            waiting: () => {},
+            onWait: () => {},
             signal: new AbortController().signal,
             stop: over.signal,
           },
@@ -240,7 +240,7 @@ describe('docket run and check, with a Redis', () => {
     await service.close();
     for (const { code, stderr } of runs) expect({ code, stderr }).toMatchObject({ code: 0 });
     const calls = sandbox.requests().filter(({ path }) => path.includes('/analytics/'));
-    expect(calls.length).toBeGreaterThan(RATES.metrics.calls);
+    expect(calls.length).toBeGreaterThan(RATE_LIMITS.metrics.calls);
     expect(calls.filter(({ status }) => status === 429)).toEqual([]);
   });
 

@@ -6,10 +6,10 @@ import { systemClock } from '../../src/base/clock.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { done } from '../../src/base/outcome.ts';
 import { type LocalRedis, localRedis } from '../../src/demo/redis.ts';
-import { DEFAULT_PREFIX } from '../../src/queue/keys.ts';
+import { DEFAULT_KEY_PREFIX } from '../../src/queue/keys.ts';
 import { type Execute, type RunWorker, startWorker } from '../../src/queue/worker.ts';
 import { docket } from '../support/docket.ts';
-import { aBench, aReport, type Bench, onDemand, signalled } from '../support/queue-bench.ts';
+import { deferred, onDemand, openQueueHarness, type QueueHarness, reportDefinition } from '../support/queue-bench.ts';
 
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 const result = (state: 'done' | 'held') =>
@@ -17,12 +17,12 @@ const result = (state: 'done' | 'held') =>
 
 describe('docket runs watch', () => {
   let redis: LocalRedis;
-  let bench: Bench;
+  let bench: QueueHarness;
   let env: Record<string, string>;
   const workers: RunWorker[] = [];
   beforeAll(async () => {
     redis = await localRedis({ PATH: process.env.PATH });
-    bench = await aBench(systemClock, DEFAULT_PREFIX, silentLog, redis.url);
+    bench = await openQueueHarness(systemClock, DEFAULT_KEY_PREFIX, silentLog, redis.url);
     env = { REDIS_URL: redis.url };
   });
   afterEach(async () => {
@@ -39,11 +39,11 @@ describe('docket runs watch', () => {
       startWorker({ connection, prefix, store, execute, clock: systemClock, log: silentLog, concurrency: 1 }),
     );
   };
-  const opened = async (): Promise<string> => (await bench.trigger(onDemand(aReport()))).record.id;
+  const opened = async (): Promise<string> => (await bench.trigger(onDemand(reportDefinition()))).record.id;
 
   test('tells on stderr what a worker is at, and on stdout how it ended', async () => {
     const id = await opened();
-    const go = signalled();
+    const go = deferred();
     start(async (_, { observe }) => {
       observe({ type: 'begun', stage: 'fetch' });
       observe({ type: 'planned', calls: 9, sections: 1 });

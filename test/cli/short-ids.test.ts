@@ -5,26 +5,26 @@ import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLog } from '../../src/base/log.ts';
-import { directoryShelf } from '../../src/deliver/directory-shelf.ts';
-import { shelfArchive } from '../../src/deliver/shelf-archive.ts';
+import { directoryStorage } from '../../src/deliver/directory-shelf.ts';
+import { createArchive } from '../../src/deliver/shelf-archive.ts';
 import { freePort, type LocalRedis, localRedis } from '../../src/demo/redis.ts';
-import { DEFAULT_PREFIX } from '../../src/queue/keys.ts';
-import { type Deciding, deciding } from '../support/deciding.ts';
+import { DEFAULT_KEY_PREFIX } from '../../src/queue/keys.ts';
+import { type DecisionHarness, decisionHarness } from '../support/deciding.ts';
 import { manifestOf, writeArtifact } from '../support/delivery-case.ts';
 import { docket } from '../support/docket.ts';
-import { aBench, anOrder, type Bench } from '../support/queue-bench.ts';
+import { anOrder, openQueueHarness, type QueueHarness } from '../support/queue-bench.ts';
 
 describe('short ids on the command line', () => {
   let folder: string;
   let redis: LocalRedis;
-  let bench: Bench;
-  let desk: Deciding;
+  let bench: QueueHarness;
+  let desk: DecisionHarness;
   let env: Record<string, string>;
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'docket-short-'));
     redis = await localRedis({ PATH: process.env.PATH });
-    bench = await aBench(systemClock, DEFAULT_PREFIX, silentLog, redis.url);
-    desk = deciding(bench);
+    bench = await openQueueHarness(systemClock, DEFAULT_KEY_PREFIX, silentLog, redis.url);
+    desk = decisionHarness(bench);
     env = { REDIS_URL: redis.url, DOCKET_ARCHIVE: pathToFileURL(join(folder, 'archive')).href };
   });
   afterAll(async () => {
@@ -35,11 +35,11 @@ describe('short ids on the command line', () => {
 
   /** Seals a run with one file. */
   const seal = async (id: string): Promise<void> => {
-    const archive = shelfArchive(directoryShelf(join(folder, 'archive')), systemClock);
+    const archive = createArchive(directoryStorage(join(folder, 'archive')), systemClock);
     const staged = await archive.stage(id);
     const artifacts = [await writeArtifact(staged, 'kpis.csv', 'a\r\n1\r\n')];
     const mail = { subject: '', html: '<p>1</p>', text: '1', pictures: [] };
-    await archive.seal(staged, { ...manifestOf(artifacts, id), org: 'acme', report: 'weekly' }, artifacts, mail);
+    await archive.publish(staged, { ...manifestOf(artifacts, id), org: 'acme', report: 'weekly' }, artifacts, mail);
   };
   const call = (...args: string[]) => docket(args, { env, cwd: folder });
 

@@ -8,14 +8,14 @@ import { pathToFileURL } from 'node:url';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
-import { keepIdentity } from '../../src/base/redis-identity.ts';
+import { claimIdentity } from '../../src/base/redis-identity.ts';
 import { createMarker, newArchiveId } from '../../src/deliver/archive-marker.ts';
-import { directoryShelf } from '../../src/deliver/directory-shelf.ts';
-import { type MailCatcher, mailCatcher } from '../../src/demo/mail-catcher.ts';
+import { directoryStorage } from '../../src/deliver/directory-shelf.ts';
+import { createMailCatcher, type MailCatcher } from '../../src/demo/mail-catcher.ts';
 import { freePort, type LocalRedis, localRedis } from '../../src/demo/redis.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { docket } from '../support/docket.ts';
-import { keptStderr } from '../support/kept-stderr.ts';
+import { captureStderr } from '../support/kept-stderr.ts';
 import { startDocket } from '../support/running-docket.ts';
 
 const lineSchema = z.looseObject({
@@ -37,7 +37,7 @@ describe('docket start', () => {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'docket-start-'));
     sandbox = await startSandbox();
-    mail = await mailCatcher(join(folder, 'mailbox'));
+    mail = await createMailCatcher(join(folder, 'mailbox'));
     redis = await localRedis({ PATH: process.env.PATH });
     env = {
       PATH: process.env.PATH ?? '',
@@ -72,7 +72,7 @@ describe('docket start', () => {
     child = started;
     const lines: Line[] = [];
     const waiting: { readonly wanted: (line: Line) => boolean; readonly resolve: (line: Line) => void }[] = [];
-    createInterface({ input: keptStderr(started.stderr) }).on('line', (text) => {
+    createInterface({ input: captureStderr(started.stderr) }).on('line', (text) => {
       const line = lineSchema.parse(JSON.parse(text));
       lines.push(line);
       for (const waiter of waiting) if (waiter.wanted(line)) waiter.resolve(line);
@@ -172,10 +172,10 @@ describe('docket start', () => {
   // The last one: this Redis belongs to another archive afterwards.
   test('refuses the archive of another deployment, decides nothing there, and adopts it on purpose', async () => {
     const other = { ...env, DOCKET_ARCHIVE: pathToFileURL(join(folder, 'other')).href };
-    const { id: theirs } = await createMarker(directoryShelf(join(folder, 'other')), newArchiveId(), Date.now());
+    const { id: theirs } = await createMarker(directoryStorage(join(folder, 'other')), newArchiveId(), Date.now());
     const client = new Redis(redis.url);
     onTestFinished(async () => void (await client.quit()));
-    const { id: ours } = await keepIdentity(client, '{docket}', newArchiveId(), { restored: false });
+    const { id: ours } = await claimIdentity(client, '{docket}', newArchiveId(), { restored: false });
 
     const run = 'f'.repeat(32);
     for (const command of [

@@ -4,7 +4,7 @@ import { promisify, stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { formatColumns } from '../../src/cli/columns.ts';
 import { docket } from '../support/docket.ts';
-import { onTerminal } from '../support/terminal.ts';
+import { runOnTerminal } from '../support/terminal.ts';
 
 const ESCAPE = '\u001B';
 const terminal = (columns: number) => Object.assign(new PassThrough(), { isTTY: true, columns });
@@ -46,10 +46,10 @@ describe('columns', () => {
 
 describe('colours', () => {
   test('are for a terminal, unless NO_COLOR is set', async () => {
-    expect((await onTerminal(['schedule'])).screen).toContain(`${ESCAPE}[1m`);
-    expect((await onTerminal(['schedule'], { env: { NO_COLOR: '1' } })).screen).not.toContain(ESCAPE);
-    expect((await onTerminal(['--help'])).screen).toContain(`${ESCAPE}[1m`);
-    expect((await onTerminal(['--help'], { env: { NO_COLOR: '1' } })).screen).not.toContain(ESCAPE);
+    expect((await runOnTerminal(['schedule'])).screen).toContain(`${ESCAPE}[1m`);
+    expect((await runOnTerminal(['schedule'], { env: { NO_COLOR: '1' } })).screen).not.toContain(ESCAPE);
+    expect((await runOnTerminal(['--help'])).screen).toContain(`${ESCAPE}[1m`);
+    expect((await runOnTerminal(['--help'], { env: { NO_COLOR: '1' } })).screen).not.toContain(ESCAPE);
   });
 
   test('are in no pipe, unless FORCE_COLOR is set', async () => {
@@ -62,7 +62,7 @@ describe('colours', () => {
   });
 
   test('a listing fits its terminal', async () => {
-    const { screen } = await onTerminal(['schedule'], { columns: 60 });
+    const { screen } = await runOnTerminal(['schedule'], { columns: 60 });
     const lines = stripVTControlCharacters(screen).split(/\r?\n/);
     expect(lines.length).toBeGreaterThan(5);
     for (const line of lines) expect([...line].length).toBeLessThanOrEqual(60);

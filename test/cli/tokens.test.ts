@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { redisAudit } from '../../src/admin/auth/audit.ts';
+import { redisAuditLog } from '../../src/admin/auth/audit.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLog } from '../../src/base/log.ts';
-import { DEFAULT_PREFIX } from '../../src/queue/keys.ts';
+import { DEFAULT_KEY_PREFIX } from '../../src/queue/keys.ts';
 import { docket } from '../support/docket.ts';
 import { type RunningProcess, startDocket } from '../support/running-docket.ts';
 
@@ -120,8 +120,8 @@ describe('docket tokens', () => {
     });
 
     it('leaves an entry of each in the audit log', async () => {
-      const audit = redisAudit(redis, { prefix: DEFAULT_PREFIX, clock: systemClock, log: silentLog });
-      const { entries } = await audit.list({ orgs: [], house: true, who: 'ann', limit: 10 });
+      const audit = redisAuditLog(redis, { prefix: DEFAULT_KEY_PREFIX, clock: systemClock, log: silentLog });
+      const { entries } = await audit.list({ orgs: [], includeGlobal: true, who: 'ann', limit: 10 });
       expect(entries.map(({ event, why }) => [event, why])).toEqual([
         ['token.revoked', 'short: viewer'],
         ['token.created', 'short: viewer of all organizations'],

@@ -8,13 +8,13 @@ import { systemClock } from '../../src/base/clock.ts';
 import { readConfig } from '../../src/base/config.ts';
 import { Secret } from '../../src/base/secret.ts';
 import { composeDocket, type RunningDocket } from '../../src/compose/docket.ts';
-import { fixedJobs, type JobsInForce } from '../../src/define/in-force.ts';
-import { type Jobs, loadJobs, requireReport } from '../../src/define/load.ts';
+import { type DefinitionSource, staticDefinitions } from '../../src/define/in-force.ts';
+import { type Definitions, loadDefinitions, requireReport } from '../../src/define/load.ts';
 import type { RunRecord } from '../../src/run/record.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { folderFor } from '../support/delivery-case.ts';
 import { jobsFolder } from '../support/jobs-folder.ts';
-import { aPrefix, linesLog, signalled } from '../support/queue-bench.ts';
+import { deferred, randomPrefix, recordingLog } from '../support/queue-bench.ts';
 
 const org = (budget: string) => `org: current
 api_key: { env: ACME_KEY }
@@ -39,10 +39,10 @@ async function workersOver(budgets: Readonly<Record<string, string>>) {
   ]);
   const folder = await jobsFolder(Object.fromEntries(files));
   const sandbox = await startSandbox();
-  const prefix = aPrefix();
+  const prefix = randomPrefix();
   const redis = new Redis(inject('redisUrl'));
   const key = sandbox.keys.find(({ label }) => label === 'acme')?.key ?? '';
-  const log = linesLog();
+  const log = recordingLog();
   const config = readConfig({
     COMPLIANCE_API_URL: sandbox.url,
     REDIS_URL: inject('redisUrl'),
@@ -57,9 +57,9 @@ async function workersOver(budgets: Readonly<Record<string, string>>) {
     if (keys.length > 0) await redis.del(...keys);
     redis.disconnect();
   });
-  let jobs: Jobs = await loadJobs(folder);
-  expect(jobs.faults).toEqual([]);
-  const desk = await composeDocket(around, { jobs: fixedJobs(jobs), prefix, roles: new Set(['admin']) });
+  let jobs: Definitions = await loadDefinitions(folder);
+  expect(jobs.diagnostics).toEqual([]);
+  const desk = await composeDocket(around, { jobs: staticDefinitions(jobs), prefix, roles: new Set(['admin']) });
   open.push(desk);
   const finished = new Map<string, () => void>();
   return {
@@ -67,8 +67,8 @@ async function workersOver(budgets: Readonly<Record<string, string>>) {
     /** Writes `budget:` anew, as an editor does; every worker goes by it from then on. */
     edit: async (id: string, budget: string): Promise<void> => {
       await writeFile(join(folder, `${id}/org.yaml`), org(budget));
-      jobs = await loadJobs(folder);
-      expect(jobs.faults).toEqual([]);
+      jobs = await loadDefinitions(folder);
+      expect(jobs.diagnostics).toEqual([]);
     },
     trigger: async (id: string): Promise<string> => {
       const { record } = await desk.store.trigger({
@@ -81,7 +81,7 @@ async function workersOver(budgets: Readonly<Record<string, string>>) {
       return record.id;
     },
     work: async (): Promise<{ ended(run: string): Promise<RunRecord | undefined>; close(): Promise<void> }> => {
-      const inForce: JobsInForce = { ...fixedJobs(jobs), now: () => jobs };
+      const inForce: DefinitionSource = { ...staticDefinitions(jobs), current: () => jobs };
       const ended = new Set<string>();
       const worker = await composeDocket(around, {
         jobs: inForce,
@@ -96,7 +96,7 @@ async function workersOver(budgets: Readonly<Record<string, string>>) {
       open.push(worker);
       return {
         ended: async (run) => {
-          const over = signalled();
+          const over = deferred();
           finished.set(run, over.tell);
           if (!ended.has(run)) await over.promise;
           return desk.store.runs.get(run);

@@ -3,14 +3,14 @@ import { expect, inject, onTestFinished, test, vi } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { DocketError } from '../../src/base/error.ts';
 import { silentLog } from '../../src/base/log.ts';
-import { keepIdentity, readIdentity } from '../../src/base/redis-identity.ts';
-import { type Budgets, expectedFinish, sharedBudgets } from '../../src/compose/budgets.ts';
+import { claimIdentity, readIdentity } from '../../src/base/redis-identity.ts';
+import { type BudgetFactory, expectedFinish, sharedBudgets } from '../../src/compose/budgets.ts';
 import type { BudgetState } from '../../src/fetch/budget.ts';
-import { paidCall } from '../../src/fetch/paid-call.ts';
+import { rateLimitedCall } from '../../src/fetch/paid-call.ts';
 import { redisClock } from '../../src/queue/redis-clock.ts';
 import { faketimeRedis } from '../support/faketime-redis.ts';
 import { doneOf } from '../support/fetching.ts';
-import { aPrefix, linesLog } from '../support/queue-bench.ts';
+import { randomPrefix, recordingLog } from '../support/queue-bench.ts';
 
 const state = (change: Partial<BudgetState> = {}): BudgetState => ({
   key: 'f'.repeat(16),
@@ -39,11 +39,11 @@ test('a run is expected to end at once on a free key, and a window later for eac
 });
 
 test('of all who wait and meet a 429, in whatever process, one says that the key goes slower, and one that it recovered', async () => {
-  const [prefix, limits] = [aPrefix(), { calls: 6, windowMs: 120 }];
+  const [prefix, limits] = [randomPrefix(), { calls: 6, windowMs: 120 }];
   const workers = Array.from({ length: 3 }, () => {
     const redis = new Redis(inject('redisUrl'));
     onTestFinished(() => redis.disconnect());
-    const log = linesLog();
+    const log = recordingLog();
     return { log, budget: sharedBudgets(redis, prefix, systemClock, log)('metrics', limits) };
   });
   // The first six calls leave together and all come back refused.
@@ -51,15 +51,15 @@ test('of all who wait and meet a 429, in whatever process, one says that the key
   const round = async (name: string, waiters: number) => {
     const calls = workers.flatMap(({ budget }, worker) =>
       Array.from({ length: waiters }, (_, waiter) =>
-        paidCall(
+        rateLimitedCall(
           {
             budget,
             clock: systemClock,
             key: 'fingerprint',
             org: `org-${worker}`,
             priority: 'scheduled',
-            patienceMs: Number.POSITIVE_INFINITY,
-            deadlineMs: 5_000,
+            maxWaitMs: Number.POSITIVE_INFINITY,
+            requestTimeoutMs: 5_000,
           },
           {
             id: `${name}:${worker}:${waiter}`,
@@ -68,7 +68,7 @@ test('of all who wait and meet a 429, in whatever process, one says that the key
               if (refusals >= 0) throw new DocketError('api.throttled', 'Too many.', { retryAfterMs: 50 });
               return 'answer';
             },
-            waiting: () => {},
+            onWait: () => {},
             signal: new AbortController().signal,
           },
         ),
@@ -79,7 +79,7 @@ test('of all who wait and meet a 429, in whatever process, one says that the key
   const said = () => workers.flatMap(({ log }) => log.lines);
 
   await round('first', 5);
-  expect((await workers[0]?.budget.look('fingerprint'))?.throttled).toBe(limits.calls);
+  expect((await workers[0]?.budget.inspect('fingerprint'))?.throttled).toBe(limits.calls);
   const slowed = said().filter(({ message }) => message.startsWith('A 429'));
   expect(slowed).toEqual([
     expect.objectContaining({
@@ -103,11 +103,11 @@ test('of all who wait and meet a 429, in whatever process, one says that the key
 test('a process that has not asked before a loss knows of it by the identity that it started with', async () => {
   const redis = new Redis(inject('redisUrl'));
   onTestFinished(() => redis.disconnect());
-  const [prefix, limits, id] = [aPrefix(), { calls: 3, windowMs: 60_000 }, '0'.repeat(32)];
-  await keepIdentity(redis, prefix, id, { restored: false });
+  const [prefix, limits, id] = [randomPrefix(), { calls: 3, windowMs: 60_000 }, '0'.repeat(32)];
+  await claimIdentity(redis, prefix, id, { restored: false });
   const [asking, idle] = [1, 2].map(() => sharedBudgets(redis, prefix, systemClock, silentLog, () => id));
-  const ask = (budgets: Budgets | undefined, name: string) =>
-    budgets?.('metrics', limits).ask({ key: 'k', id: name, org: 'acme', priority: 'scheduled', holdMs: 5_000 });
+  const ask = (budgets: BudgetFactory | undefined, name: string) =>
+    budgets?.('metrics', limits).acquire({ key: 'k', id: name, org: 'acme', priority: 'scheduled', holdMs: 5_000 });
   for (const name of ['a', 'b', 'c']) expect(await ask(asking, name)).toMatchObject({ granted: true });
   await redis.del(await redis.keys(`${prefix}*`));
   expect(await ask(idle, 'd')).toMatchObject({ granted: false });
@@ -116,17 +116,17 @@ test('a process that has not asked before a loss knows of it by the identity tha
 test('a step of the clock of Redis, and a loss of its data, are said by one of all processes', async () => {
   const redis = await faketimeRedis();
   onTestFinished(() => redis.close());
-  const [prefix, limits] = [aPrefix(), { calls: 6, windowMs: 60_000 }];
-  const log = linesLog();
+  const [prefix, limits] = [randomPrefix(), { calls: 6, windowMs: 60_000 }];
+  const log = recordingLog();
   const clients = Array.from({ length: 3 }, () => new Redis(redis.url));
   onTestFinished(() => {
     for (const client of clients) client.disconnect();
   });
-  await keepIdentity(clients[0]!, prefix, '0'.repeat(32), { restored: false });
+  await claimIdentity(clients[0]!, prefix, '0'.repeat(32), { restored: false });
   const budgets = clients.map((client) => sharedBudgets(client, prefix, systemClock, log)('metrics', limits));
   const round = async () => {
     for (const [worker, budget] of budgets.entries()) {
-      await budget.ask({ key: 'k', id: `w${worker}`, org: 'acme', priority: 'scheduled', holdMs: 5_000 });
+      await budget.acquire({ key: 'k', id: `w${worker}`, org: 'acme', priority: 'scheduled', holdMs: 5_000 });
     }
   };
   const said = (event: string) => log.lines.filter((line) => line.event === event);

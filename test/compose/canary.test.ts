@@ -6,22 +6,22 @@ import { expect, inject, onTestFinished, test, vi } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { readConfig } from '../../src/base/config.ts';
 import { composeDocket } from '../../src/compose/docket.ts';
-import { fixedJobs } from '../../src/define/in-force.ts';
-import { loadJobs, requireReport } from '../../src/define/load.ts';
-import { mailCatcher } from '../../src/demo/mail-catcher.ts';
+import { staticDefinitions } from '../../src/define/in-force.ts';
+import { loadDefinitions, requireReport } from '../../src/define/load.ts';
+import { createMailCatcher } from '../../src/demo/mail-catcher.ts';
 import { runQueue } from '../../src/queue/jobs.ts';
-import { keysOf } from '../../src/queue/keys.ts';
+import { redisKeys } from '../../src/queue/keys.ts';
 import { redisRunStore } from '../../src/queue/run-store.ts';
 import { canariesIn, canaryOf, canaryService, filesBelow, redisValues } from '../support/canary.ts';
 import { folderFor } from '../support/delivery-case.ts';
 import { hostileServer } from '../support/hostile-server.ts';
 import { jobsFolder } from '../support/jobs-folder.ts';
-import { aPrefix, linesLog, signalled } from '../support/queue-bench.ts';
+import { deferred, randomPrefix, recordingLog } from '../support/queue-bench.ts';
 
 /** The real worker over a jobs folder, a service, a mail server, directories and an archive; all that it leaves is kept. */
 async function aHouse(orgs: number, keyOf: (n: number) => string) {
   const root = await folderFor(onTestFinished);
-  const jobs = await loadJobs(
+  const jobs = await loadDefinitions(
     await jobsFolder(
       Object.fromEntries(
         Array.from({ length: orgs }, (_, n) => {
@@ -35,14 +35,14 @@ async function aHouse(orgs: number, keyOf: (n: number) => string) {
       ),
     ),
   );
-  expect(jobs.faults).toEqual([]);
+  expect(jobs.diagnostics).toEqual([]);
   const asked: { n: number; key: string }[] = [];
   const api = await hostileServer();
   api.behave(canaryService((n, key) => asked.push({ n, key })));
-  const mail = await mailCatcher(join(root, 'mailbox'));
-  const prefix = aPrefix();
+  const mail = await createMailCatcher(join(root, 'mailbox'));
+  const prefix = randomPrefix();
   const redis = new Redis(inject('redisUrl'));
-  const log = linesLog();
+  const log = recordingLog();
   const env = Object.fromEntries(Array.from({ length: orgs }, (_, n) => [`KEY_${n}`, keyOf(n)]));
   const config = readConfig({
     COMPLIANCE_API_URL: api.url,
@@ -52,11 +52,11 @@ async function aHouse(orgs: number, keyOf: (n: number) => string) {
     DOCKET_ARCHIVE: pathToFileURL(join(root, 'archive')).href,
   });
   let left = 0;
-  let idle = signalled();
+  let idle = deferred();
   const running = await composeDocket(
     { config, env, clock: systemClock, log, workingDirectory: root },
     {
-      jobs: fixedJobs(jobs),
+      jobs: staticDefinitions(jobs),
       prefix,
       concurrency: 8,
       observe: (_order, event) => {
@@ -78,7 +78,7 @@ async function aHouse(orgs: number, keyOf: (n: number) => string) {
   /** Resolves when so many runs have ended. */
   const ended = async (runs: number, start: () => Promise<unknown>) => {
     left = runs;
-    idle = signalled();
+    idle = deferred();
     await start();
     await idle.promise;
   };
@@ -213,17 +213,17 @@ test('a run that is triggered fifty times at once, put in line by hand and repla
   const queue = runQueue(redis, { prefix });
   onTestFinished(() => queue.close());
   const runs = redisRunStore(redis, { prefix, keepDays: 90 });
-  const gone = () => vi.waitFor(async () => expect(await queue.lost([run])).toEqual([run]), 20_000);
+  const gone = () => vi.waitFor(async () => expect(await queue.findOrphaned([run])).toEqual([run]), 20_000);
   const record = await runs.get(run);
   if (record === undefined) throw new Error('no record');
   for (let replay = 0; replay < 3; replay += 1) {
     await gone();
-    await queue.revive(record);
+    await queue.requeue(record);
   }
   await gone();
   // As a Redis that lost its last seconds: the record is as it was before the run, the ledger knows.
-  await redis.hset(keysOf(prefix).record(run), 'state', 'queued');
-  await ended(1, () => queue.revive(record));
+  await redis.hset(redisKeys(prefix).record(run), 'state', 'queued');
+  await ended(1, () => queue.requeue(record));
   expect((await runs.get(run))?.deliveries.map(({ state }) => state)).toEqual(['sent', 'sent', 'sent']);
   expect(sent()).toEqual(once);
   expect(await readdir(join(root, 'archive', `org-${canaryOf(0)}`, 'weekly'))).toEqual([run]);

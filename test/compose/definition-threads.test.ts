@@ -2,9 +2,9 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
-import { postedThread, readingThread } from '../../src/compose/definition-threads.ts';
-import { loadJobs } from '../../src/define/load.ts';
-import { settingsOf } from '../../src/define/reader.ts';
+import { startReaderThread, startValidationThread } from '../../src/compose/definition-threads.ts';
+import { loadDefinitions } from '../../src/define/load.ts';
+import { parseSettings } from '../../src/define/reader.ts';
 import { locate } from '../../src/define/source.ts';
 import { jobsFolder, ORG, REPORT } from '../support/jobs-folder.ts';
 import { manualClock } from '../support/manual-clock.ts';
@@ -13,19 +13,19 @@ import { CATALOG } from '../support/reports.ts';
 const HOSTILE = new URL('../support/hostile-definitions.mjs', import.meta.url);
 const ENDLESS = `${REPORT}# endless\n`;
 const NAME = { org: 'acme', report: 'weekly' };
-const settings = settingsOf(ORG, 'acme/org.yaml').value;
+const settings = parseSettings(ORG, 'acme/org.yaml').value;
 if (settings === undefined) throw new Error('settings with a fault');
 const OF = { text: ORG, settings: { ...settings, id: 'acme' } };
 
-const reading = (given: Partial<Parameters<typeof readingThread>[0]> = {}) => {
-  const thread = readingThread({ clock: systemClock, positions: true, ...given });
+const reading = (given: Partial<Parameters<typeof startReaderThread>[0]> = {}) => {
+  const thread = startReaderThread({ clock: systemClock, positions: true, ...given });
   onTestFinished(() => thread.close());
   return thread.reader;
 };
-const posting = (given: Partial<Parameters<typeof postedThread>[0]> = {}) => {
-  const thread = postedThread({ clock: manualClock(Date.now()), catalogOf: async () => CATALOG, ...given });
+const posting = (given: Partial<Parameters<typeof startValidationThread>[0]> = {}) => {
+  const thread = startValidationThread({ clock: manualClock(Date.now()), catalogOf: async () => CATALOG, ...given });
   onTestFinished(() => thread.close());
-  return thread.check;
+  return thread.validate;
 };
 
 test('a folder that is read in a thread is what it is when it is read here, positions and frozen definitions too', async () => {
@@ -35,9 +35,9 @@ test('a folder that is read in a thread is what it is when it is read here, posi
     'acme/broken.yaml': REPORT.replace('title:', 'titel:'),
     'rival/org.yaml': `${ORG}calendar: { country: XX }\n`,
   });
-  const [here, there] = [await loadJobs(folder), await loadJobs(folder, { reader: reading() })];
-  expect(there.faults).toEqual(here.faults);
-  expect(there.faults).toHaveLength(2);
+  const [here, there] = [await loadDefinitions(folder), await loadDefinitions(folder, { parser: reading() })];
+  expect(there.diagnostics).toEqual(here.diagnostics);
+  expect(there.diagnostics).toHaveLength(2);
   expect(there.orgs).toEqual(here.orgs);
   expect(there.reports).toEqual(here.reports);
   expect(Object.isFrozen(there.reports.get('acme/weekly')?.sections[0]?.metrics)).toBe(true);
@@ -59,19 +59,19 @@ test('a file that takes too long has a fault and goes on as its last good text s
     },
   };
   const folder = await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT, 'acme/zz.yaml': REPORT });
-  const reader = reading({ clock, entry: HOSTILE, positions: false });
-  const first = await loadJobs(folder, { reader });
+  const parser = reading({ clock, entry: HOSTILE, positions: false });
+  const first = await loadDefinitions(folder, { parser });
   await writeFile(join(folder, 'acme/weekly.yaml'), ENDLESS);
   await writeFile(join(folder, 'acme/zz.yaml'), `${REPORT}# changed\n`);
-  const second = await loadJobs(folder, { reader, before: first.good });
-  expect(second.faults).toMatchObject([
+  const second = await loadDefinitions(folder, { parser, previous: first.lastKnownGood });
+  expect(second.diagnostics).toMatchObject([
     { file: join(folder, 'acme/weekly.yaml'), line: 1, column: 1, code: 'definition.over_limit' },
   ]);
   const digests = (jobs: typeof first) => ['acme/weekly', 'acme/zz'].map((name) => jobs.reports.get(name)?.digest);
   const [weekly, zz] = digests(first);
   expect(digests(second)[0]).toBe(weekly);
   expect(digests(second)[1]).not.toBe(zz);
-  expect(second.kept).toEqual(new Set(['acme/weekly']));
+  expect(second.usingLastKnownGood).toEqual(new Set(['acme/weekly']));
 });
 
 test('a posted text is compared with the catalog, and what it lacks is shown where the text has it', async () => {
@@ -127,8 +127,8 @@ test.each([
   const [head] = REPORT.split('sections:');
   const [, tail] = REPORT.split('outputs:');
   const text = `${head}sections:\n${Array.from({ length: sections }, section).join('')}outputs:${tail}`;
-  const { definition, faults } = await reading().report(text, 'acme/weekly.yaml', NAME, OF);
-  expect(faults).toEqual([]);
+  const { definition, diagnostics } = await reading().report(text, 'acme/weekly.yaml', NAME, OF);
+  expect(diagnostics).toEqual([]);
   expect(definition?.sections).toHaveLength(sections);
 });
 

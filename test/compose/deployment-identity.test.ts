@@ -6,41 +6,41 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import type { AuditEntry } from '../../src/admin/auth/audit.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { readConfig } from '../../src/base/config.ts';
-import { keepIdentity, readIdentity } from '../../src/base/redis-identity.ts';
+import { claimIdentity, readIdentity } from '../../src/base/redis-identity.ts';
 import { createScope } from '../../src/base/scope.ts';
-import { openIdentity, ownIdentity } from '../../src/compose/archive.ts';
+import { archiveOnlyIdentity, openIdentity } from '../../src/compose/archive.ts';
 import { adoptDeployment, deploymentIdentity } from '../../src/compose/deployment-identity.ts';
 import { createMarker, markDeployed, newArchiveId, readMarker } from '../../src/deliver/archive-marker.ts';
-import { directoryShelf } from '../../src/deliver/directory-shelf.ts';
-import { markedShelf } from '../../src/deliver/marked-shelf.ts';
-import type { Shelf } from '../../src/deliver/shelf.ts';
-import { shelfArchive } from '../../src/deliver/shelf-archive.ts';
+import { directoryStorage } from '../../src/deliver/directory-shelf.ts';
+import { markerCheckedStorage } from '../../src/deliver/marked-shelf.ts';
+import type { ArchiveStorage } from '../../src/deliver/shelf.ts';
+import { createArchive } from '../../src/deliver/shelf-archive.ts';
 import { ARCHIVES, sealIn, type TestArchive } from '../support/archives.ts';
 import { ORDER } from '../support/delivery-case.ts';
-import { aBench, anOrder, type Bench, linesLog, signalled } from '../support/queue-bench.ts';
+import { anOrder, deferred, openQueueHarness, type QueueHarness, recordingLog } from '../support/queue-bench.ts';
 
-async function aRedis(): Promise<Bench> {
-  const bench = await aBench();
+async function aRedis(): Promise<QueueHarness> {
+  const bench = await openQueueHarness();
   onTestFinished(() => bench.close());
   return bench;
 }
 
 /** A process of these two, before it has asked anything. */
 function aProcess(
-  bench: Bench,
-  shelf: Shelf,
+  bench: QueueHarness,
+  shelf: ArchiveStorage,
   { writes = true, limitMs = 10_000 }: { readonly writes?: boolean; readonly limitMs?: number } = {},
 ) {
-  const log = linesLog();
+  const log = recordingLog();
   const { producer: redis, prefix, runs } = bench;
-  const ports = { redis, prefix, shelf, runs, clock: systemClock, log, writes, limitMs };
+  const ports = { redis, prefix, storage: shelf, runs, clock: systemClock, log, writes, limitMs };
   return { ports, log, ...deploymentIdentity(ports) };
 }
 
-const known = ({ producer, prefix }: Bench) => readIdentity(producer, prefix);
+const known = ({ producer, prefix }: QueueHarness) => readIdentity(producer, prefix);
 
 /** A run whose files were archived, as Redis remembers it. */
-async function recordDone({ runs }: Bench): Promise<void> {
+async function recordDone({ runs }: QueueHarness): Promise<void> {
   const order = anOrder();
   await runs.open(order);
   await runs.update(order.id, { state: 'done' });
@@ -74,7 +74,7 @@ describe.each(ARCHIVES)('Redis and the archive %s', (_, open) => {
     await expect(aProcess(bench, shelf).start()).rejects.toMatchObject({ code: 'deployment.conflict' });
     expect(await tree().catch(() => [])).toEqual([]);
     expect(await known(bench)).toBeUndefined();
-    await shelf.notes.put('.swept', '1');
+    await shelf.metadata.put('.swept', '1');
     expect(await aProcess(bench, shelf).id()).toMatch(/^[0-9a-f]{32}$/);
   });
 
@@ -88,7 +88,7 @@ describe.each(ARCHIVES)('Redis and the archive %s', (_, open) => {
 
   test('that a run without Redis has used is new to Redis, which is restored only when it is emptied after that', async () => {
     const [bench, { shelf }] = [await aRedis(), await anArchive()];
-    const id = await ownIdentity(shelf, systemClock).id();
+    const id = await archiveOnlyIdentity(shelf, systemClock).id();
     const scheduler = aProcess(bench, shelf, { writes: false });
     await scheduler.start();
     expect(await known(bench)).toMatchObject({ id, restored: false });
@@ -104,13 +104,13 @@ describe.each(ARCHIVES)('Redis and the archive %s', (_, open) => {
   test('that are new are not restored by several processes that start at the same moment', async () => {
     const [bench, { shelf }] = [await aRedis(), await anArchive()];
     // One has written the marker; until the others have read it, it comes no further.
-    const late = signalled();
+    const late = deferred();
     const slow = {
       ...shelf,
       notes: {
-        ...shelf.notes,
-        putNew: async (...given: Parameters<Shelf['notes']['putNew']>) => {
-          const isNew = await shelf.notes.putNew(...given);
+        ...shelf.metadata,
+        putNew: async (...given: Parameters<ArchiveStorage['metadata']['putIfAbsent']>) => {
+          const isNew = await shelf.metadata.putIfAbsent(...given);
           await late.promise;
           return isNew;
         },
@@ -136,8 +136,8 @@ describe.each(ARCHIVES)('Redis and the archive %s', (_, open) => {
     const at = Date.now() + 1_000;
     await sealIn({
       ...archive,
-      archive: shelfArchive(
-        markedShelf(shelf, check, () => at),
+      archive: createArchive(
+        markerCheckedStorage(shelf, check, () => at),
         systemClock,
       ),
     });
@@ -155,7 +155,7 @@ describe.each(ARCHIVES)('Redis and the archive %s', (_, open) => {
     const [bench, { shelf }] = [await aRedis(), await anArchive()];
     await aProcess(bench, shelf).id();
     for (const text of ['{"run":"gone","at":1}', '{', '{"run":7}']) {
-      await shelf.notes.put('.newest', text);
+      await shelf.metadata.put('.newest', text);
       await aProcess(bench, shelf).id();
       expect(await known(bench)).toMatchObject({ restored: false });
     }
@@ -166,12 +166,12 @@ describe.each(ARCHIVES)('Redis and the archive %s', (_, open) => {
     async (what) => {
       const [bench, { shelf }] = [await aRedis(), await anArchive()];
       const [production, staging] = [newArchiveId(), newArchiveId()];
-      await keepIdentity(bench.producer, bench.prefix, production, { restored: false });
+      await claimIdentity(bench.producer, bench.prefix, production, { restored: false });
       if (what === 'another archive') await createMarker(shelf, staging, 0);
       await expect(aProcess(bench, shelf).start()).rejects.toMatchObject({
         code: 'deployment.conflict',
         exitCode: 2,
-        where: expect.stringContaining(shelf.place),
+        where: expect.stringContaining(shelf.location),
         expected: expect.stringContaining(production),
         got: expect.stringContaining(what === 'another archive' ? staging : 'docket-archive.json'),
         next: expect.stringContaining('--adopt'),
@@ -183,10 +183,10 @@ describe.each(ARCHIVES)('Redis and the archive %s', (_, open) => {
 
   test('are joined on purpose: Redis takes the id of the archive, and who did it is kept', async () => {
     const [bench, { shelf }] = [await aRedis(), await anArchive()];
-    await keepIdentity(bench.producer, bench.prefix, newArchiveId(), { restored: true });
+    await claimIdentity(bench.producer, bench.prefix, newArchiveId(), { restored: true });
     const { id } = await createMarker(shelf, newArchiveId(), 0);
     const entries: AuditEntry[] = [];
-    const audit = { tell: async (entry: AuditEntry) => void entries.push(entry) };
+    const audit = { record: async (entry: AuditEntry) => void entries.push(entry) };
     const { ports, log } = aProcess(bench, shelf);
     await adoptDeployment(ports, audit, { who: 'alice' });
     expect(await known(bench)).toMatchObject({ id, restored: false });
@@ -203,10 +203,10 @@ describe.each(ARCHIVES)('Redis and the archive %s', (_, open) => {
     async (old) => {
       const [bench, { shelf }] = [await aRedis(), await anArchive()];
       const id = newArchiveId();
-      if (old) await keepIdentity(bench.producer, bench.prefix, id, { restored: false });
+      if (old) await claimIdentity(bench.producer, bench.prefix, id, { restored: false });
       else await recordDone(bench);
       const { ports } = aProcess(bench, shelf);
-      await adoptDeployment(ports, { tell: async () => {} }, { who: 'alice' });
+      await adoptDeployment(ports, { record: async () => {} }, { who: 'alice' });
       const marker = await readMarker(shelf);
       expect(await known(bench)).toMatchObject({ id: marker?.id });
       if (old) expect(marker?.id).toBe(id);
@@ -218,7 +218,7 @@ describe.each(ARCHIVES)('Redis and the archive %s', (_, open) => {
     const writes = false;
     await aProcess(bench, shelf, { writes }).start();
     expect(await known(bench)).toBeUndefined();
-    await keepIdentity(bench.producer, bench.prefix, newArchiveId(), { restored: false });
+    await claimIdentity(bench.producer, bench.prefix, newArchiveId(), { restored: false });
     await aProcess(bench, shelf, { writes }).start();
     expect(await tree().catch(() => [])).toEqual([]);
     await createMarker(shelf, newArchiveId(), 0);
@@ -227,7 +227,7 @@ describe.each(ARCHIVES)('Redis and the archive %s', (_, open) => {
 
   test('a marker that cannot be read is not replaced', async () => {
     const [bench, { shelf }] = [await aRedis(), await anArchive()];
-    await shelf.notes.put('docket-archive.json', '{');
+    await shelf.metadata.put('docket-archive.json', '{');
     await expect(aProcess(bench, shelf).start()).rejects.toMatchObject({ code: 'archive.corrupt' });
     expect(await known(bench)).toBeUndefined();
   });
@@ -252,7 +252,7 @@ describe.each(ARCHIVES)('Redis and the archive %s', (_, open) => {
     expect(await known(bench)).toMatchObject({ id, restored: true });
     const other = newArchiveId();
     await producer.del(`${prefix}:identity`);
-    await keepIdentity(producer, prefix, other, { restored: false });
+    await claimIdentity(producer, prefix, other, { restored: false });
     await living.confirm();
     await living.confirm();
     await expect(living.id()).rejects.toMatchObject({ code: 'deployment.conflict', retryable: true });
@@ -272,21 +272,21 @@ describe.each(ARCHIVES)('Redis and the archive %s', (_, open) => {
 test('a release that moves the archive’s folder is no other deployment', async () => {
   const [bench, archive] = [await aRedis(), await ARCHIVES[0]![1](onTestFinished)];
   const id = await aProcess(bench, archive.shelf).id();
-  const [before, after] = [archive.shelf.place, join(archive.root, 'moved')];
+  const [before, after] = [archive.shelf.location, join(archive.root, 'moved')];
   await rename(before, after);
-  expect(await aProcess(bench, directoryShelf(after)).id()).toBe(id);
+  expect(await aProcess(bench, directoryStorage(after)).id()).toBe(id);
 });
 
 test('an archive that does not answer keeps nobody from starting, and is compared before it is written to', async () => {
   const bench = await aRedis();
   const archive = await ARCHIVES[1]![1](onTestFinished);
-  await keepIdentity(bench.producer, bench.prefix, newArchiveId(), { restored: false });
-  const away = { ...archive.shelf, notes: { ...archive.shelf.notes, read: unreachable(archive.shelf) } };
+  await claimIdentity(bench.producer, bench.prefix, newArchiveId(), { restored: false });
+  const away = { ...archive.shelf, notes: { ...archive.shelf.metadata, read: unreachable(archive.shelf) } };
   const process = aProcess(bench, away);
   await process.start();
   expect(process.log.lines.map(({ level }) => level)).toEqual(['error']);
   await expect(process.id()).rejects.toMatchObject({ code: 'archive.unreachable' });
-  away.notes.read = archive.shelf.notes.read;
+  away.notes.read = archive.shelf.metadata.get;
   await expect(process.id()).rejects.toMatchObject({ code: 'deployment.conflict' });
 });
 
@@ -294,15 +294,15 @@ test.each([true, false])(
   'an archive that hangs keeps nobody from starting either, and is asked again once it answers (writes: %s)',
   async (writes) => {
     const [bench, { shelf }] = [await aRedis(), await ARCHIVES[0]![1](onTestFinished)];
-    const path = join(shelf.place, 'docket-archive.json');
-    await mkdir(shelf.place, { recursive: true });
+    const path = join(shelf.location, 'docket-archive.json');
+    await mkdir(shelf.location, { recursive: true });
     execFileSync('mkfifo', [path]);
     const process = aProcess(bench, shelf, { writes, limitMs: 20 });
     await process.start();
     expect(process.log.lines).toMatchObject([
       { level: writes ? 'error' : 'info', error: { code: 'archive.unreachable' } },
     ]);
-    await expect(process.id()).rejects.toMatchObject({ code: 'archive.unreachable', where: shelf.place });
+    await expect(process.id()).rejects.toMatchObject({ code: 'archive.unreachable', where: shelf.location });
     // Whoever hangs in it reads this; a writer that comes too early would hang itself.
     const id = newArchiveId();
     await writeFile(path, JSON.stringify({ docket_archive: 1, id, created_at: '2026-11-22T10:00:00.000Z' }));
@@ -312,9 +312,9 @@ test.each([true, false])(
   },
 );
 
-function unreachable({ notes }: Shelf): Shelf['notes']['read'] {
+function unreachable({ metadata }: ArchiveStorage): ArchiveStorage['metadata']['get'] {
   return async (name) => {
-    if (name === '') return notes.read(name);
+    if (name === '') return metadata.get(name);
     const { DocketError } = await import('../../src/base/error.ts');
     throw new DocketError('archive.unreachable', 'The archive cannot be read.');
   };
@@ -327,7 +327,7 @@ test('the archive that the environment names is what is compared', async () => {
   const scope = createScope();
   onTestFinished(() => scope.close());
   const config = readConfig({ DOCKET_ARCHIVE: pathToFileURL(join(root, 'archive')).href });
-  const around = { config, env: {}, clock: systemClock, log: linesLog() };
+  const around = { config, env: {}, clock: systemClock, log: recordingLog() };
   const { producer: redis, prefix, runs } = bench;
   expect(await openIdentity(around, { redis, prefix, runs, writes: true }, scope).id()).toBe(id);
 });

@@ -8,7 +8,7 @@ import { freePort, localRedis } from '../../src/demo/redis.ts';
 import { filesBelow } from '../support/canary.ts';
 import { folderFor } from '../support/delivery-case.ts';
 import { docket } from '../support/docket.ts';
-import { foundIn } from '../support/echoes.ts';
+import { encodingsFoundIn } from '../support/echoes.ts';
 import { echoingHttp, echoingService, echoingSmtp, echoOf } from '../support/echoing-peers.ts';
 import { otlpCollector } from '../support/otlp-collector.ts';
 import { startDocket } from '../support/running-docket.ts';
@@ -192,7 +192,7 @@ test('what peers echo of our secrets stands nowhere: answers, page, Redis, archi
   }
   const leaks = sinks.flatMap(([name, text]) =>
     Object.entries(SECRETS).flatMap(([secret, value]) => {
-      const encodings = foundIn(text, value);
+      const encodings = encodingsFoundIn(text, value);
       return encodings.length === 0 ? [] : [`${name}: ${secret} as ${encodings.join(', ')}`];
     }),
   );

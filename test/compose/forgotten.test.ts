@@ -4,7 +4,7 @@ import { Redis } from 'ioredis';
 import { expect, inject, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLog } from '../../src/base/log.ts';
-import { afterEachAbsence, settleForgotten } from '../../src/compose/forgotten.ts';
+import { onReconnect, repairLedger } from '../../src/compose/forgotten.ts';
 import { deliveryId } from '../../src/deliver/ledger.ts';
 import { redisLedger } from '../../src/deliver/redis-ledger.ts';
 import { redisRunStore } from '../../src/queue/run-store.ts';
@@ -21,7 +21,7 @@ test('a run that ended beside a ledger without its last writes takes over what t
   const prefix = `{forgotten-${randomUUID()}}`;
   const runs = redisRunStore(redis, { prefix, keepDays: 90 });
   const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: 1 });
-  const { archive, sealed } = await sealedRun(await folderFor(onTestFinished));
+  const { archive, published: sealed } = await sealedRun(await folderFor(onTestFinished));
   const now = systemClock.now();
   await runs.open({ ...ORDER, trigger: 'schedule', priority: 'scheduled', digest: 'd'.repeat(64), deliver: true });
   await runs.update(RUN, { state: 'done', finishedAt: now });
@@ -36,7 +36,7 @@ test('a run that ended beside a ledger without its last writes takes over what t
   for (const each of [ended, forgotten, cut, waits]) if (each !== undefined) await ledger.open(each, now);
   const keep = (delivery = '', ...states: readonly ('sending' | 'sent')[]) =>
     Promise.all(
-      states.map((state) => archive.keepAttempt(sealed, { delivery, epoch: 1, state, detail: null, at: now })),
+      states.map((state) => archive.putAttempt(sealed, { delivery, epoch: 1, state, detail: null, at: now })),
     );
   // Its end was forgotten; its beginning as well; nobody wrote its end down; it was never tried.
   await ledger.begin(ended?.id ?? '', now);
@@ -52,7 +52,7 @@ test('a run that ended beside a ledger without its last writes takes over what t
     await runs.update(newer.id, { state: 'done', finishedAt: now });
   }
 
-  await settleForgotten({ runs, archive, ledger, clock: systemClock, log: silentLog, batchSize: 1 });
+  await repairLedger({ runs, archive, ledger, clock: systemClock, log: silentLog, batchSize: 1 });
   const states = Object.fromEntries((await ledger.list(RUN)).map(({ recipient, state }) => [recipient, state]));
   expect(states).toEqual({
     'ended@acme.example': 'sent',
@@ -68,7 +68,7 @@ test('what follows an absence of Redis is done once after each, and again when i
   await redis.ping();
   let failing = true;
   let done = 0;
-  const step = afterEachAbsence(redis, async () => {
+  const step = onReconnect(redis, async () => {
     if (failing) throw new Error('not yet');
     done += 1;
   });

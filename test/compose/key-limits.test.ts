@@ -2,10 +2,10 @@ import { expect, test } from 'vitest';
 import { Secret, secretSource } from '../../src/base/secret.ts';
 import { keyLimits } from '../../src/compose/key-limits.ts';
 import type { OrgSettings } from '../../src/define/org.ts';
-import { aReport, linesLog } from '../support/queue-bench.ts';
+import { recordingLog, reportDefinition } from '../support/queue-bench.ts';
 
 const anOrg = (id: string, budget: OrgSettings['budget'], key = 'SHARED'): OrgSettings => ({
-  ...aReport('weekly', undefined, id).settings,
+  ...reportDefinition('weekly', undefined, id).settings,
   api_key: { env: key },
   ...(budget === undefined ? {} : { budget }),
 });
@@ -13,7 +13,7 @@ const KEY = new Secret('shared').fingerprint();
 
 function over(...first: OrgSettings[]) {
   let orgs = first;
-  const log = linesLog();
+  const log = recordingLog();
   const limits = keyLimits({
     orgs: () => new Map(orgs.map((org) => [org.id, org])),
     secrets: secretSource({ SHARED: 'shared', SAME: 'shared', OWN: 'own' }),

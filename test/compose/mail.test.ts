@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { readConfig } from '../../src/base/config.ts';
 import { createScope } from '../../src/base/scope.ts';
-import { deploymentSmtp, mailRoutes, mailServerOf, requireMailSecrets } from '../../src/compose/mail.ts';
+import { assertMailSecrets, createMailRoutes, deploymentSmtp, resolveMailServer } from '../../src/compose/mail.ts';
 import { folderFor, SETTINGS } from '../support/delivery-case.ts';
 
 const KEY = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ type: 'pkcs8', format: 'pem' });
@@ -38,14 +38,14 @@ test('the deployment’s server is logged into by token and its mail signed, whe
   const { env } = await deployment();
   const config = readConfig(env);
   const around = { config, env, clock: systemClock };
-  await requireMailSecrets(around);
-  const server = await mailServerOf({}, around);
+  await assertMailSecrets(around);
+  const server = await resolveMailServer({}, around);
   expect(server?.options.oauth2?.user).toBe('reports@docket.example');
   // Neither the name nor anything else tells a secret.
   expect(JSON.stringify([server, deploymentSmtp(config)])).not.toContain('s3cret');
   const scope = createScope();
   onTestFinished(() => scope.close());
-  const routes = mailRoutes(around, scope);
+  const routes = createMailRoutes(around, scope);
   expect(await routes(SETTINGS)).toMatchObject({
     from: 'reports@mail.docket.example',
     dkim: { domain: 'docket.example', selector: 's1' },
@@ -58,7 +58,7 @@ test('the deployment’s server is logged into by token and its mail signed, whe
 test('the deployment’s token is never shown to an organization’s own server', async () => {
   const { env } = await deployment({ OWN: 'smtp://mail.acme.example:587' });
   const around = { config: readConfig(env), env, clock: systemClock };
-  const server = await mailServerOf({ smtp: { url: { env: 'OWN' } } }, around);
+  const server = await resolveMailServer({ smtp: { url: { env: 'OWN' } } }, around);
   expect(server?.options.oauth2).toBeUndefined();
 });
 
@@ -70,7 +70,7 @@ test('a token is asked for with what the files hold, when it is needed', async (
   onTestFinished(() => void tokens.close());
   const url = `https://127.0.0.1:${(tokens.address() as AddressInfo).port}/token`;
   const { env } = await deployment({ SMTP_OAUTH2_TOKEN_URL: url });
-  const server = await mailServerOf({}, { config: readConfig(env), env, clock: systemClock });
+  const server = await resolveMailServer({}, { config: readConfig(env), env, clock: systemClock });
   expect(asked).toEqual([]);
   await expect(server?.options.oauth2?.tokens({ renew: false })).rejects.toMatchObject({
     code: 'deliver.target_failed',
@@ -121,7 +121,7 @@ test('files that hold nothing of use are found at start, all of them, and are no
   await writeFile(secret, '');
   await writeFile(key, 'pass-phrase-of-somebody');
   const around = { config: readConfig(env), env };
-  const refused = requireMailSecrets(around);
+  const refused = assertMailSecrets(around);
   await expect(refused).rejects.toMatchObject({ code: 'config.invalid' });
   const message = await refused.catch(String);
   expect(message).toContain('SMTP_OAUTH2_CLIENT_SECRET_FILE: ');
@@ -134,7 +134,7 @@ test('a rotated secret makes another mailer, and the one before is let go when i
   const own = `${secret}-url`;
   await writeFile(own, 'smtp://me:before@mail.acme.example');
   const opened: { readonly url: string; retired: boolean; closed: boolean; idle(): void }[] = [];
-  const open: Parameters<typeof mailRoutes>[2] = (url) => {
+  const open: Parameters<typeof createMailRoutes>[2] = (url) => {
     let idle = () => {};
     const left = new Promise<void>((resolve) => {
       idle = resolve;
@@ -143,7 +143,7 @@ test('a rotated secret makes another mailer, and the one before is let go when i
     opened.push(mailer);
     return {
       send: async () => ({ kind: 'accepted', response: '250' }),
-      retire: () => {
+      drain: () => {
         mailer.retired = true;
         return left;
       },
@@ -153,7 +153,7 @@ test('a rotated secret makes another mailer, and the one before is let go when i
     };
   };
   const scope = createScope();
-  const routes = mailRoutes({ config: readConfig(env), env, clock: systemClock }, scope, open);
+  const routes = createMailRoutes({ config: readConfig(env), env, clock: systemClock }, scope, open);
   const acme = { ...SETTINGS, smtp: { url: { file: own } } };
   const retired = () => opened.map((mailer) => mailer.retired);
 

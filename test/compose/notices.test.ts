@@ -9,22 +9,22 @@ import { DocketError } from '../../src/base/error.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { Secret } from '../../src/base/secret.ts';
 import { sharedBudgets } from '../../src/compose/budgets.ts';
-import { bindDecisions } from '../../src/compose/decisions.ts';
-import { createNotices, type Notices } from '../../src/compose/notices.ts';
-import { loadJobs, requireReport } from '../../src/define/load.ts';
+import { composeDecisionService } from '../../src/compose/decisions.ts';
+import { createOwnerNotices, type OwnerNotices } from '../../src/compose/notices.ts';
+import { loadDefinitions, requireReport } from '../../src/define/load.ts';
 import type { OrgSettings } from '../../src/define/org.ts';
 import { directoryArchive } from '../../src/deliver/directory-archive.ts';
-import { directoryShelf } from '../../src/deliver/directory-shelf.ts';
-import { DEAD_MS, deliveryId, INTERRUPTED, noticeId } from '../../src/deliver/ledger.ts';
+import { directoryStorage } from '../../src/deliver/directory-shelf.ts';
+import { deliveryId, INTERRUPTED, MAX_ATTEMPT_MS, noticeId } from '../../src/deliver/ledger.ts';
 import { type Mailer, type SendResult, smtpMailer } from '../../src/deliver/mailer.ts';
 import { redisLedger } from '../../src/deliver/redis-ledger.ts';
-import { type MailCatcher, mailCatcher } from '../../src/demo/mail-catcher.ts';
+import { createMailCatcher, type MailCatcher } from '../../src/demo/mail-catcher.ts';
 import { freePort } from '../../src/demo/redis.ts';
 import { definitionStore } from '../../src/queue/definition-store.ts';
 import { runQueue } from '../../src/queue/jobs.ts';
-import { type OwedNotices, owedNotices } from '../../src/queue/owed-notices.ts';
+import { type NoticeOutbox, redisNoticeOutbox } from '../../src/queue/owed-notices.ts';
 import { type RedisRunStore, redisRunStore } from '../../src/queue/run-store.ts';
-import { orderRun } from '../../src/run/order.ts';
+import { createRunOrder } from '../../src/run/order.ts';
 import type { RunOrder } from '../../src/run/record.ts';
 import { scriptedSmtp } from '../support/smtp-script.ts';
 
@@ -46,9 +46,9 @@ describe('the owner of a run that ended badly', () => {
   const error = new DocketError('config.secret_missing', 'The environment variable DEMO_API_KEY is not set.').toJSON();
   let folder: string;
   let mail: MailCatcher;
-  let owed: OwedNotices;
+  let noticeOutbox: NoticeOutbox;
   let order: RunOrder;
-  let notices: Notices;
+  let notices: OwnerNotices;
   let smtp: string;
   let mailer: Mailer | undefined;
   let runs: RedisRunStore;
@@ -59,13 +59,13 @@ describe('the owner of a run that ended badly', () => {
   beforeEach(async () => {
     ahead = 0;
     folder = await mkdtemp(join(tmpdir(), 'docket-notices-'));
-    mail = await mailCatcher(join(folder, 'mailbox'));
+    mail = await createMailCatcher(join(folder, 'mailbox'));
     smtp = mail.url;
     mailer = undefined;
-    const report = requireReport(await loadJobs('jobs'), 'demo/weekly-kpi');
+    const report = requireReport(await loadDefinitions('jobs'), 'demo/weekly-kpi');
     settings = report.settings;
     const now = systemClock.now();
-    order = orderRun({
+    order = createRunOrder({
       ...report,
       trigger: 'schedule',
       priority: 'scheduled',
@@ -77,9 +77,9 @@ describe('the owner of a run that ended badly', () => {
     runs = redisRunStore(redis, { prefix, keepDays: 40 });
     await runs.open(order);
     await runs.update(order.id, { state: 'failed', error });
-    owed = owedNotices(redis, { prefix });
-    notices = createNotices({
-      owed,
+    noticeOutbox = redisNoticeOutbox(redis, { prefix });
+    notices = createOwnerNotices({
+      noticeOutbox,
       runs,
       frozenOf: async () => ({ ...report, settings }),
       mailOf: async () => ({ mailer: mailer ?? smtpMailer(new Secret(smtp)), from: 'reports@acme.example' }),
@@ -96,34 +96,34 @@ describe('the owner of a run that ended badly', () => {
   });
 
   test('is told once, and nothing is owed any more', async () => {
-    await notices.tell(order, error);
-    await notices.tell(order, error);
-    await notices.again();
+    await notices.send(order, error);
+    await notices.send(order, error);
+    await notices.retryPending();
     expect(mail.messages().map(({ to }) => to)).toEqual([['compliance-ops@acme.example']]);
-    expect(await owed.list()).toEqual([]);
+    expect(await noticeOutbox.list()).toEqual([]);
   });
 
   test('is told later when the mail server was down, also by another process', async () => {
     smtp = `smtp://127.0.0.1:${await freePort()}`;
-    await notices.tell(order, error);
-    expect(await owed.list()).toMatchObject([{ run: order.id, error: { code: 'config.secret_missing' } }]);
-    await notices.again();
+    await notices.send(order, error);
+    expect(await noticeOutbox.list()).toMatchObject([{ run: order.id, error: { code: 'config.secret_missing' } }]);
+    await notices.retryPending();
     expect(mail.messages()).toEqual([]);
     smtp = mail.url;
-    await notices.again();
-    await notices.again();
+    await notices.retryPending();
+    await notices.retryPending();
     expect(mail.messages()).toHaveLength(1);
-    expect(await owed.list()).toEqual([]);
+    expect(await noticeOutbox.list()).toEqual([]);
   });
 
   test('is told of what the run comes to: not while it goes on, and not when it ends well after all', async () => {
-    await notices.owe(order, error);
+    await notices.enqueue(order, error);
     await runs.reopen(order.id, ['failed'], { what: 'retry', by: 'ops', reason: 'r', at: 1 });
-    await notices.again();
-    expect(await owed.list()).toHaveLength(1);
+    await notices.retryPending();
+    expect(await noticeOutbox.list()).toHaveLength(1);
     await runs.update(order.id, { state: 'done' });
-    await notices.again();
-    expect(await owed.list()).toEqual([]);
+    await notices.retryPending();
+    expect(await noticeOutbox.list()).toEqual([]);
     expect(mail.messages()).toEqual([]);
   });
 
@@ -132,18 +132,18 @@ describe('the owner of a run that ended badly', () => {
     const id = noticeId(order.id, OWNER, false);
     await ledger.open({ id, run: order.id, org: 'demo', report: 'weekly-kpi', target: 'notice', recipient: OWNER }, 1);
     await ledger.begin(id, systemClock.now());
-    await notices.owe(order, error);
+    await notices.enqueue(order, error);
     await runs.reopen(order.id, ['failed'], { what: 'retry', by: 'ops', reason: 'r', at: 1 });
     await runs.update(order.id, { state: 'done' });
-    await notices.again();
+    await notices.retryPending();
     expect(await ledger.find(id)).toMatchObject({ state: 'sending' });
-    expect(await owed.list()).toHaveLength(1);
+    expect(await noticeOutbox.list()).toHaveLength(1);
 
-    ahead = DEAD_MS;
-    await notices.again();
+    ahead = MAX_ATTEMPT_MS;
+    await notices.retryPending();
     expect(await ledger.find(id)).toMatchObject({ state: 'unknown', detail: INTERRUPTED });
-    expect(await ledger.unknown(1)).toMatchObject([{ id }]);
-    expect(await owed.list()).toEqual([]);
+    expect(await ledger.listUnknown(1)).toMatchObject([{ id }]);
+    expect(await noticeOutbox.list()).toEqual([]);
     expect(mail.messages()).toEqual([]);
   });
 
@@ -153,11 +153,11 @@ describe('the owner of a run that ended badly', () => {
     const row = { id: deliveryId(order.id, '0-email', recipient), run: order.id, org: order.org, report: order.report };
     await ledger.open({ ...row, target: '0-email', recipient }, 1);
     await ledger.begin(row.id, 2);
-    await notices.tell(
+    await notices.send(
       order,
       new DocketError('run.poison', '3 workers went away with the run in hand, the last 3 at the same place.').toJSON(),
     );
-    expect(await ledger.unknown(5)).toMatchObject([{ id: row.id, recipient }]);
+    expect(await ledger.listUnknown(5)).toMatchObject([{ id: row.id, recipient }]);
     const text = await readFile(mail.messages()[0]?.path ?? '', 'utf8');
     expect(text).toContain(`docket deliveries resolve ${row.id}`);
   });
@@ -172,18 +172,18 @@ describe('the owner of a run that ended badly', () => {
       onTestFinished(() => server.close());
       smtp = server.url;
       const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: 1 });
-      await notices.tell(order, error);
-      expect(await owed.list()).toEqual([]);
+      await notices.send(order, error);
+      expect(await noticeOutbox.list()).toEqual([]);
       const queue = runQueue(redis, { prefix });
       onTestFinished(() => queue.close());
       const archive = directoryArchive(join(folder, 'archive'));
-      const desk = bindDecisions({
+      const desk = composeDecisionService({
         runs,
         queue,
         ledger,
-        owed,
+        noticeOutbox,
         archive,
-        shelf: directoryShelf(join(folder, 'archive')),
+        storage: directoryStorage(join(folder, 'archive')),
         definitions: definitionStore(redis, { prefix, keepDays: 40 }),
         clock: systemClock,
         log: silentLog,
@@ -194,17 +194,17 @@ describe('the owner of a run that ended badly', () => {
       const decided = await desk.resolve(row?.id ?? '', 'resend', { by: 'ops', reason: 'not there' });
       expect(decided).toMatchObject({ state: 'pending', decisions: [{ to: 'pending', by: 'ops' }] });
       // As after a crash between the ledger and what is owed.
-      await owed.settled(order.id);
+      await noticeOutbox.delete(order.id);
       await desk.resolve(row?.id ?? '', 'resend', { by: 'ops', reason: 'not there' });
-      await notices.again();
-      await notices.again();
+      await notices.retryPending();
+      await notices.retryPending();
 
       expect(await ledger.find(row?.id ?? '')).toMatchObject({ state: 'sent', epoch: 3 });
       const taken = server.conversations.filter(({ ended }) => ended);
       expect(taken).toHaveLength(state === 'unknown' ? 2 : 1);
       const idOf = (body: Buffer) => /^Message-ID: .*$/im.exec(body.toString('latin1'))?.[0];
       expect(new Set(taken.map(({ body }) => idOf(body))).size).toBe(1);
-      expect(await owed.list()).toEqual([]);
+      expect(await noticeOutbox.list()).toEqual([]);
       // No run was opened again for it.
       expect(await runs.get(order.id)).toMatchObject({ state: 'failed', reopened: [] });
       await expect(desk.resolve(row?.id ?? '', 'resend', { by: 'ops', reason: 'r' })).rejects.toMatchObject({
@@ -218,14 +218,14 @@ describe('the owner of a run that ended badly', () => {
     const server = await scriptedSmtp({ dot: 'FIN' });
     onTestFinished(() => server.close());
     smtp = server.url;
-    await notices.tell(order, error);
-    expect(await owed.list()).toHaveLength(1);
-    await notices.again();
-    await notices.again();
+    await notices.send(order, error);
+    expect(await noticeOutbox.list()).toHaveLength(1);
+    await notices.retryPending();
+    await notices.retryPending();
     expect(server.conversations.filter(({ ended }) => ended)).toHaveLength(2);
-    expect(await owed.list()).toEqual([]);
+    expect(await noticeOutbox.list()).toEqual([]);
     const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: 1 });
-    expect(await ledger.unknown(5)).toMatchObject([{ target: 'notice', decisions: [{ by: 'docket' }] }]);
+    expect(await ledger.listUnknown(5)).toMatchObject([{ target: 'notice', decisions: [{ by: 'docket' }] }]);
   });
 
   test.each<readonly [string, SendResult, number]>([
@@ -246,16 +246,16 @@ describe('the owner of a run that ended badly', () => {
         };
         mailer = { send, close: async () => {} };
       });
-      const told = notices.tell(order, error);
+      const told = notices.send(order, error);
       await leaving;
-      await notices.again();
-      await notices.again();
-      expect(await owed.list()).toHaveLength(1);
+      await notices.retryPending();
+      await notices.retryPending();
+      expect(await noticeOutbox.list()).toHaveLength(1);
       letGo(answer);
       await told;
-      await notices.again();
+      await notices.retryPending();
       expect(asked).toBe(sends);
-      expect(await owed.list()).toEqual([]);
+      expect(await noticeOutbox.list()).toEqual([]);
       const rows = await redisLedger(redis, { prefix: `${prefix}:`, ttlDays: 1 }).list(order.id);
       expect(rows).toMatchObject([{ target: 'notice', state: 'sent', decisions: [] }]);
     },
@@ -265,43 +265,43 @@ describe('the owner of a run that ended badly', () => {
     const server = await scriptedSmtp((connection) => (connection === 0 ? { dot: 'FIN' } : {}));
     onTestFinished(() => server.close());
     smtp = server.url;
-    await notices.tell(order, { ...error, code: 'run.held' });
-    await notices.tell(order, error);
-    await notices.tell(order, error);
+    await notices.send(order, { ...error, code: 'run.held' });
+    await notices.send(order, error);
+    await notices.send(order, error);
     expect(server.conversations.filter(({ ended }) => ended)).toHaveLength(2);
     // That it is held is true no longer, and nothing to send again.
     const queue = runQueue(redis, { prefix });
     onTestFinished(() => queue.close());
     const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: 1 });
     const archive = directoryArchive(join(folder, 'archive'));
-    const desk = bindDecisions({
+    const desk = composeDecisionService({
       runs,
       queue,
       ledger,
-      owed,
+      noticeOutbox,
       archive,
-      shelf: directoryShelf(join(folder, 'archive')),
+      storage: directoryStorage(join(folder, 'archive')),
       definitions: definitionStore(redis, { prefix, keepDays: 40 }),
       clock: systemClock,
       log: silentLog,
     });
-    const [held] = await ledger.unknown(5);
+    const [held] = await ledger.listUnknown(5);
     await expect(desk.resolve(held?.id ?? '', 'resend', { by: 'ops', reason: 'r' })).rejects.toMatchObject({
       code: 'delivery.conflict',
     });
   });
 
   test('a notice of a run that is no longer on record is given up', async () => {
-    await owed.owe({ run: 'f'.repeat(32), error, since: 0 });
-    await notices.again();
-    expect(await owed.list()).toEqual([]);
+    await noticeOutbox.enqueue({ run: 'f'.repeat(32), error, since: 0 });
+    await notices.retryPending();
+    expect(await noticeOutbox.list()).toEqual([]);
   });
 });
 
 test('a budget that is changed by a deploy finds the calls in flight: no window sees both', async () => {
   const budgets = sharedBudgets(redis, prefix, systemClock);
   const ask = (calls: number, id: string) =>
-    budgets('metrics', { calls, windowMs: 60_000 }).ask({
+    budgets('metrics', { calls, windowMs: 60_000 }).acquire({
       key: 'fingerprint',
       id,
       org: 'acme',

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
-import { packsOf } from '../../src/compose/packs.ts';
-import { directoryShelf } from '../../src/deliver/directory-shelf.ts';
-import type { Shelf } from '../../src/deliver/shelf.ts';
-import { shelfArchive } from '../../src/deliver/shelf-archive.ts';
+import { createRunFileReader } from '../../src/compose/packs.ts';
+import { directoryStorage } from '../../src/deliver/directory-shelf.ts';
+import type { ArchiveStorage } from '../../src/deliver/shelf.ts';
+import { createArchive } from '../../src/deliver/shelf-archive.ts';
 import { archiveUrl, bucketShelf } from '../support/archives.ts';
 import { manifestOf, writeArtifact } from '../support/delivery-case.ts';
 import { type S3Server, s3Server } from '../support/s3-server.ts';
@@ -16,7 +16,7 @@ const RUN = { id: 'a'.repeat(32), org: 'acme', report: 'weekly' };
 const PICTURE = { cid: 'chart@docket', name: 'mail-queue.png', bytes: Buffer.from('\x89PNG') };
 let root: string;
 let server: S3Server;
-let shelf: Shelf;
+let shelf: ArchiveStorage;
 beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), 'docket-packs-'));
   server = await s3Server();
@@ -28,12 +28,12 @@ afterEach(async () => {
   await rm(root, { recursive: true, force: true });
 });
 
-const seal = async (on: Shelf): Promise<void> => {
-  const archive = shelfArchive(on, systemClock);
+const seal = async (on: ArchiveStorage): Promise<void> => {
+  const archive = createArchive(on, systemClock);
   const staged = await archive.stage(RUN.id);
   const artifacts = [await writeArtifact(staged, 'Übersicht.csv', 'alerts\r\n3\r\n')];
   const mail = { html: '<img src="cid:chart@docket">', text: 'Hello', pictures: [PICTURE] };
-  await archive.seal(staged, { ...manifestOf(artifacts, RUN.id), ...RUN }, artifacts, mail);
+  await archive.publish(staged, { ...manifestOf(artifacts, RUN.id), ...RUN }, artifacts, mail);
 };
 /** The object whose key ends so, in other bytes. */
 const change = (ending: string, bytes: string): void => {
@@ -44,7 +44,7 @@ const change = (ending: string, bytes: string): void => {
 
 it('gives the pack of a bucket: its names, a file whole, and the mail with its pictures inside', async () => {
   await seal(shelf);
-  const packs = packsOf(shelf);
+  const packs = createRunFileReader(shelf);
   expect((await packs.files(RUN))?.map(({ name }) => name)).toEqual([
     'Übersicht.csv',
     'mail.html',
@@ -58,7 +58,7 @@ it('gives the pack of a bucket: its names, a file whole, and the mail with its p
 });
 
 it('has nothing of a run that the bucket does not keep', async () => {
-  const packs = packsOf(shelf);
+  const packs = createRunFileReader(shelf);
   expect([await packs.files(RUN), await packs.file(RUN, 'mail.txt'), await packs.preview(RUN)]).toEqual([
     undefined,
     undefined,
@@ -68,7 +68,7 @@ it('has nothing of a run that the bucket does not keep', async () => {
 
 it('gives nothing that was changed in the bucket, and says when it does not answer', async () => {
   await seal(shelf);
-  const packs = packsOf(shelf);
+  const packs = createRunFileReader(shelf);
   const file = (await packs.file(RUN, 'Übersicht.csv')) ?? expect.fail('no file');
   change('bersicht.csv', 'alerts\r\n9\r\n');
   await expect(file.open()).rejects.toMatchObject({ code: 'archive.corrupt' });
@@ -79,12 +79,12 @@ it('gives nothing that was changed in the bucket, and says when it does not answ
 });
 
 it('opens no file outside of the run, whatever somebody has written into its manifest', async () => {
-  const here = directoryShelf(join(root, 'archive'));
+  const here = directoryStorage(join(root, 'archive'));
   await seal(here);
   const manifest = join(root, 'archive', RUN.org, RUN.report, RUN.id, 'manifest.json');
   const name = '../../../../../outside.txt';
   await writeFile(join(root, 'outside.txt'), 'secret');
   const artifact = { name, format: 'csv', bytes: 6, sha256: 'ab'.repeat(32) } as const;
   await writeFile(manifest, JSON.stringify({ ...manifestOf([], RUN.id), ...RUN, files: [artifact] }));
-  await expect(packsOf(here).file(RUN, name)).rejects.toMatchObject({ code: 'archive.corrupt' });
+  await expect(createRunFileReader(here).file(RUN, name)).rejects.toMatchObject({ code: 'archive.corrupt' });
 });

@@ -6,9 +6,9 @@ import { readConfig } from '../../src/base/config.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { createScope, type Scope } from '../../src/base/scope.ts';
 import { Secret } from '../../src/base/secret.ts';
-import { planningOf } from '../../src/compose/planning.ts';
+import { createPlanExplainer } from '../../src/compose/planning.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
-import { aReport } from '../support/queue-bench.ts';
+import { reportDefinition } from '../support/queue-bench.ts';
 
 const MAY_ASK = { mayAsk: true };
 
@@ -33,10 +33,10 @@ describe('what the admin route knows of what definitions ask', () => {
     await sandbox.close();
   });
 
-  const frozen = aReport('weekly', { cron: '0 8 * * MON' });
+  const frozen = reportDefinition('weekly', { cron: '0 8 * * MON' });
   const version = { ...frozen, settings: { ...frozen.settings, org: 'current' as const } };
   const planning = (env: Readonly<Record<string, string>>) =>
-    planningOf(
+    createPlanExplainer(
       { config: readConfig(env), env, clock: systemClock, log: silentLog },
       { redis, prefix, orgs: () => new Map() },
       scope,
@@ -106,7 +106,7 @@ describe('what the admin route knows of what definitions ask', () => {
     const fingerprint = new Secret(key).fingerprint();
     const { sharedBudgets } = await import('../../src/compose/budgets.ts');
     const budget = sharedBudgets(redis, prefix, systemClock)('metrics', { calls: 30, windowMs: 60_000 });
-    await budget.block(fingerprint, Date.now() + 50_000, 'acme');
+    await budget.penalize(fingerprint, Date.now() + 50_000, 'acme');
     await expect(withService().explain(version, undefined, MAY_ASK)).rejects.toMatchObject({
       code: 'catalog.missing',
       got: expect.stringContaining('a token expected at'),

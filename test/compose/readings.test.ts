@@ -3,27 +3,27 @@ import { systemClock } from '../../src/base/clock.ts';
 import { DocketError } from '../../src/base/error.ts';
 import { Secret, secretSource } from '../../src/base/secret.ts';
 import { sharedBudgets } from '../../src/compose/budgets.ts';
-import { readNow } from '../../src/compose/readings.ts';
-import { loadJobs } from '../../src/define/load.ts';
+import { readMetricsSnapshot } from '../../src/compose/readings.ts';
+import { loadDefinitions } from '../../src/define/load.ts';
 import { deliveryId } from '../../src/deliver/ledger.ts';
 import { redisLedger } from '../../src/deliver/redis-ledger.ts';
-import { redisLooks } from '../../src/queue/looks.ts';
-import { owedNotices } from '../../src/queue/owed-notices.ts';
+import { redisSchedulerHeartbeats } from '../../src/queue/looks.ts';
+import { redisNoticeOutbox } from '../../src/queue/owed-notices.ts';
 import { redisPauses } from '../../src/queue/pauses.ts';
-import { redisPresence } from '../../src/queue/presence.ts';
+import { redisProcessRegistry } from '../../src/queue/presence.ts';
 import { redisClock } from '../../src/queue/redis-clock.ts';
 import { jobsFolder, ORG, REPORT } from '../support/jobs-folder.ts';
-import { aBench, aReport, type Bench, onDemand } from '../support/queue-bench.ts';
+import { onDemand, openQueueHarness, type QueueHarness, reportDefinition } from '../support/queue-bench.ts';
 
-let bench: Bench;
+let bench: QueueHarness;
 beforeAll(async () => {
-  bench = await aBench();
+  bench = await openQueueHarness();
 });
 afterAll(() => bench.close());
 
 test('reads what workers of any process have put there', async () => {
   const { prefix, producer, queue, trigger } = bench;
-  const jobs = await loadJobs(
+  const jobs = await loadDefinitions(
     await jobsFolder({
       'acme/org.yaml': `${ORG}budget: { calls: 5, window: 60 }\n`,
       'acme/weekly.yaml': REPORT,
@@ -35,22 +35,22 @@ test('reads what workers of any process have put there', async () => {
   const budgets = sharedBudgets(producer, prefix, systemClock);
   const metrics = budgets('metrics', { calls: 5, windowMs: 60_000 });
   for (let call = 0; call < 7; call += 1) {
-    await metrics.ask({ key, id: `run:${call}`, org: 'acme', priority: 'scheduled', holdMs: 30_000 });
+    await metrics.acquire({ key, id: `run:${call}`, org: 'acme', priority: 'scheduled', holdMs: 30_000 });
   }
-  const { record: first } = await trigger(onDemand(aReport()));
-  await trigger(onDemand(aReport('daily')));
+  const { record: first } = await trigger(onDemand(reportDefinition()));
+  await trigger(onDemand(reportDefinition('daily')));
   const since = Date.now();
   const pause = { org: 'acme', report: null, who: 'docket', why: 'refused', since, key, run: 'r' };
   await redisPauses(producer, { prefix }).put(pause);
-  await owedNotices(producer, { prefix }).owe({
+  await redisNoticeOutbox(producer, { prefix }).enqueue({
     run: 'r',
     error: new DocketError('run.held', 'Held.').toJSON(),
     since,
   });
 
-  await redisLooks(producer, { prefix }).tell({ at: 1_790_000_000_000, stuck: 1_789_999_000_000 });
-  await redisPresence(producer, { prefix, self: 'one:1' }).tell(['worker', 'scheduler']);
-  await redisPresence(producer, { prefix, self: 'two:1' }).tell(['worker']);
+  await redisSchedulerHeartbeats(producer, { prefix }).record({ at: 1_790_000_000_000, stuck: 1_789_999_000_000 });
+  await redisProcessRegistry(producer, { prefix, self: 'one:1' }).heartbeat(['worker', 'scheduler']);
+  await redisProcessRegistry(producer, { prefix, self: 'two:1' }).heartbeat(['worker']);
 
   await redisClock(producer, { prefix }).record(-7_000, 1_790_000_000_000);
 
@@ -69,7 +69,15 @@ test('reads what workers of any process have put there', async () => {
   }
 
   const secrets = secretSource({ ACME_KEY: 'acme.s3cr3t' });
-  const read = await readNow({ redis: producer, prefix, queue, jobs, budgets, secrets, clock: systemClock });
+  const read = await readMetricsSnapshot({
+    redis: producer,
+    prefix,
+    queue,
+    jobs,
+    budgets,
+    secrets,
+    clock: systemClock,
+  });
   expect(read).toMatchObject({
     budgets: [{ of: 'metrics', calls: 5, state: { key, tokens: 0, inFlight: 5, waiting: 2, limit: 5 } }],
     queue: { waiting: 2, active: 0, delayed: 0, failed: 0 },

@@ -9,16 +9,16 @@ import { readConfig } from '../../src/base/config.ts';
 import { type Log, silentLog } from '../../src/base/log.ts';
 import { composeDocket } from '../../src/compose/docket.ts';
 import { composeInline } from '../../src/compose/ports.ts';
-import { fixedJobs } from '../../src/define/in-force.ts';
-import { loadJobs, requireReport } from '../../src/define/load.ts';
+import { staticDefinitions } from '../../src/define/in-force.ts';
+import { loadDefinitions, requireReport } from '../../src/define/load.ts';
 import { inlineArchive } from '../../src/deliver/directory-archive.ts';
 import { redisLedger } from '../../src/deliver/redis-ledger.ts';
-import { mailCatcher } from '../../src/demo/mail-catcher.ts';
+import { createMailCatcher } from '../../src/demo/mail-catcher.ts';
 import type { RunOrder } from '../../src/run/record.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { folderFor } from '../support/delivery-case.ts';
 import { jobsFolder } from '../support/jobs-folder.ts';
-import { aPrefix, signalled } from '../support/queue-bench.ts';
+import { deferred, randomPrefix } from '../support/queue-bench.ts';
 
 const org = (key: string, more = '') => `org: current
 api_key: { env: ${key} }
@@ -45,7 +45,7 @@ function keptLog() {
 
 async function inline(over: Record<string, string>, more = '') {
   const folder = await jobsFolder({ 'acme/org.yaml': org('ACME_KEY', more), 'globex/org.yaml': org('GLOBEX_KEY') });
-  const { orgs } = await loadJobs(folder);
+  const { orgs } = await loadDefinitions(folder);
   const settings = orgs.get('acme');
   if (settings === undefined) throw new Error('acme has a fault');
   const env = {
@@ -121,7 +121,7 @@ test('workers go by the scope of now, keep out of the folders of Docket, and say
     ),
   );
   const sandbox = await startSandbox();
-  const prefix = aPrefix();
+  const prefix = randomPrefix();
   const redis = new Redis(inject('redisUrl'));
   const env = { ACME_KEY: sandbox.keys.find(({ label }) => label === 'acme')?.key ?? '' };
   const config = readConfig({
@@ -132,9 +132,9 @@ test('workers go by the scope of now, keep out of the folders of Docket, and say
   });
   const { lines, log } = keptLog();
   const around = { config, env, clock: systemClock, log, workingDirectory: root };
-  const first = await loadJobs(folder);
-  expect(first.faults).toEqual([]);
-  const desk = await composeDocket(around, { jobs: fixedJobs(first), prefix, roles: new Set(['admin']) });
+  const first = await loadDefinitions(folder);
+  expect(first.diagnostics).toEqual([]);
+  const desk = await composeDocket(around, { jobs: staticDefinitions(first), prefix, roles: new Set(['admin']) });
   const orders = [];
   for (const name of ['acme/out', 'acme/jobs']) {
     const slot = { trigger: randomUUID() };
@@ -152,9 +152,9 @@ test('workers go by the scope of now, keep out of the folders of Docket, and say
     org('ACME_KEY', `destinations: { folders: [elsewhere, "${folder}"] }\n`),
   );
   const left = new Set(orders);
-  const ended = signalled();
+  const ended = deferred();
   const worker = await composeDocket(around, {
-    jobs: fixedJobs(await loadJobs(folder)),
+    jobs: staticDefinitions(await loadDefinitions(folder)),
     prefix,
     roles: new Set(['worker']),
     observe: ({ id }: RunOrder, { type }: { readonly type: string }) => {
@@ -191,8 +191,8 @@ test('a worker sends mail as its files say, whatever stands in a definition that
     'acme/jobs.yaml': report(`directory: { path: "${root}/archive/acme" }`),
   });
   const sandbox = await startSandbox();
-  const [ours, theirs] = [await mailCatcher(join(root, 'ours')), await mailCatcher(join(root, 'theirs'))];
-  const prefix = aPrefix();
+  const [ours, theirs] = [await createMailCatcher(join(root, 'ours')), await createMailCatcher(join(root, 'theirs'))];
+  const prefix = randomPrefix();
   const redis = new Redis(inject('redisUrl'));
   const env = { ACME_KEY: sandbox.keys.find(({ label }) => label === 'acme')?.key ?? '', THEIRS: theirs.url };
   const config = readConfig({
@@ -204,8 +204,8 @@ test('a worker sends mail as its files say, whatever stands in a definition that
     DOCKET_ARCHIVE: pathToFileURL(join(root, 'archive')).href,
   });
   const around = { config, env, clock: systemClock, log: silentLog, workingDirectory: root };
-  const jobs = await loadJobs(folder);
-  const running = await composeDocket(around, { jobs: fixedJobs(jobs), prefix, roles: new Set(['worker']) });
+  const jobs = await loadDefinitions(folder);
+  const running = await composeDocket(around, { jobs: staticDefinitions(jobs), prefix, roles: new Set(['worker']) });
   onTestFinished(async () => {
     await running.close();
     await Promise.all([ours, theirs, sandbox].map((peer) => peer.close()));
@@ -224,7 +224,7 @@ test('a worker sends mail as its files say, whatever stands in a definition that
       deliver: true,
     });
   }
-  await Promise.race([ours.received(2), theirs.received(1)]);
+  await Promise.race([ours.waitForMessages(2), theirs.waitForMessages(1)]);
   expect(theirs.messages()).toEqual([]);
   expect(new Set(ours.messages().map(({ from }) => from))).toEqual(new Set(['reports@docket.example']));
 });

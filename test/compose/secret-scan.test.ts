@@ -7,9 +7,9 @@ import { issueKeys } from '../../src/sandbox/keys.ts';
 import { DEFAULT_SEED } from '../../src/sandbox/sandbox.ts';
 import { folderFor } from '../support/delivery-case.ts';
 import { docket } from '../support/docket.ts';
-import { assertNone, KEEP_EACH_WRITE, leaksIn, leaksInRedis, PLANTED } from '../support/secret-scan.ts';
+import { assertNone, KEEP_EACH_WRITE, leaksIn, leaksInRedis, PLANTED_SECRETS } from '../support/secret-scan.ts';
 
-const SECRET = PLANTED.PLANTED_SECRET;
+const SECRET = PLANTED_SECRETS.PLANTED_SECRET;
 
 async function ownRedis() {
   const server = await localRedis({ PATH: process.env.PATH }, () => {}, KEEP_EACH_WRITE);

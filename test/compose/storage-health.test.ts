@@ -1,11 +1,11 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { DocketError } from '../../src/base/error.ts';
 import { createScope } from '../../src/base/scope.ts';
-import { type StorageProbe, watchStorage } from '../../src/compose/storage-health.ts';
+import { monitorStorage, type StorageProbe } from '../../src/compose/storage-health.ts';
 import { redisProbe } from '../../src/compose/storage-probes.ts';
 import { localRedis } from '../../src/demo/redis.ts';
 import { manualClock } from '../support/manual-clock.ts';
-import { aBench, aPrefix, linesLog } from '../support/queue-bench.ts';
+import { openQueueHarness, randomPrefix, recordingLog } from '../support/queue-bench.ts';
 
 const NOW = Date.parse('2026-11-16T07:00:00Z');
 
@@ -14,7 +14,7 @@ async function watched(probe: StorageProbe['probe'], intervalMs = 60_000) {
   const scope = createScope();
   onTestFinished(() => scope.close());
   const clock = manualClock(NOW);
-  const log = linesLog();
+  const log = recordingLog();
   let probes = 0;
   const told: boolean[] = [];
   const counted = async () => {
@@ -22,7 +22,7 @@ async function watched(probe: StorageProbe['probe'], intervalMs = 60_000) {
     await probe();
   };
   const part = { part: 'archive', intervalMs, probe: counted } as const;
-  const health = await watchStorage([part], { clock, log }, scope, (_, usable) => void told.push(usable));
+  const health = await monitorStorage([part], { clock, log }, scope, (_, usable) => void told.push(usable));
   return {
     health,
     log,
@@ -76,7 +76,7 @@ test('Redis that is full, read-only or may evict keys is not ready, and is again
   const { REDIS_URL: _, ...env } = process.env;
   const server = await localRedis(env);
   onTestFinished(() => server.close());
-  const bench = await aBench(undefined, aPrefix(), undefined, server.url);
+  const bench = await openQueueHarness(undefined, randomPrefix(), undefined, server.url);
   onTestFinished(() => bench.close());
   const { producer: redis, prefix } = bench;
   const { probe } = redisProbe(redis, prefix);

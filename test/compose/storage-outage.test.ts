@@ -5,8 +5,8 @@ import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { type LocalRedis, localRedis } from '../../src/demo/redis.ts';
-import { aDisk } from '../support/disk.ts';
-import { roleHouse } from '../support/role-house.ts';
+import { faultyDisk } from '../support/disk.ts';
+import { roleProcesses } from '../support/role-house.ts';
 
 const execute = promisify(execFile);
 
@@ -36,7 +36,7 @@ interface Disk {
 }
 
 /** From a run that meets a disk that cannot be used to its mail, without anybody's doing. */
-async function outlastsTheOutage(house: Awaited<ReturnType<typeof roleHouse>>, disk: Disk): Promise<void> {
+async function outlastsTheOutage(house: Awaited<ReturnType<typeof roleProcesses>>, disk: Disk): Promise<void> {
   await disk.breaks();
   const docket = await house.startWith(disk.env, 'worker,scheduler,admin');
   const before = await readiness(docket.url);
@@ -46,7 +46,7 @@ async function outlastsTheOutage(house: Awaited<ReturnType<typeof roleHouse>>, d
   await docket.logged((line) => line.run === run && line.msg.startsWith('Run waits for its storage'));
   expect(await house.runs()).toMatchObject([{ id: run, state: 'waiting' }]);
   await disk.mends();
-  await house.mail.received(1);
+  await house.mail.waitForMessages(1);
   await expect.poll(() => house.runs(), { interval: 500 }).toMatchObject([{ id: run, state: 'done', attempts: 1 }]);
   await expect.poll(() => readiness(docket.url), { interval: 500 }).toMatchObject({ status: 200, failing: [] });
   expect(house.mail.messages().length).toBe(1);
@@ -58,8 +58,8 @@ async function outlastsTheOutage(house: Awaited<ReturnType<typeof roleHouse>>, d
 test.each(['ENOSPC', 'EROFS'] as const)(
   'a run waits for an archive whose disk says %s, and /readyz says so',
   async (code) => {
-    const house = await roleHouse(redis.url);
-    const disk = aDisk(onTestFinished);
+    const house = await roleProcesses(redis.url);
+    const disk = faultyDisk(onTestFinished);
     await outlastsTheOutage(house, {
       env: disk.env,
       breaks: async () => disk.breaks(code, join(house.root, 'archive')),
@@ -69,7 +69,7 @@ test.each(['ENOSPC', 'EROFS'] as const)(
 );
 
 test('a run waits for an archive on a disk that is really full', async (context) => {
-  const house = await roleHouse(redis.url);
+  const house = await roleProcesses(redis.url);
   const archive = join(house.root, 'archive');
   await mkdir(archive, { recursive: true });
   const mounted = await execute('mount', ['-t', 'tmpfs', '-o', 'size=24m', 'none', archive]).then(

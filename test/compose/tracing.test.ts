@@ -11,19 +11,19 @@ import { createRedactor } from '../../src/base/redactor.ts';
 import { noTrace } from '../../src/base/trace.ts';
 import { composeDocket } from '../../src/compose/docket.ts';
 import { openTracing } from '../../src/compose/tracing.ts';
-import { fixedJobs } from '../../src/define/in-force.ts';
-import { redisCursors } from '../../src/queue/cursors.ts';
+import { staticDefinitions } from '../../src/define/in-force.ts';
+import { redisScheduleCursors } from '../../src/queue/cursors.ts';
 import { definitionStore } from '../../src/queue/definition-store.ts';
-import { timingsOf } from '../../src/queue/timing.ts';
-import { trigger } from '../../src/queue/trigger.ts';
+import { reportSchedules } from '../../src/queue/timing.ts';
+import { triggerRun } from '../../src/queue/trigger.ts';
 import { type Execute, startWorker } from '../../src/queue/worker.ts';
-import { jobsOf } from '../support/jobs-of.ts';
+import { loadedJobs } from '../support/jobs-of.ts';
 import { otlpCollector } from '../support/otlp-collector.ts';
 import { spansInProtobuf } from '../support/otlp-protobuf.ts';
-import { aBench, aReport, linesLog, onDemand, signalled } from '../support/queue-bench.ts';
-import { roleHouse } from '../support/role-house.ts';
+import { deferred, onDemand, openQueueHarness, recordingLog, reportDefinition } from '../support/queue-bench.ts';
+import { roleProcesses } from '../support/role-house.ts';
 
-const around = (env: Readonly<Record<string, string>>, log = linesLog()) => ({
+const around = (env: Readonly<Record<string, string>>, log = recordingLog()) => ({
   config: readConfig({}),
   env,
   clock: systemClock,
@@ -31,11 +31,11 @@ const around = (env: Readonly<Record<string, string>>, log = linesLog()) => ({
 });
 
 /** Traces of this very process, until the test is over. */
-async function traced(env: Readonly<Record<string, string>>, log = linesLog()) {
+async function traced(env: Readonly<Record<string, string>>, log = recordingLog()) {
   const tracing = await openTracing(around(env, log));
   if (tracing === undefined) throw new Error('no traces');
   onTestFinished(() => tracing.close());
-  const { trace, queueTelemetry } = tracing.around;
+  const { trace, queueTelemetry } = tracing.context;
   if (trace === undefined) throw new Error('no trace');
   return { ...tracing, trace, queueTelemetry };
 }
@@ -43,7 +43,7 @@ async function traced(env: Readonly<Record<string, string>>, log = linesLog()) {
 test('a run is one trace from the request that asked for it to what left, through the processes that had it in hand', async () => {
   const collector = await otlpCollector();
   onTestFinished(() => collector.close());
-  const house = await roleHouse(`${inject('redisUrl')}/6`);
+  const house = await roleProcesses(`${inject('redisUrl')}/6`);
   const otel = {
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
     OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
@@ -119,11 +119,11 @@ test('a run that fails, sleeps and is put in line again stays in the trace of wh
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
     OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
   });
-  const bench = await aBench();
+  const bench = await openQueueHarness();
   onTestFinished(() => bench.close());
   let started = 0;
-  const slept = signalled();
-  const over = signalled();
+  const slept = deferred();
+  const over = deferred();
   const execute: Execute = async () => {
     started += 1;
     if (started === 1) return fail(new DocketError('api.unavailable', 'Not now.'));
@@ -142,18 +142,18 @@ test('a run that fails, sleeps and is put in line again stays in the trace of wh
     },
     backoff: () => 10,
     clock: systemClock,
-    log: linesLog(),
+    log: recordingLog(),
     concurrency: 1,
   });
   onTestFinished(() => worker.close(0));
   const ports = { ...bench, definitions: definitionStore(bench.producer, { prefix: bench.prefix, keepDays: 1 }) };
   const { record } = await trace.span({ name: 'trigger' }, () =>
-    trigger(onDemand(aReport()), { ...ports, clock: systemClock, log: linesLog(), trace }),
+    triggerRun(onDemand(reportDefinition()), { ...ports, clock: systemClock, log: recordingLog(), trace }),
   );
   await slept.promise;
   // Its job is lost; the reconciler puts it in line again, where no span is open.
   await expect.poll(() => bench.queue.remove(record.id)).toBe(true);
-  await bench.queue.revive(record);
+  await bench.queue.requeue(record);
   await over.promise;
   await worker.close(0);
   await close();
@@ -168,17 +168,17 @@ test('a run that fails, sleeps and is put in line again stays in the trace of wh
 test('a run that a due slot opens has a trace of its own, which begins with the look that opened it', async () => {
   const collector = await otlpCollector();
   onTestFinished(() => collector.close());
-  const { around: house, close } = await traced({
+  const { context: house, close } = await traced({
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
     OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
   });
   const { trace, queueTelemetry } = house;
-  const bench = await aBench();
+  const bench = await openQueueHarness();
   onTestFinished(() => bench.close());
-  const report = aReport('hourly', { cron: '0 * * * *', timezone: 'UTC', catch_up: 'latest' });
-  const cursors = timingsOf(report).map(({ cursor }) => cursor);
-  await redisCursors(bench.producer, bench).start(cursors, Date.now() - 3_600_000);
-  const over = signalled<string>();
+  const report = reportDefinition('hourly', { cron: '0 * * * *', timezone: 'UTC', catch_up: 'latest' });
+  const cursors = reportSchedules(report).map(({ cursor }) => cursor);
+  await redisScheduleCursors(bench.producer, bench).initialize(cursors, Date.now() - 3_600_000);
+  const over = deferred<string>();
   const worker = startWorker({
     connection: bench.worker,
     prefix: bench.prefix,
@@ -192,13 +192,13 @@ test('a run that a due slot opens has a trace of its own, which begins with the 
       if (type === 'finished') over.tell(id);
     },
     clock: systemClock,
-    log: linesLog(),
+    log: recordingLog(),
     concurrency: 1,
   });
   onTestFinished(() => worker.close(0));
   const running = await composeDocket(
     { ...house, config: readConfig({ REDIS_URL: inject('redisUrl') }) },
-    { jobs: fixedJobs(jobsOf(report)), prefix: bench.prefix, roles: new Set(['scheduler']) },
+    { jobs: staticDefinitions(loadedJobs(report)), prefix: bench.prefix, roles: new Set(['scheduler']) },
   );
   onTestFinished(() => running.close());
   const run = await over.promise;
@@ -254,7 +254,7 @@ test('a collector that takes connections and never answers loses spans, is said 
   await once(server, 'listening');
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('no port');
-  const log = linesLog();
+  const log = recordingLog();
   const { trace, close } = await traced(
     {
       OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${address.port}`,
@@ -279,11 +279,11 @@ test('spans leave as protobuf unless something else is asked for', async () => {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   onTestFinished(() => void server.close());
-  const log = linesLog();
+  const log = recordingLog();
   const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const { trace, close } = await traced({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }, log);
   const id = await trace.span({ name: 'run', run: 'r1' }, () =>
-    trace.span({ name: 'plan' }, async () => trace.parent()?.split('-')[1]),
+    trace.span({ name: 'plan' }, async () => trace.traceparent()?.split('-')[1]),
   );
   await close();
   expect(came.map(({ type, path }) => [type, path])).toEqual([['application/x-protobuf', '/v1/traces']]);
@@ -316,12 +316,12 @@ test('a collector that never answers does not hold up the end, however long a ba
 test('a secret in a path does not leave, and the password of the collector is known as one', async () => {
   const collector = await otlpCollector();
   onTestFinished(() => collector.close());
-  const { learn, redact } = createRedactor();
-  learn('s3cret-of-a-path');
+  const { registerSecret, redact } = createRedactor();
+  registerSecret('s3cret-of-a-path');
   const endpoint = collector.url.replace('http://', 'http://docket:c0llector-pw@');
   const env = { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json' };
-  const tracing = await openTracing({ ...around(env), learn, redact });
-  await tracing?.around.trace?.span({ name: 'POST', path: '/api/s3cret-of-a-path' }, async () => {});
+  const tracing = await openTracing({ ...around(env), learn: registerSecret, redact });
+  await tracing?.context.trace?.span({ name: 'POST', path: '/api/s3cret-of-a-path' }, async () => {});
   await tracing?.close();
   expect(collector.spans.map(({ attributes }) => attributes)).toEqual([{ 'url.path': '/api/[secret]' }]);
   expect(redact('c0llector-pw')).toBe('[secret]');

@@ -7,24 +7,25 @@ import { systemClock } from '../../src/base/clock.ts';
 import { readConfig } from '../../src/base/config.ts';
 import { readIdentity } from '../../src/base/redis-identity.ts';
 import { composeDocket, type DocketSettings, type RunningDocket } from '../../src/compose/docket.ts';
-import { fixedJobs, type JobsInForce } from '../../src/define/in-force.ts';
-import { type Jobs, loadJobs, requireReport } from '../../src/define/load.ts';
-import { redisLooks } from '../../src/queue/looks.ts';
-import { redisPresence } from '../../src/queue/presence.ts';
-import { redisVersions } from '../../src/queue/versions.ts';
+import { type DefinitionSource, staticDefinitions } from '../../src/define/in-force.ts';
+import { type Definitions, loadDefinitions, requireReport } from '../../src/define/load.ts';
+import { redisSchedulerHeartbeats } from '../../src/queue/looks.ts';
+import { redisProcessRegistry } from '../../src/queue/presence.ts';
+import { redisActiveVersions } from '../../src/queue/versions.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { folderFor } from '../support/delivery-case.ts';
 import { hourlyFarFromNow } from '../support/hourly.ts';
 import { jobsFolder } from '../support/jobs-folder.ts';
-import { jobsOf } from '../support/jobs-of.ts';
-import { aPrefix, aReport, linesLog, signalled } from '../support/queue-bench.ts';
+import { loadedJobs } from '../support/jobs-of.ts';
+import { deferred, randomPrefix, recordingLog, reportDefinition } from '../support/queue-bench.ts';
 
 const { cron } = hourlyFarFromNow();
-const reports = (...names: string[]): Jobs => jobsOf(...names.map((name) => aReport(name, { cron })));
+const reports = (...names: string[]): Definitions =>
+  loadedJobs(...names.map((name) => reportDefinition(name, { cron })));
 
 /** Processes over one Redis, each with an archive and definitions of its own. */
 async function oneRedis() {
-  const prefix = aPrefix();
+  const prefix = randomPrefix();
   const redis = new Redis(inject('redisUrl'));
   const root = await folderFor(onTestFinished);
   const open: RunningDocket[] = [];
@@ -38,13 +39,13 @@ async function oneRedis() {
     prefix,
     redis,
     root,
-    inForce: async () => [...(await redisVersions(redis, { prefix }).read()).keys()].sort(),
+    inForce: async () => [...(await redisActiveVersions(redis, { prefix }).read()).keys()].sort(),
     start: async (
       archive: string,
-      jobs: Jobs | JobsInForce,
+      jobs: Definitions | DefinitionSource,
       settings: Partial<DocketSettings> = {},
       env: Readonly<Record<string, string>> = {},
-      log = linesLog(),
+      log = recordingLog(),
     ): Promise<RunningDocket> => {
       const config = readConfig({
         COMPLIANCE_API_URL: 'http://127.0.0.1:9',
@@ -54,7 +55,7 @@ async function oneRedis() {
       });
       const running = await composeDocket(
         { config, env, clock: systemClock, log, workingDirectory: root },
-        { prefix, jobs: 'now' in jobs ? jobs : fixedJobs(jobs), ...settings },
+        { prefix, jobs: 'current' in jobs ? jobs : staticDefinitions(jobs), ...settings },
       );
       open.push(running);
       return running;
@@ -108,7 +109,7 @@ test('adopting moves a deployment to another archive, and the process before it 
 test('a start that would remove most scheduled reports of a running deployment is refused, and adopts on purpose', async () => {
   const { start, inForce, redis, prefix } = await oneRedis();
   await start('archive', reports(...FIVE), SCHEDULER);
-  await redisPresence(redis, { prefix, self: 'other' }).tell(['worker']);
+  await redisProcessRegistry(redis, { prefix, self: 'other' }).heartbeat(['worker']);
   const foreign = reports('five', 'six');
   await expect(start('archive', foreign, SCHEDULER)).rejects.toMatchObject({
     code: 'deployment.mass_removal',
@@ -138,7 +139,7 @@ test.each([
   const { start, inForce, redis, prefix } = await oneRedis();
   const first = await start('archive', reports(...before), SCHEDULER);
   await first.close();
-  await redisLooks(redis, { prefix }).tell({ at: Date.now() - sinceMs, stuck: null });
+  await redisSchedulerHeartbeats(redis, { prefix }).record({ at: Date.now() - sinceMs, stuck: null });
   const second = start('archive', reports(...after), SCHEDULER);
   if (starts) await second;
   else await expect(second).rejects.toMatchObject({ code: 'deployment.mass_removal' });
@@ -147,25 +148,25 @@ test.each([
 
 test('reports without a schedule are not counted', async () => {
   const { start, inForce } = await oneRedis();
-  await start('archive', jobsOf(...FIVE.map((name) => aReport(name))), SCHEDULER);
+  await start('archive', loadedJobs(...FIVE.map((name) => reportDefinition(name))), SCHEDULER);
   await start('archive', reports('six'), SCHEDULER);
   expect(await inForce()).toEqual(['acme/six']);
 });
 
 test('removing most files of a running deployment is on purpose', async () => {
   const { start, inForce } = await oneRedis();
-  const listeners = new Set<Parameters<JobsInForce['changed']>[0]>();
+  const listeners = new Set<Parameters<DefinitionSource['onChange']>[0]>();
   let now = reports(...FIVE);
-  const jobs: JobsInForce = {
-    ...fixedJobs(now),
-    now: () => now,
-    changed: (listener) => {
+  const jobs: DefinitionSource = {
+    ...staticDefinitions(now),
+    current: () => now,
+    onChange: (listener) => {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
   };
-  const log = linesLog();
-  const adopted = signalled();
+  const log = recordingLog();
+  const adopted = deferred();
   const info: typeof log.info = (message, fields) => {
     log.info(message, fields);
     if (message === 'Definitions were put in force' && fields?.why === '5 taken out') adopted.tell();
@@ -187,10 +188,10 @@ test('an archive that is unmounted is not written to: its runs wait until it is 
   const { start, root } = await oneRedis();
   const sandbox = await startSandbox();
   onTestFinished(() => sandbox.close());
-  const jobs = await loadJobs(await jobsFolder(FILES));
-  const ended = signalled();
-  const failed = signalled();
-  const log = linesLog();
+  const jobs = await loadDefinitions(await jobsFolder(FILES));
+  const ended = deferred();
+  const failed = deferred();
+  const log = recordingLog();
   const running = await start(
     'archive',
     jobs,

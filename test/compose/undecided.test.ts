@@ -5,17 +5,17 @@ import { expect, inject, onTestFinished, test } from 'vitest';
 import { deliveriesAccess } from '../../src/admin/access/deliveries.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { DocketError } from '../../src/base/error.ts';
-import { bindDecisions } from '../../src/compose/decisions.ts';
-import { keepUndecided, recoverExpired } from '../../src/compose/undecided.ts';
+import { composeDecisionService } from '../../src/compose/decisions.ts';
+import { recoverExpiredRows, touchUndecided } from '../../src/compose/undecided.ts';
 import { directoryArchive } from '../../src/deliver/directory-archive.ts';
-import { directoryShelf } from '../../src/deliver/directory-shelf.ts';
+import { directoryStorage } from '../../src/deliver/directory-shelf.ts';
 import { deliveryId, noticeId } from '../../src/deliver/ledger.ts';
 import { countUnknown, redisLedger } from '../../src/deliver/redis-ledger.ts';
-import { sweepArchive } from '../../src/deliver/retention.ts';
+import { applyRetention } from '../../src/deliver/retention.ts';
 import { definitionStore } from '../../src/queue/definition-store.ts';
 import { runQueue } from '../../src/queue/jobs.ts';
-import { keysOf } from '../../src/queue/keys.ts';
-import { owedNotices } from '../../src/queue/owed-notices.ts';
+import { redisKeys } from '../../src/queue/keys.ts';
+import { redisNoticeOutbox } from '../../src/queue/owed-notices.ts';
 import { redisRunStore } from '../../src/queue/run-store.ts';
 import {
   definitionWith,
@@ -27,7 +27,7 @@ import {
   SETTINGS,
   writeArtifact,
 } from '../support/delivery-case.ts';
-import { linesLog } from '../support/queue-bench.ts';
+import { recordingLog } from '../support/queue-bench.ts';
 
 const DAY = 86_400_000;
 const WHO = { by: 'ops', reason: 'asked by phone' };
@@ -46,19 +46,19 @@ async function archivedRun({ receipts = true } = {}) {
   const root = await folderFor(onTestFinished);
   const place = join(root, 'archive');
   const archive = directoryArchive(place);
-  const shelf = directoryShelf(place);
+  const shelf = directoryStorage(place);
   const staged = await archive.stage(RUN);
   const artifacts = [await writeArtifact(staged, 'queue.csv', 'alerts\r\n3\r\n')];
   const manifest = { ...manifestOf(artifacts), recipients: ['lead@ACME.example', CFO] };
-  const sealed = await archive.seal(staged, manifest, artifacts, MAIL);
+  const sealed = await archive.publish(staged, manifest, artifacts, MAIL);
   const keep = (delivery: string, state: 'sending' | 'sent' | 'unknown') =>
-    archive.keepAttempt(sealed, { delivery, epoch: 2, state, detail: null, at: 1 });
+    archive.putAttempt(sealed, { delivery, epoch: 2, state, detail: null, at: 1 });
   for (const delivery of [idOf(LEAD), idOf(CFO), NOTICE]) await keep(delivery, 'sending');
   await keep(idOf(CFO), 'sent');
   if (receipts) {
     await keep(idOf(LEAD), 'unknown');
     const receipt = { target: '0-email', detail: null, messageId: null };
-    await archive.keepReceipts(sealed, [
+    await archive.putReceipts(sealed, [
       { ...receipt, delivery: idOf(LEAD), recipient: LEAD, state: 'unknown' },
       { ...receipt, delivery: idOf(CFO), recipient: CFO, state: 'sent' },
     ]);
@@ -73,8 +73,8 @@ async function archivedRun({ receipts = true } = {}) {
     if (keys.length > 0) await redis.del(...keys);
     redis.disconnect();
   });
-  const log = linesLog();
-  const ports = { runs, definitions, ledger, archive, shelf, clock: systemClock, log };
+  const log = recordingLog();
+  const ports = { runs, definitions, ledger, archive, storage: shelf, clock: systemClock, log };
   return {
     ...ports,
     redis,
@@ -88,8 +88,8 @@ async function archivedRun({ receipts = true } = {}) {
     },
     definition: () =>
       definitions.put({ definition: definitionWith([{ email: { to: [LEAD, CFO] } }]), settings: SETTINGS }),
-    decisions: bindDecisions({ ...ports, queue, owed: owedNotices(redis, { prefix }) }),
-    undecided: async () => (await ledger.unknown(10)).map(({ id }) => id).sort(),
+    decisions: composeDecisionService({ ...ports, queue, noticeOutbox: redisNoticeOutbox(redis, { prefix }) }),
+    undecided: async () => (await ledger.listUnknown(10)).map(({ id }) => id).sort(),
     states: async () =>
       Object.fromEntries(
         (await ledger.list(RUN)).map(({ target, recipient, state }) => [`${target} ${recipient}`, state]),
@@ -110,7 +110,7 @@ test.each([true, false])(
       [`notice ${OPS}`]: 'unknown',
     });
     // The archive has it, too: neither retention nor a ledger that is lost once more asks again.
-    expect((await archive.evidence(sealed)).get(idOf(LEAD))).toMatchObject({ state: 'sent' });
+    expect((await archive.getArchivedStates(sealed)).get(idOf(LEAD))).toMatchObject({ state: 'sent' });
   },
 );
 
@@ -126,7 +126,7 @@ test('it is sent again where the version of its definition is kept, also without
     slot: ORDER.slot,
     period: ORDER.period,
   });
-  expect(await queue.lost([RUN])).toEqual([]);
+  expect(await queue.findOrphaned([RUN])).toEqual([]);
   expect((await states())[`0-email ${CFO}`]).toBe('sent');
 });
 
@@ -146,12 +146,12 @@ test('what neither the ledger nor the archive has is not found', async () => {
 });
 
 test('a run that retention keeps for its decision is listed again by the sweep', async () => {
-  const { shelf, ledger, log, undecided } = await archivedRun();
-  const removed = await sweepArchive({
-    shelf,
+  const { storage, ledger, log, undecided } = await archivedRun();
+  const removed = await applyRetention({
+    storage,
     daysOf: () => 30,
     ledger,
-    open: async () => false,
+    isOpen: async () => false,
     clock: { now: () => Date.parse('2026-11-16T07:00:05Z') + 100 * DAY, sleep: async () => {} },
     log,
     signal: new AbortController().signal,
@@ -169,11 +169,11 @@ test('what an older version has left to expire is kept for as long as a decision
   const keys = {
     rows: `${prefix}:deliveries:{${RUN.slice(0, 16)}}`,
     waiting: `${prefix}:unknown`,
-    record: keysOf(prefix).record(RUN),
-    definition: keysOf(prefix).definition(DIGEST),
+    record: redisKeys(prefix).record(RUN),
+    definition: redisKeys(prefix).definition(DIGEST),
   };
   for (const key of Object.values(keys)) await redis.expire(key, 60);
-  await keepUndecided(ports);
+  await touchUndecided(ports);
   const days = expect.toSatisfy((seconds) => seconds > 89 * 86_400 && seconds <= 90 * 86_400);
   expect(await redis.ttl(keys.rows)).toBe(-1);
   expect(await redis.ttl(keys.waiting)).toBe(-1);
@@ -183,7 +183,7 @@ test('what an older version has left to expire is kept for as long as a decision
   for (const id of [idOf(LEAD), NOTICE]) await decisions.resolve(id, 'sent', WHO);
   expect(await redis.ttl(keys.rows)).toEqual(days);
   await redis.expire(keys.record, 60);
-  await keepUndecided(ports);
+  await touchUndecided(ports);
   expect(await redis.ttl(keys.record)).toBeLessThanOrEqual(60);
 });
 
@@ -192,7 +192,7 @@ test('of what is listed without a row, the archive gives back what it has, and t
   const lost = deliveryId('f'.repeat(32), '0-email', LEAD);
   await redis.zadd(`${prefix}:unknown`, 1, idOf(LEAD), 2, lost);
   expect(await undecided()).toEqual([]);
-  await recoverExpired(redis, `${prefix}:`, ports);
+  await recoverExpiredRows(redis, `${prefix}:`, ports);
   expect(await undecided()).toEqual([idOf(LEAD), NOTICE].sort());
   expect(await countUnknown(redis, `${prefix}:`, 0)).toBe(2);
 });
@@ -201,16 +201,16 @@ test('a run whose files cannot be read stays on the list, and does not hold up t
   const { redis, prefix, undecided, archive, ...ports } = await archivedRun();
   await redis.zadd(`${prefix}:unknown`, 1, idOf(LEAD));
   const broken = { ...archive, peek: () => Promise.reject(new DocketError('archive.corrupt', 'Not JSON.')) };
-  await recoverExpired(redis, `${prefix}:`, { ...ports, archive: broken });
+  await recoverExpiredRows(redis, `${prefix}:`, { ...ports, archive: broken });
   expect(await undecided()).toEqual([]);
-  await recoverExpired(redis, `${prefix}:`, { ...ports, archive });
+  await recoverExpiredRows(redis, `${prefix}:`, { ...ports, archive });
   expect(await undecided()).toEqual([idOf(LEAD), NOTICE].sort());
 });
 
 test('the archive is searched for whoever may decide, and for nobody who may only look', async () => {
   const { decisions, runs } = await archivedRun();
   const access = (role: 'viewer' | 'operator', orgs: readonly string[]) =>
-    deliveriesAccess({ decisions, runs, audit: { tell: async () => {} } }, {
+    deliveriesAccess({ decisions, runs, audit: { record: async () => {} } }, {
       name: 'somebody',
       role,
       orgs,

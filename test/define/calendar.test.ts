@@ -6,8 +6,8 @@ import { schedulesSchema } from '../../src/define/schedule.ts';
 import {
   nextReportSlots,
   nextSlots,
+  type RecurrenceRule,
   slotsBetween,
-  type Timing,
   timetableOf,
   timetableSchema,
 } from '../../src/define/slots.ts';
@@ -28,7 +28,7 @@ test('the holidays of the world are loaded when the first country is named, and 
 describe('by hand, in Zurich', () => {
   // 2026: Good Friday 3 April, Easter Monday 6 April, Labour Day Friday 1 May; Christmas Friday 25, Saturday 26 December.
   const zh = { country: 'CH', region: 'ZH' };
-  const days = (schedule: Timing, calendar: object, after: string, count: number) =>
+  const days = (schedule: RecurrenceRule, calendar: object, after: string, count: number) =>
     nextSlots(schedule, ZURICH, calendarSchema.parse(calendar), Date.parse(after), count).map((at) => iso(at).slice(5));
 
   test.each([

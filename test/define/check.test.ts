@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { checkJobs, isChosen } from '../../src/define/check.ts';
-import { loadJobs } from '../../src/define/load.ts';
+import { reportSelector, selectDiagnostics } from '../../src/define/check.ts';
+import { loadDefinitions } from '../../src/define/load.ts';
 import { jobsFolder, ORG, REPORT } from '../support/jobs-folder.ts';
 
 const BAD = REPORT.replace('previous_week', 'previous_weak').replace('title: Weekly', 'tilte: Weekly');
@@ -16,10 +16,10 @@ async function loaded() {
     'beta/good.yaml': REPORT,
     'beta/notes.txt': '',
   });
-  const jobs = await loadJobs(folder);
+  const jobs = await loadDefinitions(folder);
   const check = async (...only: string[]) =>
     (
-      await checkJobs(
+      await selectDiagnostics(
         jobs,
         only.map((path) => join(folder, path)),
       )
@@ -51,7 +51,7 @@ test('only those of the files and folders named, with their organization', async
 test('tells which reports were named', async () => {
   const { folder, jobs } = await loaded();
   const named = async (...only: string[]) => {
-    const chosen = await isChosen(
+    const chosen = await reportSelector(
       jobs,
       only.map((path) => join(folder, path)),
     );
@@ -65,7 +65,7 @@ test('a path that is not there, or holds no definition, is an error of usage', a
   const { folder, jobs } = await loaded();
   for (const path of ['beta/none.yaml', 'gamma', 'beta/notes.txt', '..']) {
     const where = join(folder, path);
-    const outcome = checkJobs(jobs, [where]);
+    const outcome = selectDiagnostics(jobs, [where]);
     if (path === '..') await expect(outcome).resolves.toHaveLength(5);
     else await expect(outcome).rejects.toMatchObject({ code: 'usage.invalid', where });
   }

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { COMPARISONS, meets, readCondition } from '../../src/define/condition.ts';
-import { loadJobs } from '../../src/define/load.ts';
-import { readSize } from '../../src/define/size.ts';
+import { COMPARISONS, meetsComparison, parseSendCondition } from '../../src/define/condition.ts';
+import { loadDefinitions } from '../../src/define/load.ts';
+import { parseSize } from '../../src/define/size.ts';
 import { jobsFolder, ORG, REPORT } from '../support/jobs-folder.ts';
 
 const compare = (metric: string, op: string, value: number, section?: string) => ({
@@ -25,7 +25,7 @@ test.each<[string, object]>([
   ['x = 3h', compare('x', '=', 10_800)],
   ['x <= 5m', compare('x', '<=', 300)],
 ])('%j is read', (text, expected) => {
-  expect(readCondition(text)).toEqual(expected);
+  expect(parseSendCondition(text)).toEqual(expected);
 });
 
 test.each<[string, string, string]>([
@@ -43,7 +43,7 @@ test.each<[string, string, string]>([
   ['QUEUE:x > 1', 'the id of a section before ":"', '"QUEUE:x"'],
   ['process.exit() > 1', 'the id of a metric', ''],
 ])('%j is a fault that says where', (text, expected, got) => {
-  expect(readCondition(text)).toEqual({
+  expect(parseSendCondition(text)).toEqual({
     expected: expect.stringContaining(expected),
     got: expect.stringContaining(got),
   });
@@ -52,7 +52,7 @@ test.each<[string, string, string]>([
 test('every text is a condition or a fault, and what was written from a condition is read as it', () => {
   fc.assert(
     fc.property(fc.oneof(fc.string({ maxLength: 80 }), fc.string({ unit: 'binary', maxLength: 80 })), (text) => {
-      const read = readCondition(text);
+      const read = parseSendCondition(text);
       if (!('kind' in read)) expect(read).toEqual({ expected: expect.any(String), got: expect.any(String) });
       else if (read.kind === 'compare') expect(Number.isFinite(read.value)).toBe(true);
     }),
@@ -65,7 +65,7 @@ test('every text is a condition or a fault, and what was written from a conditio
   fc.assert(
     fc.property(section, id, fc.constantFrom(...COMPARISONS), value, space, (of, metric, op, number, gap) => {
       const text = `${of === undefined ? '' : `${of}:`}${metric}${gap}${op}${gap}${number}`;
-      expect(readCondition(text)).toEqual({ kind: 'compare', section: of, metric, op, value: number });
+      expect(parseSendCondition(text)).toEqual({ kind: 'compare', section: of, metric, op, value: number });
     }),
     { numRuns: 2_000 },
   );
@@ -74,11 +74,11 @@ test('every text is a condition or a fault, and what was written from a conditio
 test('of two numbers each operator holds exactly where arithmetic says so, and of none that is undefined', () => {
   fc.assert(
     fc.property(fc.integer({ min: -3, max: 3 }), fc.integer({ min: -3, max: 3 }), (a, b) => {
-      const held = COMPARISONS.filter((op) => meets(a, op, b));
+      const held = COMPARISONS.filter((op) => meetsComparison(a, op, b));
       expect(held).toEqual(a < b ? ['<', '<=', '!='] : a > b ? ['>', '>=', '!='] : ['<=', '>=', '=']);
     }),
   );
-  expect(COMPARISONS.filter((op) => meets(null, op, 0))).toEqual([]);
+  expect(COMPARISONS.filter((op) => meetsComparison(null, op, 0))).toEqual([]);
 });
 
 test.each<[string, string, string | RegExp]>([
@@ -90,9 +90,9 @@ test.each<[string, string, string | RegExp]>([
 ])('docket check shows %j where it stands', async (line, expected, got) => {
   const report = REPORT.replace('  - directory: { path: out }', `  - directory: { path: out }\n    ${line}`);
   const folder = await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': report });
-  const { faults } = await loadJobs(folder);
+  const { diagnostics } = await loadDefinitions(folder);
   const at = report.split('\n').findIndex((each) => each.includes('send_if'));
-  expect(faults).toEqual([
+  expect(diagnostics).toEqual([
     expect.objectContaining({
       file: join(folder, 'acme/weekly.yaml'),
       line: at + 1,
@@ -108,8 +108,10 @@ test('a condition that is right is kept as it was written', async () => {
     '  - directory: { path: out }',
     '  - directory: { path: out }\n    send_if: "onboarding:profiles.created >= 1"',
   );
-  const { reports, faults } = await loadJobs(await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': report }));
-  expect(faults).toEqual([]);
+  const { reports, diagnostics } = await loadDefinitions(
+    await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': report }),
+  );
+  expect(diagnostics).toEqual([]);
   expect(reports.get('acme/weekly')?.deliveries[1]?.send_if).toBe('onboarding:profiles.created >= 1');
 });
 
@@ -124,7 +126,7 @@ test.each([
   ['1.5MB', undefined],
   ['10 GB', undefined],
 ])('a size of %j is %j bytes', (text, bytes) => {
-  expect(readSize(text)).toBe(bytes);
+  expect(parseSize(text)).toBe(bytes);
 });
 
 test.each([
@@ -146,8 +148,8 @@ test.each([
   ],
   ['smtp: { dkim: { domain: acme.example, selector: "s1; x=y", key: { file: k.pem } } }', 'the selector of the key'],
 ])('%s is a fault of org.yaml', async (line, expected) => {
-  const { faults } = await loadJobs(
+  const { diagnostics } = await loadDefinitions(
     await jobsFolder({ 'acme/org.yaml': `${ORG}${line}\n`, 'acme/weekly.yaml': REPORT }),
   );
-  expect(faults).toEqual([expect.objectContaining({ expected: expect.stringContaining(expected) })]);
+  expect(diagnostics).toEqual([expect.objectContaining({ expected: expect.stringContaining(expected) })]);
 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { deadlineSchema } from '../../src/define/deadline.ts';
-import { aReport } from '../support/queue-bench.ts';
+import { reportDefinition } from '../support/queue-bench.ts';
 
 test.each([
   [60, 60],
@@ -23,5 +23,5 @@ test.each([
 });
 
 test('a report that says nothing has a day', () => {
-  expect(aReport().definition.deadline).toBe(86_400);
+  expect(reportDefinition().definition.deadline).toBe(86_400);
 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { differenceOf, type ReportVersion } from '../../src/define/difference.ts';
-import { type Jobs, loadJobs, requireReport } from '../../src/define/load.ts';
+import { diffReports, type ReportVersion } from '../../src/define/difference.ts';
+import { type Definitions, loadDefinitions, requireReport } from '../../src/define/load.ts';
 import { jobsFolder, ORG, REPORT } from '../support/jobs-folder.ts';
 
 const NOW = Date.parse('2026-11-21T12:00Z');
@@ -8,12 +8,14 @@ const SLOTS = ['2026-11-23T07:00:00.000Z', '2026-11-30T07:00:00.000Z', '2026-12-
 const NOBODY = { added: [], removed: [] };
 
 async function version(report = REPORT, org = ORG): Promise<ReportVersion> {
-  const jobs: Jobs = await loadJobs(await jobsFolder({ 'acme/org.yaml': org, 'acme/weekly.yaml': report }));
+  const jobs: Definitions = await loadDefinitions(
+    await jobsFolder({ 'acme/org.yaml': org, 'acme/weekly.yaml': report }),
+  );
   return requireReport(jobs, 'acme/weekly');
 }
 
 test('the same text makes no difference, wherever it was read', async () => {
-  expect(differenceOf(await version(), await version(`${REPORT}# a comment\n`), NOW)).toEqual({
+  expect(diffReports(await version(), await version(`${REPORT}# a comment\n`), NOW)).toEqual({
     fields: [],
     org_fields: [],
     slots: null,
@@ -29,7 +31,7 @@ test('what a change moves is told: fields, slots, who gets it and where else it 
     .replace('directory: { path: out }', 's3: { bucket: reports }');
   const org = ORG.replace('name: Acme', 'name: Acme Ltd').replace('org: 7', 'org: 7\nclassification: Secret');
   expect(
-    differenceOf(await version(), await version(report.replace('totals: true', 'totals: false'), org), NOW),
+    diffReports(await version(), await version(report.replace('totals: true', 'totals: false'), org), NOW),
   ).toEqual({
     fields: ['deliveries', 'schedule', 'sections', 'title'],
     org_fields: ['classification', 'name'],
@@ -47,14 +49,14 @@ test('what a change moves is told: fields, slots, who gets it and where else it 
 
 test('a report that is new has everything to gain, one that goes everything to lose', async () => {
   const own = await version();
-  expect(differenceOf(undefined, own, NOW)).toEqual({
+  expect(diffReports(undefined, own, NOW)).toEqual({
     fields: [],
     org_fields: [],
     slots: { before: [], after: SLOTS },
     recipients: { added: ['lead@acme.example'], removed: [] },
     targets: { added: ['directory out'], removed: [] },
   });
-  expect(differenceOf(own, undefined, NOW)).toMatchObject({
+  expect(diffReports(own, undefined, NOW)).toMatchObject({
     slots: { before: SLOTS, after: [] },
     recipients: { added: [], removed: ['lead@acme.example'] },
     targets: { added: [], removed: ['directory out'] },

@@ -3,7 +3,7 @@ import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { MAX_DEFINITION_BYTES } from '../../src/define/definition.ts';
-import { loadJobs } from '../../src/define/load.ts';
+import { loadDefinitions } from '../../src/define/load.ts';
 import { jobsFolder, ORG, REPORT } from '../support/jobs-folder.ts';
 
 async function faultsOf(
@@ -12,8 +12,8 @@ async function faultsOf(
 ) {
   const folder = await jobsFolder({ 'acme/org.yaml': ORG, ...files });
   await prepare?.(folder);
-  const jobs = await loadJobs(folder);
-  return { jobs, faults: jobs.faults.map((fault) => ({ ...fault, file: fault.file.slice(folder.length + 1) })) };
+  const jobs = await loadDefinitions(folder);
+  return { jobs, faults: jobs.diagnostics.map((fault) => ({ ...fault, file: fault.file.slice(folder.length + 1) })) };
 }
 
 describe('text that is no definition', () => {
@@ -101,7 +101,7 @@ describe('text that is no definition', () => {
 
   test('a byte order mark is no part of it', async () => {
     const { jobs } = await faultsOf({ 'acme/weekly.yaml': `\uFEFF${REPORT}` });
-    expect([jobs.faults, [...jobs.reports.keys()]]).toEqual([[], ['acme/weekly']]);
+    expect([jobs.diagnostics, [...jobs.reports.keys()]]).toEqual([[], ['acme/weekly']]);
   });
 });
 
@@ -189,9 +189,12 @@ describe('names', () => {
 
 test('a jobs folder that is not there is an error of the configuration', async () => {
   const folder = await jobsFolder({});
-  await expect(loadJobs(join(folder, 'none'))).rejects.toMatchObject({ code: 'config.invalid', where: 'DOCKET_JOBS' });
+  await expect(loadDefinitions(join(folder, 'none'))).rejects.toMatchObject({
+    code: 'config.invalid',
+    where: 'DOCKET_JOBS',
+  });
   await writeFile(join(folder, 'file'), '');
-  await expect(loadJobs(join(folder, 'file'))).rejects.toMatchObject({ code: 'config.invalid' });
+  await expect(loadDefinitions(join(folder, 'file'))).rejects.toMatchObject({ code: 'config.invalid' });
   await mkdir(join(folder, 'empty'));
-  expect((await loadJobs(join(folder, 'empty'))).faults).toEqual([]);
+  expect((await loadDefinitions(join(folder, 'empty'))).diagnostics).toEqual([]);
 });

@@ -3,31 +3,31 @@ import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import type { z } from 'zod';
 import { reportFileSchema } from '../../src/define/definition.ts';
-import { formatFault } from '../../src/define/fault.ts';
+import { formatDiagnostic } from '../../src/define/fault.ts';
 import { orgFileSchema } from '../../src/define/org.ts';
-import { parseSource } from '../../src/define/parse.ts';
+import { parseYaml } from '../../src/define/parse.ts';
 import { locate } from '../../src/define/source.ts';
 import { runs, within } from '../support/fuzz.ts';
 import { ORG, REPORT } from '../support/jobs-folder.ts';
 
 /** A value or faults, each fault inside the text and in words. */
 function check(text: string, schema: z.ZodType): boolean {
-  const { source, value, faults } = parseSource('acme/weekly.yaml', text, schema);
-  expect(value === undefined).toBe(faults.length > 0);
+  const { source, value, diagnostics } = parseYaml('acme/weekly.yaml', text, schema);
+  expect(value === undefined).toBe(diagnostics.length > 0);
   const lines = text.split('\n');
-  for (const fault of faults) {
+  for (const fault of diagnostics) {
     const line = lines[fault.line - 1];
     expect(line, `line ${fault.line} of ${lines.length}`).toBeDefined();
     expect(fault.column).toBeGreaterThanOrEqual(1);
     expect(fault.column).toBeLessThanOrEqual((line?.length ?? 0) + 1);
     for (const part of [fault.expected, fault.got, fault.next]) expect(part).not.toBe('');
-    const shown = formatFault(fault);
+    const shown = formatDiagnostic(fault);
     expect(shown).toMatch(/^acme\/weekly\.yaml:\d+:\d+: /);
     expect(shown).not.toMatch(/Invalid input|undefined(?! (filter|variable))|\[object|expected another value/);
     expect(shown).not.toMatch(/[\p{Cc}\u2028\u200f\u202e\u2066]/u);
   }
   expect(locate(source, ['sections', 3, 'metrics', 1]).line).toBeLessThanOrEqual(lines.length);
-  return faults.length === 0;
+  return diagnostics.length === 0;
 }
 
 const schemas = fc.constantFrom(reportFileSchema, orgFileSchema);

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { fingerprintOf, hostKeyType, readHostKey } from '../../src/define/host-key.ts';
+import { fingerprintOf, hostKeyType, parseHostKey } from '../../src/define/host-key.ts';
 
 const field = (bytes: Buffer) => {
   const length = Buffer.alloc(4);
@@ -15,8 +15,8 @@ const FINGERPRINT = `SHA256:${createHash('sha256').update(KEY).digest('base64').
 
 test('a fingerprint is read as ssh-keygen prints it, with its padding or without', () => {
   expect(fingerprintOf(KEY)).toBe(FINGERPRINT);
-  expect(readHostKey(` ${FINGERPRINT}\n`)).toEqual({ fingerprint: FINGERPRINT, type: undefined });
-  expect(readHostKey(`${FINGERPRINT}=`)).toEqual({ fingerprint: FINGERPRINT, type: undefined });
+  expect(parseHostKey(` ${FINGERPRINT}\n`)).toEqual({ fingerprint: FINGERPRINT, type: undefined });
+  expect(parseHostKey(`${FINGERPRINT}=`)).toEqual({ fingerprint: FINGERPRINT, type: undefined });
 });
 
 test.each([
@@ -25,7 +25,7 @@ test.each([
   ['with a hashed host', `|1|c2FsdA==|aGFzaA== ssh-ed25519 ${BASE64}`],
   ['without a host, as ssh-keyscan cut short', `ssh-ed25519 ${BASE64}`],
 ])('a line of known_hosts is read %s', (_, line) => {
-  expect(readHostKey(line)).toEqual({ fingerprint: FINGERPRINT, type: 'ssh-ed25519' });
+  expect(parseHostKey(line)).toEqual({ fingerprint: FINGERPRINT, type: 'ssh-ed25519' });
 });
 
 test.each([
@@ -40,7 +40,7 @@ test.each([
   ['a fingerprint cut short', FINGERPRINT.slice(0, -1)],
   ['nothing', ''],
 ])('%s pins nothing', (_, text) => {
-  expect(readHostKey(text)).toBeUndefined();
+  expect(parseHostKey(text)).toBeUndefined();
 });
 
 test('a key names its own type, if it is one that is known', () => {

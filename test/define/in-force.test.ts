@@ -4,10 +4,10 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { DocketError } from '../../src/base/error.ts';
-import { type JobsInForce, type WatchOptions, watchJobs } from '../../src/define/in-force.ts';
-import { type Jobs, loadJobs } from '../../src/define/load.ts';
+import { type DefinitionSource, type WatchOptions, watchDefinitions } from '../../src/define/in-force.ts';
+import { type Definitions, loadDefinitions } from '../../src/define/load.ts';
 import { jobsFolder, ORG, REPORT } from '../support/jobs-folder.ts';
-import { linesLog } from '../support/queue-bench.ts';
+import { recordingLog } from '../support/queue-bench.ts';
 
 const titled = (title: string) => REPORT.replace('title: Weekly', `title: ${title}`);
 const BROKEN = REPORT.replace('previous_week', 'last_weak');
@@ -21,28 +21,28 @@ async function put(folder: string, file: string, text: string): Promise<void> {
 }
 
 describe('definitions in force', () => {
-  const log = linesLog();
+  const log = recordingLog();
   const watching = async (folder: string, options: Partial<WatchOptions> = {}) => {
     log.lines.length = 0;
-    const { refuse } = options;
-    const first = await loadJobs(folder, refuse === undefined ? {} : { refuse });
-    const inForce = watchJobs(first, { clock: systemClock, log, quietMs: 20, ...options });
+    const { admissionCheck } = options;
+    const first = await loadDefinitions(folder, admissionCheck === undefined ? {} : { admissionCheck });
+    const inForce = watchDefinitions(first, { clock: systemClock, log, debounceMs: 20, ...options });
     onTestFinished(() => inForce.close());
     // The first look is over, so that the folders are watched.
     await inForce.reload();
     return inForce;
   };
   /** The definitions as they are once `wanted` is true of them. */
-  const until = (inForce: JobsInForce, wanted: (jobs: Jobs) => boolean) =>
-    new Promise<Jobs>((resolve) => {
-      const stop = inForce.changed((jobs) => {
+  const until = (inForce: DefinitionSource, wanted: (jobs: Definitions) => boolean) =>
+    new Promise<Definitions>((resolve) => {
+      const stop = inForce.onChange((jobs) => {
         if (!wanted(jobs)) return;
         stop();
         resolve(jobs);
       });
-      if (wanted(inForce.now())) resolve(inForce.now());
+      if (wanted(inForce.current())) resolve(inForce.current());
     });
-  const titleOf = (jobs: Jobs, name = 'acme/weekly') => jobs.reports.get(name)?.title;
+  const titleOf = (jobs: Definitions, name = 'acme/weekly') => jobs.reports.get(name)?.title;
 
   it('follow a file that an editor replaces, one that is added and one that is removed', async () => {
     const folder = await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT });
@@ -54,7 +54,7 @@ describe('definitions in force', () => {
     await rm(join(folder, 'acme/weekly.yaml'));
     const jobs = await until(inForce, ({ reports }) => !reports.has('acme/weekly'));
     expect([...jobs.reports.keys()]).toEqual(['acme/daily']);
-    expect(jobs.faults).toEqual([]);
+    expect(jobs.diagnostics).toEqual([]);
     await put(folder, 'globex/org.yaml', ORG);
     await put(folder, 'globex/weekly.yaml', REPORT);
     await until(inForce, ({ reports }) => reports.has('globex/weekly'));
@@ -65,7 +65,7 @@ describe('definitions in force', () => {
   it('tell of each look that found them to be what the folder says, and of none that could not read it', async () => {
     const folder = await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT });
     let looks = 0;
-    const inForce = await watching(folder, { looked: () => looks++, everyMs: 3_600_000 });
+    const inForce = await watching(folder, { onCheck: () => looks++, pollIntervalMs: 3_600_000 });
     const before = looks;
     expect(before).toBeGreaterThan(0);
     await inForce.reload();
@@ -82,7 +82,7 @@ describe('definitions in force', () => {
     await symlink('..one', join(folder, 'acme/..data'));
     for (const file of ['org.yaml', 'weekly.yaml']) await symlink(`..data/${file}`, join(folder, 'acme', file));
     const inForce = await watching(folder);
-    expect(titleOf(inForce.now())).toBe('Weekly');
+    expect(titleOf(inForce.current())).toBe('Weekly');
     await put(folder, 'acme/..two/org.yaml', ORG);
     await put(folder, 'acme/..two/weekly.yaml', titled('Second'));
     await symlink('..two', join(folder, 'acme/..data_tmp'));
@@ -107,7 +107,7 @@ describe('definitions in force', () => {
   it('are looked at now and then where the system tells of no change', async () => {
     const folder = await jobsFolder({ 'rev/one/acme/org.yaml': ORG, 'rev/one/acme/weekly.yaml': REPORT });
     await symlink('one', join(folder, 'rev/current'));
-    const inForce = await watching(join(folder, 'rev/current/acme/..'), { everyMs: 20 });
+    const inForce = await watching(join(folder, 'rev/current/acme/..'), { pollIntervalMs: 20 });
     await put(folder, 'rev/two/acme/org.yaml', ORG);
     await put(folder, 'rev/two/acme/weekly.yaml', titled('Second'));
     await symlink('two', join(folder, 'rev/next'));
@@ -118,11 +118,11 @@ describe('definitions in force', () => {
   it('keep the last good version of a file that has a fault, and say where the fault is', async () => {
     const folder = await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT, 'acme/daily.yaml': REPORT });
     const inForce = await watching(folder);
-    const before = inForce.now().reports.get('acme/weekly');
+    const before = inForce.current().reports.get('acme/weekly');
     await put(folder, 'acme/weekly.yaml', BROKEN);
-    const jobs = await until(inForce, ({ kept }) => kept.size > 0);
+    const jobs = await until(inForce, ({ usingLastKnownGood }) => usingLastKnownGood.size > 0);
     expect(jobs.reports.get('acme/weekly')).toEqual(before);
-    expect([...jobs.kept]).toEqual(['acme/weekly']);
+    expect([...jobs.usingLastKnownGood]).toEqual(['acme/weekly']);
     const errors = log.lines.filter(({ level }) => level === 'error');
     expect(errors).toHaveLength(1);
     expect(errors[0]?.message).toContain(`${join(folder, 'acme/weekly.yaml')}:5:`);
@@ -131,7 +131,7 @@ describe('definitions in force', () => {
     await until(inForce, (now) => titleOf(now, 'acme/daily') === 'Daily');
     expect(log.lines.filter(({ level }) => level === 'error')).toHaveLength(1);
     await put(folder, 'acme/weekly.yaml', titled('Second'));
-    const good = await until(inForce, ({ kept }) => kept.size === 0);
+    const good = await until(inForce, ({ usingLastKnownGood }) => usingLastKnownGood.size === 0);
     expect(titleOf(good)).toBe('Second');
   });
 
@@ -139,7 +139,7 @@ describe('definitions in force', () => {
     const folder = await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT });
     const inForce = await watching(folder);
     await put(folder, 'acme/org.yaml', ORG.replace('Europe/Zurich', 'Mars/Olympus'));
-    await until(inForce, ({ kept }) => kept.has('acme'));
+    await until(inForce, ({ usingLastKnownGood }) => usingLastKnownGood.has('acme'));
     await put(folder, 'acme/weekly.yaml', titled('Second'));
     const jobs = await until(inForce, (now) => titleOf(now) === 'Second');
     expect(jobs.orgs.get('acme')?.timezone).toBe('Europe/Zurich');
@@ -148,9 +148,9 @@ describe('definitions in force', () => {
   it('take a change of org.yaml into all its reports, also into one that is kept', async () => {
     const folder = await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT, 'acme/daily.yaml': REPORT });
     const inForce = await watching(folder);
-    const before = inForce.now().reports;
+    const before = inForce.current().reports;
     await put(folder, 'acme/weekly.yaml', BROKEN);
-    await until(inForce, ({ kept }) => kept.size > 0);
+    await until(inForce, ({ usingLastKnownGood }) => usingLastKnownGood.size > 0);
     await put(folder, 'acme/org.yaml', ORG.replace('name: Acme', 'name: Acme Ltd'));
     const { reports } = await until(inForce, ({ orgs }) => orgs.get('acme')?.name === 'Acme Ltd');
     for (const name of ['acme/weekly', 'acme/daily']) {
@@ -162,29 +162,29 @@ describe('definitions in force', () => {
     const folder = await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT, 'acme/daily.yaml': REPORT });
     const inForce = await watching(folder);
     await put(folder, 'acme/weekly.yaml', BROKEN);
-    await until(inForce, ({ kept }) => kept.size > 0);
+    await until(inForce, ({ usingLastKnownGood }) => usingLastKnownGood.size > 0);
     await put(folder, 'acme/org.yaml', ORG.replace('domains: [acme.example]', 'domains: [other.example]'));
-    const jobs = await until(inForce, ({ kept }) => kept.size === 0);
+    const jobs = await until(inForce, ({ usingLastKnownGood }) => usingLastKnownGood.size === 0);
     expect([...jobs.reports.keys()]).toEqual([]);
   });
 
   it('keep the last good version of a report that cannot run here', async () => {
     const folder = await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': titled('First') });
     const inForce = await watching(folder, {
-      refuse: ({ title }) =>
+      admissionCheck: ({ title }) =>
         title === 'Unmailable'
           ? new DocketError('config.invalid', 'No mail server is set.', { next: 'Set it.' })
           : undefined,
     });
     await put(folder, 'acme/weekly.yaml', titled('Unmailable'));
-    const jobs = await until(inForce, ({ kept }) => kept.size > 0);
+    const jobs = await until(inForce, ({ usingLastKnownGood }) => usingLastKnownGood.size > 0);
     expect(titleOf(jobs)).toBe('First');
-    expect(jobs.faults).toMatchObject([{ message: 'No mail server is set.' }]);
+    expect(jobs.diagnostics).toMatchObject([{ message: 'No mail server is set.' }]);
   });
 
   it('stay when the folder is gone or empty, unless the empty one is meant', async () => {
     const folder = await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT });
-    const inForce = await watching(folder, { everyMs: 10 });
+    const inForce = await watching(folder, { pollIntervalMs: 10 });
     const told = new Promise<void>((resolve) => {
       const { error } = log;
       log.error = (message, fields) => {
@@ -196,9 +196,9 @@ describe('definitions in force', () => {
     await rm(join(folder, 'acme'), { recursive: true });
     await told;
     expect(log.lines.at(-1)?.why).toContain('no organization any more');
-    expect(inForce.now().reports.size).toBe(1);
+    expect(inForce.current().reports.size).toBe(1);
     await inForce.reload();
-    expect(inForce.now().reports.size).toBe(0);
+    expect(inForce.current().reports.size).toBe(0);
     await rm(folder, { recursive: true });
     await inForce.reload();
     expect(log.lines.at(-1)).toMatchObject({ level: 'error', path: folder });
@@ -208,9 +208,9 @@ describe('definitions in force', () => {
     const folder = await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': titled('Second') });
     let written = false;
     const inForce = await watching(folder, {
-      everyMs: 3_600_000,
+      pollIntervalMs: 3_600_000,
       // Asked amid the reading, once a report was read: the file behind it is another from then on.
-      refuse: ({ title }) => {
+      admissionCheck: ({ title }) => {
         if (title === 'Third' && !written) {
           written = true;
           writeFileSync(join(folder, 'acme/weekly.yaml'), titled('Fourth, and last'));
@@ -219,10 +219,10 @@ describe('definitions in force', () => {
       },
     });
     const titles: (string | undefined)[] = [];
-    inForce.changed((jobs) => titles.push(titleOf(jobs)));
+    inForce.onChange((jobs) => titles.push(titleOf(jobs)));
     await put(folder, 'acme/weekly.yaml', titled('Third'));
     await inForce.reload();
-    expect(titleOf(inForce.now())).toBe('Fourth, and last');
+    expect(titleOf(inForce.current())).toBe('Fourth, and last');
     expect(titles).toEqual(['Fourth, and last']);
   });
 
@@ -231,9 +231,9 @@ describe('definitions in force', () => {
     const asked: string[] = [];
     let more: () => void = () => {};
     const inForce = await watching(folder, {
-      everyMs: 5,
-      looked: () => more(),
-      refuse: ({ title }) => {
+      pollIntervalMs: 5,
+      onCheck: () => more(),
+      admissionCheck: ({ title }) => {
         asked.push(title);
         return undefined;
       },
@@ -247,7 +247,7 @@ describe('definitions in force', () => {
       };
     });
     expect(asked).toHaveLength(before);
-    expect(titleOf(inForce.now())).toBe('Weekly');
+    expect(titleOf(inForce.current())).toBe('Weekly');
   });
 
   it('say once that the folder cannot be read, however often it is looked at, and again when somebody asks', async () => {
@@ -260,7 +260,7 @@ describe('definitions in force', () => {
         return systemClock.sleep(ms, signal);
       },
     };
-    const inForce = await watching(folder, { everyMs: 5, clock });
+    const inForce = await watching(folder, { pollIntervalMs: 5, clock });
     await rm(folder, { recursive: true });
     await inForce.reload();
     const errors = () => log.lines.filter(({ level }) => level === 'error').length;
@@ -279,7 +279,7 @@ describe('definitions in force', () => {
 
   it('name twenty of the reports that a reload changed, and how many more', async () => {
     const folder = await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT });
-    const inForce = await watching(folder, { everyMs: 3_600_000 });
+    const inForce = await watching(folder, { pollIntervalMs: 3_600_000 });
     for (const file of ['org.yaml', ...Array.from({ length: 22 }, (_, index) => `r${index}.yaml`)]) {
       await put(`${folder}~new`, file, file === 'org.yaml' ? ORG : REPORT);
     }
@@ -293,25 +293,25 @@ describe('definitions in force', () => {
 
   it('answer whoever asks for a reload while they are closed, or after', async () => {
     const folder = await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT });
-    const inForce = await watching(folder, { everyMs: 3_600_000 });
+    const inForce = await watching(folder, { pollIntervalMs: 3_600_000 });
     const asked = inForce.reload();
     const closed = inForce.close();
     const late = inForce.reload();
     await Promise.all([asked, closed, late]);
     await put(folder, 'acme/weekly.yaml', titled('Second'));
     await inForce.reload();
-    expect(titleOf(inForce.now())).toBe('Weekly');
+    expect(titleOf(inForce.current())).toBe('Weekly');
   });
 
   it('tell nobody of a file that was only touched', async () => {
     const folder = await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT });
     const inForce = await watching(folder);
-    const { reports } = inForce.now();
-    const told: Jobs[] = [];
-    inForce.changed((jobs) => told.push(jobs));
+    const { reports } = inForce.current();
+    const told: Definitions[] = [];
+    inForce.onChange((jobs) => told.push(jobs));
     await put(folder, 'acme/weekly.yaml', REPORT);
     await inForce.reload();
     expect(told).toEqual([]);
-    expect(inForce.now().reports.get('acme/weekly')).toBe(reports.get('acme/weekly'));
+    expect(inForce.current().reports.get('acme/weekly')).toBe(reports.get('acme/weekly'));
   });
 });

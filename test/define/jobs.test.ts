@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Catalog, catalogSchema } from '../../src/contract/catalog.ts';
-import { LIMITS, RATES } from '../../src/contract/limits.ts';
+import { LIMITS, RATE_LIMITS } from '../../src/contract/limits.ts';
 import { PATHS, pageSchema } from '../../src/contract/organization.ts';
 import { reportResponseSchema } from '../../src/contract/report.ts';
-import { formatFault } from '../../src/define/fault.ts';
-import { type Jobs, loadJobs, requireReport } from '../../src/define/load.ts';
+import { formatDiagnostic } from '../../src/define/fault.ts';
+import { type Definitions, loadDefinitions, requireReport } from '../../src/define/load.ts';
 import { resolvePeriod } from '../../src/define/period.ts';
 import { nextReportSlots, timetableOf } from '../../src/define/slots.ts';
 import { checkAgainstCatalog } from '../../src/plan/check.ts';
@@ -13,7 +13,7 @@ import { compilePlan } from '../../src/plan/compile.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 
 const NOW = Date.parse('2026-11-23T07:00:00Z');
-let jobs: Jobs;
+let jobs: Definitions;
 let sandbox: Sandbox;
 let key: string;
 let catalog: Catalog;
@@ -25,7 +25,7 @@ const ask = (path: string, body?: unknown) =>
   });
 
 beforeAll(async () => {
-  jobs = await loadJobs('jobs');
+  jobs = await loadDefinitions('jobs');
   sandbox = await startSandbox({ now: NOW });
   key = sandbox.keys.find(({ label }) => label === 'acme')?.key ?? '';
   catalog = catalogSchema.parse(await (await ask(PATHS.catalog('current'))).json());
@@ -33,7 +33,7 @@ beforeAll(async () => {
 afterAll(() => sandbox.close());
 
 test('every file in jobs/ loads without a fault', () => {
-  expect(jobs.faults.map(formatFault)).toEqual([]);
+  expect(jobs.diagnostics.map(formatDiagnostic)).toEqual([]);
   expect([...jobs.reports.keys()]).toEqual(['demo/board-pack', 'demo/weekly-kpi']);
 });
 
@@ -60,7 +60,7 @@ describe('the demo', () => {
   test('fits both reports into one minute of the budget, with four calls to spare', () => {
     const calls = plans().flatMap(({ plan }) => plan.calls.filter(({ kind }) => kind === 'report'));
     expect(calls.length).toBeLessThan(26);
-    expect(calls.length + 4).toBeLessThan(RATES.metrics.calls);
+    expect(calls.length + 4).toBeLessThan(RATE_LIMITS.metrics.calls);
   });
 
   test('gets figures for every section, none of them cut', async () => {

@@ -1,14 +1,14 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { DocketError } from '../../src/base/error.ts';
-import { type Fault, formatFault } from '../../src/define/fault.ts';
-import { loadJobs, requireReport } from '../../src/define/load.ts';
+import { type Diagnostic, formatDiagnostic } from '../../src/define/fault.ts';
+import { loadDefinitions, requireReport } from '../../src/define/load.ts';
 import { jobsFolder, ORG, REPORT } from '../support/jobs-folder.ts';
 import { ORG_CASES, REPORT_CASES } from './fault-cases.ts';
 
 async function load(report: string, org = ORG) {
   const folder = await jobsFolder({ 'acme/org.yaml': org, 'acme/weekly.yaml': report });
-  return { folder, jobs: await loadJobs(folder) };
+  return { folder, jobs: await loadDefinitions(folder) };
 }
 
 /** Where `needle` first stands in the text, as a fault says it. */
@@ -22,7 +22,7 @@ function position(text: string, needle: string) {
 describe('a folder without faults', () => {
   test('gives settings and definitions with defaults filled in, frozen', async () => {
     const { jobs } = await load(REPORT);
-    expect(jobs.faults).toEqual([]);
+    expect(jobs.diagnostics).toEqual([]);
     const { definition, settings } = requireReport(jobs, 'acme/weekly');
     expect(settings).toMatchObject({ id: 'acme', org: 7, api_key: { env: 'ACME_KEY' } });
     expect(definition).toMatchObject({ org: 'acme', report: 'weekly', on_incomplete: 'flag' });
@@ -42,7 +42,7 @@ describe('a folder without faults', () => {
 
   test('digests each copy of a file anew: what is kept under a digest is one report of one organization', async () => {
     const [org, report] = [ORG, REPORT];
-    const { reports } = await loadJobs(
+    const { reports } = await loadDefinitions(
       await jobsFolder({
         'acme/org.yaml': org,
         'acme/weekly.yaml': report,
@@ -62,13 +62,13 @@ describe('a folder without faults', () => {
       'values: &risky [high, severe] }\n      - { dimension: profile.type, values: *risky }',
     );
     const { jobs } = await load(text);
-    expect(jobs.faults).toEqual([]);
+    expect(jobs.diagnostics).toEqual([]);
     expect(jobs.reports.get('acme/weekly')?.sections[0]?.filters?.[1]?.values).toEqual(['high', 'severe']);
   });
 
   test('reads one value of a filter without its brackets', async () => {
     const { jobs } = await load(REPORT.replace('op: in, values: [high, severe]', 'op: eq, values: high'));
-    expect(jobs.faults).toEqual([]);
+    expect(jobs.diagnostics).toEqual([]);
     expect(jobs.reports.get('acme/weekly')?.sections[0]?.filters?.[0]).toMatchObject({ op: 'eq', values: ['high'] });
   });
 
@@ -81,8 +81,8 @@ describe('a folder without faults', () => {
       'report.schema.json': '{}',
       'notes/README.md': 'no organization',
     });
-    const jobs = await loadJobs(folder);
-    expect(jobs.faults).toEqual([]);
+    const jobs = await loadDefinitions(folder);
+    expect(jobs.diagnostics).toEqual([]);
     expect([...jobs.reports.keys()]).toEqual(['acme/weekly']);
   });
 });
@@ -92,8 +92,8 @@ describe('a fault in a report is shown where it stands', () => {
     const text = REPORT.replace(from, to);
     expect(text).not.toBe(REPORT);
     const { folder, jobs } = await load(text, `${ORG}${org}`);
-    expect(jobs.faults.map(formatFault)).toHaveLength(1);
-    const [fault] = jobs.faults as [Fault];
+    expect(jobs.diagnostics.map(formatDiagnostic)).toHaveLength(1);
+    const [fault] = jobs.diagnostics as [Diagnostic];
     expect(fault.file).toBe(join(folder, 'acme/weekly.yaml'));
     expect({ line: fault.line, column: fault.column }).toEqual(position(text, at));
     expect(fault.expected).toMatch(expected);
@@ -105,7 +105,7 @@ describe('a fault in a report is shown where it stands', () => {
   test('an attachment that no output makes', async () => {
     const text = REPORT.replace('attach: [xlsx]', 'attach: [csv]').replace('  - { format: csv }\n', '');
     const { jobs } = await load(text);
-    expect(jobs.faults).toMatchObject([
+    expect(jobs.diagnostics).toMatchObject([
       { ...position(text, 'csv] }'), expected: 'a format that "outputs" makes (xlsx)' },
     ]);
   });
@@ -117,17 +117,17 @@ describe('a fault in a report is shown where it stands', () => {
       .replace('attach: [xlsx]', 'attach: [csv]')
       .replace('{ format: csv }', '{ format: pdf }');
     const { jobs } = await load(text);
-    expect(jobs.faults.map(({ line }) => line)).toEqual([2, 5, 17, 22]);
+    expect(jobs.diagnostics.map(({ line }) => line)).toEqual([2, 5, 17, 22]);
   });
 });
 
 test.each(ORG_CASES)('a fault in org.yaml is shown where it stands: $what', async ({ from, to, at, expected, got }) => {
   const text = ORG.replace(from, to);
   const { folder, jobs } = await load(REPORT, text);
-  expect(jobs.faults).toHaveLength(1);
-  expect(jobs.faults[0]).toMatchObject({ file: join(folder, 'acme/org.yaml'), ...position(text, at) });
-  expect(jobs.faults[0]?.expected).toMatch(expected);
-  expect(jobs.faults[0]?.got).toMatch(got);
+  expect(jobs.diagnostics).toHaveLength(1);
+  expect(jobs.diagnostics[0]).toMatchObject({ file: join(folder, 'acme/org.yaml'), ...position(text, at) });
+  expect(jobs.diagnostics[0]?.expected).toMatch(expected);
+  expect(jobs.diagnostics[0]?.got).toMatch(got);
   expect([jobs.orgs.size, jobs.reports.size]).toEqual([0, 0]);
 });
 
@@ -161,6 +161,6 @@ describe('asking for a report', () => {
 });
 
 test('a formatted fault is one line, whatever is in it', () => {
-  const fault: Fault = { file: 'a\nb.yaml', line: 2, column: 3, expected: 'x', got: '"\u2028"', next: 'y' };
-  expect(formatFault(fault)).toBe('a\\u000ab.yaml:2:3: expected x, got "\\u2028"; do: y');
+  const fault: Diagnostic = { file: 'a\nb.yaml', line: 2, column: 3, expected: 'x', got: '"\u2028"', next: 'y' };
+  expect(formatDiagnostic(fault)).toBe('a\\u000ab.yaml:2:3: expected x, got "\\u2028"; do: y');
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from 'vitest';
-import { loadJobs } from '../../src/define/load.ts';
+import { loadDefinitions } from '../../src/define/load.ts';
 import { localeSchema } from '../../src/define/locale.ts';
 import { resolvePeriod } from '../../src/define/period.ts';
 import { jobsFolder, ORG, REPORT } from '../support/jobs-folder.ts';
@@ -20,11 +20,11 @@ describe('a locale', () => {
       'acme/monthly.yaml': `${REPORT}locale: de_DE\n`,
       'acme/daily.yaml': REPORT,
     });
-    const { faults, orgs, reports } = await loadJobs(folder);
+    const { diagnostics, orgs, reports } = await loadDefinitions(folder);
     expect(orgs.get('acme')?.locale).toBe('de-CH');
     expect(reports.get('acme/daily')?.locale).toBe(undefined);
     const lines = REPORT.split('\n').length;
-    expect(faults).toMatchObject([
+    expect(diagnostics).toMatchObject([
       { line: lines, next: expect.stringContaining('de-DE') },
       { line: lines, expected: expect.stringContaining('(en, de)'), got: expect.stringContaining('fr-CH') },
     ]);

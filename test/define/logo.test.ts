@@ -3,9 +3,9 @@ import { symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { formatFault } from '../../src/define/fault.ts';
-import { loadJobs } from '../../src/define/load.ts';
-import { MAX_LOGO_BYTES, pictureOf } from '../../src/define/logo.ts';
+import { formatDiagnostic } from '../../src/define/fault.ts';
+import { loadDefinitions } from '../../src/define/load.ts';
+import { MAX_LOGO_BYTES, readImageInfo } from '../../src/define/logo.ts';
 import { jobsFolder, ORG, REPORT } from '../support/jobs-folder.ts';
 
 const PNG = readFileSync('jobs/demo/logo.png');
@@ -19,20 +19,20 @@ const jpeg = (width: number, height: number) =>
   ]);
 
 const load = async (files: Readonly<Record<string, string | Uint8Array>>, logo: string, line = `logo: ${logo}\n`) =>
-  loadJobs(await jobsFolder({ 'acme/org.yaml': ORG + line, 'acme/weekly.yaml': REPORT, ...files }));
+  loadDefinitions(await jobsFolder({ 'acme/org.yaml': ORG + line, 'acme/weekly.yaml': REPORT, ...files }));
 
 describe('the logo of an organization', () => {
   test('is a PNG or JPEG, whose size stands in its first bytes', () => {
-    expect(pictureOf(PNG)).toEqual({ format: 'png', width: 560, height: 160 });
-    expect(pictureOf(jpeg(640, 300))).toEqual({ format: 'jpeg', width: 640, height: 300 });
-    expect(pictureOf(jpeg(640, 300).subarray(0, 12))).toBeUndefined();
-    expect(pictureOf(Buffer.from('GIF89a'))).toBeUndefined();
-    expect(pictureOf(Buffer.alloc(0))).toBeUndefined();
+    expect(readImageInfo(PNG)).toEqual({ format: 'png', width: 560, height: 160 });
+    expect(readImageInfo(jpeg(640, 300))).toEqual({ format: 'jpeg', width: 640, height: 300 });
+    expect(readImageInfo(jpeg(640, 300).subarray(0, 12))).toBeUndefined();
+    expect(readImageInfo(Buffer.from('GIF89a'))).toBeUndefined();
+    expect(readImageInfo(Buffer.alloc(0))).toBeUndefined();
   });
 
   test('is a path from where Docket was started, and another picture makes another digest', async () => {
     const jobs = await load({ 'acme/logo.png': PNG }, 'logo.png');
-    expect(jobs.faults).toEqual([]);
+    expect(jobs.diagnostics).toEqual([]);
     expect(jobs.orgs.get('acme')?.logo).toBe(join(jobs.folder, 'acme', 'logo.png'));
     const other = await load({ 'acme/logo.png': jpeg(10, 10) }, 'logo.png');
     expect(other.reports.get('acme/weekly')?.digest).not.toBe(jobs.reports.get('acme/weekly')?.digest);
@@ -52,9 +52,9 @@ describe('the logo of an organization', () => {
     ['outside', { 'other.png': PNG }, '../other.png', /in the folder of the organization, got one outside of it/],
   ])('that is %s is a fault at its line', async (_, files, logo, expected) => {
     const jobs = await load(files, logo);
-    const faults = jobs.faults.filter(({ file }) => file.endsWith('acme/org.yaml'));
+    const faults = jobs.diagnostics.filter(({ file }) => file.endsWith('acme/org.yaml'));
     expect(faults).toMatchObject([{ line: ORG.split('\n').length, column: 7 }]);
-    expect(faults.map(formatFault)).toEqual([expect.stringMatching(expected)]);
+    expect(faults.map(formatDiagnostic)).toEqual([expect.stringMatching(expected)]);
     expect(jobs.orgs.size).toBe(0);
   });
 
@@ -63,8 +63,8 @@ describe('the logo of an organization', () => {
     const folder = await jobsFolder({ 'acme/weekly.yaml': REPORT });
     await symlink(elsewhere, join(folder, 'acme', 'logo.png'));
     await writeFile(join(folder, 'acme', 'org.yaml'), `${ORG}logo: logo.png\n`);
-    const { faults } = await loadJobs(folder);
+    const { diagnostics } = await loadDefinitions(folder);
     expect(elsewhere.startsWith(tmpdir())).toBe(true);
-    expect(faults.map(formatFault)).toContainEqual(expect.stringMatching(/org.yaml:9:7: .*outside of it/));
+    expect(diagnostics.map(formatDiagnostic)).toContainEqual(expect.stringMatching(/org.yaml:9:7: .*outside of it/));
   });
 });

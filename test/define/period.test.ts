@@ -5,7 +5,7 @@ import { DocketError } from '../../src/base/error.ts';
 import { WEEKDAYS } from '../../src/define/day.ts';
 import { NAMED_PERIODS, type PeriodSpec, periodSpecSchema } from '../../src/define/definition.ts';
 import { orgFileSchema } from '../../src/define/org.ts';
-import { inWords, parsePeriod, periodOf, resolvePeriod } from '../../src/define/period.ts';
+import { formatPeriod, parsePeriod, periodOf, resolvePeriod } from '../../src/define/period.ts';
 
 const ZONES = [
   'UTC',
@@ -133,7 +133,7 @@ describe('a fiscal year', () => {
 
   test('is told to readers with its label and its dates', () => {
     const told = (locale: string) =>
-      inWords(periodOf({ period: 'previous_quarter', locale }, fiscal(4), MONDAY), locale);
+      formatPeriod(periodOf({ period: 'previous_quarter', locale }, fiscal(4), MONDAY), locale);
     expect(told('en-GB')).toBe('FY2027-Q2, July to September 2026 (Europe/London)');
     expect(told('de-CH')).toMatch(/^GJ2027-Q2, Juli.September 2026 \(Europe\/London\)$/);
   });
@@ -357,7 +357,8 @@ describe('--period', () => {
 });
 
 describe('in words', () => {
-  const words = (spec: PeriodSpec, locale?: string) => inWords(resolvePeriod(spec, MONDAY, 'Europe/Zurich'), locale);
+  const words = (spec: PeriodSpec, locale?: string) =>
+    formatPeriod(resolvePeriod(spec, MONDAY, 'Europe/Zurich'), locale);
 
   test.each([
     ['previous_week', 'Monday 16 to Sunday 22 November 2026 (Europe/Zurich)'],

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { addressKey, canonicalAddress, canonicalDomain, recipientFault } from '../../src/define/recipients.ts';
+import { addressKey, canonicalAddress, canonicalDomain, recipientRefusal } from '../../src/define/recipients.ts';
 
 const ALLOWED = { domains: ['acme.example', 'zürich.example'], addresses: ['Guest@Partner.example'] };
 
@@ -55,7 +55,9 @@ test.each([
   `lead@${'a.'.repeat(130)}example`,
 ])('%j is not a plain address', (address) => {
   expect(canonicalAddress(address)).toBeUndefined();
-  expect(recipientFault(address, { domains: ['acme.example'], addresses: [address] })).toContain('not a plain e-mail');
+  expect(recipientRefusal(address, { domains: ['acme.example'], addresses: [address] })).toContain(
+    'not a plain e-mail',
+  );
 });
 
 test.each([
@@ -65,13 +67,13 @@ test.each([
   'lead@xn--zrich-kva.example',
   'guest@partner.example',
 ])('%s may get the reports', (address) => {
-  expect(recipientFault(address, ALLOWED)).toBeUndefined();
+  expect(recipientRefusal(address, ALLOWED)).toBeUndefined();
 });
 
 test.each(['lead@sub.acme.example', 'lead@notacme.example', 'lead@acme.example.evil.example', 'other@partner.example'])(
   '%s may not: a domain allows itself alone, an address itself alone',
   (address) => {
-    expect(recipientFault(address, ALLOWED)).toContain('not among');
+    expect(recipientRefusal(address, ALLOWED)).toContain('not among');
   },
 );
 
@@ -85,20 +87,20 @@ test.each([
   '@evil.test:lead@acme.example',
   'lead@evil.test@acme.example',
 ])('%s names a route, and is not allowed by its domain', (address) => {
-  expect(recipientFault(address, ALLOWED)).toBeDefined();
+  expect(recipientRefusal(address, ALLOWED)).toBeDefined();
 });
 
 test('an address with a "%" or "!" that the organization lists in full may get the reports', () => {
   const allowed = { domains: ['acme.example'], addresses: ['100%@acme.example'] };
-  expect(recipientFault('100%@acme.example', allowed)).toBeUndefined();
-  expect(recipientFault('99%@acme.example', allowed)).toBeDefined();
+  expect(recipientRefusal('100%@acme.example', allowed)).toBeUndefined();
+  expect(recipientRefusal('99%@acme.example', allowed)).toBeDefined();
 });
 
 test('an entry that is neither a domain nor an address allows nobody', () => {
   for (const entry of ['*', '', '.', '*.example', '@acme.example', 'example']) {
-    expect(recipientFault('lead@acme.example', { domains: [entry], addresses: [entry] })).toContain('not among');
+    expect(recipientRefusal('lead@acme.example', { domains: [entry], addresses: [entry] })).toContain('not among');
   }
-  expect(recipientFault('lead@acme.example', { domains: [], addresses: [] })).toContain('not among');
+  expect(recipientRefusal('lead@acme.example', { domains: [], addresses: [] })).toContain('not among');
 });
 
 test('what passes is printable ASCII with one @, and is its own canonical form', () => {

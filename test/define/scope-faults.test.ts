@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { loadJobs } from '../../src/define/load.ts';
-import { type ScopePolicy, scopeFaults } from '../../src/define/scope-faults.ts';
+import { loadDefinitions } from '../../src/define/load.ts';
+import { type AllowListPolicy, checkAllowLists } from '../../src/define/scope-faults.ts';
 import { jobsFolder, ORG, REPORT } from '../support/jobs-folder.ts';
 
-const POLICY: ScopePolicy = {
-  secrets: { folders: [], ownRefs: [], archiveRefs: [], ownFiles: [], enforce: false },
+const POLICY: AllowListPolicy = {
+  secrets: { allowedFolders: [], deploymentRefs: [], archiveRefs: [], deploymentFiles: [], enforce: false },
   destinations: { required: false, ownFolders: [] },
   workingDirectory: '/srv/docket',
 };
@@ -16,15 +16,15 @@ const SFTP = (host: string, password = 'ACME_SFTP') =>
 async function found(report: string, { org = ORG, policy = POLICY } = {}) {
   const globex = ORG.replace('ACME_KEY', 'GLOBEX_KEY');
   const folder = await jobsFolder({ 'acme/org.yaml': org, 'acme/weekly.yaml': report, 'globex/org.yaml': globex });
-  const jobs = await loadJobs(folder);
-  expect(jobs.faults).toEqual([]);
-  const { faults, warnings } = await scopeFaults(jobs, policy);
-  const lines = (of: typeof faults) =>
+  const jobs = await loadDefinitions(folder);
+  expect(jobs.diagnostics).toEqual([]);
+  const { errors, warnings } = await checkAllowLists(jobs, policy);
+  const lines = (of: typeof errors) =>
     of.map(({ file, line, message, got }) => {
       expect(file).toBe(join(folder, 'acme/weekly.yaml'));
       return [report.split('\n')[line - 1]?.trim().slice(0, 12), message, got];
     });
-  return { faults: lines(faults), warnings: lines(warnings) };
+  return { faults: lines(errors), warnings: lines(warnings) };
 }
 
 test.each(['GLOBEX_KEY', 'SMTP_URL'])(
@@ -89,7 +89,7 @@ test('e-mail needs no destinations; where they are required, the rest does', asy
 test("a folder of Docket's own is a fault", async () => {
   const policy = {
     ...POLICY,
-    destinations: { required: false, ownFolders: [{ path: '/srv/docket/jobs', within: true }] },
+    destinations: { required: false, ownFolders: [{ path: '/srv/docket/jobs', includesSubfolders: true }] },
   };
   const report = deliveries('  - directory: { path: "jobs/{{ org }}" }');
   expect((await found(report, { policy })).faults).toHaveLength(1);

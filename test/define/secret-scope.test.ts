@@ -2,10 +2,16 @@ import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { SecretRef } from '../../src/base/secret.ts';
-import { type SecretOwner, type SecretPolicy, secretRefsIn, secretScope } from '../../src/define/secret-scope.ts';
+import { type SecretOwner, type SecretPolicy, secretAuthorizer, secretRefsIn } from '../../src/define/secret-scope.ts';
 import { folderFor } from '../support/delivery-case.ts';
 
-const OPEN: SecretPolicy = { folders: [], ownRefs: [], archiveRefs: [], ownFiles: [], enforce: true };
+const OPEN: SecretPolicy = {
+  allowedFolders: [],
+  deploymentRefs: [],
+  archiveRefs: [],
+  deploymentFiles: [],
+  enforce: true,
+};
 const org = (id: string, over: Partial<SecretOwner> = {}): SecretOwner => ({
   id,
   api_key: { env: `${id.toUpperCase()}_KEY` },
@@ -14,7 +20,7 @@ const org = (id: string, over: Partial<SecretOwner> = {}): SecretOwner => ({
 
 /** The message of the refusal, or that there is none. */
 async function decide(ref: SecretRef, own: SecretOwner, others: readonly SecretOwner[] = [], policy = OPEN) {
-  const refusal = await secretScope([own, ...others], policy)(ref, own);
+  const refusal = await secretAuthorizer([own, ...others], policy)(ref, own);
   return refusal === undefined ? 'allowed' : refusal.message;
 }
 const DEPLOYMENT = "a secret of Docket's own";
@@ -101,11 +107,11 @@ test('what versions before allowed is only warned of until it is enforced; the r
   const globex = org('globex');
   const narrowed = org('acme', { secrets: { env: ['ACME_*'], files: [] } });
   const enforced = async (ref: SecretRef, own: SecretOwner, over: Partial<SecretPolicy> = {}) =>
-    (await secretScope([own, globex], { ...OPEN, enforce: false, ...over })(ref, own))?.enforced;
+    (await secretAuthorizer([own, globex], { ...OPEN, enforce: false, ...over })(ref, own))?.enforced;
   expect(await enforced({ env: 'SMTP_URL' }, org('acme'))).toBe(false);
   expect(await enforced({ env: 'GLOBEX_KEY' }, org('acme'))).toBe(false);
   expect(await enforced({ env: 'OTHER' }, narrowed)).toBe(true);
-  expect(await enforced({ file: '/etc/hostname' }, org('acme'), { folders: ['/run/secrets'] })).toBe(true);
+  expect(await enforced({ file: '/etc/hostname' }, org('acme'), { allowedFolders: ['/run/secrets'] })).toBe(true);
   expect(await enforced({ file: '/proc/self/environ' }, org('acme'))).toBe(true);
   expect(await enforced({ file: `/proc/${process.pid}/environ` }, org('acme'))).toBe(true);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { formatFault } from '../../src/define/fault.ts';
-import { loadJobs, requireReport } from '../../src/define/load.ts';
+import { formatDiagnostic } from '../../src/define/fault.ts';
+import { loadDefinitions, requireReport } from '../../src/define/load.ts';
 import { looksLikeSecret } from '../../src/define/secret-value.ts';
 import { jobsFolder, ORG, REPORT } from '../support/jobs-folder.ts';
 
@@ -9,15 +9,18 @@ const KEY = 'acme01.9f8C3e7Ab2D1c4F6k0Zq';
 /** Everything a person or a log may see of the folder. */
 async function shown(files: Readonly<Record<string, string>>) {
   const folder = await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT, ...files });
-  const jobs = await loadJobs(folder);
+  const jobs = await loadDefinitions(folder);
   const refused = await Promise.resolve()
     .then(() => requireReport(jobs, 'acme/weekly'))
     .catch((error: unknown) => error);
   return {
-    faults: jobs.faults,
-    text: [JSON.stringify(jobs.faults), ...jobs.faults.map(formatFault), JSON.stringify(refused), String(refused)].join(
-      '\n',
-    ),
+    faults: jobs.diagnostics,
+    text: [
+      JSON.stringify(jobs.diagnostics),
+      ...jobs.diagnostics.map(formatDiagnostic),
+      JSON.stringify(refused),
+      String(refused),
+    ].join('\n'),
   };
 }
 

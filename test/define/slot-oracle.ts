@@ -1,6 +1,6 @@
 import { DateTime } from 'luxon';
 import type { Calendar } from '../../src/define/calendar.ts';
-import type { Timing } from '../../src/define/slots.ts';
+import type { RecurrenceRule } from '../../src/define/slots.ts';
 
 const MINUTE = 60_000;
 const DAY = 86_400_000;
@@ -45,7 +45,7 @@ const isWorked = (calendar: Calendar, date: DateTime): boolean => {
 };
 
 /** The day on which the slot of this one falls, by the words of the rules. */
-function falls(schedule: Timing, calendar: Calendar | undefined, date: DateTime): DateTime | undefined {
+function falls(schedule: RecurrenceRule, calendar: Calendar | undefined, date: DateTime): DateTime | undefined {
   const { shift, on } = schedule;
   if (on !== undefined && calendar !== undefined) {
     const month = Array.from({ length: date.daysInMonth ?? 0 }, (_, index) => date.set({ day: index + 1 }));
@@ -70,7 +70,7 @@ const SLACK_DAYS = 40;
  * The calendar names no country.
  */
 export function slotsByWalking(
-  schedule: Timing,
+  schedule: RecurrenceRule,
   zone: string,
   calendar: Calendar | undefined,
   after: number,

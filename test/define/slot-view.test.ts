@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { scheduleSchema } from '../../src/define/schedule.ts';
-import { scheduleText, slotView } from '../../src/define/slot-view.ts';
+import { formatSchedule, slotView } from '../../src/define/slot-view.ts';
 
 const REPORT = { org: 'acme', report: 'weekly' };
 const at = Date.parse('2026-11-23T07:00Z');
@@ -42,5 +42,5 @@ test.each([
   // Nothing is caught up with: no window matters.
   [{ cron: '@daily', catch_up: 'skip', catch_up_window: '7d' }, '@daily, catch_up skip'],
 ])('%j is on one line', (written, line) => {
-  expect(scheduleText(scheduleSchema.parse(written))).toBe(line);
+  expect(formatSchedule(scheduleSchema.parse(written))).toBe(line);
 });

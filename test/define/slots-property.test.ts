@@ -3,7 +3,7 @@ import { DateTime } from 'luxon';
 import { describe, expect, test } from 'vitest';
 import { type Calendar, calendarSchema } from '../../src/define/calendar.ts';
 import { jitterMs } from '../../src/define/jitter.ts';
-import { nextSlots, slotsBetween, type Timing } from '../../src/define/slots.ts';
+import { nextSlots, type RecurrenceRule, slotsBetween } from '../../src/define/slots.ts';
 import { slotsByWalking } from './slot-oracle.ts';
 
 const HOUR = 3_600_000;
@@ -58,7 +58,7 @@ const calendars = (around: string): fc.Arbitrary<Calendar> =>
 const cases = fc.constantFrom(...PLACES).chain(([zone, around]) => {
   const seldom = fc.oneof({ weight: 4, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: dates(around) });
   const span = { start: seldom, end: seldom };
-  const schedules: fc.Arbitrary<Timing> = fc.oneof(
+  const schedules: fc.Arbitrary<RecurrenceRule> = fc.oneof(
     fc.record({ cron: cronOf(restricted), ...span }),
     fc.record({
       cron: cronOf(restricted),

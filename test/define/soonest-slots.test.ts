@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { scheduleSchema } from '../../src/define/schedule.ts';
 import { nextReportSlots, type Timetable } from '../../src/define/slots.ts';
-import { dueTogether, slotFinder } from '../../src/define/soonest-slots.ts';
+import { groupByTimetable, slotFinder } from '../../src/define/soonest-slots.ts';
 
 const DAY_MS = 86_400_000;
 const NOW = Date.parse('2026-11-21T19:17:23Z');
@@ -33,7 +33,7 @@ describe('the soonest slots of many reports', () => {
             .filter((at) => at < until)
             .sort((one, other) => one - other)
             .slice(0, limit);
-          const found = await find(dueTogether(reports), { from, until, limit });
+          const found = await find(groupByTimetable(reports), { from, until, limit });
           expect(found.map(({ slot }) => slot.at)).toEqual(expected);
           for (const { slot, report } of found) {
             expect(nextReportSlots(reports[report]![1], slot.at - 1, 1)).toMatchObject([{ at: slot.at }]);
@@ -45,7 +45,7 @@ describe('the soonest slots of many reports', () => {
   });
 
   it('have no end where none is given, and none where there are no more', async () => {
-    const groups = dueTogether([
+    const groups = groupByTimetable([
       ['yearly', timetable('UTC', '0 0 1 1 *')],
       ['on demand', timetable('UTC')],
       ['over', { ...timetable('UTC'), schedules: [scheduleSchema.parse({ cron: '0 8 * * *', end: '2026-01-01' })] }],
@@ -66,7 +66,7 @@ describe('the soonest slots of many reports', () => {
       if (!over) setImmediate(turn);
     };
     setImmediate(turn);
-    const groups = dueTogether(
+    const groups = groupByTimetable(
       Array.from({ length: 500 }, (_, n) => [n, timetable('UTC', `${n % 60} ${Math.floor(n / 60)} * * *`)] as const),
     );
     await slotFinder()(groups, { from: NOW, limit: 10 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { loadJobs } from '../../src/define/load.ts';
-import { addressesOf, deliverySchema } from '../../src/define/target.ts';
-import { webhookFault } from '../../src/define/target-faults.ts';
+import { loadDefinitions } from '../../src/define/load.ts';
+import { deliveryAddresses, deliverySchema } from '../../src/define/target.ts';
+import { webhookDiagnostic } from '../../src/define/target-faults.ts';
 import { jobsFolder, ORG, REPORT } from '../support/jobs-folder.ts';
 
 const PINNED = 'SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU';
@@ -39,7 +39,7 @@ describe('a delivery is named', () => {
       ['webhook of /run/secrets/hook'],
     ],
   ])('%s', (_, written, names) => {
-    expect(addressesOf(deliverySchema.parse(written))).toEqual(names);
+    expect(deliveryAddresses(deliverySchema.parse(written))).toEqual(names);
   });
 });
 
@@ -52,7 +52,7 @@ test.each<[string, unknown, RegExp | undefined]>([
   ['a private network', 'https://192.168.0.4/x', /public internet/],
   ['clear text', 'http://hooks.example/x', /^https:/],
 ])('a webhook to %s', (_, url, expected) => {
-  const fault = webhookFault(url);
+  const fault = webhookDiagnostic(url);
   if (expected === undefined) expect(fault).toBeUndefined();
   else expect(fault?.expected).toMatch(expected);
 });
@@ -60,7 +60,7 @@ test.each<[string, unknown, RegExp | undefined]>([
 describe('in a report', () => {
   const faultsOf = async (target: string, org = ORG, report = REPORT) => {
     const text = report.replace('directory: { path: out }', target);
-    return (await loadJobs(await jobsFolder({ 'acme/org.yaml': org, 'acme/weekly.yaml': text }))).faults;
+    return (await loadDefinitions(await jobsFolder({ 'acme/org.yaml': org, 'acme/weekly.yaml': text }))).diagnostics;
   };
 
   test('an organization that allows private addresses may post to one, in clear text too', async () => {

@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { durationSchema, inUnits } from '../../src/define/duration.ts';
-import { bytesOf, readSize, sizeSchema } from '../../src/define/size.ts';
+import { durationSchema, formatDurationLiteral } from '../../src/define/duration.ts';
+import { bytesOf, parseSize, sizeSchema } from '../../src/define/size.ts';
 
 const duration = durationSchema('a duration', 10, 604_800);
 
 test('a duration that is written for people is read as the same', () => {
   fc.assert(
     fc.property(fc.integer({ min: 10, max: 604_800 }), (seconds) => {
-      expect(duration.parse(inUnits(seconds))).toBe(seconds);
+      expect(duration.parse(formatDurationLiteral(seconds))).toBe(seconds);
       expect(duration.parse(seconds)).toBe(seconds);
     }),
   );
@@ -20,7 +20,7 @@ test.each([
   [45, '45s'],
   [0, '0s'],
 ])('%i seconds are %s', (seconds, text) => {
-  expect(inUnits(seconds)).toBe(text);
+  expect(formatDurationLiteral(seconds)).toBe(text);
 });
 
 test.each(['9s', '8d', '1w', '1.5h', '-1h', ' 1h', 'h', '', '90', 9, 604_801, 10.5])('%j is no duration', (text) => {
@@ -39,5 +39,5 @@ test.each<[string | number, number]>([
 
 test.each(['101MB', '0', '0KB', '1GB', '1.5MB', '-1', '', 0, 1.5, 100 * 1024 * 1024 + 1])('%j is no size', (text) => {
   expect(sizeSchema.safeParse(text).success).toBe(false);
-  if (typeof text === 'string') expect(readSize(text)).toBeUndefined();
+  if (typeof text === 'string') expect(parseSize(text)).toBeUndefined();
 });

@@ -5,25 +5,25 @@ import fc from 'fast-check';
 import { DateTime, IANAZone } from 'luxon';
 import { describe, expect, test } from 'vitest';
 import { calendarSchema } from '../../src/define/calendar.ts';
-import { readCondition } from '../../src/define/condition.ts';
-import { cronFault, readCron } from '../../src/define/cron.ts';
+import { parseSendCondition } from '../../src/define/condition.ts';
+import { cronFault, parseCron } from '../../src/define/cron.ts';
 import { deadlineSchema } from '../../src/define/deadline.ts';
 import { reportFileSchema } from '../../src/define/definition.ts';
-import { inUnits } from '../../src/define/duration.ts';
-import { formatFault } from '../../src/define/fault.ts';
-import { readHostKey } from '../../src/define/host-key.ts';
-import { loadJobs } from '../../src/define/load.ts';
+import { formatDurationLiteral } from '../../src/define/duration.ts';
+import { formatDiagnostic } from '../../src/define/fault.ts';
+import { parseHostKey } from '../../src/define/host-key.ts';
+import { loadDefinitions } from '../../src/define/load.ts';
 import { localeSchema } from '../../src/define/locale.ts';
-import { pictureOf } from '../../src/define/logo.ts';
+import { readImageInfo } from '../../src/define/logo.ts';
 import { maxAgeSchema } from '../../src/define/max-age.ts';
-import { inWords, parsePeriod, resolvePeriod } from '../../src/define/period.ts';
+import { formatPeriod, parsePeriod, resolvePeriod } from '../../src/define/period.ts';
 import { NAMED_PERIODS } from '../../src/define/period-spec.ts';
 import { looksLikeSecret } from '../../src/define/secret-value.ts';
-import { readSize } from '../../src/define/size.ts';
+import { parseSize } from '../../src/define/size.ts';
 import { nextReportSlots, timetableOf } from '../../src/define/slots.ts';
 import { isZone } from '../../src/define/zone.ts';
-import { instantText, type Quantity, rangeText, valueText } from '../../src/render/format.ts';
-import { expectCleanPrototypes, hostileText, nearly, readOrRefused, runs, within } from '../support/fuzz.ts';
+import { formatDateRange, formatValue, formatZonedInstant, type Quantity } from '../../src/render/format.ts';
+import { expectCleanPrototypes, hostileText, mutatedText, readOrUndefined, runs, within } from '../support/fuzz.ts';
 import { jobsFolder, ORG, REPORT } from '../support/jobs-folder.ts';
 
 const MONDAY = Date.parse('2026-11-23T07:00:00Z');
@@ -96,11 +96,11 @@ describe('a cron expression', () => {
       let valid = 0;
       let compared = 0;
       fc.assert(
-        fc.property(fc.oneof(grammar, nearly(CRONS, CRON_WORDS), hostileText()), (text) => {
+        fc.property(fc.oneof(grammar, mutatedText(CRONS, CRON_WORDS), hostileText()), (text) => {
           const fault = cronFault(text);
           if (fault !== undefined) return void expect(fault).not.toMatch(/undefined|\n\s+at /);
           valid += 1;
-          const cron = readCron(text);
+          const cron = parseCron(text);
           const times: number[] = [];
           for (const time of cron.between(MONDAY, Number.POSITIVE_INFINITY)) {
             times.push(time);
@@ -151,11 +151,11 @@ test(
     let valid = 0;
     fc.assert(
       fc.property(
-        nearly(PERIODS, ['0000', '9999', '02-30', '0', 'W53', '..']),
+        mutatedText(PERIODS, ['0000', '9999', '02-30', '0', 'W53', '..']),
         fc.constantFrom('UTC', 'Pacific/Apia', 'America/New_York'),
         fc.constantFrom('en-GB', 'de-CH'),
         (text, zone, locale) => {
-          const spec = readOrRefused(() => parsePeriod(text), text);
+          const spec = readOrUndefined(() => parsePeriod(text), text);
           if (spec === undefined) return;
           valid += 1;
           const period = resolvePeriod(spec, MONDAY, zone, locale);
@@ -164,7 +164,7 @@ test(
           const days = to === undefined || from === undefined ? Number.NaN : to.diff(from, 'days').days;
           expect(days).toBeGreaterThanOrEqual(0);
           expect(days).toBeLessThan(3_700);
-          expect(`${period.label} ${inWords(period, locale)}`).not.toMatch(/Invalid|undefined|NaN/);
+          expect(`${period.label} ${formatPeriod(period, locale)}`).not.toMatch(/Invalid|undefined|NaN/);
         },
       ),
       runs(1_500),
@@ -180,7 +180,7 @@ test(
   'a zone that is taken is one for Intl and for luxon too',
   () => {
     fc.assert(
-      fc.property(fc.oneof(nearly(ZONES, ['/', '+01:00', 'GMT', '_', 'utc']), hostileText(3)), (name) => {
+      fc.property(fc.oneof(mutatedText(ZONES, ['/', '+01:00', 'GMT', '_', 'utc']), hostileText(3)), (name) => {
         if (!isZone(name)) return;
         expect(IANAZone.isValidZone(name)).toBe(true);
         expect(Number.isFinite(IANAZone.create(name).offset(MONDAY))).toBe(true);
@@ -213,7 +213,7 @@ test(
   () => {
     const date = fc.oneof(
       fc.constantFrom('2026-11-09', '0000-01-01', '9999-12-31', '2026-02-30', '2026-11-19T08:00:00Z'),
-      nearly(['2026-11-09']),
+      mutatedText(['2026-11-09']),
       hostileText(2),
     );
     const value = fc.oneof(
@@ -224,7 +224,7 @@ test(
     let valid = 0;
     fc.assert(
       fc.property(
-        nearly(LOCALES, ['-', 'u', 'x', 'POSIX', 'Zzzz', '001']),
+        mutatedText(LOCALES, ['-', 'u', 'x', 'POSIX', 'Zzzz', '001']),
         fc.constantFrom(...QUANTITIES),
         value,
         date,
@@ -232,10 +232,10 @@ test(
         (tag, quantity, shown, from, to) => {
           if (!localeSchema.safeParse(tag).success) return;
           valid += 1;
-          const text = valueText(shown, quantity, tag);
+          const text = formatValue(shown, quantity, tag);
           if (typeof shown !== 'string') expect(text).not.toMatch(/undefined|NaN|Invalid Date/);
-          expect(rangeText({ from, to }, tag)).not.toMatch(/Invalid Date/);
-          expect(instantText(new Date(MONDAY), 'Europe/Zurich', tag)).toMatch(/2026/);
+          expect(formatDateRange({ from, to }, tag)).not.toMatch(/Invalid Date/);
+          expect(formatZonedInstant(new Date(MONDAY), 'Europe/Zurich', tag)).toMatch(/2026/);
         },
       ),
       runs(1_500),
@@ -253,7 +253,7 @@ describe('numbers with units', () => {
     '%s',
     (_, schema, least, most) => {
       const given = fc.oneof(
-        nearly(['90s', '30m', '4h', '2d', '0s', '0000001h']),
+        mutatedText(['90s', '30m', '4h', '2d', '0s', '0000001h']),
         fc.integer(),
         fc.double(),
         hostileText(2),
@@ -264,7 +264,7 @@ describe('numbers with units', () => {
           const read = schema.safeParse(value);
           if (!read.success) return;
           expect(Number.isInteger(read.data) && read.data >= least && read.data <= most, String(value)).toBe(true);
-          expect(schema.parse(inUnits(read.data))).toBe(read.data + 0);
+          expect(schema.parse(formatDurationLiteral(read.data))).toBe(read.data + 0);
         }),
         runs(1_000),
       );
@@ -276,8 +276,8 @@ describe('numbers with units', () => {
     'sizes',
     () => {
       fc.assert(
-        fc.property(fc.oneof(nearly(['10MB', '500KB', '1 B', '104857600']), hostileText(2)), (text) => {
-          const bytes = readSize(text);
+        fc.property(fc.oneof(mutatedText(['10MB', '500KB', '1 B', '104857600']), hostileText(2)), (text) => {
+          const bytes = parseSize(text);
           if (bytes !== undefined)
             expect(Number.isInteger(bytes) && bytes > 0 && bytes <= 100 * 2 ** 20, text).toBe(true);
         }),
@@ -293,11 +293,11 @@ describe('numbers with units', () => {
       fc.assert(
         fc.property(
           fc.oneof(
-            nearly(['alerts.open > 10', 'queue:sla.met < 95%', 'a != -1.5h', 'changed', 'non_empty']),
+            mutatedText(['alerts.open > 10', 'queue:sla.met < 95%', 'a != -1.5h', 'changed', 'non_empty']),
             hostileText(),
           ),
           (text) => {
-            const read = readCondition(text);
+            const read = parseSendCondition(text);
             if ('kind' in read && read.kind === 'compare') {
               expect(Number.isFinite(read.value)).toBe(true);
               expect(read.metric).toMatch(/^[\w.-]+$/);
@@ -319,16 +319,16 @@ test(
     const jpeg = Buffer.from('ffd8ffe000104a46494600010100000100010000ffc0000b080010001001011100', 'hex');
     fc.assert(
       fc.property(
-        nearly([line, `SHA256:${'a'.repeat(43)}`]),
+        mutatedText([line, `SHA256:${'a'.repeat(43)}`]),
         hostileText(),
         fc.constantFrom(png, jpeg),
         fc.nat(),
         fc.uint8Array({ maxLength: 40 }),
         (key, text, picture, at, more) => {
-          const read = readHostKey(key);
+          const read = parseHostKey(key);
           if (read !== undefined) expect(read.fingerprint).toMatch(/^SHA256:[A-Za-z0-9+/]{43}$/);
           expect(typeof looksLikeSecret(text)).toBe('boolean');
-          const found = pictureOf(Buffer.concat([picture.subarray(0, at % (picture.length + 1)), more]));
+          const found = readImageInfo(Buffer.concat([picture.subarray(0, at % (picture.length + 1)), more]));
           if (found !== undefined) expect(Number.isInteger(found.width) && Number.isInteger(found.height)).toBe(true);
         },
       ),
@@ -367,20 +367,21 @@ describe('a folder of definitions', () => {
     async () => {
       const folder = await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT });
       const pair = fc.tuple(
-        nearly(CALENDARS, WORDS).map((calendar) => `${ORG}${calendar}\n`),
-        fc.oneof(nearly([REPORT], WORDS), nearly([REPORT], CRON_WORDS)),
+        mutatedText(CALENDARS, WORDS).map((calendar) => `${ORG}${calendar}\n`),
+        fc.oneof(mutatedText([REPORT], WORDS), mutatedText([REPORT], CRON_WORDS)),
       );
       let taken = 0;
       await fc.assert(
         fc.asyncProperty(pair, async ([org, report]) => {
           await writeFile(join(folder, 'acme/org.yaml'), org);
           await writeFile(join(folder, 'acme/weekly.yaml'), report);
-          const jobs = await loadJobs(folder);
-          for (const fault of jobs.faults)
-            expect(formatFault(fault)).not.toMatch(/undefined(?! (filter|variable))|\[object|\n/);
+          const jobs = await loadDefinitions(folder);
+          for (const fault of jobs.diagnostics)
+            expect(formatDiagnostic(fault)).not.toMatch(/undefined(?! (filter|variable))|\[object|\n/);
           const [found] = jobs.reports.values();
           const settings = jobs.orgs.get('acme');
-          if (found === undefined || settings === undefined) return void expect(jobs.faults.length).toBeGreaterThan(0);
+          if (found === undefined || settings === undefined)
+            return void expect(jobs.diagnostics.length).toBeGreaterThan(0);
           taken += 1;
           const slots = nextReportSlots(timetableOf(found, settings), MONDAY, 3).map(({ at }) => at);
           expect(slots).toEqual([...slots].sort((a, b) => a - b));
@@ -401,8 +402,8 @@ describe('a folder of definitions', () => {
         fc.property(
           fc.record(
             {
-              country: nearly(['CH', 'DE']),
-              holidays: fc.array(nearly(['2026-12-24', '2028-02-29']), { maxLength: 2 }),
+              country: mutatedText(['CH', 'DE']),
+              holidays: fc.array(mutatedText(['2026-12-24', '2028-02-29']), { maxLength: 2 }),
               weekend: fc.array(fc.constantFrom('SAT', 'SUN', 'MON', 'sat')),
             },
             { requiredKeys: [] },

@@ -5,24 +5,24 @@ import { systemClock } from '../../src/base/clock.ts';
 import { createRedactor } from '../../src/base/redactor.ts';
 import { Secret, secretSource } from '../../src/base/secret.ts';
 import { destinationGuard } from '../../src/deliver/destination-guard.ts';
-import { readAttempts, readEvidence, readReceipts, readRelease } from '../../src/deliver/kept-attempts.ts';
+import { readArchivedStates, readAttempts, readReceipts, readRelease } from '../../src/deliver/kept-attempts.ts';
 import { smtpMailer } from '../../src/deliver/mailer.ts';
 import { accessTokens } from '../../src/deliver/oauth2.ts';
 import { readManifest } from '../../src/deliver/run-papers.ts';
 import { connectS3 } from '../../src/deliver/s3-client.ts';
-import { readS3Failure } from '../../src/deliver/s3-failure.ts';
+import { classifyS3Error } from '../../src/deliver/s3-failure.ts';
 import { s3Objects } from '../../src/deliver/s3-objects.ts';
-import type { RunBox } from '../../src/deliver/shelf.ts';
-import { readFailure } from '../../src/deliver/smtp-verdict.ts';
+import type { RunFiles } from '../../src/deliver/shelf.ts';
+import { classifyFailure } from '../../src/deliver/smtp-verdict.ts';
 import { sendWebhook } from '../../src/deliver/webhook-target.ts';
 import { manifestOf, SETTINGS } from '../support/delivery-case.ts';
 import {
+  assertDocketError,
   expectCleanPrototypes,
-  expectForPeople,
-  gotOrRefused,
   hostileText,
-  nearly,
-  nearlyJson,
+  mutatedJson,
+  mutatedText,
+  resolveOrUndefined,
   runs,
   within,
 } from '../support/fuzz.ts';
@@ -60,10 +60,10 @@ test(
       },
     };
     const papers = fc.record(
-      Object.fromEntries(Object.entries(examples).map(([name, example]) => [name, nearlyJson(example, 1)])),
+      Object.fromEntries(Object.entries(examples).map(([name, example]) => [name, mutatedJson(example, 1)])),
       { requiredKeys: [] },
     );
-    const more = nearly(
+    const more = mutatedText(
       [`attempts/${delivery}.2.end.json`, `messages/${delivery}.${'0'.repeat(16)}.eml`],
       ['9'.repeat(400), '..'],
     );
@@ -73,20 +73,20 @@ test(
         const files = new Map(
           Object.entries({ ...written, [odd]: '{}' }).map(([name, text]) => [name, Buffer.from(text ?? '')]),
         );
-        const box: RunBox = {
-          place: 'the test',
-          read: async (name) => files.get(name),
-          pieces: async () => undefined,
+        const box: RunFiles = {
+          location: 'the test',
+          get: async (name) => files.get(name),
+          stream: async () => undefined,
           put: () => Promise.reject(new Error('nobody writes here')),
-          putTwo: () => Promise.reject(new Error('nobody writes here')),
-          names: async () => [...files.keys()].sort(),
+          putPair: () => Promise.reject(new Error('nobody writes here')),
+          list: async () => [...files.keys()].sort(),
         };
-        for (const read of [readManifest, readReceipts, readRelease, readAttempts, readEvidence]) {
-          const found = await gotOrRefused(async () => {
+        for (const read of [readManifest, readReceipts, readRelease, readAttempts, readArchivedStates]) {
+          const found = await resolveOrUndefined(async () => {
             try {
               return await read(box);
             } catch (thrown) {
-              expectForPeople(thrown, written);
+              assertDocketError(thrown, written);
               expect(thrown.code).toBe('archive.corrupt');
               throw thrown;
             }
@@ -119,15 +119,15 @@ test(
     await fc.assert(
       fc.asyncProperty(
         fc.constantFrom(200, 200, 200, 400, 401, 500, 302),
-        nearlyJson({ access_token: 'abc', expires_in: 3600, token_type: 'Bearer' }, 2),
-        nearlyJson({ error: 'invalid_grant' }, 2),
+        mutatedJson({ access_token: 'abc', expires_in: 3600, token_type: 'Bearer' }, 2),
+        mutatedJson({ error: 'invalid_grant' }, 2),
         async (status, body, refusal) => {
           server.behave((_request, response) => void response.writeHead(status).end(status === 200 ? body : refusal));
-          const token = await gotOrRefused(async () => {
+          const token = await resolveOrUndefined(async () => {
             try {
               return await accessTokens(client, systemClock)({ renew: false });
             } catch (thrown) {
-              expectForPeople(thrown, body);
+              assertDocketError(thrown, body);
               expect(thrown.code).toBe('deliver.target_failed');
               expect(JSON.stringify(thrown)).not.toContain('hunter2');
               expect(thrown.got).toMatch(ONE_LINE);
@@ -230,8 +230,8 @@ test(
     await fc.assert(
       fc.asyncProperty(
         fc.constantFrom(200, 200, 400, 403, 404, 412, 301),
-        nearly([LIST], XML),
-        nearly([FAILURE], XML),
+        mutatedText([LIST], XML),
+        mutatedText([FAILURE], XML),
         async (status, list, failure) => {
           server.behave(
             (request, response) =>
@@ -240,11 +240,11 @@ test(
                 .end(request.method === 'HEAD' ? '' : status === 200 ? list : failure),
           );
           const ask = async (question: () => Promise<unknown>) =>
-            gotOrRefused(async () => {
+            resolveOrUndefined(async () => {
               try {
                 return await question();
               } catch (thrown) {
-                expectForPeople(thrown, { list, failure });
+                assertDocketError(thrown, { list, failure });
                 expect(thrown.code).toMatch(/^archive\./);
                 expect(JSON.stringify(thrown)).not.toContain('hunter2');
                 throw thrown;
@@ -259,7 +259,7 @@ test(
               break;
             }
           });
-          await ask(() => objects.has('a/b'));
+          await ask(() => objects.exists('a/b'));
           expectCleanPrototypes();
         },
       ),
@@ -290,9 +290,9 @@ test(
     );
     fc.assert(
       fc.property(thrown, hostileText(), fc.integer(), fc.boolean(), (error, words, code, consumed) => {
-        const failure = readS3Failure(error, (text) => text.replaceAll('hunter2hunter2', '[secret]'));
-        expect(failure.said).toMatch(ONE_LINE);
-        const verdict = readFailure(
+        const failure = classifyS3Error(error, (text) => text.replaceAll('hunter2hunter2', '[secret]'));
+        expect(failure.detail).toMatch(ONE_LINE);
+        const verdict = classifyFailure(
           { message: words, response: words, responseCode: code, command: 'DATA', code: 'EMESSAGE' },
           consumed,
           (text) => text,
@@ -379,7 +379,7 @@ test(
     const talk = fc
       .tuple(
         fc.nat({ max: 5 }),
-        nearly(['250 Ok\r\n', '550 No\r\n', '451 Later\r\n', '421 Bye\r\n', '250-a\r\n250 b\r\n'], WORDS),
+        mutatedText(['250 Ok\r\n', '550 No\r\n', '451 Later\r\n', '421 Bye\r\n', '250-a\r\n250 b\r\n'], WORDS),
       )
       .map(([at, line]) => [...GOOD.slice(0, at), line, ...GOOD.slice(at + 1)]);
     const raw = Buffer.from('Subject: a\r\n\r\nb\r\n');

@@ -34,7 +34,7 @@ describe.each(ARCHIVES)('the marker of an archive %s', (_, open) => {
     const { shelf } = await open(onTestFinished);
     const marker = await createMarker(shelf, newArchiveId(), NOW);
     const { id } = marker;
-    const standing = async () => JSON.parse((await shelf.notes.read(ARCHIVE_MARKER))?.toString('utf8') ?? '');
+    const standing = async () => JSON.parse((await shelf.metadata.get(ARCHIVE_MARKER))?.toString('utf8') ?? '');
     const plain = { docket_archive: 1, id, created_at: '2026-11-22T10:00:00.000Z' };
     expect(await standing()).toEqual({ ...plain, deployed: false });
     await markDeployed(shelf, marker);
@@ -49,17 +49,17 @@ describe.each(ARCHIVES)('the marker of an archive %s', (_, open) => {
     '{"docket_archive":1,"id":"../x","created_at":"2026-01-01T00:00:00Z"}',
   ])('that cannot be read (%j) is an error, and is not replaced', async (text) => {
     const { shelf } = await open(onTestFinished);
-    await shelf.notes.put(ARCHIVE_MARKER, text);
-    await expect(readMarker(shelf)).rejects.toMatchObject({ code: 'archive.corrupt', where: shelf.place });
+    await shelf.metadata.put(ARCHIVE_MARKER, text);
+    await expect(readMarker(shelf)).rejects.toMatchObject({ code: 'archive.corrupt', where: shelf.location });
     await expect(createMarker(shelf, newArchiveId(), NOW)).rejects.toMatchObject({ code: 'archive.corrupt' });
-    expect((await shelf.notes.read(ARCHIVE_MARKER))?.toString('utf8')).toBe(text);
+    expect((await shelf.metadata.get(ARCHIVE_MARKER))?.toString('utf8')).toBe(text);
   });
 
   test('is no run', async () => {
     const { shelf } = await open(onTestFinished);
     await createMarker(shelf, newArchiveId(), NOW);
     const runs = [];
-    for await (const run of shelf.runs()) runs.push(run);
+    for await (const run of shelf.listRuns()) runs.push(run);
     expect(runs).toEqual([]);
   });
 });

@@ -6,10 +6,10 @@ import type { LogFields } from '../../src/base/log.ts';
 import { silentLog } from '../../src/base/log.ts';
 import type { DeliveryState } from '../../src/deliver/ledger.ts';
 import { memoryLedger } from '../../src/deliver/memory-ledger.ts';
-import { sweepArchive } from '../../src/deliver/retention.ts';
-import type { Shelf } from '../../src/deliver/shelf.ts';
-import { takeOut } from '../../src/deliver/take-out.ts';
-import { verifyShelved } from '../../src/deliver/verify-archive.ts';
+import { applyRetention } from '../../src/deliver/retention.ts';
+import type { ArchiveStorage } from '../../src/deliver/shelf.ts';
+import { exportRun } from '../../src/deliver/take-out.ts';
+import { runProblems } from '../../src/deliver/verify-archive.ts';
 import { ARCHIVES, sealIn, type TestArchive } from '../support/archives.ts';
 import { ORDER, RUN } from '../support/delivery-case.ts';
 
@@ -17,13 +17,13 @@ test('folders that are no organization, report or run are left alone', async () 
   const on = await ARCHIVES[0]![1](onTestFinished);
   await sealIn(on);
   for (const stranger of ['lost+found', 'old backups/a/b', `${ORDER.org}/my notes/c`])
-    await mkdir(join(on.shelf.place, stranger), { recursive: true });
-  expect(await on.shelf.orgs()).toEqual([ORDER.org]);
+    await mkdir(join(on.shelf.location, stranger), { recursive: true });
+  expect(await on.shelf.listOrgs()).toEqual([ORDER.org]);
   const runs: string[] = [];
-  for await (const { id } of on.shelf.runs()) runs.push(id);
+  for await (const { id } of on.shelf.listRuns()) runs.push(id);
   expect(runs).toEqual([RUN]);
   expect(await on.shelf.find('b')).toBeUndefined();
-  expect(await on.shelf.strays()).toEqual([]);
+  expect(await on.shelf.listForeignFiles()).toEqual([]);
 });
 
 const DELIVERY = 'a'.repeat(32);
@@ -82,18 +82,18 @@ interface Sweep {
   readonly open?: boolean;
   readonly state?: Exclude<DeliveryState, 'sending'>;
 }
-async function sweep(shelf: Shelf, { days = 30, at = MADE_AT + 31 * DAY, open = false, state }: Sweep) {
+async function sweep(storage: ArchiveStorage, { days = 30, at = MADE_AT + 31 * DAY, open = false, state }: Sweep) {
   const ledger = memoryLedger();
   if (state !== undefined) {
     const row = { id: DELIVERY, run: RUN, org: 'acme', report: 'weekly-kpi', target: '0-email', recipient: 'a' };
     await ledger.open(row, 1, { state, epoch: 1, detail: null });
   }
   const said: (LogFields & { message: string })[] = [];
-  const removed = await sweepArchive({
-    shelf,
+  const removed = await applyRetention({
+    storage,
     daysOf: (org) => (org === 'acme' ? days : undefined),
     ledger,
-    open: async () => open,
+    isOpen: async () => open,
     clock: { now: () => at, sleep: async () => {} },
     log: { ...silentLog, info: (text, fields) => said.push({ ...fields, message: text }) },
     signal: new AbortController().signal,
@@ -101,9 +101,9 @@ async function sweep(shelf: Shelf, { days = 30, at = MADE_AT + 31 * DAY, open = 
   return { removed, said };
 }
 
-const names = async (shelf: Shelf, org?: string): Promise<string[]> => {
+const names = async (shelf: ArchiveStorage, org?: string): Promise<string[]> => {
   const found: string[] = [];
-  for await (const run of shelf.runs(org)) found.push(`${run.org}/${run.report}/${run.id}`);
+  for await (const run of shelf.listRuns(org)) found.push(`${run.org}/${run.report}/${run.id}`);
   return found;
 };
 
@@ -114,12 +114,12 @@ describe.each(ARCHIVES)('%s', (_, open) => {
     if (on.store !== undefined) on.store.now = () => MADE_AT;
     const { archive } = on;
     const sealed = await sealIn(on);
-    await archive.keepMessage(sealed, DELIVERY, Buffer.from(MESSAGE));
+    await archive.putMessage(sealed, DELIVERY, Buffer.from(MESSAGE));
     const receipt = { delivery: DELIVERY, target: '0-email', recipient: 'a@acme.example', detail: '250 Ok' };
     const attempt = { delivery: DELIVERY, epoch: 1, detail: '250 Ok', at: 1, message: digestOf(MESSAGE) } as const;
-    await archive.keepAttempt(sealed, { ...attempt, state: 'sending' });
-    await archive.keepAttempt(sealed, { ...attempt, state: 'sent' });
-    await archive.keepReceipts(sealed, [{ ...receipt, state: 'sent', messageId: '<a@docket.example>' }]);
+    await archive.putAttempt(sealed, { ...attempt, state: 'sending' });
+    await archive.putAttempt(sealed, { ...attempt, state: 'sent' });
+    await archive.putReceipts(sealed, [{ ...receipt, state: 'sent', messageId: '<a@docket.example>' }]);
     // Whoever looks comes later, and may sit elsewhere.
     const { shelf } = await on.another();
     const shelved = await shelf.find(RUN);
@@ -130,7 +130,7 @@ describe.each(ARCHIVES)('%s', (_, open) => {
   test('finds a run by its id alone, and lists every run by organization', async () => {
     const { shelf, shelved } = await archived();
     expect(shelved).toMatchObject({ id: RUN, org: 'acme', report: 'weekly-kpi' });
-    expect(shelved.box.place).toMatch(new RegExp(`acme/weekly-kpi/${RUN}$`));
+    expect(shelved.files.location).toMatch(new RegExp(`acme/weekly-kpi/${RUN}$`));
     expect(await shelf.find('f'.repeat(32))).toBeUndefined();
     expect(await names(shelf)).toEqual([`acme/weekly-kpi/${RUN}`]);
     expect(await names(shelf, 'acme')).toEqual([`acme/weekly-kpi/${RUN}`]);
@@ -139,11 +139,11 @@ describe.each(ARCHIVES)('%s', (_, open) => {
 
   test.each(FAULTS)('%s is a fault, named; nothing of the run is handed out', async (_what, damage, fault) => {
     const { root, shelved, ...on } = await archived();
-    expect(await verifyShelved(shelved)).toEqual([]);
+    expect(await runProblems(shelved)).toEqual([]);
     await damage({ root, ...on });
-    const again = (await on.another()).shelf.box(shelved);
-    expect(await verifyShelved({ ...shelved, box: again })).toEqual([expect.stringContaining(fault)]);
-    await expect(takeOut({ ...shelved, box: again }, join(root, 'out'))).rejects.toMatchObject({
+    const again = (await on.another()).shelf.runFiles(shelved);
+    expect(await runProblems({ ...shelved, files: again })).toEqual([expect.stringContaining(fault)]);
+    await expect(exportRun({ ...shelved, files: again }, join(root, 'out'))).rejects.toMatchObject({
       code: 'archive.corrupt',
       message: expect.stringContaining(fault),
     });
@@ -153,32 +153,32 @@ describe.each(ARCHIVES)('%s', (_, open) => {
   test('a run that is being delivered has no fault, wherever it is at that moment', async () => {
     const { shelved, archive, sealed } = await archived();
     const second = { delivery: 'b'.repeat(32), epoch: 1, state: 'sending', detail: null, at: 1 } as const;
-    const { box } = shelved;
+    const { files } = shelved;
     let looks = 0;
     /** A delivery begins as soon as somebody has listed the names. */
     const busy = async () => {
-      const names = await box.names();
+      const names = await files.list();
       looks += 1;
-      const message = await archive.keepMessage(sealed, second.delivery, Buffer.from(`look ${looks}`));
-      await archive.keepAttempt(sealed, { ...second, epoch: looks, message });
+      const message = await archive.putMessage(sealed, second.delivery, Buffer.from(`look ${looks}`));
+      await archive.putAttempt(sealed, { ...second, epoch: looks, message });
       return names;
     };
-    expect(await verifyShelved({ ...shelved, box: { ...box, names: busy } })).toEqual([]);
+    expect(await runProblems({ ...shelved, files: { ...files, list: busy } })).toEqual([]);
     expect(looks).toBeGreaterThan(1);
-    expect(await verifyShelved(shelved)).toEqual([]);
+    expect(await runProblems(shelved)).toEqual([]);
   });
 
   test('a process that died between a hash and its message has left no fault', async () => {
     const { shelved, write } = await archived();
     const name = `messages/${'b'.repeat(32)}.${'0'.repeat(16)}.eml`;
     await write(`${name}.sha256`, `${'0'.repeat(64)}  ${name}\n`);
-    expect(await verifyShelved(shelved)).toEqual([]);
+    expect(await runProblems(shelved)).toEqual([]);
   });
 
   test('a file whose name could lead elsewhere, or draw on a terminal, is taken out nowhere', async () => {
     const { root, shelved, ...on } = await archived();
     await on.write('files/a\tb.csv', 'x');
-    await expect(takeOut(shelved, join(root, 'out'))).rejects.toMatchObject({
+    await expect(exportRun(shelved, join(root, 'out'))).rejects.toMatchObject({
       code: 'archive.corrupt',
       message: expect.stringContaining('it holds a file called "files/a\\tb.csv"'),
     });
@@ -188,7 +188,7 @@ describe.each(ARCHIVES)('%s', (_, open) => {
   test('a run is taken out whole, as it was sealed and sent, into an empty folder and no other', async () => {
     const { root, shelved } = await archived();
     const out = join(root, 'out');
-    const files = await takeOut(shelved, out);
+    const files = await exportRun(shelved, out);
     expect(files.map(({ name }) => name)).toEqual([
       `attempts/${DELIVERY}.1.end.json`,
       `attempts/${DELIVERY}.1.json`,
@@ -201,8 +201,8 @@ describe.each(ARCHIVES)('%s', (_, open) => {
       `${messageName}.sha256`,
       'receipts.json',
     ]);
-    for (const { name } of files) expect(await readFile(join(out, name))).toEqual(await shelved.box.read(name));
-    await expect(takeOut(shelved, out)).rejects.toMatchObject({ code: 'usage.invalid' });
+    for (const { name } of files) expect(await readFile(join(out, name))).toEqual(await shelved.files.get(name));
+    await expect(exportRun(shelved, out)).rejects.toMatchObject({ code: 'usage.invalid' });
     expect((await readdir(root)).filter((name) => name.startsWith('.'))).toEqual([]);
   });
 
@@ -231,7 +231,7 @@ describe.each(ARCHIVES)('%s', (_, open) => {
 
   test('an unknown delivery that the ledger has forgotten keeps the run, too', async () => {
     const { shelf, archive, sealed } = await archived();
-    await archive.keepAttempt(sealed, { delivery: 'b'.repeat(32), epoch: 3, state: 'sending', detail: null, at: 1 });
+    await archive.putAttempt(sealed, { delivery: 'b'.repeat(32), epoch: 3, state: 'sending', detail: null, at: 1 });
     expect((await sweep(shelf, {})).removed).toBe(0);
     expect(await archive.find(ORDER)).toBeDefined();
   });

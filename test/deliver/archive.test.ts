@@ -3,7 +3,7 @@ import { mkdir, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promi
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { directoryArchive, inlineArchive } from '../../src/deliver/directory-archive.ts';
-import { verifyShelved } from '../../src/deliver/verify-archive.ts';
+import { runProblems } from '../../src/deliver/verify-archive.ts';
 import { ARCHIVES, sealIn, type TestArchive } from '../support/archives.ts';
 import { folderFor, MAIL, manifestOf, ORDER, RUN, writeArtifact } from '../support/delivery-case.ts';
 
@@ -33,7 +33,7 @@ describe.each(ARCHIVES)('%s', (where, open) => {
     const artifact = await writeArtifact(staged, 'KPIs – Zürich.xlsx', 'workbook');
     await writeFile(join(staged, 'half-written.tmp'), 'what a renderer left behind');
 
-    const sealed = await archive.seal(staged, manifestOf([artifact]), [artifact], MAIL);
+    const sealed = await archive.publish(staged, manifestOf([artifact]), [artifact], MAIL);
 
     expect(await namesOf(on)).toEqual(['files/KPIs – Zürich.xlsx', 'mail.html', 'mail.txt', 'manifest.json']);
     expect((await on.tree()).every((path) => path.startsWith(`${PLACE}/`))).toBe(true);
@@ -42,7 +42,7 @@ describe.each(ARCHIVES)('%s', (where, open) => {
       { name: artifact.name, bytes: 8, sha256: artifact.sha256, format: 'xlsx' },
     ]);
     expect(await readFile(sealed.artifacts[0]!.path, 'utf8')).toBe('workbook');
-    expect(await verifyShelved((await on.shelf.find(RUN))!)).toEqual([]);
+    expect(await runProblems((await on.shelf.find(RUN))!)).toEqual([]);
   });
 
   test('another process finds the same run with the same bytes, and lets its own files go alone', async () => {
@@ -55,8 +55,8 @@ describe.each(ARCHIVES)('%s', (where, open) => {
     expect(found.mail).toEqual(first.mail);
     expect(found.manifest.files).toEqual(first.manifest.files);
     expect(await readFile(found.artifacts[1]!.path, 'utf8')).toBe('alerts\r\n3\r\n');
-    await other.archive.letGo(found);
-    await on.archive.letGo(first);
+    await other.archive.discardCheckout(found);
+    await on.archive.discardCheckout(first);
     expect(await on.staged()).toEqual([]);
     expect((await other.archive.find(ORDER))?.manifest).toEqual(found.manifest);
     expect(await on.archive.peek(ORDER)).toEqual({ manifest: found.manifest });
@@ -64,7 +64,7 @@ describe.each(ARCHIVES)('%s', (where, open) => {
 
   test('the pictures of the e-mail are kept beside it, and found with it', async () => {
     const { archive, append } = await opened();
-    await archive.seal(await archive.stage(RUN), manifestOf([]), [], ILLUSTRATED);
+    await archive.publish(await archive.stage(RUN), manifestOf([]), [], ILLUSTRATED);
     expect((await archive.find(ORDER))?.mail).toEqual(ILLUSTRATED);
     await append('mail-onboarding.png', '!');
     await expect(archive.find(ORDER)).rejects.toMatchObject({
@@ -79,7 +79,7 @@ describe.each(ARCHIVES)('%s', (where, open) => {
       const { archive, tree: all } = await opened();
       const mail = { ...MAIL, pictures: [{ ...ILLUSTRATED.pictures[0]!, name }] };
       const staged = await archive.stage(RUN);
-      const sealing = archive.seal(staged, manifestOf([]), [], mail);
+      const sealing = archive.publish(staged, manifestOf([]), [], mail);
       await expect(sealing).rejects.toMatchObject({ code: 'archive.unwritable' });
       await archive.discard(staged);
       expect(await archive.find(ORDER)).toBeUndefined();
@@ -90,7 +90,7 @@ describe.each(ARCHIVES)('%s', (where, open) => {
   test('files that were made elsewhere end up in the sealed run', async () => {
     const { archive } = await opened();
     const artifact = await writeArtifact(await folder(), 'queue.csv', 'a');
-    const sealed = await archive.seal(await archive.stage(RUN), manifestOf([artifact]), [artifact], MAIL);
+    const sealed = await archive.publish(await archive.stage(RUN), manifestOf([artifact]), [artifact], MAIL);
     expect(await readFile(sealed.artifacts[0]!.path, 'utf8')).toBe('a');
   });
 
@@ -99,7 +99,7 @@ describe.each(ARCHIVES)('%s', (where, open) => {
     const staged = await archive.stage(RUN);
     const bytes = Buffer.alloc(17 * 1024 * 1024, 'abcdefghijklmnopqrstuvwxyz0123456789');
     const artifact = await writeArtifact(staged, 'big.xlsx', bytes);
-    await archive.letGo(await archive.seal(staged, manifestOf([artifact]), [artifact], MAIL));
+    await archive.discardCheckout(await archive.publish(staged, manifestOf([artifact]), [artifact], MAIL));
     const found = await (await on.another()).archive.find(ORDER);
     expect((await readFile(found!.artifacts[0]!.path)).equals(bytes)).toBe(true);
   });
@@ -122,15 +122,15 @@ describe.each(ARCHIVES)('%s', (where, open) => {
         const { archive } = await on.another();
         const staged = await archive.stage(RUN);
         const artifact = await writeArtifact(staged, 'queue.csv', `of ${index}`);
-        const mine = await archive.seal(staged, manifestOf([artifact]), [artifact], MAIL);
+        const mine = await archive.publish(staged, manifestOf([artifact]), [artifact], MAIL);
         return { sha256: mine.artifacts[0]?.sha256, bytes: await readFile(mine.artifacts[0]!.path, 'utf8') };
       }),
     );
     expect(new Set(sealed.map(({ sha256, bytes }) => `${sha256} ${bytes}`)).size).toBe(1);
     // The others' files are gone as well.
     expect(await namesOf(on)).toEqual(['files/queue.csv', 'mail.html', 'mail.txt', 'manifest.json']);
-    expect(await verifyShelved((await on.shelf.find(RUN))!)).toEqual([]);
-    expect(sealed[0]?.bytes).toBe((await on.shelf.box(ORDER).read('files/queue.csv'))?.toString());
+    expect(await runProblems((await on.shelf.find(RUN))!)).toEqual([]);
+    expect(sealed[0]?.bytes).toBe((await on.shelf.runFiles(ORDER).get('files/queue.csv'))?.toString());
   });
 
   test.each<readonly [string, (on: TestArchive) => Promise<void>, string]>([
@@ -156,7 +156,7 @@ describe.each(ARCHIVES)('%s', (where, open) => {
   test('a run that has sent something and lost its manifest is corrupt, and not made anew', async () => {
     const on = await opened();
     const sealed = await sealIn(on);
-    await on.archive.keepMessage(sealed, DELIVERY, Buffer.from('left'));
+    await on.archive.putMessage(sealed, DELIVERY, Buffer.from('left'));
     await on.remove('manifest.json');
     await expect(on.archive.find(ORDER)).rejects.toMatchObject({
       code: 'archive.corrupt',
@@ -168,19 +168,19 @@ describe.each(ARCHIVES)('%s', (where, open) => {
     const on = await opened();
     const sealed = await sealIn(on);
     const { archive } = on;
-    expect(await archive.receipts(sealed)).toEqual([]);
-    await archive.keepMessage(sealed, DELIVERY, Buffer.from('first'));
-    await archive.keepMessage(sealed, DELIVERY, Buffer.from('second'));
-    await archive.keepReceipts(sealed, []);
+    expect(await archive.getReceipts(sealed)).toEqual([]);
+    await archive.putMessage(sealed, DELIVERY, Buffer.from('first'));
+    await archive.putMessage(sealed, DELIVERY, Buffer.from('second'));
+    await archive.putReceipts(sealed, []);
     expect(await namesOf(on)).toEqual(
       expect.arrayContaining([
         ...['first', 'second'].flatMap((text) => [nameOf(text), `${nameOf(text)}.sha256`]),
         'receipts.json',
       ]),
     );
-    const box = on.shelf.box(ORDER);
-    for (const text of ['first', 'second']) expect((await box.read(nameOf(text)))?.toString()).toBe(text);
-    expect(JSON.parse(String(await box.read('receipts.json')))).toEqual([]);
+    const box = on.shelf.runFiles(ORDER);
+    for (const text of ['first', 'second']) expect((await box.get(nameOf(text)))?.toString()).toBe(text);
+    expect(JSON.parse(String(await box.get('receipts.json')))).toEqual([]);
     expect(await archive.find(ORDER)).toBeDefined();
   });
 
@@ -188,28 +188,28 @@ describe.each(ARCHIVES)('%s', (where, open) => {
     const on = await opened();
     const sealed = await sealIn(on);
     const attempt = { delivery: DELIVERY, epoch: 1, detail: null, at: 1 } as const;
-    const state = async () => (await (await on.another()).archive.evidence(sealed)).get(DELIVERY);
+    const state = async () => (await (await on.another()).archive.getArchivedStates(sealed)).get(DELIVERY);
     expect(await state()).toBeUndefined();
-    await on.archive.keepAttempt(sealed, { ...attempt, state: 'sending' });
+    await on.archive.putAttempt(sealed, { ...attempt, state: 'sending' });
     expect(await state()).toMatchObject({ state: 'sending', epoch: 1 });
-    await on.archive.keepAttempt(sealed, { ...attempt, state: 'unknown' });
+    await on.archive.putAttempt(sealed, { ...attempt, state: 'unknown' });
     // The store was slow, and the first word comes after the second.
-    await on.archive.keepAttempt(sealed, { ...attempt, state: 'sending' });
+    await on.archive.putAttempt(sealed, { ...attempt, state: 'sending' });
     expect(await state()).toMatchObject({ state: 'unknown', epoch: 1 });
     const decision = { to: 'sent', by: 'ada', reason: 'she has it', at: 2 } as const;
-    await on.archive.keepAttempt(sealed, { ...attempt, state: 'sent', decision });
-    await on.archive.keepAttempt(sealed, { ...attempt, state: 'refused' });
+    await on.archive.putAttempt(sealed, { ...attempt, state: 'sent', decision });
+    await on.archive.putAttempt(sealed, { ...attempt, state: 'refused' });
     expect(await state()).toMatchObject({ state: 'sent', epoch: 1 });
-    await on.archive.keepAttempt(sealed, { ...attempt, epoch: 2, state: 'sending' });
-    await on.archive.keepAttempt(sealed, { ...attempt, epoch: 1, state: 'pending' });
+    await on.archive.putAttempt(sealed, { ...attempt, epoch: 2, state: 'sending' });
+    await on.archive.putAttempt(sealed, { ...attempt, epoch: 1, state: 'pending' });
     expect(await state()).toMatchObject({ state: 'sending', epoch: 2 });
   });
 
   test('who let a held run go is kept', async () => {
     const on = await opened();
     const sealed = await sealIn(on);
-    await on.archive.keepRelease(sealed, { by: 'ada', reason: 'known gap', at: 7 });
-    expect(JSON.parse(String(await on.shelf.box(ORDER).read('release.json')))).toEqual({
+    await on.archive.putRelease(sealed, { by: 'ada', reason: 'known gap', at: 7 });
+    expect(JSON.parse(String(await on.shelf.runFiles(ORDER).get('release.json')))).toEqual({
       by: 'ada',
       reason: 'known gap',
       at: 7,
@@ -233,7 +233,7 @@ describe.each(ARCHIVES)('%s', (where, open) => {
       const { archive } = await opened();
       const staged = await archive.stage(RUN);
       const artifact = { ...(await writeArtifact(staged, 'x.csv', 'x')), name };
-      await expect(archive.seal(staged, manifestOf([artifact]), [artifact], MAIL)).rejects.toMatchObject({
+      await expect(archive.publish(staged, manifestOf([artifact]), [artifact], MAIL)).rejects.toMatchObject({
         code: 'archive.unwritable',
       });
       expect(await archive.find(ORDER)).toBeUndefined();
@@ -291,7 +291,7 @@ test('an inline run puts its files straight into the folder and leaves strangers
   const archive = inlineArchive(root);
   const staged = await archive.stage(RUN);
   const artifact = await writeArtifact(staged, 'queue.csv', 'of this week');
-  const sealed = await archive.seal(staged, manifestOf([artifact]), [artifact], MAIL);
+  const sealed = await archive.publish(staged, manifestOf([artifact]), [artifact], MAIL);
 
   expect(sealed.folder).toBe(root);
   expect(await tree(root)).toEqual(['mail.html', 'mail.txt', 'manifest.json', 'notes.txt', 'queue.csv']);
@@ -299,8 +299,8 @@ test('an inline run puts its files straight into the folder and leaves strangers
   expect(await archive.find(ORDER)).toEqual(sealed);
   expect(await archive.find({ ...ORDER, id: 'another' })).toBeUndefined();
 
-  await archive.keepMessage(sealed, 'a'.repeat(32), Buffer.from('message'));
-  await archive.keepReceipts(sealed, []);
+  await archive.putMessage(sealed, 'a'.repeat(32), Buffer.from('message'));
+  await archive.putReceipts(sealed, []);
   expect(await tree(root)).toEqual(expect.arrayContaining([nameOf('message'), 'receipts.json', 'notes.txt']));
 });
 

@@ -3,44 +3,48 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Clock } from '../../src/base/clock.ts';
 import { isStorageOutage, toDocketError } from '../../src/base/error.ts';
 import { type LogFields, silentLog } from '../../src/base/log.ts';
-import { packsOf } from '../../src/compose/packs.ts';
-import { chainOn, newestCheckpoints } from '../../src/deliver/chain.ts';
-import { chainedRuns } from '../../src/deliver/chained-runs.ts';
+import { createRunFileReader } from '../../src/compose/packs.ts';
+import { newestCheckpoints, openChain } from '../../src/deliver/chain.ts';
+import { runChain } from '../../src/deliver/chained-runs.ts';
 import type { ArchiveFinding } from '../../src/deliver/finding.ts';
 import { memoryLedger } from '../../src/deliver/memory-ledger.ts';
-import { sweepArchive } from '../../src/deliver/retention.ts';
-import type { Shelf } from '../../src/deliver/shelf.ts';
-import { shelfArchive } from '../../src/deliver/shelf-archive.ts';
-import { makeSigningKey } from '../../src/deliver/signing-key.ts';
+import { applyRetention } from '../../src/deliver/retention.ts';
+import type { ArchiveStorage } from '../../src/deliver/shelf.ts';
+import { createArchive } from '../../src/deliver/shelf-archive.ts';
+import { generateSigningKey } from '../../src/deliver/signing-key.ts';
 import { verifyArchive } from '../../src/deliver/verify-signed.ts';
 import { ARCHIVES } from '../support/archives.ts';
 import { ORDER, RUN } from '../support/delivery-case.ts';
 import { BEGAN, deliverRun, keyFrom, sealRun, signedOver } from '../support/signed-archive.ts';
 
 const DAY = 86_400_000;
-const KEY = makeSigningKey();
+const KEY = generateSigningKey();
 const at = (now: number): Clock => ({ now: () => now, sleep: async () => {} });
 const clock = at(BEGAN);
 const PATH = `acme/weekly-kpi/${RUN}`;
 
-async function verified(shelf: Shelf, now = BEGAN, keys = keyFrom(KEY.pem).trusted): Promise<ArchiveFinding[]> {
+async function verified(
+  shelf: ArchiveStorage,
+  now = BEGAN,
+  keys = keyFrom(KEY.pem).trusted,
+): Promise<ArchiveFinding[]> {
   const found: ArchiveFinding[] = [];
   const input = { keys, now };
   for await (const { findings } of verifyArchive(shelf, input)) found.push(...findings);
   return found;
 }
-const codes = async (shelf: Shelf, now?: number) =>
+const codes = async (shelf: ArchiveStorage, now?: number) =>
   (await verified(shelf, now)).map(({ code, note }) => (note ? `${code} (note)` : code));
 
-async function sweep(shelf: Shelf, now: number, signed?: ReturnType<typeof signedOver>) {
+async function sweep(storage: ArchiveStorage, now: number, signed?: ReturnType<typeof signedOver>) {
   const said: (LogFields & { message: string })[] = [];
   const say = (message: string, fields?: LogFields) => void said.push({ ...fields, message });
-  const removed = await sweepArchive({
-    shelf,
+  const removed = await applyRetention({
+    storage,
     signing: signed?.signing,
     daysOf: () => 30,
     ledger: memoryLedger(),
-    open: async () => false,
+    isOpen: async () => false,
     clock: at(now),
     log: { ...silentLog, info: say, warn: say, error: say },
     signal: new AbortController().signal,
@@ -69,7 +73,7 @@ describe.each(ARCHIVES)('%s', (_, open) => {
     await sealRun(on.signed, 'f'.repeat(32), BEGAN);
     expect(await codes(on.shelf)).toEqual(['run.unsigned (note)']);
     // It is delivered again: what is written now is signed.
-    await on.signed.archive.keepReceipts(sealed, []);
+    await on.signed.archive.putReceipts(sealed, []);
     await on.write('receipts.json', '[ ]');
     expect(await codes(on.shelf)).toEqual(['paper.changed', 'run.unsigned (note)']);
   });
@@ -77,7 +81,7 @@ describe.each(ARCHIVES)('%s', (_, open) => {
   test('of processes that add at once each gets a place, and the chain holds', async () => {
     const on = await archived();
     const others = await Promise.all([1, 2, 3].map(async () => (await on.another()).shelf));
-    const chains = [on.shelf, ...others].map((shelf) => chainOn(shelf, async () => keyFrom(KEY.pem), clock));
+    const chains = [on.shelf, ...others].map((shelf) => openChain(shelf, async () => keyFrom(KEY.pem), clock));
     const added = await Promise.all(
       chains.flatMap((chain, index) =>
         [0, 1, 2, 3].map((nth) => chain.append('acme', { kind: 'kept', files: [], why: `${index}.${nth}` })),
@@ -98,7 +102,7 @@ describe.each(ARCHIVES)('%s', (_, open) => {
     expect(await codes(on.shelf, BEGAN + 60_000)).toEqual(['run.pending (note)']);
     expect(await verified(on.shelf, BEGAN + 7_260_000)).toMatchObject([{ code: 'run.unchained', text: /121 minutes/ }]);
     const found = await on.signed.archive.find(ORDER);
-    await on.signed.archive.letGo(found ?? { folder: '' });
+    await on.signed.archive.discardCheckout(found ?? { folder: '' });
     expect(await codes(on.shelf, BEGAN + 7_260_000)).toEqual(['paper.late (note)']);
   });
 
@@ -106,7 +110,7 @@ describe.each(ARCHIVES)('%s', (_, open) => {
     const on = await archived();
     const sealed = await sealRun(on.signed, RUN, BEGAN);
     const attempt = { delivery: '1'.repeat(32), epoch: 1, detail: null, at: BEGAN } as const;
-    await on.archive.keepAttempt(sealed, { ...attempt, state: 'sending' });
+    await on.archive.putAttempt(sealed, { ...attempt, state: 'sending' });
     expect(await codes(on.shelf, BEGAN + 60_000)).toEqual(['paper.pending (note)']);
     expect(await codes(on.shelf, BEGAN + 7_200_000)).toEqual(['paper.added']);
     const { said } = await sweep(on.shelf, BEGAN + 7_200_000, on.signed);
@@ -114,7 +118,7 @@ describe.each(ARCHIVES)('%s', (_, open) => {
     expect(await codes(on.shelf, BEGAN + 7_200_000)).toEqual(['paper.late (note)']);
     // What was entered when it was written is never entered anew.
     await on.write(`attempts/${attempt.delivery}.1.json`, JSON.stringify({ ...attempt, state: 'sent' }));
-    await on.signed.signing.complete(ORDER);
+    await on.signed.signing.recordMissing(ORDER);
     expect(await codes(on.shelf, BEGAN + 7_200_000)).toContain('paper.changed');
   });
 
@@ -132,7 +136,7 @@ describe.each(ARCHIVES)('%s', (_, open) => {
     const on = await archived();
     await sealRun(on.signed, RUN, BEGAN);
     expect(await on.signed.archive.peek(ORDER)).toBeDefined();
-    const manifest = (await on.shelf.box(ORDER).read('manifest.json'))?.toString() ?? '';
+    const manifest = (await on.shelf.runFiles(ORDER).get('manifest.json'))?.toString() ?? '';
     await on.write('manifest.json', manifest.replace('Weekly', 'Monthly'));
     await hide(on);
     // By hashes alone nothing is wrong.
@@ -142,14 +146,14 @@ describe.each(ARCHIVES)('%s', (_, open) => {
       where: expect.stringContaining(PATH),
     });
     await expect(on.signed.archive.peek(ORDER)).rejects.toMatchObject({ code: 'archive.corrupt' });
-    const packs = packsOf(on.shelf, on.signed.signing);
+    const packs = createRunFileReader(on.shelf, on.signed.signing);
     await expect(packs.files(ORDER)).rejects.toMatchObject({ code: 'archive.corrupt' });
     await expect(packs.preview(ORDER)).rejects.toMatchObject({ code: 'archive.corrupt' });
   });
 
   test('nothing is added after an entry that no trusted key has signed', async () => {
     const on = await archived();
-    const forger = signedOver((await on.another()).shelf, makeSigningKey().pem, clock);
+    const forger = signedOver((await on.another()).shelf, generateSigningKey().pem, clock);
     await sealRun(forger, 'f'.repeat(32), BEGAN);
     await expect(sealRun(on.signed, RUN, BEGAN)).rejects.toMatchObject({
       code: 'archive.key_unknown',
@@ -161,12 +165,12 @@ describe.each(ARCHIVES)('%s', (_, open) => {
     const on = await archived();
     const sealed = await sealRun(on.signed, 'e'.repeat(32), BEGAN);
     let pem = KEY.pem;
-    const signing = chainedRuns(on.shelf, async () => keyFrom(pem), clock);
-    const archive = shelfArchive(on.shelf, clock, signing);
-    await archive.keepReceipts(sealed, []);
-    const next = makeSigningKey(keyFrom(KEY.pem)).pem;
+    const signing = runChain(on.shelf, async () => keyFrom(pem), clock);
+    const archive = createArchive(on.shelf, clock, signing);
+    await archive.putReceipts(sealed, []);
+    const next = generateSigningKey(keyFrom(KEY.pem)).pem;
     await sealRun(signedOver((await on.another()).shelf, next, clock), 'f'.repeat(32), BEGAN);
-    const refused = toDocketError(await archive.keepReceipts(sealed, []).catch((error: unknown) => error));
+    const refused = toDocketError(await archive.putReceipts(sealed, []).catch((error: unknown) => error));
     expect(refused).toMatchObject({ code: 'archive.key_unknown', got: keyFrom(next).id });
     expect(isStorageOutage(refused)).toBe(true);
     const other = { ...ORDER, id: 'f'.repeat(32) };
@@ -183,17 +187,17 @@ describe.each(ARCHIVES)('%s', (_, open) => {
     for (const id of ids) await sealRun(on.signed, id, BEGAN);
     const reads = new Map<string, number>();
     const read = async (name: string) => {
-      const found = await on.shelf.notes.read(name);
+      const found = await on.shelf.metadata.get(name);
       if (found !== undefined && name.includes('/.chain/')) reads.set(name, (reads.get(name) ?? 0) + 1);
       return found;
     };
-    const shelf = { ...on.shelf, notes: { ...on.shelf.notes, read } };
+    const shelf = { ...on.shelf, notes: { ...on.shelf.metadata, read } };
     await sweep(shelf, BEGAN + 3_600_000, signedOver(shelf, KEY.pem, clock));
     expect(reads.size).toBeGreaterThan(20);
     expect(Math.max(...reads.values())).toBeLessThanOrEqual(6);
     // Its pointer gone: it is known by its place in the chain, which others need not be read for again.
     const [id = ''] = ids;
-    await on.shelf.box({ ...ORDER, id }).put('chain.json', '{}');
+    await on.shelf.runFiles({ ...ORDER, id }).put('chain.json', '{}');
     reads.clear();
     const { archive } = signedOver(shelf, KEY.pem, clock);
     for (let times = 0; times < 20; times += 1) expect(await archive.peek({ ...ORDER, id })).toBeDefined();
@@ -201,9 +205,9 @@ describe.each(ARCHIVES)('%s', (_, open) => {
     // What was added since is found too.
     const last = { ...ORDER, id: 'f'.repeat(32) };
     await sealRun(on.signed, last.id, BEGAN);
-    await on.shelf.box(last).put('chain.json', '{}');
-    const manifest = (await on.shelf.box(last).read('manifest.json'))?.toString() ?? '';
-    await on.shelf.box(last).put('manifest.json', manifest.replace('Weekly', 'Monthly'));
+    await on.shelf.runFiles(last).put('chain.json', '{}');
+    const manifest = (await on.shelf.runFiles(last).get('manifest.json'))?.toString() ?? '';
+    await on.shelf.runFiles(last).put('manifest.json', manifest.replace('Weekly', 'Monthly'));
     await expect(archive.peek(last)).rejects.toMatchObject({ code: 'archive.corrupt' });
   });
 
@@ -211,41 +215,41 @@ describe.each(ARCHIVES)('%s', (_, open) => {
     const on = await archived();
     const sealed = await sealRun(on.signed, RUN, BEGAN);
     await deliverRun({ ...on.signed, archive: on.signed.archive }, sealed, BEGAN);
-    const before = (await on.shelf.box(ORDER).read('receipts.json'))?.toString() ?? '';
+    const before = (await on.shelf.runFiles(ORDER).get('receipts.json'))?.toString() ?? '';
     // Without the chain: a process that died before it came to it.
-    await on.archive.keepReceipts(sealed, []);
+    await on.archive.putReceipts(sealed, []);
     expect(await codes(on.shelf)).toEqual(['paper.changed']);
-    expect(await on.signed.signing.complete(ORDER)).toBe(1);
+    expect(await on.signed.signing.recordMissing(ORDER)).toBe(1);
     expect(await codes(on.shelf)).toEqual(['paper.late (note)']);
-    expect(await on.signed.signing.complete(ORDER)).toBe(0);
+    expect(await on.signed.signing.recordMissing(ORDER)).toBe(0);
     // Of two who enter at once, the later one may have seen what the other has written over since.
     const files = [{ name: 'receipts.json', sha256: createHash('sha256').update(before).digest('hex') }];
-    const chain = chainOn(on.shelf, async () => keyFrom(KEY.pem), clock);
+    const chain = openChain(on.shelf, async () => keyFrom(KEY.pem), clock);
     await chain.append('acme', { kind: 'papers', run: RUN, report: ORDER.report, files, late: true });
     expect(await codes(on.shelf)).toEqual(['paper.late (note)']);
     await on.write('receipts.json', before);
-    expect(await on.signed.signing.complete(ORDER)).toBe(0);
+    expect(await on.signed.signing.recordMissing(ORDER)).toBe(0);
     expect(await codes(on.shelf)).toContain('paper.changed');
   });
 
   test('a message that was noted is entered with the next paper, also when the first try to enter failed', async () => {
     const on = await archived();
     let fails = false;
-    const notes = {
-      ...on.shelf.notes,
+    const metadata = {
+      ...on.shelf.metadata,
       putNew: async (name: string, bytes: string) => {
         if (fails) throw new Error('the disk is full');
-        return on.shelf.notes.putNew(name, bytes);
+        return on.shelf.metadata.putIfAbsent(name, bytes);
       },
     };
-    const { archive } = signedOver({ ...on.shelf, notes }, KEY.pem, clock);
+    const { archive } = signedOver({ ...on.shelf, metadata }, KEY.pem, clock);
     const sealed = await sealRun({ archive }, RUN, BEGAN);
-    const message = await archive.keepMessage(sealed, '1'.repeat(32), Buffer.from('Subject: x'));
+    const message = await archive.putMessage(sealed, '1'.repeat(32), Buffer.from('Subject: x'));
     const attempt = { delivery: '1'.repeat(32), epoch: 1, detail: null, at: BEGAN, message } as const;
     fails = true;
-    await expect(archive.keepAttempt(sealed, { ...attempt, state: 'sending' })).rejects.toThrow('full');
+    await expect(archive.putAttempt(sealed, { ...attempt, state: 'sending' })).rejects.toThrow('full');
     fails = false;
-    await archive.keepReceipts(sealed, []);
+    await archive.putReceipts(sealed, []);
     expect(await codes(on.shelf, BEGAN + DAY)).toEqual([]);
   });
 

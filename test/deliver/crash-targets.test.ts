@@ -16,7 +16,7 @@ async function diesAndIsStartedAgain(plan: CrashPlan | undefined) {
   const [store, sftp, hook] = await Promise.all([s3Server(), sftpServer(), hostileServer()]);
   hook.behave((_request, response) => void response.writeHead(204).end());
   const root = await folderFor(onTestFinished);
-  const { archive, sealed } = await sealedRun(root, FILES);
+  const { archive, published } = await sealedRun(root, FILES);
   const ledger = memoryLedger();
   const input: DeliverInput = {
     order: ORDER,
@@ -52,7 +52,7 @@ async function diesAndIsStartedAgain(plan: CrashPlan | undefined) {
       SECRET: SECRET_ACCESS_KEY,
       PASSWORD: SFTP_PASSWORD,
     }),
-    sealed,
+    published,
     mail: undefined,
     ledger,
     archive,

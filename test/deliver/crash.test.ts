@@ -30,14 +30,14 @@ async function diesAndIsStartedAgain(ledger: Ledger, plan: CrashPlan | undefined
   const root = await folderFor(onTestFinished);
   const server = await scriptedSmtp({});
   onTestFinished(() => server.close());
-  const { archive, sealed } = await sealedRun(root);
+  const { archive, published } = await sealedRun(root);
   const mailer = smtpMailer(new Secret(server.url));
   const input: DeliverInput = {
     order: ORDER,
     definition: DEFINITION,
     settings: SETTINGS,
     secrets: NO_SECRETS,
-    sealed,
+    published,
     mail: { mailer, from: 'reports@docket.example' },
     ledger,
     archive,
@@ -114,13 +114,13 @@ const FATES = {
 type Fate = keyof typeof FATES;
 
 test('whatever the server does and wherever processes die, nobody gets two and the ledger never lies', async () => {
-  const { sealed } = await sealedRun(await folderFor(onTestFinished));
+  const { published } = await sealedRun(await folderFor(onTestFinished));
   const archive: Archive = {
-    ...directoryArchive(sealed.folder),
-    keepMessage: async () => 'f'.repeat(64),
-    keepAttempt: async () => {},
-    evidence: async () => new Map(),
-    keepReceipts: async () => {},
+    ...directoryArchive(published.folder),
+    putMessage: async () => 'f'.repeat(64),
+    putAttempt: async () => {},
+    getArchivedStates: async () => new Map(),
+    putReceipts: async () => {},
   };
   const definition = definitionWith([{ email: { to: [...TO, 'c@acme.example'] } }]);
   const fate = fc.constantFrom(...(Object.keys(FATES) as Fate[]));
@@ -150,7 +150,7 @@ test('whatever the server does and wherever processes die, nobody gets two and t
           definition,
           settings: SETTINGS,
           secrets: NO_SECRETS,
-          sealed,
+          published,
           mail: { mailer: guard(mailer), from: 'reports@docket.example' },
           ledger: guard(ledger),
           archive: guard(archive),

@@ -10,7 +10,7 @@ import { type DeliveredEvent, type DeliverInput, deliver } from '../../src/deliv
 import { deliveryId, type Ledger } from '../../src/deliver/ledger.ts';
 import { type Mailer, type SendResult, smtpMailer } from '../../src/deliver/mailer.ts';
 import { memoryLedger } from '../../src/deliver/memory-ledger.ts';
-import { mailCatcher } from '../../src/demo/mail-catcher.ts';
+import { createMailCatcher } from '../../src/demo/mail-catcher.ts';
 import {
   definitionWith,
   folderFor,
@@ -21,7 +21,7 @@ import {
   sealedRun,
   type TestDelivery,
 } from '../support/delivery-case.ts';
-import { keptMessage, keptMessages } from '../support/kept-message.ts';
+import { archivedMessagePath, archivedMessagePaths } from '../support/kept-message.ts';
 
 const FROM = 'reports@docket.example';
 const ACCEPTED: SendResult = { kind: 'accepted', response: '250 Ok' };
@@ -41,14 +41,14 @@ function mailerThat(answer: (to: string) => SendResult): Mailer & { readonly ask
 
 async function caseOf(deliveries: readonly TestDelivery[], mailer: Mailer, files?: Parameters<typeof sealedRun>[1]) {
   const root = await folderFor(onTestFinished);
-  const { archive, sealed } = await sealedRun(root, files);
+  const { archive, published } = await sealedRun(root, files);
   const events: DeliveredEvent[] = [];
   const input: DeliverInput = {
     order: ORDER,
     definition: definitionWith(deliveries),
     settings: SETTINGS,
     secrets: NO_SECRETS,
-    sealed,
+    published,
     mail: { mailer, from: FROM },
     ledger: memoryLedger(),
     archive,
@@ -57,14 +57,14 @@ async function caseOf(deliveries: readonly TestDelivery[], mailer: Mailer, files
     observe: (event) => events.push(event),
     workingDirectory: root,
   };
-  return { root, input, events, sealed };
+  return { root, input, events, sealed: published };
 }
 
 const states = (receipts: readonly { recipient: string; state: string }[]) =>
   Object.fromEntries(receipts.map(({ recipient, state }) => [recipient, state]));
 
 test('each recipient gets one message of its own, exactly the one that is archived', async () => {
-  const catcher = await mailCatcher(join(await folderFor(onTestFinished), 'mail'));
+  const catcher = await createMailCatcher(join(await folderFor(onTestFinished), 'mail'));
   onTestFinished(() => catcher.close());
   const to = ['lead@acme.example', 'Guest@Partner.example'];
   const { input, sealed, events } = await caseOf(
@@ -95,13 +95,13 @@ test('each recipient gets one message of its own, exactly the one that is archiv
   expect(mail.text).toContain('Zürich');
   expect(mail.attachments.map(({ filename }) => filename)).toEqual(['KPIs 2026-W46.xlsx']);
   expect(mail.headers.find(({ key }) => key === 'x-docket-run')?.value).toBe(RUN);
-  const kept = await readFile(await keptMessage(sealed.folder, receipts[0]!.delivery));
+  const kept = await readFile(await archivedMessagePath(sealed.folder, receipts[0]!.delivery));
   expect(kept.equals(sent)).toBe(true);
   expect(JSON.parse(await readFile(join(sealed.folder, 'receipts.json'), 'utf8'))).toEqual(receipts);
 });
 
 test('several CSV files are one zip in an e-mail, and themselves in a folder', async () => {
-  const catcher = await mailCatcher(join(await folderFor(onTestFinished), 'mail'));
+  const catcher = await createMailCatcher(join(await folderFor(onTestFinished), 'mail'));
   onTestFinished(() => catcher.close());
   const { input, root } = await caseOf(
     [{ email: { to: ['lead@acme.example'], attach: ['csv'] } }, { directory: { path: 'out' } }],
@@ -173,14 +173,14 @@ test('a deferred recipient is tried again later with the same bytes, and nobody 
   const first = await deliver(input);
   expect(first.retryable).toBe(true);
   expect(first.receipts[0]).toMatchObject({ state: 'pending', detail: '450 Greylisted', messageId: null });
-  const message = await keptMessage(sealed.folder, first.receipts[0]!.delivery);
+  const message = await archivedMessagePath(sealed.folder, first.receipts[0]!.delivery);
   const bytes = await readFile(message);
 
   const second = await deliver(input);
   expect(second.retryable).toBe(false);
   expect(states(second.receipts)).toEqual({ 'slow@acme.example': 'sent', 'lead@acme.example': 'sent' });
   expect(mailer.asked).toEqual(['slow@acme.example', 'lead@acme.example', 'slow@acme.example']);
-  expect(await keptMessage(sealed.folder, first.receipts[0]!.delivery)).toBe(message);
+  expect(await archivedMessagePath(sealed.folder, first.receipts[0]!.delivery)).toBe(message);
   expect((await readFile(message)).equals(bytes)).toBe(true);
 });
 
@@ -204,7 +204,7 @@ test('what left stays in the archive when another message is made of the deliver
 
   const attempts = (epoch: number) =>
     readFile(join(sealed.folder, 'attempts', `${delivery}.${epoch}.end.json`), 'utf8').then(JSON.parse);
-  const kept = await Promise.all((await keptMessages(sealed.folder, delivery)).map((path) => readFile(path)));
+  const kept = await Promise.all((await archivedMessagePaths(sealed.folder, delivery)).map((path) => readFile(path)));
   expect(kept).toHaveLength(3);
   expect(sent).toHaveLength(2);
   for (const [index, epoch] of [1, 3].entries()) {
@@ -323,7 +323,7 @@ test.each([
   "{% if period.label != '2026-W46' %}KPIs{% endif %}",
   "{% if period.label == '2026-W46' %} \u200b\u200d\u00ad\u3164\u2800{% endif %}",
 ])('a mail whose subject is empty for this period has the title and the period as its subject: %j', async (subject) => {
-  const catcher = await mailCatcher(join(await folderFor(onTestFinished), 'mail'));
+  const catcher = await createMailCatcher(join(await folderFor(onTestFinished), 'mail'));
   onTestFinished(() => catcher.close());
   const { input } = await caseOf(
     [{ email: { to: ['lead@acme.example'], subject } }],
@@ -372,7 +372,7 @@ test("the parts of another organization's run are refused before anything is ope
     { order: { ...ORDER, org: 'other' } },
     { order: { ...ORDER, id: 'f'.repeat(32) } },
     { definition: { ...input.definition, report: 'other' } },
-    { sealed: { ...input.sealed, manifest: { ...input.sealed.manifest, org: 'other' } } },
+    { published: { ...input.published, manifest: { ...input.published.manifest, org: 'other' } } },
   ];
   for (const part of strange) {
     await expect(deliver({ ...input, ...part })).rejects.toMatchObject({ code: 'internal.defect', retryable: false });

@@ -21,7 +21,7 @@ async function caseOf(
   policyOf: (root: string) => Partial<DestinationPolicy> = () => ({}),
 ) {
   const root = await folderFor(onTestFinished);
-  const { archive, sealed } = await sealedRun(root);
+  const { archive, published } = await sealedRun(root);
   const warnings: string[] = [];
   const policy: DestinationPolicy = {
     required: false,
@@ -42,7 +42,7 @@ async function caseOf(
       HOOK: WEBHOOK_KEY,
       METADATA_URL: 'http://169.254.169.254/latest/meta-data',
     }),
-    sealed,
+    published,
     mail: undefined,
     ledger,
     archive,
@@ -239,7 +239,7 @@ test.each<[string, (root: string) => string]>([
     {},
     (folder) => ({
       enforcePrivate: false,
-      ownFolders: [{ path: join(folder, 'jobs'), within: true }],
+      ownFolders: [{ path: join(folder, 'jobs'), includesSubfolders: true }],
     }),
   );
   await mkdir(join(root, 'jobs'));
@@ -249,7 +249,7 @@ test.each<[string, (root: string) => string]>([
 });
 
 test('beside a file of Docket nothing is delivered, and in a folder below it is', async () => {
-  const own = (root: string) => ({ ownFolders: [{ path: join(root, 'state'), within: false }] });
+  const own = (root: string) => ({ ownFolders: [{ path: join(root, 'state'), includesSubfolders: false }] });
   const beside = await caseOf(() => ({ directory: { path: 'state' } }), {}, own);
   expect(await beside.once()).toMatchObject({ state: 'refused' });
   const below = await caseOf(() => ({ directory: { path: 'state/out' } }), {}, own);

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { open, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { writeAll } from '../../src/deliver/directory-target.ts';
+import { writeFiles } from '../../src/deliver/directory-target.ts';
 import { replaceFiles } from '../../src/deliver/durable-file.ts';
 import { folderFor, writeArtifact } from '../support/delivery-case.ts';
 
@@ -16,13 +16,13 @@ async function twoFiles() {
 
 test('one file is one file', async () => {
   const { out, artifacts } = await twoFiles();
-  expect(await writeAll(out, artifacts.slice(0, 1), never)).toEqual({ state: 'sent', detail: '1 file' });
+  expect(await writeFiles(out, artifacts.slice(0, 1), never)).toEqual({ state: 'sent', detail: '1 file' });
   expect(await readdir(out)).toEqual(['a.csv']);
 });
 
 test('a folder that a file stands in the way of leaves the delivery pending', async () => {
   const { root, artifacts } = await twoFiles();
-  const ending = await writeAll(join(root, 'a.csv', 'out'), artifacts, never);
+  const ending = await writeFiles(join(root, 'a.csv', 'out'), artifacts, never);
   expect(ending).toMatchObject({
     state: 'pending',
     detail: expect.stringContaining('The directory cannot be written'),
@@ -32,8 +32,8 @@ test('a folder that a file stands in the way of leaves the delivery pending', as
 test('what cannot be read under a name is somebody else’s, and stays', async () => {
   const { out, artifacts } = await twoFiles();
   // A folder of that name.
-  await writeAll(join(out, 'b.csv'), artifacts.slice(0, 1), never);
-  expect(await writeAll(out, artifacts, never)).toMatchObject({ state: 'refused' });
+  await writeFiles(join(out, 'b.csv'), artifacts.slice(0, 1), never);
+  expect(await writeFiles(out, artifacts, never)).toMatchObject({ state: 'refused' });
   expect(await readdir(out)).toEqual(['b.csv']);
 });
 
@@ -43,7 +43,7 @@ async function takenMeanwhile(name: string) {
   const pipe = join(root, 'pipe');
   execFileSync('mkfifo', [pipe]);
   // The second file is read from a pipe: until its text is written there, no file has its name.
-  const ending = writeAll(out, [artifacts[0]!, { ...artifacts[1]!, path: pipe }], never);
+  const ending = writeFiles(out, [artifacts[0]!, { ...artifacts[1]!, path: pipe }], never);
   const feed = await open(pipe, 'w');
   await writeFile(join(out, name), 'theirs');
   await feed.writeFile('second');
@@ -72,7 +72,7 @@ test('files that replace others leave nothing behind when one of them cannot be 
   const [one, other] = [join(root, 'one.json'), join(root, 'other.json')];
   await replaceFiles([{ path: other, bytes: 'old' }]);
   // A folder stands where the first is to be: nothing is replaced behind it.
-  await writeAll(one, [await writeArtifact(root, 'x', 'x')], never);
+  await writeFiles(one, [await writeArtifact(root, 'x', 'x')], never);
   await expect(
     replaceFiles([
       { path: one, bytes: 'new' },

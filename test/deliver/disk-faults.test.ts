@@ -5,14 +5,14 @@ import { Secret } from '../../src/base/secret.ts';
 import { createMarker, newArchiveId } from '../../src/deliver/archive-marker.ts';
 import { deliver } from '../../src/deliver/deliver.ts';
 import { directoryArchive } from '../../src/deliver/directory-archive.ts';
-import { directoryShelf } from '../../src/deliver/directory-shelf.ts';
+import { directoryStorage } from '../../src/deliver/directory-shelf.ts';
 import type { Ledger } from '../../src/deliver/ledger.ts';
 import { smtpMailer } from '../../src/deliver/mailer.ts';
-import { markedShelf, markerCheck } from '../../src/deliver/marked-shelf.ts';
+import { createMarkerCheck, markerCheckedStorage } from '../../src/deliver/marked-shelf.ts';
 import { memoryLedger } from '../../src/deliver/memory-ledger.ts';
-import { artifactBytes, readSealed } from '../../src/deliver/sealed-folder.ts';
-import { shelfArchive } from '../../src/deliver/shelf-archive.ts';
-import { takeOut } from '../../src/deliver/take-out.ts';
+import { artifactBytes, readPublishedRun } from '../../src/deliver/sealed-folder.ts';
+import { createArchive } from '../../src/deliver/shelf-archive.ts';
+import { exportRun } from '../../src/deliver/take-out.ts';
 import {
   definitionWith,
   folderFor,
@@ -25,7 +25,7 @@ import {
   sealedRun,
   writeArtifact,
 } from '../support/delivery-case.ts';
-import { aDisk } from '../support/disk.ts';
+import { faultyDisk } from '../support/disk.ts';
 import { manualClock } from '../support/manual-clock.ts';
 import { scriptedSmtp } from '../support/smtp-script.ts';
 
@@ -33,7 +33,7 @@ const NOW = Date.parse('2026-11-16T07:00:00Z');
 
 async function world() {
   const root = await folderFor(onTestFinished);
-  const disk = aDisk(onTestFinished);
+  const disk = faultyDisk(onTestFinished);
   disk.here();
   return { root, disk, archive: directoryArchive(join(root, 'archive')) };
 }
@@ -47,7 +47,7 @@ test.each(['ENOSPC', 'EROFS', 'EIO'] as const)(
     const staged = await archive.stage(RUN);
     const artifacts = [await writeArtifact(staged, 'queue.csv', 'alerts\r\n3\r\n')];
     disk.breaks(code, join(root, 'archive'));
-    await expect(archive.seal(staged, manifestOf(artifacts), artifacts, MAIL)).rejects.toMatchObject({
+    await expect(archive.publish(staged, manifestOf(artifacts), artifacts, MAIL)).rejects.toMatchObject({
       code: 'archive.unwritable',
       retryable: true,
       got: expect.stringMatching(new RegExp(`^${code}, \\d+ bytes free$`)),
@@ -74,16 +74,16 @@ test('a file that the disk cannot read is not taken for one that is missing', as
 
 test('an archive that is unmounted while a run is delivered is waited for, and a lost file is not', async () => {
   const { root } = await world();
-  const shelf = directoryShelf(join(root, 'archive'));
+  const shelf = directoryStorage(join(root, 'archive'));
   const { id } = await createMarker(shelf, newArchiveId(), NOW);
   const now = () => NOW;
-  const marked = markedShelf(
+  const marked = markerCheckedStorage(
     shelf,
-    markerCheck(shelf, async () => id, { now, maxAgeMs: 0 }),
+    createMarkerCheck(shelf, async () => id, { now, maxAgeMs: 0 }),
     now,
   );
-  const archive = shelfArchive(marked, manualClock(NOW));
-  const { sealed } = await sealedRun(root, undefined, archive);
+  const archive = createArchive(marked, manualClock(NOW));
+  const { published } = await sealedRun(root, undefined, archive);
   const server = await scriptedSmtp(() => ({}));
   const mailer = smtpMailer(new Secret(server.url));
   onTestFinished(async () => {
@@ -98,7 +98,7 @@ test('an archive that is unmounted while a run is delivered is waited for, and a
       order: ORDER,
       definition: definitionWith([{ email: { to: ['lead@acme.example'], attach: ['csv'] } }]),
       settings: SETTINGS,
-      sealed,
+      published,
       mail: { mailer, from: 'reports@docket.example' },
       ledger,
       archive,
@@ -111,7 +111,7 @@ test('an archive that is unmounted while a run is delivered is waited for, and a
   // What stays behind is the empty folder that the disk was mounted on.
   meanwhile = () => rename(mounted, aside).then(() => mkdir(mounted));
   await expect(call()).rejects.toMatchObject({ code: 'archive.unreachable', retryable: true });
-  await expect(readSealed(sealed.folder, 'files', sealed.manifest, 'the run')).rejects.toMatchObject({
+  await expect(readPublishedRun(published.folder, 'files', published.manifest, 'the run')).rejects.toMatchObject({
     code: 'archive.unreachable',
     where: 'the run',
   });
@@ -119,18 +119,18 @@ test('an archive that is unmounted while a run is delivered is waited for, and a
   await rename(aside, mounted);
   meanwhile = async () => {};
   await expect(call()).resolves.toMatchObject({ receipts: [{ state: 'sent' }] });
-  await rm(join(sealed.folder, 'files'), { recursive: true });
-  await expect(readSealed(sealed.folder, 'files', sealed.manifest, 'the run')).rejects.toMatchObject({
+  await rm(join(published.folder, 'files'), { recursive: true });
+  await expect(readPublishedRun(published.folder, 'files', published.manifest, 'the run')).rejects.toMatchObject({
     code: 'archive.corrupt',
   });
 });
 
 test('papers for which there is no room say so, and leave nothing half-written', async () => {
   const { root, disk, archive } = await world();
-  const { sealed } = await sealedRun(root, undefined, archive);
+  const { published: sealed } = await sealedRun(root, undefined, archive);
   const before = await files(join(root, 'archive'));
   disk.breaks('ENOSPC', join(root, 'archive'));
-  const keeping = archive.keepReceipts(sealed, []);
+  const keeping = archive.putReceipts(sealed, []);
   await expect(keeping).rejects.toMatchObject({
     code: 'archive.unwritable',
     retryable: true,
@@ -145,7 +145,7 @@ test.each(['ENOSPC', 'EROFS', 'EDQUOT'] as const)(
   'a directory whose disk says %s is tried again later, and no file of it is half there',
   async (code) => {
     const { root, disk, archive } = await world();
-    const { sealed } = await sealedRun(root, undefined, archive);
+    const { published } = await sealedRun(root, undefined, archive);
     const clock = manualClock(NOW);
     const ledger = memoryLedger();
     const out = join(root, 'out');
@@ -154,7 +154,7 @@ test.each(['ENOSPC', 'EROFS', 'EDQUOT'] as const)(
         order: ORDER,
         definition: definitionWith([{ directory: { path: out } }]),
         settings: SETTINGS,
-        sealed,
+        published,
         mail: undefined,
         ledger,
         archive,
@@ -180,13 +180,13 @@ test.each(['ENOSPC', 'EROFS', 'EDQUOT'] as const)(
 
 test('a run that is taken out for which there is no room leaves no folder behind', async () => {
   const { root, disk } = await world();
-  const shelf = directoryShelf(join(root, 'archive'));
+  const shelf = directoryStorage(join(root, 'archive'));
   await sealedRun(root);
   const run = await shelf.find(RUN);
   if (run === undefined) throw new Error('the run is not there');
   const out = join(root, 'taken', 'run');
   disk.breaks('ENOSPC', join(root, 'taken'));
-  await expect(takeOut(run, out)).rejects.toMatchObject({ code: 'disk.unavailable', where: join(root, 'taken') });
+  await expect(exportRun(run, out)).rejects.toMatchObject({ code: 'disk.unavailable', where: join(root, 'taken') });
   disk.mends();
   expect(await files(join(root, 'taken'))).toEqual([]);
 });

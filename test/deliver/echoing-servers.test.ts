@@ -4,8 +4,8 @@ import { createRedactor } from '../../src/base/redactor.ts';
 import { Secret } from '../../src/base/secret.ts';
 import { smtpMailer } from '../../src/deliver/mailer.ts';
 import { accessTokens } from '../../src/deliver/oauth2.ts';
-import { probeMailServer } from '../../src/deliver/probe.ts';
-import { encodingsOf, foundIn } from '../support/echoes.ts';
+import { probeSmtpServer } from '../../src/deliver/probe.ts';
+import { encodingsFoundIn, encodingsOf } from '../support/echoes.ts';
 import { hostileServer, json } from '../support/hostile-server.ts';
 import { type SmtpStep, scriptedSmtp } from '../support/smtp-script.ts';
 
@@ -40,11 +40,11 @@ test.each<[SmtpStep, number]>([
   const mailer = smtpMailer(urlOf(server.url));
   const result = JSON.stringify(await mailer.send(ENVELOPE, RAW, NEVER));
   await mailer.close();
-  expect(foundIn(result, PASSWORD)).toEqual([]);
+  expect(encodingsFoundIn(result, PASSWORD)).toEqual([]);
   expect(result).toContain('[secret]');
   if (step !== 'AUTH') return;
-  const probed: unknown = await probeMailServer(urlOf(server.url)).catch((error: unknown) => error);
-  expect(foundIn(JSON.stringify(probed), PASSWORD)).toEqual([]);
+  const probed: unknown = await probeSmtpServer(urlOf(server.url)).catch((error: unknown) => error);
+  expect(encodingsFoundIn(JSON.stringify(probed), PASSWORD)).toEqual([]);
   expect(probed).toMatchObject({ code: 'deliver.target_failed', got: expect.stringContaining('[secret]') });
 });
 
@@ -69,7 +69,7 @@ test('a token server that repeats what it was told is told without it; the token
       server.behave(json({ error: echo }, 400));
       const error: unknown = await tokens({ renew: true }).catch((thrown: unknown) => thrown);
       expect(error).toMatchObject({ code: 'deliver.target_failed', got: expect.stringContaining('[secret]') });
-      expect(foundIn(JSON.stringify(error), secret)).toEqual([]);
+      expect(encodingsFoundIn(JSON.stringify(error), secret)).toEqual([]);
     }
   }
   server.behave(json({ access_token: 'an-access-token-of-today', refresh_token: 'another-refresh-token' }));

@@ -6,8 +6,8 @@ import { systemClock } from '../../src/base/clock.ts';
 import { Secret } from '../../src/base/secret.ts';
 import { type DeliveredEvent, type DeliverInput, deliver } from '../../src/deliver/deliver.ts';
 import type { Delivery } from '../../src/deliver/delivery.ts';
-import { readDkimKey } from '../../src/deliver/dkim.ts';
-import { linkedBody, linksTo } from '../../src/deliver/mail-links.ts';
+import { parseDkimKey } from '../../src/deliver/dkim.ts';
+import { findFileLinks, withFileLinks } from '../../src/deliver/mail-links.ts';
 import { smtpMailer } from '../../src/deliver/mailer.ts';
 import { memoryLedger } from '../../src/deliver/memory-ledger.ts';
 import { MEDIA_TYPES } from '../../src/render/artifact.ts';
@@ -23,7 +23,7 @@ import {
   sealedRun,
   type TestDelivery,
 } from '../support/delivery-case.ts';
-import { keptMessage } from '../support/kept-message.ts';
+import { archivedMessagePath } from '../support/kept-message.ts';
 import { type SmtpScript, scriptedSmtp } from '../support/smtp-script.ts';
 
 async function caseOf(
@@ -38,14 +38,14 @@ async function caseOf(
     await mailer.close();
     await server.close();
   });
-  const { archive, sealed } = await sealedRun(root, more.files);
+  const { archive, published } = await sealedRun(root, more.files);
   const events: DeliveredEvent[] = [];
   const input: DeliverInput = {
     order: ORDER,
     definition: definitionWith(deliveries),
     settings: SETTINGS,
     secrets: NO_SECRETS,
-    sealed,
+    published,
     mail: { mailer, from: 'reports@docket.example', ...more.mail },
     ledger: memoryLedger(),
     archive,
@@ -54,7 +54,7 @@ async function caseOf(
     observe: (event) => events.push(event),
     workingDirectory: root,
   };
-  const kept = async (delivery: string) => readFile(await keptMessage(sealed.folder, delivery));
+  const kept = async (delivery: string) => readFile(await archivedMessagePath(published.folder, delivery));
   /** What the server got, as it was before dots were stuffed. */
   const got = () =>
     server.conversations
@@ -164,7 +164,7 @@ function verifies(raw: string): boolean {
 }
 
 test('a signed message verifies as it left, is what the archive has, and is the same again', async () => {
-  const dkim = { domain: 'docket.example', selector: 's1', key: readDkimKey(new Secret(PAIR.privateKey), 'test') };
+  const dkim = { domain: 'docket.example', selector: 's1', key: parseDkimKey(new Secret(PAIR.privateKey), 'test') };
   const deliveries = [{ email: { to: ['a@acme.example'], attach: ['xlsx', 'csv'] } }] satisfies TestDelivery[];
   const one = await caseOf(deliveries, {}, { mail: { dkim } });
   const { receipts } = await deliver(one.input);
@@ -188,7 +188,7 @@ test.each([
     '512 bits',
   ],
 ])('a DKIM key that is %s is refused before anything is signed with it', (_, pem, got) => {
-  expect(() => readDkimKey(new Secret(String(pem)), 'smtp.dkim of acme')).toThrowError(
+  expect(() => parseDkimKey(new Secret(String(pem)), 'smtp.dkim of acme')).toThrowError(
     expect.objectContaining({ code: 'config.invalid', got: expect.stringContaining(got) }),
   );
 });
@@ -241,14 +241,14 @@ test('a link stands for each file that is too large, waits for the target that w
     service: 's3',
     messageId: null,
     prepare: () => Promise.reject(new Error('not asked')),
-    links: () => new Map(['a.csv', 'a.json', 'k.xlsx'].map((name) => [name, `s3://b/acme/${name}`])),
+    fileLocations: () => new Map(['a.csv', 'a.json', 'k.xlsx'].map((name) => [name, `s3://b/acme/${name}`])),
   };
   const rowIn = (state: 'sent' | 'pending' | 'refused') => [
     { ...row, state, epoch: 1, detail: null, at: 1, decisions: [] },
   ];
   const sealed = { folder: '/x', manifest: manifestOf(artifacts), artifacts, mail: MAIL };
   const ask = (format: 'csv' | 'xlsx', rows: ReturnType<typeof rowIn>, one: Delivery = delivery, archive = {}) =>
-    linksTo({ formats: [format], sealed, deliveries: [one], rows, archive });
+    findFileLinks({ formats: [format], sealed, deliveries: [one], rows, archive });
   const [bytes, until] = [3 * 1024 * 1024, null];
   expect(await ask('csv', rowIn('sent'))).toEqual(
     ['a.csv', 'a.json'].map((name) => ({ name, bytes, url: `s3://b/acme/${name}`, until })),
@@ -257,13 +257,13 @@ test('a link stands for each file that is too large, waits for the target that w
   for (const rows of [rowIn('refused'), []]) {
     await expect(ask('csv', rows)).rejects.toMatchObject({ code: 'deliver.target_refused' });
   }
-  const local = { ...delivery, links: () => new Map([['k.xlsx', '/srv/out/k.xlsx']]) };
+  const local = { ...delivery, fileLocations: () => new Map([['k.xlsx', '/srv/out/k.xlsx']]) };
   await expect(ask('xlsx', rowIn('sent'), local)).rejects.toThrow();
 
   // What opens for the reader comes before what only names a place, and is not waited for.
   const open = (where: string) => async (name: string) => ({ url: `https://${where}/${name}`, until: 9 });
   const archive = { link: (_: unknown, name: string) => open('archive')(name) };
-  const shared = { ...delivery, shared: async () => new Map([['k.xlsx', await open('bucket')('k.xlsx')]]) };
+  const shared = { ...delivery, sharedLinks: async () => new Map([['k.xlsx', await open('bucket')('k.xlsx')]]) };
   expect(await ask('xlsx', rowIn('sent'), shared, archive)).toMatchObject([{ url: 'https://bucket/k.xlsx', until: 9 }]);
   expect(await ask('xlsx', rowIn('sent'), delivery, archive)).toMatchObject([{ url: 'https://archive/k.xlsx' }]);
   expect(await ask('xlsx', rowIn('pending'), shared, archive)).toMatchObject([{ url: 'https://archive/k.xlsx' }]);
@@ -273,7 +273,7 @@ test('a link stands for each file that is too large, waits for the target that w
     next: expect.stringContaining('of a session'),
   });
 
-  const body = linkedBody(
+  const body = withFileLinks(
     { html: '<!doctype html><html><body class="x"><p>Hi</p></body></html>', text: 'Hi\n' },
     [{ name: '<b>&.xlsx', bytes: 3 * 1024 * 1024, url: 'sftp://x.example/"><script>', until: null }],
     10 * 1024 * 1024,
@@ -284,7 +284,7 @@ test('a link stands for each file that is too large, waits for the target that w
   expect(body.text).toBe(
     'The files are larger than 10.0 MB and are not attached. They are here:\n  <b>&.xlsx (3.0 MB): sftp://x.example/"><script>\n\nHi\n',
   );
-  const small = linkedBody(
+  const small = withFileLinks(
     { html: '', text: '' },
     [1, 99 * 1024].map((bytes) => ({ name: `${bytes}`, bytes, url: 'sftp://x.example/a', until: null })),
     1,
@@ -304,8 +304,8 @@ test('a delivery whose condition was not met is skipped with its reason, has no 
     send: false,
     reason: 'The same.',
   };
-  const manifest = { ...input.sealed.manifest, conditions: [decision] };
-  const { receipts, retryable } = await deliver({ ...input, sealed: { ...input.sealed, manifest } });
+  const manifest = { ...input.published.manifest, conditions: [decision] };
+  const { receipts, retryable } = await deliver({ ...input, published: { ...input.published, manifest } });
   expect(receipts.map(({ recipient, state, detail }) => [recipient, state, detail])).toEqual([
     ['a@acme.example', 'sent', '250 2.0.0 Queued as 4711'],
     ['b@acme.example', 'skipped', 'The same.'],

@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
-import { decidedAttempt } from '../../src/deliver/archive.ts';
+import { attemptFromDecision } from '../../src/deliver/archive.ts';
 import { type DeliverInput, deliver } from '../../src/deliver/deliver.ts';
 import { deliveryId, type Ledger } from '../../src/deliver/ledger.ts';
 import type { Mailer, SendResult } from '../../src/deliver/mailer.ts';
@@ -19,7 +19,7 @@ const ACCEPTED: SendResult = { kind: 'accepted', response: '250 Ok' };
 
 async function aRun(...answers: SendResult[]) {
   const root = await folderFor(onTestFinished);
-  const { archive, sealed } = await sealedRun(root);
+  const { archive, published } = await sealedRun(root);
   const sent: string[] = [];
   const mailer: Mailer = {
     send: async (_, raw) => {
@@ -33,7 +33,7 @@ async function aRun(...answers: SendResult[]) {
     definition: definitionWith([{ email: { to: [TO] } }]),
     settings: SETTINGS,
     secrets: NO_SECRETS,
-    sealed,
+    published,
     mail: { mailer, from: 'reports@docket.example' },
     ledger: memoryLedger(),
     archive,
@@ -44,7 +44,7 @@ async function aRun(...answers: SendResult[]) {
   };
   const state = async (ledger: Ledger = memoryLedger(), change: Partial<DeliverInput> = {}) =>
     (await deliver({ ...input, ...change, ledger })).receipts[0]?.state;
-  return { input, sent, state, sealed, archive };
+  return { input, sent, state, sealed: published, archive };
 }
 
 test.each([
@@ -84,7 +84,7 @@ test('a ledger that was rolled back amid the attempts holds what a later one may
   const ledger = memoryLedger();
   expect(await state(ledger)).toBe('pending');
   // A second attempt began elsewhere, and its process died.
-  await archive.keepAttempt(sealed, { delivery: ID, epoch: 2, state: 'sending', detail: null, at: 2 });
+  await archive.putAttempt(sealed, { delivery: ID, epoch: 2, state: 'sending', detail: null, at: 2 });
   expect(await state(ledger)).toBe('unknown');
   expect(sent).toHaveLength(1);
   expect(await ledger.find(ID)).toMatchObject({ state: 'unknown', epoch: 2 });
@@ -92,7 +92,7 @@ test('a ledger that was rolled back amid the attempts holds what a later one may
 
 test('a message that was kept without any word of it may have left', async () => {
   const { sent, state, archive, sealed } = await aRun();
-  await archive.keepMessage(sealed, ID, Buffer.from('ready to leave'));
+  await archive.putMessage(sealed, ID, Buffer.from('ready to leave'));
   expect(await state()).toBe('unknown');
   expect(sent).toHaveLength(0);
 });
@@ -115,7 +115,7 @@ test('a decision outlives the ledger: sent is sent, and what is to be sent again
     const decision = { to, by: 'ops', reason: 'asked', at: 5 };
     const row = await input.ledger.resolve(ID, 1, decision);
     if (row === undefined) throw new Error('not resolved');
-    await archive.keepAttempt(sealed, decidedAttempt(row, decision));
+    await archive.putAttempt(sealed, attemptFromDecision(row, decision));
     expect(await state()).toBe('sent');
     expect(sent).toHaveLength(ends);
     for (const message of sent) expect(message).toContain(messageIdOf(ID, 'reports@docket.example'));

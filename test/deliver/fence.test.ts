@@ -5,7 +5,7 @@ import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { DocketError } from '../../src/base/error.ts';
 import { Secret, secretSource } from '../../src/base/secret.ts';
 import { type DeliverInput, deliver } from '../../src/deliver/deliver.ts';
-import { attemptFence, NotConfirmed } from '../../src/deliver/fence.ts';
+import { attemptFence, NotConfirmedError } from '../../src/deliver/fence.ts';
 import type { DeliveryRow, Ledger } from '../../src/deliver/ledger.ts';
 import { smtpMailer } from '../../src/deliver/mailer.ts';
 import { memoryLedger } from '../../src/deliver/memory-ledger.ts';
@@ -65,7 +65,9 @@ async function caseOf(
   over: Over & Pick<Partial<DeliverInput>, 'mail'> & { readonly deliveries?: readonly TestDelivery[] } = {},
 ) {
   const root = await folderFor(onTestFinished);
-  const { archive, sealed } = await sealedRun(root, { 'queue.csv': Buffer.alloc(1024 * 1024, 'alerts,3\r\n') });
+  const { archive, published } = await sealedRun(root, {
+    'queue.csv': Buffer.alloc(1024 * 1024, 'alerts,3\r\n'),
+  });
   const input: DeliverInput = {
     order: ORDER,
     definition: definitionWith([delivery, ...(over.deliveries ?? [])]),
@@ -76,7 +78,7 @@ async function caseOf(
       PASSWORD: SFTP_PASSWORD,
       SIGNING: `whsec_${Buffer.alloc(32, 'k').toString('base64')}`,
     }),
-    sealed,
+    published,
     mail: undefined,
     ledger,
     archive,
@@ -224,7 +226,7 @@ const UNCONFIRMED: Record<string, () => { over: Over; ledger: Ledger }> = {
 test('a ledger that does not answer at all confirms nothing', async () => {
   const find = () => new Promise<undefined>(() => {});
   const input = { ledger: { find }, delivery: 'a', epoch: 1, clock: systemClock, timeoutMs: 1 };
-  await expect(attemptFence(input).confirm()).rejects.toBeInstanceOf(NotConfirmed);
+  await expect(attemptFence(input).confirm()).rejects.toBeInstanceOf(NotConfirmedError);
 });
 
 test.each(Object.keys(UNCONFIRMED))(

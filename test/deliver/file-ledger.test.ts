@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { silentLog } from '../../src/base/log.ts';
-import { archivedRuns } from '../../src/deliver/archived-deliveries.ts';
-import { fileLedger, ledgerRuns } from '../../src/deliver/file-ledger.ts';
+import { findArchivedRuns } from '../../src/deliver/archived-deliveries.ts';
+import { fileLedger, findLedgerRuns } from '../../src/deliver/file-ledger.ts';
 import { deliveryId } from '../../src/deliver/ledger.ts';
 import { memoryLedger } from '../../src/deliver/memory-ledger.ts';
-import { sweepArchive } from '../../src/deliver/retention.ts';
-import type { Shelf } from '../../src/deliver/shelf.ts';
+import { applyRetention } from '../../src/deliver/retention.ts';
+import type { ArchiveStorage } from '../../src/deliver/shelf.ts';
 import { ARCHIVES, sealIn } from '../support/archives.ts';
 import { ORDER, PERIOD } from '../support/delivery-case.ts';
 
@@ -27,9 +27,9 @@ const rowOf = (run: string, target = '0-email', recipient = 'lead@acme.example')
 const refuse = (_: unknown, error: unknown) => {
   throw error;
 };
-const found = async (shelf: Shelf, period: Record<keyof typeof PERIOD, string> = PERIOD) => {
+const found = async (shelf: ArchiveStorage, period: Record<keyof typeof PERIOD, string> = PERIOD) => {
   const runs: string[] = [];
-  for await (const { run, deliveries } of ledgerRuns(shelf, refuse)({ ...OF, period })) {
+  for await (const { run, deliveries } of findLedgerRuns(shelf, refuse)({ ...OF, period })) {
     runs.push(`${run} ${deliveries.map(({ state }) => state).join(' ')}`);
   }
   return runs;
@@ -60,7 +60,7 @@ describe.each(ARCHIVES)('the ledger of a run without Redis, %s', (_, open) => {
     await fileLedger(shelf, late).begin(rowOf(late.id).id, 9);
     expect(await found(shelf)).toEqual([`${late.id} sending`, `${early.id} pending`]);
     const runs = [];
-    for await (const run of shelf.runs()) runs.push(run.id);
+    for await (const run of shelf.listRuns()) runs.push(run.id);
     expect(runs).toEqual([]);
   });
 
@@ -69,30 +69,30 @@ describe.each(ARCHIVES)('the ledger of a run without Redis, %s', (_, open) => {
     const run = aRun();
     const row = rowOf(run.id);
     await fileLedger(shelf, run).open(row, 1);
-    await shelf.notes.put(`.ledger/acme/weekly-kpi/${run.id}/${row.id}.000001.json`, '{"nth"');
+    await shelf.metadata.put(`.ledger/acme/weekly-kpi/${run.id}/${row.id}.000001.json`, '{"nth"');
     const told: unknown[] = [];
     const runs = [];
-    for await (const one of ledgerRuns(shelf, (of) => told.push(of))({ ...OF, period: PERIOD })) runs.push(one);
+    for await (const one of findLedgerRuns(shelf, (of) => told.push(of))({ ...OF, period: PERIOD })) runs.push(one);
     expect(runs).toMatchObject([{ run: run.id, deliveries: [{ target: null, state: 'unknown' }] }]);
     expect(told).toEqual([{ id: run.id, ...OF }]);
   });
 
   test('leaves the archive when its organization’s days are over, unless somebody has to decide', async () => {
-    const { shelf } = await open(onTestFinished);
+    const { shelf: storage } = await open(onTestFinished);
     const [settled, undecided, young] = [aRun(), aRun(), aRun()];
     for (const [run, at, state] of [
       [settled, 1, 'sent'],
       [undecided, 2, 'unknown'],
       [young, 100, 'sent'],
     ] as const) {
-      await fileLedger(shelf, run).open(rowOf(run.id), at, { state, epoch: 1, detail: null });
+      await fileLedger(storage, run).open(rowOf(run.id), at, { state, epoch: 1, detail: null });
     }
     const sweep = (days: number | undefined) =>
-      sweepArchive({
-        shelf,
+      applyRetention({
+        storage,
         daysOf: (org) => (org === 'acme' ? days : undefined),
         ledger: memoryLedger(),
-        open: async () => false,
+        isOpen: async () => false,
         // A day later each time: an archive is swept once a day.
         clock: { now: () => 50 + 30 * DAY_MS + sweeps++ * DAY_MS, sleep: async () => {} },
         log: silentLog,
@@ -100,16 +100,16 @@ describe.each(ARCHIVES)('the ledger of a run without Redis, %s', (_, open) => {
       });
     let sweeps = 0;
     await sweep(undefined);
-    expect(await found(shelf)).toHaveLength(3);
+    expect(await found(storage)).toHaveLength(3);
     await sweep(31);
-    expect(await found(shelf)).toEqual([`${young.id} sent`, `${undecided.id} unknown`]);
+    expect(await found(storage)).toEqual([`${young.id} sent`, `${undecided.id} unknown`]);
   });
 });
 
 describe.each(ARCHIVES)('what was delivered of a period, %s', (_, open) => {
-  const deliveriesIn = async (shelf: Shelf, period: Record<keyof typeof PERIOD, string> = PERIOD) => {
+  const deliveriesIn = async (shelf: ArchiveStorage, period: Record<keyof typeof PERIOD, string> = PERIOD) => {
     const runs = [];
-    for await (const run of archivedRuns(shelf, refuse)({ ...OF, period })) runs.push(run);
+    for await (const run of findArchivedRuns(shelf, refuse)({ ...OF, period })) runs.push(run);
     return runs;
   };
 
@@ -123,11 +123,11 @@ describe.each(ARCHIVES)('what was delivered of a period, %s', (_, open) => {
       rowOf(ORDER.id, 'notice', 'ops@acme.example'),
     ];
     const attempt = { epoch: 1, detail: null, at: 7 } as const;
-    await on.archive.keepAttempt(sealed, { ...attempt, delivery: mail.id, target: mail.target, state: 'sending' });
-    await on.archive.keepAttempt(sealed, { ...attempt, delivery: folder.id, target: folder.target, state: 'sent' });
-    await on.archive.keepAttempt(sealed, { ...attempt, delivery: notice.id, state: 'sent' });
+    await on.archive.putAttempt(sealed, { ...attempt, delivery: mail.id, target: mail.target, state: 'sending' });
+    await on.archive.putAttempt(sealed, { ...attempt, delivery: folder.id, target: folder.target, state: 'sent' });
+    await on.archive.putAttempt(sealed, { ...attempt, delivery: notice.id, state: 'sent' });
     // As a version before wrote it, which did not say of what target an attempt was.
-    await on.archive.keepAttempt(sealed, { ...attempt, delivery: bucket.id, state: 'sent' });
+    await on.archive.putAttempt(sealed, { ...attempt, delivery: bucket.id, state: 'sent' });
     const states = async () =>
       new Map((await deliveriesIn(on.shelf))[0]?.deliveries.map(({ target, state }) => [target, state]));
     expect(await states()).toEqual(
@@ -138,7 +138,7 @@ describe.each(ARCHIVES)('what was delivered of a period, %s', (_, open) => {
       ]),
     );
     const receipt = { detail: null, messageId: null } as const;
-    await on.archive.keepReceipts(sealed, [
+    await on.archive.putReceipts(sealed, [
       { ...receipt, delivery: bucket.id, target: '1-s3', recipient: 's3://b/k', state: 'sent' },
     ]);
     expect(await states()).toEqual(
@@ -163,18 +163,18 @@ describe.each(ARCHIVES)('what was delivered of a period, %s', (_, open) => {
     await sealIn(on);
     const opened: string[] = [];
     const told: string[] = [];
-    const watched: Pick<Shelf, 'runs'> = {
-      async *runs(org, report) {
-        for await (const run of on.shelf.runs(org, report)) {
-          const read = (name: string) => {
+    const watched: Pick<ArchiveStorage, 'listRuns'> = {
+      async *listRuns(org, report) {
+        for await (const run of on.shelf.listRuns(org, report)) {
+          const get = (name: string) => {
             opened.push(name);
-            return run.box.read(name);
+            return run.files.get(name);
           };
-          yield { ...run, box: { ...run.box, read } };
+          yield { ...run, files: { ...run.files, get } };
         }
       },
     };
-    const find = archivedRuns(watched, ({ id }) => told.push(id));
+    const find = findArchivedRuns(watched, ({ id }) => told.push(id));
     const looking = async (period: Record<keyof typeof PERIOD, string>) => {
       for await (const run of find({ ...OF, period })) return run;
       return undefined;

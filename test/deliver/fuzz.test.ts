@@ -6,14 +6,14 @@ import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { DocketError } from '../../src/base/error.ts';
 import { Secret } from '../../src/base/secret.ts';
-import { fillTemplate } from '../../src/base/template.ts';
-import { canonicalAddress, recipientFault } from '../../src/define/recipients.ts';
+import { renderTemplate } from '../../src/base/template.ts';
+import { canonicalAddress, recipientRefusal } from '../../src/define/recipients.ts';
 import { deliver } from '../../src/deliver/deliver.ts';
-import { targetFolder, writeAll } from '../../src/deliver/directory-target.ts';
+import { targetFolder, writeFiles } from '../../src/deliver/directory-target.ts';
 import { smtpMailer } from '../../src/deliver/mailer.ts';
 import { memoryLedger } from '../../src/deliver/memory-ledger.ts';
-import { buildMessage } from '../../src/deliver/message.ts';
-import { renderName } from '../../src/render/name.ts';
+import { buildEmail } from '../../src/deliver/message.ts';
+import { renderFileName } from '../../src/render/name.ts';
 import {
   definitionWith,
   folderFor,
@@ -108,7 +108,7 @@ test('of 4000 addresses only plain ones of the allow-list pass, and they stay on
   fc.assert(
     fc.property(address, (text) => {
       const canonical = canonicalAddress(text);
-      if (recipientFault(text, SETTINGS.recipients) === undefined) {
+      if (recipientRefusal(text, SETTINGS.recipients) === undefined) {
         passed += 1;
         expect(canonical).toMatch(/^[^\s<>"(),:;@[\\\]]{1,64}@(acme|partner)\.example$/);
       }
@@ -136,9 +136,9 @@ test('of 1500 headers, names and bodies none adds a header, a recipient or a par
         attachments: [{ name, mediaType: 'text/csv', content: Buffer.from('a') }],
         date: new Date(0),
       };
-      const message = await buildMessage(parts).catch((error: unknown) => {
+      const message = await buildEmail(parts).catch((error: unknown) => {
         expect(error).toMatchObject({ code: 'deliver.recipient_refused' });
-        return buildMessage({ ...parts, to: 'lead@acme.example' });
+        return buildEmail({ ...parts, to: 'lead@acme.example' });
       });
       const mail = await PostalMime.parse(message.raw);
       expect(mail.to?.map(({ address: one }) => one)).toEqual([message.envelope.to]);
@@ -175,7 +175,7 @@ test('of 2500 templates none is run as code, and each makes a text or says what 
   fc.assert(
     fc.property(template, hostile(4), (text, title) => {
       try {
-        const filled = fillTemplate(
+        const filled = renderTemplate(
           text,
           { period: PERIOD, org: 'acme', report: 'weekly', title, run: 'r' },
           'the subject',
@@ -195,7 +195,7 @@ test('of 2000 file names and folders none leads out of the target', async () => 
   const made: string[] = [];
   fc.assert(
     fc.property(hostile(8), hostile(8), (name, folder) => {
-      const safe = renderName('{{ title }}', { period: PERIOD, org: 'acme', report: 'r', title: name }, '.csv');
+      const safe = renderFileName('{{ title }}', { period: PERIOD, org: 'acme', report: 'r', title: name }, '.csv');
       expect(safe).not.toMatch(/[/\\\p{Cc}]/u);
       expect(safe.length).toBeLessThanOrEqual(120);
       expect(['.', '..']).not.toContain(safe);
@@ -213,7 +213,7 @@ test('of 2000 file names and folders none leads out of the target', async () => 
   const source = join(root, 'source');
   await mkdir(source);
   const artifacts = await Promise.all([...new Set(made)].map((name) => writeArtifact(source, name, 'a')));
-  expect(await writeAll(inside, artifacts, new AbortController().signal)).toMatchObject({ state: 'sent' });
+  expect(await writeFiles(inside, artifacts, new AbortController().signal)).toMatchObject({ state: 'sent' });
   expect((await readdir(root)).sort()).toEqual(['source', 'target']);
   for (const { name } of artifacts) expect((await stat(join(inside, name))).isFile()).toBe(true);
 });
@@ -225,7 +225,7 @@ test('at a real mail server hostile recipients and subjects bring nobody anythin
     await mailer.close();
     await server.close();
   });
-  const { archive, sealed } = await sealedRun(await folderFor(onTestFinished));
+  const { archive, published } = await sealedRun(await folderFor(onTestFinished));
   const to = fc.sample(address, { numRuns: 95, seed: SEED });
   const [subject = ''] = fc.sample(
     hostile(12).filter((text) => !/[{}]/.test(text) && text.trim() !== ''),
@@ -236,7 +236,7 @@ test('at a real mail server hostile recipients and subjects bring nobody anythin
     definition: definitionWith([{ email: { to: [...to, 'lead@acme.example'], subject } }]),
     settings: SETTINGS,
     secrets: NO_SECRETS,
-    sealed,
+    published,
     mail: { mailer, from: 'reports@docket.example' },
     ledger: memoryLedger(),
     archive,

@@ -4,22 +4,22 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { afterAll, describe, expect, inject, test } from 'vitest';
-import { directoryShelf } from '../../src/deliver/directory-shelf.ts';
+import { directoryStorage } from '../../src/deliver/directory-shelf.ts';
 import { fileLedger } from '../../src/deliver/file-ledger.ts';
 import {
   DELIVERY_STATES,
   type DeliveryState,
-  decisionText,
   deliveryId,
+  hashTagOfDelivery,
+  hashTagOfRun,
   type Ledger,
   type NewDelivery,
   noticeId,
-  placeOfDelivery,
-  placeOfRun,
+  resolutionText,
 } from '../../src/deliver/ledger.ts';
 import { memoryLedger } from '../../src/deliver/memory-ledger.ts';
 import { redisLedger } from '../../src/deliver/redis-ledger.ts';
-import type { Shelf } from '../../src/deliver/shelf.ts';
+import type { ArchiveStorage } from '../../src/deliver/shelf.ts';
 
 const redis = new Redis(inject('redisUrl'), { maxRetriesPerRequest: 1 });
 const prefix = `test-ledger-${process.pid}:`;
@@ -43,7 +43,7 @@ function delivery(run: string, recipient = 'lead@acme.example'): NewDelivery {
 const PERIOD = { from: '2026-11-09', to: '2026-11-15', timezone: 'Europe/Zurich', label: '2026-W46' };
 
 /** The ledgers of several runs as one. */
-function fileLedgers(shelf: Shelf): Ledger {
+function fileLedgers(shelf: ArchiveStorage): Ledger {
   const ledgers = new Map<string, Ledger>();
   const among = async <T>(ask: (ledger: Ledger) => Promise<T>) => Promise.all([...ledgers.values()].map(ask));
   const of = async (id: string): Promise<Ledger | undefined> => {
@@ -61,8 +61,8 @@ function fileLedgers(shelf: Shelf): Ledger {
     resolve: async (id, ...rest) => (await of(id))?.resolve(id, ...rest),
     find: async (id) => (await of(id))?.find(id),
     list: async (run) => (await among((ledger) => ledger.list(run))).flat(),
-    unknown: async (limit) =>
-      (await among((ledger) => ledger.unknown(limit)))
+    listUnknown: async (limit) =>
+      (await among((ledger) => ledger.listUnknown(limit)))
         .flat()
         .sort((one, other) => one.at - other.at)
         .slice(0, limit),
@@ -72,7 +72,7 @@ function fileLedgers(shelf: Shelf): Ledger {
 /** `of`: one that shares no row with the others. */
 const LEDGERS: readonly [string, (of?: string) => Ledger][] = [
   ['in memory', memoryLedger],
-  ['in files', (of = 'shared') => fileLedgers(directoryShelf(join(folder, of)))],
+  ['in files', (of = 'shared') => fileLedgers(directoryStorage(join(folder, of)))],
   ['in Redis', (of = '') => redisLedger(redis, { prefix: `${prefix}${of}`, ttlDays: 30 })],
 ];
 
@@ -211,7 +211,7 @@ describe.each(LEDGERS)('the ledger %s', (_, make) => {
     await ledger.open(row, 1);
     await ledger.begin(row.id, 2);
     await ledger.settle(row.id, 1, 'unknown', 'No answer', 3);
-    expect((await ledger.unknown(10_000)).map(({ id }) => id)).toContain(row.id);
+    expect((await ledger.listUnknown(10_000)).map(({ id }) => id)).toContain(row.id);
     expect(await ledger.resolve(row.id, 7, decision)).toBeUndefined();
     expect(await ledger.resolve(row.id, 1, decision)).toMatchObject({
       state: 'pending',
@@ -219,7 +219,7 @@ describe.each(LEDGERS)('the ledger %s', (_, make) => {
       decisions: [decision],
     });
     expect(await ledger.resolve(row.id, 1, decision)).toBeUndefined();
-    expect((await ledger.unknown(10_000)).map(({ id }) => id)).not.toContain(row.id);
+    expect((await ledger.listUnknown(10_000)).map(({ id }) => id)).not.toContain(row.id);
     expect(await ledger.begin(row.id, 6)).toBe(3);
     await ledger.settle(row.id, 3, 'unknown', 'No answer', 7);
     const second = { ...decision, to: 'sent', at: 8 } as const;
@@ -249,7 +249,7 @@ describe.each(LEDGERS)('the ledger %s', (_, make) => {
           ...row,
           state: to,
           epoch,
-          detail: decisionText(decision),
+          detail: resolutionText(decision),
           at: 5,
           decisions: [decision],
         });
@@ -289,7 +289,7 @@ describe.each(LEDGERS)('the ledger %s', (_, make) => {
     ] as const) {
       await ledger.open(delivery(newRun(), recipient), at, { state: 'unknown', epoch: 1, detail: null });
     }
-    const waiting = async (limit: number) => (await ledger.unknown(limit)).map(({ recipient }) => recipient);
+    const waiting = async (limit: number) => (await ledger.listUnknown(limit)).map(({ recipient }) => recipient);
     expect(await waiting(10)).toEqual(['a@', 'b@', 'c@', 'd@', 'e@']);
     expect(await waiting(2)).toEqual(['a@', 'b@']);
   });
@@ -396,8 +396,8 @@ test('an id is the same for the same delivery and no other, and tells the place 
     deliveryId(run, '0-email', 'ops@acme.example'),
   ];
   expect(new Set([id, ...others]).size).toBe(4);
-  expect([placeOfDelivery(id), placeOfRun(run)]).toEqual(['a'.repeat(16), 'a'.repeat(16)]);
-  expect(placeOfDelivery(deliveryId('run-7', '0-email', 'lead@acme.example'))).toBe(placeOfRun('run-7'));
+  expect([hashTagOfDelivery(id), hashTagOfRun(run)]).toEqual(['a'.repeat(16), 'a'.repeat(16)]);
+  expect(hashTagOfDelivery(deliveryId('run-7', '0-email', 'lead@acme.example'))).toBe(hashTagOfRun('run-7'));
 });
 
 test('the notice to an owner is one delivery however the address is written, and another while the pack is held', () => {
@@ -412,8 +412,8 @@ test('the notice to an owner is one delivery however the address is written, and
 });
 
 test('a decision reads as what was decided, by whom and why', () => {
-  expect(decisionText({ to: 'sent', by: 'ops', reason: 'she has it' })).toBe('Declared sent by ops: she has it');
-  expect(decisionText({ to: 'pending', by: 'ops', reason: 'she has not' })).toBe(
+  expect(resolutionText({ to: 'sent', by: 'ops', reason: 'she has it' })).toBe('Declared sent by ops: she has it');
+  expect(resolutionText({ to: 'pending', by: 'ops', reason: 'she has not' })).toBe(
     'To be sent again, decided by ops: she has not',
   );
 });

@@ -5,7 +5,7 @@ import { secretSource } from '../../src/base/secret.ts';
 import { type DeliverInput, deliver } from '../../src/deliver/deliver.ts';
 import type { Mailer } from '../../src/deliver/mailer.ts';
 import { memoryLedger } from '../../src/deliver/memory-ledger.ts';
-import { shelfArchive } from '../../src/deliver/shelf-archive.ts';
+import { createArchive } from '../../src/deliver/shelf-archive.ts';
 import { archiveUrl, bucketShelf, STORE_ENV } from '../support/archives.ts';
 import { definitionWith, folderFor, ORDER, SETTINGS, sealedRun, type TestDelivery } from '../support/delivery-case.ts';
 import { s3Server } from '../support/s3-server.ts';
@@ -25,7 +25,7 @@ async function caseOf(deliveries: readonly TestDelivery[], now = MADE_AT, more =
   const root = await folderFor(onTestFinished);
   const shelf = bucketShelf(archiveUrl(store, `${root}/staging`, more));
   onTestFinished(() => shelf.close());
-  const { archive, sealed } = await sealedRun(root, { [NAME]: 'workbook' }, shelfArchive(shelf, clock));
+  const { archive, published } = await sealedRun(root, { [NAME]: 'workbook' }, createArchive(shelf, clock));
   const sent: string[] = [];
   const mailer: Mailer = {
     send: async (_, raw) => {
@@ -39,7 +39,7 @@ async function caseOf(deliveries: readonly TestDelivery[], now = MADE_AT, more =
     definition: definitionWith(deliveries),
     settings: SETTINGS,
     secrets: secretSource(STORE_ENV),
-    sealed,
+    published,
     mail: { mailer, from: 'reports@docket.example' },
     ledger: memoryLedger(),
     archive,

@@ -8,8 +8,8 @@ const ENVELOPE = { from: 'reports@docket.example', to: 'lead@acme.example' };
 const LARGE = Buffer.from(`Subject: large\r\n\r\n${`${'x'.repeat(76)}\r\n`.repeat(200_000)}`);
 const SMALL = Buffer.from('Subject: small\r\n\r\nHello\r\n.hidden dot\r\n');
 /** For servers that go silent; the others get time, because a busy machine is not a fault. */
-const QUICK: SmtpOptions = { timeouts: { connect: 3_000, silence: 3_000 } };
-const PATIENT: SmtpOptions = { timeouts: { connect: 20_000, silence: 20_000 } };
+const QUICK: SmtpOptions = { timeouts: { connect: 3_000, inactivity: 3_000 } };
+const PATIENT: SmtpOptions = { timeouts: { connect: 20_000, inactivity: 20_000 } };
 const NEVER = new AbortController().signal;
 
 async function serverWith(

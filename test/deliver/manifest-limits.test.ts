@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { folderFor, ORDER, sealedRun } from '../support/delivery-case.ts';
 
 async function sealedWith(change: (manifest: Record<string, unknown>) => unknown) {
-  const { archive, sealed } = await sealedRun(await folderFor(onTestFinished));
+  const { archive, published: sealed } = await sealedRun(await folderFor(onTestFinished));
   const path = join(sealed.folder, 'manifest.json');
   const manifest: Record<string, unknown> = JSON.parse(await readFile(path, 'utf8'));
   await writeFile(path, JSON.stringify(change(manifest)));

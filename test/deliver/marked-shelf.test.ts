@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { ARCHIVE_MARKER, createMarker, newArchiveId } from '../../src/deliver/archive-marker.ts';
-import { markedShelf, markerCheck } from '../../src/deliver/marked-shelf.ts';
-import { shelfArchive } from '../../src/deliver/shelf-archive.ts';
+import { createMarkerCheck, markerCheckedStorage } from '../../src/deliver/marked-shelf.ts';
+import { createArchive } from '../../src/deliver/shelf-archive.ts';
 import { ARCHIVES, type TestArchive } from '../support/archives.ts';
 import { ORDER, sealedRun } from '../support/delivery-case.ts';
 import { manualClock } from '../support/manual-clock.ts';
@@ -13,43 +13,43 @@ const RUN = { id: ORDER.id, org: ORDER.org, report: ORDER.report };
 
 /** The archive as a process opens it that expects this id. */
 function marked({ shelf }: Pick<TestArchive, 'shelf'>, id: string, maxAgeMs = 0, now: () => number = systemClock.now) {
-  const guarded = markedShelf(
+  const guarded = markerCheckedStorage(
     shelf,
-    markerCheck(shelf, async () => id, { now, maxAgeMs }),
+    createMarkerCheck(shelf, async () => id, { now, maxAgeMs }),
     now,
   );
-  return { shelf: guarded, archive: shelfArchive(guarded, systemClock) };
+  return { shelf: guarded, archive: createArchive(guarded, systemClock) };
 }
 
 describe.each(ARCHIVES)('an archive %s', (_, open) => {
   const writes: readonly (readonly [string, (of: ReturnType<typeof marked>) => Promise<unknown>])[] = [
     ['stage', ({ shelf }) => shelf.stage(RUN.id)],
-    ['put', ({ shelf }) => shelf.box(RUN).put('receipts.json', '[]')],
+    ['put', ({ shelf }) => shelf.runFiles(RUN).put('receipts.json', '[]')],
     [
       'putTwo',
-      ({ shelf }) => shelf.box(RUN).putTwo({ name: 'messages/a', bytes: '' }, { name: 'messages/b', bytes: '' }),
+      ({ shelf }) => shelf.runFiles(RUN).putPair({ name: 'messages/a', bytes: '' }, { name: 'messages/b', bytes: '' }),
     ],
-    ['remove', ({ shelf }) => shelf.remove(RUN)],
-    ['a note', ({ shelf }) => shelf.notes.put('.swept', '1')],
-    ['a new note', ({ shelf }) => shelf.notes.putNew('.ledger/a/b/c/run.json', '{}')],
-    ['removing notes', ({ shelf }) => shelf.notes.remove('.ledger')],
+    ['remove', ({ shelf }) => shelf.delete(RUN)],
+    ['a note', ({ shelf }) => shelf.metadata.put('.swept', '1')],
+    ['a new note', ({ shelf }) => shelf.metadata.putIfAbsent('.ledger/a/b/c/run.json', '{}')],
+    ['removing notes', ({ shelf }) => shelf.metadata.deleteAll('.ledger')],
   ];
   const absences: readonly (readonly [string, (of: ReturnType<typeof marked>) => Promise<unknown>])[] = [
     ['a run', ({ archive }) => archive.find(RUN)],
     ['a run by its id', ({ shelf }) => shelf.find(RUN.id)],
-    ['a paper', ({ shelf }) => shelf.box(RUN).read('receipts.json')],
-    ['a file', ({ shelf }) => shelf.box(RUN).pieces('files/a')],
-    ['all papers', ({ shelf }) => shelf.box(RUN).names()],
-    ['all runs', ({ shelf }) => shelf.runs().next()],
-    ['a note', ({ shelf }) => shelf.notes.read('.swept')],
-    ['all notes', ({ shelf }) => shelf.notes.names('.ledger')],
+    ['a paper', ({ shelf }) => shelf.runFiles(RUN).get('receipts.json')],
+    ['a file', ({ shelf }) => shelf.runFiles(RUN).stream('files/a')],
+    ['all papers', ({ shelf }) => shelf.runFiles(RUN).list()],
+    ['all runs', ({ shelf }) => shelf.listRuns().next()],
+    ['a note', ({ shelf }) => shelf.metadata.get('.swept')],
+    ['all notes', ({ shelf }) => shelf.metadata.list('.ledger')],
   ];
 
   test.each(writes)('is not written to without its marker: %s', async (_name, write) => {
     const at = await open(onTestFinished);
     await expect(write(marked(at, newArchiveId()))).rejects.toMatchObject({
       code: 'archive.marker_missing',
-      where: at.shelf.place,
+      where: at.shelf.location,
       retryable: true,
     });
     expect(await at.tree().catch(() => [])).toEqual([]);
@@ -81,23 +81,23 @@ describe.each(ARCHIVES)('an archive %s', (_, open) => {
     const at = await open(onTestFinished);
     const { id } = await createMarker(at.shelf, newArchiveId(), 0);
     const { archive, shelf } = marked(at, id);
-    const { sealed } = await sealedRun(at.root, undefined, archive);
+    const { published: sealed } = await sealedRun(at.root, undefined, archive);
     const before = await at.tree();
-    const text = await at.shelf.notes.read(ARCHIVE_MARKER);
-    if (at.store === undefined) await rm(join(at.shelf.place, ARCHIVE_MARKER));
+    const text = await at.shelf.metadata.get(ARCHIVE_MARKER);
+    if (at.store === undefined) await rm(join(at.shelf.location, ARCHIVE_MARKER));
     else at.store.objects.delete(`kept/here/${ARCHIVE_MARKER}`);
-    await expect(archive.keepReceipts(sealed, [])).rejects.toMatchObject({ code: 'archive.marker_missing' });
+    await expect(archive.putReceipts(sealed, [])).rejects.toMatchObject({ code: 'archive.marker_missing' });
     // What is there is what was sealed, whoever has mounted it.
     expect((await archive.peek(RUN))?.manifest.run).toBe(RUN.id);
-    await at.shelf.notes.put(ARCHIVE_MARKER, 'half a mark');
-    await expect(archive.keepReceipts(sealed, [])).rejects.toMatchObject({ code: 'archive.marker_changed' });
-    await at.shelf.notes.put(ARCHIVE_MARKER, String(text));
-    await archive.keepReceipts(sealed, []);
-    expect(await archive.receipts(sealed)).toEqual([]);
+    await at.shelf.metadata.put(ARCHIVE_MARKER, 'half a mark');
+    await expect(archive.putReceipts(sealed, [])).rejects.toMatchObject({ code: 'archive.marker_changed' });
+    await at.shelf.metadata.put(ARCHIVE_MARKER, String(text));
+    await archive.putReceipts(sealed, []);
+    expect(await archive.getReceipts(sealed)).toEqual([]);
     expect((await at.tree()).filter((name) => !before.includes(name))).toEqual([
       expect.stringMatching(/receipts\.json$/),
     ]);
-    expect(await shelf.remove(RUN)).toBe(true);
+    expect(await shelf.delete(RUN)).toBe(true);
   });
 
   test('has its marker read once in a while where that is said', async () => {
@@ -105,14 +105,17 @@ describe.each(ARCHIVES)('an archive %s', (_, open) => {
     const { id } = await createMarker(at.shelf, newArchiveId(), 0);
     const clock = manualClock(1_000_000);
     let reads = 0;
-    const notes = {
-      ...at.shelf.notes,
+    const metadata = {
+      ...at.shelf.metadata,
       read: (name: string) => {
         reads += 1;
-        return at.shelf.notes.read(name);
+        return at.shelf.metadata.get(name);
       },
     };
-    const check = markerCheck({ place: at.shelf.place, notes }, async () => id, { now: clock.now, maxAgeMs: 5_000 });
+    const check = createMarkerCheck({ location: at.shelf.location, metadata }, async () => id, {
+      now: clock.now,
+      maxAgeMs: 5_000,
+    });
     for (let write = 0; write < 10; write += 1) await check();
     expect(reads).toBe(1);
     clock.advance(5_000);

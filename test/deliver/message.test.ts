@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import PostalMime from 'postal-mime';
 import { expect, test } from 'vitest';
-import { buildMessage, MAX_ATTACHMENT_BYTES, type MessageParts, messageIdOf } from '../../src/deliver/message.ts';
+import { buildEmail, type EmailParts, MAX_ATTACHMENT_BYTES, messageIdOf } from '../../src/deliver/message.ts';
 
-const PARTS: MessageParts = {
+const PARTS: EmailParts = {
   delivery: '0123456789abcdef0123456789abcdef',
   run: 'fedcba9876543210fedcba9876543210',
   from: 'reports@docket.example',
@@ -38,13 +38,13 @@ const HEADERS = [
 ];
 
 test('the same parts make the same bytes', async () => {
-  const [one, other] = [await buildMessage(PARTS), await buildMessage(PARTS)];
+  const [one, other] = [await buildEmail(PARTS), await buildEmail(PARTS)];
   expect(Buffer.from(one.raw).equals(other.raw)).toBe(true);
   expect(one.envelope).toEqual({ from: 'reports@docket.example', to: 'lead@acme.example' });
 });
 
 test('a message that was built says what it was given', async () => {
-  const mail = await PostalMime.parse((await buildMessage(PARTS)).raw);
+  const mail = await PostalMime.parse((await buildEmail(PARTS)).raw);
   expect(mail).toMatchObject({
     subject: 'Weekly KPIs',
     messageId: messageIdOf(PARTS.delivery, PARTS.from),
@@ -60,14 +60,14 @@ const PICTURES = ['onboarding', 'screening'].map((id) => ({
   name: `mail-${id}.png`,
   bytes: Uint8Array.of(0x89, 0x50, ...Buffer.from(id)),
 }));
-const ILLUSTRATED: MessageParts = {
+const ILLUSTRATED: EmailParts = {
   ...PARTS,
   html: PICTURES.map(({ cid }) => `<img src="cid:${cid}" alt="">`).join(''),
   pictures: PICTURES,
 };
 
 test('each picture that the HTML shows is a part beside it, and none of the attachments', async () => {
-  const { raw } = await buildMessage(ILLUSTRATED);
+  const { raw } = await buildEmail(ILLUSTRATED);
   const mail = await PostalMime.parse(raw);
   const shown = [...(mail.html ?? '').matchAll(/"cid:([^"]+)"/g)].map(([, cid]) => cid);
   const related = mail.attachments.filter(({ related }) => related);
@@ -79,27 +79,27 @@ test('each picture that the HTML shows is a part beside it, and none of the atta
   expect(mail.attachments.filter(({ related }) => !related).map(({ filename }) => filename)).toEqual([
     'KPIs – Zürich.xlsx',
   ]);
-  expect(Buffer.from(raw).equals((await buildMessage(ILLUSTRATED)).raw)).toBe(true);
+  expect(Buffer.from(raw).equals((await buildEmail(ILLUSTRATED)).raw)).toBe(true);
 });
 
 test('pictures count among what makes a message too large', async () => {
   const pictures = [{ ...PICTURES[0]!, bytes: new Uint8Array(MAX_ATTACHMENT_BYTES) }];
-  await expect(buildMessage({ ...ILLUSTRATED, pictures })).rejects.toMatchObject({ code: 'deliver.target_refused' });
+  await expect(buildEmail({ ...ILLUSTRATED, pictures })).rejects.toMatchObject({ code: 'deliver.target_refused' });
 });
 
 test('what separates the parts cannot be foreseen from what they say', async () => {
   const boundary = async (text: string) =>
-    /boundary="([^"]+)"/.exec(Buffer.from((await buildMessage({ ...PARTS, text })).raw).toString('latin1'))?.[1];
+    /boundary="([^"]+)"/.exec(Buffer.from((await buildEmail({ ...PARTS, text })).raw).toString('latin1'))?.[1];
   const first = await boundary('Hello');
   const text = `Hello\r\n--${first}\r\nContent-Disposition: attachment; filename=evil.html\r\n\r\nevil\r\n`;
   expect(await boundary(text)).not.toBe(first);
-  const mail = await PostalMime.parse((await buildMessage({ ...PARTS, text })).raw);
+  const mail = await PostalMime.parse((await buildEmail({ ...PARTS, text })).raw);
   expect(mail.attachments).toHaveLength(1);
   expect(mail.text).toContain('evil');
 });
 
 test('every line ends with CRLF and is at most 998 bytes long, whatever the body holds', async () => {
-  const { raw } = await buildMessage({
+  const { raw } = await buildEmail({
     ...PARTS,
     html: `<p>${'ä'.repeat(5000)}\n.\r\n..\r</p>`,
     text: 'x'.repeat(5000),
@@ -123,8 +123,8 @@ test('attachments up to the limit pass, one byte more is refused with its name a
     ...PARTS,
     attachments: [{ ...PARTS.attachments[0]!, content: new Uint8Array(length) }],
   });
-  await expect(buildMessage(of(MAX_ATTACHMENT_BYTES))).resolves.toBeDefined();
-  await expect(buildMessage(of(MAX_ATTACHMENT_BYTES + 1))).rejects.toMatchObject({
+  await expect(buildEmail(of(MAX_ATTACHMENT_BYTES))).resolves.toBeDefined();
+  await expect(buildEmail(of(MAX_ATTACHMENT_BYTES + 1))).rejects.toMatchObject({
     code: 'deliver.target_refused',
     got: expect.stringContaining('KPIs – Zürich.xlsx (10485761)'),
   });
@@ -134,13 +134,13 @@ test('the name of an attachment hides nothing, and its ending is the one that is
   const [attachment] = PARTS.attachments;
   if (attachment === undefined) throw new Error('no attachment');
   const named = { ...PARTS, attachments: [{ ...attachment, name: 'KPIs \u202exslx\u202c\u200b.exe' }] };
-  const { attachments } = await PostalMime.parse((await buildMessage(named)).raw);
+  const { attachments } = await PostalMime.parse((await buildEmail(named)).raw);
   expect(attachments.map(({ filename }) => filename)).toEqual(['KPIs xslx.exe']);
 });
 
 test('a subject turns nothing around that a mailbox shows behind it, however long it is', async () => {
   const subjectOf = async (subject: string) =>
-    (await PostalMime.parse((await buildMessage({ ...PARTS, subject })).raw)).subject;
+    (await PostalMime.parse((await buildEmail({ ...PARTS, subject })).raw)).subject;
   expect(await subjectOf('KPIs \u202e2026')).toBe('KPIs 2026');
   expect(await subjectOf('KPIs \u2068שלום\u2069 2026')).toBe('KPIs שלום 2026');
   for (const [open, close] of [
@@ -166,7 +166,7 @@ test('no text in any place adds a header, a recipient or a part', async () => {
   await fc.assert(
     fc.asyncProperty(hostile, hostile, hostile, async (subject, name, run) => {
       const attachments = [{ name, mediaType: 'text/csv', content: Buffer.from('a') }];
-      const { raw, envelope } = await buildMessage({
+      const { raw, envelope } = await buildEmail({
         ...PARTS,
         subject,
         run,
@@ -196,7 +196,7 @@ test.each(['from', 'to', 'replyTo'] as const)(
       '@b.example',
       'a',
     ]) {
-      await expect(buildMessage({ ...PARTS, [place]: value })).rejects.toMatchObject({
+      await expect(buildEmail({ ...PARTS, [place]: value })).rejects.toMatchObject({
         code: 'deliver.recipient_refused',
       });
     }

@@ -9,7 +9,7 @@ import { memoryLedger } from '../../src/deliver/memory-ledger.ts';
 import { type NoticeInput, noticeText, notifyOwner } from '../../src/deliver/notice.ts';
 import type { Receipt } from '../../src/deliver/receipt.ts';
 import { folderFor, ORDER, RUN, sealedRun } from '../support/delivery-case.ts';
-import { keptMessage } from '../support/kept-message.ts';
+import { archivedMessagePath } from '../support/kept-message.ts';
 
 const receipt = (recipient: string, state: Receipt['state'], detail: string | null): Receipt => ({
   delivery: recipient,
@@ -24,7 +24,7 @@ async function noticeOf(
   change: Partial<NoticeInput> = {},
   answer = (): SendResult => ({ kind: 'accepted', response: '250' }),
 ) {
-  const { archive, sealed } = await sealedRun(await folderFor(onTestFinished));
+  const { archive, published } = await sealedRun(await folderFor(onTestFinished));
   const sent: { to: string; raw: Uint8Array }[] = [];
   const events: DeliveredEvent[] = [];
   const input: NoticeInput = {
@@ -32,7 +32,7 @@ async function noticeOf(
     definition: { title: 'Weekly KPIs', owner: 'ops@elsewhere.example' },
     error: null,
     receipts: [],
-    sealed,
+    published,
     mail: {
       from: 'reports@docket.example',
       mailer: {
@@ -50,7 +50,7 @@ async function noticeOf(
     observe: (event) => events.push(event),
     ...change,
   };
-  return { input, sent, sealed, events };
+  return { input, sent, sealed: published, events };
 }
 
 test('a notice that somebody has sent again is the very one of before, whatever became of the run since', async () => {
@@ -64,7 +64,7 @@ test('a notice that somebody has sent again is the very one of before, whatever 
   expect(await notifyOwner({ ...input, receipts: [] })).toMatchObject({ state: 'sent' });
   expect(sent).toHaveLength(2);
   expect(Buffer.from(sent[1]!.raw).equals(Buffer.from(sent[0]!.raw))).toBe(true);
-  expect(Buffer.from((await input.archive.message(sealed, delivery)) ?? []).equals(Buffer.from(sent[0]!.raw))).toBe(
+  expect(Buffer.from((await input.archive.getMessage(sealed, delivery)) ?? []).equals(Buffer.from(sent[0]!.raw))).toBe(
     true,
   );
 });
@@ -90,7 +90,7 @@ test('the owner is told once what failed and what to do, however often it is ask
     expect(mail.text).toContain(part);
   }
   expect(mail.text).toContain('Nothing was delivered.');
-  const kept = await readFile(await keptMessage(sealed.folder, first.delivery));
+  const kept = await readFile(await archivedMessagePath(sealed.folder, first.delivery));
   expect(kept.equals(sent[0]!.raw)).toBe(true);
 });
 
@@ -149,7 +149,7 @@ test('a run that is held is not called failed', async () => {
 });
 
 test('a notice of a run without a sealed folder is sent all the same', async () => {
-  const { input, sent } = await noticeOf({ sealed: undefined });
+  const { input, sent } = await noticeOf({ published: undefined });
   expect(await notifyOwner(input)).toMatchObject({ state: 'sent' });
   expect(sent).toHaveLength(1);
 });

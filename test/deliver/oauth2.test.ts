@@ -6,7 +6,7 @@ import { createRedactor } from '../../src/base/redactor.ts';
 import { Secret } from '../../src/base/secret.ts';
 import { smtpMailer } from '../../src/deliver/mailer.ts';
 import { accessTokens, type OAuth2Client } from '../../src/deliver/oauth2.ts';
-import { probeMailServer } from '../../src/deliver/probe.ts';
+import { probeSmtpServer } from '../../src/deliver/probe.ts';
 import { manualClock } from '../support/manual-clock.ts';
 import { TLS } from '../support/tls.ts';
 
@@ -88,7 +88,7 @@ function mailerWith(port: number, tokens: ReturnType<typeof accessTokens>) {
   const url = new Secret(`smtp://localhost:${port}`);
   const mailer = smtpMailer(url, options);
   onTestFinished(() => mailer.close());
-  return { mailer, probe: () => probeMailServer(url, options) };
+  return { mailer, probe: () => probeSmtpServer(url, options) };
 }
 
 test('a token is asked for once, shown to the mail server, and asked for again when it has expired', async () => {

@@ -17,7 +17,7 @@ test('who would receive a run are those to whom it is then delivered, and those 
   onTestFinished,
 }) => {
   const root = await folderFor(onTestFinished);
-  const { archive, sealed } = await sealedRun(root);
+  const { archive, published: sealed } = await sealedRun(root);
   const definition = definitionWith([
     { email: { to: ['lead@acme.example', 'Lead@Acme.example', 'board@elsewhere.example'], attach: ['xlsx'] } },
     { directory: { path: 'sent/{{ period.label }}' } },
@@ -51,7 +51,7 @@ test('who would receive a run are those to whom it is then delivered, and those 
     order: ORDER,
     definition,
     settings: SETTINGS,
-    sealed: { ...sealed, manifest },
+    published: { ...sealed, manifest },
     mail: undefined,
     signal: new AbortController().signal,
     observe: () => {},

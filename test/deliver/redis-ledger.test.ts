@@ -76,7 +76,7 @@ test('a server that cannot be asked is redis.unreachable: nothing may be sent wi
     resolve: () => ledger.resolve(ROW.id, 1, { to: 'sent', by: 'ops', reason: 'x', at: 1 }),
     find: () => ledger.find(ROW.id),
     list: () => ledger.list(RUN),
-    unknown: () => ledger.unknown(1),
+    unknown: () => ledger.listUnknown(1),
     count: () => countUnknown(nobody, prefix, 0),
   };
   for (const [step, ask] of Object.entries(asked)) {
@@ -102,7 +102,10 @@ test('what waits for a decision is counted since a day, and listed only while it
   // Of rows that have expired, and of one that was settled by an older version, the set still knows.
   await redis.zadd(`${own}unknown`, 50, of('expired@acme.example').id);
   await redis.zadd(`${own}unknown`, 60, of('c@acme.example').id);
-  expect((await ledger.unknown(10)).map(({ recipient }) => recipient)).toEqual(['a@acme.example', 'b@acme.example']);
+  expect((await ledger.listUnknown(10)).map(({ recipient }) => recipient)).toEqual([
+    'a@acme.example',
+    'b@acme.example',
+  ]);
 });
 
 test('every change keeps the rows for as long again', async () => {
@@ -156,7 +159,7 @@ test('the rows of a run do not expire while one of them waits for a decision, an
   expect(await expiry()).toEqual([never, never]);
   await ledger.open(of('c'), 9, { state: 'sent', epoch: 1, detail: null });
   expect((await expiry())[0]).toEqual(days);
-  expect(await ledger.unknown(5)).toEqual([]);
+  expect(await ledger.listUnknown(5)).toEqual([]);
 });
 
 test('a row that an older version has left to expire is kept from when it is opened again', async () => {
@@ -170,7 +173,7 @@ test('a row that an older version has left to expire is kept from when it is ope
   await redis.zrem(`${own}unknown`, ROW.id);
   expect(await ledger.open(ROW, 1, unknown)).toEqual(before);
   expect([await redis.ttl(rows), await redis.ttl(`${own}unknown`)]).toEqual([-1, -1]);
-  expect(await ledger.unknown(5)).toEqual([before]);
+  expect(await ledger.listUnknown(5)).toEqual([before]);
 });
 
 test('more rows wait for a decision than are read at once, and all of them are listed', async () => {
@@ -182,10 +185,10 @@ test('more rows wait for a decision than are read at once, and all of them are l
     const recipient = recipients[index] ?? '';
     await ledger.open({ ...ROW, id, recipient }, 1_000 + (index % 7), { state: 'unknown', epoch: 1, detail: null });
   }
-  const all = await ledger.unknown(2_000);
+  const all = await ledger.listUnknown(2_000);
   expect(all.map(({ id }) => id).sort()).toEqual([...ids].sort());
-  expect(await ledger.unknown(500, all[699])).toEqual(all.slice(700, 1_200));
-  expect(await ledger.unknown(500, all[1_200])).toEqual(all.slice(1_201));
+  expect(await ledger.listUnknown(500, all[699])).toEqual(all.slice(700, 1_200));
+  expect(await ledger.listUnknown(500, all[1_200])).toEqual(all.slice(1_201));
 });
 
 test('what waits no more is not counted, whichever way its end became known', async () => {

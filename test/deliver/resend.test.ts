@@ -2,7 +2,7 @@ import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
-import type { Sealed } from '../../src/deliver/archive.ts';
+import type { PublishedRun } from '../../src/deliver/archive.ts';
 import { assertSameFiles } from '../../src/deliver/archived-message.ts';
 import { type DeliverInput, deliver } from '../../src/deliver/deliver.ts';
 import { deliveryId } from '../../src/deliver/ledger.ts';
@@ -18,7 +18,7 @@ const ID = deliveryId(RUN, '0-email', TO);
 /** A mail that nobody knows the end of, and which somebody has decided to send again. No key is named. */
 async function decided() {
   const root = await folderFor(onTestFinished);
-  const { archive, sealed } = await sealedRun(root);
+  const { archive, published } = await sealedRun(root);
   const answers: SendResult[] = [{ kind: 'unknown', why: 'No answer' }];
   const sent: Uint8Array[] = [];
   const send = async (_: unknown, raw: Uint8Array): Promise<SendResult> => {
@@ -30,7 +30,7 @@ async function decided() {
     definition: definitionWith([{ email: { to: [TO], attach: ['csv'] } }]),
     settings: SETTINGS,
     secrets: NO_SECRETS,
-    sealed,
+    published,
     mail: { mailer: { send, close: async () => {} }, from: 'reports@docket.example' },
     ledger: memoryLedger(),
     archive,
@@ -45,9 +45,9 @@ async function decided() {
   const again = async (change: Partial<DeliverInput> = {}) => {
     const found = await archive.find(ORDER);
     if (found === undefined) throw new Error('not sealed');
-    return deliver({ ...input, sealed: found, ...change });
+    return deliver({ ...input, published: found, ...change });
   };
-  return { folder, sent, again, archive, sealed, input };
+  return { folder, sent, again, archive, sealed: published, input };
 }
 
 /** Changes a file and its hash in the manifest: each agrees with the other. */
@@ -96,11 +96,12 @@ test.each([
 
 test('a webhook is not told of other files than before; where they are may have changed', async () => {
   const { archive, sealed } = await decided();
-  const body = (of: Sealed, link: string) => webhookBody(of.manifest, of.artifacts, new Map([['queue.csv', [link]]]));
+  const body = (of: PublishedRun, link: string) =>
+    webhookBody(of.manifest, of.artifacts, new Map([['queue.csv', [link]]]));
   const delivery = 'e'.repeat(32);
-  const message = await archive.keepMessage(sealed, delivery, Buffer.from(body(sealed, 's3://one')), 'json');
+  const message = await archive.putMessage(sealed, delivery, Buffer.from(body(sealed, 's3://one')), 'json');
   const attempt = { delivery, target: '1-webhook', epoch: 1, detail: null, at: 1, message } as const;
-  await archive.keepAttempt(sealed, { ...attempt, state: 'sending' });
+  await archive.putAttempt(sealed, { ...attempt, state: 'sending' });
   await assertSameFiles(archive, sealed, delivery, body(sealed, 's3://two'));
   const artifacts = sealed.artifacts.map((each) => ({ ...each, sha256: 'f'.repeat(64) }));
   await expect(

@@ -9,9 +9,9 @@ import { type DeliverInput, deliver } from '../../src/deliver/deliver.ts';
 import type { Ledger } from '../../src/deliver/ledger.ts';
 import type { Mailer } from '../../src/deliver/mailer.ts';
 import { memoryLedger } from '../../src/deliver/memory-ledger.ts';
-import { sweepArchive } from '../../src/deliver/retention.ts';
-import { shelfArchive } from '../../src/deliver/shelf-archive.ts';
-import { verifyShelved } from '../../src/deliver/verify-archive.ts';
+import { applyRetention } from '../../src/deliver/retention.ts';
+import { createArchive } from '../../src/deliver/shelf-archive.ts';
+import { runProblems } from '../../src/deliver/verify-archive.ts';
 import { archiveUrl, bucketShelf } from '../support/archives.ts';
 import { Crash, type CrashPlan, crashing } from '../support/crash.ts';
 import {
@@ -41,11 +41,11 @@ async function worker(store: S3Server, silenceMs?: number) {
   const root = await folderFor(onTestFinished);
   const shelf = bucketShelf(archiveUrl(store, join(root, 'staging')), silenceMs);
   onTestFinished(() => shelf.close());
-  const archive = shelfArchive(shelf, systemClock);
+  const archive = createArchive(shelf, systemClock);
   const seal = async (content: string) => {
     const staged = await archive.stage(RUN);
     const artifact = await writeArtifact(staged, 'queue.csv', content);
-    const sealed = await archive.seal(staged, manifestOf([artifact]), [artifact], MAIL);
+    const sealed = await archive.publish(staged, manifestOf([artifact]), [artifact], MAIL);
     return readFile(sealed.artifacts[0]!.path, 'utf8');
   };
   return { root, shelf, archive, seal };
@@ -53,7 +53,7 @@ async function worker(store: S3Server, silenceMs?: number) {
 
 const verified = async ({ shelf }: Awaited<ReturnType<typeof worker>>): Promise<readonly string[]> => {
   const found = await shelf.find(RUN);
-  return found === undefined ? ['not there'] : verifyShelved(found);
+  return found === undefined ? ['not there'] : runProblems(found);
 };
 
 /** Reaches the store no more from its n-th request on; that one is carried out or not. */
@@ -176,16 +176,16 @@ test('what a seal left behind that never ended goes after a day, and what somebo
   const from = Date.parse('2026-11-16T07:00:00.000Z');
   store.now = () => from;
   diesAt(2, 'after')(store);
-  const { seal, shelf } = await worker(store);
+  const { seal, shelf: storage } = await worker(store);
   await seal('never ends').catch(() => {});
   store.fault = () => undefined;
   expect([...store.objects.keys()].every((key) => !key.endsWith('manifest.json'))).toBe(true);
   const swept = async (now: number) => {
-    await sweepArchive({
-      shelf,
+    await applyRetention({
+      storage,
       daysOf: () => 30,
       ledger: memoryLedger(),
-      open: async () => false,
+      isOpen: async () => false,
       clock: { now: () => now, sleep: async () => {} },
       log: silentLog,
       signal: new AbortController().signal,
@@ -198,8 +198,8 @@ test('what a seal left behind that never ended goes after a day, and what somebo
 
 test('a directory archive that was copied into a bucket reads there', async () => {
   const root = await folderFor(onTestFinished);
-  const { archive: old, sealed } = await sealedRun(root);
-  await old.keepAttempt(sealed, { delivery: 'a'.repeat(32), epoch: 1, state: 'sent', detail: null, at: 1 });
+  const { archive: old, published: sealed } = await sealedRun(root);
+  await old.putAttempt(sealed, { delivery: 'a'.repeat(32), epoch: 1, state: 'sent', detail: null, at: 1 });
   const store = await aStore();
   const base = join(root, 'archive');
   for (const entry of await readdir(base, { recursive: true, withFileTypes: true })) {
@@ -211,7 +211,7 @@ test('a directory archive that was copied into a bucket reads there', async () =
   const found = (await one.archive.find(ORDER))!;
   expect(found.manifest).toEqual((await old.find(ORDER))!.manifest);
   expect(await readFile(found.artifacts[1]!.path, 'utf8')).toBe('alerts\r\n3\r\n');
-  expect((await one.archive.evidence(found)).get('a'.repeat(32))).toMatchObject({ state: 'sent' });
+  expect((await one.archive.getArchivedStates(found)).get('a'.repeat(32))).toMatchObject({ state: 'sent' });
   expect(await verified(one)).toEqual([]);
 });
 
@@ -219,7 +219,7 @@ test('a directory archive that was copied into a bucket reads there', async () =
 async function aRun() {
   const store = await aStore();
   const home = await worker(store);
-  const { sealed } = await sealedRun(home.root, undefined, home.archive);
+  const { published } = await sealedRun(home.root, undefined, home.archive);
   const got = new Map<string, number>();
   const mailer: Mailer = {
     send: async ({ to }) => {
@@ -233,7 +233,7 @@ async function aRun() {
     definition: definitionWith([{ email: { to: TO, attach: ['csv'] } }]),
     settings: SETTINGS,
     secrets: NO_SECRETS,
-    sealed,
+    published,
     mail: { mailer, from: 'reports@docket.example' },
     ledger,
     archive: home.archive,
@@ -293,7 +293,7 @@ test.each<readonly [string, Fault, passes: boolean]>([
   const { store, got, input } = await aRun();
   const ledger = memoryLedger();
   store.fault = (request) => (ofAttempts(request) ? fault : undefined);
-  await expect(deliver(input(ledger))).rejects.toMatchObject({ code: 'archive.unwritable', retryable: true, passes });
+  await expect(deliver(input(ledger))).rejects.toMatchObject({ code: 'archive.unwritable', retryable: true, transient: passes });
   expect(got.size).toBe(0);
   expect((await ledger.list(ORDER.id)).map(({ state }) => state)).toEqual(['pending', 'pending']);
   store.fault = () => undefined;
@@ -308,17 +308,17 @@ test('a message is compared with earlier ones to its recipient, and the first wi
   const { receipts } = await deliver(input(memoryLedger()));
   expect(receipts.map(({ state }) => state)).toEqual(['sent', 'sent']);
   expect(reads()).toEqual([]);
-  const { sealed } = input(memoryLedger());
+  const { published } = input(memoryLedger());
   const [first = ''] = receipts.map(({ delivery }) => delivery);
-  expect(await home.archive.message(sealed, first)).toBeDefined();
+  expect(await home.archive.getMessage(published, first)).toBeDefined();
   expect(reads()).toHaveLength(2);
   expect(reads().filter((key) => !key.includes(first))).toEqual([]);
 });
 
 test('a worker finds out whether its bucket takes writes by writing one object, and asks for no other right', async () => {
   const store = await aStore();
-  const { shelf } = await worker(store);
-  const { probe, intervalMs } = archiveProbe({ shelf }, systemClock);
+  const { shelf: storage } = await worker(store);
+  const { probe, intervalMs } = archiveProbe({ storage }, systemClock);
   expect(intervalMs).toBe(300_000);
   await probe();
   await probe();

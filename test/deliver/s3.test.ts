@@ -35,7 +35,7 @@ async function caseOf(over: Partial<S3Spec> = {}, files?: Record<string, string 
   const server = await s3Server();
   onTestFinished(() => server.close());
   const root = await folderFor(onTestFinished);
-  const { archive, sealed } = await sealedRun(root, files);
+  const { archive, published } = await sealedRun(root, files);
   const ledger = memoryLedger();
   const spec = specOf(server, over);
   const inputOf = (deliveries: readonly TestDelivery[]): DeliverInput => ({
@@ -43,7 +43,7 @@ async function caseOf(over: Partial<S3Spec> = {}, files?: Record<string, string 
     definition: definitionWith(deliveries),
     settings: SETTINGS,
     secrets,
-    sealed,
+    published,
     mail: undefined,
     ledger,
     archive,
@@ -54,7 +54,7 @@ async function caseOf(over: Partial<S3Spec> = {}, files?: Record<string, string 
   });
   const input = inputOf([{ s3: spec }]);
   const once = async () => (await deliver(input)).receipts[0]!;
-  return { server, sealed, ledger, spec, input, inputOf, once };
+  return { server, sealed: published, ledger, spec, input, inputOf, once };
 }
 
 const puts = (server: S3Server) => server.requests.filter(({ method }) => method === 'PUT').length;

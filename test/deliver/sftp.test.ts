@@ -24,7 +24,7 @@ async function caseOf(
   const server = await sftpServer(options.server);
   onTestFinished(() => server.close());
   const root = await folderFor(onTestFinished);
-  const { archive, sealed } = await sealedRun(root, options.files);
+  const { archive, published } = await sealedRun(root, options.files);
   const ledger = memoryLedger();
   const spec: SftpSpec = {
     host: '127.0.0.1',
@@ -42,7 +42,7 @@ async function caseOf(
     definition: definitionWith([{ sftp: spec }]),
     settings: SETTINGS,
     secrets: secretSource({ PASSWORD: SFTP_PASSWORD, KEY: options.key, WRONG: 'wrong', PASSPHRASE: 'opens it' }),
-    sealed,
+    published,
     mail: undefined,
     ledger,
     archive,

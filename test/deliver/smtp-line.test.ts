@@ -5,7 +5,7 @@ import { type SmtpAct, type SmtpScript, type SmtpStep, scriptedSmtp } from '../s
 
 const RAW = Buffer.from('Subject: hello\r\n\r\nHello\r\n');
 const NEVER = new AbortController().signal;
-const OPTIONS: SmtpOptions = { timeouts: { connect: 20_000, silence: 3_000 } };
+const OPTIONS: SmtpOptions = { timeouts: { connect: 20_000, inactivity: 3_000 } };
 
 async function mailerTo(script: SmtpScript | ((connection: number) => SmtpScript), options = OPTIONS) {
   const server = await scriptedSmtp(script);
@@ -156,7 +156,7 @@ test('a mailer that is retired ends its idle connection, and each other one with
   const both = [send('a@acme.example'), send('b@acme.example')];
   expect(await both[0]).toMatchObject({ kind: 'accepted' });
   await reached;
-  const retired = mailer.retire();
+  const retired = mailer.drain();
   goOn();
   expect(await both[1]).toMatchObject({ kind: 'accepted' });
   await retired;

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { Secret } from '../../src/base/secret.ts';
 import { smtpMailer } from '../../src/deliver/mailer.ts';
-import { replyCode } from '../../src/deliver/smtp-reply.ts';
+import { parseReplyCode } from '../../src/deliver/smtp-reply.ts';
 import { type SmtpScript, type SmtpStep, scriptedSmtp } from '../support/smtp-script.ts';
 
 const RAW = Buffer.from('Subject: hello\r\n\r\nHello\r\n');
@@ -9,7 +9,7 @@ const NEVER = new AbortController().signal;
 
 async function sent(script: SmtpScript, extensions: readonly string[] = []) {
   const server = await scriptedSmtp(script, extensions);
-  const mailer = smtpMailer(new Secret(server.url), { timeouts: { connect: 20_000, silence: 20_000 } });
+  const mailer = smtpMailer(new Secret(server.url), { timeouts: { connect: 20_000, inactivity: 20_000 } });
   onTestFinished(async () => {
     await mailer.close();
     await server.close();
@@ -94,5 +94,5 @@ test.each<[string, number | undefined]>([
   ['250a', undefined],
   ['', undefined],
 ])('the code of the reply %j', (reply, code) => {
-  expect(replyCode(reply)).toBe(code);
+  expect(parseReplyCode(reply)).toBe(code);
 });

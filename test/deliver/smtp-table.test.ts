@@ -54,7 +54,7 @@ async function delivered(
   let broken = true;
   const server = await scriptedSmtp((_connection, message) => (broken && message === nth ? { [step]: act } : {}));
   const url = step === 'AUTH' ? server.url.replace('://', '://me:secret@') : server.url;
-  const mailerOf = (wait: number) => smtpMailer(new Secret(url), { timeouts: { connect: wait, silence: wait } });
+  const mailerOf = (wait: number) => smtpMailer(new Secret(url), { timeouts: { connect: wait, inactivity: wait } });
   // Waits short for servers that go silent; the others, and those that are well again, get time: a busy machine is no fault.
   const silent = act === 'hang' || (step === 'body' && act === 'FIN');
   const patient = mailerOf(20_000);
@@ -67,14 +67,14 @@ async function delivered(
   });
   // Larger than every buffer between the two ends, where the act comes amid the body.
   const size = step === 'body' ? 9 * 1024 * 1024 : 10;
-  const { archive, sealed } = await sealedRun(root, { 'a.csv': Buffer.alloc(size, 'x') });
+  const { archive, published } = await sealedRun(root, { 'a.csv': Buffer.alloc(size, 'x') });
   const mail = { mailer, from: 'reports@docket.example' };
   const input: DeliverInput = {
     order: ORDER,
     definition: definitionWith([{ email: { to: [...TO], attach: ['csv'] } }]),
     settings: SETTINGS,
     secrets: NO_SECRETS,
-    sealed,
+    published,
     mail,
     ledger: memoryLedger(),
     archive,

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { Secret } from '../../src/base/secret.ts';
-import { readSmtpUrl, smtpService } from '../../src/deliver/smtp-url.ts';
+import { parseSmtpUrl, smtpServiceName } from '../../src/deliver/smtp-url.ts';
 
 const read = (url: string) => {
-  const { pass, ...rest } = readSmtpUrl(new Secret(url));
+  const { pass, ...rest } = parseSmtpUrl(new Secret(url));
   return { ...rest, pass: pass?.reveal() };
 };
 
@@ -19,7 +19,7 @@ test('smtp: is the submission port, with STARTTLS where the server has it', () =
 
 test('a server is named by its host, its port and the login, without a password', () => {
   const url = new Secret('smtp://me:hunter2@mail.example');
-  expect(smtpService(url, '0123456789abcdef')).toBe('mail mail.example:587 01234567');
+  expect(smtpServiceName(url, '0123456789abcdef')).toBe('mail mail.example:587 01234567');
 });
 
 test('smtps: is TLS from the first byte', () => {

@@ -2,10 +2,10 @@ import { appendFile, cp, mkdir, mkdtemp, readdir, readFile, rename, rm, truncate
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { directoryShelf } from '../../src/deliver/directory-shelf.ts';
+import { directoryStorage } from '../../src/deliver/directory-shelf.ts';
 import type { ArchiveFinding } from '../../src/deliver/finding.ts';
 import { type ChainEntry, signDocument } from '../../src/deliver/signed-document.ts';
-import { makeSigningKey } from '../../src/deliver/signing-key.ts';
+import { generateSigningKey } from '../../src/deliver/signing-key.ts';
 import { type VerifyInput, verifyArchive } from '../../src/deliver/verify-signed.ts';
 import { keyFrom, MAILED, RUNS, sha256, signedArchive, TOLD } from '../support/signed-archive.ts';
 
@@ -83,7 +83,7 @@ async function rehash(on: Hands, run: string, name: string, from: string, to: st
 
 /** A forged entry at the end of the chain, signed with a key of the forger. */
 async function forge(on: Hands, change: (entry: ChainEntry) => ChainEntry, place: 'end' | 'last' | 'all') {
-  const key = keyFrom(makeSigningKey().pem);
+  const key = keyFrom(generateSigningKey().pem);
   const paths = await on.entries();
   await on.write(`.keys/${key.id}.pem`, key.publicPem);
   const read = async (path: string): Promise<ChainEntry> => JSON.parse(await on.text(path)).body;
@@ -540,7 +540,7 @@ const CASES: readonly Case[] = [
     'a public key replaced by that of a forger',
     async (on) => {
       const [name = ''] = await on.names('.keys');
-      await on.write(`.keys/${name}`, makeSigningKey().publicPem);
+      await on.write(`.keys/${name}`, generateSigningKey().publicPem);
     },
     'key.changed',
     /^\.keys/,
@@ -549,7 +549,7 @@ const CASES: readonly Case[] = [
   [
     'a public key added',
     async (on) => {
-      const { id, publicPem } = keyFrom(makeSigningKey().pem);
+      const { id, publicPem } = keyFrom(generateSigningKey().pem);
       await on.write(`.keys/${id}.pem`, publicPem);
     },
     'key.added',
@@ -569,7 +569,7 @@ async function verified(base: string, more: Partial<VerifyInput> = {}): Promise<
   const { keys, checkpoint, now } = made;
   const input = { keys, checkpoints: [checkpoint], checkpointOrgs: ['acme'], now, ...more };
   const findings: ArchiveFinding[] = [];
-  for await (const { findings: found } of verifyArchive(directoryShelf(base), input)) findings.push(...found);
+  for await (const { findings: found } of verifyArchive(directoryStorage(base), input)) findings.push(...found);
   return findings;
 }
 

@@ -12,9 +12,9 @@ import { Secret, secretSource } from '../../src/base/secret.ts';
 import type { WebhookSpec } from '../../src/define/target.ts';
 import { type DeliverInput, deliver } from '../../src/deliver/deliver.ts';
 import { memoryLedger } from '../../src/deliver/memory-ledger.ts';
-import { redisCircuit } from '../../src/deliver/redis-circuit.ts';
-import { signingKey, webhookBody } from '../../src/deliver/webhook-message.ts';
-import { post, reach } from '../../src/deliver/webhook-request.ts';
+import { redisCircuitBreaker } from '../../src/deliver/redis-circuit.ts';
+import { parseWebhookSecret, webhookBody } from '../../src/deliver/webhook-message.ts';
+import { postWebhook, probeConnection } from '../../src/deliver/webhook-request.ts';
 import type { Artifact } from '../../src/render/artifact.ts';
 import {
   definitionWith,
@@ -27,7 +27,7 @@ import {
   type TestDelivery,
 } from '../support/delivery-case.ts';
 import { type Behaviour, hostileServer } from '../support/hostile-server.ts';
-import { keptMessage } from '../support/kept-message.ts';
+import { archivedMessagePath } from '../support/kept-message.ts';
 import { manualClock } from '../support/manual-clock.ts';
 import { TLS } from '../support/tls.ts';
 
@@ -45,7 +45,7 @@ async function caseOf(over: Partial<WebhookSpec> = {}, others: readonly TestDeli
   onTestFinished(() => server.close());
   server.behave(answer(204));
   const root = await folderFor(onTestFinished);
-  const { archive, sealed } = await sealedRun(root);
+  const { archive, published } = await sealedRun(root);
   const ledger = memoryLedger();
   const spec: WebhookSpec = {
     url: `${server.url}/hooks/reports?of=acme`,
@@ -58,7 +58,7 @@ async function caseOf(over: Partial<WebhookSpec> = {}, others: readonly TestDeli
     definition: definitionWith([{ webhook: spec }, ...others]),
     settings: { ...SETTINGS, ...(allowPrivate ? { allow_private: true } : {}) },
     secrets: secretSource({ SECRET, URL: `${server.url}/services/T0/B0/VerySecretPath` }),
-    sealed,
+    published,
     mail: undefined,
     ledger,
     archive,
@@ -68,7 +68,7 @@ async function caseOf(over: Partial<WebhookSpec> = {}, others: readonly TestDeli
     workingDirectory: root,
   };
   const once = async () => (await deliver(input)).receipts.find(({ target }) => target === '0-webhook')!;
-  return { server, root, sealed, ledger, input, once };
+  return { server, root, sealed: published, ledger, input, once };
 }
 
 test('a webhook tells of the run and its files, signed, under the id of its ledger row', async () => {
@@ -103,7 +103,7 @@ test('a webhook tells of the run and its files, signed, under the id of its ledg
       })),
     },
   });
-  const kept = await readFile(await keptMessage(sealed.folder, receipt.delivery), 'utf8');
+  const kept = await readFile(await archivedMessagePath(sealed.folder, receipt.delivery), 'utf8');
   expect(kept).toBe(request!.body);
 });
 
@@ -175,7 +175,11 @@ test.each<[string, number, Record<string, string>, number | undefined]>([
       if (keys.length > 0) await redis.del(...keys);
       redis.disconnect();
     });
-    const at = (clock: Clock): DeliverInput => ({ ...input, clock, circuit: redisCircuit(redis, { prefix, clock }) });
+    const at = (clock: Clock): DeliverInput => ({
+      ...input,
+      clock,
+      circuit: redisCircuitBreaker(redis, { prefix, clock }),
+    });
     server.behave(answer(status, 'busy', headers));
     // This try was one; the next is not.
     expect(await deliver(at(manualClock(NOW)))).toMatchObject({ retryable: true, outage: undefined });
@@ -241,7 +245,7 @@ test('an answer that does not come in time is unknown', async () => {
     signal: new AbortController().signal,
     timeouts: { connect: 1_000, answer: 50 },
   };
-  expect(await post(new URL(server.url), {}, '{}', options)).toEqual({ kind: 'lost', why: 'no answer in time' });
+  expect(await postWebhook(new URL(server.url), {}, '{}', options)).toEqual({ kind: 'lost', why: 'no answer in time' });
 });
 
 test('a run that is stopped before anything left posts nothing, and one that has left is waited for', async () => {
@@ -255,8 +259,8 @@ test('a run that is stopped before anything left posts nothing, and one that has
     response.writeHead(204).end();
   });
   const options = { allowPrivate: true, signal: stopping.signal };
-  expect(await post(new URL(server.url), {}, '{}', options)).toMatchObject({ kind: 'answered', status: 204 });
-  expect(await post(new URL(server.url), {}, '{}', options)).toMatchObject({ kind: 'unsent', forbidden: false });
+  expect(await postWebhook(new URL(server.url), {}, '{}', options)).toMatchObject({ kind: 'answered', status: 204 });
+  expect(await postWebhook(new URL(server.url), {}, '{}', options)).toMatchObject({ kind: 'unsent', forbidden: false });
   expect(asked).toBe(1);
 });
 
@@ -311,8 +315,8 @@ test('a certificate that nobody vouches for is not believed', async () => {
   const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}/`;
   const { once } = await caseOf({ url });
   expect(await once()).toMatchObject({ state: 'pending', detail: expect.stringMatching(/self.signed/i) });
-  await reach(new URL(url), { allowPrivate: true, ca: TLS.cert });
-  await expect(reach(new URL(url), { allowPrivate: true })).rejects.toThrow(/self.signed/i);
+  await probeConnection(new URL(url), { allowPrivate: true, ca: TLS.cert });
+  await expect(probeConnection(new URL(url), { allowPrivate: true })).rejects.toThrow(/self.signed/i);
 });
 
 test('private addresses are refused unless the organization allows them', async () => {
@@ -325,12 +329,12 @@ test('a name that leads to a private address is refused by what is connected to'
   const { server } = await caseOf();
   const { port } = new URL(server.url);
   for (const host of ['localhost', '127.0.0.1', '[::1]', '[::ffff:127.0.0.1]', '2130706433', '0x7f.1', '0.0.0.0']) {
-    const posted = await post(new URL(`http://${host}:${port}/`), {}, '{}', {
+    const posted = await postWebhook(new URL(`http://${host}:${port}/`), {}, '{}', {
       allowPrivate: false,
       signal: new AbortController().signal,
     });
     expect(posted, host).toMatchObject({ kind: 'unsent', forbidden: true });
-    await expect(reach(new URL(`http://${host}:${port}/`), { allowPrivate: false }), host).rejects.toThrow(
+    await expect(probeConnection(new URL(`http://${host}:${port}/`), { allowPrivate: false }), host).rejects.toThrow(
       /private address/,
     );
   }
@@ -394,7 +398,7 @@ test.each([
 test.each(['', 'whsec_', 'whsec_Zm9v', 'plain text of many characters, many', `whsec_${'A'.repeat(200)}`])(
   'the key %j is none, and is not repeated',
   (text) => {
-    expect(() => signingKey(new Secret(text))).toThrowError(
+    expect(() => parseWebhookSecret(new Secret(text))).toThrowError(
       expect.objectContaining({ code: 'config.invalid', got: 'another text (not shown)' }),
     );
   },

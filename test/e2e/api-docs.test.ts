@@ -3,17 +3,17 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newToken } from '../../src/admin/auth/tokens.ts';
 import { type AdminServer, listenAdmin } from '../../src/admin/server.ts';
 import { silentLog } from '../../src/base/log.ts';
-import { anAdmin } from '../support/admin.ts';
+import { createTestAdmin } from '../support/admin.ts';
 import { openChromium, visitor } from '../support/browser.ts';
-import { jobsOf } from '../support/jobs-of.ts';
-import { aReport } from '../support/queue-bench.ts';
+import { loadedJobs } from '../support/jobs-of.ts';
+import { reportDefinition } from '../support/queue-bench.ts';
 
 const { token, sha256 } = newToken();
 let server: AdminServer;
 let browser: Browser;
 beforeAll(async () => {
-  const jobs = jobsOf(aReport());
-  const app = anAdmin([{ name: 'ben', sha256, role: 'viewer', orgs: ['acme'] }], { jobs: () => jobs });
+  const jobs = loadedJobs(reportDefinition());
+  const app = createTestAdmin([{ name: 'ben', sha256, role: 'viewer', orgs: ['acme'] }], { jobs: () => jobs });
   server = await listenAdmin(app, { host: '127.0.0.1', port: 0, log: silentLog });
   browser = await openChromium();
 });

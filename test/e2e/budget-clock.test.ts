@@ -6,12 +6,12 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { DocketError } from '../../src/base/error.ts';
-import { keepIdentity } from '../../src/base/redis-identity.ts';
+import { claimIdentity } from '../../src/base/redis-identity.ts';
 import { sharedBudgets } from '../../src/compose/budgets.ts';
-import { paidCall } from '../../src/fetch/paid-call.ts';
-import { LIMITERS, type LimiterKind, limiter } from '../../src/sandbox/limiter.ts';
+import { rateLimitedCall } from '../../src/fetch/paid-call.ts';
+import { createLimiter, LIMITER_ALGORITHMS, type LimiterAlgorithm } from '../../src/sandbox/limiter.ts';
 import { type FaketimeRedis, faketimeRedis } from '../support/faketime-redis.ts';
-import { linesLog } from '../support/queue-bench.ts';
+import { recordingLog } from '../support/queue-bench.ts';
 
 const [CALLS, WINDOW_MS, WORKERS, RUNS, CALLS_A_RUN, DEADLINE_MS] = [30, 2_000, 4, 60, 3, 500];
 /** As `paid-call.ts` adds it to the time limit of a call. */
@@ -30,15 +30,15 @@ afterAll(async () => {
 });
 
 /** A service that counts as `kind` does, by a clock that nobody steps. */
-async function service(kind: LimiterKind) {
-  const limits = limiter(kind, CALLS, WINDOW_MS);
+async function service(kind: LimiterAlgorithm) {
+  const limits = createLimiter(kind, CALLS, WINDOW_MS);
   const arrivals: number[] = [];
   let throttled = 0;
   const server = createServer(async (_, response) => {
     await pause(Math.random() * 10);
     const now = performance.now();
     arrivals.push(now);
-    const refused = limits.take('key', now) > 0;
+    const refused = limits.acquire('key', now) > 0;
     if (refused) throttled += 1;
     await pause(Math.random() * 30);
     response.writeHead(refused ? 429 : 200).end();
@@ -58,12 +58,12 @@ async function service(kind: LimiterKind) {
 }
 
 /** 60 runs of four workers, three calls each; `disturb` does its worst as soon as a burst is out. */
-async function makeRuns(kind: LimiterKind, disturb: (prefix: string) => Promise<void>) {
+async function makeRuns(kind: LimiterAlgorithm, disturb: (prefix: string) => Promise<void>) {
   const peer = await service(kind);
   const prefix = `{${randomUUID()}}`;
-  await keepIdentity(admin, prefix, randomBytes(16).toString('hex'), { restored: false });
+  await claimIdentity(admin, prefix, randomBytes(16).toString('hex'), { restored: false });
   const stop = new AbortController();
-  const log = linesLog();
+  const log = recordingLog();
   const clients = Array.from({ length: WORKERS }, () => new Redis(redis.url));
   const lines = clients.map((client) =>
     sharedBudgets(client, prefix, systemClock, log)('metrics', { calls: CALLS, windowMs: WINDOW_MS }),
@@ -78,15 +78,15 @@ async function makeRuns(kind: LimiterKind, disturb: (prefix: string) => Promise<
   });
   const runs = Array.from({ length: RUNS }, async (_, run) => {
     for (let call = 0; call < CALLS_A_RUN; call += 1) {
-      await paidCall(
+      await rateLimitedCall(
         {
           budget: lines[run % WORKERS]!,
           clock: systemClock,
           key: 'key',
           org: `org-${run % 3}`,
           priority: 'scheduled',
-          patienceMs: Number.POSITIVE_INFINITY,
-          deadlineMs: DEADLINE_MS,
+          maxWaitMs: Number.POSITIVE_INFINITY,
+          requestTimeoutMs: DEADLINE_MS,
         },
         {
           id: `run-${run}:${call}`,
@@ -94,7 +94,7 @@ async function makeRuns(kind: LimiterKind, disturb: (prefix: string) => Promise<
             const response = await fetch(peer.url);
             if (response.status === 429) throw new DocketError('api.throttled', 'Too many.', {});
           },
-          waiting: () => {},
+          onWait: () => {},
           signal: stop.signal,
         },
       );
@@ -118,7 +118,7 @@ async function makeRuns(kind: LimiterKind, disturb: (prefix: string) => Promise<
 
 const kept = { throttled: 0, tooMany: 0, missing: 0 };
 
-describe.each(LIMITERS)('a service that counts by %s', (kind) => {
+describe.each(LIMITER_ALGORITHMS)('a service that counts by %s', (kind) => {
   test.each([
     ['an hour ahead', 3_600],
     ['an hour back', -3_600],

@@ -9,7 +9,7 @@ import { renderFiles } from '../../src/render/files.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { dataset, MADE_AT, onboarding } from '../support/dataset.ts';
 import { program } from '../support/debian.ts';
-import { docket, type Ended } from '../support/docket.ts';
+import { type CliResult, docket } from '../support/docket.ts';
 import { runMacro } from '../support/libreoffice-macro.ts';
 
 const run = promisify(execFile);
@@ -20,7 +20,7 @@ const EACH_SHEET = 'csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,true,fal
 describe('the packs in the programs that people use', () => {
   let sandbox: Sandbox;
   let folder: string;
-  const ended: Record<string, Ended> = {};
+  const ended: Record<string, CliResult> = {};
 
   beforeAll(async () => {
     sandbox = await startSandbox();

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { createScope } from '../../src/base/scope.ts';
 import { version } from '../../src/base/version.ts';
-import { mailCatcher } from '../../src/demo/mail-catcher.ts';
+import { createMailCatcher } from '../../src/demo/mail-catcher.ts';
 import { localRedis } from '../../src/demo/redis.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 
@@ -106,7 +106,7 @@ describe('the package', () => {
     try {
       const redis = scope.use(await localRedis(env, undefined, ['--appendonly', 'yes']), (opened) => opened.close());
       const sandbox = scope.use(await startSandbox(), (opened) => opened.close());
-      const mail = scope.use(await mailCatcher(join(folder, 'mailbox')), (opened) => opened.close());
+      const mail = scope.use(await createMailCatcher(join(folder, 'mailbox')), (opened) => opened.close());
       const around = {
         COMPLIANCE_API_URL: sandbox.url,
         ACME_API_KEY: sandbox.keys.find(({ label }) => label === 'acme')?.key ?? '',

@@ -65,7 +65,7 @@ async function sshd() {
 async function caseOf(over: Partial<SftpSpec> = {}, files?: Record<string, string | Uint8Array>) {
   const server = await sshd();
   const archiveRoot = await folderFor(onTestFinished);
-  const { archive, sealed } = await sealedRun(archiveRoot, files);
+  const { archive, published } = await sealedRun(archiveRoot, files);
   const spec: SftpSpec = {
     host: '127.0.0.1',
     port: server.port,
@@ -83,7 +83,7 @@ async function caseOf(over: Partial<SftpSpec> = {}, files?: Record<string, strin
     definition: definitionWith([{ sftp: spec }]),
     settings: SETTINGS,
     secrets,
-    sealed,
+    published,
     mail: undefined,
     ledger: memoryLedger(),
     archive,

@@ -11,11 +11,11 @@ import { Secret } from '../../src/base/secret.ts';
 import { type DeliverInput, deliver } from '../../src/deliver/deliver.ts';
 import { smtpMailer } from '../../src/deliver/mailer.ts';
 import { memoryLedger } from '../../src/deliver/memory-ledger.ts';
-import { probeMailServer } from '../../src/deliver/probe.ts';
+import { probeSmtpServer } from '../../src/deliver/probe.ts';
 import { freePort } from '../../src/demo/redis.ts';
 import { program } from '../support/debian.ts';
 import { definitionWith, folderFor, NO_SECRETS, ORDER, SETTINGS, sealedRun } from '../support/delivery-case.ts';
-import { keptMessage } from '../support/kept-message.ts';
+import { archivedMessagePath } from '../support/kept-message.ts';
 import { TLS } from '../support/tls.ts';
 
 const run = promisify(execFile);
@@ -120,11 +120,11 @@ plain:
 test('exim takes over TLS what it takes, once, and what it says of each recipient is what the ledger says', async () => {
   const { port, taken, connections } = await exim();
   const url = new Secret(`smtp://me:s3cret@localhost:${port}?tls=required`);
-  expect(await probeMailServer(url, { ca: TLS.cert })).toContain('lets me in');
+  expect(await probeSmtpServer(url, { ca: TLS.cert })).toContain('lets me in');
   const mailer = smtpMailer(url, { ca: TLS.cert });
   onTestFinished(() => mailer.close());
   const to = ['a', 'gone', 'slow', 'b', 'c'].map((name) => `${name}@acme.example`);
-  const { archive, sealed } = await sealedRun(await folderFor(onTestFinished), {
+  const { archive, published } = await sealedRun(await folderFor(onTestFinished), {
     'queue.csv': '.\r\n..\r\n'.repeat(2_000),
   });
   const input: DeliverInput = {
@@ -132,7 +132,7 @@ test('exim takes over TLS what it takes, once, and what it says of each recipien
     definition: definitionWith([{ email: { to, attach: ['csv'] } }]),
     settings: SETTINGS,
     secrets: NO_SECRETS,
-    sealed,
+    published,
     mail: { mailer, from: 'reports@docket.example' },
     ledger: memoryLedger(),
     archive,
@@ -158,7 +158,7 @@ test('exim takes over TLS what it takes, once, and what it says of each recipien
   for (const { to: recipients, tls, body } of messages) {
     expect(tls).toBe(true);
     const receipt = receipts.find(({ recipient }) => recipient === recipients[0]);
-    const kept = await readFile(await keptMessage(sealed.folder, receipt?.delivery ?? ''), 'latin1');
+    const kept = await readFile(await archivedMessagePath(published.folder, receipt?.delivery ?? ''), 'latin1');
     expect(body.trimEnd()).toBe(
       kept
         .slice(kept.indexOf('\r\n\r\n') + 4)

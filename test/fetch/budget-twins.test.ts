@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { type Answer, type BudgetNews, PASSES, PRIORITIES } from '../../src/fetch/budget.ts';
-import { type BudgetBench, memoryBench, redisBench } from '../support/budgets.ts';
+import { type AcquireResult, type BudgetEvent, PRIORITIES, STARVATION_LIMIT } from '../../src/fetch/budget.ts';
+import { type BudgetHarness, memoryBudgetHarness, redisBudgetHarness } from '../support/budgets.ts';
 import { manualClock } from '../support/manual-clock.ts';
 
-let memory: BudgetBench;
-let redis: BudgetBench;
+let memory: BudgetHarness;
+let redis: BudgetHarness;
 beforeAll(async () => {
-  memory = await memoryBench();
-  redis = await redisBench(inject('redisUrl'));
+  memory = await memoryBudgetHarness();
+  redis = await redisBudgetHarness(inject('redisUrl'));
 });
 afterAll(() => redis.close());
 
@@ -25,7 +25,7 @@ const step = fc.oneof(
   },
   {
     weight: 3,
-    arbitrary: fc.record({ kind: fc.constantFrom('replied' as const, 'unsent' as const), which: fc.nat(20) }),
+    arbitrary: fc.record({ kind: fc.constantFrom('complete' as const, 'release' as const), which: fc.nat(20) }),
   },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('leave' as const), who: fc.nat(12) }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('block' as const), ms: fc.nat(3_000) }) },
@@ -41,11 +41,11 @@ type Step = typeof step extends fc.Arbitrary<infer One> ? One : never;
 async function goTogether(calls: number, story: readonly Step[]): Promise<void> {
   const clock = manualClock(1_800_000_000_000);
   const twins = [memory, redis].map((bench) => {
-    const news: BudgetNews[] = [];
+    const news: BudgetEvent[] = [];
     const budget = bench.budget({ calls, windowMs: 1_000 }, clock, (told) => void news.push(told));
     return { budget, tokens: [] as string[], news };
   });
-  const shown = ({ tokens, ...answer }: Answer) => ({ ...answer, token: undefined, tokens });
+  const shown = ({ tokens, ...answer }: AcquireResult) => ({ ...answer, token: undefined, tokens });
   for (const action of story) {
     if (action.kind === 'wait') {
       clock.advance(action.ms);
@@ -55,14 +55,14 @@ async function goTogether(calls: number, story: readonly Step[]): Promise<void> 
       twins.map(async ({ budget, tokens }) => {
         if (action.kind === 'ask') {
           const { who, priority, holdMs } = action;
-          const answer = await budget.ask({ key: KEY, id: `w${who}`, org: `o${who % 3}`, priority, holdMs });
+          const answer = await budget.acquire({ key: KEY, id: `w${who}`, org: `o${who % 3}`, priority, holdMs });
           if (answer.granted) tokens.push(answer.token);
           return shown(answer);
         }
-        if (action.kind === 'leave') await budget.leave(KEY, `w${action.who}`);
-        else if (action.kind === 'block') await budget.block(KEY, clock.now() + action.ms, 'acme');
+        if (action.kind === 'leave') await budget.cancel(KEY, `w${action.who}`);
+        else if (action.kind === 'block') await budget.penalize(KEY, clock.now() + action.ms, 'acme');
         else if (tokens.length > 0) await budget[action.kind](KEY, tokens[action.which % tokens.length]!);
-        return budget.look(KEY);
+        return budget.inspect(KEY);
       }),
     );
     expect(other).toEqual(one);
@@ -81,7 +81,7 @@ const passed = (times: number): Step[] => {
   const ask = (who: number, priority: (typeof PRIORITIES)[number]): Step => ({ kind: 'ask', who, priority, holdMs: 0 });
   return [
     ask(0, 'on_demand'),
-    { kind: 'replied', which: 0 },
+    { kind: 'complete', which: 0 },
     ...Array.from({ length: times }, (_, index): Step[] => [
       ask(1, 'on_demand'),
       ask(10, 'scheduled'),
@@ -90,7 +90,7 @@ const passed = (times: number): Step[] => {
       ask(10, 'scheduled'),
       ask(11, 'backfill'),
       ask(1, 'on_demand'),
-      { kind: 'replied', which: index + 1 },
+      { kind: 'complete', which: index + 1 },
     ]).flat(),
   ];
 };
@@ -98,7 +98,7 @@ const passed = (times: number): Step[] => {
 test('and when a lower class was passed so often that its turn has come, or is about to', async () => {
   await fc.assert(
     fc.asyncProperty(
-      fc.integer({ min: PASSES - 1, max: PASSES }),
+      fc.integer({ min: STARVATION_LIMIT - 1, max: STARVATION_LIMIT }),
       fc.array(step, { minLength: 5, maxLength: 30 }),
       async (times, story) => goTogether(1, [...passed(times), ...story]),
     ),

@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import {
-  type Answer,
-  type Ask,
+  type AcquireRequest,
+  type AcquireResult,
   type Budget,
+  type BudgetEvent,
   type BudgetLimits,
-  type BudgetNews,
-  PASSES,
+  STARVATION_LIMIT,
 } from '../../src/fetch/budget.ts';
-import { type BudgetBench, memoryBench, redisBench } from '../support/budgets.ts';
+import { type BudgetHarness, memoryBudgetHarness, redisBudgetHarness } from '../support/budgets.ts';
 import { manualClock } from '../support/manual-clock.ts';
 
 const START = Date.parse('2026-11-19T08:00:00Z');
@@ -17,10 +17,10 @@ const LIMITS: BudgetLimits = { calls: 3, windowMs: 60_000 };
 const HOLD = 5_000;
 
 describe.each([
-  ['in memory', memoryBench],
-  ['in Redis', () => redisBench(inject('redisUrl'))],
+  ['in memory', memoryBudgetHarness],
+  ['in Redis', () => redisBudgetHarness(inject('redisUrl'))],
 ])('the budget %s', (_where, open) => {
-  let bench: BudgetBench;
+  let bench: BudgetHarness;
   beforeAll(async () => {
     bench = await open();
   });
@@ -28,28 +28,31 @@ describe.each([
 
   const start = (limits: BudgetLimits = LIMITS) => {
     const clock = manualClock(START);
-    const news: BudgetNews[] = [];
+    const news: BudgetEvent[] = [];
     const budget = bench.budget(limits, clock, (told) => void news.push(told));
-    const ask = (id: string, more: Partial<Ask> = {}) =>
-      budget.ask({ key: KEY, id, org: 'acme', priority: 'scheduled', holdMs: HOLD, ...more });
+    const ask = (id: string, more: Partial<AcquireRequest> = {}) =>
+      budget.acquire({ key: KEY, id, org: 'acme', priority: 'scheduled', holdMs: HOLD, ...more });
     return { clock, budget, ask, news };
   };
-  const tokenOf = (answer: Answer): string => {
+  const tokenOf = (answer: AcquireResult): string => {
     if (!answer.granted) throw new Error('expected a token');
     return answer.token;
   };
-  const refusal = (answer: Answer) => {
+  const refusal = (answer: AcquireResult) => {
     if (answer.granted) throw new Error('expected a place in the line');
     return answer;
   };
   /** Takes all tokens and has them replied at once: they are back one window from now. */
-  const drain = async (budget: Budget, ask: (id: string) => Promise<Answer>) => {
+  const drain = async (budget: Budget, ask: (id: string) => Promise<AcquireResult>) => {
     for (let index = 0; index < budget.limits.calls; index += 1) {
-      await budget.replied(KEY, tokenOf(await ask(`drain-${index}`)));
+      await budget.complete(KEY, tokenOf(await ask(`drain-${index}`)));
     }
   };
   /** All ask in the order given, then again whenever the one token is back; names them in the order they were served. */
-  const served = async ({ clock, budget, ask }: ReturnType<typeof start>, waiters: [string, Partial<Ask>][]) => {
+  const served = async (
+    { clock, budget, ask }: ReturnType<typeof start>,
+    waiters: [string, Partial<AcquireRequest>][],
+  ) => {
     await drain(budget, ask);
     for (const [id, more] of waiters) await ask(id, more);
     const order: string[] = [];
@@ -59,7 +62,7 @@ describe.each([
         const answer = await ask(id, more);
         if (!answer.granted) continue;
         order.push(id);
-        await budget.replied(KEY, answer.token);
+        await budget.complete(KEY, answer.token);
       }
     }
     return order;
@@ -80,7 +83,7 @@ describe.each([
     const { clock, budget, ask } = start({ calls: 1, windowMs: 60_000 });
     const token = tokenOf(await ask('a'));
     clock.advance(4_000);
-    await budget.replied(KEY, token);
+    await budget.complete(KEY, token);
     const { at } = refusal(await ask('b'));
     expect(at).toBe(START + 4_000 + 60_000 + 1);
     clock.set(at - 1);
@@ -100,7 +103,7 @@ describe.each([
 
   test('a token that was not used returns at once', async () => {
     const { budget, ask } = start({ calls: 1, windowMs: 60_000 });
-    await budget.unsent(KEY, tokenOf(await ask('a')));
+    await budget.release(KEY, tokenOf(await ask('a')));
     expect((await ask('b')).granted).toBe(true);
   });
 
@@ -111,7 +114,7 @@ describe.each([
     await ask('second');
     for (let again = 0; again < 3; again += 1) expect(await ask('first')).toMatchObject({ ahead: 0 });
     expect(await ask('second')).toMatchObject({ ahead: 1 });
-    expect((await budget.look(KEY)).waiting).toBe(2);
+    expect((await budget.inspect(KEY)).waiting).toBe(2);
   });
 
   test('one grant is one dispatch: asking with the same id after a grant takes a token of its own', async () => {
@@ -119,16 +122,16 @@ describe.each([
     const first = tokenOf(await ask('a'));
     const second = tokenOf(await ask('a'));
     expect(second).not.toBe(first);
-    await budget.replied(KEY, first);
-    expect(await budget.look(KEY)).toMatchObject({ tokens: 1, inFlight: 1 });
+    await budget.complete(KEY, first);
+    expect(await budget.inspect(KEY)).toMatchObject({ tokens: 1, inFlight: 1 });
   });
 
   test('a limit that is lowered within a window counts the tokens that are out', async () => {
     const limits = { calls: 3, windowMs: 60_000 };
     const { clock, budget, ask } = start(limits);
-    for (const id of ['a', 'b']) await budget.replied(KEY, tokenOf(await ask(id)));
+    for (const id of ['a', 'b']) await budget.complete(KEY, tokenOf(await ask(id)));
     limits.calls = 1;
-    expect(await budget.look(KEY)).toMatchObject({ limit: 1, tokens: 0 });
+    expect(await budget.inspect(KEY)).toMatchObject({ limit: 1, tokens: 0 });
     expect(refusal(await ask('c')).at).toBe(START + 60_001);
     clock.set(START + 60_001);
     expect([(await ask('c')).granted, (await ask('d')).granted]).toEqual([true, false]);
@@ -137,7 +140,7 @@ describe.each([
   test('a limit that is raised within a window adds the tokens that it brings, and no more', async () => {
     const limits = { calls: 1, windowMs: 60_000 };
     const { budget, ask } = start(limits);
-    await budget.replied(KEY, tokenOf(await ask('a')));
+    await budget.complete(KEY, tokenOf(await ask('a')));
     expect((await ask('b')).granted).toBe(false);
     limits.calls = 3;
     expect([(await ask('b')).granted, (await ask('c')).granted, (await ask('d')).granted]).toEqual([true, true, false]);
@@ -146,7 +149,7 @@ describe.each([
   test('a window that becomes longer holds the tokens that are out for longer', async () => {
     const limits = { calls: 2, windowMs: 60_000 };
     const { clock, budget, ask } = start(limits);
-    await budget.replied(KEY, tokenOf(await ask('replied')));
+    await budget.complete(KEY, tokenOf(await ask('replied')));
     await ask('in flight');
     clock.advance(30_000);
     limits.windowMs = 120_000;
@@ -159,7 +162,7 @@ describe.each([
   test('a window that becomes shorter gives the tokens that are out back sooner', async () => {
     const limits = { calls: 1, windowMs: 120_000 };
     const { clock, budget, ask } = start(limits);
-    await budget.replied(KEY, tokenOf(await ask('a')));
+    await budget.complete(KEY, tokenOf(await ask('a')));
     expect(refusal(await ask('b')).at).toBe(START + 120_001);
     clock.advance(30_000);
     limits.windowMs = 60_000;
@@ -171,10 +174,10 @@ describe.each([
   test('looking at a key with another window changes nothing', async () => {
     const limits = { calls: 1, windowMs: 60_000 };
     const { clock, budget, ask } = start(limits);
-    await budget.replied(KEY, tokenOf(await ask('a')));
+    await budget.complete(KEY, tokenOf(await ask('a')));
     limits.windowMs = 10;
     clock.advance(1_000);
-    expect(await budget.look(KEY)).toMatchObject({ tokens: 0 });
+    expect(await budget.inspect(KEY)).toMatchObject({ tokens: 0 });
     limits.windowMs = 60_000;
     expect(refusal(await ask('b')).at).toBe(START + 60_001);
   });
@@ -182,7 +185,7 @@ describe.each([
   test('tells every waiter when to come, and keeps it', async () => {
     const { clock, budget, ask } = start();
     for (const id of ['a', 'b', 'c']) {
-      await budget.replied(KEY, tokenOf(await ask(id)));
+      await budget.complete(KEY, tokenOf(await ask(id)));
       clock.advance(1_000);
     }
     const told = [];
@@ -221,14 +224,14 @@ describe.each([
       clock.advance(60_001);
       const scheduled = await ask('scheduled');
       if (scheduled.granted) break;
-      await budget.replied(KEY, tokenOf(await ask(`on-demand-${passed}`, { priority: 'on_demand' })));
+      await budget.complete(KEY, tokenOf(await ask(`on-demand-${passed}`, { priority: 'on_demand' })));
     }
-    expect(passed).toBe(PASSES);
+    expect(passed).toBe(STARVATION_LIMIT);
   });
 
   test('organizations that share a key take turns', async () => {
     const order = await served(start({ calls: 1, windowMs: 60_000 }), [
-      ...Array.from({ length: 6 }, (_, index): [string, Partial<Ask>] => [`big-${index}`, { org: 'big' }]),
+      ...Array.from({ length: 6 }, (_, index): [string, Partial<AcquireRequest>] => [`big-${index}`, { org: 'big' }]),
       ['small-0', { org: 'small' }],
       ['small-1', { org: 'small' }],
       ['other-0', { org: 'other' }],
@@ -248,7 +251,7 @@ describe.each([
       for (const id of [...waiting]) {
         const answer = await ask(id, { org: id.split('-')[0] ?? '' });
         if (!answer.granted) continue;
-        await budget.replied(KEY, answer.token);
+        await budget.complete(KEY, answer.token);
         waiting.splice(waiting.indexOf(id), 1);
         order.push(id);
       }
@@ -263,13 +266,13 @@ describe.each([
   test('a lower class whose turn has come goes before one of a higher, and after it those in front again', async () => {
     const { clock, budget, ask } = start({ calls: 1, windowMs: 60_000 });
     await drain(budget, ask);
-    for (let passed = 0; passed < PASSES; passed += 1) {
+    for (let passed = 0; passed < STARVATION_LIMIT; passed += 1) {
       await ask('first', { priority: 'on_demand' });
       clock.advance(60_001);
       for (const id of ['scheduled', 'next']) await ask(id);
-      await budget.replied(KEY, tokenOf(await ask('first', { priority: 'on_demand' })));
+      await budget.complete(KEY, tokenOf(await ask('first', { priority: 'on_demand' })));
     }
-    const aheadOf = async (id: string, more: Partial<Ask> = {}) => refusal(await ask(id, more)).ahead;
+    const aheadOf = async (id: string, more: Partial<AcquireRequest> = {}) => refusal(await ask(id, more)).ahead;
     // Two on demand, the one whose turn it is, one more of its class, and one of the lowest.
     expect(await aheadOf('one', { priority: 'on_demand' })).toBe(1);
     expect(await aheadOf('two', { priority: 'on_demand' })).toBe(2);
@@ -278,7 +281,7 @@ describe.each([
     expect(await aheadOf('last', { priority: 'backfill' })).toBe(4);
     clock.advance(60_001);
     expect(await ask('one', { priority: 'on_demand' })).toMatchObject({ granted: false, ahead: 1 });
-    await budget.replied(KEY, tokenOf(await ask('scheduled')));
+    await budget.complete(KEY, tokenOf(await ask('scheduled')));
     expect(await aheadOf('one', { priority: 'on_demand' })).toBe(0);
     expect(await aheadOf('next')).toBe(2);
   });
@@ -287,24 +290,24 @@ describe.each([
     const { clock, budget, ask } = start({ calls: 1, windowMs: 60_000 });
     await drain(budget, ask);
     const demand = (index: number) => ask(`on-demand-${index}`, { priority: 'on_demand' });
-    for (let index = 0; index < PASSES + 3; index += 1) {
+    for (let index = 0; index < STARVATION_LIMIT + 3; index += 1) {
       await demand(index);
       await demand(index + 1);
       clock.advance(60_001);
-      await budget.replied(KEY, tokenOf(await demand(index)));
+      await budget.complete(KEY, tokenOf(await demand(index)));
     }
-    await demand(PASSES + 3);
+    await demand(STARVATION_LIMIT + 3);
     expect(await ask('scheduled')).toMatchObject({ granted: false, ahead: 1 });
   });
 
   test('a lower class whose turn has come and that does not come holds nobody up', async () => {
     const { clock, budget, ask } = start({ calls: 1, windowMs: 60_000 });
     await drain(budget, ask);
-    for (let passed = 0; passed < PASSES; passed += 1) {
+    for (let passed = 0; passed < STARVATION_LIMIT; passed += 1) {
       await ask('first', { priority: 'on_demand' });
       clock.advance(60_001);
       await ask('scheduled');
-      await budget.replied(KEY, tokenOf(await ask('first', { priority: 'on_demand' })));
+      await budget.complete(KEY, tokenOf(await ask('first', { priority: 'on_demand' })));
     }
     await ask('first', { priority: 'on_demand' });
     clock.advance(60_001);
@@ -323,7 +326,7 @@ describe.each([
     expect((await ask('patient')).granted).toBe(false);
     clock.set(at + 1_001);
     const taken = tokenOf(await ask('patient'));
-    await budget.replied(KEY, taken);
+    await budget.complete(KEY, taken);
     await ask('third');
     expect(await ask('sleeper')).toMatchObject({ granted: false, ahead: 0 });
   });
@@ -333,9 +336,9 @@ describe.each([
     await drain(budget, ask);
     const { at } = refusal(await ask('dead'));
     clock.set(at + 1_000 + 120_000);
-    expect((await budget.look(KEY)).waiting).toBe(1);
+    expect((await budget.inspect(KEY)).waiting).toBe(1);
     clock.advance(1);
-    expect((await budget.look(KEY)).waiting).toBe(0);
+    expect((await budget.inspect(KEY)).waiting).toBe(0);
   });
 
   test('leaving gives the place up', async () => {
@@ -343,28 +346,28 @@ describe.each([
     await drain(budget, ask);
     await ask('first');
     await ask('second');
-    await budget.leave(KEY, 'first');
+    await budget.cancel(KEY, 'first');
     expect(await ask('second')).toMatchObject({ ahead: 0 });
   });
 
   test('a 429 stops everybody until then; of several the latest counts', async () => {
     const { clock, budget, ask } = start();
-    await budget.block(KEY, START + 30_000, 'acme');
-    await budget.block(KEY, START + 10_000, 'acme');
+    await budget.penalize(KEY, START + 30_000, 'acme');
+    await budget.penalize(KEY, START + 10_000, 'acme');
     expect(await ask('a')).toMatchObject({ granted: false, at: START + 30_000 });
-    expect(await budget.look(KEY)).toMatchObject({ blockedUntil: START + 30_000, throttled: 2 });
+    expect(await budget.inspect(KEY)).toMatchObject({ blockedUntil: START + 30_000, throttled: 2 });
     clock.set(START + 29_999);
     expect((await ask('a')).granted).toBe(false);
     clock.set(START + 30_000);
     expect((await ask('a')).granted).toBe(true);
-    expect((await budget.look(KEY)).blockedUntil).toBe(null);
+    expect((await budget.inspect(KEY)).blockedUntil).toBe(null);
   });
 
   test('a 429 halves the tokens, whose number then grows again with each window', async () => {
     const { clock, budget } = start({ calls: 30, windowMs: 60_000 });
-    const limit = async () => (await budget.look(KEY)).limit;
-    await budget.block(KEY, START + 10_000, 'acme');
-    await budget.block(KEY, START + 10_000, 'acme');
+    const limit = async () => (await budget.inspect(KEY)).limit;
+    await budget.penalize(KEY, START + 10_000, 'acme');
+    await budget.penalize(KEY, START + 10_000, 'acme');
     expect(await limit()).toBe(15);
     const seen = [];
     clock.set(START + 10_000);
@@ -373,25 +376,25 @@ describe.each([
       seen.push(await limit());
     }
     expect(seen).toEqual([18, 21, 24, 27, 30, 30]);
-    await budget.block(KEY, clock.now() + 10_000, 'acme');
+    await budget.penalize(KEY, clock.now() + 10_000, 'acme');
     clock.advance(70_000);
-    await budget.block(KEY, clock.now() + 10_000, 'acme');
+    await budget.penalize(KEY, clock.now() + 10_000, 'acme');
     expect(await limit()).toBe(9);
   });
 
   test('a stretch of 429s is told once, and once that it is over', async () => {
     const { clock, budget, ask, news } = start({ calls: 30, windowMs: 60_000 });
-    const slowedUntil = async () => (await budget.look(KEY)).slowedUntil;
+    const slowedUntil = async () => (await budget.inspect(KEY)).slowedUntil;
     expect(await slowedUntil()).toBe(null);
-    await budget.block(KEY, START + 10_000, 'acme');
+    await budget.penalize(KEY, START + 10_000, 'acme');
     const wholeAt = START + 10_000 + 5 * 60_000;
     const slowed = { kind: 'slowed', key: KEY, org: 'acme', limit: 15, blockedUntil: START + 10_000 };
     expect(news).toEqual([{ ...slowed, slowedUntil: wholeAt }]);
     expect(await slowedUntil()).toBe(wholeAt);
 
-    await budget.block(KEY, START + 10_000, 'rival');
+    await budget.penalize(KEY, START + 10_000, 'rival');
     clock.set(START + 130_000);
-    await budget.block(KEY, START + 140_000, 'acme');
+    await budget.penalize(KEY, START + 140_000, 'acme');
     await ask('during');
     expect(news).toHaveLength(1);
     // 18 tokens were back: 9 of them are left, and 7 windows bring the others.
@@ -402,26 +405,26 @@ describe.each([
     await ask('just before');
     expect(news).toHaveLength(1);
     clock.set(later);
-    expect(await budget.look(KEY)).toMatchObject({ limit: 30, slowedUntil: null });
+    expect(await budget.inspect(KEY)).toMatchObject({ limit: 30, slowedUntil: null });
     await ask('first');
     await ask('second');
     expect(news.slice(1)).toEqual([{ kind: 'recovered', key: KEY, org: 'acme', afterMs: later - START }]);
 
-    await budget.block(KEY, later + 1_000, 'acme');
+    await budget.penalize(KEY, later + 1_000, 'acme');
     expect(news.slice(2)).toMatchObject([{ kind: 'slowed', limit: 15 }]);
   });
 
   test('a 429 that comes when nobody has asked since the last stretch ended is a new one', async () => {
     const { clock, budget, news } = start();
-    await budget.block(KEY, START + 1_000, 'acme');
+    await budget.penalize(KEY, START + 1_000, 'acme');
     clock.advance(3_600_000 / 2);
-    await budget.block(KEY, clock.now() + 1_000, 'acme');
+    await budget.penalize(KEY, clock.now() + 1_000, 'acme');
     expect(news.map(({ kind }) => kind)).toEqual(['slowed', 'slowed']);
   });
 
   test('a budget of one token cannot go slower than it does, and says that it was throttled all the same', async () => {
     const { clock, budget, ask, news } = start({ calls: 1, windowMs: 60_000 });
-    await budget.block(KEY, START + 5_000, 'acme');
+    await budget.penalize(KEY, START + 5_000, 'acme');
     expect(news).toMatchObject([{ kind: 'slowed', limit: 1, slowedUntil: START + 5_000 }]);
     clock.advance(5_000);
     await ask('a');
@@ -431,30 +434,30 @@ describe.each([
   test('while there are fewer tokens, those that come back too many are nobody’s', async () => {
     const { clock, budget, ask } = start({ calls: 4, windowMs: 60_000 });
     for (const id of ['a', 'b', 'c', 'd']) {
-      await budget.replied(KEY, tokenOf(await ask(id)));
+      await budget.complete(KEY, tokenOf(await ask(id)));
       clock.advance(1_000);
     }
-    await budget.block(KEY, clock.now() + 1, 'acme');
+    await budget.penalize(KEY, clock.now() + 1, 'acme');
     // Two tokens are left of four: the first two that return fill nobody's hand.
     expect(refusal(await ask('w')).at).toBe(START + 62_001);
     clock.set(START + 62_000);
     expect((await ask('w')).granted).toBe(false);
     clock.set(START + 62_001);
     expect((await ask('w')).granted).toBe(true);
-    expect(await budget.look(KEY)).toMatchObject({ tokens: 0, limit: 2 });
+    expect(await budget.inspect(KEY)).toMatchObject({ tokens: 0, limit: 2 });
   });
 
   test.each([-3_600_000, -7_000, -1, 1, 7_000, 3_600_000])(
     'a wall clock that is stepped by %i ms moves no token, block or promise',
     async (step) => {
       const { clock, budget, ask } = start({ calls: 1, windowMs: 60_000 });
-      await budget.replied(KEY, tokenOf(await ask('a')));
+      await budget.complete(KEY, tokenOf(await ask('a')));
       clock.advance(10_000);
-      await budget.block(KEY, clock.now() + 51_000, 'acme');
+      await budget.penalize(KEY, clock.now() + 51_000, 'acme');
       expect(refusal(await ask('b')).at).toBe(clock.now() + 51_000);
       clock.step(step);
       expect(refusal(await ask('b')).at).toBe(clock.now() + 51_000);
-      expect(await budget.look(KEY)).toMatchObject({ inFlight: 0, tokens: 0, blockedUntil: clock.now() + 51_000 });
+      expect(await budget.inspect(KEY)).toMatchObject({ inFlight: 0, tokens: 0, blockedUntil: clock.now() + 51_000 });
       clock.advance(50_999);
       expect((await ask('b')).granted).toBe(false);
       clock.advance(1);
@@ -466,7 +469,7 @@ describe.each([
     const { budget, ask } = start();
     await drain(budget, ask);
     expect((await ask('a', { key: 'another' })).granted).toBe(true);
-    expect((await budget.look(KEY)).tokens).toBe(0);
+    expect((await budget.inspect(KEY)).tokens).toBe(0);
   });
 
   test('whatever the latencies and losses, no window at the server holds more calls than the limit', async () => {
@@ -509,13 +512,13 @@ describe.each([
               const answer = await ask(`w${action.who}`, { holdMs, org: `o${action.who % 3}` });
               if (answer.granted) flying.push({ token: answer.token, granted: clock.now() });
             } else if (action.kind === 'wait') clock.advance(action.ms);
-            else if (action.kind === 'block') await budget.block(KEY, clock.now() + action.ms, 'acme');
+            else if (action.kind === 'block') await budget.penalize(KEY, clock.now() + action.ms, 'acme');
             else if (call !== undefined) {
               flying = flying.filter((other) => other !== call);
-              if (action.kind === 'unsent') await budget.unsent(KEY, call.token);
+              if (action.kind === 'unsent') await budget.release(KEY, call.token);
               else {
                 arrive(call.granted, clock.now());
-                await budget.replied(KEY, call.token);
+                await budget.complete(KEY, call.token);
               }
             }
           }

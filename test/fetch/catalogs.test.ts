@@ -1,7 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { type Catalogs, memoryCatalogs, RECENT_CATALOG_MS, redisCatalogs } from '../../src/fetch/catalogs.ts';
+import {
+  type CatalogCache,
+  memoryCatalogCache,
+  RECENT_CATALOG_MAX_AGE_MS,
+  redisCatalogCache,
+} from '../../src/fetch/catalogs.ts';
 import { memoryBudget } from '../../src/fetch/memory-budget.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { doneOf, fetchingFrom, keyOf, openSandbox } from '../support/fetching.ts';
@@ -23,11 +28,11 @@ type Clock = ReturnType<typeof manualClock>;
 /** Lets the catalogs that are held become older by so much. */
 type Age = (ms: number, clock: Clock, prefix: string) => Promise<unknown>;
 
-describe.each<[string, (clock: Clock, prefix: string) => Catalogs, Age]>([
-  ['in memory', (clock) => memoryCatalogs(clock), async (ms, clock) => clock.advance(ms)],
+describe.each<[string, (clock: Clock, prefix: string) => CatalogCache, Age]>([
+  ['in memory', (clock) => memoryCatalogCache(clock), async (ms, clock) => clock.advance(ms)],
   [
     'in Redis',
-    (clock, prefix) => redisCatalogs(redis, { prefix, clock }),
+    (clock, prefix) => redisCatalogCache(redis, { prefix, clock }),
     async (ms, _clock, prefix) => {
       for (const key of await redis.keys(`${prefix}*`)) await redis.pexpire(key, (await redis.pttl(key)) - ms);
     },
@@ -50,7 +55,7 @@ describe.each<[string, (clock: Clock, prefix: string) => Catalogs, Age]>([
     const first = doneOf(await get());
     expect(doneOf(await get())).toEqual(first);
     expect(asked()).toBe(1);
-    expect((await context.budget.look(context.key)).tokens).toBe(29);
+    expect((await context.budget.inspect(context.key)).tokens).toBe(29);
   });
 
   test('are asked for once by all the runs that start at one instant', async () => {
@@ -107,17 +112,17 @@ describe.each<[string, (clock: Clock, prefix: string) => Catalogs, Age]>([
   test('are forgotten when a report comes from another registry version, and only then', async () => {
     const { context, catalogs, asked, get } = start();
     const { registry_version } = doneOf(await get());
-    await catalogs.saw(context.key, 'current', registry_version);
+    await catalogs.invalidateStale(context.key, 'current', registry_version);
     doneOf(await get());
     expect(asked()).toBe(1);
-    await catalogs.saw(context.key, 'current', registry_version + 1);
+    await catalogs.invalidateStale(context.key, 'current', registry_version + 1);
     doneOf(await get());
     expect(asked()).toBe(2);
   });
 
   test('are asked for anew where an older one will not do, which all then have', async () => {
     const { clock, asked, get, prefix } = start();
-    const recent = { maxAgeMs: RECENT_CATALOG_MS };
+    const recent = { maxAgeMs: RECENT_CATALOG_MAX_AGE_MS };
     doneOf(await get('current', recent));
     await age(30_000, clock, prefix);
     doneOf(await get('current', recent));
@@ -136,7 +141,7 @@ describe.each<[string, (clock: Clock, prefix: string) => Catalogs, Age]>([
     const catalog = doneOf(await get());
     await age(61_000, clock, prefix);
     const { client } = fetchingFrom(sandbox.url, keyOf(sandbox, 'agent'));
-    expect((await get('current', { client, maxAgeMs: RECENT_CATALOG_MS })).kind).toBe('fail');
+    expect((await get('current', { client, maxAgeMs: RECENT_CATALOG_MAX_AGE_MS })).kind).toBe('fail');
     expect(doneOf(await get())).toEqual(catalog);
     expect(asked()).toBe(2);
   });
@@ -144,7 +149,7 @@ describe.each<[string, (clock: Clock, prefix: string) => Catalogs, Age]>([
   test('wait in the line as calls do, and snooze', async () => {
     const { clock, context, get } = start();
     const budget = memoryBudget({ calls: 1, windowMs: 60_000, clock });
-    await budget.ask({ key: context.key, id: 'x', org: 'x', priority: 'scheduled', holdMs: 1_000 });
+    await budget.acquire({ key: context.key, id: 'x', org: 'x', priority: 'scheduled', holdMs: 1_000 });
     expect(await get('current', { budget, patienceMs: 1_000 })).toMatchObject({ kind: 'snooze' });
   });
 
@@ -158,7 +163,7 @@ describe.each<[string, (clock: Clock, prefix: string) => Catalogs, Age]>([
 test('a catalog in memory is asked for again after an hour', async () => {
   const clock = manualClock(START);
   const context = fetchingFrom(sandbox.url, keyOf(sandbox, 'acme'), { clock });
-  const catalogs = memoryCatalogs(clock);
+  const catalogs = memoryCatalogCache(clock);
   const before = sandbox.requests().length;
   const get = () => catalogs.get({ ...context, org: 'current', tenant: 'acme' }, context.signal, context.observe);
   doneOf(await get());
@@ -174,7 +179,7 @@ test('a catalog in Redis goes by itself after an hour, and a damaged one is not 
   const prefix = `catalogs-test:${randomUUID()}:`;
   const clock = manualClock(START);
   const context = fetchingFrom(sandbox.url, keyOf(sandbox, 'acme'), { clock });
-  const catalogs = redisCatalogs(redis, { prefix, clock });
+  const catalogs = redisCatalogCache(redis, { prefix, clock });
   const get = () => catalogs.get({ ...context, org: 'current', tenant: 'acme' }, context.signal, context.observe);
   const catalog = doneOf(await get());
   const [key = ''] = await redis.keys(`${prefix}*`);

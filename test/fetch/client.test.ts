@@ -5,7 +5,7 @@ import { DocketError } from '../../src/base/error.ts';
 import { Secret } from '../../src/base/secret.ts';
 import { freePort } from '../../src/demo/redis.ts';
 import { type ClientOptions, type ComplianceClient, createClient } from '../../src/fetch/client.ts';
-import { foundIn } from '../support/echoes.ts';
+import { encodingsFoundIn } from '../support/echoes.ts';
 import { echoingProblem } from '../support/echoing-peers.ts';
 import { type HostileServer, hostileServer, json } from '../support/hostile-server.ts';
 
@@ -104,7 +104,7 @@ describe('the data', () => {
   const list = (name: string) => json([{ id: 1, name, [name]: [name] }]);
   const names = async (name: string) => {
     server.behave(list(name));
-    const { records } = await client({ key: new Secret(LONG) }).page({ org: 7, list: 'profiles' }, null, signal());
+    const { records } = await client({ key: new Secret(LONG) }).listPage({ org: 7, list: 'profiles' }, null, signal());
     return records;
   };
 
@@ -283,7 +283,7 @@ describe('a refusal', () => {
       const { headers, body } = echoingProblem(`Api-Key ${KEY}`, status);
       server.behave((_request, response) => void response.writeHead(status, headers).end(body));
       const error = await failure(client().report('current', REQUEST, signal()));
-      expect(foundIn(`${JSON.stringify(error)}\n${error.stack}\n${String(error.cause)}`, KEY)).toEqual([]);
+      expect(encodingsFoundIn(`${JSON.stringify(error)}\n${error.stack}\n${String(error.cause)}`, KEY)).toEqual([]);
       expect(JSON.stringify(error)).toContain('[secret]');
       expect(error.got).toBe(`HTTP ${status}`);
     },
@@ -298,7 +298,7 @@ describe('a refusal', () => {
       server.behave((_request, response) => void response.writeHead(200, { 'content-type': type }).end(text));
       const error = await failure(client().report('current', REQUEST, signal()));
       expect(error.code).toBe('api.unreadable');
-      expect(foundIn(`${JSON.stringify(error)} ${error.stack} ${String(error.cause)}`, KEY)).toEqual([]);
+      expect(encodingsFoundIn(`${JSON.stringify(error)} ${error.stack} ${String(error.cause)}`, KEY)).toEqual([]);
     }
   });
 
@@ -314,7 +314,7 @@ describe('a refusal', () => {
         .writeHead(200, { 'content-type': 'application/json', 'x-correlation-id': KEY })
         .end(JSON.stringify(page).replaceAll('.', '\\u002e')),
     );
-    const { records } = await client().page({ org: 1, list: 'profiles' }, null, signal());
+    const { records } = await client().listPage({ org: 1, list: 'profiles' }, null, signal());
     expect(records).toEqual([{ id: 1, '[secret]': '[secret] x', note: 'Cookie: consent' }]);
   });
 
@@ -376,9 +376,9 @@ describe('the key goes nowhere else', () => {
 
   test('a next page of the same list is followed', async () => {
     server.behave(json(page(`${server.url}/api/orgs/7/profiles/?page=2`)));
-    const first = await client().page(query, null, signal());
+    const first = await client().listPage(query, null, signal());
     server.behave(json(page(null, [{ id: 2 }])));
-    await client().page(query, first.next, signal());
+    await client().listPage(query, first.next, signal());
     expect(server.requests.map(({ url }) => url)).toEqual(['/api/orgs/7/profiles/', '/api/orgs/7/profiles/?page=2']);
   });
 
@@ -390,8 +390,8 @@ describe('the key goes nowhere else', () => {
   ])('a next page whose address %s is asked for by our own', async (_name, search) => {
     server.behave(json(page(`${server.url}/api/orgs/7/profiles/${search}`)));
     const own = { ...query, search: 'x', ordering: '-id' } as const;
-    const first = await client().page(own, null, signal());
-    await client().page(own, first.next, signal());
+    const first = await client().listPage(own, null, signal());
+    await client().listPage(own, first.next, signal());
     expect(server.requests.map(({ url }) => url)).toEqual([
       '/api/orgs/7/profiles/?ordering=-id&search=x',
       '/api/orgs/7/profiles/?page=2&ordering=-id&search=x',
@@ -412,8 +412,8 @@ describe('the key goes nowhere else', () => {
   ])('a next page at %s is refused', async (_name, next) => {
     const own = next.replace('SELF', server.url);
     server.behave(json(page(own)));
-    expect((await failure(client().page(query, null, signal()))).code).toBe('api.unsafe');
-    expect((await failure(client().page(query, own, signal()))).code).toBe('api.unsafe');
+    expect((await failure(client().listPage(query, null, signal()))).code).toBe('api.unsafe');
+    expect((await failure(client().listPage(query, own, signal()))).code).toBe('api.unsafe');
     expect(server.requests.length).toBe(1);
   });
 
@@ -426,9 +426,9 @@ describe('the key goes nowhere else', () => {
   ])('a next page of the same list at %s is asked for at our own address', async (_name, origin) => {
     const next = `${origin(new URL(server.url).port)}/api/orgs/7/profiles/?page=2`;
     server.behave(json(page(next)));
-    const first = await client().page(query, null, signal());
-    await client().page(query, first.next, signal());
-    await client().page(query, next, signal());
+    const first = await client().listPage(query, null, signal());
+    await client().listPage(query, first.next, signal());
+    await client().listPage(query, next, signal());
     expect(first.next).toBe('/api/orgs/7/profiles/?page=2');
     expect(server.requests.map(({ url }) => url)).toEqual([
       '/api/orgs/7/profiles/',
@@ -441,8 +441,8 @@ describe('the key goes nowhere else', () => {
     const other = await hostileServer();
     other.behave(json(page(null)));
     server.behave(json(page(`${other.url}/api/orgs/7/profiles/?page=2`)));
-    const { next } = await client().page(query, null, signal());
-    await client().page(query, next, signal());
+    const { next } = await client().listPage(query, null, signal());
+    await client().listPage(query, next, signal());
     expect(server.requests).toHaveLength(2);
     expect(other.requests).toEqual([]);
     await other.close();
@@ -452,22 +452,22 @@ describe('the key goes nowhere else', () => {
     for (const prefix of ['/compliance', '']) {
       server.behave(json(page(`${server.url}${prefix}/api/orgs/7/profiles/?page=2`)));
       const prefixed = client({ baseUrl: `${server.url}/compliance` });
-      const { next } = await prefixed.page(query, null, signal());
-      await prefixed.page(query, next, signal());
+      const { next } = await prefixed.listPage(query, null, signal());
+      await prefixed.listPage(query, next, signal());
       expect(server.requests.at(-1)?.url).toBe('/compliance/api/orgs/7/profiles/?page=2');
     }
   });
 
   test('a search text is sent, and is in no error', async () => {
     server.behave(json({ detail: 'No.' }, 500));
-    const error = await failure(client().page({ ...query, search: 'Jane & Søn', ordering: '-id' }, null, signal()));
+    const error = await failure(client().listPage({ ...query, search: 'Jane & Søn', ordering: '-id' }, null, signal()));
     expect(server.requests[0]?.url).toBe('/api/orgs/7/profiles/?ordering=-id&search=Jane+%26+S%C3%B8n');
     expect(JSON.stringify(error)).not.toContain('Jane');
   });
 
   test('a list without an envelope is one page', async () => {
     server.behave(json([{ id: 1, name: 'a' }]));
-    expect(await client().page(query, null, signal())).toEqual({
+    expect(await client().listPage(query, null, signal())).toEqual({
       count: null,
       next: null,
       records: [{ id: 1, name: 'a' }],
@@ -480,7 +480,7 @@ describe('what is told of requests', () => {
   const listening = (more: Partial<ClientOptions> = {}) => {
     told.length = 0;
     return client({
-      told: ({ endpoint, status, ms }) => told.push({ endpoint, status, slow: ms > 10_000 }),
+      onRequestEnd: ({ endpoint, status, ms }) => told.push({ endpoint, status, slow: ms > 10_000 }),
       ...more,
     });
   };
@@ -506,7 +506,7 @@ describe('what is told of requests', () => {
     await failure(waiting.organizations(signal()));
     expect(told).toEqual([{ endpoint: 'organizations', status: 'timeout', slow: false }]);
     const nobody = listening({ baseUrl: `http://127.0.0.1:${await freePort()}` });
-    await failure(nobody.page({ org: 7, list: 'profiles' }, null, signal()));
+    await failure(nobody.listPage({ org: 7, list: 'profiles' }, null, signal()));
     expect(told).toEqual([{ endpoint: 'list', status: 'unreachable', slow: false }]);
   });
 

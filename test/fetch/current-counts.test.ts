@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type CountsWindow, withoutCounts } from '../../src/fetch/current-counts.ts';
+import { type CurrentCountsWindow, withoutCurrentCounts } from '../../src/fetch/current-counts.ts';
 import { incompleteNotes } from '../../src/fetch/dataset.ts';
 import { fetchDataset } from '../../src/fetch/fetch.ts';
 import { compilePlan } from '../../src/plan/compile.ts';
@@ -29,7 +29,7 @@ async function start(sections = SECTIONS) {
   const plan = compilePlan({ definition: definitionOf(sections), settings: settingsOf(), period: WEEK, catalog });
   const before = sandbox.requests().length;
   const calls = () => sandbox.requests().length - before;
-  const fetch = async (counts: CountsWindow | undefined, asked = plan) =>
+  const fetch = async (counts: CurrentCountsWindow | undefined, asked = plan) =>
     doneOf(await fetchDataset({ ...context, plan: asked, catalog, organization: 'x', counts }));
   return { clock, plan, calls, fetch };
 }
@@ -73,7 +73,7 @@ test('current counts are shown as of now until the end of their window, and unde
 
 test('an answer that an earlier try got in time is shown, however late the next one is', async () => {
   const { clock, calls, fetch } = await start();
-  const counts: CountsWindow = { until: NOW + 1000, why: 'late', due: DUE };
+  const counts: CurrentCountsWindow = { until: NOW + 1000, why: 'late', due: DUE };
   const first = await fetch(counts);
   const made = calls();
   clock.advance(3 * 86_400_000);
@@ -83,16 +83,16 @@ test('an answer that an earlier try got in time is shown, however late the next 
 
 test('a backfill spends no call on them', async () => {
   const { plan, calls, fetch } = await start();
-  const counts: CountsWindow = { until: Number.NEGATIVE_INFINITY, why: 'backfill', due: DUE };
-  const { tables, calls: asked } = await fetch(counts, withoutCounts(plan));
+  const counts: CurrentCountsWindow = { until: Number.NEGATIVE_INFINITY, why: 'backfill', due: DUE };
+  const { tables, calls: asked } = await fetch(counts, withoutCurrentCounts(plan));
   expect([plan.calls.length, calls(), asked.map(({ sections }) => sections)]).toEqual([3, 1, [['days']]]);
-  expect(tables.map(({ notes }) => notes.map(({ says }) => says.id))).toEqual([
+  expect(tables.map(({ notes }) => notes.map(({ message }) => message.id))).toEqual([
     [],
     ['counts_undefined'],
     ['counts_undefined'],
   ]);
 
   const only = await start(SECTIONS.slice(1));
-  expect((await only.fetch(counts, withoutCounts(only.plan))).tables).toEqual(tables.slice(1));
+  expect((await only.fetch(counts, withoutCurrentCounts(only.plan))).tables).toEqual(tables.slice(1));
   expect(only.calls()).toBe(0);
 });

@@ -9,9 +9,9 @@ import type { ComplianceClient } from '../../src/fetch/client.ts';
 import type { Table } from '../../src/fetch/dataset.ts';
 import { fetchDataset } from '../../src/fetch/fetch.ts';
 import { memoryBudget } from '../../src/fetch/memory-budget.ts';
-import { memoryStore } from '../../src/fetch/memory-store.ts';
+import { memoryResponseStore } from '../../src/fetch/memory-store.ts';
 import type { FetchContext } from '../../src/fetch/ports.ts';
-import { redisStore } from '../../src/fetch/redis-store.ts';
+import { redisResponseStore } from '../../src/fetch/redis-store.ts';
 import { compilePlan } from '../../src/plan/compile.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { doneOf, type FetchingOptions, fetchingFrom, keyOf, openSandbox } from '../support/fetching.ts';
@@ -108,7 +108,7 @@ describe('a dataset', () => {
   test('costs one token a call, and each token is out until a window after its reply', async () => {
     const { context, fetch } = await start();
     doneOf(await fetch());
-    expect(await context.budget.look(context.key)).toMatchObject({
+    expect(await context.budget.inspect(context.key)).toMatchObject({
       tokens: 30 - SECTIONS.length,
       inFlight: 0,
       waiting: 0,
@@ -116,7 +116,7 @@ describe('a dataset', () => {
   });
 
   test('is read from the kept answers when the run goes on, without a call', async () => {
-    const responses = memoryStore();
+    const responses = memoryResponseStore();
     const { fetch, reports } = await start({ responses });
     const first = doneOf(await fetch());
     const made = reports().length;
@@ -125,11 +125,11 @@ describe('a dataset', () => {
     expect(reports().length).toBe(made);
     expect(second.tables).toEqual(first.tables);
     expect(second.calls.every(({ saved }) => saved)).toBe(true);
-    expect((await again.context.budget.look(again.context.key)).tokens).toBe(30);
+    expect((await again.context.budget.inspect(again.context.key)).tokens).toBe(30);
   });
 
   test('of another run is asked for anew', async () => {
-    const responses = memoryStore();
+    const responses = memoryResponseStore();
     const { fetch, reports } = await start({ responses });
     doneOf(await fetch());
     doneOf(await (await start({ responses, run: 'run-2' })).fetch());
@@ -144,7 +144,7 @@ describe('failures', () => {
     sandbox.setFaults([{ kind: 'status', value: 502, count: 2, path: REPORTS }]);
     doneOf(await throughTime(clock, fetch()));
     expect(reports().map(({ status }) => status)).toEqual([502, 502, 200]);
-    expect((await context.budget.look(context.key)).tokens).toBe(27);
+    expect((await context.budget.inspect(context.key)).tokens).toBe(27);
   });
 
   test('that do not pass end the run after three tries', async () => {
@@ -158,7 +158,7 @@ describe('failures', () => {
 
   test('of an answer with a figure of the wrong type are not kept: the next try asks again', async () => {
     const clock = manualClock(START);
-    const responses = memoryStore();
+    const responses = memoryResponseStore();
     const { context, plan, catalog } = await start({ clock, responses, sections: SECTIONS.slice(1, 2) });
     let answers = 0;
     const client: ComplianceClient = {
@@ -185,9 +185,9 @@ describe('failures', () => {
     const plan = compilePlan({ definition, settings: settingsOf(), period: WEEK, catalog: outdated });
     const outcome = await fetchDataset({ ...context, plan, catalog: outdated, organization: 'x' });
     expect(outcome).toMatchObject({ kind: 'fail', error: { code: 'api.refused', retryable: false } });
-    const before = (await context.budget.look(context.key)).tokens;
+    const before = (await context.budget.inspect(context.key)).tokens;
     await context.catalogs.get({ ...context, org: 'current', tenant: 'acme' }, context.signal, context.observe);
-    expect((await context.budget.look(context.key)).tokens).toBe(before - 1);
+    expect((await context.budget.inspect(context.key)).tokens).toBe(before - 1);
   });
 
   test('that no try can mend end it at once, and nothing new is asked', async () => {
@@ -199,12 +199,12 @@ describe('failures', () => {
     const outcome = await fetchDataset({ ...expired, plan, catalog, organization: 'x' });
     expect(outcome).toMatchObject({ kind: 'fail', error: { code: 'api.unauthorized', retryable: false } });
     expect(reports().length).toBe(1);
-    expect((await expired.budget.look(expired.key)).waiting).toBe(0);
+    expect((await expired.budget.inspect(expired.key)).waiting).toBe(0);
   });
 
   test('keep what has been answered', async () => {
     const clock = manualClock(START);
-    const responses = memoryStore();
+    const responses = memoryResponseStore();
     const { plan, fetch, reports } = await start({ clock, responses });
     sandbox.setFaults([{ kind: 'status', value: 500, path: REPORTS }]);
     await throughTime(clock, fetch());
@@ -222,7 +222,7 @@ describe('failures', () => {
     const nowhere = fetchingFrom(`http://127.0.0.1:${await freePort()}`, 'a.b', { clock });
     const outcome = await throughTime(clock, fetchDataset({ ...nowhere, plan, catalog, organization: 'x' }));
     expect(outcome).toMatchObject({ kind: 'fail', error: { code: 'api.unreachable' } });
-    expect((await nowhere.budget.look(nowhere.key)).tokens).toBe(30);
+    expect((await nowhere.budget.inspect(nowhere.key)).tokens).toBe(30);
   });
 
   test('of a connection that broke leave the token out: the service may count the call', async () => {
@@ -230,14 +230,14 @@ describe('failures', () => {
     const { context, fetch } = await start({ clock, sections: SECTIONS.slice(0, 1) });
     sandbox.setFaults([{ kind: 'reset', count: 1, path: REPORTS }]);
     doneOf(await throughTime(clock, fetch()));
-    expect(await context.budget.look(context.key)).toMatchObject({ tokens: 28, inFlight: 1 });
+    expect(await context.budget.inspect(context.key)).toMatchObject({ tokens: 28, inFlight: 1 });
   });
 
   test('of the budget’s store: nothing is called', async () => {
     const { context, plan, catalog, reports } = await start();
     const away: Budget = {
       ...context.budget,
-      ask: () => Promise.reject(new DocketError('redis.unreachable', 'Redis is away.')),
+      acquire: () => Promise.reject(new DocketError('redis.unreachable', 'Redis is away.')),
     };
     const outcome = await fetchDataset({ ...context, budget: away, plan, catalog, organization: 'x' });
     expect(outcome).toMatchObject({ kind: 'fail', error: { code: 'redis.unreachable' } });
@@ -266,7 +266,7 @@ describe('the line', () => {
     // When the two calls are still under way, the earliest they can be replied to is now.
     expect([START + 60_000, START + 60_001]).toContain(first.until);
     expect(reports().length).toBe(2);
-    const rival = await budget.ask({
+    const rival = await budget.acquire({
       key: context.key,
       id: 'rival',
       org: 'acme',
@@ -291,7 +291,7 @@ describe('the line', () => {
     doneOf(await throughTime(clock, fetch()));
     expect(reports().map(({ status }) => status)).toEqual([429, 429, 429, 429, 200]);
     expect(clock.now()).toBeGreaterThanOrEqual(START + 4 * 17_000);
-    expect((await context.budget.look(context.key)).throttled).toBe(4);
+    expect((await context.budget.inspect(context.key)).throttled).toBe(4);
   });
 
   test('a 429 longer than the patience snoozes until it is over', async () => {
@@ -337,8 +337,8 @@ describe('lists', () => {
     ]);
     expect(roster?.notes).toEqual([]);
     expect(calls).toMatchObject([{ method: 'GET', path: '/api/orgs/101/profiles/', rows: roster?.rows.length }]);
-    expect((await context.budget.look(context.key)).tokens).toBe(30);
-    expect((await context.reads.look(context.key)).tokens).toBe(600 - pages.length - 1);
+    expect((await context.budget.inspect(context.key)).tokens).toBe(30);
+    expect((await context.reads.inspect(context.key)).tokens).toBe(600 - pages.length - 1);
   });
 
   test('go on at the page where they stopped', async () => {
@@ -367,7 +367,7 @@ describe('lists', () => {
         .filter((path) => path.includes('/profiles/'));
     const idsOf = (roster: Table | undefined) => rowsOf(roster).map(({ values }) => values.id);
     const prefix = `too-long:${randomUUID()}:`;
-    const measured = redisStore(redis, { prefix: `${prefix}all:`, org: 'acme' });
+    const measured = redisResponseStore(redis, { prefix: `${prefix}all:`, org: 'acme' });
     const all = await start({ sections: ROSTER, responses: measured });
     const expected = doneOf(await all.fetch());
     const pages = pathsOf(all.requests).length;
@@ -379,7 +379,7 @@ describe('lists', () => {
     const clock = manualClock(START);
     const reads = memoryBudget({ calls: 2, windowMs: 60_000, clock });
     const maxRunBytes = first + (others[0] ?? 0);
-    const responses = redisStore(redis, { prefix, org: 'acme', maxRunBytes });
+    const responses = redisResponseStore(redis, { prefix, org: 'acme', maxRunBytes });
     const long = await start({ sections: ROSTER, clock, reads, patienceMs: 1_000, responses });
     let outcome = await throughTime(clock, long.fetch());
     while (outcome.kind === 'snooze') {
@@ -397,7 +397,7 @@ describe('lists', () => {
     const resumed = await start({ sections: ROSTER, responses });
     expect(idsOf(doneOf(await resumed.fetch()).tables[0])).toEqual(idsOf(expected.tables[0]));
     expect(pathsOf(resumed.requests)).toHaveLength(pages - kept.length);
-    await responses.drop('run-1');
+    await responses.delete('run-1');
     expect(await redis.keys(`${prefix}answers*`)).toEqual([]);
   });
 

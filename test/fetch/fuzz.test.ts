@@ -5,18 +5,18 @@ import { z } from 'zod';
 import { Secret } from '../../src/base/secret.ts';
 import { catalogSchema } from '../../src/contract/catalog.ts';
 import { reportResponseSchema } from '../../src/contract/report.ts';
-import { checkedJson } from '../../src/fetch/body.ts';
+import { parseResponse } from '../../src/fetch/body.ts';
 import { type ComplianceClient, createClient } from '../../src/fetch/client.ts';
-import { parseForeign } from '../../src/fetch/foreign-json.ts';
-import { pack, unpack } from '../../src/fetch/packed.ts';
-import { refusalError } from '../../src/fetch/refusal.ts';
+import { parseUntrustedJson } from '../../src/fetch/foreign-json.ts';
+import { compressJson, decompressJson } from '../../src/fetch/packed.ts';
+import { httpError } from '../../src/fetch/refusal.ts';
 import {
+  assertDocketError,
   expectCleanPrototypes,
-  expectForPeople,
-  gotOrRefused,
   hostileText,
-  nearlyJson,
-  readOrRefused,
+  mutatedJson,
+  readOrUndefined,
+  resolveOrUndefined,
   runs,
   within,
 } from '../support/fuzz.ts';
@@ -117,7 +117,7 @@ describe('whatever the service answers, it is an answer of the contract or an er
     organizations: { example: [ORGANIZATION, ORGANIZATION], ask: () => client.organizations(never) },
     catalog: { example: CATALOG, ask: () => client.catalog('current', never) },
     report: { example: ANSWER, ask: () => client.report('current', REQUEST, never) },
-    page: { example: PAGE, ask: () => client.page({ org: 101, list: 'profiles' }, null, never) },
+    page: { example: PAGE, ask: () => client.listPage({ org: 101, list: 'profiles' }, null, never) },
   } as const;
 
   test.each(Object.entries(ENDPOINTS))(
@@ -127,8 +127,8 @@ describe('whatever the service answers, it is an answer of the contract or an er
       const answer = fc.tuple(
         status,
         headers,
-        fc.oneof(fc.constant(JSON.stringify(example)), { weight: 4, arbitrary: nearlyJson(example) }),
-        nearlyJson(PROBLEM),
+        fc.oneof(fc.constant(JSON.stringify(example)), { weight: 4, arbitrary: mutatedJson(example) }),
+        mutatedJson(PROBLEM),
         fc.boolean(),
         fc.nat({ max: 20 }),
       );
@@ -143,11 +143,11 @@ describe('whatever the service answers, it is an answer of the contract or an er
             if (cut === 0) response.write(bytes, () => response.destroy());
             else response.end(bytes);
           });
-          const got = await gotOrRefused(async () => {
+          const got = await resolveOrUndefined(async () => {
             try {
               return await ask();
             } catch (thrown) {
-              expectForPeople(thrown, { code, sent, body, problem });
+              assertDocketError(thrown, { code, sent, body, problem });
               expect(thrown.code).toMatch(/^api\./);
               expect(JSON.stringify(thrown)).not.toContain('notInAnyError');
               // Nobody's terminal obeys an answer, and no log is filled by it.
@@ -164,7 +164,7 @@ describe('whatever the service answers, it is an answer of the contract or an er
           if (got === undefined) return;
           read += 1;
           // What is kept between two tries has to come back as it was.
-          const again = await unpack(await pack(got), z.unknown());
+          const again = await decompressJson(await compressJson(got), z.unknown());
           expect(again).toEqual(JSON.parse(JSON.stringify(got)));
         }),
         runs(250),
@@ -179,12 +179,12 @@ test(
   'an answer that was kept is read back by its schema, or is none',
   () => {
     fc.assert(
-      fc.property(nearlyJson(ANSWER), nearlyJson(CATALOG), (answer, catalog) => {
+      fc.property(mutatedJson(ANSWER), mutatedJson(CATALOG), (answer, catalog) => {
         for (const [text, schema] of [
           [answer, reportResponseSchema],
           [catalog, catalogSchema],
         ] as const) {
-          const read = readOrRefused(() => checkedJson(Buffer.from(text), undefined, schema, AS_IT_IS), text);
+          const read = readOrUndefined(() => parseResponse(Buffer.from(text), undefined, schema, AS_IT_IS), text);
           if (read === undefined) continue;
           expect(schema.safeParse(JSON.parse(JSON.stringify(read))).success).toBe(true);
         }
@@ -200,12 +200,12 @@ test(
   'what Redis keeps is what was packed, or nothing',
   async () => {
     await fc.assert(
-      fc.asyncProperty(nearlyJson(ANSWER), fc.nat(), fc.integer({ min: 0, max: 255 }), async (text, at, byte) => {
-        const packed = Buffer.from(await pack(text.repeat(at % 7)));
+      fc.asyncProperty(mutatedJson(ANSWER), fc.nat(), fc.integer({ min: 0, max: 255 }), async (text, at, byte) => {
+        const packed = Buffer.from(await compressJson(text.repeat(at % 7)));
         if (packed.length > 0) packed[at % packed.length] = byte;
-        const read = await unpack(packed, z.string());
+        const read = await decompressJson(packed, z.string());
         expect(read === undefined || typeof read === 'string').toBe(true);
-        expect(await unpack(Buffer.from(text), reportResponseSchema)).toSatisfy(
+        expect(await decompressJson(Buffer.from(text), reportResponseSchema)).toSatisfy(
           (value) => value === undefined || typeof value === 'object',
         );
       }),
@@ -231,23 +231,24 @@ describe('JSON of somebody else', () => {
       };
       const brackets = (text: string): number => text.replaceAll(/[^[{]/g, '').length;
       fc.assert(
-        fc.property(fc.oneof(fc.json({ maxDepth: 6 }), nearlyJson(ANSWER)), fc.nat({ max: 90 }), (inner, depth) => {
+        fc.property(fc.oneof(fc.json({ maxDepth: 6 }), mutatedJson(ANSWER)), fc.nat({ max: 90 }), (inner, depth) => {
           const text = `${'['.repeat(depth)}${inner}${']'.repeat(depth)}`;
           let expected: unknown;
           try {
             expected = JSON.parse(text);
           } catch {
-            expect(() => parseForeign(Buffer.from(text), AS_IT_IS.redact)).toThrow(SyntaxError);
+            expect(() => parseUntrustedJson(Buffer.from(text), AS_IT_IS.redact)).toThrow(SyntaxError);
             return;
           }
           // Of a name that stands twice only the last value is read, however deep the others are.
           const readWhole = deep(text) > 64 || brackets(text) === brackets(JSON.stringify(expected));
           if (!readWhole) return;
           if (deep(text) < 64)
-            expect(parseForeign(Buffer.from(text), AS_IT_IS.redact)).toEqual(
+            expect(parseUntrustedJson(Buffer.from(text), AS_IT_IS.redact)).toEqual(
               JSON.parse(Buffer.from(text).toString('utf8')),
             );
-          else if (deep(text) > 64) expect(() => parseForeign(Buffer.from(text), AS_IT_IS.redact)).toThrow(SyntaxError);
+          else if (deep(text) > 64)
+            expect(() => parseUntrustedJson(Buffer.from(text), AS_IT_IS.redact)).toThrow(SyntaxError);
         }),
         runs(500),
       );
@@ -257,13 +258,13 @@ describe('JSON of somebody else', () => {
 
   test('counts no bracket within a text', () => {
     const text = JSON.stringify({ 'a\\"[[': `${'['.repeat(500)}\\"${'{'.repeat(500)}\\` });
-    expect(parseForeign(Buffer.from(text), AS_IT_IS.redact)).toEqual(JSON.parse(text));
+    expect(parseUntrustedJson(Buffer.from(text), AS_IT_IS.redact)).toEqual(JSON.parse(text));
   });
 
   test('that is too deep for a message refuses the call all the same, as the service said', () => {
     const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
     const body = Buffer.from(`{"detail":"No.","errors":[{"metadata":{"a":${deep}}}]}`);
-    const error = refusalError(
+    const error = httpError(
       { status: 422, where: 'POST /', header: () => undefined, body, redact: AS_IT_IS.redact },
       0,
     );
@@ -273,7 +274,7 @@ describe('JSON of somebody else', () => {
   test('that could not be kept is no answer', () => {
     const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
     const text = JSON.stringify(CATALOG).replace('{', `{"more":${deep},`);
-    const read = () => checkedJson(Buffer.from(text), undefined, catalogSchema, AS_IT_IS);
+    const read = () => parseResponse(Buffer.from(text), undefined, catalogSchema, AS_IT_IS);
     expect(read).toThrow(expect.objectContaining({ code: 'api.unreadable' }));
   });
 });

@@ -5,7 +5,7 @@ import type { Period } from '../../src/define/period.ts';
 import { incompleteNotes, type NoteCode, type Table } from '../../src/fetch/dataset.ts';
 import { fetchDataset } from '../../src/fetch/fetch.ts';
 import { joinAnswers } from '../../src/fetch/join.ts';
-import { sumsOf } from '../../src/fetch/sums.ts';
+import { summedFigures } from '../../src/fetch/sums.ts';
 import { reportTable } from '../../src/fetch/tables.ts';
 import { compilePlan } from '../../src/plan/compile.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
@@ -49,7 +49,7 @@ function tableOf({ section: change, more = {}, catalog = CATALOG, answers = [] }
   });
   const [at] = plan.sections;
   if (at?.join === undefined) throw new Error('expected a cut');
-  const pieces = plan.calls.map((call, index) => {
+  const parts = plan.calls.map((call, index) => {
     if (call.kind !== 'report') throw new Error('expected a report');
     const { rows = [], totals, meta, at: came = AFTER } = answers[index] ?? {};
     const response = reportResponseSchema.parse({
@@ -72,7 +72,7 @@ function tableOf({ section: change, more = {}, catalog = CATALOG, answers = [] }
     return { id: call.id, request: call.request, response, at: came };
   });
   const { join, section, replaced } = at;
-  const response = joinAnswers(join, new Map(pieces.map((piece) => [piece.id, piece])), catalog);
+  const response = joinAnswers(join, new Map(parts.map((piece) => [piece.id, piece])), catalog);
   const extra = {
     ...(replaced && { replaced }),
     ...(join.undefinedTotals && { undefinedTotals: join.undefinedTotals }),
@@ -84,7 +84,7 @@ function tableOf({ section: change, more = {}, catalog = CATALOG, answers = [] }
     catalog,
     period: MONTHS,
     at: AFTER,
-    pieces,
+    parts,
     ...extra,
   });
 }
@@ -157,11 +157,11 @@ describe('a joined table', () => {
       { ...SECTION, dimensions: [] },
       { ...SECTION, id: 'b', totals: false },
     ]);
-    expect(monthly.map((join) => join && sumsOf(join))).toEqual([{ cells: [], totals: [created] }, undefined]);
+    expect(monthly.map((join) => join && summedFigures(join))).toEqual([{ cells: [], totals: [created] }, undefined]);
     // Two months in one row.
     const { granularity: _, dimensions: __, ...folded } = { ...SECTION, metrics: ['profiles.created'] };
     const whole = planOf([{ ...folded, totals: false }]);
-    expect(whole.map((join) => join && sumsOf(join))).toEqual([{ cells: [created], totals: [] }]);
+    expect(whole.map((join) => join && summedFigures(join))).toEqual([{ cells: [created], totals: [] }]);
     // A filter whose values are parted, and one whose parts are rows of their own.
     const filters = [{ dimension: 'profile.risk', op: 'in' as const, values: ['high', 'low'] }];
     const risk = { ...folded, filters, totals: false };
@@ -169,7 +169,7 @@ describe('a joined table', () => {
       max_range_days: 366,
       max_filter_values: 1,
     });
-    expect(parted.map((join) => join && sumsOf(join))).toEqual([{ cells: [created], totals: [] }, undefined]);
+    expect(parted.map((join) => join && summedFigures(join))).toEqual([{ cells: [created], totals: [] }, undefined]);
   });
 
   test('has its previous period matched by the place of the bucket, and nothing where that is shorter', () => {
@@ -361,6 +361,6 @@ describe('against the service', () => {
       expect(metrics.map((id) => compare?.[id])).toEqual(expected);
     }
     expect(first > '2023-07-01' && first < '2024-12-01').toBe(true);
-    expect(table?.notes.map(({ says }) => says.id)).toContain('not_compared_before');
+    expect(table?.notes.map(({ message }) => message.id)).toContain('not_compared_before');
   });
 });

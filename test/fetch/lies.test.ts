@@ -8,17 +8,17 @@ import type { CallLimits } from '../../src/plan/call-limits.ts';
 import { compilePlan } from '../../src/plan/compile.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { doneOf, fetchingFrom, keyOf, NOW, openSandbox } from '../support/fetching.ts';
-import { type Lies, type LyingService, lyingService, type ReportBody } from '../support/lying-service.ts';
+import { type ReportBody, type Tampering, type TamperingService, tamperingService } from '../support/lying-service.ts';
 import { manualClock } from '../support/manual-clock.ts';
 import { notesIn } from '../support/notes.ts';
 import { definitionOf, type SectionInput, settingsOf } from '../support/reports.ts';
 import { rowsOf } from '../support/rows.ts';
 
 let sandbox: Sandbox;
-let service: LyingService;
+let service: TamperingService;
 beforeAll(async () => {
   sandbox = await openSandbox();
-  service = await lyingService(sandbox.url);
+  service = await tamperingService(sandbox.url);
 });
 afterEach(() => service.tell({}));
 afterAll(async () => {
@@ -69,22 +69,22 @@ const incompleteOf = async (section: SectionInput, way: Way) =>
 
 /** Does it to every answer that has the metric. */
 const where =
-  (metric: string, lie: (body: ReportBody, request: ReportRequest) => void): Lies['report'] =>
+  (metric: string, lie: (body: ReportBody, request: ReportRequest) => void): Tampering['report'] =>
   (body, request) => {
     if (request.metrics.includes(metric) && body.rows.length > 0) lie(body, request);
   };
 /** Writes another figure into the first row, or the first total. */
-const figure = (metric: string, value: number | null): Lies['report'] =>
+const figure = (metric: string, value: number | null): Tampering['report'] =>
   where(metric, ({ rows }) => {
     const [row] = rows;
     if (row !== undefined) row[metric] = value;
   });
-const unit = (metric: string, value: string): Lies['report'] =>
+const unit = (metric: string, value: string): Tampering['report'] =>
   where(metric, ({ columns }) => {
     for (const column of columns) if (column.name === metric) column.unit = value;
   });
 const meta =
-  (change: Record<string, unknown>): Lies['report'] =>
+  (change: Record<string, unknown>): Tampering['report'] =>
   (body) =>
     void Object.assign(body.meta, change);
 const instant = (shiftMs: number): string => new Date(NOW + shiftMs).toISOString();
@@ -96,9 +96,9 @@ interface Lie {
   readonly code: NoteCode;
   readonly section?: SectionInput;
   readonly ways?: readonly Way[];
-  readonly lies: Lies;
+  readonly lies: Tampering;
 }
-const lie = (name: string, code: NoteCode, report: Lies['report'], more: Partial<Lie> = {}): Lie => ({
+const lie = (name: string, code: NoteCode, report: Tampering['report'], more: Partial<Lie> = {}): Lie => ({
   name,
   code,
   lies: { report },

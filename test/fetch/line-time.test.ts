@@ -4,8 +4,8 @@ import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { luaScript } from '../../src/base/lua.ts';
-import type { Answer, BudgetNews } from '../../src/fetch/budget.ts';
-import { lineMemory } from '../../src/fetch/line-memory.ts';
+import type { AcquireResult, BudgetEvent } from '../../src/fetch/budget.ts';
+import { bucketClock } from '../../src/fetch/line-memory.ts';
 import { budgetScript, redisBudget } from '../../src/fetch/redis-budget.ts';
 
 const [WINDOW_MS, HOLD_MS, KEY] = [1_000, 300, 'k'];
@@ -31,7 +31,7 @@ function aWorld(calls: number) {
   let ran = 0;
   // Each machine began to count at another instant.
   const machines = [0, 1, 2].map((index) => ({ id: `machine-${index}`, ahead: index * 977_131 }));
-  const news: BudgetNews[] = [];
+  const news: BudgetEvent[] = [];
 
   const evaluate = async (...args: Parameters<Redis['eval']>) => {
     real += delays.out;
@@ -53,15 +53,15 @@ function aWorld(calls: number) {
       calls,
       windowMs: WINDOW_MS,
       machine: id,
-      memory: lineMemory(),
+      bucketClock: bucketClock(),
       script,
       clock: {
         now: () => wall + real,
         monotonic: () => real + machines[machine]!.ahead,
         sleep: async () => {},
       },
-      lostData: { learn: async () => {}, within: async (ms) => real - lostAt < ms },
-      tell: (told) => void news.push(told),
+      dataLoss: { remember: async () => {}, lostWithin: async (ms) => real - lostAt < ms },
+      onEvent: (told) => void news.push(told),
     });
   };
   return {
@@ -105,13 +105,13 @@ function aWorld(calls: number) {
   };
 }
 
-const tokenOf = (answer: Answer): string => {
+const tokenOf = (answer: AcquireResult): string => {
   if (!answer.granted) throw new Error('expected a token');
   return answer.token;
 };
-const tokenIf = (answer: Answer): string | false => answer.granted && answer.token;
+const tokenIf = (answer: AcquireResult): string | false => answer.granted && answer.token;
 const ask = (budget: ReturnType<typeof redisBudget>, id: string) =>
-  budget.ask({ key: KEY, id, org: 'acme', priority: 'scheduled', holdMs: HOLD_MS });
+  budget.acquire({ key: KEY, id, org: 'acme', priority: 'scheduled', holdMs: HOLD_MS });
 
 describe('the time of a line', () => {
   test('whatever the clocks, delays, starts and losses, no window holds too many calls, and the line never stops', async () => {
@@ -171,13 +171,13 @@ describe('the time of a line', () => {
               if (call === undefined) continue;
               flying = flying.filter((other) => other !== call);
               arrive(call.dispatched, world.real);
-              await workers[action.worker]!.replied(KEY, call.token);
+              await workers[action.worker]!.complete(KEY, call.token);
             } else if (action.kind === 'wait') world.wait(action.ms);
             else if (action.kind === 'step') world.step(way * action.ms);
             else if (action.kind === 'delay') world.delay(action.out, action.back);
             else if (action.kind === 'start') workers[action.worker] = world.processOf(action.machine);
             else if (action.kind === 'suspend') world.suspend(action.machine, action.ms);
-            else if (action.kind === 'look') await world.processOf(action.machine).look(KEY);
+            else if (action.kind === 'look') await world.processOf(action.machine).inspect(KEY);
             else await world.flush();
           }
           world.delay(1, 1);
@@ -203,7 +203,7 @@ describe('the time of a line', () => {
   test.each([-HOUR_MS, HOUR_MS])('goes on as before when the wall clock is stepped by %i ms', async (ms) => {
     const world = aWorld(1);
     const budget = world.processOf(0);
-    await budget.replied(KEY, tokenOf(await ask(budget, 'a')));
+    await budget.complete(KEY, tokenOf(await ask(budget, 'a')));
     world.step(ms);
     expect(await ask(budget, 'b')).toMatchObject({ granted: false, at: 1_800_000_000_000 + ms + WINDOW_MS + 1 });
     world.wait(WINDOW_MS);
@@ -215,18 +215,18 @@ describe('the time of a line', () => {
   test('one that was idle does not hand out what others took meanwhile', async () => {
     const world = aWorld(1);
     const [idle, other] = [world.processOf(0), world.processOf(1)];
-    await idle.replied(KEY, tokenOf(await ask(idle, 'a')));
+    await idle.complete(KEY, tokenOf(await ask(idle, 'a')));
     world.wait(600_000);
     let answer = await ask(other, 'b');
     for (; !answer.granted; answer = await ask(other, 'b')) world.wait(100);
-    await other.replied(KEY, answer.token);
+    await other.complete(KEY, answer.token);
     expect((await ask(idle, 'c')).granted).toBe(false);
   });
 
   test('a process that starts goes by what those before it on its machine knew', async () => {
     const world = aWorld(1);
     const before = world.processOf(0);
-    await before.replied(KEY, tokenOf(await ask(before, 'a')));
+    await before.complete(KEY, tokenOf(await ask(before, 'a')));
     world.wait(WINDOW_MS + 1);
     expect((await ask(world.processOf(0), 'b')).granted).toBe(true);
   });
@@ -234,7 +234,7 @@ describe('the time of a line', () => {
   test('and not by a wall clock that was stepped meanwhile', async () => {
     const world = aWorld(1);
     const before = world.processOf(0);
-    await before.replied(KEY, tokenOf(await ask(before, 'a')));
+    await before.complete(KEY, tokenOf(await ask(before, 'a')));
     world.step(HOUR_MS);
     expect((await ask(world.processOf(0), 'b')).granted).toBe(false);
     expect((await ask(world.processOf(1), 'b')).granted).toBe(false);
@@ -243,7 +243,7 @@ describe('the time of a line', () => {
   test('a line that its process used and Redis does not know counts as one with all tokens out', async () => {
     const world = aWorld(2);
     const budget = world.processOf(0);
-    await budget.replied(KEY, tokenOf(await ask(budget, 'a')));
+    await budget.complete(KEY, tokenOf(await ask(budget, 'a')));
     await world.flush();
     expect(await ask(budget, 'b')).toMatchObject({ granted: false, tokens: 0 });
     expect(world.news).toEqual([{ kind: 'lost', key: KEY, org: 'acme', forMs: HOLD_MS + WINDOW_MS + 1 }]);
@@ -259,9 +259,9 @@ describe('the time of a line', () => {
     const budget = world.processOf(0);
     const token = tokenOf(await ask(budget, 'a'));
     await world.flush();
-    await budget.replied(KEY, token);
-    await budget.leave(KEY, 'a');
-    expect(await budget.look(KEY)).toMatchObject({ tokens: 1, inFlight: 0, waiting: 0 });
+    await budget.complete(KEY, token);
+    await budget.cancel(KEY, 'a');
+    expect(await budget.inspect(KEY)).toMatchObject({ tokens: 1, inFlight: 0, waiting: 0 });
     expect(await redis.keys(`${world.prefix}budget:*`)).toEqual([]);
     expect((await ask(budget, 'b')).granted).toBe(false);
   });
@@ -287,7 +287,7 @@ describe('the time of a line', () => {
     const token = tokenOf(await ask(budget, 'b'));
     await failOver();
     // Not by a question: the one who asks is told all the same.
-    await budget.replied(KEY, token);
+    await budget.complete(KEY, token);
     expect((await ask(budget, 'c')).granted).toBe(false);
     expect(world.news).toMatchObject([{ kind: 'lost' }]);
     world.wait(HOLD_MS + WINDOW_MS + 1);
@@ -318,10 +318,10 @@ describe('the time of a line', () => {
           if (answer.granted) tokens.push(answer.token);
           answers.push({ ...answer, token: undefined });
         } else if (action.kind === 'reply' && tokens.length > 0) {
-          await workers[action.worker]!.replied(KEY, tokens[action.which % tokens.length]!);
+          await workers[action.worker]!.complete(KEY, tokens[action.which % tokens.length]!);
         } else if (action.kind === 'wait') world.wait(action.ms);
         else if (action.kind === 'step') world.step(action.ms);
-        else if (action.kind === 'look') await world.processOf(action.machine).look(KEY);
+        else if (action.kind === 'look') await world.processOf(action.machine).inspect(KEY);
       }
       return answers;
     };
@@ -338,12 +338,12 @@ describe('the time of a line', () => {
     const budget = world.processOf(0);
     for (let call = 0; call < 10; call += 1) {
       const token = tokenOf(await ask(budget, `c${call}`));
-      expect(await world.processOf(1).look(KEY)).toMatchObject({ tokens: 0, inFlight: 1 });
-      await budget.replied(KEY, token);
+      expect(await world.processOf(1).inspect(KEY)).toMatchObject({ tokens: 0, inFlight: 1 });
+      await budget.complete(KEY, token);
       world.wait(WINDOW_MS - 100);
-      expect(await world.processOf(1).look(KEY)).toMatchObject({ tokens: 0, inFlight: 0 });
+      expect(await world.processOf(1).inspect(KEY)).toMatchObject({ tokens: 0, inFlight: 0 });
       world.wait(101);
-      expect(await world.processOf(1).look(KEY)).toMatchObject({ tokens: 1, inFlight: 0 });
+      expect(await world.processOf(1).inspect(KEY)).toMatchObject({ tokens: 1, inFlight: 0 });
     }
   });
 
@@ -420,7 +420,7 @@ describe('the time of a line', () => {
           if (action.kind === 'ask') {
             const [id, token, budget] = [`w${action.who}`, `seven#${index}`, workers[action.worker]];
             const answer = await (budget ? ask(budget, id) : askSeven(id, token));
-            const granted = Array.isArray(answer) ? answer[1] === 1 && token : tokenIf(answer as Answer);
+            const granted = Array.isArray(answer) ? answer[1] === 1 && token : tokenIf(answer as AcquireResult);
             if (granted) calls.push({ token: granted, dispatched: world.real });
           } else if (action.kind === 'reply') {
             const out = calls.filter((call) => call.arrived === undefined && world.real - call.dispatched <= HOLD_MS);
@@ -428,11 +428,11 @@ describe('the time of a line', () => {
             if (call === undefined) continue;
             // At the latest it arrived with its reply.
             call.arrived = world.real;
-            await (workers[action.worker]?.replied(KEY, call.token) ?? repliedSeven(call.token));
+            await (workers[action.worker]?.complete(KEY, call.token) ?? repliedSeven(call.token));
           } else if (action.kind === 'wait') world.wait(action.ms);
           else if (action.kind === 'start' && action.worker < 3)
             workers[action.worker] = world.processOf(action.machine);
-          else if (action.kind === 'look') await world.processOf(action.machine).look(KEY);
+          else if (action.kind === 'look') await world.processOf(action.machine).inspect(KEY);
         }
         const latest = ({ dispatched, arrived = dispatched + HOLD_MS }: (typeof calls)[number]) => arrived;
         for (const first of calls) {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Ask } from '../../src/fetch/budget.ts';
+import type { AcquireRequest } from '../../src/fetch/budget.ts';
 import { memoryBudget } from '../../src/fetch/memory-budget.ts';
 import { manualClock } from '../support/manual-clock.ts';
 
@@ -8,7 +8,7 @@ const KEY = 'k';
 const LIMITS = { calls: 30, windowMs: 60_000 };
 const LATENCY = 100;
 
-interface Caller extends Partial<Ask> {
+interface Caller extends Partial<AcquireRequest> {
   readonly id: string;
   /** ms after the start at which it first asks. */
   readonly from?: number;
@@ -30,11 +30,11 @@ async function simulate(callers: readonly Caller[]): Promise<Map<string, number>
   };
   const asks = (caller: Caller) => async (): Promise<void> => {
     const { id, from: _from, dies, ...more } = caller;
-    const answer = await budget.ask({ key: KEY, id, org: 'acme', priority: 'scheduled', holdMs: 5_000, ...more });
+    const answer = await budget.acquire({ key: KEY, id, org: 'acme', priority: 'scheduled', holdMs: 5_000, ...more });
     if (dies) return;
     if (!answer.granted) return plan(answer.at, asks(caller));
     dispatched.set(id, clock.now() - START);
-    plan(clock.now() + LATENCY, () => budget.replied(KEY, answer.token));
+    plan(clock.now() + LATENCY, () => budget.complete(KEY, answer.token));
   };
   for (const caller of callers) plan(START + (caller.from ?? 0), asks(caller));
   while (events.length > 0) {

@@ -5,7 +5,7 @@ import { compilePlan } from '../../src/plan/compile.ts';
 import { doneOf, fetchingFrom } from '../support/fetching.ts';
 import { type HostileServer, hostileServer } from '../support/hostile-server.ts';
 import { notesIn } from '../support/notes.ts';
-import { type Differences, otherService } from '../support/other-service.ts';
+import { type Variations, variantService } from '../support/other-service.ts';
 import { definitionOf, settingsOf, WEEK } from '../support/reports.ts';
 import { rowsOf } from '../support/rows.ts';
 
@@ -15,8 +15,8 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
-const outcomeOf = async (differences: Differences) => {
-  server.behave(otherService(differences));
+const outcomeOf = async (differences: Variations) => {
+  server.behave(variantService(differences));
   const context = fetchingFrom(server.url, 'a.b');
   const catalog = await context.client.catalog('current', context.signal);
   const definition = definitionOf([{ id: 'all', metrics: ['profiles.created'], totals: true }], {
@@ -25,14 +25,14 @@ const outcomeOf = async (differences: Differences) => {
   const plan = compilePlan({ definition, settings: settingsOf(), period: WEEK, catalog });
   return fetchDataset({ ...context, plan, organization: 'Acme Payments', catalog });
 };
-const tableOf = async (differences: Differences): Promise<Table> => {
+const tableOf = async (differences: Variations): Promise<Table> => {
   const [table] = doneOf(await outcomeOf(differences)).tables;
   if (table === undefined) throw new Error('expected a table');
   return table;
 };
 
 describe('a service of other make is read where it', () => {
-  test.each<[string, Differences]>([
+  test.each<[string, Variations]>([
     ['is as we know it', {}],
     ['says null for a bucket that was not asked for', { row: { bucket: null } }],
     ['says null for a row that does not run', { row: { partial: null } }],
@@ -59,7 +59,7 @@ describe('a service of other make is read where it', () => {
 });
 
 describe('a comparison that was asked for and did not come', () => {
-  const lacking = async (differences: Differences) => {
+  const lacking = async (differences: Variations) => {
     const table = await tableOf(differences);
     expect(table.compared).toBe(true);
     expect(table.notes.every(({ code, incomplete }) => code === 'missing' && incomplete)).toBe(true);

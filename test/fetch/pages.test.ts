@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { listTable } from '../../src/fetch/list-table.ts';
-import { type ListAnswer, walkList } from '../../src/fetch/pages.ts';
-import { lineOf } from '../../src/fetch/ports.ts';
+import { type FetchedList, fetchList } from '../../src/fetch/pages.ts';
+import { rateLimitContext } from '../../src/fetch/ports.ts';
 import { listCall } from '../../src/plan/call.ts';
 import { doneOf, fetchingFrom } from '../support/fetching.ts';
 import { type HostileServer, hostileServer, json } from '../support/hostile-server.ts';
@@ -19,11 +19,11 @@ const SECTION = sectionOf({ id: 'roster', list: 'profiles' });
 const walk = (section = SECTION) => {
   const context = fetchingFrom(server.url, 'a.b');
   const { client, responses, run, signal, folder } = context;
-  return walkList(
-    { client, responses, run, folder, line: lineOf('acme', context, context.reads) },
+  return fetchList(
+    { client, responses, run, folder, rateLimit: rateLimitContext('acme', context, context.reads) },
     listCall(7, 'profiles', section),
     7,
-    { waiting: () => {}, signal },
+    { onWait: () => {}, signal },
   );
 };
 /** Serves these pages by number; a page may name the number of its next. */
@@ -35,7 +35,7 @@ const serve = (pages: { count: number; ids: (number | object)[]; next?: number }
     const results = page.ids.map((id) => (typeof id === 'number' ? { id, name: `n${id}` } : id));
     json({ count: page.count, next, previous: null, results })(request, response, body);
   });
-const ids = (answer: ListAnswer) => rowsOf(answer).map(({ values }) => values.id);
+const ids = (answer: FetchedList) => rowsOf(answer).map(({ values }) => values.id);
 
 test('a record that moved to the next page because the list grew is taken once, and the change is told', async () => {
   serve([

@@ -4,7 +4,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { DocketError } from '../../src/base/error.ts';
 import type { Budget } from '../../src/fetch/budget.ts';
 import { memoryBudget } from '../../src/fetch/memory-budget.ts';
-import { type Line, type PaidCall, paidCall } from '../../src/fetch/paid-call.ts';
+import { type RateLimitContext, type RateLimitedCall, rateLimitedCall } from '../../src/fetch/paid-call.ts';
 import { doneOf } from '../support/fetching.ts';
 import { type ManualClock, manualClock } from '../support/manual-clock.ts';
 
@@ -15,18 +15,18 @@ function start(change: (budget: Budget, clock: ReturnType<typeof manualClock>) =
   const clock = manualClock(START);
   const real = memoryBudget({ calls: 3, windowMs: 60_000, clock });
   const budget = { ...real, ...change(real, clock) };
-  const line: Line = {
+  const line: RateLimitContext = {
     budget,
     clock,
     key: KEY,
     org: 'acme',
     priority: 'scheduled',
-    patienceMs: Number.POSITIVE_INFINITY,
-    deadlineMs: 60_000,
+    maxWaitMs: Number.POSITIVE_INFINITY,
+    requestTimeoutMs: 60_000,
     random: () => 0.5,
   };
-  const call = <Value>(attempt: () => Promise<Value>, more: Partial<PaidCall<Value>> = {}) =>
-    paidCall(line, { id: 'a', attempt, waiting: () => {}, signal: new AbortController().signal, ...more });
+  const call = <Value>(attempt: () => Promise<Value>, more: Partial<RateLimitedCall<Value>> = {}) =>
+    rateLimitedCall(line, { id: 'a', attempt, onWait: () => {}, signal: new AbortController().signal, ...more });
   return { clock, budget: real, line, call };
 }
 
@@ -59,8 +59,8 @@ test.each<[string, (clock: ManualClock) => void]>([
 ])('a process that was %s between token and dispatch gives the token back and asks anew', async (_, freeze) => {
   let asks = 0;
   const { budget, call } = start((real, clock) => ({
-    ask: async (ask) => {
-      const answer = await real.ask(ask);
+    acquire: async (ask) => {
+      const answer = await real.acquire(ask);
       asks += 1;
       if (asks === 1) freeze(clock);
       return answer;
@@ -68,12 +68,12 @@ test.each<[string, (clock: ManualClock) => void]>([
   }));
   expect(doneOf(await call(async () => 'answer'))).toEqual({ value: 'answer', tokens: 2 });
   expect(asks).toBe(2);
-  expect((await budget.look(KEY)).tokens).toBe(2);
+  expect((await budget.inspect(KEY)).tokens).toBe(2);
 });
 
 test('an answer is not lost because the budget cannot be told of it', async () => {
   const { call } = start(() => ({
-    replied: () => Promise.reject(new DocketError('redis.unreachable', 'Redis is away.')),
+    complete: () => Promise.reject(new DocketError('redis.unreachable', 'Redis is away.')),
   }));
   expect(doneOf(await call(async () => 'answer')).value).toBe('answer');
 });
@@ -85,7 +85,7 @@ test('a defect is thrown, and its token stays out', async () => {
       throw new TypeError('undefined is not a function');
     }),
   ).rejects.toThrow(TypeError);
-  expect((await budget.look(KEY)).inFlight).toBe(1);
+  expect((await budget.inspect(KEY)).inFlight).toBe(1);
 });
 
 describe('between tries', () => {
@@ -117,7 +117,7 @@ describe('a 429', () => {
     const work = failing(error);
     const outcome = call(work.attempt);
     await clock.slept();
-    expect((await budget.look(KEY)).blockedUntil).toBe(START + blockedMs);
+    expect((await budget.inspect(KEY)).blockedUntil).toBe(START + blockedMs);
     clock.advance(blockedMs);
     // Whoever waits looks again on the way there.
     while (work.tries() < 2) {
@@ -131,14 +131,14 @@ describe('a 429', () => {
 test('a call that is over listens to no signal any more', async () => {
   const { line } = start();
   const budget = memoryBudget({ calls: 1, windowMs: 20, clock: systemClock });
-  const real: Line = { ...line, budget, clock: systemClock };
+  const real: RateLimitContext = { ...line, budget, clock: systemClock };
   const run = new AbortController();
   const stop = new AbortController();
   const calls = Array.from({ length: 8 }, (_, index) =>
-    paidCall(real, {
+    rateLimitedCall(real, {
       id: `c${index}`,
       attempt: async () => index,
-      waiting: () => {},
+      onWait: () => {},
       signal: run.signal,
       ...(index % 2 === 0 ? { stop: stop.signal } : {}),
     }),
@@ -150,13 +150,13 @@ test('a call that is over listens to no signal any more', async () => {
 test('whoever is stopped while waiting leaves the line', async () => {
   const { clock, budget, call } = start();
   for (const id of ['x', 'y', 'z']) {
-    await budget.ask({ key: KEY, id, org: 'acme', priority: 'scheduled', holdMs: 1_000 });
+    await budget.acquire({ key: KEY, id, org: 'acme', priority: 'scheduled', holdMs: 1_000 });
   }
   const stop = new AbortController();
   const outcome = call(async () => 'answer', { stop: stop.signal });
   await clock.slept();
-  expect((await budget.look(KEY)).waiting).toBe(1);
+  expect((await budget.inspect(KEY)).waiting).toBe(1);
   stop.abort();
   expect((await outcome).kind).toBe('cancel');
-  expect((await budget.look(KEY)).waiting).toBe(0);
+  expect((await budget.inspect(KEY)).waiting).toBe(0);
 });

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { runLua } from '../../src/base/lua.ts';
+import { runLuaScript } from '../../src/base/lua.ts';
 import { freePort } from '../../src/demo/redis.ts';
 import { budgetScript, redisBudget } from '../../src/fetch/redis-budget.ts';
 
@@ -23,7 +23,7 @@ describe('the budget on a real clock', () => {
       const budget = redisBudget(client, { prefix, calls, windowMs });
       for (let call = 0; call < work / clients.length; call += 1) {
         for (;;) {
-          const answer = await budget.ask({
+          const answer = await budget.acquire({
             key: 'k',
             id: `${name}:${call}`,
             org: `o${name % 2}`,
@@ -35,7 +35,7 @@ describe('the budget on a real clock', () => {
             await pause(Math.random() * 20);
             arrivals.push(performance.now());
             await pause(Math.random() * 20);
-            await budget.replied('k', answer.token);
+            await budget.complete('k', answer.token);
             break;
           }
           await pause(Math.max(1, answer.at - Date.now()));
@@ -55,7 +55,8 @@ describe('the budget on a real clock', () => {
     const keys = Array.from({ length: 8 }, (_, index) => `${prefix}again:{k}:${index}`);
     const limits = [5, 1_000, 20, 2_000, 9, 1];
     const clock = ['machine', 1, '', '', '', 'new', 1_501];
-    const ask = () => runLua(client!, budgetScript(), keys, ['ask', ...limits, ...clock, 'id', 'id#1', 'org', 1, 500]);
+    const ask = () =>
+      runLuaScript(client!, budgetScript(), keys, ['ask', ...limits, ...clock, 'id', 'id#1', 'org', 1, 500]);
     const granted = [expect.any(Number), expect.any(String), expect.any(Number), 0, [-1, 1, 4]];
     expect([await ask(), await ask()]).toEqual([granted, granted]);
   });
@@ -64,8 +65,8 @@ describe('the budget on a real clock', () => {
     const [client] = clients;
     const own = `${prefix}keys:`;
     const budget = redisBudget(client!, { prefix: own, calls: 1, windowMs: 1_000 });
-    await budget.ask({ key: 'abc', id: 'a', org: 'o', priority: 'scheduled', holdMs: 5_000 });
-    await budget.ask({ key: 'abc', id: 'b', org: 'o', priority: 'scheduled', holdMs: 5_000 });
+    await budget.acquire({ key: 'abc', id: 'a', org: 'o', priority: 'scheduled', holdMs: 5_000 });
+    await budget.acquire({ key: 'abc', id: 'b', org: 'o', priority: 'scheduled', holdMs: 5_000 });
     const keys = await client!.keys(`${own}*`);
     expect(keys.length).toBeGreaterThan(0);
     for (const key of keys) {
@@ -79,9 +80,11 @@ test('a Redis that cannot be reached is an error, and grants nothing', async () 
   const redis = new Redis({ port: await freePort(), retryStrategy: () => null, maxRetriesPerRequest: 0 });
   redis.on('error', () => {});
   const budget = redisBudget(redis, { prefix: 'x:', calls: 1, windowMs: 1_000 });
-  await expect(budget.ask({ key: 'k', id: 'a', org: 'o', priority: 'scheduled', holdMs: 1 })).rejects.toMatchObject({
-    code: 'redis.unreachable',
-    retryable: true,
-  });
+  await expect(budget.acquire({ key: 'k', id: 'a', org: 'o', priority: 'scheduled', holdMs: 1 })).rejects.toMatchObject(
+    {
+      code: 'redis.unreachable',
+      retryable: true,
+    },
+  );
   redis.disconnect();
 });

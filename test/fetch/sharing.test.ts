@@ -9,16 +9,16 @@ import type { Priority } from '../../src/fetch/budget.ts';
 import type { ComplianceClient } from '../../src/fetch/client.ts';
 import { fetchDataset } from '../../src/fetch/fetch.ts';
 import { memoryBudget } from '../../src/fetch/memory-budget.ts';
-import { memoryShared } from '../../src/fetch/memory-shared.ts';
-import { memoryStore } from '../../src/fetch/memory-store.ts';
-import { redisShared } from '../../src/fetch/redis-shared.ts';
-import { questionOf, type SharedAnswers } from '../../src/fetch/shared-answers.ts';
+import { memoryResponseCache } from '../../src/fetch/memory-shared.ts';
+import { memoryResponseStore } from '../../src/fetch/memory-store.ts';
+import { redisResponseCache } from '../../src/fetch/redis-shared.ts';
+import { cacheKeyOf, type ResponseCache } from '../../src/fetch/shared-answers.ts';
 import { compilePlan } from '../../src/plan/compile.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { doneOf, type FetchingOptions, fetchingFrom, keyOf, NOW, openSandbox } from '../support/fetching.ts';
 import { type ManualClock, manualClock } from '../support/manual-clock.ts';
 import { definitionOf, type SectionInput, settingsOf, WEEK } from '../support/reports.ts';
-import { memoryBench, redisBench, type SharedBench } from '../support/shared.ts';
+import { memorySharedAnswers, redisSharedAnswers, type SharedAnswersHarness } from '../support/shared.ts';
 
 const SECTIONS: SectionInput[] = [
   { id: 'days', metrics: ['profiles.created'], granularity: 'day', totals: true },
@@ -105,9 +105,9 @@ async function throughTime<Value>(clock: ManualClock, work: Promise<Value>, step
 
 const callsOf = (outcome: Awaited<ReturnType<typeof fetchDataset>>) => doneOf(outcome).calls;
 
-describe.each<[string, () => SharedAnswers]>([
-  ['in memory', () => memoryShared(systemClock)],
-  ['in Redis', () => redisShared(redis, { prefix: `sharing-test:${randomUUID()}:` })],
+describe.each<[string, () => ResponseCache]>([
+  ['in memory', () => memoryResponseCache(systemClock)],
+  ['in Redis', () => redisResponseCache(redis, { prefix: `sharing-test:${randomUUID()}:` })],
 ])('runs that want the same at once, by answers shared %s,', (_where, open) => {
   test('are answered by one call each, for one token each, with the same tables', async () => {
     const shared = open();
@@ -118,7 +118,7 @@ describe.each<[string, () => SharedAnswers]>([
     const calls = counting();
     const outcomes = await Promise.all(runs.map(({ fetch }) => fetch()));
     expect(calls()).toBe(SECTIONS.length);
-    expect(await budget.look(runs[0]?.context.key ?? '')).toMatchObject({
+    expect(await budget.inspect(runs[0]?.context.key ?? '')).toMatchObject({
       tokens: 30 - SECTIONS.length,
       inFlight: 0,
       waiting: 0,
@@ -145,15 +145,15 @@ describe.each<[string, () => SharedAnswers]>([
     const one = first.fetch();
     await asked;
     let looks = 0;
-    const watched: SharedAnswers = {
+    const watched: ResponseCache = {
       ...shared,
-      look: async (...args) => {
+      lookup: async (...args) => {
         looks += 1;
         if (looks === 3) {
-          expect(await budget.look(second.context.key)).toMatchObject({ tokens: 29, inFlight: 1, waiting: 0 });
+          expect(await budget.inspect(second.context.key)).toMatchObject({ tokens: 29, inFlight: 1, waiting: 0 });
           answer();
         }
-        return shared.look(...args);
+        return shared.lookup(...args);
       },
     };
     const { fetch, events } = await aRun('run-2', { shared: watched, budget });
@@ -220,8 +220,8 @@ describe.each<[string, () => SharedAnswers]>([
     if (call?.kind !== 'report') throw new Error('expected a report');
     const { org: tenant, registryVersion } = plan;
     const { key, client } = context;
-    const question = questionOf(call, { tenant, service: client.service, key, registryVersion });
-    const claim = await shared.claim(question, { holder: 'dead', maxAgeMs: 0, wantedMs: 0 }, 300);
+    const question = cacheKeyOf(call, { tenant, service: client.service, key, registryVersion });
+    const claim = await shared.claim(question, { holder: 'dead', maxAgeMs: 0, wantedForMs: 0 }, 300);
     expect(claim.kind).toBe('claimed');
     expect(callsOf(await fetch())).toMatchObject([{ saved: false }]);
   });
@@ -249,11 +249,11 @@ describe.each<[string, () => SharedAnswers]>([
   });
 });
 
-describe.each<[string, () => Promise<SharedBench>]>([
-  ['in memory', memoryBench],
-  ['in Redis', () => redisBench(inject('redisUrl'))],
+describe.each<[string, () => Promise<SharedAnswersHarness>]>([
+  ['in memory', memorySharedAnswers],
+  ['in Redis', () => redisSharedAnswers(inject('redisUrl'))],
 ])('an answer shared %s', (_where, openBench) => {
-  let bench: SharedBench;
+  let bench: SharedAnswersHarness;
   beforeAll(async () => {
     bench = await openBench();
   });
@@ -304,8 +304,8 @@ describe.each<[string, () => Promise<SharedBench>]>([
     const before = await run('run-1', { shared: { ...shared, claim: away } });
     expect(await before.fetch()).toMatchObject({ kind: 'fail', error: { code: 'redis.unreachable' } });
     expect(calls()).toBe(0);
-    expect(await before.context.budget.look(before.context.key)).toMatchObject({ tokens: 30, inFlight: 0 });
-    const after = await run('run-2', { shared: { ...shared, land: away } });
+    expect(await before.context.budget.inspect(before.context.key)).toMatchObject({ tokens: 30, inFlight: 0 });
+    const after = await run('run-2', { shared: { ...shared, put: away } });
     expect(callsOf(await after.fetch())).toMatchObject([{ saved: false }]);
     expect(calls()).toBe(1);
   });
@@ -354,7 +354,7 @@ describe.each<[string, () => Promise<SharedBench>]>([
 
   test('is used again by a resumed run, however old it has become', async () => {
     const { clock, run } = start();
-    const responses = memoryStore();
+    const responses = memoryResponseStore();
     doneOf(await (await run('run-1')).fetch());
     const first = callsOf(await (await run('run-2', { responses })).fetch());
     clock.advance(60 * MINUTE);
@@ -378,16 +378,16 @@ describe.each<[string, () => Promise<SharedBench>]>([
     const budget = memoryBudget({ calls: 1, windowMs: MINUTE, clock });
     const scheduled = await run('run-1', { budget, patienceMs: 1_000 });
     const { key } = scheduled.context;
-    const taken = await budget.ask({ key, id: 'x', org: 'x', priority: 'scheduled', holdMs: 1_000 });
+    const taken = await budget.acquire({ key, id: 'x', org: 'x', priority: 'scheduled', holdMs: 1_000 });
     if (!taken.granted) throw new Error('expected a token');
     expect(await scheduled.fetch()).toMatchObject({ kind: 'snooze' });
     const hurried = await run('run-2', { budget, priority: 'on_demand' });
     const waiting = hurried.fetch();
-    await budget.unsent(key, taken.token);
+    await budget.release(key, taken.token);
     expect(callsOf(await throughTime(clock, waiting, 1_000))).toMatchObject([{ saved: false }]);
-    expect((await budget.look(key)).waiting).toBe(1);
+    expect((await budget.inspect(key)).waiting).toBe(1);
     expect(callsOf(await scheduled.fetch())).toMatchObject([{ shared: { run: 'run-2' } }]);
-    expect((await budget.look(key)).waiting).toBe(0);
+    expect((await budget.inspect(key)).waiting).toBe(0);
   });
 });
 
@@ -400,7 +400,7 @@ describe('an answer that the service had kept', () => {
 
   test('is as old as the service says: nothing is added to that', async () => {
     const clock = manualClock(NOW);
-    const shared = memoryShared(clock);
+    const shared = memoryResponseCache(clock);
     const run = async (name: string, maxAge: number): Promise<Outcome<unknown>> => {
       const context = fetchingFrom(caching.url, keyOf(caching, 'acme'), { clock, shared, run: name });
       const catalog = await context.client.catalog('current', context.signal);

@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { memoryStore } from '../../src/fetch/memory-store.ts';
-import { dropAnswers, redisStore } from '../../src/fetch/redis-store.ts';
+import { memoryResponseStore } from '../../src/fetch/memory-store.ts';
+import { deleteResponses, redisResponseStore } from '../../src/fetch/redis-store.ts';
 import type { ResponseStore } from '../../src/fetch/response-store.ts';
 
 const prefix = `stores-test:${randomUUID()}:`;
@@ -15,8 +15,8 @@ afterAll(() => redis.quit());
 const ANSWER = { body: { rows: [{ a: 1, b: null, c: 0.1, d: 'Zoë' }] }, correlationId: 'c-1', at: 1_800_000_000_000 };
 
 describe.each<[string, () => ResponseStore]>([
-  ['in memory', memoryStore],
-  ['in Redis', () => redisStore(redis, { prefix: `${prefix}${randomUUID()}:`, org: 'acme' })],
+  ['in memory', memoryResponseStore],
+  ['in Redis', () => redisResponseStore(redis, { prefix: `${prefix}${randomUUID()}:`, org: 'acme' })],
 ])('answers kept %s', (_where, open) => {
   test('come back as they were, for their run and call only', async () => {
     const store = open();
@@ -31,7 +31,7 @@ describe.each<[string, () => ResponseStore]>([
     await store.put('run', 'one', ANSWER);
     await store.put('run', 'two', ANSWER);
     await store.put('other', 'one', ANSWER);
-    await store.drop('run');
+    await store.delete('run');
     expect([await store.get('run', 'one'), await store.get('run', 'two')]).toEqual([undefined, undefined]);
     expect(await store.get('other', 'one')).toEqual(ANSWER);
   });
@@ -39,7 +39,7 @@ describe.each<[string, () => ResponseStore]>([
 
 test('answers in Redis are packed, and go by themselves after a week', async () => {
   const own = `${prefix}packed:`;
-  const store = redisStore(redis, { prefix: own, org: 'acme' });
+  const store = redisResponseStore(redis, { prefix: own, org: 'acme' });
   const body = { rows: Array.from({ length: 1_000 }, (_, index) => ({ bucket: '2026-11-19', value: index })) };
   await store.put('run', 'call', { ...ANSWER, body });
   const key = `${own}answers:run`;
@@ -50,7 +50,7 @@ test('answers in Redis are packed, and go by themselves after a week', async () 
 
 test('an entry in Redis that is damaged is one we do not have', async () => {
   const own = `${prefix}damaged:`;
-  const store = redisStore(redis, { prefix: own, org: 'acme' });
+  const store = redisResponseStore(redis, { prefix: own, org: 'acme' });
   await redis.hset(`${own}answers:run`, 'call', 'not gzip');
   expect(await store.get('run', 'call')).toBe(undefined);
 });
@@ -62,7 +62,8 @@ describe('the room for answers in Redis', () => {
   const page = () => ({ ...ANSWER, body: { noise: randomBytes(2_000).toString('base64') } });
   const opened = () => {
     const own = `${prefix}room-${randomUUID()}:`;
-    const of = (org: string) => redisStore(redis, { prefix: own, org, maxRunBytes: MAX_RUN, maxOrgBytes: MAX_ORG });
+    const of = (org: string) =>
+      redisResponseStore(redis, { prefix: own, org, maxRunBytes: MAX_RUN, maxOrgBytes: MAX_ORG });
     const bytes = async (run: string): Promise<number> => {
       const kept = await redis.hgetallBuffer(`${own}answers:${run}`);
       return Object.entries(kept).reduce((sum, [call, packed]) => sum + call.length + packed.length, 0);
@@ -96,9 +97,9 @@ describe('the room for answers in Redis', () => {
     expect(await of('acme').put('three', 'list:0', page())).toBe(false);
     expect(await fill('other', 'four')).toBeGreaterThan(1);
     // A run that is dropped makes room, whoever drops it.
-    await dropAnswers(redis, { prefix: opened().own })('one');
+    await deleteResponses(redis, { prefix: opened().own })('one');
     expect(await of('acme').put('three', 'list:0', page())).toBe(false);
-    await of('acme').drop('one');
+    await of('acme').delete('one');
     expect(await of('acme').put('three', 'list:0', page())).toBe(true);
   });
 
@@ -107,9 +108,9 @@ describe('the room for answers in Redis', () => {
     await fill('acme', 'one');
     await fill('other', 'two');
     for (const key of await redis.keys(`${own}*`)) expect(await redis.ttl(key), key).toBeGreaterThan(0);
-    await dropAnswers(redis, { prefix: own })('one');
-    await of('other').drop('two');
-    await of('other').drop('two');
+    await deleteResponses(redis, { prefix: own })('one');
+    await of('other').delete('two');
+    await of('other').delete('two');
     expect(await redis.keys(`${own}*`)).toEqual([]);
   });
 

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { type ReportResponse, reportResponseSchema } from '../../src/contract/report.ts';
-import { checkValues } from '../../src/fetch/check-values.ts';
+import { assertValueTypes } from '../../src/fetch/check-values.ts';
 import type { NoteCode, Table } from '../../src/fetch/dataset.ts';
 import { reportTable } from '../../src/fetch/tables.ts';
 import { compilePlan } from '../../src/plan/compile.ts';
-import { filterTexts } from '../../src/render/words.ts';
+import { describeFilters } from '../../src/render/words.ts';
 import { notesIn } from '../support/notes.ts';
 import { CATALOG, definitionOf, type SectionInput, settingsOf, WEEK } from '../support/reports.ts';
 import { rowsOf } from '../support/rows.ts';
@@ -81,7 +81,7 @@ function tableOf(change: Change = {}): Table {
     rows,
     ...(change.totals === null ? {} : { totals: change.totals ?? TOTALS }),
   });
-  checkValues(call.request, response, 'POST report');
+  assertValueTypes(call.request, response, 'POST report');
   return reportTable({ section, request: call.request, response, catalog, period: WEEK, at: change.at ?? AFTER });
 }
 const notes = (change?: Change) => notesIn(tableOf(change));
@@ -137,7 +137,7 @@ test('a current count is the state at an instant, without a range', () => {
 
 describe('filters in words', () => {
   const words = (filter: NonNullable<SectionInput['filters']>[number]) =>
-    filterTexts(tableOf({ section: { filters: [filter] } })).map((text) => text.replace(/[\u2066-\u2069]/g, ''));
+    describeFilters(tableOf({ section: { filters: [filter] } })).map((text) => text.replace(/[\u2066-\u2069]/g, ''));
   test.each([
     ['eq', ['high'], 'Risk is HIGH'],
     ['in', ['high', 'severe'], 'Risk is HIGH or SEVERE'],
@@ -406,7 +406,7 @@ describe('a comparison with days before there is data', () => {
       rows: rowsOf(table).map((row) => row.compare?.['profiles.created']),
       totals: table.totals?.compare?.['profiles.created'],
       others: rowsOf(table).map((row) => row.compare?.['profiles.approval_rate']),
-      said: table.notes.filter(({ code }) => code === 'data_available_from').map(({ says }) => says.id),
+      said: table.notes.filter(({ code }) => code === 'data_available_from').map(({ message }) => message.id),
     };
   };
 

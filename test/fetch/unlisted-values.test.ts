@@ -9,7 +9,7 @@ import {
 } from '../../src/contract/report.ts';
 import type { Period } from '../../src/define/period.ts';
 import { joinAnswers } from '../../src/fetch/join.ts';
-import { bucketsOf, type Days, previousPeriod } from '../../src/plan/buckets.ts';
+import { bucketsOf, type DateRange, previousPeriod } from '../../src/plan/buckets.ts';
 import { compilePlan } from '../../src/plan/compile.ts';
 import type { Plan } from '../../src/plan/plan.ts';
 import { definitionOf, type SectionInput, settingsOf } from '../support/reports.ts';
@@ -94,10 +94,10 @@ const figuresOf = (happenings: readonly Happening[], metrics: readonly string[])
 /** The service's answer: every bucket of every group that occurs in either period, no more rows than `maxRows`. */
 function answer(world: World, request: ReportRequest, maxRows: number): ReportResponse {
   const { metrics, dimensions = [], filters = [], time = {}, order: [first] = [], include } = request;
-  const range: Days = { from: time.from ?? '', to: time.to ?? '' };
+  const range: DateRange = { from: time.from ?? '', to: time.to ?? '' };
   const before = time.compare === undefined ? undefined : previousPeriod(range);
   const passing = world.happenings.filter((one) => filters.every((filter) => passes(one, filter)));
-  const within = ({ from, to }: Days) => passing.filter(({ day }) => day >= from && day <= to);
+  const within = ({ from, to }: DateRange) => passing.filter(({ day }) => day >= from && day <= to);
   const asked = [...within(range), ...(before === undefined ? [] : within(before))];
   const orders = dimensions.map((id) =>
     id === 'branch' ? [...world.listed.branch, ...NEW_BRANCHES, null] : [...RISKS, 'unheard of', null],
@@ -113,7 +113,7 @@ function answer(world: World, request: ReportRequest, maxRows: number): ReportRe
   const previous = before === undefined ? [] : bucketsOf(before, time.granularity);
   const rows = buckets.flatMap((bucket, index) =>
     groups.map((group) => {
-      const own = (days: Days) => within(days).filter((one) => nameOf(one) === JSON.stringify(group));
+      const own = (days: DateRange) => within(days).filter((one) => nameOf(one) === JSON.stringify(group));
       const matched = previous[index];
       const compared =
         matched === undefined ? Object.fromEntries(metrics.map((id) => [id, null])) : figuresOf(own(matched), metrics);

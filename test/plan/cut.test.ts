@@ -3,7 +3,7 @@ import type { Catalog } from '../../src/contract/catalog.ts';
 import { LIMITS } from '../../src/contract/limits.ts';
 import type { Definition } from '../../src/define/definition.ts';
 import type { Period } from '../../src/define/period.ts';
-import { bucketsOf, daysOf, previousPeriod } from '../../src/plan/buckets.ts';
+import { bucketsOf, dayCount, previousPeriod } from '../../src/plan/buckets.ts';
 import { checkPlan } from '../../src/plan/check-plan.ts';
 import { compilePlan } from '../../src/plan/compile.ts';
 import { explain, formatExplain } from '../../src/plan/explain.ts';
@@ -57,7 +57,7 @@ describe('buckets', () => {
     ['over the end of summer time', '2026-10-20', '2026-10-30', 11],
     ['a leap year', '2028-01-01', '2028-12-31', 366],
   ])('%s counts both ends', (_name, from, to, days) => {
-    expect(daysOf({ from, to })).toBe(days);
+    expect(dayCount({ from, to })).toBe(days);
     expect(bucketsOf({ from, to }, 'day').length).toBe(days);
   });
 
@@ -84,7 +84,7 @@ describe('a range longer than a call', () => {
     const cut = requests([{ id: 'a', metrics: ['profiles.created'], granularity: 'week' }], { period: YEARS });
     for (const { time } of cut.slice(1)) expect(new Date(`${time?.from}T00:00:00Z`).getUTCDay()).toBe(1);
     for (const { time } of cut) {
-      expect(daysOf({ from: time?.from ?? '', to: time?.to ?? '' })).toBeLessThanOrEqual(LIMITS.max_range_days);
+      expect(dayCount({ from: time?.from ?? '', to: time?.to ?? '' })).toBeLessThanOrEqual(LIMITS.max_range_days);
     }
   });
 
@@ -112,7 +112,7 @@ describe('a range longer than a call', () => {
     );
     expect(plan.calls.length).toBe(4);
     expect(plan.sections.map(callsOf).map((ids) => ids.length)).toEqual([3, 3, 1]);
-    expect(plan.sections[0]?.join?.pieces[0]?.metrics).toEqual(['profiles.created']);
+    expect(plan.sections[0]?.join?.parts[0]?.metrics).toEqual(['profiles.created']);
     const document = explain(plan, { catalog: WIDE });
     expect(document).toMatchObject({ tokens: 4, section_calls: 7, naive_calls: 7 });
     expect(document.calls.map(({ sections }) => sections)).toEqual([['a', 'b'], ['a', 'b'], ['a', 'b'], ['now']]);
@@ -158,7 +158,7 @@ describe('a range longer than a call', () => {
       { period: YEARS },
     ).sections;
     expect(section?.join?.undefinedTotals).toEqual({ metrics: ['profiles.approval_rate'], why: 'range' });
-    expect(section?.join?.pieces.map(({ totals }) => totals)).toEqual(Array(3).fill(['profiles.created']));
+    expect(section?.join?.parts.map(({ totals }) => totals)).toEqual(Array(3).fill(['profiles.created']));
   });
 
   test('and of every call of more metrics than one takes, each has its own', () => {
@@ -211,7 +211,7 @@ describe('a filter of more values than a call takes', () => {
   test('leaves undefined the totals that its parts do not give, though each row is in one of them', () => {
     const [section] = compile([filtered('in', 60, { dimensions: ['branch'], totals: true })]).sections;
     expect(section?.join?.undefinedTotals).toEqual({ metrics: ['profiles.approval_rate'], why: 'filter' });
-    expect(section?.join?.pieces.map(({ totals }) => totals)).toEqual(Array(2).fill(['profiles.created']));
+    expect(section?.join?.parts.map(({ totals }) => totals)).toEqual(Array(2).fill(['profiles.created']));
   });
 
   test('adds nothing up that the catalog calls additive and that is no count', () => {
@@ -283,7 +283,7 @@ describe('more rows than a call gives', () => {
       ],
       { period: month },
     );
-    const [shown, bare] = plan.sections.map(({ join }) => join?.pieces.length);
+    const [shown, bare] = plan.sections.map(({ join }) => join?.parts.length);
     expect([plan.calls.length, shown, bare]).toEqual([5, 5, 4]);
   });
 

@@ -3,7 +3,7 @@ import type { Catalog } from '../../src/contract/catalog.ts';
 import type { Definition } from '../../src/define/definition.ts';
 import type { Period } from '../../src/define/period.ts';
 import type { CallLimits } from '../../src/plan/call-limits.ts';
-import type { PlanFault } from '../../src/plan/check.ts';
+import type { PlanDiagnostic } from '../../src/plan/check.ts';
 import { checkPlan } from '../../src/plan/check-plan.ts';
 import { CATALOG, definitionOf, type SectionInput, WEEK } from '../support/reports.ts';
 
@@ -49,7 +49,7 @@ const faults = (section: Partial<SectionInput>, { more = {}, period = WEEK, cata
     ...(limits && { limits }),
   });
 
-const CASES: readonly [string, Partial<SectionInput>, Asked, PlanFault['path'], Omit<PlanFault, 'path'>][] = [
+const CASES: readonly [string, Partial<SectionInput>, Asked, PlanDiagnostic['path'], Omit<PlanDiagnostic, 'path'>][] = [
   [
     'a metric that is like no other',
     { metrics: ['profiles.created', 'revenue'] },

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Catalog } from '../../src/contract/catalog.ts';
 import type { Filter } from '../../src/contract/report.ts';
-import { fitFilters, groupsAtMost, partGroups } from '../../src/plan/filters.ts';
+import { maxGroupsOf, splitFilters, splitGroups } from '../../src/plan/filters.ts';
 import { CATALOG } from '../support/reports.ts';
 
 const dimension = (id: string, values: readonly string[]): Catalog['dimensions'][number] => ({
@@ -22,7 +22,7 @@ const only = (id: string, ...values: string[]): Filter => ({
 const without = (id: string, ...values: string[]): Filter => ({ dimension: id, op: 'not_in', values });
 
 describe('the groups there can be', () => {
-  const groups = (ids: string[], ...filters: Filter[]) => groupsAtMost(ids, filters, CATALOGUE);
+  const groups = (ids: string[], ...filters: Filter[]) => maxGroupsOf(ids, filters, CATALOGUE);
 
   test('are every combination of the values, with "no value" where the specification does not name them all', () => {
     expect(groups([])).toBe(1);
@@ -45,7 +45,7 @@ describe('the groups there can be', () => {
 });
 
 describe('filters fitted into a call', () => {
-  const fitted = (most: number, ...filters: Filter[]) => fitFilters(filters, most);
+  const fitted = (most: number, ...filters: Filter[]) => splitFilters(filters, most);
 
   test('stay as they are while they name no more values than a call takes', () => {
     const filters = [only('city', 'zug', 'bern', 'genf'), without('profile.risk', 'low')];
@@ -68,7 +68,7 @@ describe('filters fitted into a call', () => {
       ]),
       spread: ['city'],
     });
-    expect(fitted(3, without('city', ...CITIES)).variants).toEqual([
+    expect(fitted(3, without('city', ...CITIES)).filterSets).toEqual([
       [without('city', 'basel', 'bern', 'chur'), without('city', 'genf', 'thun', 'zug')],
     ]);
   });
@@ -81,15 +81,15 @@ describe('filters fitted into a call', () => {
   });
 
   test('are asked each with each where several are spread, the others with all', () => {
-    const { variants, spread } = fitted(
+    const { filterSets, splitDimensions } = fitted(
       1,
       only('city', 'zug', 'bern'),
       only('profile.type', 'entity'),
       only('profile.risk', 'low', 'high'),
     );
     const type = only('profile.type', 'entity');
-    expect(spread).toEqual(['city', 'profile.risk']);
-    expect(variants).toEqual(
+    expect(splitDimensions).toEqual(['city', 'profile.risk']);
+    expect(filterSets).toEqual(
       ['zug', 'bern'].flatMap((city) =>
         ['low', 'high'].map((risk) => [only('city', city), type, only('profile.risk', risk)]),
       ),
@@ -99,7 +99,7 @@ describe('filters fitted into a call', () => {
 
 describe('groups parted', () => {
   const part = (ids: string[], most: number, maxValues: number, ...filters: Filter[]) =>
-    partGroups(ids, filters, CATALOGUE, most, maxValues);
+    splitGroups(ids, filters, CATALOGUE, most, maxValues);
 
   test('are one part while they are no more than may be', () => {
     expect(part(['city'], 7, 50, only('profile.risk', 'high'))).toEqual([[only('profile.risk', 'high')]]);

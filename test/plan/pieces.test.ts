@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import type { Catalog } from '../../src/contract/catalog.ts';
 import type { ReportRequest } from '../../src/contract/report.ts';
-import { MAX_PIECES, rowsAtMost } from '../../src/plan/arrange.ts';
-import { spreadMetrics } from '../../src/plan/assemble.ts';
+import { MAX_CALLS_PER_TABLE, maxRowsOf } from '../../src/plan/arrange.ts';
+import { splitMetrics } from '../../src/plan/assemble.ts';
 import { type CallLimits, callLimits } from '../../src/plan/call-limits.ts';
 import { compilePlan } from '../../src/plan/compile.ts';
-import { type Cut, cutRequest } from '../../src/plan/cut.ts';
+import { type RequestSplit, splitRequest } from '../../src/plan/cut.ts';
 import { callsOf } from '../../src/plan/plan.ts';
 import { CATALOG, definitionOf, settingsOf, WEEK } from '../support/reports.ts';
 
@@ -18,8 +18,8 @@ const time = (from: string, to: string, more: Partial<NonNullable<ReportRequest[
 });
 const NOVEMBER = time('2026-11-01', '2026-11-10');
 const cut = (request: ReportRequest, stricter: Partial<CallLimits> = {}, catalog: Catalog = CATALOG) =>
-  cutRequest(request, catalog, callLimits(catalog, stricter));
-const pieces = (...asked: Parameters<typeof cut>): Cut => {
+  splitRequest(request, catalog, callLimits(catalog, stricter));
+const pieces = (...asked: Parameters<typeof cut>): RequestSplit => {
   const found = cut(...asked);
   if ('refused' in found) throw new Error(`refused: ${found.refused.of}`);
   return found;
@@ -55,10 +55,10 @@ describe('a question that keeps the limits', () => {
       dimensions: ['profile.type'],
       time: { ...NOVEMBER, granularity: 'day' },
     };
-    expect(rowsAtMost(request, CATALOG)).toBe(20);
-    expect(pieces(request, { max_rows: 20 }).pieces.length).toBe(1);
-    expect(pieces(request, { max_rows: 19 }).pieces.length).toBe(2);
-    expect(pieces({ ...request, limit: 10 }, { max_rows: 10 }).pieces.length).toBe(1);
+    expect(maxRowsOf(request, CATALOG)).toBe(20);
+    expect(pieces(request, { max_rows: 20 }).requests.length).toBe(1);
+    expect(pieces(request, { max_rows: 19 }).requests.length).toBe(2);
+    expect(pieces({ ...request, limit: 10 }, { max_rows: 10 }).requests.length).toBe(1);
   });
 });
 
@@ -99,7 +99,7 @@ describe('a question over a range too long', () => {
     };
     const found = pieces(compared, { max_range_days: 5 });
     expect(found.sums).toBe(false);
-    expect(found.pieces.map(({ of, first, buckets, request }) => [of, first, buckets, request.time])).toEqual([
+    expect(found.requests.map(({ of, first, buckets, request }) => [of, first, buckets, request.time])).toEqual([
       ['this', 0, 5, time('2026-11-02', '2026-11-06', { granularity: 'day' })],
       ['this', 5, 3, time('2026-11-07', '2026-11-09', { granularity: 'day' })],
       ['previous', 0, 5, time('2026-10-25', '2026-10-29', { granularity: 'day' })],
@@ -115,12 +115,12 @@ describe('a question over a range too long', () => {
     };
     const found = pieces(request, { max_range_days: 5 });
     expect(found.undefinedTotals).toEqual({ metrics: ['profiles.approval_rate'], why: 'range' });
-    expect(found.pieces.map(({ totals, request: { include } }) => [totals, include])).toEqual([
+    expect(found.requests.map(({ totals, request: { include } }) => [totals, include])).toEqual([
       [['profiles.created'], ['totals']],
       [['profiles.created'], ['totals']],
     ]);
     const rigid = pieces({ ...request, metrics: ['profiles.approval_rate'] }, { max_range_days: 5 });
-    expect(rigid.pieces.map(({ totals, request: { include } }) => [totals, include])).toEqual([
+    expect(rigid.requests.map(({ totals, request: { include } }) => [totals, include])).toEqual([
       [[], undefined],
       [[], undefined],
     ]);
@@ -141,7 +141,7 @@ describe('a question of a filter too long', () => {
   test('adds up where its dimension is no column, and not where it is', () => {
     const found = pieces(filtered, { max_filter_values: 1 });
     expect(found.sums).toBe(true);
-    expect(found.pieces.map(({ request }) => request.filters)).toEqual([risk('high'), risk('low')]);
+    expect(found.requests.map(({ request }) => request.filters)).toEqual([risk('high'), risk('low')]);
     expect(pieces({ ...filtered, dimensions: ['profile.risk'] }, { max_filter_values: 1 }).sums).toBe(false);
   });
 
@@ -170,7 +170,7 @@ describe('a question of a filter too long', () => {
   test('that leaves out every listed value asks for what has none, and for what is not listed yet', () => {
     const values = ['high', 'low', 'medium', 'severe'];
     const others: ReportRequest = { ...filtered, filters: [{ dimension: 'profile.risk', op: 'not_in', values }] };
-    expect(pieces(others, { max_filter_values: 3 }).pieces.map(({ request }) => request.filters)).toEqual([
+    expect(pieces(others, { max_filter_values: 3 }).requests.map(({ request }) => request.filters)).toEqual([
       [
         { dimension: 'profile.risk', op: 'not_in', values: ['high', 'low', 'medium'] },
         { dimension: 'profile.risk', op: 'not_in', values: ['severe'] },
@@ -192,7 +192,7 @@ describe('a question of too many rows', () => {
     const found = pieces(grouped, { max_rows: 30 });
     expect(found.sums).toBe(false);
     expect(found).not.toHaveProperty('undefinedTotals');
-    expect(found.pieces.slice(0, 2).map(({ request, totals }) => [request, totals])).toEqual(
+    expect(found.requests.slice(0, 2).map(({ request, totals }) => [request, totals])).toEqual(
       (['in', 'not_in'] as const).map((op) => [
         {
           ...grouped,
@@ -202,7 +202,7 @@ describe('a question of too many rows', () => {
         [],
       ]),
     );
-    expect(found.pieces.slice(2)).toEqual([
+    expect(found.requests.slice(2)).toEqual([
       {
         request: {
           metrics: grouped.metrics,
@@ -218,13 +218,13 @@ describe('a question of too many rows', () => {
       },
     ]);
     const counts = pieces({ ...grouped, metrics: ['profiles.created'] }, { max_rows: 30 });
-    expect(counts.pieces.map(({ totals }) => totals)).toEqual([[], [], ['profiles.created']]);
+    expect(counts.requests.map(({ totals }) => totals)).toEqual([[], [], ['profiles.created']]);
   });
 
   test('needs no such call where nobody asked for totals', () => {
     const { include: _include, ...plain } = grouped;
     const found = pieces(plain, { max_rows: 30 });
-    expect(found.pieces.map(({ totals, request: { include } }) => [totals, include])).toEqual([
+    expect(found.requests.map(({ totals, request: { include } }) => [totals, include])).toEqual([
       [[], undefined],
       [[], undefined],
     ]);
@@ -239,7 +239,7 @@ describe('a question of too many rows', () => {
       dimensions: ['profile.risk'],
     };
     const found = pieces(asked, { max_rows: 24 });
-    expect(found.pieces.map(({ request, first, buckets }) => [request.filters, first, buckets])).toEqual([
+    expect(found.requests.map(({ request, first, buckets }) => [request.filters, first, buckets])).toEqual([
       [grouped.filters, 0, 4],
       [grouped.filters, 4, 4],
       [grouped.filters, 8, 2],
@@ -248,7 +248,7 @@ describe('a question of too many rows', () => {
 
   test('of current counts is parted by groups', () => {
     const current: ReportRequest = { metrics: ['alerts.open'], dimensions: ['profile.type'], time: SPACE };
-    expect(pieces(current, { max_rows: 1 }).pieces.map(({ request }) => request)).toEqual(
+    expect(pieces(current, { max_rows: 1 }).requests.map(({ request }) => request)).toEqual(
       (['eq', 'not_in'] as const).map((op) => ({
         ...current,
         filters: [{ dimension: 'profile.type', op, values: ['individual'] }],
@@ -267,7 +267,7 @@ test('a question of more calls than may be is refused with their number, and of 
     metrics: ['profiles.created'],
     time: time(from, '2026-11-30', { granularity: 'day' }),
   });
-  expect(pieces(days('2026-08-23'), { max_range_days: 1 }).pieces.length).toBe(MAX_PIECES);
+  expect(pieces(days('2026-08-23'), { max_range_days: 1 }).requests.length).toBe(MAX_CALLS_PER_TABLE);
   expect(cut(days('2026-08-22'), { max_range_days: 1 })).toEqual({ refused: { of: 'calls', calls: 101 } });
   expect(
     cut(
@@ -286,8 +286,8 @@ test('metrics are spread over as few questions as may be, of which only a single
     order: [{ by: 'a', dir: 'desc' }],
     limit: 3,
   };
-  expect(spreadMetrics(request, 5)).toEqual([request]);
-  expect(spreadMetrics(request, 2)).toEqual([
+  expect(splitMetrics(request, 5)).toEqual([request]);
+  expect(splitMetrics(request, 2)).toEqual([
     { metrics: ['a', 'b'], time: SPACE },
     { metrics: ['c', 'd'], time: SPACE },
     { metrics: ['e'], time: SPACE },
@@ -406,7 +406,7 @@ describe('a table put together', () => {
       totals: true,
     };
     const [parted] = compile([section], { max_rows: 12 }).sections;
-    expect(parted?.join?.pieces.map(({ metrics, totals }) => [metrics, totals])).toEqual([
+    expect(parted?.join?.parts.map(({ metrics, totals }) => [metrics, totals])).toEqual([
       [section.metrics, ['profiles.created']],
       [section.metrics, ['profiles.created']],
       [[], ['profiles.approval_rate']],
@@ -433,9 +433,7 @@ describe('a table put together', () => {
       { max_rows: 12 },
     );
     expect(
-      plan.sections.map(({ join }) =>
-        join?.pieces.map(({ metrics, totals }) => [...metrics, '|', ...totals].join(' ')),
-      ),
+      plan.sections.map(({ join }) => join?.parts.map(({ metrics, totals }) => [...metrics, '|', ...totals].join(' '))),
     ).toEqual([
       ['profiles.created |', 'profiles.created |'],
       ['profiles.created | profiles.created', 'profiles.created | profiles.created'],

@@ -2,18 +2,18 @@ import { describe, expect, test } from 'vitest';
 import { DocketError } from '../../src/base/error.ts';
 import type { Filter } from '../../src/contract/report.ts';
 import type { ChartSpec, Section } from '../../src/define/definition.ts';
-import { canonical, listCall, reportCall, requestOf, sameFilters } from '../../src/plan/call.ts';
+import { buildRequest, canonicalJson, listCall, normalizeFilters, reportCall } from '../../src/plan/call.ts';
 import { callLimits } from '../../src/plan/call-limits.ts';
 import { compilePlan, formatPath } from '../../src/plan/compile.ts';
 import { followReplacements } from '../../src/plan/replace.ts';
-import { shareRequests } from '../../src/plan/share.ts';
+import { mergeRequests } from '../../src/plan/share.ts';
 import { CATALOG, definitionOf, sectionOf, settingsOf, WEEK } from '../support/reports.ts';
 
 const DEFINITION = definitionOf([{ id: 'any', list: 'profiles' }]);
 
 describe('the text of a question', () => {
   test('has its keys sorted at every depth, its lists as they are, and nothing undefined', () => {
-    expect(canonical({ b: [{ z: 1, y: null }, 'x'], a: { d: undefined, c: 2 } })).toBe(
+    expect(canonicalJson({ b: [{ z: 1, y: null }, 'x'], a: { d: undefined, c: 2 } })).toBe(
       '{"a":{"c":2},"b":[{"y":null,"z":1},"x"]}',
     );
   });
@@ -53,7 +53,7 @@ describe('filters', () => {
 
   test('have one spelling: sorted, each value and each filter once', () => {
     expect(
-      sameFilters([
+      normalizeFilters([
         filter('profile.type', 'in', 'entity'),
         filter('profile.risk', 'not_in', 'severe', 'high', 'severe'),
         filter('profile.risk', 'not_in', 'high', 'severe'),
@@ -69,8 +69,8 @@ describe('filters', () => {
   });
 
   test('are none where there are none', () => {
-    expect(sameFilters([])).toBe(undefined);
-    expect(sameFilters(undefined)).toBe(undefined);
+    expect(normalizeFilters([])).toBe(undefined);
+    expect(normalizeFilters(undefined)).toBe(undefined);
   });
 });
 
@@ -83,9 +83,9 @@ test('a request has what its section has and nothing else, each metric once', ()
     filters: [],
     order: [],
   };
-  expect(requestOf(DEFINITION, section, WEEK, false)).toEqual(plain);
-  expect(Object.keys(requestOf(DEFINITION, section, WEEK, false))).toEqual(['metrics', 'time']);
-  expect(requestOf(DEFINITION, section, WEEK, true)).toEqual({ ...plain, time: { timezone: WEEK.timezone } });
+  expect(buildRequest(DEFINITION, section, WEEK, false)).toEqual(plain);
+  expect(Object.keys(buildRequest(DEFINITION, section, WEEK, false))).toEqual(['metrics', 'time']);
+  expect(buildRequest(DEFINITION, section, WEEK, true)).toEqual({ ...plain, time: { timezone: WEEK.timezone } });
 });
 
 test('the limits of a call are the catalog’s, the specification’s, or stricter ones', () => {
@@ -106,21 +106,21 @@ describe('a shared question', () => {
     const one = { key: 'a', request: { metrics: ['x'], time, include: ['totals' as const] } };
     const other = { key: 'b', request: { metrics: ['y', 'x'], time } };
     const both = { metrics: ['x', 'y'], time, include: ['totals'] };
-    expect([...shareRequests([one, other])]).toEqual([
+    expect([...mergeRequests([one, other])]).toEqual([
       ['a', both],
       ['b', both],
     ]);
     const turned = { metrics: ['y', 'x'], time, include: ['totals'] };
-    expect([...shareRequests([other, one])]).toEqual([
+    expect([...mergeRequests([other, one])]).toEqual([
       ['b', turned],
       ['a', turned],
     ]);
-    expect(shareRequests([other]).get('b')).not.toHaveProperty('include');
+    expect(mergeRequests([other]).get('b')).not.toHaveProperty('include');
   });
 
   test('takes a question in while the metrics of both are no more than may be', () => {
     const wanted = ['a', 'b', 'c'].map((key) => ({ key, request: { metrics: [key, 'all'], time } }));
-    const served = (most: number) => [...shareRequests(wanted, most).values()].map(({ metrics }) => metrics.join());
+    const served = (most: number) => [...mergeRequests(wanted, most).values()].map(({ metrics }) => metrics.join());
     expect(served(4)).toEqual(['a,all,b,c', 'a,all,b,c', 'a,all,b,c']);
     expect(served(3)).toEqual(['a,all,b', 'a,all,b', 'c,all']);
     expect(served(2)).toEqual(['a,all', 'b,all', 'c,all']);
@@ -130,7 +130,7 @@ describe('a shared question', () => {
     const grouped = { dimensions: ['profile.type'], time };
     const served = (...requests: object[]) =>
       new Set(
-        shareRequests(requests.map((more, index) => ({ key: `${index}`, request: { metrics: [], ...more } }))).values(),
+        mergeRequests(requests.map((more, index) => ({ key: `${index}`, request: { metrics: [], ...more } }))).values(),
       ).size;
     expect(served({ metrics: ['a', 'b'], ...grouped }, { metrics: ['b', 'a'], ...grouped })).toBe(1);
     expect(served({ metrics: ['a', 'b'], ...grouped }, { metrics: ['a'], ...grouped })).toBe(2);

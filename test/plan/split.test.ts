@@ -119,7 +119,7 @@ function definable(table: Table, cut: Table): Table {
   const lacking = cut.columns.filter(
     ({ name, kind }) =>
       kind === 'metric' &&
-      cut.notes.some(({ says }) => says.id === 'undefined_totals') &&
+      cut.notes.some(({ message }) => message.id === 'undefined_totals') &&
       cut.totals?.values[name] === null,
   );
   const without = (values: Readonly<Record<string, number | null>>) =>
@@ -127,7 +127,7 @@ function definable(table: Table, cut: Table): Table {
   const { totals, ...rest } = table;
   return {
     ...rest,
-    notes: table.notes.filter(({ says }) => says.id !== 'undefined_totals'),
+    notes: table.notes.filter(({ message }) => message.id !== 'undefined_totals'),
     ...(totals === undefined
       ? {}
       : { totals: { values: without(totals.values), ...(totals.compare && { compare: without(totals.compare) }) } }),
@@ -139,7 +139,7 @@ const isBreach = ({ code, incomplete }: TableNote) =>
   incomplete && code !== 'data_available_from' && code !== 'truncated';
 
 const isCut = (table: Table): boolean =>
-  table.notes.some(({ code, says, incomplete }) => code === 'truncated' && says.id === 'cut_piece' && incomplete);
+  table.notes.some(({ code, message, incomplete }) => code === 'truncated' && message.id === 'cut_piece' && incomplete);
 
 test('every section’s table is the same, cell for cell, whether one call answered it or many pieces', async () => {
   const seen = {
@@ -194,7 +194,7 @@ test('every section’s table is the same, cell for cell, whether one call answe
             for (const { join, section } of made.sections) {
               if (join === undefined) continue;
               seen.cut += 1;
-              seen.pieces += join.pieces.length;
+              seen.pieces += join.parts.length;
               if (compare) seen.compared += 1;
               if (section.order !== undefined) seen.ordered += 1;
               if (join.sums) seen.summed += 1;

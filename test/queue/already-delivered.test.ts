@@ -3,19 +3,23 @@ import { silentLog } from '../../src/base/log.ts';
 import type { DeliveryState } from '../../src/deliver/ledger.ts';
 import { deliveryId } from '../../src/deliver/ledger.ts';
 import { redisLedger } from '../../src/deliver/redis-ledger.ts';
-import { countDelivered, deliveredByRecords, type FindDelivered } from '../../src/queue/already-delivered.ts';
+import {
+  type FindEarlierDelivery,
+  findDeliveredInRecords,
+  summarizeDeliveries,
+} from '../../src/queue/already-delivered.ts';
 import { definitionStore } from '../../src/queue/definition-store.ts';
-import { type TriggerRequest, trigger } from '../../src/queue/trigger.ts';
+import { type TriggerRequest, triggerRun } from '../../src/queue/trigger.ts';
 import type { RunRecord } from '../../src/run/record.ts';
 import { manualClock } from '../support/manual-clock.ts';
-import { aBench, aReport, type Bench, onDemand } from '../support/queue-bench.ts';
+import { onDemand, openQueueHarness, type QueueHarness, reportDefinition } from '../support/queue-bench.ts';
 
 const MONDAY = Date.parse('2026-11-16T07:00:00Z');
 const WEEK = { from: '2026-11-09', to: '2026-11-15', timezone: 'Europe/Zurich', label: '2026-W46' };
 
 describe('what a run has delivered', () => {
   const of = (...facts: readonly (readonly [target: string | null, recipient: string, state: string])[]) =>
-    countDelivered(
+    summarizeDeliveries(
       'r',
       WEEK,
       facts.map(([target, recipient, state], at) => ({ target, recipient, state, at })),
@@ -48,23 +52,23 @@ describe('what a run has delivered', () => {
 });
 
 describe('a request for a period that was delivered', () => {
-  let bench: Bench;
+  let bench: QueueHarness;
   const clock = manualClock(MONDAY);
   beforeAll(async () => {
-    bench = await aBench(clock);
+    bench = await openQueueHarness(clock);
   });
   afterAll(() => bench.close());
 
   const ledger = () => redisLedger(bench.producer, { prefix: `${bench.prefix}:`, ttlDays: 30 });
   const reportTo = (name: string, deliveries: object = { email: { to: ['lead@acme.example'], attach: ['csv'] } }) => {
-    const report = aReport(name);
+    const report = reportDefinition(name);
     return { ...report, definition: { ...report.definition, deliveries: [deliveries] } } as typeof report;
   };
-  const ask = (request: TriggerRequest, find: FindDelivered | null = null) => {
+  const ask = (request: TriggerRequest, find: FindEarlierDelivery | null = null) => {
     const definitions = definitionStore(bench.producer, { prefix: bench.prefix, keepDays: 30 });
     const { runs, queue } = bench;
-    const findDelivered = find ?? deliveredByRecords({ runs, ledger: ledger() });
-    return trigger(request, { runs, definitions, queue, findDelivered, clock, log: silentLog });
+    const findDelivered = find ?? findDeliveredInRecords({ runs, ledger: ledger() });
+    return triggerRun(request, { runs, definitions, queue, findDelivered, clock, log: silentLog });
   };
   const delivered = async ({ id, org, report }: RunRecord, state: DeliveryState, target = '0-email') => {
     const row = { id: deliveryId(id, target, 'lead@acme.example'), run: id, org, report, target };

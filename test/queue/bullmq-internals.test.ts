@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { Queue, type QueueOptions, Worker } from 'bullmq';
 import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
-import { aBench } from '../support/queue-bench.ts';
+import { openQueueHarness } from '../support/queue-bench.ts';
 
 /*
  * What our code reads of BullMQ that is no part of its API: where it keeps jobs in Redis, and how. The version is pinned
@@ -10,7 +10,7 @@ import { aBench } from '../support/queue-bench.ts';
  */
 
 async function aQueue(settings: QueueOptions['settings'] = {}) {
-  const bench = await aBench();
+  const bench = await openQueueHarness();
   const prefix = `${bench.prefix}:internals`;
   const queue = new Queue('jobs', { connection: bench.producer, prefix, settings });
   onTestFinished(async () => {

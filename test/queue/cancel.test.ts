@@ -2,21 +2,29 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { done, snooze } from '../../src/base/outcome.ts';
 import { cancelRun } from '../../src/queue/cancel.ts';
-import { requeueLost } from '../../src/queue/reconciler.ts';
+import { requeueOrphans } from '../../src/queue/reconciler.ts';
 import { type Execute, type RunWorker, startWorker } from '../../src/queue/worker.ts';
 import type { RunRecord, RunState } from '../../src/run/record.ts';
 import { manualClock } from '../support/manual-clock.ts';
-import { aBench, anOrder, aReport, type Bench, linesLog, onDemand, signalled } from '../support/queue-bench.ts';
+import {
+  anOrder,
+  deferred,
+  onDemand,
+  openQueueHarness,
+  type QueueHarness,
+  recordingLog,
+  reportDefinition,
+} from '../support/queue-bench.ts';
 
 const WHO = { by: 'ada', reason: 'wrong recipients' };
 const RESULT = { state: 'done', folder: '', files: [], calls: [], incomplete: [], receipts: [] } as const;
 
 describe('cancelling a run', () => {
-  let bench: Bench;
+  let bench: QueueHarness;
   const workers: RunWorker[] = [];
-  const log = linesLog();
+  const log = recordingLog();
   beforeEach(async () => {
-    bench = await aBench();
+    bench = await openQueueHarness();
   });
   afterEach(async () => {
     await Promise.all(workers.splice(0).map((worker) => worker.close(0)));
@@ -45,7 +53,7 @@ describe('cancelling a run', () => {
       await new Promise((resolve) => setImmediate(resolve));
     }
   };
-  const opened = async (): Promise<string> => (await bench.trigger(onDemand(aReport()))).record.id;
+  const opened = async (): Promise<string> => (await bench.trigger(onDemand(reportDefinition()))).record.id;
   const cancel = (id: string, clock = systemClock) => cancelRun(id, WHO, { ...bench, clock, log });
   const jobs = () => bench.queue.counts();
 
@@ -72,7 +80,7 @@ describe('cancelling a run', () => {
 
   it('tells one that is under way, which stops before its next step; what was delivered stays listed', async () => {
     const id = await opened();
-    const sent = signalled();
+    const sent = deferred();
     let owners = 0;
     start(
       async (_, { signal, observe }) => {
@@ -94,12 +102,12 @@ describe('cancelling a run', () => {
       deliveries: [{ recipient: 'a@acme.example', state: 'sent' }],
     });
     expect(owners).toBe(0);
-    expect(await bench.runs.toldToStop([id])).toEqual([]);
+    expect(await bench.runs.cancelRequested([id])).toEqual([]);
   });
 
   it('lets a run end that has nothing left to stop', async () => {
     const id = await opened();
-    const started = signalled();
+    const started = deferred();
     start(async (_, { signal }) => {
       started.tell();
       await new Promise((resolve) => signal.addEventListener('abort', resolve));
@@ -112,8 +120,8 @@ describe('cancelling a run', () => {
 
   it('answers after a while for a run that does not listen, and stops it when it would go to sleep', async () => {
     const id = await opened();
-    const started = signalled();
-    const go = signalled();
+    const started = deferred();
+    const go = deferred();
     start(async () => {
       started.tell();
       await go.promise;
@@ -130,8 +138,8 @@ describe('cancelling a run', () => {
   it('is done by the worker that takes a run which was told to stop before', async () => {
     const order = anOrder();
     await bench.runs.open(order);
-    await bench.runs.askToCancel(order.id, { ...WHO, at: 1 });
-    await bench.queue.add(order);
+    await bench.runs.requestCancel(order.id, { ...WHO, at: 1 });
+    await bench.queue.enqueue(order);
     let tries = 0;
     start(async () => {
       tries += 1;
@@ -145,9 +153,9 @@ describe('cancelling a run', () => {
     const order = anOrder({ createdAt: Date.now() - 60_000 });
     await bench.runs.open(order);
     await bench.runs.update(order.id, { state: 'waiting', until: Date.now() + 3_600_000 });
-    await bench.queue.add(order);
-    await bench.runs.askToCancel(order.id, { ...WHO, at: 1 });
-    await requeueLost({ ...bench, clock: systemClock, log });
+    await bench.queue.enqueue(order);
+    await bench.runs.requestCancel(order.id, { ...WHO, at: 1 });
+    await requeueOrphans({ ...bench, clock: systemClock, log });
     expect(await bench.runs.get(order.id)).toMatchObject({ state: 'cancelled', cancel: WHO });
     expect(await jobs()).toMatchObject({ waiting: 0 });
   });
@@ -169,7 +177,7 @@ describe('cancelling a run', () => {
     const again = { what: 'retry', by: 'bob', reason: 'it was right', at: 5 } as const;
     const record = await bench.runs.reopen(id, ['cancelled'], again);
     expect(record).toMatchObject({ state: 'queued', cancel: null, reopened: [{ what: 'cancel' }, again] });
-    await bench.queue.revive(record ?? anOrder());
+    await bench.queue.requeue(record ?? anOrder());
     start(async () => done(RESULT));
     await reached(id, 'done');
   });

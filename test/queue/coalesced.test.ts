@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import { coalesced } from '../../src/queue/coalesced.ts';
+import { coalesceCalls } from '../../src/queue/coalesced.ts';
 
 it('answers all who ask meanwhile by one more look, also after one that failed', async () => {
   const looks: { readonly resolve: (n: number) => void; readonly reject: (error: Error) => void }[] = [];
-  const look = coalesced(() => new Promise<number>((resolve, reject) => looks.push({ resolve, reject })));
+  const look = coalesceCalls(() => new Promise<number>((resolve, reject) => looks.push({ resolve, reject })));
   const first = look();
   const others = [look(), look(), look()];
   expect(looks).toHaveLength(1);

@@ -2,11 +2,11 @@ import { createServer } from 'node:net';
 import { afterAll, describe, expect, inject, it } from 'vitest';
 import { silentLog } from '../../src/base/log.ts';
 import { freePort, localRedis } from '../../src/demo/redis.ts';
-import { asking, assertSuitable, openRedis } from '../../src/queue/connection.ts';
-import { redisMemory } from '../../src/queue/redis-memory.ts';
+import { assertSuitable, openRedis, withRedisErrors } from '../../src/queue/connection.ts';
+import { readRedisMemory } from '../../src/queue/redis-memory.ts';
 import { redisRunStore } from '../../src/queue/run-store.ts';
-import { foundIn } from '../support/echoes.ts';
-import { anOrder, linesLog } from '../support/queue-bench.ts';
+import { encodingsFoundIn } from '../support/echoes.ts';
+import { anOrder, recordingLog } from '../support/queue-bench.ts';
 
 const closers: (() => unknown)[] = [];
 afterAll(async () => {
@@ -73,11 +73,11 @@ describe('a Redis that is not the one we need', () => {
 describe('the memory of a Redis', () => {
   it('is told with its limit, and is unknown where we may not ask', async () => {
     const redis = await open((await aRedis('--maxmemory', '50mb')).url);
-    const memory = await redisMemory(redis);
+    const memory = await readRedisMemory(redis);
     expect(memory?.limitBytes).toBe(50 * 1024 * 1024);
     expect(memory?.usedBytes).toBeGreaterThan(0);
     await redis.call('ACL', 'SETUSER', 'default', '-info');
-    expect(await redisMemory(redis)).toBeNull();
+    expect(await readRedisMemory(redis)).toBeNull();
   });
 });
 
@@ -136,7 +136,7 @@ describe('opening Redis', () => {
 
 describe('a suitable Redis', () => {
   it('is accepted with what was found out about it', async () => {
-    const log = linesLog();
+    const log = recordingLog();
     const redis = await open(inject('redisUrl'));
     const facts = await assertSuitable(redis, log);
     expect(facts).toMatchObject({ policy: 'noeviction', version: expect.stringMatching(/^\d+\.\d+/) });
@@ -152,7 +152,7 @@ describe('a suitable Redis', () => {
   });
 
   it('keeps something on disk, or a warning says that it does not', async () => {
-    const log = linesLog();
+    const log = recordingLog();
     const { url } = await aRedis('--appendonly', 'no');
     const redis = await open(url);
     expect(await assertSuitable(redis, log)).toMatchObject({ persistent: false });
@@ -168,7 +168,7 @@ describe('a suitable Redis', () => {
     const { url } = await aRedis();
     const redis = await open(url);
     await redis.config('SET', 'maxmemory', '1');
-    await expect(asking(redis, () => redis.set('a', 'b'))).rejects.toMatchObject({
+    await expect(withRedisErrors(redis, () => redis.set('a', 'b'))).rejects.toMatchObject({
       code: 'redis.out_of_memory',
       retryable: true,
     });
@@ -196,6 +196,6 @@ describe('a Redis that repeats the password', () => {
       silentLog,
     ).catch((error: unknown) => error);
     expect(failed).toMatchObject({ code: expect.stringMatching(/^redis\./) });
-    expect(foundIn(JSON.stringify(failed), password)).toEqual([]);
+    expect(encodingsFoundIn(JSON.stringify(failed), password)).toEqual([]);
   });
 });

@@ -1,21 +1,21 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { deliveryId } from '../../src/deliver/ledger.ts';
-import { type Deciding, deciding } from '../support/deciding.ts';
-import type { Bench, LogLine } from '../support/queue-bench.ts';
-import { aBench, linesLog } from '../support/queue-bench.ts';
+import { type DecisionHarness, decisionHarness } from '../support/deciding.ts';
+import type { LogLine, QueueHarness } from '../support/queue-bench.ts';
+import { openQueueHarness, recordingLog } from '../support/queue-bench.ts';
 
 const WHO = { by: 'ops', reason: 'asked by phone' };
-const log = linesLog();
-let bench: Bench;
-let desk: Deciding;
+const log = recordingLog();
+let bench: QueueHarness;
+let desk: DecisionHarness;
 beforeAll(async () => {
-  bench = await aBench();
-  desk = deciding(bench, log);
+  bench = await openQueueHarness();
+  desk = decisionHarness(bench, log);
 });
 afterAll(() => bench.close());
 
 const states = async (run: string) => (await desk.ledger.list(run)).map(({ state }) => state);
-const inLine = async (run: string) => (await bench.queue.lost([run])).length === 0;
+const inLine = async (run: string) => (await bench.queue.findOrphaned([run])).length === 0;
 const conflict = { code: 'delivery.conflict' };
 
 test('an unknown delivery is declared sent once, by somebody, for a reason, and nothing is sent', async () => {
@@ -163,7 +163,7 @@ test('lists the deliveries of the organizations that may be seen, of a report, o
   const own = await desk.ended('done', ['sent', 'sent'], { org: 'visible', report: 'one' });
   const other = await desk.ended('done', ['sent'], { org: 'visible', report: 'two' });
   const foreign = await desk.ended('partly_delivered', ['unknown'], { org: 'foreign' });
-  const ids = async (filter: Partial<Parameters<Deciding['decisions']['list']>[0]>) =>
+  const ids = async (filter: Partial<Parameters<DecisionHarness['decisions']['list']>[0]>) =>
     (await desk.decisions.list({ orgs: ['visible'], limit: 10, ...filter })).map(({ id }) => id).sort();
   expect(await ids({})).toEqual([...own.deliveries, ...other.deliveries].sort());
   expect(await ids({ report: 'two' })).toEqual(other.deliveries);

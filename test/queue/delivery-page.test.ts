@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { memoryLedger } from '../../src/deliver/memory-ledger.ts';
-import { pageOfDeliveries } from '../../src/queue/delivery-page.ts';
+import { queryDeliveries } from '../../src/queue/delivery-page.ts';
 
 const idOf = (index: number): string => index.toString(16).padStart(32, '0');
 
@@ -30,7 +30,7 @@ describe('deliveries that wait for a decision', () => {
     const sizes: number[] = [];
     let after: string | null = null;
     do {
-      const page = await pageOfDeliveries({ orgs: '*', state: 'unknown', limit: 2, ...(after && { after }) }, ports);
+      const page = await queryDeliveries({ orgs: '*', state: 'unknown', limit: 2, ...(after && { after }) }, ports);
       seen.push(...page.deliveries.map(({ id }) => id));
       sizes.push(page.deliveries.length);
       after = page.next;
@@ -41,14 +41,14 @@ describe('deliveries that wait for a decision', () => {
 
   test('are those of the organizations that may be seen, and a page that holds them all is the last', async () => {
     const ports = await waiting([1000, 2000, 3000], (index) => (index === 1 ? 'rival' : 'acme'));
-    const page = await pageOfDeliveries({ orgs: ['acme'], state: 'unknown', limit: 2 }, ports);
+    const page = await queryDeliveries({ orgs: ['acme'], state: 'unknown', limit: 2 }, ports);
     expect(page.deliveries.map(({ id }) => id)).toEqual([0, 2].map(idOf));
     expect(page.next).toBeNull();
   });
 
   test('a cursor that is none is refused', async () => {
     const ports = await waiting([]);
-    const page = pageOfDeliveries({ orgs: '*', state: 'unknown', limit: 2, after: 'yesterday' }, ports);
+    const page = queryDeliveries({ orgs: '*', state: 'unknown', limit: 2, after: 'yesterday' }, ports);
     await expect(page).rejects.toMatchObject({ code: 'usage.invalid' });
   });
 });

@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { jitterMs } from '../../src/define/jitter.ts';
-import { CATCH_UP_MS, decide } from '../../src/queue/catch-up.ts';
-import { redisCursors } from '../../src/queue/cursors.ts';
+import { DEFAULT_CATCH_UP_WINDOW_MS, decideCatchUp } from '../../src/queue/catch-up.ts';
+import { redisScheduleCursors } from '../../src/queue/cursors.ts';
 import type { FrozenDefinition } from '../../src/queue/definition-store.ts';
-import { type DuePorts, dueMemory, openDue } from '../../src/queue/due.ts';
-import { keysOf } from '../../src/queue/keys.ts';
-import { cursorsOf } from '../../src/queue/timing.ts';
+import { createDueSlotCache, type DueSlotPorts, openDueSlots } from '../../src/queue/due.ts';
+import { redisKeys } from '../../src/queue/keys.ts';
+import { cursorNames } from '../../src/queue/timing.ts';
 import { type ManualClock, manualClock } from '../support/manual-clock.ts';
-import { aBench, aReport, type Bench, linesLog } from '../support/queue-bench.ts';
+import { openQueueHarness, type QueueHarness, recordingLog, reportDefinition } from '../support/queue-bench.ts';
 
 const MINUTE = 60_000;
 const HOUR = 3_600_000;
@@ -20,7 +20,7 @@ describe('which due slots are opened', () => {
 
   it('is all of those that are on time, whatever catch_up says', () => {
     for (const catchUp of ['skip', 'latest', 'all'] as const) {
-      expect(decide([now - MINUTE, now], now, { catchUp, windowMs: CATCH_UP_MS })).toEqual({
+      expect(decideCatchUp([now - MINUTE, now], now, { catchUp, windowMs: DEFAULT_CATCH_UP_WINDOW_MS })).toEqual({
         open: [now - MINUTE, now],
         skipped: [],
       });
@@ -29,26 +29,28 @@ describe('which due slots are opened', () => {
 
   it('is none, the latest or all of those that were missed', () => {
     const missed = [now - 3 * HOUR, now - 2 * HOUR, now - HOUR];
-    expect(decide(missed, now, { catchUp: 'skip', windowMs: CATCH_UP_MS }).open).toEqual([]);
-    expect(decide(missed, now, { catchUp: 'latest', windowMs: CATCH_UP_MS }).open).toEqual([now - HOUR]);
-    expect(decide(missed, now, { catchUp: 'all', windowMs: CATCH_UP_MS }).open).toEqual(missed);
-    expect(decide(missed, now, { catchUp: 'latest', windowMs: CATCH_UP_MS }).skipped).toEqual([
+    expect(decideCatchUp(missed, now, { catchUp: 'skip', windowMs: DEFAULT_CATCH_UP_WINDOW_MS }).open).toEqual([]);
+    expect(decideCatchUp(missed, now, { catchUp: 'latest', windowMs: DEFAULT_CATCH_UP_WINDOW_MS }).open).toEqual([
+      now - HOUR,
+    ]);
+    expect(decideCatchUp(missed, now, { catchUp: 'all', windowMs: DEFAULT_CATCH_UP_WINDOW_MS }).open).toEqual(missed);
+    expect(decideCatchUp(missed, now, { catchUp: 'latest', windowMs: DEFAULT_CATCH_UP_WINDOW_MS }).skipped).toEqual([
       { slot: now - 3 * HOUR, why: 'superseded' },
       { slot: now - 2 * HOUR, why: 'superseded' },
     ]);
   });
 
   it('is none of the missed ones when the latest is on time', () => {
-    expect(decide([now - HOUR, now], now, { catchUp: 'latest', windowMs: CATCH_UP_MS })).toEqual({
+    expect(decideCatchUp([now - HOUR, now], now, { catchUp: 'latest', windowMs: DEFAULT_CATCH_UP_WINDOW_MS })).toEqual({
       open: [now],
       skipped: [{ slot: now - HOUR, why: 'superseded' }],
     });
   });
 
   it('is never one of more than three days ago', () => {
-    const old = now - CATCH_UP_MS - 1;
+    const old = now - DEFAULT_CATCH_UP_WINDOW_MS - 1;
     for (const catchUp of ['skip', 'latest', 'all'] as const) {
-      expect(decide([old], now, { catchUp, windowMs: CATCH_UP_MS })).toEqual({
+      expect(decideCatchUp([old], now, { catchUp, windowMs: DEFAULT_CATCH_UP_WINDOW_MS })).toEqual({
         open: [],
         skipped: [{ slot: old, why: 'too_old' }],
       });
@@ -62,7 +64,7 @@ describe('which due slots are opened', () => {
         fc.constantFrom('skip', 'latest', 'all'),
         (ages, catchUp) => {
           const slots = ages.map((age) => now - age).sort((a, b) => a - b);
-          const { open, skipped } = decide(slots, now, { catchUp, windowMs: CATCH_UP_MS });
+          const { open, skipped } = decideCatchUp(slots, now, { catchUp, windowMs: DEFAULT_CATCH_UP_WINDOW_MS });
           expect([...open, ...skipped.map(({ slot }) => slot)].sort((a, b) => a - b)).toEqual(slots);
           expect([...open]).toEqual([...open].sort((a, b) => a - b));
         },
@@ -72,31 +74,31 @@ describe('which due slots are opened', () => {
 });
 
 describe('due slots', () => {
-  let bench: Bench;
+  let bench: QueueHarness;
   let clock: ManualClock;
-  let log: ReturnType<typeof linesLog>;
+  let log: ReturnType<typeof recordingLog>;
   beforeEach(async () => {
     clock = manualClock(at('2026-11-16T06:30:00Z'));
-    log = linesLog();
-    bench = await aBench(clock);
+    log = recordingLog();
+    bench = await openQueueHarness(clock);
   });
   afterEach(() => bench.close());
 
-  const ports = (): DuePorts => ({
-    cursors: redisCursors(bench.producer, bench),
+  const ports = (): DueSlotPorts => ({
+    cursors: redisScheduleCursors(bench.producer, bench),
     trigger: bench.trigger,
     runs: bench.runs,
     clock,
     log,
   });
-  const look = (...reports: FrozenDefinition[]) => openDue(reports, ports());
+  const look = (...reports: FrozenDefinition[]) => openDueSlots(reports, ports());
   const made = async (filter: { readonly report?: string } = {}) =>
     (await bench.runs.list({ ...filter, limit: 1_000 })).filter(({ state }) => state !== 'skipped');
   const slots = async () => (await made()).map((record) => record.slot).sort();
   /** Mondays at 08:00 in Zurich: 07:00Z in winter. */
-  const weekly = aReport('weekly', { cron: '0 8 * * MON' });
+  const weekly = reportDefinition('weekly', { cron: '0 8 * * MON' });
   const hourly = (catch_up: 'skip' | 'latest' | 'all') =>
-    aReport(`hourly-${catch_up}`, { cron: '0 * * * *', timezone: 'UTC', catch_up });
+    reportDefinition(`hourly-${catch_up}`, { cron: '0 * * * *', timezone: 'UTC', catch_up });
 
   it('start from the first look: what was before is not caught up', async () => {
     clock.set(at('2026-11-16T07:00:01Z'));
@@ -145,7 +147,7 @@ describe('due slots', () => {
   });
 
   it('of an outage of ten days are made up for three days back', async () => {
-    const daily = aReport('daily', { cron: '0 0 * * *', timezone: 'UTC', catch_up: 'all' });
+    const daily = reportDefinition('daily', { cron: '0 0 * * *', timezone: 'UTC', catch_up: 'all' });
     clock.set(at('2026-11-01T12:00:00Z'));
     await look(daily);
     clock.set(at('2026-11-11T12:00:00Z'));
@@ -154,16 +156,16 @@ describe('due slots', () => {
   });
 
   it('are opened once by two who look at the same time, and skipped ones counted once', async () => {
-    const others = [await aBench(clock, bench.prefix), await aBench(clock, bench.prefix)];
+    const others = [await openQueueHarness(clock, bench.prefix), await openQueueHarness(clock, bench.prefix)];
     const reports = Array.from({ length: 20 }, (_, n) =>
-      aReport(`r${n}`, { cron: '0 * * * *', timezone: 'UTC', catch_up: 'latest' }),
+      reportDefinition(`r${n}`, { cron: '0 * * * *', timezone: 'UTC', catch_up: 'latest' }),
     );
     await look(...reports);
     clock.set(at('2026-11-16T09:30:00Z'));
     const ends = await Promise.all(
       [bench, ...others].map((one) =>
-        openDue(reports, {
-          cursors: redisCursors(one.producer, one),
+        openDueSlots(reports, {
+          cursors: redisScheduleCursors(one.producer, one),
           trigger: one.trigger,
           runs: one.runs,
           clock,
@@ -189,19 +191,19 @@ describe('due slots', () => {
   });
 
   it('of a schedule that was changed are those after the change', async () => {
-    await look(aReport('moved', { cron: '0 23 * * *', timezone: 'UTC' }));
+    await look(reportDefinition('moved', { cron: '0 23 * * *', timezone: 'UTC' }));
     for (let n = 0; n < 6; n += 1) {
       clock.advance(10 * MINUTE);
-      await look(aReport('moved', { cron: '0 23 * * *', timezone: 'UTC' }));
+      await look(reportDefinition('moved', { cron: '0 23 * * *', timezone: 'UTC' }));
     }
     expect(clock.now()).toBe(at('2026-11-16T07:30:00Z'));
-    expect(await look(aReport('moved', { cron: '0 7 * * *', timezone: 'UTC' }))).toMatchObject({ opened: 0 });
+    expect(await look(reportDefinition('moved', { cron: '0 7 * * *', timezone: 'UTC' }))).toMatchObject({ opened: 0 });
   });
 
   it('of a schedule that was changed while nothing ran are those of the time after', async () => {
-    await look(aReport('edited', { cron: '0 23 * * *', timezone: 'UTC', catch_up: 'all' }));
+    await look(reportDefinition('edited', { cron: '0 23 * * *', timezone: 'UTC', catch_up: 'all' }));
     clock.set(at('2026-11-16T10:30:00Z'));
-    const edited = aReport('edited', { cron: '0 7 * * *', timezone: 'UTC', catch_up: 'all' });
+    const edited = reportDefinition('edited', { cron: '0 7 * * *', timezone: 'UTC', catch_up: 'all' });
     expect(await look(edited)).toMatchObject({ opened: 0 });
     clock.set(at('2026-11-17T07:00:00Z'));
     expect(await look(edited)).toMatchObject({ opened: 1 });
@@ -221,9 +223,9 @@ describe('due slots', () => {
   });
 
   it('that a clock far ahead has skipped are opened by a process that looks when they come due', async () => {
-    const daily = aReport('daily', { cron: '0 7 * * *', timezone: 'UTC', catch_up: 'latest' });
-    const memory = dueMemory();
-    const remembering = () => openDue([daily], ports(), memory);
+    const daily = reportDefinition('daily', { cron: '0 7 * * *', timezone: 'UTC', catch_up: 'latest' });
+    const memory = createDueSlotCache();
+    const remembering = () => openDueSlots([daily], ports(), memory);
     await remembering();
     clock.set(at('2026-11-16T06:59:00Z'));
     await remembering();
@@ -238,15 +240,15 @@ describe('due slots', () => {
 
   it('that cannot be opened stay due, and hold up nobody else', async () => {
     const [broken, sound] = [
-      aReport('broken', { cron: '0 7 * * *', timezone: 'UTC' }),
-      aReport('sound', { cron: '0 7 * * *', timezone: 'UTC' }),
+      reportDefinition('broken', { cron: '0 7 * * *', timezone: 'UTC' }),
+      reportDefinition('sound', { cron: '0 7 * * *', timezone: 'UTC' }),
     ];
     await look(broken, sound);
     clock.set(at('2026-11-16T07:00:00Z'));
-    const cursors = redisCursors(bench.producer, bench);
+    const cursors = redisScheduleCursors(bench.producer, bench);
     const failing = (request: Parameters<typeof bench.trigger>[0]) =>
       request.definition.report === 'broken' ? Promise.reject(new Error('no')) : bench.trigger(request);
-    expect(await openDue([broken, sound], { cursors, trigger: failing, runs: bench.runs, clock, log })).toEqual({
+    expect(await openDueSlots([broken, sound], { cursors, trigger: failing, runs: bench.runs, clock, log })).toEqual({
       opened: 1,
       skipped: 0,
       failed: 1,
@@ -259,11 +261,11 @@ describe('due slots', () => {
 
   it('of a schedule whose place cannot be read begin anew, which is told, and hold up nobody else', async () => {
     const [broken, sound] = [
-      aReport('broken', { cron: '0 7 * * *', timezone: 'UTC' }),
-      aReport('sound', { cron: '0 7 * * *', timezone: 'UTC' }),
+      reportDefinition('broken', { cron: '0 7 * * *', timezone: 'UTC' }),
+      reportDefinition('sound', { cron: '0 7 * * *', timezone: 'UTC' }),
     ];
     await look(broken, sound);
-    for (const cursor of cursorsOf(broken)) await bench.producer.hset(`${bench.prefix}:cursors`, cursor, 'odd');
+    for (const cursor of cursorNames(broken)) await bench.producer.hset(`${bench.prefix}:cursors`, cursor, 'odd');
     clock.set(at('2026-11-16T07:00:00Z'));
     expect(await look(broken, sound)).toEqual({ opened: 1, skipped: 0, failed: 0 });
     expect(log.lines).toContainEqual(
@@ -274,21 +276,21 @@ describe('due slots', () => {
   });
 
   it('leave reports without a schedule alone', async () => {
-    expect(await look(aReport('manual'))).toEqual({ opened: 0, skipped: 0, failed: 0 });
+    expect(await look(reportDefinition('manual'))).toEqual({ opened: 0, skipped: 0, failed: 0 });
     expect(await bench.producer.exists(`${bench.prefix}:cursors`)).toBe(0);
   });
 
   it('are made up for as far back as the schedule says', async () => {
     const spec = { cron: '0 * * * *', timezone: 'UTC', catch_up: 'all' } as const;
-    const short = aReport('short', { ...spec, catch_up_window: '1h' });
-    const long = aReport('long', { ...spec, catch_up_window: '4d' });
+    const short = reportDefinition('short', { ...spec, catch_up_window: '1h' });
+    const long = reportDefinition('long', { ...spec, catch_up_window: '4d' });
     await look(short, long);
     clock.advance(4 * DAY);
     expect(await look(short, long)).toEqual({ opened: 1 + 96, skipped: 95, failed: 0 });
   });
 
   it('begin later by the jitter of their schedule, and never later than that once they are overdue', async () => {
-    const spread = aReport('spread', { cron: '0 * * * *', timezone: 'UTC', jitter: '1h', catch_up: 'all' });
+    const spread = reportDefinition('spread', { cron: '0 * * * *', timezone: 'UTC', jitter: '1h', catch_up: 'all' });
     await look(spread);
     clock.set(at('2026-11-16T07:00:00Z'));
     await look(spread);
@@ -330,7 +332,7 @@ describe('due slots', () => {
   });
 
   it('of which thousands are skipped leave a hundred records, whose oldest tells of the others', async () => {
-    const often = aReport('often', { cron: '* * * * *', timezone: 'UTC', catch_up: 'skip' });
+    const often = reportDefinition('often', { cron: '* * * * *', timezone: 'UTC', catch_up: 'skip' });
     await look(often);
     clock.advance(2 * DAY);
     const { opened, skipped } = await look(often);
@@ -345,7 +347,7 @@ describe('due slots', () => {
   });
 
   it('of several schedules are one slot where they fall together, and each has its own catch_up', async () => {
-    const both = aReport('both', [
+    const both = reportDefinition('both', [
       { cron: '0 * * * *', timezone: 'UTC', catch_up: 'skip' },
       { cron: '0 8,9 * * *', timezone: 'UTC', catch_up: 'all' },
     ]);
@@ -357,9 +359,10 @@ describe('due slots', () => {
   });
 
   it('of a paused report that have become too old are skipped while it is paused', async () => {
-    const daily = aReport('daily', { cron: '0 0 * * *', timezone: 'UTC', catch_up: 'all' });
+    const daily = reportDefinition('daily', { cron: '0 0 * * *', timezone: 'UTC', catch_up: 'all' });
     await look(daily);
-    const paused = () => openDue([daily], { ...ports(), paused: async () => new Map([['acme/daily', 'holidays']]) });
+    const paused = () =>
+      openDueSlots([daily], { ...ports(), paused: async () => new Map([['acme/daily', 'holidays']]) });
     clock.set(at('2026-11-18T12:00:00Z'));
     expect(await paused()).toEqual({ opened: 0, skipped: 0, failed: 0 });
     clock.set(at('2026-11-21T12:00:00Z'));
@@ -374,7 +377,7 @@ describe('due slots', () => {
   });
 
   it('are asked for only when one may be due, by a process that remembers its last look', async () => {
-    const memory = dueMemory();
+    const memory = createDueSlotCache();
     let reads = 0;
     const { cursors, ...others } = ports();
     const counting = {
@@ -387,7 +390,7 @@ describe('due slots', () => {
         },
       },
     };
-    const remembering = () => openDue([weekly], counting, memory);
+    const remembering = () => openDueSlots([weekly], counting, memory);
     await remembering();
     await remembering();
     expect(reads).toBe(2);
@@ -407,8 +410,8 @@ describe('due slots', () => {
   });
 
   it('are not lost with a Redis that forgets how far a living process has looked, or is set back', async () => {
-    const memory = dueMemory();
-    const remembering = () => openDue([weekly], ports(), memory);
+    const memory = createDueSlotCache();
+    const remembering = () => openDueSlots([weekly], ports(), memory);
     await remembering();
     await remembering();
     const { producer, prefix } = bench;
@@ -422,7 +425,7 @@ describe('due slots', () => {
     clock.advance(MINUTE);
     await remembering();
     // The run and the move of the cursor were the last that Redis had written, and are gone.
-    const { cursors } = keysOf(prefix);
+    const { cursors } = redisKeys(prefix);
     const names = await producer.hkeys(cursors);
     await forget();
     for (const name of names) await producer.hset(cursors, name, at('2026-11-16T06:59:30Z'));

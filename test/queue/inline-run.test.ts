@@ -10,44 +10,51 @@ import {
   failAbandoned,
   type InlineLeases,
   type InlineWork,
-  inlineLeases,
   recordInlineRun,
+  redisInlineLeases,
 } from '../../src/queue/inline-run.ts';
-import { redisLive } from '../../src/queue/live.ts';
-import type { OwedNotice } from '../../src/queue/owed-notices.ts';
-import { requeueLost } from '../../src/queue/reconciler.ts';
+import { redisLiveProgress } from '../../src/queue/live.ts';
+import type { PendingNotice } from '../../src/queue/owed-notices.ts';
+import { requeueOrphans } from '../../src/queue/reconciler.ts';
 import type { RunOrder } from '../../src/run/record.ts';
 import type { RunResult } from '../../src/run/result.ts';
 import { manualClock } from '../support/manual-clock.ts';
-import { aBench, anOrder, aReport, type Bench } from '../support/queue-bench.ts';
+import { anOrder, openQueueHarness, type QueueHarness, reportDefinition } from '../support/queue-bench.ts';
 
 const RESULT: RunResult = { state: 'done', folder: '/out', files: [], calls: [], incomplete: [], receipts: [] };
 const WHO = { by: 'ada', reason: 'the wrong week' };
 
 describe('a run that a command makes itself', () => {
-  let bench: Bench;
+  let bench: QueueHarness;
   beforeAll(async () => {
-    bench = await aBench();
+    bench = await openQueueHarness();
   });
   afterAll(() => bench.close());
 
-  const report = aReport();
+  const report = reportDefinition();
   const order = (): RunOrder => anOrder({ trigger: 'cli', slot: 'trigger:1', digest: report.definition.digest });
   const leases = (leaseMs?: number) =>
-    inlineLeases(bench.producer, { prefix: bench.prefix, ...(leaseMs === undefined ? {} : { leaseMs }) });
+    redisInlineLeases(bench.producer, { prefix: bench.prefix, ...(leaseMs === undefined ? {} : { leaseMs }) });
   const make = (of: RunOrder, work: InlineWork, given: InlineLeases = leases(), clock = systemClock) => {
     const { prefix, producer, runs } = bench;
     const definitions = definitionStore(producer, { prefix, keepDays: 30 });
-    const ports = { runs, definitions, leases: given, live: redisLive(producer, { prefix }), clock, log: silentLog };
+    const ports = {
+      runs,
+      definitions,
+      leases: given,
+      live: redisLiveProgress(producer, { prefix }),
+      clock,
+      log: silentLog,
+    };
     const context = { signal: new AbortController().signal, observe: () => {} };
     return recordInlineRun(of, report, ports, context, work);
   };
   const ending = async (rows: readonly DeliveryRow[] = []) => {
-    const owed: OwedNotice[] = [];
+    const owed: PendingNotice[] = [];
     const ended = await failAbandoned({
       runs: bench.runs,
       leases: leases(),
-      owed: { owe: async (notice) => void owed.push(notice) },
+      noticeOutbox: { enqueue: async (notice) => void owed.push(notice) },
       rowsAtEnd: async () => rows,
       clock: systemClock,
       log: silentLog,
@@ -57,7 +64,7 @@ describe('a run that a command makes itself', () => {
   const runs = () => bench.runs;
   const queue = () => bench.queue;
   const inMinutes = (minutes: number) => manualClock(Date.now() + minutes * 60_000);
-  const requeue = (clock = inMinutes(10)) => requeueLost({ runs: runs(), queue: queue(), clock, log: silentLog });
+  const requeue = (clock = inMinutes(10)) => requeueOrphans({ runs: runs(), queue: queue(), clock, log: silentLog });
 
   it('is on record while it is made and when it has ended, and is enqueued for nobody', async () => {
     const of = order();
@@ -69,7 +76,7 @@ describe('a run that a command makes itself', () => {
     });
     expect(meanwhile).toMatchObject({ state: 'running', starts: 1 });
     expect(await runs().get(of.id)).toMatchObject({ state: 'done', trigger: 'cli' });
-    expect(await queue().lost([of.id])).toEqual([of.id]);
+    expect(await queue().findOrphaned([of.id])).toEqual([of.id]);
     expect(await leases(0).expired(10)).toEqual([]);
     const store = definitionStore(bench.producer, { prefix: bench.prefix, keepDays: 30 });
     expect(await store.get(of.digest)).toEqual(report);
@@ -181,7 +188,7 @@ describe('a run that a command makes itself', () => {
     await runs().reopen(of.id, ['failed'], { what: 'retry', ...WHO, at: Date.now() });
     // Whoever asked died before it was enqueued: it is a worker's run now like any other.
     expect(await requeue()).toBe(1);
-    expect(await queue().lost([of.id])).toEqual([]);
+    expect(await queue().findOrphaned([of.id])).toEqual([]);
     await queue().remove(of.id);
     await runs().update(of.id, { state: 'failed' });
   });
@@ -191,7 +198,7 @@ describe('a run that a command makes itself', () => {
     await leases(0).take(of.id);
     await runs().open(of);
     await runs().update(of.id, { state: 'running' });
-    await runs().askToCancel(of.id, { ...WHO, at: Date.now() });
+    await runs().requestCancel(of.id, { ...WHO, at: Date.now() });
     expect(await ending()).toEqual({ ended: 1, owed: [] });
     expect(await runs().get(of.id)).toMatchObject({ state: 'cancelled', cancel: WHO });
   });
@@ -225,7 +232,7 @@ describe('a run that a command makes itself', () => {
     const ended = await failAbandoned({
       runs: runs(),
       leases: leases(),
-      owed: { owe: ({ run }) => owe(run) },
+      noticeOutbox: { enqueue: ({ run }) => owe(run) },
       rowsAtEnd: async () => [],
       clock: systemClock,
       log: silentLog,

@@ -1,25 +1,25 @@
 import { expect, test } from 'vitest';
 import { DocketError } from '../../src/base/error.ts';
-import { loadJobs } from '../../src/define/load.ts';
+import { loadDefinitions } from '../../src/define/load.ts';
 import type { FrozenDefinition } from '../../src/queue/definition-store.ts';
-import { frozenReports, lastGood } from '../../src/queue/in-force.ts';
+import { freezeReports, lastGoodVersion } from '../../src/queue/in-force.ts';
 import { errorSchema } from '../../src/queue/stored-record.ts';
-import { catchUpMs } from '../../src/queue/timing.ts';
+import { catchUpWindowMs } from '../../src/queue/timing.ts';
 import { jobsFolder, ORG, REPORT } from '../support/jobs-folder.ts';
-import { aReport, linesLog } from '../support/queue-bench.ts';
+import { recordingLog, reportDefinition } from '../support/queue-bench.ts';
 
 const HOUR_MS = 3_600_000;
 
 /** Asks for the version in force of a report whose file has a fault now; `get` is the store of versions. */
 async function asked(get: (frozen: FrozenDefinition) => Promise<FrozenDefinition | undefined>) {
-  const good = await loadJobs(await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT }));
-  const [frozen] = frozenReports(good);
+  const good = await loadDefinitions(await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT }));
+  const [frozen] = freezeReports(good);
   if (frozen === undefined) throw new Error('no report');
   const broken = REPORT.replace('previous_week', 'last_weak');
-  const jobs = await loadJobs(await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': broken }));
-  const log = linesLog();
-  const definitions = { get: () => get(frozen), put: async () => {}, putAll: async () => {}, keep: async () => {} };
-  const found = lastGood('acme/weekly', { digest: frozen.definition.digest }, { jobs, definitions, log });
+  const jobs = await loadDefinitions(await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': broken }));
+  const log = recordingLog();
+  const definitions = { get: () => get(frozen), put: async () => {}, putAll: async () => {}, touch: async () => {} };
+  const found = lastGoodVersion('acme/weekly', { digest: frozen.definition.digest }, { jobs, definitions, log });
   return { frozen, found, log };
 }
 
@@ -44,16 +44,16 @@ test('a version of a newer Docket is left to those who can read it; a Redis that
 });
 
 test('a report of an organization that is not there is not frozen', async () => {
-  const { reports } = await loadJobs(await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT }));
+  const { reports } = await loadDefinitions(await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT }));
   expect(reports.size).toBe(1);
-  expect(frozenReports({ reports, orgs: new Map() })).toEqual([]);
+  expect(freezeReports({ reports, orgs: new Map() })).toEqual([]);
 });
 
 test('what no schedule has is made up for as long as is usual', () => {
-  const report = aReport();
-  const usual = catchUpMs(report, undefined);
+  const report = reportDefinition();
+  const usual = catchUpWindowMs(report, undefined);
   expect(usual).toBeGreaterThan(HOUR_MS);
-  expect(catchUpMs(report, Date.parse('2026-11-21T11:11:11Z'))).toBe(usual);
+  expect(catchUpWindowMs(report, Date.parse('2026-11-21T11:11:11Z'))).toBe(usual);
 });
 
 test('an error of a code that only a newer Docket knows is read, with its words', () => {

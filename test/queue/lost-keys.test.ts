@@ -11,12 +11,12 @@ import { deliver } from '../../src/deliver/deliver.ts';
 import { directoryArchive } from '../../src/deliver/directory-archive.ts';
 import { smtpMailer } from '../../src/deliver/mailer.ts';
 import { redisLedger } from '../../src/deliver/redis-ledger.ts';
-import { mailCatcher } from '../../src/demo/mail-catcher.ts';
-import { indexRepair } from '../../src/queue/index-repair.ts';
-import { requeuer } from '../../src/queue/reconciler.ts';
+import { createMailCatcher } from '../../src/demo/mail-catcher.ts';
+import { createIndexRepair } from '../../src/queue/index-repair.ts';
+import { createOrphanRequeuer } from '../../src/queue/reconciler.ts';
 import { redisRunStore } from '../../src/queue/run-store.ts';
 import { type Execute, startWorker } from '../../src/queue/worker.ts';
-import { ENDED, type RunOrder } from '../../src/run/record.ts';
+import { type RunOrder, TERMINAL_STATES } from '../../src/run/record.ts';
 import {
   definitionWith,
   folderFor,
@@ -26,17 +26,17 @@ import {
   SETTINGS,
   writeArtifact,
 } from '../support/delivery-case.ts';
-import { aBench, anOrder, signalled } from '../support/queue-bench.ts';
+import { anOrder, deferred, openQueueHarness } from '../support/queue-bench.ts';
 
 const RUNS = 30;
 const TO = 'a@acme.example';
 
 /** Thirty runs in a queue, workers that deliver them to a mail server, and an archive; all of it real. */
 async function world() {
-  const bench = await aBench();
+  const bench = await openQueueHarness();
   onTestFinished(() => bench.close());
   const folder = await folderFor(onTestFinished);
-  const mail = await mailCatcher(join(folder, 'mailbox'));
+  const mail = await createMailCatcher(join(folder, 'mailbox'));
   onTestFinished(() => mail.close());
   const mailer = smtpMailer(new Secret(mail.url));
   onTestFinished(() => mailer.close());
@@ -47,11 +47,11 @@ async function world() {
   const seal = async (order: RunOrder) => {
     const staged = await archive.stage(order.id);
     const artifacts = [await writeArtifact(staged, 'queue.csv', 'alerts\r\n3\r\n')];
-    return archive.seal(staged, manifestOf(artifacts, order.id), artifacts, MAIL);
+    return archive.publish(staged, manifestOf(artifacts, order.id), artifacts, MAIL);
   };
   const slept = new Set<string>();
   const started = new Set<string>();
-  const fifth = signalled();
+  const fifth = deferred();
   const execute: Execute = async (order, { signal, observe }) => {
     started.add(order.id);
     if (started.size === 5) fifth.tell();
@@ -60,13 +60,13 @@ async function world() {
       slept.add(order.id);
       return snooze(Date.now() + 500, 'no token');
     }
-    const sealed = (await archive.find(order)) ?? (await seal(order));
+    const published = (await archive.find(order)) ?? (await seal(order));
     const { receipts, retryable } = await deliver({
       order,
       definition,
       settings: SETTINGS,
       secrets: NO_SECRETS,
-      sealed,
+      published,
       mail: { mailer, from: 'reports@docket.example' },
       ledger,
       archive,
@@ -75,7 +75,7 @@ async function world() {
       observe,
     });
     if (retryable) return fail(new DocketError('deliver.target_failed', 'Not delivered yet.'));
-    return done({ state: 'done', folder: sealed.folder, files: [], calls: [], incomplete: [], receipts });
+    return done({ state: 'done', folder: published.folder, files: [], calls: [], incomplete: [], receipts });
   };
   const work = () => {
     const worker = startWorker({
@@ -87,7 +87,7 @@ async function world() {
       log: silentLog,
       concurrency: 4,
       backoff: () => 50,
-      lock: { durationMs: 1_000, checkMs: 500 },
+      lock: { durationMs: 1_000, stalledIntervalMs: 500 },
     });
     onTestFinished(() => worker.close(0));
   };
@@ -96,7 +96,7 @@ async function world() {
     const order = anOrder({ org: 'acme', report: 'weekly-kpi', createdAt: Date.now() - 60_000 + index });
     orders.push(order);
     await bench.runs.open(order);
-    await bench.queue.add(order);
+    await bench.queue.enqueue(order);
   }
   const records = () => Promise.all(orders.map(({ id }) => bench.runs.get(id)));
   const mails = async () =>
@@ -109,14 +109,16 @@ async function world() {
 /** What a scheduler does every minute, again and again until these runs have ended. */
 async function reconcileUntilEnded(own: Awaited<ReturnType<typeof world>>): Promise<void> {
   const { runs, queue, producer, prefix, records } = own;
-  const repair = indexRepair(producer, { prefix, keepDays: 40, log: silentLog });
-  const look = requeuer({ runs, queue, clock: systemClock, log: silentLog });
+  const repair = createIndexRepair(producer, { prefix, keepDays: 40, log: silentLog });
+  const look = createOrphanRequeuer({ runs, queue, clock: systemClock, log: silentLog });
   await expect
     .poll(
       async () => {
         await repair();
         await look();
-        return (await records()).filter((run) => run !== undefined && !ENDED.has(run.state)).map((run) => run?.state);
+        return (await records())
+          .filter((run) => run !== undefined && !TERMINAL_STATES.has(run.state))
+          .map((run) => run?.state);
       },
       // Longer than the lock of a worker: what it has in hand is left to it.
       { interval: 1_100, timeout: 30_000 },

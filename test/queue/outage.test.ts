@@ -8,7 +8,14 @@ import type { RedisClient } from '../../src/base/redis-client.ts';
 import { runQueue } from '../../src/queue/jobs.ts';
 import { redisRunStore } from '../../src/queue/run-store.ts';
 import { type RunWorker, startWorker } from '../../src/queue/worker.ts';
-import { aBench, aPrefix, aReport, type Bench, onDemand, signalled } from '../support/queue-bench.ts';
+import {
+  deferred,
+  onDemand,
+  openQueueHarness,
+  type QueueHarness,
+  randomPrefix,
+  reportDefinition,
+} from '../support/queue-bench.ts';
 import { type RestartableRedis, restartableRedis } from '../support/restartable-redis.ts';
 
 const RESULT = { state: 'done', folder: '', files: [], calls: [], incomplete: [], receipts: [] } as const;
@@ -19,12 +26,12 @@ const readyAgain = (connection: RedisClient) =>
 
 describe('while Redis is away', () => {
   let redis: RestartableRedis;
-  let bench: Bench;
+  let bench: QueueHarness;
   const workers: RunWorker[] = [];
   const children: ChildProcess[] = [];
   beforeEach(async () => {
     redis = await restartableRedis();
-    bench = await aBench(systemClock, aPrefix(), silentLog, redis.url);
+    bench = await openQueueHarness(systemClock, randomPrefix(), silentLog, redis.url);
   });
   afterEach(async () => {
     for (const worker of workers.splice(0)) await worker.close(0);
@@ -36,7 +43,7 @@ describe('while Redis is away', () => {
 
   it('triggers fail at once and leave nothing half done; afterwards they go on by themselves', async () => {
     await redis.kill();
-    const request = onDemand(aReport(), 'same');
+    const request = onDemand(reportDefinition(), 'same');
     await expect(bench.trigger(request)).rejects.toMatchObject({ code: 'redis.unreachable' });
     const back = readyAgain(bench.producer);
     await redis.start();
@@ -61,9 +68,9 @@ describe('while Redis is away', () => {
   });
 
   it('a run in hand goes on, and its end is written down when the server is back', async () => {
-    const { record } = await bench.trigger(onDemand(aReport()));
-    const started = signalled();
-    const go = signalled();
+    const { record } = await bench.trigger(onDemand(reportDefinition()));
+    const started = deferred();
+    const go = deferred();
     const store = redisRunStore(bench.worker, { prefix: bench.prefix, keepDays: 40 });
     const attempts: number[] = [];
     workers.push(

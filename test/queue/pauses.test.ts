@@ -1,17 +1,28 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { DocketError, type ErrorCode } from '../../src/base/error.ts';
 import { cancel, done, fail, type Outcome } from '../../src/base/outcome.ts';
-import { CATCH_UP_MS } from '../../src/queue/catch-up.ts';
-import { redisCursors } from '../../src/queue/cursors.ts';
+import { DEFAULT_CATCH_UP_WINDOW_MS } from '../../src/queue/catch-up.ts';
+import { redisScheduleCursors } from '../../src/queue/cursors.ts';
 import type { FrozenDefinition } from '../../src/queue/definition-store.ts';
-import { openDue } from '../../src/queue/due.ts';
+import { openDueSlots } from '../../src/queue/due.ts';
 import { type Pause, type Pauses, redisPauses } from '../../src/queue/pauses.ts';
-import { pausedNow, pauseOf, type TryPorts, unlessPaused } from '../../src/queue/pausing.ts';
+import {
+  activePauses,
+  executeUnlessPaused,
+  findActivePause,
+  type PauseEnforcementPorts,
+} from '../../src/queue/pausing.ts';
 import type { RunEvent } from '../../src/run/event.ts';
 import type { RunOrder } from '../../src/run/record.ts';
 import type { RunResult } from '../../src/run/result.ts';
 import { type ManualClock, manualClock } from '../support/manual-clock.ts';
-import { aBench, anOrder, aReport, type Bench, linesLog } from '../support/queue-bench.ts';
+import {
+  anOrder,
+  openQueueHarness,
+  type QueueHarness,
+  recordingLog,
+  reportDefinition,
+} from '../support/queue-bench.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -19,16 +30,16 @@ const START = Date.parse('2026-11-16T07:00:00Z');
 const OLD = '0'.repeat(16);
 const NEW = '1'.repeat(16);
 
-let bench: Bench;
+let bench: QueueHarness;
 let clock: ManualClock;
-let log: ReturnType<typeof linesLog>;
+let log: ReturnType<typeof recordingLog>;
 let pauses: Pauses;
 /** The keys that the organizations have now; one that is not here cannot be resolved. */
 let keys: Map<string, string>;
 beforeEach(async () => {
   clock = manualClock(START);
-  log = linesLog();
-  bench = await aBench(clock);
+  log = recordingLog();
+  bench = await openQueueHarness(clock);
   pauses = redisPauses(bench.producer, bench);
   keys = new Map([['acme', OLD]]);
 });
@@ -57,7 +68,7 @@ describe('the record of a pause', () => {
   it('is kept as it was written, for every worker', async () => {
     await pauses.put(aPause());
     await pauses.put(aPause({ org: 'aardvark', key: NEW }));
-    const other = await aBench(clock, bench.prefix);
+    const other = await openQueueHarness(clock, bench.prefix);
     expect(await redisPauses(other.worker, other).list()).toEqual([aPause({ org: 'aardvark', key: NEW }), aPause()]);
     other.worker.disconnect();
     other.producer.disconnect();
@@ -74,8 +85,8 @@ describe('the record of a pause', () => {
 
   it('is lifted once, and only the one that was meant', async () => {
     await pauses.put(aPause());
-    expect(await pauses.liftRefusal('acme', 'c'.repeat(32), 'w')).toBeUndefined();
-    const ends = await Promise.all([pauses.liftRefusal('acme', 'a'.repeat(32), 'w'), lift()]);
+    expect(await pauses.liftKeyPause('acme', 'c'.repeat(32), 'w')).toBeUndefined();
+    const ends = await Promise.all([pauses.liftKeyPause('acme', 'a'.repeat(32), 'w'), lift()]);
     expect(ends.flat().filter((end) => end !== undefined)).toEqual([aPause()]);
     expect(await pauses.list()).toEqual([]);
   });
@@ -117,7 +128,7 @@ describe('a person’s pause', () => {
     await pauses.put(byHand('weekly', { why: 'changes nothing' }));
     await lift('weekly');
     await pauses.put(aPause());
-    await pauses.liftRefusal('acme', 'a'.repeat(32), 'the API key is another one');
+    await pauses.liftKeyPause('acme', 'a'.repeat(32), 'the API key is another one');
     const weekly = { org: 'acme', report: 'weekly', at: expect.any(Number) };
     const acme = { org: 'acme', report: null, who: 'docket', at: expect.any(Number) };
     expect(await pauses.history(10)).toEqual([
@@ -132,20 +143,20 @@ describe('a person’s pause', () => {
   it('does not end with another key, and is of the report or the organization alone', async () => {
     await pauses.put(byHand('weekly'));
     keys.set('acme', NEW);
-    const now = await pausedNow({ pauses, keyOf, log });
-    expect(pauseOf(now, 'acme', 'weekly')).toEqual(byHand('weekly'));
-    expect(pauseOf(now, 'acme', 'daily')).toBeUndefined();
-    expect(pauseOf(now, 'other', 'weekly')).toBeUndefined();
+    const now = await activePauses({ pauses, keyOf, log });
+    expect(findActivePause(now, 'acme', 'weekly')).toEqual(byHand('weekly'));
+    expect(findActivePause(now, 'acme', 'daily')).toBeUndefined();
+    expect(findActivePause(now, 'other', 'weekly')).toBeUndefined();
     await pauses.put(byHand());
-    expect(pauseOf(await pausedNow({ pauses, keyOf, log }), 'acme', 'daily')).toEqual(byHand());
+    expect(findActivePause(await activePauses({ pauses, keyOf, log }), 'acme', 'daily')).toEqual(byHand());
   });
 
   it('outlives the refusal that it stands beside', async () => {
     await pauses.put(byHand());
     await pauses.put(aPause());
-    expect([...(await pausedNow({ pauses, keyOf, log })).values()]).toEqual([byHand()]);
+    expect([...(await activePauses({ pauses, keyOf, log })).values()]).toEqual([byHand()]);
     keys.set('acme', NEW);
-    await pausedNow({ pauses, keyOf, log });
+    await activePauses({ pauses, keyOf, log });
     expect(await pauses.list()).toEqual([byHand()]);
   });
 });
@@ -153,16 +164,16 @@ describe('a person’s pause', () => {
 describe('a pause', () => {
   it('stands while the key is the same, or cannot be resolved', async () => {
     await pauses.put(aPause());
-    expect([...(await pausedNow({ pauses, keyOf, log })).keys()]).toEqual(['acme']);
+    expect([...(await activePauses({ pauses, keyOf, log })).keys()]).toEqual(['acme']);
     keys.clear();
-    expect([...(await pausedNow({ pauses, keyOf, log })).keys()]).toEqual(['acme']);
+    expect([...(await activePauses({ pauses, keyOf, log })).keys()]).toEqual(['acme']);
     expect(log.lines).toEqual([]);
   });
 
   it('lifts by itself when the key is another one, and says so once', async () => {
     await pauses.put(aPause());
     keys.set('acme', NEW);
-    const looks = await Promise.all([1, 2, 3].map(() => pausedNow({ pauses, keyOf, log })));
+    const looks = await Promise.all([1, 2, 3].map(() => activePauses({ pauses, keyOf, log })));
     expect(looks.map(({ size }) => size)).toEqual([0, 0, 0]);
     expect(messages()).toEqual(['The pause of the organization is lifted']);
     expect(await pauses.list()).toEqual([]);
@@ -171,11 +182,11 @@ describe('a pause', () => {
 
 describe('due slots of a paused organization', () => {
   const look = (...reports: FrozenDefinition[]) =>
-    openDue(reports, {
-      cursors: redisCursors(bench.producer, bench),
+    openDueSlots(reports, {
+      cursors: redisScheduleCursors(bench.producer, bench),
       trigger: bench.trigger,
       runs: bench.runs,
-      paused: () => pausedNow({ pauses, keyOf, log }),
+      paused: () => activePauses({ pauses, keyOf, log }),
       clock,
       log,
     });
@@ -185,7 +196,7 @@ describe('due slots of a paused organization', () => {
       .map(({ slot }) => slot.slice(11, 16))
       .sort();
   const hourly = (catch_up: 'skip' | 'latest' | 'all', org = 'acme') =>
-    aReport(catch_up, { cron: '30 * * * *', timezone: 'UTC', catch_up }, org);
+    reportDefinition(catch_up, { cron: '30 * * * *', timezone: 'UTC', catch_up }, org);
 
   it('wait, while those of others are opened; when it is lifted, catch_up decides of each', async () => {
     const reports = [hourly('skip'), hourly('latest'), hourly('all'), hourly('latest', 'other')];
@@ -222,7 +233,7 @@ describe('due slots of a paused organization', () => {
   });
 
   it('of more than three days ago are skipped, counted and told while it stands', async () => {
-    const daily = aReport('daily', { cron: '0 6 * * *', timezone: 'UTC', catch_up: 'all' });
+    const daily = reportDefinition('daily', { cron: '0 6 * * *', timezone: 'UTC', catch_up: 'all' });
     await look(daily);
     await pauses.put(aPause());
     clock.advance(5 * 24 * HOUR);
@@ -262,12 +273,12 @@ describe('a try of a run', () => {
     tokens: saved ? null : 29,
     finish: START,
   });
-  const ports = (change: Partial<TryPorts> = {}): TryPorts => ({
+  const ports = (change: Partial<PauseEnforcementPorts> = {}): PauseEnforcementPorts => ({
     pauses,
     keyOf,
     runs: bench.runs,
-    frozenOf: async () => aReport(),
-    sealed: async () => false,
+    frozenOf: async () => reportDefinition(),
+    isPublished: async () => false,
     clock,
     log,
     ...change,
@@ -276,7 +287,11 @@ describe('a try of a run', () => {
   const attempt = async (
     order: RunOrder,
     outcome: Outcome<RunResult>,
-    { key = OLD, events = [], ...change }: Partial<TryPorts> & { key?: string; events?: readonly RunEvent[] } = {},
+    {
+      key = OLD,
+      events = [],
+      ...change
+    }: Partial<PauseEnforcementPorts> & { key?: string; events?: readonly RunEvent[] } = {},
   ) => {
     let tries = 0;
     const seen: RunEvent[] = [];
@@ -286,7 +301,7 @@ describe('a try of a run', () => {
       attempt: 1,
       lastAttempt: false,
     };
-    const ended = await unlessPaused(order, context, ports(change), async (_, { observe }) => {
+    const ended = await executeUnlessPaused(order, context, ports(change), async (_, { observe }) => {
       tries += 1;
       for (const event of events) observe(event);
       return { outcome, key };
@@ -352,7 +367,7 @@ describe('a try of a run', () => {
     await pauses.put(aPause());
     const slot = new Date(START).toISOString();
     const order = await opened(anOrder({ slot }));
-    clock.advance(CATCH_UP_MS);
+    clock.advance(DEFAULT_CATCH_UP_WINDOW_MS);
     expect(await attempt(order, done(result))).toMatchObject({ tries: 0, kind: 'snooze' });
     clock.advance(1);
     const ended = await attempt(order, done(result));
@@ -367,7 +382,7 @@ describe('a try of a run', () => {
       { cron: '0 8 * * *', timezone: 'UTC', catch_up_window: '31d' },
       { cron: '0 7 * * *', timezone: 'UTC', catch_up_window: '12h' },
     ];
-    const frozenOf = async () => aReport('weekly', schedules);
+    const frozenOf = async () => reportDefinition('weekly', schedules);
     clock.advance(12 * HOUR);
     expect(await attempt(order, done(result), { frozenOf })).toMatchObject({ kind: 'snooze' });
     clock.advance(1);
@@ -384,7 +399,7 @@ describe('a try of a run', () => {
 
   it('goes on where it calls nothing any more, where it caused the pause, and for other organizations', async () => {
     await pauses.put(aPause());
-    expect(await attempt(anOrder(), done(result), { sealed: async () => true })).toMatchObject({ tries: 1 });
+    expect(await attempt(anOrder(), done(result), { isPublished: async () => true })).toMatchObject({ tries: 1 });
     expect(await attempt(anOrder({ org: 'other' }), done(result))).toMatchObject({ tries: 1 });
     expect(await attempt(anOrder({ id: 'a'.repeat(32) }), refusal())).toMatchObject({ tries: 1, kind: 'fail' });
     expect(await pauses.list()).toEqual([aPause()]);
@@ -424,7 +439,7 @@ describe('a try of a run', () => {
   it('that began before a pause does not lift it', async () => {
     const context = { signal: new AbortController().signal, observe: () => {}, attempt: 1, lastAttempt: false };
     const during = (change: () => Promise<unknown>) =>
-      unlessPaused(asked, context, ports(), async (_, { observe }) => {
+      executeUnlessPaused(asked, context, ports(), async (_, { observe }) => {
         observe(answer());
         await change();
         return { outcome: done(result), key: OLD };

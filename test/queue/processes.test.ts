@@ -4,18 +4,18 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
-import { redisCursors } from '../../src/queue/cursors.ts';
-import { cursorsOf } from '../../src/queue/timing.ts';
+import { redisScheduleCursors } from '../../src/queue/cursors.ts';
+import { cursorNames } from '../../src/queue/timing.ts';
 import type { RunRecord, RunState } from '../../src/run/record.ts';
-import { aBench, aReport, type Bench, onDemand, signalled } from '../support/queue-bench.ts';
+import { deferred, onDemand, openQueueHarness, type QueueHarness, reportDefinition } from '../support/queue-bench.ts';
 
 type Role = 'hangs' | 'waits' | 'works' | 'opens' | 'devours' | 'blocks' | 'delivers' | 'steps';
 
 describe('processes', () => {
-  let bench: Bench;
+  let bench: QueueHarness;
   const children: ChildProcess[] = [];
   beforeEach(async () => {
-    bench = await aBench();
+    bench = await openQueueHarness();
   });
   afterEach(async () => {
     for (const child of children.splice(0)) {
@@ -37,7 +37,7 @@ describe('processes', () => {
     children.push(child);
     const heard: unknown[] = [];
     let wake = () => {};
-    const ready = signalled();
+    const ready = deferred();
     const gone = once(child, 'exit').then(() => Promise.reject(new Error('the process ended before it was ready')));
     child.on('message', (message) => {
       if (message === 'ready') return ready.tell();
@@ -69,7 +69,7 @@ describe('processes', () => {
 
   it('that are killed in the middle of a run leave it to another, without an attempt spent', async () => {
     const first = await start('hangs');
-    const { record } = await bench.trigger(onDemand(aReport()));
+    const { record } = await bench.trigger(onDemand(reportDefinition()));
     expect(await first.next()).toEqual({ started: record.id, attempt: 1 });
     await first.end('SIGKILL');
     expect(await bench.runs.get(record.id)).toMatchObject({ state: 'running' });
@@ -80,7 +80,7 @@ describe('processes', () => {
 
   it('that are asked to stop put their runs back at once', async () => {
     const first = await start('hangs');
-    const { record } = await bench.trigger(onDemand(aReport()));
+    const { record } = await bench.trigger(onDemand(reportDefinition()));
     await first.next();
     await first.end('SIGTERM');
     expect(await bench.runs.get(record.id)).toMatchObject({ state: 'queued', calls: { planned: 3 } });
@@ -91,7 +91,7 @@ describe('processes', () => {
   });
 
   it('are taken down twice by a poisonous run, and not a third time; others go on', async () => {
-    const { record } = await bench.trigger(onDemand(aReport('poison')));
+    const { record } = await bench.trigger(onDemand(reportDefinition('poison')));
     for (let n = 0; n < 2; n += 1) {
       const victim = await start('hangs');
       expect(await victim.next()).toMatchObject({ started: record.id });
@@ -100,7 +100,7 @@ describe('processes', () => {
     const survivor = await start('works');
     expect(await survivor.next()).toEqual({ failed: record.id, code: 'run.poison' });
     expect(await bench.runs.get(record.id)).toMatchObject({ state: 'failed', error: { code: 'run.poison' } });
-    const other = await bench.trigger(onDemand(aReport('sound')));
+    const other = await bench.trigger(onDemand(reportDefinition('sound')));
     await reached(other.record.id, 'done');
   });
 
@@ -116,7 +116,7 @@ describe('processes', () => {
   };
 
   it('that are killed while a run waits for its tokens do not make it a poisonous one', async () => {
-    const { record } = await bench.trigger(onDemand(aReport()));
+    const { record } = await bench.trigger(onDemand(reportDefinition()));
     await killedWaiting(record, 4);
     const survivor = await start('works');
     expect(await survivor.next()).toEqual({ started: record.id, attempt: 1 });
@@ -124,14 +124,14 @@ describe('processes', () => {
   });
 
   it('are not taken down for ever by a run that gets further each time', async () => {
-    const { record } = await bench.trigger(onDemand(aReport()));
+    const { record } = await bench.trigger(onDemand(reportDefinition()));
     await killedWaiting(record, 8);
     const survivor = await start('works');
     expect(await survivor.next()).toEqual({ failed: record.id, code: 'run.poison' });
   });
 
   it('that run out of memory for a run give it up after so many, and others go on', async () => {
-    const { record } = await bench.trigger(onDemand(aReport('poison')));
+    const { record } = await bench.trigger(onDemand(reportDefinition('poison')));
     const small = ['--max-old-space-size=48'];
     for (let n = 0; n < 2; n += 1) {
       const victim = await start('devours', small);
@@ -141,7 +141,7 @@ describe('processes', () => {
     }
     const survivor = await start('devours', small);
     expect(await survivor.next()).toEqual({ failed: record.id, code: 'run.poison' });
-    const other = await bench.trigger(onDemand(aReport('sound')));
+    const other = await bench.trigger(onDemand(reportDefinition('sound')));
     await reached(other.record.id, 'done');
     // Two processes fill their heaps, which takes a busy machine its time.
   }, 120_000);
@@ -149,7 +149,7 @@ describe('processes', () => {
   it('whose event loop stood still for several locks deliver nothing that another has delivered meanwhile', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'docket-blocked-'));
     const first = await start('blocks', [], join(folder, 'go'));
-    const { record } = await bench.trigger(onDemand(aReport()));
+    const { record } = await bench.trigger(onDemand(reportDefinition()));
     expect(await first.next()).toEqual({ started: record.id, attempt: 1 });
     const second = await start('delivers');
     expect(await second.next()).toEqual({ started: record.id, attempt: 1 });
@@ -157,7 +157,7 @@ describe('processes', () => {
     await second.end('SIGTERM');
     await writeFile(join(folder, 'go'), '');
     // The first one has come to itself when it takes the next run.
-    const next = await bench.trigger(onDemand(aReport('next')));
+    const next = await bench.trigger(onDemand(reportDefinition('next')));
     expect(await first.next()).toEqual({ started: next.record.id, attempt: 1 });
     await reached(next.record.id, 'done');
     expect(await bench.producer.lrange(`${bench.prefix}:sent`, 0, -1)).toEqual([
@@ -171,7 +171,7 @@ describe('processes', () => {
   it('that are asked to stop under load leave no run stalled, and others make the rest of the calls, none twice', async () => {
     const [first] = await Promise.all([start('steps'), start('steps')]);
     const ids: string[] = [];
-    for (let n = 0; n < 20; n += 1) ids.push((await bench.trigger(onDemand(aReport(`r${n}`)))).record.id);
+    for (let n = 0; n < 20; n += 1) ids.push((await bench.trigger(onDemand(reportDefinition(`r${n}`)))).record.id);
     await first.next();
     await first.end('SIGTERM');
     expect(first.child.exitCode).toBe(0);
@@ -188,9 +188,9 @@ describe('processes', () => {
   it('that look at the same overdue slots open each once', async () => {
     const now = Date.parse('2026-11-16T09:30:00Z');
     const reports = Array.from({ length: 10 }, (_, n) =>
-      aReport(`r${n}`, { cron: '0 * * * *', timezone: 'UTC', catch_up: 'all' }),
+      reportDefinition(`r${n}`, { cron: '0 * * * *', timezone: 'UTC', catch_up: 'all' }),
     );
-    await redisCursors(bench.producer, bench).start(reports.flatMap(cursorsOf), now - 3 * 3_600_000);
+    await redisScheduleCursors(bench.producer, bench).initialize(reports.flatMap(cursorNames), now - 3 * 3_600_000);
     const both = await Promise.all([start('opens'), start('opens')]);
     for (const { child } of both) child.send({ now, reports });
     const ends = await Promise.all(both.map(({ next }) => next()));

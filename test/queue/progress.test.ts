@@ -1,21 +1,21 @@
 import { describe, expect, it } from 'vitest';
-import { recordProgress } from '../../src/queue/progress.ts';
-import { NOT_STARTED, type RunProgress } from '../../src/queue/stored-record.ts';
-import type { RunLive } from '../../src/run/live.ts';
+import { createProgressRecorder } from '../../src/queue/progress.ts';
+import { INITIAL_RUN_FIELDS, type MutableRunFields } from '../../src/queue/stored-record.ts';
+import type { LiveProgress } from '../../src/run/live.ts';
 import { manualClock } from '../support/manual-clock.ts';
 import { anOrder } from '../support/queue-bench.ts';
 
 describe('the progress of a run', () => {
-  const watched = (before: Partial<RunProgress> = {}) => {
+  const watched = (before: Partial<MutableRunFields> = {}) => {
     const clock = manualClock(1_000_000);
-    const written: Partial<RunProgress>[] = [];
-    const told: (RunLive | null)[] = [];
-    const progress = recordProgress(
+    const written: Partial<MutableRunFields>[] = [];
+    const told: (LiveProgress | null)[] = [];
+    const progress = createProgressRecorder(
       { update: async (_, change) => void written.push(change) },
-      { ...anOrder(), ...NOT_STARTED, ...before },
+      { ...anOrder(), ...INITIAL_RUN_FIELDS, ...before },
       {
         clock,
-        live: { tell: async (_, live) => void told.push(live), forget: async () => void told.push(null) },
+        live: { put: async (_, live) => void told.push(live), delete: async () => void told.push(null) },
         failed: () => {},
       },
     );
@@ -34,7 +34,7 @@ describe('the progress of a run', () => {
     const { progress } = watched({ timings: { plan: 5, fetch: 100 } });
     progress.observe({ type: 'timed', stage: 'fetch', ms: 20.4 });
     progress.observe({ type: 'timed', stage: 'render', ms: 7 });
-    expect((await progress.ended()).timings).toEqual({ plan: 5, fetch: 120, render: 7 });
+    expect((await progress.finish()).timings).toEqual({ plan: 5, fetch: 120, render: 7 });
   });
 
   it('counts the time once in which several calls wait for their tokens', async () => {
@@ -47,7 +47,7 @@ describe('the progress of a run', () => {
     clock.advance(1_000);
     progress.observe({ type: 'granted', call: 'b' });
     clock.advance(9_000);
-    expect((await progress.ended()).tokenWaitMs).toBe(3_500);
+    expect((await progress.finish()).tokenWaitMs).toBe(3_500);
   });
 
   it('counts the sleep until the first token that it goes to sleep for', async () => {
@@ -55,7 +55,7 @@ describe('the progress of a run', () => {
     wait('a', 60_000);
     wait('b', 90_000);
     clock.advance(10_000);
-    expect((await progress.ended()).tokenWaitMs).toBe(60_000);
+    expect((await progress.finish()).tokenWaitMs).toBe(60_000);
   });
 
   it('writes at most once a second, and nothing of a run that is over by then', async () => {
@@ -70,7 +70,7 @@ describe('the progress of a run', () => {
     await turn(1);
     expect(written).toHaveLength(2);
     fetched(52);
-    expect(await progress.ended()).toMatchObject({ calls: { made: 52 } });
+    expect(await progress.finish()).toMatchObject({ calls: { made: 52 } });
     expect(written).toHaveLength(2);
   });
 
@@ -86,7 +86,7 @@ describe('the progress of a run', () => {
     progress.observe({ type: 'granted', call: '2' });
     await turn(1_000);
     expect(told[1]).toMatchObject({ ahead: null, at: 1_001_500 });
-    await progress.ended();
+    await progress.finish();
     expect(told[2]).toBeNull();
     expect(told).toHaveLength(3);
   });
@@ -104,12 +104,12 @@ describe('the progress of a run', () => {
   it('says nothing of a run that is over in half a second, nor of one that another worker has', async () => {
     const short = watched();
     short.fetched(1);
-    await short.progress.ended();
+    await short.progress.finish();
     expect(short.told).toEqual([]);
     const lost = watched();
     lost.fetched(1);
     await lost.turn(500);
-    await lost.progress.ended(true);
+    await lost.progress.finish(true);
     expect(lost.told).toMatchObject([{ done: 1 }]);
   });
 
@@ -117,17 +117,17 @@ describe('the progress of a run', () => {
     const clock = manualClock(0);
     let tells = 0;
     const failures: unknown[] = [];
-    const progress = recordProgress(
+    const progress = createProgressRecorder(
       { update: async () => {} },
-      { ...anOrder(), ...NOT_STARTED },
+      { ...anOrder(), ...INITIAL_RUN_FIELDS },
       {
         clock,
         live: {
-          tell: () => {
+          put: () => {
             tells += 1;
             return new Promise<void>(() => {});
           },
-          forget: () => Promise.reject(new Error('gone')),
+          delete: () => Promise.reject(new Error('gone')),
         },
         failed: (error) => failures.push(error),
       },
@@ -137,7 +137,7 @@ describe('the progress of a run', () => {
       clock.advance(1_000);
       await new Promise((resolve) => setImmediate(resolve));
     }
-    expect(await progress.ended()).toMatchObject({ calls: { made: 5 } });
+    expect(await progress.finish()).toMatchObject({ calls: { made: 5 } });
     expect(tells).toBe(1);
     await new Promise((resolve) => setImmediate(resolve));
     expect(failures).toHaveLength(1);

@@ -1,14 +1,14 @@
 import { Redis } from 'ioredis';
 import { expect, inject, onTestFinished, test } from 'vitest';
 import { NO_STEPS, redisClock } from '../../src/queue/redis-clock.ts';
-import { aPrefix } from '../support/queue-bench.ts';
+import { randomPrefix } from '../support/queue-bench.ts';
 
 const AT = 1_800_000_000_000;
 
 const start = () => {
   const redis = new Redis(inject('redisUrl'));
   onTestFinished(() => redis.disconnect());
-  const prefix = aPrefix();
+  const prefix = randomPrefix();
   return { redis, prefix, process: () => redisClock(redis, { prefix }) };
 };
 
@@ -16,7 +16,7 @@ test('of all processes that see a step the first one is told so', async () => {
   const { process } = start();
   const [one, other] = [process(), process()];
   expect(await one.read()).toEqual(NO_STEPS);
-  for (const each of [one, other]) each.begin();
+  for (const each of [one, other]) each.loadBaseline();
   await Promise.all([one.read(), other.read()]);
   expect(await one.record(7_000, AT)).toBe(true);
   expect(await other.record(7_040, AT + 30)).toBe(false);

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { keysOf } from '../../src/queue/keys.ts';
+import { redisKeys } from '../../src/queue/keys.ts';
 import { newestFirst } from '../../src/queue/run-index.ts';
 import { redisRunStore } from '../../src/queue/run-store.ts';
-import { pageOf, type RunPage, readCursor } from '../../src/run/page.ts';
+import { listRunPage, parseRunCursor, type RunPage } from '../../src/run/page.ts';
 import { RUN_STATES, type RunFilter, type RunState } from '../../src/run/record.ts';
-import { aBench, anOrder, type Bench, linesLog } from '../support/queue-bench.ts';
+import { anOrder, openQueueHarness, type QueueHarness, recordingLog } from '../support/queue-bench.ts';
 
 describe('the record of runs', () => {
-  let bench: Bench;
+  let bench: QueueHarness;
   beforeAll(async () => {
-    bench = await aBench();
+    bench = await openQueueHarness();
   });
   afterAll(() => bench.close());
 
@@ -71,7 +71,7 @@ describe('the record of runs', () => {
   );
 
   it('lists newest first, by organization and by report', async () => {
-    const own = await aBench();
+    const own = await openQueueHarness();
     const orders = [1, 2, 3, 4, 5].map((n) =>
       anOrder({
         createdAt: Date.now() - 10_000 + n,
@@ -93,7 +93,7 @@ describe('the record of runs', () => {
   });
 
   it('finds runs by state, organization, report and time, whatever states they went through', async () => {
-    const own = await aBench();
+    const own = await openQueueHarness();
     const at = Date.now() - 100_000;
     const orders = Array.from({ length: 12 }, (_, n) =>
       anOrder({ createdAt: at + n, org: n % 2 === 0 ? 'even' : 'odd', report: n < 6 ? 'low' : 'high', slot: `${n}` }),
@@ -125,7 +125,7 @@ describe('the record of runs', () => {
   });
 
   it('pages through runs of the same instant without leaving one out or showing one twice', async () => {
-    const own = await aBench();
+    const own = await openQueueHarness();
     const at = Date.now() - 100_000;
     const orders = Array.from({ length: 700 }, (_, n) =>
       anOrder({ createdAt: at + Math.floor(n / 450), org: `org-${n % 3}`, report: 'r' }),
@@ -136,10 +136,10 @@ describe('the record of runs', () => {
       const seen: string[] = [];
       let next: string | null = null;
       do {
-        const page: RunPage = await pageOf(own.runs, {
+        const page: RunPage = await listRunPage(own.runs, {
           ...filter,
           limit: 99,
-          ...(next === null ? {} : { after: readCursor(next) }),
+          ...(next === null ? {} : { after: parseRunCursor(next) }),
         });
         seen.push(...page.runs.map(({ id }) => id));
         next = page.next;
@@ -148,23 +148,23 @@ describe('the record of runs', () => {
       } while (next !== null);
       expect(seen.filter((id) => expected.includes(id))).toEqual(expected);
     }
-    expect(() => readCursor('1')).toThrow(/cursor/);
+    expect(() => parseRunCursor('1')).toThrow(/cursor/);
     await own.close();
   });
 
   it('leaves a record that cannot be read out of listings and says so; who asks for it is told', async () => {
-    const log = linesLog();
+    const log = recordingLog();
     const store = redisRunStore(bench.producer, { prefix: bench.prefix, keepDays: 90, log });
     const [good, bad] = [anOrder({ org: 'corrupt' }), anOrder({ org: 'corrupt' })];
     for (const order of [good, bad]) await store.open(order);
-    await bench.producer.hset(keysOf(bench.prefix).record(bad.id), 'calls', '{"planned":"many"}');
+    await bench.producer.hset(redisKeys(bench.prefix).record(bad.id), 'calls', '{"planned":"many"}');
     expect((await store.list({ org: 'corrupt', limit: 10 })).map(({ id }) => id)).toEqual([good.id]);
     expect(log.lines).toEqual([expect.objectContaining({ run: bad.id, level: 'error' })]);
     await expect(store.get(bad.id)).rejects.toMatchObject({ code: 'run.unreadable' });
   });
 
   it('records a slot that is not opened as one that has ended', async () => {
-    const own = await aBench();
+    const own = await openQueueHarness();
     const order = anOrder();
     const why = { code: 'run.skipped', message: 'Too old.' } as const;
     expect(await own.runs.skip(order, why)).toBe(true);
@@ -176,7 +176,7 @@ describe('the record of runs', () => {
   });
 
   it('forgets runs after their time, also in its listings', async () => {
-    const own = await aBench();
+    const own = await openQueueHarness();
     const days = (n: number) => Date.now() - n * 86_400_000;
     await own.runs.open(anOrder({ createdAt: days(42), slot: 'trigger:old' }));
     await own.runs.open(anOrder({ createdAt: days(1), slot: 'trigger:new' }));
@@ -185,7 +185,7 @@ describe('the record of runs', () => {
   });
 
   it('does not let a client whose clock is ahead throw away the runs of others', async () => {
-    const own = await aBench();
+    const own = await openQueueHarness();
     await own.runs.open(anOrder({ slot: 'trigger:now' }));
     await own.runs.open(anOrder({ createdAt: Date.now() + 365 * 86_400_000, slot: 'trigger:ahead' }));
     expect((await own.runs.list({ limit: 10 })).map((record) => record.slot)).toEqual(['trigger:ahead', 'trigger:now']);
@@ -193,7 +193,7 @@ describe('the record of runs', () => {
   });
 
   it('keeps every key bounded in time', async () => {
-    const own = await aBench();
+    const own = await openQueueHarness();
     const order = anOrder();
     await own.runs.open(order);
     await own.runs.update(order.id, { state: 'running' });
@@ -204,7 +204,7 @@ describe('the record of runs', () => {
   });
 
   it('tells which runs have not ended', async () => {
-    const own = await aBench();
+    const own = await openQueueHarness();
     const [first, second] = [anOrder({ createdAt: 1_000 }), anOrder({ createdAt: 2_000 })];
     for (const order of [second, first]) await own.runs.open({ ...order, createdAt: Date.now() - order.createdAt });
     expect((await own.runs.unfinished(Date.now(), 10)).map((run) => run.id)).toEqual([second.id, first.id]);

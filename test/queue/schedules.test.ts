@@ -1,28 +1,34 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
-import { redisCursors } from '../../src/queue/cursors.ts';
-import { openDue } from '../../src/queue/due.ts';
-import { startReconciler } from '../../src/queue/reconciler.ts';
-import { schedules, startTicks } from '../../src/queue/schedules.ts';
+import { redisScheduleCursors } from '../../src/queue/cursors.ts';
+import { openDueSlots } from '../../src/queue/due.ts';
+import { startPeriodicTasks } from '../../src/queue/reconciler.ts';
+import { jobSchedulers, startTickWorker } from '../../src/queue/schedules.ts';
 import { manualClock } from '../support/manual-clock.ts';
-import { aBench, aReport, type Bench, linesLog, signalled } from '../support/queue-bench.ts';
+import {
+  deferred,
+  openQueueHarness,
+  type QueueHarness,
+  recordingLog,
+  reportDefinition,
+} from '../support/queue-bench.ts';
 
 const MINUTE = 60_000;
 
 describe('schedules', () => {
-  let bench: Bench;
-  let log: ReturnType<typeof linesLog>;
+  let bench: QueueHarness;
+  let log: ReturnType<typeof recordingLog>;
   const closers: (() => unknown)[] = [];
   beforeEach(async () => {
-    bench = await aBench();
-    log = linesLog();
+    bench = await openQueueHarness();
+    log = recordingLog();
   });
   afterEach(async () => {
     for (const close of closers.splice(0).reverse()) await close();
     await bench.close();
   });
   const open = (clock = systemClock) => {
-    const all = schedules(bench.producer, { prefix: bench.prefix, clock, log });
+    const all = jobSchedulers(bench.producer, { prefix: bench.prefix, clock, log });
     closers.push(() => all.close());
     return all;
   };
@@ -33,17 +39,22 @@ describe('schedules', () => {
       .filter((_, index) => index % 2 === 1)
       .map((at) => new Date(Number(at)).toISOString().slice(4));
   const names = () => bench.producer.zrangebyscore(repeat(), '-inf', '+inf');
-  const yearly = (report: string, cron = '0 0 1 1 *') => aReport(report, { cron, timezone: 'UTC' });
+  const yearly = (report: string, cron = '0 0 1 1 *') => reportDefinition(report, { cron, timezone: 'UTC' });
 
   it('register each timetable once, in its own zone', async () => {
-    const reports = [yearly('a'), yearly('b'), aReport('zoned', { cron: '0 8 1 1 *' }), aReport('manual')];
+    const reports = [
+      yearly('a'),
+      yearly('b'),
+      reportDefinition('zoned', { cron: '0 8 1 1 *' }),
+      reportDefinition('manual'),
+    ];
     expect(await open().sync(reports)).toEqual({ registered: 2, removed: 0, repaired: 0 });
     expect(await ticks()).toEqual(['-01-01T00:00:00.000Z', '-01-01T07:00:00.000Z']);
   });
 
   it('tick for the first slot of any schedule of a report', async () => {
     const clock = manualClock(Date.now());
-    const both = aReport('both', [
+    const both = reportDefinition('both', [
       { cron: '0 0 1 1 *', timezone: 'UTC' },
       { cron: '0 8 1 1 *', timezone: 'Pacific/Kiritimati' },
     ]);
@@ -76,7 +87,7 @@ describe('schedules', () => {
 
   it('that were lost or have stopped ticking are registered again, and counted', async () => {
     const repairs: number[] = [];
-    const all = schedules(bench.producer, {
+    const all = jobSchedulers(bench.producer, {
       prefix: bench.prefix,
       clock: systemClock,
       log,
@@ -97,8 +108,8 @@ describe('schedules', () => {
 
   it('wake us, once for each tick', async () => {
     const all = open();
-    const ticked = signalled();
-    const listener = startTicks(bench.worker, { prefix: bench.prefix, log, onTick: async () => ticked.tell() });
+    const ticked = deferred();
+    const listener = startTickWorker(bench.worker, { prefix: bench.prefix, log, onTick: async () => ticked.tell() });
     closers.push(() => listener.close());
     await listener.ready();
     await all.sync([yearly('a')]);
@@ -112,22 +123,22 @@ describe('schedules', () => {
   it('that are registered anew after an outage lose no slot', async () => {
     // Everything stops before the slot; ten minutes after it five processes boot at once, with a changed file.
     const clock = manualClock(Date.parse('2026-11-16T00:59:00Z'));
-    const cursors = redisCursors(bench.producer, bench);
-    const report = aReport('nightly', { cron: '0 1 * * *', timezone: 'UTC' });
+    const cursors = redisScheduleCursors(bench.producer, bench);
+    const report = reportDefinition('nightly', { cron: '0 1 * * *', timezone: 'UTC' });
     await open(clock).sync([report]);
-    await openDue([report], { cursors, trigger: bench.trigger, runs: bench.runs, clock, log });
+    await openDueSlots([report], { cursors, trigger: bench.trigger, runs: bench.runs, clock, log });
     const [name = ''] = await names();
     await bench.producer.zadd(repeat(), Date.parse('2026-11-16T01:00:00Z'), name);
     clock.set(Date.parse('2026-11-16T01:10:00Z'));
-    const changed = aReport('nightly', { cron: '0 1 * * 0-6', timezone: 'UTC' });
-    const processes = await Promise.all(Array.from({ length: 5 }, () => aBench(clock, bench.prefix)));
+    const changed = reportDefinition('nightly', { cron: '0 1 * * 0-6', timezone: 'UTC' });
+    const processes = await Promise.all(Array.from({ length: 5 }, () => openQueueHarness(clock, bench.prefix)));
     await Promise.all(
       processes.map(async (one, n) => {
-        const all = schedules(one.producer, { prefix: one.prefix, clock, log });
+        const all = jobSchedulers(one.producer, { prefix: one.prefix, clock, log });
         const version = n % 2 === 0 ? report : changed;
         await all.sync([version]);
-        await openDue([version], {
-          cursors: redisCursors(one.producer, one),
+        await openDueSlots([version], {
+          cursors: redisScheduleCursors(one.producer, one),
           trigger: one.trigger,
           runs: one.runs,
           clock,
@@ -144,9 +155,9 @@ describe('schedules', () => {
 describe('the reconciler', () => {
   it('looks at once and every minute, goes on after a failure, and stops when it is closed', async () => {
     const clock = manualClock(0);
-    const log = linesLog();
+    const log = recordingLog();
     const looks: string[] = [];
-    const reconciler = startReconciler({
+    const reconciler = startPeriodicTasks({
       clock,
       log,
       steps: [

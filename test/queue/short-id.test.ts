@@ -1,18 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { keysOf } from '../../src/queue/keys.ts';
+import { redisKeys } from '../../src/queue/keys.ts';
 import { resolveDeliveryId, resolveRunId } from '../../src/queue/short-id.ts';
-import { type Deciding, deciding } from '../support/deciding.ts';
-import { aBench, anOrder, type Bench } from '../support/queue-bench.ts';
+import { type DecisionHarness, decisionHarness } from '../support/deciding.ts';
+import { anOrder, openQueueHarness, type QueueHarness } from '../support/queue-bench.ts';
 
 /** A run's id that begins with these digits. */
 const idOf = (start: string): string => start.padEnd(32, '0');
 
 describe('short ids', () => {
-  let bench: Bench;
-  let desk: Deciding;
+  let bench: QueueHarness;
+  let desk: DecisionHarness;
   beforeAll(async () => {
-    bench = await aBench();
-    desk = deciding(bench);
+    bench = await openQueueHarness();
+    desk = decisionHarness(bench);
   });
   afterAll(() => bench.close());
 
@@ -33,22 +33,22 @@ describe('short ids', () => {
   it('name a run that a version of Docket opened which keeps no index of ids', async () => {
     await resolve('22222222');
     const id = await open(idOf('22222222b'));
-    await bench.producer.zrem(keysOf(bench.prefix).ids, id);
+    await bench.producer.zrem(redisKeys(bench.prefix).ids, id);
     expect(await resolve('22222222')).toBe(id);
   });
 
   it('name any of thousands that were on record before, once the ids are put in order anew', async () => {
-    const other = await aBench();
+    const other = await openQueueHarness();
     try {
       const ids = Array.from({ length: 2_500 }, (_, index) => idOf(`a${index.toString(16).padStart(8, '0')}`));
-      const index = keysOf(other.prefix).index();
+      const index = redisKeys(other.prefix).index();
       await other.producer.zadd(index, ...ids.flatMap((id) => [Date.now(), id]));
       for (const id of [ids[0], ids[1_234], ids[2_499]].flatMap((each) => each ?? [])) {
-        expect(await other.runs.idsFrom(id.slice(0, 9))).toEqual([id]);
+        expect(await other.runs.findIdsByPrefix(id.slice(0, 9))).toEqual([id]);
       }
-      expect(await other.runs.idsFrom('a0000')).toEqual(ids.slice(0, 100));
-      expect(await other.runs.idsFrom('a0000', ids[99])).toEqual(ids.slice(100, 200));
-      expect(await other.producer.zcard(keysOf(other.prefix).ids)).toBe(2_500);
+      expect(await other.runs.findIdsByPrefix('a0000')).toEqual(ids.slice(0, 100));
+      expect(await other.runs.findIdsByPrefix('a0000', ids[99])).toEqual(ids.slice(100, 200));
+      expect(await other.producer.zcard(redisKeys(other.prefix).ids)).toBe(2_500);
     } finally {
       await other.close();
     }

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
 import type { ErrorJson } from '../../src/base/error.ts';
-import type { Skip } from '../../src/queue/catch-up.ts';
-import { recordSkips } from '../../src/queue/skipped.ts';
-import { aReport } from '../support/queue-bench.ts';
+import type { SkippedSlot } from '../../src/queue/catch-up.ts';
+import { recordSkippedSlots } from '../../src/queue/skipped.ts';
+import { reportDefinition } from '../support/queue-bench.ts';
 
-const skip = (at: string): Skip => ({ slot: Date.parse(at), why: 'too_old' });
+const skip = (at: string): SkippedSlot => ({ slot: Date.parse(at), why: 'too_old' });
 const SKIPS = ['2026-11-02T07:00Z', '2026-11-09T07:00Z', '2026-11-16T07:00Z'].map(skip);
 
 /** What is recorded of these skips, when at most `most` may be. */
-async function recorded(skips: readonly Skip[], most: number, opened = false) {
+async function recorded(skips: readonly SkippedSlot[], most: number, opened = false) {
   const kept: { slot: string; error: ErrorJson }[] = [];
   const runs = {
     skip: async ({ slot }: { slot: string }, error: ErrorJson) => {
@@ -16,7 +16,10 @@ async function recorded(skips: readonly Skip[], most: number, opened = false) {
       return !opened;
     },
   };
-  const count = await recordSkips(aReport(), skips, most, { runs, now: Date.parse('2026-11-21T12:00Z') });
+  const count = await recordSkippedSlots(reportDefinition(), skips, most, {
+    runs,
+    now: Date.parse('2026-11-21T12:00Z'),
+  });
   return { count, slots: kept.map(({ slot }) => slot), first: kept[0]?.error.message };
 }
 

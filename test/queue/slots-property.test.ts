@@ -2,13 +2,13 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { silentLog } from '../../src/base/log.ts';
 import { slotsBetween } from '../../src/define/slots.ts';
-import { redisCursors } from '../../src/queue/cursors.ts';
+import { redisScheduleCursors } from '../../src/queue/cursors.ts';
 import type { FrozenDefinition } from '../../src/queue/definition-store.ts';
-import { type DueMemory, dueMemory, openDue } from '../../src/queue/due.ts';
+import { createDueSlotCache, type DueSlotCache, openDueSlots } from '../../src/queue/due.ts';
 import type { TriggerRequest } from '../../src/queue/trigger.ts';
 import { runId } from '../../src/run/order.ts';
 import { manualClock } from '../support/manual-clock.ts';
-import { type AScheduleSpec, aBench, aReport, type Bench } from '../support/queue-bench.ts';
+import { openQueueHarness, type QueueHarness, reportDefinition, type ScheduleSpec } from '../support/queue-bench.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -16,7 +16,7 @@ const DAY = 24 * HOUR;
 /** Around the end of summer time in Berlin, and the beginning of Lord Howe's. */
 const START = Date.parse('2026-10-01T00:00:00Z');
 
-const schedule: fc.Arbitrary<AScheduleSpec> = fc
+const schedule: fc.Arbitrary<ScheduleSpec> = fc
   .record({
     cron: fc.constantFrom(
       '*/20 * * * *',
@@ -74,9 +74,9 @@ function specified(report: FrozenDefinition, clocks: readonly number[], start: n
   return { opened: ascending(opened), skipped: ascending(skipped) };
 }
 
-let bench: Bench;
+let bench: QueueHarness;
 beforeEach(async () => {
-  bench = await aBench(manualClock(START));
+  bench = await openQueueHarness(manualClock(START));
 });
 afterEach(() => bench.close());
 
@@ -91,7 +91,7 @@ it('opens the slots of the specification, each once, and puts each other one on 
       fc.array(look, { minLength: 1, maxLength: 10 }),
       async (schedules, holidays, from, skews, looks) => {
         count += 1;
-        const made = aReport(`p${count}`, schedules);
+        const made = reportDefinition(`p${count}`, schedules);
         const calendar = {
           holidays: holidays ? ['2026-10-07', '2026-11-02'] : [],
           working_days: [],
@@ -101,10 +101,10 @@ it('opens the slots of the specification, each once, and puts each other one on 
         const opened: number[] = [];
         const skipped: number[] = [];
         /** Three processes, each with a clock and a memory of its own. */
-        const schedulers = skews.map((skew) => ({ skew, memory: dueMemory() }));
+        const schedulers = skews.map((skew) => ({ skew, memory: createDueSlotCache() }));
         let real = START + from;
         const runs = {
-          skip: async (...args: Parameters<Bench['runs']['skip']>) => {
+          skip: async (...args: Parameters<QueueHarness['runs']['skip']>) => {
             const first = await bench.runs.skip(...args);
             if (first) skipped.push(Date.parse(args[0].slot));
             return first;
@@ -115,23 +115,29 @@ it('opens the slots of the specification, each once, and puts each other one on 
           if (run.opened && 'scheduled' in request.slot) opened.push(request.slot.scheduled);
           return run;
         };
-        const lookAs = (memory: DueMemory, now: number) =>
-          openDue(
+        const lookAs = (memory: DueSlotCache, now: number) =>
+          openDueSlots(
             [report],
-            { cursors: redisCursors(bench.producer, bench), trigger, runs, clock: manualClock(now), log: silentLog },
+            {
+              cursors: redisScheduleCursors(bench.producer, bench),
+              trigger,
+              runs,
+              clock: manualClock(now),
+              log: silentLog,
+            },
             memory,
           );
         // The first look puts the schedules in their place; the slowest clock's, so that nobody is before it.
         const start = real - 2 * MINUTE;
-        await lookAs(dueMemory(), start);
+        await lookAs(createDueSlotCache(), start);
         const clocks: number[] = [];
         for (const { by, after, others } of looks) {
           real += after;
           const now = real + (schedulers[by]?.skew ?? 0);
           clocks.push(now);
           const together = [
-            schedulers[by]?.memory ?? dueMemory(),
-            ...Array.from({ length: others }, () => dueMemory()),
+            schedulers[by]?.memory ?? createDueSlotCache(),
+            ...Array.from({ length: others }, () => createDueSlotCache()),
           ];
           await Promise.all(together.map((memory) => lookAs(memory, now)));
         }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { silentLog } from '../../src/base/log.ts';
 import { assertSuitable, openRedis, redisName } from '../../src/queue/connection.ts';
-import { redisMemory } from '../../src/queue/redis-memory.ts';
+import { readRedisMemory } from '../../src/queue/redis-memory.ts';
 import { type SentinelGroup, sentinelGroup, type TestCluster, testCluster } from '../support/cluster.ts';
 
 describe('a Cluster of three masters', () => {
@@ -41,10 +41,10 @@ describe('a Cluster of three masters', () => {
 
   it('tells the memory of the master that is nearest to its limit', async () => {
     const redis = await open(`redis+cluster://127.0.0.1:${cluster.masters[1]?.port}`);
-    expect(await redisMemory(redis)).toMatchObject({ limitBytes: 0 });
+    expect(await readRedisMemory(redis)).toMatchObject({ limitBytes: 0 });
     const { client } = await cluster.ownerOf('{elsewhere}');
     await client.config('SET', 'maxmemory', '100mb');
-    expect(await redisMemory(redis)).toMatchObject({ limitBytes: 100 * 1024 * 1024 });
+    expect(await readRedisMemory(redis)).toMatchObject({ limitBytes: 100 * 1024 * 1024 });
     await client.config('SET', 'maxmemory', '0');
   });
 

@@ -1,23 +1,30 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { silentLog } from '../../src/base/log.ts';
 import { definitionStore } from '../../src/queue/definition-store.ts';
-import { requeueLost } from '../../src/queue/reconciler.ts';
-import { trigger } from '../../src/queue/trigger.ts';
+import { requeueOrphans } from '../../src/queue/reconciler.ts';
+import { triggerRun } from '../../src/queue/trigger.ts';
 import { manualClock } from '../support/manual-clock.ts';
-import { aBench, anOrder, aReport, type Bench, linesLog, onDemand } from '../support/queue-bench.ts';
+import {
+  anOrder,
+  onDemand,
+  openQueueHarness,
+  type QueueHarness,
+  recordingLog,
+  reportDefinition,
+} from '../support/queue-bench.ts';
 
 const MONDAY = Date.parse('2026-11-16T07:00:00Z');
 
 describe('a trigger', () => {
-  let bench: Bench;
+  let bench: QueueHarness;
   beforeAll(async () => {
-    bench = await aBench();
+    bench = await openQueueHarness();
   });
   afterAll(() => bench.close());
 
   it('opens one run for fifty triggers of a slot at once', async () => {
-    const other = await aBench(undefined, bench.prefix);
-    const report = aReport();
+    const other = await openQueueHarness(undefined, bench.prefix);
+    const report = reportDefinition();
     const request = {
       ...report,
       slot: { scheduled: MONDAY },
@@ -36,7 +43,7 @@ describe('a trigger', () => {
     'refuses a recipient outside the allow-list before anything is opened (%s)',
     async (kind) => {
       const slot = { trigger: `strangers-${kind}` };
-      const report = aReport(`strangers-${kind}`);
+      const report = reportDefinition(`strangers-${kind}`);
       const to = ['lead@acme.example', 'rival@elsewhere.example'];
       const definition = { ...report.definition, deliveries: [{ email: { to, attach: [] } }] };
       const request = { ...report, definition, slot, trigger: kind, priority: 'on_demand', deliver: true } as const;
@@ -56,7 +63,7 @@ describe('a trigger', () => {
 
   it('freezes the period of the slot, not of now', async () => {
     const { record } = await bench.trigger({
-      ...aReport('frozen'),
+      ...reportDefinition('frozen'),
       slot: { scheduled: MONDAY },
       trigger: 'schedule',
       priority: 'scheduled',
@@ -69,7 +76,7 @@ describe('a trigger', () => {
   });
 
   it('freezes the definition, so that every worker finds the version of the trigger', async () => {
-    const report = aReport('version');
+    const report = reportDefinition('version');
     const { record } = await bench.trigger(onDemand(report));
     expect(record.digest).toBe(report.definition.digest);
     const store = definitionStore(bench.worker, { prefix: bench.prefix, keepDays: 30 });
@@ -79,7 +86,7 @@ describe('a trigger', () => {
 
   it('says so when a stored definition is not one of this version', async () => {
     const store = definitionStore(bench.producer, { prefix: bench.prefix, keepDays: 30 });
-    const report = aReport('broken');
+    const report = reportDefinition('broken');
     await store.put(report);
     const key = `${bench.prefix}:definition:${report.definition.digest}`;
     const stored = JSON.parse((await bench.producer.get(key)) ?? '');
@@ -89,7 +96,7 @@ describe('a trigger', () => {
   });
 
   it('with an id that was used gives the first run, and refuses another request', async () => {
-    const report = aReport('again');
+    const report = reportDefinition('again');
     const first = await bench.trigger(onDemand(report, 'key-1'));
     const same = await bench.trigger(onDemand(report, 'key-1'));
     expect(same).toEqual({ opened: false, record: first.record });
@@ -107,7 +114,7 @@ describe('a trigger', () => {
   });
 
   it('keeps nothing in the job but the id of the run and its organization', async () => {
-    const { record } = await bench.trigger(onDemand(aReport('ids')));
+    const { record } = await bench.trigger(onDemand(reportDefinition('ids')));
     const job = await bench.producer.hgetall(`${bench.prefix}:bull:runs:${record.id}`);
     expect(JSON.parse(job.data ?? '')).toEqual({ run: record.id });
     expect(job.name).toBe('acme');
@@ -115,41 +122,41 @@ describe('a trigger', () => {
   });
 
   it('that died before it added the job is made up for by the reconciler', async () => {
-    const own = await aBench();
+    const own = await openQueueHarness();
     const clock = manualClock(Date.now());
     const definitions = definitionStore(own.producer, { prefix: own.prefix, keepDays: 30 });
     const dying = { ...own.queue, add: () => Promise.reject(new Error('killed')) };
-    const request = onDemand(aReport());
+    const request = onDemand(reportDefinition());
     const ports = { runs: own.runs, definitions, queue: own.queue, clock, log: silentLog };
-    await expect(trigger(request, { ...ports, queue: dying })).rejects.toThrow('killed');
-    const log = linesLog();
-    expect(await requeueLost({ ...own, clock, log })).toBe(0);
+    await expect(triggerRun(request, { ...ports, queue: dying })).rejects.toThrow('killed');
+    const log = recordingLog();
+    expect(await requeueOrphans({ ...own, clock, log })).toBe(0);
     clock.advance(31_000);
-    expect(await requeueLost({ ...own, clock, log })).toBe(1);
+    expect(await requeueOrphans({ ...own, clock, log })).toBe(1);
     expect(log.lines).toMatchObject([{ level: 'warn', message: expect.stringContaining('without a job') }]);
     expect(await own.producer.zcard(`${own.prefix}:bull:runs:prioritized`)).toBe(1);
-    expect(await requeueLost({ ...own, clock, log })).toBe(0);
+    expect(await requeueOrphans({ ...own, clock, log })).toBe(0);
     await own.close();
   });
 
   it('is made up for although another run’s record cannot be read', async () => {
-    const own = await aBench();
-    const log = linesLog();
+    const own = await openQueueHarness();
+    const log = recordingLog();
     const [bad, good] = [anOrder({ createdAt: Date.now() - 2_000 }), anOrder({ createdAt: Date.now() - 1_000 })];
     for (const order of [bad, good]) await own.runs.open(order);
     await own.producer.hset(`${own.prefix}:record:${bad.id}`, 'files', '"not a list"');
-    expect(await requeueLost({ ...own, clock: manualClock(Date.now() + 31_000), log })).toBe(1);
+    expect(await requeueOrphans({ ...own, clock: manualClock(Date.now() + 31_000), log })).toBe(1);
     expect(log.lines).toMatchObject([
       { level: 'error', run: bad.id },
       { level: 'warn', run: good.id },
     ]);
-    expect(await own.queue.lost([bad.id, good.id])).toEqual([bad.id]);
+    expect(await own.queue.findOrphaned([bad.id, good.id])).toEqual([bad.id]);
     await own.close();
   });
 
   it('that died and is repeated adds the job itself', async () => {
-    const own = await aBench();
-    const request = onDemand(aReport(), 'same');
+    const own = await openQueueHarness();
+    const request = onDemand(reportDefinition(), 'same');
     const { record } = await own.trigger(request);
     await own.producer.del(`${own.prefix}:bull:runs:prioritized`, `${own.prefix}:bull:runs:${record.id}`);
     expect(await own.trigger(request)).toMatchObject({ opened: false });

@@ -3,15 +3,15 @@ import { systemClock } from '../../src/base/clock.ts';
 import { done, snooze } from '../../src/base/outcome.ts';
 import { type Execute, type RunWorker, startWorker } from '../../src/queue/worker.ts';
 import type { RunOrder } from '../../src/run/record.ts';
-import { aBench, anOrder, type Bench, linesLog, signalled } from '../support/queue-bench.ts';
+import { anOrder, deferred, openQueueHarness, type QueueHarness, recordingLog } from '../support/queue-bench.ts';
 
 const RESULT = { state: 'done', folder: '', files: [], calls: [], incomplete: [], receipts: [] } as const;
 
 describe('turns', () => {
-  let bench: Bench;
+  let bench: QueueHarness;
   const workers: RunWorker[] = [];
   beforeEach(async () => {
-    bench = await aBench();
+    bench = await openQueueHarness();
   });
   afterEach(async () => {
     await Promise.all(workers.splice(0).map((worker) => worker.close(0)));
@@ -21,12 +21,14 @@ describe('turns', () => {
   const add = async (org: string, change: Partial<RunOrder> = {}): Promise<string> => {
     const order = anOrder({ org, ...change });
     await bench.runs.open(order);
-    await bench.queue.add(order);
+    await bench.queue.enqueue(order);
     return order.id;
   };
   const start = (execute: Execute, concurrency: number): void => {
     const { worker: connection, prefix, runs: store } = bench;
-    workers.push(startWorker({ connection, prefix, store, execute, clock: systemClock, log: linesLog(), concurrency }));
+    workers.push(
+      startWorker({ connection, prefix, store, execute, clock: systemClock, log: recordingLog(), concurrency }),
+    );
   };
   /** Ids in the order in which they would be taken. */
   const line = () => bench.producer.zrange(`${bench.prefix}:bull:runs:prioritized`, 0, '-1');
@@ -73,7 +75,7 @@ describe('turns', () => {
   it('are counted anew when nobody is in line, and kept for no run that is there already', async () => {
     const order = anOrder();
     await bench.runs.open(order);
-    for (let n = 0; n < 50; n += 1) await bench.queue.add(order);
+    for (let n = 0; n < 50; n += 1) await bench.queue.enqueue(order);
     const next = await add('other');
     const third = await add('acme');
     expect(await line()).toEqual([order.id, next, third]);
@@ -87,7 +89,7 @@ describe('turns', () => {
 
   it('let a run that wakes go on before those that have not begun', async () => {
     const ran: string[] = [];
-    const all = signalled();
+    const all = deferred();
     for (let n = 0; n < 60; n += 1) await add('acme', { report: `r${n}` });
     let slept = false;
     start(async ({ report }) => {
@@ -108,8 +110,8 @@ describe('turns', () => {
   });
 
   it('let one organization take all places of a process only while nobody else waits', async () => {
-    const held = signalled();
-    const both = signalled();
+    const held = deferred();
+    const both = deferred();
     const started: string[] = [];
     for (let n = 0; n < 3; n += 1) await add('big', { priority: 'on_demand' });
     await add('small', { priority: 'backfill' });
@@ -128,8 +130,8 @@ describe('turns', () => {
   });
 
   it('let one organization have all places when it is alone', async () => {
-    const held = signalled();
-    const all = signalled();
+    const held = deferred();
+    const all = deferred();
     let count = 0;
     for (let n = 0; n < 3; n += 1) await add('big');
     start(async () => {

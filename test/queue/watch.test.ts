@@ -2,26 +2,33 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { DocketError } from '../../src/base/error.ts';
 import { done, snooze } from '../../src/base/outcome.ts';
-import { keysOf } from '../../src/queue/keys.ts';
-import { type LiveRuns, redisLive } from '../../src/queue/live.ts';
+import { redisKeys } from '../../src/queue/keys.ts';
+import { type LiveProgressStore, redisLiveProgress } from '../../src/queue/live.ts';
 import { watchRun } from '../../src/queue/watch.ts';
 import { type Execute, type RunWorker, startWorker } from '../../src/queue/worker.ts';
-import type { RunNews } from '../../src/run/live.ts';
+import type { RunSnapshot } from '../../src/run/live.ts';
 import { manualClock } from '../support/manual-clock.ts';
-import { aBench, aReport, type Bench, linesLog, onDemand, signalled } from '../support/queue-bench.ts';
+import {
+  deferred,
+  onDemand,
+  openQueueHarness,
+  type QueueHarness,
+  recordingLog,
+  reportDefinition,
+} from '../support/queue-bench.ts';
 
 const RESULT = { state: 'done', folder: '', files: [], calls: [], incomplete: [], receipts: [] } as const;
 const fetched = (n: number, of: number) =>
   ({ type: 'fetched', call: `c${n}`, done: n, of, saved: false, tokens: 30 - n, finish: 5 }) as const;
 
 describe('watching a run', () => {
-  let bench: Bench;
-  let live: LiveRuns;
+  let bench: QueueHarness;
+  let live: LiveProgressStore;
   const workers: RunWorker[] = [];
   const controllers: AbortController[] = [];
   beforeEach(async () => {
-    bench = await aBench();
-    live = redisLive(bench.producer, bench);
+    bench = await openQueueHarness();
+    live = redisLiveProgress(bench.producer, bench);
   });
   afterEach(async () => {
     for (const controller of controllers.splice(0)) controller.abort();
@@ -31,10 +38,10 @@ describe('watching a run', () => {
 
   const start = (execute: Execute, clock: Clock = systemClock): void => {
     const { worker: connection, prefix, runs: store } = bench;
-    const log = linesLog();
+    const log = recordingLog();
     workers.push(startWorker({ connection, prefix, store, execute, clock, log, concurrency: 1, backoff: () => 1 }));
   };
-  const opened = async (): Promise<string> => (await bench.trigger(onDemand(aReport()))).record.id;
+  const opened = async (): Promise<string> => (await bench.trigger(onDemand(reportDefinition()))).record.id;
   /** Looks as often as it can. */
   const eager: Clock = { now: () => Date.now(), sleep: () => new Promise((resolve) => setImmediate(resolve)) };
   const watch = (id: string, clock: Clock = eager) => {
@@ -43,9 +50,9 @@ describe('watching a run', () => {
     return watchRun(id, controller.signal, { live, clock });
   };
   const until = async (
-    news: AsyncGenerator<RunNews, void, void>,
-    wanted: (news: RunNews) => boolean,
-  ): Promise<RunNews> => {
+    news: AsyncGenerator<RunSnapshot, void, void>,
+    wanted: (news: RunSnapshot) => boolean,
+  ): Promise<RunSnapshot> => {
     for (;;) {
       const { value } = await news.next();
       if (value === undefined) throw new Error('it ended before');
@@ -57,7 +64,7 @@ describe('watching a run', () => {
     const id = await opened();
     const news = watch(id);
     expect((await news.next()).value).toMatchObject({ record: { id, state: 'queued' }, live: null });
-    const go = signalled();
+    const go = deferred();
     start(async (_, { observe }) => {
       observe({ type: 'begun', stage: 'plan' });
       observe({ type: 'planned', calls: 2, sections: 1 });
@@ -76,7 +83,7 @@ describe('watching a run', () => {
     const last = await until(news, ({ record }) => record.state === 'done');
     expect(last).toMatchObject({ record: { calls: { made: 2 } }, live: null });
     expect(await news.next()).toEqual({ value: undefined, done: true });
-    expect(await bench.producer.exists(keysOf(bench.prefix).live(id))).toBe(0);
+    expect(await bench.producer.exists(redisKeys(bench.prefix).live(id))).toBe(0);
   });
 
   it('goes on with a run that is tried again, and with one that sleeps', async () => {
@@ -100,9 +107,9 @@ describe('watching a run', () => {
     const clock = manualClock(0);
     let reads = 0;
     const counted = {
-      read: (run: string) => {
+      get: (run: string) => {
         reads += 1;
-        return live.read(run);
+        return live.get(run);
       },
     };
     const controller = new AbortController();
@@ -123,9 +130,9 @@ describe('watching a run', () => {
   it('believes a worker that died for a minute, and not once another one may have it', async () => {
     const id = await opened();
     const said = { stage: 'fetch', done: 3, of: 9, tokens: 1, ahead: null, finish: null, at: 5 } as const;
-    await live.tell(id, said);
-    expect(await live.read(id)).toMatchObject({ live: said });
-    const ttl = await bench.producer.pttl(keysOf(bench.prefix).live(id));
+    await live.put(id, said);
+    expect(await live.get(id)).toMatchObject({ live: said });
+    const ttl = await bench.producer.pttl(redisKeys(bench.prefix).live(id));
     expect(ttl).toBeGreaterThan(0);
     expect(ttl).toBeLessThanOrEqual(60_000);
     // The record says that nobody has it in hand.
@@ -136,8 +143,8 @@ describe('watching a run', () => {
     const id = await opened();
     await bench.runs.update(id, { state: 'running' });
     for (const text of ['{"stage":"dance"}', 'no json']) {
-      await bench.producer.set(keysOf(bench.prefix).live(id), text);
-      expect(await live.read(id)).toMatchObject({ record: { state: 'running' }, live: null });
+      await bench.producer.set(redisKeys(bench.prefix).live(id), text);
+      expect(await live.get(id)).toMatchObject({ record: { state: 'running' }, live: null });
     }
   });
 
@@ -147,7 +154,7 @@ describe('watching a run', () => {
     let away = false;
     let now = 0;
     const unsteady = {
-      read: (run: string) => (away ? Promise.reject(new DocketError('redis.unreachable', 'Away.')) : live.read(run)),
+      get: (run: string) => (away ? Promise.reject(new DocketError('redis.unreachable', 'Away.')) : live.get(run)),
     };
     const clock: Clock = {
       now: () => now,

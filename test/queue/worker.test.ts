@@ -4,15 +4,23 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { DocketError, type ErrorCode } from '../../src/base/error.ts';
 import { cancel, done, fail, type Outcome, snooze } from '../../src/base/outcome.ts';
-import { backoffMs } from '../../src/queue/backoff.ts';
-import { ATTEMPTS } from '../../src/queue/jobs.ts';
-import { requeueLost } from '../../src/queue/reconciler.ts';
+import { retryDelayMs } from '../../src/queue/backoff.ts';
+import { MAX_RUN_ATTEMPTS } from '../../src/queue/jobs.ts';
+import { requeueOrphans } from '../../src/queue/reconciler.ts';
 import { type Execute, type RunWorker, startWorker, type WorkerOptions } from '../../src/queue/worker.ts';
 import type { RunEvent } from '../../src/run/event.ts';
 import type { RunRecord, RunState } from '../../src/run/record.ts';
 import type { RunResult } from '../../src/run/result.ts';
 import { manualClock } from '../support/manual-clock.ts';
-import { aBench, anOrder, aReport, type Bench, linesLog, onDemand, signalled } from '../support/queue-bench.ts';
+import {
+  anOrder,
+  deferred,
+  onDemand,
+  openQueueHarness,
+  type QueueHarness,
+  recordingLog,
+  reportDefinition,
+} from '../support/queue-bench.ts';
 
 const aResult = (change: Partial<RunResult> = {}): RunResult => ({
   state: 'done',
@@ -28,17 +36,17 @@ const aResult = (change: Partial<RunResult> = {}): RunResult => ({
 const down = () => new DocketError('api.unavailable', 'The service is down.');
 
 describe('the worker', () => {
-  let bench: Bench;
+  let bench: QueueHarness;
   const workers: RunWorker[] = [];
   beforeEach(async () => {
-    bench = await aBench();
+    bench = await openQueueHarness();
   });
   afterEach(async () => {
     await Promise.all(workers.splice(0).map((worker) => worker.close(0)));
     await bench.close();
   });
 
-  const log = linesLog();
+  const log = recordingLog();
   const start = (execute: Execute, options: Partial<WorkerOptions> = {}): RunWorker => {
     const worker = startWorker({
       connection: bench.worker,
@@ -79,7 +87,7 @@ describe('the worker', () => {
       await queue.close();
     }
   };
-  const opened = async (): Promise<string> => (await bench.trigger(onDemand(aReport()))).record.id;
+  const opened = async (): Promise<string> => (await bench.trigger(onDemand(reportDefinition()))).record.id;
 
   it('finishes a run and writes down what came of it', async () => {
     const id = await opened();
@@ -113,7 +121,7 @@ describe('the worker', () => {
 
   it('says how long calls of a try have waited for tokens, once the try is over', async () => {
     const id = await opened();
-    const waited = signalled<number>();
+    const waited = deferred<number>();
     const events: string[] = [];
     start(
       async (_order, { observe }) => {
@@ -142,7 +150,7 @@ describe('the worker', () => {
 
   it('writes progress down while the run goes on', async () => {
     const id = await opened();
-    const go = signalled();
+    const go = deferred();
     start(async (_, { observe }) => {
       observe({ type: 'planned', calls: 7, sections: 1 });
       observe({ type: 'delivered', target: '0-email', recipient: 'a@acme.example', state: 'sent', detail: '250 OK' });
@@ -159,8 +167,8 @@ describe('the worker', () => {
 
   it('writes the end down after everything that was observed before it', async () => {
     const id = await opened();
-    const writing = signalled();
-    const go = signalled();
+    const writing = deferred();
+    const go = deferred();
     const written: unknown[] = [];
     const slow: typeof bench.runs = {
       ...bench.runs,
@@ -217,7 +225,7 @@ describe('the worker', () => {
 
   it('tries again what may pass, with the error on record meanwhile, and forgets it when it passed', async () => {
     const id = await opened();
-    const go = signalled();
+    const go = deferred();
     start(
       async (_, { attempt }) => {
         if (attempt === 1) return fail(down());
@@ -246,7 +254,7 @@ describe('the worker', () => {
     expect(await reached(id, 'failed')).toMatchObject({
       error: { code: 'api.unavailable', message: 'The service is down.' },
     });
-    expect(last).toEqual([...Array.from({ length: ATTEMPTS - 1 }, () => false), true]);
+    expect(last).toEqual([...Array.from({ length: MAX_RUN_ATTEMPTS - 1 }, () => false), true]);
     expect(await settled(id)).toMatchObject({ failedReason: 'api.unavailable' });
     expect(told).toEqual([`${id} api.unavailable`]);
   });
@@ -333,7 +341,7 @@ describe('the worker', () => {
   it('gives up a run that sleeps past its deadline', async () => {
     const order = anOrder({ deadlineMs: 300 });
     await bench.runs.open(order);
-    await bench.queue.add(order);
+    await bench.queue.enqueue(order);
     let tries = 0;
     start(async () => {
       tries += 1;
@@ -346,7 +354,7 @@ describe('the worker', () => {
   it('gives up a run amid a try when its time is over, and tells the owner once', async () => {
     const order = anOrder({ deadlineMs: 500 });
     await bench.runs.open(order);
-    await bench.queue.add(order);
+    await bench.queue.enqueue(order);
     const told: string[] = [];
     start(
       async (_, { signal, observe }) => {
@@ -399,8 +407,8 @@ describe('the worker', () => {
 
   it('stops a run whose lock was lost, and says nothing in its name', async () => {
     const id = await opened();
-    const started = signalled();
-    const stopped = signalled<unknown>();
+    const started = deferred();
+    const stopped = deferred<unknown>();
     start(
       async (_, { signal }) => {
         started.tell();
@@ -408,7 +416,7 @@ describe('the worker', () => {
         stopped.tell(signal.reason);
         return done(aResult());
       },
-      { lock: { durationMs: 200, checkMs: 3_600_000 } },
+      { lock: { durationMs: 200, stalledIntervalMs: 3_600_000 } },
     );
     await started.promise;
     await bench.producer.set(`${bench.prefix}:bull:runs:${id}:lock`, 'another worker');
@@ -422,7 +430,7 @@ describe('the worker', () => {
     const id = await opened();
     const lock = `${bench.prefix}:bull:runs:${id}:lock`;
     const seen: unknown[] = [];
-    const asked = signalled();
+    const asked = deferred();
     start(
       async (_, { confirmLock }) => {
         await bench.producer.pexpire(lock, 60_000);
@@ -434,7 +442,7 @@ describe('the worker', () => {
         asked.tell();
         return done(aResult());
       },
-      { lock: { durationMs: 120_000, checkMs: 3_600_000 } },
+      { lock: { durationMs: 120_000, stalledIntervalMs: 3_600_000 } },
     );
     await asked.promise;
     await Promise.all(workers.splice(0).map((worker) => worker.close(1_000)));
@@ -444,8 +452,8 @@ describe('the worker', () => {
 
   it('that stops lets runs end within the grace', async () => {
     const id = await opened();
-    const started = signalled();
-    const go = signalled();
+    const started = deferred();
+    const go = deferred();
     const worker = start(async (_, { signal }) => {
       started.tell();
       await go.promise;
@@ -462,7 +470,7 @@ describe('the worker', () => {
 
   it('that stops puts unfinished runs back without spending an attempt, and another goes on', async () => {
     const id = await opened();
-    const started = signalled();
+    const started = deferred();
     const worker = start(async (_, { signal }): Promise<Outcome<RunResult>> => {
       started.tell();
       await new Promise((resolve) => signal.addEventListener('abort', resolve));
@@ -482,7 +490,7 @@ describe('the worker', () => {
 
   it('that stops does not wait for a run that does not listen', async () => {
     await opened();
-    const started = signalled();
+    const started = deferred();
     const worker = start(() => {
       started.tell();
       return new Promise(() => {});
@@ -495,7 +503,7 @@ describe('the worker', () => {
   it('runs on-demand before scheduled before backfill', async () => {
     const ran: string[] = [];
     for (const priority of ['backfill', 'scheduled', 'on_demand'] as const) {
-      await bench.trigger({ ...onDemand(aReport(priority)), priority });
+      await bench.trigger({ ...onDemand(reportDefinition(priority)), priority });
     }
     start(
       async (order) => {
@@ -510,7 +518,7 @@ describe('the worker', () => {
 
   it('gets a run back from the reconciler that Redis lost the job of', async () => {
     const id = await opened();
-    const started = signalled();
+    const started = deferred();
     const worker = start(async () => {
       started.tell();
       return snooze(Date.now() + 3_600_000, 'no token');
@@ -521,7 +529,7 @@ describe('the worker', () => {
     const keys = await bench.producer.keys(`${bench.prefix}:bull:*`);
     await bench.producer.del(...keys);
     const clock = manualClock(Date.now() + 60_000);
-    expect(await requeueLost({ runs: bench.runs, queue: bench.queue, clock, log })).toBe(1);
+    expect(await requeueOrphans({ runs: bench.runs, queue: bench.queue, clock, log })).toBe(1);
     expect(await bench.runs.get(id)).toMatchObject({ state: 'queued', until: null });
     start(async () => done(aResult()));
     await reached(id, 'done');
@@ -548,7 +556,7 @@ describe('the worker', () => {
     await worker.close(1_000);
     expect(await bench.runs.get(id)).toMatchObject({ state: 'running' });
     const clock = manualClock(Date.now() + 60_000);
-    expect(await requeueLost({ runs: bench.runs, queue: bench.queue, clock, log })).toBe(1);
+    expect(await requeueOrphans({ runs: bench.runs, queue: bench.queue, clock, log })).toBe(1);
     start(async () => done(aResult()));
     await reached(id, 'done');
   });
@@ -595,7 +603,7 @@ describe('the worker', () => {
     );
     await settled(id);
     expect(await reached(id, 'failed')).toMatchObject({ error: { code: 'archive.unwritable' } });
-    expect(tries).toEqual(Array.from({ length: ATTEMPTS }, (_, index) => index + 1));
+    expect(tries).toEqual(Array.from({ length: MAX_RUN_ATTEMPTS }, (_, index) => index + 1));
     expect(told).toEqual(['archive.unwritable']);
   });
 
@@ -603,7 +611,7 @@ describe('the worker', () => {
     const order = anOrder();
     await bench.runs.open(order);
     await bench.producer.hset(`${bench.prefix}:record:${order.id}`, 'files', '"not a list"');
-    await bench.queue.add(order);
+    await bench.queue.enqueue(order);
     start(async () => done(aResult()));
     expect(await settled(order.id)).toMatchObject({ failedReason: 'run.unreadable' });
     expect(await bench.producer.hget(`${bench.prefix}:record:${order.id}`, 'state')).toBe('failed');
@@ -613,7 +621,7 @@ describe('the worker', () => {
 describe('the backoff', () => {
   const sum = (code: ErrorCode, chance: number): number => {
     let all = 0;
-    for (let failed = 1; failed < ATTEMPTS; failed += 1) all += backoffMs(failed, chance, { code });
+    for (let failed = 1; failed < MAX_RUN_ATTEMPTS; failed += 1) all += retryDelayMs(failed, chance, { code });
     return all;
   };
 
@@ -624,30 +632,30 @@ describe('the backoff', () => {
       let [at, tries] = [0, 0];
       while (at < 10 * 60_000) {
         tries += 1;
-        at += backoffMs(tries, 0, { code });
+        at += retryDelayMs(tries, 0, { code });
       }
       expect(tries).toBeLessThanOrEqual(7);
     },
   );
 
   it('comes back soon to what is away for seconds', () => {
-    expect(backoffMs(1, 1, { code: 'redis.unreachable' })).toBe(5_000);
-    expect(backoffMs(50, 1, { code: 'redis.unreachable' })).toBe(120_000);
+    expect(retryDelayMs(1, 1, { code: 'redis.unreachable' })).toBe(5_000);
+    expect(retryDelayMs(50, 1, { code: 'redis.unreachable' })).toBe(120_000);
   });
 
   it('never comes back before the moment that the service has named', () => {
-    expect(backoffMs(1, 0, { code: 'api.throttled', retryAfterMs: 3_600_000 })).toBeGreaterThan(3_600_000);
+    expect(retryDelayMs(1, 0, { code: 'api.throttled', retryAfterMs: 3_600_000 })).toBeGreaterThan(3_600_000);
   });
 
   it('scatters runs that failed together over half of the time', () => {
-    expect(backoffMs(3, 0)).toBe(60_000);
-    expect(backoffMs(3, 0.5)).toBe(90_000);
-    expect(backoffMs(3, 1)).toBe(120_000);
+    expect(retryDelayMs(3, 0)).toBe(60_000);
+    expect(retryDelayMs(3, 0.5)).toBe(90_000);
+    expect(retryDelayMs(3, 1)).toBe(120_000);
   });
 
   it('doubles from half a minute, by chance from half of it, up to a quarter of an hour', () => {
-    expect([1, 2, 3, 4].map((failed) => backoffMs(failed, 1))).toEqual([30_000, 60_000, 120_000, 240_000]);
-    expect([1, 2].map((failed) => backoffMs(failed, 0))).toEqual([15_000, 30_000]);
-    expect(backoffMs(50, 1)).toBe(900_000);
+    expect([1, 2, 3, 4].map((failed) => retryDelayMs(failed, 1))).toEqual([30_000, 60_000, 120_000, 240_000]);
+    expect([1, 2].map((failed) => retryDelayMs(failed, 0))).toEqual([15_000, 30_000]);
+    expect(retryDelayMs(50, 1)).toBe(900_000);
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Row } from '../../src/fetch/dataset.ts';
-import { chartOf } from '../../src/render/chart.ts';
-import { chartOption } from '../../src/render/chart-option.ts';
+import { buildChart } from '../../src/render/chart.ts';
+import { echartsOption } from '../../src/render/chart-option.ts';
 import {
   bucketColumn,
   countColumn,
@@ -14,9 +14,9 @@ import {
 } from '../support/dataset.ts';
 
 const optionOf = (of: ReturnType<typeof table>): Record<string, unknown> => {
-  const chart = chartOf(of);
+  const chart = buildChart(of);
   if (chart === undefined) throw new Error('no chart');
-  return chartOption(chart, 'en-GB').option;
+  return echartsOption(chart, 'en-GB').option;
 };
 const days = (values: readonly Row['values'][]) =>
   values.map((each, index) => row({ bucket: `2026-11-0${index + 1}`, ...each }));

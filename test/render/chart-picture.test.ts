@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { type Chart, chartOf } from '../../src/render/chart.ts';
-import { isPaintable, loadPainter, SHOWN_WIDTH } from '../../src/render/chart-picture.ts';
-import { chartText } from '../../src/render/mail-words.ts';
+import { buildChart, type Chart } from '../../src/render/chart.ts';
+import { IMAGE_WIDTH, isRasterizable, loadRasterizer } from '../../src/render/chart-picture.ts';
+import { chartAltText } from '../../src/render/mail-words.ts';
 import {
   bucketColumn,
   countColumn,
@@ -67,18 +67,18 @@ describe('the picture of a chart', () => {
     ['of many groups', long] as const,
     ['of a year of days and eight groups', many] as const,
   ])('%s is twice as wide as it is shown, and small', async (_, of) => {
-    const png = (await loadPainter())(drawn(chartOf(of, 'en-GB', 15)), 'en-GB');
-    expect(readPng(png).get('IHDR')?.readUInt32BE(0)).toBe(2 * SHOWN_WIDTH);
+    const png = (await loadRasterizer())(drawn(buildChart(of, 'en-GB', 15)), 'en-GB');
+    expect(readPng(png).get('IHDR')?.readUInt32BE(0)).toBe(2 * IMAGE_WIDTH);
     expect(png.length).toBeLessThan(MOST_BYTES);
   });
 
   it('of the same figures has the same bytes, of others other ones', async () => {
     const hash = async (chart: Chart) =>
       createHash('sha256')
-        .update((await loadPainter())(chart, 'en-GB'))
+        .update((await loadRasterizer())(chart, 'en-GB'))
         .digest('hex');
-    const chart = drawn(chartOf(onboarding));
-    expect(await hash(chart)).toBe(await hash(drawn(chartOf(onboarding))));
+    const chart = drawn(buildChart(onboarding));
+    expect(await hash(chart)).toBe(await hash(drawn(buildChart(onboarding))));
     const [axis] = chart.axes;
     const [series] = axis?.series ?? [];
     const other = { ...chart, axes: [{ ...axis!, series: [{ ...series!, values: [1, 2, 3, 4, 5, 6, 7] }] }] };
@@ -86,14 +86,16 @@ describe('the picture of a chart', () => {
   });
 
   it('can be made of names that XML cannot hold', async () => {
-    const groups = drawn(chartOf(nastyDataset().tables.find(({ id }) => id === 'groups')!));
-    expect(readPng((await loadPainter())(groups, 'en-GB')).has('IDAT')).toBe(true);
+    const groups = drawn(buildChart(nastyDataset().tables.find(({ id }) => id === 'groups')!));
+    expect(readPng((await loadRasterizer())(groups, 'en-GB')).has('IDAT')).toBe(true);
   });
 
   it('is only made of names that its font can write', () => {
     const named = (name: string) => {
       const rows = [row({ 'profile.group': name, 'profiles.created': 1 })];
-      return isPaintable(drawn(chartOf(table({ id: 'a', chart: 'bar', columns: [groupColumn, countColumn], rows }))));
+      return isRasterizable(
+        drawn(buildChart(table({ id: 'a', chart: 'bar', columns: [groupColumn, countColumn], rows }))),
+      );
     };
     for (const name of ['Zürich – Łódź', 'Αθήνα', 'Київ', 'תל אביב', '100 % “<b>” €']) expect(named(name)).toBe(true);
     for (const name of ['مجموعة', '東京', '🚀 Growth']) expect(named(name)).toBe(false);
@@ -102,7 +104,7 @@ describe('the picture of a chart', () => {
 
 describe('what a picture shows, in words', () => {
   it('tells first, last, highest and lowest of each series over time', () => {
-    expect(chartText(drawn(chartOf({ ...onboarding, columns: [bucketColumn, ratioColumn] })), 'en-GB')).toBe(
+    expect(chartAltText(drawn(buildChart({ ...onboarding, columns: [bucketColumn, ratioColumn] })), 'en-GB')).toBe(
       'Line chart by Day. Approval rate: from 81.0% (9 Nov) to 86.2% (13 Nov), highest 86.2% (13 Nov), ' +
         'lowest 81.0% (9 Nov). Previous period: from 83.0% (9 Nov) to 83.0% (13 Nov), highest 83.0% (9 Nov), ' +
         'lowest 83.0% (9 Nov).',
@@ -110,15 +112,15 @@ describe('what a picture shows, in words', () => {
   });
 
   it('names groups with their figures, and how many more there are', () => {
-    const text = chartText(drawn(chartOf(long, 'en-GB', 15)), 'en-GB');
+    const text = chartAltText(drawn(buildChart(long, 'en-GB', 15)), 'en-GB');
     expect(text).toMatch(/^Bar chart by Group\. Profiles created: .* 0 0, .* 1 1, .* 2 8, .* and 9 more\.$/);
   });
 
   it('says so where there is no figure at all, and never shows a zero for it', () => {
     const rows = [row({ bucket: '2026-11-09', 'profiles.time_to_decision_p50': null })];
-    const chart = chartOf(
+    const chart = buildChart(
       table({ id: 'a', granularity: 'day', chart: 'line', columns: [bucketColumn, durationColumn], rows }),
     );
-    expect(chartText(drawn(chart), 'en-GB')).toBe('Line chart by Day. Time to decision (median): no figures.');
+    expect(chartAltText(drawn(chart), 'en-GB')).toBe('Line chart by Day. Time to decision (median): no figures.');
   });
 });

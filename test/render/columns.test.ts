@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Row, Table } from '../../src/fetch/dataset.ts';
 import { viewColumns } from '../../src/render/columns.ts';
-import { readingNotes } from '../../src/render/words.ts';
+import { legendNotes } from '../../src/render/words.ts';
 import { bucketColumn, countColumn, durationColumn, row, strangeColumn, table } from '../support/dataset.ts';
 
 /** Rows that tell how often they were read. */
@@ -70,5 +70,5 @@ it('a change that is undefined although both figures are known is told of', () =
     compareRange: { from: '2026-11-02', to: '2026-11-08' },
   });
   expect(viewColumns(grown).map(({ seen }) => seen.undefined)).toEqual([false, false, true]);
-  expect(readingNotes(grown).some((note) => note.startsWith('“–” means undefined'))).toBe(true);
+  expect(legendNotes(grown).some((note) => note.startsWith('“–” means undefined'))).toBe(true);
 });

@@ -1,17 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  bucketText,
-  civilDate,
   decimalsOf,
   durationScale,
-  durationText,
-  instant,
-  instantText,
-  isoWeek,
+  formatBucket,
+  formatDateRange,
+  formatIsoWeek,
+  formatSeconds,
+  formatValue,
+  formatZonedInstant,
+  parseCivilDate,
+  parseIsoInstant,
   type Quantity,
-  rangeText,
-  valueText,
 } from '../../src/render/format.ts';
 
 const at = (date: string) => new Date(`${date}T00:00:00Z`);
@@ -35,7 +35,7 @@ describe('a value for a person', () => {
     ['not a date', { kind: 'bucket', granularity: 'day' }, 'not a date'],
     [true, { kind: 'text' }, 'yes'],
   ])('%j as %j reads %j', (value, quantity, text) => {
-    expect(valueText(value as number, quantity)).toBe(text);
+    expect(formatValue(value as number, quantity)).toBe(text);
   });
 
   it('shows a dash for what is undefined, whatever the unit, and never a zero', () => {
@@ -45,12 +45,12 @@ describe('a value for a person', () => {
       { kind: 'duration', scale: 'days' },
       { kind: 'text' },
     ];
-    for (const quantity of quantities) expect(valueText(null, quantity)).toBe('–');
+    for (const quantity of quantities) expect(formatValue(null, quantity)).toBe('–');
   });
 
   it('follows the locale', () => {
-    expect(valueText(0.8239, { kind: 'ratio' }, 'de-DE')).toBe('82,4\u00a0%');
-    expect(bucketText(at('2026-11-16'), 'month', 'de-DE')).toBe('Nov. 2026');
+    expect(formatValue(0.8239, { kind: 'ratio' }, 'de-DE')).toBe('82,4\u00a0%');
+    expect(formatBucket(at('2026-11-16'), 'month', 'de-DE')).toBe('Nov. 2026');
   });
 });
 
@@ -68,13 +68,13 @@ describe('a duration', () => {
     [31_536_000, '365 d'],
     [-90, '−1 min 30 s'],
   ])('of %d seconds reads %s', (seconds, text) => {
-    expect(durationText(seconds)).toBe(text);
+    expect(formatSeconds(seconds)).toBe(text);
   });
 
   it('never shows sixty of a smaller part', () => {
     fc.assert(
       fc.property(fc.double({ min: 0, max: 1e9, noNaN: true }), (seconds) => {
-        expect(durationText(seconds)).not.toMatch(/\b60 (s|min)|\b24 h/);
+        expect(formatSeconds(seconds)).not.toMatch(/\b60 (s|min)|\b24 h/);
       }),
     );
   });
@@ -90,29 +90,29 @@ describe('a duration', () => {
 
 describe('a date', () => {
   it('has the ISO week of its Thursday, also across a year', () => {
-    expect(isoWeek(at('2026-11-16'))).toBe('2026-W47');
-    expect(isoWeek(at('2027-01-01'))).toBe('2026-W53');
-    expect(isoWeek(at('2024-12-30'))).toBe('2025-W01');
+    expect(formatIsoWeek(at('2026-11-16'))).toBe('2026-W47');
+    expect(formatIsoWeek(at('2027-01-01'))).toBe('2026-W53');
+    expect(formatIsoWeek(at('2024-12-30'))).toBe('2025-W01');
   });
 
   it('is not taken from a text that only looks like one', () => {
-    expect(civilDate('2026-02-29')).toBeUndefined();
-    expect(civilDate('2028-02-29')).toEqual(at('2028-02-29'));
-    expect(instant('2026-03-01T10:20:30')).toBeUndefined();
-    expect(instant('2026-03-01T10:20:30+01:00')?.toISOString()).toBe('2026-03-01T09:20:30.000Z');
+    expect(parseCivilDate('2026-02-29')).toBeUndefined();
+    expect(parseCivilDate('2028-02-29')).toEqual(at('2028-02-29'));
+    expect(parseIsoInstant('2026-03-01T10:20:30')).toBeUndefined();
+    expect(parseIsoInstant('2026-03-01T10:20:30+01:00')?.toISOString()).toBe('2026-03-01T09:20:30.000Z');
   });
 
   it('of a bucket reads by its granularity', () => {
-    expect(bucketText(at('2026-11-16'), 'week')).toBe('2026-W47 (from 16 Nov)');
-    expect(bucketText(at('2026-11-01'), 'month')).toBe('Nov 2026');
+    expect(formatBucket(at('2026-11-16'), 'week')).toBe('2026-W47 (from 16 Nov)');
+    expect(formatBucket(at('2026-11-01'), 'month')).toBe('Nov 2026');
   });
 
   it('and an instant and a range are told in words', () => {
-    expect(instantText(new Date('2026-11-16T07:00:00Z'), 'Europe/Zurich')).toBe(
+    expect(formatZonedInstant(new Date('2026-11-16T07:00:00Z'), 'Europe/Zurich')).toBe(
       '16 November 2026, 08:00 (Europe/Zurich)',
     );
-    expect(rangeText({ from: '2026-11-09', to: '2026-11-15' })).toMatch(/^9\s?–\s?15 November 2026$/);
-    expect(rangeText({ from: '2026-11-09', to: '2026-11-09' })).toBe('9 November 2026');
+    expect(formatDateRange({ from: '2026-11-09', to: '2026-11-15' })).toMatch(/^9\s?–\s?15 November 2026$/);
+    expect(formatDateRange({ from: '2026-11-09', to: '2026-11-09' })).toBe('9 November 2026');
   });
 });
 

@@ -4,12 +4,12 @@ import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { strFromU8, unzipSync } from 'fflate';
 import { expect, test } from 'vitest';
-import { neutral } from '../../src/render/csv-text.ts';
+import { escapeFormula } from '../../src/render/csv-text.ts';
 import { compileMjml } from '../../src/render/mjml.ts';
 import { sheetNames } from '../../src/render/xlsx/sheet-name.ts';
-import { xmlText } from '../../src/render/xlsx/text.ts';
+import { escapeXml } from '../../src/render/xlsx/text.ts';
 import { countColumn, dataset, groupColumn, row, table } from '../support/dataset.ts';
-import { expectCleanPrototypes, gotOrRefused, hostileText, nearly, runs, within } from '../support/fuzz.ts';
+import { expectCleanPrototypes, hostileText, mutatedText, resolveOrUndefined, runs, within } from '../support/fuzz.ts';
 import { artifactNamed, useRenderFolder } from '../support/render-folder.ts';
 
 const { render } = useRenderFolder();
@@ -49,7 +49,7 @@ test(
           ],
           rows: rows.map(([text, value]) => row({ 'profile.group': text, 'profiles.created': value })),
         });
-        const artifacts = await gotOrRefused(
+        const artifacts = await resolveOrUndefined(
           () =>
             render(dataset([section], { title: title || 'a', organization: note || 'a' }), [
               { format: 'xlsx' },
@@ -127,11 +127,11 @@ test(
   () => {
     fc.assert(
       fc.property(hostileText(10), (text) => {
-        expect(xmlText(text)).not.toMatch(NOT_XML);
-        expect(xmlText(text)).not.toMatch(/[<>"]|&(?!(amp|lt|gt|quot);)/);
-        const safe = neutral(text);
+        expect(escapeXml(text)).not.toMatch(NOT_XML);
+        expect(escapeXml(text)).not.toMatch(/[<>"]|&(?!(amp|lt|gt|quot);)/);
+        const safe = escapeFormula(text);
         expect(safe).not.toMatch(/^\s*[=+\-@＝＋－＠]/);
-        expect(neutral(safe)).toBe(safe);
+        expect(escapeFormula(safe)).toBe(safe);
         expect(safe.replaceAll("'", '')).toBe(text.replaceAll("'", ''));
       }),
       runs(2_000),
@@ -179,7 +179,7 @@ test(
     let made = 0;
     fc.assert(
       fc.property(
-        fc.oneof({ weight: 8, arbitrary: nearly([page('hello'), page('<p>{{ title }}</p>')], WORDS) }, deep),
+        fc.oneof({ weight: 8, arbitrary: mutatedText([page('hello'), page('<p>{{ title }}</p>')], WORDS) }, deep),
         (source) => {
           const result = compileMjml(source);
           if ('fault' in result) {

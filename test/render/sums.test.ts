@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { Table, TableNote } from '../../src/fetch/dataset.ts';
-import { renderMail } from '../../src/render/mail.ts';
-import { wordsOf } from '../../src/words/words.ts';
+import { renderEmail } from '../../src/render/mail.ts';
+import { messagesFor } from '../../src/words/words.ts';
 import { countColumn, dataset, MADE_AT, ratioColumn, row, table, typeColumn } from '../support/dataset.ts';
 import { cellsOf, readWorkbook } from '../support/read-files.ts';
 import { artifactNamed, useRenderFolder } from '../support/render-folder.ts';
@@ -12,7 +12,7 @@ const { render } = useRenderFolder();
 const { name: count, label } = countColumn;
 const UNDEFINED: TableNote = {
   code: 'undefined',
-  says: { id: 'undefined_cells', of: { labels: [ratioColumn.label] } },
+  message: { id: 'undefined_cells', of: { labels: [ratioColumn.label] } },
   incomplete: false,
 };
 
@@ -40,7 +40,7 @@ const sheetsOf = async (tables: readonly Table[], locale: string) => {
 };
 
 describe.each(['en-GB', 'de-DE'])('what a pack in %s says of its sums', (locale) => {
-  const words = wordsOf(locale);
+  const words = messagesFor(locale);
   const { untouched } = words.workbook.contents;
   const sums = words.table.sumsOfCalls([label], [label]);
 
@@ -56,7 +56,7 @@ describe.each(['en-GB', 'de-DE'])('what a pack in %s says of its sums', (locale)
     expect(contents?.some((text) => text.includes('Three years') && text !== 'Three years')).toBe(true);
     expect(contents).not.toContain(untouched([], false));
     expect(sheets.find(({ sheet }) => sheet === 'Three years')?.texts).toContain(sums);
-    const { text } = await renderMail(dataset([plain, summed], { sums: SUMS }), [], {
+    const { text } = await renderEmail(dataset([plain, summed], { sums: SUMS }), [], {
       run: 'r',
       madeAt: MADE_AT,
       locale,
@@ -80,7 +80,7 @@ describe.each(['en-GB', 'de-DE'])('what a pack in %s says of its sums', (locale)
   it('does not call a cell empty that shows a dash', async () => {
     const shown = [
       ...(await sheetsOf([plain], locale)).flatMap(({ texts }) => texts),
-      (await renderMail(dataset([plain]), [], { run: 'r', madeAt: MADE_AT, locale })).text,
+      (await renderEmail(dataset([plain]), [], { run: 'r', madeAt: MADE_AT, locale })).text,
     ].join('\n');
     expect(shown).toContain('–');
     expect(shown).not.toMatch(/\bempty\b|\bleere?\b/i);

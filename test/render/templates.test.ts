@@ -1,9 +1,9 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { formatFault } from '../../src/define/fault.ts';
-import { checkTemplates } from '../../src/render/check-templates.ts';
-import { sampleData } from '../../src/render/sample.ts';
+import { formatDiagnostic } from '../../src/define/fault.ts';
+import { checkEmailTemplates } from '../../src/render/check-templates.ts';
+import { sampleTemplateData } from '../../src/render/sample.ts';
 import { openTemplate, TEMPLATES, templateFile } from '../../src/render/template.ts';
 import { useRenderFolder } from '../support/render-folder.ts';
 
@@ -16,7 +16,7 @@ async function checked(files: Readonly<Record<string, string>>): Promise<string[
   const home = await folder();
   await mkdir(join(home, 'email'));
   for (const [name, text] of Object.entries(files)) await writeFile(join(home, 'email', name), text);
-  return checkTemplates(home).map((fault) => formatFault(fault).replace(home, ''));
+  return checkEmailTemplates(home).map((fault) => formatDiagnostic(fault).replace(home, ''));
 }
 
 /** Every name in the data with the names above it, as the documentation writes them: `sections[].rows[].partial`. */
@@ -43,7 +43,7 @@ async function documented(): Promise<string[]> {
 
 describe('the variables of templates', () => {
   it('are all there that the documentation lists, and it lists all that are there', async () => {
-    const there = new Set(sampleData().flatMap((data) => namesIn(data)));
+    const there = new Set(sampleTemplateData().flatMap((data) => namesIn(data)));
     // `tile_rows` holds the tiles once more.
     const listed = (await documented()).filter((name) => !name.startsWith('tile_rows[]'));
     expect([...new Set(listed)].sort()).toEqual([...there].filter((name) => !name.startsWith('tile_rows[]')).sort());
@@ -52,8 +52,8 @@ describe('the variables of templates', () => {
   it.each(['html', 'text'] as const)('are enough for our own %s template', (kind) => {
     const opened = openTemplate(kind, templateFile(kind, undefined));
     if ('fault' in opened) throw new Error(opened.fault.why);
-    for (const data of sampleData()) expect(opened.fill(data)).toHaveProperty('text');
-    const known = Object.keys(sampleData()[0] ?? {});
+    for (const data of sampleTemplateData()) expect(opened.fill(data)).toHaveProperty('text');
+    const known = Object.keys(sampleTemplateData()[0] ?? {});
     expect(opened.variables().map(({ path: [name] }) => name)).toSatisfy((names: string[]) =>
       names.every((name) => known.includes(name)),
     );
@@ -100,6 +100,6 @@ describe('docket check of templates', () => {
 
   it('tells that the folder is not there', async () => {
     const home = join(await folder(), 'nowhere');
-    expect(checkTemplates(home)).toMatchObject([{ file: join(home, 'email'), got: 'nothing' }]);
+    expect(checkEmailTemplates(home)).toMatchObject([{ file: join(home, 'email'), got: 'nothing' }]);
   });
 });

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { CFB } from '@e965/xlsx';
 import { afterEach, describe, expect, it } from 'vitest';
-import { folderFiles, mailFiles } from '../../src/render/artifact.ts';
+import { individualFiles, mailAttachments } from '../../src/render/artifact.ts';
 import { dataset, MADE_AT, onboarding, workload } from '../support/dataset.ts';
 import { artifactNamed, useRenderFolder } from '../support/render-folder.ts';
 
@@ -63,11 +63,11 @@ describe('the zip of the CSV files', () => {
   it('takes the place of the single files in an e-mail, and never joins them in a folder', async () => {
     const several = await render(both, OUTPUTS, { zipped: true });
     const names = (files: readonly { name: string }[]) => files.map(({ name }) => name);
-    expect(mailFiles(several, ['csv']).map(({ format }) => format)).toEqual(['zip']);
-    expect(mailFiles(several, ['xlsx']).map(({ format }) => format)).toEqual(['xlsx']);
-    expect(mailFiles(several, ['xlsx', 'csv']).map(({ format }) => format)).toEqual(['xlsx', 'zip']);
-    expect(names(folderFiles(several))).toEqual(names(several.filter(({ format }) => format !== 'zip')));
+    expect(mailAttachments(several, ['csv']).map(({ format }) => format)).toEqual(['zip']);
+    expect(mailAttachments(several, ['xlsx']).map(({ format }) => format)).toEqual(['xlsx']);
+    expect(mailAttachments(several, ['xlsx', 'csv']).map(({ format }) => format)).toEqual(['xlsx', 'zip']);
+    expect(names(individualFiles(several))).toEqual(names(several.filter(({ format }) => format !== 'zip')));
     const single = await render(dataset([workload]), OUTPUTS, { zipped: true });
-    expect(mailFiles(single, ['csv']).map(({ format }) => format)).toEqual(['csv', 'schema']);
+    expect(mailAttachments(single, ['csv']).map(({ format }) => format)).toEqual(['csv', 'schema']);
   });
 });

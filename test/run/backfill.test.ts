@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { PeriodSpec } from '../../src/define/definition.ts';
 import { backfillPeriods } from '../../src/run/backfill.ts';
-import { aReport } from '../support/queue-bench.ts';
+import { reportDefinition } from '../support/queue-bench.ts';
 
 const NOW = Date.parse('2026-11-21T15:00:00Z');
 
 describe('the periods of a backfill', () => {
-  const { definition, settings } = aReport();
+  const { definition, settings } = reportDefinition();
   const of = (period: PeriodSpec, from: string, to: string, timezone = 'Europe/Zurich', now = NOW) =>
     backfillPeriods({ definition: { ...definition, period }, settings: { ...settings, timezone }, from, to, now });
 

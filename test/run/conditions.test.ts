@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { afterAll, describe, expect, inject, test } from 'vitest';
 import type { DeliverySpec } from '../../src/define/definition.ts';
-import { redisSentFigures, type SentFigures } from '../../src/deliver/sent-figures.ts';
+import { type LastSentFigures, redisLastSentFigures } from '../../src/deliver/sent-figures.ts';
 import type { Column, Row, Table } from '../../src/fetch/dataset.ts';
-import { decide, figuresOf } from '../../src/run/conditions.ts';
+import { evaluateConditions, hashFigures } from '../../src/run/conditions.ts';
 
 const redis = new Redis(inject('redisUrl'));
 const prefix = `test-conditions-${process.pid}:`;
@@ -47,7 +47,7 @@ const to = (send_if: string, recipients = ['a@acme.example']): DeliverySpec => (
 const report = (...deliveries: DeliverySpec[]) => ({ org: 'acme', report: 'weekly', deliveries });
 
 const decided = async (of: { tables: readonly Table[] }, send_if: string) => {
-  const { conditions } = await decide(of, report(to(send_if)), undefined);
+  const { conditions } = await evaluateConditions(of, report(to(send_if)), undefined);
   return conditions[0];
 };
 
@@ -93,8 +93,8 @@ test.each<[string, Table[], boolean]>([
 
 test('figures are the same whenever they were computed and however they are called, and differ by any value, row, total or comparison', async () => {
   const rows = [row({ team: 'a', 'alerts.open': 3 })];
-  const base = await figuresOf(dataset(table('q', rows)));
-  expect(await figuresOf(dataset(table('q', rows, { asOf: null, title: 'Other' })))).toBe(base);
+  const base = await hashFigures(dataset(table('q', rows)));
+  expect(await hashFigures(dataset(table('q', rows, { asOf: null, title: 'Other' })))).toBe(base);
   const tables = [
     table('p', rows),
     table('q', []),
@@ -105,7 +105,7 @@ test('figures are the same whenever they were computed and however they are call
     table('q', [{ ...row({ team: 'a', 'alerts.open': 3 }), compare: { 'alerts.open': 1 } }]),
     table('q', rows, { totals: { values: { 'alerts.open': 3 } } }),
   ];
-  const others = await Promise.all(tables.map((each) => figuresOf(dataset(each))));
+  const others = await Promise.all(tables.map((each) => hashFigures(dataset(each))));
   expect(new Set([base, ...others]).size).toBe(others.length + 1);
 });
 
@@ -130,7 +130,7 @@ test('figures that were sent by the version before compare as the same', async (
     }
     hash.update('\n');
   }
-  expect(await figuresOf(dataset(...tables))).toBe(hash.digest('hex'));
+  expect(await hashFigures(dataset(...tables))).toBe(hash.digest('hex'));
 });
 
 describe('a table of many rows', () => {
@@ -147,7 +147,7 @@ describe('a table of many rows', () => {
       },
     });
     const deliveries: DeliverySpec[] = [{ email: { to: ['a@acme.example'], attach: [] } }];
-    expect(await decide(dataset(untouched), report(...deliveries), undefined)).toEqual({ conditions: [] });
+    expect(await evaluateConditions(dataset(untouched), report(...deliveries), undefined)).toEqual({ conditions: [] });
   });
 
   test.each([
@@ -159,7 +159,7 @@ describe('a table of many rows', () => {
     const turn = async () => {
       counted += 1;
     };
-    const decidedOn = await decide(dataset(table('q', many(value))), report(to(send_if)), undefined, turn);
+    const decidedOn = await evaluateConditions(dataset(table('q', many(value))), report(to(send_if)), undefined, turn);
     expect(decidedOn).toMatchObject({ figures: expect.stringMatching(/^[0-9a-f]{64}$/), conditions: [{ send_if }] });
     expect(counted).toBeGreaterThanOrEqual(OFTEN * (send_if === 'changed' ? 1 : 2));
   });
@@ -172,7 +172,7 @@ describe('a table of many rows', () => {
       if (!over) setImmediate(count);
     };
     setImmediate(count);
-    await figuresOf(
+    await hashFigures(
       dataset(
         table(
           'q',
@@ -192,7 +192,7 @@ describe('a table of many rows', () => {
       throw stop;
     };
     await expect(
-      decide(
+      evaluateConditions(
         dataset(
           table(
             'q',
@@ -213,7 +213,7 @@ describe('a table of many rows', () => {
       const turn = async () => {
         counted += 1;
       };
-      await decide(
+      await evaluateConditions(
         dataset(
           table(
             'q',
@@ -233,47 +233,49 @@ describe('a table of many rows', () => {
 });
 
 test('changed compares with what this recipient of this report got last, and with nobody else', async () => {
-  const sent: SentFigures = redisSentFigures(redis, { prefix });
+  const sent: LastSentFigures = redisLastSentFigures(redis, { prefix });
   const both = report(to('changed', ['a@acme.example', 'B@acme.example']));
-  const figures = await figuresOf(QUEUE);
+  const figures = await hashFigures(QUEUE);
   const place = { org: 'acme', report: 'weekly', target: '0-email', recipient: 'a@acme.example' };
-  await sent.sent(place, { figures, run: 'r1', at: Date.UTC(2026, 10, 9) });
-  const { conditions } = await decide(QUEUE, both, sent);
+  await sent.recordSent(place, { figures, run: 'r1', at: Date.UTC(2026, 10, 9) });
+  const { conditions } = await evaluateConditions(QUEUE, both, sent);
   expect(conditions.map(({ recipient, send, reason }) => [recipient, send, reason])).toEqual([
     ['a@acme.example', false, 'The figures are the same as those of run r1, sent 2026-11-09T00:00:00.000Z.'],
     ['b@acme.example', true, 'No earlier delivery is known here.'],
   ]);
   const next = dataset(table('queue', []));
-  expect((await decide(next, both, sent)).conditions[0]).toMatchObject({
+  expect((await evaluateConditions(next, both, sent)).conditions[0]).toMatchObject({
     send: true,
     reason: expect.stringContaining('differ'),
   });
-  expect((await decide(QUEUE, { ...both, org: 'other' }, sent)).conditions[0]).toMatchObject({ send: true });
+  expect((await evaluateConditions(QUEUE, { ...both, org: 'other' }, sent)).conditions[0]).toMatchObject({
+    send: true,
+  });
   expect(await redis.ttl(`${prefix}figures:{acme/weekly}`)).toBeGreaterThan(86_400 * 366);
 });
 
 test('a run that may have delivered others leaves a doubt, which only its own word or a later certain delivery ends', async () => {
-  const sent = redisSentFigures(redis, { prefix: `${prefix}doubt:` });
+  const sent = redisLastSentFigures(redis, { prefix: `${prefix}doubt:` });
   const place = { org: 'acme', report: 'weekly', target: '0-email', recipient: 'a@acme.example' };
-  const figures = await figuresOf(QUEUE);
-  const sends = async () => (await decide(QUEUE, report(to('changed')), sent)).conditions[0]?.send;
-  await sent.sent(place, { figures, run: 'r1', at: 100 });
+  const figures = await hashFigures(QUEUE);
+  const sends = async () => (await evaluateConditions(QUEUE, report(to('changed')), sent)).conditions[0]?.send;
+  await sent.recordSent(place, { figures, run: 'r1', at: 100 });
   expect(await sends()).toBe(false);
-  await sent.begin(place, 'r2', 200);
+  await sent.recordStart(place, 'r2', 200);
   expect(await sends()).toBe(true);
   // Another run comes and goes meanwhile: what r2 sends may still come after it.
-  await sent.begin(place, 'r3', 300);
-  await sent.sent(place, { figures, run: 'r3', at: 310 });
+  await sent.recordStart(place, 'r3', 300);
+  await sent.recordSent(place, { figures, run: 'r3', at: 310 });
   expect(await sent.last(place)).toEqual({ sent: { figures, run: 'r3', at: 310 }, perhaps: 'r2' });
-  await sent.unknown(place, 'r2', 320);
+  await sent.recordUncertain(place, 'r2', 320);
   expect(await sends()).toBe(true);
-  await sent.sent(place, { figures, run: 'r4', at: 330 });
+  await sent.recordSent(place, { figures, run: 'r4', at: 330 });
   expect(await sends()).toBe(false);
   // A retry of the first run tells of what is long past.
-  await sent.begin(place, 'r1', 400);
-  await sent.sent(place, { figures: 'old', run: 'r1', at: 100 });
+  await sent.recordStart(place, 'r1', 400);
+  await sent.recordSent(place, { figures: 'old', run: 'r1', at: 100 });
   expect(await sent.last(place)).toEqual({ sent: { figures, run: 'r4', at: 330 }, perhaps: undefined });
-  await sent.begin(place, 'r5', 500);
-  await sent.unsent(place, 'r5');
+  await sent.recordStart(place, 'r5', 500);
+  await sent.recordNotSent(place, 'r5');
   expect(await sends()).toBe(false);
 });

@@ -7,14 +7,14 @@ import { readConfig } from '../../src/base/config.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { composeInline } from '../../src/compose/ports.ts';
 import type { Definition } from '../../src/define/definition.ts';
-import { loadJobs, requireReport } from '../../src/define/load.ts';
+import { loadDefinitions, requireReport } from '../../src/define/load.ts';
 import { directoryArchive } from '../../src/deliver/directory-archive.ts';
-import type { CountsWindow } from '../../src/fetch/current-counts.ts';
-import { countsWindow, type OrderRequest, orderRun } from '../../src/run/order.ts';
+import type { CurrentCountsWindow } from '../../src/fetch/current-counts.ts';
+import { createRunOrder, currentCountsWindow, type RunOrderRequest } from '../../src/run/order.ts';
 import type { RunPorts } from '../../src/run/ports.ts';
 import { run } from '../../src/run/run.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
-import { wordsOf } from '../../src/words/words.ts';
+import { messagesFor } from '../../src/words/words.ts';
 import { cellsOf, readCsv, readWorkbook } from '../support/read-files.ts';
 import { definitionOf, settingsOf } from '../support/reports.ts';
 
@@ -24,8 +24,8 @@ const DAY_MS = 86_400_000;
 describe('the window of current counts', () => {
   const SLOT = '2026-11-16T07:00:00.000Z';
   const ASKED = Date.parse('2026-11-20T10:00:00Z');
-  const order = (change: Partial<OrderRequest>) =>
-    orderRun({
+  const order = (change: Partial<RunOrderRequest>) =>
+    createRunOrder({
       definition: definitionOf([{ id: 'a', metrics: ['alerts.open'] }]),
       settings: settingsOf(),
       trigger: 'schedule',
@@ -36,9 +36,9 @@ describe('the window of current counts', () => {
       now: ASKED,
       ...change,
     });
-  const until = (from: string): CountsWindow => ({ until: Date.parse(from) + DAY_MS, why: 'late', due: from });
+  const until = (from: string): CurrentCountsWindow => ({ until: Date.parse(from) + DAY_MS, why: 'late', due: from });
 
-  test.each<[string, Partial<OrderRequest>, CountsWindow]>([
+  test.each<[string, Partial<RunOrderRequest>, CurrentCountsWindow]>([
     ['a slot, whenever its run is opened', {}, until(SLOT)],
     [
       'the request of a run on demand',
@@ -47,14 +47,14 @@ describe('the window of current counts', () => {
     ],
     ['the request of an inline run', { trigger: 'cli', slot: 'trigger:1' }, until('2026-11-20T10:00:00.000Z')],
   ])('lasts 24 hours from %s', (_, change, expected) => {
-    expect(countsWindow(order(change))).toEqual(expected);
+    expect(currentCountsWindow(order(change))).toEqual(expected);
   });
 
-  test.each<Partial<OrderRequest>>([
+  test.each<Partial<RunOrderRequest>>([
     { trigger: 'backfill', priority: 'backfill', slot: 'trigger:backfill' },
     { trigger: 'on_demand', priority: 'backfill', slot: 'trigger:api' },
   ])('never opens for a backfill, however it is asked for: %j', (change) => {
-    expect(countsWindow(order(change))).toMatchObject({ until: Number.NEGATIVE_INFINITY, why: 'backfill' });
+    expect(currentCountsWindow(order(change))).toMatchObject({ until: Number.NEGATIVE_INFINITY, why: 'backfill' });
   });
 });
 
@@ -71,7 +71,7 @@ describe('a pack with current counts', () => {
   afterAll(() => sandbox.close());
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'docket-counts-'));
-    const { definition, settings } = requireReport(await loadJobs('jobs'), 'demo/weekly-kpi');
+    const { definition, settings } = requireReport(await loadDefinitions('jobs'), 'demo/weekly-kpi');
     const one = definition.sections.filter(({ id }) => id === 'queue');
     const sections: Definition['sections'] = [
       { ...definition.sections[0], id: 'first' } as Definition['sections'][number],
@@ -101,9 +101,9 @@ describe('a pack with current counts', () => {
   });
 
   /** What a run shows of the section without groups, in its workbook, its CSV and its mail. */
-  async function shownBy(change: Partial<OrderRequest>) {
+  async function shownBy(change: Partial<RunOrderRequest>) {
     const now = systemClock.now();
-    const order = orderRun({
+    const order = createRunOrder({
       ...report,
       trigger: 'schedule',
       priority: 'scheduled',
@@ -137,7 +137,7 @@ describe('a pack with current counts', () => {
     };
   }
 
-  const { notes, table, workbook } = wordsOf();
+  const { notes, table, workbook } = messagesFor();
 
   test('shows them at its slot and on demand, also of a past period', async () => {
     const now = systemClock.now();
@@ -149,7 +149,7 @@ describe('a pack with current counts', () => {
         slot: 'trigger:1',
         period: { from: '2026-01-01', to: '2026-01-31' },
       },
-    ] satisfies Partial<OrderRequest>[]) {
+    ] satisfies Partial<RunOrderRequest>[]) {
       const { calls, values, texts, grouped } = await shownBy(change);
       expect(calls).toEqual(['first', 'queue', 'whole']);
       expect(values).toEqual(values.map(() => expect.any(Number)));
@@ -158,7 +158,7 @@ describe('a pack with current counts', () => {
     }
   });
 
-  test.each<[CountsWindow['why'], Partial<OrderRequest>, string[]]>([
+  test.each<[CurrentCountsWindow['why'], Partial<RunOrderRequest>, string[]]>([
     [
       'backfill',
       {

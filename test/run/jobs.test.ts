@@ -6,13 +6,13 @@ import { systemClock } from '../../src/base/clock.ts';
 import { readConfig } from '../../src/base/config.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { composeInline } from '../../src/compose/ports.ts';
-import { loadJobs, requireReport } from '../../src/define/load.ts';
+import { loadDefinitions, requireReport } from '../../src/define/load.ts';
 import { directoryArchive } from '../../src/deliver/directory-archive.ts';
-import { orderRun } from '../../src/run/order.ts';
+import { createRunOrder } from '../../src/run/order.ts';
 import { run } from '../../src/run/run.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 
-const jobs = await loadJobs('jobs');
+const jobs = await loadDefinitions('jobs');
 
 describe('everything in jobs/', () => {
   let sandbox: Sandbox;
@@ -27,14 +27,14 @@ describe('everything in jobs/', () => {
   });
 
   test('has no faults', () => {
-    expect(jobs.faults).toEqual([]);
+    expect(jobs.diagnostics).toEqual([]);
     expect(jobs.reports.size).toBeGreaterThanOrEqual(2);
   });
 
   test.each([...jobs.reports.keys()])('%s is planned and rendered, and every figure is there', async (name) => {
     const { definition, settings } = requireReport(jobs, name);
     const now = systemClock.now();
-    const order = orderRun({
+    const order = createRunOrder({
       definition,
       settings,
       trigger: 'cli',

@@ -1,19 +1,19 @@
 import { describe, expect, it } from 'vitest';
-import { NOT_STARTED, type RunProgress } from '../../src/queue/stored-record.ts';
-import type { RunLive, RunNews } from '../../src/run/live.ts';
-import { newsLines } from '../../src/run/news-lines.ts';
+import { INITIAL_RUN_FIELDS, type MutableRunFields } from '../../src/queue/stored-record.ts';
+import type { LiveProgress, RunSnapshot } from '../../src/run/live.ts';
+import { snapshotLines } from '../../src/run/news-lines.ts';
 import { anOrder } from '../support/queue-bench.ts';
 
 const order = anOrder();
-const news = (change: Partial<RunProgress>, live: Partial<RunLive> | null = null): RunNews => ({
-  record: { ...order, ...NOT_STARTED, ...change },
+const news = (change: Partial<MutableRunFields>, live: Partial<LiveProgress> | null = null): RunSnapshot => ({
+  record: { ...order, ...INITIAL_RUN_FIELDS, ...change },
   live:
     live === null ? null : { stage: 'fetch', done: 0, of: 0, tokens: null, ahead: null, finish: null, at: 0, ...live },
 });
 
 describe('the lines of a run that is watched', () => {
   it('tell what is new of each look, and nothing twice', () => {
-    const seen: RunNews[] = [
+    const seen: RunSnapshot[] = [
       news({}),
       news({ state: 'running', starts: 1, attempts: 1 }),
       news({ state: 'running', starts: 1, attempts: 1 }, { done: 1, of: 3, tokens: 12, finish: 21_000 }),
@@ -36,7 +36,7 @@ describe('the lines of a run that is watched', () => {
         deliveries: [{ target: '0-email', recipient: 'a@acme.example', state: 'sent', detail: '250 OK' }],
       }),
     ];
-    const lines = seen.map((each, index) => newsLines(seen[index - 1], each, 1_000).map(({ text }) => text));
+    const lines = seen.map((each, index) => snapshotLines(seen[index - 1], each, 1_000).map(({ text }) => text));
     const line = (text: string) => `acme/weekly  ${text}`;
     expect(lines).toEqual([
       [line('queue     waits for a worker')],
@@ -47,20 +47,20 @@ describe('the lines of a run that is watched', () => {
       [line('deliver   the files are on their way'), line('deliver   0-email → a@acme.example: sent (250 OK)')],
       [line('finished  done, 2 calls made, 1 answers kept')],
     ]);
-    for (const each of seen) expect(newsLines(each, each, 1_000)).toEqual([]);
+    for (const each of seen) expect(snapshotLines(each, each, 1_000)).toEqual([]);
   });
 
   it('tell why it sleeps, who stops it, and why it ended', () => {
     const error = { code: 'api.unavailable', message: 'Not now.' } as const;
     const waiting = news({ state: 'waiting', until: 31_000, error });
-    expect(newsLines(undefined, waiting, 1_000)).toEqual([
+    expect(snapshotLines(undefined, waiting, 1_000)).toEqual([
       { of: 'run', text: 'acme/weekly  snooze    30 s: Not now.' },
     ]);
     const told = news({ state: 'waiting', until: 31_000, error, cancel: { by: 'ada', reason: 'wrong', at: 1 } });
-    expect(newsLines(waiting, told, 1_000)).toEqual([
+    expect(snapshotLines(waiting, told, 1_000)).toEqual([
       { of: 'run', text: 'acme/weekly  cancel    told to stop by ada: wrong' },
     ]);
-    expect(newsLines(told, news({ state: 'failed', error }), 1_000)).toEqual([
+    expect(snapshotLines(told, news({ state: 'failed', error }), 1_000)).toEqual([
       { of: 'run', text: 'acme/weekly  finished  failed: Not now. [api.unavailable]' },
     ]);
   });

@@ -5,7 +5,7 @@ import { pageSchema } from '../../src/contract/organization.ts';
 import { PROBLEM_CODES, problemSchema } from '../../src/contract/problem.ts';
 import { type ReportRequest, reportRequestSchema, reportResponseSchema } from '../../src/contract/report.ts';
 import { toDay } from '../../src/sandbox/calendar.ts';
-import { type Asked, inProcessSandbox } from '../support/in-process-sandbox.ts';
+import { inProcessSandbox, type SandboxReply } from '../support/in-process-sandbox.ts';
 
 const sandbox = inProcessSandbox({ now: Date.parse('2026-04-08T08:30:00Z') });
 const catalog = sandbox.world.tenants.get(103)!.catalog();
@@ -13,7 +13,7 @@ const catalog = sandbox.world.tenants.get(103)!.catalog();
 /** The statuses of §7 with their codes, and the two that docs/conformance.md adds. */
 const DOCUMENTED: Readonly<Record<string, number>> = { ...PROBLEM_CODES, not_found: 404, method_not_allowed: 405 };
 
-function expectProblem(asked: Asked, what: unknown) {
+function expectProblem(asked: SandboxReply, what: unknown) {
   const { status } = asked;
   const context = JSON.stringify({ what, status, body: asked.body });
   const body = problemSchema.parse(asked.body);
@@ -117,7 +117,7 @@ const request = fc.record(
 );
 
 /** What was accepted must obey the rules of §2.7 and §2.8. */
-function expectRules(body: ReportRequest, asked: Asked) {
+function expectRules(body: ReportRequest, asked: SandboxReply) {
   const context = JSON.stringify(body);
   const answer = reportResponseSchema.parse(asked.body);
   const { meta, rows, columns, totals } = answer;

@@ -1,35 +1,39 @@
 import { describe, expect, it } from 'vitest';
-import { CODES, type Facts, NEVER } from '../../src/sandbox/facts.ts';
-import { generate } from '../../src/sandbox/history.ts';
+import { CODES, type FactTables, NEVER } from '../../src/sandbox/facts.ts';
+import { generateHistory } from '../../src/sandbox/history.ts';
 import { ORGANIZATIONS } from '../../src/sandbox/organizations.ts';
 import { dump } from '../../src/sandbox/sandbox.ts';
 
 const NOW = Date.parse('2026-04-08T08:30:00Z');
 const DAY = 86_400_000;
 const [acme, northwind, lakeside, blank] = ORGANIZATIONS as [(typeof ORGANIZATIONS)[0], ...typeof ORGANIZATIONS];
-const { facts, start } = generate(acme, 1, NOW, NOW + DAY);
+const { facts, start } = generateHistory(acme, 1, NOW, NOW + DAY);
 
 describe('the generated history', () => {
   it('covers at least 24 months of every organization but the new one', () => {
     for (const spec of [acme, northwind, lakeside]) {
-      const history = generate(spec!, 1, NOW, NOW + DAY);
+      const history = generateHistory(spec!, 1, NOW, NOW + DAY);
       expect(NOW - history.start).toBeGreaterThanOrEqual(24 * 30.4 * DAY);
       expect((history.facts.profiles.created[0] ?? NEVER) - history.start).toBeLessThan(7 * DAY);
     }
-    expect(generate(blank!, 1, NOW, NOW + DAY).facts.profiles.created).toHaveLength(0);
+    expect(generateHistory(blank!, 1, NOW, NOW + DAY).facts.profiles.created).toHaveLength(0);
     expect(start).toBe(Date.parse('2023-10-01T00:00:00Z'));
   });
 
   it('is the same for the same seed, and another for another', () => {
-    expect(generate(lakeside!, 5, NOW, NOW)).toEqual(generate(lakeside!, 5, NOW, NOW));
-    expect(generate(lakeside!, 5, NOW, NOW).facts.profiles).not.toEqual(
-      generate(lakeside!, 6, NOW, NOW).facts.profiles,
+    expect(generateHistory(lakeside!, 5, NOW, NOW)).toEqual(generateHistory(lakeside!, 5, NOW, NOW));
+    expect(generateHistory(lakeside!, 5, NOW, NOW).facts.profiles).not.toEqual(
+      generateHistory(lakeside!, 6, NOW, NOW).facts.profiles,
     );
   });
 
   it('is the same apart from the groups when some profiles have none', () => {
-    const { profiles, forms, ...others } = generate(northwind!, 3, NOW, NOW).facts;
-    const { profiles: some, forms: invited, ...same } = generate({ ...northwind!, ungrouped: 0.3 }, 3, NOW, NOW).facts;
+    const { profiles, forms, ...others } = generateHistory(northwind!, 3, NOW, NOW).facts;
+    const {
+      profiles: some,
+      forms: invited,
+      ...same
+    } = generateHistory({ ...northwind!, ungrouped: 0.3 }, 3, NOW, NOW).facts;
     expect(same).toEqual(others);
     const none = northwind!.groups.length;
     for (const [before, after] of [
@@ -43,12 +47,12 @@ describe('the generated history', () => {
   });
 
   it('stays as it was when it is prepared further ahead', () => {
-    const near = generate(northwind!, 3, NOW, NOW);
-    const far = generate(northwind!, 3, NOW, NOW + 90 * DAY);
+    const near = generateHistory(northwind!, 3, NOW, NOW);
+    const far = generateHistory(northwind!, 3, NOW, NOW + 90 * DAY);
     for (const [name, table] of Object.entries(near.facts)) {
       if (name === 'changes') continue;
       const [first] = Object.keys(table);
-      const longer = far.facts[name as keyof Facts] as unknown as Record<string, Float64Array>;
+      const longer = far.facts[name as keyof FactTables] as unknown as Record<string, Float64Array>;
       const shorter = table as unknown as Record<string, Float64Array>;
       const rows = shorter[first!]!.filter((at) => at <= NOW).length;
       expect(longer[first!]!.filter((at) => at <= NOW)).toHaveLength(rows);
@@ -110,11 +114,11 @@ describe('the generated history', () => {
   });
 
   it('keeps what a feature brings from those who do not use it', () => {
-    const few = generate(lakeside!, 1, NOW, NOW).facts;
+    const few = generateHistory(lakeside!, 1, NOW, NOW).facts;
     for (const table of [few.addresses.added, few.runs.at, few.forms.invited, few.transactions.received]) {
       expect(table).toHaveLength(0);
     }
-    const kinds = generate(northwind!, 1, NOW, NOW).facts.hits.kind;
+    const kinds = generateHistory(northwind!, 1, NOW, NOW).facts.hits.kind;
     expect([...kinds]).not.toContain(CODES.hitKind.indexOf('adverse_media'));
   });
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { LIMITERS, limiter } from '../../src/sandbox/limiter.ts';
+import { createLimiter, LIMITER_ALGORITHMS } from '../../src/sandbox/limiter.ts';
 import { inProcessSandbox } from '../support/in-process-sandbox.ts';
 import { manualClock } from '../support/manual-clock.ts';
 
@@ -75,24 +75,24 @@ describe('the general rate (§8)', () => {
   });
 });
 
-describe.each(LIMITERS)('a %s limiter', (kind) => {
+describe.each(LIMITER_ALGORITHMS)('a %s limiter', (kind) => {
   it('lets exactly its calls through at one instant, and counts each name for itself', () => {
-    const limit = limiter(kind, 5, 1000);
-    const waits = Array.from({ length: 8 }, () => limit.take('key', START));
+    const limit = createLimiter(kind, 5, 1000);
+    const waits = Array.from({ length: 8 }, () => limit.acquire('key', START));
     expect(waits.slice(0, 5)).toEqual([0, 0, 0, 0, 0]);
     expect(Math.min(...waits.slice(5))).toBeGreaterThan(0);
-    expect(limit.take('another', START)).toBe(0);
+    expect(limit.acquire('another', START)).toBe(0);
   });
 
   it('never lets more through than its algorithm allows, and its wait is exact', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(900), { minLength: 1, maxLength: 300 }), (gaps) => {
-        const limit = limiter(kind, 5, 1000);
+        const limit = createLimiter(kind, 5, 1000);
         const granted: number[] = [];
         let now = START;
         for (const gap of gaps) {
           now += gap;
-          const wait = limit.take('key', now);
+          const wait = limit.acquire('key', now);
           if (wait === 0) {
             granted.push(now);
             continue;
@@ -100,9 +100,9 @@ describe.each(LIMITERS)('a %s limiter', (kind) => {
           expect(wait).toBeGreaterThan(0);
           expect(wait).toBeLessThanOrEqual(1000);
           // As soon as it said, and not a moment before.
-          if (wait > 1) expect(limit.take('key', now + wait - 1)).toBeGreaterThan(0);
+          if (wait > 1) expect(limit.acquire('key', now + wait - 1)).toBeGreaterThan(0);
           now += wait;
-          expect(limit.take('key', now)).toBe(0);
+          expect(limit.acquire('key', now)).toBe(0);
           granted.push(now);
         }
         const most = (span: (at: number) => number) =>
@@ -119,10 +119,10 @@ describe.each(LIMITERS)('a %s limiter', (kind) => {
 
 it('a fixed window lets two bursts meet at its edge, which a sliding one does not', () => {
   const burst = (kind: 'fixed' | 'sliding') => {
-    const limit = limiter(kind, 5, 1000);
+    const limit = createLimiter(kind, 5, 1000);
     const edge = Math.ceil(START / 1000) * 1000;
     return [edge - 1, edge]
-      .flatMap((at) => Array.from({ length: 5 }, () => limit.take('key', at)))
+      .flatMap((at) => Array.from({ length: 5 }, () => limit.acquire('key', at)))
       .filter((w) => w === 0).length;
   };
   expect(burst('fixed')).toBe(10);

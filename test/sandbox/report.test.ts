@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { catalogSchema } from '../../src/contract/catalog.ts';
 import type { ReportRow } from '../../src/contract/report.ts';
 import { buckets, toDate, toDay, zoneDays } from '../../src/sandbox/calendar.ts';
-import { generate } from '../../src/sandbox/history.ts';
+import { generateHistory } from '../../src/sandbox/history.ts';
 import { ORGANIZATIONS } from '../../src/sandbox/organizations.ts';
 import { inProcessSandbox } from '../support/in-process-sandbox.ts';
 import { manualClock } from '../support/manual-clock.ts';
@@ -61,7 +61,7 @@ describe('buckets (§2.7, §2.8)', () => {
   });
 
   it('gives the day that is 23 or 25 hours long its own hours', async () => {
-    const { facts } = sandbox.world.tenants.get(101)!.view().history;
+    const { facts } = sandbox.world.tenants.get(101)!.snapshot().history;
     const between = (from: string, to: string) =>
       facts.runs.at.filter((at) => at >= Date.parse(from) && at < Date.parse(to)).length;
     const day = async (date: string) => {
@@ -426,7 +426,7 @@ describe('current counts (§2.4, §2.7)', () => {
 
   it('count an RFI as overdue from the day after the one on which it was due, by the days of the asked zone', async () => {
     const lakeside = ORGANIZATIONS.find(({ id }) => id === 101)!;
-    const { rfis } = generate(lakeside, 1, NOW, NOW).facts;
+    const { rfis } = generateHistory(lakeside, 1, NOW, NOW).facts;
     const isOpen = (row: number, at: number) =>
       rfis.sent[row]! <= at && rfis.answered[row]! > at && rfis.withdrawn[row]! > at;
     const zone = 'Europe/Zurich';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import type { Draw } from '../../src/sandbox/random.ts';
+import type { RandomSource } from '../../src/sandbox/random.ts';
 import { ON_DEMAND } from './definitions.ts';
 import type { Member } from './member.ts';
 import { caughtMidMail, jumpClocks, type Rig, TROUBLES, type TroubleName } from './troubles.ts';
@@ -35,7 +35,12 @@ const TAKEN_OVER_MS = 75_000;
  * Sets on the world for so long, ms; all that it breaks is whole again when it resolves.
  * @param only these troubles, beside clocks that go on; all there are when absent
  */
-export async function rage(world: World, draw: Draw, ms: number, only?: readonly TroubleName[]): Promise<Chaos> {
+export async function rage(
+  world: World,
+  draw: RandomSource,
+  ms: number,
+  only?: readonly TroubleName[],
+): Promise<Chaos> {
   const began = performance.now();
   const events: Event[] = [];
   const requests: Request[] = [];
@@ -44,11 +49,11 @@ export async function rage(world: World, draw: Draw, ms: number, only?: readonly
   const since = () => Math.round((performance.now() - began) / 100) / 10;
   const note = (what: string) => void events.push({ at: since(), what });
   const oneOf = <Item>(items: readonly Item[]): Item => {
-    const item = items[Math.floor(draw.share() * items.length)];
+    const item = items[Math.floor(draw.uniform() * items.length)];
     if (item === undefined) throw new RangeError('nothing to draw from');
     return item;
   };
-  const between = (least: number, most: number): number => Math.round(least + draw.share() * (most - least));
+  const between = (least: number, most: number): number => Math.round(least + draw.uniform() * (most - least));
   const rig: Rig = { world, note, oneOf, between, chance: (probability) => draw.chance(probability) };
 
   const kill = async (who: Member) => {
@@ -201,7 +206,7 @@ export async function rage(world: World, draw: Draw, ms: number, only?: readonly
       if (each.act()) turns[index] = (turns[index] ?? 0) + 1;
     }
     // What is due and has to wait gets what it waits for.
-    if (due.length === 0) acts[draw.index(acts.map(([weight]) => weight))]?.[1]();
+    if (due.length === 0) acts[draw.weightedIndex(acts.map(([weight]) => weight))]?.[1]();
     await sleep(between(200, 1_200));
   }
   while (under.size > 0) await Promise.all(under);

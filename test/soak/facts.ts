@@ -9,11 +9,11 @@ import { silentLog } from '../../src/base/log.ts';
 import type { Manifest } from '../../src/deliver/archive.ts';
 import { redisLedger } from '../../src/deliver/redis-ledger.ts';
 import { readManifest } from '../../src/deliver/run-papers.ts';
-import type { RunBox } from '../../src/deliver/shelf.ts';
-import { verifyShelved } from '../../src/deliver/verify-archive.ts';
+import type { RunFiles } from '../../src/deliver/shelf.ts';
+import { runProblems } from '../../src/deliver/verify-archive.ts';
 import { openRedis } from '../../src/queue/connection.ts';
 import { runQueue } from '../../src/queue/jobs.ts';
-import { DEFAULT_PREFIX } from '../../src/queue/keys.ts';
+import { DEFAULT_KEY_PREFIX } from '../../src/queue/keys.ts';
 import { redisRunStore } from '../../src/queue/run-store.ts';
 import type { RunRecord } from '../../src/run/record.ts';
 import { inProcessSandbox } from '../support/in-process-sandbox.ts';
@@ -45,9 +45,9 @@ export interface OnRecord {
 
 export async function openRecord(world: World): Promise<OnRecord> {
   const redis = await openRedis(world.redis.url, 'worker', silentLog);
-  const store = redisRunStore(redis, { prefix: DEFAULT_PREFIX, keepDays: 90 });
-  const ledger = redisLedger(redis, { prefix: `${DEFAULT_PREFIX}:`, ttlDays: 90 });
-  const queue = runQueue(redis, { prefix: DEFAULT_PREFIX });
+  const store = redisRunStore(redis, { prefix: DEFAULT_KEY_PREFIX, keepDays: 90 });
+  const ledger = redisLedger(redis, { prefix: `${DEFAULT_KEY_PREFIX}:`, ttlDays: 90 });
+  const queue = runQueue(redis, { prefix: DEFAULT_KEY_PREFIX });
   const runs = () => store.list({ limit: 1_000_000 });
   const jobs = async () => {
     const { waiting, active, delayed } = await queue.counts();
@@ -193,24 +193,24 @@ async function mailsByRun(world: World, strangers: string[]): Promise<Map<string
 interface Archived {
   readonly org: string;
   readonly manifest: Manifest;
-  readonly box: RunBox;
+  readonly box: RunFiles;
   readonly faults: readonly string[];
 }
 
 async function archivedRuns(world: World, strangers: string[]): Promise<Map<string, Archived>> {
   const shelf = world.shelf();
   const found = new Map<string, Archived>();
-  for await (const shelved of shelf.runs()) {
-    const manifest = await readManifest(shelved.box);
+  for await (const shelved of shelf.listRuns()) {
+    const manifest = await readManifest(shelved.files);
     if (manifest === undefined) continue;
     const org = orgOf(world, shelved.org);
     for (const { name } of manifest.files) {
-      const bytes = await shelved.box.read(`files/${name}`);
+      const bytes = await shelved.files.get(`files/${name}`);
       const text = bytes === undefined ? '' : name.endsWith('.xlsx') ? textOfZip(bytes) : bytes.toString('utf8');
       const others = foreign(`${name} ${text}`, org);
       if (others.length > 0) strangers.push(`${name} of run ${shelved.id} of ${org.id}: ${others.join(', ')}`);
     }
-    found.set(shelved.id, { org: shelved.org, manifest, box: shelved.box, faults: await verifyShelved(shelved) });
+    found.set(shelved.id, { org: shelved.org, manifest, box: shelved.files, faults: await runProblems(shelved) });
   }
   return found;
 }
@@ -274,7 +274,7 @@ async function figuresOf(
     const right = answers.get(asked) ?? (await answerOf(twin, org, question));
     answers.set(asked, right);
     const file = manifest.files.find((one) => one.name.endsWith(' figures.csv'))?.name;
-    const bytes = file === undefined ? undefined : await box.read(`files/${file}`);
+    const bytes = file === undefined ? undefined : await box.get(`files/${file}`);
     // Behind the figures the file says whether the period was still running.
     const row = (parse(bytes ?? '', { bom: true })[1] ?? []).slice(0, METRICS.length);
     compared += METRICS.length;

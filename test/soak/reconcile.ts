@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../../src/base/error.ts';
 import type { DeliveryRow } from '../../src/deliver/ledger.ts';
 import { NOTICE_TARGET } from '../../src/deliver/ledger.ts';
-import { ENDED, type RunRecord } from '../../src/run/record.ts';
+import { type RunRecord, TERMINAL_STATES } from '../../src/run/record.ts';
 
 /** What is known of one run: its record and its rows, what its archive says, and what the sinks have. */
 export interface RunFacts {
@@ -121,7 +121,7 @@ export function reconcile(facts: Facts): Verdict[] {
 
   const opened = new Set(runs.map(nameOf));
   const told = (run: RunFacts) => run.rows.some(({ target, state }) => target === NOTICE_TARGET && state !== 'pending');
-  const ended = runs.filter(({ record }) => ENDED.has(record.state));
+  const ended = runs.filter(({ record }) => TERMINAL_STATES.has(record.state));
   const short = ended.filter(({ record }) => record.state !== 'done');
   const failed = ended.filter(({ record }) => record.state === 'failed');
 

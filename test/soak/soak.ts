@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { ENDED } from '../../src/run/record.ts';
-import { draws } from '../../src/sandbox/random.ts';
+import { TERMINAL_STATES } from '../../src/run/record.ts';
+import { randomSource } from '../../src/sandbox/random.ts';
 import { type Event, rage } from './chaos.ts';
 import { EVERY_HOURS, SCHEDULED } from './definitions.ts';
 import { type OnRecord, openRecord } from './facts.ts';
@@ -54,8 +54,8 @@ export async function soak(
   { minutes, seed, main, archive = 'directory', only, drainMs = DRAIN_MS }: SoakOptions,
   say: (line: string) => void,
 ): Promise<SoakReport> {
-  const draw = draws(seed, 0x50a4);
-  const world = await openWorld(main, draw.fork(1).share, archive);
+  const draw = randomSource(seed, 0x50a4);
+  const world = await openWorld(main, draw.fork(1).uniform, archive);
   const record = await openRecord(world);
   try {
     await world.define(1);
@@ -119,7 +119,7 @@ async function drain(world: World, record: OnRecord, drainMs: number, say: (line
   const grid = EVERY_HOURS * 3_600_000;
   for (let turn = 1; performance.now() < until; turn += 1) {
     const runs = await record.runs();
-    const open = runs.filter(({ state }) => !ENDED.has(state));
+    const open = runs.filter(({ state }) => !TERMINAL_STATES.has(state));
     const newest = Math.max(...runs.filter(({ report }) => report === SCHEDULED).map(({ slot }) => Date.parse(slot)));
     const jobs = await record.jobs();
     if (turn % 5 === 0) say(`  ${runs.length} runs, ${open.length} of them go on`);

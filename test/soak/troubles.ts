@@ -1,8 +1,8 @@
 import { mkdir, readdir, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { RUNS } from '../../src/queue/jobs.ts';
-import { DEFAULT_PREFIX, keysOf } from '../../src/queue/keys.ts';
+import { RUN_QUEUE_NAME } from '../../src/queue/jobs.ts';
+import { DEFAULT_KEY_PREFIX, redisKeys } from '../../src/queue/keys.ts';
 import type { Fault } from '../../src/sandbox/sandbox.ts';
 import type { Fault as S3Fault } from '../support/s3-server.ts';
 import { EVERY_HOURS } from './definitions.ts';
@@ -243,7 +243,7 @@ async function unmountArchive({ world, note, between }: Rig): Promise<void> {
 
 /** Half of what stands in BullMQ's lists is in none any more; the jobs themselves stay. */
 async function loseJobs({ world, note, chance }: Rig): Promise<void> {
-  const name = (list: string) => `${keysOf(DEFAULT_PREFIX).bull}:${RUNS}:${list}`;
+  const name = (list: string) => `${redisKeys(DEFAULT_KEY_PREFIX).bull}:${RUN_QUEUE_NAME}:${list}`;
   let lost = 0;
   for (const list of ['prioritized', 'delayed']) {
     for (const id of await world.client.zrange(name(list), '0', '-1')) {

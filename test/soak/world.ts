@@ -5,11 +5,11 @@ import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { Redis } from 'ioredis';
-import { readArchivePlace } from '../../src/base/archive-place.ts';
+import { parseArchiveUrl } from '../../src/base/archive-place.ts';
 import { secretSource } from '../../src/base/secret.ts';
-import { directoryShelf } from '../../src/deliver/directory-shelf.ts';
-import { s3Shelf } from '../../src/deliver/s3-shelf.ts';
-import type { Shelf } from '../../src/deliver/shelf.ts';
+import { directoryStorage } from '../../src/deliver/directory-shelf.ts';
+import { s3Storage } from '../../src/deliver/s3-shelf.ts';
+import type { ArchiveStorage } from '../../src/deliver/shelf.ts';
 import { type Sandbox, type SandboxRequest, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { program } from '../support/debian.ts';
 import { faketimeRedisEnv, libfaketime } from '../support/libfaketime.ts';
@@ -66,7 +66,7 @@ export interface World {
   setClock(of: Member, seconds: number): Promise<void>;
   setRedisClock(seconds: number): Promise<void>;
   /** The archive, for those who look when all is over. */
-  shelf(): Shelf;
+  shelf(): ArchiveStorage;
   /** Writes the definitions of this version. */
   define(version: number): Promise<void>;
   close(): Promise<void>;
@@ -165,13 +165,13 @@ export async function openWorld(main: string, share: () => number, kind: Archive
   // The sandbox keeps its last 10,000.
   const collecting = setInterval(collect, 500);
 
-  let shelf: Shelf | undefined;
-  const openShelf = (): Shelf => {
-    if (kind === 'directory') return directoryShelf(archiveFolder);
-    const place = readArchivePlace(bucket);
+  let shelf: ArchiveStorage | undefined;
+  const openShelf = (): ArchiveStorage => {
+    if (kind === 'directory') return directoryStorage(archiveFolder);
+    const place = parseArchiveUrl(bucket);
     if (!('kind' in place) || place.kind !== 's3') throw new Error(`${bucket} names no bucket`);
     s3.now = Date.now;
-    return s3Shelf(place, secretSource(env));
+    return s3Storage(place, secretSource(env));
   };
 
   const outside = { out: join(folder, 'out'), s3: { endpoint: s3.url, bucket: s3.bucket } };

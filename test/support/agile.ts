@@ -26,7 +26,7 @@ const decipher = (key: Buffer, iv: Buffer, bytes: Buffer): Buffer => {
 };
 
 /** The workbook inside; undefined when the password is another one. Throws when a byte of it was changed. */
-export function unlock(file: Buffer, password: string): Buffer | undefined {
+export function decryptWorkbook(file: Buffer, password: string): Buffer | undefined {
   const container = CFB.read(file, { type: 'buffer' });
   const stream = (name: string) => Buffer.from(CFB.find(container, name)?.content ?? []);
   const info = stream('/EncryptionInfo');

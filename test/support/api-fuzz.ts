@@ -4,23 +4,23 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Admin } from '../../src/admin/app.ts';
-import { redisAudit } from '../../src/admin/auth/audit.ts';
+import { redisAuditLog } from '../../src/admin/auth/audit.ts';
 import { newToken, type TokenEntry } from '../../src/admin/auth/tokens.ts';
-import { packsOf } from '../../src/compose/packs.ts';
-import { reportOf } from '../../src/define/report-of.ts';
-import { directoryShelf } from '../../src/deliver/directory-shelf.ts';
+import { createRunFileReader } from '../../src/compose/packs.ts';
+import { parseReport } from '../../src/define/report-of.ts';
+import { directoryStorage } from '../../src/deliver/directory-shelf.ts';
 import { deliveryId } from '../../src/deliver/ledger.ts';
-import { shelfArchive } from '../../src/deliver/shelf-archive.ts';
-import { redisLive } from '../../src/queue/live.ts';
+import { createArchive } from '../../src/deliver/shelf-archive.ts';
+import { redisLiveProgress } from '../../src/queue/live.ts';
 import { redisPauses } from '../../src/queue/pauses.ts';
 import { RUN_STATES, type RunState } from '../../src/run/record.ts';
-import { anAdmin } from './admin.ts';
+import { createTestAdmin } from './admin.ts';
 import { type ApiContract, contractOf, type DeclaredOperation } from './api-contract.ts';
-import { type Deciding, deciding } from './deciding.ts';
+import { type DecisionHarness, decisionHarness } from './deciding.ts';
 import { manifestOf, writeArtifact } from './delivery-case.ts';
-import { jobsOf } from './jobs-of.ts';
+import { loadedJobs } from './jobs-of.ts';
 import { manualClock } from './manual-clock.ts';
-import { aBench, anOrder, aReport, type Bench, linesLog } from './queue-bench.ts';
+import { anOrder, openQueueHarness, type QueueHarness, recordingLog, reportDefinition } from './queue-bench.ts';
 
 const NOW = Date.parse('2026-11-18T12:00:00Z');
 const ORGS = ['acme', 'rival'] as const;
@@ -49,10 +49,10 @@ export const REQUESTS = 5_000;
 /** Ms; a machine with nothing else to do needs a tenth. */
 const MOST_MS = 300_000;
 
-const log = linesLog();
+const log = recordingLog();
 const clock = manualClock(NOW);
-let bench: Bench;
-let desk: Deciding;
+let bench: QueueHarness;
+let desk: DecisionHarness;
 let root: string;
 let app: Admin;
 let contract: ApiContract;
@@ -60,10 +60,10 @@ const ids: { run: string[]; delivery: string[] } = { run: [], delivery: [] };
 
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), 'docket-api-fuzz-'));
-  bench = await aBench(clock);
-  desk = deciding(bench);
-  const shelf = directoryShelf(root);
-  const archive = shelfArchive(shelf, clock);
+  bench = await openQueueHarness(clock);
+  desk = decisionHarness(bench);
+  const shelf = directoryStorage(root);
+  const archive = createArchive(shelf, clock);
   const pauses = redisPauses(bench.producer, bench);
   for (const org of ORGS) {
     const word = canary(org);
@@ -83,40 +83,40 @@ beforeAll(async () => {
         await writeArtifact(staged, `${word} Übersicht.xlsx`, word),
       ];
       const mail = { html: `<p>${word}</p>`, text: word, pictures: [] };
-      await archive.seal(staged, { ...manifestOf(artifacts, id), org, report: 'weekly' }, artifacts, mail);
+      await archive.publish(staged, { ...manifestOf(artifacts, id), org, report: 'weekly' }, artifacts, mail);
     }
     await pauses.put({ org, report: 'daily', who: word, why: word, since: NOW, key: null, run: null });
   }
   const reports = ORGS.flatMap((org) =>
     ['weekly', 'daily'].map((report) => {
-      const { definition, settings } = aReport(report, { cron: '0 8 * * MON' }, org);
+      const { definition, settings } = reportDefinition(report, { cron: '0 8 * * MON' }, org);
       return {
         definition: { ...definition, title: canary(org), owner: `${canary(org)}@${org}.example` },
         settings: { ...settings, name: canary(org) },
       };
     }),
   );
-  const jobs = jobsOf(...reports);
-  app = anAdmin(
+  const jobs = loadedJobs(...reports);
+  app = createTestAdmin(
     entries,
     {
       jobs: () => jobs,
       trigger: bench.trigger,
       runs: bench.runs,
-      live: redisLive(bench.producer, bench),
+      live: redisLiveProgress(bench.producer, bench),
       decisions: desk.decisions,
       pauses,
-      packs: packsOf(shelf),
-      lines: async (orgs) => ({
-        lines: [],
+      archivedFiles: createRunFileReader(shelf),
+      budgetsOf: async (orgs) => ({
+        budgets: [],
         unknown: orgs.map(({ id }) => ({ org: id, why: canary(id === 'acme' ? 'acme' : 'rival') })),
       }),
-      planning: { explain: async ({ definition }) => ({ title: definition.title }) },
+      explainer: { explain: async ({ definition }) => ({ title: definition.title }) },
       checkText: async (posted) => ({
-        faults: reportOf(posted.text, posted.file, posted.name, posted.of).faults,
+        faults: parseReport(posted.text, posted.file, posted.name, posted.of).diagnostics,
         unchecked: null,
       }),
-      audit: redisAudit(bench.producer, { prefix: bench.prefix, clock, log }),
+      audit: redisAuditLog(bench.producer, { prefix: bench.prefix, clock, log }),
     },
     { log, clock },
   );

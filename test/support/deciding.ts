@@ -3,14 +3,14 @@ import { systemClock } from '../../src/base/clock.ts';
 import { type Log, silentLog } from '../../src/base/log.ts';
 import { deliveryId, type Ledger, type NewDelivery } from '../../src/deliver/ledger.ts';
 import { redisLedger } from '../../src/deliver/redis-ledger.ts';
-import { type DecisionPorts, type Decisions, decisions } from '../../src/queue/decisions.ts';
-import { type OwedNotices, owedNotices } from '../../src/queue/owed-notices.ts';
+import { createDecisionService, type DecisionService, type DecisionServicePorts } from '../../src/queue/decisions.ts';
+import { type NoticeOutbox, redisNoticeOutbox } from '../../src/queue/owed-notices.ts';
 import type { Pauses } from '../../src/queue/pauses.ts';
 import type { RunRecord } from '../../src/run/record.ts';
-import { anOrder, type Bench } from './queue-bench.ts';
+import { anOrder, type QueueHarness } from './queue-bench.ts';
 
 /** Decisions that nobody may make: for routes that are not about them. */
-export const NO_DECISIONS: Decisions = {
+export const NO_DECISIONS: DecisionService = {
   find: async () => undefined,
   recover: async () => undefined,
   page: async () => ({ deliveries: [], next: null }),
@@ -26,14 +26,14 @@ export const NO_PAUSES: Pauses = {
   list: async () => [],
   put: () => Promise.reject(new Error('not here')),
   lift: () => Promise.reject(new Error('not here')),
-  liftRefusal: () => Promise.reject(new Error('not here')),
+  liftKeyPause: () => Promise.reject(new Error('not here')),
   history: async () => [],
 };
 
-export interface Deciding {
-  readonly decisions: Decisions;
+export interface DecisionHarness {
+  readonly decisions: DecisionService;
   readonly ledger: Ledger;
-  readonly owed: OwedNotices;
+  readonly owed: NoticeOutbox;
   /** Runs whose files are gone. */
   readonly gone: Set<string>;
   readonly kept: string[];
@@ -46,20 +46,20 @@ export interface Deciding {
 }
 
 /** Decisions over a bench's own Redis; the archive is a note of what was to be kept. */
-export function deciding(bench: Bench, log: Log = silentLog): Deciding {
+export function decisionHarness(bench: QueueHarness, log: Log = silentLog): DecisionHarness {
   const ledger = redisLedger(bench.producer, { prefix: `${bench.prefix}:`, ttlDays: 30 });
-  const owed = owedNotices(bench.producer, { prefix: bench.prefix });
+  const noticeOutbox = redisNoticeOutbox(bench.producer, { prefix: bench.prefix });
   const gone = new Set<string>();
   const kept: string[] = [];
-  const archive: DecisionPorts['archive'] = {
-    sealed: async ({ id }) => !gone.has(id),
-    keep: async ({ id, state, epoch }, { by }) => void kept.push(`${id} ${state} ${epoch} ${by}`),
+  const archive: DecisionServicePorts['archive'] = {
+    isPublished: async ({ id }) => !gone.has(id),
+    recordDecision: async ({ id, state, epoch }, { by }) => void kept.push(`${id} ${state} ${epoch} ${by}`),
     release: async ({ id }, { by, reason }) => void kept.push(`${id} released ${by} ${reason}`),
   };
   const { runs, queue } = bench;
   return {
-    decisions: decisions({ runs, queue, ledger, owed, archive, clock: systemClock, log }),
-    owed,
+    decisions: createDecisionService({ runs, queue, ledger, noticeOutbox, archive, clock: systemClock, log }),
+    owed: noticeOutbox,
     ledger,
     gone,
     kept,

@@ -7,7 +7,7 @@ import type { Definition } from '../../src/define/definition.ts';
 import { reportFileSchema } from '../../src/define/definition.ts';
 import type { OrgSettings } from '../../src/define/org.ts';
 import type { S3Spec, SftpSpec, WebhookSpec } from '../../src/define/target.ts';
-import type { Archive, Manifest, Sealed } from '../../src/deliver/archive.ts';
+import type { Archive, Manifest, PublishedRun } from '../../src/deliver/archive.ts';
 import { directoryArchive } from '../../src/deliver/directory-archive.ts';
 import type { Artifact, MailBody } from '../../src/render/artifact.ts';
 
@@ -127,9 +127,9 @@ export async function sealedRun(
     'queue.csv': 'alerts\r\n3\r\n',
   },
   archive: Archive = directoryArchive(join(root, 'archive')),
-): Promise<{ archive: Archive; sealed: Sealed }> {
+): Promise<{ archive: Archive; published: PublishedRun }> {
   const staged = await archive.stage(RUN);
   const artifacts: Artifact[] = [];
   for (const [name, content] of Object.entries(files)) artifacts.push(await writeArtifact(staged, name, content));
-  return { archive, sealed: await archive.seal(staged, manifestOf(artifacts), artifacts, MAIL) };
+  return { archive, published: await archive.publish(staged, manifestOf(artifacts), artifacts, MAIL) };
 }

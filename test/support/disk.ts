@@ -10,7 +10,7 @@ export type DiskFaultCode = 'ENOSPC' | 'EDQUOT' | 'EIO' | 'EROFS';
 export const DISK_FAULTS_PRELOAD = fileURLToPath(new URL('./disk-faults.mjs', import.meta.url));
 
 /** A disk that a test breaks and mends: in this process once `here` was asked for, or in a child with `env`. */
-export function aDisk(onEnd: (cleanUp: () => void) => void) {
+export function faultyDisk(onEnd: (cleanUp: () => void) => void) {
   const own = mkdtempSync(join(tmpdir(), 'docket-disk-'));
   const control = join(own, 'faults');
   onEnd(() => {

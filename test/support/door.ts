@@ -1,8 +1,8 @@
-import type { PageDoor } from '../../src/admin/auth/door.ts';
-import { countGuesses } from '../../src/admin/auth/guesses.ts';
-import { rateLimit } from '../../src/admin/auth/rate-limit.ts';
+import type { PageAuth } from '../../src/admin/auth/door.ts';
+import { createLoginThrottle } from '../../src/admin/auth/guesses.ts';
+import { createRateLimit } from '../../src/admin/auth/rate-limit.ts';
 import type { Sessions } from '../../src/admin/auth/sessions.ts';
-import { judgeBy, type TokenEntry } from '../../src/admin/auth/tokens.ts';
+import { createTokenVerifier, type TokenEntry } from '../../src/admin/auth/tokens.ts';
 import { NO_ADDRESSES } from '../../src/base/address-list.ts';
 import type { Clock } from '../../src/base/clock.ts';
 import type { Log } from '../../src/base/log.ts';
@@ -18,15 +18,15 @@ const NO_SESSIONS: Sessions = {
 export const aDoor = (
   entries: readonly TokenEntry[],
   { clock, log }: { readonly clock: Clock; readonly log: Log },
-  change: Partial<PageDoor> = {},
-): PageDoor => ({
-  tokens: judgeBy(
+  change: Partial<PageAuth> = {},
+): PageAuth => ({
+  tokens: createTokenVerifier(
     async () => entries,
     () => clock.now(),
   ),
   sessions: NO_SESSIONS,
-  guesses: countGuesses({ clock, log }),
-  limit: rateLimit(100_000, clock),
+  loginThrottle: createLoginThrottle({ clock, log }),
+  limit: createRateLimit(100_000, clock),
   proxies: NO_ADDRESSES,
   names: [],
   ...change,

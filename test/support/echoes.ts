@@ -52,7 +52,7 @@ export function encodingsOf(secret: string): Record<string, string> {
 }
 
 /** The encodings in which a text repeats the secret, or a good part of it. */
-export function foundIn(text: string, secret: string): string[] {
+export function encodingsFoundIn(text: string, secret: string): string[] {
   const seen = decodedLikeAReader(text);
   const parts = secret.includes('\n') ? secret.split('\n').filter((line) => !line.startsWith('-----')) : [secret];
   return Object.entries(encodingsOf(secret))

@@ -1,12 +1,12 @@
 import type { TableNote } from '../../src/fetch/dataset.ts';
-import type { NoteParams, Said } from '../../src/words/note.ts';
+import type { NoteMessage, NoteParams } from '../../src/words/note.ts';
 
 const AT = '2026-11-15T22:00:00Z';
 const timezone = 'Europe/Zurich';
 const METRIC = { label: 'Profiles created', id: 'profiles.created' };
 
 /** Every note there is, in a way or two. A new one is missing here until the compiler is content. */
-const SAID: { readonly [Id in keyof NoteParams]: readonly NoteParams[Id][] } = {
+const SAMPLES: { readonly [Id in keyof NoteParams]: readonly NoteParams[Id][] } = {
   cut_piece: [undefined],
   cut: [{ rows: 1 }, { rows: 5000 }],
   limited: [{ rows: 1 }, { rows: 10 }],
@@ -115,12 +115,12 @@ const SAID: { readonly [Id in keyof NoteParams]: readonly NoteParams[Id][] } = {
 };
 
 const says = <Id extends keyof NoteParams>(id: Id): { readonly id: Id; readonly of: NoteParams[Id] }[] =>
-  SAID[id].map((of) => ({ id, of }));
+  SAMPLES[id].map((of) => ({ id, of }));
 
 /** One table's worth of them, half of them such that the table is incomplete. */
-export const everyNote = (): TableNote[] =>
-  Object.keys(SAID)
-    .flatMap((id): readonly Said[] => (isNote(id) ? says(id) : []) as readonly Said[])
-    .map((said, index) => ({ code: 'missing', says: said, incomplete: index % 2 === 0 }));
+export const allNotes = (): TableNote[] =>
+  Object.keys(SAMPLES)
+    .flatMap((id): readonly NoteMessage[] => (isNote(id) ? says(id) : []) as readonly NoteMessage[])
+    .map((said, index) => ({ code: 'missing', message: said, incomplete: index % 2 === 0 }));
 
-const isNote = (id: string): id is keyof NoteParams => Object.hasOwn(SAID, id);
+const isNote = (id: string): id is keyof NoteParams => Object.hasOwn(SAMPLES, id);

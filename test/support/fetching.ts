@@ -5,17 +5,17 @@ import { onTestFinished } from 'vitest';
 import { type SteadyClock, systemClock } from '../../src/base/clock.ts';
 import type { Outcome } from '../../src/base/outcome.ts';
 import { Secret } from '../../src/base/secret.ts';
-import type { Timeouts } from '../../src/fetch/body.ts';
+import type { RequestTimeouts } from '../../src/fetch/body.ts';
 import type { Budget } from '../../src/fetch/budget.ts';
-import { memoryCatalogs } from '../../src/fetch/catalogs.ts';
+import { memoryCatalogCache } from '../../src/fetch/catalogs.ts';
 import { createClient } from '../../src/fetch/client.ts';
 import type { FetchEvent } from '../../src/fetch/event.ts';
 import { memoryBudget } from '../../src/fetch/memory-budget.ts';
-import { memoryShared } from '../../src/fetch/memory-shared.ts';
-import { memoryStore } from '../../src/fetch/memory-store.ts';
+import { memoryResponseCache } from '../../src/fetch/memory-shared.ts';
+import { memoryResponseStore } from '../../src/fetch/memory-store.ts';
 import type { FetchContext } from '../../src/fetch/ports.ts';
 import type { ResponseStore } from '../../src/fetch/response-store.ts';
-import type { SharedAnswers } from '../../src/fetch/shared-answers.ts';
+import type { ResponseCache } from '../../src/fetch/shared-answers.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
 
 /** The end of the sandbox's history in tests: a Friday. */
@@ -31,8 +31,8 @@ export interface FetchingOptions {
   readonly budget?: Budget;
   readonly reads?: Budget;
   readonly responses?: ResponseStore;
-  readonly shared?: SharedAnswers;
-  readonly timeouts?: Partial<Timeouts>;
+  readonly shared?: ResponseCache;
+  readonly timeouts?: Partial<RequestTimeouts>;
   readonly patienceMs?: number;
   readonly signal?: AbortSignal;
   readonly run?: string;
@@ -62,10 +62,10 @@ export function fetchingFrom(
     clock,
     budget: options.budget ?? memoryBudget({ calls: 30, windowMs: 60_000, clock }),
     reads: options.reads ?? memoryBudget({ calls: 600, windowMs: 60_000, clock }),
-    responses: options.responses ?? memoryStore(),
-    sharedAnswers: options.shared ?? memoryShared(clock),
-    catalogs: memoryCatalogs(clock),
-    patienceMs: options.patienceMs ?? Number.POSITIVE_INFINITY,
+    responses: options.responses ?? memoryResponseStore(),
+    responseCache: options.shared ?? memoryResponseCache(clock),
+    catalogs: memoryCatalogCache(clock),
+    maxWaitMs: options.patienceMs ?? Number.POSITIVE_INFINITY,
     run: options.run ?? 'run-1',
     priority: 'scheduled',
     signal: options.signal ?? new AbortController().signal,

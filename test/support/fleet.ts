@@ -7,27 +7,27 @@ import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
 import { silentLog } from '../../src/base/log.ts';
-import { type MailCatcher, mailCatcher } from '../../src/demo/mail-catcher.ts';
+import { createMailCatcher, type MailCatcher } from '../../src/demo/mail-catcher.ts';
 import { freePort } from '../../src/demo/redis.ts';
 import { openRedis } from '../../src/queue/connection.ts';
-import { DEFAULT_PREFIX } from '../../src/queue/keys.ts';
+import { DEFAULT_KEY_PREFIX } from '../../src/queue/keys.ts';
 import { redisRunStore } from '../../src/queue/run-store.ts';
 import type { RunRecord } from '../../src/run/record.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
-import { keptStderr } from './kept-stderr.ts';
+import { captureStderr } from './kept-stderr.ts';
 import { libfaketime } from './libfaketime.ts';
 import { type RestartableRedis, restartableRedis } from './restartable-redis.ts';
-import { PLANTED } from './secret-scan.ts';
+import { PLANTED_SECRETS } from './secret-scan.ts';
 
 const lineSchema = z.looseObject({ msg: z.string(), run: z.string().optional(), state: z.string().optional() });
-export type Line = z.infer<typeof lineSchema>;
+export type MemberLine = z.infer<typeof lineSchema>;
 
 /** A `docket start` in a process and a clock of its own. */
 export interface Member {
   readonly process: ChildProcess;
-  readonly lines: readonly Line[];
+  readonly lines: readonly MemberLine[];
   /** Resolves with the first line of its log like this, past or to come; rejects when it exits before. */
-  logged(wanted: (line: Line) => boolean): Promise<Line>;
+  logged(wanted: (line: MemberLine) => boolean): Promise<MemberLine>;
   /** Its clock from now on: an offset such as `-3d`, `+90` (seconds) or `+0`. */
   setClock(offset: string): Promise<void>;
   /** Until `/readyz` says that every role does its work. */
@@ -69,9 +69,9 @@ export async function fleet(files: Readonly<Record<string, string>>): Promise<Fl
   const preload = await libfaketime();
   const redis = await restartableRedis();
   const sandbox = await startSandbox();
-  const mail = await mailCatcher(join(folder, 'mailbox'));
+  const mail = await createMailCatcher(join(folder, 'mailbox'));
   const client = await openRedis(redis.url, 'worker', silentLog);
-  const store = redisRunStore(client, { prefix: DEFAULT_PREFIX, keepDays: 90 });
+  const store = redisRunStore(client, { prefix: DEFAULT_KEY_PREFIX, keepDays: 90 });
   const members = new Set<Member>();
 
   const write: Fleet['write'] = async (some) => {
@@ -97,7 +97,7 @@ export async function fleet(files: Readonly<Record<string, string>>): Promise<Fl
         cwd: folder,
         env: {
           PATH: process.env.PATH ?? '',
-          ...PLANTED,
+          ...PLANTED_SECRETS,
           LD_PRELOAD: preload,
           FAKETIME_TIMESTAMP_FILE: time,
           FAKETIME_NO_CACHE: '1',
@@ -150,11 +150,11 @@ export async function fleet(files: Readonly<Record<string, string>>): Promise<Fl
 const pause = () => new Promise((resolve) => setTimeout(resolve, LOOK_MS));
 
 function memberOf(child: ChildProcess, url: string, time: string): Member {
-  const lines: Line[] = [];
+  const lines: MemberLine[] = [];
   const looks = new Set<() => void>();
   const gone = once(child, 'exit');
   if (child.stderr !== null) {
-    createInterface({ input: keptStderr(child.stderr) }).on('line', (text) => {
+    createInterface({ input: captureStderr(child.stderr) }).on('line', (text) => {
       // Node may say something itself.
       const line = text.startsWith('{') ? lineSchema.safeParse(JSON.parse(text)).data : undefined;
       lines.push(line ?? { msg: text });

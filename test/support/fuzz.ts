@@ -17,7 +17,7 @@ export const within = (seconds: number): number => seconds * 15_000 * TIMES;
 const NO_SENTENCE = /\n\s+at \S+ \(|\[object \w+\]|\bundefined is not|is not a function|Cannot read propert/;
 
 /** An error that a person may meet: of the table, in words, and as JSON the same again. */
-export function expectForPeople(thrown: unknown, context?: unknown): asserts thrown is DocketError {
+export function assertDocketError(thrown: unknown, context?: unknown): asserts thrown is DocketError {
   if (!(thrown instanceof DocketError)) throw new Error(`no DocketError for ${show(context)}`, { cause: thrown });
   expect(Object.hasOwn(ERRORS, thrown.code), thrown.code).toBe(true);
   // What we did not foresee is a defect, and fuzzing is to find it.
@@ -36,20 +36,20 @@ const show = (value: unknown): string => {
 };
 
 /** What is read, or undefined for an error that a person may meet. Anything else that is thrown is a fault of ours. */
-export function readOrRefused<T>(read: () => T, context?: unknown): T | undefined {
+export function readOrUndefined<T>(read: () => T, context?: unknown): T | undefined {
   try {
     return read();
   } catch (thrown) {
-    expectForPeople(thrown, context);
+    assertDocketError(thrown, context);
     return undefined;
   }
 }
 
-export async function gotOrRefused<T>(read: () => Promise<T>, context?: unknown): Promise<T | undefined> {
+export async function resolveOrUndefined<T>(read: () => Promise<T>, context?: unknown): Promise<T | undefined> {
   try {
     return await read();
   } catch (thrown) {
-    expectForPeople(thrown, context);
+    assertDocketError(thrown, context);
     return undefined;
   }
 }
@@ -68,7 +68,7 @@ export function expectCleanPrototypes(): void {
 export const INHERITED = ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'valueOf'] as const;
 
 /** Texts that break parsers, files, mails, spreadsheets and terminals. */
-export const TEETH = [
+export const HOSTILE_FRAGMENTS = [
   ...['', ' ', '\t', '\n', '\r', '\r\n', '\0', '\u0007', '\u000b', '\u001b[2J', '\u007f', '\u0085', '\u009b'],
   ...['\u00a0', '\u200b', '\u200f', '\u2028', '\u202e', '\u2066', '\ufeff', '\ufffe', '\uffff', '\ud800', '\udc00'],
   ...['=cmd|', "=1+1'", '+', '-', '@', '＝', ';=', '"', "'", ',', ';', '""', '`', '\\', '/', '..', '../', 'CON', '~'],
@@ -112,7 +112,7 @@ export const hostileText = (most = 6): fc.Arbitrary<string> =>
   fc
     .array(
       fc.oneof(
-        { weight: 3, arbitrary: fc.constantFrom(...TEETH) },
+        { weight: 3, arbitrary: fc.constantFrom(...HOSTILE_FRAGMENTS) },
         { weight: 1, arbitrary: fc.string({ maxLength: 8 }) },
         { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 4 }) },
       ),
@@ -121,7 +121,7 @@ export const hostileText = (most = 6): fc.Arbitrary<string> =>
     .map((parts) => parts.join(''));
 
 /** A valid text with a few places changed: what a person mistypes, and what stands one character beside the grammar. */
-export const nearly = (examples: readonly string[], words: readonly string[] = []): fc.Arbitrary<string> =>
+export const mutatedText = (examples: readonly string[], words: readonly string[] = []): fc.Arbitrary<string> =>
   fc
     .tuple(
       fc.constantFrom(...examples),
@@ -129,7 +129,7 @@ export const nearly = (examples: readonly string[], words: readonly string[] = [
         fc.tuple(
           fc.nat(),
           fc.nat({ max: 4 }),
-          fc.oneof(fc.constantFrom(...TEETH, ...words, ...words), fc.string({ maxLength: 3 })),
+          fc.oneof(fc.constantFrom(...HOSTILE_FRAGMENTS, ...words, ...words), fc.string({ maxLength: 3 })),
         ),
         {
           maxLength: 3,
@@ -178,7 +178,7 @@ const change: fc.Arbitrary<Change> = fc.record({
 });
 
 /** A JSON document near a valid one, as text: it holds also what `JSON.stringify` would never write. */
-export const nearlyJson = (example: unknown, most = 3): fc.Arbitrary<string> =>
+export const mutatedJson = (example: unknown, most = 3): fc.Arbitrary<string> =>
   fc.oneof(
     { weight: 12, arbitrary: fc.array(change, { maxLength: most }).map((changes) => written(example, changes)) },
     // Cut off, doubled, with something behind it, or none at all.

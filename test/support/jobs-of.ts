@@ -1,15 +1,15 @@
-import { NOTHING_GOOD } from '../../src/define/last-good.ts';
-import type { Jobs } from '../../src/define/load.ts';
+import { NO_LAST_KNOWN_GOOD } from '../../src/define/last-good.ts';
+import type { Definitions } from '../../src/define/load.ts';
 import type { FrozenDefinition } from '../../src/queue/definition-store.ts';
-import { nameOf } from '../../src/queue/timing.ts';
+import { reportName } from '../../src/queue/timing.ts';
 
 /** What the loader makes of a folder that holds these reports. */
-export const jobsOf = (...reports: FrozenDefinition[]): Jobs => ({
+export const loadedJobs = (...reports: FrozenDefinition[]): Definitions => ({
   folder: 'jobs',
   orgs: new Map(reports.map(({ settings }) => [settings.id, settings])),
-  reports: new Map(reports.map((report) => [nameOf(report), report.definition])),
+  reports: new Map(reports.map((report) => [reportName(report), report.definition])),
   sources: new Map(),
-  faults: [],
-  kept: new Set(),
-  good: NOTHING_GOOD,
+  diagnostics: [],
+  usingLastKnownGood: new Set(),
+  lastKnownGood: NO_LAST_KNOWN_GOOD,
 });

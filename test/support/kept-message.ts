@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /** The exact messages of a delivery in a run's folder, absolute paths by name. */
-export async function keptMessages(folder: string, delivery: string): Promise<readonly string[]> {
+export async function archivedMessagePaths(folder: string, delivery: string): Promise<readonly string[]> {
   const names = await readdir(join(folder, 'messages'));
   return names
     .filter((name) => name.startsWith(`${delivery}.`) && !name.endsWith('.sha256'))
@@ -11,8 +11,8 @@ export async function keptMessages(folder: string, delivery: string): Promise<re
 }
 
 /** The only one. */
-export async function keptMessage(folder: string, delivery: string): Promise<string> {
-  const [path, ...others] = await keptMessages(folder, delivery);
+export async function archivedMessagePath(folder: string, delivery: string): Promise<string> {
+  const [path, ...others] = await archivedMessagePaths(folder, delivery);
   if (path === undefined || others.length > 0) throw new Error(`${others.length + (path ? 1 : 0)} messages are kept`);
   return path;
 }

@@ -1,11 +1,11 @@
 import { createMetrics, type Exposition } from '../../src/admin/metrics.ts';
 import { systemClock } from '../../src/base/clock.ts';
-import { STANDING } from '../../src/queue/standing.ts';
+import { OPEN_STATES } from '../../src/queue/standing.ts';
 import { STAGES } from '../../src/run/record.ts';
 import { anOrder } from './queue-bench.ts';
 
 /** The metrics of a process in which everything has happened that is told of: each metric has a series. */
-export async function aLivelyExposition(): Promise<Exposition> {
+export async function populatedExposition(): Promise<Exposition> {
   const metrics = createMetrics([{ org: 'acme', kinds: ['email'] }], {
     version: '0.1.0',
     clock: systemClock,
@@ -36,7 +36,7 @@ export async function aLivelyExposition(): Promise<Exposition> {
       ['lost', null],
     ]),
     queue: { waiting: 1, active: 1, delayed: 1, failed: 1 },
-    runs: STANDING.map((standing) => ({ state: standing, count: 1, oldest: Date.now() })),
+    runs: OPEN_STATES.map((standing) => ({ state: standing, count: 1, oldest: Date.now() })),
     processes: new Map([['worker', 1]]),
     look: { at: Date.now(), stuck: null },
     memory: { usedBytes: 1, limitBytes: 0 },

@@ -10,21 +10,21 @@ export interface ReportBody {
 }
 
 /** What the proxy does to answers; what is absent passes as it came. */
-export interface Lies {
+export interface Tampering {
   readonly report?: ((body: ReportBody, request: ReportRequest) => void) | undefined;
   readonly catalog?: (body: { metrics: Record<string, unknown>[] }) => void;
   /** @param url of the request, as the service's own */
   readonly list?: (body: { next: string | null; results: Record<string, unknown>[] }, url: URL) => void;
 }
 
-export interface LyingService extends Pick<HostileServer, 'url' | 'requests' | 'close'> {
-  tell(lies: Lies): void;
+export interface TamperingService extends Pick<HostileServer, 'url' | 'requests' | 'close'> {
+  tell(lies: Tampering): void;
 }
 
 /** A proxy before a service that answers 200, over real HTTP. It tells the truth until it is told to lie. */
-export async function lyingService(service: string): Promise<LyingService> {
+export async function tamperingService(service: string): Promise<TamperingService> {
   const server = await hostileServer();
-  let lies: Lies = {};
+  let lies: Tampering = {};
   server.behave(async (request, response, text) => {
     const asked = await fetch(`${service}${request.url}`, {
       method: request.method ?? 'GET',

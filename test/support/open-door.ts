@@ -1,20 +1,20 @@
 import { Hono } from 'hono';
 import type { AuditEntry } from '../../src/admin/auth/audit.ts';
-import { authenticated, signedIn } from '../../src/admin/auth/authenticate.ts';
-import { knowClient, limitForms } from '../../src/admin/auth/client.ts';
-import type { PageDoor } from '../../src/admin/auth/door.ts';
+import { requireSession, requireToken } from '../../src/admin/auth/authenticate.ts';
+import { limitFormSize, resolveClient } from '../../src/admin/auth/client.ts';
+import type { PageAuth } from '../../src/admin/auth/door.ts';
 import { securityHeaders } from '../../src/admin/auth/headers.ts';
 import { redisSessions } from '../../src/admin/auth/sessions.ts';
-import { judgeBy, newToken, type TokenEntry } from '../../src/admin/auth/tokens.ts';
+import { createTokenVerifier, newToken, type TokenEntry } from '../../src/admin/auth/tokens.ts';
 import type { Env } from '../../src/admin/env.ts';
-import { readAddressList } from '../../src/base/address-list.ts';
+import { parseAddressList } from '../../src/base/address-list.ts';
 import type { RedisClient } from '../../src/base/redis-client.ts';
 import { aDoor } from './door.ts';
 import { type ManualClock, manualClock } from './manual-clock.ts';
-import { linesLog } from './queue-bench.ts';
+import { recordingLog } from './queue-bench.ts';
 
 /** A token of a role and organizations, with what the file keeps of it. */
-export const aToken = (name: string, change: Partial<TokenEntry> = {}) => {
+export const createToken = (name: string, change: Partial<TokenEntry> = {}) => {
   const { token, sha256 } = newToken();
   return { token, entry: { name, sha256, role: 'operator', orgs: '*', ...change } satisfies TokenEntry as TokenEntry };
 };
@@ -34,24 +34,24 @@ export function openDoor(
     readonly clock?: ManualClock;
     readonly names?: readonly string[];
     readonly proxies?: string;
-    readonly change?: Partial<PageDoor>;
+    readonly change?: Partial<PageAuth>;
   },
 ) {
-  const log = linesLog();
+  const log = recordingLog();
   const told: AuditEntry[] = [];
-  const list = proxies === '' ? undefined : readAddressList(proxies);
+  const list = proxies === '' ? undefined : parseAddressList(proxies);
   if (list !== undefined && !('has' in list)) throw new Error(`${list.got} is no address`);
   const base = aDoor([], { clock, log }, { ...(list === undefined ? {} : { proxies: list }), names });
-  const tokens = judgeBy(
+  const tokens = createTokenVerifier(
     async () => entries(),
     () => clock.now(),
   );
-  const audit = { tell: async (entry: AuditEntry) => void told.push(entry) };
-  const sessions = redisSessions({ redis, prefix, tokens, guesses: base.guesses, audit, clock });
-  const door: PageDoor = { ...base, tokens, sessions, ...change };
+  const audit = { record: async (entry: AuditEntry) => void told.push(entry) };
+  const sessions = redisSessions({ redis, prefix, tokens, loginThrottle: base.loginThrottle, audit, clock });
+  const door: PageAuth = { ...base, tokens, sessions, ...change };
 
   const app = new Hono<Env>();
-  app.use(securityHeaders(), knowClient(door), limitForms());
+  app.use(securityHeaders(), resolveClient(door), limitFormSize());
   app.get('/healthz', (context) => context.json({ status: 'ok' }));
   app.post('/sign-in', async (context) => {
     const { token } = await context.req.parseBody();
@@ -59,7 +59,7 @@ export function openDoor(
     return context.json(outcome, outcome.signedIn ? 200 : 401);
   });
   app.get('/client', (context) => context.json(context.get('client')));
-  app.use('/api/*', authenticated(door));
+  app.use('/api/*', requireToken(door));
   app.all('/api/thing', async (context) =>
     context.json({
       principal: context.get('principal'),
@@ -68,7 +68,7 @@ export function openDoor(
     }),
   );
   const page = new Hono<Env>();
-  page.use(signedIn(door, (context) => context.redirect('/sign-in', 303)));
+  page.use(requireSession(door, (context) => context.redirect('/sign-in', 303)));
   page.get('/', (context) => context.html(`<p>${context.get('principal').name}</p>`));
   page.post('/act', async (context) => context.json(await context.req.parseBody()));
   page.post('/sign-out', async (context) => {
@@ -83,7 +83,7 @@ export function openDoor(
 export type OpenDoor = ReturnType<typeof openDoor>;
 
 /** A browser on a page of ours: keeps the cookie, and says where its requests come from. */
-export function aBrowser({ app }: Pick<OpenDoor, 'app'>, { host = 'localhost:8787', remote = '127.0.0.1' } = {}) {
+export function cookieClient({ app }: Pick<OpenDoor, 'app'>, { host = 'localhost:8787', remote = '127.0.0.1' } = {}) {
   const jar = new Map<string, string>();
   const send = async (method: string, path: string, { body, headers = {} }: Sent = {}): Promise<Response> => {
     const response = await app.request(

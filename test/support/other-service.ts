@@ -3,7 +3,7 @@ import { type Behaviour, json } from './hostile-server.ts';
 /** Fields to write over those of an answer's part. */
 type Change = Readonly<Record<string, unknown>>;
 
-export interface Differences {
+export interface Variations {
   readonly metric?: Change;
   readonly dimension?: Change;
   readonly row?: Change;
@@ -38,7 +38,7 @@ interface Asked {
  * A Compliance Service of other make: `profiles.created` and one more metric, one dimension and one more, one row a report.
  * The differences fall on the second metric and the second dimension, and on every report.
  */
-export function otherService({ metric, dimension, row, compare, totals, meta }: Differences): Behaviour {
+export function variantService({ metric, dimension, row, compare, totals, meta }: Variations): Behaviour {
   const catalog = {
     registry_version: 7,
     metrics: [METRIC, { ...METRIC, id: 'rfis.sent', ...metric }],

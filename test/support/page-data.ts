@@ -2,7 +2,7 @@ import type {
   Access,
   BudgetEntry,
   FileEntry,
-  HeldPack,
+  HeldRun,
   OrganizationEntry,
   ReportDetail,
   RunLive,
@@ -222,7 +222,7 @@ export const files: readonly FileEntry[] = [
   { name: 'mail.html', kind: 'mail', type: 'text/html', bytes: null, sha256: null },
 ];
 
-export const heldPack: HeldPack = {
+export const heldPack: HeldRun = {
   missing: [
     { section: 'onboarding', title: 'Onboarding', code: 'truncated', text: '12 of 30 countries are shown.' },
     { section: 'alerts', title: null, code: 'missing', text: 'No figures for 14 November.' },
@@ -298,14 +298,14 @@ export function sampleAccess(principal: Principal, change: Partial<Access> = {})
     }),
     files: async () => files,
     preview: none,
-    heldPack: async (id) => (find(id).state === 'held' ? heldPack : null),
+    heldRun: async (id) => (find(id).state === 'held' ? heldPack : null),
     delivery: async (id) => deliveries.find((row) => row.id === id) ?? unknown,
     resolve: none,
     pauses: async () => [pause],
     pause: none,
     resume: none,
     budgets: async () => ({
-      lines: [
+      budgets: [
         budget,
         {
           ...budget,

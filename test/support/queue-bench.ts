@@ -9,12 +9,12 @@ import { openRedis } from '../../src/queue/connection.ts';
 import { definitionStore, type FrozenDefinition } from '../../src/queue/definition-store.ts';
 import { type RunQueue, runQueue } from '../../src/queue/jobs.ts';
 import { type RedisRunStore, redisRunStore } from '../../src/queue/run-store.ts';
-import { type Trigger, type TriggerRequest, trigger } from '../../src/queue/trigger.ts';
+import { type TriggerRequest, type TriggerRun, triggerRun } from '../../src/queue/trigger.ts';
 import type { RunOrder } from '../../src/run/record.ts';
 
-export const aPrefix = (): string => `{test-${randomBytes(6).toString('hex')}}`;
+export const randomPrefix = (): string => `{test-${randomBytes(6).toString('hex')}}`;
 
-export interface AScheduleSpec {
+export interface ScheduleSpec {
   readonly cron: string;
   readonly timezone?: string;
   readonly catch_up?: 'skip' | 'latest' | 'all';
@@ -25,9 +25,9 @@ export interface AScheduleSpec {
 }
 
 /** A report of an organization, as the loader makes it. */
-export function aReport(
+export function reportDefinition(
   report = 'weekly',
-  schedule?: AScheduleSpec | readonly AScheduleSpec[],
+  schedule?: ScheduleSpec | readonly ScheduleSpec[],
   org = 'acme',
 ): FrozenDefinition {
   return {
@@ -57,24 +57,24 @@ export function aReport(
   };
 }
 
-export interface Bench {
+export interface QueueHarness {
   readonly prefix: string;
   /** A producer's client and a worker's. */
   readonly producer: RedisClient;
   readonly worker: RedisClient;
   readonly runs: RedisRunStore;
   readonly queue: RunQueue;
-  readonly trigger: Trigger;
+  readonly trigger: TriggerRun;
   close(): Promise<void>;
 }
 
 /** What producers of runs have, on the tests' Redis under a prefix of its own. */
-export async function aBench(
+export async function openQueueHarness(
   clock: Clock = systemClock,
-  prefix = aPrefix(),
+  prefix = randomPrefix(),
   log: Log = silentLog,
   url = inject('redisUrl'),
-): Promise<Bench> {
+): Promise<QueueHarness> {
   const producer = await openRedis(url, 'producer', silentLog);
   const worker = await openRedis(url, 'worker', silentLog);
   const runs = redisRunStore(producer, { prefix, keepDays: 40 });
@@ -86,7 +86,7 @@ export async function aBench(
     worker,
     runs,
     queue,
-    trigger: (request) => trigger(request, { runs, definitions, queue, clock, log }),
+    trigger: (request) => triggerRun(request, { runs, definitions, queue, clock, log }),
     close: async () => {
       await queue.close();
       const keys = await producer.keys(`${prefix}*`);
@@ -124,7 +124,7 @@ export interface LogLine extends LogFields {
   readonly message: string;
 }
 
-export function linesLog(): Log & { readonly lines: LogLine[] } {
+export function recordingLog(): Log & { readonly lines: LogLine[] } {
   const lines: LogLine[] = [];
   const write =
     (level: string) =>
@@ -135,7 +135,7 @@ export function linesLog(): Log & { readonly lines: LogLine[] } {
 }
 
 /** A promise with its handle, and how often it was told. */
-export function signalled<T = void>(): { promise: Promise<T>; tell: (value: T) => void } {
+export function deferred<T = void>(): { promise: Promise<T>; tell: (value: T) => void } {
   let tell: (value: T) => void = () => {};
   const promise = new Promise<T>((resolve) => {
     tell = resolve;

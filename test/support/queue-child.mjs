@@ -8,12 +8,12 @@ import { attempt } from '../../dist/deliver/attempt.js';
 import { deliveryId } from '../../dist/deliver/ledger.js';
 import { redisLedger } from '../../dist/deliver/redis-ledger.js';
 import { openRedis } from '../../dist/queue/connection.js';
-import { redisCursors } from '../../dist/queue/cursors.js';
+import { redisScheduleCursors } from '../../dist/queue/cursors.js';
 import { definitionStore } from '../../dist/queue/definition-store.js';
-import { openDue } from '../../dist/queue/due.js';
+import { openDueSlots } from '../../dist/queue/due.js';
 import { runQueue } from '../../dist/queue/jobs.js';
 import { redisRunStore } from '../../dist/queue/run-store.js';
-import { trigger } from '../../dist/queue/trigger.js';
+import { triggerRun } from '../../dist/queue/trigger.js';
 import { startWorker } from '../../dist/queue/worker.js';
 
 const [url, prefix, role, until] = process.argv.slice(2);
@@ -27,9 +27,9 @@ if (role === 'opens') {
   process.on('message', async ({ now, reports }) => {
     const clock = { ...systemClock, now: () => now };
     const ports = { runs, definitions, queue, clock, log: silentLog };
-    const due = await openDue(reports, {
-      cursors: redisCursors(producer, { prefix }),
-      trigger: (request) => trigger(request, ports),
+    const due = await openDueSlots(reports, {
+      cursors: redisScheduleCursors(producer, { prefix }),
+      trigger: (request) => triggerRun(request, ports),
       runs,
       clock,
       log: silentLog,
@@ -103,7 +103,7 @@ if (role === 'opens') {
     log: silentLog,
     concurrency: 2,
     maxLost: 2,
-    lock: { durationMs: 600, checkMs: 300 },
+    lock: { durationMs: 600, stalledIntervalMs: 300 },
   });
   let stopping = false;
   process.once('disconnect', () => {

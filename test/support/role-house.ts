@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { onTestFinished } from 'vitest';
 import { z } from 'zod';
-import { mailCatcher } from '../../src/demo/mail-catcher.ts';
+import { createMailCatcher } from '../../src/demo/mail-catcher.ts';
 import { freePort } from '../../src/demo/redis.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { folderFor } from './delivery-case.ts';
@@ -46,10 +46,10 @@ export interface RoleProcess extends RunningProcess {
 }
 
 /** Docket in several processes against one Redis: a service, a mail server, a report due every hour. */
-export async function roleHouse(redisUrl: string) {
+export async function roleProcesses(redisUrl: string) {
   const root = await folderFor(onTestFinished);
   const sandbox = await startSandbox({ windowMs: 1 });
-  const mail = await mailCatcher(join(root, 'mailbox'));
+  const mail = await createMailCatcher(join(root, 'mailbox'));
   onTestFinished(async () => {
     await mail.close();
     await sandbox.close();

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
-import { keptStderr } from './kept-stderr.ts';
-import { PLANTED } from './secret-scan.ts';
+import { captureStderr } from './kept-stderr.ts';
+import { PLANTED_SECRETS } from './secret-scan.ts';
 
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
@@ -36,7 +36,7 @@ export function startDocket(
   listen: (line: LoggedLine) => void = () => {},
 ): RunningProcess {
   const child: ChildProcess = spawn(process.execPath, [MAIN, 'start', ...args], {
-    env: { PATH: process.env.PATH ?? '', ...PLANTED, ...env },
+    env: { PATH: process.env.PATH ?? '', ...PLANTED_SECRETS, ...env },
     cwd,
     stdio: ['ignore', 'ignore', 'pipe'],
   });
@@ -48,7 +48,7 @@ export function startDocket(
     readonly reject: (reason: Error) => void;
   }[] = [];
   if (child.stderr === null) throw new Error('no stderr');
-  createInterface({ input: keptStderr(child.stderr) }).on('line', (text) => {
+  createInterface({ input: captureStderr(child.stderr) }).on('line', (text) => {
     const line = lineSchema.parse(JSON.parse(text));
     lines.push(line);
     for (const waiter of waiting) if (waiter.wanted(line)) waiter.resolve(line);

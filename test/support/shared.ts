@@ -2,32 +2,32 @@ import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import type { Clock } from '../../src/base/clock.ts';
 import { luaScript } from '../../src/base/lua.ts';
-import { memoryShared } from '../../src/fetch/memory-shared.ts';
-import { redisShared, sharedScript } from '../../src/fetch/redis-shared.ts';
-import type { SharedAnswers } from '../../src/fetch/shared-answers.ts';
+import { memoryResponseCache } from '../../src/fetch/memory-shared.ts';
+import { redisResponseCache, responseCacheScript } from '../../src/fetch/redis-shared.ts';
+import type { ResponseCache } from '../../src/fetch/shared-answers.ts';
 
-export interface SharedBench {
+export interface SharedAnswersHarness {
   /** A store of its own, told by `clock`; but a call whose holder has died is free by real time in Redis. */
-  open(clock: Clock): SharedAnswers;
+  open(clock: Clock): ResponseCache;
   close(): Promise<void>;
 }
 
-export const memoryBench = async (): Promise<SharedBench> => ({
-  open: (clock) => memoryShared(clock),
+export const memorySharedAnswers = async (): Promise<SharedAnswersHarness> => ({
+  open: (clock) => memoryResponseCache(clock),
   close: async () => {},
 });
 
 /** The production script but for the one line that reads Redis's clock: here it reads a key that the test sets. */
-export const redisBench = async (url: string): Promise<SharedBench> => {
+export const redisSharedAnswers = async (url: string): Promise<SharedAnswersHarness> => {
   const redis = new Redis(url);
   const prefix = `shared-test:${randomUUID()}:`;
   return {
     open: (clock) => {
       const own = `${prefix}${randomUUID()}:`;
-      const { lua } = sharedScript();
+      const { lua } = responseCacheScript();
       const moved = lua.replace("redis.call('TIME')", `redis.call('HMGET', '${own}clock', 's', 'us')`);
       if (moved === lua) throw new Error('the script no longer reads its clock in one place');
-      const shared = redisShared(redis, { prefix: own, script: luaScript(moved) });
+      const shared = redisResponseCache(redis, { prefix: own, script: luaScript(moved) });
       const after =
         <Args extends unknown[], Result>(method: (...args: Args) => Promise<Result>) =>
         async (...args: Args) => {
@@ -36,9 +36,9 @@ export const redisBench = async (url: string): Promise<SharedBench> => {
           return method(...args);
         };
       return {
-        look: after(shared.look),
+        lookup: after(shared.lookup),
         claim: after(shared.claim),
-        land: after(shared.land),
+        put: after(shared.put),
         release: after(shared.release),
       };
     },

@@ -6,7 +6,7 @@ const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 /** A byte of the keyboard: the terminal makes SIGINT of it, for whatever runs in it. */
 export const CTRL_C = '\u0003';
 
-export interface OnTerminal {
+export interface TerminalResult {
   readonly code: number | null;
   /** All that was written to the terminal, standard output and standard error as they came, control sequences included. */
   readonly screen: string;
@@ -17,7 +17,7 @@ export interface OnTerminal {
  *
  * @param press asked with all that is on the screen so far, each time something is written: keys to press now, or nothing
  */
-export async function onTerminal(
+export async function runOnTerminal(
   args: readonly string[],
   {
     env = {},
@@ -30,7 +30,7 @@ export async function onTerminal(
     readonly columns?: number;
     readonly press?: (screen: string) => string | undefined;
   } = {},
-): Promise<OnTerminal> {
+): Promise<TerminalResult> {
   const command = [process.execPath, MAIN, ...args].map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(' ');
   const child = spawn('script', ['-qec', `stty cols ${columns} rows 40 && exec ${command}`, '/dev/null'], {
     env: { PATH: process.env.PATH ?? '', TERM: 'xterm-256color', ...env },

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { DEFAULT_LOCALE, LANGUAGES, languageOf, wordsOf } from '../../src/words/words.ts';
+import { DEFAULT_LOCALE, LANGUAGES, languageOf, messagesFor } from '../../src/words/words.ts';
 
 const filesIn = (folder: string): string[] =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name));
@@ -14,16 +14,16 @@ const keysOf = (words: object): string[] =>
 
 describe('the words', () => {
   it('are of the locale’s language, with the numbers of its region', () => {
-    expect(wordsOf('de-DE').workbook.contents.rows).toBe('Zeilen');
-    expect(wordsOf('de-DE').workbook.run.rows(12_345)).toBe('12.345 Zeilen');
-    expect(wordsOf('de-CH').workbook.run.rows(12_345)).toMatch(/^12['’]345 Zeilen$/);
-    expect(wordsOf('en-US').workbook.run.rows(12_345)).toBe('12,345 rows');
-    expect(wordsOf().workbook.run.rows(1)).toBe('1 row');
+    expect(messagesFor('de-DE').workbook.contents.rows).toBe('Zeilen');
+    expect(messagesFor('de-DE').workbook.run.rows(12_345)).toBe('12.345 Zeilen');
+    expect(messagesFor('de-CH').workbook.run.rows(12_345)).toMatch(/^12['’]345 Zeilen$/);
+    expect(messagesFor('en-US').workbook.run.rows(12_345)).toBe('12,345 rows');
+    expect(messagesFor().workbook.run.rows(1)).toBe('1 row');
   });
 
   it('quote as the region does', () => {
-    expect(wordsOf('de-DE').notes.unknown_unit({ label: 'X', unit: 'chf' })).toContain('„chf“');
-    expect(wordsOf('de-CH').notes.unknown_unit({ label: 'X', unit: 'chf' })).toContain('«chf»');
+    expect(messagesFor('de-DE').notes.unknown_unit({ label: 'X', unit: 'chf' })).toContain('„chf“');
+    expect(messagesFor('de-CH').notes.unknown_unit({ label: 'X', unit: 'chf' })).toContain('«chf»');
   });
 
   it('are English for a language that we do not have', () => {
@@ -41,7 +41,7 @@ describe('the words', () => {
       .filter((file) => /\.(ts|mjml|liquid)$/.test(file))
       .map((file) => readFileSync(file, 'utf8'))
       .join('\n');
-    const unused = keysOf(wordsOf()).filter((key) => !new RegExp(`\\b${key}\\b`).test(sources));
+    const unused = keysOf(messagesFor()).filter((key) => !new RegExp(`\\b${key}\\b`).test(sources));
     expect(unused).toEqual([]);
   });
 

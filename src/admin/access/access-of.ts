@@ -5,7 +5,7 @@ import { type BudgetsPorts, budgetsAccess } from './budgets.ts';
 import { type DefinitionsPorts, definitionsAccess } from './definitions.ts';
 import { type DeliveriesPorts, deliveriesAccess } from './deliveries.ts';
 import { type FilesPorts, filesAccess } from './files.ts';
-import { type HeldPorts, heldAccess } from './held.ts';
+import { type HeldRunPorts, heldRunAccess } from './held.ts';
 import { type PausesPorts, pausesAccess } from './pauses.ts';
 import { type ReportsPorts, reportsAccess } from './reports.ts';
 import { type RunsPorts, runsAccess } from './runs.ts';
@@ -16,7 +16,7 @@ import { type WatchPorts, watchAccess } from './watch.ts';
 export type AccessPorts = ReportsPorts &
   RunsPorts &
   FilesPorts &
-  HeldPorts &
+  HeldRunPorts &
   DeliveriesPorts &
   PausesPorts &
   AuditPorts &
@@ -26,12 +26,12 @@ export type AccessPorts = ReportsPorts &
   WatchPorts;
 
 /** What the principal may see and do, over these ports. Asks nothing of them yet. */
-export const accessOf = (ports: AccessPorts, principal: Principal): Access => ({
+export const createAccess = (ports: AccessPorts, principal: Principal): Access => ({
   principal,
   ...reportsAccess(ports, principal),
   ...runsAccess(ports, principal),
   ...filesAccess(ports, principal),
-  ...heldAccess(ports, principal),
+  ...heldRunAccess(ports, principal),
   ...deliveriesAccess(ports, principal),
   ...pausesAccess(ports, principal),
   ...slotsAccess(ports, principal),

@@ -1,23 +1,23 @@
 import type { OrgSettings } from '../../define/org.ts';
-import type { Access, BudgetLines } from '../access.ts';
-import { maySee, type Principal } from '../auth/tokens.ts';
+import type { Access, BudgetOverview } from '../access.ts';
+import { canSee, type Principal } from '../auth/tokens.ts';
 import type { ReportsPorts } from './reports.ts';
 
 export interface BudgetsPorts extends Pick<ReportsPorts, 'jobs'> {
   /** The lines of these organizations' keys, asked of Redis alone. Throws `redis.unreachable`. */
-  readonly lines: (orgs: readonly OrgSettings[]) => Promise<BudgetLines>;
+  readonly budgetsOf: (orgs: readonly OrgSettings[]) => Promise<BudgetOverview>;
 }
 
-const NOT_KNOWN = 'Its API key is not known to this process; an operator is told why.';
+const KEY_UNKNOWN_MESSAGE = 'Its API key is not known to this process; an operator is told why.';
 
 /** The lines of API keys. */
-export function budgetsAccess({ jobs, lines }: BudgetsPorts, principal: Principal): Pick<Access, 'budgets'> {
+export function budgetsAccess({ jobs, budgetsOf }: BudgetsPorts, principal: Principal): Pick<Access, 'budgets'> {
   return {
     budgets: async () => {
-      const found = await lines([...jobs().orgs.values()].filter(({ id }) => maySee(principal, id)));
+      const found = await budgetsOf([...jobs().orgs.values()].filter(({ id }) => canSee(principal, id)));
       if (principal.role === 'operator') return found;
       // The reason names a variable or a path of this machine, for whoever can mend it.
-      return { ...found, unknown: found.unknown.map(({ org }) => ({ org, why: NOT_KNOWN })) };
+      return { ...found, unknown: found.unknown.map(({ org }) => ({ org, why: KEY_UNKNOWN_MESSAGE })) };
     },
   };
 }

@@ -1,22 +1,22 @@
 import { toDocketError } from '../../base/error.ts';
 import type { RunRecord } from '../../run/record.ts';
-import type { Access, HeldPack } from '../access.ts';
+import type { Access, HeldRun } from '../access.ts';
 import type { Principal } from '../auth/tokens.ts';
 import type { FilesPorts } from './files.ts';
-import { visibleRun } from './runs.ts';
+import { getVisibleRun } from './runs.ts';
 
-export interface HeldPorts extends Pick<FilesPorts, 'runs'> {
+export interface HeldRunPorts extends Pick<FilesPorts, 'runs'> {
   /** Throws `archive.*`. Undefined: its files are not in the archive. */
-  readonly heldPack: (run: RunRecord) => Promise<Omit<HeldPack, 'error'> | undefined>;
+  readonly heldRun: (run: RunRecord) => Promise<Omit<HeldRun, 'error'> | undefined>;
 }
 
 /** Held runs, for whoever decides whether they are released. */
-export const heldAccess = (ports: HeldPorts, principal: Principal): Pick<Access, 'heldPack'> => ({
-  heldPack: async (id) => {
-    const run = await visibleRun(ports, principal, id);
+export const heldRunAccess = (ports: HeldRunPorts, principal: Principal): Pick<Access, 'heldRun'> => ({
+  heldRun: async (id) => {
+    const run = await getVisibleRun(ports, principal, id);
     if (run.state !== 'held') return null;
     try {
-      const pack = await ports.heldPack(run);
+      const pack = await ports.heldRun(run);
       return { missing: null, recipients: null, ...pack, error: null };
     } catch (thrown) {
       const error = toDocketError(thrown);

@@ -1,15 +1,15 @@
 import type { Clock } from '../../base/clock.ts';
 import { toDocketError } from '../../base/error.ts';
-import type { LiveRuns } from '../../queue/live.ts';
-import { type RunIds, resolveRunId } from '../../queue/short-id.ts';
+import type { LiveProgressStore } from '../../queue/live.ts';
+import { type RunIdLookup, resolveRunId } from '../../queue/short-id.ts';
 import { watchRun } from '../../queue/watch.ts';
 import type { Access } from '../access.ts';
 import type { Principal } from '../auth/tokens.ts';
-import { notThere, requireSeen } from './may.ts';
+import { assertVisible, notFoundError } from './may.ts';
 
 export interface WatchPorts {
-  readonly live: Pick<LiveRuns, 'read'>;
-  readonly runs: RunIds;
+  readonly live: Pick<LiveProgressStore, 'get'>;
+  readonly runs: RunIdLookup;
   readonly clock: Clock;
 }
 
@@ -18,15 +18,15 @@ export function watchAccess(ports: WatchPorts, principal: Principal): Pick<Acces
   return {
     watch: async function* (text, signal) {
       const id = await resolveRunId(text, ports.runs, principal.orgs);
-      if (id === undefined) throw notThere();
+      if (id === undefined) throw notFoundError();
       try {
         for await (const news of watchRun(id, signal, ports)) {
-          requireSeen(principal, news.record.org);
+          assertVisible(principal, news.record.org);
           yield news;
         }
       } catch (thrown) {
         // Told in other words than of another organization's run, it would tell that there is none.
-        throw toDocketError(thrown).code === 'run.not_found' ? notThere() : thrown;
+        throw toDocketError(thrown).code === 'run.not_found' ? notFoundError() : thrown;
       }
     },
   };

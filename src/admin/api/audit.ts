@@ -1,16 +1,16 @@
 import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
-import { AUDIT_EVENTS, CURSOR, type KeptEntry } from '../auth/audit.ts';
-import type { Admin } from '../env.ts';
+import { AUDIT_CURSOR_PATTERN, AUDIT_EVENTS, type StoredAuditEntry } from '../auth/audit.ts';
+import type { AdminApp } from '../env.ts';
 import {
-  asking,
-  json,
+  jsonResponse,
   limitSchema,
   nextLink,
   nextSchema,
   orgSchema,
-  PROBLEM,
+  PROBLEM_RESPONSES,
   pageHeaders,
+  queryProblems,
   security,
 } from './declare.ts';
 
@@ -43,23 +43,23 @@ const listRoute = createRoute({
       org: orgSchema.optional(),
       event: z.enum(AUDIT_EVENTS).optional(),
       who: z.string().min(1).max(100).optional(),
-      after: z.string().regex(CURSOR, 'the `next` of the page before').optional(),
+      after: z.string().regex(AUDIT_CURSOR_PATTERN, 'the `next` of the page before').optional(),
       limit: limitSchema(500, 50),
     }),
   },
   responses: {
     200: {
-      ...json(z.object({ entries: z.array(entrySchema), next: nextSchema }), 'A page of them.'),
+      ...jsonResponse(z.object({ entries: z.array(entrySchema), next: nextSchema }), 'A page of them.'),
       headers: pageHeaders,
     },
-    ...asking,
-    404: PROBLEM[404],
-    422: PROBLEM[422],
+    ...queryProblems,
+    404: PROBLEM_RESPONSES[404],
+    422: PROBLEM_RESPONSES[422],
   },
 });
 
 /** The audit log. */
-export function addAudit(app: Admin): void {
+export function addAuditRoutes(app: AdminApp): void {
   app.openapi(listRoute, async (context) => {
     const { org, event, who, after, limit } = context.req.valid('query');
     const { entries, next } = await context.get('access').audit({ org, event, who, after, limit });
@@ -67,7 +67,7 @@ export function addAudit(app: Admin): void {
   });
 }
 
-const entryView = ({ id, at, event, who, from, org, report, run, delivery, why }: KeptEntry) => ({
+const entryView = ({ id, at, event, who, from, org, report, run, delivery, why }: StoredAuditEntry) => ({
   id,
   at: new Date(at).toISOString(),
   event,

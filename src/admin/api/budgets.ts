@@ -1,8 +1,8 @@
 import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
 import type { BudgetEntry } from '../access.ts';
-import type { Admin } from '../env.ts';
-import { asking, json, security } from './declare.ts';
+import type { AdminApp } from '../env.ts';
+import { jsonResponse, queryProblems, security } from './declare.ts';
 
 const count = z.int().min(0);
 
@@ -35,7 +35,7 @@ const route = createRoute({
     'Asks Redis alone: no call is made and no token spent. For a chart ask every few seconds; nothing is kept.',
   security,
   responses: {
-    200: json(
+    200: jsonResponse(
       z.object({
         at: z.iso.datetime(),
         budgets: z.array(budgetSchema).readonly(),
@@ -46,7 +46,7 @@ const route = createRoute({
       }),
       'One for each key, and one for its list reads if there were any lately.',
     ),
-    ...asking,
+    ...queryProblems,
   },
 });
 
@@ -69,10 +69,10 @@ const budgetView = ({ organizations, of, calls, windowMs, state, expected }: Bud
 });
 
 /** `GET /api/budgets`. */
-export function addBudgets(app: Admin, now: () => number): void {
+export function addBudgetRoutes(app: AdminApp, now: () => number): void {
   app.openapi(route, async (context) => {
-    const { lines, unknown } = await context.get('access').budgets();
+    const { budgets, unknown } = await context.get('access').budgets();
     const at = new Date(now()).toISOString();
-    return context.json({ at, budgets: lines.map(budgetView), unknown }, 200);
+    return context.json({ at, budgets: budgets.map(budgetView), unknown }, 200);
   });
 }

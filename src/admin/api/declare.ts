@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { ID } from '../../define/words.ts';
+import { ID_PATTERN } from '../../define/words.ts';
 import { problemSchema } from '../problem.ts';
-import { givenIdSchema } from '../view.ts';
+import { idOrPrefixSchema } from '../view.ts';
 
 const problemResponse = (description: string) => ({
   description,
@@ -9,7 +9,7 @@ const problemResponse = (description: string) => ({
 });
 
 /** Problems as a route declares them, by status. */
-export const PROBLEM = {
+export const PROBLEM_RESPONSES = {
   400: problemResponse('The request cannot be read.'),
   401: problemResponse('No token, or one that is not accepted.'),
   403: problemResponse('The token may look and not act, or the action did not come from a page of this site.'),
@@ -27,39 +27,43 @@ export const PROBLEM = {
 } as const;
 
 /** Problems of every route that wants a token. */
-export const asking = {
-  401: PROBLEM[401],
-  421: PROBLEM[421],
-  429: PROBLEM[429],
-  500: PROBLEM[500],
-  503: PROBLEM[503],
+export const queryProblems = {
+  401: PROBLEM_RESPONSES[401],
+  421: PROBLEM_RESPONSES[421],
+  429: PROBLEM_RESPONSES[429],
+  500: PROBLEM_RESPONSES[500],
+  503: PROBLEM_RESPONSES[503],
 } as const;
 
 /** Problems of a route that is asked for one thing by its id. */
-export const finding = { 404: PROBLEM[404], 409: PROBLEM[409], 422: PROBLEM[422] } as const;
+export const lookupProblems = {
+  404: PROBLEM_RESPONSES[404],
+  409: PROBLEM_RESPONSES[409],
+  422: PROBLEM_RESPONSES[422],
+} as const;
 
 /** Problems of a route that acts. */
-export const acting = {
-  ...asking,
-  400: PROBLEM[400],
-  403: PROBLEM[403],
-  404: PROBLEM[404],
-  413: PROBLEM[413],
-  415: PROBLEM[415],
-  422: PROBLEM[422],
+export const mutationProblems = {
+  ...queryProblems,
+  400: PROBLEM_RESPONSES[400],
+  403: PROBLEM_RESPONSES[403],
+  404: PROBLEM_RESPONSES[404],
+  413: PROBLEM_RESPONSES[413],
+  415: PROBLEM_RESPONSES[415],
+  422: PROBLEM_RESPONSES[422],
 } as const;
 
 /** The schema, or null: as a union, so that the document refers to a named schema rather than changing it. */
 export const orNull = <Schema extends z.ZodType>(schema: Schema) => z.union([schema, z.null()]);
 
 /** A JSON answer. */
-export const json = <Schema extends z.ZodType>(schema: Schema, description: string) => ({
+export const jsonResponse = <Schema extends z.ZodType>(schema: Schema, description: string) => ({
   description,
   content: { 'application/json': { schema } },
 });
 
 /** A JSON body. An empty one is an empty object. */
-export const jsonBodyOf = <Schema extends z.ZodType>(schema: Schema) => ({
+export const jsonRequestBody = <Schema extends z.ZodType>(schema: Schema) => ({
   required: true as const,
   content: { 'application/json': { schema } },
 });
@@ -69,16 +73,16 @@ export const security = [{ bearer: [] }];
 
 export const orgSchema = z
   .string()
-  .regex(ID, 'an organization’s id')
+  .regex(ID_PATTERN, 'an organization’s id')
   .meta({ description: 'The organization’s folder.', example: 'acme' });
 export const reportSchema = z
   .string()
-  .regex(ID, 'a report’s id')
+  .regex(ID_PATTERN, 'a report’s id')
   .meta({ description: 'The report’s file, without its ending.', example: 'weekly' });
 
 export const reportParams = z.object({ org: orgSchema, report: reportSchema });
 export const orgParams = z.object({ org: orgSchema });
-export const idParams = z.object({ id: givenIdSchema.meta({ example: '2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e' }) });
+export const idParams = z.object({ id: idOrPrefixSchema.meta({ example: '2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e' }) });
 
 /** Rows of a page. */
 export const limitSchema = (most: number, normal: number) =>

@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { toDocketError } from '../../base/error.ts';
 import type { PeriodSpec } from '../../define/definition.ts';
 import { parsePeriod } from '../../define/period.ts';
-import type { Admin } from '../env.ts';
-import { acting, asking, json, PROBLEM, reportParams, security } from './declare.ts';
+import type { AdminApp } from '../env.ts';
+import { jsonResponse, mutationProblems, PROBLEM_RESPONSES, queryProblems, reportParams, security } from './declare.ts';
 
 const validationSchema = z
   .object({
@@ -30,7 +30,7 @@ const validationSchema = z
   })
   .meta({ id: 'Validation' });
 
-const { 403: _forbidden, 422: _invalid, ...problems } = acting;
+const { 403: _forbidden, 422: _invalid, ...problems } = mutationProblems;
 
 const validateRoute = createRoute({
   method: 'post',
@@ -44,7 +44,10 @@ const validateRoute = createRoute({
     params: reportParams,
     body: { required: true, content: { 'application/yaml': { schema: z.string().meta({ example: 'version: 1' }) } } },
   },
-  responses: { 200: json(validationSchema, 'What was found; faults are an answer, not a problem.'), ...problems },
+  responses: {
+    200: jsonResponse(validationSchema, 'What was found; faults are an answer, not a problem.'),
+    ...problems,
+  },
 });
 
 /** A period as a query can say it. */
@@ -77,18 +80,18 @@ const explainRoute = createRoute({
     }),
   },
   responses: {
-    200: json(z.record(z.string(), z.unknown()).meta({ id: 'Plan' }), 'The plan.'),
-    ...asking,
-    404: PROBLEM[404],
-    409: PROBLEM[409],
-    422: PROBLEM[422],
+    200: jsonResponse(z.record(z.string(), z.unknown()).meta({ id: 'Plan' }), 'The plan.'),
+    ...queryProblems,
+    404: PROBLEM_RESPONSES[404],
+    409: PROBLEM_RESPONSES[409],
+    422: PROBLEM_RESPONSES[422],
   },
 });
 
 const planSchema = z.record(z.string(), z.unknown());
 
 /** Definitions: looking for faults in a text, and what a report would ask. */
-export function addDefinitions(app: Admin): void {
+export function addDefinitionRoutes(app: AdminApp): void {
   app.openapi(validateRoute, async (context) => {
     const { org, report } = context.req.valid('param');
     return context.json(await context.get('access').validate(org, report, await context.req.text()), 200);

@@ -1,22 +1,22 @@
 import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
 import { DELIVERY_STATES } from '../../queue/decisions.ts';
-import type { Admin } from '../env.ts';
-import { deliverySchema, deliveryView, givenIdSchema } from '../view.ts';
+import type { AdminApp } from '../env.ts';
+import { deliverySchema, deliveryView, idOrPrefixSchema } from '../view.ts';
 import {
-  acting,
-  asking,
   cursorSchema,
-  finding,
   idParams,
-  json,
-  jsonBodyOf,
+  jsonRequestBody,
+  jsonResponse,
   limitSchema,
+  lookupProblems,
+  mutationProblems,
   nextLink,
   nextSchema,
   orgSchema,
-  PROBLEM,
+  PROBLEM_RESPONSES,
   pageHeaders,
+  queryProblems,
   reasonSchema,
   reportSchema,
   security,
@@ -34,7 +34,7 @@ const listRoute = createRoute({
     query: z.strictObject({
       org: orgSchema.optional(),
       report: reportSchema.optional(),
-      run: givenIdSchema.optional(),
+      run: idOrPrefixSchema.optional(),
       state: z.enum(DELIVERY_STATES).optional(),
       after: cursorSchema.optional(),
       limit: limitSchema(500, 50),
@@ -42,11 +42,14 @@ const listRoute = createRoute({
   },
   responses: {
     200: {
-      ...json(z.object({ deliveries: z.array(deliverySchema).readonly(), next: nextSchema }), 'A page of them.'),
+      ...jsonResponse(
+        z.object({ deliveries: z.array(deliverySchema).readonly(), next: nextSchema }),
+        'A page of them.',
+      ),
       headers: pageHeaders,
     },
-    ...asking,
-    ...finding,
+    ...queryProblems,
+    ...lookupProblems,
   },
 });
 
@@ -57,7 +60,7 @@ const oneRoute = createRoute({
   summary: 'One delivery',
   security,
   request: { params: idParams },
-  responses: { 200: json(deliverySchema, 'As it is now.'), ...asking, ...finding },
+  responses: { 200: jsonResponse(deliverySchema, 'As it is now.'), ...queryProblems, ...lookupProblems },
 });
 
 const resolveRoute = createRoute({
@@ -70,15 +73,15 @@ const resolveRoute = createRoute({
   security,
   request: {
     params: idParams,
-    body: jsonBodyOf(
+    body: jsonRequestBody(
       z.strictObject({ as: z.enum(['sent', 'resend']), reason: reasonSchema }).meta({ id: 'Resolution' }),
     ),
   },
-  responses: { 200: json(deliverySchema, 'As it is now.'), ...acting, 409: PROBLEM[409] },
+  responses: { 200: jsonResponse(deliverySchema, 'As it is now.'), ...mutationProblems, 409: PROBLEM_RESPONSES[409] },
 });
 
 /** Deliveries: the listing, one of them, and what may be decided of it. */
-export function addDeliveries(app: Admin): void {
+export function addDeliveryRoutes(app: AdminApp): void {
   app.openapi(listRoute, async (context) => {
     const { org, report, run, state, after, limit } = context.req.valid('query');
     const page = await context.get('access').deliveries({

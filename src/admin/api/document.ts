@@ -1,8 +1,8 @@
 import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
-import type { Admin } from '../env.ts';
-import { addReference } from '../reference/add-reference.tsx';
-import { json, PROBLEM } from './declare.ts';
+import type { AdminApp } from '../env.ts';
+import { addApiReference } from '../reference/add-reference.tsx';
+import { jsonResponse, PROBLEM_RESPONSES } from './declare.ts';
 
 /** What `/openapi.json` says of itself. */
 const INFO = {
@@ -19,14 +19,17 @@ const route = createRoute({
   path: '/openapi.json',
   tags: ['Health'],
   summary: 'This document',
-  responses: { 200: json(z.looseObject({ openapi: z.literal('3.1.0') }), 'OpenAPI 3.1.'), 421: PROBLEM[421] },
+  responses: {
+    200: jsonResponse(z.looseObject({ openapi: z.literal('3.1.0') }), 'OpenAPI 3.1.'),
+    421: PROBLEM_RESPONSES[421],
+  },
 });
 
 /**
  * `GET /openapi.json`, OpenAPI 3.1, and a page of it at `/api/docs`, from the schemas that validate. It needs no token: it says what this version of Docket
  * is, and nothing of this installation. Add it before whatever asks for tokens; what is added later is told as well.
  */
-export function addDocument(app: Admin, version: string): void {
+export function addOpenApiDocument(app: AdminApp, version: string): void {
   app.openAPIRegistry.registerComponent('securitySchemes', 'bearer', { type: 'http', scheme: 'bearer' });
   app.openAPIRegistry.registerPath(route);
   const document = () => app.getOpenAPI31Document({ openapi: '3.1.0', info: { ...INFO, version } });
@@ -35,5 +38,5 @@ export function addDocument(app: Admin, version: string): void {
     text ??= JSON.stringify(document());
     return context.body(text, 200, { 'Content-Type': 'application/json' });
   });
-  addReference(app, document);
+  addApiReference(app, document);
 }

@@ -2,26 +2,26 @@ import { createHash } from 'node:crypto';
 import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
 import type { Clock } from '../../base/clock.ts';
-import { LIVE_STAGES } from '../../run/live.ts';
-import { ENDED } from '../../run/record.ts';
+import { PROGRESS_STAGES } from '../../run/live.ts';
+import { TERMINAL_STATES } from '../../run/record.ts';
 import type { RunLive, RunNews } from '../access.ts';
-import type { Admin } from '../env.ts';
-import type { EventStreams } from '../event-streams.ts';
+import type { AdminApp } from '../env.ts';
+import type { StreamLimiter } from '../event-streams.ts';
 import { problem } from '../problem.ts';
 import { runView } from '../view.ts';
-import { asking, finding, idParams, PROBLEM, security } from './declare.ts';
+import { idParams, lookupProblems, PROBLEM_RESPONSES, queryProblems, security } from './declare.ts';
 
 /** Ms of silence after which a comment keeps proxies from ending the stream. */
-const QUIET_MS = 15_000;
+const KEEP_ALIVE_INTERVAL_MS = 15_000;
 /** After so long, ms, a stream ends; its client comes back with the id of what it knows. */
-const LIFE_MS = 3_600_000;
+const STREAM_LIFETIME_MS = 3_600_000;
 /** What clients wait before they come back, ms. */
-const RETRY_MS = 3_000;
+const RECONNECT_DELAY_MS = 3_000;
 
 /** The data of an event `progress`; null when no worker has the run in hand. */
 export const progressSchema = z
   .object({
-    stage: z.enum(LIVE_STAGES),
+    stage: z.enum(PROGRESS_STAGES),
     calls: z.object({ done: z.int(), of: z.int().describe('0 before there is a plan.') }),
     tokens: z.int().nullable().describe('Left on the key after the last call.'),
     ahead: z.int().nullable().describe('Calls ahead in the line of its key, while it waits for a token.'),
@@ -75,9 +75,9 @@ const route = createRoute({
       },
     },
     204: { description: 'The run has ended, and `Last-Event-ID` says that this is known.' },
-    ...asking,
-    400: PROBLEM[400],
-    ...finding,
+    ...queryProblems,
+    400: PROBLEM_RESPONSES[400],
+    ...lookupProblems,
   },
 });
 
@@ -91,9 +91,9 @@ const HEADERS = {
 } as const;
 
 /** `GET /api/runs/{id}/events`. */
-export function addEvents(
-  app: Admin,
-  { streams, clock }: { readonly streams: EventStreams; readonly clock: Clock },
+export function addRunEventRoutes(
+  app: AdminApp,
+  { streams, clock }: { readonly streams: StreamLimiter; readonly clock: Clock },
 ): void {
   app.openapi(route, async (context) => {
     const { id } = context.req.valid('param');
@@ -122,8 +122,8 @@ export function addEvents(
       }
       const stillAccepted = context.get('stillAccepted');
       const texts = eventTexts(first.value, news, { known, clock, signal, stillAccepted });
-      void clock.sleep(LIFE_MS, signal).then(stream.end, () => {});
-      return context.body(bodyOf(texts, stream), 200, HEADERS);
+      void clock.sleep(STREAM_LIFETIME_MS, signal).then(stream.end, () => {});
+      return context.body(streamBody(texts, stream), 200, HEADERS);
     } catch (thrown) {
       stream.end();
       throw thrown;
@@ -132,21 +132,24 @@ export function addEvents(
 }
 
 /** What a client is told, and what it knows then: a mark of the run and one of its progress. */
-interface Marks {
+interface EventVersions {
   readonly run: string;
   readonly live: string;
 }
 
-const markOf = (value: unknown): string =>
+const contentHash = (value: unknown): string =>
   createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 12);
-const marksOf = ({ record, live }: RunNews): Marks => ({ run: markOf(record), live: markOf(live) });
-const readMarks = (text: string | undefined): Partial<Marks> => {
+const eventVersions = ({ record, live }: RunNews): EventVersions => ({
+  run: contentHash(record),
+  live: contentHash(live),
+});
+const parseEventId = (text: string | undefined): Partial<EventVersions> => {
   const [, run, live] = /^([0-9a-f]{12})\.([0-9a-f]{12})?$/.exec(text ?? '') ?? [];
   return { ...(run === undefined ? {} : { run }), ...(live === undefined ? {} : { live }) };
 };
 
 const isEnd = (news: RunNews, known: string | undefined): boolean =>
-  ENDED.has(news.record.state) && readMarks(known).run === marksOf(news).run;
+  TERMINAL_STATES.has(news.record.state) && parseEventId(known).run === eventVersions(news).run;
 
 async function* eventTexts(
   first: RunNews,
@@ -163,14 +166,14 @@ async function* eventTexts(
     readonly stillAccepted: () => Promise<boolean>;
   },
 ): AsyncGenerator<string, void, void> {
-  yield `retry: ${RETRY_MS}\n\n`;
-  let has = readMarks(known);
+  yield `retry: ${RECONNECT_DELAY_MS}\n\n`;
+  let has = parseEventId(known);
   let looked = clock.now();
   let next: ReturnType<typeof rest.next> = Promise.resolve({ value: first });
   while (!signal.aborted) {
-    const came = await orQuiet(next, clock, signal);
+    const came = await orKeepAlive(next, clock, signal);
     // A token that is revoked or expires ends what it has begun.
-    if (clock.now() - looked >= QUIET_MS) {
+    if (clock.now() - looked >= KEEP_ALIVE_INTERVAL_MS) {
       if (!(await stillAccepted())) return;
       looked = clock.now();
     }
@@ -180,13 +183,14 @@ async function* eventTexts(
     }
     if (came.done) return;
     const { record, live } = came.value;
-    const marks = marksOf(came.value);
+    const marks = eventVersions(came.value);
     if (has.run !== marks.run) yield event('run', `${marks.run}.${has.live ?? ''}`, runView(record));
     if (has.live !== marks.live) {
       yield event('progress', `${marks.run}.${marks.live}`, live === null ? null : progressView(live));
     }
     has = marks;
-    if (ENDED.has(record.state)) return yield event('end', `${marks.run}.${marks.live}`, { state: record.state });
+    if (TERMINAL_STATES.has(record.state))
+      return yield event('end', `${marks.run}.${marks.live}`, { state: record.state });
     next = rest.next();
   }
 }
@@ -195,9 +199,13 @@ const event = (name: string, id: string, data: unknown): string =>
   `event: ${name}\nid: ${id}\ndata: ${JSON.stringify(data)}\n\n`;
 
 /** What comes within the time of silence; undefined when nothing does. */
-async function orQuiet<Value>(coming: Promise<Value>, clock: Clock, signal: AbortSignal): Promise<Value | undefined> {
+async function orKeepAlive<Value>(
+  coming: Promise<Value>,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<Value | undefined> {
   const over = new AbortController();
-  const quiet = clock.sleep(QUIET_MS, AbortSignal.any([signal, over.signal])).then(
+  const quiet = clock.sleep(KEEP_ALIVE_INTERVAL_MS, AbortSignal.any([signal, over.signal])).then(
     () => undefined,
     () => undefined,
   );
@@ -209,7 +217,7 @@ async function orQuiet<Value>(coming: Promise<Value>, clock: Clock, signal: Abor
 }
 
 /** A body that is made as fast as it is read: who does not read asks Redis nothing either. */
-function bodyOf(
+function streamBody(
   texts: AsyncGenerator<string, void, void>,
   { signal, end }: { readonly signal: AbortSignal; end(): void },
 ): ReadableStream<Uint8Array> {

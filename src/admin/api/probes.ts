@@ -2,8 +2,8 @@ import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
 import { DocketError } from '../../base/error.ts';
 import type { ProbePorts } from '../app.ts';
-import type { Admin } from '../env.ts';
-import { asking, json, PROBLEM, security } from './declare.ts';
+import type { AdminApp } from '../env.ts';
+import { jsonResponse, PROBLEM_RESPONSES, queryProblems, security } from './declare.ts';
 
 const tags = ['Health'];
 
@@ -12,7 +12,7 @@ const liveRoute = createRoute({
   path: '/healthz',
   tags,
   summary: 'Whether the process is alive',
-  responses: { 200: json(z.object({ status: z.literal('ok') }), 'It is.') },
+  responses: { 200: jsonResponse(z.object({ status: z.literal('ok') }), 'It is.') },
 });
 
 const readySchema = z
@@ -29,7 +29,10 @@ const readyRoute = createRoute({
   path: '/readyz',
   tags,
   summary: 'Whether the process can do its work',
-  responses: { 200: json(readySchema, 'It can.'), 503: json(readySchema, 'It cannot; `checks` says why.') },
+  responses: {
+    200: jsonResponse(readySchema, 'It can.'),
+    503: jsonResponse(readySchema, 'It cannot; `checks` says why.'),
+  },
 });
 
 const metricsRoute = createRoute({
@@ -41,13 +44,13 @@ const metricsRoute = createRoute({
   security,
   responses: {
     200: { description: 'In its text format.', content: { 'text/plain': { schema: z.string() } } },
-    ...asking,
-    403: PROBLEM[403],
+    ...queryProblems,
+    403: PROBLEM_RESPONSES[403],
   },
 });
 
 /** `/healthz` and `/readyz`, which need no token. */
-export function addHealth(app: Admin, { health }: Pick<ProbePorts, 'health'>): void {
+export function addHealthRoutes(app: AdminApp, { health }: Pick<ProbePorts, 'health'>): void {
   app.openapi(liveRoute, (context) => context.json({ status: 'ok' as const }, 200));
   app.openapi(readyRoute, async (context) => {
     const checks = await health();
@@ -58,7 +61,7 @@ export function addHealth(app: Admin, { health }: Pick<ProbePorts, 'health'>): v
 }
 
 /** `/metrics`. */
-export function addMetrics(app: Admin, { metrics }: Pick<ProbePorts, 'metrics'>): void {
+export function addMetricsRoute(app: AdminApp, { metrics }: Pick<ProbePorts, 'metrics'>): void {
   app.openapi(metricsRoute, async (context) => {
     const { orgs } = context.get('principal');
     if (orgs !== '*') {

@@ -1,19 +1,19 @@
 import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
-import { ID } from '../../define/words.ts';
+import { ID_PATTERN } from '../../define/words.ts';
 import type { OrganizationEntry, ReportDetail, ReportEntry } from '../access.ts';
-import type { Admin } from '../env.ts';
+import type { AdminApp } from '../env.ts';
 import { runSchema, runView } from '../view.ts';
 import {
-  asking,
-  json,
+  jsonResponse,
   limitSchema,
   nextLink,
   nextSchema,
   orgSchema,
   orNull,
-  PROBLEM,
+  PROBLEM_RESPONSES,
   pageHeaders,
+  queryProblems,
   reportParams,
   security,
 } from './declare.ts';
@@ -100,14 +100,17 @@ const organizationsRoute = createRoute({
   summary: 'Organizations',
   security,
   responses: {
-    200: json(z.object({ organizations: z.array(organizationSchema).readonly() }), 'Those that the token may see.'),
-    ...asking,
+    200: jsonResponse(
+      z.object({ organizations: z.array(organizationSchema).readonly() }),
+      'Those that the token may see.',
+    ),
+    ...queryProblems,
   },
 });
 
 const nameSchema = z
   .string()
-  .refine((name) => name.split('/').length === 2 && name.split('/').every((id) => ID.test(id)), 'org/report')
+  .refine((name) => name.split('/').length === 2 && name.split('/').every((id) => ID_PATTERN.test(id)), 'org/report')
   .meta({ description: '`next` of the page before.', example: 'acme/weekly' });
 
 const listRoute = createRoute({
@@ -121,15 +124,15 @@ const listRoute = createRoute({
   },
   responses: {
     200: {
-      ...json(
+      ...jsonResponse(
         z.object({ reports: z.array(reportSchema).readonly(), next: nextSchema }),
         'A page of them, in the order of their names.',
       ),
       headers: pageHeaders,
     },
-    ...asking,
-    404: PROBLEM[404],
-    422: PROBLEM[422],
+    ...queryProblems,
+    404: PROBLEM_RESPONSES[404],
+    422: PROBLEM_RESPONSES[422],
   },
 });
 
@@ -140,11 +143,15 @@ const oneRoute = createRoute({
   summary: 'One report, with its definition and next slots',
   security,
   request: { params: reportParams },
-  responses: { 200: json(detailSchema, 'As it is defined now.'), ...asking, 404: PROBLEM[404] },
+  responses: {
+    200: jsonResponse(detailSchema, 'As it is defined now.'),
+    ...queryProblems,
+    404: PROBLEM_RESPONSES[404],
+  },
 });
 
 /** Organizations and reports. */
-export function addReports(app: Admin): void {
+export function addReportRoutes(app: AdminApp): void {
   app.openapi(organizationsRoute, async (context) => {
     const organizations = await context.get('access').organizations();
     return context.json({ organizations: organizations.map(organizationView) }, 200);

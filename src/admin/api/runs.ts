@@ -1,22 +1,22 @@
 import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
 import { RUN_STATES } from '../../run/record.ts';
-import type { Admin } from '../env.ts';
+import type { AdminApp } from '../env.ts';
 import { runDetailSchema, runSchema, runView } from '../view.ts';
 import {
-  acting,
-  asking,
   cursorSchema,
-  finding,
   idParams,
-  json,
-  jsonBodyOf,
+  jsonRequestBody,
+  jsonResponse,
   limitSchema,
+  lookupProblems,
+  mutationProblems,
   nextLink,
   nextSchema,
   orgSchema,
-  PROBLEM,
+  PROBLEM_RESPONSES,
   pageHeaders,
+  queryProblems,
   reasonBody,
   reportSchema,
   security,
@@ -49,12 +49,12 @@ const listRoute = createRoute({
   },
   responses: {
     200: {
-      ...json(z.object({ runs: z.array(runSchema).readonly(), next: nextSchema }), 'A page of them.'),
+      ...jsonResponse(z.object({ runs: z.array(runSchema).readonly(), next: nextSchema }), 'A page of them.'),
       headers: pageHeaders,
     },
-    ...asking,
-    404: PROBLEM[404],
-    422: PROBLEM[422],
+    ...queryProblems,
+    404: PROBLEM_RESPONSES[404],
+    422: PROBLEM_RESPONSES[422],
   },
 });
 
@@ -65,7 +65,7 @@ const oneRoute = createRoute({
   summary: 'One run',
   security,
   request: { params: idParams },
-  responses: { 200: json(runDetailSchema, 'As it is now.'), ...asking, ...finding },
+  responses: { 200: jsonResponse(runDetailSchema, 'As it is now.'), ...queryProblems, ...lookupProblems },
 });
 
 const SUMMARIES = {
@@ -81,16 +81,16 @@ const decideRoute = <What extends keyof typeof SUMMARIES>(what: What) =>
     tags: ['Runs'],
     summary: SUMMARIES[what],
     security,
-    request: { params: idParams, body: jsonBodyOf(reasonBody) },
+    request: { params: idParams, body: jsonRequestBody(reasonBody) },
     responses: {
-      202: { ...json(runSchema, 'Decided; the run as it is now.'), headers: locationHeaders },
-      ...acting,
-      409: PROBLEM[409],
+      202: { ...jsonResponse(runSchema, 'Decided; the run as it is now.'), headers: locationHeaders },
+      ...mutationProblems,
+      409: PROBLEM_RESPONSES[409],
     },
   });
 
 /** Runs: the listing, one of them, and what may be decided of it. */
-export function addRuns(app: Admin): void {
+export function addRunRoutes(app: AdminApp): void {
   app.openapi(listRoute, async (context) => {
     const { org, report, state, since, until, after, limit } = context.req.valid('query');
     const page = await context.get('access').runs({
@@ -109,7 +109,7 @@ export function addRuns(app: Admin): void {
     const { id } = context.req.valid('param');
     const access = context.get('access');
     const record = await access.run(id);
-    const held = record.state === 'held' ? await access.heldPack(record.id) : null;
+    const held = record.state === 'held' ? await access.heldRun(record.id) : null;
     return context.json({ ...runView(record), held }, 200);
   });
 

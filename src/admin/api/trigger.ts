@@ -3,9 +3,16 @@ import { z } from 'zod';
 import { toDocketError } from '../../base/error.ts';
 import { type PeriodSpec, periodSpecSchema } from '../../define/definition.ts';
 import { parsePeriod } from '../../define/period.ts';
-import type { Admin } from '../env.ts';
+import type { AdminApp } from '../env.ts';
 import { runSchema, runView } from '../view.ts';
-import { acting, json, jsonBodyOf, PROBLEM, reportParams, security } from './declare.ts';
+import {
+  jsonRequestBody,
+  jsonResponse,
+  mutationProblems,
+  PROBLEM_RESPONSES,
+  reportParams,
+  security,
+} from './declare.ts';
 
 /** A period as people write it (`2026-09`, `last_30_days`) or as a definition does (`{ from, to }`). */
 export const periodSchema = z
@@ -39,7 +46,7 @@ export const periodSchema = z
     example: '2026-10',
   });
 
-const body = z
+const runRequestSchema = z
   .strictObject({
     period: periodSchema.optional(),
     deliver: z.boolean().default(true).describe('false: the files are made and archived, nothing is sent.'),
@@ -64,7 +71,7 @@ export const locationHeaders = z.object({
   Location: z.string().describe('Where the run is found: `/api/runs/{id}`.'),
 });
 
-const route = createRoute({
+const triggerRoute = createRoute({
   method: 'post',
   path: '/api/reports/{org}/{report}/runs',
   tags: ['Runs'],
@@ -81,18 +88,18 @@ const route = createRoute({
         .optional()
         .meta({ description: 'Makes the request safe to repeat.', example: '7d1c' }),
     }),
-    body: jsonBodyOf(body),
+    body: jsonRequestBody(runRequestSchema),
   },
   responses: {
-    202: { ...json(runSchema, 'The run, new or the one of this key.'), headers: locationHeaders },
-    ...acting,
-    409: PROBLEM[409],
+    202: { ...jsonResponse(runSchema, 'The run, new or the one of this key.'), headers: locationHeaders },
+    ...mutationProblems,
+    409: PROBLEM_RESPONSES[409],
   },
 });
 
 /** `POST /api/reports/{org}/{report}/runs`. */
-export function addTrigger(app: Admin): void {
-  app.openapi(route, async (context) => {
+export function addTriggerRoute(app: AdminApp): void {
+  app.openapi(triggerRoute, async (context) => {
     const { org, report } = context.req.valid('param');
     const { 'Idempotency-Key': key } = context.req.valid('header');
     const { period, ...asked } = context.req.valid('json');

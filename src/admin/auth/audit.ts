@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import type { Clock } from '../../base/clock.ts';
 import { DocketError, toDocketError } from '../../base/error.ts';
-import { instantSchema } from '../../base/instant.ts';
+import { epochMsSchema } from '../../base/instant.ts';
 import type { Log } from '../../base/log.ts';
 import type { RedisClient } from '../../base/redis-client.ts';
-import { asking } from '../../queue/connection.ts';
-import { keysOf } from '../../queue/keys.ts';
+import { withRedisErrors } from '../../queue/connection.ts';
+import { redisKeys } from '../../queue/keys.ts';
 
 /** What the audit log tells of. The names are stable: alerts and searches are made of them. */
 export const AUDIT_EVENTS = [
@@ -40,7 +40,7 @@ export interface AuditEntry {
 }
 
 /** An entry as it is kept. */
-export interface KeptEntry extends AuditEntry {
+export interface StoredAuditEntry extends AuditEntry {
   /** Grows with time; `after` of the page that follows. */
   readonly id: string;
   /** Epoch ms. */
@@ -51,7 +51,7 @@ export interface KeptEntry extends AuditEntry {
 export interface AuditFilter {
   readonly orgs: readonly string[] | '*';
   /** Also those of no organization: sign-ins and tokens. */
-  readonly house: boolean;
+  readonly includeGlobal: boolean;
   readonly event?: AuditEvent | undefined;
   readonly who?: string | undefined;
   /** `next` of the page before. */
@@ -61,30 +61,30 @@ export interface AuditFilter {
 
 /** Newest first; `next` is null on the last page. */
 export interface AuditPage {
-  readonly entries: readonly KeptEntry[];
+  readonly entries: readonly StoredAuditEntry[];
   readonly next: string | null;
 }
 
 /** Who did what. */
-export interface Audit {
+export interface AuditLog {
   /**
    * Call it once the thing is done. The log has its line before anything is asked of Redis, and an entry that Redis
    * refuses is an error in the log, not one of the caller's: what was done is done, and an error would have it done twice.
    * Never rejects.
    */
-  tell(entry: AuditEntry): Promise<void>;
+  record(entry: AuditEntry): Promise<void>;
   /** Throws `redis.unreachable`, and `usage.invalid` for an `after` that no page has given. */
   list(filter: AuditFilter): Promise<AuditPage>;
 }
 
 /** Entries that are kept, about: a stream is cut in whole blocks. */
-const MOST = 10_000;
-const BLOCK = 500;
+const MAX_ENTRIES = 10_000;
+const BATCH_SIZE = 500;
 
 /** An entry's id. */
-export const CURSOR = /^\d{1,15}-\d{1,15}$/;
+export const AUDIT_CURSOR_PATTERN = /^\d{1,15}-\d{1,15}$/;
 
-const SENTENCES: Readonly<Record<AuditEvent, string>> = {
+const LOG_MESSAGES: Readonly<Record<AuditEvent, string>> = {
   'run.triggered': 'Run triggered',
   'run.cancelled': 'Run cancelled',
   'run.retried': 'The rest of a run is made again',
@@ -103,7 +103,7 @@ const text = z.string().optional();
 const entrySchema = z.object({
   event: z.enum(AUDIT_EVENTS),
   who: z.string(),
-  at: instantSchema,
+  at: epochMsSchema,
   from: text,
   org: text,
   report: text,
@@ -112,27 +112,28 @@ const entrySchema = z.object({
   why: text,
 });
 
-const lineOf = ({ event, who, from, org, report, run, delivery, why }: AuditEntry) =>
+const logFields = ({ event, who, from, org, report, run, delivery, why }: AuditEntry) =>
   Object.fromEntries(
     Object.entries({ event, who, from, org, report, run, delivery, why }).filter(([, value]) => value !== undefined),
   );
 
 /** An entry's line in the log: all that there is of it without a Redis. */
-export const auditLine = (log: Log, entry: AuditEntry): void => log.info(SENTENCES[entry.event], lineOf(entry));
+export const logAuditEntry = (log: Log, entry: AuditEntry): void =>
+  log.info(LOG_MESSAGES[entry.event], logFields(entry));
 
 /** The audit log: a line in the log, and the last 10,000 or so as a stream in Redis. */
-export function redisAudit(
+export function redisAuditLog(
   redis: RedisClient,
   { prefix, clock, log }: { readonly prefix: string; readonly clock: Clock; readonly log: Log },
-): Audit {
-  const key = keysOf(prefix).audit;
+): AuditLog {
+  const key = redisKeys(prefix).audit;
   return {
-    tell: async (entry) => {
-      auditLine(log, entry);
-      const line = lineOf(entry);
+    record: async (entry) => {
+      logAuditEntry(log, entry);
+      const line = logFields(entry);
       try {
         const kept = JSON.stringify({ ...line, at: clock.now() });
-        await asking(redis, () => redis.xadd(key, 'MAXLEN', '~', MOST, '*', 'entry', kept));
+        await withRedisErrors(redis, () => redis.xadd(key, 'MAXLEN', '~', MAX_ENTRIES, '*', 'entry', kept));
       } catch (thrown) {
         log.error('An entry of the audit log was not kept in Redis; this log alone has it', {
           ...line,
@@ -140,28 +141,28 @@ export function redisAudit(
         });
       }
     },
-    list: async ({ orgs, house, event, who, after, limit }) => {
-      if (after !== undefined && !CURSOR.test(after)) {
+    list: async ({ orgs, includeGlobal, event, who, after, limit }) => {
+      if (after !== undefined && !AUDIT_CURSOR_PATTERN.test(after)) {
         throw new DocketError('usage.invalid', 'No page of the audit log goes on there.', {
           where: 'after',
           expected: 'the `next` of the page before',
         });
       }
-      const visible = (entry: KeptEntry): boolean =>
-        (entry.org === undefined ? house : orgs === '*' || orgs.includes(entry.org)) &&
+      const visible = (entry: StoredAuditEntry): boolean =>
+        (entry.org === undefined ? includeGlobal : orgs === '*' || orgs.includes(entry.org)) &&
         (event === undefined || entry.event === event) &&
         (who === undefined || entry.who === who);
-      const entries: KeptEntry[] = [];
+      const entries: StoredAuditEntry[] = [];
       for (let end = after === undefined ? '+' : `(${after}`; ; ) {
-        const block = await asking(redis, () => redis.xrevrange(key, end, '-', 'COUNT', BLOCK));
+        const block = await withRedisErrors(redis, () => redis.xrevrange(key, end, '-', 'COUNT', BATCH_SIZE));
         for (const [id, fields] of block) {
-          const entry = read(id, fields);
+          const entry = parseEntry(id, fields);
           if (entry === undefined || !visible(entry)) continue;
           if (entries.length === limit) return { entries, next: entries.at(-1)?.id ?? null };
           entries.push(entry);
         }
         const last = block.at(-1)?.[0];
-        if (last === undefined || block.length < BLOCK) return { entries, next: null };
+        if (last === undefined || block.length < BATCH_SIZE) return { entries, next: null };
         end = `(${last}`;
       }
     },
@@ -169,7 +170,7 @@ export function redisAudit(
 }
 
 /** Undefined for what a later version wrote and this one does not know. */
-function read(id: string, fields: readonly string[]): KeptEntry | undefined {
+function parseEntry(id: string, fields: readonly string[]): StoredAuditEntry | undefined {
   const [name, json] = fields;
   if (name !== 'entry' || json === undefined) return undefined;
   try {

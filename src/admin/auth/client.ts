@@ -16,7 +16,7 @@ export interface Client {
 }
 
 /** What a request says of where it came from. */
-export interface Origins {
+export interface RequestOrigin {
   /** Of the connection. */
   readonly remote: string | undefined;
   readonly header: (name: string) => string | undefined;
@@ -27,11 +27,11 @@ export interface Origins {
  * added: `X-Forwarded-For` is read from the right up to the first address that is not a trusted proxy's, of
  * `X-Forwarded-Proto` and `X-Forwarded-Host` the last entry. Whatever stands further left, anybody may have written.
  */
-export function clientOf({ remote, header }: Origins, proxies: AddressList): Client {
+export function identifyClient({ remote, header }: RequestOrigin, proxies: AddressList): Client {
   const direct = addressOf(remote);
   const host = (header('host') ?? '').toLowerCase();
   if (!proxies.has(direct)) return Object.freeze({ address: direct, secure: false, host });
-  const hops = (header('x-forwarded-for') ?? '').split(',').map((hop) => readAddress(hop.trim()));
+  const hops = (header('x-forwarded-for') ?? '').split(',').map((hop) => parseAddress(hop.trim()));
   let address = direct;
   while (proxies.has(address)) {
     const before = hops.pop();
@@ -40,25 +40,25 @@ export function clientOf({ remote, header }: Origins, proxies: AddressList): Cli
   }
   return Object.freeze({
     address,
-    secure: last(header('x-forwarded-proto'))?.toLowerCase() === 'https',
-    host: last(header('x-forwarded-host'))?.toLowerCase() ?? host,
+    secure: lastEntry(header('x-forwarded-proto'))?.toLowerCase() === 'https',
+    host: lastEntry(header('x-forwarded-host'))?.toLowerCase() ?? host,
   });
 }
 
-const last = (list: string | undefined): string | undefined => list?.split(',').pop()?.trim() || undefined;
+const lastEntry = (list: string | undefined): string | undefined => list?.split(',').pop()?.trim() || undefined;
 
 /** An address without port, brackets and zone; of an IPv4 one inside IPv6, the IPv4 one. Undefined for what is none. */
-function readAddress(text: string): string | undefined {
+function parseAddress(text: string): string | undefined {
   const bare = /^\[([^\]]*)\](?::\d+)?$/.exec(text)?.[1] ?? /^([\d.]+):\d+$/.exec(text)?.[1] ?? text;
   const address = bare.replace(/%.*$/, '').replace(/^::ffff:(?=\d+\.)/i, '');
   return isIP(address) === 0 ? undefined : address.toLowerCase();
 }
 
 /** The address of a connection; `unknown` for what is none. */
-export const addressOf = (remote: string | undefined): string => readAddress(remote ?? '') ?? 'unknown';
+export const addressOf = (remote: string | undefined): string => parseAddress(remote ?? '') ?? 'unknown';
 
 /** What counts as one sender: an IPv4 address, or the network of 64 bits that one subscriber of IPv6 has. */
-export function senderOf(address: string): string {
+export function addressBlock(address: string): string {
   if (isIP(address) !== 6) return address;
   const [front = '', back] = address.split('::');
   const groups = front === '' ? [] : front.split(':');
@@ -79,13 +79,14 @@ export function isLoopbackHost(host: string): boolean {
 const withoutPort = (host: string): string => /^\[([^\]]*)\]/.exec(host)?.[1] ?? host.replace(/:\d*$/, '');
 
 /** Bytes of a form. What the API takes, each of its routes says itself, once the sender is known. */
-const MOST_FORM = 64 * 1024;
+const MAX_FORM_BYTES = 64 * 1024;
 
 /** Refuses a larger body outside of the API before anything reads it: anybody may send the sign-in form. */
-export const limitForms = (): MiddlewareHandler<Env> => {
+export const limitFormSize = (): MiddlewareHandler<Env> => {
   const limit = bodyLimit({
-    maxSize: MOST_FORM,
-    onError: () => problem('request.too_large', { expected: `at most ${MOST_FORM} bytes` }, { Connection: 'close' }),
+    maxSize: MAX_FORM_BYTES,
+    onError: () =>
+      problem('request.too_large', { expected: `at most ${MAX_FORM_BYTES} bytes` }, { Connection: 'close' }),
   });
   return (context, next) => (context.req.path.startsWith('/api/') ? next() : limit(context, next));
 };
@@ -97,9 +98,15 @@ export const limitForms = (): MiddlewareHandler<Env> => {
  *
  * @param names further names of ours, lower case, without port
  */
-export function knowClient({ proxies, names }: { readonly proxies: AddressList; readonly names: readonly string[] }) {
+export function resolveClient({
+  proxies,
+  names,
+}: {
+  readonly proxies: AddressList;
+  readonly names: readonly string[];
+}) {
   return async (context: Context<Env>, next: () => Promise<void>): Promise<Response | undefined> => {
-    const client = clientOf(
+    const client = identifyClient(
       {
         remote: context.env?.incoming?.socket.remoteAddress,
         header: (name) => context.req.header(name),

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import type { Context } from 'hono';
 import type { Env } from '../env.ts';
-import { sameBytes } from './tokens.ts';
+import { equalBytes } from './tokens.ts';
 
 /** The name of the field in which a form of the page shows the session's token, and of the header for a script. */
 export const CSRF_FIELD = 'csrf';
@@ -17,7 +17,7 @@ export const csrfOf = (id: string): string => createHmac('sha256', id).update('c
 
 /** Whether the shown token is the session's, in constant time. */
 export const isCsrf = (expected: string, shown: unknown): boolean =>
-  typeof shown === 'string' && sameBytes(Buffer.from(expected), Buffer.from(shown));
+  typeof shown === 'string' && equalBytes(Buffer.from(expected), Buffer.from(shown));
 
 /**
  * Whether a page of ours sent the request, as the browser says: by `Sec-Fetch-Site`, or `Origin` of one that does not send

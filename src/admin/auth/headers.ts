@@ -31,7 +31,7 @@ export const PREVIEW_POLICY =
  * Of Bull Board, whose document has styles inside and names itself as its base. The fonts it asks of another host are
  * refused: the browser's own stand in.
  */
-export const BOARD_POLICY = [
+export const BULL_BOARD_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self' 'unsafe-inline'",

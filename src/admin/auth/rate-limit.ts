@@ -2,8 +2,8 @@ import type { Context } from 'hono';
 import type { Clock } from '../../base/clock.ts';
 import type { Env } from '../env.ts';
 import { problem } from '../problem.ts';
-import { senderOf } from './client.ts';
-import { type Counted, throttle } from './throttle.ts';
+import { addressBlock } from './client.ts';
+import { createWindowCounter, type WindowCount } from './throttle.ts';
 import type { Principal } from './tokens.ts';
 
 const WINDOW_MS = 60_000;
@@ -21,9 +21,9 @@ export interface RateLimit {
  *
  * @param perMinute requests of one token, or of one address without any
  */
-export function rateLimit(perMinute: number, clock: Clock): RateLimit {
-  const requests = throttle(() => clock.now(), { most: perMinute, windowMs: WINDOW_MS });
-  const judge = (context: Context<Env>, { left, endsMs }: Counted): Response | undefined => {
+export function createRateLimit(perMinute: number, clock: Clock): RateLimit {
+  const requests = createWindowCounter(() => clock.now(), { most: perMinute, windowMs: WINDOW_MS });
+  const judge = (context: Context<Env>, { left, endsMs }: WindowCount): Response | undefined => {
     const seconds = Math.ceil(endsMs / 1_000);
     const headers = {
       'RateLimit-Policy': `"requests";q=${perMinute};w=${WINDOW_MS / 1_000}`,
@@ -38,6 +38,6 @@ export function rateLimit(perMinute: number, clock: Clock): RateLimit {
   };
   return {
     principal: (context, { name }) => judge(context, requests.count(`token ${name}`)),
-    address: (context) => judge(context, requests.count(`address ${senderOf(context.get('client').address)}`)),
+    address: (context) => judge(context, requests.count(`address ${addressBlock(context.get('client').address)}`)),
   };
 }

@@ -6,16 +6,16 @@ import { z } from 'zod';
 import type { Clock } from '../../base/clock.ts';
 import { DocketError, toDocketError } from '../../base/error.ts';
 import type { Log } from '../../base/log.ts';
-import { readYaml } from '../../define/source.ts';
-import { structureOf, syntaxFaults } from '../../define/yaml-faults.ts';
-import { judgeBy, newToken, type TokenEntry, type Tokens, tokenEntrySchema } from './tokens.ts';
+import { parseYamlDocument } from '../../define/source.ts';
+import { checkStructure, syntaxDiagnostics } from '../../define/yaml-faults.ts';
+import { createTokenVerifier, newToken, type TokenEntry, type TokenVerifier, tokenEntrySchema } from './tokens.ts';
 
-const MOST_BYTES = 1024 * 1024;
+const MAX_TOKEN_FILE_BYTES = 1024 * 1024;
 /** How long a change of the file may go unnoticed, ms. */
-const FRESH_MS = 2_000;
+const RELOAD_INTERVAL_MS = 2_000;
 /** How often, and ms in between, a change waits for another one to be over. */
-const LOCK_TRIES = 20;
-const LOCK_PAUSE_MS = 100;
+const MAX_LOCK_ATTEMPTS = 20;
+const LOCK_RETRY_INTERVAL_MS = 100;
 
 const fileSchema = z.array(tokenEntrySchema).superRefine((entries, context) => {
   const names = new Set<string>();
@@ -41,18 +41,19 @@ const missing = (path: string, cause: unknown) =>
   new DocketError('config.invalid', `The file of the admin route's tokens does not exist.`, {
     where: path,
     got: 'no such file',
-    next: `${MAKE_ONE} Or correct DOCKET_ADMIN_TOKENS.`,
+    next: `${CREATE_TOKEN_HINT} Or correct DOCKET_ADMIN_TOKENS.`,
     cause,
   });
 
 /** How somebody is let in. */
-const MAKE_ONE = 'Run `docket tokens create --name NAME --role operator`, which makes the file.';
+const CREATE_TOKEN_HINT = 'Run `docket tokens create --name NAME --role operator`, which makes the file.';
 
 /** The entries of the file; throws `config.invalid` naming it, never a hash. */
 export async function readTokens(path: string): Promise<readonly TokenEntry[]> {
   let text: string;
   try {
-    if ((await stat(path)).size > MOST_BYTES) throw invalid(path, `a file of more than ${MOST_BYTES} bytes`);
+    if ((await stat(path)).size > MAX_TOKEN_FILE_BYTES)
+      throw invalid(path, `a file of more than ${MAX_TOKEN_FILE_BYTES} bytes`);
     text = await readFile(path, 'utf8');
   } catch (error) {
     if (error instanceof DocketError) throw error;
@@ -62,8 +63,8 @@ export async function readTokens(path: string): Promise<readonly TokenEntry[]> {
 }
 
 function parse(path: string, text: string): readonly TokenEntry[] {
-  const yaml = readYaml(path, text);
-  const fault = syntaxFaults(yaml)[0] ?? structureOf(yaml).faults[0];
+  const yaml = parseYamlDocument(path, text);
+  const fault = syntaxDiagnostics(yaml)[0] ?? checkStructure(yaml).diagnostics[0];
   // Of what it says of a value nothing: it may be a token.
   if (fault !== undefined) throw invalid(path, `${fault.got} in line ${fault.line}, which takes ${fault.expected}`);
   const entries = fileSchema.safeParse(values(path, yaml.document) ?? []);
@@ -94,7 +95,7 @@ export async function addToken(
   },
 ): Promise<string> {
   const { token, sha256 } = newToken();
-  await changeFile(path, (text) => {
+  await updateFile(path, (text) => {
     const added = fileSchema.safeParse([
       ...parse(path, text),
       {
@@ -128,7 +129,7 @@ export async function addToken(
  */
 export async function revokeToken(path: string, name: string): Promise<TokenEntry> {
   let revoked: TokenEntry | undefined;
-  await changeFile(path, (text) => {
+  await updateFile(path, (text) => {
     const entries = parse(path, text);
     const index = entries.findIndex((entry) => entry.name === name);
     revoked = entries[index];
@@ -148,7 +149,7 @@ export async function revokeToken(path: string, name: string): Promise<TokenEntr
  * Writes what `change` makes of the file's text (empty when there is none; undefined: nothing to do). Two changes at a time
  * would lose one of them – a revocation, at worst –, so one waits; a reader never sees half of it.
  */
-async function changeFile(path: string, change: (text: string) => string | undefined): Promise<void> {
+async function updateFile(path: string, change: (text: string) => string | undefined): Promise<void> {
   const unlock = await lock(path);
   try {
     const text = await readFile(path, 'utf8').catch((error: unknown) => {
@@ -201,7 +202,7 @@ async function lock(path: string): Promise<() => Promise<void>> {
       return () => rm(held, { force: true });
     } catch (error) {
       if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw unwritable(path, error);
-      if (tries === LOCK_TRIES) {
+      if (tries === MAX_LOCK_ATTEMPTS) {
         throw new DocketError('config.invalid', 'Another command is changing the file of tokens.', {
           where: path,
           got: `${held} is there`,
@@ -209,7 +210,7 @@ async function lock(path: string): Promise<() => Promise<void>> {
           cause: error,
         });
       }
-      await setTimeout(LOCK_PAUSE_MS);
+      await setTimeout(LOCK_RETRY_INTERVAL_MS);
     }
   }
 }
@@ -219,10 +220,10 @@ async function lock(path: string): Promise<() => Promise<void>> {
  * broken later keeps its last good version and says so; one that is gone, or not there yet, accepts nobody. Throws
  * `config.invalid` when it cannot be used at the start.
  */
-export async function tokenFile(
+export async function watchTokenFile(
   path: string,
   { clock, log }: { readonly clock: Clock; readonly log: Log },
-): Promise<Tokens> {
+): Promise<TokenVerifier> {
   // The version first: what changes in between is then read again.
   let version = await versionOf(path);
   let entries = version === undefined ? [] : await readTokens(path);
@@ -236,7 +237,7 @@ export async function tokenFile(
   }
 
   const refresh = async (): Promise<void> => {
-    if (clock.now() - looked < FRESH_MS) return;
+    if (clock.now() - looked < RELOAD_INTERVAL_MS) return;
     looked = clock.now();
     const found = await versionOf(path);
     if (found === version) return;
@@ -263,7 +264,7 @@ export async function tokenFile(
     await refresh();
     return entries;
   };
-  return judgeBy(current, () => clock.now());
+  return createTokenVerifier(current, () => clock.now());
 }
 
 /** Undefined when there is no such file; one that cannot be looked at is there, and reading it says why it cannot be. */
@@ -277,11 +278,11 @@ const versionOf = async (path: string): Promise<string | undefined> => {
 };
 
 /** No file was named: nobody is let in. Says at the start how to make one. */
-export function noTokens(log: Log): Tokens {
+export function noTokens(log: Log): TokenVerifier {
   log.warn(
     'The admin route lets nobody in: set DOCKET_ADMIN_TOKENS to a file and run `docket tokens create --name NAME --role operator`.',
   );
-  return judgeBy(
+  return createTokenVerifier(
     async () => [],
     () => 0,
   );

@@ -1,19 +1,19 @@
 import type { Context, Hono } from 'hono';
 import type { Clock } from '../../base/clock.ts';
 import type { Access } from '../access.ts';
-import { signedIn } from '../auth/authenticate.ts';
+import { requireSession } from '../auth/authenticate.ts';
 import type { RateLimit } from '../auth/rate-limit.ts';
 import type { Sessions } from '../auth/sessions.ts';
 import type { Principal } from '../auth/tokens.ts';
-import type { Board } from '../board.ts';
+import type { BullBoard } from '../board.ts';
 import type { Env } from '../env.ts';
 import { problemSchema } from '../problem.ts';
 import { addActions } from './actions.tsx';
-import { type KeptAssets, readAssets } from './assets.ts';
-import { addBoard, maySeeBoard } from './board.ts';
-import type { Desk } from './desk.ts';
-import { document } from './document.ts';
-import { addDoor } from './door.tsx';
+import { type PageAssets, readAssets } from './assets.ts';
+import { addBullBoard, canSeeBullBoard } from './board.ts';
+import type { PageContext } from './desk.ts';
+import { renderDocument } from './document.ts';
+import { addSignIn } from './door.tsx';
 import { loadUndecided } from './loads.ts';
 import { ProblemPage } from './problem-page.tsx';
 import { addViews } from './views.tsx';
@@ -25,11 +25,11 @@ export interface PagePorts {
   readonly access: (principal: Principal) => Access;
   readonly clock: Clock;
   /** Bull Board, where somebody wants it. */
-  readonly board?: Board | undefined;
+  readonly board?: BullBoard | undefined;
 }
 
 /** Everything that only somebody who is signed in may see. */
-const PLACES = [
+const AUTHENTICATED_PATHS = [
   '/',
   '/reports/*',
   '/runs/*',
@@ -45,7 +45,7 @@ export function addPage(app: Hono<Env>, ports: PagePorts): void {
   const { sessions, limit, clock, board } = ports;
   const assets = readAssets();
   addAssets(app, assets);
-  const desk: Desk = {
+  const desk: PageContext = {
     access: (context) => ports.access(context.get('principal')),
     frame: async (context, access) => ({
       principal: context.get('principal'),
@@ -53,7 +53,7 @@ export function addPage(app: Hono<Env>, ports: PagePorts): void {
       assets: assets.urls,
       undecided: (await loadUndecided(access)).length,
       now: clock.now(),
-      board: board !== undefined && maySeeBoard(context.get('principal')),
+      board: board !== undefined && canSeeBullBoard(context.get('principal')),
     }),
     now: () => clock.now(),
   };
@@ -66,8 +66,8 @@ export function addPage(app: Hono<Env>, ports: PagePorts): void {
   };
   // Whoever types an address into a browser is a person, be it an address of ours or not.
   app.use(async (context, next) => {
-    if (!isPersons(context)) return next();
-    await problemsAsPages(assets)(context, async () => {
+    if (!isBrowserNavigation(context)) return next();
+    await renderProblemsAsPages(assets)(context, async () => {
       await next();
       if (context.res.status !== 401) return;
       context.res = undefined;
@@ -75,19 +75,19 @@ export function addPage(app: Hono<Env>, ports: PagePorts): void {
     });
     return undefined;
   });
-  const enter = signedIn({ sessions, limit }, toSignIn);
-  for (const place of [...PLACES, '/sign-in', '/sign-out']) app.use(place, problemsAsPages(assets));
-  addDoor(app, { sessions, limit, assets: assets.urls });
-  for (const place of PLACES) app.use(place, enter);
+  const enter = requireSession({ sessions, limit }, toSignIn);
+  for (const place of [...AUTHENTICATED_PATHS, '/sign-in', '/sign-out']) app.use(place, renderProblemsAsPages(assets));
+  addSignIn(app, { sessions, limit, assets: assets.urls });
+  for (const place of AUTHENTICATED_PATHS) app.use(place, enter);
   addViews(app, desk);
   addActions(app, desk);
   if (board !== undefined) {
-    addBoard(app, { board, sessions, limit, toSignIn, problemsAsPages: problemsAsPages(assets) });
+    addBullBoard(app, { board, sessions, limit, toSignIn, problemsAsPages: renderProblemsAsPages(assets) });
   }
 }
 
 /** The page's own files: for anybody, and for ever, since another content has another name. */
-function addAssets(app: Hono<Env>, { files }: KeptAssets): void {
+function addAssets(app: Hono<Env>, { files }: PageAssets): void {
   for (const [path, { type, body }] of files) {
     app.get(path, (context) =>
       context.body(body, 200, {
@@ -100,21 +100,21 @@ function addAssets(app: Hono<Env>, { files }: KeptAssets): void {
 }
 
 /** Whether a person's browser asks for a page; what scripts ask of the API stays data. */
-const isPersons = ({ req }: Context<Env>): boolean =>
+const isBrowserNavigation = ({ req }: Context<Env>): boolean =>
   req.method === 'GET' &&
   !/^\/(api\/|assets\/|metrics$)/.test(req.path) &&
   req.header('authorization') === undefined &&
   (req.header('accept')?.includes('text/html') ?? false);
 
 /** Whatever is refused or fails behind it is shown to a person. */
-function problemsAsPages({ urls }: KeptAssets) {
+function renderProblemsAsPages({ urls }: PageAssets) {
   return async (context: Context<Env>, next: () => Promise<void>): Promise<void> => {
     await next();
     const { status, headers } = context.res;
     if (!headers.get('content-type')?.startsWith('application/problem+json')) return;
     const problem = problemSchema.safeParse(await context.res.clone().json());
     if (!problem.success) return;
-    const shown = await document(<ProblemPage assets={urls} problem={problem.data} />);
+    const shown = await renderDocument(<ProblemPage assets={urls} problem={problem.data} />);
     const kept = new Headers(headers);
     kept.set('Content-Type', 'text/html; charset=utf-8');
     // Unset first: Hono would otherwise merge the headers of both.

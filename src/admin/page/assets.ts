@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 
 /** Where the page's own files are. The name holds the hash of the content, so that they may be kept for ever. */
-export interface Assets {
+export interface AssetUrls {
   readonly style: string;
   readonly script: string;
   readonly icon: string;
@@ -14,13 +14,13 @@ interface Asset {
 }
 
 /** The files that stand beside this one, by the path at which they are served. */
-export interface KeptAssets {
-  readonly urls: Assets;
+export interface PageAssets {
+  readonly urls: AssetUrls;
   readonly files: ReadonlyMap<string, Asset>;
 }
 
 /** Reads them once: they do not change while a process runs. */
-export function readAssets(): KeptAssets {
+export function readAssets(): PageAssets {
   const files = new Map<string, Asset>();
   const keep = (name: string, ending: string, type: string): string => {
     const body = readFileSync(new URL(`./${name}.${ending}`, import.meta.url), 'utf8');
@@ -29,7 +29,7 @@ export function readAssets(): KeptAssets {
     files.set(path, { type, body });
     return path;
   };
-  const urls: Assets = {
+  const urls: AssetUrls = {
     style: keep('docket', 'css', 'text/css; charset=utf-8'),
     script: keep('docket', 'js', 'text/javascript; charset=utf-8'),
     icon: keep('docket', 'svg', 'image/svg+xml'),

@@ -1,11 +1,11 @@
 import type { OrganizationEntry } from '../access.ts';
-import type { AuditEvent, AuditPage, KeptEntry } from '../auth/audit.ts';
-import { Empty, type Frame, Page } from './frame.tsx';
+import type { AuditEvent, AuditPage, StoredAuditEntry } from '../auth/audit.ts';
+import { EmptyState, type LayoutData, PageLayout } from './frame.tsx';
 import { ReportLink, RunLink } from './run-parts.tsx';
-import { At } from './time.tsx';
+import { Timestamp } from './time.tsx';
 import { zonesOf } from './zones.ts';
 
-const DID: Readonly<Record<AuditEvent, string>> = {
+const AUDIT_EVENT_LABELS: Readonly<Record<AuditEvent, string>> = {
   'run.triggered': 'ran',
   'run.cancelled': 'cancelled',
   'run.retried': 'retried',
@@ -31,16 +31,16 @@ export const AuditList = ({
   frame,
   data: { page, organizations, after },
 }: {
-  readonly frame: Frame;
+  readonly frame: LayoutData;
   readonly data: AuditData;
 }) => {
   const zones = zonesOf(organizations);
   return (
-    <Page frame={frame} title="Audit" place="/audit">
+    <PageLayout frame={frame} title="Audit" place="/audit">
       <h1>Audit</h1>
       <p class="lead">Who ran, stopped, paused and decided what. The log has the same lines.</p>
       {page.entries.length === 0 ? (
-        <Empty>Nothing here yet: what you do on this page and through the API is noted here.</Empty>
+        <EmptyState>Nothing here yet: what you do on this page and through the API is noted here.</EmptyState>
       ) : (
         <table class="rows">
           <caption class="unseen">What was done, the newest first</caption>
@@ -57,11 +57,15 @@ export const AuditList = ({
             {page.entries.map((entry) => (
               <tr>
                 <td>
-                  <At at={entry.at} zone={entry.org === undefined ? zones.shared : zones.of(entry.org)} seconds />
+                  <Timestamp
+                    at={entry.at}
+                    zone={entry.org === undefined ? zones.shared : zones.of(entry.org)}
+                    seconds
+                  />
                 </td>
                 <td data-name="Who">{entry.who}</td>
                 <td data-name="Did">
-                  <What entry={entry} />
+                  <AuditedAction entry={entry} />
                 </td>
                 <td data-name="Why" class="wrap">
                   {entry.why ?? '–'}
@@ -82,13 +86,13 @@ export const AuditList = ({
           </a>
         )}
       </p>
-    </Page>
+    </PageLayout>
   );
 };
 
-const What = ({ entry: { event, org, report, run, delivery } }: { readonly entry: KeptEntry }) => (
+const AuditedAction = ({ entry: { event, org, report, run, delivery } }: { readonly entry: StoredAuditEntry }) => (
   <>
-    {DID[event]}{' '}
+    {AUDIT_EVENT_LABELS[event]}{' '}
     {org === undefined ? null : report === undefined ? `all of ${org}` : <ReportLink org={org} report={report} />}{' '}
     {run === undefined ? null : <RunLink run={{ id: run }} />}{' '}
     {delivery === undefined ? null : (

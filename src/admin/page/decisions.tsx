@@ -1,39 +1,39 @@
 import type { DeliveryRow } from '../../queue/decisions.ts';
-import { isOfReport, retryScope } from '../../queue/retry-scope.ts';
-import { ENDED, type RunRecord } from '../../run/record.ts';
-import type { HeldPack } from '../access.ts';
-import { Fault } from './fault.tsx';
-import { count, counted } from './figures.ts';
-import { type Frame, mayAct } from './frame.tsx';
-import { Held } from './held.tsx';
-import type { Pack } from './loads.ts';
-import { ReasonForm, type Refused } from './reason-form.tsx';
+import { isReportDelivery, retryScope } from '../../queue/retry-scope.ts';
+import { type RunRecord, TERMINAL_STATES } from '../../run/record.ts';
+import type { HeldRun } from '../access.ts';
+import { ErrorDetails } from './fault.tsx';
+import { formatCounted, formatInteger } from './figures.ts';
+import { canAct, type LayoutData } from './frame.tsx';
+import { ReleaseReview } from './held.tsx';
+import type { RunFilesView } from './loads.ts';
+import { ReasonForm, type RejectedForm } from './reason-form.tsx';
 
-interface DecisionsProps {
-  readonly frame: Frame;
+interface RunActionsProps {
+  readonly frame: LayoutData;
   readonly record: RunRecord;
   readonly deliveries: readonly DeliveryRow[];
-  readonly files: Pack;
-  readonly held: HeldPack | null;
-  readonly refused: Refused | undefined;
+  readonly files: RunFilesView;
+  readonly held: HeldRun | null;
+  readonly refused: RejectedForm | undefined;
 }
 
 /** What may be decided of a run in its state, with what whoever decides wants to know. */
-export const Decisions = ({ frame, record, deliveries, files, held, refused }: DecisionsProps) => {
+export const RunActions = ({ frame, record, deliveries, files, held, refused }: RunActionsProps) => {
   const path = `/runs/${record.id}`;
   const shown = { frame, from: path, refused };
   const scope = retryScope(record.state, deliveries);
   const offered = new Set([
-    ...(ENDED.has(record.state) ? [] : ['cancel']),
+    ...(TERMINAL_STATES.has(record.state) ? [] : ['cancel']),
     ...(scope === 'nothing' ? [] : ['retry']),
     ...(held === null ? [] : ['release']),
   ]);
   const elsewhere = refused !== undefined && ![...offered].some((what) => refused.action === `${path}/${what}`);
-  const acts = mayAct(frame);
+  const acts = canAct(frame);
   return (
     <div id="acts" data-live>
       {held === null ? null : (
-        <Held held={held} files={files}>
+        <ReleaseReview held={held} files={files}>
           {acts ? (
             <ReasonForm
               {...shown}
@@ -44,19 +44,19 @@ export const Decisions = ({ frame, record, deliveries, files, held, refused }: D
               <p>The files go to these recipients as they are, with their marks of what is missing.</p>
             </ReasonForm>
           ) : null}
-        </Held>
+        </ReleaseReview>
       )}
       <div class="acts">
-        {elsewhere ? <Fault error={refused.error} id="refused" heading="This was not done" /> : null}
+        {elsewhere ? <ErrorDetails error={refused.error} id="refused" heading="This was not done" /> : null}
         {acts && offered.has('cancel') ? (
           <ReasonForm {...shown} action={`${path}/cancel`} label="Cancel this run" ask="Why is it stopped?" danger>
             <p>It stops before its next step. What has been sent stays sent.</p>
           </ReasonForm>
         ) : null}
-        <OpenDecisions rows={deliveries.filter(({ state }) => state === 'unknown')} acts={acts} />
+        <UndecidedDeliveries rows={deliveries.filter(({ state }) => state === 'unknown')} acts={acts} />
         {acts && offered.has('retry') ? (
-          <ReasonForm {...shown} action={`${path}/retry`} {...RETRY[scope]} ask="Why is it tried again?">
-            <p>{scope === 'deliveries' ? whatIsRetried(deliveries) : RETRY.run.text}</p>
+          <ReasonForm {...shown} action={`${path}/retry`} {...RETRY_TEXTS[scope]} ask="Why is it tried again?">
+            <p>{scope === 'deliveries' ? retrySummary(deliveries) : RETRY_TEXTS.run.text}</p>
           </ReasonForm>
         ) : null}
       </div>
@@ -64,7 +64,7 @@ export const Decisions = ({ frame, record, deliveries, files, held, refused }: D
   );
 };
 
-const RETRY = {
+const RETRY_TEXTS = {
   deliveries: { label: 'Retry the rest' },
   run: {
     label: 'Retry the run',
@@ -74,26 +74,26 @@ const RETRY = {
 } as const;
 
 /** Which deliveries a retry sends, and which it does not. */
-function whatIsRetried(rows: readonly DeliveryRow[]): string {
-  const own = rows.filter(isOfReport);
+function retrySummary(rows: readonly DeliveryRow[]): string {
+  const own = rows.filter(isReportDelivery);
   const of = (...states: DeliveryRow['state'][]) => own.filter(({ state }) => states.includes(state)).length;
   const parts = [
-    ...(of('refused') === 0 ? [] : [`${count(of('refused'))} refused`]),
-    ...(of('pending', 'sending') === 0 ? [] : [`${count(of('pending', 'sending'))} pending`]),
+    ...(of('refused') === 0 ? [] : [`${formatInteger(of('refused'))} refused`]),
+    ...(of('pending', 'sending') === 0 ? [] : [`${formatInteger(of('pending', 'sending'))} pending`]),
   ];
   const one = of('refused', 'pending', 'sending') === 1;
   const sent = `${parts.join(' and ')} ${one ? 'delivery is' : 'deliveries are'} sent again with the same files.`;
   if (of('unknown') === 0) return sent;
-  return `${sent} ${counted(of('unknown'), 'unknown delivery stays as it is', 'unknown deliveries stay as they are')}.`;
+  return `${sent} ${formatCounted(of('unknown'), 'unknown delivery stays as it is', 'unknown deliveries stay as they are')}.`;
 }
 
 /** Deliveries that only somebody's decision moves on. */
-const OpenDecisions = ({ rows, acts }: { readonly rows: readonly DeliveryRow[]; readonly acts: boolean }) =>
+const UndecidedDeliveries = ({ rows, acts }: { readonly rows: readonly DeliveryRow[]; readonly acts: boolean }) =>
   rows.length === 0 ? null : (
     <div class="needs">
       <p>
-        <strong>{counted(rows.length, 'delivery', 'deliveries')}</strong> may have arrived, and may not have: nothing is
-        sent again until somebody decides.
+        <strong>{formatCounted(rows.length, 'delivery', 'deliveries')}</strong> may have arrived, and may not have:
+        nothing is sent again until somebody decides.
       </p>
       <ul class="plainlist close">
         {rows.map(({ id, recipient, target }) => (

@@ -1,12 +1,12 @@
 import type { DeliveryRow } from '../../queue/decisions.ts';
 import type { OrganizationEntry } from '../access.ts';
-import { counted } from './figures.ts';
-import { Empty, type Frame, mayAct, Page } from './frame.tsx';
-import type { Refused } from './reason-form.tsx';
+import { formatCounted } from './figures.ts';
+import { canAct, EmptyState, type LayoutData, PageLayout } from './frame.tsx';
+import type { RejectedForm } from './reason-form.tsx';
 import { ResolveForm } from './resolve-form.tsx';
 import { ReportLink, RunLink } from './run-parts.tsx';
 import { DeliveryBadge } from './state.tsx';
-import { At, Distance } from './time.tsx';
+import { RelativeTime, Timestamp } from './time.tsx';
 import { zonesOf } from './zones.ts';
 
 export interface DeliveriesData {
@@ -14,7 +14,7 @@ export interface DeliveriesData {
   readonly undecided: readonly DeliveryRow[];
   /** Of recent runs, in whatever state. */
   readonly recent: readonly DeliveryRow[];
-  readonly refused?: Refused | undefined;
+  readonly refused?: RejectedForm | undefined;
 }
 
 /** What waits for a decision first, then what became of the rest. */
@@ -23,23 +23,23 @@ export const Deliveries = ({
   data,
   notice,
 }: {
-  readonly frame: Frame;
+  readonly frame: LayoutData;
   readonly data: DeliveriesData;
   readonly notice?: string | undefined;
 }) => {
   const zones = zonesOf(data.organizations);
   const decided = data.recent.filter(({ state }) => state !== 'unknown');
   return (
-    <Page frame={frame} title="Deliveries" place="/deliveries" notice={notice}>
+    <PageLayout frame={frame} title="Deliveries" place="/deliveries" notice={notice}>
       <h1>Deliveries</h1>
       <section aria-labelledby="open">
         <h2 id="open">
           {data.undecided.length === 0
             ? 'Nothing to decide'
-            : `${counted(data.undecided.length, 'delivery', 'deliveries')} to decide`}
+            : `${formatCounted(data.undecided.length, 'delivery', 'deliveries')} to decide`}
         </h2>
         {data.undecided.length === 0 ? (
-          <Empty>Of every delivery it is known whether it arrived.</Empty>
+          <EmptyState>Of every delivery it is known whether it arrived.</EmptyState>
         ) : (
           <>
             <p class="lead">
@@ -55,11 +55,11 @@ export const Deliveries = ({
                   </p>
                   <p>
                     <ReportLink {...row} /> · run <RunLink run={{ id: row.run }} /> · since{' '}
-                    <At at={row.at} zone={zones.of(row.org)} />{' '}
-                    <span class="soft">({<Distance at={row.at} now={frame.now} />})</span>
+                    <Timestamp at={row.at} zone={zones.of(row.org)} />{' '}
+                    <span class="soft">({<RelativeTime at={row.at} now={frame.now} />})</span>
                   </p>
                   {row.detail === null ? null : <p class="quote">{row.detail}</p>}
-                  {mayAct(frame) ? (
+                  {canAct(frame) ? (
                     <ResolveForm frame={frame} row={row} from="/deliveries" refused={data.refused} />
                   ) : null}
                 </li>
@@ -71,12 +71,14 @@ export const Deliveries = ({
       <section aria-labelledby="recent">
         <h2 id="recent">Of recent runs</h2>
         {decided.length === 0 ? (
-          <Empty>Nothing was delivered yet. Deliveries appear here as soon as a run has made its files.</Empty>
+          <EmptyState>
+            Nothing was delivered yet. Deliveries appear here as soon as a run has made its files.
+          </EmptyState>
         ) : (
           <DeliveryTable rows={decided} zone={zones.of} of="all" />
         )}
       </section>
-    </Page>
+    </PageLayout>
   );
 };
 
@@ -118,7 +120,7 @@ export const DeliveryTable = ({ rows, zone, of }: TableProps) => (
             </td>
           ) : null}
           <td data-name="Changed">
-            <At at={row.at} zone={zone(row.org)} />
+            <Timestamp at={row.at} zone={zone(row.org)} />
           </td>
           <td data-name="Answer" class="soft wrap">
             {row.detail ?? '–'}

@@ -1,15 +1,15 @@
 import type { DeliveryRow } from '../../queue/decisions.ts';
-import { Empty, type Frame, mayAct, Page } from './frame.tsx';
-import type { Refused } from './reason-form.tsx';
+import { canAct, EmptyState, type LayoutData, PageLayout } from './frame.tsx';
+import type { RejectedForm } from './reason-form.tsx';
 import { ResolveForm } from './resolve-form.tsx';
 import { ReportLink, RunLink } from './run-parts.tsx';
 import { DeliveryBadge } from './state.tsx';
-import { At } from './time.tsx';
+import { Timestamp } from './time.tsx';
 
 export interface DeliveryData {
   readonly row: DeliveryRow;
   readonly zone: string;
-  readonly refused?: Refused | undefined;
+  readonly refused?: RejectedForm | undefined;
 }
 
 /** One delivery, what was decided of it, and what may be. */
@@ -18,13 +18,13 @@ export const Delivery = ({
   data,
   notice,
 }: {
-  readonly frame: Frame;
+  readonly frame: LayoutData;
   readonly data: DeliveryData;
   readonly notice?: string | undefined;
 }) => {
   const { row, zone } = data;
   return (
-    <Page frame={frame} title={`Delivery to ${row.recipient}`} place="/deliveries" notice={notice}>
+    <PageLayout frame={frame} title={`Delivery to ${row.recipient}`} place="/deliveries" notice={notice}>
       <p class="crumbs">
         <ReportLink {...row} /> <RunLink run={{ id: row.run }} />
       </p>
@@ -33,23 +33,23 @@ export const Delivery = ({
         <DeliveryBadge state={row.state} /> <span class="soft">{row.target}</span>
       </div>
       <p>
-        Changed <At at={row.at} zone={zone} seconds />, attempt {row.epoch}
+        Changed <Timestamp at={row.at} zone={zone} seconds />, attempt {row.epoch}
       </p>
       {row.detail === null ? null : <p class="quote">{row.detail}</p>}
-      {mayAct(frame) ? (
+      {canAct(frame) ? (
         <ResolveForm frame={frame} row={row} from={`/deliveries/${row.id}`} refused={data.refused} />
       ) : null}
       <section aria-labelledby="decided">
         <h2 id="decided">What was decided</h2>
         {row.decisions.length === 0 ? (
-          <Empty>Nobody had to decide anything.</Empty>
+          <EmptyState>Nobody had to decide anything.</EmptyState>
         ) : (
           <ol class="entries">
             {row.decisions.map(({ to, by, reason, at }) => (
               <li>
                 <p>
                   <strong>{to === 'sent' ? 'Declared sent' : 'To be sent again'}</strong> by {by},{' '}
-                  <At at={at} zone={zone} />
+                  <Timestamp at={at} zone={zone} />
                 </p>
                 <p class="quote">{reason}</p>
               </li>
@@ -57,6 +57,6 @@ export const Delivery = ({
           </ol>
         )}
       </section>
-    </Page>
+    </PageLayout>
   );
 };

@@ -1,7 +1,7 @@
 import type { ErrorJson } from '../../base/error.ts';
 
 /** An error in the words of the table: the sentence, what was expected and got, and what to do next. */
-export const Fault = ({
+export const ErrorDetails = ({
   error,
   id,
   heading,
@@ -16,16 +16,16 @@ export const Fault = ({
       {error.message} <code>{error.code}</code>
     </p>
     <dl>
-      <Line name="Where" value={error.where} />
-      <Line name="Expected" value={error.expected} />
-      <Line name="Got" value={error.got} />
-      <Line name="Correlation id" value={error.correlation_id} />
-      <Line name="Do next" value={error.next} />
+      <DetailRow name="Where" value={error.where} />
+      <DetailRow name="Expected" value={error.expected} />
+      <DetailRow name="Got" value={error.got} />
+      <DetailRow name="Correlation id" value={error.correlation_id} />
+      <DetailRow name="Do next" value={error.next} />
     </dl>
   </div>
 );
 
-const Line = ({ name, value }: { readonly name: string; readonly value: string | undefined }) =>
+const DetailRow = ({ name, value }: { readonly name: string; readonly value: string | undefined }) =>
   value === undefined ? null : (
     <div>
       <dt>{name}</dt>

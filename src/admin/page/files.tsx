@@ -1,21 +1,21 @@
-import { ENDED, type RunRecord } from '../../run/record.ts';
-import { Fault } from './fault.tsx';
-import { bytes } from './figures.ts';
-import { Empty } from './frame.tsx';
-import type { Pack } from './loads.ts';
+import { type RunRecord, TERMINAL_STATES } from '../../run/record.ts';
+import { ErrorDetails } from './fault.tsx';
+import { formatByteCount } from './figures.ts';
+import { EmptyState } from './frame.tsx';
+import type { RunFilesView } from './loads.ts';
 
 /** The e-mail, as a page of its own. */
 export const previewPath = (run: string): string => `/api/runs/${run}/preview`;
 
 /** Whether the pack has an e-mail to look at. */
-export const hasMail = (pack: Pack | null): boolean =>
+export const hasEmail = (pack: RunFilesView | null): boolean =>
   pack !== null && 'kept' in pack && pack.kept.some(({ name }) => name === 'mail.html');
 
 /** What a run has made, to download. */
-export const Files = ({ record, pack }: { readonly record: RunRecord; readonly pack: Pack }) => {
-  if ('away' in pack) return <Fault error={pack.away} heading="Its files cannot be looked at" />;
+export const FileList = ({ record, pack }: { readonly record: RunRecord; readonly pack: RunFilesView }) => {
+  if ('away' in pack) return <ErrorDetails error={pack.away} heading="Its files cannot be looked at" />;
   const files = pack.kept.filter(({ kind }) => kind === 'file');
-  if (files.length === 0) return <Empty>{whyNone(record)}</Empty>;
+  if (files.length === 0) return <EmptyState>{emptyReason(record)}</EmptyState>;
   return (
     <ul class="files">
       {files.map(({ name, bytes: size, sha256 }) => (
@@ -24,12 +24,12 @@ export const Files = ({ record, pack }: { readonly record: RunRecord; readonly p
             {name}
           </a>
           <span class="soft">
-            {size === null ? '' : bytes(size)}{' '}
+            {size === null ? '' : formatByteCount(size)}{' '}
             {sha256 === null ? null : <code title={`SHA-256 ${sha256}`}>{sha256.slice(0, 12)}</code>}
           </span>
         </li>
       ))}
-      {hasMail(pack) ? (
+      {hasEmail(pack) ? (
         <li>
           <a href={previewPath(record.id)}>The e-mail as it was made</a>
           <span class="soft">a page of its own</span>
@@ -39,10 +39,10 @@ export const Files = ({ record, pack }: { readonly record: RunRecord; readonly p
   );
 };
 
-function whyNone({ files, state, timings }: RunRecord): string {
+function emptyReason({ files, state, timings }: RunRecord): string {
   // What is delivered was archived before.
   if (files.length > 0 || timings.deliver !== undefined) return 'Its files have left the archive.';
-  return ENDED.has(state)
+  return TERMINAL_STATES.has(state)
     ? 'It ended before its files were made.'
     : 'There are no files yet. They are made when all figures are there.';
 }

@@ -1,14 +1,14 @@
 import type { Child, PropsWithChildren } from 'hono/jsx';
 import type { Principal } from '../auth/tokens.ts';
-import { BOARD } from '../board.ts';
-import type { Assets } from './assets.ts';
+import { BULL_BOARD_PATH } from '../board.ts';
+import type { AssetUrls } from './assets.ts';
 
 /** What stands around every page of somebody who is signed in. */
-export interface Frame {
+export interface LayoutData {
   readonly principal: Principal;
   /** Goes with each form, so that no other site can send one. */
   readonly csrf: string;
-  readonly assets: Assets;
+  readonly assets: AssetUrls;
   /** Deliveries that wait for a decision. */
   readonly undecided: number;
   /** Epoch ms. */
@@ -18,7 +18,7 @@ export interface Frame {
 }
 
 /** Whether the actions of a page are shown; the server refuses them anyway. */
-export const mayAct = ({ principal }: Frame): boolean => principal.role === 'operator';
+export const canAct = ({ principal }: LayoutData): boolean => principal.role === 'operator';
 
 const NAVIGATION = [
   ['/', 'Overview'],
@@ -29,11 +29,11 @@ const NAVIGATION = [
   ['/pauses', 'Pauses'],
   ['/audit', 'Audit'],
 ] as const;
-export type Place = (typeof NAVIGATION)[number][0];
+export type NavigationPath = (typeof NAVIGATION)[number][0];
 
 interface DocumentProps {
   readonly title: string;
-  readonly assets: Assets;
+  readonly assets: AssetUrls;
 }
 
 /** The document itself, signed in or not. */
@@ -52,7 +52,7 @@ export const Document = ({ title, assets, children }: PropsWithChildren<Document
   </html>
 );
 
-export const Mark = () => (
+export const BrandMark = () => (
   <svg class="mark" viewBox="0 0 20 20" width="20" height="20" aria-hidden="true">
     <path d="M4 2h12v16l-2-1.5-2 1.5-2-1.5-2 1.5-2-1.5-2 1.5z" fill="currentColor" />
     <path d="M7 6.5h6M7 10h6" stroke="var(--paper)" stroke-width="1.5" />
@@ -60,32 +60,32 @@ export const Mark = () => (
 );
 
 interface PageProps {
-  readonly frame: Frame;
+  readonly frame: LayoutData;
   /** Empty for the overview. */
   readonly title: string;
-  readonly place: Place;
+  readonly place: NavigationPath;
   /** What an action that was just carried out has done; said to screen readers as well. */
   readonly notice?: string | undefined;
 }
 
 /** A page of somebody who is signed in. */
-export const Page = ({ frame, title, place, notice, children }: PropsWithChildren<PageProps>) => (
+export const PageLayout = ({ frame, title, place, notice, children }: PropsWithChildren<PageProps>) => (
   <Document title={title} assets={frame.assets}>
     <a class="skip" href="#main">
       Skip to the content
     </a>
     <header class="top">
       <a class="brand" href="/">
-        <Mark /> Docket
+        <BrandMark /> Docket
       </a>
       <nav aria-label="Main">
         {NAVIGATION.map(([href, word]) => (
           <a href={href} {...(href === place ? { 'aria-current': 'page' } : {})}>
             {word}
-            {href === '/deliveries' ? <Undecided count={frame.undecided} /> : null}
+            {href === '/deliveries' ? <UndecidedCount count={frame.undecided} /> : null}
           </a>
         ))}
-        {frame.board ? <a href={BOARD}>Queues</a> : null}
+        {frame.board ? <a href={BULL_BOARD_PATH}>Queues</a> : null}
       </nav>
       <form class="who" method="post" action="/sign-out">
         <Csrf frame={frame} />
@@ -110,7 +110,7 @@ export const Page = ({ frame, title, place, notice, children }: PropsWithChildre
 );
 
 // It is there with nothing in it as well, so that the script can put something into it.
-const Undecided = ({ count }: { readonly count: number }) => (
+const UndecidedCount = ({ count }: { readonly count: number }) => (
   <span id="undecided" data-live>
     {count === 0 ? null : (
       <span class="count">
@@ -121,12 +121,12 @@ const Undecided = ({ count }: { readonly count: number }) => (
   </span>
 );
 
-export const Csrf = ({ frame }: { readonly frame: Pick<Frame, 'csrf'> }) => (
+export const Csrf = ({ frame }: { readonly frame: Pick<LayoutData, 'csrf'> }) => (
   <input type="hidden" name="csrf" value={frame.csrf} />
 );
 
 /** What stands where a list has nothing in it: why, and what to do. */
-export const Empty = ({ children }: PropsWithChildren) => <p class="empty">{children}</p>;
+export const EmptyState = ({ children }: PropsWithChildren) => <p class="empty">{children}</p>;
 
 interface FactProps {
   readonly name: string;

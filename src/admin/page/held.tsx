@@ -1,27 +1,27 @@
 import type { Child } from 'hono/jsx';
-import type { FileEntry, HeldPack } from '../access.ts';
-import { Fault } from './fault.tsx';
-import { bytes, counted } from './figures.ts';
-import type { Pack } from './loads.ts';
+import type { FileEntry, HeldRun } from '../access.ts';
+import { ErrorDetails } from './fault.tsx';
+import { formatByteCount, formatCounted } from './figures.ts';
+import type { RunFilesView } from './loads.ts';
 
-interface HeldProps {
-  readonly held: HeldPack;
-  readonly files: Pack;
+interface ReleaseReviewProps {
+  readonly held: HeldRun;
+  readonly files: RunFilesView;
   /** The form that releases it, for whoever may. */
   readonly children?: Child;
 }
 
 /** What somebody wants to know before a held run is released, and the form for it. */
-export const Held = ({ held, files, children }: HeldProps) => {
+export const ReleaseReview = ({ held, files, children }: ReleaseReviewProps) => {
   const own = 'kept' in files ? files.kept.filter(({ kind }) => kind === 'file') : [];
   return (
     <section class="held" id="held" aria-labelledby="held-heading">
       <h2 id="held-heading">Before it is released</h2>
-      {held.error === null ? null : <Fault error={held.error} heading="Its files cannot be looked at" />}
+      {held.error === null ? null : <ErrorDetails error={held.error} heading="Its files cannot be looked at" />}
       <div class="pair">
         <div>
           <h3>What is missing</h3>
-          <Missing missing={held.missing} />
+          <MissingFigures missing={held.missing} />
           <h3>Its files</h3>
           <FileNames files={own} />
         </div>
@@ -42,13 +42,13 @@ const FileNames = ({ files }: { readonly files: readonly FileEntry[] }) =>
     <ul class="plainlist close">
       {files.map(({ name, bytes: size }) => (
         <li>
-          <span class="wrap">{name}</span> <span class="soft">{size === null ? '' : bytes(size)}</span>
+          <span class="wrap">{name}</span> <span class="soft">{size === null ? '' : formatByteCount(size)}</span>
         </li>
       ))}
     </ul>
   );
 
-const Missing = ({ missing }: Pick<HeldPack, 'missing'>) => {
+const MissingFigures = ({ missing }: Pick<HeldRun, 'missing'>) => {
   if (missing === null) return <p>The archive does not say.</p>;
   const sections = [...new Set(missing.map(({ section }) => section))];
   return (
@@ -68,7 +68,7 @@ const Missing = ({ missing }: Pick<HeldPack, 'missing'>) => {
   );
 };
 
-const Recipients = ({ recipients }: Pick<HeldPack, 'recipients'>) => {
+const Recipients = ({ recipients }: Pick<HeldRun, 'recipients'>) => {
   if (recipients === null) {
     return <p id="receive-untold">That is not known: its definition or its archive is not at hand.</p>;
   }
@@ -89,7 +89,7 @@ const Recipients = ({ recipients }: Pick<HeldPack, 'recipients'>) => {
       )}
       {others.length === 0 ? null : (
         <div id="receive-not">
-          <h3>{counted(others.length, 'recipient', 'recipients')} would receive nothing</h3>
+          <h3>{formatCounted(others.length, 'recipient', 'recipients')} would receive nothing</h3>
           <ul class="plainlist close">
             {others.map(({ recipient, target, why }) => (
               <li>

@@ -1,38 +1,38 @@
 import { type ErrorJson, toDocketError } from '../../base/error.ts';
 import type { DeliveryRow } from '../../queue/decisions.ts';
-import { ENDED, type RunRecord } from '../../run/record.ts';
+import { type RunRecord, TERMINAL_STATES } from '../../run/record.ts';
 import type { Access, FileEntry, RunNews } from '../access.ts';
 import { AFTER_MS } from './day-strip.tsx';
 import type { DeliveriesData } from './deliveries.tsx';
 import type { OverviewData } from './overview.tsx';
 import type { PausesData } from './pauses.tsx';
 import type { ReportsData } from './reports.tsx';
-import { OFFERED } from './run-now-form.tsx';
+import { PERIOD_CHOICES } from './run-now-form.tsx';
 
 const DAY_MS = 86_400_000;
 const WEEK_MS = 7 * DAY_MS;
 /** Of each list of the overview. */
-const MOST_ACTIVE = 8;
-const MOST_RECENT = 40;
-const MOST_SLOTS = 40;
-const MOST_NEEDING = 20;
+const MAX_ACTIVE_RUNS = 8;
+const MAX_RECENT_RUNS = 40;
+const MAX_UPCOMING_SLOTS = 40;
+const MAX_ATTENTION_RUNS = 20;
 /** More than a person decides at a sitting; the navigation says `99+`. */
-export const MOST_UNDECIDED = 100;
+export const MAX_UNDECIDED = 100;
 
 /** What each page shows, through what its reader may see. */
 export async function loadOverview(access: Access, now: number): Promise<OverviewData> {
   const [organizations, slots, active, recent, held, failed, undecided, pauses, budgets] = await Promise.all([
     access.organizations(),
-    access.slots({ from: now, until: now + Math.max(AFTER_MS, WEEK_MS), limit: MOST_SLOTS }),
-    access.runs({ states: ['running', 'waiting', 'queued'], limit: MOST_ACTIVE }),
-    access.runs({ limit: MOST_RECENT }),
-    access.runs({ states: ['held'], limit: MOST_NEEDING }),
-    access.runs({ states: ['failed', 'partly_delivered'], since: now - DAY_MS, limit: MOST_NEEDING }),
+    access.slots({ from: now, until: now + Math.max(AFTER_MS, WEEK_MS), limit: MAX_UPCOMING_SLOTS }),
+    access.runs({ states: ['running', 'waiting', 'queued'], limit: MAX_ACTIVE_RUNS }),
+    access.runs({ limit: MAX_RECENT_RUNS }),
+    access.runs({ states: ['held'], limit: MAX_ATTENTION_RUNS }),
+    access.runs({ states: ['failed', 'partly_delivered'], since: now - DAY_MS, limit: MAX_ATTENTION_RUNS }),
     loadUndecided(access),
     access.pauses(),
     access.budgets(),
   ]);
-  const news = await Promise.all(active.runs.map((record) => newsOf(access, record)));
+  const news = await Promise.all(active.runs.map((record) => loadSnapshot(access, record)));
   return {
     organizations,
     slots,
@@ -48,10 +48,10 @@ export async function loadOverview(access: Access, now: number): Promise<Overvie
 }
 
 export const loadUndecided = async (access: Access): Promise<readonly DeliveryRow[]> =>
-  (await access.deliveries({ state: 'unknown', limit: MOST_UNDECIDED })).deliveries;
+  (await access.deliveries({ state: 'unknown', limit: MAX_UNDECIDED })).deliveries;
 
 /** What the worker said last of a run. Nobody is at one that is not running. */
-export async function newsOf(access: Access, record: RunRecord): Promise<RunNews> {
+export async function loadSnapshot(access: Access, record: RunRecord): Promise<RunNews> {
   if (record.state !== 'running') return { record, live: null };
   const enough = new AbortController();
   try {
@@ -63,12 +63,12 @@ export async function newsOf(access: Access, record: RunRecord): Promise<RunNews
 }
 
 /** Reports of a page of their list. */
-const MOST_REPORTS = 100;
+const REPORTS_PAGE_SIZE = 100;
 
 export async function loadReports(access: Access, after: string | undefined): Promise<ReportsData> {
   const [organizations, page] = await Promise.all([
     access.organizations(),
-    access.reports({ ...(after === undefined ? {} : { after }), limit: MOST_REPORTS }),
+    access.reports({ ...(after === undefined ? {} : { after }), limit: REPORTS_PAGE_SIZE }),
   ]);
   // Those without a report stand on the first page.
   const shown = organizations.filter(
@@ -78,28 +78,28 @@ export async function loadReports(access: Access, after: string | undefined): Pr
 }
 
 /** Runs of a report that are looked through for its last pack. */
-const HISTORY = 15;
+const MAX_HISTORY_RUNS = 15;
 
 export async function loadReport(access: Access, org: string, name: string) {
   const [report, periods, { runs }] = await Promise.all([
     access.report(org, name),
-    access.periods(org, name, OFFERED),
-    access.runs({ org, report: name, limit: HISTORY }),
+    access.periods(org, name, PERIOD_CHOICES),
+    access.runs({ org, report: name, limit: MAX_HISTORY_RUNS }),
   ]);
   const pack = runs.find(hasFiles) ?? null;
   return { report, periods, runs, pack, files: pack === null ? null : await loadFiles(access, pack) };
 }
 
 /** What there is to download of a run, or why nothing can be. */
-export type Pack = { readonly kept: readonly FileEntry[] } | { readonly away: ErrorJson };
+export type RunFilesView = { readonly kept: readonly FileEntry[] } | { readonly away: ErrorJson };
 
 /** Whether a run's record tells that its files were made: one that failed while it delivered them does not name them. */
 const hasFiles = ({ files, timings }: RunRecord): boolean => files.length > 0 || timings.deliver !== undefined;
 
 /** An archive that does not answer must not keep the run itself from being seen. */
-async function loadFiles(access: Access, run: RunRecord): Promise<Pack> {
+async function loadFiles(access: Access, run: RunRecord): Promise<RunFilesView> {
   // Of a run that has ended the archive is asked in any case: its worker may have died before it could say that it has made them.
-  if (!hasFiles(run) && (!ENDED.has(run.state) || run.state === 'skipped')) return { kept: [] };
+  if (!hasFiles(run) && (!TERMINAL_STATES.has(run.state) || run.state === 'skipped')) return { kept: [] };
   try {
     return { kept: await access.files(run.id) };
   } catch (thrown) {
@@ -112,22 +112,22 @@ async function loadFiles(access: Access, run: RunRecord): Promise<Pack> {
 export async function loadRun(access: Access, id: string) {
   const record = await access.run(id);
   const [news, { deliveries }, files, held] = await Promise.all([
-    newsOf(access, record),
-    access.deliveries({ run: record.id, limit: MOST_RECENT }),
+    loadSnapshot(access, record),
+    access.deliveries({ run: record.id, limit: MAX_RECENT_RUNS }),
     loadFiles(access, record),
-    record.state === 'held' ? access.heldPack(record.id) : null,
+    record.state === 'held' ? access.heldRun(record.id) : null,
   ]);
   return { news, deliveries, files, held };
 }
 
 /** Runs whose deliveries are listed. */
-const MOST_RUNS = 30;
+const MAX_DELIVERY_ROWS = 30;
 
 export async function loadDeliveries(access: Access): Promise<DeliveriesData> {
   const [organizations, undecided, recent] = await Promise.all([
     access.organizations(),
     loadUndecided(access),
-    access.deliveries({ limit: MOST_RUNS }),
+    access.deliveries({ limit: MAX_DELIVERY_ROWS }),
   ]);
   return { organizations, undecided, recent: recent.deliveries };
 }

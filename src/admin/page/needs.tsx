@@ -1,10 +1,10 @@
 import type { DeliveryRow } from '../../queue/decisions.ts';
 import type { Pause } from '../../queue/pauses.ts';
 import type { RunPage } from '../../run/page.ts';
-import { count } from './figures.ts';
+import { formatInteger } from './figures.ts';
 import { ReportLink, RunLink } from './run-parts.tsx';
 
-export interface NeedsData {
+export interface AttentionData {
   /** Deliveries that may have arrived. */
   readonly undecided: readonly DeliveryRow[];
   /** Runs whose pack waits to be released, however old they are. */
@@ -15,10 +15,10 @@ export interface NeedsData {
 }
 
 /** Runs that are named; the lists have all of them. */
-const NAMED = 3;
+const MAX_NAMED_RUNS = 3;
 
 /** What waits for a person, or that nothing does: the first thing on the overview. */
-export const Needs = ({ data: { undecided, held, failed, pauses } }: { readonly data: NeedsData }) => {
+export const AttentionList = ({ data: { undecided, held, failed, pauses } }: { readonly data: AttentionData }) => {
   // Nobody decided these: they last until the organization has another key.
   const refused = pauses.filter(({ key }) => key !== null);
   if ([undecided, held.runs, failed.runs, refused].every(({ length }) => length === 0)) {
@@ -35,20 +35,20 @@ export const Needs = ({ data: { undecided, held, failed, pauses } }: { readonly 
     <div class="needs">
       {undecided.length === 0 ? null : (
         <p>
-          <strong>{many(undecided.length, false, 'delivery', 'deliveries')}</strong> may have arrived, and may not have:
-          nothing is sent again until somebody decides. <a href="/deliveries">Decide</a>
+          <strong>{countPhrase(undecided.length, false, 'delivery', 'deliveries')}</strong> may have arrived, and may
+          not have: nothing is sent again until somebody decides. <a href="/deliveries">Decide</a>
         </p>
       )}
       {held.runs.length === 0 ? null : (
         <p>
-          <strong>{many(held.runs.length, held.next !== null, 'pack', 'packs')}</strong> waiting to be released: figures
-          are missing. <Named page={held} /> <a href="/runs?state=held">Look at all that are held</a>
+          <strong>{countPhrase(held.runs.length, held.next !== null, 'pack', 'packs')}</strong> waiting to be released:
+          figures are missing. <NamedRuns page={held} /> <a href="/runs?state=held">Look at all that are held</a>
         </p>
       )}
       {failed.runs.length === 0 ? null : (
         <p>
-          <strong>{many(failed.runs.length, failed.next !== null, 'run', 'runs')}</strong> of the last 24 hours failed
-          or did not reach everybody. <Named page={failed} /> All: <a href="/runs?state=failed">failed</a>,{' '}
+          <strong>{countPhrase(failed.runs.length, failed.next !== null, 'run', 'runs')}</strong> of the last 24 hours
+          failed or did not reach everybody. <NamedRuns page={failed} /> All: <a href="/runs?state=failed">failed</a>,{' '}
           <a href="/runs?state=partly_delivered">partly delivered</a>
         </p>
       )}
@@ -63,17 +63,17 @@ export const Needs = ({ data: { undecided, held, failed, pauses } }: { readonly 
 };
 
 /** `1 pack`, `20+ packs`. */
-const many = (length: number, more: boolean, one: string, several: string): string =>
-  `${count(length)}${more ? '+' : ''} ${length === 1 && !more ? one : several}`;
+const countPhrase = (length: number, more: boolean, one: string, several: string): string =>
+  `${formatInteger(length)}${more ? '+' : ''} ${length === 1 && !more ? one : several}`;
 
-const Named = ({ page: { runs, next } }: { readonly page: RunPage }) => (
+const NamedRuns = ({ page: { runs, next } }: { readonly page: RunPage }) => (
   <>
-    {runs.slice(0, NAMED).map((run, index) => (
+    {runs.slice(0, MAX_NAMED_RUNS).map((run, index) => (
       <>
         {index === 0 ? '' : ', '}
         <ReportLink {...run} /> <RunLink run={run} />
       </>
     ))}
-    {runs.length > NAMED || next !== null ? ', …' : '.'}
+    {runs.length > MAX_NAMED_RUNS || next !== null ? ', …' : '.'}
   </>
 );

@@ -16,7 +16,7 @@ const NOTICES: Readonly<Record<string, string>> = {
 };
 
 /** What became of a delivery since somebody decided that it is sent again. */
-const RESENT: Readonly<Record<DeliveryState, string>> = {
+const RESEND_NOTICES: Readonly<Record<DeliveryState, string>> = {
   pending: 'The delivery is queued to be sent again: it has not left yet.',
   sending: 'The delivery is being sent again.',
   sent: 'The delivery was sent again, and was accepted.',
@@ -25,24 +25,24 @@ const RESENT: Readonly<Record<DeliveryState, string>> = {
 };
 
 /** Undefined for whatever is none of ours. @param row the delivery that it is about, where it is known */
-export const noticeOf = (did: string | undefined, row?: Pick<DeliveryRow, 'state'>): string | undefined =>
+export const actionNotice = (did: string | undefined, row?: Pick<DeliveryRow, 'state'>): string | undefined =>
   did === 'resend' && row !== undefined
-    ? RESENT[row.state]
+    ? RESEND_NOTICES[row.state]
     : did !== undefined && Object.hasOwn(NOTICES, did)
       ? NOTICES[did]
       : undefined;
 
 /** The same on a page of many deliveries, whose address names the one. */
-export async function noticeAbout(
+export async function deliveryNotice(
   access: Pick<Access, 'delivery'>,
   did: string | undefined,
   delivery: string | undefined,
 ): Promise<string | undefined> {
-  if (did !== 'resend' || delivery === undefined) return noticeOf(did);
+  if (did !== 'resend' || delivery === undefined) return actionNotice(did);
   const row = await access.delivery(delivery).catch((thrown: unknown) => {
     // Whatever the address says: without the delivery there is less to say.
     if (isRedisOutage(toDocketError(thrown))) throw thrown;
     return undefined;
   });
-  return noticeOf(did, row);
+  return actionNotice(did, row);
 }

@@ -1,17 +1,17 @@
 import type { Pause } from '../../queue/pauses.ts';
 import type { RunRecord } from '../../run/record.ts';
-import type { BudgetLines as Budgets, OrganizationEntry, RunNews, SlotEntry } from '../access.ts';
-import { BudgetLines } from './budget-lines.tsx';
-import { DayStrip } from './day-strip.tsx';
-import { Empty, type Frame, Page } from './frame.tsx';
-import { Needs, type NeedsData } from './needs.tsx';
+import type { BudgetOverview as Budgets, OrganizationEntry, RunNews, SlotEntry } from '../access.ts';
+import { BudgetList } from './budget-lines.tsx';
+import { DayTimeline } from './day-strip.tsx';
+import { EmptyState, type LayoutData, PageLayout } from './frame.tsx';
+import { type AttentionData, AttentionList } from './needs.tsx';
 import { PauseLine } from './pauses.tsx';
-import { Progress, ReportLink, RunLink, RunTable, triggered } from './run-parts.tsx';
+import { ReportLink, RunLink, RunProgressBar, RunTable, triggerText } from './run-parts.tsx';
 import { SlotList } from './slots.tsx';
 import { RunBadge } from './state.tsx';
 import { type Zones, zonesOf } from './zones.ts';
 
-export interface OverviewData extends NeedsData {
+export interface OverviewData extends AttentionData {
   readonly organizations: readonly OrganizationEntry[];
   /** Soonest first. */
   readonly slots: readonly SlotEntry[];
@@ -30,18 +30,18 @@ export const Overview = ({
   data,
   notice,
 }: {
-  readonly frame: Frame;
+  readonly frame: LayoutData;
   readonly data: OverviewData;
   readonly notice?: string | undefined;
 }) => {
   const zones = zonesOf(data.organizations);
   return (
-    <Page frame={frame} title="" place="/" notice={notice}>
+    <PageLayout frame={frame} title="" place="/" notice={notice}>
       <h1 class="unseen">Overview</h1>
       <div id="needs" data-live>
-        <Needs data={data} />
+        <AttentionList data={data} />
       </div>
-      <DayStrip runs={data.recent} slots={data.slots} now={frame.now} zone={zones.shared} />
+      <DayTimeline runs={data.recent} slots={data.slots} now={frame.now} zone={zones.shared} />
       <div class="split" data-renew="3">
         <div>
           <section aria-labelledby="now">
@@ -78,7 +78,7 @@ export const Overview = ({
           </section>
           <section aria-labelledby="budget">
             <h2 id="budget">Budget of each key</h2>
-            <BudgetLines budgets={data.budgets} zone={zones.shared} now={frame.now} />
+            <BudgetList budgets={data.budgets} zone={zones.shared} now={frame.now} />
           </section>
           <section aria-labelledby="paused">
             <h2 id="paused">Paused</h2>
@@ -88,15 +88,15 @@ export const Overview = ({
           </section>
         </div>
       </div>
-    </Page>
+    </PageLayout>
   );
 };
 
 const Active = ({ active, now }: { readonly active: readonly RunNews[]; readonly now: number }) =>
   active.length === 0 ? (
-    <Empty>
+    <EmptyState>
       Nothing runs. Open a <a href="/reports">report</a> to run it now.
-    </Empty>
+    </EmptyState>
   ) : (
     <ul class="active">
       {active.map((news) => (
@@ -104,9 +104,9 @@ const Active = ({ active, now }: { readonly active: readonly RunNews[]; readonly
           <p class="head">
             <RunBadge state={news.record.state} /> <ReportLink {...news.record} />{' '}
             <span>{news.record.period.label}</span> <RunLink run={news.record} />{' '}
-            <span class="soft">{triggered(news.record)}</span>
+            <span class="soft">{triggerText(news.record)}</span>
           </p>
-          <Progress news={news} now={now} />
+          <RunProgressBar news={news} now={now} />
         </li>
       ))}
     </ul>
@@ -114,9 +114,9 @@ const Active = ({ active, now }: { readonly active: readonly RunNews[]; readonly
 
 const Recent = ({ runs, now }: { readonly runs: readonly RunRecord[]; readonly now: number }) =>
   runs.length === 0 ? (
-    <Empty>
+    <EmptyState>
       No run is on record yet. The first comes with the next slot, or when you run a <a href="/reports">report</a> now.
-    </Empty>
+    </EmptyState>
   ) : (
     <RunTable runs={runs} now={now} caption="The newest runs" by={false} />
   );
@@ -131,7 +131,7 @@ const Paused = ({
   readonly now: number;
 }) =>
   pauses.length === 0 ? (
-    <Empty>Nothing is paused: every schedule is in force.</Empty>
+    <EmptyState>Nothing is paused: every schedule is in force.</EmptyState>
   ) : (
     <ul class="plainlist">
       {pauses.map((pause) => (

@@ -1,9 +1,9 @@
 import type { Pause } from '../../queue/pauses.ts';
 import type { OrganizationEntry } from '../access.ts';
-import { Empty, type Frame, mayAct, Page } from './frame.tsx';
-import { ReasonForm, type Refused } from './reason-form.tsx';
+import { canAct, EmptyState, type LayoutData, PageLayout } from './frame.tsx';
+import { ReasonForm, type RejectedForm } from './reason-form.tsx';
 import { ReportLink, reportPath } from './run-parts.tsx';
-import { At, Distance } from './time.tsx';
+import { RelativeTime, Timestamp } from './time.tsx';
 import { zonesOf } from './zones.ts';
 
 /** What is paused, since when, by whom and why. */
@@ -21,8 +21,8 @@ export const PauseLine = ({
       <strong>
         {pause.report === null ? `All of ${pause.org}` : <ReportLink org={pause.org} report={pause.report} />}
       </strong>{' '}
-      since <At at={pause.since} zone={zone} /> <span class="soft">({<Distance at={pause.since} now={now} />})</span> by{' '}
-      {pause.who}
+      since <Timestamp at={pause.since} zone={zone} />{' '}
+      <span class="soft">({<RelativeTime at={pause.since} now={now} />})</span> by {pause.who}
       {pause.key === null ? null : (
         <>
           , because key <code>{pause.key}</code> was refused
@@ -40,7 +40,7 @@ export const pausePath = (org: string, report: string | null): string =>
 export interface PausesData {
   readonly organizations: readonly OrganizationEntry[];
   readonly pauses: readonly Pause[];
-  readonly refused?: Refused | undefined;
+  readonly refused?: RejectedForm | undefined;
 }
 
 export const Pauses = ({
@@ -48,26 +48,26 @@ export const Pauses = ({
   data,
   notice,
 }: {
-  readonly frame: Frame;
+  readonly frame: LayoutData;
   readonly data: PausesData;
   readonly notice?: string | undefined;
 }) => {
   const zones = zonesOf(data.organizations);
   const free = data.organizations.filter(({ pause }) => pause === null);
   return (
-    <Page frame={frame} title="Pauses" place="/pauses" notice={notice}>
+    <PageLayout frame={frame} title="Pauses" place="/pauses" notice={notice}>
       <h1>Pauses</h1>
       <p class="lead">
         Scheduled runs of what is paused wait. Runs on demand still run. A report alone is paused on its own page.
       </p>
       {data.pauses.length === 0 ? (
-        <Empty>Nothing is paused: every schedule is in force.</Empty>
+        <EmptyState>Nothing is paused: every schedule is in force.</EmptyState>
       ) : (
         <ul class="entries">
           {data.pauses.map((pause) => (
             <li>
               <PauseLine pause={pause} zone={zones.of(pause.org)} now={frame.now} />
-              {mayAct(frame) ? (
+              {canAct(frame) ? (
                 <ReasonForm
                   frame={frame}
                   action={`${pausePath(pause.org, pause.report)}/resume`}
@@ -81,7 +81,7 @@ export const Pauses = ({
           ))}
         </ul>
       )}
-      {mayAct(frame) && free.length > 0 ? (
+      {canAct(frame) && free.length > 0 ? (
         <section aria-labelledby="organizations">
           <h2 id="organizations">Pause an organization</h2>
           <ul class="entries">
@@ -104,6 +104,6 @@ export const Pauses = ({
           </ul>
         </section>
       ) : null}
-    </Page>
+    </PageLayout>
   );
 };

@@ -1,15 +1,15 @@
 import type { z } from 'zod';
 import type { problemSchema } from '../problem.ts';
-import type { Assets } from './assets.ts';
-import { Document, Mark } from './frame.tsx';
+import type { AssetUrls } from './assets.ts';
+import { BrandMark, Document } from './frame.tsx';
 
-interface ProblemProps {
-  readonly assets: Assets;
+interface ProblemPageProps {
+  readonly assets: AssetUrls;
   readonly problem: z.infer<typeof problemSchema>;
 }
 
 /** Candidates of a short id are led to; anything else is text. */
-const Got = ({ problem: { code }, got }: Pick<ProblemProps, 'problem'> & { readonly got: string }) => {
+const GotText = ({ problem: { code }, got }: Pick<ProblemPageProps, 'problem'> & { readonly got: string }) => {
   const place = code === 'run.ambiguous' ? '/runs' : code === 'delivery.ambiguous' ? '/deliveries' : undefined;
   if (place === undefined) return <p>Got: {got}</p>;
   return (
@@ -27,12 +27,12 @@ const Got = ({ problem: { code }, got }: Pick<ProblemProps, 'problem'> & { reado
 };
 
 /** A refused or failed request as a page: what is wrong, and where to go from here. */
-export const ProblemPage = ({ assets, problem }: ProblemProps) => (
+export const ProblemPage = ({ assets, problem }: ProblemPageProps) => (
   <Document title={problem.title} assets={assets}>
     <main class="door" id="main" data-problem={problem.code}>
       <p>
         <a class="brand" href="/">
-          <Mark /> Docket
+          <BrandMark /> Docket
         </a>
       </p>
       <h1>{problem.status === 404 ? 'There is nothing here' : problem.title}</h1>
@@ -42,7 +42,7 @@ export const ProblemPage = ({ assets, problem }: ProblemProps) => (
       {problem.status === 404 ? <p>It does not exist (any more), or your token may not see it.</p> : null}
       {problem.detail === undefined || problem.status === 404 ? null : <p>{problem.detail}</p>}
       {problem.expected === undefined ? null : <p>Expected: {problem.expected}</p>}
-      {problem.got === undefined ? null : <Got problem={problem} got={problem.got} />}
+      {problem.got === undefined ? null : <GotText problem={problem} got={problem.got} />}
       {problem.next === undefined ? null : <p>{problem.next}</p>}
       <p class="more">
         <a href="/">To the overview</a>

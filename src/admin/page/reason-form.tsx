@@ -1,10 +1,10 @@
 import type { Child } from 'hono/jsx';
 import type { ErrorJson } from '../../base/error.ts';
-import { Fault } from './fault.tsx';
-import { Csrf, type Frame } from './frame.tsx';
+import { ErrorDetails } from './fault.tsx';
+import { Csrf, type LayoutData } from './frame.tsx';
 
 /** An action that was not carried out: what was sent, kept for another try, and why. */
-export interface Refused {
+export interface RejectedForm {
   /** The path that was posted to. */
   readonly action: string;
   readonly values: Readonly<Record<string, string>>;
@@ -12,7 +12,7 @@ export interface Refused {
 }
 
 interface ReasonFormProps {
-  readonly frame: Frame;
+  readonly frame: LayoutData;
   readonly action: string;
   /** The page to go back to. */
   readonly from: string;
@@ -20,7 +20,7 @@ interface ReasonFormProps {
   readonly ask: string;
   /** What the action does, for whoever is about to do it. */
   readonly children?: Child;
-  readonly refused?: Refused | undefined;
+  readonly refused?: RejectedForm | undefined;
   readonly danger?: boolean;
 }
 
@@ -35,7 +35,7 @@ export const ReasonForm = ({ frame, action, from, label, ask, children, refused,
         <Csrf frame={frame} />
         <input type="hidden" name="from" value={from} />
         {children}
-        {own === undefined ? null : <Fault error={own.error} id={`${id}-fault`} heading="This was not done" />}
+        {own === undefined ? null : <ErrorDetails error={own.error} id={`${id}-fault`} heading="This was not done" />}
         <label for={id}>{ask}</label>
         <input
           id={id}

@@ -1,15 +1,15 @@
 import type { Period } from '../../define/period.ts';
 import type { RunRecord } from '../../run/record.ts';
 import type { ReportDetail } from '../access.ts';
-import { Files, hasMail, previewPath } from './files.tsx';
-import { Empty, Fact, type Frame, mayAct, Page } from './frame.tsx';
-import type { Pack } from './loads.ts';
+import { FileList, hasEmail, previewPath } from './files.tsx';
+import { canAct, EmptyState, Fact, type LayoutData, PageLayout } from './frame.tsx';
+import type { RunFilesView } from './loads.ts';
 import { PauseLine } from './pauses.tsx';
-import { ReasonForm, type Refused } from './reason-form.tsx';
+import { ReasonForm, type RejectedForm } from './reason-form.tsx';
 import { RunNowForm } from './run-now-form.tsx';
-import { RunLink, RunTable, reportPath, zoneOf } from './run-parts.tsx';
-import { At, Distance } from './time.tsx';
-import { Yaml } from './yaml.tsx';
+import { RunLink, RunTable, reportPath, runZone } from './run-parts.tsx';
+import { RelativeTime, Timestamp } from './time.tsx';
+import { YamlSource } from './yaml.tsx';
 
 export interface ReportData {
   readonly report: ReportDetail;
@@ -17,12 +17,12 @@ export interface ReportData {
   /** The newest run that has made its files; null while there is none. */
   readonly pack: RunRecord | null;
   /** Its files; null without one. */
-  readonly files: Pack | null;
+  readonly files: RunFilesView | null;
   /** Days of each period that the form offers. */
   readonly periods: readonly Period[];
   /** Names the next trigger of the form, so that sending it twice makes one run. */
   readonly trigger: string;
-  readonly refused?: Refused | undefined;
+  readonly refused?: RejectedForm | undefined;
 }
 
 /** A report: what it is, when it runs, what it made last, and running or pausing it. */
@@ -31,14 +31,14 @@ export const Report = ({
   data,
   notice,
 }: {
-  readonly frame: Frame;
+  readonly frame: LayoutData;
   readonly data: ReportData;
   readonly notice?: string | undefined;
 }) => {
   const { report, runs, pack, files, refused } = data;
   const path = reportPath(report.org, report.report);
   return (
-    <Page frame={frame} title={report.title} place="/reports" notice={notice}>
+    <PageLayout frame={frame} title={report.title} place="/reports" notice={notice}>
       <p class="crumbs">
         {report.org}/{report.report}
       </p>
@@ -46,13 +46,13 @@ export const Report = ({
         <h1>{report.title}</h1>
         {report.pause === null ? null : <span class="state warn">Paused</span>}
       </div>
-      <Faults faults={report.faults} />
+      <DefinitionErrors faults={report.faults} />
       {report.pause === null ? null : (
         <div class="needs">
           <PauseLine pause={report.pause} zone={report.timezone ?? 'UTC'} now={frame.now} />
         </div>
       )}
-      {mayAct(frame) ? (
+      {canAct(frame) ? (
         <div class="acts">
           <RunNowForm frame={frame} path={path} trigger={data.trigger} periods={data.periods} refused={refused} />
           <PauseForm frame={frame} report={report} path={path} refused={refused} />
@@ -63,10 +63,10 @@ export const Report = ({
           <section aria-labelledby="history">
             <h2 id="history">History</h2>
             {runs.length === 0 ? (
-              <Empty>
+              <EmptyState>
                 It has not run yet.{' '}
                 {report.slots.length === 0 ? 'It has no schedule: run it now.' : 'Its first slot is below.'}
-              </Empty>
+              </EmptyState>
             ) : (
               <RunTable runs={runs} now={frame.now} caption="Runs of this report, the newest first" report={false} />
             )}
@@ -81,14 +81,15 @@ export const Report = ({
           <section aria-labelledby="pack">
             <h2 id="pack">Last pack</h2>
             {pack === null || files === null ? (
-              <Empty>It has made no files yet.</Empty>
+              <EmptyState>It has made no files yet.</EmptyState>
             ) : (
               <>
                 <p>
-                  {pack.period.label}, of run <RunLink run={pack} />, <At at={pack.createdAt} zone={zoneOf(pack)} />
+                  {pack.period.label}, of run <RunLink run={pack} />,{' '}
+                  <Timestamp at={pack.createdAt} zone={runZone(pack)} />
                 </p>
-                <Files record={pack} pack={files} />
-                {hasMail(files) ? (
+                <FileList record={pack} pack={files} />
+                {hasEmail(files) ? (
                   <iframe
                     class="preview"
                     src={previewPath(pack.id)}
@@ -113,9 +114,9 @@ export const Report = ({
               ))}
               {report.slots.map(({ begins, timezone }, index) => (
                 <Fact name={index === 0 ? 'Next' : 'Then'}>
-                  <At at={Date.parse(begins)} zone={timezone} weekday />{' '}
+                  <Timestamp at={Date.parse(begins)} zone={timezone} weekday />{' '}
                   <span class="soft">
-                    <Distance at={Date.parse(begins)} now={frame.now} />
+                    <RelativeTime at={Date.parse(begins)} now={frame.now} />
                   </span>
                 </Fact>
               ))}
@@ -129,18 +130,20 @@ export const Report = ({
               {report.digest === null ? null : <code title={report.digest}>{report.digest.slice(0, 12)}</code>}
             </h2>
             {report.text === null ? (
-              <Empty>Its text is not shown while the file has a fault, or when another process alone knows it.</Empty>
+              <EmptyState>
+                Its text is not shown while the file has a fault, or when another process alone knows it.
+              </EmptyState>
             ) : (
-              <Yaml text={report.text} />
+              <YamlSource text={report.text} />
             )}
           </section>
         </div>
       </div>
-    </Page>
+    </PageLayout>
   );
 };
 
-const Faults = ({ faults }: { readonly faults: readonly string[] }) =>
+const DefinitionErrors = ({ faults }: { readonly faults: readonly string[] }) =>
   faults.length === 0 ? null : (
     <div class="fault">
       <strong>The definition's file has faults</strong>
@@ -159,10 +162,10 @@ const Faults = ({ faults }: { readonly faults: readonly string[] }) =>
   );
 
 interface PauseFormProps {
-  readonly frame: Frame;
+  readonly frame: LayoutData;
   readonly report: ReportDetail;
   readonly path: string;
-  readonly refused: Refused | undefined;
+  readonly refused: RejectedForm | undefined;
 }
 
 const PauseForm = ({ frame, report: { pause }, path, refused }: PauseFormProps) => {

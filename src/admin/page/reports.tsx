@@ -1,9 +1,9 @@
 import type { OrganizationEntry, ReportEntry } from '../access.ts';
-import { counted } from './figures.ts';
-import { Empty, type Frame, Page } from './frame.tsx';
-import { RunLink, reportPath, zoneOf } from './run-parts.tsx';
+import { formatCounted } from './figures.ts';
+import { EmptyState, type LayoutData, PageLayout } from './frame.tsx';
+import { RunLink, reportPath, runZone } from './run-parts.tsx';
 import { RunBadge } from './state.tsx';
-import { At } from './time.tsx';
+import { Timestamp } from './time.tsx';
 
 export interface ReportsData {
   readonly organizations: readonly OrganizationEntry[];
@@ -16,15 +16,15 @@ export const Reports = ({
   frame,
   data: { organizations, reports, next },
 }: {
-  readonly frame: Frame;
+  readonly frame: LayoutData;
   readonly data: ReportsData;
 }) => (
-  <Page frame={frame} title="Reports" place="/reports">
+  <PageLayout frame={frame} title="Reports" place="/reports">
     <h1>Reports</h1>
     {organizations.length === 0 ? (
-      <Empty>
+      <EmptyState>
         There is no organization here yet. <code>docket init</code> writes the first one and its report.
-      </Empty>
+      </EmptyState>
     ) : null}
     {organizations.map(({ org, name, timezone, pause }) => (
       <section aria-labelledby={`org-${org}`}>
@@ -55,14 +55,14 @@ export const Reports = ({
         </a>
       </p>
     )}
-  </Page>
+  </PageLayout>
 );
 
 const ReportTable = ({ reports }: { readonly reports: readonly ReportEntry[] }) =>
   reports.length === 0 ? (
-    <Empty>
+    <EmptyState>
       No report yet: put a definition beside <code>org.yaml</code>. It is read within seconds.
-    </Empty>
+    </EmptyState>
   ) : (
     <table class="rows reports">
       <caption class="unseen">Reports</caption>
@@ -98,13 +98,14 @@ const ReportTable = ({ reports }: { readonly reports: readonly ReportEntry[] }) 
                 <span class="soft">none yet</span>
               ) : (
                 <>
-                  <RunBadge state={last.state} /> <At at={last.createdAt} zone={zoneOf(last)} /> <RunLink run={last} />
+                  <RunBadge state={last.state} /> <Timestamp at={last.createdAt} zone={runZone(last)} />{' '}
+                  <RunLink run={last} />
                 </>
               )}
             </td>
             <td data-name="State">
               {pause === null ? null : <span class="state warn">Paused</span>}{' '}
-              {faults.length === 0 ? null : <span class="state bad">{counted(faults.length, 'fault')}</span>}
+              {faults.length === 0 ? null : <span class="state bad">{formatCounted(faults.length, 'fault')}</span>}
               {pause === null && faults.length === 0 ? <span class="soft">in force</span> : null}
             </td>
           </tr>

@@ -1,22 +1,22 @@
 import type { DeliveryRow } from '../../queue/decisions.ts';
-import { Fault } from './fault.tsx';
-import { Csrf, type Frame } from './frame.tsx';
-import type { Refused } from './reason-form.tsx';
+import { ErrorDetails } from './fault.tsx';
+import { Csrf, type LayoutData } from './frame.tsx';
+import type { RejectedForm } from './reason-form.tsx';
 
 interface ResolveProps {
-  readonly frame: Frame;
+  readonly frame: LayoutData;
   readonly row: DeliveryRow;
   readonly from: string;
-  readonly refused: Refused | undefined;
+  readonly refused: RejectedForm | undefined;
 }
 
 /** Which decisions a state leaves open. */
-const CHOICES: Partial<Record<DeliveryRow['state'], readonly ('sent' | 'resend')[]>> = {
+const OPEN_CHOICES: Partial<Record<DeliveryRow['state'], readonly ('sent' | 'resend')[]>> = {
   unknown: ['sent', 'resend'],
   refused: ['resend'],
 };
 
-const MEANS = {
+const CHOICE_TEXTS = {
   sent: {
     word: 'It has arrived',
     text: 'The delivery is recorded as sent. Nothing leaves. Choose this when the recipient has it.',
@@ -32,13 +32,13 @@ export const ResolveForm = ({ frame, row, from, refused }: ResolveProps) => {
   const action = `/deliveries/${row.id}/resolve`;
   const own = refused?.action === action ? refused : undefined;
   const id = `resolve-${row.id}`;
-  const choices = CHOICES[row.state] ?? [];
+  const choices = OPEN_CHOICES[row.state] ?? [];
   if (choices.length === 0) return null;
   return (
     <form class="resolve" method="post" action={action}>
       <Csrf frame={frame} />
       <input type="hidden" name="from" value={from} />
-      {own === undefined ? null : <Fault error={own.error} id={`${id}-fault`} heading="This was not done" />}
+      {own === undefined ? null : <ErrorDetails error={own.error} id={`${id}-fault`} heading="This was not done" />}
       <fieldset>
         <legend>What became of the delivery to {row.recipient}?</legend>
         {choices.map((as) => (
@@ -52,9 +52,9 @@ export const ResolveForm = ({ frame, row, from, refused }: ResolveProps) => {
               checked={own?.values.as === as}
               aria-describedby={`${id}-${as}-means`}
             />
-            <label for={`${id}-${as}`}>{MEANS[as].word}</label>
+            <label for={`${id}-${as}`}>{CHOICE_TEXTS[as].word}</label>
             <p class="hint" id={`${id}-${as}-means`}>
-              {MEANS[as].text}
+              {CHOICE_TEXTS[as].text}
             </p>
           </div>
         ))}

@@ -1,7 +1,7 @@
 import type { Period } from '../../define/period.ts';
-import { Fault } from './fault.tsx';
-import { Csrf, type Frame } from './frame.tsx';
-import type { Refused } from './reason-form.tsx';
+import { ErrorDetails } from './fault.tsx';
+import { Csrf, type LayoutData } from './frame.tsx';
+import type { RejectedForm } from './reason-form.tsx';
 
 /** The usual periods, by what they are counted from; a definition may say others. */
 const PERIODS: readonly (readonly [string, readonly string[]])[] = [
@@ -14,15 +14,15 @@ const PERIODS: readonly (readonly [string, readonly string[]])[] = [
   ['Whole, days ahead included', ['current_day', 'current_week', 'current_month', 'current_quarter', 'current_year']],
 ];
 /** In the order in which their days are asked for: the definition's own first. */
-export const OFFERED: readonly (string | undefined)[] = [undefined, ...PERIODS.flatMap(([, names]) => names)];
+export const PERIOD_CHOICES: readonly (string | undefined)[] = [undefined, ...PERIODS.flatMap(([, names]) => names)];
 
 interface RunNowProps {
-  readonly frame: Frame;
+  readonly frame: LayoutData;
   readonly path: string;
   readonly trigger: string;
   /** Days of each of `OFFERED` now; empty where they are not known. */
   readonly periods: readonly Period[];
-  readonly refused: Refused | undefined;
+  readonly refused: RejectedForm | undefined;
 }
 
 /**
@@ -34,7 +34,7 @@ export const RunNowForm = ({ frame, path, trigger, periods, refused }: RunNowPro
   const own = refused?.action === action ? refused : undefined;
   const kept = own?.values ?? {};
   const days = (name: string | undefined): string => {
-    const period = periods[OFFERED.indexOf(name)];
+    const period = periods[PERIOD_CHOICES.indexOf(name)];
     return period === undefined ? '' : `: ${[...new Set([period.from, period.to])].join(' to ')}`;
   };
   const zone = periods[0]?.timezone;
@@ -44,7 +44,7 @@ export const RunNowForm = ({ frame, path, trigger, periods, refused }: RunNowPro
       <form method="post" action={action}>
         <Csrf frame={frame} />
         <input type="hidden" name="trigger" value={trigger} />
-        {own === undefined ? null : <Fault error={own.error} id="run-fault" heading="No run was opened" />}
+        {own === undefined ? null : <ErrorDetails error={own.error} id="run-fault" heading="No run was opened" />}
         <label for="run-period">Period{zone === undefined ? null : <span class="zone"> in days of {zone}</span>}</label>
         <select id="run-period" name="period">
           <option value="">as the definition says{days(undefined)}</option>

@@ -1,9 +1,9 @@
-import { inWords } from '../../define/period.ts';
-import { ENDED, type RunRecord } from '../../run/record.ts';
+import { formatPeriod } from '../../define/period.ts';
+import { type RunRecord, TERMINAL_STATES } from '../../run/record.ts';
 import type { RunLive, RunNews } from '../access.ts';
-import { count, duration } from './figures.ts';
+import { formatElapsed, formatInteger } from './figures.ts';
 import { RunBadge } from './state.tsx';
-import { At, Distance } from './time.tsx';
+import { RelativeTime, Timestamp } from './time.tsx';
 
 /** The first digits are enough for a person, and are not taken apart by a screen reader. */
 export const RunLink = ({ run }: { readonly run: Pick<RunRecord, 'id'> }) => (
@@ -22,23 +22,28 @@ export const reportPath = (org: string, report: string): string =>
   `/reports/${encodeURIComponent(org)}/${encodeURIComponent(report)}`;
 
 /** The zone in which a run's instants are shown: that of its report. */
-export const zoneOf = (run: Pick<RunRecord, 'period'>): string => run.period.timezone;
+export const runZone = (run: Pick<RunRecord, 'period'>): string => run.period.timezone;
 
-const TRIGGERED = { schedule: 'schedule', on_demand: 'on demand', cli: 'command line', backfill: 'backfill' } as const;
+const TRIGGER_LABELS = {
+  schedule: 'schedule',
+  on_demand: 'on demand',
+  cli: 'command line',
+  backfill: 'backfill',
+} as const;
 
 /** `schedule`, `on demand, by anna`. */
-export const triggered = ({ trigger, by }: Pick<RunRecord, 'trigger' | 'by'>): string =>
-  by === undefined ? TRIGGERED[trigger] : `${TRIGGERED[trigger]}, by ${by}`;
+export const triggerText = ({ trigger, by }: Pick<RunRecord, 'trigger' | 'by'>): string =>
+  by === undefined ? TRIGGER_LABELS[trigger] : `${TRIGGER_LABELS[trigger]}, by ${by}`;
 
-const STAGE_WORDS = { plan: 'Planning', fetch: 'Fetching', render: 'Rendering', deliver: 'Delivering' } as const;
+const STAGE_ACTIVITIES = { plan: 'Planning', fetch: 'Fetching', render: 'Rendering', deliver: 'Delivering' } as const;
 
 /** What a run does now, in one sentence. */
-export function doing({ record, live }: RunNews): string {
+export function activityText({ record, live }: RunNews): string {
   if (live !== null) {
-    const ahead = live.ahead === null ? '' : `, ${count(live.ahead)} ahead in the line of its key`;
-    return `${STAGE_WORDS[live.stage]}${ahead}`;
+    const ahead = live.ahead === null ? '' : `, ${formatInteger(live.ahead)} ahead in the line of its key`;
+    return `${STAGE_ACTIVITIES[live.stage]}${ahead}`;
   }
-  if (record.cancel !== null && !ENDED.has(record.state)) return 'Told to stop';
+  if (record.cancel !== null && !TERMINAL_STATES.has(record.state)) return 'Told to stop';
   if (record.state === 'queued') return 'In line for a worker';
   if (record.state === 'waiting') return 'Asleep until it can go on';
   return record.state === 'running' ? 'Started' : '';
@@ -52,8 +57,8 @@ export function progressOf({ record, live }: RunNews): { readonly done: number; 
 }
 
 /** How a run goes on. The script rewrites the parts that have a `data-` name while it is told of them. */
-export const Progress = ({ news, now }: { readonly news: RunNews; readonly now: number }) => {
-  const zone = zoneOf(news.record);
+export const RunProgressBar = ({ news, now }: { readonly news: RunNews; readonly now: number }) => {
+  const zone = runZone(news.record);
   const progress = progressOf(news);
   const { live, record } = news;
   return (
@@ -64,20 +69,21 @@ export const Progress = ({ news, now }: { readonly news: RunNews; readonly now: 
         {...(progress === null ? {} : { value: progress.done, max: progress.of })}
       />
       <p>
-        <span data-part="doing">{doing(news)}</span>
+        <span data-part="doing">{activityText(news)}</span>
         <span data-part="calls">
-          {progress === null ? '' : `${count(progress.done)} of ${count(progress.of)} calls`}
+          {progress === null ? '' : `${formatInteger(progress.done)} of ${formatInteger(progress.of)} calls`}
         </span>
-        <span data-part="tokens">{tokens(live)}</span>
+        <span data-part="tokens">{tokensText(live)}</span>
         {live?.finish == null ? null : (
           <span>
-            calls expected to end <At at={live.finish} zone={zone} short seconds /> (
-            <Distance at={live.finish} now={now} />)
+            calls expected to end <Timestamp at={live.finish} zone={zone} short seconds /> (
+            <RelativeTime at={live.finish} now={now} />)
           </span>
         )}
         {record.state === 'waiting' && record.until !== null ? (
           <span>
-            wakes <At at={record.until} zone={zone} short seconds /> (<Distance at={record.until} now={now} />)
+            wakes <Timestamp at={record.until} zone={zone} short seconds /> (
+            <RelativeTime at={record.until} now={now} />)
           </span>
         ) : null}
       </p>
@@ -85,8 +91,8 @@ export const Progress = ({ news, now }: { readonly news: RunNews; readonly now: 
   );
 };
 
-export const tokens = (live: RunLive | null): string =>
-  live === null || live.tokens === null ? '' : `${count(live.tokens)} tokens left on the key`;
+export const tokensText = (live: RunLive | null): string =>
+  live === null || live.tokens === null ? '' : `${formatInteger(live.tokens)} tokens left on the key`;
 
 /** Runs as a table; on a narrow screen each becomes a block. */
 export const RunTable = ({
@@ -131,13 +137,13 @@ export const RunTable = ({
             </td>
           ) : null}
           <td class="of-period">
-            <span title={inWords(run.period)}>{run.period.label}</span>
+            <span title={formatPeriod(run.period)}>{run.period.label}</span>
           </td>
           <td class="of-created">
-            <At at={run.createdAt} zone={zoneOf(run)} />
+            <Timestamp at={run.createdAt} zone={runZone(run)} />
           </td>
-          <td class="of-took number">{took(run, now)}</td>
-          {by ? <td class="of-by soft">{triggered(run)}</td> : null}
+          <td class="of-took number">{elapsedText(run, now)}</td>
+          {by ? <td class="of-by soft">{triggerText(run)}</td> : null}
           <td class="of-run">
             <RunLink run={run} />
           </td>
@@ -148,9 +154,9 @@ export const RunTable = ({
 );
 
 /** From the first start to the end, or until now. */
-export const took = ({ startedAt, finishedAt, state }: RunRecord, now: number): string =>
+export const elapsedText = ({ startedAt, finishedAt, state }: RunRecord, now: number): string =>
   startedAt === null
     ? '–'
-    : finishedAt === null && ENDED.has(state)
+    : finishedAt === null && TERMINAL_STATES.has(state)
       ? '–'
-      : duration(Math.max(0, (finishedAt ?? now) - startedAt));
+      : formatElapsed(Math.max(0, (finishedAt ?? now) - startedAt));

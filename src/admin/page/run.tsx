@@ -1,27 +1,27 @@
-import { inWords } from '../../define/period.ts';
+import { formatPeriod } from '../../define/period.ts';
 import type { DeliveryRow } from '../../queue/decisions.ts';
-import { ENDED, type Reopening, type RunRecord } from '../../run/record.ts';
-import type { HeldPack, RunNews } from '../access.ts';
-import { Decisions } from './decisions.tsx';
+import { type RunDecision, type RunRecord, TERMINAL_STATES } from '../../run/record.ts';
+import type { HeldRun, RunNews } from '../access.ts';
+import { RunActions } from './decisions.tsx';
 import { DeliveryTable } from './deliveries.tsx';
-import { Fault } from './fault.tsx';
-import { count, duration } from './figures.ts';
-import { Files } from './files.tsx';
-import { Empty, Fact, type Frame, Page } from './frame.tsx';
-import type { Pack } from './loads.ts';
-import type { Refused } from './reason-form.tsx';
-import { Progress, ReportLink, took, triggered, zoneOf } from './run-parts.tsx';
-import { Stages } from './stages.tsx';
-import { RUN_LOOK, RunBadge } from './state.tsx';
-import { At } from './time.tsx';
+import { ErrorDetails } from './fault.tsx';
+import { formatElapsed, formatInteger } from './figures.ts';
+import { FileList } from './files.tsx';
+import { EmptyState, Fact, type LayoutData, PageLayout } from './frame.tsx';
+import type { RunFilesView } from './loads.ts';
+import type { RejectedForm } from './reason-form.tsx';
+import { elapsedText, ReportLink, RunProgressBar, runZone, triggerText } from './run-parts.tsx';
+import { StageTimings } from './stages.tsx';
+import { RUN_STATE_LABELS, RunBadge } from './state.tsx';
+import { Timestamp } from './time.tsx';
 
 export interface RunData {
   readonly news: RunNews;
   readonly deliveries: readonly DeliveryRow[];
-  readonly files: Pack;
+  readonly files: RunFilesView;
   /** Of a run that is held. */
-  readonly held: HeldPack | null;
-  readonly refused?: Refused | undefined;
+  readonly held: HeldRun | null;
+  readonly refused?: RejectedForm | undefined;
 }
 
 /** One run: what was asked for, how it goes on, what came of it, and what may be decided. */
@@ -30,15 +30,15 @@ export const Run = ({
   data,
   notice,
 }: {
-  readonly frame: Frame;
+  readonly frame: LayoutData;
   readonly data: RunData;
   readonly notice?: string | undefined;
 }) => {
   const { record } = data.news;
-  const zone = zoneOf(record);
-  const open = !ENDED.has(record.state);
+  const zone = runZone(record);
+  const open = !TERMINAL_STATES.has(record.state);
   return (
-    <Page frame={frame} title={`Run ${record.id.slice(0, 8)}`} place="/runs" notice={notice}>
+    <PageLayout frame={frame} title={`Run ${record.id.slice(0, 8)}`} place="/runs" notice={notice}>
       <p class="crumbs">
         <ReportLink {...record} />
       </p>
@@ -46,9 +46,9 @@ export const Run = ({
         <h1>
           Run <span class="id">{record.id.slice(0, 8)}</span>
         </h1>
-        <RunBadge state={record.state} /> <span class="soft">{meaning(record, data.files)}</span>
+        <RunBadge state={record.state} /> <span class="soft">{stateMeaning(record, data.files)}</span>
       </div>
-      <p class="lead">{inWords(record.period)}</p>
+      <p class="lead">{formatPeriod(record.period)}</p>
       <div
         id="progress"
         data-live
@@ -60,7 +60,7 @@ export const Run = ({
       >
         {open ? (
           <>
-            <Progress news={data.news} now={frame.now} />
+            <RunProgressBar news={data.news} now={frame.now} />
             <noscript>
               <p class="more">
                 <a href={`/runs/${record.id}`}>Look again</a>
@@ -70,9 +70,9 @@ export const Run = ({
         ) : null}
       </div>
       <div id="error" data-live>
-        {record.error === null ? null : <Fault error={record.error} heading="Why it ended so" />}
+        {record.error === null ? null : <ErrorDetails error={record.error} heading="Why it ended so" />}
       </div>
-      <Decisions
+      <RunActions
         frame={frame}
         record={record}
         deliveries={data.deliveries}
@@ -85,16 +85,16 @@ export const Run = ({
           <section aria-labelledby="files">
             <h2 id="files">Files</h2>
             <div id="files-list" data-live>
-              <Files record={record} pack={data.files} />
+              <FileList record={record} pack={data.files} />
             </div>
           </section>
           <section aria-labelledby="sent">
             <h2 id="sent">Deliveries</h2>
             <div id="deliveries" data-live>
               {data.deliveries.length === 0 ? (
-                <Empty>
+                <EmptyState>
                   {record.deliver ? 'Nothing has been delivered yet.' : 'It was asked not to deliver anything.'}
-                </Empty>
+                </EmptyState>
               ) : (
                 <DeliveryTable rows={data.deliveries} zone={() => zone} of="run" />
               )}
@@ -103,7 +103,7 @@ export const Run = ({
           {record.reopened.length === 0 ? null : (
             <section aria-labelledby="history">
               <h2 id="history">What was decided</h2>
-              <History reopened={record.reopened} zone={zone} />
+              <DecisionHistory reopened={record.reopened} zone={zone} />
             </section>
           )}
         </div>
@@ -111,7 +111,7 @@ export const Run = ({
           <section aria-labelledby="stages">
             <h2 id="stages">Stages</h2>
             <div id="timings" data-live>
-              <Stages news={data.news} />
+              <StageTimings news={data.news} />
             </div>
           </section>
           <section aria-labelledby="facts">
@@ -122,45 +122,45 @@ export const Run = ({
           </section>
         </div>
       </div>
-    </Page>
+    </PageLayout>
   );
 };
 
 /** What the state means for this run. */
-const meaning = ({ state }: RunRecord, files: Pack): string =>
+const stateMeaning = ({ state }: RunRecord, files: RunFilesView): string =>
   state === 'failed' && 'kept' in files && files.kept.length > 0
     ? 'Its files were made; not everybody has received them.'
-    : RUN_LOOK[state].means;
+    : RUN_STATE_LABELS[state].means;
 
 const Facts = ({ record, now, zone }: { readonly record: RunRecord; readonly now: number; readonly zone: string }) => (
   <dl class="facts">
-    <Fact name="Triggered">{triggered(record)}</Fact>
+    <Fact name="Triggered">{triggerText(record)}</Fact>
     {record.slot.startsWith('trigger:') ? null : (
       <Fact name="Slot">
-        <At at={Date.parse(record.slot)} zone={zone} />
+        <Timestamp at={Date.parse(record.slot)} zone={zone} />
       </Fact>
     )}
     <Fact name="Created">
-      <At at={record.createdAt} zone={zone} seconds />
+      <Timestamp at={record.createdAt} zone={zone} seconds />
     </Fact>
     {record.startedAt === null ? null : (
       <Fact name="Started">
-        <At at={record.startedAt} zone={zone} seconds />
+        <Timestamp at={record.startedAt} zone={zone} seconds />
       </Fact>
     )}
     {record.finishedAt === null ? null : (
       <Fact name="Finished">
-        <At at={record.finishedAt} zone={zone} seconds />
+        <Timestamp at={record.finishedAt} zone={zone} seconds />
       </Fact>
     )}
-    <Fact name="Took">{took(record, now)}</Fact>
-    <Fact name="Calls planned">{count(record.calls.planned)}</Fact>
-    <Fact name="Calls made">{count(record.calls.made)}</Fact>
-    <Fact name="Calls saved">{count(record.calls.saved)}</Fact>
-    <Fact name="Token wait">{duration(record.tokenWaitMs)}</Fact>
+    <Fact name="Took">{elapsedText(record, now)}</Fact>
+    <Fact name="Calls planned">{formatInteger(record.calls.planned)}</Fact>
+    <Fact name="Calls made">{formatInteger(record.calls.made)}</Fact>
+    <Fact name="Calls saved">{formatInteger(record.calls.saved)}</Fact>
+    <Fact name="Token wait">{formatElapsed(record.tokenWaitMs)}</Fact>
     <Fact name="Tries">
-      {count(record.attempts)}
-      {record.starts > record.attempts ? `, taken up ${count(record.starts)} times` : ''}
+      {formatInteger(record.attempts)}
+      {record.starts > record.attempts ? `, taken up ${formatInteger(record.starts)} times` : ''}
     </Fact>
     <Fact name="Delivers">{record.deliver ? 'yes' : 'no, files only'}</Fact>
     <Fact name="Definition">
@@ -172,7 +172,7 @@ const Facts = ({ record, now, zone }: { readonly record: RunRecord; readonly now
   </dl>
 );
 
-const DECIDED: Readonly<Record<Reopening['what'], string>> = {
+const DECISION_LABELS: Readonly<Record<RunDecision['what'], string>> = {
   release: 'Released',
   retry: 'Tried again',
   resend: 'One delivery to be sent again',
@@ -180,12 +180,12 @@ const DECIDED: Readonly<Record<Reopening['what'], string>> = {
   cancel: 'Told to stop',
 };
 
-const History = ({ reopened, zone }: { readonly reopened: readonly Reopening[]; readonly zone: string }) => (
+const DecisionHistory = ({ reopened, zone }: { readonly reopened: readonly RunDecision[]; readonly zone: string }) => (
   <ol class="entries">
     {reopened.map(({ what, by, reason, at }) => (
       <li>
         <p>
-          <strong>{DECIDED[what]}</strong> by {by}, <At at={at} zone={zone} />
+          <strong>{DECISION_LABELS[what]}</strong> by {by}, <Timestamp at={at} zone={zone} />
         </p>
         <p class="quote">{reason}</p>
       </li>

@@ -1,8 +1,8 @@
 import { RUN_STATES, type RunRecord, type RunState } from '../../run/record.ts';
 import type { OrganizationEntry } from '../access.ts';
-import { Empty, type Frame, Page } from './frame.tsx';
+import { EmptyState, type LayoutData, PageLayout } from './frame.tsx';
 import { RunTable } from './run-parts.tsx';
-import { RUN_LOOK } from './state.tsx';
+import { RUN_STATE_LABELS } from './state.tsx';
 
 /** What the list is narrowed to, as the form says it. */
 export interface RunsQuery {
@@ -26,10 +26,10 @@ export const Runs = ({
   frame,
   data: { organizations, runs, next, query },
 }: {
-  readonly frame: Frame;
+  readonly frame: LayoutData;
   readonly data: RunsData;
 }) => (
-  <Page frame={frame} title="Runs" place="/runs">
+  <PageLayout frame={frame} title="Runs" place="/runs">
     <h1>Runs</h1>
     <form class="filter" method="get" action="/runs">
       <label>
@@ -53,7 +53,7 @@ export const Runs = ({
           <option value="">any</option>
           {RUN_STATES.map((state) => (
             <option value={state} selected={state === query.state}>
-              {RUN_LOOK[state].word}
+              {RUN_STATE_LABELS[state].word}
             </option>
           ))}
         </select>
@@ -74,7 +74,7 @@ export const Runs = ({
       {isNarrowed(query) ? <a href="/runs">Show all</a> : null}
     </form>
     {runs.length === 0 ? (
-      <Empty>
+      <EmptyState>
         {isNarrowed(query) ? (
           <>
             No run on record is like this. <a href="/runs">Show all</a>
@@ -85,7 +85,7 @@ export const Runs = ({
             <a href="/reports">report</a> now.
           </>
         )}
-      </Empty>
+      </EmptyState>
     ) : (
       <RunTable runs={runs} now={frame.now} caption="Runs, the newest first" />
     )}
@@ -97,7 +97,7 @@ export const Runs = ({
         </a>
       )}
     </p>
-  </Page>
+  </PageLayout>
 );
 
 const isNarrowed = ({ after, ...query }: RunsQuery): boolean =>

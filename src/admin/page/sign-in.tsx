@@ -1,8 +1,8 @@
-import type { Assets } from './assets.ts';
-import { Document, Mark } from './frame.tsx';
+import type { AssetUrls } from './assets.ts';
+import { BrandMark, Document } from './frame.tsx';
 
 interface SignInProps {
-  readonly assets: Assets;
+  readonly assets: AssetUrls;
   /** Why nobody was let in, or that somebody has left. */
   readonly message?: { readonly text: string; readonly grave: boolean } | undefined;
   /** Path of ours to which the visitor wanted to go. */
@@ -13,7 +13,7 @@ export const SignIn = ({ assets, message, to }: SignInProps) => (
   <Document title="Sign in" assets={assets}>
     <main class="door">
       <h1>
-        <Mark /> Docket
+        <BrandMark /> Docket
       </h1>
       {message === undefined ? null : (
         <p class={message.grave ? 'fault' : 'notice'} role={message.grave ? 'alert' : 'status'} id="why">

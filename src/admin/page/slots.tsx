@@ -1,15 +1,15 @@
 import { DateTime } from 'luxon';
 import type { OrganizationEntry, SlotEntry } from '../access.ts';
-import { Empty, type Frame, Page } from './frame.tsx';
+import { EmptyState, type LayoutData, PageLayout } from './frame.tsx';
 import { ReportLink } from './run-parts.tsx';
-import { At, Distance } from './time.tsx';
+import { RelativeTime, Timestamp } from './time.tsx';
 
 /** Slots by the day on which they begin, in the zone of each. */
 export const SlotList = ({ slots, now }: { readonly slots: readonly SlotEntry[]; readonly now: number }) =>
   slots.length === 0 ? (
-    <Empty>
+    <EmptyState>
       No report has a schedule that will come due. Give one a <code>schedule</code> in its definition.
-    </Empty>
+    </EmptyState>
   ) : (
     <div>
       {byDay(slots, now).map(([day, own]) => (
@@ -18,9 +18,11 @@ export const SlotList = ({ slots, now }: { readonly slots: readonly SlotEntry[];
           <ul class="slots">
             {own.map((slot) => (
               <li class={slot.paused ? 'waits' : ''}>
-                <At at={Date.parse(slot.begins)} zone={slot.timezone} short />
+                <Timestamp at={Date.parse(slot.begins)} zone={slot.timezone} short />
                 <ReportLink {...slot} />
-                <span class="soft">{slot.paused ? 'paused' : <Distance at={Date.parse(slot.begins)} now={now} />}</span>
+                <span class="soft">
+                  {slot.paused ? 'paused' : <RelativeTime at={Date.parse(slot.begins)} now={now} />}
+                </span>
               </li>
             ))}
           </ul>
@@ -50,8 +52,8 @@ export interface SlotsData {
   readonly days: number;
 }
 
-export const Slots = ({ frame, data }: { readonly frame: Frame; readonly data: SlotsData }) => (
-  <Page frame={frame} title="Slots" place="/slots">
+export const Slots = ({ frame, data }: { readonly frame: LayoutData; readonly data: SlotsData }) => (
+  <PageLayout frame={frame} title="Slots" place="/slots">
     <h1>Slots</h1>
     <p class="lead">When scheduled runs begin, each in the zone of its schedule.</p>
     <form class="filter" method="get" action="/slots">
@@ -79,14 +81,14 @@ export const Slots = ({ frame, data }: { readonly frame: Frame; readonly data: S
       <button type="submit">Show</button>
     </form>
     <SlotTable slots={data.slots} now={frame.now} />
-  </Page>
+  </PageLayout>
 );
 
 const SlotTable = ({ slots, now }: { readonly slots: readonly SlotEntry[]; readonly now: number }) =>
   slots.length === 0 ? (
-    <Empty>
+    <EmptyState>
       No slot comes due in this time. Look further ahead, or give a report a <code>schedule</code> in its definition.
-    </Empty>
+    </EmptyState>
   ) : (
     <table class="rows">
       <caption class="unseen">Slots, the soonest first</caption>
@@ -103,10 +105,10 @@ const SlotTable = ({ slots, now }: { readonly slots: readonly SlotEntry[]; reado
         {slots.map((slot) => (
           <tr>
             <td>
-              <At at={Date.parse(slot.begins)} zone={slot.timezone} weekday />
+              <Timestamp at={Date.parse(slot.begins)} zone={slot.timezone} weekday />
             </td>
             <td data-name="In">
-              <Distance at={Date.parse(slot.begins)} now={now} />
+              <RelativeTime at={Date.parse(slot.begins)} now={now} />
             </td>
             <td data-name="Report">
               <ReportLink {...slot} /> <span class="soft">{slot.title}</span>

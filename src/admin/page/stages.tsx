@@ -1,9 +1,9 @@
 import { STAGES, type Stage } from '../../run/record.ts';
 import type { RunNews } from '../access.ts';
-import { duration } from './figures.ts';
-import { Empty } from './frame.tsx';
+import { formatElapsed } from './figures.ts';
+import { EmptyState } from './frame.tsx';
 
-const STAGE_WORDS: Readonly<Record<Stage, string>> = {
+const STAGE_LABELS: Readonly<Record<Stage, string>> = {
   plan: 'Plan',
   fetch: 'Fetch',
   render: 'Render',
@@ -12,10 +12,10 @@ const STAGE_WORDS: Readonly<Record<Stage, string>> = {
 };
 
 /** How long each stage of a run took, one after the other as they came, and which one it is at. */
-export const Stages = ({ news: { record, live } }: { readonly news: RunNews }) => {
+export const StageTimings = ({ news: { record, live } }: { readonly news: RunNews }) => {
   const spent = STAGES.map((stage) => record.timings[stage] ?? 0);
   const all = spent.reduce((sum, ms) => sum + ms, 0);
-  if (all === 0 && live === null) return <Empty>No stage is over yet.</Empty>;
+  if (all === 0 && live === null) return <EmptyState>No stage is over yet.</EmptyState>;
   const percent = (ms: number): string => `${((ms / Math.max(1, all)) * 100).toFixed(2)}%`;
   return (
     <table class="stages">
@@ -26,7 +26,7 @@ export const Stages = ({ news: { record, live } }: { readonly news: RunNews }) =
           const before = spent.slice(0, index).reduce((sum, each) => sum + each, 0);
           return (
             <tr>
-              <th scope="row">{STAGE_WORDS[stage]}</th>
+              <th scope="row">{STAGE_LABELS[stage]}</th>
               <td class="bar">
                 {ms === undefined ? null : (
                   <svg width="100%" height="10" aria-hidden="true">
@@ -40,7 +40,7 @@ export const Stages = ({ news: { record, live } }: { readonly news: RunNews }) =
                 ) : ms === undefined ? (
                   <span class="soft">not reached</span>
                 ) : (
-                  duration(ms)
+                  formatElapsed(ms)
                 )}
               </td>
             </tr>

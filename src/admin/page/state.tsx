@@ -4,13 +4,13 @@ import type { RunState } from '../../run/record.ts';
 type Tone = 'good' | 'busy' | 'idle' | 'warn' | 'bad';
 
 /** What a state is called, how grave it is, and what it means for whoever reads it. */
-interface Look {
+interface StateLabel {
   readonly word: string;
   readonly tone: Tone;
   readonly means: string;
 }
 
-export const RUN_LOOK: Readonly<Record<RunState, Look>> = {
+export const RUN_STATE_LABELS: Readonly<Record<RunState, StateLabel>> = {
   queued: { word: 'Queued', tone: 'idle', means: 'It is in line for a worker.' },
   running: { word: 'Running', tone: 'busy', means: 'A worker is at it.' },
   waiting: { word: 'Waiting', tone: 'idle', means: 'It sleeps until it can go on by itself.' },
@@ -22,7 +22,7 @@ export const RUN_LOOK: Readonly<Record<RunState, Look>> = {
   skipped: { word: 'Skipped', tone: 'idle', means: 'Its slot was never opened.' },
 };
 
-export const DELIVERY_LOOK: Readonly<Record<DeliveryState, Look>> = {
+export const DELIVERY_STATE_LABELS: Readonly<Record<DeliveryState, StateLabel>> = {
   pending: { word: 'Pending', tone: 'idle', means: 'It has not left yet.' },
   sending: { word: 'Sending', tone: 'busy', means: 'It is on its way.' },
   sent: { word: 'Sent', tone: 'good', means: 'It was accepted.' },
@@ -30,11 +30,13 @@ export const DELIVERY_LOOK: Readonly<Record<DeliveryState, Look>> = {
   unknown: { word: 'Unknown', tone: 'warn', means: 'It may have arrived, and may not have.' },
 };
 
-const Badge = ({ word, tone, means }: Look) => (
+const Badge = ({ word, tone, means }: StateLabel) => (
   <span class={`state ${tone}`} title={means}>
     {word}
   </span>
 );
 
-export const RunBadge = ({ state }: { readonly state: RunState }) => <Badge {...RUN_LOOK[state]} />;
-export const DeliveryBadge = ({ state }: { readonly state: DeliveryState }) => <Badge {...DELIVERY_LOOK[state]} />;
+export const RunBadge = ({ state }: { readonly state: RunState }) => <Badge {...RUN_STATE_LABELS[state]} />;
+export const DeliveryBadge = ({ state }: { readonly state: DeliveryState }) => (
+  <Badge {...DELIVERY_STATE_LABELS[state]} />
+);

@@ -1,13 +1,13 @@
 import { DateTime } from 'luxon';
-import { distance } from './figures.ts';
+import { formatRelativeTime } from './figures.ts';
 
 /** An instant, ISO in UTC. */
-export const iso = (at: number): string => new Date(at).toISOString();
+export const toIsoInstant = (at: number): string => new Date(at).toISOString();
 
 /** `UTC`, `+01:00`: short, and unlike `CST` the same everywhere. */
-const offsetOf = (time: DateTime): string => (time.offset === 0 ? 'UTC' : time.toFormat('ZZ'));
+const offsetText = (time: DateTime): string => (time.offset === 0 ? 'UTC' : time.toFormat('ZZ'));
 
-interface AtProps {
+interface TimestampProps {
   /** Epoch ms. */
   readonly at: number;
   /** IANA zone in which it is shown. */
@@ -20,21 +20,21 @@ interface AtProps {
 }
 
 /** An instant in a zone, which it names; UTC is in its title. */
-export function At({ at, zone, short = false, seconds = false, weekday = false }: AtProps) {
+export function Timestamp({ at, zone, short = false, seconds = false, weekday = false }: TimestampProps) {
   const time = DateTime.fromMillis(at, { zone, locale: 'en-GB' });
   const utc = time.toUTC();
   const clock = time.toFormat(seconds ? 'HH:mm:ss' : 'HH:mm');
   const day = time.toFormat(weekday ? 'ccc d LLL yyyy' : 'd LLL yyyy');
   return (
-    <time datetime={iso(at)} title={`${utc.toFormat('yyyy-MM-dd HH:mm:ss')} UTC · ${zone}`}>
-      {short ? clock : `${day}, ${clock}`} <span class="zone">{offsetOf(time)}</span>
+    <time datetime={toIsoInstant(at)} title={`${utc.toFormat('yyyy-MM-dd HH:mm:ss')} UTC · ${zone}`}>
+      {short ? clock : `${day}, ${clock}`} <span class="zone">{offsetText(time)}</span>
     </time>
   );
 }
 
 /** How far an instant is; the script keeps it true while the page is open. */
-export const Distance = ({ at, now }: { readonly at: number; readonly now: number }) => (
+export const RelativeTime = ({ at, now }: { readonly at: number; readonly now: number }) => (
   <span class="far" data-at={at}>
-    {distance(at, now)}
+    {formatRelativeTime(at, now)}
   </span>
 );

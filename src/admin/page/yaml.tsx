@@ -1,14 +1,14 @@
 /** YAML to read: keys and comments are told apart, nothing is changed. */
-export const Yaml = ({ text }: { readonly text: string }) => (
+export const YamlSource = ({ text }: { readonly text: string }) => (
   <pre class="yaml">
-    <code>{text.trimEnd().split('\n').map(marked)}</code>
+    <code>{text.trimEnd().split('\n').map(highlightLine)}</code>
   </pre>
 );
 
 const KEY = /^(\s*(?:- )?)([\w.]+)(:.*)$/;
 const COMMENT = /^(.*?)((?:^|\s)#.*)$/;
 
-function marked(line: string) {
+function highlightLine(line: string) {
   const [, before = line, comment = ''] = COMMENT.exec(line) ?? [];
   const [, indent = '', key = '', rest = before] = KEY.exec(before) ?? [];
   return (

@@ -71,13 +71,13 @@ export interface Reference {
 }
 
 /** @param document OpenAPI 3.1 as `/openapi.json` has it */
-export function referenceOf(document: unknown): Reference {
+export function buildReference(document: unknown): Reference {
   const { info, paths, components } = documentSchema.parse(document);
   const groups = new Map<string, Operation[]>();
   for (const [path, methods] of Object.entries(paths)) {
     for (const [method, operation] of Object.entries(methods)) {
       const group = operation.tags[0] ?? 'Other';
-      const shown = operationOf(method.toUpperCase(), path, operation, components.schemas);
+      const shown = describeOperation(method.toUpperCase(), path, operation, components.schemas);
       groups.set(group, [...(groups.get(group) ?? []), shown]);
     }
   }
@@ -89,7 +89,7 @@ export function referenceOf(document: unknown): Reference {
   };
 }
 
-function operationOf(
+function describeOperation(
   method: string,
   path: string,
   { summary, description = '', parameters, requestBody, responses }: z.infer<typeof operationSchema>,
@@ -116,19 +116,19 @@ function operationOf(
 }
 
 function exampleBody(schema: unknown, named: Readonly<Record<string, Schema>>): string {
-  const sample = sampleOf(schema, named);
+  const sample = sampleValue(schema, named);
   return typeof sample === 'string' ? sample : JSON.stringify(sample, null, 2);
 }
 
 /** A value that the schema takes: its own example, its default, or one made of its members'. */
-function sampleOf(schema: unknown, named: Readonly<Record<string, Schema>>): unknown {
+function sampleValue(schema: unknown, named: Readonly<Record<string, Schema>>): unknown {
   const parsed = schemaSchema.safeParse(schema);
   if (!parsed.success) return null;
   const { $ref, example, default: normal, enum: choices, properties } = parsed.data;
-  if ($ref !== undefined) return sampleOf(named[$ref.split('/').at(-1) ?? ''], named);
+  if ($ref !== undefined) return sampleValue(named[$ref.split('/').at(-1) ?? ''], named);
   if (example !== undefined) return example;
   if (normal !== undefined) return normal;
   if (choices !== undefined) return choices[0];
   if (properties === undefined) return '';
-  return Object.fromEntries(Object.entries(properties).map(([name, member]) => [name, sampleOf(member, named)]));
+  return Object.fromEntries(Object.entries(properties).map(([name, member]) => [name, sampleValue(member, named)]));
 }

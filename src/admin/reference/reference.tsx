@@ -48,7 +48,7 @@ export const ReferencePage = ({ reference, assets }: { reference: Reference; ass
           <section aria-labelledby={name}>
             <h2 id={name}>{name}</h2>
             {operations.map((operation) => (
-              <OperationPart operation={operation} />
+              <OperationDetails operation={operation} />
             ))}
           </section>
         ))}
@@ -57,7 +57,7 @@ export const ReferencePage = ({ reference, assets }: { reference: Reference; ass
   </html>
 );
 
-const OperationPart = ({ operation }: { operation: Operation }) => {
+const OperationDetails = ({ operation }: { operation: Operation }) => {
   const { id, method, path, summary, description, fields, body, answers } = operation;
   return (
     <details id={id}>
@@ -71,7 +71,7 @@ const OperationPart = ({ operation }: { operation: Operation }) => {
       )}
       <form data-method={method} data-path={path}>
         {fields.map((field) => (
-          <FieldPart id={`${id}-${field.name}`} field={field} />
+          <FieldInput id={`${id}-${field.name}`} field={field} />
         ))}
         {body === undefined ? null : (
           <>
@@ -101,7 +101,7 @@ const OperationPart = ({ operation }: { operation: Operation }) => {
   );
 };
 
-const FieldPart = ({ id, field }: { id: string; field: Field }) => {
+const FieldInput = ({ id, field }: { id: string; field: Field }) => {
   const { name, in: place, required, description, example, choices } = field;
   const about = description === '' ? undefined : `${id}-about`;
   return (

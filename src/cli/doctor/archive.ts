@@ -1,46 +1,52 @@
 import { stat, statfs } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { withArchive } from '../../compose/archive.ts';
-import type { Surroundings } from '../../compose/ports.ts';
-import { examine, type Finding, fail, ok, sizeWords, type Verdict, warn } from './finding.ts';
+import type { AppContext } from '../../compose/ports.ts';
+import { type CheckResult, type Finding, fail, formatByteSize, ok, runCheck, warn } from './finding.ts';
 
 const GB = 1024 ** 3;
 
 /** Bytes. */
-export interface Room {
+export interface DiskUsage {
   readonly free: number;
   readonly total: number;
 }
 
 /** A pack is a few megabytes, and an archive keeps every one of them. */
-export function judgeRoom({ free, total }: Room): Verdict {
-  const detail = `${sizeWords(free)} free`;
+export function evaluateDiskUsage({ free, total }: DiskUsage): CheckResult {
+  const detail = `${formatByteSize(free)} free`;
   const remedy = 'Make room, or let old runs go: DOCKET_ARCHIVE_DAYS, retention_days in org.yaml.';
   if (free < 0.1 * GB) return fail(detail, remedy);
   return free < GB || free < total * 0.03 ? warn(detail, remedy) : ok(free < 10 * GB ? detail : 'more than 10 GB free');
 }
 
 /** What the archive's own trial found: it can be written, and it keeps what stands there. */
-export const judgeShelf = ({ ok: keeps, detail }: { readonly ok: boolean; readonly detail: string }): Verdict =>
+export const evaluateArchiveProbe = ({
+  ok: keeps,
+  detail,
+}: {
+  readonly ok: boolean;
+  readonly detail: string;
+}): CheckResult =>
   keeps ? ok(detail) : warn(detail, 'Let nothing take runs out but `docket` itself (docs/archive.md).');
 
-export async function examineArchive(around: Surroundings): Promise<Finding[]> {
+export async function checkArchive(around: AppContext): Promise<Finding[]> {
   const place = around.config.DOCKET_ARCHIVE ?? { kind: 'directory', folder: resolve('archive') };
   const folder = place.kind === 'directory' ? place.folder : place.staging;
-  const tried = await examine('Archive', () =>
-    withArchive(around, async ({ archive, shelf, signing }) => {
+  const tried = await runCheck('Archive', () =>
+    withArchive(around, async ({ archive, storage, signing }) => {
       await signing?.ready();
       // Where files are made may be another place than where they are kept.
       await archive.discard(await archive.stage('doctor'));
-      return judgeShelf(await shelf.probe());
+      return evaluateArchiveProbe(await storage.probe());
     }),
   );
   if (tried.state === 'fail') return [tried];
-  const room = await examine('Disk of the archive', async () => judgeRoom(await roomOf(folder)));
+  const room = await runCheck('Disk of the archive', async () => evaluateDiskUsage(await readDiskUsage(folder)));
   return [tried, room];
 }
 
-async function roomOf(folder: string): Promise<Room> {
+async function readDiskUsage(folder: string): Promise<DiskUsage> {
   let at = resolve(folder);
   while (at !== dirname(at) && (await stat(at).catch(() => undefined)) === undefined) at = dirname(at);
   const { bavail, blocks, bsize } = await statfs(at);

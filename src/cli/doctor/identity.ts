@@ -1,13 +1,13 @@
 import type { RedisClient } from '../../base/redis-client.ts';
 import { type Identity, readIdentity } from '../../base/redis-identity.ts';
 import { withArchive } from '../../compose/archive.ts';
-import type { Surroundings } from '../../compose/ports.ts';
+import type { AppContext } from '../../compose/ports.ts';
 import { ARCHIVE_MARKER, type ArchiveMarker, readMarker } from '../../deliver/archive-marker.ts';
-import { DEFAULT_PREFIX } from '../../queue/keys.ts';
-import { examine, type Finding, fail, ok, type Verdict } from './finding.ts';
+import { DEFAULT_KEY_PREFIX } from '../../queue/keys.ts';
+import { type CheckResult, type Finding, fail, ok, runCheck } from './finding.ts';
 
 /** @param known what Redis says; `away` where it cannot be asked */
-export function judgeIdentity(known: Identity | 'away' | undefined, marker: ArchiveMarker | undefined): Verdict {
+export function evaluateIdentity(known: Identity | 'away' | undefined, marker: ArchiveMarker | undefined): CheckResult {
   const archive = marker === undefined ? `the archive has no marker, ${ARCHIVE_MARKER}` : `the archive is ${marker.id}`;
   if (known === 'away') return ok(`${archive}; Redis cannot be asked`);
   if (known === undefined) {
@@ -28,13 +28,13 @@ export function judgeIdentity(known: Identity | 'away' | undefined, marker: Arch
 }
 
 /** Whether Redis and the archive belong to one deployment. Changes nothing. */
-export const examineIdentity = (around: Surroundings, redis: RedisClient | undefined): Promise<Finding> =>
-  examine('Deployment', () =>
-    withArchive(around, async ({ shelf }) => {
+export const checkDeploymentIdentity = (around: AppContext, redis: RedisClient | undefined): Promise<Finding> =>
+  runCheck('Deployment', () =>
+    withArchive(around, async ({ storage }) => {
       const [marker, known] = await Promise.all([
-        readMarker(shelf),
-        redis === undefined ? ('away' as const) : readIdentity(redis, DEFAULT_PREFIX),
+        readMarker(storage),
+        redis === undefined ? ('away' as const) : readIdentity(redis, DEFAULT_KEY_PREFIX),
       ]);
-      return judgeIdentity(known, marker);
+      return evaluateIdentity(known, marker);
     }),
   );

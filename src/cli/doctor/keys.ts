@@ -1,26 +1,26 @@
 import { DocketError, toDocketError } from '../../base/error.ts';
 import type { RedisClient } from '../../base/redis-client.ts';
 import { secretSource } from '../../base/secret.ts';
-import { type KeyBudgets, lookAtBudgets, sharedBudgets } from '../../compose/budgets.ts';
-import { organizationsOf } from '../../compose/organizations.ts';
-import { composeCatalogs, type Surroundings } from '../../compose/ports.ts';
+import { inspectBudgets, type KeyBudgets, sharedBudgets } from '../../compose/budgets.ts';
+import { listOrganizations } from '../../compose/organizations.ts';
+import { type AppContext, composeCatalogs } from '../../compose/ports.ts';
 import { type Catalog, isWronglyAdditive } from '../../contract/catalog.ts';
 import type { Organization } from '../../contract/organization.ts';
-import type { Jobs } from '../../define/load.ts';
+import type { Definitions } from '../../define/load.ts';
 import type { OrgSettings } from '../../define/org.ts';
-import { heldCatalog } from '../../fetch/catalogs.ts';
-import { DEFAULT_PREFIX } from '../../queue/keys.ts';
-import { examine, type Finding, fail, failed, ok, type Verdict, warn } from './finding.ts';
+import { cachedCatalog } from '../../fetch/catalogs.ts';
+import { DEFAULT_KEY_PREFIX } from '../../queue/keys.ts';
+import { type CheckResult, type Finding, fail, ok, resultOfError, runCheck, warn } from './finding.ts';
 
 /** What the service said to the key of an organization. */
-export interface KeySeen {
+export interface KeyAccess {
   /** Undefined: the key is limited to a permission, and may not list them. */
   readonly organizations: readonly Pick<Organization, 'id' | 'name'>[] | undefined;
   /** Other organizations of ours with the same key. */
   readonly shared: readonly string[];
 }
 
-export function judgeKey({ organizations, shared }: KeySeen, { org }: Pick<OrgSettings, 'org'>): Verdict {
+export function evaluateKey({ organizations, shared }: KeyAccess, { org }: Pick<OrgSettings, 'org'>): CheckResult {
   const also = shared.length === 0 ? '' : `; one key and one budget with ${shared.join(', ')}`;
   if (organizations === undefined) return ok(`accepted; limited to a permission, such as analytics.read${also}`);
   if (organizations.length === 0) {
@@ -35,7 +35,7 @@ export function judgeKey({ organizations, shared }: KeySeen, { org }: Pick<OrgSe
   return ok(`accepted, ${reached}${also}`);
 }
 
-export function judgeCatalog({ metrics, dimensions, registry_version, unread = [] }: Catalog): Verdict {
+export function evaluateCatalog({ metrics, dimensions, registry_version, unread = [] }: Catalog): CheckResult {
   const read = `${metrics.length} metrics, ${dimensions.length} dimensions, registry version ${registry_version}`;
   if (metrics.length === 0) {
     return fail(read, 'Ask the service which metrics the organization may report on: every report of it fails.');
@@ -53,7 +53,7 @@ export function judgeCatalog({ metrics, dimensions, registry_version, unread = [
   );
 }
 
-export function judgeBudget({ metrics, limits }: Pick<KeyBudgets, 'metrics' | 'limits'>, now: number): Verdict {
+export function evaluateBudget({ metrics, limits }: Pick<KeyBudgets, 'metrics' | 'limits'>, now: number): CheckResult {
   const { tokens, limit, inFlight, waiting, blockedUntil, slowedUntil } = metrics;
   const detail = `${tokens} of ${limit} calls free, ${inFlight} in flight, ${waiting} waiting`;
   if (blockedUntil !== null && blockedUntil > now) {
@@ -83,46 +83,49 @@ export interface KeyOptions {
 }
 
 /** Every organization's key: found, accepted, whose it is, its catalog and its budget. */
-export async function examineKeys(
-  jobs: Jobs,
-  around: Surroundings,
+export async function checkApiKeys(
+  jobs: Definitions,
+  around: AppContext,
   { askCatalogs, known = new Map(), redis, signal }: KeyOptions,
 ): Promise<{ readonly findings: Finding[]; readonly catalogs: ReadonlyMap<string, Catalog> }> {
   const catalogs = new Map(known);
   const findings: Finding[] = [];
   const opened = await composeCatalogs(around, { freshCatalogs: askCatalogs, orgs: jobs.orgs }).catch(toDocketError);
-  if (opened instanceof DocketError) return { findings: [{ what: 'API keys', ...failed(opened) }], catalogs };
+  if (opened instanceof DocketError) return { findings: [{ what: 'API keys', ...resultOfError(opened) }], catalogs };
   const { portsOf, catalogOf, scope } = opened;
   try {
-    const owners = await ownersOf(jobs, around);
+    const owners = await organizationsByKey(jobs, around);
     for (const settings of jobs.orgs.values()) {
       const { id } = settings;
       const ports = await portsOf(settings).catch(toDocketError);
       if (ports instanceof DocketError) {
-        findings.push({ what: `API key of ${id}`, ...failed(ports) });
+        findings.push({ what: `API key of ${id}`, ...resultOfError(ports) });
         continue;
       }
       const shared = (owners.get(ports.key) ?? []).filter((other) => other !== id);
-      const key = await examine(`API key of ${id}`, async () =>
-        judgeKey({ organizations: await reachedBy(() => organizationsOf(ports, settings, signal)), shared }, settings),
+      const key = await runCheck(`API key of ${id}`, async () =>
+        evaluateKey(
+          { organizations: await reachableOrganizations(() => listOrganizations(ports, settings, signal)), shared },
+          settings,
+        ),
       );
       findings.push(key);
       if (key.state === 'fail') continue;
       findings.push(
-        await examine(`Catalog of ${id}`, async () => {
+        await runCheck(`Catalog of ${id}`, async () => {
           const held =
             known.get(id) ??
             (askCatalogs
               ? await catalogOf(settings)
-              : redis && (await heldCatalog(redis, `${DEFAULT_PREFIX}:`, ports.key, settings.org)));
+              : redis && (await cachedCatalog(redis, `${DEFAULT_KEY_PREFIX}:`, ports.key, settings.org)));
           if (held === undefined)
             return ok('not held by the workers now, and not asked for: --catalog asks, for one call of the key');
           catalogs.set(id, held);
-          return judgeCatalog(held);
+          return evaluateCatalog(held);
         }),
       );
     }
-    if (redis !== undefined) findings.push(...(await budgets(redis, jobs, around)));
+    if (redis !== undefined) findings.push(...(await checkBudgets(redis, jobs, around)));
     return { findings, catalogs };
   } finally {
     await scope.close();
@@ -130,7 +133,9 @@ export async function examineKeys(
 }
 
 /** Undefined: accepted, but limited to a permission. */
-async function reachedBy(ask: () => Promise<readonly Organization[]>): Promise<readonly Organization[] | undefined> {
+async function reachableOrganizations(
+  ask: () => Promise<readonly Organization[]>,
+): Promise<readonly Organization[] | undefined> {
   try {
     return await ask();
   } catch (thrown) {
@@ -140,7 +145,10 @@ async function reachedBy(ask: () => Promise<readonly Organization[]>): Promise<r
 }
 
 /** Organizations by the fingerprint of their key; one that cannot be read is left out, and told of elsewhere. */
-async function ownersOf(jobs: Jobs, { env }: Surroundings): Promise<ReadonlyMap<string, readonly string[]>> {
+async function organizationsByKey(
+  jobs: Definitions,
+  { env }: AppContext,
+): Promise<ReadonlyMap<string, readonly string[]>> {
   const owners = new Map<string, string[]>();
   for (const { id, api_key } of jobs.orgs.values()) {
     const key = await secretSource(env)(api_key).then(
@@ -152,14 +160,14 @@ async function ownersOf(jobs: Jobs, { env }: Surroundings): Promise<ReadonlyMap<
   return owners;
 }
 
-async function budgets(redis: RedisClient, jobs: Jobs, { env, clock }: Surroundings): Promise<Finding[]> {
-  const looked = await lookAtBudgets(jobs.orgs.values(), {
+async function checkBudgets(redis: RedisClient, jobs: Definitions, { env, clock }: AppContext): Promise<Finding[]> {
+  const looked = await inspectBudgets(jobs.orgs.values(), {
     secrets: secretSource(env),
-    budgetOf: sharedBudgets(redis, DEFAULT_PREFIX, clock),
+    budgetOf: sharedBudgets(redis, DEFAULT_KEY_PREFIX, clock),
   }).catch(toDocketError);
-  if (looked instanceof DocketError) return [{ what: 'Budget', ...failed(looked) }];
+  if (looked instanceof DocketError) return [{ what: 'Budget', ...resultOfError(looked) }];
   return looked.keys.map((of) => ({
     what: `Budget of ${of.organizations.join(', ')}`,
-    ...judgeBudget(of, clock.now()),
+    ...evaluateBudget(of, clock.now()),
   }));
 }

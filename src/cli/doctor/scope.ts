@@ -1,11 +1,11 @@
-import type { Surroundings } from '../../compose/ports.ts';
-import { scopePolicy } from '../../compose/report-scope.ts';
-import type { Jobs } from '../../define/load.ts';
-import { scopeFaults } from '../../define/scope-faults.ts';
-import { type Finding, fail, ok, type Verdict, warn } from './finding.ts';
+import type { AppContext } from '../../compose/ports.ts';
+import { readScopePolicy } from '../../compose/report-scope.ts';
+import type { Definitions } from '../../define/load.ts';
+import { checkAllowLists } from '../../define/scope-faults.ts';
+import { type CheckResult, type Finding, fail, ok, warn } from './finding.ts';
 
 /** What the deployment and its definitions say of which secrets and destinations reports may have. */
-export interface ScopeSeen {
+export interface ReportScopeFacts {
   /** Folders that are named for secrets. */
   readonly folders: number;
   /** A deployment that requires destinations. */
@@ -16,7 +16,7 @@ export interface ScopeSeen {
   readonly warnings: number;
 }
 
-export function judgeSecretFolders({ folders }: Pick<ScopeSeen, 'folders'>): Verdict {
+export function evaluateSecretFolders({ folders }: Pick<ReportScopeFacts, 'folders'>): CheckResult {
   if (folders > 0) return ok(`reports may refer to files in ${folders} ${folders === 1 ? 'folder' : 'folders'} alone`);
   return warn(
     'a report may refer to any file that this process can read',
@@ -24,7 +24,7 @@ export function judgeSecretFolders({ folders }: Pick<ScopeSeen, 'folders'>): Ver
   );
 }
 
-export function judgeDestinations({ required, open }: Pick<ScopeSeen, 'required' | 'open'>): Verdict {
+export function evaluateDestinations({ required, open }: Pick<ReportScopeFacts, 'required' | 'open'>): CheckResult {
   const shown = `${open.slice(0, 5).join(', ')}${open.length > 5 ? ` and ${open.length - 5} more` : ''}`;
   if (open.length === 0) return ok('every organization lists its own');
   if (required) return ok(`required; without any, and so e-mail alone: ${shown}`);
@@ -34,7 +34,7 @@ export function judgeDestinations({ required, open }: Pick<ScopeSeen, 'required'
   );
 }
 
-export function judgeScope({ faults, warnings }: Pick<ScopeSeen, 'faults' | 'warnings'>): Verdict {
+export function evaluateScope({ faults, warnings }: Pick<ReportScopeFacts, 'faults' | 'warnings'>): CheckResult {
   const remedy = '`docket check` shows each of them with its line.';
   if (faults > 0) return fail(`${faults} secrets or destinations of reports are refused`, remedy);
   if (warnings > 0)
@@ -42,19 +42,19 @@ export function judgeScope({ faults, warnings }: Pick<ScopeSeen, 'faults' | 'war
   return ok('every report stays within its organization');
 }
 
-export async function examineScope(jobs: Jobs, around: Surroundings): Promise<Finding[]> {
-  const policy = scopePolicy(around);
-  const { faults, warnings } = await scopeFaults(jobs, policy);
-  const seen: ScopeSeen = {
-    folders: policy.secrets.folders.length,
+export async function checkReportScope(jobs: Definitions, around: AppContext): Promise<Finding[]> {
+  const policy = readScopePolicy(around);
+  const { errors, warnings } = await checkAllowLists(jobs, policy);
+  const seen: ReportScopeFacts = {
+    folders: policy.secrets.allowedFolders.length,
     required: policy.destinations.required,
     open: [...jobs.orgs.values()].flatMap(({ id, destinations }) => (destinations === undefined ? [id] : [])),
-    faults: faults.length,
+    faults: errors.length,
     warnings: warnings.length,
   };
   return [
-    { what: 'Scope of reports', ...judgeScope(seen) },
-    { what: 'Secret folders', ...judgeSecretFolders(seen) },
-    { what: 'Destinations', ...judgeDestinations(seen) },
+    { what: 'Scope of reports', ...evaluateScope(seen) },
+    { what: 'Secret folders', ...evaluateSecretFolders(seen) },
+    { what: 'Destinations', ...evaluateDestinations(seen) },
   ];
 }

@@ -1,15 +1,15 @@
-import type { Surroundings } from '../../compose/ports.ts';
-import { reportScope } from '../../compose/report-scope.ts';
-import type { Jobs } from '../../define/load.ts';
+import type { AppContext } from '../../compose/ports.ts';
+import { createReportScope } from '../../compose/report-scope.ts';
+import type { Definitions } from '../../define/load.ts';
 import { periodOf } from '../../define/period.ts';
 import { destinationGuard } from '../../deliver/destination-guard.ts';
 import { targetProbe } from '../../deliver/probe-targets.ts';
-import { examine, type Finding, ok } from './finding.ts';
+import { type Finding, ok, runCheck } from './finding.ts';
 
 /** Every place that a delivery would write to or call, once for each organization; nothing is left behind. */
-export async function examineTargets(jobs: Jobs, around: Surroundings): Promise<Finding[]> {
+export async function checkTargets(jobs: Definitions, around: AppContext): Promise<Finding[]> {
   const { clock, workingDirectory = process.cwd() } = around;
-  const scope = reportScope(around, () => jobs.orgs);
+  const scope = createReportScope(around, () => jobs.orgs);
   const findings: Finding[] = [];
   const tried = new Set<string>();
   for (const definition of jobs.reports.values()) {
@@ -29,7 +29,7 @@ export async function examineTargets(jobs: Jobs, around: Surroundings): Promise<
       const what = `${target?.name} of ${org}`;
       if (target === undefined || tried.has(what)) continue;
       tried.add(what);
-      findings.push(await examine(what, async () => ok(await target.probe())));
+      findings.push(await runCheck(what, async () => ok(await target.probe())));
     }
   }
   return findings;

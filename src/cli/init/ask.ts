@@ -3,24 +3,24 @@ import { type CANCEL_SYMBOL, isCancel, log, note, select, text } from '@clack/pr
 import { DocketError } from '../../base/error.ts';
 import type { SecretRef } from '../../base/secret.ts';
 import {
-  addressesFault,
-  howToSet,
-  idOf,
-  isSet,
-  keyEnvFault,
-  keyFileFault,
-  type Look,
-  orgFault,
-  ownerFault,
-  smtpFault,
-  urlFault,
-  zoneFault,
+  idFromName,
+  isSecretSet,
+  secretSetupCommand,
+  type Validate,
+  validateAddresses,
+  validateKeyEnv,
+  validateKeyFile,
+  validateOrgId,
+  validateOwner,
+  validateSmtpUrl,
+  validateTimezone,
+  validateUrl,
 } from './answers.ts';
-import { type Draft, machineZone, ownOrganization, readAddresses } from './draft.ts';
-import type { Seen } from './service.ts';
+import { type Draft, ownOrganization, parseAddresses, systemTimezone } from './draft.ts';
+import type { ServiceInfo } from './service.ts';
 
 /** Where questions are put and answered; the terminal when absent. */
-export interface Desk {
+export interface PromptStreams {
   readonly input?: Readable;
   readonly output?: Writable;
 }
@@ -28,16 +28,16 @@ export interface Desk {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** What the person said, or `run.cancelled` for Ctrl-C and Escape, which no signal comes of while a question stands. */
-function said<Value extends string | number>(answer: Value | typeof CANCEL_SYMBOL): Value {
+function unwrapAnswer<Value extends string | number>(answer: Value | typeof CANCEL_SYMBOL): Value {
   if (!isCancel(answer)) return answer;
   throw new DocketError('run.cancelled', 'Stopped; nothing was written.');
 }
 
-async function line(
+async function promptText(
   message: string,
-  look: Look,
+  look: Validate,
   first: string | undefined,
-  desk: Desk,
+  desk: PromptStreams,
   hint?: string,
 ): Promise<string> {
   const answer = await text({
@@ -47,22 +47,28 @@ async function line(
     validate: (given) => look(given?.trim() ?? ''),
     ...desk,
   });
-  return said(answer).trim();
+  return unwrapAnswer(answer).trim();
 }
 
 /** The service and where its key is. What the draft has is not asked; what the environment has is offered. */
-export async function askPlace(draft: Draft, offered: Draft, env: Environment, desk: Desk = {}): Promise<Draft> {
+export async function promptService(
+  draft: Draft,
+  offered: Draft,
+  env: Environment,
+  desk: PromptStreams = {},
+): Promise<Draft> {
   const url =
-    draft.url ?? (await line('URL of the Compliance Service', urlFault, offered.url, desk, 'https://api.example.com'));
-  const key = draft.key ?? (await askKey(offered.key, desk));
-  if (!(await isSet(key, env))) {
-    note(`${howToSet(key)}`, 'The key is not there yet. Set it, now or later, with:', desk);
+    draft.url ??
+    (await promptText('URL of the Compliance Service', validateUrl, offered.url, desk, 'https://api.example.com'));
+  const key = draft.key ?? (await promptApiKey(offered.key, desk));
+  if (!(await isSecretSet(key, env))) {
+    note(`${secretSetupCommand(key)}`, 'The key is not there yet. Set it, now or later, with:', desk);
   }
   return { ...draft, url, key };
 }
 
-async function askKey(offered: SecretRef | undefined, desk: Desk): Promise<SecretRef> {
-  const kind = said(
+async function promptApiKey(offered: SecretRef | undefined, desk: PromptStreams): Promise<SecretRef> {
+  const kind = unwrapAnswer(
     await select<'env' | 'file'>({
       message: 'Where is the API key? (Docket writes down where, never the key)',
       options: [
@@ -74,16 +80,16 @@ async function askKey(offered: SecretRef | undefined, desk: Desk): Promise<Secre
     }),
   );
   if (kind === 'file')
-    return { file: await line('Path of the file', keyFileFault, undefined, desk, '/run/secrets/api-key') };
+    return { file: await promptText('Path of the file', validateKeyFile, undefined, desk, '/run/secrets/api-key') };
   const first = offered !== undefined && 'env' in offered ? offered.env : 'COMPLIANCE_API_KEY';
-  return { env: await line('Name of the variable', keyEnvFault, first, desk) };
+  return { env: await promptText('Name of the variable', validateKeyEnv, first, desk) };
 }
 
 /** Which organization it is about: asked only where the key reaches several. */
-export async function askOrganization(draft: Draft, seen: Seen, desk: Desk = {}): Promise<Draft> {
+export async function promptOrganization(draft: Draft, seen: ServiceInfo, desk: PromptStreams = {}): Promise<Draft> {
   const { organizations = [] } = seen;
   if (draft.serviceOrg !== undefined || organizations.length < 2) return draft;
-  const serviceOrg = said(
+  const serviceOrg = unwrapAnswer(
     await select<number | 'current'>({
       message: 'Which organization are the reports about?',
       options: [
@@ -97,7 +103,12 @@ export async function askOrganization(draft: Draft, seen: Seen, desk: Desk = {})
 }
 
 /** The rest. */
-export async function askRest(draft: Draft, seen: Seen, offered: Draft, desk: Desk = {}): Promise<Draft> {
+export async function promptRemaining(
+  draft: Draft,
+  seen: ServiceInfo,
+  offered: Draft,
+  desk: PromptStreams = {},
+): Promise<Draft> {
   const known = ownOrganization(seen, draft.serviceOrg);
   if (seen.catalog !== undefined) {
     log.success(
@@ -105,19 +116,25 @@ export async function askRest(draft: Draft, seen: Seen, offered: Draft, desk: De
       desk,
     );
   }
-  for (const { message, next } of seen.faults) log.warn(`${message}${next === undefined ? '' : `\n${next}`}`, desk);
+  for (const { message, next } of seen.errors) log.warn(`${message}${next === undefined ? '' : `\n${next}`}`, desk);
   const org =
     draft.org ??
-    (await line('Short name of the organization (its folder)', orgFault, known && idOf(known.name), desk, 'acme'));
+    (await promptText(
+      'Short name of the organization (its folder)',
+      validateOrgId,
+      known && idFromName(known.name),
+      desk,
+      'acme',
+    ));
   const timezone =
     draft.timezone ??
-    (await line('Time zone of periods and schedules', zoneFault, machineZone(), desk, 'Europe/Zurich'));
+    (await promptText('Time zone of periods and schedules', validateTimezone, systemTimezone(), desk, 'Europe/Zurich'));
   const to =
     draft.to ??
-    readAddresses(
-      await line(
+    parseAddresses(
+      await promptText(
         'Who gets the reports? (addresses, with commas)',
-        addressesFault,
+        validateAddresses,
         undefined,
         desk,
         'lead@acme.example',
@@ -125,7 +142,7 @@ export async function askRest(draft: Draft, seen: Seen, offered: Draft, desk: De
     );
   const allow =
     draft.allow ??
-    said(
+    unwrapAnswer(
       await select<'address' | 'domain'>({
         message: 'Who may get reports of this organization at all?',
         options: [
@@ -137,7 +154,7 @@ export async function askRest(draft: Draft, seen: Seen, offered: Draft, desk: De
     );
   const report =
     draft.report ??
-    said(
+    unwrapAnswer(
       await select<'weekly' | 'monthly' | 'both'>({
         message: 'Which report?',
         options: [
@@ -150,10 +167,10 @@ export async function askRest(draft: Draft, seen: Seen, offered: Draft, desk: De
     );
   const smtpUrl =
     draft.smtpUrl ??
-    optional(
-      await line(
+    emptyToUndefined(
+      await promptText(
         'Mail server (empty: SMTP_URL is set elsewhere)',
-        orEmpty(smtpFault),
+        allowEmpty(validateSmtpUrl),
         offered.smtpUrl,
         desk,
         'smtp://mail.example.com:587',
@@ -161,10 +178,10 @@ export async function askRest(draft: Draft, seen: Seen, offered: Draft, desk: De
     );
   const mailFrom =
     draft.mailFrom ??
-    optional(
-      await line(
+    emptyToUndefined(
+      await promptText(
         'Sender (empty: MAIL_FROM is set elsewhere)',
-        orEmpty(ownerFault),
+        allowEmpty(validateOwner),
         offered.mailFrom,
         desk,
         'reports@acme.example',
@@ -173,9 +190,9 @@ export async function askRest(draft: Draft, seen: Seen, offered: Draft, desk: De
   return { ...draft, org, timezone, to, allow, report, smtpUrl, mailFrom };
 }
 
-const orEmpty =
-  (look: Look): Look =>
+const allowEmpty =
+  (look: Validate): Validate =>
   (given) =>
     given === '' ? undefined : look(given);
 
-const optional = (given: string): string | undefined => (given === '' ? undefined : given);
+const emptyToUndefined = (given: string): string | undefined => (given === '' ? undefined : given);

@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import { stringify } from 'yaml';
-import { closeDirections } from '../../base/bidi.ts';
+import { balanceBidiControls } from '../../base/bidi.ts';
 import type { SecretRef } from '../../base/secret.ts';
-import { singleLine } from '../../base/single-line.ts';
+import { toSingleLine } from '../../base/single-line.ts';
 import type { Catalog } from '../../contract/catalog.ts';
-import { canonicalDomain, recipientFault } from '../../define/recipients.ts';
+import { canonicalDomain, recipientRefusal } from '../../define/recipients.ts';
 import { orgJsonSchema, reportJsonSchema } from '../../define/schema.ts';
 import { type Answers, quoteForShell } from './answers.ts';
-import { type FirstSection, sectionsFor } from './sections.ts';
+import { type StarterSection, starterSections } from './sections.ts';
 
 /** A file to be written. */
 export interface NewFile {
@@ -17,7 +17,7 @@ export interface NewFile {
   readonly shared: boolean;
 }
 
-export interface Places {
+export interface InitPaths {
   /** Where `docket.env` goes. */
   readonly folder: string;
   readonly jobs: string;
@@ -34,7 +34,7 @@ export const reportNames = (answers: Answers): string[] =>
   kindsOf(answers).map((kind) => `${answers.org}/${REPORT_ID[kind]}`);
 
 /** Everything that `docket init` writes, from the answers and what the key's catalog has. Pure; no secret is among it. */
-export function filesFor(answers: Answers, catalog: Catalog | undefined, places: Places): readonly NewFile[] {
+export function createFiles(answers: Answers, catalog: Catalog | undefined, places: InitPaths): readonly NewFile[] {
   const { folder, jobs } = places;
   const own = join(jobs, answers.org);
   const json = (schema: unknown) => `${JSON.stringify(schema, null, 2)}\n`;
@@ -57,7 +57,8 @@ const scalar = (text: string): string => stringify(text, { lineWidth: 0, blockQu
 const list = (items: readonly string[], indent: string): string =>
   items.map((item) => `${indent}- ${scalar(item)}`).join('\n');
 
-const refYaml = (ref: SecretRef): string => ('env' in ref ? `env: ${scalar(ref.env)}` : `file: ${scalar(ref.file)}`);
+const secretRefYaml = (ref: SecretRef): string =>
+  'env' in ref ? `env: ${scalar(ref.env)}` : `file: ${scalar(ref.file)}`;
 
 function orgYaml({ name, serviceOrg, key, timezone, to, owner, allow }: Answers): string {
   const all = [...new Set([...to, owner])];
@@ -65,12 +66,12 @@ function orgYaml({ name, serviceOrg, key, timezone, to, owner, allow }: Answers)
     ...new Set(all.map((address) => canonicalDomain(address.slice(address.lastIndexOf('@') + 1)) ?? '')),
   ];
   // A domain does not allow all that is written in front of it.
-  const beside = allow === 'address' ? all : all.filter((to) => recipientFault(to, { addresses: [], domains }));
+  const beside = allow === 'address' ? all : all.filter((to) => recipientRefusal(to, { addresses: [], domains }));
   return `# yaml-language-server: $schema=../org.schema.json
 version: 1
 ${name === undefined ? '' : `name: ${scalar(name)}\n`}org: ${serviceOrg}                # the organization's number at the API, or current: the one of the API key
 api_key:                    # where the key is, never the key itself
-  ${refYaml(key)}
+  ${secretRefYaml(key)}
 timezone: ${scalar(timezone)}       # of periods and schedules
 recipients:                 # nobody else ever gets this organization's reports
 ${[
@@ -106,7 +107,7 @@ const TEXTS = {
 
 function reportYaml(kind: Kind, answers: Answers, catalog: Catalog | undefined): string {
   const { title, file, schedule, period } = TEXTS[kind];
-  const sections = sectionsFor(kind, catalog);
+  const sections = starterSections(kind, catalog);
   return `# yaml-language-server: $schema=../report.schema.json
 # Every word of this file: README.md, "A report definition". After a change: docket check
 version: 1
@@ -134,7 +135,17 @@ on_incomplete: flag          # figures are missing: flag them and deliver; or ho
 ${otherMetrics(sections, catalog)}`;
 }
 
-function sectionYaml({ id, title, why, metrics, dimensions, granularity, order, totals, chart }: FirstSection): string {
+function sectionYaml({
+  id,
+  title,
+  why,
+  metrics,
+  dimensions,
+  granularity,
+  order,
+  totals,
+  chart,
+}: StarterSection): string {
   return [
     `  # ${why}`,
     `  - id: ${scalar(id)}`,
@@ -153,7 +164,7 @@ function sectionYaml({ id, title, why, metrics, dimensions, granularity, order, 
 const MOST_LISTED = 100;
 
 /** What else the key could ask for, as comments. Labels are the service's: nothing in them may end the comment. */
-function otherMetrics(sections: readonly FirstSection[], catalog: Catalog | undefined): string {
+function otherMetrics(sections: readonly StarterSection[], catalog: Catalog | undefined): string {
   if (catalog === undefined) {
     return '\n# Written without a look at the metric catalog: `docket check` says what your API key does not have.\n';
   }
@@ -166,7 +177,8 @@ function otherMetrics(sections: readonly FirstSection[], catalog: Catalog | unde
   return `\n# What else this API key can ask for (${catalog.metrics.length} metrics in all):\n${lines.join('\n')}\n`;
 }
 
-const oneLine = (text: string): string => closeDirections(singleLine(text.replace(/\p{Cs}+/gu, ' ')).slice(0, 120));
+const oneLine = (text: string): string =>
+  balanceBidiControls(toSingleLine(text.replace(/\p{Cs}+/gu, ' ')).slice(0, 120));
 
 function envFile({ url, key, smtpUrl, mailFrom, redisUrl }: Answers): string {
   const set = (name: string, value: string | undefined, otherwise: string) =>

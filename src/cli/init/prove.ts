@@ -1,34 +1,34 @@
 import { relative } from 'node:path';
-import type { Surroundings } from '../../compose/ports.ts';
-import { loadJobs } from '../../define/load.ts';
-import { examineDefinitions } from '../doctor/definitions.ts';
+import type { AppContext } from '../../compose/ports.ts';
+import { loadDefinitions } from '../../define/load.ts';
+import { checkDefinitions } from '../doctor/definitions.ts';
 import { diagnose } from '../doctor/diagnose.ts';
 import type { Finding } from '../doctor/finding.ts';
-import { type Answers, howToSet, isSet, quoteForShell } from './answers.ts';
-import { type Places, reportNames } from './files.ts';
-import type { Seen } from './service.ts';
+import { type Answers, isSecretSet, quoteForShell, secretSetupCommand } from './answers.ts';
+import { type InitPaths, reportNames } from './files.ts';
+import type { ServiceInfo } from './service.ts';
 
-export interface Proof {
+export interface SetupVerification {
   readonly findings: readonly Finding[];
   /** Commands to go on with, as they can be typed, each with what it does. */
   readonly next: readonly string[];
 }
 
-export interface Proving {
-  readonly places: Places;
-  readonly around: Surroundings;
+export interface VerifySetupOptions {
+  readonly places: InitPaths;
+  readonly around: AppContext;
   readonly offline: boolean;
   readonly signal: AbortSignal;
 }
 
 /** Tries what was written, as `docket doctor` would with `docket.env` in its environment. */
-export async function proveInit(
+export async function verifySetup(
   answers: Answers,
-  { catalog }: Seen,
-  { places, around, offline, signal }: Proving,
-): Promise<Proof> {
+  { catalog }: ServiceInfo,
+  { places, around, offline, signal }: VerifySetupOptions,
+): Promise<SetupVerification> {
   const { url, smtpUrl, mailFrom, key, org } = answers;
-  const jobs = await loadJobs(places.jobs);
+  const jobs = await loadDefinitions(places.jobs);
   const known = new Map(catalog === undefined ? [] : [[org, catalog] as const]);
   const config = {
     ...around.config,
@@ -38,7 +38,7 @@ export async function proveInit(
     ...(around.config.MAIL_FROM === undefined && mailFrom !== undefined ? { MAIL_FROM: mailFrom } : {}),
   };
   const findings = offline
-    ? [examineDefinitions(jobs, known, around.clock.now())]
+    ? [checkDefinitions(jobs, known, around.clock.now())]
     : await diagnose(jobs, { ...around, config }, { askCatalogs: false, known, signal });
   const folder = relative('.', places.folder);
   const [first = ''] = reportNames(answers);
@@ -54,5 +54,5 @@ export async function proveInit(
   ];
   const width = Math.max(...steps.map(([command]) => command.length));
   const next = steps.map(([command, what]) => `${command.padEnd(width)}   # ${what}`);
-  return { findings, next: (await isSet(key, around.env)) ? next : [howToSet(key), ...next] };
+  return { findings, next: (await isSecretSet(key, around.env)) ? next : [secretSetupCommand(key), ...next] };
 }

@@ -1,7 +1,7 @@
 import { type Catalog, isCurrentCount, type Metric } from '../../contract/catalog.ts';
 
 /** A section of a first report, before the catalog has had its say. */
-interface Wish {
+interface SectionTemplate {
   readonly id: string;
   readonly title: string;
   /** For whoever edits the file. */
@@ -17,9 +17,9 @@ interface Wish {
 }
 
 /** A section as it is written into the file. */
-export type FirstSection = Omit<Wish, 'safe'> & { readonly totals: boolean };
+export type StarterSection = Omit<SectionTemplate, 'safe'> & { readonly totals: boolean };
 
-const NOW: Wish = {
+const CURRENT_QUEUE_SECTION: SectionTemplate = {
   id: 'queue',
   title: 'Queue now',
   why: 'Current counts: how it stands when the report is made. They take no granularity, and the period does not touch them.',
@@ -34,7 +34,7 @@ const NOW: Wish = {
   safe: true,
 };
 
-const WEEKLY: readonly Wish[] = [
+const WEEKLY_SECTIONS: readonly SectionTemplate[] = [
   {
     id: 'onboarding',
     title: 'Onboarding by day',
@@ -75,10 +75,10 @@ const WEEKLY: readonly Wish[] = [
     metrics: ['rfis.sent', 'rfis.answered', 'rfis.response_rate', 'rfis.response_time_p50'],
     safe: true,
   },
-  NOW,
+  CURRENT_QUEUE_SECTION,
 ];
 
-const MONTHLY: readonly Wish[] = [
+const MONTHLY_SECTIONS: readonly SectionTemplate[] = [
   {
     id: 'glance',
     title: 'The month at a glance',
@@ -141,22 +141,25 @@ const MONTHLY: readonly Wish[] = [
     metrics: ['rfis.sent', 'rfis.answered', 'rfis.response_rate', 'rfis.response_time_p50'],
     dimensions: ['profile.group'],
   },
-  NOW,
+  CURRENT_QUEUE_SECTION,
 ];
 
-export const WISHES = { weekly: WEEKLY, monthly: MONTHLY } as const;
+export const SECTION_TEMPLATES = { weekly: WEEKLY_SECTIONS, monthly: MONTHLY_SECTIONS } as const;
 
 /**
  * The sections that this catalog can answer, each with the metrics, the dimensions and the granularity that it allows.
  * Without a catalog: those that every organization has. Never empty: a catalog with none of our metrics gives one
  * section with its own first ones; one without any metric is as none. Pure.
  */
-export function sectionsFor(kind: keyof typeof WISHES, catalog: Catalog | undefined): readonly FirstSection[] {
-  const wishes = WISHES[kind];
-  const safe = wishes.filter((wish) => wish.safe).map(asWritten);
+export function starterSections(
+  kind: keyof typeof SECTION_TEMPLATES,
+  catalog: Catalog | undefined,
+): readonly StarterSection[] {
+  const wishes = SECTION_TEMPLATES[kind];
+  const safe = wishes.filter((wish) => wish.safe).map(fromTemplate);
   if (catalog === undefined) return safe;
   const known = new Map(catalog.metrics.map((metric) => [metric.id, metric]));
-  const fitting = wishes.flatMap((wish) => fitted(wish, known, catalog) ?? []);
+  const fitting = wishes.flatMap((wish) => fitToCatalog(wish, known, catalog) ?? []);
   if (fitting.length > 0) return fitting;
   const timed = catalog.metrics.filter((metric) => !isCurrentCount(metric));
   const own = (timed.length > 0 ? timed : catalog.metrics).slice(0, 5).map(({ id }) => id);
@@ -173,13 +176,17 @@ export function sectionsFor(kind: keyof typeof WISHES, catalog: Catalog | undefi
       ];
 }
 
-const asWritten = ({ safe: _, ...wish }: Wish): FirstSection => ({
+const fromTemplate = ({ safe: _, ...wish }: SectionTemplate): StarterSection => ({
   ...wish,
-  totals: wish !== NOW && wish.id !== 'queue',
+  totals: wish !== CURRENT_QUEUE_SECTION && wish.id !== 'queue',
 });
 
-function fitted(wish: Wish, known: ReadonlyMap<string, Metric>, catalog: Catalog): FirstSection | undefined {
-  const current = wish.id === NOW.id;
+function fitToCatalog(
+  wish: SectionTemplate,
+  known: ReadonlyMap<string, Metric>,
+  catalog: Catalog,
+): StarterSection | undefined {
+  const current = wish.id === CURRENT_QUEUE_SECTION.id;
   const metrics = wish.metrics
     .flatMap((id) => known.get(id) ?? [])
     .filter((metric) => metric.deprecated_at == null && isCurrentCount(metric) === current);

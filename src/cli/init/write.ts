@@ -6,16 +6,16 @@ import { DocketError } from '../../base/error.ts';
 import type { NewFile } from './files.ts';
 
 /** What became of the files. */
-export interface Written {
+export interface WriteResult {
   readonly written: readonly string[];
   /** Files for all organizations that were there already and stay as they are. */
   readonly kept: readonly string[];
 }
 
-const codeOf = (error: unknown): string | undefined =>
+const errnoCode = (error: unknown): string | undefined =>
   error instanceof Error && 'code' in error ? String(error.code) : undefined;
 
-const there = (path: string): Promise<boolean> =>
+const exists = (path: string): Promise<boolean> =>
   access(path).then(
     () => true,
     () => false,
@@ -25,14 +25,14 @@ const there = (path: string): Promise<boolean> =>
  * What of these files is there already, and whatever else defines something in the folder of the organization. Nothing
  * of it is ever overwritten: throws `usage.invalid` with the list.
  */
-export async function refuseExisting(files: readonly NewFile[], orgFolder: string): Promise<void> {
+export async function assertNoExistingFiles(files: readonly NewFile[], orgFolder: string): Promise<void> {
   const own = await readdir(orgFolder).catch((error: unknown) => {
-    if (codeOf(error) === 'ENOENT') return [];
+    if (errnoCode(error) === 'ENOENT') return [];
     throw unwritable(orgFolder, error);
   });
   const taken = [...own.filter((name) => /\.ya?ml$/i.test(name)).map((name) => join(orgFolder, name))];
   for (const { path, shared } of files) {
-    if (!shared && !taken.includes(path) && (await there(path))) taken.push(path);
+    if (!shared && !taken.includes(path) && (await exists(path))) taken.push(path);
   }
   if (taken.length === 0) return;
   throw new DocketError(
@@ -58,7 +58,7 @@ const unwritable = (path: string, cause: unknown) =>
  * Writes all of the files or none, and replaces nothing, whoever else writes at the same moment. Each is whole from the
  * moment it has its name. Throws `usage.invalid`.
  */
-export async function writeAll(files: readonly NewFile[]): Promise<Written> {
+export async function writeFiles(files: readonly NewFile[]): Promise<WriteResult> {
   const made: string[] = [];
   const folders: string[] = [];
   const staged: { readonly file: NewFile; readonly part: string }[] = [];
@@ -67,7 +67,7 @@ export async function writeAll(files: readonly NewFile[]): Promise<Written> {
   try {
     for (const file of files) {
       at = file.path;
-      folders.push(...(await makeFolder(dirname(file.path))));
+      folders.push(...(await createMissingFolders(dirname(file.path))));
       // A dot in front: whoever watches the folder leaves it alone.
       const part = join(dirname(file.path), `.${basename(file.path)}.${randomBytes(4).toString('hex')}.part`);
       staged.push({ file, part });
@@ -76,10 +76,10 @@ export async function writeAll(files: readonly NewFile[]): Promise<Written> {
     for (const { file, part } of staged) {
       at = file.path;
       try {
-        await give(part, file.path);
+        await moveToFinalName(part, file.path);
         made.push(file.path);
       } catch (error) {
-        if (codeOf(error) !== 'EEXIST' || !file.shared) throw error;
+        if (errnoCode(error) !== 'EEXIST' || !file.shared) throw error;
         kept.push(file.path);
       }
     }
@@ -96,18 +96,18 @@ export async function writeAll(files: readonly NewFile[]): Promise<Written> {
 }
 
 /** Gives the finished file its name, which must be free: `rename` would replace what has it. */
-async function give(part: string, path: string): Promise<void> {
+async function moveToFinalName(part: string, path: string): Promise<void> {
   try {
     await link(part, path);
   } catch (error) {
     // Some file systems know no links.
-    if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'].includes(codeOf(error) ?? '')) throw error;
+    if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'].includes(errnoCode(error) ?? '')) throw error;
     await copyFile(part, path, constants.COPYFILE_EXCL);
   }
 }
 
 /** @returns the folders that were not there before, outermost first */
-async function makeFolder(folder: string): Promise<string[]> {
+async function createMissingFolders(folder: string): Promise<string[]> {
   const missing: string[] = [];
   for (let at = folder; (await stat(at).catch(() => undefined)) === undefined; at = dirname(at)) {
     missing.unshift(at);

@@ -1,8 +1,8 @@
 import type { Catalog, Metric } from '../../contract/catalog.ts';
 import type { Granularity, ReportRequest, ReportResponse, ReportRow } from '../../contract/report.ts';
-import { rangeOf } from '../../plan/arrange.ts';
-import { bucketsOf, type Days, previousPeriod } from '../../plan/buckets.ts';
-import type { Said } from '../../words/note.ts';
+import { requestRange } from '../../plan/arrange.ts';
+import { bucketsOf, type DateRange, previousPeriod } from '../../plan/buckets.ts';
+import type { NoteMessage } from '../../words/note.ts';
 import type { NoteCode, TableNote } from '../dataset.ts';
 
 /** One call with its answer. */
@@ -26,27 +26,27 @@ export interface CheckContext {
 }
 
 /** A way in which an answer breaks the specification: the table is incomplete, whatever else it holds. */
-export const finding = (code: NoteCode, says: Said): TableNote => ({ code, says, incomplete: true });
+export const finding = (code: NoteCode, message: NoteMessage): TableNote => ({ code, message, incomplete: true });
 
 /** An answer with what its request makes due. */
-export interface Checked {
+export interface CheckedAnswer {
   readonly request: ReportRequest;
   readonly response: ReportResponse;
   readonly granularity: Granularity | undefined;
-  readonly range: Days | undefined;
+  readonly range: DateRange | undefined;
   /** The bucket of each row by its date; null where the range is folded. */
   readonly buckets: readonly (string | null)[];
   /** The period before; undefined where nothing is compared. */
-  readonly previous: { readonly range: Days; readonly buckets: number } | undefined;
+  readonly previous: { readonly range: DateRange; readonly buckets: number } | undefined;
   /** The table's metrics that this call asked for. */
   readonly metrics: readonly Metric[];
 }
 
-export function readAnswer(
+export function toCheckedAnswer(
   { request, response }: Pick<CallAnswer, 'request' | 'response'>,
   { metrics }: Pick<CheckContext, 'metrics'>,
-): Checked {
-  const range = rangeOf(request);
+): CheckedAnswer {
+  const range = requestRange(request);
   const granularity = request.time?.granularity;
   const before = range === undefined ? undefined : previousPeriod(range);
   return {
@@ -67,5 +67,5 @@ export function readAnswer(
 }
 
 /** The bucket in which a row counts; null where the range is folded, undefined where the row names none. */
-export const bucketOf = ({ granularity }: Checked, row: ReportRow): string | null | undefined =>
+export const bucketOf = ({ granularity }: CheckedAnswer, row: ReportRow): string | null | undefined =>
   granularity === undefined ? null : (row.bucket ?? undefined);

@@ -1,5 +1,5 @@
 import type { TableNote } from '../dataset.ts';
-import { type CallAnswer, type CheckContext, readAnswer } from './answer.ts';
+import { type CallAnswer, type CheckContext, toCheckedAnswer } from './answer.ts';
 import { figureFindings, unitFindings, unitMismatches } from './figure-checks.ts';
 import { metaFindings } from './meta-checks.ts';
 import { orderFindings } from './order-check.ts';
@@ -12,10 +12,10 @@ import { additivityFindings, totalFindings } from './total-checks.ts';
  * many findings of a kind there is one note, with their number and the first.
  */
 export function answerFindings(answers: readonly CallAnswer[], context: CheckContext): TableNote[] {
-  const checked = answers.map((answer) => readAnswer(answer, context));
-  const joined = answers.length > 1 ? readAnswer(context, context) : undefined;
+  const checked = answers.map((answer) => toCheckedAnswer(answer, context));
+  const joined = answers.length > 1 ? toCheckedAnswer(context, context) : undefined;
   return [
-    ...once(checked.flatMap(metaFindings)),
+    ...uniqueNotes(checked.flatMap(metaFindings)),
     ...rowFindings(checked, context),
     ...orderFindings(checked),
     ...unitFindings(unitMismatches(answers, context.metrics)),
@@ -26,6 +26,6 @@ export function answerFindings(answers: readonly CallAnswer[], context: CheckCon
 }
 
 /** What several answers say alike is said once. */
-const once = (notes: readonly TableNote[]): TableNote[] => [
-  ...new Map(notes.map((note) => [JSON.stringify(note.says), note])).values(),
+const uniqueNotes = (notes: readonly TableNote[]): TableNote[] => [
+  ...new Map(notes.map((note) => [JSON.stringify(note.message), note])).values(),
 ];

@@ -1,7 +1,7 @@
 import { isCurrentCount, type Metric } from '../../contract/catalog.ts';
-import { clipName } from '../clip.ts';
+import { truncateId } from '../clip.ts';
 import type { TableNote } from '../dataset.ts';
-import { bucketOf, type CallAnswer, type Checked, finding } from './answer.ts';
+import { bucketOf, type CallAnswer, type CheckedAnswer, finding } from './answer.ts';
 
 /** A column whose unit is not the catalog's. */
 export interface UnitMismatch {
@@ -23,7 +23,7 @@ export function unitMismatches(
     const other = answers
       .flatMap(({ response }) => response.columns)
       .find((column) => column.name === id && column.unit != null && column.unit !== unit);
-    return other?.unit == null || unit === null ? [] : [{ id, label, expected: unit, got: clipName(other.unit) }];
+    return other?.unit == null || unit === null ? [] : [{ id, label, expected: unit, got: truncateId(other.unit) }];
   });
 }
 
@@ -34,7 +34,7 @@ export function unitFindings(mismatches: readonly UnitMismatch[]): TableNote[] {
 }
 
 /** One figure of an answer. */
-interface Figure {
+interface CheckedFigure {
   readonly metric: Metric;
   readonly value: unknown;
   readonly bucket: string | null;
@@ -43,7 +43,7 @@ interface Figure {
 }
 
 /** Every figure of the table's metrics in an answer: of rows and totals, of both periods. */
-function* figuresOf(checked: Checked): Generator<Figure> {
+function* figuresToCheck(checked: CheckedAnswer): Generator<CheckedFigure> {
   const { response, metrics, buckets, previous } = checked;
   const places = new Map(buckets.map((label, index) => [label, index]));
   const { totals } = response;
@@ -68,7 +68,7 @@ const isCounted = ({ unit, aggregation }: Metric): boolean =>
   unit === 'count' && !/^p\d+$|median|mean|average|avg/i.test(aggregation);
 
 /** Whether a figure can be of this unit (specification §2.4 and §2.8, rule 3); of others we know nothing. */
-function fits(value: number, metric: Metric): boolean {
+function isPlausible(value: number, metric: Metric): boolean {
   switch (metric.unit) {
     case 'count':
       return value >= 0 && (Number.isSafeInteger(value) || !isCounted(metric));
@@ -85,15 +85,15 @@ function fits(value: number, metric: Metric): boolean {
  * Figures that cannot be: a rate outside 0–1, a count that is negative or fractional, a negative duration; and counts
  * that are null, which only rates and medians can be (specification §2.8, rule 2).
  */
-export function figureFindings(answers: readonly Checked[]): TableNote[] {
+export function figureFindings(answers: readonly CheckedAnswer[]): TableNote[] {
   let invalid = 0;
   let nulls = 0;
   let firstInvalid: { readonly label: string; readonly value: number; readonly bucket: string | null } | undefined;
   let firstNull: { readonly label: string; readonly bucket: string | null } | undefined;
   for (const answer of answers) {
-    for (const { metric, value, bucket, mayLack } of figuresOf(answer)) {
+    for (const { metric, value, bucket, mayLack } of figuresToCheck(answer)) {
       const { label } = metric;
-      if (typeof value === 'number' && !fits(value, metric)) {
+      if (typeof value === 'number' && !isPlausible(value, metric)) {
         invalid += 1;
         firstInvalid ??= { label, value, bucket };
       } else if (value === null && isCounted(metric) && !mayLack) {

@@ -1,14 +1,14 @@
-import type { Days } from '../../plan/buckets.ts';
+import type { DateRange } from '../../plan/buckets.ts';
 import { previousPeriod } from '../../plan/buckets.ts';
-import { clipName } from '../clip.ts';
+import { truncateId } from '../clip.ts';
 import type { TableNote } from '../dataset.ts';
-import { type Checked, finding } from './answer.ts';
+import { type CheckedAnswer, finding } from './answer.ts';
 
-const rangeIn = (said: Days | null | undefined): Days | null =>
+const rangeIn = (said: DateRange | null | undefined): DateRange | null =>
   said == null ? null : { from: said.from, to: said.to };
 
 /** `meta` against the request: another range, zone, granularity or previous period, another number of rows. */
-export function metaFindings({ request, response: { meta, rows }, range, granularity }: Checked): TableNote[] {
+export function metaFindings({ request, response: { meta, rows }, range, granularity }: CheckedAnswer): TableNote[] {
   const found: TableNote[] = [];
   // Both spellings of the count: where they disagree, one of them says that rows are lacking.
   for (const said of [meta.row_count, meta.rows_count]) {
@@ -23,11 +23,11 @@ export function metaFindings({ request, response: { meta, rows }, range, granula
     found.push(finding('missing', { id: 'other_range', of: { ...range, got: rangeIn(meta.range) } }));
   }
   if (timezone !== undefined && meta.timezone !== timezone) {
-    found.push(finding('missing', { id: 'other_zone', of: { asked: timezone, got: clipName(meta.timezone) } }));
+    found.push(finding('missing', { id: 'other_zone', of: { asked: timezone, got: truncateId(meta.timezone) } }));
   }
   // One that is left out is no other: the rows say themselves by what they are.
   if (meta.granularity !== undefined && meta.granularity !== (granularity ?? null)) {
-    const got = meta.granularity === null ? null : clipName(meta.granularity);
+    const got = meta.granularity === null ? null : truncateId(meta.granularity);
     found.push(
       finding('granularity_mismatch', { id: 'granularity_mismatch', of: { asked: granularity ?? null, got } }),
     );

@@ -1,13 +1,13 @@
 import type { Order, ReportRow } from '../../contract/report.ts';
 import type { TableNote } from '../dataset.ts';
-import { type Checked, finding } from './answer.ts';
+import { type CheckedAnswer, finding } from './answer.ts';
 
 /** Rows that stand in another order than was asked for: by bucket and each dimension in turn, where nothing was said. */
-export function orderFindings(answers: readonly Checked[]): TableNote[] {
+export function orderFindings(answers: readonly CheckedAnswer[]): TableNote[] {
   return answers.every(isOrdered) ? [] : [finding('order_mismatch', { id: 'order_mismatch', of: undefined })];
 }
 
-function isOrdered({ request, response, granularity }: Checked): boolean {
+function isOrdered({ request, response, granularity }: CheckedAnswer): boolean {
   const dimensions = request.dimensions ?? [];
   const { order = [] } = request;
   const usual = [...(granularity === undefined ? [] : ['bucket']), ...dimensions];

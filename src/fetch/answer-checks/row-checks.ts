@@ -1,9 +1,9 @@
 import type { Catalog } from '../../contract/catalog.ts';
 import type { ReportRow } from '../../contract/report.ts';
-import type { RowPlace } from '../../words/note.ts';
-import { clipName } from '../clip.ts';
+import type { RowKey } from '../../words/note.ts';
+import { truncateId } from '../clip.ts';
 import type { TableNote } from '../dataset.ts';
-import { bucketOf, type CheckContext, type Checked, finding } from './answer.ts';
+import { bucketOf, type CheckContext, type CheckedAnswer, finding } from './answer.ts';
 import { excludingDimension } from './filtered-rows.ts';
 
 /** How many rows are like this, and the first of them. */
@@ -20,8 +20,8 @@ function add<First>(to: Tally<First>, first: () => First): void {
 }
 
 interface RowTallies {
-  readonly missing: Tally<RowPlace>;
-  readonly duplicate: Tally<RowPlace>;
+  readonly missing: Tally<RowKey>;
+  readonly duplicate: Tally<RowKey>;
   readonly unexpected: Tally<string | null>;
   readonly excluded: Tally<{ readonly dimension: string; readonly value: string }>;
 }
@@ -30,7 +30,7 @@ interface RowTallies {
  * Rows that are not those which the request makes due: one for every bucket and group (specification §2.8, rule 1), of
  * groups that pass the filters, and no more than its limit.
  */
-export function rowFindings(answers: readonly Checked[], { catalog }: CheckContext): TableNote[] {
+export function rowFindings(answers: readonly CheckedAnswer[], { catalog }: CheckContext): TableNote[] {
   const found: RowTallies = { missing: tally(), duplicate: tally(), unexpected: tally(), excluded: tally() };
   for (const answer of answers) {
     tallyRows(answer, found, catalog);
@@ -61,10 +61,10 @@ export function rowFindings(answers: readonly Checked[], { catalog }: CheckConte
 
 const labelOf = (dimension: string, value: unknown, { dimensions }: Catalog): string => {
   const known = dimensions.find(({ id }) => id === dimension)?.values.find((candidate) => candidate.value === value);
-  return known?.label ?? (typeof value === 'string' ? clipName(value) : '–');
+  return known?.label ?? (typeof value === 'string' ? truncateId(value) : '–');
 };
 
-function tallyRows(answer: Checked, { missing, duplicate, unexpected }: RowTallies, catalog: Catalog): void {
+function tallyRows(answer: CheckedAnswer, { missing, duplicate, unexpected }: RowTallies, catalog: Catalog): void {
   const { request, response, buckets } = answer;
   const dimensions = request.dimensions ?? [];
   const due = new Set(buckets);
@@ -95,7 +95,7 @@ function tallyRows(answer: Checked, { missing, duplicate, unexpected }: RowTalli
   }
 }
 
-function tallyExcluded({ request, response }: Checked, { excluded }: RowTallies, catalog: Catalog): void {
+function tallyExcluded({ request, response }: CheckedAnswer, { excluded }: RowTallies, catalog: Catalog): void {
   const excludes = excludingDimension(request);
   for (const row of response.rows) {
     const dimension = excludes(row);
@@ -107,7 +107,7 @@ function tallyExcluded({ request, response }: Checked, { excluded }: RowTallies,
   }
 }
 
-function limitFindings(answers: readonly Checked[], { limits }: Catalog): TableNote[] {
+function limitFindings(answers: readonly CheckedAnswer[], { limits }: Catalog): TableNote[] {
   const over = answers
     .map(({ request, response }) => ({ limit: request.limit ?? limits.max_rows, rows: response.rows.length }))
     .find(({ limit, rows }) => rows > limit);

@@ -2,7 +2,7 @@ import { isAdditive, isCurrentCount, isWronglyAdditive, type Metric } from '../.
 import type { ReportRow } from '../../contract/report.ts';
 import type { NoteParams } from '../../words/note.ts';
 import type { TableNote } from '../dataset.ts';
-import { type CheckContext, type Checked, finding } from './answer.ts';
+import { type CheckContext, type CheckedAnswer, finding } from './answer.ts';
 
 type WrongTotal = NoteParams['total_mismatch']['totals'][number];
 
@@ -11,19 +11,19 @@ type WrongTotal = NoteParams['total_mismatch']['totals'][number];
  * that they were joined to, whose totals may be a call of their own and know of rows that no part has brought. Not while
  * the range is running: rows and totals may be counted one after the other.
  */
-export function totalFindings(answers: readonly Checked[], joined: Checked | undefined): TableNote[] {
+export function totalFindings(answers: readonly CheckedAnswer[], joined: CheckedAnswer | undefined): TableNote[] {
   const ofCalls = answers.flatMap(wrongTotals);
   const totals = ofCalls.length > 0 || joined === undefined ? ofCalls : wrongTotals(comparable(joined));
   return totals.length === 0 ? [] : [finding('total_mismatch', { id: 'total_mismatch', of: { totals } })];
 }
 
 /** Calls are answered one after the other: what is counted now may differ between them. */
-const comparable = (joined: Checked): Checked => ({
+const comparable = (joined: CheckedAnswer): CheckedAnswer => ({
   ...joined,
   metrics: joined.metrics.filter((metric) => !isCurrentCount(metric)),
 });
 
-function wrongTotals({ request, response, metrics, buckets, previous }: Checked): WrongTotal[] {
+function wrongTotals({ request, response, metrics, buckets, previous }: CheckedAnswer): WrongTotal[] {
   const { totals, rows, meta } = response;
   if (totals == null || meta.truncated) return [];
   const additive = metrics.filter(isAdditive);

@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream';
 import exceljs from 'exceljs';
 import { DocketError } from '../../base/error.ts';
 import { DIFFERENTIAL_STYLES } from './conditional.ts';
-import type { Part } from './drawing.ts';
+import type { PackagePart } from './drawing.ts';
 
 /*
  * What exceljs 4.4.0's streaming writer gets wrong or has no way to say, put right from outside. It goes through parts
@@ -13,7 +13,7 @@ export interface Zip {
   append(source: unknown, data: { name: string; date?: Date }): unknown;
 }
 
-const missing = (part: string): DocketError =>
+const missingInternal = (part: string): DocketError =>
   new DocketError('internal.defect', `exceljs has no ${part}: Docket was written against exceljs 4.4.0.`, {
     expected: 'exceljs 4.4.0',
     next: 'Install the version that package-lock.json names.',
@@ -25,45 +25,45 @@ const isZip = (value: unknown): value is Zip =>
 
 const zipOf = (writer: object): Zip => {
   const zip: unknown = Reflect.get(writer, 'zip');
-  if (!isZip(zip)) throw missing('zip');
+  if (!isZip(zip)) throw missingInternal('zip');
   return zip;
 };
 
 /** Bytes of a sheet that may wait for the zip, so that both always have something to do. */
-const WAITING_BYTES = 256 * 1024;
+const HIGH_WATER_MARK_BYTES = 256 * 1024;
 
 /**
  * exceljs puts the first two parts into the zip while it is being constructed, too early to correct them: they are held
  * back here, and written by `writeFirstParts`. Its own streams never say that they are full, so that a workbook would
  * pile up in memory before the zip; those made here do.
  */
-export class LateWriter extends exceljs.stream.xlsx.WorkbookWriter {
+export class DeferredWriter extends exceljs.stream.xlsx.WorkbookWriter {
   override addThemes(): Promise<void> {
     return Promise.resolve();
   }
   override addOfficeRels(): Promise<void> {
     return Promise.resolve();
   }
-  async writeFirstParts(): Promise<void> {
+  async writeDeferredParts(): Promise<void> {
     await super.addThemes();
     await super.addOfficeRels();
   }
   // What the sheets and their relations are written to; the types do not know it.
   _openStream(name: string): PassThrough {
-    const stream = new PassThrough({ highWaterMark: WAITING_BYTES });
+    const stream = new PassThrough({ highWaterMark: HIGH_WATER_MARK_BYTES });
     const write = stream.write.bind(stream);
-    Object.assign(stream, { write: (chunk: unknown) => write(isBuffer(chunk) ? chunk.toBuffer() : chunk) });
+    Object.assign(stream, { write: (chunk: unknown) => write(isStringBuffer(chunk) ? chunk.toBuffer() : chunk) });
     zipOf(this).append(stream, { name });
     return stream;
   }
 }
 
 /** exceljs' own buffer of text, which it uses again after it is written. */
-const isBuffer = (chunk: unknown): chunk is { toBuffer: () => Buffer } =>
+const isStringBuffer = (chunk: unknown): chunk is { toBuffer: () => Buffer } =>
   typeof chunk === 'object' && chunk !== null && 'toBuffer' in chunk && typeof chunk.toBuffer === 'function';
 
 /** The order in which the format wants a font's parts; exceljs writes them in another one. */
-const FONT_PARTS = [
+const FONT_ELEMENT_ORDER = [
   'b',
   'i',
   'strike',
@@ -79,34 +79,36 @@ const FONT_PARTS = [
   'scheme',
 ];
 
-const inFontOrder = (styles: string): string =>
+const sortFontElements = (styles: string): string =>
   styles.replace(/<font>(.*?)<\/font>/g, (_, parts: string) => {
-    const rank = (part: string) => FONT_PARTS.indexOf(/^<(\w+)/.exec(part)?.[1] ?? '');
+    const rank = (part: string) => FONT_ELEMENT_ORDER.indexOf(/^<(\w+)/.exec(part)?.[1] ?? '');
     const sorted = (parts.match(/<[^>]*>/g) ?? []).sort((one, other) => rank(one) - rank(other));
     return `<font>${sorted.join('')}</font>`;
   });
 
 /** The writer's own conditional formats are not used: their bars have no id, and their place is wrong. */
-const withMarks = (styles: string): string => styles.replace(/<dxfs count="0"\s*\/>/, DIFFERENTIAL_STYLES);
+const withDifferentialStyles = (styles: string): string => styles.replace(/<dxfs count="0"\s*\/>/, DIFFERENTIAL_STYLES);
 
 /**
  * Every part goes through here on its way into the zip: it gets one date, so that the same dataset and clock give the
  * same bytes, the style sheet is put into the order that a strict reader wants, and the list of contents gets the parts
  * that we add.
  */
-export function correctParts(writer: object, date: Date, added: readonly Part[]): Zip {
+export function patchParts(writer: object, date: Date, added: readonly PackagePart[]): Zip {
   const zip = zipOf(writer);
   const append = zip.append.bind(zip);
   const correct = (source: unknown, name: string): unknown => {
     if (typeof source !== 'string') return source;
-    if (name === 'xl/styles.xml') return withMarks(inFontOrder(source));
-    return name === '[Content_Types].xml' ? source.replace('</Types>', `${overrides(added)}</Types>`) : source;
+    if (name === 'xl/styles.xml') return withDifferentialStyles(sortFontElements(source));
+    return name === '[Content_Types].xml'
+      ? source.replace('</Types>', `${contentTypeOverrides(added)}</Types>`)
+      : source;
   };
   zip.append = (source, data) => append(correct(source, data.name), { ...data, date });
   return zip;
 }
 
-const overrides = (parts: readonly Part[]): string =>
+const contentTypeOverrides = (parts: readonly PackagePart[]): string =>
   parts
     .filter(({ contentType }) => contentType !== undefined)
     .map(({ name, contentType }) => `<Override PartName="/${name}" ContentType="${contentType}"/>`)
@@ -115,7 +117,7 @@ const overrides = (parts: readonly Part[]): string =>
 const OFFICE = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
 
 /** Relates a sheet to a part of its own; the writer's own relations take care of the part that says so. */
-export function relate(sheet: object, type: 'drawing' | 'table', target: string): string {
+export function addSheetRelationship(sheet: object, type: 'drawing' | 'table', target: string): string {
   const relations: unknown = Reflect.get(sheet, '_sheetRelsWriter');
   if (
     typeof relations !== 'object' ||
@@ -123,13 +125,13 @@ export function relate(sheet: object, type: 'drawing' | 'table', target: string)
     !('addRelationship' in relations) ||
     typeof relations.addRelationship !== 'function'
   ) {
-    throw missing('_sheetRelsWriter');
+    throw missingInternal('_sheetRelsWriter');
   }
   return String(relations.addRelationship({ Type: `${OFFICE}/${type}`, Target: target }));
 }
 
 /** The place of a style in the workbook's style sheet, where it is put when it is new. */
-export function styleIds(writer: object): (style: object) => number {
+export function styleIndexer(writer: object): (style: object) => number {
   const styles: unknown = Reflect.get(writer, 'styles');
   if (
     typeof styles !== 'object' ||
@@ -137,17 +139,17 @@ export function styleIds(writer: object): (style: object) => number {
     !('addStyleModel' in styles) ||
     typeof styles.addStyleModel !== 'function'
   ) {
-    throw missing('styles');
+    throw missingInternal('styles');
   }
   const add = styles.addStyleModel.bind(styles);
   return (style) => Number(add(style));
 }
 
 /** The workbook's table of texts: exceljs writes it at the end. */
-export function sharedTexts(writer: object): unknown[] {
+export function sharedStringTable(writer: object): unknown[] {
   const strings: unknown = Reflect.get(writer, 'sharedStrings');
   if (typeof strings !== 'object' || strings === null || !('values' in strings) || !Array.isArray(strings.values)) {
-    throw missing('sharedStrings');
+    throw missingInternal('sharedStrings');
   }
   return strings.values;
 }
@@ -157,24 +159,24 @@ export function sharedTexts(writer: object): unknown[] {
  * all of them are written: the writer counts them to number the next one.
  * @param place counted from 0
  */
-export function placeSheet(writer: object, sheet: object, place: number): void {
+export function moveSheet(writer: object, sheet: object, place: number): void {
   const sheets: unknown = Reflect.get(writer, '_worksheets');
-  if (!Array.isArray(sheets) || !sheets.includes(sheet)) throw missing('_worksheets');
+  if (!Array.isArray(sheets) || !sheets.includes(sheet)) throw missingInternal('_worksheets');
   sheets.splice(sheets.indexOf(sheet), 1);
   // The first is number 1.
   sheets.splice(place + 1, 0, sheet);
 }
 
 /** Begins a sheet's rows, and gives the stream that they are written to as XML, past exceljs' own rows and cells. */
-export function beginRows(sheet: object): PassThrough {
+export function openSheetData(sheet: object): PassThrough {
   for (const method of ['_writeColumns', '_writeOpenSheetData']) {
     const write: unknown = Reflect.get(sheet, method);
-    if (typeof write !== 'function') throw missing(method);
+    if (typeof write !== 'function') throw missingInternal(method);
     Reflect.apply(write, sheet, []);
   }
   Reflect.set(sheet, 'startedData', true);
   const stream: unknown = Reflect.get(sheet, 'stream');
-  if (!(stream instanceof PassThrough)) throw missing('stream');
+  if (!(stream instanceof PassThrough)) throw missingInternal('stream');
   return stream;
 }
 
@@ -182,12 +184,12 @@ export function beginRows(sheet: object): PassThrough {
  * Writes `xml()` before what the writer's own `method` writes. The streaming writer knows no links inside a workbook
  * and would put links where the format does not allow them (before conditional formats), so links go through here.
  */
-export function insertBefore(sheet: object, method: string, xml: () => string): void {
+export function insertXmlBefore(sheet: object, method: string, xml: () => string): void {
   const original: unknown = Reflect.get(sheet, method);
   const stream: unknown = Reflect.get(sheet, 'stream');
-  if (typeof original !== 'function') throw missing(method);
+  if (typeof original !== 'function') throw missingInternal(method);
   if (typeof stream !== 'object' || stream === null || !('write' in stream) || typeof stream.write !== 'function') {
-    throw missing('stream');
+    throw missingInternal('stream');
   }
   const write = stream.write.bind(stream);
   Reflect.set(sheet, method, () => {

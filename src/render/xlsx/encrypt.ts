@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { DocketError } from '../../base/error.ts';
 
 /** Excel's limit, in UTF-16 units. */
-const MAX_PASSWORD = 255;
+const MAX_PASSWORD_LENGTH = 255;
 
 /**
  * Encrypts a workbook so that Excel and LibreOffice ask for the password (agile encryption, MS-OFFCRYPTO §2.3.4.10:
@@ -11,9 +11,9 @@ const MAX_PASSWORD = 255;
  * Throws `config.invalid` for a password longer than Excel takes.
  */
 export async function encryptFile(from: string, to: string, password: string): Promise<void> {
-  if (password.length > MAX_PASSWORD) {
+  if (password.length > MAX_PASSWORD_LENGTH) {
     throw new DocketError('config.invalid', 'The password of the workbook is longer than Excel takes.', {
-      expected: `at most ${MAX_PASSWORD} characters`,
+      expected: `at most ${MAX_PASSWORD_LENGTH} characters`,
       got: `${password.length} characters`,
       next: 'Choose a shorter password.',
     });

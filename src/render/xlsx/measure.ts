@@ -2,7 +2,7 @@
 export const LINE_POINTS = 15;
 
 /** How many lines `text` takes in a column of `width` characters, wrapped between words as Excel does. */
-export function linesOf(text: string, width: number): number {
+export function lineCount(text: string, width: number): number {
   const room = Math.max(1, Math.floor(width));
   if (text.length <= room && !text.includes('\n')) return 1;
   return text.split('\n').reduce((lines, paragraph) => {
@@ -23,8 +23,8 @@ export function linesOf(text: string, width: number): number {
 }
 
 /** The height in points of a row of so many lines. */
-export const pointsOf = (lines: number): number => lines * LINE_POINTS + 3;
+export const lineHeightPoints = (lines: number): number => lines * LINE_POINTS + 3;
 
 /** The height in points of a row whose texts stand in columns of these widths; never less than a line. */
-export const heightOf = (...texts: readonly (readonly [text: string | undefined, width: number])[]): number =>
-  pointsOf(Math.max(1, ...texts.map(([text, width]) => linesOf(text ?? '', width))));
+export const textRowPoints = (...texts: readonly (readonly [text: string | undefined, width: number])[]): number =>
+  lineHeightPoints(Math.max(1, ...texts.map(([text, width]) => lineCount(text ?? '', width))));

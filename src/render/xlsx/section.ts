@@ -1,38 +1,43 @@
-import { isolate } from '../../base/bidi.ts';
-import { type Dataset, lacksCounts, type Table } from '../../fetch/dataset.ts';
+import { isolateBidi } from '../../base/bidi.ts';
+import { type Dataset, lacksCurrentCounts, type Table } from '../../fetch/dataset.ts';
 import type { Words } from '../../words/words.ts';
 import type { ViewColumn } from '../columns.ts';
-import { markedNote, readingNotes, tableFacts, tableNotes } from '../words.ts';
-import type { Mark } from './conditional.ts';
-import { partTitle } from './front.ts';
-import { type Grid, gridOf } from './grid.ts';
-import { heightOf, LINE_POINTS, linesOf, pointsOf } from './measure.ts';
+import { incompleteNoteText, legendNotes, tableFacts, tableNotes } from '../words.ts';
+import type { ConditionalFormat } from './conditional.ts';
+import { sliceTitle } from './front.ts';
+import { buildGrid, type Grid } from './grid.ts';
+import { LINE_POINTS, lineCount, lineHeightPoints, textRowPoints } from './measure.ts';
 import { type CellStyle, COLOURS, STYLES } from './style.ts';
 import { canBeTable } from './table.ts';
-import type { Book, Cell, Footer, Sheet, SheetOptions } from './writer.ts';
+import type { Cell, Footer, SheetOptions, SheetWriter, WorkbookFile } from './writer.ts';
 
 /** Rows up to which the texts of a section are kept in memory until the workbook ends. */
 const MAX_SHARED_ROWS = 20_000;
 /** Characters over which a page is turned on its side. */
 const PORTRAIT_CHARACTERS = 95;
 /** A short table must still have room for its title and notes. */
-const MIN_CHARACTERS = 76;
+const MIN_SHEET_CHARACTERS = 76;
 /** Points of rows that stay in sight: with more of them a small screen would have no room for the figures. */
 const MAX_FROZEN_POINTS = 200;
 const TITLE_POINTS = 26;
-const BACK_POINTS = 22;
+const BACK_LINK_POINTS = 22;
 
-const charactersOf = (widths: readonly number[]): number => widths.reduce((sum, width) => sum + width, 0);
+const totalWidth = (widths: readonly number[]): number => widths.reduce((sum, width) => sum + width, 0);
 
 /** A line across all columns, as high as its text needs. */
-async function fullWidth(sheet: Sheet, text: string, style: CellStyle, widths: readonly number[]): Promise<void> {
+async function writeFullWidthLine(
+  sheet: SheetWriter,
+  text: string,
+  style: CellStyle,
+  widths: readonly number[],
+): Promise<void> {
   const span = widths.length > 1 ? { span: widths.length } : {};
-  await sheet.row([{ value: text, style, ...span }], heightOf([text, charactersOf(widths)]));
+  await sheet.addRow([{ value: text, style, ...span }], textRowPoints([text, totalWidth(widths)]));
 }
 
 /** The filter's button takes the last line of a header cell. */
 function headerHeight({ header, widths, filter }: Grid): number {
-  const lines = header.map(({ value }, index) => linesOf(String(value), widths[index] ?? 1));
+  const lines = header.map(({ value }, index) => lineCount(String(value), widths[index] ?? 1));
   return (Math.max(1, ...lines) + (filter ? 1 : 0)) * LINE_POINTS + 4;
 }
 
@@ -41,25 +46,25 @@ function headerHeight({ header, widths, filter }: Grid): number {
  * below; and the labels, where they are few.
  * @param above lines between title and header
  */
-function frozen(grid: Grid, above: readonly string[], widths: readonly number[]): Pick<SheetOptions, 'freeze'> {
-  const lines = above.map((line) => heightOf([line, charactersOf(widths)]));
-  const points = lines.reduce((sum, height) => sum + height, TITLE_POINTS + BACK_POINTS + headerHeight(grid));
+function freezePanes(grid: Grid, above: readonly string[], widths: readonly number[]): Pick<SheetOptions, 'freeze'> {
+  const lines = above.map((line) => textRowPoints([line, totalWidth(widths)]));
+  const points = lines.reduce((sum, height) => sum + height, TITLE_POINTS + BACK_LINK_POINTS + headerHeight(grid));
   const rows = points > MAX_FROZEN_POINTS ? 0 : above.length + 3;
   const columns = grid.labels <= 3 && grid.labels < grid.header.length ? grid.labels : 0;
   return rows + columns === 0 ? {} : { freeze: { rows, columns } };
 }
 
 /** Long texts wrap: what a reader cannot see on paper would be cut silently. */
-function rowHeight(cells: readonly Cell[], widths: readonly number[]): number {
+function dataRowHeight(cells: readonly Cell[], widths: readonly number[]): number {
   let lines = 1;
   for (let index = 0; index < cells.length; index += 1) {
     const value = cells[index]?.value;
-    if (typeof value === 'string') lines = Math.max(lines, linesOf(value, widths[index] ?? 1));
+    if (typeof value === 'string') lines = Math.max(lines, lineCount(value, widths[index] ?? 1));
   }
-  return pointsOf(lines);
+  return lineHeightPoints(lines);
 }
 
-export interface SectionPage {
+export interface SectionSheet {
   readonly dataset: Dataset;
   readonly table: Table;
   /** The table's. */
@@ -76,7 +81,7 @@ export interface SectionPage {
 }
 
 /** One sheet's share of a section. */
-interface Part {
+interface SheetSlice {
   readonly name: string;
   /** Of the table. */
   readonly id: string;
@@ -91,51 +96,56 @@ interface Part {
 
 /** Header, rows and totals. A narrow empty row keeps the totals out of the filtered range, where sorting would move them. */
 async function writeGrid(
-  sheet: Sheet,
-  { id, count, last }: Part,
+  sheet: SheetWriter,
+  { id, count, last }: SheetSlice,
   grid: Grid,
   rows: Iterator<readonly Cell[]>,
   widths: readonly number[],
   noRows: string,
 ): Promise<void> {
-  await sheet.row(grid.header, headerHeight(grid));
-  const headerRow = sheet.rows;
+  await sheet.addRow(grid.header, headerHeight(grid));
+  const headerRow = sheet.rowCount;
   for (let row = 0; row < count; row += 1) {
     const next = rows.next();
     if (next.done === true) break;
-    await sheet.row(next.value, rowHeight(next.value, grid.widths));
+    await sheet.addRow(next.value, dataRowHeight(next.value, grid.widths));
   }
   if (count === 0) {
-    await fullWidth(sheet, noRows, STYLES.quiet, widths);
+    await writeFullWidthLine(sheet, noRows, STYLES.quiet, widths);
   }
   const range = { id, headerRow, headers: grid.header.map(({ value }) => String(value)), rows: count };
-  if (canBeTable(range)) sheet.table({ ...range, filter: grid.filter });
-  else if (grid.filter) sheet.filter({ row: headerRow, column: 1 }, { row: sheet.rows, column: grid.header.length });
+  if (canBeTable(range)) sheet.addTable({ ...range, filter: grid.filter });
+  else if (grid.filter)
+    sheet.addFilter({ row: headerRow, column: 1 }, { row: sheet.rowCount, column: grid.header.length });
   if (grid.totals !== undefined && last) {
-    await sheet.row([], 5);
-    await sheet.row(grid.totals, 18);
+    await sheet.addRow([], 5);
+    await sheet.addRow(grid.totals, 18);
   }
   if (count === 0) return;
-  const to = { bar: headerRow + count, change: sheet.rows };
-  sheet.mark(
-    grid.marks.flatMap((kind, column): Mark[] =>
+  const to = { bar: headerRow + count, change: sheet.rowCount };
+  sheet.addConditionalFormats(
+    grid.marks.flatMap((kind, column): ConditionalFormat[] =>
       kind === undefined ? [] : [{ kind, column, rows: { from: headerRow + 1, to: to[kind] } }],
     ),
   );
 }
 
 /** The rows of a long section go on from sheet to sheet, as many as it has names for. */
-function partsOf({ table, names, rowsPerSheet, words }: SectionPage, grid: Grid, above: readonly string[]): Part[] {
+function sliceRows(
+  { table, names, rowsPerSheet, words }: SectionSheet,
+  grid: Grid,
+  above: readonly string[],
+): SheetSlice[] {
   return names.map((name, index) => {
     const from = index * rowsPerSheet;
     const last = index === names.length - 1;
     const count = last ? grid.count - from : rowsPerSheet;
-    const next = last ? undefined : isolate(names[index + 1] ?? '');
+    const next = last ? undefined : isolateBidi(names[index + 1] ?? '');
     const which = words.workbook.section.rows(from + 1, from + count, grid.count, next);
     return {
       name,
       id: index === 0 ? table.id : `${table.id}_${index + 1}`,
-      title: partTitle(table.title, index, names.length, words),
+      title: sliceTitle(table.title, index, names.length, words),
       above: names.length === 1 ? above : [...above, which],
       count,
       last,
@@ -144,42 +154,42 @@ function partsOf({ table, names, rowsPerSheet, words }: SectionPage, grid: Grid,
 }
 
 /** One section as one sheet: title, what it covers, what is incomplete, the figures, the service's totals, notes. */
-export async function writeSection(book: Book, page: SectionPage): Promise<void> {
+export async function writeSectionSheet(book: WorkbookFile, page: SectionSheet): Promise<void> {
   const { table, locale, words } = page;
   const { back, section: own } = words.workbook;
-  const grid = gridOf(table, page.columns, locale);
-  const characters = charactersOf(grid.widths);
-  const widths = characters < MIN_CHARACTERS ? [...grid.widths, MIN_CHARACTERS - characters] : grid.widths;
+  const grid = buildGrid(table, page.columns, locale);
+  const characters = totalWidth(grid.widths);
+  const widths = characters < MIN_SHEET_CHARACTERS ? [...grid.widths, MIN_SHEET_CHARACTERS - characters] : grid.widths;
   const notes = tableNotes(table, locale);
-  const warnings = notes.filter((note) => note.incomplete).map((note) => markedNote(note, words));
+  const warnings = notes.filter((note) => note.incomplete).map((note) => incompleteNoteText(note, words));
   const facts = tableFacts(page.dataset, table, locale);
   const about = table.description === undefined ? facts : [table.description, ...facts];
   const remarks = [
     ...notes.filter((note) => !note.incomplete).map((note) => note.text),
-    ...readingNotes(table, locale, grid.showsTotals, page.columns),
+    ...legendNotes(table, locale, grid.showsTotals, page.columns),
     ...(grid.marks.includes('change') && grid.count > 0 ? [own.arrowsMean] : []),
   ];
   const rows = grid.rows[Symbol.iterator]();
   try {
-    for (const part of partsOf(page, grid, about)) {
+    for (const part of sliceRows(page, grid, about)) {
       const above = [...part.above, ...warnings];
-      const sheet = book.sheet(part.name, {
+      const sheet = book.addSheet(part.name, {
         widths,
-        ...frozen(grid, above, widths),
+        ...freezePanes(grid, above, widths),
         headerRow: above.length + 3,
         landscape: characters > PORTRAIT_CHARACTERS,
         footer: page.footer,
         sharedStrings: table.rows.length <= MAX_SHARED_ROWS,
         ...(warnings.length > 0 ? { tab: COLOURS.warnInk } : {}),
       });
-      await sheet.row([{ value: part.title, style: STYLES.title }], TITLE_POINTS);
-      for (const line of part.above) await fullWidth(sheet, line, STYLES.quiet, widths);
-      for (const warning of warnings) await fullWidth(sheet, warning, STYLES.warning, widths);
-      await sheet.row([{ value: back, style: STYLES.back, link: page.contents }], BACK_POINTS);
-      await writeGrid(sheet, part, grid, rows, widths, lacksCounts(table) ? words.table.noCounts : own.noRows);
+      await sheet.addRow([{ value: part.title, style: STYLES.title }], TITLE_POINTS);
+      for (const line of part.above) await writeFullWidthLine(sheet, line, STYLES.quiet, widths);
+      for (const warning of warnings) await writeFullWidthLine(sheet, warning, STYLES.warning, widths);
+      await sheet.addRow([{ value: back, style: STYLES.back, link: page.contents }], BACK_LINK_POINTS);
+      await writeGrid(sheet, part, grid, rows, widths, lacksCurrentCounts(table) ? words.table.noCounts : own.noRows);
       if (part.last && remarks.length > 0) {
-        await sheet.row([], 8);
-        for (const remark of remarks) await fullWidth(sheet, remark, STYLES.quiet, widths);
+        await sheet.addRow([], 8);
+        for (const remark of remarks) await writeFullWidthLine(sheet, remark, STYLES.quiet, widths);
       }
       await sheet.close();
     }

@@ -1,7 +1,7 @@
-import type { LongTexts } from './long-texts.ts';
+import type { LongTextStore } from './long-texts.ts';
 import type { CellStyle } from './style.ts';
-import { columnName } from './table.ts';
-import { xmlText } from './text.ts';
+import { columnLetters } from './table.ts';
+import { escapeXml } from './text.ts';
 
 /*
  * Rows as XML (ECMA-376 part 1 §18.3.1.73 and §18.3.1.4), in place of exceljs' own cells: those are an object, a model
@@ -9,9 +9,9 @@ import { xmlText } from './text.ts';
  */
 
 /** Excel's own limit. */
-const MAX_CELL = 32_767;
+const MAX_CELL_LENGTH = 32_767;
 /** Points. */
-const MAX_HEIGHT = 409;
+const MAX_ROW_POINTS = 409;
 
 export interface Cell {
   /** Text stays text whatever it begins with; a `Date` is a civil date or an instant, in UTC. */
@@ -31,25 +31,25 @@ export interface RowContext {
   readonly styleId: (style: CellStyle) => number;
   /** The text's place in the workbook's table of texts. */
   readonly textId: (text: string) => number;
-  readonly longTexts: LongTexts;
+  readonly longTexts: LongTextStore;
 }
 
 /** Blanks that a reader may drop unless it is told not to. To tell it of every text would make a long list a fifth longer. */
-const FRAGILE = /^\s|\s$|\s\s|[\t\n\r]/;
+const SIGNIFICANT_WHITESPACE = /^\s|\s$|\s\s|[\t\n\r]/;
 
 const DAY_MS = 86_400_000;
 /** 1 January 1970, as Excel counts days. */
-const EPOCH_DAY = 25_569;
+const UNIX_EPOCH_DAY = 25_569;
 
 /**
  * Makes the rows of one sheet: each is the XML of the row with this number, '' when it has nothing to say. `shared`
  * texts are written by their place in the table of texts, others in place. `height` in points. Of a text that no cell can
  * hold the beginning is written.
  */
-export function createRowXml({ sheet, styleId, textId, longTexts }: RowContext) {
+export function createRowSerializer({ sheet, styleId, textId, longTexts }: RowContext) {
   const columns: string[] = [];
   const column = (index: number): string => {
-    columns[index] ??= columnName(index);
+    columns[index] ??= columnLetters(index);
     return columns[index];
   };
   const styles = new Map<CellStyle, string>();
@@ -64,15 +64,15 @@ export function createRowXml({ sheet, styleId, textId, longTexts }: RowContext) 
   const textXml = (text: string, shared: boolean): string =>
     shared
       ? ` t="s"><v>${textId(text)}</v></c>`
-      : ` t="inlineStr"><is><t${FRAGILE.test(text) ? ' xml:space="preserve"' : ''}>${xmlText(text)}</t></is></c>`;
+      : ` t="inlineStr"><is><t${SIGNIFICANT_WHITESPACE.test(text) ? ' xml:space="preserve"' : ''}>${escapeXml(text)}</t></is></c>`;
   const valueXml = (value: Cell['value'], shared: boolean, index: number, row: number): string => {
     if (typeof value === 'number') return `><v>${value}</v></c>`;
     if (typeof value === 'string') {
-      if (value.length <= MAX_CELL) return textXml(value, shared);
+      if (value.length <= MAX_CELL_LENGTH) return textXml(value, shared);
       return textXml(longTexts.shorten(value, { sheet, cell: `${column(index)}${row}` }), shared);
     }
     if (typeof value === 'boolean') return value ? ' t="b"><v>1</v></c>' : ' t="b"><v>0</v></c>';
-    return value === null ? '/>' : `><v>${EPOCH_DAY + value.getTime() / DAY_MS}</v></c>`;
+    return value === null ? '/>' : `><v>${UNIX_EPOCH_DAY + value.getTime() / DAY_MS}</v></c>`;
   };
   return (number: number, cells: readonly (Cell | undefined)[], shared: boolean, height?: number): string => {
     let xml = '';
@@ -86,7 +86,7 @@ export function createRowXml({ sheet, styleId, textId, longTexts }: RowContext) 
       for (let below = index + 1; below < end; below += 1) xml += `<c r="${column(below)}${number}${style}/>`;
     }
     if (height !== undefined) {
-      return `<row r="${number}" ht="${Math.min(height, MAX_HEIGHT)}" customHeight="1">${xml}</row>`;
+      return `<row r="${number}" ht="${Math.min(height, MAX_ROW_POINTS)}" customHeight="1">${xml}</row>`;
     }
     return xml === '' ? '' : `<row r="${number}">${xml}</row>`;
   };

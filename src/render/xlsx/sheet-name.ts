@@ -1,9 +1,9 @@
-import { legalText } from './text.ts';
+import { toLegalText } from './text.ts';
 
 /** Excel's limit, in UTF-16 units. */
-const MAX_LENGTH = 31;
+const MAX_SHEET_NAME_LENGTH = 31;
 
-const cut = (text: string, length: number, unnamed: string): string => {
+const truncateSheetName = (text: string, length: number, unnamed: string): string => {
   let kept = '';
   for (const { segment } of new Intl.Segmenter().segment(text)) {
     if (kept.length + segment.length > length) break;
@@ -21,7 +21,7 @@ const cut = (text: string, length: number, unnamed: string): string => {
 export function sheetNames(titles: readonly string[], unnamed: string): string[] {
   const taken = new Set(['history']);
   return titles.map((title) => {
-    const plain = legalText(title)
+    const plain = toLegalText(title)
       .replace(/\s+/g, ' ')
       // What turns the reading direction around would do so to the names beside it.
       .replace(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '')
@@ -30,10 +30,10 @@ export function sheetNames(titles: readonly string[], unnamed: string): string[]
       .replaceAll("'", '’')
       .trim();
     const stem = plain === '' ? unnamed : plain;
-    let name = cut(stem, MAX_LENGTH, unnamed);
+    let name = truncateSheetName(stem, MAX_SHEET_NAME_LENGTH, unnamed);
     for (let count = 2; taken.has(name.toLowerCase()); count += 1) {
       const suffix = ` (${count})`;
-      name = cut(stem, MAX_LENGTH - suffix.length, unnamed) + suffix;
+      name = truncateSheetName(stem, MAX_SHEET_NAME_LENGTH - suffix.length, unnamed) + suffix;
     }
     taken.add(name.toLowerCase());
     return name;

@@ -1,8 +1,8 @@
 import type { Alignment, Borders, Fill, Font, Style } from 'exceljs';
-import { numberFormat as intlFormat } from '../../base/formats.ts';
+import { intlNumberFormat as intlFormat } from '../../base/formats.ts';
 import type { Words } from '../../words/words.ts';
-import { DAY_SECONDS, figureReader, type Quantity } from '../format.ts';
-import { type Rounding, usualDecimals } from '../rounding.ts';
+import { DAY_SECONDS, figureFormatter, type Quantity } from '../format.ts';
+import { defaultDecimals, type Rounding } from '../rounding.ts';
 
 /** A restrained palette that prints in grey and keeps its contrast: ink, one accent, one warning. */
 export const COLOURS = {
@@ -25,7 +25,7 @@ const font = (more: Partial<Font> = {}): Partial<Font> => ({
   ...more,
 });
 const fill = (argb: string): Fill => ({ type: 'pattern', pattern: 'solid', fgColor: { argb } });
-const line = (edge: 'top' | 'bottom', style: 'thin' | 'hair' | 'medium', argb: string): Partial<Borders> => ({
+const borderLine = (edge: 'top' | 'bottom', style: 'thin' | 'hair' | 'medium', argb: string): Partial<Borders> => ({
   [edge]: { style, color: { argb } },
 });
 // Without a side of its own a text from right to left stands at the right, where a title would run out of the page.
@@ -34,14 +34,14 @@ const top: Partial<Alignment> = { vertical: 'top', horizontal: 'left' };
 
 export type CellStyle = Partial<Style>;
 
-const digits = (decimals: number): string => (decimals === 0 ? '' : `.${'0'.repeat(decimals)}`);
+const decimalPlaces = (decimals: number): string => (decimals === 0 ? '' : `.${'0'.repeat(decimals)}`);
 
 /**
  * Excel's number format of a quantity's figures. Directions have a sign and an arrow, so that nobody depends on a colour.
  * @param decimals as many as `rounder` says of the figure; what most figures of the quantity have when absent
  */
-export function numberFormat(quantity: Quantity, decimals: number = usualDecimals(quantity)): string {
-  const places = digits(decimals);
+export function quantityNumberFormat(quantity: Quantity, decimals: number = defaultDecimals(quantity)): string {
+  const places = decimalPlaces(decimals);
   switch (quantity.kind) {
     case 'ratio':
       return `0${places}%`;
@@ -76,17 +76,17 @@ const ARROWS = { '-1': '▼ ', '0': '= ', '1': '▲ ' } as const;
  * cell shows in place of its number.
  * @param locale BCP 47, of the bound; figures follow the reader's Excel
  */
-export function figureFormat(quantity: Quantity, { decimals, bound }: Rounding, locale: string): string {
-  if (bound === undefined) return numberFormat(quantity, decimals);
+export function figureNumberFormat(quantity: Quantity, { decimals, bound }: Rounding, locale: string): string {
+  if (bound === undefined) return quantityNumberFormat(quantity, decimals);
   const change = quantity.kind === 'points' || quantity.kind === 'relative' || quantity.kind === 'difference';
   const arrow = change ? ARROWS[bound.value < 0 ? '-1' : '1'] : '';
   // One for either sign: to a single one Excel would add the sign of a negative figure.
-  const text = `"${arrow}${bound.is}${boundText(quantity, bound.value, decimals, locale)}"`;
+  const text = `"${arrow}${bound.is}${formatBound(quantity, bound.value, decimals, locale)}"`;
   return `${text};${text}`;
 }
 
-function boundText(quantity: Quantity, value: number, decimals: number, locale: string): string {
-  if (quantity.kind !== 'duration') return figureReader(quantity, locale)(value);
+function formatBound(quantity: Quantity, value: number, decimals: number, locale: string): string {
+  if (quantity.kind !== 'duration') return figureFormatter(quantity, locale)(value);
   const fixed = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
   if (quantity.scale !== 'clock') {
     return intlFormat(locale, fixed).format(quantity.scale === 'days' ? value / DAY_SECONDS : value);
@@ -119,11 +119,16 @@ export interface DataStyle {
 
 const isText = (quantity: Quantity): boolean => quantity.kind === 'text';
 /** A number that names something reads like a name. */
-const isName = (quantity: Quantity): boolean => quantity.kind === 'text' || quantity.kind === 'identifier';
+const isTextLike = (quantity: Quantity): boolean => quantity.kind === 'text' || quantity.kind === 'identifier';
 const isDate = (quantity: Quantity): boolean => ['bucket', 'day', 'instant'].includes(quantity.kind);
 
-function formatOf({ quantity, rounding, unitInCell, partial }: DataStyle, words: Words, locale: string): string {
-  const format = rounding === undefined ? numberFormat(quantity) : figureFormat(quantity, rounding, locale);
+function cellNumberFormat(
+  { quantity, rounding, unitInCell, partial }: DataStyle,
+  words: Words,
+  locale: string,
+): string {
+  const format =
+    rounding === undefined ? quantityNumberFormat(quantity) : figureNumberFormat(quantity, rounding, locale);
   const running = partial && quantity.kind === 'bucket' ? `" · ${words.table.stillRunning}"` : '';
   return `${unitInCell ? withUnit(format, quantity, words) : format}${running}`;
 }
@@ -135,16 +140,16 @@ function dataStyle(style: DataStyle, undefinedValue: boolean, words: Words, loca
     font: font({ italic: partial, bold: total, color: { argb: colour } }),
     alignment: {
       ...middle,
-      horizontal: isName(quantity) || isDate(quantity) ? 'left' : 'right',
+      horizontal: isTextLike(quantity) || isDate(quantity) ? 'left' : 'right',
       wrapText: isText(quantity),
     },
-    numFmt: undefinedValue ? '@' : formatOf(style, words, locale),
+    numFmt: undefinedValue ? '@' : cellNumberFormat(style, words, locale),
     ...(total
       ? {
           fill: fill(COLOURS.band),
-          border: { ...line('top', 'thin', COLOURS.ink), ...line('bottom', 'thin', COLOURS.ink) },
+          border: { ...borderLine('top', 'thin', COLOURS.ink), ...borderLine('bottom', 'thin', COLOURS.ink) },
         }
-      : { border: line('bottom', 'hair', COLOURS.rule) }),
+      : { border: borderLine('bottom', 'hair', COLOURS.rule) }),
   };
 }
 
@@ -167,7 +172,7 @@ export const STYLES = {
   heading: {
     font: font({ size: 12, bold: true, color: { argb: COLOURS.ink } }),
     alignment: middle,
-    border: line('bottom', 'thin', COLOURS.ink),
+    border: borderLine('bottom', 'thin', COLOURS.ink),
   },
   back: { font: font({ color: { argb: COLOURS.accent }, underline: true }), alignment: top },
   warning: {
@@ -179,57 +184,57 @@ export const STYLES = {
     font: font({ bold: true, color: { argb: COLOURS.ink } }),
     fill: fill(COLOURS.band),
     alignment: { vertical: 'top', horizontal: 'left', wrapText: true },
-    border: line('bottom', 'medium', COLOURS.ink),
+    border: borderLine('bottom', 'medium', COLOURS.ink),
   },
   headerValue: {
     font: font({ bold: true, color: { argb: COLOURS.ink } }),
     fill: fill(COLOURS.band),
     alignment: { vertical: 'top', horizontal: 'right', wrapText: true },
-    border: line('bottom', 'medium', COLOURS.ink),
+    border: borderLine('bottom', 'medium', COLOURS.ink),
   },
   headerIndented: {
     font: font({ bold: true, color: { argb: COLOURS.ink } }),
     fill: fill(COLOURS.band),
     alignment: { vertical: 'top', horizontal: 'left', wrapText: true, indent: 1 },
-    border: line('bottom', 'medium', COLOURS.ink),
+    border: borderLine('bottom', 'medium', COLOURS.ink),
   },
   headerQuiet: {
     font: font({ color: { argb: COLOURS.quiet } }),
     fill: fill(COLOURS.band),
     alignment: { vertical: 'top', horizontal: 'right', wrapText: true },
-    border: line('bottom', 'medium', COLOURS.ink),
+    border: borderLine('bottom', 'medium', COLOURS.ink),
   },
   cellText: {
     font: font(),
     alignment: { ...top, wrapText: true },
-    border: line('bottom', 'hair', COLOURS.rule),
+    border: borderLine('bottom', 'hair', COLOURS.rule),
   },
   cellQuiet: {
     font: font({ color: { argb: COLOURS.quiet } }),
     alignment: { ...top, wrapText: true },
-    border: line('bottom', 'hair', COLOURS.rule),
+    border: borderLine('bottom', 'hair', COLOURS.rule),
   },
   cellLink: {
     font: font({ color: { argb: COLOURS.accent }, underline: true }),
     alignment: { ...top, wrapText: true },
-    border: line('bottom', 'hair', COLOURS.rule),
+    border: borderLine('bottom', 'hair', COLOURS.rule),
   },
   cellWarning: {
     font: font({ color: { argb: COLOURS.warnInk } }),
     fill: fill(COLOURS.warnBand),
     alignment: { vertical: 'top', horizontal: 'left', wrapText: true, indent: 1 },
-    border: line('bottom', 'hair', COLOURS.rule),
+    border: borderLine('bottom', 'hair', COLOURS.rule),
   },
   cellCount: {
     font: font(),
     alignment: { vertical: 'top', horizontal: 'right' },
     numFmt: '#,##0',
-    border: line('bottom', 'hair', COLOURS.rule),
+    border: borderLine('bottom', 'hair', COLOURS.rule),
   },
   cellCode: {
     font: font({ name: 'Consolas', family: 3, size: 9, color: { argb: COLOURS.quiet } }),
     alignment: { ...top, wrapText: true },
-    border: line('bottom', 'hair', COLOURS.rule),
+    border: borderLine('bottom', 'hair', COLOURS.rule),
   },
 } as const satisfies Record<string, CellStyle>;
 

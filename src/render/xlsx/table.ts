@@ -1,5 +1,5 @@
-import type { Part } from './drawing.ts';
-import { legalText, xmlText } from './text.ts';
+import type { PackagePart } from './drawing.ts';
+import { escapeXml, toLegalText } from './text.ts';
 
 /** A range of a sheet that Excel knows as a table: it sorts, filters and grows, and formulas may name its columns. */
 export interface TableRange {
@@ -16,28 +16,28 @@ export interface TableRange {
 }
 
 /** Excel's limit, in UTF-16 units. */
-const MAX_COLUMN_NAME = 255;
-const MAX_NAME = 200;
+const MAX_COLUMN_NAME_LENGTH = 255;
+const MAX_TABLE_NAME_LENGTH = 200;
 
 /** `A`, `B`, … `AA` of a column counted from 0. */
-export const columnName = (index: number): string =>
-  index < 26 ? String.fromCharCode(65 + index) : columnName(Math.floor(index / 26) - 1) + columnName(index % 26);
+export const columnLetters = (index: number): string =>
+  index < 26 ? String.fromCharCode(65 + index) : columnLetters(Math.floor(index / 26) - 1) + columnLetters(index % 26);
 
 /**
  * Whether Excel would take it as a table: there is a row and a column, and every header is a name of its own, whatever its case.
  * What is none keeps its header, its filter and its figures; only the table's name is missing.
  */
 export function canBeTable({ rows, headers }: Pick<TableRange, 'rows' | 'headers'>): boolean {
-  const names = new Set(headers.map((header) => legalText(header).toLowerCase()));
+  const names = new Set(headers.map((header) => toLegalText(header).toLowerCase()));
   const unique = names.size > 0 && names.size === headers.length;
   return rows > 0 && unique && headers.every((header) => isColumnName(header));
 }
 
-const isColumnName = (header: string): boolean => header !== '' && legalText(header).length <= MAX_COLUMN_NAME;
+const isColumnName = (header: string): boolean => header !== '' && toLegalText(header).length <= MAX_COLUMN_NAME_LENGTH;
 
 /** `table_onboarding`: never a cell's address (`q1`) nor one of Excel's own names, and taken once, whatever its case. */
-function nameOf(id: string, taken: Set<string>): string {
-  const stem = `table_${id.replace(/[^A-Za-z0-9_]/g, '_')}`.slice(0, MAX_NAME);
+function uniqueTableName(id: string, taken: Set<string>): string {
+  const stem = `table_${id.replace(/[^A-Za-z0-9_]/g, '_')}`.slice(0, MAX_TABLE_NAME_LENGTH);
   let name = stem;
   for (let count = 2; taken.has(name.toLowerCase()); count += 1) name = `${stem}_${count}`;
   taken.add(name.toLowerCase());
@@ -45,20 +45,21 @@ function nameOf(id: string, taken: Set<string>): string {
 }
 
 /** A header's text as the table repeats it: a line break inside an attribute would be read as a space. */
-const attribute = (header: string): string => xmlText(header).replaceAll('\n', '_x000a_').replaceAll('\t', '_x0009_');
+const headerAttribute = (header: string): string =>
+  escapeXml(header).replaceAll('\n', '_x000a_').replaceAll('\t', '_x0009_');
 
 /**
  * The part of a table (ECMA-376 part 1 §18.5). Its totals are none of its rows: a totals row of Excel adds up, and ours
  * are the service's.
  * @param taken names of the tables before it in the workbook, lower-case; the new one is added
  */
-export function tablePart(table: TableRange, taken: Set<string>): { part: Part; target: string } {
-  const name = nameOf(table.id, taken);
+export function tablePart(table: TableRange, taken: Set<string>): { part: PackagePart; target: string } {
+  const name = uniqueTableName(table.id, taken);
   const file = `table${taken.size}.xml`;
-  const last = columnName(table.headers.length - 1);
+  const last = columnLetters(table.headers.length - 1);
   const range = `A${table.headerRow}:${last}${table.headerRow + table.rows}`;
   const columns = table.headers
-    .map((header, index) => `<tableColumn id="${index + 1}" name="${attribute(header)}"/>`)
+    .map((header, index) => `<tableColumn id="${index + 1}" name="${headerAttribute(header)}"/>`)
     .join('');
   const xml =
     '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n' +

@@ -2,7 +2,7 @@
  * Text as XML 1.0 and Excel can hold it: characters that XML has no way to write become U+FFFD, line ends become LF,
  * and what Excel would read as its own escape (`_x0041_`) is escaped.
  */
-export function legalText(text: string): string {
+export function toLegalText(text: string): string {
   return (
     text
       .replace(/\r\n?/g, '\n')
@@ -13,13 +13,13 @@ export function legalText(text: string): string {
 }
 
 /** Nothing of what `legalText` or XML would change; most texts of a large table are like this. */
-const PLAIN = /^[\t\n !#-%'-;=?-^`-~\u00a0-\ud7ff\ue000-\ufffd]*$/;
+const NOTHING_TO_ESCAPE = /^[\t\n !#-%'-;=?-^`-~\u00a0-\ud7ff\ue000-\ufffd]*$/;
 
 /** Text inside an element or an attribute of a part that we write ourselves. */
-export const xmlText = (text: string): string =>
-  PLAIN.test(text)
+export const escapeXml = (text: string): string =>
+  NOTHING_TO_ESCAPE.test(text)
     ? text
-    : legalText(text)
+    : toLegalText(text)
         .replaceAll('&', '&amp;')
         .replaceAll('<', '&lt;')
         .replaceAll('>', '&gt;')

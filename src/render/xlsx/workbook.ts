@@ -2,17 +2,17 @@ import { rm } from 'node:fs/promises';
 import { DocketError } from '../../base/error.ts';
 import { type Logo, readLogo } from '../../define/logo.ts';
 import type { Dataset } from '../../fetch/dataset.ts';
-import { DEFAULT_LOCALE, wordsOf } from '../../words/words.ts';
+import { DEFAULT_LOCALE, messagesFor } from '../../words/words.ts';
 import { viewColumns } from '../columns.ts';
-import { writeDefinitions, writeLongTexts, writeRunSheet } from './back.ts';
+import { writeDefinitionsSheet, writeLongTexts, writeRunSheet } from './back.ts';
 import { planCharts, writeChartData, writeCharts } from './charts.ts';
 import { encryptFile } from './encrypt.ts';
-import { footerOf, type Pack, writeContents, writeCover } from './front.ts';
-import { writeSection } from './section.ts';
+import { footerOf, type WorkbookContext, writeContents, writeCover } from './front.ts';
+import { writeSectionSheet } from './section.ts';
 import { sheetNames } from './sheet-name.ts';
-import { createBook } from './writer.ts';
+import { createWorkbookFile } from './writer.ts';
 
-export interface WorkbookOptions extends WorkbookLook {
+export interface WorkbookOptions extends WorkbookBranding {
   readonly run: string;
   readonly digest: string;
   /** Epoch ms. */
@@ -27,7 +27,7 @@ export interface WorkbookOptions extends WorkbookLook {
 export const ROWS_PER_SHEET = 1_000_000;
 
 /** What an organization gives its workbooks of its own. */
-export interface WorkbookLook {
+export interface WorkbookBranding {
   /** Path of a PNG or JPEG, for the cover. */
   readonly logo?: string | undefined;
   /** Who may read it, e.g. `Confidential`: on the cover and on each printed page. */
@@ -37,9 +37,9 @@ export interface WorkbookLook {
 }
 
 /** Our own sheets take their names first, so that a section called "Cover" is the one that gives way. */
-function packOf(dataset: Dataset, options: WorkbookOptions, logo: Logo | undefined): Pack {
+function createWorkbookContext(dataset: Dataset, options: WorkbookOptions, logo: Logo | undefined): WorkbookContext {
   const locale = options.locale ?? DEFAULT_LOCALE;
-  const words = wordsOf(locale);
+  const words = messagesFor(locale);
   const { sheets } = words.workbook;
   const charted = dataset.tables.some((table) => table.chart !== undefined) ? [sheets.charts, sheets.chartData] : [];
   const own = [sheets.cover, sheets.contents, sheets.definitions, sheets.run, sheets.longTexts, ...charted];
@@ -75,7 +75,7 @@ function packOf(dataset: Dataset, options: WorkbookOptions, logo: Logo | undefin
 }
 
 /** The logo as it is now: it was checked when the definitions were read, and may have changed since. */
-async function logoAt(path: string | undefined): Promise<Logo | undefined> {
+async function readCurrentLogo(path: string | undefined): Promise<Logo | undefined> {
   if (path === undefined) return undefined;
   const read = await readLogo(path);
   if (!('expected' in read)) return read;
@@ -92,10 +92,10 @@ async function logoAt(path: string | undefined): Promise<Logo | undefined> {
  * The board pack: cover, contents, charts, a sheet per section, definitions, the run's own record, the charts' figures.
  * `path` must not exist; on failure the caller removes what is there. The same dataset, run and instant give the same bytes.
  */
-async function writePack(path: string, dataset: Dataset, options: WorkbookOptions): Promise<void> {
-  const pack = packOf(dataset, options, await logoAt(options.logo));
+async function writePlainWorkbook(path: string, dataset: Dataset, options: WorkbookOptions): Promise<void> {
+  const pack = createWorkbookContext(dataset, options, await readCurrentLogo(options.logo));
   const charts = planCharts(pack);
-  const book = createBook(
+  const book = createWorkbookFile(
     path,
     {
       title: `${dataset.title} ${dataset.period.label}`,
@@ -110,7 +110,7 @@ async function writePack(path: string, dataset: Dataset, options: WorkbookOption
     await writeCover(book, pack);
     if (charts !== undefined) await writeCharts(book, pack, charts);
     for (const [index, table] of dataset.tables.entries()) {
-      await writeSection(book, {
+      await writeSectionSheet(book, {
         dataset,
         table,
         columns: pack.columns[index] ?? viewColumns(table, pack.locale),
@@ -122,14 +122,14 @@ async function writePack(path: string, dataset: Dataset, options: WorkbookOption
         footer: footerOf(pack),
       });
     }
-    await writeDefinitions(book, pack);
+    await writeDefinitionsSheet(book, pack);
     await writeRunSheet(book, pack);
     if (charts !== undefined) await writeChartData(book, pack, charts);
     await writeContents(book, pack);
     if (book.longTexts.length > 0) await writeLongTexts(book, pack);
     await book.close();
   } catch (error) {
-    await book.abandon();
+    await book.abort();
     throw error;
   }
 }
@@ -140,11 +140,11 @@ async function writePack(path: string, dataset: Dataset, options: WorkbookOption
  */
 export async function writeWorkbook(path: string, dataset: Dataset, options: WorkbookOptions): Promise<void> {
   const { password, ...open } = options;
-  if (password === undefined) return writePack(path, dataset, open);
+  if (password === undefined) return writePlainWorkbook(path, dataset, open);
   const readable = `${path}.readable`;
   try {
     await rm(readable, { force: true });
-    await writePack(readable, dataset, open);
+    await writePlainWorkbook(readable, dataset, open);
     await encryptFile(readable, path, password);
   } finally {
     await rm(readable, { force: true });

@@ -4,33 +4,33 @@ import { setImmediate as pause } from 'node:timers/promises';
 import type exceljs from 'exceljs';
 import { DocketError } from '../../base/error.ts';
 import type { Words } from '../../words/words.ts';
-import { conditionalExtension, conditionalFormats, type Mark } from './conditional.ts';
+import { type ConditionalFormat, conditionalFormattingExtension, conditionalFormattingXml } from './conditional.ts';
 import {
-  beginRows,
-  correctParts,
-  insertBefore,
-  LateWriter,
-  placeSheet,
-  relate,
-  sharedTexts,
-  styleIds,
+  addSheetRelationship,
+  DeferredWriter,
+  insertXmlBefore,
+  moveSheet,
+  openSheetData,
+  patchParts,
+  sharedStringTable,
+  styleIndexer,
 } from './corrections.ts';
-import { type Drawn, drawingParts, type Part } from './drawing.ts';
-import { createLongTexts, type LongText } from './long-texts.ts';
-import { type Cell, createRowXml, type RowContext } from './sheet-data.ts';
-import { columnName, type TableRange, tablePart } from './table.ts';
-import { legalText, xmlText } from './text.ts';
+import { drawingParts, type PackagePart, type SheetDrawing } from './drawing.ts';
+import { createLongTextStore, type LongText } from './long-texts.ts';
+import { type Cell, createRowSerializer, type RowContext } from './sheet-data.ts';
+import { columnLetters, type TableRange, tablePart } from './table.ts';
+import { escapeXml, toLegalText } from './text.ts';
 
 export type { Cell };
 
 /** Excel's own limit. */
 const MAX_ROWS = 1_048_576;
 /** Characters of rows that are handed over at once, and between which the process answers. */
-const CHUNK = 64 * 1024;
+const CHUNK_LENGTH = 64 * 1024;
 /** Of 1 to 9. On a sheet of figures 5 takes a quarter less time than 6 for 1 % more bytes; 4 would save little more. */
 const ZIP_LEVEL = 5;
 /** Where a page break ends, counted from 0. */
-const LAST_COLUMN = 16_383;
+const MAX_COLUMN_INDEX = 16_383;
 
 /** What is printed below each page, beside its number. */
 export interface Footer {
@@ -58,39 +58,39 @@ export interface SheetOptions {
    */
   readonly sharedStrings: boolean;
   /** Where it stands in the workbook, counted from 0; after those written before it when absent. */
-  readonly place?: number;
+  readonly position?: number;
 }
 
-export interface Sheet {
+export interface SheetWriter {
   readonly name: string;
   /** Rows so far; the next one is this + 1. */
-  readonly rows: number;
+  readonly rowCount: number;
   /** `height` in points; Excel's own when absent. A missing cell is left empty. */
-  row(cells: readonly (Cell | undefined)[], height?: number): Promise<void>;
+  addRow(cells: readonly (Cell | undefined)[], height?: number): Promise<void>;
   /** The printed page ends after the last row. */
-  endPage(): void;
+  addPageBreak(): void;
   /** Puts filter buttons on the cells of a range, counted from 1, both ends included. */
-  filter(from: { row: number; column: number }, to: { row: number; column: number }): void;
+  addFilter(from: { row: number; column: number }, to: { row: number; column: number }): void;
   /** Makes a table of a range that was written; `canBeTable` holds, and no filter is on the sheet. */
-  table(range: TableRange): void;
+  addTable(range: TableRange): void;
   /** Marks the figures of a column, e.g. by bars; once for all columns, before it is closed. */
-  mark(marks: readonly Mark[]): void;
+  addConditionalFormats(marks: readonly ConditionalFormat[]): void;
   /** Puts native charts and pictures on the sheet; at most once, before it is closed. */
-  draw(drawn: readonly Drawn[]): void;
+  addDrawings(drawn: readonly SheetDrawing[]): void;
   close(): Promise<void>;
 }
 
-export interface Book {
+export interface WorkbookFile {
   /** Texts of the sheets so far that no cell can hold. */
   readonly longTexts: readonly LongText[];
-  sheet(name: string, options: SheetOptions): Sheet;
+  addSheet(name: string, options: SheetOptions): SheetWriter;
   /** Resolves when the file is complete on disk. */
   close(): Promise<void>;
   /** Lets go of the file after a failure. */
-  abandon(): Promise<void>;
+  abort(): Promise<void>;
 }
 
-export interface BookProperties {
+export interface WorkbookProperties {
   readonly title: string;
   readonly subject: string;
   readonly madeAt: Date;
@@ -104,13 +104,13 @@ export interface BookProperties {
 const FOOTER_FONT = '&8&"Calibri,Regular"';
 
 /** Excel takes so many characters for the whole footer, our codes included. */
-const MAX_FOOTER = 255;
-const MAX_FOOTER_TEXT = 75;
+const MAX_FOOTER_LENGTH = 255;
+const MAX_FOOTER_TEXT_LENGTH = 75;
 
 /** `&` starts a code in a footer, and is written by doubling it. What is cut ends in an ellipsis. */
-function footerText(text: string, most = MAX_FOOTER_TEXT): string {
+function escapeFooterText(text: string, most = MAX_FOOTER_TEXT_LENGTH): string {
   let kept = '';
-  for (const { segment } of new Intl.Segmenter().segment(legalText(text).replaceAll('\n', ' '))) {
+  for (const { segment } of new Intl.Segmenter().segment(toLegalText(text).replaceAll('\n', ' '))) {
     const escaped = segment.replaceAll('&', '&&');
     if (kept.length + escaped.length > most) return `${kept}…`;
     kept += escaped;
@@ -121,15 +121,15 @@ function footerText(text: string, most = MAX_FOOTER_TEXT): string {
 /** What stands at the left is on the cover in full, so it gives way to the rest. */
 function footerCodes({ left, right, pages, classification }: Footer): string {
   const marked =
-    classification === undefined ? '' : `&"Calibri,Bold"${footerText(classification)}&"Calibri,Regular" · `;
-  const rest = `&C${FOOTER_FONT}${marked}${pages}&R${FOOTER_FONT}${footerText(right)}`;
-  const room = MAX_FOOTER - rest.length - `&L${FOOTER_FONT}…`.length;
-  return `&L${FOOTER_FONT}${footerText(left, Math.min(room, MAX_FOOTER_TEXT))}${rest}`;
+    classification === undefined ? '' : `&"Calibri,Bold"${escapeFooterText(classification)}&"Calibri,Regular" · `;
+  const rest = `&C${FOOTER_FONT}${marked}${pages}&R${FOOTER_FONT}${escapeFooterText(right)}`;
+  const room = MAX_FOOTER_LENGTH - rest.length - `&L${FOOTER_FONT}…`.length;
+  return `&L${FOOTER_FONT}${escapeFooterText(left, Math.min(room, MAX_FOOTER_TEXT_LENGTH))}${rest}`;
 }
 
 /** What the sheets of one workbook have in common. */
-interface Shared extends Omit<RowContext, 'sheet'> {
-  readonly added: Part[];
+interface WorkbookState extends Omit<RowContext, 'sheet'> {
+  readonly added: PackagePart[];
   readonly tableNames: Set<string>;
   /** The sheets that do not stand where they were written. */
   readonly placed: { readonly sheet: object; readonly place: number }[];
@@ -138,13 +138,13 @@ interface Shared extends Omit<RowContext, 'sheet'> {
   readonly broken: Promise<never>;
 }
 
-function createSheet(
+function createSheetWriter(
   writer: exceljs.stream.xlsx.WorkbookWriter,
   name: string,
   options: SheetOptions,
-  { added, tableNames, placed, signal, broken, ...texts }: Shared,
-): Sheet {
-  const { freeze, headerRow, place } = options;
+  { added, tableNames, placed, signal, broken, ...texts }: WorkbookState,
+): SheetWriter {
+  const { freeze, headerRow, position } = options;
   const sheet = writer.addWorksheet(name, {
     views: [
       {
@@ -166,42 +166,44 @@ function createSheet(
     },
     ...(options.tab === undefined ? {} : { properties: { tabColor: { argb: options.tab } } }),
   });
-  if (place !== undefined) placed.push({ sheet, place });
+  if (position !== undefined) placed.push({ sheet, place: position });
   sheet.columns = options.widths.map((width) => ({ width }));
   const links: { readonly cell: string; readonly to: string }[] = [];
-  insertBefore(sheet, '_writePageMargins', () =>
+  insertXmlBefore(sheet, '_writePageMargins', () =>
     links.length === 0
       ? ''
       : `<hyperlinks>${links
           .map(
-            ({ cell, to }) => `<hyperlink ref="${cell}" location="${xmlText(`'${to}'!A1`)}" display="${xmlText(to)}"/>`,
+            ({ cell, to }) =>
+              `<hyperlink ref="${cell}" location="${escapeXml(`'${to}'!A1`)}" display="${escapeXml(to)}"/>`,
           )
           .join('')}</hyperlinks>`,
   );
   // What the format wants after everything else, in this order.
   const end = { tables: '', extension: '' };
-  insertBefore(sheet, '_writeCloseWorksheet', () => end.tables + end.extension);
+  insertXmlBefore(sheet, '_writeCloseWorksheet', () => end.tables + end.extension);
   const merges: string[] = [];
-  insertBefore(sheet, '_writeMergeCells', () =>
+  insertXmlBefore(sheet, '_writeMergeCells', () =>
     merges.length === 0
       ? ''
       : `<mergeCells count="${merges.length}">${merges.map((range) => `<mergeCell ref="${range}"/>`).join('')}</mergeCells>`,
   );
   const breaks: number[] = [];
-  insertBefore(sheet, '_writeRowBreaks', () =>
+  insertXmlBefore(sheet, '_writeRowBreaks', () =>
     breaks.length === 0
       ? ''
-      : `<rowBreaks count="${breaks.length}" manualBreakCount="${breaks.length}">${breaks.map((row) => `<brk id="${row}" max="${LAST_COLUMN}" man="1"/>`).join('')}</rowBreaks>`,
+      : `<rowBreaks count="${breaks.length}" manualBreakCount="${breaks.length}">${breaks.map((row) => `<brk id="${row}" max="${MAX_COLUMN_INDEX}" man="1"/>`).join('')}</rowBreaks>`,
   );
-  const rowXml = createRowXml({ sheet: name, ...texts });
-  const stream = beginRows(sheet);
+  const rowXml = createRowSerializer({ sheet: name, ...texts });
+  const stream = openSheetData(sheet);
   let rows = 0;
   let chunk = '';
 
   const note = (cell: Cell, index: number): void => {
-    const address = `${columnName(index)}${rows}`;
+    const address = `${columnLetters(index)}${rows}`;
     if (cell.link !== undefined) links.push({ cell: address, to: cell.link });
-    if (cell.span !== undefined && cell.span > 1) merges.push(`${address}:${columnName(index + cell.span - 1)}${rows}`);
+    if (cell.span !== undefined && cell.span > 1)
+      merges.push(`${address}:${columnLetters(index + cell.span - 1)}${rows}`);
   };
 
   const put = (cells: readonly (Cell | undefined)[], height: number | undefined): void => {
@@ -231,34 +233,34 @@ function createSheet(
 
   return {
     name,
-    get rows() {
+    get rowCount() {
       return rows;
     },
-    row: async (cells, height) => {
+    addRow: async (cells, height) => {
       put(cells, height);
-      if (chunk.length >= CHUNK) await handOver();
+      if (chunk.length >= CHUNK_LENGTH) await handOver();
     },
-    endPage: () => {
+    addPageBreak: () => {
       breaks.push(rows);
     },
-    filter: (from, to) => {
+    addFilter: (from, to) => {
       sheet.autoFilter = { from, to };
     },
-    table: (range) => {
+    addTable: (range) => {
       const { part, target } = tablePart(range, tableNames);
       added.push(part);
-      const relation = relate(sheet, 'table', target);
+      const relation = addSheetRelationship(sheet, 'table', target);
       end.tables = `<tableParts count="1"><tablePart r:id="${relation}"/></tableParts>`;
     },
-    mark: (marks) => {
-      insertBefore(sheet, '_writeDataValidations', () => conditionalFormats(name, marks));
-      end.extension = conditionalExtension(name, marks);
+    addConditionalFormats: (marks) => {
+      insertXmlBefore(sheet, '_writeDataValidations', () => conditionalFormattingXml(name, marks));
+      end.extension = conditionalFormattingExtension(name, marks);
     },
-    draw: (drawn) => {
+    addDrawings: (drawn) => {
       const drawing = drawingParts(drawn, added.length);
       added.push(...drawing.parts);
-      const relation = relate(sheet, 'drawing', drawing.target);
-      insertBefore(sheet, '_writeLegacyData', () => `<drawing r:id="${relation}"/>`);
+      const relation = addSheetRelationship(sheet, 'drawing', drawing.target);
+      insertXmlBefore(sheet, '_writeLegacyData', () => `<drawing r:id="${relation}"/>`);
     },
     close: async () => {
       stream.write(chunk);
@@ -269,13 +271,13 @@ function createSheet(
 }
 
 /** Each text once, as Excel can hold it. */
-function textIds(writer: object): (text: string) => number {
-  const table = sharedTexts(writer);
+function sharedStringIds(writer: object): (text: string) => number {
+  const table = sharedStringTable(writer);
   const places = new Map<string, number>();
   return (text) => {
     const known = places.get(text);
     if (known !== undefined) return known;
-    const place = table.push(legalText(text)) - 1;
+    const place = table.push(toLegalText(text)) - 1;
     places.set(text, place);
     return place;
   };
@@ -285,33 +287,33 @@ function textIds(writer: object): (text: string) => number {
  * A workbook that is written as it is made: memory stays flat however long it gets. Sheets are written one after the
  * other, in the order they stand in but for those with a `place`. `path` must not exist.
  */
-export function createBook(path: string, properties: BookProperties, signal: AbortSignal): Book {
+export function createWorkbookFile(path: string, properties: WorkbookProperties, signal: AbortSignal): WorkbookFile {
   const file = createWriteStream(path, { flags: 'wx' });
   // exceljs listens for errors of its stream only at the end; one before that would end the process.
   const broken = new Promise<never>((_, reject) => file.on('error', reject));
   broken.catch(() => {});
-  const writer = new LateWriter({
+  const writer = new DeferredWriter({
     stream: file,
     useStyles: true,
     zip: { zlib: { level: ZIP_LEVEL } },
   });
   const { title, subject, madeAt } = properties;
-  const longTexts = createLongTexts(properties.longTexts, properties.words);
-  const added: Part[] = [];
-  const zip = correctParts(writer, madeAt, added);
-  const shared: Shared = {
+  const longTexts = createLongTextStore(properties.longTexts, properties.words);
+  const added: PackagePart[] = [];
+  const zip = patchParts(writer, madeAt, added);
+  const shared: WorkbookState = {
     added,
     tableNames: new Set<string>(),
     placed: [],
     signal,
     broken,
-    styleId: styleIds(writer),
-    textId: textIds(writer),
+    styleId: styleIndexer(writer),
+    textId: sharedStringIds(writer),
     longTexts,
   };
   Object.assign(writer, {
-    title: legalText(title),
-    subject: legalText(subject),
+    title: toLegalText(title),
+    subject: toLegalText(subject),
     creator: 'Docket',
     lastModifiedBy: 'Docket',
     created: madeAt,
@@ -319,14 +321,14 @@ export function createBook(path: string, properties: BookProperties, signal: Abo
   });
   return {
     longTexts: longTexts.kept,
-    sheet: (name, options) => createSheet(writer, name, options, shared),
+    addSheet: (name, options) => createSheetWriter(writer, name, options, shared),
     close: async () => {
-      await writer.writeFirstParts();
-      for (const { sheet, place } of shared.placed) placeSheet(writer, sheet, place);
+      await writer.writeDeferredParts();
+      for (const { sheet, place } of shared.placed) moveSheet(writer, sheet, place);
       for (const { name, xml } of added) zip.append(xml, { name });
       await Promise.race([writer.commit(), broken]);
     },
-    abandon: async () => {
+    abort: async () => {
       if (file.closed) return;
       // Not `once`: the zip may still write into the destroyed file, and that error must not hide the first one.
       const closed = new Promise<void>((resolve) => file.once('close', resolve));

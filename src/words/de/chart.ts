@@ -1,6 +1,6 @@
 import type { Point } from '../en/chart.ts';
-import type { Words } from '../en/english.ts';
-import type { Formats } from '../formats.ts';
+import type { Messages } from '../en/english.ts';
+import type { LocaleFormatters } from '../formats.ts';
 
 const pointText = ({ value, at }: Point): string => `${value} (${at})`;
 
@@ -12,7 +12,7 @@ const KINDS = {
   sparkline: 'Kleines Liniendiagramm',
 } as const;
 
-export const chart = (to: Formats): Words['chart'] => ({
+export const chart = (to: LocaleFormatters): Messages['chart'] => ({
   count: 'Anzahl',
   share: 'Anteil (%)',
   seconds: 'Sekunden',

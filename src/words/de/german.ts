@@ -1,5 +1,5 @@
-import type { Words } from '../en/english.ts';
-import type { Formats } from '../formats.ts';
+import type { Messages } from '../en/english.ts';
+import type { LocaleFormatters } from '../formats.ts';
 import { chart } from './chart.ts';
 import { mail } from './mail.ts';
 import { notes } from './notes.ts';
@@ -7,7 +7,7 @@ import { table } from './table.ts';
 import { workbook } from './workbook.ts';
 
 /** Every message in German, formal (Sie). Without the letter that Switzerland does not write. */
-export const german = (to: Formats): Words => ({
+export const germanMessages = (to: LocaleFormatters): Messages => ({
   notes: notes(to),
   table: table(to),
   chart: chart(to),

@@ -1,13 +1,13 @@
-import type { Words } from '../en/english.ts';
-import type { Formats } from '../formats.ts';
-import { quoter } from './quote.ts';
+import type { Messages } from '../en/english.ts';
+import type { LocaleFormatters } from '../formats.ts';
+import { germanQuotes } from './quote.ts';
 
 const CHANGES = { up: '▲ gestiegen', down: '▼ gesunken' } as const;
 const WHICH = { first: 'ersten', last: 'letzten' } as const;
 
-export const mail = (to: Formats): Words['mail'] => {
+export const mail = (to: LocaleFormatters): Messages['mail'] => {
   const { number } = to;
-  const quoted = quoter(to);
+  const quoted = germanQuotes(to);
   /** `1 weitere Spalte steht …`, `3 weitere Spalten stehen …` */
   const more = (count: number, one: string, many: string, where: string): string =>
     count === 1 ? `1 ${one} steht ${where}.` : `${number(count)} ${many} stehen ${where}.`;

@@ -1,11 +1,11 @@
-import type { Formats } from '../formats.ts';
-import type { Lacking, NoteWords, RowPlace } from '../note.ts';
-import { quoter } from './quote.ts';
+import type { LocaleFormatters } from '../formats.ts';
+import type { MissingData, NoteFormatters, RowKey } from '../note.ts';
+import { germanQuotes } from './quote.ts';
 
 const some = (what: string, metrics: readonly string[]): string =>
   metrics.length === 0 ? what : `${what} (${metrics.join(', ')})`;
 
-function lacking(what: Lacking): string {
+function lacking(what: MissingData): string {
   switch (what.of) {
     case 'column':
       return what.label;
@@ -27,12 +27,12 @@ const CLIPPED = {
   month: { first: 'Der erste Monat', last: 'Der letzte Monat', both: 'Der erste und der letzte Monat' },
 } as const;
 
-export const notes = (to: Formats): NoteWords => {
+export const notes = (to: LocaleFormatters): NoteFormatters => {
   const { number, exactNumber, day, instant } = to;
-  const quoted = quoter(to);
+  const quoted = germanQuotes(to);
   const rowsText = (count: number): string => `${number(count)} ${count === 1 ? 'Zeile' : 'Zeilen'}`;
   const days = (from: string, last: string): string => `${day(from)} bis ${day(last)}`;
-  const placeOf = ({ bucket, group }: RowPlace): string =>
+  const placeOf = ({ bucket, group }: RowKey): string =>
     [...(bucket === null ? [] : [day(bucket)]), ...group].join(', ');
   const inBucket = (bucket: string | null): string => (bucket === null ? '' : ` (${day(bucket)})`);
   return {

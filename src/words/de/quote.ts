@@ -1,7 +1,7 @@
-import type { Formats } from '../formats.ts';
+import type { LocaleFormatters } from '../formats.ts';
 
 /** „…“, in Switzerland and Liechtenstein «…». */
-export const quoter =
-  ({ region }: Pick<Formats, 'region'>) =>
+export const germanQuotes =
+  ({ region }: Pick<LocaleFormatters, 'region'>) =>
   (text: string): string =>
     region === 'CH' || region === 'LI' ? `«${text}»` : `„${text}“`;

@@ -1,9 +1,9 @@
-import type { Words } from '../en/english.ts';
-import type { Formats } from '../formats.ts';
-import { quoter } from './quote.ts';
+import type { Messages } from '../en/english.ts';
+import type { LocaleFormatters } from '../formats.ts';
+import { germanQuotes } from './quote.ts';
 
-export const table = (to: Formats): Words['table'] => {
-  const quoted = quoter(to);
+export const table = (to: LocaleFormatters): Messages['table'] => {
+  const quoted = germanQuotes(to);
   return {
     yes: 'ja',
     no: 'nein',

@@ -1,10 +1,10 @@
-import type { Words } from '../en/english.ts';
-import type { Formats } from '../formats.ts';
-import { quoter } from './quote.ts';
+import type { Messages } from '../en/english.ts';
+import type { LocaleFormatters } from '../formats.ts';
+import { germanQuotes } from './quote.ts';
 
-export const workbook = (to: Formats): Words['workbook'] => {
+export const workbook = (to: LocaleFormatters): Messages['workbook'] => {
   const { number, day } = to;
-  const quoted = quoter(to);
+  const quoted = germanQuotes(to);
   const counted = (count: number, one: string, many: string): string => `${number(count)} ${count === 1 ? one : many}`;
   return {
     sheets: {

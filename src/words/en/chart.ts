@@ -1,4 +1,4 @@
-import type { Formats } from '../formats.ts';
+import type { LocaleFormatters } from '../formats.ts';
 
 type Kind = 'line' | 'column' | 'stacked_column' | 'bar' | 'sparkline';
 
@@ -9,7 +9,7 @@ export interface Point {
 }
 
 /** A series over time in four figures. */
-export interface Course {
+export interface Trend {
   readonly first: Point;
   readonly last: Point;
   readonly highest: Point;
@@ -19,7 +19,7 @@ export interface Course {
 const pointText = ({ value, at }: Point): string => `${value} (${at})`;
 
 /** What stands in and under charts, and what those are told who do not see them. */
-export const chart = (to: Formats) => ({
+export const chart = (to: LocaleFormatters) => ({
   count: 'Count',
   share: 'Share (%)',
   seconds: 'Seconds',
@@ -49,7 +49,7 @@ export const chart = (to: Formats) => ({
     `${name}: ${groups.join(', ')}${rest > 0 ? ` and ${to.number(rest)} more` : ''}.`,
   nothing: (name: string) => `${name}: no figures.`,
   one: (name: string, point: Point) => `${name}: ${pointText(point)}.`,
-  course: (name: string, { first, last, highest, lowest }: Course) =>
+  course: (name: string, { first, last, highest, lowest }: Trend) =>
     `${name}: from ${pointText(first)} to ${pointText(last)}, highest ${pointText(highest)}, lowest ${pointText(lowest)}.`,
   moreSeries: (count: number) => `${to.number(count)} more series not told here.`,
 

@@ -1,4 +1,4 @@
-import type { Formats } from '../formats.ts';
+import type { LocaleFormatters } from '../formats.ts';
 import { chart } from './chart.ts';
 import { mail } from './mail.ts';
 import { notes } from './notes.ts';
@@ -6,7 +6,7 @@ import { table } from './table.ts';
 import { workbook } from './workbook.ts';
 
 /** Every message in English. Its type is what another language has to have. */
-export const english = (to: Formats) => ({
+export const englishMessages = (to: LocaleFormatters) => ({
   notes: notes(to),
   table: table(to),
   chart: chart(to),
@@ -14,4 +14,4 @@ export const english = (to: Formats) => ({
   workbook: workbook(to),
 });
 
-export type Words = ReturnType<typeof english>;
+export type Messages = ReturnType<typeof englishMessages>;

@@ -1,5 +1,5 @@
-import type { Formats } from '../formats.ts';
-import { counter } from './count.ts';
+import type { LocaleFormatters } from '../formats.ts';
+import { englishCounter } from './count.ts';
 
 type Direction = 'up' | 'down';
 const ARROWS = { up: '▲ up', down: '▼ down' } as const satisfies Record<Direction, string>;
@@ -8,8 +8,8 @@ const ENDINGS = { one: 'st', two: 'nd', few: 'rd', other: 'th', zero: 'th', many
 const ordinal = (n: number): string => `${n}${ENDINGS[new Intl.PluralRules('en', { type: 'ordinal' }).select(n)]}`;
 
 /** The mail's sentences, and what its templates print as `words`. */
-export const mail = (to: Formats) => {
-  const counted = counter(to);
+export const mail = (to: LocaleFormatters) => {
+  const counted = englishCounter(to);
   const more = (count: number, one: string, where: string): string =>
     `${counted(count, `more ${one}`, `more ${one}s`)} ${count === 1 ? 'is' : 'are'} ${where}.`;
   return {

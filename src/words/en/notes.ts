@@ -1,11 +1,11 @@
-import type { Formats } from '../formats.ts';
-import type { Lacking, NoteWords, RowPlace } from '../note.ts';
-import { counter } from './count.ts';
+import type { LocaleFormatters } from '../formats.ts';
+import type { MissingData, NoteFormatters, RowKey } from '../note.ts';
+import { englishCounter } from './count.ts';
 
 const some = (what: string, metrics: readonly string[]): string =>
   metrics.length === 0 ? what : `${what} (${metrics.join(', ')})`;
 
-function lacking(what: Lacking): string {
+function lacking(what: MissingData): string {
   switch (what.of) {
     case 'column':
       return what.label;
@@ -20,12 +20,12 @@ function lacking(what: Lacking): string {
   }
 }
 
-const placeOf = ({ bucket, group }: RowPlace): string => [...(bucket === null ? [] : [bucket]), ...group].join(', ');
+const placeOf = ({ bucket, group }: RowKey): string => [...(bucket === null ? [] : [bucket]), ...group].join(', ');
 
 const inBucket = (bucket: string | null): string => (bucket === null ? '' : ` (${bucket})`);
 
-export const notes = (to: Formats): NoteWords => {
-  const counted = counter(to);
+export const notes = (to: LocaleFormatters): NoteFormatters => {
+  const counted = englishCounter(to);
   return {
     cut_piece: () => 'The service cut an answer that this table is put together from: there are more rows.',
     cut: ({ rows }) => `The service cut the table after ${counted(rows, 'row')}: there are more.`,

@@ -1,8 +1,8 @@
 import type { Granularity } from '../../contract/report.ts';
-import type { Formats } from '../formats.ts';
+import type { LocaleFormatters } from '../formats.ts';
 
 /** What stands in and around a table, whoever shows it. */
-export const table = (to: Formats) => ({
+export const table = (to: LocaleFormatters) => ({
   yes: 'yes',
   no: 'no',
   total: 'Total',

@@ -1,10 +1,10 @@
 import type { Granularity } from '../../contract/report.ts';
-import type { Formats } from '../formats.ts';
-import { counter } from './count.ts';
+import type { LocaleFormatters } from '../formats.ts';
+import { englishCounter } from './count.ts';
 
 /** What the workbook has of our own beside its tables. */
-export const workbook = (to: Formats) => {
-  const counted = counter(to);
+export const workbook = (to: LocaleFormatters) => {
+  const counted = englishCounter(to);
   return {
     sheets: {
       cover: 'Cover',

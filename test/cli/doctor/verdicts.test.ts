@@ -8,20 +8,25 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { readConfig } from '../../../src/base/config.ts';
 import { Secret } from '../../../src/base/secret.ts';
-import { examineTokens, judgeTokens } from '../../../src/cli/doctor/admin.ts';
-import { examineApi, judgeAnswer, judgeCertificate, judgeFailure } from '../../../src/cli/doctor/api.ts';
-import { judgeRoom, judgeShelf } from '../../../src/cli/doctor/archive.ts';
-import { API_SKEW, judgeSkew, judgeSteps, REDIS_SKEW } from '../../../src/cli/doctor/clock.ts';
-import { judgeDefinitions, judgeTemplates } from '../../../src/cli/doctor/definitions.ts';
-import { sizeWords } from '../../../src/cli/doctor/finding.ts';
-import { judgeIdentity } from '../../../src/cli/doctor/identity.ts';
-import { judgeBudget, judgeCatalog, judgeKey } from '../../../src/cli/doctor/keys.ts';
-import { judgeHandshake, judgeSender, lookUpDomain } from '../../../src/cli/doctor/mail.ts';
-import { examineRedis, judgeKeeping, judgeLatency, judgeMemory } from '../../../src/cli/doctor/redis.ts';
-import { examineRuntime, judgeNode, judgeZones } from '../../../src/cli/doctor/runtime.ts';
-import { judgePauses, judgeSlots, judgeWorkers } from '../../../src/cli/doctor/schedules.ts';
-import { judgeDestinations, judgeScope, judgeSecretFolders } from '../../../src/cli/doctor/scope.ts';
-import { probeMail } from '../../../src/deliver/probe.ts';
+import { checkAdminTokens, evaluateTokens } from '../../../src/cli/doctor/admin.ts';
+import { checkApi, evaluateCertificate, evaluateConnectionError, evaluateReply } from '../../../src/cli/doctor/api.ts';
+import { evaluateArchiveProbe, evaluateDiskUsage } from '../../../src/cli/doctor/archive.ts';
+import {
+  API_SKEW_LIMITS,
+  evaluateClockSkew,
+  evaluateClockSteps,
+  REDIS_SKEW_LIMITS,
+} from '../../../src/cli/doctor/clock.ts';
+import { evaluateDefinitions, evaluateTemplates } from '../../../src/cli/doctor/definitions.ts';
+import { formatByteSize } from '../../../src/cli/doctor/finding.ts';
+import { evaluateIdentity } from '../../../src/cli/doctor/identity.ts';
+import { evaluateBudget, evaluateCatalog, evaluateKey } from '../../../src/cli/doctor/keys.ts';
+import { evaluateHandshake, evaluateSender, lookUpDomain } from '../../../src/cli/doctor/mail.ts';
+import { checkRedis, evaluateLatency, evaluateMemory, evaluatePersistence } from '../../../src/cli/doctor/redis.ts';
+import { checkRuntime, evaluateNodeVersion, evaluateTimeZoneData } from '../../../src/cli/doctor/runtime.ts';
+import { evaluatePauses, evaluateSlots, evaluateWorkers } from '../../../src/cli/doctor/schedules.ts';
+import { evaluateDestinations, evaluateScope, evaluateSecretFolders } from '../../../src/cli/doctor/scope.ts';
+import { probeSmtp } from '../../../src/deliver/probe.ts';
 import { freePort, localRedis } from '../../../src/demo/redis.ts';
 import { TLS } from '../../support/tls.ts';
 
@@ -44,8 +49,8 @@ function states(
 
 describe('Redis', () => {
   test('what it keeps on disk', () => {
-    const keeping = (logged: boolean, persistent: boolean | undefined, broken?: string) =>
-      judgeKeeping({ logged, persistent, broken });
+    const keeping = (logged: boolean, persistent: boolean | undefined, writeError?: string) =>
+      evaluatePersistence({ logged, persistent, writeError });
     states({
       'ok logged': keeping(true, true),
       'ok not told': keeping(false, undefined),
@@ -57,47 +62,47 @@ describe('Redis', () => {
 
   test('memory against its limit, or the machine’s', () => {
     states({
-      'ok limit': judgeMemory({ used: GB, limit: 4 * GB, machine: 0 }),
-      'ok neither is told': judgeMemory({ used: GB, limit: 0, machine: 0 }),
-      'warn limit': judgeMemory({ used: 3.2 * GB, limit: 4 * GB, machine: 64 * GB }),
-      'warn machine': judgeMemory({ used: 3.2 * GB, limit: 0, machine: 4 * GB }),
-      'fail limit': judgeMemory({ used: 3.9 * GB, limit: 4 * GB, machine: 64 * GB }),
+      'ok limit': evaluateMemory({ used: GB, limit: 4 * GB, machine: 0 }),
+      'ok neither is told': evaluateMemory({ used: GB, limit: 0, machine: 0 }),
+      'warn limit': evaluateMemory({ used: 3.2 * GB, limit: 4 * GB, machine: 64 * GB }),
+      'warn machine': evaluateMemory({ used: 3.2 * GB, limit: 0, machine: 4 * GB }),
+      'fail limit': evaluateMemory({ used: 3.9 * GB, limit: 4 * GB, machine: 64 * GB }),
     });
   });
 
   test('latency and clocks', () => {
     states({
-      'ok near': judgeLatency(0.4),
-      'ok not far': judgeLatency(49),
-      'warn far': judgeLatency(51),
-      'fail hanging': judgeLatency(1_001),
+      'ok near': evaluateLatency(0.4),
+      'ok not far': evaluateLatency(49),
+      'warn far': evaluateLatency(51),
+      'fail hanging': evaluateLatency(1_001),
     });
     for (const sign of [-1, 1]) {
       states({
-        'ok clock': judgeSkew(sign * 999, 'Redis', REDIS_SKEW),
-        'warn clock': judgeSkew(sign * 1_000, 'Redis', REDIS_SKEW),
-        'fail clock': judgeSkew(sign * 30_000, 'Redis', REDIS_SKEW),
-        'ok header': judgeSkew(sign * 4_999, 'The API', API_SKEW),
-        'warn header': judgeSkew(sign * 119_999, 'The API', API_SKEW),
-        'fail header': judgeSkew(sign * 120_000, 'The API', API_SKEW),
+        'ok clock': evaluateClockSkew(sign * 999, 'Redis', REDIS_SKEW_LIMITS),
+        'warn clock': evaluateClockSkew(sign * 1_000, 'Redis', REDIS_SKEW_LIMITS),
+        'fail clock': evaluateClockSkew(sign * 30_000, 'Redis', REDIS_SKEW_LIMITS),
+        'ok header': evaluateClockSkew(sign * 4_999, 'The API', API_SKEW_LIMITS),
+        'warn header': evaluateClockSkew(sign * 119_999, 'The API', API_SKEW_LIMITS),
+        'fail header': evaluateClockSkew(sign * 120_000, 'The API', API_SKEW_LIMITS),
       });
     }
-    const agrees = judgeSkew(0, 'Redis', REDIS_SKEW);
+    const agrees = evaluateClockSkew(0, 'Redis', REDIS_SKEW_LIMITS);
     const stepped = { steps: 2, last: { ms: -7_000, at: NOW } };
     states({
-      'ok never stepped': judgeSteps({ steps: 0, last: null }, NOW, agrees),
-      'ok stepped long ago': judgeSteps(stepped, NOW + 86_400_001, agrees),
-      'warn stepped': judgeSteps(stepped, NOW + 86_400_000, agrees),
-      'warn stepped, and set back since': judgeSteps(stepped, NOW - 3_600_000, agrees),
+      'ok never stepped': evaluateClockSteps({ steps: 0, last: null }, NOW, agrees),
+      'ok stepped long ago': evaluateClockSteps(stepped, NOW + 86_400_001, agrees),
+      'warn stepped': evaluateClockSteps(stepped, NOW + 86_400_000, agrees),
+      'warn stepped, and set back since': evaluateClockSteps(stepped, NOW - 3_600_000, agrees),
     });
-    expect(judgeSkew(90_000, 'Redis', REDIS_SKEW).detail).toBe('Redis is 90 s ahead of this machine');
-    expect(judgeSkew(-1_500, 'Redis', REDIS_SKEW).detail).toBe('Redis is 1.5 s behind this machine');
+    expect(evaluateClockSkew(90_000, 'Redis', REDIS_SKEW_LIMITS).detail).toBe('Redis is 90 s ahead of this machine');
+    expect(evaluateClockSkew(-1_500, 'Redis', REDIS_SKEW_LIMITS).detail).toBe('Redis is 1.5 s behind this machine');
   });
 
   test('a real one that evicts keys fails, one that keeps nothing is told of, and nobody there is a failure', async () => {
     const evicting = await localRedis({ PATH: process.env.PATH }, () => {}, ['--maxmemory-policy', 'allkeys-lru']);
     const look = async (url: string, clock = systemClock) => {
-      const { findings, redis } = await examineRedis({ config: readConfig({ REDIS_URL: url }), clock });
+      const { findings, redis } = await checkRedis({ config: readConfig({ REDIS_URL: url }), clock });
       redis?.disconnect();
       return Object.fromEntries(findings.map(({ what, state }) => [what, state]));
     };
@@ -116,9 +121,9 @@ describe('the API', () => {
   const url = new URL('https://api.example.com/v1');
 
   test('is known by how it refuses a stranger', () => {
-    const answer = (status: number, code?: string, ms = 5, at = url) => judgeAnswer({ status, code, ms }, at);
+    const answer = (status: number, code?: string, ms = 5, at = url) => evaluateReply({ status, code, ms }, at);
     states({
-      'ok refused': answer(401, 'auth.invalid_credentials'),
+      'ok planErrors': answer(401, 'auth.invalid_credentials'),
       'ok on this machine': answer(401, 'auth.invalid_credentials', 5, new URL('http://127.0.0.1:8600')),
       'warn slow': answer(401, 'auth.invalid_credentials', 6_000),
       'warn in the clear': answer(401, 'auth.invalid_credentials', 5, new URL('http://api.example.com')),
@@ -132,20 +137,23 @@ describe('the API', () => {
 
   test('each way of not being reached has its remedy', () => {
     const error = (code: string) => Object.assign(new Error(code), { code });
-    expect(judgeFailure(error('ENOTFOUND'), url)).toMatchObject({
+    expect(evaluateConnectionError(error('ENOTFOUND'), url)).toMatchObject({
       state: 'fail',
       detail: expect.stringContaining('DNS'),
     });
-    expect(judgeFailure(error('CERT_HAS_EXPIRED'), url).remedy).toContain('NODE_EXTRA_CA_CERTS');
+    expect(evaluateConnectionError(error('CERT_HAS_EXPIRED'), url).remedy).toContain('NODE_EXTRA_CA_CERTS');
     const nested = new Error('fetch failed', { cause: new AggregateError([error('ECONNREFUSED')]) });
-    expect(judgeFailure(nested, url)).toMatchObject({ state: 'fail', detail: expect.stringContaining('ECONNREFUSED') });
+    expect(evaluateConnectionError(nested, url)).toMatchObject({
+      state: 'fail',
+      detail: expect.stringContaining('ECONNREFUSED'),
+    });
   });
 
   test('a certificate that ends', () => {
     states({
-      'ok certificate': judgeCertificate(NOW + 90 * DAY, NOW),
-      'warn certificate': judgeCertificate(NOW + 13 * DAY, NOW),
-      'fail certificate': judgeCertificate(NOW - DAY, NOW),
+      'ok certificate': evaluateCertificate(NOW + 90 * DAY, NOW),
+      'warn certificate': evaluateCertificate(NOW + 13 * DAY, NOW),
+      'fail certificate': evaluateCertificate(NOW - DAY, NOW),
     });
   });
 
@@ -154,7 +162,7 @@ describe('the API', () => {
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
     const at = (server: { address(): AddressInfo | string | null }) => (server.address() as AddressInfo).port;
     const found = async (base: string) =>
-      (await examineApi(base, systemClock, new AbortController().signal)).find(({ what }) => what === 'API');
+      (await checkApi(base, systemClock, new AbortController().signal)).find(({ what }) => what === 'API');
     expect(await found(`http://127.0.0.1:${at(other)}`)).toMatchObject({
       state: 'fail',
       remedy: expect.stringContaining('base URL'),
@@ -177,13 +185,13 @@ describe('keys', () => {
 
   test('whose they are', () => {
     states({
-      'ok reached': judgeKey({ organizations: [acme], shared: [] }, { org: 101 }),
-      'ok current': judgeKey({ organizations: [acme], shared: ['other'] }, { org: 'current' }),
-      'ok limited': judgeKey({ organizations: undefined, shared: [] }, { org: 101 }),
-      'fail another organization': judgeKey({ organizations: [acme], shared: [] }, { org: 102 }),
-      'fail nobody’s': judgeKey({ organizations: [], shared: [] }, { org: 'current' }),
+      'ok reached': evaluateKey({ organizations: [acme], shared: [] }, { org: 101 }),
+      'ok current': evaluateKey({ organizations: [acme], shared: ['other'] }, { org: 'current' }),
+      'ok limited': evaluateKey({ organizations: undefined, shared: [] }, { org: 101 }),
+      'fail another organization': evaluateKey({ organizations: [acme], shared: [] }, { org: 102 }),
+      'fail nobody’s': evaluateKey({ organizations: [], shared: [] }, { org: 'current' }),
     });
-    expect(judgeKey({ organizations: [acme], shared: ['north'] }, { org: 101 }).detail).toBe(
+    expect(evaluateKey({ organizations: [acme], shared: ['north'] }, { org: 101 }).detail).toBe(
       'accepted, reaches Acme Payments (101); one key and one budget with north',
     );
   });
@@ -204,13 +212,13 @@ describe('keys', () => {
     };
     const catalog = { registry_version: 7, metrics: [metric], dimensions: [], limits };
     states({
-      'ok catalog': judgeCatalog(catalog),
-      'warn unreadable': judgeCatalog({ ...catalog, unread: [{ id: 'x.y', why: 'odd' }] }),
-      'warn additive': judgeCatalog({
+      'ok catalog': evaluateCatalog(catalog),
+      'warn unreadable': evaluateCatalog({ ...catalog, unread: [{ id: 'x.y', why: 'odd' }] }),
+      'warn additive': evaluateCatalog({
         ...catalog,
         metrics: [metric, { ...metric, id: 'a.rate', unit: 'ratio' }],
       }),
-      'fail empty': judgeCatalog({ ...catalog, metrics: [] }),
+      'fail empty': evaluateCatalog({ ...catalog, metrics: [] }),
     });
   });
 
@@ -226,7 +234,7 @@ describe('keys', () => {
       blockedUntil: null,
       slowedUntil: null,
     };
-    const budget = (change: object) => judgeBudget({ limits, metrics: { ...metrics, ...change } }, NOW);
+    const budget = (change: object) => evaluateBudget({ limits, metrics: { ...metrics, ...change } }, NOW);
     states({
       'ok free': budget({}),
       'ok over': budget({ blockedUntil: NOW - 1 }),
@@ -239,7 +247,7 @@ describe('keys', () => {
 describe('mail', () => {
   test('handshakes', () => {
     const handshake = (encrypted: boolean, host: string) =>
-      judgeHandshake({ said: `${host} answers`, encrypted, host });
+      evaluateHandshake({ detail: `${host} answers`, encrypted, host });
     states({
       'ok TLS': handshake(true, 'mail.example.com'),
       'ok this machine': handshake(false, '127.0.0.1'),
@@ -249,7 +257,7 @@ describe('mail', () => {
 
   test('nobody at the port is a failure with its remedy', async () => {
     const url = new Secret(`smtp://me:hunter2@127.0.0.1:${await freePort()}`);
-    const error = await probeMail(url).then(
+    const error = await probeSmtp(url).then(
       () => undefined,
       (thrown: unknown) => thrown,
     );
@@ -259,12 +267,12 @@ describe('mail', () => {
 
   test('senders', async () => {
     states({
-      'ok sender': judgeSender('reports@acme.com', { receives: true }, undefined),
-      'ok signed for': judgeSender('reports@acme.com', undefined, 'acme.com'),
-      'warn unsigned': judgeSender('reports@acme.com', undefined, 'other.com'),
-      'warn no domain': judgeSender('reports@acme.com', { receives: false }, undefined),
-      'fail none': judgeSender(undefined, undefined, undefined),
-      'fail odd': judgeSender('Reports <reports@acme.com>', undefined, undefined),
+      'ok sender': evaluateSender('reports@acme.com', { receives: true }, undefined),
+      'ok signed for': evaluateSender('reports@acme.com', undefined, 'acme.com'),
+      'warn unsigned': evaluateSender('reports@acme.com', undefined, 'other.com'),
+      'warn no domain': evaluateSender('reports@acme.com', { receives: false }, undefined),
+      'fail none': evaluateSender(undefined, undefined, undefined),
+      'fail odd': evaluateSender('Reports <reports@acme.com>', undefined, undefined),
     });
     expect(await lookUpDomain('acme.example')).toBeUndefined();
   });
@@ -273,25 +281,25 @@ describe('mail', () => {
 describe('what stands beside', () => {
   test('the archive and its disk', () => {
     states({
-      'ok kept': judgeShelf({ ok: true, detail: 'can be written' }),
-      'warn expiring': judgeShelf({ ok: false, detail: 'a lifecycle rule takes runs away' }),
-      'ok room': judgeRoom({ free: 50 * GB, total: 100 * GB }),
-      'warn little': judgeRoom({ free: 0.9 * GB, total: 10 * GB }),
-      'warn share': judgeRoom({ free: 2 * GB, total: 100 * GB }),
-      'fail none': judgeRoom({ free: 0.05 * GB, total: 100 * GB }),
+      'ok kept': evaluateArchiveProbe({ ok: true, detail: 'can be written' }),
+      'warn expiring': evaluateArchiveProbe({ ok: false, detail: 'a lifecycle rule takes runs away' }),
+      'ok room': evaluateDiskUsage({ free: 50 * GB, total: 100 * GB }),
+      'warn little': evaluateDiskUsage({ free: 0.9 * GB, total: 10 * GB }),
+      'warn share': evaluateDiskUsage({ free: 2 * GB, total: 100 * GB }),
+      'fail none': evaluateDiskUsage({ free: 0.05 * GB, total: 100 * GB }),
     });
-    expect([0, 1023, 1536, 5 * GB].map(sizeWords)).toEqual(['0 bytes', '1023 bytes', '1.5 KB', '5 GB']);
+    expect([0, 1023, 1536, 5 * GB].map(formatByteSize)).toEqual(['0 bytes', '1023 bytes', '1.5 KB', '5 GB']);
   });
 
   test('definitions and templates', () => {
-    const facts = { folder: 'jobs', reports: 1, orgs: 1, faults: 0, refused: 0 };
+    const facts = { folder: 'jobs', reports: 1, orgs: 1, faults: 0, planErrors: 0 };
     states({
-      'ok definitions': judgeDefinitions(facts),
-      'fail faults': judgeDefinitions({ ...facts, faults: 1 }),
-      'fail not in the catalog': judgeDefinitions({ ...facts, refused: 2 }),
-      'fail none': judgeDefinitions({ ...facts, reports: 0 }),
-      'ok templates': judgeTemplates('templates', 0),
-      'fail templates': judgeTemplates('templates', 3),
+      'ok definitions': evaluateDefinitions(facts),
+      'fail faults': evaluateDefinitions({ ...facts, faults: 1 }),
+      'fail not in the catalog': evaluateDefinitions({ ...facts, planErrors: 2 }),
+      'fail none': evaluateDefinitions({ ...facts, reports: 0 }),
+      'ok templates': evaluateTemplates('templates', 0),
+      'fail templates': evaluateTemplates('templates', 3),
     });
   });
 
@@ -300,44 +308,44 @@ describe('what stands beside', () => {
     const known = { id, since: NOW, restored: false };
     const marker = { id, createdAt: '2026-11-21T12:00:00.000Z', deployed: true };
     states({
-      'ok new': judgeIdentity(undefined, undefined),
-      'ok known on both sides': judgeIdentity(known, marker),
-      'ok put back': judgeIdentity({ ...known, restored: true }, marker),
-      'ok learned at the next start': judgeIdentity(undefined, marker),
-      'ok not to be compared': judgeIdentity('away', marker),
-      'fail not mounted': judgeIdentity(known, undefined),
-      'fail two deployments': judgeIdentity(known, { ...marker, id: other }),
+      'ok new': evaluateIdentity(undefined, undefined),
+      'ok known on both sides': evaluateIdentity(known, marker),
+      'ok put back': evaluateIdentity({ ...known, restored: true }, marker),
+      'ok learned at the next start': evaluateIdentity(undefined, marker),
+      'ok not to be compared': evaluateIdentity('away', marker),
+      'fail not mounted': evaluateIdentity(known, undefined),
+      'fail two deployments': evaluateIdentity(known, { ...marker, id: other }),
     });
-    const { detail } = judgeIdentity(known, { ...marker, id: other });
+    const { detail } = evaluateIdentity(known, { ...marker, id: other });
     expect([id, other].filter((each) => !detail.includes(each))).toEqual([]);
   });
 
   test('schedules, pauses and workers', () => {
     states({
-      'ok none': judgeSlots(0, []),
-      'ok in time': judgeSlots(3, []),
-      'warn late': judgeSlots(3, ['acme/weekly']),
-      'ok nothing paused': judgePauses([]),
-      'warn paused': judgePauses([{ org: 'acme', report: null, who: 'ops', why: 'holidays' }]),
-      'ok at work': judgeWorkers(2, true),
-      'ok before the first start': judgeWorkers(0, false),
-      'warn away': judgeWorkers(0, true),
+      'ok none': evaluateSlots(0, []),
+      'ok in time': evaluateSlots(3, []),
+      'warn late': evaluateSlots(3, ['acme/weekly']),
+      'ok nothing paused': evaluatePauses([]),
+      'warn paused': evaluatePauses([{ org: 'acme', report: null, who: 'ops', why: 'holidays' }]),
+      'ok at work': evaluateWorkers(2, true),
+      'ok before the first start': evaluateWorkers(0, false),
+      'warn away': evaluateWorkers(0, true),
     });
   });
 
   test('Node.js and its zones', () => {
     states({
-      'ok node': judgeNode('24.1.0', NOW),
-      'ok node later than we know': judgeNode('30.0.0', NOW),
-      'warn node': judgeNode('20.19.0', NOW),
-      'fail node': judgeNode('20.18.3', NOW),
-      'ok zones': judgeZones({ version: '2026a', unknown: [], languages: true }, NOW),
-      'ok of the system': judgeZones({ version: undefined, unknown: [], languages: true }, NOW),
-      'warn old': judgeZones({ version: '2023c', unknown: [], languages: true }, NOW),
-      'fail unknown': judgeZones({ version: '2026a', unknown: ['Mars/Olympus'], languages: true }, NOW),
-      'fail English only': judgeZones({ version: '2026a', unknown: [], languages: false }, NOW),
+      'ok node': evaluateNodeVersion('24.1.0', NOW),
+      'ok node later than we know': evaluateNodeVersion('30.0.0', NOW),
+      'warn node': evaluateNodeVersion('20.19.0', NOW),
+      'fail node': evaluateNodeVersion('20.18.3', NOW),
+      'ok zones': evaluateTimeZoneData({ version: '2026a', unknown: [], languages: true }, NOW),
+      'ok of the system': evaluateTimeZoneData({ version: undefined, unknown: [], languages: true }, NOW),
+      'warn old': evaluateTimeZoneData({ version: '2023c', unknown: [], languages: true }, NOW),
+      'fail unknown': evaluateTimeZoneData({ version: '2026a', unknown: ['Mars/Olympus'], languages: true }, NOW),
+      'fail English only': evaluateTimeZoneData({ version: '2026a', unknown: [], languages: false }, NOW),
     });
-    expect(examineRuntime(['Europe/Zurich', 'Mars/Olympus'], NOW)[1]).toMatchObject({
+    expect(checkRuntime(['Europe/Zurich', 'Mars/Olympus'], NOW)[1]).toMatchObject({
       state: 'fail',
       detail: 'does not know Mars/Olympus',
     });
@@ -350,21 +358,21 @@ describe('the scope of reports', () => {
     [0, 2, 'warn'],
     [1, 2, 'fail'],
   ] as const)('with %i refusals and %i warnings is %s', (faults, warnings, state) => {
-    expect(judgeScope({ faults, warnings }).state).toBe(state);
+    expect(evaluateScope({ faults, warnings }).state).toBe(state);
   });
 
   test('warns while no folders for secrets are named', () => {
-    expect(judgeSecretFolders({ folders: 0 }).state).toBe('warn');
-    expect(judgeSecretFolders({ folders: 2 }).state).toBe('ok');
+    expect(evaluateSecretFolders({ folders: 0 }).state).toBe('warn');
+    expect(evaluateSecretFolders({ folders: 2 }).state).toBe('ok');
   });
 
   test('warns of organizations without destinations, unless they are required', () => {
-    expect(judgeDestinations({ required: false, open: ['acme'] })).toMatchObject({
+    expect(evaluateDestinations({ required: false, open: ['acme'] })).toMatchObject({
       state: 'warn',
       detail: expect.stringContaining('acme'),
     });
-    expect(judgeDestinations({ required: true, open: ['acme'] }).state).toBe('ok');
-    expect(judgeDestinations({ required: false, open: [] }).state).toBe('ok');
+    expect(evaluateDestinations({ required: true, open: ['acme'] }).state).toBe('ok');
+    expect(evaluateDestinations({ required: false, open: [] }).state).toBe('ok');
   });
 });
 
@@ -378,13 +386,13 @@ describe('the tokens of the admin route', () => {
   test('by mode and by day', () => {
     const token = (expires?: string) => [{ name: 'ci', ...(expires === undefined ? {} : { expires }) }];
     states({
-      'ok private': judgeTokens(token(), 0o100600, NOW),
-      'ok readable, for hashes tell nothing': judgeTokens(token(), 0o100644, NOW),
-      'warn writable': judgeTokens(token(), 0o100622, NOW),
-      'warn empty': judgeTokens([], 0o100600, NOW),
-      'warn expired': judgeTokens(token('2026-11-20'), 0o100600, NOW),
-      'warn soon': judgeTokens(token('2026-11-30'), 0o100600, NOW),
-      'ok long': judgeTokens(token('2027-11-30'), 0o100600, NOW),
+      'ok private': evaluateTokens(token(), 0o100600, NOW),
+      'ok readable, for hashes tell nothing': evaluateTokens(token(), 0o100644, NOW),
+      'warn writable': evaluateTokens(token(), 0o100622, NOW),
+      'warn empty': evaluateTokens([], 0o100600, NOW),
+      'warn expired': evaluateTokens(token('2026-11-20'), 0o100600, NOW),
+      'warn soon': evaluateTokens(token('2026-11-30'), 0o100600, NOW),
+      'ok long': evaluateTokens(token('2027-11-30'), 0o100600, NOW),
     });
   });
 
@@ -392,10 +400,10 @@ describe('the tokens of the admin route', () => {
     const path = join(folder, 'tokens.yaml');
     await writeFile(path, '- name: [');
     await chmod(path, 0o600);
-    expect(await examineTokens(path, NOW)).toMatchObject({ state: 'fail' });
-    expect(await examineTokens(folder, NOW)).toMatchObject({ state: 'fail' });
+    expect(await checkAdminTokens(path, NOW)).toMatchObject({ state: 'fail' });
+    expect(await checkAdminTokens(folder, NOW)).toMatchObject({ state: 'fail' });
   });
   test('a file that is not there yet is a warning: the first token makes it', async () => {
-    expect(await examineTokens(join(folder, 'none.yaml'), NOW)).toMatchObject({ state: 'warn' });
+    expect(await checkAdminTokens(join(folder, 'none.yaml'), NOW)).toMatchObject({ state: 'warn' });
   });
 });
