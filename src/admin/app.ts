@@ -4,32 +4,30 @@ import { methodNotAllowed } from 'hono/method-not-allowed';
 import type { Clock } from '../base/clock.ts';
 import { toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
-import type { Access } from './access.ts';
+import type { Access } from './access/access.ts';
 import { addAuditRoutes } from './api/audit.ts';
 import { addBudgetRoutes } from './api/budgets.ts';
 import { addDefinitionRoutes } from './api/definitions.ts';
 import { addDeliveryRoutes } from './api/deliveries.ts';
-import { addOpenApiDocument } from './api/document.ts';
-import { addRunEventRoutes } from './api/events.ts';
 import { addFileRoutes } from './api/files.ts';
+import { addOpenApiDocument } from './api/openapi-document.ts';
 import { addPauseRoutes } from './api/pauses.ts';
 import { addHealthRoutes, addMetricsRoute } from './api/probes.ts';
 import { addReportRoutes } from './api/reports.ts';
-import { addRunRoutes } from './api/runs.ts';
+import { addRunEventRoutes } from './api/run-events.ts';
+import { addRunRoutes, addTriggerRoute } from './api/runs.ts';
 import { addScheduleRoutes } from './api/schedules.ts';
-import { addTriggerRoute } from './api/trigger.ts';
-import { requireToken } from './auth/authenticate.ts';
+import type { StreamLimiter } from './api/stream-limiter.ts';
+import { type Auth, type PageAuth, requireToken } from './auth/authenticate.ts';
 import { limitFormSize, resolveClient } from './auth/client.ts';
-import type { Auth, PageAuth } from './auth/door.ts';
 import { securityHeaders } from './auth/headers.ts';
 import type { Principal } from './auth/tokens.ts';
-import type { BullBoard } from './board.ts';
-import { type AdminApp, type Env, notFoundResponse } from './env.ts';
-import type { StreamLimiter } from './event-streams.ts';
-import type { Exposition } from './metrics.ts';
-import { addPage } from './page/app.tsx';
+import type { BullBoard } from './bull-board.ts';
+import { type AdminApp, type Env, notFoundResponse } from './hono-env.ts';
+import type { Exposition } from './metrics/process-metrics.ts';
+import { addPage } from './page/page.tsx';
 import { problem, problemOf } from './problem.ts';
-import { parseRequestBody, validationHook } from './request.ts';
+import { parseRequestBody, validationHook } from './request-validation.ts';
 
 /** One thing that must work for the route to be of use. `detail` is shown to anybody. */
 export interface HealthCheck {
@@ -60,7 +58,7 @@ export interface AdminPorts extends ProbePorts {
   readonly version: string;
 }
 
-export type { AdminApp as Admin } from './env.ts';
+export type { AdminApp as Admin } from './hono-env.ts';
 
 /** The admin route as a function of requests; `server.ts` listens. Every error is a problem (RFC 9457). */
 export const createAdminApp = (ports: AdminPorts): AdminApp =>

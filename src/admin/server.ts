@@ -1,9 +1,9 @@
 import { createServer, type Server } from 'node:http';
 import { isIP } from 'node:net';
 import { getRequestListener, RequestError } from '@hono/node-server';
-import { type AddressList, NO_ADDRESSES } from '../base/address-list.ts';
 import { DocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
+import { type AddressList, NO_ADDRESSES } from '../base/net/address-list.ts';
 import type { Admin } from './app.ts';
 import { addressBlock, addressOf } from './auth/client.ts';
 import { type ProblemCode, problem, REQUEST_PROBLEMS } from './problem.ts';

@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync, readlinkSync } from 'node:fs';
 import { setTimeout as timeout } from 'node:timers/promises';
 
 /** Time as a parameter: everything that asks for "now" or waits takes one, so that tests can move it. */
@@ -25,3 +27,16 @@ export const systemClock: SteadyClock = {
     }
   },
 };
+
+/**
+ * Names what the readings of `SteadyClock.monotonic` of one process may be compared with: those of processes of the same
+ * start of the same machine. Where the system does not say which that is, the name is the process's alone.
+ */
+export function bootId(): string {
+  try {
+    // A container may have a time namespace of its own, whose monotonic clock has another origin.
+    return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()} ${readlinkSync('/proc/self/ns/time')}`;
+  } catch {
+    return randomUUID();
+  }
+}

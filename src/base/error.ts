@@ -1,4 +1,4 @@
-import { findDiskFailure } from './disk-fault.ts';
+import { findDiskFailure } from './files/disk-failure.ts';
 
 /**
  * Every failure a person may meet, in one table: its stable code, the exit code of the command that

@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import type { ErrorJson } from './error.ts';
-import { formatPretty } from './log-line.ts';
+import { formatPretty } from './log-pretty.ts';
 import { sanitizeLogText } from './log-text.ts';
 
 /** What a log line may carry beside its sentence. An allow-list: a field that is not named here cannot be logged. */

@@ -1,4 +1,4 @@
-import { Worker } from 'node:worker_threads';
+import { parentPort, Worker } from 'node:worker_threads';
 import type { Clock } from './clock.ts';
 
 /** What became of a task. `over`: it took more time or memory than it may. `late`: it was not answered in time, for want of a turn or of a thread. `full`: too many are waiting already. */
@@ -225,3 +225,20 @@ export function taskThread<Task, Answer>(settings: TaskThreadOptions): TaskThrea
 }
 
 const isOutOfMemory = (error: Error): boolean => 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY';
+
+/** The thread's side of `taskThread`: answers one task after the other. */
+export function serveTasks<Task, Answer>(answer: (task: Task) => Answer): void {
+  const port = parentPort;
+  if (port === null) throw new Error('This is the module of a thread.');
+  const say = (message: ThreadMessage) => port.postMessage(message);
+  port.on('message', (task: Task) => {
+    try {
+      say({ answer: answer(task) });
+    } catch (thrown) {
+      // A stack or an array that has no room is memory that is used up.
+      const exhausted = thrown instanceof RangeError;
+      say({ failed: thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown), exhausted });
+    }
+  });
+  say('ready');
+}

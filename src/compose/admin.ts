@@ -1,38 +1,41 @@
-import { type AccessPorts, createAccess } from '../admin/access/access-of.ts';
+import { statfs } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { type AccessPorts, createAccess } from '../admin/access/create-access.ts';
 import { reportSlotFinder } from '../admin/access/slots.ts';
-import { createAdminApp, createProbeApp } from '../admin/app.ts';
-import { type AuditLog, redisAuditLog } from '../admin/auth/audit.ts';
-import type { Auth } from '../admin/auth/door.ts';
-import { createLoginThrottle } from '../admin/auth/guesses.ts';
+import { createStreamLimiter } from '../admin/api/stream-limiter.ts';
+import { type Admin, createAdminApp, createProbeApp } from '../admin/app.ts';
+import type { Auth } from '../admin/auth/authenticate.ts';
+import { createLoginThrottle } from '../admin/auth/login-throttle.ts';
 import { createRateLimit } from '../admin/auth/rate-limit.ts';
 import { redisSessions } from '../admin/auth/sessions.ts';
 import { noTokens, watchTokenFile } from '../admin/auth/token-file.ts';
-import { openBullBoard } from '../admin/board.ts';
-import { createStreamLimiter } from '../admin/event-streams.ts';
-import type { Metrics } from '../admin/metrics.ts';
+import { openBullBoard } from '../admin/bull-board.ts';
+import { type ExpectedSeries, type Metrics, type ProcessInfo, TARGET_KINDS } from '../admin/metrics/process-metrics.ts';
 import { type AdminServer, listenAdmin } from '../admin/server.ts';
-import { NO_ADDRESSES } from '../base/address-list.ts';
+import { NO_ADDRESSES } from '../base/net/address-list.ts';
 import { createScope, type Scope } from '../base/scope.ts';
-import { secretSource } from '../base/secret.ts';
+import { secretSource } from '../base/secrets/secret.ts';
+import type { Trace } from '../base/trace.ts';
 import { version } from '../base/version.ts';
-import type { DefinitionSource } from '../define/in-force.ts';
-import { redisLedger } from '../deliver/redis-ledger.ts';
-import { lastGoodVersion } from '../queue/in-force.ts';
-import { redisLiveProgress } from '../queue/live.ts';
-import { redisNoticeOutbox } from '../queue/owed-notices.ts';
-import { redisActiveVersions } from '../queue/versions.ts';
+import type { DefinitionSource } from '../definitions/load/definition-source.ts';
+import type { Definitions } from '../definitions/load/load-definitions.ts';
+import { redisLedger } from '../deliver/ledger/redis-ledger.ts';
+import { lastGoodVersion } from '../queue/definitions/active-reports.ts';
+import { redisActiveVersions } from '../queue/definitions/active-versions.ts';
+import { redisLiveProgress } from '../queue/runs/live-progress.ts';
+import { redisNoticeOutbox } from '../queue/runs/notice-outbox.ts';
+import { RETENTION_DAYS } from '../redis/keys.ts';
+import { type AuditLog, redisAuditLog } from '../services/audit-log.ts';
+import { sharedBudgets } from '../services/budgets/budgets.ts';
+import { budgetOverview } from '../services/budgets/inspect-budgets.ts';
+import { startValidationThread } from '../services/definitions/definition-threads.ts';
+import { loadReleasePreview } from '../services/runs/release-preview.ts';
+import { createRunFileReader } from '../services/runs/run-file-reader.ts';
 import { openArchive } from './archive.ts';
-import { budgetOverview } from './budget-lines.ts';
-import { sharedBudgets } from './budgets.ts';
+import { createPlanExplainer } from './catalogs.ts';
 import { composeDecisionService } from './decisions.ts';
-import { startValidationThread } from './definition-threads.ts';
 import type { RunningDocket } from './docket.ts';
-import { loadReleasePreview } from './held-pack.ts';
-import { RETENTION_DAYS } from './keep-days.ts';
-import { createRunFileReader } from './packs.ts';
-import { createPlanExplainer } from './planning.ts';
-import type { AppContext } from './ports.ts';
-import { tracedRequests } from './traced-requests.ts';
+import type { AppContext } from './run-ports.ts';
 
 /**
  * What a process answers over HTTP: `/healthz`, `/readyz` and `/metrics` in every role, the API and the page in the role
@@ -162,5 +165,55 @@ function openAccessPorts(
     explainer,
     checkText: posted.validate,
     clock,
+  };
+}
+
+/** What the metrics say of this process. @param keeps whether it writes into the archive */
+export function processInfo(
+  { config, clock }: Pick<AppContext, 'config' | 'clock'>,
+  { keeps }: { readonly keeps: boolean },
+): ProcessInfo {
+  const place = config.DOCKET_ARCHIVE ?? { kind: 'directory', folder: resolve('archive') };
+  const facts = { version: version(), clock };
+  if (!keeps || place.kind !== 'directory') return facts;
+  return {
+    ...facts,
+    disk: async () => {
+      const { bavail, blocks, bsize } = await statfs(place.folder);
+      return { freeBytes: bavail * bsize, sizeBytes: blocks * bsize };
+    },
+  };
+}
+
+/** Whose series start at 0: every organization, with the kinds of targets of its reports. */
+export function expectedSeries({ orgs, reports }: Pick<Definitions, 'orgs' | 'reports'>): readonly ExpectedSeries[] {
+  const kinds = new Map([...orgs.keys()].map((org) => [org, new Set<string>()]));
+  for (const { org, deliveries } of reports.values()) {
+    for (const delivery of deliveries) {
+      for (const kind of TARGET_KINDS) if (delivery[kind] !== undefined) kinds.get(org)?.add(kind);
+    }
+  }
+  return [...kinds].map(([org, of]) => ({ org, kinds: of }));
+}
+
+/**
+ * Requests that may change something as spans, in the caller's trace where it has one (`traceparent`). Looks are none: a
+ * page that watches would be most of all traces.
+ */
+export function tracedRequests(app: Pick<Admin, 'fetch'>, trace: Trace | undefined): Pick<Admin, 'fetch'> {
+  if (trace === undefined) return app;
+  return {
+    fetch: (request, ...rest) => {
+      const { method, headers, url } = request;
+      if (method === 'GET' || method === 'HEAD') return app.fetch(request, ...rest);
+      const parent = headers.get('traceparent') ?? undefined;
+      const span = { name: method, kind: 'server', method, path: new URL(url).pathname, parent } as const;
+      return trace.span(span, async (tell) => {
+        const response = await app.fetch(request, ...rest);
+        const { status } = response;
+        tell({ status, ...(status < 500 ? {} : { error: String(status) }) });
+        return response;
+      });
+    },
   };
 }

@@ -3,19 +3,32 @@ import type { Clock } from '../base/clock.ts';
 import { toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
 import { createScope, type Scope } from '../base/scope.ts';
-import { secretSource } from '../base/secret.ts';
-import type { Archive } from '../deliver/archive.ts';
-import { createMarker, newArchiveId, readMarker } from '../deliver/archive-marker.ts';
-import { type RunChain, runChain } from '../deliver/chained-runs.ts';
-import { directoryStorage } from '../deliver/directory-shelf.ts';
-import { createMarkerCheck, markerCheckedStorage } from '../deliver/marked-shelf.ts';
-import { s3Storage } from '../deliver/s3-shelf.ts';
-import type { ArchiveStorage } from '../deliver/shelf.ts';
-import { createArchive } from '../deliver/shelf-archive.ts';
-import { parseSigningKey } from '../deliver/signing-key.ts';
-import { type RunStore, TERMINAL_STATES } from '../run/record.ts';
-import { type DeploymentIdentity, deploymentIdentity, type IdentityPorts } from './deployment-identity.ts';
-import type { AppContext } from './ports.ts';
+import { secretSource } from '../base/secrets/secret.ts';
+import type { Archive } from '../deliver/archive/archive.ts';
+import { createMarker, newArchiveId, readMarker } from '../deliver/archive/archive-marker.ts';
+import { type FindArchivedRuns, findArchivedRuns } from '../deliver/archive/archived-runs.ts';
+import { type RunChain, runChain } from '../deliver/archive/chain/run-chain.ts';
+import { parseSigningKey } from '../deliver/archive/chain/signing-key.ts';
+import { createArchive } from '../deliver/archive/create-archive.ts';
+import type { ArchiveStorage, RunRef } from '../deliver/archive/storage/archive-storage.ts';
+import { directoryStorage } from '../deliver/archive/storage/directory-storage.ts';
+import { createMarkerCheck, markerCheckedStorage } from '../deliver/archive/storage/marker-check.ts';
+import { s3Storage } from '../deliver/archive/storage/s3-storage.ts';
+import { findLedgerRuns } from '../deliver/ledger/file-ledger.ts';
+import type { Ledger } from '../deliver/ledger/ledger.ts';
+import { type RunStore, TERMINAL_STATES } from '../run/run-record.ts';
+import {
+  type DeploymentIdentity,
+  deploymentIdentity,
+  type IdentityPorts,
+} from '../services/deployment/deployment-identity.ts';
+import {
+  type FindEarlierDelivery,
+  findDeliveredInRecords,
+  firstFound,
+  summarizeDeliveries,
+} from '../services/runs/already-delivered.ts';
+import type { AppContext } from './run-ports.ts';
 
 /** The archive that `DOCKET_ARCHIVE` names, and what it stands on. */
 export interface OpenArchive {
@@ -120,3 +133,45 @@ export async function withArchive<T>(
     await scope.close();
   }
 }
+
+/**
+ * Finds what was delivered already: as Redis knows it and, where that knows of nothing, the archive. So a Redis that was emptied,
+ * or has let a record expire, does not make anybody receive a report twice. Undefined where `DOCKET_REPEAT=allow` says that
+ * nobody is asked. Asks nothing yet; the scope closes the archive.
+ */
+export function composeFindDelivered(
+  around: AppContext,
+  ports: { readonly runs: Pick<RunStore, 'list'>; readonly ledger: Pick<Ledger, 'list'> },
+  scope: Scope,
+): FindEarlierDelivery | undefined {
+  if (around.config.DOCKET_REPEAT === 'allow') return undefined;
+  return firstFound([
+    findDeliveredInRecords(ports),
+    findDeliveredInArchive(openArchive(around, scope).storage, around.log),
+  ]);
+}
+
+/** By the runs in the archive, and by the ledgers there of runs without Redis. */
+export function findDeliveredInArchive(
+  shelf: Pick<ArchiveStorage, 'listRuns' | 'metadata' | 'location'>,
+  log: Log,
+): FindEarlierDelivery {
+  const unreadable = ({ id: run, org, report }: RunRef, thrown: unknown): void => {
+    const error = toDocketError(thrown).toJSON();
+    log.warn('What the archive knows of a run could not be read', { run, org, report, error });
+  };
+  return firstFound([
+    findDeliveredIn(findLedgerRuns(shelf, unreadable)),
+    findDeliveredIn(findArchivedRuns(shelf, unreadable)),
+  ]);
+}
+
+const findDeliveredIn =
+  (runsOf: FindArchivedRuns): FindEarlierDelivery =>
+  async (asked) => {
+    for await (const { run, deliveries } of runsOf(asked)) {
+      const found = run === asked.id ? undefined : summarizeDeliveries(run, asked.period, deliveries);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  };

@@ -1,24 +1,27 @@
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
-import type { RedisClient } from '../base/redis-client.ts';
 import { createScope, type Scope } from '../base/scope.ts';
-import { type Archive, attemptFromDecision, type PublishedManifest } from '../deliver/archive.ts';
-import type { DeliveryRow, Ledger, Resolution } from '../deliver/ledger.ts';
-import { redisLedger } from '../deliver/redis-ledger.ts';
-import type { ArchiveStorage } from '../deliver/shelf.ts';
-import { deleteResponses } from '../fetch/redis-store.ts';
-import { openRedis } from '../queue/connection.ts';
-import { createDecisionService, type DecisionService, type DecisionServicePorts } from '../queue/decisions.ts';
-import { type DefinitionStore, definitionStore } from '../queue/definition-store.ts';
-import { type RunQueue, runQueue } from '../queue/jobs.ts';
-import { DEFAULT_KEY_PREFIX } from '../queue/keys.ts';
-import { type NoticeOutbox, redisNoticeOutbox } from '../queue/owed-notices.ts';
-import { type RedisRunStore, redisRunStore } from '../queue/run-store.ts';
+import { type Archive, attemptFromDecision, type PublishedManifest } from '../deliver/archive/archive.ts';
+import type { ArchiveStorage } from '../deliver/archive/storage/archive-storage.ts';
+import type { DeliveryRow, Ledger, Resolution } from '../deliver/ledger/ledger.ts';
+import { redisLedger } from '../deliver/ledger/redis-ledger.ts';
+import { deleteResponses } from '../fetch/cache/redis-response-store.ts';
+import { type DefinitionStore, definitionStore } from '../queue/definitions/definition-store.ts';
+import { type RunQueue, runQueue } from '../queue/jobs/run-queue.ts';
+import { type NoticeOutbox, redisNoticeOutbox } from '../queue/runs/notice-outbox.ts';
+import { type RedisRunStore, redisRunStore } from '../queue/runs/run-store.ts';
+import type { RedisClient } from '../redis/client.ts';
+import { openRedis } from '../redis/connection.ts';
+import { DEFAULT_KEY_PREFIX, RETENTION_DAYS } from '../redis/keys.ts';
+import { restoreOrder } from '../services/deliveries/decision-archive.ts';
+import {
+  createDecisionService,
+  type DecisionService,
+  type DecisionServicePorts,
+} from '../services/deliveries/decisions.ts';
+import { recoverRowsOf } from '../services/deliveries/undecided-deliveries.ts';
 import { openArchive, openIdentity } from './archive.ts';
-import { restoreOrder } from './archived-order.ts';
-import { RETENTION_DAYS } from './keep-days.ts';
-import type { AppContext } from './ports.ts';
-import { recoverRowsOf } from './undecided.ts';
+import type { AppContext } from './run-ports.ts';
 
 /** What decisions about one deployment's deliveries go through. */
 export interface DecisionServiceParts {

@@ -1,28 +1,27 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { HealthCheck } from '../admin/app.ts';
-import { redisAuditLog } from '../admin/auth/audit.ts';
-import type { Readings } from '../admin/metrics.ts';
+import type { Readings } from '../admin/metrics/process-metrics.ts';
 import { isRedisOutage, toDocketError } from '../base/error.ts';
 import { createScope, type Scope } from '../base/scope.ts';
-import { secretSource } from '../base/secret.ts';
-import type { Definitions } from '../define/load.ts';
-import { PROCESS_HEARTBEAT_INTERVAL_MS, redisProcessRegistry } from '../queue/presence.ts';
-import { startPeriodicTasks } from '../queue/reconciler.ts';
-import { identityPorts } from './archive.ts';
-import { sharedBudgets } from './budgets.ts';
+import { secretSource } from '../base/secrets/secret.ts';
+import type { Definitions } from '../definitions/load/load-definitions.ts';
+import { startPeriodicTasks } from '../queue/jobs/requeue-orphans.ts';
+import { PROCESS_HEARTBEAT_INTERVAL_MS, redisProcessRegistry } from '../queue/process-registry.ts';
+import { redisAuditLog } from '../services/audit-log.ts';
+import { sharedBudgets } from '../services/budgets/budgets.ts';
 import {
   type Adopter,
   adoptDeployment,
   confirmIdentity,
   type DeploymentIdentity,
   deploymentIdentity,
-} from './deployment-identity.ts';
-import type { AppContext } from './ports.ts';
-import { readMetricsSnapshot } from './readings.ts';
+} from '../services/deployment/deployment-identity.ts';
+import { readMetricsSnapshot } from '../services/deployment/metrics-snapshot.ts';
+import { monitorStorage, redisProbe } from '../services/deployment/storage-health.ts';
+import { identityPorts } from './archive.ts';
+import type { AppContext } from './run-ports.ts';
 import { openScheduler, type SchedulerSettings } from './scheduler.ts';
-import { monitorStorage } from './storage-health.ts';
-import { redisProbe } from './storage-probes.ts';
 import { openStore, type Store, type StoreSettings } from './store.ts';
 import { openWorker, type WorkerSettings } from './worker.ts';
 

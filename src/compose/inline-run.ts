@@ -1,27 +1,31 @@
 import { DocketError } from '../base/error.ts';
 import type { Outcome } from '../base/outcome.ts';
-import type { RedisClient } from '../base/redis-client.ts';
 import type { Scope } from '../base/scope.ts';
-import type { Archive } from '../deliver/archive.ts';
-import { fileLedger } from '../deliver/file-ledger.ts';
-import { mirroredArchive } from '../deliver/mirrored-archive.ts';
-import { redisLedger } from '../deliver/redis-ledger.ts';
-import { redisLastSentFigures } from '../deliver/sent-figures.ts';
-import { deleteResponses } from '../fetch/redis-store.ts';
-import type { FindEarlierDelivery } from '../queue/already-delivered.ts';
-import { definitionStore, type FrozenDefinition } from '../queue/definition-store.ts';
-import { type InlineWork, recordInlineRun, redisInlineLeases } from '../queue/inline-run.ts';
-import { DEFAULT_KEY_PREFIX } from '../queue/keys.ts';
-import { redisLiveProgress } from '../queue/live.ts';
-import { redisRunStore } from '../queue/run-store.ts';
-import type { OnRunEvent } from '../run/event.ts';
-import type { RunOrder } from '../run/record.ts';
-import type { RunResult } from '../run/result.ts';
-import { archiveOnlyIdentity, openArchive, openIdentity } from './archive.ts';
-import { composeFindDelivered, findDeliveredInArchive } from './delivered.ts';
-import { RETENTION_DAYS } from './keep-days.ts';
-import type { ActiveOrgs } from './key-limits.ts';
-import { type AppContext, composeInline, type DeliveryStores, type InlineContext } from './ports.ts';
+import type { Archive } from '../deliver/archive/archive.ts';
+import { mirroredArchive } from '../deliver/archive/inline-archive.ts';
+import { redisLastSentFigures } from '../deliver/last-sent-figures.ts';
+import { fileLedger } from '../deliver/ledger/file-ledger.ts';
+import { redisLedger } from '../deliver/ledger/redis-ledger.ts';
+import { deleteResponses } from '../fetch/cache/redis-response-store.ts';
+import { definitionStore, type FrozenDefinition } from '../queue/definitions/definition-store.ts';
+import { type InlineWork, recordInlineRun, redisInlineLeases } from '../queue/runs/inline-run.ts';
+import { redisLiveProgress } from '../queue/runs/live-progress.ts';
+import { redisRunStore } from '../queue/runs/run-store.ts';
+import type { RedisClient } from '../redis/client.ts';
+import { DEFAULT_KEY_PREFIX, RETENTION_DAYS } from '../redis/keys.ts';
+import type { OnRunEvent } from '../run/run-events.ts';
+import type { RunOrder } from '../run/run-record.ts';
+import type { RunResult } from '../run/run-result.ts';
+import type { ActiveOrgs } from '../services/budgets/key-limits.ts';
+import type { FindEarlierDelivery } from '../services/runs/already-delivered.ts';
+import {
+  archiveOnlyIdentity,
+  composeFindDelivered,
+  findDeliveredInArchive,
+  openArchive,
+  openIdentity,
+} from './archive.ts';
+import { type AppContext, composeInline, type DeliveryStores, type InlineContext } from './run-ports.ts';
 
 /** A run of a command that delivers, and what is kept of it. */
 export interface DeliveringRun extends InlineContext {

@@ -1,18 +1,17 @@
-import type { RedisClient } from '../base/redis-client.ts';
 import type { Scope } from '../base/scope.ts';
 import { noTrace, type Trace } from '../base/trace.ts';
-import { redisLedger } from '../deliver/redis-ledger.ts';
-import { deleteResponses } from '../fetch/redis-store.ts';
-import { assertSuitable, type ClientRole, openRedis, withRedisErrors } from '../queue/connection.ts';
-import { type DefinitionStore, definitionStore } from '../queue/definition-store.ts';
-import { type RunQueue, runQueue } from '../queue/jobs.ts';
-import { DEFAULT_KEY_PREFIX, redisKeys } from '../queue/keys.ts';
-import { type Pauses, redisPauses } from '../queue/pauses.ts';
-import { type RedisRunStore, redisRunStore } from '../queue/run-store.ts';
-import { type TriggerRun, triggerRun } from '../queue/trigger.ts';
-import { composeFindDelivered } from './delivered.ts';
-import { RETENTION_DAYS } from './keep-days.ts';
-import type { AppContext } from './ports.ts';
+import { redisLedger } from '../deliver/ledger/redis-ledger.ts';
+import { deleteResponses } from '../fetch/cache/redis-response-store.ts';
+import { type DefinitionStore, definitionStore } from '../queue/definitions/definition-store.ts';
+import { type RunQueue, runQueue } from '../queue/jobs/run-queue.ts';
+import { type RedisRunStore, redisRunStore } from '../queue/runs/run-store.ts';
+import { type Pauses, redisPauses } from '../queue/schedules/pauses.ts';
+import type { RedisClient } from '../redis/client.ts';
+import { assertSuitable, type ClientRole, openRedis, withRedisErrors } from '../redis/connection.ts';
+import { DEFAULT_KEY_PREFIX, RETENTION_DAYS, redisKeys } from '../redis/keys.ts';
+import { type TriggerRun, triggerRun } from '../services/runs/trigger-run.ts';
+import { composeFindDelivered, openIdentity } from './archive.ts';
+import type { AppContext } from './run-ports.ts';
 
 /** What every role has: the runs that all processes share, and the way to open one. */
 export interface Store {
@@ -83,3 +82,14 @@ const traceTrigger =
       return triggered;
     });
   };
+
+/**
+ * The store for a command that enqueues runs: refused where Redis belongs to another deployment than the archive. A machine
+ * without the archive may enqueue as well. Throws `redis.unreachable`, `redis.unsuitable`, `deployment.conflict`.
+ */
+export async function openVerifiedStore(around: AppContext, scope: Scope): Promise<Store> {
+  const store = await openStore(around, {}, scope);
+  const { redis, prefix, runs } = store;
+  await openIdentity(around, { redis, prefix, runs, writes: false }, scope).start();
+  return store;
+}

@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import { DocketError, errorMessage } from '../base/error.ts';
-import type { AttemptRecord } from './archive.ts';
+import type { AttemptRecord } from './archive/archive.ts';
 import { attemptFence, type Fence, type FenceInput } from './fence.ts';
 import {
   type ArchivedState,
@@ -9,7 +9,7 @@ import {
   INTERRUPTED,
   type Ledger,
   NOTICE_TARGET,
-} from './ledger.ts';
+} from './ledger/ledger.ts';
 
 /** How an attempt ended. `pending`: certainly not delivered, may be tried again. */
 export interface AttemptResult {

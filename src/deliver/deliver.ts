@@ -1,19 +1,18 @@
 import type { Clock } from '../base/clock.ts';
 import { DocketError } from '../base/error.ts';
-import type { SecretSource } from '../base/secret.ts';
+import type { SecretSource } from '../base/secrets/secret.ts';
 import { noTrace, type Trace } from '../base/trace.ts';
-import type { Definition } from '../define/definition.ts';
-import type { OrgSettings } from '../define/org.ts';
-import { type Archive, attemptFromDecision, type Manifest, type PublishedRun } from './archive.ts';
+import type { OrgSettings } from '../definitions/schema/org-settings.ts';
+import type { Definition } from '../definitions/schema/report-definition.ts';
+import { type Archive, attemptFromDecision, type Manifest, type PublishedRun } from './archive/archive.ts';
 import { attempt, reconcileRow, type VerificationResult } from './attempt.ts';
-import type { CircuitBreaker, Outage } from './circuit.ts';
-import { sendDecisionFor } from './decision.ts';
-import type { Delivery } from './delivery.ts';
+import type { CircuitBreaker, Outage } from './circuit/circuit-breaker.ts';
 import type { DestinationPolicy } from './destination-guard.ts';
 import type { FenceInput } from './fence.ts';
-import type { ArchivedState, DeliveryRow, DeliveryState, Ledger } from './ledger.ts';
-import type { Receipt } from './receipt.ts';
-import { listDeliveries, type MailRoute } from './targets.ts';
+import type { ArchivedState, DeliveryRow, DeliveryState, Ledger, Receipt } from './ledger/ledger.ts';
+import { sendDecisionFor } from './send-decision.ts';
+import { listDeliveries, type MailRoute } from './targets/registry.ts';
+import type { Delivery } from './targets/target.ts';
 
 /** Said once for each delivery that was settled in this try. */
 export interface DeliveredEvent {

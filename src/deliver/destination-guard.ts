@@ -1,15 +1,15 @@
 import { DocketError } from '../base/error.ts';
-import { normalizeHost } from '../base/private-address.ts';
+import { normalizeHost } from '../base/net/private-address.ts';
 import {
   bucketRefusal,
   type DestinationRefusal,
   folderRefusal,
   hostRefusal,
   type ReservedFolder,
-} from '../define/destinations.ts';
-import type { OrgSettings } from '../define/org.ts';
-import type { S3Spec } from '../define/target.ts';
-import type { AddressPolicy } from './guarded-lookup.ts';
+} from '../definitions/allow-lists/destinations.ts';
+import type { S3Spec } from '../definitions/schema/deliveries.ts';
+import type { OrgSettings } from '../definitions/schema/org-settings.ts';
+import type { AddressPolicy } from './address-guard.ts';
 
 /** What the deployment says of where reports may be delivered to. */
 export interface DestinationPolicy {

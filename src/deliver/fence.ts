@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import { errorMessage } from '../base/error.ts';
-import type { Ledger } from './ledger.ts';
+import type { Ledger } from './ledger/ledger.ts';
 
 /** For how long a confirmation holds, ms, counted from before it was asked for. Shorter than any lock of a run. */
 const CONFIRMATION_TTL_MS = 10_000;

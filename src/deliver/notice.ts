@@ -1,16 +1,22 @@
 import type { Clock } from '../base/clock.ts';
 import { DocketError, type ErrorJson } from '../base/error.ts';
-import { toSingleLine } from '../base/single-line.ts';
-import { canonicalAddress } from '../define/recipients.ts';
-import type { Archive, AttemptRecord, PublishedManifest } from './archive.ts';
+import { toSingleLine } from '../base/text/bidi.ts';
+import { canonicalAddress } from '../definitions/allow-lists/recipients.ts';
+import type { Archive, AttemptRecord, PublishedManifest } from './archive/archive.ts';
 import { attempt, reconcileRow, type SendFn } from './attempt.ts';
-import type { CircuitBreaker } from './circuit.ts';
+import type { CircuitBreaker } from './circuit/circuit-breaker.ts';
 import type { DeliveredEvent } from './deliver.ts';
-import { type Ledger, MAX_ATTEMPT_MS, type NewDelivery, NOTICE_TARGET, noticeId } from './ledger.ts';
-import { buildEmail, messageIdOf } from './message.ts';
-import type { Receipt } from './receipt.ts';
-import { emailSender } from './send-message.ts';
-import type { MailRoute } from './targets.ts';
+import {
+  type Ledger,
+  MAX_ATTEMPT_MS,
+  type NewDelivery,
+  NOTICE_TARGET,
+  noticeId,
+  type Receipt,
+} from './ledger/ledger.ts';
+import { buildEmail, messageIdOf } from './targets/email/email-message.ts';
+import { emailSender } from './targets/email/email-target.ts';
+import type { MailRoute } from './targets/registry.ts';
 
 /** Ms before each further try: nobody will call again for a notice that a busy server put off. */
 const RETRY_DELAYS_MS = [2_000, 8_000, 20_000] as const;

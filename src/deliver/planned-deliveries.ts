@@ -1,8 +1,8 @@
-import { recipientRefusal } from '../define/recipients.ts';
+import { recipientRefusal } from '../definitions/allow-lists/recipients.ts';
 import { ARTIFACT_FORMATS, type Artifact, MEDIA_TYPES } from '../render/artifact.ts';
-import type { Manifest, PublishedRun } from './archive.ts';
-import { sendDecisionFor } from './decision.ts';
-import { type DeliveryContext, listDeliveries } from './targets.ts';
+import type { Manifest, PublishedRun } from './archive/archive.ts';
+import { sendDecisionFor } from './send-decision.ts';
+import { type DeliveryContext, listDeliveries } from './targets/registry.ts';
 
 /** A delivery that has not been made. */
 export interface PlannedDelivery {

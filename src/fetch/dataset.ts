@@ -1,9 +1,8 @@
 import type { Granularity } from '../contract/report.ts';
-import type { ChartSpec } from '../define/definition.ts';
-import type { Period } from '../define/period.ts';
-import type { FilterDescription } from '../words/filter.ts';
-import { type NoteMessage, noteText } from '../words/note.ts';
-import { messagesFor, type Words } from '../words/words.ts';
+import type { Period } from '../definitions/periods/period.ts';
+import type { ChartSpec } from '../definitions/schema/report-definition.ts';
+import { messagesFor, type Words } from '../i18n/messages.ts';
+import { type FilterDescription, type NoteMessage, noteText } from '../i18n/note.ts';
 import type { Rows } from './rows.ts';
 
 /** A column of a table: what the header, the number format and the definitions page need to know. */

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
+import type { Catalog } from '../contract/catalog.ts';
+import { LIMITS } from '../contract/limits.ts';
 import type { OrgRef } from '../contract/organization.ts';
 import type { Filter, ReportRequest } from '../contract/report.ts';
-import type { Definition, MetricsSection, Section } from '../define/definition.ts';
-import type { Period } from '../define/period.ts';
+import type { Period } from '../definitions/periods/period.ts';
+import type { Definition, MetricsSection, Section } from '../definitions/schema/report-definition.ts';
 import type { ListCall, ReportCall } from './plan.ts';
 
 /** JSON with sorted keys and nothing undefined: equal questions have equal texts. */
@@ -81,5 +83,27 @@ export function buildRequest(
     ...(section.order === undefined || section.order.length === 0 ? {} : { order: section.order }),
     ...(section.limit === undefined ? {} : { limit: section.limit }),
     ...(section.totals ? { include: ['totals' as const] } : {}),
+  };
+}
+
+/** How much one metrics call may ask for (specification §8). */
+export interface CallLimits {
+  readonly max_range_days: number;
+  readonly max_rows: number;
+  readonly max_metrics: number;
+  readonly max_filter_values: number;
+}
+
+/**
+ * The service's limits: the catalog's where it names them, the specification's otherwise.
+ * @param stricter overrides them; a plan of smaller calls answers the same
+ */
+export function callLimits({ limits }: Pick<Catalog, 'limits'>, stricter: Partial<CallLimits> = {}): CallLimits {
+  return {
+    max_range_days: limits.max_range_days,
+    max_rows: limits.max_rows,
+    max_metrics: LIMITS.max_metrics,
+    max_filter_values: LIMITS.max_filter_values,
+    ...stricter,
   };
 }

@@ -1,13 +1,12 @@
 import { DocketError } from '../base/error.ts';
-import type { Definition, Section } from '../define/definition.ts';
-import type { OrgSettings } from '../define/org.ts';
-import { sectionRequests } from './asked.ts';
-import { buildCalls } from './assemble.ts';
-import { listCall } from './call.ts';
-import { callLimits } from './call-limits.ts';
-import type { PlanDiagnostic } from './check.ts';
+import type { OrgSettings } from '../definitions/schema/org-settings.ts';
+import type { Definition, Section } from '../definitions/schema/report-definition.ts';
+import { buildCalls } from './build-calls.ts';
+import { callLimits, listCall } from './call.ts';
+import type { PlanDiagnostic } from './catalog-check.ts';
 import { type CheckPlanInput, checkPlan } from './check-plan.ts';
 import type { Call, Plan, SectionPlan } from './plan.ts';
+import { sectionRequests } from './section-requests.ts';
 
 export interface PlanInput extends CheckPlanInput {
   readonly settings: OrgSettings;

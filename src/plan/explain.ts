@@ -1,9 +1,9 @@
 import type { Catalog } from '../contract/catalog.ts';
 import { LIMITS } from '../contract/limits.ts';
-import type { Definition } from '../define/definition.ts';
-import { formatSchedule, type SlotView } from '../define/slot-view.ts';
-import { deliveryAddresses } from '../define/target.ts';
-import { maxRowsOf as rowsOf } from './arrange.ts';
+import { formatSchedule, type SlotView } from '../definitions/schedules/slot-view.ts';
+import { deliveryAddresses } from '../definitions/schema/deliveries.ts';
+import type { Definition } from '../definitions/schema/report-definition.ts';
+import { maxRowsOf as rowsOf } from './partition.ts';
 import { type Call, callsOf, type Plan, type SectionPlan } from './plan.ts';
 
 /** What only the caller can know of a run: the line for its key now, its next slots. Everything may be left out. */

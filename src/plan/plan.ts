@@ -1,7 +1,7 @@
 import type { OrgRef } from '../contract/organization.ts';
 import type { ReportRequest } from '../contract/report.ts';
-import type { Definition, Section } from '../define/definition.ts';
-import type { Period } from '../define/period.ts';
+import type { Period } from '../definitions/periods/period.ts';
+import type { Definition, Section } from '../definitions/schema/report-definition.ts';
 import type { Bucket, DateRange } from './buckets.ts';
 
 /** One call of the metrics API. Two calls of a run with the same id are the same call and are made once. */

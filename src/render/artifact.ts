@@ -59,3 +59,11 @@ export interface MailBody {
   /** Exactly those that the HTML shows. */
   readonly pictures: readonly InlineImage[];
 }
+
+/** The mail as one page: a browser knows nothing of the parts that `cid:` means. */
+export const inlineImages = ({ html, pictures }: MailBody): string =>
+  pictures.reduce(
+    (page, { cid, bytes }) =>
+      page.replaceAll(`cid:${cid}`, `data:image/png;base64,${Buffer.from(bytes).toString('base64')}`),
+    html,
+  );

@@ -1,8 +1,8 @@
-import type { Output } from '../define/definition.ts';
+import type { Output } from '../definitions/schema/report-definition.ts';
 import type { Dataset } from '../fetch/dataset.ts';
 import { type Artifact, type ArtifactFormat, type MailBody, mailAttachments } from './artifact.ts';
-import { type RenderOptions, renderFiles } from './files.ts';
-import { type MailOptions, renderEmail } from './mail.ts';
+import { type MailOptions, renderEmail } from './email/render-email.ts';
+import { type RenderOptions, renderFiles } from './render-files.ts';
 
 /** Everything that a report's files and its mail are made of: frozen data that can travel to another thread. */
 export interface RenderRequest {

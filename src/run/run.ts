@@ -1,24 +1,22 @@
-import { toDiskError } from '../base/disk-error.ts';
 import { toDocketError } from '../base/error.ts';
+import { toDiskError } from '../base/files/disk-error.ts';
 import { cancel, done, fail, type Outcome, snooze } from '../base/outcome.ts';
 import type { Catalog } from '../contract/catalog.ts';
-import type { PublishedRun } from '../deliver/archive.ts';
+import type { PublishedRun } from '../deliver/archive/archive.ts';
 import { deliver } from '../deliver/deliver.ts';
-import { RECENT_CATALOG_MAX_AGE_MS } from '../fetch/catalogs.ts';
-import { withoutCurrentCounts } from '../fetch/current-counts.ts';
+import { RECENT_CATALOG_MAX_AGE_MS } from '../fetch/cache/catalog-cache.ts';
 import { incompleteNotes } from '../fetch/dataset.ts';
-import { fetchDataset } from '../fetch/fetch.ts';
+import { fetchDataset } from '../fetch/fetch-dataset.ts';
+import { withoutCurrentCounts } from '../fetch/tables/current-counts.ts';
 import { compilePlan } from '../plan/compile.ts';
 import type { Plan } from '../plan/plan.ts';
-import { incompleteError, toRunResult, undeliveredError } from './ending.ts';
-import { workbookBranding } from './look.ts';
-import { currentCountsWindow } from './order.ts';
-import type { RunContext, RunPorts } from './ports.ts';
-import type { RunOrder } from './record.ts';
-import { deliverAndRecordFigures } from './remember.ts';
-import { renderAndPublish } from './render.ts';
-import type { RunResult } from './result.ts';
-import { timedStage } from './timed.ts';
+import { deliverAndRecordFigures } from './previous-figures.ts';
+import { renderAndPublish, workbookBranding } from './render-stage.ts';
+import type { RunContext, RunPorts } from './run-context.ts';
+import { timedStage } from './run-events.ts';
+import { currentCountsWindow } from './run-order.ts';
+import type { RunOrder } from './run-record.ts';
+import { incompleteError, type RunResult, toRunResult, undeliveredError } from './run-result.ts';
 
 /**
  * One run of a report: plan → fetch → render → deliver, each stage taking the value of the one before.

@@ -4,17 +4,17 @@ import { gzip } from 'node:zlib';
 import { type Context, Hono } from 'hono';
 import type { Log } from '../base/log.ts';
 import { RATE_LIMITS } from '../contract/limits.ts';
-import type { CachedReport, ReportCache } from './cache.ts';
-import { indexPage } from './home.ts';
-import { authenticate, type IssuedKey, ROLES, type StoredKey } from './keys.ts';
+import { authenticate, type IssuedKey, ROLES, type StoredKey } from './api-keys.ts';
+import type { OrganizationSpec } from './generator/organizations.ts';
+import { indexPage } from './index-page.ts';
 import { createLimiter, type Limiter, type LimiterAlgorithm } from './limiter.ts';
 import { LISTS, type ListName, recordList } from './lists.ts';
-import type { OrganizationSpec } from './organizations.ts';
-import { findRecord, paginate } from './page.ts';
-import { parseReportQuery, queryKey } from './question.ts';
-import { forbidden, notFound, ProblemError } from './refusal.ts';
-import { computeReport } from './report.ts';
-import type { SandboxState, Tenant } from './world.ts';
+import { findRecord, paginate } from './pagination.ts';
+import { forbidden, notFound, ProblemError } from './problem.ts';
+import { computeReport } from './reports/report.ts';
+import type { CachedReport, ReportCache } from './reports/report-cache.ts';
+import { parseReportQuery, queryKey } from './reports/report-query.ts';
+import type { SandboxState, Tenant } from './tenants.ts';
 
 const gzipAsync = promisify(gzip);
 

@@ -3,20 +3,20 @@ import { createAdaptorServer, type HttpBindings } from '@hono/node-server';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { DocketError } from '../base/error.ts';
 import { type Log, silentLog } from '../base/log.ts';
-import { Secret } from '../base/secret.ts';
+import { Secret } from '../base/secrets/secret.ts';
 import { LIMITS, RATE_LIMITS } from '../contract/limits.ts';
+import { issueKeys } from './api-keys.ts';
 import { createApp } from './app.ts';
-import { reportCache } from './cache.ts';
-import { ABORTED_HEADER, respondWithFaults } from './disturb.ts';
-import { createFaultInjector, type Fault } from './fault.ts';
-import { issueKeys } from './keys.ts';
+import { ABORTED_HEADER, respondWithFaults } from './fault-injection.ts';
+import { createFaultInjector, type Fault } from './faults.ts';
+import { ORGANIZATIONS, type OrganizationSpec } from './generator/organizations.ts';
+import { randomSource } from './generator/random.ts';
 import type { LimiterAlgorithm } from './limiter.ts';
-import { ORGANIZATIONS, type OrganizationSpec } from './organizations.ts';
-import { randomSource } from './random.ts';
-import { createSandboxState } from './world.ts';
+import { reportCache } from './reports/report-cache.ts';
+import { createSandboxState } from './tenants.ts';
 
-export { dump } from './dump.ts';
-export { FAULT_KINDS, type Fault, parseFault } from './fault.ts';
+export { FAULT_KINDS, type Fault, parseFault } from './faults.ts';
+export { dump } from './generator/dump.ts';
 export { LIMITER_ALGORITHMS as LIMITERS } from './limiter.ts';
 
 /** The seed of the keys that the documentation names. */

@@ -1,18 +1,18 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { AccessPorts } from '../../src/admin/access/access-of.ts';
+import type { AccessPorts } from '../../src/admin/access/create-access.ts';
+import type { RunView } from '../../src/admin/api/schemas.ts';
 import type { Admin, AdminPorts } from '../../src/admin/app.ts';
-import { redisAuditLog } from '../../src/admin/auth/audit.ts';
 import { hashToken, newToken, type TokenEntry } from '../../src/admin/auth/tokens.ts';
-import type { RunView } from '../../src/admin/view.ts';
 import { DocketError } from '../../src/base/error.ts';
-import type { FindEarlierDelivery } from '../../src/queue/already-delivered.ts';
-import { definitionStore } from '../../src/queue/definition-store.ts';
-import { triggerRun } from '../../src/queue/trigger.ts';
+import { definitionStore } from '../../src/queue/definitions/definition-store.ts';
+import { redisAuditLog } from '../../src/services/audit-log.ts';
+import type { FindEarlierDelivery } from '../../src/services/runs/already-delivered.ts';
+import { triggerRun } from '../../src/services/runs/trigger-run.ts';
 import { createTestAdmin } from '../support/admin.ts';
-import { loadedJobs } from '../support/jobs-of.ts';
+import { loadedJobs } from '../support/loaded-jobs.ts';
 import { manualClock } from '../support/manual-clock.ts';
-import { openQueueHarness, type QueueHarness, recordingLog, reportDefinition } from '../support/queue-bench.ts';
+import { openQueueHarness, type QueueHarness, recordingLog, reportDefinition } from '../support/queue-harness.ts';
 
 /** An answer's body, as the route says it is. */
 const bodyOf = async <Body>(response: Response): Promise<Body> => (await response.json()) as Body;

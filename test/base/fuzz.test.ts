@@ -2,17 +2,17 @@ import { isIP } from 'node:net';
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { describe, expect, test } from 'vitest';
-import { parseAddressList } from '../../src/base/address-list.ts';
-import { parseArchiveUrl } from '../../src/base/archive-place.ts';
-import { type Config, readConfig } from '../../src/base/config.ts';
+import { parseArchiveUrl } from '../../src/base/config/archive-url.ts';
+import { type Config, readConfig } from '../../src/base/config/config.ts';
+import { parseRedisUrl } from '../../src/base/config/redis-url.ts';
+import { findPathError, renderPath, safeFileName } from '../../src/base/files/safe-path.ts';
 import { sanitizeLogText } from '../../src/base/log-text.ts';
-import { findPathError, renderPath, safeFileName } from '../../src/base/path.ts';
-import { isPrivateAddress } from '../../src/base/private-address.ts';
-import { parseRedisUrl } from '../../src/base/redis-url.ts';
-import { parseRetryAfter } from '../../src/base/retry-after.ts';
-import { Secret, secretRefSchema } from '../../src/base/secret.ts';
-import { parseSmtpUrl } from '../../src/deliver/smtp-url.ts';
-import { parseWebhookSecret } from '../../src/deliver/webhook-message.ts';
+import { parseAddressList } from '../../src/base/net/address-list.ts';
+import { isPrivateAddress } from '../../src/base/net/private-address.ts';
+import { parseRetryAfter } from '../../src/base/net/retry-after.ts';
+import { Secret, secretRefSchema } from '../../src/base/secrets/secret.ts';
+import { parseSmtpUrl } from '../../src/deliver/targets/email/smtp/smtp-url.ts';
+import { parseWebhookSecret } from '../../src/deliver/targets/webhook/webhook-message.ts';
 import {
   expectCleanPrototypes,
   HOSTILE_FRAGMENTS,

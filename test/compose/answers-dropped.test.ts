@@ -3,20 +3,20 @@ import { pathToFileURL } from 'node:url';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
-import { readConfig } from '../../src/base/config.ts';
+import { readConfig } from '../../src/base/config/config.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { openDecisions } from '../../src/compose/decisions.ts';
 import { composeDocket, type RunningDocket } from '../../src/compose/docket.ts';
-import { staticDefinitions } from '../../src/define/in-force.ts';
-import { loadDefinitions, requireReport } from '../../src/define/load.ts';
-import { type LocalRedis, localRedis } from '../../src/demo/redis.ts';
-import { redisResponseStore } from '../../src/fetch/redis-store.ts';
-import { cancelRun } from '../../src/queue/cancel.ts';
-import { DEFAULT_KEY_PREFIX, redisKeys } from '../../src/queue/keys.ts';
-import type { RunOrder } from '../../src/run/record.ts';
+import { staticDefinitions } from '../../src/definitions/load/definition-source.ts';
+import { loadDefinitions, requireReport } from '../../src/definitions/load/load-definitions.ts';
+import { type LocalRedis, localRedis } from '../../src/demo/local-redis.ts';
+import { redisResponseStore } from '../../src/fetch/cache/redis-response-store.ts';
+import { cancelRun } from '../../src/queue/runs/cancel-run.ts';
+import { DEFAULT_KEY_PREFIX, redisKeys } from '../../src/redis/keys.ts';
+import type { RunOrder } from '../../src/run/run-record.ts';
 import { folderFor } from '../support/delivery-case.ts';
 import { jobsFolder, ORG } from '../support/jobs-folder.ts';
-import { deferred, onDemand } from '../support/queue-bench.ts';
+import { deferred, onDemand } from '../support/queue-harness.ts';
 
 const REPORT = `version: 1
 title: Daily

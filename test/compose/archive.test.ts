@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { createNeededCheck } from '../../src/compose/archive.ts';
-import { RUN_STATES } from '../../src/run/record.ts';
-import { anOrder, openQueueHarness } from '../support/queue-bench.ts';
+import { RUN_STATES } from '../../src/run/run-record.ts';
+import { anOrder, openQueueHarness } from '../support/queue-harness.ts';
 
 test('the files of a run that goes on, or is held, are needed; those of one that is over or forgotten are not', async () => {
   const { runs, close } = await openQueueHarness();

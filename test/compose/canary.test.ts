@@ -4,19 +4,19 @@ import { pathToFileURL } from 'node:url';
 import { Redis } from 'ioredis';
 import { expect, inject, onTestFinished, test, vi } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
-import { readConfig } from '../../src/base/config.ts';
+import { readConfig } from '../../src/base/config/config.ts';
 import { composeDocket } from '../../src/compose/docket.ts';
-import { staticDefinitions } from '../../src/define/in-force.ts';
-import { loadDefinitions, requireReport } from '../../src/define/load.ts';
+import { staticDefinitions } from '../../src/definitions/load/definition-source.ts';
+import { loadDefinitions, requireReport } from '../../src/definitions/load/load-definitions.ts';
 import { createMailCatcher } from '../../src/demo/mail-catcher.ts';
-import { runQueue } from '../../src/queue/jobs.ts';
-import { redisKeys } from '../../src/queue/keys.ts';
-import { redisRunStore } from '../../src/queue/run-store.ts';
+import { runQueue } from '../../src/queue/jobs/run-queue.ts';
+import { redisRunStore } from '../../src/queue/runs/run-store.ts';
+import { redisKeys } from '../../src/redis/keys.ts';
 import { canariesIn, canaryOf, canaryService, filesBelow, redisValues } from '../support/canary.ts';
 import { folderFor } from '../support/delivery-case.ts';
 import { hostileServer } from '../support/hostile-server.ts';
 import { jobsFolder } from '../support/jobs-folder.ts';
-import { deferred, randomPrefix, recordingLog } from '../support/queue-bench.ts';
+import { deferred, randomPrefix, recordingLog } from '../support/queue-harness.ts';
 
 /** The real worker over a jobs folder, a service, a mail server, directories and an archive; all that it leaves is kept. */
 async function aHouse(orgs: number, keyOf: (n: number) => string) {

@@ -4,14 +4,14 @@ import { pathToFileURL } from 'node:url';
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
-import { freePort, localRedis } from '../../src/demo/redis.ts';
+import { freePort, localRedis } from '../../src/demo/local-redis.ts';
 import { filesBelow } from '../support/canary.ts';
 import { folderFor } from '../support/delivery-case.ts';
 import { docket } from '../support/docket.ts';
-import { encodingsFoundIn } from '../support/echoes.ts';
 import { echoingHttp, echoingService, echoingSmtp, echoOf } from '../support/echoing-peers.ts';
 import { otlpCollector } from '../support/otlp-collector.ts';
 import { startDocket } from '../support/running-docket.ts';
+import { encodingsFoundIn } from '../support/secret-encodings.ts';
 import { KEEP_EACH_WRITE } from '../support/secret-scan.ts';
 import { SFTP_USER, sftpServer } from '../support/sftp-server.ts';
 

@@ -1,18 +1,17 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
-import type { DocketError } from '../../src/base/error.ts';
-import { toDocketError } from '../../src/base/error.ts';
+import { type DocketError, toDocketError } from '../../src/base/error.ts';
 import { done } from '../../src/base/outcome.ts';
-import { deliveryId, type NewDelivery } from '../../src/deliver/ledger.ts';
-import { redisCircuitBreaker } from '../../src/deliver/redis-circuit.ts';
-import { redisLedger } from '../../src/deliver/redis-ledger.ts';
-import { redisLastSentFigures } from '../../src/deliver/sent-figures.ts';
-import { type LocalRedis, localRedis } from '../../src/demo/redis.ts';
-import { redisBudget } from '../../src/fetch/redis-budget.ts';
-import { redisResponseStore } from '../../src/fetch/redis-store.ts';
-import { redisKeys } from '../../src/queue/keys.ts';
-import { redisRunStore } from '../../src/queue/run-store.ts';
-import { type RunWorker, startWorker } from '../../src/queue/worker.ts';
+import { redisCircuitBreaker } from '../../src/deliver/circuit/circuit-breaker.ts';
+import { redisLastSentFigures } from '../../src/deliver/last-sent-figures.ts';
+import { deliveryId, type NewDelivery } from '../../src/deliver/ledger/ledger.ts';
+import { redisLedger } from '../../src/deliver/ledger/redis-ledger.ts';
+import { type LocalRedis, localRedis } from '../../src/demo/local-redis.ts';
+import { redisResponseStore } from '../../src/fetch/cache/redis-response-store.ts';
+import { redisBudget } from '../../src/fetch/rate-limit/redis-budget.ts';
+import { type RunWorker, startWorker } from '../../src/queue/jobs/worker.ts';
+import { redisRunStore } from '../../src/queue/runs/run-store.ts';
+import { redisKeys } from '../../src/redis/keys.ts';
 import {
   onDemand,
   openQueueHarness,
@@ -20,7 +19,7 @@ import {
   randomPrefix,
   recordingLog,
   reportDefinition,
-} from '../support/queue-bench.ts';
+} from '../support/queue-harness.ts';
 
 let server: LocalRedis;
 let bench: QueueHarness;

@@ -6,21 +6,21 @@ import { Redis } from 'ioredis';
 import PostalMime from 'postal-mime';
 import { expect, inject, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
-import { readConfig } from '../../src/base/config.ts';
+import { readConfig } from '../../src/base/config/config.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { composeDocket, type RunningDocket } from '../../src/compose/docket.ts';
-import { staticDefinitions } from '../../src/define/in-force.ts';
-import { loadDefinitions, requireReport } from '../../src/define/load.ts';
-import { redisLedger } from '../../src/deliver/redis-ledger.ts';
+import { staticDefinitions } from '../../src/definitions/load/definition-source.ts';
+import { loadDefinitions, requireReport } from '../../src/definitions/load/load-definitions.ts';
+import { redisLedger } from '../../src/deliver/ledger/redis-ledger.ts';
 import { createMailCatcher } from '../../src/demo/mail-catcher.ts';
-import { createDecisionService } from '../../src/queue/decisions.ts';
-import { redisNoticeOutbox } from '../../src/queue/owed-notices.ts';
-import type { TriggerRequest } from '../../src/queue/trigger.ts';
-import type { RunOrder } from '../../src/run/record.ts';
+import { redisNoticeOutbox } from '../../src/queue/runs/notice-outbox.ts';
+import type { RunOrder } from '../../src/run/run-record.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { createDecisionService } from '../../src/services/deliveries/decisions.ts';
+import type { TriggerRequest } from '../../src/services/runs/trigger-run.ts';
 import { folderFor } from '../support/delivery-case.ts';
 import { jobsFolder } from '../support/jobs-folder.ts';
-import { deferred, randomPrefix } from '../support/queue-bench.ts';
+import { deferred, randomPrefix } from '../support/queue-harness.ts';
 
 const org = (domains: string) => `org: current
 api_key: { env: ACME_KEY }

@@ -1,12 +1,12 @@
 import { Redis } from 'ioredis';
 import { expect, inject, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
-import { readConfig } from '../../src/base/config.ts';
+import { readConfig } from '../../src/base/config/config.ts';
 import { composeDocket } from '../../src/compose/docket.ts';
-import { type DefinitionSource, staticDefinitions } from '../../src/define/in-force.ts';
-import { redisActiveVersions } from '../../src/queue/versions.ts';
-import { loadedJobs } from '../support/jobs-of.ts';
-import { deferred, randomPrefix, recordingLog, reportDefinition } from '../support/queue-bench.ts';
+import { type DefinitionSource, staticDefinitions } from '../../src/definitions/load/definition-source.ts';
+import { redisActiveVersions } from '../../src/queue/definitions/active-versions.ts';
+import { loadedJobs } from '../support/loaded-jobs.ts';
+import { deferred, randomPrefix, recordingLog, reportDefinition } from '../support/queue-harness.ts';
 
 test('a change of the files that is seen while a scheduler starts is put in force', async () => {
   const prefix = randomPrefix();

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
-import { type LocalRedis, localRedis } from '../../src/demo/redis.ts';
-import { faultyDisk } from '../support/disk.ts';
-import { roleProcesses } from '../support/role-house.ts';
+import { type LocalRedis, localRedis } from '../../src/demo/local-redis.ts';
+import { faultyDisk } from '../support/faulty-disk.ts';
+import { roleProcesses } from '../support/role-processes.ts';
 
 const execute = promisify(execFile);
 

@@ -5,12 +5,13 @@ import PostalMime from 'postal-mime';
 import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { DocketError } from '../../src/base/error.ts';
-import { Secret } from '../../src/base/secret.ts';
+import { Secret } from '../../src/base/secrets/secret.ts';
 import { type DeliveredEvent, type DeliverInput, deliver } from '../../src/deliver/deliver.ts';
-import { deliveryId, type Ledger } from '../../src/deliver/ledger.ts';
-import { type Mailer, type SendResult, smtpMailer } from '../../src/deliver/mailer.ts';
-import { memoryLedger } from '../../src/deliver/memory-ledger.ts';
+import { deliveryId, type Ledger } from '../../src/deliver/ledger/ledger.ts';
+import { memoryLedger } from '../../src/deliver/ledger/memory-ledger.ts';
+import { type Mailer, type SendResult, smtpMailer } from '../../src/deliver/targets/email/smtp/smtp-mailer.ts';
 import { createMailCatcher } from '../../src/demo/mail-catcher.ts';
+import { archivedMessagePath, archivedMessagePaths } from '../support/archived-messages.ts';
 import {
   definitionWith,
   folderFor,
@@ -21,7 +22,6 @@ import {
   sealedRun,
   type TestDelivery,
 } from '../support/delivery-case.ts';
-import { archivedMessagePath, archivedMessagePaths } from '../support/kept-message.ts';
 
 const FROM = 'reports@docket.example';
 const ACCEPTED: SendResult = { kind: 'accepted', response: '250 Ok' };

@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { DocketError } from '../../src/base/error.ts';
-import { Secret, secretSource } from '../../src/base/secret.ts';
+import { Secret, secretSource } from '../../src/base/secrets/secret.ts';
 import { type DeliverInput, deliver } from '../../src/deliver/deliver.ts';
 import { attemptFence, NotConfirmedError } from '../../src/deliver/fence.ts';
-import type { DeliveryRow, Ledger } from '../../src/deliver/ledger.ts';
-import { smtpMailer } from '../../src/deliver/mailer.ts';
-import { memoryLedger } from '../../src/deliver/memory-ledger.ts';
+import type { DeliveryRow, Ledger } from '../../src/deliver/ledger/ledger.ts';
+import { memoryLedger } from '../../src/deliver/ledger/memory-ledger.ts';
+import { smtpMailer } from '../../src/deliver/targets/email/smtp/smtp-mailer.ts';
 import {
   definitionWith,
   folderFor,

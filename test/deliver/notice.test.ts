@@ -4,12 +4,12 @@ import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { DocketError } from '../../src/base/error.ts';
 import type { DeliveredEvent } from '../../src/deliver/deliver.ts';
-import type { SendResult } from '../../src/deliver/mailer.ts';
-import { memoryLedger } from '../../src/deliver/memory-ledger.ts';
+import type { Receipt } from '../../src/deliver/ledger/ledger.ts';
+import { memoryLedger } from '../../src/deliver/ledger/memory-ledger.ts';
 import { type NoticeInput, noticeText, notifyOwner } from '../../src/deliver/notice.ts';
-import type { Receipt } from '../../src/deliver/receipt.ts';
+import type { SendResult } from '../../src/deliver/targets/email/smtp/smtp-mailer.ts';
+import { archivedMessagePath } from '../support/archived-messages.ts';
 import { folderFor, ORDER, RUN, sealedRun } from '../support/delivery-case.ts';
-import { archivedMessagePath } from '../support/kept-message.ts';
 
 const receipt = (recipient: string, state: Receipt['state'], detail: string | null): Receipt => ({
   delivery: recipient,

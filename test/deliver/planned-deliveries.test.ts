@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { deliver } from '../../src/deliver/deliver.ts';
-import { memoryLedger } from '../../src/deliver/memory-ledger.ts';
+import { memoryLedger } from '../../src/deliver/ledger/memory-ledger.ts';
 import { plannedDeliveries } from '../../src/deliver/planned-deliveries.ts';
 import {
   definitionWith,

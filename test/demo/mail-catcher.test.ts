@@ -1,8 +1,8 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { Secret } from '../../src/base/secret.ts';
-import { smtpMailer } from '../../src/deliver/mailer.ts';
+import { Secret } from '../../src/base/secrets/secret.ts';
+import { smtpMailer } from '../../src/deliver/targets/email/smtp/smtp-mailer.ts';
 import { createMailCatcher } from '../../src/demo/mail-catcher.ts';
 import { folderFor } from '../support/delivery-case.ts';
 

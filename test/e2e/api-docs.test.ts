@@ -5,8 +5,8 @@ import { type AdminServer, listenAdmin } from '../../src/admin/server.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { createTestAdmin } from '../support/admin.ts';
 import { openChromium, visitor } from '../support/browser.ts';
-import { loadedJobs } from '../support/jobs-of.ts';
-import { reportDefinition } from '../support/queue-bench.ts';
+import { loadedJobs } from '../support/loaded-jobs.ts';
+import { reportDefinition } from '../support/queue-harness.ts';
 
 const { token, sha256 } = newToken();
 let server: AdminServer;

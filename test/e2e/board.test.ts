@@ -5,13 +5,13 @@ import { pathToFileURL } from 'node:url';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { silentLog } from '../../src/base/log.ts';
-import { freePort } from '../../src/demo/redis.ts';
-import { openRedis } from '../../src/queue/connection.ts';
-import { runQueue } from '../../src/queue/jobs.ts';
-import { DEFAULT_KEY_PREFIX } from '../../src/queue/keys.ts';
+import { freePort } from '../../src/demo/local-redis.ts';
+import { runQueue } from '../../src/queue/jobs/run-queue.ts';
+import { openRedis } from '../../src/redis/connection.ts';
+import { DEFAULT_KEY_PREFIX } from '../../src/redis/keys.ts';
 import { openChromium, visitor } from '../support/browser.ts';
 import { docket } from '../support/docket.ts';
-import { anOrder } from '../support/queue-bench.ts';
+import { anOrder } from '../support/queue-harness.ts';
 import { type RestartableRedis, restartableRedis } from '../support/restartable-redis.ts';
 import { type RunningProcess, startDocket } from '../support/running-docket.ts';
 

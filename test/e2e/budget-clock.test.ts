@@ -6,12 +6,12 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { DocketError } from '../../src/base/error.ts';
-import { claimIdentity } from '../../src/base/redis-identity.ts';
-import { sharedBudgets } from '../../src/compose/budgets.ts';
-import { rateLimitedCall } from '../../src/fetch/paid-call.ts';
+import { rateLimitedCall } from '../../src/fetch/rate-limit/rate-limited-call.ts';
+import { claimIdentity } from '../../src/redis/identity.ts';
 import { createLimiter, LIMITER_ALGORITHMS, type LimiterAlgorithm } from '../../src/sandbox/limiter.ts';
+import { sharedBudgets } from '../../src/services/budgets/budgets.ts';
 import { type FaketimeRedis, faketimeRedis } from '../support/faketime-redis.ts';
-import { recordingLog } from '../support/queue-bench.ts';
+import { recordingLog } from '../support/queue-harness.ts';
 
 const [CALLS, WINDOW_MS, WORKERS, RUNS, CALLS_A_RUN, DEADLINE_MS] = [30, 2_000, 4, 60, 3, 500];
 /** As `paid-call.ts` adds it to the time limit of a call. */

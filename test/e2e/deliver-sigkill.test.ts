@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url';
 import { Redis } from 'ioredis';
 import { afterAll, expect, inject, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
-import { redisLastSentFigures } from '../../src/deliver/sent-figures.ts';
+import { redisLastSentFigures } from '../../src/deliver/last-sent-figures.ts';
 import { definitionWith, folderFor, ORDER, SETTINGS, sealedRun } from '../support/delivery-case.ts';
 import { type ScriptedSmtp, scriptedSmtp } from '../support/smtp-script.ts';
 

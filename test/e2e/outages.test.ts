@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
-import type { RunRecord } from '../../src/run/record.ts';
+import type { RunRecord } from '../../src/run/run-record.ts';
 import { type Fleet, fleet } from '../support/fleet.ts';
 
 const MINUTE_MS = 60_000;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { chromium } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { renderFiles } from '../../src/render/files.ts';
+import { renderFiles } from '../../src/render/render-files.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { dataset, MADE_AT, onboarding } from '../support/dataset.ts';
 import { program } from '../support/debian.ts';

@@ -9,8 +9,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { createScope } from '../../src/base/scope.ts';
 import { version } from '../../src/base/version.ts';
+import { localRedis } from '../../src/demo/local-redis.ts';
 import { createMailCatcher } from '../../src/demo/mail-catcher.ts';
-import { localRedis } from '../../src/demo/redis.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 
 const run = promisify(execFile);
@@ -67,7 +67,9 @@ describe('the package', () => {
       ...['CHANGELOG.md', 'LICENSE', 'README.md', 'dist', 'docs', 'jobs', 'package.json', 'templates'],
     ]);
     expect(paths).not.toContain('dist/of-yesterday.js');
-    expect(paths).toEqual(expect.arrayContaining(['dist/main.js', 'dist/fetch/budget-8.lua', 'jobs/demo/org.yaml']));
+    expect(paths).toEqual(
+      expect.arrayContaining(['dist/main.js', 'dist/fetch/rate-limit/budget-8.lua', 'jobs/demo/org.yaml']),
+    );
     expect(
       paths.filter((path) => !/\.(js|js\.map|lua|css|svg|json|yaml|png|mjml|liquid|md)$|^LICENSE$/.test(path)),
     ).toEqual([]);

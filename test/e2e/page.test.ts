@@ -7,7 +7,7 @@ import { read, utils } from '@e965/xlsx';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { freePort } from '../../src/demo/redis.ts';
+import { freePort } from '../../src/demo/local-redis.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { openChromium, type Visitor, visitor } from '../support/browser.ts';
 import { docket } from '../support/docket.ts';

@@ -3,13 +3,13 @@ import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { stringify } from 'yaml';
 import { z } from 'zod';
-import { localRedis } from '../../src/demo/redis.ts';
+import { localRedis } from '../../src/demo/local-redis.ts';
 import { folderFor } from '../support/delivery-case.ts';
 import { seriesOf } from '../support/exposition.ts';
-import { populatedExposition } from '../support/lively-metrics.ts';
 import { dashboardOf } from '../support/observability.ts';
+import { populatedExposition } from '../support/populated-metrics.ts';
 import { type Prometheus, prometheus } from '../support/prometheus.ts';
-import { roleProcesses } from '../support/role-house.ts';
+import { roleProcesses } from '../support/role-processes.ts';
 
 const FOLDER = 'docs/observability';
 let tools: Prometheus;

@@ -1,8 +1,8 @@
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
-import { localRedis } from '../../src/demo/redis.ts';
-import { DEFAULT_KEY_PREFIX, redisKeys } from '../../src/queue/keys.ts';
-import { roleProcesses } from '../support/role-house.ts';
+import { localRedis } from '../../src/demo/local-redis.ts';
+import { DEFAULT_KEY_PREFIX, redisKeys } from '../../src/redis/keys.ts';
+import { roleProcesses } from '../support/role-processes.ts';
 
 const HOUR_MS = 3_600_000;
 

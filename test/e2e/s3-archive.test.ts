@@ -2,17 +2,17 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import S3rver from 's3rver';
 import { expect, onTestFinished, test } from 'vitest';
-import { parseArchiveUrl } from '../../src/base/archive-place.ts';
 import { systemClock } from '../../src/base/clock.ts';
+import { parseArchiveUrl } from '../../src/base/config/archive-url.ts';
 import { silentLog } from '../../src/base/log.ts';
-import { secretSource } from '../../src/base/secret.ts';
-import { memoryLedger } from '../../src/deliver/memory-ledger.ts';
-import { applyRetention } from '../../src/deliver/retention.ts';
-import { s3Storage } from '../../src/deliver/s3-shelf.ts';
-import type { StoredRun } from '../../src/deliver/shelf.ts';
-import { createArchive } from '../../src/deliver/shelf-archive.ts';
-import { exportRun } from '../../src/deliver/take-out.ts';
-import { runProblems } from '../../src/deliver/verify-archive.ts';
+import { secretSource } from '../../src/base/secrets/secret.ts';
+import { createArchive } from '../../src/deliver/archive/create-archive.ts';
+import { exportRun } from '../../src/deliver/archive/export.ts';
+import { applyRetention } from '../../src/deliver/archive/retention.ts';
+import type { StoredRun } from '../../src/deliver/archive/storage/archive-storage.ts';
+import { s3Storage } from '../../src/deliver/archive/storage/s3-storage.ts';
+import { runProblems } from '../../src/deliver/archive/verify/verify-run.ts';
+import { memoryLedger } from '../../src/deliver/ledger/memory-ledger.ts';
 import { folderFor, ORDER, RUN, sealedRun } from '../support/delivery-case.ts';
 
 /** An S3 server that is not ours: it ignores the condition of a PUT. */

@@ -1,8 +1,8 @@
 import { Cluster } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
-import { DEFAULT_KEY_PREFIX, redisKeys } from '../../src/queue/keys.ts';
+import { DEFAULT_KEY_PREFIX, redisKeys } from '../../src/redis/keys.ts';
 import { sentinelGroup, testCluster } from '../support/cluster.ts';
-import { roleProcesses } from '../support/role-house.ts';
+import { roleProcesses } from '../support/role-processes.ts';
 
 const HOUR_MS = 3_600_000;
 const RUNS = 30;

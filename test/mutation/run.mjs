@@ -1,6 +1,6 @@
 // Mutation testing: Stryker over TypeScript, our own few mutants over Lua. Part after part; exits 1 under `LEAST`.
 //
-//   npm run mutation [-- ledger budget plan] [--no-lua] [--only-lua] [--mutate src/plan/cut.ts]
+//   npm run mutation [-- ledger budget plan] [--no-lua] [--only-lua] [--mutate src/plan/split-request.ts]
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -19,7 +19,7 @@ const PARTS = {
   },
   budget: {
     mutate: ['src/fetch/*budget.ts'],
-    lua: ['src/fetch/budget-8.lua'],
+    lua: ['src/fetch/rate-limit/budget-8.lua'],
     tests: ['fetch/budget', 'fetch/budget-twins', 'fetch/redis-budget'],
   },
   plan: {

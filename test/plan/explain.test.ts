@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { reportFileSchema } from '../../src/define/definition.ts';
+import { reportFileSchema } from '../../src/definitions/schema/report-definition.ts';
 import { compilePlan } from '../../src/plan/compile.ts';
 import { explain, formatExplain } from '../../src/plan/explain.ts';
 import { CATALOG, definitionOf, settingsOf, WEEK } from '../support/reports.ts';

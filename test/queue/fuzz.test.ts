@@ -1,24 +1,24 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { redisAuditLog } from '../../src/admin/auth/audit.ts';
-import { runSchema, runView } from '../../src/admin/view.ts';
+import { runSchema, runView } from '../../src/admin/api/schemas.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { catalogSchema } from '../../src/contract/catalog.ts';
-import { deliveryId } from '../../src/deliver/ledger.ts';
-import { redisLedger } from '../../src/deliver/redis-ledger.ts';
-import { redisLastSentFigures } from '../../src/deliver/sent-figures.ts';
-import { cachedCatalog } from '../../src/fetch/catalogs.ts';
-import { redisResponseStore } from '../../src/fetch/redis-store.ts';
-import { redisScheduleCursors } from '../../src/queue/cursors.ts';
-import { definitionStore } from '../../src/queue/definition-store.ts';
-import { redisKeys } from '../../src/queue/keys.ts';
-import { redisLiveProgress } from '../../src/queue/live.ts';
-import { redisSchedulerHeartbeats } from '../../src/queue/looks.ts';
-import { redisNoticeOutbox } from '../../src/queue/owed-notices.ts';
-import { redisPauses } from '../../src/queue/pauses.ts';
-import { redisActiveVersions } from '../../src/queue/versions.ts';
-import { parseRunCursor } from '../../src/run/page.ts';
+import { redisLastSentFigures } from '../../src/deliver/last-sent-figures.ts';
+import { deliveryId } from '../../src/deliver/ledger/ledger.ts';
+import { redisLedger } from '../../src/deliver/ledger/redis-ledger.ts';
+import { cachedCatalog } from '../../src/fetch/cache/catalog-cache.ts';
+import { redisResponseStore } from '../../src/fetch/cache/redis-response-store.ts';
+import { redisActiveVersions } from '../../src/queue/definitions/active-versions.ts';
+import { definitionStore } from '../../src/queue/definitions/definition-store.ts';
+import { redisLiveProgress } from '../../src/queue/runs/live-progress.ts';
+import { redisNoticeOutbox } from '../../src/queue/runs/notice-outbox.ts';
+import { redisPauses } from '../../src/queue/schedules/pauses.ts';
+import { redisScheduleCursors } from '../../src/queue/schedules/schedule-cursors.ts';
+import { redisSchedulerHeartbeats } from '../../src/queue/schedules/scheduler-heartbeat.ts';
+import { redisKeys } from '../../src/redis/keys.ts';
+import { parseRunCursor } from '../../src/run/run-page.ts';
+import { redisAuditLog } from '../../src/services/audit-log.ts';
 import {
   expectCleanPrototypes,
   hostileText,
@@ -36,7 +36,7 @@ import {
   type QueueHarness,
   recordingLog,
   reportDefinition,
-} from '../support/queue-bench.ts';
+} from '../support/queue-harness.ts';
 import { CATALOG } from '../support/reports.ts';
 
 /** What another version of Docket, or somebody else, has written where ours stood. */

@@ -2,7 +2,7 @@ import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { dataset, onboarding, workload } from '../support/dataset.ts';
-import { faultyDisk } from '../support/disk.ts';
+import { faultyDisk } from '../support/faulty-disk.ts';
 import { useRenderFolder } from '../support/render-folder.ts';
 
 const { folder, render } = useRenderFolder();

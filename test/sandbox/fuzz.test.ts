@@ -4,7 +4,7 @@ import { DIMENSION_IDS, METRIC_IDS } from '../../src/contract/catalog.ts';
 import { pageSchema } from '../../src/contract/organization.ts';
 import { PROBLEM_CODES, problemSchema } from '../../src/contract/problem.ts';
 import { type ReportRequest, reportRequestSchema, reportResponseSchema } from '../../src/contract/report.ts';
-import { toDay } from '../../src/sandbox/calendar.ts';
+import { toDay } from '../../src/sandbox/reports/calendar.ts';
 import { inProcessSandbox, type SandboxReply } from '../support/in-process-sandbox.ts';
 
 const sandbox = inProcessSandbox({ now: Date.parse('2026-04-08T08:30:00Z') });

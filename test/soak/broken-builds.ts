@@ -26,11 +26,11 @@ export const DEFECTS: readonly Defect[] = [
     name: 'the ledger opens a delivery anew that it has on record',
     edits: [
       [
-        'deliver/ledger-open-1.lua',
+        'deliver/ledger/ledger-open-1.lua',
         'local state, epoch = ARGV[5], tonumber(ARGV[6])',
         "local state, epoch = 'pending', tonumber(redis.call('HGET', rows, id .. ':epoch') or '0')",
       ],
-      ['deliver/ledger-open-1.lua', 'if takes then', 'if true then'],
+      ['deliver/ledger/ledger-open-1.lua', 'if takes then', 'if true then'],
     ],
     breaks: 'sent twice',
   },
@@ -42,8 +42,12 @@ export const DEFECTS: readonly Defect[] = [
   {
     name: 'a token is given back when its call leaves, not when it is answered',
     edits: [
-      ['fetch/budget-8.lua', 'latest + hold + window + 1, token', 'latest + window + 1, token'],
-      ['fetch/budget-8.lua', "redis.call('ZADD', held, latest + window + 1, ARGV[15])", "redis.call('PING')"],
+      ['fetch/rate-limit/budget-8.lua', 'latest + hold + window + 1, token', 'latest + window + 1, token'],
+      [
+        'fetch/rate-limit/budget-8.lua',
+        "redis.call('ZADD', held, latest + window + 1, ARGV[15])",
+        "redis.call('PING')",
+      ],
     ],
     breaks: 'windows over the budget at the server',
   },
@@ -51,7 +55,7 @@ export const DEFECTS: readonly Defect[] = [
     name: 'one organization is given the answer to another one’s question',
     edits: [
       [
-        'fetch/shared-answers.js',
+        'fetch/cache/response-cache.js',
         'canonical([by.tenant, by.service, by.key, by.registryVersion, org, request])',
         'canonical([request])',
       ],
@@ -62,7 +66,7 @@ export const DEFECTS: readonly Defect[] = [
     name: 'the budget goes by the wall clock of Redis',
     edits: [
       [
-        'fetch/budget-8.lua',
+        'fetch/rate-limit/budget-8.lua',
         'local now = math.max(last, math.min(reached, proven))',
         'local now = math.max(last, reached)',
       ],
@@ -80,7 +84,7 @@ export const DEFECTS: readonly Defect[] = [
     name: 'the archive is written without a look at its marker',
     edits: [
       [
-        'deliver/marked-shelf.js',
+        'deliver/archive/storage/marker-check.js',
         "throw new DocketError('archive.marker_missing'",
         "return void new DocketError('archive.marker_missing'",
       ],
@@ -90,16 +94,16 @@ export const DEFECTS: readonly Defect[] = [
   },
   {
     name: 'what a peer repeats is kept as it is',
-    edits: [['base/redactor.js', 'return shapes ? hideCredentialShapes(told) : told;', 'return text;']],
+    edits: [['base/secrets/redactor.js', 'return shapes ? hideCredentialShapes(told) : told;', 'return text;']],
     breaks: 'secrets in logs, Redis, the archive or what was sent',
     only: 'echo',
   },
   {
     name: 'a second deployment starts on the Redis of the first',
     edits: [
-      ['compose/deployment-identity.js', 'throw conflictOf(ports, known, marker);', 'return known.id;'],
+      ['services/deployment/deployment-identity.js', 'throw conflictOf(ports, known, marker);', 'return known.id;'],
       [
-        'queue/mass-removal.js',
+        'queue/definitions/mass-removal.js',
         "throw new DocketError('deployment.mass_removal'",
         "return void new DocketError('deployment.mass_removal'",
       ],
@@ -109,7 +113,7 @@ export const DEFECTS: readonly Defect[] = [
   },
   {
     name: 'a job that is in no list counts as waiting',
-    edits: [['queue/lost-jobs.js', '  return true\nend', '  return false\nend']],
+    edits: [['queue/jobs/run-queue.js', '  return true\nend', '  return false\nend']],
     breaks: 'runs that have not ended',
     only: 'jobs lost',
   },
@@ -117,7 +121,7 @@ export const DEFECTS: readonly Defect[] = [
     name: 'a message whose reply was lost is sent again',
     edits: [
       [
-        'deliver/smtp-verdict.js',
+        'deliver/targets/email/smtp/smtp-replies.js',
         "return { kind: 'unknown', why:",
         "return { kind: 'deferred', server: false, response:",
       ],

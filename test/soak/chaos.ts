@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import type { RandomSource } from '../../src/sandbox/random.ts';
+import type { RandomSource } from '../../src/sandbox/generator/random.ts';
 import { ON_DEMAND } from './definitions.ts';
 import type { Member } from './member.ts';
 import { caughtMidMail, jumpClocks, type Rig, TROUBLES, type TroubleName } from './troubles.ts';

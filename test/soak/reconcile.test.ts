@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { DeliveryRow } from '../../src/deliver/ledger.ts';
-import type { RunRecord } from '../../src/run/record.ts';
+import type { DeliveryRow } from '../../src/deliver/ledger/ledger.ts';
+import type { RunRecord } from '../../src/run/run-record.ts';
 import { type Facts, overBudget, type RunFacts, reconcile } from './reconcile.ts';
 
 const SLOT = '2026-11-21T08:00:00.000Z';

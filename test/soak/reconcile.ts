@@ -1,7 +1,6 @@
 import type { ErrorCode } from '../../src/base/error.ts';
-import type { DeliveryRow } from '../../src/deliver/ledger.ts';
-import { NOTICE_TARGET } from '../../src/deliver/ledger.ts';
-import { type RunRecord, TERMINAL_STATES } from '../../src/run/record.ts';
+import { type DeliveryRow, NOTICE_TARGET } from '../../src/deliver/ledger/ledger.ts';
+import { type RunRecord, TERMINAL_STATES } from '../../src/run/run-record.ts';
 
 /** What is known of one run: its record and its rows, what its archive says, and what the sinks have. */
 export interface RunFacts {

@@ -4,7 +4,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { stringify } from 'yaml';
-import { freePort } from '../../src/demo/redis.ts';
+import { freePort } from '../../src/demo/local-redis.ts';
 import type { World } from './world.ts';
 
 /** How long it may take to refuse, ms: it has to start first, on a machine that is busy. */

@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { TERMINAL_STATES } from '../../src/run/record.ts';
-import { randomSource } from '../../src/sandbox/random.ts';
+import { TERMINAL_STATES } from '../../src/run/run-record.ts';
+import { randomSource } from '../../src/sandbox/generator/random.ts';
 import { type Event, rage } from './chaos.ts';
 import { EVERY_HOURS, SCHEDULED } from './definitions.ts';
 import { type OnRecord, openRecord } from './facts.ts';

@@ -1,16 +1,16 @@
-import { type AccessPorts, createAccess } from '../../src/admin/access/access-of.ts';
+import { type AccessPorts, createAccess } from '../../src/admin/access/create-access.ts';
 import type { PlanExplainer } from '../../src/admin/access/definitions.ts';
 import type { ArchivedFiles } from '../../src/admin/access/files.ts';
 import { reportSlotFinder } from '../../src/admin/access/slots.ts';
+import { createStreamLimiter } from '../../src/admin/api/stream-limiter.ts';
 import { type Admin, type AdminPorts, createAdminApp } from '../../src/admin/app.ts';
-import type { AuditLog } from '../../src/admin/auth/audit.ts';
 import type { TokenEntry } from '../../src/admin/auth/tokens.ts';
-import { createStreamLimiter } from '../../src/admin/event-streams.ts';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { type Log, silentLog } from '../../src/base/log.ts';
-import { NO_DECISIONS, NO_PAUSES } from './deciding.ts';
-import { aDoor } from './door.ts';
-import { loadedJobs } from './jobs-of.ts';
+import type { AuditLog } from '../../src/services/audit-log.ts';
+import { NO_DECISIONS, NO_PAUSES } from './decision-harness.ts';
+import { loadedJobs } from './loaded-jobs.ts';
+import { aDoor } from './page-auth.ts';
 
 /** An archive in which nothing is. */
 export const NO_PACKS: ArchivedFiles = {

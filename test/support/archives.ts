@@ -1,14 +1,13 @@
 import { appendFile, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { parseArchiveUrl } from '../../src/base/archive-place.ts';
-import type { Clock } from '../../src/base/clock.ts';
-import { systemClock } from '../../src/base/clock.ts';
-import { secretSource } from '../../src/base/secret.ts';
-import type { Archive, PublishedRun } from '../../src/deliver/archive.ts';
-import { directoryStorage } from '../../src/deliver/directory-shelf.ts';
-import { s3Storage } from '../../src/deliver/s3-shelf.ts';
-import { type ArchiveStorage, isMetadataFile } from '../../src/deliver/shelf.ts';
-import { createArchive } from '../../src/deliver/shelf-archive.ts';
+import { type Clock, systemClock } from '../../src/base/clock.ts';
+import { parseArchiveUrl } from '../../src/base/config/archive-url.ts';
+import { secretSource } from '../../src/base/secrets/secret.ts';
+import type { Archive, PublishedRun } from '../../src/deliver/archive/archive.ts';
+import { createArchive } from '../../src/deliver/archive/create-archive.ts';
+import { type ArchiveStorage, isMetadataFile } from '../../src/deliver/archive/storage/archive-storage.ts';
+import { directoryStorage } from '../../src/deliver/archive/storage/directory-storage.ts';
+import { s3Storage } from '../../src/deliver/archive/storage/s3-storage.ts';
 import { folderFor, ORDER, sealedRun } from './delivery-case.ts';
 import { ACCESS_KEY_ID, type S3Server, SECRET_ACCESS_KEY, s3Server } from './s3-server.ts';
 

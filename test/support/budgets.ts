@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import type { SteadyClock } from '../../src/base/clock.ts';
-import { luaScript } from '../../src/base/lua.ts';
-import type { Budget, BudgetLimits, OnBudgetEvent } from '../../src/fetch/budget.ts';
-import { memoryBudget } from '../../src/fetch/memory-budget.ts';
-import { budgetScript, redisBudget } from '../../src/fetch/redis-budget.ts';
+import type { Budget, BudgetLimits, OnBudgetEvent } from '../../src/fetch/rate-limit/budget.ts';
+import { memoryBudget } from '../../src/fetch/rate-limit/memory-budget.ts';
+import { budgetScript, redisBudget } from '../../src/fetch/rate-limit/redis-budget.ts';
+import { luaScript } from '../../src/redis/script.ts';
 
 export interface BudgetHarness {
   /** @param limits read anew at each step */

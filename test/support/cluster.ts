@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { vi } from 'vitest';
-import { freePort } from '../../src/demo/redis.ts';
+import { freePort } from '../../src/demo/local-redis.ts';
 
 const SLOTS = 16_384;
 const TAKES_MS = 30_000;

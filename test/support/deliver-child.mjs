@@ -1,16 +1,16 @@
 // A worker in miniature, as users run it (dist/): delivers a sealed run, and is killed by the kernel where it is told.
 import { Redis } from 'ioredis';
-import { parseArchiveUrl } from '../../dist/base/archive-place.js';
 import { systemClock } from '../../dist/base/clock.js';
-import { Secret, secretSource } from '../../dist/base/secret.js';
+import { parseArchiveUrl } from '../../dist/base/config/archive-url.js';
+import { Secret, secretSource } from '../../dist/base/secrets/secret.js';
+import { createArchive } from '../../dist/deliver/archive/create-archive.js';
+import { directoryStorage } from '../../dist/deliver/archive/storage/directory-storage.js';
+import { s3Storage } from '../../dist/deliver/archive/storage/s3-storage.js';
 import { deliver } from '../../dist/deliver/deliver.js';
-import { directoryStorage } from '../../dist/deliver/directory-shelf.js';
-import { smtpMailer } from '../../dist/deliver/mailer.js';
-import { redisLedger } from '../../dist/deliver/redis-ledger.js';
-import { s3Storage } from '../../dist/deliver/s3-shelf.js';
-import { redisLastSentFigures } from '../../dist/deliver/sent-figures.js';
-import { createArchive } from '../../dist/deliver/shelf-archive.js';
-import { deliverAndRecordFigures } from '../../dist/run/remember.js';
+import { redisLastSentFigures } from '../../dist/deliver/last-sent-figures.js';
+import { redisLedger } from '../../dist/deliver/ledger/redis-ledger.js';
+import { smtpMailer } from '../../dist/deliver/targets/email/smtp/smtp-mailer.js';
+import { deliverAndRecordFigures } from '../../dist/run/previous-figures.js';
 
 const told = JSON.parse(process.argv[2]);
 const { archive: url, smtp, redis: redisUrl, prefix, kill, order, definition, settings, remembered = {} } = told;

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { captureStderr } from './kept-stderr.ts';
+import { captureStderr } from './capture-stderr.ts';
 import { PLANTED_SECRETS } from './secret-scan.ts';
 
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));

@@ -1,20 +1,20 @@
 import { Hono } from 'hono';
-import type { Access } from '../../src/admin/access.ts';
+import type { Access } from '../../src/admin/access/access.ts';
 import { limitFormSize, resolveClient } from '../../src/admin/auth/client.ts';
 import { securityHeaders } from '../../src/admin/auth/headers.ts';
 import { redisSessions } from '../../src/admin/auth/sessions.ts';
 import { createTokenVerifier, type Principal, type TokenEntry } from '../../src/admin/auth/tokens.ts';
-import type { Env } from '../../src/admin/env.ts';
-import { addPage } from '../../src/admin/page/app.tsx';
+import type { Env } from '../../src/admin/hono-env.ts';
+import { addPage } from '../../src/admin/page/page.tsx';
 import { problemOf } from '../../src/admin/problem.ts';
 import { toDocketError } from '../../src/base/error.ts';
-import type { RedisClient } from '../../src/base/redis-client.ts';
+import type { RedisClient } from '../../src/redis/client.ts';
 import { NO_AUDIT } from './admin.ts';
-import { aDoor } from './door.ts';
+import { cookieClient } from './authenticated-app.ts';
 import { manualClock } from './manual-clock.ts';
-import { cookieClient } from './open-door.ts';
+import { aDoor } from './page-auth.ts';
 import { NOW, sampleAccess } from './page-data.ts';
-import { recordingLog } from './queue-bench.ts';
+import { recordingLog } from './queue-harness.ts';
 
 /** The page behind a real door and real sessions, over the sample's data; `change` says what somebody may see and do. */
 export function openPage(

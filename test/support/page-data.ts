@@ -8,12 +8,12 @@ import type {
   RunLive,
   RunNews,
   SlotEntry,
-} from '../../src/admin/access.ts';
+} from '../../src/admin/access/access.ts';
 import type { Principal } from '../../src/admin/auth/tokens.ts';
-import { resolvePeriod } from '../../src/define/period.ts';
-import type { DeliveryRow } from '../../src/queue/decisions.ts';
-import type { Pause } from '../../src/queue/pauses.ts';
-import type { RunRecord, RunState } from '../../src/run/record.ts';
+import { resolvePeriod } from '../../src/definitions/periods/period.ts';
+import type { Pause } from '../../src/queue/schedules/pauses.ts';
+import type { RunRecord, RunState } from '../../src/run/run-record.ts';
+import type { DeliveryRow } from '../../src/services/deliveries/decisions.ts';
 
 /** Saturday 21 November 2026, 14:12 in Zurich. */
 export const NOW = Date.parse('2026-11-21T13:12:00Z');

@@ -2,10 +2,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach } from 'vitest';
-import type { Output } from '../../src/define/definition.ts';
+import type { Output } from '../../src/definitions/schema/report-definition.ts';
 import type { Dataset } from '../../src/fetch/dataset.ts';
 import type { Artifact } from '../../src/render/artifact.ts';
-import { type RenderOptions, renderFiles } from '../../src/render/files.ts';
+import { type RenderOptions, renderFiles } from '../../src/render/render-files.ts';
 import { MADE_AT } from './dataset.ts';
 
 /** Makes a report's files in private folders that are gone after each test. */

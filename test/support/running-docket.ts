@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
-import { captureStderr } from './kept-stderr.ts';
+import { captureStderr } from './capture-stderr.ts';
 import { PLANTED_SECRETS } from './secret-scan.ts';
 
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { issueKeys } from '../../src/sandbox/keys.ts';
+import { issueKeys } from '../../src/sandbox/api-keys.ts';
 import { DEFAULT_SEED } from '../../src/sandbox/sandbox.ts';
 import { SECRET_ACCESS_KEY } from './s3-keys.ts';
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type {} from 'vitest';
 import type { TestProject } from 'vitest/node';
-import { localRedis } from '../../src/demo/redis.ts';
+import { localRedis } from '../../src/demo/local-redis.ts';
 import { assertNone, KEEP_EACH_WRITE, leaksIn, leaksInRedis } from './secret-scan.ts';
 
 declare module 'vitest' {

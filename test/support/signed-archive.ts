@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { Clock } from '../../src/base/clock.ts';
-import { Secret } from '../../src/base/secret.ts';
-import type { PublishedRun } from '../../src/deliver/archive.ts';
-import { runChain } from '../../src/deliver/chained-runs.ts';
-import { directoryStorage } from '../../src/deliver/directory-shelf.ts';
-import type { ArchiveStorage } from '../../src/deliver/shelf.ts';
-import { createArchive } from '../../src/deliver/shelf-archive.ts';
-import { generateSigningKey, parsePublicKeys, parseSigningKey } from '../../src/deliver/signing-key.ts';
+import { Secret } from '../../src/base/secrets/secret.ts';
+import type { PublishedRun } from '../../src/deliver/archive/archive.ts';
+import { runChain } from '../../src/deliver/archive/chain/run-chain.ts';
+import { generateSigningKey, parsePublicKeys, parseSigningKey } from '../../src/deliver/archive/chain/signing-key.ts';
+import { createArchive } from '../../src/deliver/archive/create-archive.ts';
+import type { ArchiveStorage } from '../../src/deliver/archive/storage/archive-storage.ts';
+import { directoryStorage } from '../../src/deliver/archive/storage/directory-storage.ts';
 import { MAIL, manifestOf, writeArtifact } from './delivery-case.ts';
 
 const DAY = 86_400_000;

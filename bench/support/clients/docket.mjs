@@ -1,7 +1,7 @@
 import { systemClock } from '../../../dist/base/clock.js';
-import { Secret } from '../../../dist/base/secret.js';
-import { rateLimitedCall } from '../../../dist/fetch/paid-call.js';
-import { redisBudget } from '../../../dist/fetch/redis-budget.js';
+import { Secret } from '../../../dist/base/secrets/secret.js';
+import { rateLimitedCall } from '../../../dist/fetch/rate-limit/rate-limited-call.js';
+import { redisBudget } from '../../../dist/fetch/rate-limit/redis-budget.js';
 
 /** Every call stands in the line of the key at once, as the calls of many runs do. */
 export async function make({ redis, prefix, limit, windowMs, key, name, ids, api, call, keep, signal }) {

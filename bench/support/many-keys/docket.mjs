@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { systemClock } from '../../../dist/base/clock.js';
-import { rateLimitedCall } from '../../../dist/fetch/paid-call.js';
-import { redisBudget } from '../../../dist/fetch/redis-budget.js';
+import { rateLimitedCall } from '../../../dist/fetch/rate-limit/rate-limited-call.js';
+import { redisBudget } from '../../../dist/fetch/rate-limit/redis-budget.js';
 
 export async function open({ redisUrl, limit, windowMs }) {
   const redis = new Redis(redisUrl);

@@ -1,10 +1,10 @@
-import type { PeriodSpec } from '../../define/definition.ts';
-import { comparePositions, type Diagnostic, formatDiagnostic } from '../../define/fault.ts';
-import type { LoadedOrg } from '../../define/report-of.ts';
-import type { FrozenDefinition } from '../../queue/definition-store.ts';
-import type { Access, Validation } from '../access.ts';
+import { comparePositions, type Diagnostic, formatDiagnostic } from '../../definitions/diagnostics/diagnostic.ts';
+import type { LoadedOrg } from '../../definitions/load/parse-definitions.ts';
+import type { PeriodSpec } from '../../definitions/schema/report-definition.ts';
+import type { FrozenDefinition } from '../../queue/definitions/definition-store.ts';
 import type { Principal } from '../auth/tokens.ts';
-import { assertVisible, notFoundError } from './may.ts';
+import type { Access, Validation } from './access.ts';
+import { assertVisible, notFoundError } from './permissions.ts';
 import { currentReport, isOrganization, type ReportsPorts } from './reports.ts';
 
 /** A text that may become a definition, checked as `docket check` would. */

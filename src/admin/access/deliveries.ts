@@ -1,9 +1,9 @@
-import type { DecisionService, DeliveryRow } from '../../queue/decisions.ts';
-import { type RunIdLookup, resolveDeliveryId, resolveRunId } from '../../queue/short-id.ts';
-import type { Access } from '../access.ts';
-import type { AuditLog } from '../auth/audit.ts';
+import type { AuditLog } from '../../services/audit-log.ts';
+import type { DecisionService, DeliveryRow } from '../../services/deliveries/decisions.ts';
+import { type RunIdLookup, resolveDeliveryId, resolveRunId } from '../../services/runs/resolve-id.ts';
 import type { Principal } from '../auth/tokens.ts';
-import { assertOperator, assertVisible, auditActor, notFoundError } from './may.ts';
+import type { Access } from './access.ts';
+import { assertOperator, assertVisible, auditActor, notFoundError } from './permissions.ts';
 
 export interface DeliveriesPorts {
   readonly decisions: Pick<DecisionService, 'page' | 'find' | 'recover' | 'resolve'>;

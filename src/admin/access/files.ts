@@ -1,7 +1,9 @@
-import type { RunIdLookup } from '../../queue/short-id.ts';
-import type { Access, FileEntry, RunFile } from '../access.ts';
+import { toDocketError } from '../../base/error.ts';
+import type { RunRecord } from '../../run/run-record.ts';
+import type { RunIdLookup } from '../../services/runs/resolve-id.ts';
 import type { Principal } from '../auth/tokens.ts';
-import { notFoundError } from './may.ts';
+import type { Access, FileEntry, HeldRun, RunFile } from './access.ts';
+import { notFoundError } from './permissions.ts';
 import { getVisibleRun } from './runs.ts';
 
 /** Which run's pack. */
@@ -45,3 +47,25 @@ export function filesAccess(ports: FilesPorts, principal: Principal): Pick<Acces
     },
   };
 }
+
+export interface HeldRunPorts extends Pick<FilesPorts, 'runs'> {
+  /** Throws `archive.*`. Undefined: its files are not in the archive. */
+  readonly heldRun: (run: RunRecord) => Promise<Omit<HeldRun, 'error'> | undefined>;
+}
+
+/** Held runs, for whoever decides whether they are released. */
+export const heldRunAccess = (ports: HeldRunPorts, principal: Principal): Pick<Access, 'heldRun'> => ({
+  heldRun: async (id) => {
+    const run = await getVisibleRun(ports, principal, id);
+    if (run.state !== 'held') return null;
+    try {
+      const pack = await ports.heldRun(run);
+      return { missing: null, recipients: null, ...pack, error: null };
+    } catch (thrown) {
+      const error = toDocketError(thrown);
+      // An archive that does not answer must not keep the run itself from being seen.
+      if (!error.code.startsWith('archive.')) throw error;
+      return { missing: null, recipients: null, error: error.toJSON() };
+    }
+  },
+});

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../../base/clock.ts';
-import type { Pauses } from '../../queue/pauses.ts';
-import type { Access } from '../access.ts';
-import type { AuditLog } from '../auth/audit.ts';
+import type { Pauses } from '../../queue/schedules/pauses.ts';
+import type { AuditLog } from '../../services/audit-log.ts';
 import { canSee, type Principal } from '../auth/tokens.ts';
-import { assertOperator, assertVisible, auditActor, notFoundError } from './may.ts';
+import type { Access } from './access.ts';
+import { assertOperator, assertVisible, auditActor, notFoundError } from './permissions.ts';
 import { currentReport, isOrganization, type ReportsPorts } from './reports.ts';
 
 export interface PausesPorts extends Pick<ReportsPorts, 'jobs' | 'lastGood'> {

@@ -1,17 +1,17 @@
 import type { Clock } from '../../base/clock.ts';
-import { formatDiagnostic } from '../../define/fault.ts';
-import { isInvalidOrg } from '../../define/last-good.ts';
-import { type Definitions, reportDiagnostics } from '../../define/load.ts';
-import { periodOf } from '../../define/period.ts';
-import { formatSchedule, slotView } from '../../define/slot-view.ts';
-import { nextReportSlots, timetableOf } from '../../define/slots.ts';
-import { ID_PATTERN } from '../../define/words.ts';
-import type { FrozenDefinition } from '../../queue/definition-store.ts';
-import type { Pause, Pauses } from '../../queue/pauses.ts';
-import type { RunStore } from '../../run/record.ts';
-import type { Access, OrganizationEntry, ReportEntry } from '../access.ts';
+import { formatDiagnostic } from '../../definitions/diagnostics/diagnostic.ts';
+import { isInvalidOrg } from '../../definitions/load/last-known-good.ts';
+import { type Definitions, reportDiagnostics } from '../../definitions/load/load-definitions.ts';
+import { periodOf } from '../../definitions/periods/period.ts';
+import { formatSchedule, slotView } from '../../definitions/schedules/slot-view.ts';
+import { nextReportSlots, timetableOf } from '../../definitions/schedules/slots.ts';
+import { ID_PATTERN } from '../../definitions/schema/primitives.ts';
+import type { FrozenDefinition } from '../../queue/definitions/definition-store.ts';
+import type { Pause, Pauses } from '../../queue/schedules/pauses.ts';
+import type { RunStore } from '../../run/run-record.ts';
 import { canSee, type Principal } from '../auth/tokens.ts';
-import { assertVisible, notFoundError } from './may.ts';
+import type { Access, OrganizationEntry, ReportEntry } from './access.ts';
+import { assertVisible, notFoundError } from './permissions.ts';
 
 export interface ReportsPorts {
   /** What this process's folder of definitions says now. */

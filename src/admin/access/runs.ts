@@ -1,15 +1,18 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { DocketError } from '../../base/error.ts';
-import type { DecisionService } from '../../queue/decisions.ts';
-import { restrictToOrgs } from '../../queue/delivery-page.ts';
-import { type RunIdLookup, resolveRunId } from '../../queue/short-id.ts';
-import type { TriggerRun } from '../../queue/trigger.ts';
-import { listRunPage, parseRunCursor } from '../../run/page.ts';
-import type { RunRecord, RunStore } from '../../run/record.ts';
-import type { Access } from '../access.ts';
-import type { AuditEvent, AuditLog } from '../auth/audit.ts';
+import type { Clock } from '../../base/clock.ts';
+import { DocketError, toDocketError } from '../../base/error.ts';
+import type { LiveProgressStore } from '../../queue/runs/live-progress.ts';
+import { listRunPage, parseRunCursor } from '../../run/run-page.ts';
+import type { RunRecord, RunStore } from '../../run/run-record.ts';
+import type { AuditEvent, AuditLog } from '../../services/audit-log.ts';
+import type { DecisionService } from '../../services/deliveries/decisions.ts';
+import { restrictToOrgs } from '../../services/deliveries/query-deliveries.ts';
+import { type RunIdLookup, resolveRunId } from '../../services/runs/resolve-id.ts';
+import type { TriggerRun } from '../../services/runs/trigger-run.ts';
+import { watchRun } from '../../services/runs/watch-run.ts';
 import type { Principal } from '../auth/tokens.ts';
-import { assertOperator, assertVisible, auditActor, notFoundError } from './may.ts';
+import type { Access } from './access.ts';
+import { assertOperator, assertVisible, auditActor, notFoundError } from './permissions.ts';
 import { currentReport, type ReportsPorts } from './reports.ts';
 
 export interface RunsPorts extends Pick<ReportsPorts, 'jobs' | 'lastGood'> {
@@ -101,3 +104,28 @@ const hashIdempotencyKey = ({ name }: Principal, key: string): string =>
     .update(JSON.stringify([name, key]))
     .digest('hex')
     .slice(0, 32);
+
+export interface WatchPorts {
+  readonly live: Pick<LiveProgressStore, 'get'>;
+  readonly runs: RunIdLookup;
+  readonly clock: Clock;
+}
+
+/** Runs as they go on. */
+export function watchAccess(ports: WatchPorts, principal: Principal): Pick<Access, 'watch'> {
+  return {
+    watch: async function* (text, signal) {
+      const id = await resolveRunId(text, ports.runs, principal.orgs);
+      if (id === undefined) throw notFoundError();
+      try {
+        for await (const news of watchRun(id, signal, ports)) {
+          assertVisible(principal, news.record.org);
+          yield news;
+        }
+      } catch (thrown) {
+        // Told in other words than of another organization's run, it would tell that there is none.
+        throw toDocketError(thrown).code === 'run.not_found' ? notFoundError() : thrown;
+      }
+    },
+  };
+}

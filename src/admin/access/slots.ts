@@ -1,12 +1,12 @@
-import type { Definition } from '../../define/definition.ts';
-import type { Definitions } from '../../define/load.ts';
-import type { OrgSettings } from '../../define/org.ts';
-import { slotView } from '../../define/slot-view.ts';
-import { timetableOf } from '../../define/slots.ts';
-import { groupByTimetable, slotFinder, type TimetableGroup } from '../../define/soonest-slots.ts';
-import type { Access } from '../access.ts';
+import type { Definitions } from '../../definitions/load/load-definitions.ts';
+import { slotView } from '../../definitions/schedules/slot-view.ts';
+import { timetableOf } from '../../definitions/schedules/slots.ts';
+import { groupByTimetable, slotFinder, type TimetableGroup } from '../../definitions/schedules/upcoming-slots.ts';
+import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
+import type { Definition } from '../../definitions/schema/report-definition.ts';
 import { canSee, type Principal } from '../auth/tokens.ts';
-import { assertVisible, notFoundError } from './may.ts';
+import type { Access } from './access.ts';
+import { assertVisible, notFoundError } from './permissions.ts';
 import type { ReportsPorts } from './reports.ts';
 
 /** A report, and the settings that it is read with. */

@@ -1,7 +1,7 @@
 import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
-import { AUDIT_CURSOR_PATTERN, AUDIT_EVENTS, type StoredAuditEntry } from '../auth/audit.ts';
-import type { AdminApp } from '../env.ts';
+import { AUDIT_CURSOR_PATTERN, AUDIT_EVENTS, type StoredAuditEntry } from '../../services/audit-log.ts';
+import type { AdminApp } from '../hono-env.ts';
 import {
   jsonResponse,
   limitSchema,
@@ -12,7 +12,7 @@ import {
   pageHeaders,
   queryProblems,
   security,
-} from './declare.ts';
+} from './openapi-helpers.ts';
 
 const text = z.string().nullable();
 const entrySchema = z

@@ -1,8 +1,8 @@
 import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
-import type { BudgetEntry } from '../access.ts';
-import type { AdminApp } from '../env.ts';
-import { jsonResponse, queryProblems, security } from './declare.ts';
+import type { BudgetEntry } from '../access/access.ts';
+import type { AdminApp } from '../hono-env.ts';
+import { jsonResponse, queryProblems, security } from './openapi-helpers.ts';
 
 const count = z.int().min(0);
 

@@ -1,10 +1,17 @@
 import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
 import { toDocketError } from '../../base/error.ts';
-import type { PeriodSpec } from '../../define/definition.ts';
-import { parsePeriod } from '../../define/period.ts';
-import type { AdminApp } from '../env.ts';
-import { jsonResponse, mutationProblems, PROBLEM_RESPONSES, queryProblems, reportParams, security } from './declare.ts';
+import { parsePeriod } from '../../definitions/periods/period.ts';
+import type { PeriodSpec } from '../../definitions/schema/report-definition.ts';
+import type { AdminApp } from '../hono-env.ts';
+import {
+  jsonResponse,
+  mutationProblems,
+  PROBLEM_RESPONSES,
+  queryProblems,
+  reportParams,
+  security,
+} from './openapi-helpers.ts';
 
 const validationSchema = z
   .object({

@@ -1,8 +1,7 @@
 import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
-import { DELIVERY_STATES } from '../../queue/decisions.ts';
-import type { AdminApp } from '../env.ts';
-import { deliverySchema, deliveryView, idOrPrefixSchema } from '../view.ts';
+import { DELIVERY_STATES } from '../../services/deliveries/decisions.ts';
+import type { AdminApp } from '../hono-env.ts';
 import {
   cursorSchema,
   idParams,
@@ -20,7 +19,8 @@ import {
   reasonSchema,
   reportSchema,
   security,
-} from './declare.ts';
+} from './openapi-helpers.ts';
+import { deliverySchema, deliveryView, idOrPrefixSchema } from './schemas.ts';
 
 const listRoute = createRoute({
   method: 'get',

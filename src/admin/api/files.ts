@@ -4,11 +4,18 @@ import { create as contentDisposition } from 'content-disposition';
 import { z } from 'zod';
 import { toDocketError } from '../../base/error.ts';
 import type { Log } from '../../base/log.ts';
-import type { FileEntry } from '../access.ts';
+import type { FileEntry } from '../access/access.ts';
 import { DATA_POLICY, PREVIEW_POLICY } from '../auth/headers.ts';
-import type { AdminApp } from '../env.ts';
-import { idOrPrefixSchema } from '../view.ts';
-import { idParams, jsonResponse, lookupProblems, PROBLEM_RESPONSES, queryProblems, security } from './declare.ts';
+import type { AdminApp } from '../hono-env.ts';
+import {
+  idParams,
+  jsonResponse,
+  lookupProblems,
+  PROBLEM_RESPONSES,
+  queryProblems,
+  security,
+} from './openapi-helpers.ts';
+import { idOrPrefixSchema } from './schemas.ts';
 
 const fileSchema = z
   .object({

@@ -1,6 +1,6 @@
 import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
-import type { AdminApp } from '../env.ts';
+import type { AdminApp } from '../hono-env.ts';
 import {
   jsonRequestBody,
   jsonResponse,
@@ -10,8 +10,8 @@ import {
   reasonBody,
   reportParams,
   security,
-} from './declare.ts';
-import { pauseSchema, pauseView } from './pause-view.ts';
+} from './openapi-helpers.ts';
+import { pauseSchema, pauseView } from './schemas.ts';
 
 const listRoute = createRoute({
   method: 'get',

@@ -2,8 +2,8 @@ import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
 import { DocketError } from '../../base/error.ts';
 import type { ProbePorts } from '../app.ts';
-import type { AdminApp } from '../env.ts';
-import { jsonResponse, PROBLEM_RESPONSES, queryProblems, security } from './declare.ts';
+import type { AdminApp } from '../hono-env.ts';
+import { jsonResponse, PROBLEM_RESPONSES, queryProblems, security } from './openapi-helpers.ts';
 
 const tags = ['Health'];
 

@@ -1,9 +1,8 @@
 import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
-import { ID_PATTERN } from '../../define/words.ts';
-import type { OrganizationEntry, ReportDetail, ReportEntry } from '../access.ts';
-import type { AdminApp } from '../env.ts';
-import { runSchema, runView } from '../view.ts';
+import { ID_PATTERN } from '../../definitions/schema/primitives.ts';
+import type { OrganizationEntry, ReportDetail, ReportEntry } from '../access/access.ts';
+import type { AdminApp } from '../hono-env.ts';
 import {
   jsonResponse,
   limitSchema,
@@ -16,8 +15,8 @@ import {
   queryProblems,
   reportParams,
   security,
-} from './declare.ts';
-import { pauseSchema, pauseView } from './pause-view.ts';
+} from './openapi-helpers.ts';
+import { pauseSchema, pauseView, runSchema, runView } from './schemas.ts';
 
 const organizationSchema = z
   .object({

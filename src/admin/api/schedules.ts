@@ -1,7 +1,7 @@
 import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
-import type { SlotEntry } from '../access.ts';
-import type { AdminApp } from '../env.ts';
+import type { SlotEntry } from '../access/access.ts';
+import type { AdminApp } from '../hono-env.ts';
 import {
   jsonResponse,
   limitSchema,
@@ -10,7 +10,7 @@ import {
   queryProblems,
   reportSchema,
   security,
-} from './declare.ts';
+} from './openapi-helpers.ts';
 import { slotSchema } from './reports.ts';
 
 const scheduledSchema = slotSchema

@@ -1,9 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Context, MiddlewareHandler } from 'hono';
-import type { Env } from '../env.ts';
+import type { AddressList } from '../../base/net/address-list.ts';
+import type { Env } from '../hono-env.ts';
 import { problem } from '../problem.ts';
 import { CSRF_FIELD, CSRF_HEADER, isCsrf, isOwnNavigation, isSafe, isSameOrigin } from './csrf.ts';
-import type { LoginThrottle } from './guesses.ts';
+import type { LoginThrottle } from './login-throttle.ts';
 import type { RateLimit } from './rate-limit.ts';
 import type { Session, Sessions } from './sessions.ts';
 import type { Principal, TokenVerifier } from './tokens.ts';
@@ -123,3 +124,16 @@ const crossSiteProblem = (): Response =>
     expected: `a request of a page of this site, with its token in ${CSRF_FIELD} or ${CSRF_HEADER}`,
     next: 'Load the page anew and try again; a script of your own sends Authorization: Bearer <token>.',
   });
+
+/** What decides who may ask, and who it is: `knowClient`, `authenticated` and `signedIn` are made of it. */
+export interface Auth extends AuthPorts {
+  /** Those whose forwarded headers are believed. */
+  readonly proxies: AddressList;
+  /** Names of ours beside addresses and localhost, lower case, without port. */
+  readonly names: readonly string[];
+}
+
+/** The door of a process that has the page. */
+export interface PageAuth extends Auth {
+  readonly sessions: Sessions;
+}

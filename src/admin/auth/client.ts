@@ -1,8 +1,8 @@
 import { isIP } from 'node:net';
 import type { Context, MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
-import type { AddressList } from '../../base/address-list.ts';
-import type { Env } from '../env.ts';
+import type { AddressList } from '../../base/net/address-list.ts';
+import type { Env } from '../hono-env.ts';
 import { problem } from '../problem.ts';
 
 /** Who is at the other end, as far as proxies that are trusted say. */

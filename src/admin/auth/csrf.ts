@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import type { Context } from 'hono';
-import type { Env } from '../env.ts';
+import type { Env } from '../hono-env.ts';
 import { equalBytes } from './tokens.ts';
 
 /** The name of the field in which a form of the page shows the session's token, and of the header for a script. */

@@ -1,6 +1,6 @@
 import type { MiddlewareHandler } from 'hono';
 import { secureHeaders } from 'hono/secure-headers';
-import type { Env } from '../env.ts';
+import type { Env } from '../hono-env.ts';
 
 /** What a page may load: files of this site, by address; no style or script inside it, nobody's frame around it. */
 export const PAGE_POLICY = [

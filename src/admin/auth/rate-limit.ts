@@ -1,10 +1,10 @@
 import type { Context } from 'hono';
 import type { Clock } from '../../base/clock.ts';
-import type { Env } from '../env.ts';
+import type { Env } from '../hono-env.ts';
 import { problem } from '../problem.ts';
 import { addressBlock } from './client.ts';
-import { createWindowCounter, type WindowCount } from './throttle.ts';
 import type { Principal } from './tokens.ts';
+import { createWindowCounter, type WindowCount } from './window-counter.ts';
 
 const WINDOW_MS = 60_000;
 

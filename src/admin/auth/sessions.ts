@@ -3,15 +3,15 @@ import type { Context } from 'hono';
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
 import { z } from 'zod';
 import type { Clock } from '../../base/clock.ts';
-import { epochMsSchema } from '../../base/instant.ts';
-import type { RedisClient } from '../../base/redis-client.ts';
-import { withRedisErrors } from '../../queue/connection.ts';
-import { redisKeys } from '../../queue/keys.ts';
-import type { Env } from '../env.ts';
-import type { AuditLog } from './audit.ts';
+import { epochMsSchema } from '../../base/epoch.ts';
+import type { RedisClient } from '../../redis/client.ts';
+import { withRedisErrors } from '../../redis/connection.ts';
+import { redisKeys } from '../../redis/keys.ts';
+import type { AuditLog } from '../../services/audit-log.ts';
+import type { Env } from '../hono-env.ts';
 import { isLoopbackHost } from './client.ts';
 import { csrfOf, isSafe, isSameOrigin } from './csrf.ts';
-import type { LoginThrottle } from './guesses.ts';
+import type { LoginThrottle } from './login-throttle.ts';
 import type { Principal, TokenVerifier } from './tokens.ts';
 
 /** A session ends so long after the last request that a person made, and so long after its sign-in, ms. */

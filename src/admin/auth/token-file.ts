@@ -6,8 +6,8 @@ import { z } from 'zod';
 import type { Clock } from '../../base/clock.ts';
 import { DocketError, toDocketError } from '../../base/error.ts';
 import type { Log } from '../../base/log.ts';
-import { parseYamlDocument } from '../../define/source.ts';
-import { checkStructure, syntaxDiagnostics } from '../../define/yaml-faults.ts';
+import { parseYamlDocument } from '../../definitions/yaml/source-file.ts';
+import { checkStructure, syntaxDiagnostics } from '../../definitions/yaml/yaml-diagnostics.ts';
 import { createTokenVerifier, newToken, type TokenEntry, type TokenVerifier, tokenEntrySchema } from './tokens.ts';
 
 const MAX_TOKEN_FILE_BYTES = 1024 * 1024;

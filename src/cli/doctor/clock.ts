@@ -1,4 +1,4 @@
-import type { ClockSteps } from '../../queue/redis-clock.ts';
+import type { ClockSteps } from '../../redis/clock.ts';
 import { type CheckResult, fail, ok, warn } from './finding.ts';
 
 /** How far a server's clock may be off before it is said, and before it is a fault; ms. */

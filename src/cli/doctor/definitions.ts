@@ -1,6 +1,6 @@
 import type { Catalog } from '../../contract/catalog.ts';
-import type { Definitions } from '../../define/load.ts';
-import { periodOf } from '../../define/period.ts';
+import type { Definitions } from '../../definitions/load/load-definitions.ts';
+import { periodOf } from '../../definitions/periods/period.ts';
 import { checkPlan } from '../../plan/check-plan.ts';
 import { type CheckResult, type Finding, fail, ok } from './finding.ts';
 
@@ -45,6 +45,6 @@ export function evaluateTemplates(folder: string, faults: number): CheckResult {
 }
 
 export async function checkTemplateFolder(folder: string): Promise<Finding> {
-  const { checkEmailTemplates } = await import('../../render/check-templates.ts');
+  const { checkEmailTemplates } = await import('../../render/email/check-templates.ts');
   return { what: 'Templates', ...evaluateTemplates(folder, (await checkEmailTemplates(folder)).length) };
 }

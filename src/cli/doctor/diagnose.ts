@@ -1,19 +1,18 @@
-import type { AppContext } from '../../compose/ports.ts';
+import type { AppContext } from '../../compose/run-ports.ts';
 import type { Catalog } from '../../contract/catalog.ts';
-import type { Definitions } from '../../define/load.ts';
-import { checkAdminTokens } from './admin.ts';
+import type { Definitions } from '../../definitions/load/load-definitions.ts';
+import { checkAdminTokens } from './admin-tokens.ts';
 import { checkApi } from './api.ts';
+import { checkApiKeys, checkBudgetSettings } from './api-keys.ts';
 import { checkArchive } from './archive.ts';
-import { checkBudgetSettings } from './budgets.ts';
 import { checkDefinitions, checkTemplateFolder } from './definitions.ts';
 import { type Finding, fail } from './finding.ts';
 import { checkDeploymentIdentity } from './identity.ts';
-import { checkApiKeys } from './keys.ts';
 import { checkMailServers } from './mail.ts';
 import { checkRedis } from './redis.ts';
+import { checkReportScope } from './report-scope.ts';
 import { checkRuntime } from './runtime.ts';
 import { checkSchedules } from './schedules.ts';
-import { checkReportScope } from './scope.ts';
 import { checkTargets } from './targets.ts';
 
 export interface DiagnoseOptions {

@@ -1,9 +1,9 @@
-import type { RedisClient } from '../../base/redis-client.ts';
-import { type Identity, readIdentity } from '../../base/redis-identity.ts';
 import { withArchive } from '../../compose/archive.ts';
-import type { AppContext } from '../../compose/ports.ts';
-import { ARCHIVE_MARKER, type ArchiveMarker, readMarker } from '../../deliver/archive-marker.ts';
-import { DEFAULT_KEY_PREFIX } from '../../queue/keys.ts';
+import type { AppContext } from '../../compose/run-ports.ts';
+import { ARCHIVE_MARKER, type ArchiveMarker, readMarker } from '../../deliver/archive/archive-marker.ts';
+import type { RedisClient } from '../../redis/client.ts';
+import { type Identity, readIdentity } from '../../redis/identity.ts';
+import { DEFAULT_KEY_PREFIX } from '../../redis/keys.ts';
 import { type CheckResult, type Finding, fail, ok, runCheck } from './finding.ts';
 
 /** @param known what Redis says; `away` where it cannot be asked */

@@ -1,12 +1,12 @@
 import { resolve4, resolveMx } from 'node:dns/promises';
-import { secretSource } from '../../base/secret.ts';
-import { signsFor } from '../../base/smtp-variables.ts';
-import { deploymentSmtp, resolveMailServer } from '../../compose/mail.ts';
-import type { AppContext } from '../../compose/ports.ts';
-import type { Definitions } from '../../define/load.ts';
-import { canonicalAddress } from '../../define/recipients.ts';
-import { parseDkimKey } from '../../deliver/dkim.ts';
-import { probeSmtp } from '../../deliver/probe.ts';
+import { signsFor } from '../../base/config/smtp-variables.ts';
+import { secretSource } from '../../base/secrets/secret.ts';
+import type { AppContext } from '../../compose/run-ports.ts';
+import { canonicalAddress } from '../../definitions/allow-lists/recipients.ts';
+import type { Definitions } from '../../definitions/load/load-definitions.ts';
+import { parseDkimKey } from '../../deliver/targets/email/dkim.ts';
+import { deploymentSmtp, resolveMailServer } from '../../deliver/targets/email/mail-routes.ts';
+import { probeSmtp } from '../../deliver/targets/email/smtp/smtp-probe.ts';
 import { type CheckResult, type Finding, fail, ok, runCheck, warn } from './finding.ts';
 
 /** What a handshake has shown. */

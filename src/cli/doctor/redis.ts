@@ -1,10 +1,10 @@
 import type { Redis } from 'ioredis';
 import { silentLog } from '../../base/log.ts';
-import type { RedisClient } from '../../base/redis-client.ts';
-import type { AppContext } from '../../compose/ports.ts';
-import { assertSuitable, openRedis, redisName } from '../../queue/connection.ts';
-import { DEFAULT_KEY_PREFIX } from '../../queue/keys.ts';
-import { NO_STEPS, redisClock } from '../../queue/redis-clock.ts';
+import type { AppContext } from '../../compose/run-ports.ts';
+import type { RedisClient } from '../../redis/client.ts';
+import { NO_STEPS, redisClock } from '../../redis/clock.ts';
+import { assertSuitable, openRedis, redisName } from '../../redis/connection.ts';
+import { DEFAULT_KEY_PREFIX } from '../../redis/keys.ts';
 import { evaluateClockSkew, evaluateClockSteps, REDIS_SKEW_LIMITS } from './clock.ts';
 import { type CheckResult, type Finding, fail, formatByteSize, ok, resultOfError, runCheck, warn } from './finding.ts';
 

@@ -1,11 +1,11 @@
-import type { RedisClient } from '../../base/redis-client.ts';
-import type { Definitions } from '../../define/load.ts';
-import { redisScheduleCursors } from '../../queue/cursors.ts';
-import { DEFAULT_KEY_PREFIX } from '../../queue/keys.ts';
-import { redisSchedulerHeartbeats } from '../../queue/looks.ts';
-import { type Pause, redisPauses } from '../../queue/pauses.ts';
-import { redisProcessRegistry } from '../../queue/presence.ts';
-import { reportSchedules } from '../../queue/timing.ts';
+import type { Definitions } from '../../definitions/load/load-definitions.ts';
+import { redisProcessRegistry } from '../../queue/process-registry.ts';
+import { type Pause, redisPauses } from '../../queue/schedules/pauses.ts';
+import { reportSchedules } from '../../queue/schedules/report-schedules.ts';
+import { redisScheduleCursors } from '../../queue/schedules/schedule-cursors.ts';
+import { redisSchedulerHeartbeats } from '../../queue/schedules/scheduler-heartbeat.ts';
+import type { RedisClient } from '../../redis/client.ts';
+import { DEFAULT_KEY_PREFIX } from '../../redis/keys.ts';
 import { type CheckResult, type Finding, ok, runCheck, warn } from './finding.ts';
 
 /** A scheduler looks every minute; what it has not opened after this long, ms, nobody is about to. */

@@ -1,9 +1,9 @@
-import type { AppContext } from '../../compose/ports.ts';
-import { createReportScope } from '../../compose/report-scope.ts';
-import type { Definitions } from '../../define/load.ts';
-import { periodOf } from '../../define/period.ts';
+import type { AppContext } from '../../compose/run-ports.ts';
+import type { Definitions } from '../../definitions/load/load-definitions.ts';
+import { periodOf } from '../../definitions/periods/period.ts';
 import { destinationGuard } from '../../deliver/destination-guard.ts';
-import { targetProbe } from '../../deliver/probe-targets.ts';
+import { targetProbe } from '../../deliver/targets/probe-targets.ts';
+import { createReportScope } from '../../services/definitions/report-scope.ts';
 import { type Finding, ok, runCheck } from './finding.ts';
 
 /** Every place that a delivery would write to or call, once for each organization; nothing is left behind. */

@@ -1,12 +1,11 @@
 import { stat } from 'node:fs/promises';
 import { z } from 'zod';
+import { parseRedisUrl } from '../../base/config/redis-url.ts';
 import { DocketError } from '../../base/error.ts';
-import { parseRedisUrl } from '../../base/redis-url.ts';
-import type { SecretRef } from '../../base/secret.ts';
-import { canonicalAddress } from '../../define/recipients.ts';
-import { looksLikeSecret } from '../../define/secret-value.ts';
-import { ID_DESCRIPTION, ID_PATTERN } from '../../define/words.ts';
-import { isZone } from '../../define/zone.ts';
+import type { SecretRef } from '../../base/secrets/secret.ts';
+import { canonicalAddress } from '../../definitions/allow-lists/recipients.ts';
+import { ID_DESCRIPTION, ID_PATTERN, isZone } from '../../definitions/schema/primitives.ts';
+import { looksLikeSecret } from '../../definitions/yaml/secret-detection.ts';
 
 /** The reports that `docket init` knows. */
 export const STARTER_REPORTS = ['weekly', 'monthly', 'both'] as const;

@@ -1,6 +1,6 @@
 import { DocketError } from '../../base/error.ts';
-import type { SecretRef } from '../../base/secret.ts';
-import { canonicalAddress } from '../../define/recipients.ts';
+import type { SecretRef } from '../../base/secrets/secret.ts';
+import { canonicalAddress } from '../../definitions/allow-lists/recipients.ts';
 import {
   type Answers,
   guessKeyVariable,
@@ -19,7 +19,7 @@ import {
   validateTimezone,
   validateUrl,
 } from './answers.ts';
-import type { ServiceInfo } from './service.ts';
+import type { ServiceInfo } from './query-service.ts';
 
 /** The answers so far. */
 export type Draft = { readonly [Name in keyof Answers]?: Answers[Name] | undefined };

@@ -1,13 +1,12 @@
 import { join } from 'node:path';
 import { stringify } from 'yaml';
-import { balanceBidiControls } from '../../base/bidi.ts';
-import type { SecretRef } from '../../base/secret.ts';
-import { toSingleLine } from '../../base/single-line.ts';
+import type { SecretRef } from '../../base/secrets/secret.ts';
+import { balanceBidiControls, toSingleLine } from '../../base/text/bidi.ts';
 import type { Catalog } from '../../contract/catalog.ts';
-import { canonicalDomain, recipientRefusal } from '../../define/recipients.ts';
-import { orgJsonSchema, reportJsonSchema } from '../../define/schema.ts';
+import { canonicalDomain, recipientRefusal } from '../../definitions/allow-lists/recipients.ts';
+import { orgJsonSchema, reportJsonSchema } from '../../definitions/schema/json-schema.ts';
 import { type Answers, quoteForShell } from './answers.ts';
-import { type StarterSection, starterSections } from './sections.ts';
+import { type StarterSection, starterSections } from './starter-sections.ts';
 
 /** A file to be written. */
 export interface NewFile {

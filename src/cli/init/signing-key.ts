@@ -1,8 +1,8 @@
 import { chmod, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { DocketError, errorMessage } from '../../base/error.ts';
-import { Secret } from '../../base/secret.ts';
-import { generateSigningKey, parseSigningKey, type SigningKey } from '../../deliver/signing-key.ts';
-import { printJson, printLine } from '../print.ts';
+import { Secret } from '../../base/secrets/secret.ts';
+import { generateSigningKey, parseSigningKey, type SigningKey } from '../../deliver/archive/chain/signing-key.ts';
+import { printJson, printLine } from '../terminal/print.ts';
 
 const OWNER_ONLY_MODE = 0o600;
 

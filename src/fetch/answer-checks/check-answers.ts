@@ -1,5 +1,5 @@
 import type { TableNote } from '../dataset.ts';
-import { type CallAnswer, type CheckContext, toCheckedAnswer } from './answer.ts';
+import { type CallAnswer, type CheckContext, toCheckedAnswer } from './checked-answer.ts';
 import { figureFindings, unitFindings, unitMismatches } from './figure-checks.ts';
 import { metaFindings } from './meta-checks.ts';
 import { orderFindings } from './order-check.ts';

@@ -1,7 +1,7 @@
 import { isCurrentCount, type Metric } from '../../contract/catalog.ts';
-import { truncateId } from '../clip.ts';
+import { truncateId } from '../client/untrusted-input.ts';
 import type { TableNote } from '../dataset.ts';
-import { bucketOf, type CallAnswer, type CheckedAnswer, finding } from './answer.ts';
+import { bucketOf, type CallAnswer, type CheckedAnswer, finding } from './checked-answer.ts';
 
 /** A column whose unit is not the catalog's. */
 export interface UnitMismatch {

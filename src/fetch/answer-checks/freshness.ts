@@ -1,7 +1,7 @@
-import type { Period } from '../../define/period.ts';
-import { CALL_TIMEOUT_MS } from '../client.ts';
+import type { Period } from '../../definitions/periods/period.ts';
+import { CALL_TIMEOUT_MS } from '../client/compliance-client.ts';
 import type { TableNote } from '../dataset.ts';
-import { type CallAnswer, finding } from './answer.ts';
+import { type CallAnswer, finding } from './checked-answer.ts';
 
 const MAX_SERVICE_CACHE_AGE_MS = 3_600_000;
 /** By how much the service's clock and ours may differ. */

@@ -1,8 +1,7 @@
-import type { DateRange } from '../../plan/buckets.ts';
-import { previousPeriod } from '../../plan/buckets.ts';
-import { truncateId } from '../clip.ts';
+import { type DateRange, previousPeriod } from '../../plan/buckets.ts';
+import { truncateId } from '../client/untrusted-input.ts';
 import type { TableNote } from '../dataset.ts';
-import { type CheckedAnswer, finding } from './answer.ts';
+import { type CheckedAnswer, finding } from './checked-answer.ts';
 
 const rangeIn = (said: DateRange | null | undefined): DateRange | null =>
   said == null ? null : { from: said.from, to: said.to };

@@ -1,6 +1,6 @@
 import type { Order, ReportRow } from '../../contract/report.ts';
 import type { TableNote } from '../dataset.ts';
-import { type CheckedAnswer, finding } from './answer.ts';
+import { type CheckedAnswer, finding } from './checked-answer.ts';
 
 /** Rows that stand in another order than was asked for: by bucket and each dimension in turn, where nothing was said. */
 export function orderFindings(answers: readonly CheckedAnswer[]): TableNote[] {

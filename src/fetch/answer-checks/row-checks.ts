@@ -1,10 +1,9 @@
 import type { Catalog } from '../../contract/catalog.ts';
-import type { ReportRow } from '../../contract/report.ts';
-import type { RowKey } from '../../words/note.ts';
-import { truncateId } from '../clip.ts';
+import type { ReportRequest, ReportResponse, ReportRow } from '../../contract/report.ts';
+import type { RowKey } from '../../i18n/note.ts';
+import { truncateId } from '../client/untrusted-input.ts';
 import type { TableNote } from '../dataset.ts';
-import { bucketOf, type CheckContext, type CheckedAnswer, finding } from './answer.ts';
-import { excludingDimension } from './filtered-rows.ts';
+import { bucketOf, type CheckContext, type CheckedAnswer, finding } from './checked-answer.ts';
 
 /** How many rows are like this, and the first of them. */
 interface Tally<First> {
@@ -112,4 +111,27 @@ function limitFindings(answers: readonly CheckedAnswer[], { limits }: Catalog): 
     .map(({ request, response }) => ({ limit: request.limit ?? limits.max_rows, rows: response.rows.length }))
     .find(({ limit, rows }) => rows > limit);
   return over === undefined ? [] : [finding('limit_exceeded', { id: 'limit_exceeded', of: over })];
+}
+
+/** By which of its dimensions a row does not pass the filters of the request; undefined: it passes, as far as it shows. */
+export function excludingDimension({
+  filters = [],
+  dimensions = [],
+}: ReportRequest): (row: ReportRow) => string | undefined {
+  const gates = filters
+    .filter(({ dimension }) => dimensions.includes(dimension))
+    .map(({ dimension, op, values }) => ({ dimension, values: new Set<unknown>(values), passing: op !== 'not_in' }));
+  return (row) =>
+    gates.find(({ dimension, values, passing }) => row[dimension] != null && values.has(row[dimension]) !== passing)
+      ?.dimension;
+}
+
+/**
+ * The answer without the rows that its request excludes. Among the answers of a joined table such a row would be taken
+ * for another call's, and added to it.
+ */
+export function withoutExcluded(request: ReportRequest, response: ReportResponse): ReportResponse {
+  const excludes = excludingDimension(request);
+  const rows = response.rows.filter((row) => excludes(row) === undefined);
+  return rows.length === response.rows.length ? response : { ...response, rows };
 }

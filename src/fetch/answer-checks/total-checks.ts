@@ -1,8 +1,8 @@
 import { isAdditive, isCurrentCount, isWronglyAdditive, type Metric } from '../../contract/catalog.ts';
 import type { ReportRow } from '../../contract/report.ts';
-import type { NoteParams } from '../../words/note.ts';
+import type { NoteParams } from '../../i18n/note.ts';
 import type { TableNote } from '../dataset.ts';
-import { type CheckContext, type CheckedAnswer, finding } from './answer.ts';
+import { type CheckContext, type CheckedAnswer, finding } from './checked-answer.ts';
 
 type WrongTotal = NoteParams['total_mismatch']['totals'][number];
 

@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { addressBlock, identifyClient, isLoopbackHost } from '../../../src/admin/auth/client.ts';
-import { NO_ADDRESSES, parseAddressList } from '../../../src/base/address-list.ts';
-import { createToken, openDoor } from '../../support/open-door.ts';
-import { randomPrefix } from '../../support/queue-bench.ts';
+import { NO_ADDRESSES, parseAddressList } from '../../../src/base/net/address-list.ts';
+import { createToken, openDoor } from '../../support/authenticated-app.ts';
+import { randomPrefix } from '../../support/queue-harness.ts';
 
 const proxies = parseAddressList('10.0.0.0/8, ::1');
 if (!('has' in proxies)) throw new Error('no list');

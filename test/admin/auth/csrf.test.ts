@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { cookieClient, createToken, type OpenDoor, openDoor } from '../../support/open-door.ts';
-import { randomPrefix } from '../../support/queue-bench.ts';
+import { cookieClient, createToken, type OpenDoor, openDoor } from '../../support/authenticated-app.ts';
+import { randomPrefix } from '../../support/queue-harness.ts';
 
 describe('what changes something', () => {
   const ann = createToken('ann');

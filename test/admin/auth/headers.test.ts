@@ -1,8 +1,8 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { DATA_POLICY, PAGE_POLICY, PREVIEW_POLICY } from '../../../src/admin/auth/headers.ts';
-import { cookieClient, createToken, type OpenDoor, openDoor } from '../../support/open-door.ts';
-import { randomPrefix } from '../../support/queue-bench.ts';
+import { cookieClient, createToken, type OpenDoor, openDoor } from '../../support/authenticated-app.ts';
+import { randomPrefix } from '../../support/queue-harness.ts';
 
 describe('the headers of an answer', () => {
   const ann = createToken('ann');

@@ -1,10 +1,10 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { createRateLimit } from '../../../src/admin/auth/rate-limit.ts';
-import { createWindowCounter } from '../../../src/admin/auth/throttle.ts';
+import { createWindowCounter } from '../../../src/admin/auth/window-counter.ts';
+import { createToken, openDoor } from '../../support/authenticated-app.ts';
 import { manualClock } from '../../support/manual-clock.ts';
-import { createToken, openDoor } from '../../support/open-door.ts';
-import { randomPrefix } from '../../support/queue-bench.ts';
+import { randomPrefix } from '../../support/queue-harness.ts';
 
 describe('the rate of requests', () => {
   const [ann, ben] = [createToken('ann'), createToken('ben')];

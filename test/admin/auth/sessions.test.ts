@@ -1,8 +1,8 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
 import { hasExpired, type TokenEntry } from '../../../src/admin/auth/tokens.ts';
-import { cookieClient, createToken, type OpenDoor, openDoor } from '../../support/open-door.ts';
-import { randomPrefix } from '../../support/queue-bench.ts';
+import { cookieClient, createToken, type OpenDoor, openDoor } from '../../support/authenticated-app.ts';
+import { randomPrefix } from '../../support/queue-harness.ts';
 
 const HOUR = 3_600_000;
 

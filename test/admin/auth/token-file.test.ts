@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { addToken, noTokens, readTokens, watchTokenFile } from '../../../src/admin/auth/token-file.ts';
 import { hashToken, newToken } from '../../../src/admin/auth/tokens.ts';
 import { manualClock } from '../../support/manual-clock.ts';
-import { recordingLog } from '../../support/queue-bench.ts';
+import { recordingLog } from '../../support/queue-harness.ts';
 
 describe('the file of tokens', () => {
   let folder: string;

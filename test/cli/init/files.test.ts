@@ -18,13 +18,13 @@ import {
 } from '../../../src/cli/init/answers.ts';
 import { completeAnswers } from '../../../src/cli/init/draft.ts';
 import { createFiles } from '../../../src/cli/init/files.ts';
-import { starterSections } from '../../../src/cli/init/sections.ts';
-import { assertNoExistingFiles, writeFiles } from '../../../src/cli/init/write.ts';
+import { starterSections } from '../../../src/cli/init/starter-sections.ts';
+import { assertNoExistingFiles, writeFiles } from '../../../src/cli/init/write-files.ts';
 import { type Catalog, catalogSchema } from '../../../src/contract/catalog.ts';
-import { loadDefinitions } from '../../../src/define/load.ts';
-import { periodOf } from '../../../src/define/period.ts';
-import { canonicalAddress } from '../../../src/define/recipients.ts';
-import { isZone } from '../../../src/define/zone.ts';
+import { canonicalAddress } from '../../../src/definitions/allow-lists/recipients.ts';
+import { loadDefinitions } from '../../../src/definitions/load/load-definitions.ts';
+import { periodOf } from '../../../src/definitions/periods/period.ts';
+import { isZone } from '../../../src/definitions/schema/primitives.ts';
 import { checkPlan } from '../../../src/plan/check-plan.ts';
 import { inProcessSandbox } from '../../support/in-process-sandbox.ts';
 

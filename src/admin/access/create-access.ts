@@ -1,0 +1,76 @@
+import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
+import type { AuditLog } from '../../services/audit-log.ts';
+import { canSee, type Principal } from '../auth/tokens.ts';
+import type { Access, BudgetOverview } from './access.ts';
+import { type DefinitionsPorts, definitionsAccess } from './definitions.ts';
+import { type DeliveriesPorts, deliveriesAccess } from './deliveries.ts';
+import { type FilesPorts, filesAccess, type HeldRunPorts, heldRunAccess } from './files.ts';
+import { type PausesPorts, pausesAccess } from './pauses.ts';
+import { assertVisible } from './permissions.ts';
+import { type ReportsPorts, reportsAccess } from './reports.ts';
+import { type RunsPorts, runsAccess, type WatchPorts, watchAccess } from './runs.ts';
+import { type SlotsPorts, slotsAccess } from './slots.ts';
+
+/** Everything that requests may ask of the rest; a handler has it through `Access` alone. */
+export type AccessPorts = ReportsPorts &
+  RunsPorts &
+  FilesPorts &
+  HeldRunPorts &
+  DeliveriesPorts &
+  PausesPorts &
+  AuditPorts &
+  SlotsPorts &
+  BudgetsPorts &
+  DefinitionsPorts &
+  WatchPorts;
+
+/** What the principal may see and do, over these ports. Asks nothing of them yet. */
+export const createAccess = (ports: AccessPorts, principal: Principal): Access => ({
+  principal,
+  ...reportsAccess(ports, principal),
+  ...runsAccess(ports, principal),
+  ...filesAccess(ports, principal),
+  ...heldRunAccess(ports, principal),
+  ...deliveriesAccess(ports, principal),
+  ...pausesAccess(ports, principal),
+  ...slotsAccess(ports, principal),
+  ...budgetsAccess(ports, principal),
+  ...definitionsAccess(ports, principal),
+  ...watchAccess(ports, principal),
+  ...auditAccess(ports, principal),
+});
+
+export interface AuditPorts {
+  readonly audit: Pick<AuditLog, 'list'>;
+}
+
+/** Who did what: of its organizations for everybody, of the house for an operator of all. */
+export const auditAccess = ({ audit }: AuditPorts, principal: Principal): Pick<Access, 'audit'> => ({
+  audit: async ({ org, ...filter }) => {
+    if (org !== undefined) assertVisible(principal, org);
+    return audit.list({
+      ...filter,
+      orgs: org === undefined ? principal.orgs : [org],
+      includeGlobal: org === undefined && principal.orgs === '*' && principal.role === 'operator',
+    });
+  },
+});
+
+export interface BudgetsPorts extends Pick<ReportsPorts, 'jobs'> {
+  /** The lines of these organizations' keys, asked of Redis alone. Throws `redis.unreachable`. */
+  readonly budgetsOf: (orgs: readonly OrgSettings[]) => Promise<BudgetOverview>;
+}
+
+const KEY_UNKNOWN_MESSAGE = 'Its API key is not known to this process; an operator is told why.';
+
+/** The lines of API keys. */
+export function budgetsAccess({ jobs, budgetsOf }: BudgetsPorts, principal: Principal): Pick<Access, 'budgets'> {
+  return {
+    budgets: async () => {
+      const found = await budgetsOf([...jobs().orgs.values()].filter(({ id }) => canSee(principal, id)));
+      if (principal.role === 'operator') return found;
+      // The reason names a variable or a path of this machine, for whoever can mend it.
+      return { ...found, unknown: found.unknown.map(({ org }) => ({ org, why: KEY_UNKNOWN_MESSAGE })) };
+    },
+  };
+}

@@ -1,0 +1,143 @@
+import type { Pause } from '../../../queue/schedules/pauses.ts';
+import type { RunRecord } from '../../../run/run-record.ts';
+import type { BudgetOverview as Budgets, OrganizationEntry, RunNews, SlotEntry } from '../../access/access.ts';
+import { type AttentionData, AttentionList } from '../components/attention.tsx';
+import { BudgetList } from '../components/budgets.tsx';
+import { DayTimeline } from '../components/day-timeline.tsx';
+import { EmptyState, type LayoutData, PageLayout } from '../components/layout.tsx';
+import { ReportLink, RunLink, RunProgressBar, RunTable, triggerText } from '../components/run-table.tsx';
+import { RunBadge } from '../components/status-badge.tsx';
+import { type Zones, zonesOf } from '../components/time.tsx';
+import { PauseLine } from './pauses.tsx';
+import { SlotList } from './slots.tsx';
+
+export interface OverviewData extends AttentionData {
+  readonly organizations: readonly OrganizationEntry[];
+  /** Soonest first. */
+  readonly slots: readonly SlotEntry[];
+  /** Runs that have not ended. */
+  readonly active: readonly RunNews[];
+  /** Whether there are more of them than these. */
+  readonly more: boolean;
+  /** Newest first. */
+  readonly recent: readonly RunRecord[];
+  readonly budgets: Budgets;
+}
+
+/** What goes on and what needs somebody. The script renews each `data-live` part while the page is open. */
+export const Overview = ({
+  frame,
+  data,
+  notice,
+}: {
+  readonly frame: LayoutData;
+  readonly data: OverviewData;
+  readonly notice?: string | undefined;
+}) => {
+  const zones = zonesOf(data.organizations);
+  return (
+    <PageLayout frame={frame} title="" place="/" notice={notice}>
+      <h1 class="unseen">Overview</h1>
+      <div id="needs" data-live>
+        <AttentionList data={data} />
+      </div>
+      <DayTimeline runs={data.recent} slots={data.slots} now={frame.now} zone={zones.shared} />
+      <div class="split" data-renew="3">
+        <div>
+          <section aria-labelledby="now">
+            <h2 id="now">Runs now</h2>
+            <div id="active" data-live aria-live="polite" aria-atomic="false">
+              <Active active={data.active} now={frame.now} />
+              {data.more ? (
+                <p class="more">
+                  And more: <a href="/runs?state=running">running</a>, <a href="/runs?state=queued">queued</a>,{' '}
+                  <a href="/runs?state=waiting">waiting</a>
+                </p>
+              ) : null}
+            </div>
+          </section>
+          <section aria-labelledby="recent">
+            <h2 id="recent">Recent runs</h2>
+            <div id="recent-runs" data-live>
+              <Recent runs={data.recent.slice(0, 10)} now={frame.now} />
+            </div>
+            <p class="more">
+              <a href="/runs">All runs</a>
+            </p>
+          </section>
+        </div>
+        <div>
+          <section aria-labelledby="next">
+            <h2 id="next">Next slots</h2>
+            <div id="next-slots" data-live>
+              <SlotList slots={data.slots.slice(0, 8)} now={frame.now} />
+            </div>
+            <p class="more">
+              <a href="/slots">All slots</a>
+            </p>
+          </section>
+          <section aria-labelledby="budget">
+            <h2 id="budget">Budget of each key</h2>
+            <BudgetList budgets={data.budgets} zone={zones.shared} now={frame.now} />
+          </section>
+          <section aria-labelledby="paused">
+            <h2 id="paused">Paused</h2>
+            <div id="pauses" data-live>
+              <Paused pauses={data.pauses} zones={zones} now={frame.now} />
+            </div>
+          </section>
+        </div>
+      </div>
+    </PageLayout>
+  );
+};
+
+const Active = ({ active, now }: { readonly active: readonly RunNews[]; readonly now: number }) =>
+  active.length === 0 ? (
+    <EmptyState>
+      Nothing runs. Open a <a href="/reports">report</a> to run it now.
+    </EmptyState>
+  ) : (
+    <ul class="active">
+      {active.map((news) => (
+        <li>
+          <p class="head">
+            <RunBadge state={news.record.state} /> <ReportLink {...news.record} />{' '}
+            <span>{news.record.period.label}</span> <RunLink run={news.record} />{' '}
+            <span class="soft">{triggerText(news.record)}</span>
+          </p>
+          <RunProgressBar news={news} now={now} />
+        </li>
+      ))}
+    </ul>
+  );
+
+const Recent = ({ runs, now }: { readonly runs: readonly RunRecord[]; readonly now: number }) =>
+  runs.length === 0 ? (
+    <EmptyState>
+      No run is on record yet. The first comes with the next slot, or when you run a <a href="/reports">report</a> now.
+    </EmptyState>
+  ) : (
+    <RunTable runs={runs} now={now} caption="The newest runs" by={false} />
+  );
+
+const Paused = ({
+  pauses,
+  zones,
+  now,
+}: {
+  readonly pauses: readonly Pause[];
+  readonly zones: Zones;
+  readonly now: number;
+}) =>
+  pauses.length === 0 ? (
+    <EmptyState>Nothing is paused: every schedule is in force.</EmptyState>
+  ) : (
+    <ul class="plainlist">
+      {pauses.map((pause) => (
+        <li>
+          <PauseLine pause={pause} zone={zones.of(pause.org)} now={now} />
+        </li>
+      ))}
+    </ul>
+  );

@@ -1,0 +1,157 @@
+import { readdir } from 'node:fs/promises';
+import { join, parse } from 'node:path';
+import type { Command, Option } from 'commander';
+import { RUN_STATES } from '../../run/run-record.ts';
+
+/** What may stand in place of the word that is being typed. `:files` and `:folders` stand for the shell's own. */
+export interface Completion {
+  readonly value: string;
+  readonly description: string;
+}
+
+/** @param words all after `docket`, as far as they are typed; the last is the one to complete, empty when it has not been begun */
+export function complete(program: Command, words: readonly string[], names: DefinitionNames): readonly Completion[] {
+  const typed = joinAtEquals(words);
+  const current = typed.pop() ?? '';
+  const { command, places, pending, given } = parseTypedWords(program, typed);
+  const options = availableOptions(command);
+
+  const assigned = /^(--[^=]+)=(.*)$/s.exec(current);
+  if (assigned !== null) {
+    const [, flag = '', begun = ''] = assigned;
+    const option = options.find(({ long }) => long === flag);
+    // A shell that breaks words at "=" has only what is behind it to replace.
+    const ahead = words.at(-1) === current ? `${flag}=` : '';
+    return withPrefix(begun, option === undefined ? [] : optionValues(option, names)).map((one) =>
+      prependPrefix(ahead, one),
+    );
+  }
+  if (pending !== undefined && !current.startsWith('-')) return withPrefix(current, optionValues(pending, names));
+  if (current.startsWith('-')) {
+    const flags = options
+      .filter(({ hidden, variadic, long }) => !hidden && (variadic || !given.has(long ?? '')))
+      .map(({ long, short, description }) => ({ value: long ?? short ?? '', description: description }));
+    return withPrefix(current, [...flags, { value: '--help', description: 'what it does and what it takes' }]);
+  }
+  const children = command.createHelp().visibleCommands(command);
+  const commands =
+    places === 0 ? children.map((child) => ({ value: child.name(), description: child.description() })) : [];
+  const takes = command.registeredArguments;
+  const argument = takes[places] ?? (takes.at(-1)?.variadic ? takes.at(-1) : undefined);
+  const values = argument === undefined ? [] : valuesForPlaceholder(argument.name(), argument.argChoices, names);
+  return withPrefix(current, [...commands, ...values]);
+}
+
+const withPrefix = (begun: string, candidates: readonly Completion[]): Completion[] =>
+  candidates.filter(({ value }) => value.startsWith(':') || value.startsWith(begun));
+
+const prependPrefix = (ahead: string, { value, description }: Completion): Completion => ({
+  value: value.startsWith(':') ? value : `${ahead}${value}`,
+  description,
+});
+
+/** Bash hands over `--state=done` as three words. */
+function joinAtEquals(words: readonly string[]): string[] {
+  const joined: string[] = [];
+  let open = false;
+  for (const word of words) {
+    const last = joined.at(-1);
+    if (last !== undefined && (open || (word === '=' && last.startsWith('--')))) {
+      joined.splice(-1, 1, `${last}${word}`);
+      open = word === '=';
+    } else joined.push(word);
+  }
+  return joined;
+}
+
+/** How far the words before have led. */
+function parseTypedWords(program: Command, typed: readonly string[]) {
+  let command = program;
+  let places = 0;
+  let pending: Option | undefined;
+  const given = new Set<string>();
+  for (const word of typed) {
+    if (word.startsWith('-') && word !== '-') {
+      const [flag = '', value] = word.split('=', 2);
+      const option = availableOptions(command).find(({ long, short }) => long === flag || short === flag);
+      given.add(option?.long ?? flag);
+      pending = value === undefined && (option?.required || option?.optional) ? option : undefined;
+    } else if (pending !== undefined) {
+      if (!pending.variadic) pending = undefined;
+    } else {
+      const child = places === 0 ? command.commands.find((one) => one.name() === word) : undefined;
+      if (child === undefined) places += 1;
+      else command = child;
+    }
+  }
+  return { command, places, pending, given };
+}
+
+/** Those of the command, and for a group those of the list that it is without another word. */
+const availableOptions = (command: Command): readonly Option[] => [
+  ...command.options,
+  ...(command.commands.find((child) => child.name() === 'list')?.options ?? []),
+];
+
+const optionValues = ({ flags, argChoices }: Option, names: DefinitionNames): readonly Completion[] => {
+  const name = /[<[]([a-z-]+)/.exec(flags)?.[1] ?? '';
+  // An option names a report within its organization.
+  if (name === 'report')
+    return names.reports.map((one) => ({ value: one.slice(one.indexOf('/') + 1), description: one }));
+  return valuesForPlaceholder(name, argChoices, names);
+};
+
+/** By what the help calls the value. Of what has another name nothing is known: an id, a text, a number. */
+function valuesForPlaceholder(
+  name: string,
+  choices: readonly string[] | undefined,
+  { orgs, reports }: DefinitionNames,
+): readonly Completion[] {
+  if (choices !== undefined) return choices.map((value) => ({ value, description: '' }));
+  const [orgValues, reportValues] = [orgs, reports].map((values) =>
+    values.map((value) => ({ value, description: '' })),
+  );
+  switch (name) {
+    case 'org':
+      return orgValues ?? [];
+    case 'report':
+      return reportValues ?? [];
+    case 'target':
+      return [...(orgValues ?? []), ...(reportValues ?? [])];
+    case 'state':
+      return RUN_STATES.map((value) => ({ value, description: '' }));
+    case 'dir':
+      return [{ value: ':folders', description: '' }];
+    case 'file':
+    case 'paths':
+      return [{ value: ':files', description: '' }];
+    default:
+      return [];
+  }
+}
+
+/** What can be named on a command line, from the names of files alone. */
+export interface DefinitionNames {
+  readonly orgs: readonly string[];
+  /** `<org>/<report>`. */
+  readonly reports: readonly string[];
+}
+
+/**
+ * Who presses Tab waits for it: no definition is read, and one with a fault has a name all the same. A folder that cannot be read has
+ * no names, since there is nobody to be told.
+ */
+export async function listDefinitionNames(jobs: string): Promise<DefinitionNames> {
+  const filesOf = async (org: string) => readdir(join(jobs, org)).catch(() => []);
+  const entries = await readdir(jobs, { withFileTypes: true }).catch(() => []);
+  const orgs = entries.filter((entry) => !entry.isFile() && !entry.name.startsWith('.')).map(({ name }) => name);
+  const reports = await Promise.all(
+    orgs.map(async (org) =>
+      (await filesOf(org))
+        .map((file) => parse(file))
+        .filter(({ ext, name }) => (ext === '.yaml' || ext === '.yml') && name !== 'org' && !name.startsWith('.'))
+        .map(({ name }) => `${org}/${name}`),
+    ),
+  );
+  return { orgs: orgs.sort(), reports: reports.flat().sort() };
+}

@@ -1,0 +1,96 @@
+import { DAY_MS } from '../schedules/civil-day.ts';
+import { HOLIDAY_YEARS } from '../schedules/holidays.ts';
+import { formatDurationLiteral } from '../schema/durations.ts';
+import type { OrgSettings } from '../schema/org-settings.ts';
+import type { ReportFile } from '../schema/report-definition.ts';
+import { parseSendCondition } from '../schema/send-condition.ts';
+import { diagnosticAt } from '../yaml/parse-yaml.ts';
+import type { SourceFile } from '../yaml/source-file.ts';
+import { type Diagnostic, describeValue } from './diagnostic.ts';
+import { didYouMean } from './suggest.ts';
+
+/** Schedules that need of the organization what its settings do not have. Nothing can be told without them. */
+export function scheduleDiagnostics(
+  source: SourceFile,
+  { schedule }: ReportFile,
+  org: OrgSettings | undefined,
+): Diagnostic[] {
+  if (org === undefined) return [];
+  // One schedule need not be written as a list.
+  const listed = source.tree?.fields?.get('schedule')?.value?.items !== undefined;
+  return schedule.flatMap((one, index): Diagnostic[] => {
+    const faults: Diagnostic[] = [];
+    const fault = (
+      field: 'on' | 'shift' | 'start' | 'catch_up_window',
+      parts: Pick<Diagnostic, 'expected' | 'got' | 'next'>,
+    ) => faults.push(diagnosticAt(source, listed ? ['schedule', index, field] : ['schedule', field], parts));
+    const field = one.on === undefined ? (one.shift === undefined ? undefined : 'shift') : 'on';
+    if (field !== undefined && org.calendar === undefined) {
+      fault(field, {
+        expected: `a calendar in the organization's org.yaml, which "${field}" asks for business days`,
+        got: 'none',
+        next: 'add one to org.yaml, e.g. calendar: { country: CH }',
+      });
+    }
+    const { last } = HOLIDAY_YEARS;
+    if (field !== undefined && org.calendar?.country !== undefined && one.start !== undefined) {
+      if (Number(one.start.slice(0, 4)) > last) {
+        fault('start', {
+          expected: `a day of a year whose public holidays are known (up to ${last})`,
+          got: one.start,
+          next: `let it start earlier, or remove "${field}"`,
+        });
+      }
+    }
+    const kept = org.retention_days;
+    if (kept !== undefined && one.catch_up_window * 1000 > kept * DAY_MS) {
+      fault('catch_up_window', {
+        expected: `at most the organization's retention_days (${kept}d), or a slot could be opened whose run is forgotten`,
+        got: formatDurationLiteral(one.catch_up_window),
+        next: 'shorten it, or raise retention_days in org.yaml',
+      });
+    }
+    return faults;
+  });
+}
+
+/** Comparisons of figures that the report does not have: they could never be met. */
+export function conditionDiagnostics(source: SourceFile, { sections, deliveries }: ReportFile): Diagnostic[] {
+  return deliveries.flatMap(({ send_if }, index): Diagnostic[] => {
+    const condition = send_if === undefined ? undefined : parseSendCondition(send_if);
+    if (condition === undefined || !('kind' in condition) || condition.kind !== 'compare') return [];
+    const fault = (word: string, got: string, known: readonly string[]): Diagnostic[] => [
+      diagnosticAt(source, ['deliveries', index, 'send_if'], {
+        expected: known.length === 0 ? `${word}; there is none` : `${word} (${known.slice(0, 20).join(', ')})`,
+        got: describeValue(got),
+        next: didYouMean(got, known) ?? 'name one that the report has',
+      }),
+    ];
+    const { section, metric } = condition;
+    const ids = sections.filter(({ metrics }) => metrics !== undefined).map(({ id }) => id);
+    if (section !== undefined && !ids.includes(section)) return fault('a section with metrics', section, ids);
+    const metrics = sections
+      .filter(({ id }) => section === undefined || id === section)
+      .flatMap((each) => each.metrics ?? []);
+    return metrics.includes(metric) ? [] : fault('a metric of the report', metric, [...new Set(metrics)]);
+  });
+}
+
+/** Weekly rows of an organization whose weeks are not the service's: they could not be its weeks (specification §2.7). */
+export function fiscalCalendarDiagnostics(
+  source: SourceFile,
+  { sections }: ReportFile,
+  org: OrgSettings | undefined,
+): Diagnostic[] {
+  const start = org?.week_start ?? 'MON';
+  if (start === 'MON') return [];
+  return sections.flatMap(({ granularity }, index) =>
+    granularity !== 'week'
+      ? []
+      : diagnosticAt(source, ['sections', index, 'granularity'], {
+          expected: `day or month: the weeks of the service begin on Monday, those of the organization on ${start} (org.yaml: week_start)`,
+          got: '"week"',
+          next: 'write day, or remove week_start from org.yaml',
+        }),
+  );
+}

@@ -1,0 +1,42 @@
+import { z } from 'zod';
+import type { Archive, PublishedRun } from './archive/archive.ts';
+import { archiveCorrupt } from './archive/run-folder.ts';
+import type { EmailMessage } from './targets/email/email-message.ts';
+
+type MessageArchive = Pick<Archive, 'getMessage'>;
+
+/** What is sent again must be what was archived when it was sent before. */
+const messageChanged = (sealed: PublishedRun, what: string): Error =>
+  archiveCorrupt(`${sealed.manifest.org}/${sealed.manifest.report}/${sealed.manifest.run}`, what, {
+    expected: 'the texts and files of the message that an earlier attempt has sent',
+    got: 'others, in files and a manifest that agree with each other',
+  });
+
+/** Refuses a mail with other texts, files or pictures than the one that an earlier attempt sent. Throws `archive.corrupt`. */
+export async function assertSameEmail(
+  archive: MessageArchive,
+  sealed: PublishedRun,
+  delivery: string,
+  { boundary }: Pick<EmailMessage, 'boundary'>,
+): Promise<void> {
+  const kept = await archive.getMessage(sealed, delivery);
+  if (kept === undefined || Buffer.from(kept).includes(boundary)) return;
+  throw messageChanged(sealed, 'its e-mail is not the one that was sent before');
+}
+
+const filesSchema = z.object({
+  data: z.object({ files: z.array(z.object({ name: z.string(), sha256: z.string() })) }),
+});
+const filesOf = (body: string): string => JSON.stringify(filesSchema.parse(JSON.parse(body)).data.files);
+
+/** As `assertSameMail`, of what a webhook is told: the same files, wherever they are by now. */
+export async function assertSameFiles(
+  archive: MessageArchive,
+  sealed: PublishedRun,
+  delivery: string,
+  body: string,
+): Promise<void> {
+  const kept = await archive.getMessage(sealed, delivery, 'json');
+  if (kept === undefined || filesOf(Buffer.from(kept).toString('utf8')) === filesOf(body)) return;
+  throw messageChanged(sealed, 'its files are not those that the webhook was told of before');
+}

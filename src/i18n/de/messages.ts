@@ -1,0 +1,16 @@
+import type { Messages } from '../en/messages.ts';
+import type { LocaleFormatters } from '../formatters.ts';
+import { chart } from './chart.ts';
+import { mail } from './mail.ts';
+import { notes } from './notes.ts';
+import { table } from './table.ts';
+import { workbook } from './workbook.ts';
+
+/** Every message in German, formal (Sie). Without the letter that Switzerland does not write. */
+export const germanMessages = (to: LocaleFormatters): Messages => ({
+  notes: notes(to),
+  table: table(to),
+  chart: chart(to),
+  mail: mail(to),
+  workbook: workbook(to),
+});

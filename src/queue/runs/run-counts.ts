@@ -1,0 +1,41 @@
+import { execPipeline } from '../../redis/client.ts';
+import { withRedisErrors } from '../../redis/connection.ts';
+import { redisKeys } from '../../redis/keys.ts';
+import type { RedisClient } from '../../redis/script.ts';
+import type { RunState } from '../../run/run-record.ts';
+
+/** States in which a run goes on, or waits for somebody. */
+export const OPEN_STATES = ['queued', 'running', 'waiting', 'held'] as const satisfies readonly RunState[];
+
+/** The runs of one state. */
+export interface OpenRunCount {
+  readonly state: (typeof OPEN_STATES)[number];
+  readonly count: number;
+  /** Epoch ms at which the oldest of them was opened; null when there is none. */
+  readonly oldest: number | null;
+}
+
+/**
+ * Runs on record by state, of all organizations: eight short commands in one round trip, however many runs there are.
+ * Throws `redis.unreachable`.
+ *
+ * @param since epoch ms: an index may name older ones, whose record has expired
+ */
+export const countOpenRuns = (
+  redis: RedisClient,
+  { prefix, since }: { readonly prefix: string; readonly since: number },
+): Promise<readonly OpenRunCount[]> =>
+  withRedisErrors(redis, async () => {
+    const { states } = redisKeys(prefix);
+    const pipeline = redis.pipeline();
+    for (const state of OPEN_STATES) {
+      pipeline.zcount(`${states}:${state}`, since, '+inf');
+      pipeline.zrangebyscore(`${states}:${state}`, since, '+inf', 'WITHSCORES', 'LIMIT', 0, 1);
+    }
+    const replies = await execPipeline(pipeline);
+    return OPEN_STATES.map((state, index): OpenRunCount => {
+      const first = replies[2 * index + 1];
+      const score: unknown = Array.isArray(first) ? first[1] : undefined;
+      return { state, count: Number(replies[2 * index]), oldest: score === undefined ? null : Number(score) };
+    });
+  });

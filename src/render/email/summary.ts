@@ -1,0 +1,225 @@
+import { type Dataset, lacksCurrentCounts, type Row, type Table } from '../../fetch/dataset.ts';
+import { firstRows, iterateRows } from '../../fetch/rows.ts';
+import { messagesFor } from '../../i18n/messages.ts';
+import { buildChart, type Chart } from '../charts/chart.ts';
+import { type Figures, formatChange, isSingleRow, valueColumns } from '../figures/change-text.ts';
+import { totalsDiffer, type ViewColumn, viewColumns } from '../figures/columns.ts';
+import { formatValue } from '../figures/format-value.ts';
+import { coverageFacts, filterFacts, legendNotes, sumFacts, tableNotes } from '../table-notes.ts';
+import { buildTiles, type Tile } from './tiles.ts';
+
+/** How many tiles lead the mail; the rest stands in the sections' tables, as far as they go, and in the files. */
+const MAX_TILES = 8;
+/** Columns that a phone can still show side by side. */
+const MAX_COLUMNS = 5;
+/** Rows of a section; a small mail shows fewer. */
+export const MAX_SUMMARY_ROWS = 10;
+/** Pictures of a mail: those of the first sections that ask for a chart. Each costs every recipient some 20 kB. */
+export const MAX_CHARTS = 3;
+/** Groups along the axis of a picture that a phone can still tell apart. */
+const MAX_CHART_GROUPS = 15;
+
+export interface SummaryCell {
+  readonly text: string;
+  readonly number: boolean;
+  readonly undefined: boolean;
+}
+
+export interface SummarySection {
+  readonly id: string;
+  readonly title: string;
+  readonly description?: string;
+  /** What it covers and when it was computed. */
+  readonly covers: readonly string[];
+  /** What it is narrowed to. */
+  readonly filters: readonly string[];
+  /** Which of its figures are sums of several calls. */
+  readonly sums: readonly string[];
+  /** One of its rows, shown or not, is still running. */
+  readonly running: boolean;
+  readonly headers: readonly { readonly text: string; readonly number: boolean }[];
+  /** At most `MAX_ROWS`: the last ones of a series, the first ones of anything else. */
+  readonly rows: readonly { readonly cells: readonly SummaryCell[]; readonly partial: boolean }[];
+  /** Which rows are of interest where not all are shown. */
+  readonly which: 'first' | 'last';
+  /** How many rows and columns there are. */
+  readonly of: { readonly rows: number; readonly columns: number };
+  readonly totals?: readonly SummaryCell[];
+  /** The metrics whose headline figures are here: each in a row of its own, or all in one line. */
+  readonly headline: { readonly metrics: readonly string[]; readonly each: 'row' | 'column' };
+  readonly notes: readonly string[];
+  /** Why it has no rows, where the service does not have none. */
+  readonly empty?: string;
+  /** What a picture shows; of the first sections that ask for one. */
+  readonly chart?: Chart;
+}
+
+const summaryCell = (view: ViewColumn, value: ReturnType<ViewColumn['read']>, locale: string): SummaryCell => ({
+  text: formatValue(value, view.quantity, locale),
+  number: view.role === 'value',
+  undefined: value === null,
+});
+
+/** Of which rows a reader looks for first: the newest of a series, the foremost of a ranking or of a list. */
+const rowsOfInterest = ({ granularity, ranked }: Table): SummarySection['which'] =>
+  granularity === null || ranked ? 'first' : 'last';
+
+const shownRows = (table: Table): readonly Row[] =>
+  rowsOfInterest(table) === 'first' || table.rows.length <= MAX_SUMMARY_ROWS
+    ? firstRows(table.rows, MAX_SUMMARY_ROWS)
+    : [...iterateRows(table.rows)].slice(-MAX_SUMMARY_ROWS);
+
+/** What the totals are called, and whether they will grow. */
+function totalLabel({ running }: Table, locale: string): string {
+  const { mail, table } = messagesFor(locale);
+  return running ? mail.named(table.total, [mail.template.still_running]) : table.total;
+}
+
+/** What a section's table shows. */
+type SectionTable = Pick<SummarySection, 'headers' | 'rows' | 'which' | 'of' | 'totals' | 'headline'>;
+
+/** A section of one row: a row per metric, as in the workbook. */
+function transposedTable(table: Table, locale: string): SectionTable {
+  const columns = viewColumns(table, locale);
+  const { section: own } = messagesFor(locale).workbook;
+  const [row] = firstRows(table.rows, 1);
+  const { totals, compared } = table;
+  const shown: { readonly heading: string; readonly of: Figures }[] = [];
+  if (row !== undefined) shown.push({ heading: own.value, of: row });
+  if (totals !== undefined && totalsDiffer(columns, row)) {
+    shown.push({ heading: totalLabel(table, locale), of: totals });
+  }
+  const text = (content: string): SummaryCell => ({ text: content, number: false, undefined: false });
+  const metrics = valueColumns(columns);
+  const headings = shown.flatMap(({ heading }) => [
+    { text: heading, number: true },
+    ...(compared ? [{ text: own.change, number: false }] : []),
+  ]);
+  return {
+    headers: [{ text: own.metric, number: false }, ...headings],
+    rows: metrics.slice(0, MAX_SUMMARY_ROWS).map((view) => ({
+      cells: [
+        text(view.source.label),
+        ...shown.flatMap(({ of }) => [
+          summaryCell(view, of.values[view.source.name] ?? null, locale),
+          ...(compared ? [text(formatChange(view, of, locale))] : []),
+        ]),
+      ],
+      partial: row?.partial ?? false,
+    })),
+    which: 'first',
+    of: { rows: metrics.length, columns: 1 + headings.length },
+    headline: { metrics: metrics.slice(0, MAX_SUMMARY_ROWS).map(({ source }) => source.name), each: 'row' },
+  };
+}
+
+function groupedTable(table: Table, locale: string): SectionTable {
+  // The week's own column is in the bucket's text already.
+  const wanted = viewColumns(table, locale).filter(
+    ({ role, source }) => role !== 'week' && (role === 'value' || role === 'label' || source.kind === 'time'),
+  );
+  const views = wanted.slice(0, MAX_COLUMNS);
+  const [firstView] = views;
+  const totals =
+    table.totals === undefined
+      ? {}
+      : {
+          totals: views.map((view) =>
+            view.total === undefined
+              ? { text: view === firstView ? totalLabel(table, locale) : '', number: false, undefined: false }
+              : summaryCell(view, view.total, locale),
+          ),
+        };
+  return {
+    headers: views.map((view) => ({
+      text: view.role === 'bucket' ? view.header : view.source.label,
+      number: view.role === 'value',
+    })),
+    rows: shownRows(table).map((row) => ({
+      cells: views.map((view) => summaryCell(view, view.read(row), locale)),
+      partial: row.partial,
+    })),
+    which: rowsOfInterest(table),
+    of: { rows: table.rows.length, columns: wanted.length },
+    ...totals,
+    headline: { metrics: valueColumns(views).map(({ source }) => source.name), each: 'column' },
+  };
+}
+
+function summarySection(table: Table, { dataset, locale }: SummaryOptions): SummarySection {
+  return {
+    id: table.id,
+    title: table.title,
+    ...(table.description === undefined ? {} : { description: table.description }),
+    covers: coverageFacts(dataset, table, locale),
+    filters: filterFacts(table, locale),
+    sums: sumFacts(dataset, table, locale),
+    running: !('path' in table.rows) && table.rows.some(({ partial }) => partial),
+    ...(isSingleRow(table) ? transposedTable(table, locale) : groupedTable(table, locale)),
+    notes: tableNotes(table, locale)
+      .filter((note) => !note.incomplete)
+      .map((note) => note.text),
+    ...(lacksCurrentCounts(table) && table.rows.length === 0 ? { empty: messagesFor(locale).table.noCounts } : {}),
+  };
+}
+
+export interface SummaryOptions {
+  readonly dataset: Dataset;
+  readonly locale: string;
+}
+
+/** What the mail shows of a dataset, as texts: the headline, and a short table of each section. */
+export interface EmailSummary {
+  readonly tiles: readonly Tile[];
+  /** Headline figures for which there is no room. */
+  readonly moreTiles: readonly Tile[];
+  /** What most sections cover and when they were computed, said once; the sections that differ say their own. */
+  readonly basis?: string;
+  readonly sections: readonly SummarySection[];
+  /** How to read the figures, each sentence once. */
+  readonly reading: readonly string[];
+}
+
+/**
+ * What most sections cover; none where each covers something else. Never what some are narrowed to and never that some
+ * are current counts: said above all sections, it would seem to hold for those that say nothing of the kind.
+ */
+function sharedCoverage(sections: readonly SummarySection[], tables: Dataset['tables']): string | undefined {
+  const current = new Set(tables.filter((table) => table.current).map(({ id }) => id));
+  const counts = new Map<string, number>();
+  for (const cover of sections.flatMap(({ id, covers }) => (current.has(id) ? [] : covers))) {
+    counts.set(cover, (counts.get(cover) ?? 0) + 1);
+  }
+  const [most] = [...counts].sort(([, one], [, other]) => other - one);
+  return most !== undefined && most[1] > 1 ? most[0] : undefined;
+}
+
+/** The sections with what their pictures show. */
+function attachCharts(sections: readonly SummarySection[], { dataset, locale }: SummaryOptions): SummarySection[] {
+  const tables = new Map(dataset.tables.map((table) => [table.id, table]));
+  let drawn = 0;
+  return sections.map((section) => {
+    const table = tables.get(section.id);
+    const chart = drawn < MAX_CHARTS && table !== undefined ? buildChart(table, locale, MAX_CHART_GROUPS) : undefined;
+    if (chart === undefined) return section;
+    drawn += 1;
+    return { ...section, chart };
+  });
+}
+
+export function buildSummary(options: SummaryOptions): EmailSummary {
+  const { dataset, locale } = options;
+  const tiles = buildTiles(dataset, locale);
+  const sections = dataset.tables.map((table) => summarySection(table, options));
+  const basis = sharedCoverage(sections, dataset.tables);
+  return {
+    tiles: tiles.slice(0, MAX_TILES),
+    moreTiles: tiles.slice(MAX_TILES),
+    ...(basis === undefined ? {} : { basis }),
+    sections: attachCharts(sections, options).map((section) => ({
+      ...section,
+      covers: section.covers.filter((cover) => cover !== basis),
+    })),
+    reading: [...new Set(dataset.tables.flatMap((table) => legendNotes(table, locale)))],
+  };
+}

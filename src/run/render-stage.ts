@@ -1,0 +1,114 @@
+import { setImmediate } from 'node:timers/promises';
+import type { SecretSource } from '../base/secrets/secret.ts';
+import { deliveryAddresses } from '../definitions/schema/deliveries.ts';
+import type { Manifest, PublishedRun } from '../deliver/archive/archive.ts';
+import { type Dataset, incompleteNotes } from '../fetch/dataset.ts';
+import type { Artifact } from '../render/artifact.ts';
+import type { EmailOptions } from '../render/email/template-data.ts';
+import type { WorkbookBranding } from '../render/formats/xlsx/workbook.ts';
+import type { RenderRequest } from '../render/renderer.ts';
+import { evaluateConditions } from './delivery-conditions.ts';
+import type { RunContext, RunPorts } from './run-context.ts';
+import { timedStage } from './run-events.ts';
+import type { RunOrder } from './run-record.ts';
+
+/**
+ * Makes the files and the mail's body in the private folder of this try and publishes them with their manifest in one
+ * step. Until then a crash leaves nothing behind that anybody could take for a pack.
+ */
+export async function renderAndPublish(
+  dataset: Dataset,
+  folder: string,
+  order: RunOrder,
+  look: WorkbookBranding,
+  { definition, settings, signal, observe }: RunContext,
+  { archive, clock, trace, templates, render: renderer, sentFigures }: RunPorts,
+): Promise<PublishedRun> {
+  const madeAt = clock.now();
+  const { outputs, deliveries } = definition;
+  const watched = { observe, clock, trace };
+  const request: RenderRequest = {
+    dataset,
+    outputs,
+    files: {
+      ...look,
+      folder,
+      digest: order.digest,
+      zipped: deliveries.some(({ email }) => email?.attach.includes('csv')),
+    },
+    mail: { templates, attached: attachedToAll(definition), ...scheduleOptions(order, definition, settings) },
+    run: order.id,
+    madeAt,
+    // The digest freezes both files, so that a retry writes in the same language.
+    locale: definition.locale ?? settings.locale,
+  };
+  const { artifacts, mail } = await timedStage('render', watched, () => renderer(request, signal));
+  const sealed = await timedStage('seal', watched, async () => {
+    const turn = () => setImmediate(undefined, { signal });
+    const decided = await evaluateConditions(dataset, definition, sentFigures, turn);
+    const manifest = { ...manifestOf(dataset, order, artifacts, madeAt, definition), ...decided };
+    return archive.publish(folder, manifest, artifacts, mail);
+  });
+  for (const { name, bytes } of sealed.artifacts) observe({ type: 'rendered', name, bytes });
+  return sealed;
+}
+
+/** One body is read by all recipients, so it may speak only of files that every one of them gets. */
+function attachedToAll({ deliveries, outputs }: RunContext['definition']): readonly Artifact['format'][] {
+  const mails = deliveries.flatMap(({ email }) => email ?? []);
+  if (mails.length === 0) return [];
+  return outputs.map(({ format }) => format).filter((format) => mails.every(({ attach }) => attach.includes(format)));
+}
+
+/** When the report is made by itself, and whether this one was asked for. */
+const scheduleOptions = (
+  { trigger }: RunOrder,
+  { schedule }: RunContext['definition'],
+  { timezone }: RunContext['settings'],
+): Pick<EmailOptions, 'schedules' | 'onDemand'> => ({
+  schedules: schedule.map(({ cron, timezone: zone = timezone, on, shift }) => ({ cron, timezone: zone, on, shift })),
+  onDemand: trigger !== 'schedule',
+});
+
+const manifestOf = (
+  dataset: Dataset,
+  order: RunOrder,
+  artifacts: readonly Artifact[],
+  madeAt: number,
+  { deliveries }: RunContext['definition'],
+): Manifest => ({
+  version: 1,
+  run: order.id,
+  org: order.org,
+  organization: dataset.organization,
+  report: order.report,
+  title: dataset.title,
+  owner: dataset.owner,
+  slot: order.slot,
+  digest: order.digest,
+  period: order.period,
+  registry_version: dataset.registryVersion,
+  calls: dataset.calls,
+  incomplete: incompleteNotes(dataset),
+  files: artifacts.map(({ name, format, bytes, sha256 }) => ({ name, format, bytes, sha256 })),
+  recipients: deliveries.flatMap(deliveryAddresses),
+  made_at: new Date(madeAt).toISOString(),
+});
+
+/**
+ * What the workbooks of a report have of their organization's, the password revealed. Asked before the first call, so
+ * that none is spent on a pack that cannot be made. Throws `config.secret_missing`.
+ */
+export async function workbookBranding(
+  { definition, settings }: Pick<RunContext, 'definition' | 'settings'>,
+  secrets: SecretSource,
+): Promise<WorkbookBranding> {
+  const [ref] = definition.outputs.flatMap((output) =>
+    output.format === 'xlsx' && output.password !== undefined ? [output.password] : [],
+  );
+  return {
+    logo: settings.logo,
+    classification: definition.classification ?? settings.classification,
+    password: ref === undefined ? undefined : (await secrets(ref)).reveal(),
+  };
+}

@@ -1,0 +1,182 @@
+import { z } from 'zod';
+import type { Clock } from '../base/clock.ts';
+import { epochMsSchema } from '../base/epoch.ts';
+import { DocketError, toDocketError } from '../base/error.ts';
+import type { Log } from '../base/log.ts';
+import type { RedisClient } from '../redis/client.ts';
+import { withRedisErrors } from '../redis/connection.ts';
+import { redisKeys } from '../redis/keys.ts';
+
+/** What the audit log tells of. The names are stable: alerts and searches are made of them. */
+export const AUDIT_EVENTS = [
+  'run.triggered',
+  'run.cancelled',
+  'run.retried',
+  'run.released',
+  'delivery.resolved',
+  'schedule.paused',
+  'schedule.resumed',
+  'session.opened',
+  'session.closed',
+  'token.created',
+  'token.revoked',
+  'deployment.adopted',
+] as const;
+export type AuditEvent = (typeof AUDIT_EVENTS)[number];
+
+/** One thing that somebody did. */
+export interface AuditEntry {
+  readonly event: AuditEvent;
+  /** Name of the token; on the command line, of the person. */
+  readonly who: string;
+  /** Address that it came from; absent on the command line. */
+  readonly from?: string | undefined;
+  readonly org?: string | undefined;
+  readonly report?: string | undefined;
+  readonly run?: string | undefined;
+  readonly delivery?: string | undefined;
+  /** Reason that was given, or how it was decided. */
+  readonly why?: string | undefined;
+}
+
+/** An entry as it is kept. */
+export interface StoredAuditEntry extends AuditEntry {
+  /** Grows with time; `after` of the page that follows. */
+  readonly id: string;
+  /** Epoch ms. */
+  readonly at: number;
+}
+
+/** Which entries. */
+export interface AuditFilter {
+  readonly orgs: readonly string[] | '*';
+  /** Also those of no organization: sign-ins and tokens. */
+  readonly includeGlobal: boolean;
+  readonly event?: AuditEvent | undefined;
+  readonly who?: string | undefined;
+  /** `next` of the page before. */
+  readonly after?: string | undefined;
+  readonly limit: number;
+}
+
+/** Newest first; `next` is null on the last page. */
+export interface AuditPage {
+  readonly entries: readonly StoredAuditEntry[];
+  readonly next: string | null;
+}
+
+/** Who did what. */
+export interface AuditLog {
+  /**
+   * Call it once the thing is done. The log has its line before anything is asked of Redis, and an entry that Redis
+   * refuses is an error in the log, not one of the caller's: what was done is done, and an error would have it done twice.
+   * Never rejects.
+   */
+  record(entry: AuditEntry): Promise<void>;
+  /** Throws `redis.unreachable`, and `usage.invalid` for an `after` that no page has given. */
+  list(filter: AuditFilter): Promise<AuditPage>;
+}
+
+/** Entries that are kept, about: a stream is cut in whole blocks. */
+const MAX_ENTRIES = 10_000;
+const BATCH_SIZE = 500;
+
+/** An entry's id. */
+export const AUDIT_CURSOR_PATTERN = /^\d{1,15}-\d{1,15}$/;
+
+const LOG_MESSAGES: Readonly<Record<AuditEvent, string>> = {
+  'run.triggered': 'Run triggered',
+  'run.cancelled': 'Run cancelled',
+  'run.retried': 'The rest of a run is made again',
+  'run.released': 'Run released',
+  'delivery.resolved': 'Delivery resolved',
+  'schedule.paused': 'Scheduled runs paused',
+  'schedule.resumed': 'Scheduled runs resumed',
+  'session.opened': 'Signed in to the page',
+  'session.closed': 'Signed out of the page',
+  'token.created': 'Token created',
+  'token.revoked': 'Token revoked',
+  'deployment.adopted': 'Deployment adopted',
+};
+
+const text = z.string().optional();
+const entrySchema = z.object({
+  event: z.enum(AUDIT_EVENTS),
+  who: z.string(),
+  at: epochMsSchema,
+  from: text,
+  org: text,
+  report: text,
+  run: text,
+  delivery: text,
+  why: text,
+});
+
+const logFields = ({ event, who, from, org, report, run, delivery, why }: AuditEntry) =>
+  Object.fromEntries(
+    Object.entries({ event, who, from, org, report, run, delivery, why }).filter(([, value]) => value !== undefined),
+  );
+
+/** An entry's line in the log: all that there is of it without a Redis. */
+export const logAuditEntry = (log: Log, entry: AuditEntry): void =>
+  log.info(LOG_MESSAGES[entry.event], logFields(entry));
+
+/** The audit log: a line in the log, and the last 10,000 or so as a stream in Redis. */
+export function redisAuditLog(
+  redis: RedisClient,
+  { prefix, clock, log }: { readonly prefix: string; readonly clock: Clock; readonly log: Log },
+): AuditLog {
+  const key = redisKeys(prefix).audit;
+  return {
+    record: async (entry) => {
+      logAuditEntry(log, entry);
+      const line = logFields(entry);
+      try {
+        const kept = JSON.stringify({ ...line, at: clock.now() });
+        await withRedisErrors(redis, () => redis.xadd(key, 'MAXLEN', '~', MAX_ENTRIES, '*', 'entry', kept));
+      } catch (thrown) {
+        log.error('An entry of the audit log was not kept in Redis; this log alone has it', {
+          ...line,
+          error: toDocketError(thrown).toJSON(),
+        });
+      }
+    },
+    list: async ({ orgs, includeGlobal, event, who, after, limit }) => {
+      if (after !== undefined && !AUDIT_CURSOR_PATTERN.test(after)) {
+        throw new DocketError('usage.invalid', 'No page of the audit log goes on there.', {
+          where: 'after',
+          expected: 'the `next` of the page before',
+        });
+      }
+      const visible = (entry: StoredAuditEntry): boolean =>
+        (entry.org === undefined ? includeGlobal : orgs === '*' || orgs.includes(entry.org)) &&
+        (event === undefined || entry.event === event) &&
+        (who === undefined || entry.who === who);
+      const entries: StoredAuditEntry[] = [];
+      for (let end = after === undefined ? '+' : `(${after}`; ; ) {
+        const block = await withRedisErrors(redis, () => redis.xrevrange(key, end, '-', 'COUNT', BATCH_SIZE));
+        for (const [id, fields] of block) {
+          const entry = parseEntry(id, fields);
+          if (entry === undefined || !visible(entry)) continue;
+          if (entries.length === limit) return { entries, next: entries.at(-1)?.id ?? null };
+          entries.push(entry);
+        }
+        const last = block.at(-1)?.[0];
+        if (last === undefined || block.length < BATCH_SIZE) return { entries, next: null };
+        end = `(${last}`;
+      }
+    },
+  };
+}
+
+/** Undefined for what a later version wrote and this one does not know. */
+function parseEntry(id: string, fields: readonly string[]): StoredAuditEntry | undefined {
+  const [name, json] = fields;
+  if (name !== 'entry' || json === undefined) return undefined;
+  try {
+    const parsed = entrySchema.safeParse(JSON.parse(json));
+    return parsed.success ? { ...parsed.data, id } : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,112 @@
+import { dirname, resolve } from 'node:path';
+import { reservedCredentialFiles } from '../../base/config/reserved-variables.ts';
+import { DocketError } from '../../base/error.ts';
+import { type SecretRef, type SecretSource, secretSource } from '../../base/secrets/secret.ts';
+import type { AppContext } from '../../compose/run-ports.ts';
+import { type AllowListPolicy, checkAllowLists } from '../../definitions/allow-lists/check-allow-lists.ts';
+import { secretAuthorizer, secretRefsIn } from '../../definitions/allow-lists/secrets.ts';
+import { formatDiagnostic } from '../../definitions/diagnostics/diagnostic.ts';
+import type { Definitions } from '../../definitions/load/load-definitions.ts';
+import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
+import type { DestinationPolicy } from '../../deliver/destination-guard.ts';
+import type { ActiveOrgs } from '../budgets/key-limits.ts';
+
+type Parts = Pick<AppContext, 'config' | 'env' | 'workingDirectory'>;
+
+/** What the environment says of what reports may refer to and where they may be delivered to. */
+export function readScopePolicy({ config, env, workingDirectory = process.cwd() }: Parts): AllowListPolicy {
+  const {
+    DOCKET_SECRET_FOLDERS: allowedFolders = [],
+    DOCKET_ADMIN_TOKENS: tokens,
+    DOCKET_ARCHIVE: place,
+    ...others
+  } = config;
+  const archive = place ?? { kind: 'directory' as const, folder: resolve('archive') };
+  const archiveFolder = archive.kind === 'directory' ? archive.folder : archive.staging;
+  const whole = [config.DOCKET_JOBS, config.DOCKET_TEMPLATES, archiveFolder, ...allowedFolders];
+  return {
+    secrets: {
+      allowedFolders,
+      // Of whatever variable: one that is added is among them.
+      deploymentRefs: secretRefsIn(others).map(({ ref }) => ref),
+      archiveRefs: secretRefsIn(archive).map(({ ref }) => ref),
+      deploymentFiles: [archiveFolder, ...reservedCredentialFiles(env)],
+      enforce: config.DOCKET_REPORT_SCOPE === 'enforce',
+    },
+    destinations: {
+      required: config.DOCKET_REQUIRE_DESTINATIONS === 'on',
+      ownFolders: [
+        ...whole.flatMap((path) => (path === undefined ? [] : [{ path: resolve(path), includesSubfolders: true }])),
+        // Beside a file of tokens there may be anything, the folders of deliveries too.
+        ...(tokens === undefined ? [] : [{ path: dirname(resolve(tokens)), includesSubfolders: false }]),
+      ],
+    },
+    workingDirectory,
+  };
+}
+
+/** The scope of reports, as runs have it. */
+export interface ReportScope {
+  /** The secrets that an organization's reports may read. Throws `config.secret_refused` for others. */
+  secretsOf(settings: OrgSettings): SecretSource;
+  readonly destinations: DestinationPolicy;
+  /** Logs what of these definitions is refused, or will be by a later version; each once, and not again when it is used. */
+  logDiagnostics(jobs: Definitions): Promise<void>;
+}
+
+/** @param orgs of the definitions in force */
+export function createReportScope(
+  around: Parts & Pick<AppContext, 'log' | 'learn' | 'redact'>,
+  orgs: () => ActiveOrgs,
+): ReportScope {
+  const policy = readScopePolicy(around);
+  const { log } = around;
+  const source = secretSource(around.env, around);
+  const logged = new Set<string>();
+  const isNew = (line: string): boolean => !logged.has(line) && logged.add(line) !== undefined;
+  const warn = (why: string, path?: string): void => {
+    if (isNew(why))
+      log.warn('A later version will refuse what a report refers to, or where it is delivered', {
+        ...(path === undefined ? {} : { path }),
+        why,
+      });
+  };
+  let areLogged = false;
+  return {
+    secretsOf: (settings) => {
+      const scoped = async (ref: SecretRef) => {
+        const refusal = await secretAuthorizer([...orgs().values()], policy.secrets)(ref, settings);
+        if (refusal?.enforced) {
+          const { message, expected, got, next } = refusal;
+          throw new DocketError('config.secret_refused', `A report of ${settings.id} may not read ${message}.`, {
+            where: got,
+            expected,
+            got,
+            next: `${next.charAt(0).toUpperCase()}${next.slice(1)}.`,
+          });
+        }
+        if (refusal !== undefined && !areLogged) {
+          const { message, expected, got, next } = refusal;
+          warn(`A report of ${settings.id} refers to ${message}: expected ${expected}, got ${got}; do: ${next}`);
+        }
+        return source(ref);
+      };
+      return Object.assign(scoped, { redactor: source.redactor });
+    },
+    destinations: {
+      ...policy.destinations,
+      enforcePrivate: policy.secrets.enforce,
+      warn,
+    },
+    logDiagnostics: async (jobs) => {
+      const { errors, warnings } = await checkAllowLists(jobs, policy);
+      areLogged = true;
+      for (const fault of warnings) warn(formatDiagnostic(fault), fault.file);
+      for (const fault of errors) {
+        const why = formatDiagnostic(fault);
+        if (isNew(why))
+          log.error('What a report refers to, or where it is delivered, is refused', { path: fault.file, why });
+      }
+    },
+  };
+}

@@ -1,0 +1,215 @@
+import { DocketError } from '../../base/error.ts';
+import { intlDateTimeFormat } from '../../base/text/intl.ts';
+import { addressKey } from '../../definitions/allow-lists/recipients.ts';
+import { formatPeriod, type Period } from '../../definitions/periods/period.ts';
+import type { Definition } from '../../definitions/schema/report-definition.ts';
+import type { DeliveryState, Ledger } from '../../deliver/ledger/ledger.ts';
+import type { RunCursor, RunRecord, RunStore } from '../../run/run-record.ts';
+
+/** A report and the days of which it is asked. */
+export interface ReportPeriod {
+  readonly org: string;
+  readonly report: string;
+  readonly period: Period;
+  /** A run that does not count: the one that asks. */
+  readonly id?: string;
+}
+
+/** A run that has delivered a report for a period. */
+export interface EarlierDelivery {
+  readonly run: string;
+  readonly period: Period;
+  /** Epoch ms of its last delivery. */
+  readonly at: number;
+  /** Targets that surely received it, by kind; e-mail counts mailboxes. */
+  readonly sent: Readonly<Partial<Record<CountedKind, number>>>;
+  /** Deliveries of which it is not known whether they arrived, or to what kind of target. */
+  readonly uncertain: number;
+}
+
+/**
+ * Finds the newest run that has delivered the report for these days, or may have; undefined when none has. Throws
+ * `redis.unreachable`, `archive.unreachable` when that cannot be found out.
+ */
+export type FindEarlierDelivery = (asked: ReportPeriod) => Promise<EarlierDelivery | undefined>;
+
+/** A delivery as the ledger, a record or the archive has it. */
+export interface KnownDelivery {
+  /** Position and kind in the definition, e.g. `0-email`; null where it is not known. */
+  readonly target: string | null;
+  readonly recipient: string;
+  readonly state: string;
+  /** Epoch ms. */
+  readonly at: number;
+}
+
+/** Kinds of targets that count. A folder of this machine does not, and neither does a notice to the owner. */
+const COUNTED_KINDS = ['email', 's3', 'sftp', 'webhook'] as const;
+type CountedKind = (typeof COUNTED_KINDS)[number];
+
+const DELIVERED_STATES: ReadonlySet<string> = new Set<DeliveryState>(['sent']);
+const UNCERTAIN_STATES: ReadonlySet<string> = new Set<DeliveryState>(['sending', 'unknown']);
+
+/** What a run has delivered, of all its deliveries; undefined when nothing that counts has left. */
+export function summarizeDeliveries(
+  run: string,
+  period: Period,
+  facts: readonly KnownDelivery[],
+): EarlierDelivery | undefined {
+  const counted = facts.flatMap((fact) => {
+    const kind = COUNTED_KINDS.find((each) => fact.target?.endsWith(each));
+    return kind === undefined && fact.target !== null ? [] : [{ ...fact, kind }];
+  });
+  const sent = counted.filter(({ state }) => DELIVERED_STATES.has(state));
+  const unsure = counted.filter(({ state }) => UNCERTAIN_STATES.has(state));
+  const last = [...sent, ...unsure].reduce((latest, { at }) => Math.max(latest, at), 0);
+  if (sent.length + unsure.length === 0) return undefined;
+  const ofKind = (kind: CountedKind): number =>
+    new Set(sent.flatMap((fact) => (fact.kind === kind ? [addressKey(fact.recipient) ?? fact.recipient] : []))).size;
+  const counts = COUNTED_KINDS.flatMap((kind) => (ofKind(kind) === 0 ? [] : [[kind, ofKind(kind)] as const]));
+  const unnamed = sent.filter(({ kind }) => kind === undefined).length;
+  return { run, period, at: last, sent: Object.fromEntries(counts), uncertain: unsure.length + unnamed };
+}
+
+/** Records that are read at once. */
+const RECORDS_PAGE_SIZE = 200;
+/** A period begins up to a day earlier in another zone, and clocks of two processes may differ. */
+const PERIOD_MARGIN_MS = 2 * 86_400_000;
+
+/** Looks through the records of the report's runs, newest first, as far back as the period's first day. */
+export function findDeliveredInRecords({
+  runs,
+  ledger,
+}: {
+  readonly runs: Pick<RunStore, 'list'>;
+  readonly ledger: Pick<Ledger, 'list'>;
+}): FindEarlierDelivery {
+  return async ({ id, org, report, period }) => {
+    const since = Date.parse(period.from) - PERIOD_MARGIN_MS;
+    for (let after: RunCursor | undefined; ; ) {
+      const page = await runs.list({
+        org,
+        report,
+        since,
+        limit: RECORDS_PAGE_SIZE,
+        ...(after === undefined ? {} : { after }),
+      });
+      for (const record of page) {
+        const counts = record.id !== id && record.deliver && record.state !== 'skipped';
+        if (!counts || !isSamePeriod(record.period, period)) continue;
+        const found = summarizeDeliveries(record.id, record.period, await readKnownDeliveries(record, ledger));
+        if (found !== undefined) return found;
+      }
+      after = page.at(-1);
+      if (after === undefined || page.length < RECORDS_PAGE_SIZE) return undefined;
+    }
+  };
+}
+
+/** The ledger's rows; a ledger that has lost them is spoken for by the record. */
+async function readKnownDeliveries(record: RunRecord, ledger: Pick<Ledger, 'list'>): Promise<readonly KnownDelivery[]> {
+  const rows = await ledger.list(record.id);
+  if (rows.length > 0) return rows;
+  const at = record.finishedAt ?? record.createdAt;
+  return record.deliveries.map(({ target, recipient, state }) => ({ target, recipient, state, at }));
+}
+
+/** The same civil days in the same zone, whatever they are called. */
+const isSamePeriod = (one: Period, other: Period): boolean =>
+  one.from === other.from && one.to === other.to && one.timezone === other.timezone;
+
+/** Asks one after the other until one knows of a delivery: the quickest first. */
+export const firstFound =
+  (finders: readonly FindEarlierDelivery[]): FindEarlierDelivery =>
+  async (asked) => {
+    for (const find of finders) {
+      const found = await find(asked);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  };
+
+/**
+ * Refuses to deliver a report once more for a period that it was delivered for: the rule that the command line, the page and the
+ * API share. Nobody is refused who insists (`again`), delivers nothing, or delivers to folders of this machine alone.
+ * Throws `already_delivered`, and what `find` throws.
+ * @param find undefined: nobody is refused
+ * @param now epoch ms
+ */
+export async function assertNotDelivered(
+  asked: ReportPeriod & { readonly deliver: boolean },
+  { deliveries }: Pick<Definition, 'deliveries'>,
+  {
+    again,
+    find,
+    now,
+  }: { readonly again: boolean; readonly find: FindEarlierDelivery | undefined; readonly now: number },
+): Promise<void> {
+  const counts = deliveries.some((delivery) => COUNTED_KINDS.some((kind) => delivery[kind] !== undefined));
+  if (!asked.deliver || !counts || again || find === undefined) return;
+  const earlier = await find(asked);
+  if (earlier !== undefined) throw alreadyDeliveredError(asked, earlier, now);
+}
+
+/**
+ * The refusal of a report that was delivered for this period already.
+ * @param now epoch ms
+ */
+function alreadyDeliveredError({ org, report }: ReportPeriod, earlier: EarlierDelivery, now: number): DocketError {
+  const { run, period, at, sent, uncertain } = earlier;
+  const { email = 0, s3 = 0, sftp = 0, webhook = 0 } = sent;
+  return new DocketError('already_delivered', describeDelivery(earlier, now), {
+    where: `${org}/${report}`,
+    next: 'Nothing was opened. To send it again all the same: --again on the command line, `again: true` in the API, the box in the form of the page.',
+    delivered: {
+      run,
+      period: { ...period },
+      at: new Date(at).toISOString(),
+      people: email,
+      targets: s3 + sftp + webhook,
+      uncertain,
+    },
+  });
+}
+
+/** `October 2026 went to 2 people on 3 Nov, 10:56 (run 83b1c195).` */
+function describeDelivery({ run, period, at, sent, uncertain }: EarlierDelivery, now: number): string {
+  const days = formatPeriod(period).replace(/ \([^()]*\)$/, '');
+  const known = joinWithAnd(
+    COUNTED_KINDS.flatMap((kind) => {
+      const count = sent[kind];
+      return count === undefined ? [] : [formatCount(count, KIND_NAMES[kind])];
+    }),
+  );
+  const uncertainly = formatCount(uncertain, known === '' ? ['recipient', 'recipients'] : ['more', 'more']);
+  const went =
+    known === ''
+      ? `may have gone to ${uncertainly}`
+      : `went to ${known}${uncertain === 0 ? '' : `, and perhaps to ${uncertainly},`}`;
+  return `${days} ${went} on ${formatSentAt(at, period.timezone, now)} (run ${run.slice(0, 8)}).`;
+}
+
+const KIND_NAMES: Readonly<Record<CountedKind, readonly [one: string, many: string]>> = {
+  email: ['person', 'people'],
+  s3: ['S3 bucket', 'S3 buckets'],
+  sftp: ['SFTP server', 'SFTP servers'],
+  webhook: ['webhook', 'webhooks'],
+};
+
+const formatCount = (count: number, [one, many]: readonly [string, string]): string =>
+  `${count} ${count === 1 ? one : many}`;
+
+const joinWithAnd = (parts: readonly string[]): string =>
+  parts.length < 2 ? parts.join('') : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`;
+
+/** `3 Nov, 10:56` of the period's zone, with the year where it is not this one. */
+function formatSentAt(at: number, timeZone: string, now: number): string {
+  const yearOf = (instant: number): string =>
+    intlDateTimeFormat('en-GB', { timeZone, year: 'numeric' }).format(instant);
+  const year = yearOf(at) === yearOf(now) ? {} : ({ year: 'numeric' } as const);
+  const day = intlDateTimeFormat('en-GB', { timeZone, day: 'numeric', month: 'short', ...year }).format(at);
+  const time = intlDateTimeFormat('en-GB', { timeZone, hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }).format(
+    at,
+  );
+  return `${day}, ${time}`;
+}

@@ -1,0 +1,117 @@
+import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
+import type { FileEntry, RunFile } from '../../admin/access/access.ts';
+import type { ArchivedFiles, ArchivedRunRef } from '../../admin/access/files.ts';
+import type { Manifest } from '../../deliver/archive/archive.ts';
+import type { RunChain } from '../../deliver/archive/chain/run-chain.ts';
+import { archiveCorrupt } from '../../deliver/archive/run-folder.ts';
+import { readManifest } from '../../deliver/archive/run-metadata.ts';
+import type { ArchiveStorage, RunFiles } from '../../deliver/archive/storage/archive-storage.ts';
+import { ARTIFACT_FORMATS, MEDIA_TYPES } from '../../render/artifact.ts';
+
+/**
+ * Packs as they stand on a shelf. What leaves is compared with the hashes of its manifest, and that with the signed chain
+ * where there is one.
+ */
+export function createRunFileReader(
+  shelf: Pick<ArchiveStorage, 'runFiles'>,
+  signing?: Pick<RunChain, 'verifyManifest'>,
+): ArchivedFiles {
+  const manifestOf = async (run: ArchivedRunRef, box: RunFiles): Promise<Manifest | undefined> => {
+    const manifest = await readManifest(box);
+    if (manifest !== undefined) await signing?.verifyManifest(run);
+    return manifest;
+  };
+  const entriesOf = async (run: ArchivedRunRef, box: RunFiles): Promise<readonly FileEntry[] | undefined> => {
+    const manifest = await manifestOf(run, box);
+    // Nobody but us writes manifests, as a rule; one of whoever else can write there must not open other files.
+    if (manifest?.files.some(({ name }) => /[/\\]/.test(name))) {
+      throw archiveCorrupt(box.location, 'manifest.json names a file outside of the run', {});
+    }
+    return manifest && [...manifest.files.map(fileEntry), ...mailEntries(manifest)];
+  };
+  return {
+    files: (run) => entriesOf(run, shelf.runFiles(run)),
+
+    file: async (run: ArchivedRunRef, name: string): Promise<RunFile | undefined> => {
+      const box = shelf.runFiles(run);
+      const entry = (await entriesOf(run, box))?.find((one) => one.name === name);
+      if (entry === undefined) return undefined;
+      const { bytes } = entry;
+      if (bytes !== null) return { ...entry, bytes, open: () => openVerified(box, { ...entry, bytes }) };
+      const whole = await readMailPart(box, entry.name, entry.sha256);
+      return { ...entry, bytes: whole.byteLength, open: async () => Readable.from([whole], { objectMode: false }) };
+    },
+
+    preview: async (run) => {
+      const box = shelf.runFiles(run);
+      const manifest = await manifestOf(run, box);
+      if (manifest === undefined) return undefined;
+      let html = (await readMailPart(box, 'mail.html', manifest.mail?.html_sha256 ?? null)).toString('utf8');
+      for (const { name, cid, sha256 } of manifest.mail?.pictures ?? []) {
+        const picture = await readMailPart(box, name, sha256);
+        html = html.replaceAll(`cid:${cid}`, `data:image/png;base64,${picture.toString('base64')}`);
+      }
+      return html;
+    },
+  };
+}
+
+const fileEntry = ({ name, format, bytes, sha256 }: Manifest['files'][number]): FileEntry => {
+  const known = ARTIFACT_FORMATS.find((one) => one === format);
+  const type = known === undefined ? 'application/octet-stream' : MEDIA_TYPES[known];
+  return { name, kind: 'file', type, bytes, sha256 };
+};
+
+const mailEntries = ({ mail }: Manifest): readonly FileEntry[] => [
+  { name: 'mail.html', kind: 'mail', type: MEDIA_TYPES.html, bytes: null, sha256: mail?.html_sha256 ?? null },
+  { name: 'mail.txt', kind: 'mail', type: MEDIA_TYPES.text, bytes: null, sha256: mail?.text_sha256 ?? null },
+  ...(mail?.pictures ?? []).map(
+    ({ name, sha256 }): FileEntry => ({ name, kind: 'picture', type: 'image/png', bytes: null, sha256 }),
+  ),
+];
+
+/** A part of the mail, whole: they are small. */
+async function readMailPart(box: RunFiles, name: string, sha256: string | null): Promise<Buffer> {
+  const bytes = await box.get(name);
+  if (bytes === undefined) throw archiveCorrupt(box.location, `${name} is missing`, {});
+  if (sha256 !== null && createHash('sha256').update(bytes).digest('hex') !== sha256) {
+    throw archiveCorrupt(box.location, `${name} has changed`, {});
+  }
+  return bytes;
+}
+
+/** The first piece is read before anything is answered: what is missing, or small and changed, is told as an error. */
+async function openVerified(box: RunFiles, entry: FileEntry & { readonly bytes: number }): Promise<Readable> {
+  const found = await box.stream(`files/${entry.name}`);
+  if (found === undefined) throw archiveCorrupt(box.location, `${entry.name} is missing`, {});
+  const pieces = verifiedChunks(found, entry, box.location);
+  let first: Promise<IteratorResult<Uint8Array, void>> | undefined = Promise.resolve(await pieces.next());
+  const next = () => {
+    const one = first ?? pieces.next();
+    first = undefined;
+    return one;
+  };
+  const iterator = { next, return: () => pieces.return() };
+  return Readable.from({ [Symbol.asyncIterator]: () => iterator }, { objectMode: false });
+}
+
+/** Holds the last piece back until all of it is known to be what was sealed: nobody gets a whole file that is another. */
+async function* verifiedChunks(
+  pieces: AsyncIterable<Uint8Array>,
+  { name, bytes, sha256 }: FileEntry & { readonly bytes: number },
+  place: string,
+): AsyncGenerator<Uint8Array, void> {
+  const hash = createHash('sha256');
+  let held: Uint8Array | undefined;
+  let size = 0;
+  for await (const piece of pieces) {
+    hash.update(piece);
+    size += piece.byteLength;
+    if (size > bytes) break;
+    if (held !== undefined) yield held;
+    held = piece;
+  }
+  if (size !== bytes || hash.digest('hex') !== sha256) throw archiveCorrupt(place, `${name} has changed`, {});
+  if (held !== undefined) yield held;
+}
