@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { Secret } from '../../src/base/secret.ts';
+import { Secret } from '../../src/base/secrets/secret.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { HOOK_SECRET } from '../recorded/definitions.ts';
 import { type Deployment, deployment, type RunningDocket } from '../recorded/deployment.ts';
@@ -22,8 +22,8 @@ import {
   SIGNING_KEY,
 } from '../recorded/recording.ts';
 import { webhookReceiver } from '../recorded/webhook-receiver.ts';
+import { captureStderr } from '../support/capture-stderr.ts';
 import { type FaketimeRedis, faketimeRedis } from '../support/faketime-redis.ts';
-import { keptStderr } from '../support/kept-stderr.ts';
 
 const RECORDED = fileURLToPath(new URL('../recorded/', import.meta.url));
 const folders = (await readdir(RECORDED, { recursive: true }))
@@ -81,7 +81,7 @@ describe.each(folders)('of version %s', (version) => {
     docket = await deployment({
       folder: to,
       token: () => recording.token,
-      onStderr: keptStderr,
+      onStderr: captureStderr,
       env: {
         REDIS_URL: redis.url,
         COMPLIANCE_API_URL: sandbox.url,

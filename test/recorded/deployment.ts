@@ -6,9 +6,9 @@ import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { z } from 'zod';
-import { freePort } from '../../src/demo/redis.ts';
+import { freePort } from '../../src/demo/local-redis.ts';
 import { libfaketime } from '../support/libfaketime.ts';
-import { PLANTED } from '../support/secret-scan.ts';
+import { PLANTED_SECRETS } from '../support/secret-scan.ts';
 import { SIGNING_KEY, TOKENS } from './recording.ts';
 
 export type Env = Readonly<Record<string, string>>;
@@ -62,7 +62,7 @@ export async function deployment({ folder, env, token, onStderr }: DeploymentOpt
   await setClock(0);
   const common: Env = {
     PATH: process.env.PATH ?? '',
-    ...PLANTED,
+    ...PLANTED_SECRETS,
     LD_PRELOAD: await libfaketime(),
     FAKETIME_TIMESTAMP_FILE: clock,
     FAKETIME_NO_CACHE: '1',

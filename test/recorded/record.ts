@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { Redis } from 'ioredis';
 import { z } from 'zod';
-import { freePort } from '../../src/demo/redis.ts';
+import { freePort } from '../../src/demo/local-redis.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { restartableRedis } from '../support/restartable-redis.ts';
 import { HOOK_SECRET, recordedDefinitions, TREATMENTS } from './definitions.ts';
