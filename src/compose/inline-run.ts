@@ -17,6 +17,7 @@ import type { OnRunEvent } from '../run/run-events.ts';
 import type { RunOrder } from '../run/run-record.ts';
 import type { RunResult } from '../run/run-result.ts';
 import type { ActiveOrgs } from '../services/budgets/key-limits.ts';
+import { reportFileSchema } from '../services/definitions/built-in-kinds.ts';
 import type { FindEarlierDelivery } from '../services/runs/already-delivered.ts';
 import {
   archiveOnlyIdentity,
@@ -89,7 +90,7 @@ function withRedis(
   const archive = mirroredArchive(openArchive(around, scope, identity).archive, out);
   const ports = {
     runs,
-    definitions: definitionStore(redis, kept),
+    definitions: definitionStore(redis, { ...kept, reportSchema: reportFileSchema }),
     leases: redisInlineLeases(redis, kept),
     live: redisLiveProgress(redis, kept),
     clock,

@@ -3,6 +3,7 @@ import type { HealthCheck } from '../admin/app.ts';
 import type { Scope } from '../base/scope.ts';
 import { secretSource } from '../base/secrets/secret.ts';
 import type { DefinitionSource } from '../definitions/load/definition-source.ts';
+import { TARGETS } from '../deliver/targets/registry.ts';
 import { createActiveReports } from '../queue/definitions/active-reports.ts';
 import { redisActiveVersions } from '../queue/definitions/active-versions.ts';
 import { assertNoMassRemoval, type RemovalSummary } from '../queue/definitions/mass-removal.ts';
@@ -68,6 +69,7 @@ export async function openScheduler(
   const heartbeats = redisSchedulerHeartbeats(redis, { prefix });
   const processes = redisProcessRegistry(redis, { prefix, self: 'start' });
   const inForce = createActiveReports({
+    targets: TARGETS,
     ...(adopts === undefined
       ? { admitRemoval: (removal: RemovalSummary) => assertNoMassRemoval(removal, { processes, heartbeats, clock }) }
       : {}),

@@ -9,6 +9,7 @@ import { type Pauses, redisPauses } from '../queue/schedules/pauses.ts';
 import type { RedisClient } from '../redis/client.ts';
 import { assertSuitable, type ClientRole, openRedis, withRedisErrors } from '../redis/connection.ts';
 import { DEFAULT_KEY_PREFIX, RETENTION_DAYS, redisKeys } from '../redis/keys.ts';
+import { reportFileSchema } from '../services/definitions/built-in-kinds.ts';
 import { type TriggerRun, triggerRun } from '../services/runs/trigger-run.ts';
 import { composeFindDelivered, openIdentity } from './archive.ts';
 import type { AppContext } from './run-ports.ts';
@@ -50,7 +51,7 @@ export async function openStore(
   await assertSuitable(redis, log, { requireDurable });
   const kept = { prefix, keepDays: RETENTION_DAYS };
   const runs = redisRunStore(redis, { ...kept, log, ended: deleteResponses(redis, { prefix: `${prefix}:` }) });
-  const definitions = definitionStore(redis, kept);
+  const definitions = definitionStore(redis, { ...kept, reportSchema: reportFileSchema });
   const queue = scope.use(runQueue(redis, { prefix }), (opened) => opened.close());
   const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: RETENTION_DAYS });
   const delivered = composeFindDelivered(around, { runs, ledger }, scope);

@@ -29,10 +29,7 @@ export const MEDIA_TYPES = {
 } as const satisfies Record<ArtifactFormat, string>;
 
 /** What an e-mail carries that attaches these formats: CSV files with their schemas, as one zip where there is one. */
-export function mailAttachments(
-  artifacts: readonly Artifact[],
-  formats: readonly ArtifactFormat[],
-): readonly Artifact[] {
+export function mailAttachments(artifacts: readonly Artifact[], formats: readonly string[]): readonly Artifact[] {
   const zipped = artifacts.some(({ format }) => format === 'zip');
   const data: readonly ArtifactFormat[] = !formats.includes('csv') ? [] : zipped ? ['zip'] : ['csv', 'schema'];
   return artifacts.filter(({ format }) => (format !== 'csv' && formats.includes(format)) || data.includes(format));

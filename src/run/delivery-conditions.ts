@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
-import { TARGET_KINDS } from '../definitions/schema/deliveries.ts';
+import { describeDelivery, targetName } from '../definitions/schema/kinds.ts';
 import type { Definition } from '../definitions/schema/report-definition.ts';
 import { meetsComparison, parseSendCondition, type SendCondition } from '../definitions/schema/send-condition.ts';
 import type { FiguresDestination, LastSentFigures } from '../deliver/last-sent-figures.ts';
 import { recipientKey, type SendDecision } from '../deliver/send-decision.ts';
+import { TARGETS } from '../deliver/targets/registry.ts';
 import type { Dataset, Row, Table } from '../fetch/dataset.ts';
 import { rowBatches, type YieldToEventLoop } from '../fetch/rows.ts';
 
@@ -125,14 +126,15 @@ export async function evaluateConditions(
   { org, report, deliveries }: Pick<Definition, 'org' | 'report' | 'deliveries'>,
   sent: LastSentFigures | undefined,
   turn?: YieldToEventLoop,
+  targets = TARGETS,
 ): Promise<ConditionResults> {
   const conditional = deliveries.flatMap((delivery, index) => {
-    const { send_if, email } = delivery;
-    const kind = TARGET_KINDS.find((each) => delivery[each] !== undefined);
+    const { send_if } = delivery;
     const condition = send_if === undefined ? undefined : parseSendCondition(send_if);
-    if (send_if === undefined || kind === undefined || condition === undefined || !('kind' in condition)) return [];
-    const recipients = email === undefined ? [null] : [...new Set(email.to.map(recipientKey))];
-    return [{ target: `${index}-${kind}`, recipients, send_if, condition }];
+    if (send_if === undefined || condition === undefined || !('kind' in condition)) return [];
+    const { kind, mailboxes } = describeDelivery(delivery, targets);
+    const recipients = mailboxes === undefined ? [null] : mailboxes.map(({ address }) => recipientKey(address));
+    return [{ target: targetName(index, kind), recipients: [...new Set(recipients)], send_if, condition }];
   });
   if (conditional.length === 0) return { conditions: [] };
   const figures = await hashFigures(dataset, turn);

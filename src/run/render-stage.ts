@@ -1,7 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import type { SecretSource } from '../base/secrets/secret.ts';
-import { deliveryAddresses } from '../definitions/schema/deliveries.ts';
+import { describeDelivery, type TargetDescription } from '../definitions/schema/kinds.ts';
 import type { Manifest, PublishedRun } from '../deliver/archive/archive.ts';
+import { TARGETS } from '../deliver/targets/registry.ts';
 import { type Dataset, incompleteNotes } from '../fetch/dataset.ts';
 import type { Artifact } from '../render/artifact.ts';
 import type { EmailOptions } from '../render/email/template-data.ts';
@@ -22,10 +23,11 @@ export async function renderAndPublish(
   order: RunOrder,
   look: WorkbookBranding,
   { definition, settings, signal, observe }: RunContext,
-  { archive, clock, trace, templates, render: renderer, sentFigures }: RunPorts,
+  { archive, clock, trace, templates, render: renderer, sentFigures, targets = TARGETS }: RunPorts,
 ): Promise<PublishedRun> {
   const madeAt = clock.now();
-  const { outputs, deliveries } = definition;
+  const { outputs } = definition;
+  const deliveries = definition.deliveries.map((delivery) => describeDelivery(delivery, targets));
   const watched = { observe, clock, trace };
   const request: RenderRequest = {
     dataset,
@@ -34,9 +36,9 @@ export async function renderAndPublish(
       ...look,
       folder,
       digest: order.digest,
-      zipped: deliveries.some(({ email }) => email?.attach.includes('csv')),
+      zipped: deliveries.some(({ attach }) => attach?.includes('csv')),
     },
-    mail: { templates, attached: attachedToAll(definition), ...scheduleOptions(order, definition, settings) },
+    mail: { templates, attached: attachedToAll(deliveries, outputs), ...scheduleOptions(order, definition, settings) },
     run: order.id,
     madeAt,
     // The digest freezes both files, so that a retry writes in the same language.
@@ -45,19 +47,22 @@ export async function renderAndPublish(
   const { artifacts, mail } = await timedStage('render', watched, () => renderer(request, signal));
   const sealed = await timedStage('seal', watched, async () => {
     const turn = () => setImmediate(undefined, { signal });
-    const decided = await evaluateConditions(dataset, definition, sentFigures, turn);
-    const manifest = { ...manifestOf(dataset, order, artifacts, madeAt, definition), ...decided };
+    const decided = await evaluateConditions(dataset, definition, sentFigures, turn, targets);
+    const manifest = { ...manifestOf(dataset, order, artifacts, madeAt, deliveries), ...decided };
     return archive.publish(folder, manifest, artifacts, mail);
   });
   for (const { name, bytes } of sealed.artifacts) observe({ type: 'rendered', name, bytes });
   return sealed;
 }
 
-/** One body is read by all recipients, so it may speak only of files that every one of them gets. */
-function attachedToAll({ deliveries, outputs }: RunContext['definition']): readonly Artifact['format'][] {
-  const mails = deliveries.flatMap(({ email }) => email ?? []);
-  if (mails.length === 0) return [];
-  return outputs.map(({ format }) => format).filter((format) => mails.every(({ attach }) => attach.includes(format)));
+/** The formats that every message has attached: all recipients read the same body. */
+function attachedToAll(
+  deliveries: readonly TargetDescription[],
+  outputs: RunContext['definition']['outputs'],
+): readonly Artifact['format'][] {
+  const attachments = deliveries.flatMap(({ attach }) => (attach === undefined ? [] : [attach]));
+  if (attachments.length === 0) return [];
+  return outputs.map(({ format }) => format).filter((format) => attachments.every((each) => each.includes(format)));
 }
 
 /** When the report is made by itself, and whether this one was asked for. */
@@ -75,7 +80,7 @@ const manifestOf = (
   order: RunOrder,
   artifacts: readonly Artifact[],
   madeAt: number,
-  { deliveries }: RunContext['definition'],
+  deliveries: readonly TargetDescription[],
 ): Manifest => ({
   version: 1,
   run: order.id,
@@ -91,7 +96,7 @@ const manifestOf = (
   calls: dataset.calls,
   incomplete: incompleteNotes(dataset),
   files: artifacts.map(({ name, format, bytes, sha256 }) => ({ name, format, bytes, sha256 })),
-  recipients: deliveries.flatMap(deliveryAddresses),
+  recipients: deliveries.flatMap(({ addresses }) => addresses),
   made_at: new Date(madeAt).toISOString(),
 });
 

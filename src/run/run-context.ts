@@ -8,7 +8,7 @@ import type { CircuitBreaker } from '../deliver/circuit/circuit-breaker.ts';
 import type { DestinationPolicy } from '../deliver/destination-guard.ts';
 import type { LastSentFigures } from '../deliver/last-sent-figures.ts';
 import type { Ledger } from '../deliver/ledger/ledger.ts';
-import type { MailRoute } from '../deliver/targets/registry.ts';
+import type { MailRoute, Target } from '../deliver/targets/target.ts';
 import type { CatalogCache } from '../fetch/cache/catalog-cache.ts';
 import type { FetchInput } from '../fetch/fetch-dataset.ts';
 import type { Renderer } from '../render/renderer.ts';
@@ -38,6 +38,8 @@ export interface RunPorts
   readonly destinations?: DestinationPolicy | undefined;
   /** What relative directory targets are resolved against. */
   readonly workingDirectory: string;
+  /** The built-in ones by default. */
+  readonly targets?: readonly Target[];
 }
 
 export interface RunContext {

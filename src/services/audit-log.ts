@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Clock } from '../base/clock.ts';
-import { epochMsSchema } from '../base/epoch.ts';
 import { DocketError, toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
+import { epochMsSchema } from '../base/time.ts';
 import type { RedisClient } from '../redis/client.ts';
 import { withRedisErrors } from '../redis/connection.ts';
 import { redisKeys } from '../redis/keys.ts';

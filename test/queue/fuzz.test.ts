@@ -19,6 +19,7 @@ import { redisSchedulerHeartbeats } from '../../src/queue/schedules/scheduler-he
 import { redisKeys } from '../../src/redis/keys.ts';
 import { parseRunCursor } from '../../src/run/run-page.ts';
 import { redisAuditLog } from '../../src/services/audit-log.ts';
+import { reportFileSchema } from '../../src/services/definitions/built-in-kinds.ts';
 import {
   expectCleanPrototypes,
   hostileText,
@@ -108,7 +109,7 @@ describe('whatever is read back from Redis, it is what was written, or an error 
       const { producer: redis, prefix } = bench;
       const keys = redisKeys(prefix);
       const frozen = reportDefinition('weekly', { cron: '0 8 * * MON' });
-      const store = definitionStore(redis, { prefix, keepDays: 30 });
+      const store = definitionStore(redis, { prefix, keepDays: 30, reportSchema: reportFileSchema });
       await store.put(frozen);
       const { digest } = frozen.definition;
       const definition = JSON.parse((await redis.get(keys.definition(digest))) ?? '');

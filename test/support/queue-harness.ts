@@ -3,13 +3,13 @@ import { inject } from 'vitest';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { type Log, type LogFields, silentLog } from '../../src/base/log.ts';
 import { orgFileSchema } from '../../src/definitions/schema/org-settings.ts';
-import { reportFileSchema } from '../../src/definitions/schema/report-definition.ts';
 import { definitionStore, type FrozenDefinition } from '../../src/queue/definitions/definition-store.ts';
 import { type RunQueue, runQueue } from '../../src/queue/jobs/run-queue.ts';
 import { type RedisRunStore, redisRunStore } from '../../src/queue/runs/run-store.ts';
 import type { RedisClient } from '../../src/redis/client.ts';
 import { openRedis } from '../../src/redis/connection.ts';
 import type { RunOrder } from '../../src/run/run-record.ts';
+import { reportFileSchema } from '../../src/services/definitions/built-in-kinds.ts';
 import { type TriggerRequest, type TriggerRun, triggerRun } from '../../src/services/runs/trigger-run.ts';
 
 export const randomPrefix = (): string => `{test-${randomBytes(6).toString('hex')}}`;
@@ -78,7 +78,7 @@ export async function openQueueHarness(
   const producer = await openRedis(url, 'producer', silentLog);
   const worker = await openRedis(url, 'worker', silentLog);
   const runs = redisRunStore(producer, { prefix, keepDays: 40 });
-  const definitions = definitionStore(producer, { prefix, keepDays: 30 });
+  const definitions = definitionStore(producer, { prefix, keepDays: 30, reportSchema: reportFileSchema });
   const queue = runQueue(producer, { prefix });
   return {
     prefix,

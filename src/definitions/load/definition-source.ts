@@ -33,8 +33,7 @@ export interface WatchOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly admissionCheck?: AdmissionCheck;
-  /** In this thread, where nothing is said. */
-  readonly parser?: DefinitionParser;
+  readonly parser: DefinitionParser;
   /** Told after each look that found, or made, what is in force to be what the folder says. */
   readonly onCheck?: () => void;
   /** Ms between two looks at the folder: what the system does not tell of (network mounts, a link further up). */
@@ -126,7 +125,7 @@ export function watchDefinitions(first: Definitions, options: WatchOptions): Def
       const loaded = await loadDefinitions(folder, {
         previous: jobs.lastKnownGood,
         ...(admissionCheck === undefined ? {} : { admissionCheck }),
-        ...(parser === undefined ? {} : { parser }),
+        parser,
       });
       const after = await fingerprintDirectory(folder);
       if (after.text !== seen.text) return false;

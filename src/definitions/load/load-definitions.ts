@@ -30,7 +30,6 @@ import {
   applyAdmissionCheck,
   type DefinitionParser,
   deepFreeze,
-  inProcessParser,
   type LoadedOrg,
 } from './parse-definitions.ts';
 
@@ -57,8 +56,7 @@ export interface LoadOptions {
   /** Of a folder that was read before: what has a fault now goes on as its last good text says. */
   readonly previous?: LastKnownGood;
   readonly admissionCheck?: AdmissionCheck;
-  /** In this thread, where nothing is said. */
-  readonly parser?: DefinitionParser;
+  readonly parser: DefinitionParser;
 }
 
 const YAML_FILE = /\.ya?ml$/i;
@@ -71,7 +69,7 @@ const DEFINITION_FILE = /^(.+)\.ya?ml$/;
  */
 export async function loadDefinitions(
   folder: string,
-  { previous = NO_LAST_KNOWN_GOOD, admissionCheck, parser = inProcessParser }: LoadOptions = {},
+  { previous = NO_LAST_KNOWN_GOOD, admissionCheck, parser }: LoadOptions,
 ): Promise<Definitions> {
   const root = await resolveFolder(folder).catch((cause: unknown) => {
     throw new DocketError('config.invalid', `The jobs folder ${folder} cannot be read.`, {

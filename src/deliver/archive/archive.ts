@@ -1,8 +1,8 @@
 import type { Period } from '../../definitions/periods/period.ts';
 import type { CallRecord, Note } from '../../fetch/dataset.ts';
 import type { Artifact, MailBody } from '../../render/artifact.ts';
+import type { ArchivedState, DeliveryRow, DeliveryState, Receipt, Resolution } from '../ledger/ledger.ts';
 import type { SendDecision } from '../send-decision.ts';
-import type { ArchivedState, DeliveryRow, DeliveryState, Resolution, Receipt } from '../ledger/ledger.ts';
 import type { RunRef, SharedLink } from './storage/archive-storage.ts';
 
 /** What a run made and from what, kept beside the bytes that were sent. Written once, when the files are complete. */

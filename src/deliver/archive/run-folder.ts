@@ -3,12 +3,18 @@ import { createReadStream } from 'node:fs';
 import { copyFile, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { DocketError } from '../../base/error.ts';
 import { describeDiskFailure } from '../../base/files/disk-error.ts';
 import { findDiskFailure } from '../../base/files/disk-failure.ts';
-import { DocketError } from '../../base/error.ts';
-import { ARTIFACT_FORMATS, type Artifact, type InlineImage, type MailBody, MEDIA_TYPES } from '../../render/artifact.ts';
-import type { Manifest, PublishedRun } from './archive.ts';
 import { syncPath, writeSynced } from '../../base/files/durable-file.ts';
+import {
+  ARTIFACT_FORMATS,
+  type Artifact,
+  type InlineImage,
+  type MailBody,
+  MEDIA_TYPES,
+} from '../../render/artifact.ts';
+import type { Manifest, PublishedRun } from './archive.ts';
 import { PICTURE_NAME } from './manifest.ts';
 
 /** Names that a run's folder has for itself; no artifact may have one of them. */

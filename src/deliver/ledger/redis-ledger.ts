@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { epochMsSchema } from '../../base/epoch.ts';
 import { DocketError } from '../../base/error.ts';
+import { epochMsSchema } from '../../base/time.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { withRedisErrorContext } from '../../redis/errors.ts';
 import { type LuaScript, loadLuaScript, luaScript, runLuaScript } from '../../redis/script.ts';

@@ -9,13 +9,13 @@ import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { Secret } from '../../../src/base/secrets/secret.ts';
-import { loadDefinitions, requireReport } from '../../../src/definitions/load/load-definitions.ts';
 import { freePort, type LocalRedis, localRedis } from '../../../src/demo/local-redis.ts';
 import { createMailCatcher, type MailCatcher } from '../../../src/demo/mail-catcher.ts';
 import { redisPauses } from '../../../src/queue/schedules/pauses.ts';
 import { cursorNames } from '../../../src/queue/schedules/report-schedules.ts';
 import { DEFAULT_KEY_PREFIX, redisKeys } from '../../../src/redis/keys.ts';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts';
+import { loadDefinitions, requireReport } from '../../../src/services/definitions/built-in-kinds.ts';
 import { captureStderr } from '../../support/capture-stderr.ts';
 import { docket } from '../../support/docket.ts';
 

@@ -16,6 +16,7 @@ import { definitionStore } from '../../../src/queue/definitions/definition-store
 import { type Execute, startWorker } from '../../../src/queue/jobs/worker.ts';
 import { reportSchedules } from '../../../src/queue/schedules/report-schedules.ts';
 import { redisScheduleCursors } from '../../../src/queue/schedules/schedule-cursors.ts';
+import { reportFileSchema } from '../../../src/services/definitions/built-in-kinds.ts';
 import { triggerRun } from '../../../src/services/runs/trigger-run.ts';
 import { loadedJobs } from '../../support/loaded-jobs.ts';
 import { otlpCollector } from '../../support/otlp-collector.ts';
@@ -146,7 +147,10 @@ test('a run that fails, sleeps and is put in line again stays in the trace of wh
     concurrency: 1,
   });
   onTestFinished(() => worker.close(0));
-  const ports = { ...bench, definitions: definitionStore(bench.producer, { prefix: bench.prefix, keepDays: 1 }) };
+  const ports = {
+    ...bench,
+    definitions: definitionStore(bench.producer, { prefix: bench.prefix, keepDays: 1, reportSchema: reportFileSchema }),
+  };
   const { record } = await trace.span({ name: 'trigger' }, () =>
     triggerRun(onDemand(reportDefinition()), { ...ports, clock: systemClock, log: recordingLog(), trace }),
   );

@@ -5,7 +5,6 @@ import fc from 'fast-check';
 import { DateTime, IANAZone } from 'luxon';
 import { describe, expect, test } from 'vitest';
 import { formatDiagnostic } from '../../../src/definitions/diagnostics/diagnostic.ts';
-import { loadDefinitions } from '../../../src/definitions/load/load-definitions.ts';
 import { readImageInfo } from '../../../src/definitions/load/logo.ts';
 import { formatPeriod, parsePeriod, resolvePeriod } from '../../../src/definitions/periods/period.ts';
 import { NAMED_PERIODS } from '../../../src/definitions/periods/period-spec.ts';
@@ -13,17 +12,17 @@ import { calendarSchema } from '../../../src/definitions/schedules/calendar.ts';
 import { cronFault, parseCron } from '../../../src/definitions/schedules/cron.ts';
 import { nextReportSlots, timetableOf } from '../../../src/definitions/schedules/slots.ts';
 import { deadlineSchema, formatDurationLiteral, maxAgeSchema } from '../../../src/definitions/schema/durations.ts';
-import { parseHostKey } from '../../../src/definitions/schema/host-key.ts';
 import { isZone, localeSchema, parseSize } from '../../../src/definitions/schema/primitives.ts';
-import { reportFileSchema } from '../../../src/definitions/schema/report-definition.ts';
 import { parseSendCondition } from '../../../src/definitions/schema/send-condition.ts';
 import { looksLikeSecret } from '../../../src/definitions/yaml/secret-detection.ts';
+import { parseHostKey } from '../../../src/deliver/targets/sftp/host-key.ts';
 import {
   formatDateRange,
   formatValue,
   formatZonedInstant,
   type Quantity,
 } from '../../../src/render/figures/format-value.ts';
+import { loadDefinitions, reportFileSchema } from '../../../src/services/definitions/built-in-kinds.ts';
 import { expectCleanPrototypes, hostileText, mutatedText, readOrUndefined, runs, within } from '../../support/fuzz.ts';
 import { jobsFolder, ORG, REPORT } from '../../support/jobs-folder.ts';
 

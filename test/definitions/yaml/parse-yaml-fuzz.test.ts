@@ -4,9 +4,9 @@ import { stringify } from 'yaml';
 import type { z } from 'zod';
 import { formatDiagnostic } from '../../../src/definitions/diagnostics/diagnostic.ts';
 import { orgFileSchema } from '../../../src/definitions/schema/org-settings.ts';
-import { reportFileSchema } from '../../../src/definitions/schema/report-definition.ts';
 import { parseYaml } from '../../../src/definitions/yaml/parse-yaml.ts';
 import { locate } from '../../../src/definitions/yaml/source-file.ts';
+import { reportFileSchema } from '../../../src/services/definitions/built-in-kinds.ts';
 import { runs, within } from '../../support/fuzz.ts';
 import { ORG, REPORT } from '../../support/jobs-folder.ts';
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../../../src/base/clock.ts';
 import { silentLog } from '../../../../src/base/log.ts';
-import { loadDefinitions } from '../../../../src/definitions/load/load-definitions.ts';
+import { TARGETS } from '../../../../src/deliver/targets/registry.ts';
 import { type LocalRedis, localRedis } from '../../../../src/demo/local-redis.ts';
 import { createActiveReports } from '../../../../src/queue/definitions/active-reports.ts';
 import { redisActiveVersions } from '../../../../src/queue/definitions/active-versions.ts';
@@ -11,6 +11,7 @@ import { definitionStore } from '../../../../src/queue/definitions/definition-st
 import { openRedis } from '../../../../src/redis/connection.ts';
 import { DEFAULT_KEY_PREFIX } from '../../../../src/redis/keys.ts';
 import { type Sandbox, startSandbox } from '../../../../src/sandbox/sandbox.ts';
+import { loadDefinitions, reportFileSchema } from '../../../../src/services/definitions/built-in-kinds.ts';
 import { docket } from '../../../support/docket.ts';
 import { jobsFolder, ORG, REPORT } from '../../../support/jobs-folder.ts';
 
@@ -32,8 +33,9 @@ async function putInForce(folder: string): Promise<void> {
   expect(jobs.diagnostics).toEqual([]);
   await createActiveReports({
     jobs: () => jobs,
+    targets: TARGETS,
     versions: redisActiveVersions(client, { prefix: DEFAULT_KEY_PREFIX }),
-    definitions: definitionStore(client, { prefix: DEFAULT_KEY_PREFIX, keepDays: 30 }),
+    definitions: definitionStore(client, { prefix: DEFAULT_KEY_PREFIX, keepDays: 30, reportSchema: reportFileSchema }),
     by: 'host:1',
     clock: systemClock,
     log: silentLog,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { fingerprintOf, hostKeyType, parseHostKey } from '../../../src/definitions/schema/host-key.ts';
+import { fingerprintOf, hostKeyType, parseHostKey } from '../../../../src/deliver/targets/sftp/host-key.ts';
 
 const field = (bytes: Buffer) => {
   const length = Buffer.alloc(4);
