@@ -9,6 +9,7 @@ import { assertNoMassRemoval, type RemovalSummary } from '../queue/definitions/m
 import { activePauses } from '../queue/jobs/pause-enforcement.ts';
 import { createOrphanRequeuer, startPeriodicTasks } from '../queue/jobs/requeue-orphans.ts';
 import { redisProcessRegistry } from '../queue/process-registry.ts';
+import { createLockShortener } from '../queue/jobs/shorten-locks.ts';
 import { createIndexRepair } from '../queue/runs/run-index-repair.ts';
 import { jobSchedulers, startTickWorker } from '../queue/schedules/job-schedulers.ts';
 import { createDueSlotCache, openDueSlots, type SlotEvent } from '../queue/schedules/open-due-slots.ts';
@@ -118,6 +119,7 @@ export async function openScheduler(
       steps: [
         adopt,
         look,
+        createLockShortener(redis, { prefix, log }),
         createIndexRepair(redis, { prefix, keepDays: RETENTION_DAYS, log }),
         createOrphanRequeuer({ runs, queue, clock, log }),
         () => registered.sync(inForce.current()),

@@ -104,8 +104,14 @@ export function redisCatalogCache(
       put: async (name, catalog) =>
         void (await withRedisTimeout(() => redis.set(key(name), JSON.stringify(catalog), 'PX', CATALOG_TTL_MS))),
       delete: async (name) => void (await withRedisTimeout(() => redis.del(key(name)))),
-      claim: async (name) =>
-        (await withRedisTimeout(() => redis.set(`${key(name)}:claim`, '1', 'PX', CLAIM_TTL_MS, 'NX'))) === 'OK',
+      claim: async (name) => {
+        const claim = `${key(name)}:claim`;
+        if ((await withRedisTimeout(() => redis.set(claim, '1', 'PX', CLAIM_TTL_MS, 'NX'))) === 'OK') return true;
+        // A step back of Redis' clock makes the claim of a worker that died last longer by that step.
+        if ((await withRedisTimeout(() => redis.pttl(claim))) > CLAIM_TTL_MS)
+          await withRedisTimeout(() => redis.pexpire(claim, CLAIM_TTL_MS));
+        return false;
+      },
       release: async (name) => void (await withRedisTimeout(() => redis.del(`${key(name)}:claim`))),
     },
     clock,
