@@ -19,6 +19,7 @@ import { captureStderr } from './capture-stderr.ts';
 import { libfaketime } from './libfaketime.ts';
 import { type RestartableRedis, restartableRedis } from './restartable-redis.ts';
 import { PLANTED_SECRETS } from './secret-scan.ts';
+import { waitFor } from './wait-for.ts';
 
 const lineSchema = z.looseObject({ msg: z.string(), run: z.string().optional(), state: z.string().optional() });
 export type MemberLine = z.infer<typeof lineSchema>;
@@ -60,8 +61,8 @@ export interface Fleet {
 }
 type Env = Readonly<Record<string, string>>;
 
-/** Between two looks at what other processes do, ms. */
-const LOOK_MS = 100;
+/** The end-to-end tests' own time limits end what hangs. */
+const POLL = { timeoutMs: 600_000, intervalMs: 100 };
 
 /** @param files the jobs folder: path → content; the key is in `ACME_KEY` */
 export async function fleet(files: Readonly<Record<string, string>>): Promise<Fleet> {
@@ -121,11 +122,15 @@ export async function fleet(files: Readonly<Record<string, string>>): Promise<Fl
       return member;
     },
     until: async (wanted) => {
-      for (;;) {
-        const found = await runs();
-        if (wanted(found)) return found;
-        await pause();
-      }
+      const found = await waitFor(
+        'the runs to be as wanted',
+        async () => {
+          const all = await runs();
+          return wanted(all) ? all : undefined;
+        },
+        POLL,
+      );
+      return found;
     },
     mails: () =>
       Promise.all(
@@ -147,8 +152,6 @@ export async function fleet(files: Readonly<Record<string, string>>): Promise<Fl
     },
   };
 }
-
-const pause = () => new Promise((resolve) => setTimeout(resolve, LOOK_MS));
 
 function memberOf(child: ChildProcess, url: string, time: string): Member {
   const lines: MemberLine[] = [];
@@ -179,11 +182,11 @@ function memberOf(child: ChildProcess, url: string, time: string): Member {
       }),
     setClock: (offset) => writeFile(time, offset),
     ready: async () => {
-      for (;;) {
-        const { status } = await fetch(`${url}/readyz`).catch(() => ({ status: 0 }));
-        if (status === 200) return;
-        await pause();
-      }
+      await waitFor(
+        `${url} to be ready`,
+        async () => (await fetch(`${url}/readyz`).catch(() => ({ status: 0 }))).status === 200,
+        POLL,
+      );
     },
     end: async (signal) => {
       child.kill(signal);

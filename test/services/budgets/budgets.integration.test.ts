@@ -1,11 +1,12 @@
 import { Redis } from 'ioredis';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { redisClock } from '../../../src/redis/clock.ts';
 import { claimIdentity, readIdentity } from '../../../src/redis/identity.ts';
 import { sharedBudgets } from '../../../src/services/budgets/budgets.ts';
 import { faketimeRedis } from '../../support/faketime-redis.ts';
 import { randomPrefix, recordingLog } from '../../support/queue-harness.ts';
+import { waitFor } from '../../support/wait-for.ts';
 
 test('a step of the clock of Redis, and a loss of its data, are said by one of all processes', async () => {
   const redis = await faketimeRedis();
@@ -28,7 +29,7 @@ test('a step of the clock of Redis, and a loss of its data, are said by one of a
   expect(log.lines).toEqual([]);
   await redis.setClock(3_600);
   await round();
-  await vi.waitFor(() => expect(said('redis.clock_stepped')).toHaveLength(1));
+  await waitFor('the step to be reported', () => said('redis.clock_stepped').length === 1);
   const [step] = said('redis.clock_stepped');
   expect(step).toMatchObject({ level: 'warn', why: expect.stringContaining(`127.0.0.1:${new URL(redis.url).port}`) });
   expect(Math.abs((step?.ms ?? 0) - 3_600_000)).toBeLessThan(5_000);
