@@ -8,6 +8,7 @@ const THRESHOLDS = { lines: 90, branches: 90 };
 const FUZZ = 'test/**/*{fuzz,property}*.test.ts';
 const INTEGRATION = 'test/**/*.integration.test.ts';
 const E2E = 'test/e2e/**';
+const SOAK = 'test/e2e/soak.test.ts';
 
 // What goes where: docs/testing.md.
 export default defineConfig({
@@ -59,14 +60,26 @@ export default defineConfig({
         test: {
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts'],
+          exclude: [SOAK],
           globalSetup: ['test/support/setup-build.ts', 'test/support/setup-redis.ts'],
           testTimeout: 300_000,
           hookTimeout: 600_000,
-          // Each file starts whole programs, and installs them.
+          // Each starts whole programs, and waits for them half of the time.
+          maxWorkers: '100%',
+          maxConcurrency: 18,
+          sequence: { groupOrder: 2 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'e2e-soak',
+          include: [SOAK],
+          globalSetup: ['test/support/setup-build.ts', 'test/support/setup-redis.ts'],
           maxWorkers: 1,
           // Two soaks keep two cores busy; more at once do so little that they find nothing.
           maxConcurrency: 2,
-          sequence: { groupOrder: 2 },
+          sequence: { groupOrder: 3 },
         },
       },
     ],
