@@ -16,7 +16,7 @@ import { memoryBudget } from '../../../src/fetch/rate-limit/memory-budget.ts';
 import { compilePlan } from '../../../src/plan/compile.ts';
 import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
 import { doneOf, type FetchingOptions, fetchingFrom, keyOf, NOW, openSandbox } from '../../support/fetch-harness.ts';
-import { type ManualClock, manualClock } from '../../support/manual-clock.ts';
+import { advanceUntil, manualClock } from '../../support/manual-clock.ts';
 import { definitionOf, type SectionInput, settingsOf, WEEK } from '../../support/reports.ts';
 import { memorySharedAnswers, redisSharedAnswers, type SharedAnswersHarness } from '../../support/shared-answers.ts';
 
@@ -87,20 +87,6 @@ function gated() {
     },
   });
   return { client, open, asked };
-}
-
-/** Moves the clock whenever somebody sleeps, until the work is done. */
-async function throughTime<Value>(clock: ManualClock, work: Promise<Value>, step: number): Promise<Value> {
-  let over = false;
-  const ended = work.finally(() => {
-    over = true;
-  });
-  while (!over) {
-    await Promise.race([clock.slept(), ended.catch(() => {})]);
-    clock.advance(step);
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-  return ended;
 }
 
 const callsOf = (outcome: Awaited<ReturnType<typeof fetchDataset>>) => doneOf(outcome).calls;
@@ -384,7 +370,7 @@ describe.each<[string, () => Promise<SharedAnswersHarness>]>([
     const hurried = await run('run-2', { budget, priority: 'on_demand' });
     const waiting = hurried.fetch();
     await budget.release(key, taken.token);
-    expect(callsOf(await throughTime(clock, waiting, 1_000))).toMatchObject([{ saved: false }]);
+    expect(callsOf(await advanceUntil(clock, waiting, 1_000))).toMatchObject([{ saved: false }]);
     expect((await budget.inspect(key)).waiting).toBe(1);
     expect(callsOf(await scheduled.fetch())).toMatchObject([{ shared: { run: 'run-2' } }]);
     expect((await budget.inspect(key)).waiting).toBe(0);
