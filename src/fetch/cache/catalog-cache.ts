@@ -4,7 +4,7 @@ import { asOutcome, done, type Outcome, snooze } from '../../base/outcome.ts';
 import { type Catalog, catalogSchema } from '../../contract/catalog.ts';
 import type { OrgRef } from '../../contract/organization.ts';
 import type { RedisClient } from '../../redis/client.ts';
-import { withRedisTimeout } from '../../redis/errors.ts';
+import { BEFORE_CALL, withRedisErrors } from '../../redis/errors.ts';
 import type { ComplianceClient } from '../client/compliance-client.ts';
 import type { OnFetchEvent } from '../fetch-events.ts';
 import type { Budget, Priority } from '../rate-limit/budget.ts';
@@ -97,16 +97,26 @@ export function redisCatalogCache(
   return createCatalogCache(
     {
       get: async (name) => {
-        const text = await withRedisTimeout(() => redis.get(key(name)));
+        const text = await withRedisErrors(undefined, () => redis.get(key(name)), BEFORE_CALL);
         return text === null ? undefined : read(text);
       },
-      ageMs: async (name) => CATALOG_TTL_MS - (await withRedisTimeout(() => redis.pttl(key(name)))),
+      ageMs: async (name) =>
+        CATALOG_TTL_MS - (await withRedisErrors(undefined, () => redis.pttl(key(name)), BEFORE_CALL)),
       put: async (name, catalog) =>
-        void (await withRedisTimeout(() => redis.set(key(name), JSON.stringify(catalog), 'PX', CATALOG_TTL_MS))),
-      delete: async (name) => void (await withRedisTimeout(() => redis.del(key(name)))),
+        void (await withRedisErrors(
+          undefined,
+          () => redis.set(key(name), JSON.stringify(catalog), 'PX', CATALOG_TTL_MS),
+          BEFORE_CALL,
+        )),
+      delete: async (name) => void (await withRedisErrors(undefined, () => redis.del(key(name)), BEFORE_CALL)),
       claim: async (name) =>
-        (await withRedisTimeout(() => redis.set(`${key(name)}:claim`, '1', 'PX', CLAIM_TTL_MS, 'NX'))) === 'OK',
-      release: async (name) => void (await withRedisTimeout(() => redis.del(`${key(name)}:claim`))),
+        (await withRedisErrors(
+          undefined,
+          () => redis.set(`${key(name)}:claim`, '1', 'PX', CLAIM_TTL_MS, 'NX'),
+          BEFORE_CALL,
+        )) === 'OK',
+      release: async (name) =>
+        void (await withRedisErrors(undefined, () => redis.del(`${key(name)}:claim`), BEFORE_CALL)),
     },
     clock,
   );
@@ -119,7 +129,7 @@ export async function cachedCatalog(
   key: string,
   org: OrgRef,
 ): Promise<Catalog | undefined> {
-  const text = await withRedisTimeout(() => redis.get(`${prefix}catalog:${key}:${org}`));
+  const text = await withRedisErrors(undefined, () => redis.get(`${prefix}catalog:${key}:${org}`), BEFORE_CALL);
   return text === null ? undefined : readCatalog(text);
 }
 
