@@ -4,7 +4,7 @@ import { asOutcome, done, type Outcome, snooze } from '../../base/outcome.ts';
 import { type Catalog, catalogSchema } from '../../contract/catalog.ts';
 import type { OrgRef } from '../../contract/organization.ts';
 import type { RedisClient } from '../../redis/client.ts';
-import { withRedisTimeout } from '../../redis/errors.ts';
+import { BEFORE_CALL, withRedisErrors } from '../../redis/errors.ts';
 import type { ComplianceClient } from '../client/compliance-client.ts';
 import type { OnFetchEvent } from '../fetch-events.ts';
 import type { Budget, Priority } from '../rate-limit/budget.ts';
@@ -94,25 +94,26 @@ export function redisCatalogCache(
   const key = (name: string) => `${prefix}catalog:${name}`;
   // Every run reads one, and most organizations have the same.
   const read = memoize(readCatalog, 16);
+  const ask = <Reply>(question: () => Promise<Reply>): Promise<Reply> =>
+    withRedisErrors(undefined, question, BEFORE_CALL);
   return createCatalogCache(
     {
       get: async (name) => {
-        const text = await withRedisTimeout(() => redis.get(key(name)));
+        const text = await ask(() => redis.get(key(name)));
         return text === null ? undefined : read(text);
       },
-      ageMs: async (name) => CATALOG_TTL_MS - (await withRedisTimeout(() => redis.pttl(key(name)))),
+      ageMs: async (name) => CATALOG_TTL_MS - (await ask(() => redis.pttl(key(name)))),
       put: async (name, catalog) =>
-        void (await withRedisTimeout(() => redis.set(key(name), JSON.stringify(catalog), 'PX', CATALOG_TTL_MS))),
-      delete: async (name) => void (await withRedisTimeout(() => redis.del(key(name)))),
+        void (await ask(() => redis.set(key(name), JSON.stringify(catalog), 'PX', CATALOG_TTL_MS))),
+      delete: async (name) => void (await ask(() => redis.del(key(name)))),
       claim: async (name) => {
         const claim = `${key(name)}:claim`;
-        if ((await withRedisTimeout(() => redis.set(claim, '1', 'PX', CLAIM_TTL_MS, 'NX'))) === 'OK') return true;
+        if ((await ask(() => redis.set(claim, '1', 'PX', CLAIM_TTL_MS, 'NX'))) === 'OK') return true;
         // A step back of Redis' clock makes the claim of a worker that died last longer by that step.
-        if ((await withRedisTimeout(() => redis.pttl(claim))) > CLAIM_TTL_MS)
-          await withRedisTimeout(() => redis.pexpire(claim, CLAIM_TTL_MS));
+        if ((await ask(() => redis.pttl(claim))) > CLAIM_TTL_MS) await ask(() => redis.pexpire(claim, CLAIM_TTL_MS));
         return false;
       },
-      release: async (name) => void (await withRedisTimeout(() => redis.del(`${key(name)}:claim`))),
+      release: async (name) => void (await ask(() => redis.del(`${key(name)}:claim`))),
     },
     clock,
   );
@@ -125,7 +126,7 @@ export async function cachedCatalog(
   key: string,
   org: OrgRef,
 ): Promise<Catalog | undefined> {
-  const text = await withRedisTimeout(() => redis.get(`${prefix}catalog:${key}:${org}`));
+  const text = await withRedisErrors(undefined, () => redis.get(`${prefix}catalog:${key}:${org}`), BEFORE_CALL);
   return text === null ? undefined : readCatalog(text);
 }
 

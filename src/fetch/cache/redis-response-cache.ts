@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { reportResponseSchema } from '../../contract/report.ts';
 import type { RedisClient } from '../../redis/client.ts';
-import { withRedisTimeout } from '../../redis/errors.ts';
+import { BEFORE_CALL, withRedisErrors } from '../../redis/errors.ts';
 import { type LuaScript, loadLuaScript, runLuaScript } from '../../redis/script.ts';
 import { compressJson, decompressJson } from './compressed-json.ts';
 import {
@@ -50,16 +50,16 @@ export function redisResponseCache(
   });
   const run = (question: string, args: readonly (string | number | Buffer)[], ...more: string[]): Promise<unknown> => {
     const { answer, flight } = keysOf(question);
-    return withRedisTimeout(() => runLuaScript(redis, script, [answer, flight, ...more], args));
+    return withRedisErrors(undefined, () => runLuaScript(redis, script, [answer, flight, ...more], args), BEFORE_CALL);
   };
 
   /** Undefined: what is kept is not there any more, or cannot be read. */
   const read = async (question: string): Promise<CachedResponse | undefined> => {
     const { answer } = keysOf(question);
     // Never older than the one that was found: it may have been replaced since, by one computed later.
-    const packed = await withRedisTimeout(() => redis.hgetBuffer(answer, 'packed'));
+    const packed = await withRedisErrors(undefined, () => redis.hgetBuffer(answer, 'packed'), BEFORE_CALL);
     const found = packed === null ? undefined : await decompressJson(packed, cachedResponseSchema);
-    if (found === undefined) await withRedisTimeout(() => redis.del(answer));
+    if (found === undefined) await withRedisErrors(undefined, () => redis.del(answer), BEFORE_CALL);
     return found;
   };
   const find = async (

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { toDocketError } from '../../base/error.ts';
 import type { RedisClient } from '../../redis/client.ts';
-import { withRedisTimeout } from '../../redis/errors.ts';
+import { BEFORE_CALL, withRedisErrors } from '../../redis/errors.ts';
 import { loadLuaScript, runLuaScript } from '../../redis/script.ts';
 import { compressJson, decompressJson } from './compressed-json.ts';
 import type { ResponseStore } from './response-store.ts';
@@ -48,7 +48,11 @@ export function redisResponseStore(redis: RedisClient, options: RedisResponseSto
   const script = storeScript();
   return {
     get: async (run, call) => {
-      const packed = await withRedisTimeout(() => redis.hgetBuffer(`${prefix}answers:${run}`, call));
+      const packed = await withRedisErrors(
+        undefined,
+        () => redis.hgetBuffer(`${prefix}answers:${run}`, call),
+        BEFORE_CALL,
+      );
       // An entry that cannot be read is one we do not have: the call is made again.
       return packed === null ? undefined : decompressJson(packed, storedResponseSchema);
     },
@@ -57,7 +61,11 @@ export function redisResponseStore(redis: RedisClient, options: RedisResponseSto
       const args = [org, call, packed, RESPONSES_TTL_S, maxRunBytes, maxOrgBytes, `${prefix}answers:`];
       try {
         return (
-          (await withRedisTimeout(() => runLuaScript(redis, script, keysOf(prefix, run), ['put', run, ...args]))) === 1
+          (await withRedisErrors(
+            undefined,
+            () => runLuaScript(redis, script, keysOf(prefix, run), ['put', run, ...args]),
+            BEFORE_CALL,
+          )) === 1
         );
       } catch (thrown) {
         if (toDocketError(thrown).code !== 'redis.out_of_memory') throw thrown;
@@ -75,5 +83,9 @@ export function deleteResponses(
 ): ResponseStore['delete'] {
   const script = storeScript();
   return async (run) =>
-    void (await withRedisTimeout(() => runLuaScript(redis, script, keysOf(prefix, run), ['drop', run])));
+    void (await withRedisErrors(
+      undefined,
+      () => runLuaScript(redis, script, keysOf(prefix, run), ['drop', run]),
+      BEFORE_CALL,
+    ));
 }

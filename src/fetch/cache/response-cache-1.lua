@@ -27,10 +27,10 @@
   What a holder asks itself is `nobody` to it: it asks again after a crash, and a command that was sent again finds its
   own claim.
 ]]
+-- @include ../../redis/server-time.lua
 local answer, flight = KEYS[1], KEYS[2]
 local operation = ARGV[1]
-local time = redis.call('TIME')
-local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local now = serverTimeMs()
 
 local function instants()
   local kept = redis.call('HMGET', answer, 'computed', 'asked', 'till')

@@ -4,7 +4,7 @@ import { bootId, type SteadyClock, systemClock } from '../../base/clock.ts';
 import type { WallClockReading } from '../../base/clock-steps.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import type { DataLossDetector } from '../../redis/data-loss.ts';
-import { withRedisTimeout } from '../../redis/errors.ts';
+import { BEFORE_CALL, withRedisErrors } from '../../redis/errors.ts';
 import { type LuaScript, loadLuaScript, runLuaScript } from '../../redis/script.ts';
 import {
   type Budget,
@@ -74,7 +74,9 @@ export function redisBudget(redis: RedisClient, options: RedisBudgetOptions): Bu
     const told = [machine, Math.floor(sentAt), known?.life ?? '', known?.offset ?? '', known?.seen ?? ''];
     const fixed = [operation, calls, windowMs, passedBy, lost, STARVATION_LIMIT, tokensRecoveredPerWindow(limits)];
     const values = [...fixed, ...told, unknown, lostMs(key), ...args];
-    const [wall, ...line] = replySchema.parse(await withRedisTimeout(() => runLuaScript(redis, script, keys, values)));
+    const [wall, ...line] = replySchema.parse(
+      await withRedisErrors(undefined, () => runLuaScript(redis, script, keys, values), BEFORE_CALL),
+    );
     const receivedAt = clock.monotonic();
     onClockReading?.({ wall, sentAt, receivedAt });
     if (line.length === 0) return undefined;

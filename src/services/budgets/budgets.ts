@@ -8,9 +8,8 @@ import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import type { Budget, BudgetLimits, BudgetState, OnBudgetEvent } from '../../fetch/rate-limit/budget.ts';
 import { memoryBudget } from '../../fetch/rate-limit/memory-budget.ts';
 import { bucketClock, redisBudget } from '../../fetch/rate-limit/redis-budget.ts';
-import type { RedisClient } from '../../redis/client.ts';
+import { type RedisClient, redisName } from '../../redis/client.ts';
 import { redisClock } from '../../redis/clock.ts';
-import { redisName } from '../../redis/connection.ts';
 import { dataLossDetector } from '../../redis/data-loss.ts';
 import { type BudgetConflict, budgetConflict, lowestLimits, orgsSharingKey } from './key-limits.ts';
 
