@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { rateLimitContext } from '../../src/fetch/fetch-context.ts';
 import { type FetchedList, fetchList } from '../../src/fetch/fetch-list.ts';
+import { rateLimitContext } from '../../src/fetch/rate-limit/rate-limited-call.ts';
 import { listTable } from '../../src/fetch/tables/list-table.ts';
 import { listCall } from '../../src/plan/call.ts';
 import { doneOf, fetchingFrom } from '../support/fetch-harness.ts';

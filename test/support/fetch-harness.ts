@@ -10,7 +10,7 @@ import { memoryResponseCache } from '../../src/fetch/cache/memory-response-cache
 import type { ResponseCache } from '../../src/fetch/cache/response-cache.ts';
 import { memoryResponseStore, type ResponseStore } from '../../src/fetch/cache/response-store.ts';
 import { createClient } from '../../src/fetch/client/compliance-client.ts';
-import type { RequestTimeouts } from '../../src/fetch/client/response-body.ts';
+import type { RequestTimeouts } from '../../src/fetch/client/network-error.ts';
 import type { FetchContext } from '../../src/fetch/fetch-context.ts';
 import type { FetchEvent } from '../../src/fetch/fetch-events.ts';
 import type { Budget } from '../../src/fetch/rate-limit/budget.ts';

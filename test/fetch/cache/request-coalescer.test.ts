@@ -221,7 +221,7 @@ describe.each<[string, () => ResponseCache]>([
     const { org: tenant, registryVersion } = plan;
     const { key, client } = context;
     const question = cacheKeyOf(call, { tenant, service: client.service, key, registryVersion });
-    const claim = await shared.claim(question, { holder: 'dead', maxAgeMs: 0, wantedForMs: 0 }, 300);
+    const claim = await shared.claim(question, { holder: 'dead', maxAgeMs: 0, waitingMs: 0 }, 300);
     expect(claim.kind).toBe('claimed');
     expect(callsOf(await fetch())).toMatchObject([{ saved: false }]);
   });
