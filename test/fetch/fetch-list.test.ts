@@ -81,7 +81,7 @@ describe('a list that was asked for in an order', () => {
     ['-score', page('2026-11-09', '2026-11-10')],
   ])('%s and came in another is incomplete', async (ordering, records) => {
     expect(await notesOf(ordering, records)).toEqual([
-      { code: 'order_mismatch', says: { id: 'list_order', of: { by: ordering } }, incomplete: true },
+      { code: 'order_mismatch', message: { id: 'list_order', of: { by: ordering } }, incomplete: true },
     ]);
   });
 

@@ -84,7 +84,7 @@ describe.each<[string, () => Promise<SharedAnswersHarness>]>([
     clock.advance(1);
     await shared.put('q', await claim('b'), answerOf('b'), 0, 1_000);
     await shared.put('q', slow, answerOf('a'), 0, KEEP_MS);
-    expect(await shared.lookup('q', wishOf('c'))).toMatchObject({ answer: { askedBy: 'b' } });
+    expect(await shared.lookup('q', wishOf('c'))).toMatchObject({ response: { askedBy: 'b' } });
     clock.advance(1_001);
     expect((await shared.lookup('q', wishOf('c', KEEP_MS))).kind).toBe('miss');
   });
@@ -138,7 +138,7 @@ describe.each<[string, () => Promise<SharedAnswersHarness>]>([
     await shared.put('q', dead, answerOf('a'), 0, KEEP_MS);
     await shared.release('q', dead);
     expect((await shared.lookup('q', wishOf('d', 10 * MINUTE))).kind).toBe('in_flight');
-    expect(await shared.lookup('q', wishOf('d', 60 * MINUTE))).toMatchObject({ answer: { askedBy: 'b' } });
+    expect(await shared.lookup('q', wishOf('d', 60 * MINUTE))).toMatchObject({ response: { askedBy: 'b' } });
   });
 
   test('are never older than allowed, and never asked for by two, whatever happens in whatever order', async () => {
