@@ -32,7 +32,7 @@ export interface FetchingOptions {
   readonly responses?: ResponseStore;
   readonly shared?: ResponseCache;
   readonly timeouts?: Partial<RequestTimeouts>;
-  readonly patienceMs?: number;
+  readonly maxWaitMs?: number;
   readonly signal?: AbortSignal;
   readonly run?: string;
 }
@@ -64,7 +64,7 @@ export function fetchingFrom(
     responses: options.responses ?? memoryResponseStore(),
     responseCache: options.shared ?? memoryResponseCache(clock),
     catalogs: memoryCatalogCache(clock),
-    maxWaitMs: options.patienceMs ?? Number.POSITIVE_INFINITY,
+    maxWaitMs: options.maxWaitMs ?? Number.POSITIVE_INFINITY,
     run: options.run ?? 'run-1',
     priority: 'scheduled',
     signal: options.signal ?? new AbortController().signal,
