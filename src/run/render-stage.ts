@@ -13,25 +13,25 @@ import { timedStage } from './run-events.ts';
 import type { RunOrder } from './run-record.ts';
 
 /**
- * Makes the files and the mail's body in the private folder of this try and publishes them with their manifest in one
- * step. Until then a crash leaves nothing behind that anybody could take for a pack.
+ * Renders the files and the e-mail body in the private folder of this attempt, and publishes them with their manifest
+ * atomically: a crash leaves no partial run.
  */
 export async function renderAndPublish(
   dataset: Dataset,
   folder: string,
   order: RunOrder,
-  look: WorkbookBranding,
+  branding: WorkbookBranding,
   { definition, settings, signal, observe }: RunContext,
   { archive, clock, trace, templates, render: renderer, sentFigures }: RunPorts,
 ): Promise<PublishedRun> {
   const madeAt = clock.now();
   const { outputs, deliveries } = definition;
-  const watched = { observe, clock, trace };
+  const stageContext = { observe, clock, trace };
   const request: RenderRequest = {
     dataset,
     outputs,
     files: {
-      ...look,
+      ...branding,
       folder,
       digest: order.digest,
       zipped: deliveries.some(({ email }) => email?.attach.includes('csv')),
@@ -42,25 +42,25 @@ export async function renderAndPublish(
     // The digest freezes both files, so that a retry writes in the same language.
     locale: definition.locale ?? settings.locale,
   };
-  const { artifacts, mail } = await timedStage('render', watched, () => renderer(request, signal));
-  const sealed = await timedStage('seal', watched, async () => {
-    const turn = () => setImmediate(undefined, { signal });
-    const decided = await evaluateConditions(dataset, definition, sentFigures, turn);
-    const manifest = { ...manifestOf(dataset, order, artifacts, madeAt, definition), ...decided };
+  const { artifacts, mail } = await timedStage('render', stageContext, () => renderer(request, signal));
+  const published = await timedStage('seal', stageContext, async () => {
+    const yieldToEventLoop = () => setImmediate(undefined, { signal });
+    const decisions = await evaluateConditions(dataset, definition, sentFigures, yieldToEventLoop);
+    const manifest = { ...manifestOf(dataset, order, artifacts, madeAt, definition), ...decisions };
     return archive.publish(folder, manifest, artifacts, mail);
   });
-  for (const { name, bytes } of sealed.artifacts) observe({ type: 'rendered', name, bytes });
-  return sealed;
+  for (const { name, bytes } of published.artifacts) observe({ type: 'rendered', name, bytes });
+  return published;
 }
 
-/** One body is read by all recipients, so it may speak only of files that every one of them gets. */
+/** All recipients get the same body, so it mentions only files that are attached for all of them. */
 function attachedToAll({ deliveries, outputs }: RunContext['definition']): readonly Artifact['format'][] {
   const mails = deliveries.flatMap(({ email }) => email ?? []);
   if (mails.length === 0) return [];
   return outputs.map(({ format }) => format).filter((format) => mails.every(({ attach }) => attach.includes(format)));
 }
 
-/** When the report is made by itself, and whether this one was asked for. */
+/** The report's schedules, and whether this run is on demand. */
 const scheduleOptions = (
   { trigger }: RunOrder,
   { schedule }: RunContext['definition'],
@@ -96,8 +96,8 @@ const manifestOf = (
 });
 
 /**
- * What the workbooks of a report have of their organization's, the password revealed. Asked before the first call, so
- * that none is spent on a pack that cannot be made. Throws `config.secret_missing`.
+ * Branding and password of the workbooks. Read before the first call, so that no token is spent on a run that cannot be
+ * rendered. Throws `config.secret_missing`.
  */
 export async function workbookBranding(
   { definition, settings }: Pick<RunContext, 'definition' | 'settings'>,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Log } from '../../base/log.ts';
 import type { RedisClient } from '../../redis/client.ts';
-import { withRedisErrors } from '../../redis/connection.ts';
+import { withRedisErrors } from '../../redis/errors.ts';
 import { redisKeys } from '../../redis/keys.ts';
 import { loadLuaScript, runLuaScript } from '../../redis/script.ts';
 import { RUN_QUEUE_NAME, TICK_QUEUE_NAME } from './run-queue.ts';

@@ -80,7 +80,7 @@ describe.each<[string, (clock: Clock, prefix: string) => CatalogCache, Age]>([
     const { clock, context, get } = start();
     const hanging = { ...context.client, catalog: () => new Promise<never>(() => {}) };
     void get('current', { client: hanging });
-    const second = get('current', { run: 'run-2', patienceMs: 1_000 });
+    const second = get('current', { run: 'run-2', maxWaitMs: 1_000 });
     expect(await advanceUntil(clock, second, 250)).toMatchObject({ kind: 'snooze' });
   });
 
@@ -133,7 +133,7 @@ describe.each<[string, (clock: Clock, prefix: string) => CatalogCache, Age]>([
     const { clock, context, get } = start();
     const budget = memoryBudget({ calls: 1, windowMs: 60_000, clock });
     await budget.acquire({ key: context.key, id: 'x', org: 'x', priority: 'scheduled', holdMs: 1_000 });
-    expect(await get('current', { budget, patienceMs: 1_000 })).toMatchObject({ kind: 'snooze' });
+    expect(await get('current', { budget, maxWaitMs: 1_000 })).toMatchObject({ kind: 'snooze' });
   });
 
   test('of a refused key are a failure', async () => {
