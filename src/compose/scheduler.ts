@@ -9,6 +9,7 @@ import { redisActiveVersions } from '../queue/definitions/active-versions.ts';
 import { assertNoMassRemoval, type RemovalSummary } from '../queue/definitions/mass-removal.ts';
 import { activePauses } from '../queue/jobs/pause-enforcement.ts';
 import { createOrphanRequeuer, startPeriodicTasks } from '../queue/jobs/requeue-orphans.ts';
+import { createLockShortener } from '../queue/jobs/shorten-locks.ts';
 import { redisProcessRegistry } from '../queue/process-registry.ts';
 import { createIndexRepair } from '../queue/runs/run-index-repair.ts';
 import { jobSchedulers, startTickWorker } from '../queue/schedules/job-schedulers.ts';
@@ -120,6 +121,7 @@ export async function openScheduler(
       steps: [
         adopt,
         look,
+        createLockShortener(redis, { prefix, log }),
         createIndexRepair(redis, { prefix, keepDays: RETENTION_DAYS, log }),
         createOrphanRequeuer({ runs, queue, clock, log }),
         () => registered.sync(inForce.current()),

@@ -21,7 +21,8 @@ import { definitionStore, type FrozenDefinition } from '../queue/definitions/def
 import { activePauses, executeUnlessPaused } from '../queue/jobs/pause-enforcement.ts';
 import { startPeriodicTasks } from '../queue/jobs/requeue-orphans.ts';
 import { type Execute, startWorker } from '../queue/jobs/worker.ts';
-import { failAbandoned, redisInlineLeases } from '../queue/runs/inline-run.ts';
+import { redisInlineLeases } from '../queue/runs/inline-leases.ts';
+import { failAbandoned } from '../queue/runs/inline-run.ts';
 import { redisNoticeOutbox } from '../queue/runs/notice-outbox.ts';
 import { redisRunStore } from '../queue/runs/run-store.ts';
 import { redisPauses } from '../queue/schedules/pauses.ts';

@@ -14,26 +14,26 @@ import { timedStage } from './run-events.ts';
 import type { RunOrder } from './run-record.ts';
 
 /**
- * Makes the files and the mail's body in the private folder of this try and publishes them with their manifest in one
- * step. Until then a crash leaves nothing behind that anybody could take for a pack.
+ * Renders the files and the e-mail body in the private folder of this attempt, and publishes them with their manifest
+ * atomically: a crash leaves no partial run.
  */
 export async function renderAndPublish(
   dataset: Dataset,
   folder: string,
   order: RunOrder,
-  look: WorkbookBranding,
+  branding: WorkbookBranding,
   { definition, settings, signal, observe }: RunContext,
   { archive, clock, trace, templates, render: renderer, sentFigures, targets = TARGETS }: RunPorts,
 ): Promise<PublishedRun> {
   const madeAt = clock.now();
   const { outputs } = definition;
   const deliveries = definition.deliveries.map((delivery) => describeDelivery(delivery, targets));
-  const watched = { observe, clock, trace };
+  const stageContext = { observe, clock, trace };
   const request: RenderRequest = {
     dataset,
     outputs,
     files: {
-      ...look,
+      ...branding,
       folder,
       digest: order.digest,
       zipped: deliveries.some(({ attach }) => attach?.includes('csv')),
@@ -44,18 +44,18 @@ export async function renderAndPublish(
     // The digest freezes both files, so that a retry writes in the same language.
     locale: definition.locale ?? settings.locale,
   };
-  const { artifacts, mail } = await timedStage('render', watched, () => renderer(request, signal));
-  const sealed = await timedStage('seal', watched, async () => {
-    const turn = () => setImmediate(undefined, { signal });
-    const decided = await evaluateConditions(dataset, definition, sentFigures, turn, targets);
-    const manifest = { ...manifestOf(dataset, order, artifacts, madeAt, deliveries), ...decided };
+  const { artifacts, mail } = await timedStage('render', stageContext, () => renderer(request, signal));
+  const published = await timedStage('seal', stageContext, async () => {
+    const yieldToEventLoop = () => setImmediate(undefined, { signal });
+    const decisions = await evaluateConditions(dataset, definition, sentFigures, yieldToEventLoop, targets);
+    const manifest = { ...manifestOf(dataset, order, artifacts, madeAt, deliveries), ...decisions };
     return archive.publish(folder, manifest, artifacts, mail);
   });
-  for (const { name, bytes } of sealed.artifacts) observe({ type: 'rendered', name, bytes });
-  return sealed;
+  for (const { name, bytes } of published.artifacts) observe({ type: 'rendered', name, bytes });
+  return published;
 }
 
-/** The formats that every message has attached: all recipients read the same body. */
+/** The formats that every message has attached: all recipients get the same body. */
 function attachedToAll(
   deliveries: readonly TargetDescription[],
   outputs: RunContext['definition']['outputs'],
@@ -65,7 +65,7 @@ function attachedToAll(
   return outputs.map(({ format }) => format).filter((format) => attachments.every((each) => each.includes(format)));
 }
 
-/** When the report is made by itself, and whether this one was asked for. */
+/** The report's schedules, and whether this run is on demand. */
 const scheduleOptions = (
   { trigger }: RunOrder,
   { schedule }: RunContext['definition'],
@@ -101,8 +101,8 @@ const manifestOf = (
 });
 
 /**
- * What the workbooks of a report have of their organization's, the password revealed. Asked before the first call, so
- * that none is spent on a pack that cannot be made. Throws `config.secret_missing`.
+ * Branding and password of the workbooks. Read before the first call, so that no token is spent on a run that cannot be
+ * rendered. Throws `config.secret_missing`.
  */
 export async function workbookBranding(
   { definition, settings }: Pick<RunContext, 'definition' | 'settings'>,

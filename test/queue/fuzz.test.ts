@@ -21,6 +21,7 @@ import { parseRunCursor } from '../../src/run/run-page.ts';
 import { redisAuditLog } from '../../src/services/audit-log.ts';
 import { reportFileSchema } from '../../src/services/definitions/built-in-kinds.ts';
 import {
+  cases,
   expectCleanPrototypes,
   hostileText,
   INHERITED,
@@ -28,7 +29,6 @@ import {
   mutatedText,
   readOrUndefined,
   resolveOrUndefined,
-  runs,
   within,
 } from '../support/fuzz.ts';
 import {
@@ -96,7 +96,7 @@ describe('whatever is read back from Redis, it is what was written, or an error 
           read += 1;
           expect(runSchema.safeParse(runView(record)).success || field === 'order', text).toBe(true);
         }),
-        runs(250),
+        cases(250),
       );
       expect(read).toBeGreaterThan(30);
     },
@@ -161,7 +161,7 @@ describe('whatever is read back from Redis, it is what was written, or an error 
           await redis.del(keys.notices);
           expectCleanPrototypes();
         }),
-        runs(200),
+        cases(200),
       );
     },
     within(5),
@@ -213,7 +213,7 @@ describe('whatever is read back from Redis, it is what was written, or an error 
             expectCleanPrototypes();
           },
         ),
-        runs(250),
+        cases(250),
       );
     },
     within(4),
@@ -242,7 +242,7 @@ describe('whatever is read back from Redis, it is what was written, or an error 
             expectCleanPrototypes();
           },
         ),
-        runs(200),
+        cases(200),
       );
     },
     within(4),
@@ -263,7 +263,7 @@ describe('whatever is read back from Redis, it is what was written, or an error 
           expect(await cursors.initialize(['odd', 'good'], 5)).toEqual(['odd']);
           expect(await cursors.read(['odd', 'good'])).toEqual([5, 1_790_000_000_000]);
         }),
-        runs(200),
+        cases(200),
       );
     },
     within(3),
@@ -293,7 +293,7 @@ test(
         const read = readOrUndefined(() => parseRunCursor(text), text);
         if (read !== undefined) expect(`${read.createdAt}-${read.id}`).toMatch(/^\d+-[0-9a-f]{32}$/);
       }),
-      runs(1_000),
+      cases(1_000),
     );
   },
   within(2),

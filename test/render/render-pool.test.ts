@@ -3,8 +3,8 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Dataset, Row } from '../../src/fetch/dataset.ts';
-import { type RowFile, writeRows } from '../../src/fetch/rows.ts';
+import type { Dataset, Row, RowFile } from '../../src/fetch/dataset.ts';
+import { writeRows } from '../../src/fetch/rows.ts';
 import { type RenderPoolOptions, ROWS_PER_CHUNK, renderPool } from '../../src/render/render-pool.ts';
 import { type RenderRequest, renderInProcess } from '../../src/render/renderer.ts';
 import {

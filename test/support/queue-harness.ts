@@ -8,9 +8,11 @@ import { type RunQueue, runQueue } from '../../src/queue/jobs/run-queue.ts';
 import { type RedisRunStore, redisRunStore } from '../../src/queue/runs/run-store.ts';
 import type { RedisClient } from '../../src/redis/client.ts';
 import { openRedis } from '../../src/redis/connection.ts';
-import type { RunOrder } from '../../src/run/run-record.ts';
+import { redisKeys } from '../../src/redis/keys.ts';
+import type { RunOrder, RunRecord, RunState } from '../../src/run/run-record.ts';
 import { reportFileSchema } from '../../src/services/definitions/built-in-kinds.ts';
 import { type TriggerRequest, type TriggerRun, triggerRun } from '../../src/services/runs/trigger-run.ts';
+import { waitFor } from './wait-for.ts';
 
 export const randomPrefix = (): string => `{test-${randomBytes(6).toString('hex')}}`;
 
@@ -118,6 +120,27 @@ export const anOrder = (change: Partial<RunOrder> = {}): RunOrder => ({
   createdAt: Date.now(),
   ...change,
 });
+
+/** The record of a run once it is in one of these states. */
+export const waitForRun = (
+  { runs }: { readonly runs: Pick<RedisRunStore, 'get'> },
+  id: string,
+  ...states: readonly RunState[]
+): Promise<RunRecord> =>
+  waitFor(`run ${id} to be ${states.join(' or ')}`, async () => {
+    const record = await runs.get(id);
+    return record !== undefined && states.includes(record.state) ? record : undefined;
+  });
+
+/** The fields of a run's job once BullMQ has settled it. */
+export const waitForSettledJob = (
+  { producer, prefix }: Pick<QueueHarness, 'producer' | 'prefix'>,
+  id: string,
+): Promise<Record<string, string>> =>
+  waitFor(`the job of run ${id} to be settled`, async () => {
+    const job = await producer.hgetall(`${redisKeys(prefix).bull}:runs:${id}`);
+    return job.finishedOn === undefined ? undefined : job;
+  });
 
 export interface LogLine extends LogFields {
   readonly level: string;

@@ -3,10 +3,9 @@ import { DocketError } from '../../base/error.ts';
 import { memoize } from '../../base/memoize.ts';
 import { type OrgSettings, orgFileSchema } from '../../definitions/schema/org-settings.ts';
 import type { Definition, ReportFile } from '../../definitions/schema/report-definition.ts';
-import { execPipeline } from '../../redis/client.ts';
-import { withRedisErrors } from '../../redis/connection.ts';
+import { execPipeline, type RedisClient } from '../../redis/client.ts';
+import { withRedisErrors } from '../../redis/errors.ts';
 import { redisKeys } from '../../redis/keys.ts';
-import type { RedisClient } from '../../redis/script.ts';
 
 /** A report as it was when its run was triggered, with its organization. */
 export interface FrozenDefinition {

@@ -1,8 +1,8 @@
 import { isolateBidi } from '../../base/text/bidi.ts';
 import { intlDateTimeFormat } from '../../base/text/intl.ts';
 import { type ChartKind, chartAsked } from '../../definitions/schema/report-definition.ts';
-import type { Row, Table, Value } from '../../fetch/dataset.ts';
-import { firstRows, iterateRows, type Rows } from '../../fetch/rows.ts';
+import type { Row, Rows, Table, Value } from '../../fetch/dataset.ts';
+import { firstRows, iterateRows } from '../../fetch/rows.ts';
 import { DEFAULT_LOCALE, messagesFor, type Words } from '../../i18n/messages.ts';
 import { type ViewColumn, viewColumns } from '../figures/columns.ts';
 import {

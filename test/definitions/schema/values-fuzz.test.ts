@@ -23,7 +23,7 @@ import {
   type Quantity,
 } from '../../../src/render/figures/format-value.ts';
 import { loadDefinitions, reportFileSchema } from '../../../src/services/definitions/built-in-kinds.ts';
-import { expectCleanPrototypes, hostileText, mutatedText, readOrUndefined, runs, within } from '../../support/fuzz.ts';
+import { cases, expectCleanPrototypes, hostileText, mutatedText, readOrUndefined, within } from '../../support/fuzz.ts';
 import { jobsFolder, ORG, REPORT } from '../../support/jobs-folder.ts';
 
 const MONDAY = Date.parse('2026-11-23T07:00:00Z');
@@ -124,7 +124,7 @@ describe('a cron expression', () => {
           expect(times, plain).toEqual(theirs);
           compared += 1;
         }),
-        runs(800),
+        cases(800),
       );
       expect(valid).toBeGreaterThan(100);
       expect(compared).toBeGreaterThan(50);
@@ -167,7 +167,7 @@ test(
           expect(`${period.label} ${formatPeriod(period, locale)}`).not.toMatch(/Invalid|undefined|NaN/);
         },
       ),
-      runs(1_500),
+      cases(1_500),
     );
     expect(valid).toBeGreaterThan(100);
   },
@@ -186,7 +186,7 @@ test(
         expect(Number.isFinite(IANAZone.create(name).offset(MONDAY))).toBe(true);
         expect(new Intl.DateTimeFormat('en', { timeZone: name }).format(MONDAY)).toMatch(/2026/);
       }),
-      runs(1_500),
+      cases(1_500),
     );
   },
   within(2),
@@ -238,7 +238,7 @@ test(
           expect(formatZonedInstant(new Date(MONDAY), 'Europe/Zurich', tag)).toMatch(/2026/);
         },
       ),
-      runs(1_500),
+      cases(1_500),
     );
     expect(valid).toBeGreaterThan(100);
   },
@@ -266,7 +266,7 @@ describe('numbers with units', () => {
           expect(Number.isInteger(read.data) && read.data >= least && read.data <= most, String(value)).toBe(true);
           expect(schema.parse(formatDurationLiteral(read.data))).toBe(read.data + 0);
         }),
-        runs(1_000),
+        cases(1_000),
       );
     },
     within(2),
@@ -281,7 +281,7 @@ describe('numbers with units', () => {
           if (bytes !== undefined)
             expect(Number.isInteger(bytes) && bytes > 0 && bytes <= 100 * 2 ** 20, text).toBe(true);
         }),
-        runs(1_000),
+        cases(1_000),
       );
     },
     within(2),
@@ -304,7 +304,7 @@ describe('numbers with units', () => {
             } else if (!('kind' in read)) expect(`${read.expected} ${read.got}`).not.toMatch(/undefined|[\n\r\0]/);
           },
         ),
-        runs(1_000),
+        cases(1_000),
       );
     },
     within(2),
@@ -332,7 +332,7 @@ test(
           if (found !== undefined) expect(Number.isInteger(found.width) && Number.isInteger(found.height)).toBe(true);
         },
       ),
-      runs(1_000),
+      cases(1_000),
     );
   },
   within(2),
@@ -388,7 +388,7 @@ describe('a folder of definitions', () => {
           for (const at of slots) expect(at).toBeGreaterThan(MONDAY);
           expectCleanPrototypes();
         }),
-        runs(150),
+        cases(150),
       );
       expect(taken).toBeGreaterThan(5);
     },
@@ -413,7 +413,7 @@ describe('a folder of definitions', () => {
             if (read.success) for (const day of read.data.holidays) expect(DateTime.fromISO(day).toISODate()).toBe(day);
           },
         ),
-        runs(500),
+        cases(500),
       );
       expect(reportFileSchema.safeParse(JSON.parse('{"__proto__":{"version":1}}')).success).toBe(false);
     },

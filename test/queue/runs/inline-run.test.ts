@@ -7,13 +7,8 @@ import type { DeliveryRow } from '../../../src/deliver/ledger/ledger.ts';
 import { definitionStore } from '../../../src/queue/definitions/definition-store.ts';
 import { requeueOrphans } from '../../../src/queue/jobs/requeue-orphans.ts';
 import { cancelRun } from '../../../src/queue/runs/cancel-run.ts';
-import {
-  failAbandoned,
-  type InlineLeases,
-  type InlineWork,
-  recordInlineRun,
-  redisInlineLeases,
-} from '../../../src/queue/runs/inline-run.ts';
+import { type InlineLeases, redisInlineLeases } from '../../../src/queue/runs/inline-leases.ts';
+import { failAbandoned, type InlineWork, recordInlineRun } from '../../../src/queue/runs/inline-run.ts';
 import { redisLiveProgress } from '../../../src/queue/runs/live-progress.ts';
 import type { PendingNotice } from '../../../src/queue/runs/notice-outbox.ts';
 import type { RunOrder } from '../../../src/run/run-record.ts';

@@ -245,7 +245,10 @@ test('an answer that does not come in time is unknown', async () => {
     signal: new AbortController().signal,
     timeouts: { connect: 1_000, answer: 50 },
   };
-  expect(await postWebhook(new URL(server.url), {}, '{}', options)).toEqual({ kind: 'lost', reason: 'no answer in time' });
+  expect(await postWebhook(new URL(server.url), {}, '{}', options)).toEqual({
+    kind: 'lost',
+    reason: 'no answer in time',
+  });
 });
 
 test('a run that is stopped before anything left posts nothing, and one that has left is waited for', async () => {

@@ -15,8 +15,10 @@ import {
   type QueueHarness,
   randomPrefix,
   reportDefinition,
+  waitForRun,
 } from '../../support/queue-harness.ts';
 import { type RestartableRedis, restartableRedis } from '../../support/restartable-redis.ts';
+import { waitFor } from '../../support/wait-for.ts';
 
 const RESULT = { state: 'done', folder: '', files: [], calls: [], incomplete: [], receipts: [] } as const;
 
@@ -61,9 +63,12 @@ describe('while Redis is away', () => {
     const back = readyAgain(bench.producer);
     await redis.start();
     await back;
-    while ((await queue.counts().catch(() => undefined)) === undefined)
-      await new Promise((resolve) => setImmediate(resolve));
-    expect(await queue.counts()).toEqual({ waiting: 0, active: 0, delayed: 0, failed: 0 });
+    expect(await waitFor('the queue to answer', () => queue.counts().catch(() => undefined))).toEqual({
+      waiting: 0,
+      active: 0,
+      delayed: 0,
+      failed: 0,
+    });
     await queue.close();
   });
 
@@ -95,7 +100,7 @@ describe('while Redis is away', () => {
     const back = readyAgain(bench.worker);
     await redis.start();
     await back;
-    while ((await store.get(record.id))?.state !== 'done') await new Promise((resolve) => setImmediate(resolve));
+    await waitForRun({ runs: store }, record.id, 'done');
     expect(attempts).toEqual([1]);
   });
 

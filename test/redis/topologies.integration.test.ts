@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { silentLog } from '../../src/base/log.ts';
-import { assertSuitable, openRedis, redisName } from '../../src/redis/connection.ts';
-import { readRedisMemory } from '../../src/redis/memory.ts';
+import { redisName } from '../../src/redis/client.ts';
+import { openRedis } from '../../src/redis/connection.ts';
+import { assertSuitable } from '../../src/redis/server-check.ts';
+import { readRedisMemory } from '../../src/redis/server-info.ts';
 import { type SentinelGroup, sentinelGroup, type TestCluster, testCluster } from '../support/cluster.ts';
 
 describe('a Cluster of three masters', () => {

@@ -9,6 +9,7 @@ import { DEFAULT_KEY_PREFIX } from '../../../src/redis/keys.ts';
 import { redisAuditLog } from '../../../src/services/audit-log.ts';
 import { docket } from '../../support/docket.ts';
 import { type RunningProcess, startDocket } from '../../support/running-docket.ts';
+import { waitFor } from '../../support/wait-for.ts';
 
 describe('docket tokens', () => {
   let folder: string;
@@ -130,7 +131,6 @@ describe('docket tokens', () => {
   });
 });
 
-/** Asks again until the answer is this one; the test's own time is the limit. */
 async function untilStatus(ask: () => Promise<number>, wanted: number): Promise<void> {
-  while ((await ask()) !== wanted) await new Promise((resolve) => setTimeout(resolve, 100));
+  await waitFor(`status ${wanted}`, async () => (await ask()) === wanted, { intervalMs: 100 });
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { DocketError } from '../../src/base/error.ts';
 import { cancel, done, fail, type Outcome, snooze } from '../../src/base/outcome.ts';
-import { mapWithConcurrency } from '../../src/fetch/map-with-concurrency.ts';
+import { mapOutcomes } from '../../src/fetch/map-outcomes.ts';
 
 const ITEMS = ['a', 'b', 'c', 'd', 'e'];
 
@@ -24,7 +24,7 @@ function workshop() {
 
 test('no more than the width are under way, and the results keep their order', async () => {
   const { started, work, end } = workshop();
-  const outcome = mapWithConcurrency(ITEMS, 2, work);
+  const outcome = mapOutcomes(ITEMS, 2, work);
   expect(started).toEqual(['a', 'b']);
   await end('b');
   expect(started).toEqual(['a', 'b', 'c']);
@@ -36,7 +36,7 @@ test('a failure stops the others, starts nothing new, and waits for what is unde
   const { started, stopped, work, end } = workshop();
   const error = new DocketError('api.unavailable', 'Down.');
   let over = false;
-  const outcome = mapWithConcurrency(ITEMS, 2, work).finally(() => {
+  const outcome = mapOutcomes(ITEMS, 2, work).finally(() => {
     over = true;
   });
   await end('a', fail(error));
@@ -49,7 +49,7 @@ test('a failure stops the others, starts nothing new, and waits for what is unde
 
 test('a snooze starts nothing new but lets the others finish; the earliest counts', async () => {
   const { started, stopped, work, end } = workshop();
-  const outcome = mapWithConcurrency(ITEMS, 3, work);
+  const outcome = mapOutcomes(ITEMS, 3, work);
   await end('a', snooze(2_000, 'later'));
   await end('b', snooze(1_000, 'sooner'));
   await end('c');
@@ -60,7 +60,7 @@ test('a snooze starts nothing new but lets the others finish; the earliest count
 
 test('what is thrown is thrown on, after the others have ended', async () => {
   const { started, work, end } = workshop();
-  const outcome = mapWithConcurrency(ITEMS, 2, (item, stop) =>
+  const outcome = mapOutcomes(ITEMS, 2, (item, stop) =>
     item === 'a' ? Promise.reject(new TypeError('a defect')) : work(item, stop),
   );
   const rejected = expect(outcome).rejects.toThrow('a defect');
@@ -70,5 +70,5 @@ test('what is thrown is thrown on, after the others have ended', async () => {
 });
 
 test('nothing to do is done', async () => {
-  expect(await mapWithConcurrency([], 4, async () => done('never'))).toEqual(done([]));
+  expect(await mapOutcomes([], 4, async () => done('never'))).toEqual(done([]));
 });

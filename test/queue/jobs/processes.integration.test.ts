@@ -13,7 +13,9 @@ import {
   openQueueHarness,
   type QueueHarness,
   reportDefinition,
+  waitForRun,
 } from '../../support/queue-harness.ts';
+import { waitFor } from '../../support/wait-for.ts';
 
 type Role = 'hangs' | 'waits' | 'works' | 'opens' | 'devours' | 'blocks' | 'delivers' | 'steps';
 
@@ -65,13 +67,7 @@ describe('processes', () => {
     };
     return { child, next, end };
   };
-  const reached = async (id: string, state: RunState): Promise<RunRecord> => {
-    for (;;) {
-      const record = await bench.runs.get(id);
-      if (record?.state === state) return record;
-      await new Promise((resolve) => setImmediate(resolve));
-    }
-  };
+  const reached = (id: string, ...states: RunState[]) => waitForRun(bench, id, ...states);
 
   it('that are killed in the middle of a run leave it to another, without an attempt spent', async () => {
     const first = await start('hangs');
@@ -115,8 +111,11 @@ describe('processes', () => {
     for (let waited = 0, n = 0; n < times; n += 1) {
       const victim = await start('waits');
       expect(await victim.next()).toMatchObject({ started: id });
-      for (let before = waited; waited === before; await new Promise((resolve) => setImmediate(resolve)))
-        waited = (await bench.runs.get(id))?.tokenWaitMs ?? 0;
+      const before = waited;
+      waited = await waitFor('the run to wait for a token', async () => {
+        const now = (await bench.runs.get(id))?.tokenWaitMs ?? 0;
+        return now === before ? undefined : now;
+      });
       await victim.end('SIGKILL');
     }
   };
