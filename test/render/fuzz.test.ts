@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 import { compileMjml } from '../../src/render/email/mjml.ts';
 import { escapeFormula } from '../../src/render/formats/csv/csv-fields.ts';
 import { escapeXml } from '../../src/render/formats/xlsx/sheet-parts.ts';
-import { sheetNames } from '../../src/render/formats/xlsx/workbook.ts';
+import { sheetNames } from '../../src/render/formats/xlsx/workbook-context.ts';
 import { countColumn, dataset, groupColumn, row, table } from '../support/dataset.ts';
 import { expectCleanPrototypes, hostileText, mutatedText, resolveOrUndefined, runs, within } from '../support/fuzz.ts';
 import { artifactNamed, useRenderFolder } from '../support/render-folder.ts';

@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Dataset, Row } from '../../src/fetch/dataset.ts';
 import { type RowFile, writeRows } from '../../src/fetch/rows.ts';
+import { FORMATS } from '../../src/render/formats/registry.ts';
 import { type RenderPoolOptions, ROWS_PER_CHUNK, renderPool } from '../../src/render/render-pool.ts';
-import { type RenderRequest, renderInProcess } from '../../src/render/renderer.ts';
+import { createRenderer, type RenderRequest } from '../../src/render/renderer.ts';
 import {
   countColumn,
   dataset,
@@ -36,7 +37,7 @@ const pool = (settings?: RenderPoolOptions) => {
 const requestOf = async (from: Dataset, change: Partial<RenderRequest> = {}): Promise<RenderRequest> => ({
   dataset: from,
   outputs: [{ format: 'csv' }],
-  files: { folder: await folder(), digest: 'd'.repeat(64), zipped: true },
+  files: { folder: await folder(), digest: 'd'.repeat(64), bundled: ['csv'] },
   mail: { templates: undefined, attached: ['csv'] },
   run: 'r'.repeat(32),
   madeAt: MADE_AT,
@@ -64,7 +65,7 @@ describe('rendering in threads', () => {
   it('makes the same files and the same mail as in this one', async () => {
     const data = dataset([...nastyDataset().tables, await longList(1000)]);
     const outputs = [{ format: 'xlsx' }, { format: 'csv' }] as const;
-    const here = await renderInProcess(await requestOf(data, { outputs }), never);
+    const here = await createRenderer(FORMATS)(await requestOf(data, { outputs }), never);
     const there = await pool().render(await requestOf(data, { outputs }), never);
     const files = ({ artifacts }: typeof here) => artifacts.map(({ path: _, ...artifact }) => artifact);
     expect(files(there)).toEqual(files(here));

@@ -28,8 +28,8 @@ export const mail = (to: LocaleFormatters) => {
     filterIsAmong: (label: string, values: number) => `${label} is one of ${to.number(values)}`,
     filterIsNotAmong: (label: string, values: number) => `${label} is none of ${to.number(values)}`,
 
-    inWorkbook: 'in the attached workbook',
-    inCsv: 'in the attached CSV files',
+    /** By output format, the preferred one first; other formats use `inFiles`. */
+    inAttached: { xlsx: 'in the attached workbook', csv: 'in the attached CSV files' },
     inFiles: 'in the files named below',
     leftOut: 'left out here',
     below: 'below',

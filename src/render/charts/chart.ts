@@ -5,14 +5,8 @@ import type { Row, Table, Value } from '../../fetch/dataset.ts';
 import { firstRows, iterateRows, type Rows } from '../../fetch/rows.ts';
 import { DEFAULT_LOCALE, messagesFor, type Words } from '../../i18n/messages.ts';
 import { type ViewColumn, viewColumns } from '../figures/columns.ts';
-import {
-  formatIsoWeek,
-  parseCivilDate,
-  type Quantity,
-  UNDEFINED_TEXT,
-  unitLabel,
-  valueFormatter,
-} from '../figures/format-value.ts';
+import { formatIsoWeek, UNDEFINED_TEXT, unitLabel, valueFormatter } from '../figures/format-value.ts';
+import { parseCivilDate, type Quantity } from '../figures/quantity.ts';
 
 /** More than this nobody can tell apart. */
 const MAX_SERIES = 8;

@@ -1,7 +1,8 @@
 import type { EChartsCoreOption } from 'echarts/core';
 import { intlNumberFormat } from '../../base/text/intl.ts';
 import { messagesFor } from '../../i18n/messages.ts';
-import { formatValue, type Quantity, unitLabel } from '../figures/format-value.ts';
+import { formatValue, unitLabel } from '../figures/format-value.ts';
+import type { Quantity } from '../figures/quantity.ts';
 import { alignedScales } from './axis-scale.ts';
 import {
   type Axis,

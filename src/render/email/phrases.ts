@@ -7,15 +7,14 @@ import type { Chart, Series } from '../charts/chart.ts';
 import { formatValue } from '../figures/format-value.ts';
 import type { SummarySection } from './summary.ts';
 
-/** Where the rest of what the mail shows is: attached, in a file that is named in the mail, or nowhere. */
+/** Where the e-mail's omitted figures are: in an attachment, in a file that it names, or nowhere. */
 export function remainderLocation(
   attached: ReadonlySet<string>,
   artifacts: readonly Artifact[],
   { mail }: Words,
 ): string {
-  if (attached.has('xlsx')) return mail.inWorkbook;
-  if (attached.has('csv') || attached.has('zip')) return mail.inCsv;
-  return artifacts.length > 0 ? mail.inFiles : mail.leftOut;
+  const attachment = Object.entries(mail.inAttached).find(([format]) => attached.has(format));
+  return attachment?.[1] ?? (artifacts.length > 0 ? mail.inFiles : mail.leftOut);
 }
 
 /** `12 more headline figures are below.`; empty when there are none. */

@@ -2,8 +2,8 @@ import { type Dataset, lacksCurrentCounts, type Row, type Table } from '../../fe
 import { firstRows, iterateRows } from '../../fetch/rows.ts';
 import { messagesFor } from '../../i18n/messages.ts';
 import { buildChart, type Chart } from '../charts/chart.ts';
-import { type Figures, formatChange, isSingleRow, valueColumns } from '../figures/change-text.ts';
-import { totalsDiffer, type ViewColumn, viewColumns } from '../figures/columns.ts';
+import { type Figures, formatChange } from '../figures/change-text.ts';
+import { isSingleRow, totalsDiffer, type ViewColumn, valueColumns, viewColumns } from '../figures/columns.ts';
 import { formatValue } from '../figures/format-value.ts';
 import { coverageFacts, filterFacts, legendNotes, sumFacts, tableNotes } from '../table-notes.ts';
 import { buildTiles, type Tile } from './tiles.ts';

@@ -3,7 +3,7 @@ import { intlNumberFormat } from '../../base/text/intl.ts';
 import { formatPeriod } from '../../definitions/periods/period.ts';
 import { type Dataset, incompleteNotes } from '../../fetch/dataset.ts';
 import { DEFAULT_LOCALE, messagesFor, type Words } from '../../i18n/messages.ts';
-import type { Artifact } from '../artifact.ts';
+import { type Artifact, outputFormatOf } from '../artifact.ts';
 import { formatZonedInstant } from '../figures/format-value.ts';
 import { moreCountText, omissionText, recipientReason, remainderLocation, type TriggerInfo } from './phrases.ts';
 import type { EmailSummary, SummarySection } from './summary.ts';
@@ -15,8 +15,8 @@ export interface EmailOptions extends TriggerInfo {
   readonly madeAt: number;
   /** A folder of one's own, with `email/report.mjml`, `email/report.txt.liquid` or both; Docket's when absent. */
   readonly templates?: string | undefined;
-  /** Formats that are attached to the mail; none when absent. */
-  readonly attached?: readonly Artifact['format'][] | undefined;
+  /** The output formats that the e-mail attaches; none when absent. */
+  readonly attached?: readonly string[] | undefined;
   /** BCP 47; `en-GB` when absent. */
   readonly locale?: string | undefined;
 }
@@ -61,10 +61,10 @@ function tileRows<Shown>(tiles: readonly Shown[]): Shown[][] {
   return Array.from({ length: rows }, (_, row) => tiles.slice(row * TILES_PER_ROW, (row + 1) * TILES_PER_ROW));
 }
 
-/** The files that come with the mail; where none comes, those that were made, without the descriptions beside them. */
+/** The attached files; without any, all files but companions. */
 function listedFiles(artifacts: readonly Artifact[], attached: ReadonlySet<string>): readonly Artifact[] {
-  const here = artifacts.filter(({ format }) => attached.has(format));
-  return here.length > 0 ? here : artifacts.filter(({ format }) => format !== 'schema');
+  const files = artifacts.filter((artifact) => attached.has(outputFormatOf(artifact)));
+  return files.length > 0 ? files : artifacts.filter(({ part }) => part?.role !== 'companion');
 }
 
 function shownRows({ rows, which }: SummarySection, room: SizeBudget): SummarySection['rows'] {
@@ -162,7 +162,7 @@ export function buildTemplateData(
     files: files.slice(0, room.entries).map((artifact) => ({
       name: artifact.name,
       size: sizeText(artifact.bytes, locale),
-      attached: attached.has(artifact.format),
+      attached: attached.has(outputFormatOf(artifact)),
     })),
     more_files: moreCountText(artifacts.length - Math.min(files.length, room.entries), where, mail.moreFiles),
   };

@@ -3,8 +3,8 @@ import { type Dataset, lacksCurrentCounts, type Table } from '../../fetch/datase
 import { firstRows } from '../../fetch/rows.ts';
 import { messagesFor } from '../../i18n/messages.ts';
 import type { FilterDescription } from '../../i18n/note.ts';
-import { type Figures, formatChange, isSingleRow, valueColumns } from '../figures/change-text.ts';
-import { viewColumns } from '../figures/columns.ts';
+import { type Figures, formatChange } from '../figures/change-text.ts';
+import { isSingleRow, valueColumns, viewColumns } from '../figures/columns.ts';
 import { formatDateRange, formatValue } from '../figures/format-value.ts';
 import { describeFilters } from '../table-notes.ts';
 

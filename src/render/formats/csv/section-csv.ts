@@ -1,11 +1,12 @@
-import type { CsvOptions } from '../../../definitions/schema/deliveries.ts';
 import type { Row, Table, Value } from '../../../fetch/dataset.ts';
 import { iterateRows } from '../../../fetch/rows.ts';
 import { DEFAULT_LOCALE, messagesFor } from '../../../i18n/messages.ts';
 import { type RawColumn, rawColumns, viewColumns } from '../../figures/columns.ts';
-import { type Quantity, valueFormatter } from '../../figures/format-value.ts';
+import { valueFormatter } from '../../figures/format-value.ts';
+import type { Quantity } from '../../figures/quantity.ts';
 import { writeChunks } from '../format.ts';
 import { escapeFormula, quoteField, rawFieldWriter, terminateRecord } from './csv-fields.ts';
+import type { CsvOptions } from './csv-schema.ts';
 
 const BOM = '\ufeff';
 /** Characters. Large enough to be quick, small enough that a long list never stands in memory as one string. */
