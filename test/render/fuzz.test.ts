@@ -173,7 +173,7 @@ test(
     const mark =
       '<mjml>\n<mj-body><mj-section><mj-column><mj-text>\ufeffp>\n</mj-text></mj-column></mj-section></mj-body></mjml>';
     expect(compileMjml(mark)).toMatchObject({
-      fault: { line: 2, column: 42, why: expect.stringContaining('invisible') },
+      issue: { line: 2, column: 42, message: expect.stringContaining('invisible') },
     });
     expect(compileMjml(page('hello'))).toEqual(good);
     let made = 0;
@@ -182,9 +182,9 @@ test(
         fc.oneof({ weight: 8, arbitrary: mutatedText([page('hello'), page('<p>{{ title }}</p>')], WORDS) }, deep),
         (source) => {
           const result = compileMjml(source);
-          if ('fault' in result) {
-            expect(result.fault.line).toBeGreaterThanOrEqual(1);
-            expect(result.fault.why).toMatch(/\S/);
+          if ('issue' in result) {
+            expect(result.issue.line).toBeGreaterThanOrEqual(1);
+            expect(result.issue.message).toMatch(/\S/);
           } else {
             made += 1;
             expect(result.html).not.toContain('root:x:');

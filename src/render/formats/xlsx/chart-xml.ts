@@ -1,5 +1,6 @@
 import { alignedScales, type Scale } from '../../charts/axis-scale.ts';
-import { type Axis, type Chart, PREVIOUS_PERIOD_COLOUR, SERIES_COLOURS, type Series } from '../../charts/chart.ts';
+import { type Axis, type Chart, PREVIOUS_PERIOD_COLOUR, SERIES_COLOURS } from '../../charts/chart.ts';
+import type { Series } from '../../charts/chart-data.ts';
 import type { Quantity } from '../../figures/quantity.ts';
 import { createRounder } from '../../figures/quantity.ts';
 import { toCellValue } from './grid.ts';
