@@ -1,12 +1,12 @@
 import { setImmediate } from 'node:timers/promises';
-import type { SecretSource } from '../base/secrets/secret.ts';
 import { describeDelivery, type TargetDescription } from '../definitions/schema/kinds.ts';
 import type { Manifest, PublishedRun } from '../deliver/archive/archive.ts';
 import { TARGETS } from '../deliver/targets/registry.ts';
 import { type Dataset, incompleteNotes } from '../fetch/dataset.ts';
-import type { Artifact } from '../render/artifact.ts';
+import { type Artifact, storedKind } from '../render/artifact.ts';
 import type { EmailOptions } from '../render/email/template-data.ts';
-import type { WorkbookBranding } from '../render/formats/xlsx/workbook.ts';
+import { formatOf } from '../render/formats/format.ts';
+import type { RenderOptions } from '../render/render-files.ts';
 import type { RenderRequest } from '../render/renderer.ts';
 import { evaluateConditions } from './delivery-conditions.ts';
 import type { RunContext, RunPorts } from './run-context.ts';
@@ -21,7 +21,7 @@ export async function renderAndPublish(
   dataset: Dataset,
   folder: string,
   order: RunOrder,
-  branding: WorkbookBranding,
+  secrets: RenderOptions['secrets'],
   { definition, settings, signal, observe }: RunContext,
   { archive, clock, trace, templates, render: renderer, sentFigures, targets = TARGETS }: RunPorts,
 ): Promise<PublishedRun> {
@@ -33,10 +33,12 @@ export async function renderAndPublish(
     dataset,
     outputs,
     files: {
-      ...branding,
+      logo: settings.logo,
+      classification: definition.classification ?? settings.classification,
+      secrets,
       folder,
       digest: order.digest,
-      zipped: deliveries.some(({ attach }) => attach?.includes('csv')),
+      bundled: deliveries.flatMap(({ attach }) => attach ?? []),
     },
     mail: { templates, attached: attachedToAll(deliveries, outputs), ...scheduleOptions(order, definition, settings) },
     run: order.id,
@@ -59,7 +61,7 @@ export async function renderAndPublish(
 function attachedToAll(
   deliveries: readonly TargetDescription[],
   outputs: RunContext['definition']['outputs'],
-): readonly Artifact['format'][] {
+): readonly string[] {
   const attachments = deliveries.flatMap(({ attach }) => (attach === undefined ? [] : [attach]));
   if (attachments.length === 0) return [];
   return outputs.map(({ format }) => format).filter((format) => attachments.every((each) => each.includes(format)));
@@ -95,25 +97,28 @@ const manifestOf = (
   registry_version: dataset.registryVersion,
   calls: dataset.calls,
   incomplete: incompleteNotes(dataset),
-  files: artifacts.map(({ name, format, bytes, sha256 }) => ({ name, format, bytes, sha256 })),
+  files: artifacts.map((artifact) => {
+    const { name, bytes, sha256 } = artifact;
+    return { name, ...storedKind(artifact), bytes, sha256 };
+  }),
   recipients: deliveries.flatMap(({ addresses }) => addresses),
   made_at: new Date(madeAt).toISOString(),
 });
 
 /**
- * Branding and password of the workbooks. Read before the first call, so that no token is spent on a run that cannot be
- * rendered. Throws `config.secret_missing`.
+ * The revealed secrets of the outputs, by format and key. Call before the first API call: a missing secret must not cost
+ * one. Throws `config.secret_missing`.
  */
-export async function workbookBranding(
-  { definition, settings }: Pick<RunContext, 'definition' | 'settings'>,
-  secrets: SecretSource,
-): Promise<WorkbookBranding> {
-  const [ref] = definition.outputs.flatMap((output) =>
-    output.format === 'xlsx' && output.password !== undefined ? [output.password] : [],
-  );
-  return {
-    logo: settings.logo,
-    classification: definition.classification ?? settings.classification,
-    password: ref === undefined ? undefined : (await secrets(ref)).reveal(),
-  };
+export async function revealOutputSecrets(
+  { outputs }: RunContext['definition'],
+  { formats, secrets }: Pick<RunPorts, 'formats' | 'secrets'>,
+): Promise<NonNullable<RenderOptions['secrets']>> {
+  const revealed: Record<string, Record<string, string>> = {};
+  for (const output of outputs) {
+    const { format, spec } = formatOf(output, formats);
+    for (const [key, ref] of Object.entries(format.secrets?.(spec) ?? {})) {
+      revealed[output.format] = { ...revealed[output.format], [key]: (await secrets(ref)).reveal() };
+    }
+  }
+  return revealed;
 }

@@ -31,8 +31,9 @@ export const sampleVariables = (org: string, report: string, title: string, time
   file: { name: file },
 });
 
-/** Whether a run makes more than one file: a CSV comes with its schema. */
-const hasSeveralFiles = ({ outputs }: ReportFile): boolean => outputs.length > 1 || outputs[0]?.format === 'csv';
+/** Whether every run makes more than one file. */
+const hasSeveralFiles = ({ outputs }: ReportFile, { formats }: DefinitionKinds): boolean =>
+  outputs.length > 1 || formats.some(({ format, severalFiles }) => severalFiles && format === outputs[0]?.format);
 
 /**
  * Errors of outputs and deliveries that no field shows alone: names, subjects and paths that cannot be filled or used,
@@ -43,12 +44,12 @@ export function deliveryDiagnostics(
   { org, report }: { readonly org: string; readonly report: string },
   file: ReportFile,
   settings: Pick<OrgSettings, 'timezone' | 'allow_private'> | undefined,
-  { targets }: Pick<DefinitionKinds, 'targets'>,
+  kinds: DefinitionKinds,
 ): Diagnostic[] {
   const timezone = file.timezone ?? settings?.timezone ?? 'Europe/Zurich';
   const context: DiagnosticContext = {
     variables: (name) => sampleVariables(org, report, file.title, timezone, name),
-    severalFiles: hasSeveralFiles(file),
+    severalFiles: hasSeveralFiles(file, kinds),
     allowPrivate: settings?.allow_private === true,
   };
   const located =
@@ -62,7 +63,7 @@ export function deliveryDiagnostics(
     ).map(located(['outputs', index])),
   );
   const deliveries = file.deliveries.flatMap((delivery, index) => {
-    const { target, spec } = targetOf(delivery, targets);
+    const { target, spec } = targetOf(delivery, kinds.targets);
     return target.diagnostics(spec, context).map(located(['deliveries', index, target.kind]));
   });
   return [...names, ...deliveries];

@@ -57,14 +57,31 @@ export interface TargetSchema<Spec = never> {
   describe(spec: Spec): TargetDescription;
 }
 
-/** What definitions need of an output format. `Output` is the output of its schema. */
-export interface FormatSchema<Output = never> {
-  /** The value of `outputs[].format`. */
+/** One entry of `outputs`, as the schema of its format returned it. */
+export interface Output {
+  readonly format: string;
+  /** A template of file names. */
+  readonly name?: string | undefined;
+  readonly [option: string]: unknown;
+}
+
+/** An error in an output. `path` is relative to the output. */
+export interface OutputIssue {
+  readonly path: ValuePath;
+  readonly expected: string;
+  readonly next: string;
+}
+
+/** What definitions need of an output format. `Spec` is the output of its schema. */
+export interface FormatSchema<Spec = never> {
+  /** The value of `outputs[].format`; part of stored names and a label of metrics. */
   readonly format: string;
   /** A strict object whose `format` is a literal. */
   readonly schema: z.ZodObject;
-  /** Errors that no field shows alone. */
-  diagnostics(output: Output, context: DiagnosticContext): readonly LocatedDiagnostic[];
+  /** Whether every run makes more than one file of an output. */
+  readonly severalFiles: boolean;
+  /** Errors that no field shows alone. @param sections those of the report */
+  diagnostics(output: Spec, sections: readonly unknown[]): readonly OutputIssue[];
 }
 
 /** The registries that report definitions are read with. */

@@ -2,15 +2,15 @@ import { z } from 'zod';
 import { NAMED_PERIODS, type PeriodSpec, periodSpecSchema } from '../periods/period-spec.ts';
 import { CATCH_UP, schedulesSchema } from '../schedules/schedule.ts';
 import { type ChartKind, type ChartSpec, chartAsked } from './chart.ts';
-import { createDeliverySchema, OUTPUT_FORMATS, type Output, type OutputFormat, outputSchema } from './deliveries.ts';
+import { createDeliverySchema } from './deliveries.ts';
 import { deadlineSchema, maxAgeSchema } from './durations.ts';
-import type { DefinitionKinds, DeliverySpec } from './kinds.ts';
+import type { DefinitionKinds, DeliverySpec, Output } from './kinds.ts';
 import { classificationSchema } from './org-settings.ts';
+import { createOutputSchema } from './outputs.ts';
 import { lineSchema, localeSchema, textSchema, zoneSchema } from './primitives.ts';
 import { sectionSchema } from './section.ts';
-import { usesSection } from './template-fields.ts';
 
-export type { ChartKind, ChartSpec, DeliverySpec, Output, OutputFormat, PeriodSpec };
+export type { ChartKind, ChartSpec, DeliverySpec, Output, PeriodSpec };
 export { CATCH_UP, chartAsked, NAMED_PERIODS, periodSpecSchema, sectionSchema };
 
 /** The largest definition file that is read, in bytes. */
@@ -45,7 +45,7 @@ export function createReportSchema(kinds: DefinitionKinds) {
           'How long a run may take from its first start, waiting included, before it is given up: seconds, or with a unit (30m, 4h, 2d).',
         ),
       sections: z.array(sectionSchema).min(1).max(100),
-      outputs: z.array(outputSchema).min(1).max(OUTPUT_FORMATS.length),
+      outputs: z.array(createOutputSchema(kinds)).min(1).max(kinds.formats.length),
       deliveries: z.array(createDeliverySchema(kinds)).max(50).default([]),
       on_incomplete: z
         .enum(['fail', 'hold', 'flag'])
@@ -118,14 +118,17 @@ function createCrossCheck(kinds: DefinitionKinds): (report: unknown, context: z.
     // An invalid output says nothing about the attachments that name it.
     if (context.issues.some(({ path }) => path?.[0] === 'outputs')) return;
     const made = outputs.map(({ format }) => format);
-    outputs.forEach(({ format, name }, index) => {
-      if (format !== 'csv' || name === undefined || sections.length < 2 || usesSection(name)) return;
-      context.addIssue({
-        code: 'custom',
-        path: ['outputs', index, 'name'],
-        message: 'a name of its own for the file of each section',
-        params: { next: 'put {{ section.id }} into the name' },
-      });
+    outputs.forEach((output, index) => {
+      const format = kinds.formats.find((each) => each.format === output.format);
+      // The schema of the format has accepted the output, see above.
+      for (const { path, expected, next } of format?.diagnostics(output as never, sections) ?? []) {
+        context.addIssue({
+          code: 'custom',
+          path: ['outputs', index, ...path],
+          message: expected,
+          params: { next },
+        });
+      }
     });
     made.forEach((format, index) => {
       if (made.indexOf(format) === index) return;

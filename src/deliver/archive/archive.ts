@@ -1,6 +1,6 @@
 import type { Period } from '../../definitions/periods/period.ts';
 import type { CallRecord, Note } from '../../fetch/dataset.ts';
-import type { Artifact, MailBody } from '../../render/artifact.ts';
+import type { Artifact, MailBody, StoredKind } from '../../render/artifact.ts';
 import type { ArchivedState, DeliveryRow, DeliveryState, Receipt, Resolution } from '../ledger/ledger.ts';
 import type { SendDecision } from '../send-decision.ts';
 import type { RunRef, SharedLink } from './storage/archive-storage.ts';
@@ -21,12 +21,11 @@ export interface Manifest {
   readonly registry_version: number;
   readonly calls: readonly CallRecord[];
   readonly incomplete: readonly (Note & { readonly section: string })[];
-  readonly files: readonly {
+  readonly files: readonly (StoredKind & {
     readonly name: string;
-    readonly format: string;
     readonly bytes: number;
     readonly sha256: string;
-  }[];
+  })[];
   /** Hashes (hex) of `mail.html`, `mail.txt` and the pictures that the HTML shows; the archive writes them when it seals. */
   readonly mail?:
     | {

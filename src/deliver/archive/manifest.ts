@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { NOTE_CODES } from '../../fetch/dataset.ts';
-import { ARTIFACT_FORMATS } from '../../render/artifact.ts';
 import type { Manifest } from './archive.ts';
 
 /** Of a mail's picture beside `mail.html`. */
@@ -57,7 +56,9 @@ export const manifestSchema: z.ZodType<Manifest> = z.looseObject({
   files: listOf(
     z.object({
       name: z.string(),
-      format: z.enum(ARTIFACT_FORMATS),
+      format: z.string().regex(/^[a-z0-9][a-z0-9_-]{0,39}$/),
+      media_type: z.string().max(255).optional(),
+      part: z.object({ of: z.string(), role: z.enum(['companion', 'bundle']) }).optional(),
       bytes: z.number(),
       sha256: z.string(),
     }),

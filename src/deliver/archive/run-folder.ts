@@ -7,13 +7,7 @@ import { DocketError } from '../../base/error.ts';
 import { describeDiskFailure } from '../../base/files/disk-error.ts';
 import { findDiskFailure } from '../../base/files/disk-failure.ts';
 import { syncPath, writeSynced } from '../../base/files/durable-file.ts';
-import {
-  ARTIFACT_FORMATS,
-  type Artifact,
-  type InlineImage,
-  type MailBody,
-  MEDIA_TYPES,
-} from '../../render/artifact.ts';
+import { type Artifact, artifactKind, type InlineImage, type MailBody } from '../../render/artifact.ts';
 import type { Manifest, PublishedRun } from './archive.ts';
 import { PICTURE_NAME } from './manifest.ts';
 
@@ -198,9 +192,8 @@ export async function readPublishedRun(
         got: `${found.digest} (${found.size} bytes instead of ${file.bytes})`,
       });
     }
-    const { name, bytes } = file;
-    const format = formatOf(file.format, place);
-    artifacts.push(Object.freeze({ name, format, mediaType: MEDIA_TYPES[format], path, bytes, sha256: file.sha256 }));
+    const { name, format, bytes, sha256 } = file;
+    artifacts.push(Object.freeze({ name, format, ...artifactKind(file), path, bytes, sha256 }));
   }
   const mail = await readMail(folder, manifest, place);
   if (manifest.mail !== undefined) {
@@ -208,12 +201,6 @@ export async function readPublishedRun(
     if (sha256(mail.text) !== manifest.mail.text_sha256) throw archiveCorrupt(place, 'mail.txt has changed', {});
   }
   return Object.freeze({ folder, manifest: Object.freeze(manifest), artifacts: Object.freeze(artifacts), mail });
-}
-
-function formatOf(format: string, place: string): Artifact['format'] {
-  const known = ARTIFACT_FORMATS.find((one) => one === format);
-  if (known !== undefined) return known;
-  throw archiveCorrupt(place, `"${format}" is not a format of Docket`, {});
 }
 
 async function readMail(folder: string, manifest: Manifest, place: string): Promise<MailBody> {

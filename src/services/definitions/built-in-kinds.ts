@@ -4,21 +4,17 @@ import {
   loadDefinitions as load,
 } from '../../definitions/load/load-definitions.ts';
 import { createDefinitionParser } from '../../definitions/load/parse-definitions.ts';
-import { outputSchema } from '../../definitions/schema/deliveries.ts';
 import type { DefinitionKinds } from '../../definitions/schema/kinds.ts';
 import { createReportSchema } from '../../definitions/schema/report-definition.ts';
 import { TARGETS } from '../../deliver/targets/registry.ts';
+import { FORMATS } from '../../render/formats/registry.ts';
 
 export { reportDiagnostics, requireReport } from '../../definitions/load/load-definitions.ts';
 
 /** The kinds of targets and the output formats of this version of Docket. */
 export const BUILT_IN_KINDS: DefinitionKinds = {
   targets: TARGETS,
-  formats: outputSchema.options.map((schema) => ({
-    format: schema.shape.format.value,
-    schema,
-    diagnostics: () => [],
-  })),
+  formats: FORMATS,
 };
 
 export const reportFileSchema = createReportSchema(BUILT_IN_KINDS);

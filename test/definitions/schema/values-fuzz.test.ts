@@ -16,12 +16,8 @@ import { isZone, localeSchema, parseSize } from '../../../src/definitions/schema
 import { parseSendCondition } from '../../../src/definitions/schema/send-condition.ts';
 import { looksLikeSecret } from '../../../src/definitions/yaml/secret-detection.ts';
 import { parseHostKey } from '../../../src/deliver/targets/sftp/host-key.ts';
-import {
-  formatDateRange,
-  formatValue,
-  formatZonedInstant,
-  type Quantity,
-} from '../../../src/render/figures/format-value.ts';
+import { formatDateRange, formatValue, formatZonedInstant } from '../../../src/render/figures/format-value.ts';
+import type { Quantity } from '../../../src/render/figures/quantity.ts';
 import { loadDefinitions, reportFileSchema } from '../../../src/services/definitions/built-in-kinds.ts';
 import { cases, expectCleanPrototypes, hostileText, mutatedText, readOrUndefined, within } from '../../support/fuzz.ts';
 import { jobsFolder, ORG, REPORT } from '../../support/jobs-folder.ts';
