@@ -10,7 +10,6 @@ import { systemClock } from '../dist/base/clock.js';
 import { silentLog } from '../dist/base/log.js';
 import { NO_LAST_KNOWN_GOOD } from '../dist/definitions/load/last-known-good.js';
 import { orgFileSchema } from '../dist/definitions/schema/org-settings.js';
-import { reportFileSchema } from '../dist/definitions/schema/report-definition.js';
 import { createActiveReports } from '../dist/queue/definitions/active-reports.js';
 import { redisActiveVersions } from '../dist/queue/definitions/active-versions.js';
 import { definitionStore } from '../dist/queue/definitions/definition-store.js';
@@ -18,6 +17,7 @@ import { jobSchedulers } from '../dist/queue/schedules/job-schedulers.js';
 import { createDueSlotCache, openDueSlots } from '../dist/queue/schedules/open-due-slots.js';
 import { redisScheduleCursors } from '../dist/queue/schedules/schedule-cursors.js';
 import { openRedis } from '../dist/redis/connection.js';
+import { reportFileSchema } from '../dist/services/definitions/built-in-kinds.js';
 import { costOf } from './support/cost.mjs';
 import { readOptions } from './support/options.mjs';
 import { privateRedis } from './support/redis.mjs';
@@ -72,7 +72,7 @@ async function ours(count, cronOf) {
     const inForce = createActiveReports({
       jobs: () => jobs,
       versions: redisActiveVersions(redis, { prefix: PREFIX }),
-      definitions: definitionStore(redis, { prefix: PREFIX, keepDays: 90 }),
+      definitions: definitionStore(redis, { prefix: PREFIX, keepDays: 90, reportSchema: reportFileSchema }),
       by: 'bench:1',
       clock: systemClock,
       log: silentLog,

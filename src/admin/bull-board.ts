@@ -2,7 +2,7 @@ import { serveStatic } from '@hono/node-server/serve-static';
 import type { Hono } from 'hono';
 import { DocketError } from '../base/error.ts';
 import { openBullBoardQueues } from '../queue/bull-board.ts';
-import type { RedisClient } from '../redis/script.ts';
+import type { RedisClient } from '../redis/client.ts';
 
 /** Where Bull Board is served. */
 export const BULL_BOARD_PATH = '/queues';

@@ -1,3 +1,4 @@
+import { errnoOf } from './errno.ts';
 import { findDiskFailure } from './files/disk-failure.ts';
 
 /**
@@ -157,8 +158,9 @@ export class DocketError extends Error {
   }
 }
 
-/** What whatever was thrown says of itself, be it an `Error` or not. */
-export const errorMessage = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown));
+/** The message of anything thrown. An `Error` without one, such as an `AggregateError`, gives its code or its name. */
+export const errorMessage = (thrown: unknown): string =>
+  thrown instanceof Error ? thrown.message || (errnoOf(thrown) ?? thrown.name) : String(thrown);
 
 export interface ErrorJson {
   code: ErrorCode;

@@ -10,7 +10,7 @@ import { createRateLimit } from '../admin/auth/rate-limit.ts';
 import { redisSessions } from '../admin/auth/sessions.ts';
 import { noTokens, watchTokenFile } from '../admin/auth/token-file.ts';
 import { openBullBoard } from '../admin/bull-board.ts';
-import { type ExpectedSeries, type Metrics, type ProcessInfo, TARGET_KINDS } from '../admin/metrics/process-metrics.ts';
+import type { ExpectedSeries, Metrics, ProcessInfo } from '../admin/metrics/process-metrics.ts';
 import { type AdminServer, listenAdmin } from '../admin/server.ts';
 import { NO_ADDRESSES } from '../base/net/address-list.ts';
 import { createScope, type Scope } from '../base/scope.ts';
@@ -19,7 +19,9 @@ import type { Trace } from '../base/trace.ts';
 import { version } from '../base/version.ts';
 import type { DefinitionSource } from '../definitions/load/definition-source.ts';
 import type { Definitions } from '../definitions/load/load-definitions.ts';
+import { targetOf } from '../definitions/schema/kinds.ts';
 import { redisLedger } from '../deliver/ledger/redis-ledger.ts';
+import { TARGETS } from '../deliver/targets/registry.ts';
 import { lastGoodVersion } from '../queue/definitions/active-reports.ts';
 import { redisActiveVersions } from '../queue/definitions/active-versions.ts';
 import { redisLiveProgress } from '../queue/runs/live-progress.ts';
@@ -131,7 +133,7 @@ function openAccessPorts(
     jobs: jobs.current,
     lastGood: async (name) => {
       const version = (await versions.read()).get(name);
-      return version && lastGoodVersion(name, version, { jobs: jobs.current(), definitions, log });
+      return version && lastGoodVersion(name, version, { jobs: jobs.current(), definitions, targets: TARGETS, log });
     },
     trigger,
     runs,
@@ -172,9 +174,10 @@ function openAccessPorts(
 export function processInfo(
   { config, clock }: Pick<AppContext, 'config' | 'clock'>,
   { keeps }: { readonly keeps: boolean },
+  targets = TARGETS,
 ): ProcessInfo {
   const place = config.DOCKET_ARCHIVE ?? { kind: 'directory', folder: resolve('archive') };
-  const facts = { version: version(), clock };
+  const facts = { version: version(), clock, targetKinds: targets.map(({ kind }) => kind) };
   if (!keeps || place.kind !== 'directory') return facts;
   return {
     ...facts,
@@ -186,11 +189,14 @@ export function processInfo(
 }
 
 /** Whose series start at 0: every organization, with the kinds of targets of its reports. */
-export function expectedSeries({ orgs, reports }: Pick<Definitions, 'orgs' | 'reports'>): readonly ExpectedSeries[] {
+export function expectedSeries(
+  { orgs, reports }: Pick<Definitions, 'orgs' | 'reports'>,
+  targets = TARGETS,
+): readonly ExpectedSeries[] {
   const kinds = new Map([...orgs.keys()].map((org) => [org, new Set<string>()]));
   for (const { org, deliveries } of reports.values()) {
     for (const delivery of deliveries) {
-      for (const kind of TARGET_KINDS) if (delivery[kind] !== undefined) kinds.get(org)?.add(kind);
+      kinds.get(org)?.add(targetOf(delivery, targets).target.kind);
     }
   }
   return [...kinds].map(([org, of]) => ({ org, kinds: of }));

@@ -13,6 +13,7 @@ import { type RedisRunStore, redisRunStore } from '../queue/runs/run-store.ts';
 import type { RedisClient } from '../redis/client.ts';
 import { openRedis } from '../redis/connection.ts';
 import { DEFAULT_KEY_PREFIX, RETENTION_DAYS } from '../redis/keys.ts';
+import { reportFileSchema } from '../services/definitions/built-in-kinds.ts';
 import { restoreOrder } from '../services/deliveries/decision-archive.ts';
 import {
   createDecisionService,
@@ -114,7 +115,11 @@ async function openContext(around: AppContext, decides: boolean, scope: Scope): 
   const { archive, storage } = openArchive(around, scope, identity);
   const ledger = redisLedger(redis, { prefix: `${DEFAULT_KEY_PREFIX}:`, ttlDays: RETENTION_DAYS });
   const noticeOutbox = redisNoticeOutbox(redis, { prefix: DEFAULT_KEY_PREFIX });
-  const definitions = definitionStore(redis, { prefix: DEFAULT_KEY_PREFIX, keepDays: RETENTION_DAYS });
+  const definitions = definitionStore(redis, {
+    prefix: DEFAULT_KEY_PREFIX,
+    keepDays: RETENTION_DAYS,
+    reportSchema: reportFileSchema,
+  });
   const parts = { runs, queue, ledger, noticeOutbox, archive, storage, definitions, clock, log };
   return { decisions: composeDecisionService(parts), runs, archive, redis, scope };
 }

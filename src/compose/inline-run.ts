@@ -8,7 +8,8 @@ import { fileLedger } from '../deliver/ledger/file-ledger.ts';
 import { redisLedger } from '../deliver/ledger/redis-ledger.ts';
 import { deleteResponses } from '../fetch/cache/redis-response-store.ts';
 import { definitionStore, type FrozenDefinition } from '../queue/definitions/definition-store.ts';
-import { type InlineWork, recordInlineRun, redisInlineLeases } from '../queue/runs/inline-run.ts';
+import { redisInlineLeases } from '../queue/runs/inline-leases.ts';
+import { type InlineWork, recordInlineRun } from '../queue/runs/inline-run.ts';
 import { redisLiveProgress } from '../queue/runs/live-progress.ts';
 import { redisRunStore } from '../queue/runs/run-store.ts';
 import type { RedisClient } from '../redis/client.ts';
@@ -17,6 +18,7 @@ import type { OnRunEvent } from '../run/run-events.ts';
 import type { RunOrder } from '../run/run-record.ts';
 import type { RunResult } from '../run/run-result.ts';
 import type { ActiveOrgs } from '../services/budgets/key-limits.ts';
+import { reportFileSchema } from '../services/definitions/built-in-kinds.ts';
 import type { FindEarlierDelivery } from '../services/runs/already-delivered.ts';
 import {
   archiveOnlyIdentity,
@@ -89,7 +91,7 @@ function withRedis(
   const archive = mirroredArchive(openArchive(around, scope, identity).archive, out);
   const ports = {
     runs,
-    definitions: definitionStore(redis, kept),
+    definitions: definitionStore(redis, { ...kept, reportSchema: reportFileSchema }),
     leases: redisInlineLeases(redis, kept),
     live: redisLiveProgress(redis, kept),
     clock,

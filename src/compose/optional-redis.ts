@@ -16,7 +16,10 @@ export async function openOptionalRedis(
   scope: Scope,
 ): Promise<RedisClient | undefined> {
   if (!env.REDIS_URL?.trim()) return undefined;
-  const { assertSuitable, openRedis } = await import('../redis/connection.ts');
+  const [{ openRedis }, { assertSuitable }] = await Promise.all([
+    import('../redis/connection.ts'),
+    import('../redis/server-check.ts'),
+  ]);
   try {
     // A worker's client: a run of minutes outlasts a short absence of the server.
     const redis = scope.use(await openRedis(config.REDIS_URL, 'worker', log), (opened) => opened.disconnect());

@@ -10,6 +10,7 @@ import { secretSource } from '../base/secrets/secret.ts';
 import type { Trace } from '../base/trace.ts';
 import type { Catalog } from '../contract/catalog.ts';
 import { RATE_LIMITS } from '../contract/limits.ts';
+import { targetOf } from '../definitions/schema/kinds.ts';
 import type { OrgSettings } from '../definitions/schema/org-settings.ts';
 import type { Definition } from '../definitions/schema/report-definition.ts';
 import type { Archive } from '../deliver/archive/archive.ts';
@@ -19,6 +20,7 @@ import type { LastSentFigures } from '../deliver/last-sent-figures.ts';
 import type { Ledger } from '../deliver/ledger/ledger.ts';
 import { memoryLedger } from '../deliver/ledger/memory-ledger.ts';
 import { createMailRoutes, type GetMailRoute } from '../deliver/targets/email/mail-routes.ts';
+import { TARGETS } from '../deliver/targets/registry.ts';
 import {
   type CatalogCache,
   memoryCatalogCache,
@@ -34,7 +36,6 @@ import type { Budget } from '../fetch/rate-limit/budget.ts';
 import type { QueueTelemetry } from '../queue/bullmq.ts';
 import type { RedisClient } from '../redis/client.ts';
 import { DEFAULT_KEY_PREFIX } from '../redis/keys.ts';
-import { FORMATS } from '../render/formats/registry.ts';
 import { renderPool } from '../render/render-pool.ts';
 import type { RunPorts } from '../run/run-context.ts';
 import { type BudgetFactory, localBudgets, sharedBudgets } from '../services/budgets/budgets.ts';
@@ -246,7 +247,6 @@ export function createRunPorts(around: AppContext, scope: Scope, stores: RunStor
       responseCache: stores.sharedAnswers,
       catalogs: stores.catalogs,
       render: pool.render,
-      formats: FORMATS,
       archive: stores.archive,
       ledger: stores.ledger,
       sentFigures: stores.sentFigures,
@@ -270,7 +270,7 @@ export function assertMailConfigured(
   config: Config,
   otherwise?: string,
 ): void {
-  if (!deliveries.some(({ email }) => email !== undefined)) return;
+  if (!deliveries.some((delivery) => targetOf(delivery, TARGETS).target.usesMailServer)) return;
   const why = `${org}/${report} has an e-mail delivery${otherwise === undefined ? '' : ` (${otherwise})`}`;
   if (smtp?.url === undefined) requireVariable(config, 'SMTP_URL', why);
   if (smtp?.from === undefined) requireVariable(config, 'MAIL_FROM', why);

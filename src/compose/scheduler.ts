@@ -3,11 +3,13 @@ import type { HealthCheck } from '../admin/app.ts';
 import type { Scope } from '../base/scope.ts';
 import { secretSource } from '../base/secrets/secret.ts';
 import type { DefinitionSource } from '../definitions/load/definition-source.ts';
+import { TARGETS } from '../deliver/targets/registry.ts';
 import { createActiveReports } from '../queue/definitions/active-reports.ts';
 import { redisActiveVersions } from '../queue/definitions/active-versions.ts';
 import { assertNoMassRemoval, type RemovalSummary } from '../queue/definitions/mass-removal.ts';
 import { activePauses } from '../queue/jobs/pause-enforcement.ts';
 import { createOrphanRequeuer, startPeriodicTasks } from '../queue/jobs/requeue-orphans.ts';
+import { createLockShortener } from '../queue/jobs/shorten-locks.ts';
 import { redisProcessRegistry } from '../queue/process-registry.ts';
 import { createIndexRepair } from '../queue/runs/run-index-repair.ts';
 import { jobSchedulers, startTickWorker } from '../queue/schedules/job-schedulers.ts';
@@ -68,6 +70,7 @@ export async function openScheduler(
   const heartbeats = redisSchedulerHeartbeats(redis, { prefix });
   const processes = redisProcessRegistry(redis, { prefix, self: 'start' });
   const inForce = createActiveReports({
+    targets: TARGETS,
     ...(adopts === undefined
       ? { admitRemoval: (removal: RemovalSummary) => assertNoMassRemoval(removal, { processes, heartbeats, clock }) }
       : {}),
@@ -118,6 +121,7 @@ export async function openScheduler(
       steps: [
         adopt,
         look,
+        createLockShortener(redis, { prefix, log }),
         createIndexRepair(redis, { prefix, keepDays: RETENTION_DAYS, log }),
         createOrphanRequeuer({ runs, queue, clock, log }),
         () => registered.sync(inForce.current()),

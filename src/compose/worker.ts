@@ -21,7 +21,8 @@ import { definitionStore, type FrozenDefinition } from '../queue/definitions/def
 import { activePauses, executeUnlessPaused } from '../queue/jobs/pause-enforcement.ts';
 import { startPeriodicTasks } from '../queue/jobs/requeue-orphans.ts';
 import { type Execute, startWorker } from '../queue/jobs/worker.ts';
-import { failAbandoned, redisInlineLeases } from '../queue/runs/inline-run.ts';
+import { redisInlineLeases } from '../queue/runs/inline-leases.ts';
+import { failAbandoned } from '../queue/runs/inline-run.ts';
 import { redisNoticeOutbox } from '../queue/runs/notice-outbox.ts';
 import { redisRunStore } from '../queue/runs/run-store.ts';
 import { redisPauses } from '../queue/schedules/pauses.ts';
@@ -32,6 +33,7 @@ import type { RunOrder } from '../run/run-record.ts';
 import { incompleteError } from '../run/run-result.ts';
 import { sharedBudgets } from '../services/budgets/budgets.ts';
 import { currentKeyFingerprint } from '../services/budgets/key-limits.ts';
+import { reportFileSchema } from '../services/definitions/built-in-kinds.ts';
 import { createReportScope } from '../services/definitions/report-scope.ts';
 import { onReconnect, repairLedger } from '../services/deliveries/ledger-repair.ts';
 import { createOwnerNotices } from '../services/deliveries/owner-notices.ts';
@@ -79,7 +81,7 @@ export async function openWorker(
   // A run in hand outlasts a restart of Redis.
   const patient = await store.blockingClient();
   const runs = redisRunStore(patient, { ...kept, log, ended: deleteResponses(patient, { prefix: `${prefix}:` }) });
-  const definitions = definitionStore(patient, kept);
+  const definitions = definitionStore(patient, { ...kept, reportSchema: reportFileSchema });
   const { archive, storage, signing } = openArchive(around, scope, identity);
   await signing?.ready();
   await checkBucket(storage, log);

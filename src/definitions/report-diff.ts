@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { nextReportSlots, timetableOf } from './schedules/slots.ts';
-import { type DeliverySpec, deliveryAddresses, TARGET_KINDS } from './schema/deliveries.ts';
+import { type DefinitionKinds, describeDelivery, type TargetDescription } from './schema/kinds.ts';
 import type { OrgSettings } from './schema/org-settings.ts';
 import type { Definition } from './schema/report-definition.ts';
 
@@ -18,15 +18,17 @@ export interface ReportDiff {
   readonly org_fields: readonly string[];
   /** The next slots, ISO in UTC; null when they are the same. */
   readonly slots: { readonly before: readonly string[]; readonly after: readonly string[] } | null;
-  /** Addresses of e-mail. */
+  /** E-mail addresses. */
   readonly recipients: SetChange;
-  /** Where else it goes: `s3 s3://bucket/key`. */
+  /** Other destinations: `s3 s3://bucket/key`. */
   readonly targets: SetChange;
 }
 export interface SetChange {
   readonly added: readonly string[];
   readonly removed: readonly string[];
 }
+
+type DescribedDelivery = TargetDescription & { readonly kind: string };
 
 /** Slots that are shown of each version. */
 const DIFF_SLOT_COUNT = 3;
@@ -39,20 +41,24 @@ export function diffReports(
   before: ReportVersion | undefined,
   after: ReportVersion | undefined,
   now: number,
+  { targets }: Pick<DefinitionKinds, 'targets'>,
 ): ReportDiff {
   const slots = { before: slotsOf(before, now), after: slotsOf(after, now) };
+  const diff = (namesOf: (delivery: DescribedDelivery) => readonly string[]): SetChange => {
+    const [old, current] = [before, after].map((version) =>
+      version?.definition.deliveries.flatMap((delivery) => namesOf(describeDelivery(delivery, targets))),
+    );
+    return diffSets(new Set(old), new Set(current));
+  };
   const both = before !== undefined && after !== undefined;
   return {
     fields: both ? changedFields(before.definition, after.definition) : [],
     org_fields: both ? changedFields(before.settings, after.settings) : [],
     slots: isDeepStrictEqual(slots.before, slots.after) ? null : slots,
-    recipients: diffSets(before, after, ({ email }) => email?.to ?? []),
-    targets: diffSets(before, after, (delivery) => {
-      const target = TARGET_KINDS.find((kind) => delivery[kind] !== undefined);
-      return target === undefined || target === 'email'
-        ? []
-        : deliveryAddresses(delivery).map((to) => `${target} ${to}`);
-    }),
+    recipients: diff(({ mailboxes = [] }) => mailboxes.map(({ address }) => address)),
+    targets: diff(({ kind, mailboxes, addresses }) =>
+      mailboxes === undefined ? addresses.map((to) => `${kind} ${to}`) : [],
+    ),
   };
 }
 
@@ -71,14 +77,7 @@ function changedFields(before: object, after: object): string[] {
     .sort();
 }
 
-function diffSets(
-  before: ReportVersion | undefined,
-  after: ReportVersion | undefined,
-  namesOf: (delivery: DeliverySpec) => readonly string[],
-): SetChange {
-  const [old, fresh] = [before, after].map((version) => new Set(version?.definition.deliveries.flatMap(namesOf)));
-  return {
-    added: [...(fresh ?? [])].filter((name) => !old?.has(name)).sort(),
-    removed: [...(old ?? [])].filter((name) => !fresh?.has(name)).sort(),
-  };
-}
+const diffSets = (before: ReadonlySet<string>, after: ReadonlySet<string>): SetChange => ({
+  added: [...after].filter((name) => !before.has(name)).sort(),
+  removed: [...before].filter((name) => !after.has(name)).sort(),
+});

@@ -11,8 +11,8 @@ import type { DestinationPolicy } from './destination-guard.ts';
 import type { FenceInput } from './fence.ts';
 import type { ArchivedState, DeliveryRow, DeliveryState, Ledger, Receipt } from './ledger/ledger.ts';
 import { sendDecisionFor } from './send-decision.ts';
-import { listDeliveries, type MailRoute } from './targets/registry.ts';
-import type { Delivery } from './targets/target.ts';
+import { listDeliveries } from './targets/registry.ts';
+import type { Delivery, MailRoute, Target } from './targets/target.ts';
 
 /** Said once for each delivery that was settled in this try. */
 export interface DeliveredEvent {
@@ -50,6 +50,8 @@ export interface DeliverInput extends Pick<FenceInput, 'monotonic' | 'confirmLoc
   readonly workingDirectory?: string;
   /** What the deployment says of destinations. */
   readonly destinations?: DestinationPolicy | undefined;
+  /** The built-in ones by default. */
+  readonly targets?: readonly Target[];
 }
 
 export interface DeliveryResult {
@@ -79,7 +81,7 @@ type Outages = Map<string, Partial<Outage> & Pick<Outage, 'why'>>;
 export async function deliver(input: DeliverInput): Promise<DeliveryResult> {
   assertSameRun(input);
   const { published, ledger, archive } = input;
-  const all = listDeliveries({ workingDirectory: process.cwd(), ...input });
+  const all = listDeliveries({ workingDirectory: process.cwd(), ...input }, input.targets);
   const unmet = ({ row }: Delivery) => sendDecisionFor(published.manifest, row)?.send === false;
   const deliveries = all.filter((delivery) => !unmet(delivery));
   const evidence = await archive.getArchivedStates(published);

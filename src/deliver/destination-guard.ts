@@ -7,7 +7,6 @@ import {
   hostRefusal,
   type ReservedFolder,
 } from '../definitions/allow-lists/destinations.ts';
-import type { S3Spec } from '../definitions/schema/deliveries.ts';
 import type { OrgSettings } from '../definitions/schema/org-settings.ts';
 import type { AddressPolicy } from './address-guard.ts';
 
@@ -15,7 +14,7 @@ import type { AddressPolicy } from './address-guard.ts';
 export interface DestinationPolicy {
   /** An organization without `destinations` may deliver nowhere. */
   readonly required: boolean;
-  readonly ownFolders: readonly ReservedFolder[];
+  readonly reservedFolders: readonly ReservedFolder[];
   /** false: an SFTP server or S3 endpoint at a private address that is not allowed is only warned of. */
   readonly enforcePrivate: boolean;
   readonly warn: (warning: string) => void;
@@ -23,7 +22,7 @@ export interface DestinationPolicy {
 
 export const UNRESTRICTED_POLICY: DestinationPolicy = {
   required: false,
-  ownFolders: [],
+  reservedFolders: [],
   enforcePrivate: false,
   warn: () => {},
 };
@@ -32,7 +31,7 @@ export const UNRESTRICTED_POLICY: DestinationPolicy = {
 export interface DestinationGuard {
   /** @param shown what the refusal names */
   assertHost(host: string, shown?: string): void;
-  assertBucket(spec: Pick<S3Spec, 'bucket' | 'endpoint'>): void;
+  assertBucket(spec: { readonly bucket: string; readonly endpoint?: string | undefined }): void;
   assertFolder(folder: string, workingDirectory: string): Promise<void>;
   /** Of connections to this host. */
   addressPolicy(host: string): AddressPolicy;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { RedisClient } from '../redis/client.ts';
-import { withRedisErrorContext } from '../redis/errors.ts';
+import { beforeSending, withRedisErrors } from '../redis/errors.ts';
 import { loadLuaScript, runLuaScript } from '../redis/script.ts';
 
 /** Where figures went: a delivery without its run. */
@@ -71,7 +71,7 @@ export function redisLastSentFigures(
   const key = ({ org, report }: FiguresDestination): string => `${options.prefix}figures:{${org}/${report}}`;
   const field = ({ target, recipient }: FiguresDestination): string => JSON.stringify([target, recipient]);
   const ask = <T>(question: () => Promise<T>): Promise<T> =>
-    withRedisErrorContext('Which figures were sent last', question);
+    withRedisErrors(undefined, question, beforeSending('The record of the figures last sent'));
   const say = async (place: FiguresDestination, what: string, run: string, at: number, sent = ''): Promise<void> => {
     await ask(() =>
       runLuaScript(redis, script, [key(place)], [field(place), run, at, what, sent, FIGURES_TTL_S, MAX_RUN_MS]),

@@ -16,7 +16,7 @@ import {
 } from './ledger/ledger.ts';
 import { buildEmail, messageIdOf } from './targets/email/email-message.ts';
 import { emailSender } from './targets/email/email-target.ts';
-import type { MailRoute } from './targets/registry.ts';
+import type { MailRoute } from './targets/target.ts';
 
 /** Ms before each further try: nobody will call again for a notice that a busy server put off. */
 const RETRY_DELAYS_MS = [2_000, 8_000, 20_000] as const;

@@ -1,8 +1,8 @@
-import { recipientRefusal } from '../definitions/allow-lists/recipients.ts';
 import { type Artifact, artifactKind } from '../render/artifact.ts';
 import type { Manifest, PublishedRun } from './archive/archive.ts';
 import { sendDecisionFor } from './send-decision.ts';
-import { type DeliveryContext, listDeliveries } from './targets/registry.ts';
+import { listDeliveries } from './targets/registry.ts';
+import type { DeliveryContext, Target } from './targets/target.ts';
 
 /** A delivery that has not been made. */
 export interface PlannedDelivery {
@@ -23,14 +23,15 @@ export interface PlannedDelivery {
 export function plannedDeliveries(
   manifest: Manifest,
   context: Omit<DeliveryContext, 'published' | 'mail'>,
+  targets?: readonly Target[],
 ): readonly PlannedDelivery[] {
-  const { recipients } = context.settings;
-  return listDeliveries({ ...context, published: fromManifest(manifest), mail: undefined }).map(({ row }) => {
+  const published = fromManifest(manifest);
+  return listDeliveries({ ...context, published, mail: undefined }, targets).map(({ row, recipientRefusal }) => {
     const { target, recipient } = row;
     const decision = sendDecisionFor(manifest, row);
     if (decision?.send === false) return { target, recipient, receives: false, why: decision.reason };
-    const fault = target.endsWith('-email') ? recipientRefusal(recipient, recipients) : undefined;
-    return { target, recipient, receives: fault === undefined, why: fault === undefined ? null : `It ${fault}.` };
+    const refusal = recipientRefusal?.();
+    return { target, recipient, receives: refusal === undefined, why: refusal === undefined ? null : `It ${refusal}.` };
   });
 }
 

@@ -11,12 +11,12 @@ import { createScope, type Scope } from '../base/scope.ts';
 import { createRedactor, passwordsIn } from '../base/secrets/redactor.ts';
 import { composeDocket } from '../compose/docket.ts';
 import { staticDefinitions } from '../definitions/load/definition-source.ts';
-import { loadDefinitions, requireReport } from '../definitions/load/load-definitions.ts';
 import { directoryArchive } from '../deliver/archive/inline-archive.ts';
 import { inlineImages } from '../render/artifact.ts';
 import type { OnRunEvent } from '../run/run-events.ts';
 import type { RunRecord } from '../run/run-record.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
+import { loadDefinitions, requireReport } from '../services/definitions/built-in-kinds.ts';
 import { localRedis } from './local-redis.ts';
 import { createMailCatcher } from './mail-catcher.ts';
 

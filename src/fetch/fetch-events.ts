@@ -1,4 +1,4 @@
-/** What fetching says of itself; each is one of a run's events. */
+/** Progress of fetching; part of a run's events. */
 export type FetchEvent =
   | {
       readonly type: 'waiting';
@@ -9,9 +9,9 @@ export type FetchEvent =
       readonly ahead: number;
       readonly tokens: number;
     }
-  /** This answer is the first of the try that is not kept for want of room; the try waits in place from now on. */
+  /** The first response of the attempt that is not stored, because a limit is reached; the attempt no longer snoozes. */
   | { readonly type: 'not_kept'; readonly call: string }
-  /** A call that was told to wait has its token, or needs none any more. */
+  /** A waiting call has its token, or needs none any more. */
   | { readonly type: 'granted'; readonly call: string }
   | {
       readonly type: 'fetched';
@@ -20,11 +20,11 @@ export type FetchEvent =
       readonly of: number;
       /** Answered from the response store, or by another run's call. */
       readonly saved: boolean;
-      /** Of the answer, to be quoted to the service's support; null or absent where it sent none. */
+      /** Of the response, for the service's support; null or absent without one. */
       readonly correlationId?: string | null;
       /** Tokens left on the key after this call; null where none was taken. */
       readonly tokens: number | null;
-      /** Epoch ms when the last call is expected to be answered. */
+      /** Epoch ms at which the last response is expected. */
       readonly finish: number;
     };
 

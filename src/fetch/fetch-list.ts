@@ -6,28 +6,28 @@ import { type ListRecord, type OrgRef, recordSchema } from '../contract/organiza
 import type { ListCall } from '../plan/plan.ts';
 import type { ResponseStore } from './cache/response-store.ts';
 import type { ComplianceClient, ListPage } from './client/compliance-client.ts';
-import type { Column } from './dataset.ts';
+import type { Column, RowFile } from './dataset.ts';
 import {
   type RateLimitContext,
   type RateLimitedCall,
   type RateLimitedResult,
   rateLimitedCall,
 } from './rate-limit/rate-limited-call.ts';
-import { type RowFile, type RowWriter, writeRows } from './rows.ts';
+import { type RowWriter, writeRows } from './rows.ts';
 import { listColumnCollector } from './tables/list-columns.ts';
 
-/** A whole list as it was seen. */
+/** All records of a list. */
 export interface FetchedList {
   readonly rows: RowFile;
   readonly columns: readonly Column[];
-  /** Names of fields that hold lists or objects: a table has no place for them. */
+  /** Names of fields with lists or objects, which a table cannot show. */
   readonly leftOut: readonly string[];
   readonly pages: number;
-  /** What the pages said of the whole, in order and without repetition; more than one says the list changed meanwhile. */
+  /** The distinct totals that the pages reported, in order; more than one means that the list changed meanwhile. */
   readonly counts: readonly number[];
-  /** The records came in the order that was asked for, as far as that can be told; one that changes may not keep it. */
+  /** The records are in the requested order, as far as it can be checked; true for a list that changed. */
   readonly ordered: boolean;
-  /** No page had to be asked for. */
+  /** All pages came from the response store. */
   readonly saved: boolean;
 }
 
@@ -41,26 +41,26 @@ export interface ListFetchContext {
   readonly client: ComplianceClient;
   readonly responses: ResponseStore;
   readonly run: string;
-  /** The line of the general rate (600 reads a minute), not of the metrics budget. */
+  /** Of the `reads` budget, not of the metrics budget. */
   readonly rateLimit: RateLimitContext;
-  /** Where the rows are written; the folder lives as long as they are read. */
+  /** For the file with the rows; must exist as long as they are read. */
   readonly folder: string;
 }
 
 /**
- * All pages of a list, each kept as soon as it came: a resumed run goes on at the page where it stopped. The rows go to
- * a file, so that memory does not grow with the list. A record that appears twice, because the list grew while it was
- * read, is taken as it was first seen. Refuses pages that go in a circle.
+ * Fetches all pages of a list. Each is stored when received, so that a resumed run continues at the next one. The rows
+ * are written to a file, so that memory use is constant. Of a record that appears twice, because the list grew meanwhile,
+ * the first version is used. Fails with `api.unsafe` on a pagination loop.
  */
 export async function fetchList(
-  walk: ListFetchContext,
+  context: ListFetchContext,
   call: ListCall,
   org: number,
-  how: Omit<RateLimitedCall<unknown>, 'id' | 'attempt'>,
+  options: Omit<RateLimitedCall<unknown>, 'id' | 'attempt'>,
 ): Promise<Outcome<FetchedList>> {
-  const file = await writeRows(join(walk.folder, `${call.id}.ndjson`));
+  const file = await writeRows(join(context.folder, `${call.id}.ndjson`));
   try {
-    return await fetchPages(file, walk, call, org, how);
+    return await fetchPages(file, context, call, org, options);
   } finally {
     await file.close();
   }
@@ -71,7 +71,7 @@ async function fetchPages(
   { client, responses, run, rateLimit }: ListFetchContext,
   call: ListCall,
   org: number,
-  how: Omit<RateLimitedCall<unknown>, 'id' | 'attempt'>,
+  options: Omit<RateLimitedCall<unknown>, 'id' | 'attempt'>,
 ): Promise<Outcome<FetchedList>> {
   const query = { org, list: call.list, ordering: call.ordering, search: call.search };
   const list = listColumnCollector();
@@ -83,30 +83,30 @@ async function fetchPages(
   let next: string | null = null;
   for (let number = 1; ; number += 1) {
     const name = `${call.id}:${number}`;
-    const kept = storedPageSchema.safeParse((await responses.get(run, name))?.body).data;
-    let page: ListPage | undefined = kept;
+    const stored = storedPageSchema.safeParse((await responses.get(run, name))?.body).data;
+    let page: ListPage | undefined = stored;
     if (page === undefined) {
       saved = false;
       const at: string | null = next;
-      const attempt = (): Promise<ListPage> => client.listPage(query, at, how.signal);
-      const paid: Outcome<RateLimitedResult<ListPage>> = await rateLimitedCall(rateLimit, {
-        ...how,
+      const attempt = (): Promise<ListPage> => client.listPage(query, at, options.signal);
+      const result: Outcome<RateLimitedResult<ListPage>> = await rateLimitedCall(rateLimit, {
+        ...options,
         id: `${run}:${name}`,
         attempt,
       });
-      if (paid.kind !== 'done') return paid;
-      page = paid.value.value;
+      if (result.kind !== 'done') return result;
+      page = result.value.value;
       await responses.put(run, name, { body: page, correlationId: null, at: rateLimit.clock.now() });
     }
     const before = seen.size;
-    const fresh = page.records.filter(({ id }) => !seen.has(id) && seen.add(id));
-    for (const record of fresh) order.addRecord(record);
-    await file.append(fresh.map(list.addRecord));
+    const newRecords = page.records.filter(({ id }) => !seen.has(id) && seen.add(id));
+    for (const record of newRecords) order.addRecord(record);
+    await file.append(newRecords.map(list.addRecord));
     if (page.count !== null) counts.add(page.count);
     if (page.next === null) {
       const columns = list.columns();
       const rows = await file.end(columns.map((column) => column.name));
-      // A record that was added between two pages moves the others, and may itself come late.
+      // A record added between two pages shifts the others, and may itself be out of order.
       const ordered = order.isOrdered() || counts.size > 1;
       return done({ rows, columns, leftOut: list.leftOut(), pages: number, counts: [...counts], ordered, saved });
     }
@@ -117,62 +117,58 @@ async function fetchPages(
 }
 
 const pageCycleError = (call: ListCall, org: number, page: number) =>
-  new DocketError(
-    'api.unsafe',
-    `The pages of the list go in a circle: page ${page} brings nothing new and has a next one.`,
-    {
-      where: `GET /api/orgs/${org}/${call.list}/`,
-      expected: 'a last page',
-      next: 'Report it to the service.',
-    },
-  );
+  new DocketError('api.unsafe', `List pagination loops: page ${page} has no new records but links to a next page.`, {
+    where: `GET /api/orgs/${org}/${call.list}/`,
+    expected: 'a last page',
+    next: 'Report it to the service.',
+  });
 
 /**
- * The number that list paths need (specification §4). `current` is whatever the key reaches, and only when that is one
- * organization: guessing could export another's records.
+ * The organization's number, which list paths need (specification §4). Fails with `config.invalid` if `current` is
+ * ambiguous: guessing could export the records of another organization.
  */
 export async function resolveOrgId(
   { client, rateLimit, run }: ListFetchContext,
   org: OrgRef,
-  how: Omit<RateLimitedCall<unknown>, 'id' | 'attempt'>,
+  options: Omit<RateLimitedCall<unknown>, 'id' | 'attempt'>,
 ): Promise<Outcome<number>> {
   if (org !== 'current') return done(org);
-  const paid = await rateLimitedCall(rateLimit, {
-    ...how,
+  const result = await rateLimitedCall(rateLimit, {
+    ...options,
     id: `${run}:organizations`,
-    attempt: () => client.organizations(how.signal),
+    attempt: () => client.organizations(options.signal),
   });
-  if (paid.kind !== 'done') return paid;
-  const reached = paid.value.value;
-  const [only] = reached;
-  if (only !== undefined && reached.length === 1) return done(only.id);
-  const several = reached.map(({ id, name }) => `${id} (${name})`).join(', ');
+  if (result.kind !== 'done') return result;
+  const organizations = result.value.value;
+  const [only] = organizations;
+  if (only !== undefined && organizations.length === 1) return done(only.id);
+  const choices = organizations.map(({ id, name }) => `${id} (${name})`).join(', ');
   return fail(
     new DocketError(
       'config.invalid',
-      reached.length === 0
-        ? 'The API key reaches no organization.'
-        : 'The API key reaches several organizations, so `org: current` does not say whose list to export.',
+      organizations.length === 0
+        ? 'The API key can access no organization.'
+        : '`org: current` is ambiguous: the API key can access several organizations.',
       {
         where: 'org.yaml: org',
         expected: 'the id of one organization',
-        got: reached.length === 0 ? 'current' : `current, which may be ${several}`,
+        got: organizations.length === 0 ? 'current' : `current, which may be ${choices}`,
         next: 'Write the id as `org` in org.yaml.',
       },
     ),
   );
 }
 
-/** Watches whether the records of a list come in the order that was asked for. */
+/** Checks that the records of a list are in the requested order. */
 export interface ListOrderCheck {
   addRecord(record: ListRecord): void;
-  /** False once a record came before one that it should follow. */
+  /** False after a record that should have come before its predecessor. */
   isOrdered(): boolean;
 }
 
 const ISO_INSTANT = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?$/;
 
-/** What can be compared without knowing how the service sorts texts: numbers and instants. */
+/** Numbers and instants, which compare without knowing the service's collation. */
 function comparable(value: unknown): number | undefined {
   if (typeof value === 'number') return value;
   const at = typeof value === 'string' && ISO_INSTANT.test(value) ? Date.parse(value) : Number.NaN;
@@ -180,20 +176,20 @@ function comparable(value: unknown): number | undefined {
 }
 
 /**
- * @param ordering a field's name, `-` before it reverses (specification §4); undefined asks for no order
+ * @param ordering a field name, reversed by a leading `-` (specification §4); undefined: any order is right
  */
 export function listOrderCheck(ordering: string | undefined): ListOrderCheck {
   const reversed = ordering?.startsWith('-') === true;
   const field = reversed ? ordering?.slice(1) : ordering;
   let last: number | undefined;
-  let kept = true;
+  let ordered = true;
   return {
     addRecord: (record) => {
       const value = field === undefined ? undefined : comparable(record[field]);
       if (value === undefined) return;
-      if (last !== undefined && (reversed ? value > last : value < last)) kept = false;
+      if (last !== undefined && (reversed ? value > last : value < last)) ordered = false;
       last = value;
     },
-    isOrdered: () => kept,
+    isOrdered: () => ordered,
   };
 }

@@ -1,51 +1,51 @@
 import type { Clock } from '../base/clock.ts';
 import type { BudgetLimits } from './rate-limit/budget.ts';
 
-/** How far a run's calls have come, and when the last is expected. */
+/** Progress of a run's calls, and when the last response is expected. */
 export interface FinishEstimator {
   /** A call waits for its token until then (epoch ms). */
   recordWait(until: number): void;
   /**
-   * An answer has come.
-   * @param tokens left on the key; null when none was taken
-   * @param ms from dispatch to answer; null when nothing was asked
+   * A response was received.
+   * @param tokens left on the key; null if none was taken
+   * @param ms from dispatch to response; null if no request was made
    */
   recordAnswer(tokens: number | null, ms: number | null): { readonly done: number; readonly finish: number };
 }
 
 /**
- * The estimate: calls that have a token take as long as those before them did on average, `width` at once; the others
- * wait one window for each `limits.calls` of them, counted from what the line has promised last.
+ * Calls that have a token take the average duration so far, `concurrency` at once. The others wait one window per
+ * `limits.calls` of them, from the latest expected grant on.
  */
 export function createFinishEstimator(options: {
-  readonly of: number;
+  readonly calls: number;
   readonly limits: BudgetLimits;
   readonly clock: Clock;
-  readonly width: number;
+  readonly concurrency: number;
 }): FinishEstimator {
-  const { of, limits, clock, width } = options;
-  const took: number[] = [];
+  const { calls, limits, clock, concurrency } = options;
+  const durations: number[] = [];
   let answered = 0;
-  let promised = 0;
-  let free = limits.calls;
+  let latestGrantAt = 0;
+  let freeTokens = limits.calls;
   return {
     recordWait: (until) => {
-      promised = Math.max(promised, until);
-      free = 0;
+      latestGrantAt = Math.max(latestGrantAt, until);
+      freeTokens = 0;
     },
     recordAnswer: (tokens, ms) => {
       answered += 1;
-      free = tokens ?? free;
-      if (ms !== null) took.push(ms);
+      freeTokens = tokens ?? freeTokens;
+      if (ms !== null) durations.push(ms);
       const now = clock.now();
-      const left = of - answered;
-      const pace = took.reduce((sum, one) => sum + one, 0) / Math.max(1, took.length);
-      const waiting = Math.max(0, left - free);
-      if (waiting === 0) return { done: answered, finish: Math.round(now + Math.ceil(left / width) * pace) };
-      const windows = Math.ceil(waiting / limits.calls) * limits.windowMs;
-      // A promise already holds the first of those windows.
-      const last = promised > now ? promised + windows - limits.windowMs : now + windows;
-      return { done: answered, finish: Math.round(last + pace) };
+      const left = calls - answered;
+      const averageMs = durations.reduce((sum, one) => sum + one, 0) / Math.max(1, durations.length);
+      const waiting = Math.max(0, left - freeTokens);
+      if (waiting === 0) return { done: answered, finish: Math.round(now + Math.ceil(left / concurrency) * averageMs) };
+      const windowsMs = Math.ceil(waiting / limits.calls) * limits.windowMs;
+      // An expected grant already includes the first of those windows.
+      const last = latestGrantAt > now ? latestGrantAt + windowsMs - limits.windowMs : now + windowsMs;
+      return { done: answered, finish: Math.round(last + averageMs) };
     },
   };
 }

@@ -1,8 +1,6 @@
 import type { Catalog } from '../contract/catalog.ts';
 import { LIMITS } from '../contract/limits.ts';
 import { formatSchedule, type SlotView } from '../definitions/schedules/slot-view.ts';
-import { deliveryAddresses } from '../definitions/schema/deliveries.ts';
-import type { Definition } from '../definitions/schema/report-definition.ts';
 import { maxRowsOf as rowsOf } from './partition.ts';
 import { type Call, callsOf, type Plan, type SectionPlan } from './plan.ts';
 
@@ -12,6 +10,8 @@ export interface ExplainContext {
   readonly budget?: { readonly tokens: number; readonly waiting: number; readonly finish: number };
   /** Tells how many groups there can be, and so how many rows; without it the specification's limit is the bound. */
   readonly catalog?: Catalog;
+  /** Where the files would go, for people. */
+  readonly recipients?: readonly string[];
   /** The next slots. */
   readonly slots?: readonly SlotView[];
   /** The organization's zone, which is that of schedules without one. */
@@ -79,7 +79,7 @@ export function explain(plan: Plan, extra: ExplainContext = {}): ExplainDocument
       0,
     ),
     outputs: plan.definition.outputs.map(({ format, name }) => (name === undefined ? format : `${format}: ${name}`)),
-    recipients: recipientsOf(plan.definition),
+    recipients: extra.recipients ?? [],
     budget: extra.budget ?? null,
     schedules: plan.definition.schedule.map(
       (schedule) => `${formatSchedule(schedule)} (${schedule.timezone ?? extra.timezone ?? "the organization's zone"})`,
@@ -127,12 +127,6 @@ function callRowLimit(call: Call, catalog: Catalog | undefined): number | null {
   const rows = unknown ? Number.POSITIVE_INFINITY : rowsOf(call.request, catalog ?? { dimensions: [] });
   return Math.min(rows, limit ?? Number.POSITIVE_INFINITY, catalog?.limits.max_rows ?? LIMITS.max_rows);
 }
-
-/** The addresses and folders the files would go to. */
-const recipientsOf = ({ deliveries }: Definition): string[] =>
-  deliveries.flatMap((delivery) =>
-    delivery.directory === undefined ? deliveryAddresses(delivery) : [`directory ${delivery.directory.path}`],
-  );
 
 /** The document for a terminal. */
 export function formatExplain(document: ExplainDocument): string {

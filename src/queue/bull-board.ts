@@ -1,8 +1,8 @@
 import type { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
 import { Queue } from 'bullmq';
-import { toServerRedisError } from '../redis/connection.ts';
+import type { RedisClient } from '../redis/client.ts';
+import { toRedisError } from '../redis/errors.ts';
 import { redisKeys } from '../redis/keys.ts';
-import type { RedisClient } from '../redis/script.ts';
 import { RUN_QUEUE_NAME, TICK_QUEUE_NAME } from './jobs/run-queue.ts';
 
 /** Our queues as Bull Board takes them: to be looked at. */
@@ -46,7 +46,7 @@ export function openBullBoardQueues(
         description: 'Timetables: a tick makes a scheduler look for due slots.',
       }),
     ],
-    toRedisError: (thrown) => toServerRedisError(redis, thrown),
+    toRedisError: (thrown) => toRedisError(thrown, { server: redis }),
     close: async () => {
       await Promise.all([runs.close(), ticks.close()]);
     },

@@ -1,6 +1,6 @@
 import type { Telemetry, Worker } from 'bullmq';
 import { settlesWithin } from '../base/timeout.ts';
-import type { RedisClient } from '../redis/script.ts';
+import type { RedisClient } from '../redis/client.ts';
 
 /** What BullMQ gets to write down what has ended, ms. */
 const CLOSE_TIMEOUT_MS = 3_000;

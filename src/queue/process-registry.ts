@@ -1,69 +1,55 @@
-import { withRedisErrors } from '../redis/connection.ts';
+import { SECOND_MS } from '../base/time.ts';
+import type { RedisClient } from '../redis/client.ts';
+import { withRedisErrors } from '../redis/errors.ts';
 import { redisKeys } from '../redis/keys.ts';
-import { defineScript, type RedisClient } from '../redis/script.ts';
+import { loadLuaScript, runLuaScript } from '../redis/script.ts';
 
-/** A process that has not said for so long that it is at work is taken for gone, ms. */
-const PROCESS_TTL_MS = 90_000;
-/** Between two words of a process: two of them may be lost. */
-export const PROCESS_HEARTBEAT_INTERVAL_MS = 25_000;
+/** A process without a heartbeat for this long, ms, counts as stopped. */
+const PROCESS_TTL_MS = 90 * SECOND_MS;
+/** Two heartbeats may be lost. */
+export const PROCESS_HEARTBEAT_INTERVAL_MS = 25 * SECOND_MS;
 
-// The clock of the server alone decides: those of two machines may differ by more than a process may be silent.
-const NOW = `
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local gone = string.format('%.0f', now - ${PROCESS_TTL_MS})
-`;
+const SCRIPT = loadLuaScript('./process-registry.lua', import.meta.url);
 
-// KEYS: present  ARGV: <role> <process>…
-const HEARTBEAT = defineScript(`${NOW}
-redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', gone)
-for _, member in ipairs(ARGV) do redis.call('ZADD', KEYS[1], string.format('%.0f', now), member) end
-redis.call('PEXPIRE', KEYS[1], ${PROCESS_TTL_MS})
-return 1
-`);
-const LIST_PROCESSES = defineScript(`${NOW}
-return redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. gone, '+inf')
-`);
-
-/** Which processes are at work, as they say themselves. */
+/** The running processes, by role. */
 export interface ProcessRegistry {
-  /** Says that this process does these roles; to be said again within a minute. */
+  /** Registers this process with these roles for 90 seconds. */
   heartbeat(roles: readonly string[]): Promise<void>;
-  /** Says that it does none of them any more. */
+  /** Removes this process. */
   leave(): Promise<void>;
-  /** How many processes do each role; a role that nobody does is absent. */
+  /** Number of processes per role; a role without one is absent. */
   countByRole(): Promise<ReadonlyMap<string, number>>;
 }
 
 /**
- * The processes of one server, in one sorted set. Unlike the list of a server's connections it can be read on a Cluster,
- * and with a user who may not ask for that. Throws `redis.unreachable`.
+ * In one sorted set. Unlike CLIENT LIST, it works on a Cluster and for users without admin permissions. Throws
+ * `redis.unreachable`.
  *
- * @param self names this process, unlike any other
+ * @param self unique name of this process
  */
 export function redisProcessRegistry(
   redis: RedisClient,
   { prefix, self }: { readonly prefix: string; readonly self: string },
 ): ProcessRegistry {
   const { present } = redisKeys(prefix);
-  let told: readonly string[] = [];
+  let registered: readonly string[] = [];
   return {
     heartbeat: (roles) =>
       withRedisErrors(redis, async () => {
         const members = roles.map((role) => `${role} ${self}`);
-        const over = told.filter((member) => !members.includes(member));
-        told = members;
-        if (over.length > 0) await redis.zrem(present, ...over);
-        if (members.length > 0) await HEARTBEAT(redis, [present], members);
+        const dropped = registered.filter((member) => !members.includes(member));
+        registered = members;
+        if (dropped.length > 0) await redis.zrem(present, ...dropped);
+        if (members.length > 0) await runLuaScript(redis, SCRIPT, [present], [PROCESS_TTL_MS, ...members]);
       }),
     leave: () =>
       withRedisErrors(redis, async () => {
-        if (told.length > 0) await redis.zrem(present, ...told);
-        told = [];
+        if (registered.length > 0) await redis.zrem(present, ...registered);
+        registered = [];
       }),
     countByRole: () =>
       withRedisErrors(redis, async () => {
-        const members = await LIST_PROCESSES(redis, [present], []);
+        const members = await runLuaScript(redis, SCRIPT, [present], [PROCESS_TTL_MS]);
         const counts = new Map<string, number>();
         for (const member of Array.isArray(members) ? members.map(String) : []) {
           const role = member.split(' ', 1)[0] ?? '';

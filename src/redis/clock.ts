@@ -1,22 +1,23 @@
 import { z } from 'zod';
-import { withRedisErrors } from './connection.ts';
+import type { RedisClient } from './client.ts';
+import { withRedisErrors } from './errors.ts';
 import { redisKeys } from './keys.ts';
-import { defineScript, type RedisClient } from './script.ts';
+import { loadLuaScript, runLuaScript } from './script.ts';
 
-/** The steps of the wall clock of Redis that processes of the deployment have seen. */
+/** The steps of Redis's wall clock that processes of the deployment have measured. */
 export interface ClockSteps {
   readonly steps: number;
-  /** Null before the first. */
+  /** Null before the first; `ms` is its size, `at` epoch ms. */
   readonly last: { readonly ms: number; readonly at: number } | null;
 }
 
 export const NO_STEPS: ClockSteps = { steps: 0, last: null };
 
 export interface RedisClock {
-  /** Steps of before are none that this process sees: called before the first reading. */
+  /** Reads how many steps are recorded already; called before the first measurement. */
   loadBaseline(): void;
   /**
-   * Records a step that this process saw. Whether it is the first of all processes to see it.
+   * Records a step. True for the first process to measure it.
    * @param at epoch ms by the clock of Redis after the step
    */
   record(ms: number, at: number): Promise<boolean>;
@@ -26,18 +27,8 @@ export interface RedisClock {
 /** Two processes measure one step within this, ms. */
 const SAME_STEP_TOLERANCE_MS = 500;
 
-// KEYS: the hash  ARGV: ms of the step, when, steps that the caller knows of, ms by which two may differ
-// -> {1 if it is the first to see it, steps}
-const RECORD_SCRIPT = defineScript(`
-local steps, ms = unpack(redis.call('HMGET', KEYS[1], 'steps', 'ms'))
-steps = tonumber(steps or '0')
-if ms and steps > tonumber(ARGV[3]) and math.abs(tonumber(ms) - tonumber(ARGV[1])) <= tonumber(ARGV[4]) then
-  return { 0, steps }
-end
-redis.call('HSET', KEYS[1], 'ms', ARGV[1], 'at', ARGV[2], 'steps', string.format('%.0f', steps + 1))
-return { 1, steps + 1 }
-`);
-const recordedSchema = z.tuple([z.literal([0, 1]), z.int()]);
+const RECORD = loadLuaScript('./clock-record.lua', import.meta.url);
+const recordReplySchema = z.tuple([z.literal([0, 1]), z.int()]);
 const storedSchema = z.object({
   steps: z.coerce.number().int(),
   ms: z.coerce.number().int(),
@@ -54,7 +45,7 @@ export function redisClock(redis: RedisClient, { prefix }: { readonly prefix: st
     return { steps, last: { ms, at } };
   };
   let known: Promise<number> | undefined;
-  const begin = () => {
+  const baseline = () => {
     known ??= read().then(
       ({ steps }) => steps,
       () => 0,
@@ -63,12 +54,11 @@ export function redisClock(redis: RedisClient, { prefix }: { readonly prefix: st
   };
   return {
     read,
-    loadBaseline: () => void begin(),
+    loadBaseline: () => void baseline(),
     record: async (ms, at) => {
-      const before = await begin();
-      const [first, steps] = recordedSchema.parse(
-        await withRedisErrors(redis, () => RECORD_SCRIPT(redis, [key], [ms, at, before, SAME_STEP_TOLERANCE_MS])),
-      );
+      const args = [ms, at, await baseline(), SAME_STEP_TOLERANCE_MS];
+      const reply = await withRedisErrors(redis, () => runLuaScript(redis, RECORD, [key], args));
+      const [first, steps] = recordReplySchema.parse(reply);
       known = Promise.resolve(steps);
       return first === 1;
     },

@@ -1,18 +1,18 @@
 import type { RedisClient } from './client.ts';
-import { withRedisTimeout } from './errors.ts';
+import { BEFORE_CALL, withRedisErrors } from './errors.ts';
 import { claimIdentity, readIdentity } from './identity.ts';
 
-/** Whether Redis lost what it held, told by the identity of the deployment in it. */
+/** Detects that Redis lost data: the deployment's identity is missing, or was written again. */
 export interface DataLossDetector {
-  /** Remembers the identity, to miss it later. Asks Redis at most once. */
+  /** Remembers the identity, for comparison. Reads Redis at most once. */
   remember(): Promise<void>;
-  /** Whether data was lost within this time, ms. Puts back the identity where it is missing. */
+  /** Whether data was lost within this time, ms. Restores a missing identity. */
   lostWithin(ms: number): Promise<boolean>;
 }
 
 /**
  * @param prefix of the deployment's keys, with the hash tag, e.g. `{docket}`
- * @param belongsTo the identity that the process compared at its start: it misses it even where it asks for the first time
+ * @param belongsTo the identity that the process verified at its start, against which the first read is compared
  */
 export function dataLossDetector(
   redis: RedisClient,
@@ -20,32 +20,36 @@ export function dataLossDetector(
   belongsTo: () => string | undefined = () => undefined,
 ): DataLossDetector {
   let known: string | undefined;
-  let asked = false;
+  let wasRead = false;
   return {
     remember: async () => {
       known ??= belongsTo();
-      if (known !== undefined || asked) return;
-      known = (await withRedisTimeout(() => readIdentity(redis, prefix)))?.id;
-      asked = true;
+      if (known !== undefined || wasRead) return;
+      known = (await withRedisErrors(undefined, () => readIdentity(redis, prefix), BEFORE_CALL))?.id;
+      wasRead = true;
     },
     lostWithin: (ms) =>
-      withRedisTimeout(async () => {
-        known ??= belongsTo();
-        const there = await readIdentity(redis, prefix);
-        if (there === undefined) {
-          // A deployment without an identity, such as a single run with an archive of its own, has nothing to miss.
-          if (known === undefined) return false;
-          await claimIdentity(redis, prefix, known, { restored: true });
-          return true;
-        }
-        const replaced = known !== undefined && known !== there.id;
-        known = there.id;
-        if (replaced) return true;
-        if (!there.restored) return false;
-        const [seconds = 0, micros = 0] = await redis.time();
-        const age = seconds * 1000 + micros / 1000 - there.since;
-        // Before it began: the clock was set back since, and nobody knows.
-        return age < ms;
-      }),
+      withRedisErrors(
+        undefined,
+        async () => {
+          known ??= belongsTo();
+          const stored = await readIdentity(redis, prefix);
+          if (stored === undefined) {
+            // A deployment without an identity, such as a single run with its own archive, has nothing to compare.
+            if (known === undefined) return false;
+            await claimIdentity(redis, prefix, known, { restored: true });
+            return true;
+          }
+          const replaced = known !== undefined && known !== stored.id;
+          known = stored.id;
+          if (replaced) return true;
+          if (!stored.restored) return false;
+          const [seconds = 0, micros = 0] = await redis.time();
+          const ageMs = seconds * 1000 + micros / 1000 - stored.since;
+          // A negative age: the clock was set back since, and the real age is unknown.
+          return ageMs < ms;
+        },
+        BEFORE_CALL,
+      ),
   };
 }

@@ -1,22 +1,25 @@
 import { DocketError, type ErrorCode, errorMessage } from '../base/error.ts';
 import { type Redact, redactUntrusted } from '../base/secrets/redactor.ts';
+import { SECOND_MS } from '../base/time.ts';
+import { withTimeout } from '../base/timeout.ts';
+import { type RedisClient, redisName } from './client.ts';
 
-/** What a reply of Redis means for whoever reads it. */
+/** The `DocketError` for one kind of reply. */
 interface RedisErrorMapping {
   readonly code: ErrorCode;
-  /** After the server's name. */
+  /** Follows the server's name. */
   readonly summary: string;
   readonly expected: string;
   readonly next: string;
 }
 
-const RUNS_RESUME = 'runs go on where they stopped.';
+const RUNS_RESUME = 'runs resume where they stopped.';
 
 /**
- * Error replies, the first one that fits. Redis 7 begins a reply with its code and names the script at its end; before,
- * an error within a script began with `ERR Error running script` and had the code further on.
+ * Error replies; the first match applies. Redis 7 starts a reply with its code and names the script at its end. Before, an
+ * error within a script started with `ERR Error running script`, and the code came later.
  */
-const REPLY_MAPPINGS: readonly (readonly [reply: RegExp, meaning: RedisErrorMapping])[] = [
+const REPLY_MAPPINGS: readonly (readonly [reply: RegExp, mapping: RedisErrorMapping])[] = [
   [
     /\bOOM\b/,
     {
@@ -30,9 +33,9 @@ const REPLY_MAPPINGS: readonly (readonly [reply: RegExp, meaning: RedisErrorMapp
     /\bWRONGTYPE\b/,
     {
       code: 'redis.wrong_type',
-      summary: 'holds a value of another type under a key of Docket.',
+      summary: 'holds a value of the wrong type under a key of Docket.',
       expected: 'a key that only Docket writes',
-      next: 'Find out who else writes to this Redis under the same prefix (`redis-cli type <key>`), then delete the key and trigger the report again.',
+      next: 'Find the other program that writes to this Redis under the same prefix (`redis-cli type <key>`), delete the key, then trigger the report again.',
     },
   ],
   [
@@ -48,9 +51,9 @@ const REPLY_MAPPINGS: readonly (readonly [reply: RegExp, meaning: RedisErrorMapp
     /\bNOPERM\b/,
     {
       code: 'redis.unauthorized',
-      summary: 'does not permit the user a command that Docket needs.',
-      expected: 'a user that may run all commands on the keys of Docket',
-      next: `Extend the rights of the user (\`ACL SETUSER\`), or name another one in REDIS_URL; ${RUNS_RESUME}`,
+      summary: 'denies the user a command that Docket needs.',
+      expected: 'a user with permission for all commands on the keys of Docket',
+      next: `Grant the user more permissions (\`ACL SETUSER\`), or name another one in REDIS_URL; ${RUNS_RESUME}`,
     },
   ],
   [
@@ -59,7 +62,7 @@ const REPLY_MAPPINGS: readonly (readonly [reply: RegExp, meaning: RedisErrorMapp
       code: 'redis.unwritable',
       summary: 'accepts no writes because it cannot write to its disk.',
       expected: 'a Redis that can save its data',
-      next: `Look at the log of Redis and at the free space on its disk; ${RUNS_RESUME}`,
+      next: `Check the log of Redis and the free space on its disk; ${RUNS_RESUME}`,
     },
   ],
   [
@@ -67,7 +70,7 @@ const REPLY_MAPPINGS: readonly (readonly [reply: RegExp, meaning: RedisErrorMapp
     {
       code: 'redis.unwritable',
       summary: 'accepts no writes because it has too few replicas.',
-      expected: 'as many replicas as its min-replicas-to-write asks for',
+      expected: 'at least min-replicas-to-write replicas',
       next: `Start the replicas, or lower min-replicas-to-write; ${RUNS_RESUME}`,
     },
   ],
@@ -77,7 +80,7 @@ const REPLY_MAPPINGS: readonly (readonly [reply: RegExp, meaning: RedisErrorMapp
       code: 'redis.unreachable',
       summary: 'is a read-only replica.',
       expected: 'the master',
-      next: 'Wait for the failover to end. If it lasts, point REDIS_URL to the master, or to the Sentinels that know it.',
+      next: 'Wait for the failover to end. If it does not, set REDIS_URL to the master, or to its Sentinels.',
     },
   ],
   [
@@ -86,16 +89,16 @@ const REPLY_MAPPINGS: readonly (readonly [reply: RegExp, meaning: RedisErrorMapp
       code: 'redis.unreachable',
       summary: 'is not ready.',
       expected: 'a server that has loaded its data and a Cluster or replica with its master',
-      next: `Wait until it has started or failed over (\`redis-cli info\` says what it is doing); ${RUNS_RESUME}`,
+      next: `Wait until it has started or failed over (see \`redis-cli info\`); ${RUNS_RESUME}`,
     },
   ],
   [
     /\b(?:BUSY|UNKILLABLE)\b/,
     {
       code: 'redis.unreachable',
-      summary: 'is busy with a script that does not end.',
-      expected: 'a server that answers',
-      next: `Find out whose script it is (\`redis-cli slowlog get\`) and end it with \`redis-cli script kill\`; ${RUNS_RESUME}`,
+      summary: 'is blocked by a script that does not end.',
+      expected: 'a server that replies',
+      next: `Identify the script (\`redis-cli slowlog get\`) and stop it with \`redis-cli script kill\`; ${RUNS_RESUME}`,
     },
   ],
   [
@@ -104,7 +107,7 @@ const REPLY_MAPPINGS: readonly (readonly [reply: RegExp, meaning: RedisErrorMapp
       code: 'redis.script_failed',
       summary: 'stopped a script with an error.',
       expected: 'values that only Docket writes, and a server with all commands of Redis 6.2',
-      next: 'Find out who else writes to this Redis under the same prefix; if nobody does, report this as a defect of Docket.',
+      next: 'Check whether another program writes to this Redis under the same prefix; if none does, report this as a defect of Docket.',
     },
   ],
 ];
@@ -112,76 +115,69 @@ const REPLY_MAPPINGS: readonly (readonly [reply: RegExp, meaning: RedisErrorMapp
 const UNREACHABLE: RedisErrorMapping = {
   code: 'redis.unreachable',
   summary: 'cannot be reached.',
-  expected: 'a Redis or Valkey server that answers',
-  next: 'Start the server (`redis-server --appendonly yes`), or point REDIS_URL to one that runs.',
+  expected: 'a Redis or Valkey server that replies',
+  next: 'Start the server (`redis-server --appendonly yes`), or set REDIS_URL to a running one.',
 };
 
-// What ioredis and the socket say when the server is away.
+// Messages of ioredis and of sockets for a server that cannot be reached.
 const CONNECTION_ERROR =
   /Stream isn't writeable|Connection is closed|Command timed out|max retries per request|ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ClusterAllFailed|Cluster isn't ready|Cluster is ended|startup nodes|slots cache|Too many Cluster redirections|sentinels? are unreachable|Socket timeout/i;
 
 export interface RedisErrorContext {
-  /** The server by host and port, never with its credentials; `Redis` when absent. */
-  readonly server?: string;
-  /** What could not be done for it, e.g. `The ledger cannot be asked`. */
-  readonly operation?: string;
-  /** Takes the password out of what the server says; only needed where it was just told it. */
+  /** Named in the message by host and port; a name that is given must hold no credentials. Default: not named. */
+  readonly server?: RedisClient | string | undefined;
+  /** The operation that failed, in front of the message, e.g. `Nothing was called`. */
+  readonly operation?: string | undefined;
+  /** Removes the password from the server's text. Needed only while signing in. */
   readonly redact?: Redact;
 }
 
 /**
- * What a question to Redis threw, as an error for a person. A server that is away, full, read-only or not ours to use, a
- * key of another type and a script that failed have each a code and a next step of their own. Anything else is returned
- * as it is: it is not Redis that says it, or a defect of ours.
+ * A thrown Redis error as a `DocketError` with a code and a next step: unreachable, out of memory, unwritable,
+ * unauthorized, wrong type and failed script are distinct. Anything that Redis did not cause is returned as it is.
  */
 export function toRedisError(thrown: unknown, context: RedisErrorContext = {}): unknown {
   if (thrown instanceof DocketError || !(thrown instanceof Error)) return thrown;
-  const meaning = classifyError(thrown);
-  return meaning === undefined ? thrown : createRedisError(meaning, thrown, context);
+  const mapping = classifyError(thrown);
+  return mapping === undefined ? thrown : createRedisError(mapping, thrown, context);
 }
 
-/** Redis cannot be reached, because of this: for what is known to be the connection's. */
+/** `redis.unreachable`, for a cause that is known to be the connection's. */
 export const redisUnreachable = (cause: unknown, context: RedisErrorContext = {}): DocketError =>
   createRedisError(UNREACHABLE, cause, context);
 
 function classifyError(thrown: Error): RedisErrorMapping | undefined {
   const reply = replyMessage(thrown);
-  const known = reply === undefined ? undefined : REPLY_MAPPINGS.find(([pattern]) => pattern.test(reply))?.[1];
-  return known ?? (CONNECTION_ERROR.test(`${thrown.name} ${errorReason(thrown)}`) ? UNREACHABLE : undefined);
+  const mapping = reply === undefined ? undefined : REPLY_MAPPINGS.find(([pattern]) => pattern.test(reply))?.[1];
+  return mapping ?? (CONNECTION_ERROR.test(`${thrown.name} ${errorMessage(thrown)}`) ? UNREACHABLE : undefined);
 }
 
-/** What the server answered; of a Cluster all of whose nodes failed, the last of them. */
+/** The error reply; of a Cluster whose nodes all failed, the last node's. */
 function replyMessage(thrown: Error): string | undefined {
   if (thrown.name === 'ReplyError') return thrown.message;
   return 'lastNodeError' in thrown && thrown.lastNodeError instanceof Error ? thrown.lastNodeError.message : undefined;
 }
 
-/** The words of an error, or its code where it has none, as an `AggregateError` of several addresses. */
-export const errorReason = (thrown: unknown): string => {
-  const words = errorMessage(thrown);
-  if (words !== '' || !(thrown instanceof Error)) return words;
-  return 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : thrown.name;
-};
-
 function createRedisError(
   { code, summary, expected, next }: RedisErrorMapping,
   cause: unknown,
-  { server = 'Redis', operation, redact = (text) => text }: RedisErrorContext,
-) {
+  { server, operation, redact = (text) => text }: RedisErrorContext,
+): DocketError {
+  const name = server === undefined ? 'Redis' : `Redis at ${typeof server === 'string' ? server : redisName(server)}`;
   const keys = code === 'redis.wrong_type' || code === 'redis.script_failed' ? commandKeys(cause) : [];
-  return new DocketError(code, `${operation === undefined ? '' : `${operation}: `}${server} ${summary}`, {
+  return new DocketError(code, `${operation === undefined ? '' : `${operation}: `}${name} ${summary}`, {
     where: keys.length === 0 ? 'REDIS_URL' : keys.join(', '),
     expected,
-    got: redactUntrusted(errorReason(cause), redact).replace(COMMAND_ARGUMENTS, ''),
+    got: redactUntrusted(errorMessage(cause), redact).replace(COMMAND_ARGUMENTS, ''),
     next,
     cause,
   });
 }
 
-/** A reply to a command that the server does not know repeats what it was given. */
+/** The reply to an unknown command repeats its arguments. */
 const COMMAND_ARGUMENTS = /,? with args beginning with:.*$/s;
 
-/** The keys of the command that was refused, as ioredis keeps them with the reply; never its values. */
+/** The keys of the failed command, which ioredis keeps with the error; never its values. */
 function commandKeys(thrown: unknown): readonly string[] {
   if (!(thrown instanceof Error && 'command' in thrown)) return [];
   const { command } = thrown;
@@ -193,37 +189,39 @@ function commandKeys(thrown: unknown): readonly string[] {
   return (scripted ? all.slice(2, 2 + Number(all[1])) : all.slice(0, 1)).map(String);
 }
 
-/** Asks Redis; a failure is thrown as `redisError` says, with what could not be asked: then nothing may be sent. */
-export async function withRedisErrorContext<T>(what: string, question: () => Promise<T>): Promise<T> {
-  try {
-    return await question();
-  } catch (cause) {
-    throw toRedisError(cause, { operation: `${what} cannot be asked, and nothing is sent without it` });
-  }
+/** What `withRedisErrors` does besides mapping errors. */
+export interface RedisCommandOptions {
+  /** As in `RedisErrorContext`. */
+  readonly operation?: string;
+  /** Without a reply within this time, ms, `redis.unreachable` is thrown. Default: the client's own limits. */
+  readonly timeoutMs?: number;
 }
-
-/** Longer than a failover's pause, shorter than a person's patience. */
-const REDIS_TIMEOUT_MS = 5_000;
-
-const NO_CALL_CONTEXT = { operation: 'Nothing was called' } as const;
 
 /**
- * Asks Redis something, within a deadline: no answer is `redis.unreachable`, and each other failure of Redis the error
- * that `redisError` names.
+ * Runs commands; throws what `toRedisError` makes of their errors.
+ *
+ * @param redis named in the error. `undefined` where report owners may read the error: they see no host names.
  */
-export async function withRedisTimeout<T>(ask: () => Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(
-      () => reject(redisUnreachable(new Error(`no answer within ${REDIS_TIMEOUT_MS} ms`), NO_CALL_CONTEXT)),
-      REDIS_TIMEOUT_MS,
-    );
-  });
+export async function withRedisErrors<Reply>(
+  redis: RedisClient | undefined,
+  command: () => Promise<Reply>,
+  { operation, timeoutMs }: RedisCommandOptions = {},
+): Promise<Reply> {
+  const context: RedisErrorContext = { server: redis, operation };
   try {
-    return await Promise.race([ask(), late]);
-  } catch (cause) {
-    throw toRedisError(cause, NO_CALL_CONTEXT);
-  } finally {
-    clearTimeout(timer);
+    if (timeoutMs === undefined) return await command();
+    return await withTimeout(command(), timeoutMs, () => {
+      throw redisUnreachable(new Error(`no answer within ${timeoutMs} ms`), context);
+    });
+  } catch (thrown) {
+    throw toRedisError(thrown, context);
   }
 }
+
+/** For state that an API call depends on. The timeout outlasts a failover. */
+export const BEFORE_CALL: RedisCommandOptions = { operation: 'Nothing was called', timeoutMs: 5 * SECOND_MS };
+
+/** For state that a delivery depends on. */
+export const beforeSending = (state: string): RedisCommandOptions => ({
+  operation: `${state} cannot be read or written, so sending stops`,
+});

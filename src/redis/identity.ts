@@ -1,16 +1,17 @@
 import { z } from 'zod';
 import type { RedisClient } from './client.ts';
-import { toRedisError } from './errors.ts';
-import { luaScript, runLuaScript } from './script.ts';
+import { type RedisCommandOptions, withRedisErrors } from './errors.ts';
+import { loadLuaScript, runLuaScript } from './script.ts';
 
-/** Which deployment a Redis belongs to: the random id that stands in its archive's marker, too. */
+/** Which deployment a Redis belongs to. */
 export interface Identity {
+  /** Random; the marker of the deployment's archive holds it, too. */
   readonly id: string;
-  /** Epoch ms by the clock of Redis: when this Redis learned of the id. */
+  /** Epoch ms by the clock of Redis: when the id was written. */
   readonly since: number;
   /**
-   * It was put back, because this Redis had forgotten it: the archive had a marker already, or a living process
-   * remembered the id. Whatever else this Redis kept may be lost as well.
+   * It was lost and written again, from the archive's marker or from the memory of a running process. Other data of this
+   * Redis may be lost as well.
    */
   readonly restored: boolean;
 }
@@ -29,38 +30,22 @@ const identitySchema = z
   })
   .transform(({ id, since, restored }) => ({ id, since, restored: restored === '1' }));
 
-// KEYS: identity  ARGV: id, '1' when it is restored, the id to replace ('': none may be there)
-const CLAIM_SCRIPT = luaScript(`
-local held = redis.call('HMGET', KEYS[1], 'id', 'since', 'restored')
-local id = held[1] or ''
-if not string.match(id, '^[0-9a-f]+$') or #id ~= 32 or not string.match(held[2] or '', '^[1-9]%d*$') then id = '' end
-if id == ARGV[3] then
-  local time = redis.call('TIME')
-  redis.call('DEL', KEYS[1])
-  redis.call('HSET', KEYS[1], 'id', ARGV[1], 'since', string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000)))
-  if ARGV[2] == '1' then redis.call('HSET', KEYS[1], 'restored', '1') end
-end
-return redis.call('HGETALL', KEYS[1])
-`);
+const CLAIM = loadLuaScript('./identity-claim.lua', import.meta.url);
 
-async function withIdentityErrors<Reply>(question: () => Promise<Reply>): Promise<Reply> {
-  try {
-    return await question();
-  } catch (thrown) {
-    throw toRedisError(thrown, { operation: 'The identity of the deployment cannot be read' });
-  }
-}
+const READ_ERRORS: RedisCommandOptions = { operation: "The deployment's identity cannot be read" };
 
 /**
- * Undefined when this Redis knows none, or what it holds cannot be read. Throws `redis.unreachable` and its siblings.
+ * Undefined when Redis holds none, or an unreadable one. Throws `redis.unreachable` and the other Redis errors.
  *
  * @param prefix of the deployment's keys, with the hash tag, e.g. `{docket}`
  */
 export async function readIdentity(redis: RedisClient, prefix: string): Promise<Identity | undefined> {
-  return identitySchema.safeParse(await withIdentityErrors(() => redis.hgetall(identityKey(prefix)))).data;
+  return identitySchema.safeParse(
+    await withRedisErrors(undefined, () => redis.hgetall(identityKey(prefix)), READ_ERRORS),
+  ).data;
 }
 
-/** Keeps the id where none is, in one step, and returns the one that is there then: the first one wins. */
+/** Writes the id where none is, and returns the stored one: of concurrent callers the first one wins. Atomic. */
 export const claimIdentity = (
   redis: RedisClient,
   prefix: string,
@@ -68,10 +53,7 @@ export const claimIdentity = (
   { restored }: { readonly restored: boolean },
 ): Promise<Identity> => writeIdentity(redis, prefix, id, { restored, replaces: '' });
 
-/**
- * Takes another id in place of the one that is known, or the same one anew, in one step; returns the one that is there
- * then.
- */
+/** Replaces the id `replaces` (by another, or by itself with a new `since`), and returns the stored one. Atomic. */
 export const replaceIdentity = (
   redis: RedisClient,
   prefix: string,
@@ -86,8 +68,10 @@ async function writeIdentity(
   id: string,
   { restored, replaces }: { readonly restored: boolean; readonly replaces: string },
 ): Promise<Identity> {
-  const reply = await withIdentityErrors(() =>
-    runLuaScript(redis, CLAIM_SCRIPT, [identityKey(prefix)], [id, restored ? '1' : '', replaces]),
+  const reply = await withRedisErrors(
+    undefined,
+    () => runLuaScript(redis, CLAIM, [identityKey(prefix)], [id, restored ? '1' : '', replaces]),
+    READ_ERRORS,
   );
   const flat = z.array(z.string()).parse(reply);
   const entries = flat.flatMap((name, index) => (index % 2 === 0 ? [[name, flat[index + 1]]] : []));

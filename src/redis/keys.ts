@@ -1,60 +1,60 @@
-/** Names of everything this room keeps in Redis. One hash tag, so that a Cluster holds them together and a script may touch several. */
+/** Names of the keys of the queue and the admin route. They share one hash tag: a script may access several on a Cluster. */
 export interface RedisKeys {
-  /** For BullMQ; its queues live under it. */
+  /** BullMQ's prefix. */
   readonly bull: string;
   readonly record: (run: string) => string;
-  /** What the worker that has the run in hand said last of it. */
+  /** Live progress of a running run, as its worker last reported it. */
   readonly live: (run: string) => string;
-  /** Runs by time of creation: all, of an organization, of a report. */
+  /** Sorted set of runs by creation time: all, of an organization, of a report. */
   readonly index: (of?: { readonly org: string; readonly report?: string }) => string;
-  /** Ids of all runs in their own order, made when somebody looks for a run by the first digits of its id. */
+  /** Sorted set: ids of all runs in lexical order, built by the first search for an id by its first digits. */
   readonly ids: string;
-  /** The start of the names of the indexes by state, which scripts complete: `<this><of>:<state>`. */
+  /** Prefix of the indexes by state, which scripts complete: `<this><of>:<state>`; `of` as in `index`. */
   readonly states: string;
-  /** Organizations that have runs, by time of their last one. */
+  /** Sorted set: organizations with runs, by creation time of the latest. */
   readonly orgs: string;
-  /** Runs that were told to stop and have not ended. */
+  /** Set: runs whose cancellation was requested and that have not ended. */
   readonly cancels: string;
-  /** Hash: whose turn it is in line, by organization and priority. */
+  /** Hash: next round of fair queueing, by organization and priority. */
   readonly turns: string;
-  /** Runs that have not ended, by time of creation. */
+  /** Sorted set: runs that have not ended, by creation time. */
   readonly unfinished: string;
-  /** Sorted set: runs that a command makes itself, by when their lease ends, by the server's clock. */
+  /** Sorted set: runs executed by a command itself, by expiry of their lease (the server's clock). */
   readonly inline: string;
   readonly definition: (digest: string) => string;
-  /** Hash: report and schedule → epoch ms up to which its slots were looked at. */
+  /** Hash: cursor of a report's schedule → epoch ms up to which its slots were processed. */
   readonly cursors: string;
-  /** Hash: report → the version that is in force. */
+  /** Hash: report → its active version. */
   readonly versions: string;
-  /** Number: grows whenever one of them changes. */
+  /** Counter: incremented when an active version changes. */
   readonly revision: string;
-  /** Set for a day by whoever made the definitions in force last. */
+  /** Exists for a day after the active definitions' expiry was renewed. */
   readonly versionsKept: string;
-  /** Hash: timetable → hash of what BullMQ has of it. */
+  /** Hash: timetable → epoch ms at which it was registered with BullMQ. */
   readonly schedules: string;
-  /** Hash: run → why its owner has to be told of its end. */
+  /** Hash: run → the pending failure notice to its owner. */
   readonly notices: string;
-  /** Hash: report → slots that were skipped. */
+  /** Hash: report → number of skipped slots. */
   readonly skipped: string;
-  /** Hash: organization or report → why its scheduled runs wait. */
+  /** Hash: organization or report → the pause of its scheduled runs. */
   readonly pauses: string;
-  /** Processes by when they last said that they are at work, by the server's clock. */
+  /** Sorted set: processes by their last heartbeat (the server's clock). */
   readonly present: string;
-  /** Hash: when a scheduler last looked at the due slots, and what it could not open. */
+  /** Hash: the schedulers' last scan of due slots. */
   readonly looks: string;
-  /** Hash: steps of the wall clock of Redis. */
+  /** Hash: steps of Redis's wall clock. */
   readonly redisClock: string;
   /** List: the last pauses and resumptions. */
   readonly pauseHistory: string;
-  /** Written again and again to find out whether Redis takes writes. */
+  /** Probe: written to check that Redis accepts writes. */
   readonly writable: string;
   /** A session of the admin page, by the hash of its id. */
   readonly session: (hash: string) => string;
-  /** Stream: who did what over the admin route. */
+  /** Stream: the audit log. */
   readonly audit: string;
 }
 
-/** @param prefix in front of every name, with the hash tag in braces, e.g. `{docket}` */
+/** @param prefix of every key, with the hash tag in braces, e.g. `{docket}` */
 export function redisKeys(prefix: string): RedisKeys {
   return {
     bull: `${prefix}:bull`,
@@ -92,8 +92,8 @@ export function redisKeys(prefix: string): RedisKeys {
   };
 }
 
-/** The prefix unless tests or a shared server ask for another. */
+/** Tests and shared servers use others. */
 export const DEFAULT_KEY_PREFIX = '{docket}';
 
-/** Days for which records of runs, ledger rows and frozen definitions are kept. The ledger must not forget before a slot can no longer be opened. */
+/** For records of runs, ledger rows and frozen definitions. Ledger rows must outlive the time in which a slot can still be opened. */
 export const RETENTION_DAYS = 90;

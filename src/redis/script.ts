@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { RedisClient } from './client.ts';
 
-/** A Lua script as Redis runs it: one atomic step. */
+/** A Lua script. Redis runs it as one atomic step; on a Cluster all its keys must carry the same hash tag. */
 export interface LuaScript {
   readonly lua: string;
   readonly sha1: string;
@@ -10,16 +10,33 @@ export interface LuaScript {
 
 export const luaScript = (lua: string): LuaScript => ({ lua, sha1: createHash('sha1').update(lua).digest('hex') });
 
-/** Reads the script that stands beside the calling module, in `src/` and in `dist/` alike. */
-export const loadLuaScript = (name: string, beside: string): LuaScript =>
-  luaScript(readFileSync(new URL(name, beside), 'utf8'));
+/**
+ * Reads a `.lua` file. A line `-- @include <path>` is replaced by that file, once per script; paths are relative to the file
+ * that holds the line.
+ *
+ * @param path relative to `base`
+ * @param base `import.meta.url` of the caller; the files lie beside it in `src/` and in `dist/` alike
+ */
+export const loadLuaScript = (path: string, base: string): LuaScript =>
+  luaScript(readLua(new URL(path, base), new Set()));
 
-/** Sends the script's digest, and its text only to a server that does not know it yet (a restart, a failover). */
+const INCLUDE = /^-- @include (\S+)$/gm;
+
+function readLua(url: URL, included: Set<string>): string {
+  return readFileSync(url, 'utf8').replaceAll(INCLUDE, (_, path: string) => {
+    const target = new URL(path, url);
+    if (included.has(target.href)) return '';
+    included.add(target.href);
+    return readLua(target, included);
+  });
+}
+
+/** Sends the script's SHA-1, and its text only to a server that does not know it (after a restart or failover). */
 export async function runLuaScript(
   redis: Pick<RedisClient, 'evalsha' | 'eval'>,
   { lua, sha1 }: LuaScript,
   keys: readonly string[],
-  args: readonly (string | number | Buffer)[],
+  args: readonly (string | number | Buffer)[] = [],
 ): Promise<unknown> {
   try {
     return await redis.evalsha(sha1, keys.length, ...keys, ...args);
@@ -27,18 +44,4 @@ export async function runLuaScript(
     if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
     return await redis.eval(lua, keys.length, ...keys, ...args);
   }
-}
-
-export type { RedisClient } from './client.ts';
-
-/** Runs a Lua script as one atomic step. All keys must carry the same hash tag. */
-export type RunScript = (
-  redis: RedisClient,
-  keys: readonly string[],
-  args: readonly (string | number)[],
-) => Promise<unknown>;
-
-export function defineScript(lua: string): RunScript {
-  const known = luaScript(lua);
-  return (redis, keys, args) => runLuaScript(redis, known, keys, args);
 }

@@ -1,15 +1,15 @@
 import { DocketError } from '../base/error.ts';
+import { DAY_MS } from '../base/time.ts';
 import type { OrgSettings } from '../definitions/schema/org-settings.ts';
 import type { Definition, PeriodSpec } from '../definitions/schema/report-definition.ts';
 import { createRunOrder } from './run-order.ts';
 
 type PeriodRange = Extract<PeriodSpec, object>;
 
-/** What a backfill is of. */
 export interface BackfillRequest {
   readonly definition: Definition;
   readonly settings: OrgSettings;
-  /** First and last day of what is to be filled, each YYYY-MM-DD. */
+  /** First and last day of the range to fill, each YYYY-MM-DD. */
   readonly from: string;
   readonly to: string;
   /** Epoch ms. */
@@ -18,40 +18,40 @@ export interface BackfillRequest {
 
 /** Periods of one backfill: ten years of days. */
 const MAX_PERIODS = 3_660;
-const DAY_MS = 86_400_000;
+
 const PERIOD_UNIT = /^(?:(?:previous|current)_(day|week|month|quarter|year)|(day|week|month|quarter|year)_to_date)$/;
 
 /**
- * The report's own periods that begin within `from` to `to`, oldest first, each a whole one: its weeks for
- * `previous_week`, its months for `month_to_date`. The calendar is the organization's, as for a scheduled run.
+ * The report's periods that begin within `from` to `to`, oldest first, each complete: weeks for `previous_week`, months
+ * for `month_to_date`. The calendar is the organization's, as for a scheduled run.
  *
- * Throws `usage.invalid` for a report whose periods do not follow one another (fixed dates, `last_N_…`), where none
- * begins within the days, where one is not over yet, and for more than ten years of days.
+ * Throws `usage.invalid` if the report's periods are not consecutive (fixed dates, `last_N_…`), if none begins within the
+ * range, if one has not ended, and for more than ten years of days.
  */
 export function backfillPeriods({ definition, settings, from, to, now }: BackfillRequest): readonly PeriodRange[] {
   const { org, report, period } = definition;
   const match = typeof period === 'string' ? PERIOD_UNIT.exec(period) : null;
   const unit = match?.[1] ?? match?.[2];
   if (unit === undefined) {
-    throw usageError(`The periods of ${org}/${report} do not follow one another.`, {
+    throw usageError(`The periods of ${org}/${report} are not consecutive.`, {
       where: `${org}/${report}`,
       expected: 'a period that is a day, week, month, quarter or year, e.g. previous_month',
-      got: typeof period === 'object' ? `${period.from} to ${period.to}, whenever it runs` : period,
-      next: '`docket run … --period 2026-09` makes one period; a report of its own with `period: previous_month` can be filled.',
+      got: typeof period === 'object' ? `the fixed period ${period.from} to ${period.to}` : period,
+      next: 'Run one period with `docket run … --period 2026-09`, or backfill a report with `period: previous_month`.',
     });
   }
   if (from > to) {
-    throw usageError('There is no day from --from to --to.', {
+    throw usageError('--from is after --to.', {
       where: '--from, --to',
-      expected: 'a first day that is not after the last one',
+      expected: 'a first day that is not after the last',
       got: `${from} to ${to}`,
-      next: 'Turn them around.',
+      next: 'Swap --from and --to.',
     });
   }
   const order = { definition, settings, trigger: 'backfill', priority: 'backfill', slot: '', deliver: false } as const;
   const today = createRunOrder({ ...order, period: currentPeriodOf(unit), at: now, now }).period;
   const at = (day: number): PeriodRange => {
-    // Noon UTC of a day may be the next one far in the east: the zone's own noon is what is meant.
+    // Noon UTC may be the next or previous day in the zone: the period with the day's own noon is used.
     const found = [0, -DAY_MS / 2, DAY_MS / 2].map(
       (shift) => createRunOrder({ ...order, period: currentPeriodOf(unit), at: day + DAY_MS / 2 + shift, now }).period,
     );
@@ -64,22 +64,22 @@ export function backfillPeriods({ definition, settings, from, to, now }: Backfil
     const span = at(day);
     if (span.from >= from) spans.push(span);
     if (spans.length > MAX_PERIODS) {
-      throw usageError(`That is more than ${MAX_PERIODS} periods.`, {
+      throw usageError(`The range has more than ${MAX_PERIODS} periods.`, {
         where: '--from, --to',
         expected: 'at most ten years of days',
         got: `${from} to ${to}`,
-        next: 'Fill a shorter time.',
+        next: 'Use a shorter range.',
       });
     }
     day = Date.parse(span.to) + DAY_MS;
   }
   const open = spans.find((span) => span.to >= today.from);
   if (open !== undefined) {
-    throw usageError(`The ${unit} from ${open.from} to ${open.to} is not over.`, {
+    throw usageError(`The ${unit} from ${open.from} to ${open.to} has not ended.`, {
       where: '--to',
       expected: `a day before ${today.from}`,
       got: to,
-      next: 'A backfill is of periods that are over; `docket run` makes the one that is running.',
+      next: 'Backfill periods that have ended; use `docket run` for the current one.',
     });
   }
   if (spans.length === 0) {
@@ -87,7 +87,7 @@ export function backfillPeriods({ definition, settings, from, to, now }: Backfil
       where: '--from, --to',
       expected: `days in which a ${unit} begins`,
       got: `${from} to ${to}`,
-      next: 'Fill a longer time.',
+      next: 'Use a longer range.',
     });
   }
   return spans;
@@ -114,5 +114,5 @@ const usageError = (message: string, detail: { where: string; expected: string; 
   new DocketError('usage.invalid', message, detail);
 
 function missingPeriod(date: string): never {
-  throw new Error(`no period of the report holds ${date}`);
+  throw new Error(`no period of the report contains ${date}`);
 }

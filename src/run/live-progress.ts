@@ -1,42 +1,41 @@
 import type { RunEvent } from './run-events.ts';
 import type { RunRecord } from './run-record.ts';
 
-/** What a run is at, as people are told it: sealing its files belongs to making them. */
+/** Stages as shown to users: `seal` is part of `render`. */
 export const PROGRESS_STAGES = ['plan', 'fetch', 'render', 'deliver'] as const;
 
-/** What a run in hand is at. Told by its worker at most once a second, and forgotten a minute after it stopped telling. */
+/** Progress of an active run. Its worker reports it at most once a second; it expires a minute after the last report. */
 export interface LiveProgress {
   readonly stage: (typeof PROGRESS_STAGES)[number];
-  /** Calls of the plan that are answered, and all; 0 of 0 before there is a plan. */
+  /** Answered calls and all calls of the plan; 0 of 0 before there is a plan. */
   readonly done: number;
   readonly of: number;
   /** Tokens left on the key after the last call; null before the first. */
   readonly tokens: number | null;
-  /** Calls ahead in the key's line while it waits for a token; null while it does not. */
+  /** Calls ahead in the queue of the key while it waits for a token; otherwise null. */
   readonly ahead: number | null;
-  /** When the last call is expected to be answered, epoch ms; null while that is not known, and when it was. */
+  /** When the last response is expected, epoch ms; null while unknown, and after it was received. */
   readonly finish: number | null;
-  /** Epoch ms of the news. */
+  /** Epoch ms of the report. */
   readonly at: number;
 }
 
-/** A run as it is, and what its worker said last of the calls it makes; null unless one is at it. */
+/** A run and its live progress; null unless a worker runs it. */
 export interface RunSnapshot {
   readonly record: RunRecord;
   readonly live: LiveProgress | null;
 }
 
-/** What a run is at, by its events. */
+/** Derives the progress of an attempt from its events. */
 export interface ProgressTracker {
-  /** True when that is something else than before. */
+  /** Returns whether the progress has changed. */
   observe(event: RunEvent): boolean;
   /** @param at epoch ms */
   at(at: number): LiveProgress;
 }
 
-/** Reads the events of one try. */
 export function progressTracker(): ProgressTracker {
-  const line = new Map<string, number>();
+  const waiting = new Map<string, number>();
   let live: Omit<LiveProgress, 'at' | 'ahead'> = { stage: 'plan', done: 0, of: 0, tokens: null, finish: null };
   const change = (part: Partial<typeof live>): true => {
     live = { ...live, ...part };
@@ -48,21 +47,21 @@ export function progressTracker(): ProgressTracker {
         case 'begun': {
           const stage = event.stage === 'seal' ? 'render' : event.stage;
           if (stage === live.stage) return false;
-          line.clear();
+          waiting.clear();
           return change({ stage, ...(stage === 'fetch' ? {} : { finish: null }) });
         }
         case 'planned':
           return change({ of: event.calls });
         case 'waiting':
-          line.set(event.call, event.ahead);
+          waiting.set(event.call, event.ahead);
           return change({
             tokens: event.tokens,
             finish: live.finish === null ? null : Math.max(live.finish, event.until),
           });
         case 'granted':
-          return line.delete(event.call);
+          return waiting.delete(event.call);
         case 'fetched': {
-          line.delete(event.call);
+          waiting.delete(event.call);
           const { done, of, finish, tokens } = event;
           return change({ done, of, finish, tokens: tokens ?? live.tokens });
         }
@@ -70,6 +69,6 @@ export function progressTracker(): ProgressTracker {
           return false;
       }
     },
-    at: (at) => ({ ...live, ahead: line.size === 0 ? null : Math.min(...line.values()), at }),
+    at: (at) => ({ ...live, ahead: waiting.size === 0 ? null : Math.min(...waiting.values()), at }),
   };
 }

@@ -2,15 +2,13 @@ import type { Log } from '../base/log.ts';
 import type { OnRunEvent } from './run-events.ts';
 
 /**
- * Says in the log what a run says of itself; each line with its stage.
+ * Logs the events of a run with their stages: deliveries as `info` or `warn`, single calls and files as `debug`.
+ * Recipients are not logged: the delivery's id leads to the ledger.
  *
- * What left, and what did not, is for everybody to read (`info`, `warn`); the single calls and files are for who looks
- * for a fault (`debug`). No recipient is named: the delivery's id leads to the ledger, which knows.
- *
- * @param log the run's own, which knows run, organization and report
+ * @param log with run, organization and report as fields
  */
 export function logRunEvents(log: Log): OnRunEvent {
-  let waits = false;
+  let waitLogged = false;
   return (event) => {
     switch (event.type) {
       case 'planned':
@@ -18,10 +16,10 @@ export function logRunEvents(log: Log): OnRunEvent {
       case 'waiting': {
         const { call, ahead: count } = event;
         const fields = { stage: 'fetch', call, count, until: new Date(event.until).toISOString() };
-        // Once a try: the others of its calls wait in the same line.
-        if (waits) return log.debug('A call waits for a token of its API key', fields);
-        waits = true;
-        return log.info('The run waits for the budget of its API key', fields);
+        // Once per attempt: its other calls wait in the same queue.
+        if (waitLogged) return log.debug('A call waitLogged for a token of its API key', fields);
+        waitLogged = true;
+        return log.info('The run waitLogged for the budget of its API key', fields);
       }
       case 'fetched': {
         const { call, done: count, of, correlationId } = event;
@@ -30,12 +28,12 @@ export function logRunEvents(log: Log): OnRunEvent {
         return log.debug('Call answered', fields);
       }
       case 'not_kept':
-        return log.warn('No more answers of the run are kept: there is no room; if it is interrupted, it asks again', {
+        return log.warn('Response store is full; an interrupted run will request these responses again', {
           stage: 'fetch',
           call: event.call,
         });
       case 'rendered':
-        return log.debug('File made', { stage: 'render', path: event.name, count: event.bytes });
+        return log.debug('File rendered', { stage: 'render', path: event.name, count: event.bytes });
       case 'delivered': {
         const { target, state, detail, ms } = event;
         const fields = { stage: 'deliver', target, state, ...(ms === undefined ? {} : { ms }) };
@@ -45,7 +43,7 @@ export function logRunEvents(log: Log): OnRunEvent {
         return log.warn('Not delivered', { ...fields, ...why });
       }
       case 'timed':
-        return log.debug('Stage over', { stage: event.stage, ms: Math.round(event.ms) });
+        return log.debug('Stage finished', { stage: event.stage, ms: Math.round(event.ms) });
       default:
         return;
     }

@@ -3,7 +3,6 @@ import type { LastSentFigures } from '../deliver/last-sent-figures.ts';
 import type { Ledger } from '../deliver/ledger/ledger.ts';
 import { sendDecisionFor } from '../deliver/send-decision.ts';
 
-/** Where it is remembered which figures went where, and who knows it. */
 export interface PreviousFiguresPorts {
   readonly sentFigures?: LastSentFigures | undefined;
   readonly ledger: Pick<Ledger, 'list'>;
@@ -11,45 +10,45 @@ export interface PreviousFiguresPorts {
 }
 
 /**
- * Delivers, and lets later runs know where these figures went: `send_if: changed` compares theirs with them. It is said
- * before anything may leave that something may, and afterwards what the ledger knows – also of what an earlier try of
- * this run has sent, which may have died before it could say so.
+ * Delivers, and records which figures each destination got, for `send_if: changed` of later runs. Starts are recorded
+ * before sending; afterwards the outcomes from the ledger, including those of an earlier attempt that crashed before
+ * recording them.
  */
 export async function deliverAndRecordFigures<T>(
   { run, org, report, figures, conditions = [] }: Manifest,
   { sentFigures, ledger, clock }: PreviousFiguresPorts,
   deliver: () => Promise<T>,
 ): Promise<T> {
-  const meant = conditions.filter(({ send }) => send);
-  if (sentFigures === undefined || figures === undefined || meant.length === 0) return deliver();
-  const places = new Map(
-    meant.map((decision) => {
+  const toSend = conditions.filter(({ send }) => send);
+  if (sentFigures === undefined || figures === undefined || toSend.length === 0) return deliver();
+  const destinations = new Map(
+    toSend.map((decision) => {
       const { target, recipient } = decision;
       return [decision, { org, report, target, recipient }] as const;
     }),
   );
-  for (const place of places.values()) await sentFigures.recordStart(place, run, clock.now());
-  const settle = async (): Promise<void> => {
+  for (const destination of destinations.values()) await sentFigures.recordStart(destination, run, clock.now());
+  const recordOutcomes = async (): Promise<void> => {
     for (const row of await ledger.list(run)) {
       const decision = sendDecisionFor({ conditions }, row);
-      const place = decision === undefined ? undefined : places.get(decision);
-      if (place === undefined) continue;
+      const destination = decision === undefined ? undefined : destinations.get(decision);
+      if (destination === undefined) continue;
       const { state, at, decisions } = row;
-      if (state === 'sent') await sentFigures.recordSent(place, { figures, run, at });
-      // Somebody had it sent again because it might not have arrived: so it might have.
-      else if (state === 'unknown' || decisions.length > 0) await sentFigures.recordUncertain(place, run, at);
-      // `sending` is another worker's: that one will say.
-      else if (state !== 'sending') await sentFigures.recordNotSent(place, run);
+      if (state === 'sent') await sentFigures.recordSent(destination, { figures, run, at });
+      // After a decision to resend the earlier message may have arrived as well.
+      else if (state === 'unknown' || decisions.length > 0) await sentFigures.recordUncertain(destination, run, at);
+      // `sending` belongs to another worker, which records it.
+      else if (state !== 'sending') await sentFigures.recordNotSent(destination, run);
     }
   };
   let delivered: T;
   try {
     delivered = await deliver();
   } catch (error) {
-    // What stopped it is the news; what could not be said stays in doubt, and a doubt sends.
-    await settle().catch(() => {});
+    // The first error is thrown. Unrecorded outcomes stay uncertain, and uncertain means send.
+    await recordOutcomes().catch(() => {});
     throw error;
   }
-  await settle();
+  await recordOutcomes();
   return delivered;
 }

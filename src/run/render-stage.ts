@@ -1,11 +1,12 @@
 import { setImmediate } from 'node:timers/promises';
-
-import { deliveryAddresses } from '../definitions/schema/deliveries.ts';
+import { describeDelivery, type TargetDescription } from '../definitions/schema/kinds.ts';
 import type { Manifest, PublishedRun } from '../deliver/archive/archive.ts';
+import { TARGETS } from '../deliver/targets/registry.ts';
 import { type Dataset, incompleteNotes } from '../fetch/dataset.ts';
 import { type Artifact, storedKind } from '../render/artifact.ts';
 import type { EmailOptions } from '../render/email/template-data.ts';
 import { formatOf } from '../render/formats/format.ts';
+import { FORMATS } from '../render/formats/registry.ts';
 import type { RenderOptions } from '../render/render-files.ts';
 import type { RenderRequest } from '../render/renderer.ts';
 import { evaluateConditions } from './delivery-conditions.ts';
@@ -14,8 +15,8 @@ import { timedStage } from './run-events.ts';
 import type { RunOrder } from './run-record.ts';
 
 /**
- * Makes the files and the mail's body in the private folder of this try and publishes them with their manifest in one
- * step. Until then a crash leaves nothing behind that anybody could take for a pack.
+ * Renders the files and the e-mail body in the private folder of this attempt, and publishes them with their manifest
+ * atomically: a crash leaves no partial run.
  */
 export async function renderAndPublish(
   dataset: Dataset,
@@ -23,11 +24,12 @@ export async function renderAndPublish(
   order: RunOrder,
   secrets: RenderOptions['secrets'],
   { definition, settings, signal, observe }: RunContext,
-  { archive, clock, trace, templates, render: renderer, sentFigures }: RunPorts,
+  { archive, clock, trace, templates, render: renderer, sentFigures, targets = TARGETS }: RunPorts,
 ): Promise<PublishedRun> {
   const madeAt = clock.now();
-  const { outputs, deliveries } = definition;
-  const watched = { observe, clock, trace };
+  const { outputs } = definition;
+  const deliveries = definition.deliveries.map((delivery) => describeDelivery(delivery, targets));
+  const stageContext = { observe, clock, trace };
   const request: RenderRequest = {
     dataset,
     outputs,
@@ -37,33 +39,36 @@ export async function renderAndPublish(
       secrets,
       folder,
       digest: order.digest,
-      bundled: deliveries.flatMap(({ email }) => email?.attach ?? []),
+      bundled: deliveries.flatMap(({ attach = [] }) => attach),
     },
-    mail: { templates, attached: attachedToAll(definition), ...scheduleOptions(order, definition, settings) },
+    mail: { templates, attached: attachedToAll(deliveries, outputs), ...scheduleOptions(order, definition, settings) },
     run: order.id,
     madeAt,
     // The digest freezes both files, so that a retry writes in the same language.
     locale: definition.locale ?? settings.locale,
   };
-  const { artifacts, mail } = await timedStage('render', watched, () => renderer(request, signal));
-  const sealed = await timedStage('seal', watched, async () => {
-    const turn = () => setImmediate(undefined, { signal });
-    const decided = await evaluateConditions(dataset, definition, sentFigures, turn);
-    const manifest = { ...manifestOf(dataset, order, artifacts, madeAt, definition), ...decided };
+  const { artifacts, mail } = await timedStage('render', stageContext, () => renderer(request, signal));
+  const published = await timedStage('seal', stageContext, async () => {
+    const yieldToEventLoop = () => setImmediate(undefined, { signal });
+    const decisions = await evaluateConditions(dataset, definition, sentFigures, yieldToEventLoop, targets);
+    const manifest = { ...manifestOf(dataset, order, artifacts, madeAt, deliveries), ...decisions };
     return archive.publish(folder, manifest, artifacts, mail);
   });
-  for (const { name, bytes } of sealed.artifacts) observe({ type: 'rendered', name, bytes });
-  return sealed;
+  for (const { name, bytes } of published.artifacts) observe({ type: 'rendered', name, bytes });
+  return published;
 }
 
-/** One body is read by all recipients, so it may speak only of files that every one of them gets. */
-function attachedToAll({ deliveries, outputs }: RunContext['definition']): readonly string[] {
-  const mails = deliveries.flatMap(({ email }) => email ?? []);
-  if (mails.length === 0) return [];
-  return outputs.map(({ format }) => format).filter((format) => mails.every(({ attach }) => attach.includes(format)));
+/** The formats that every message has attached: all recipients get the same body. */
+function attachedToAll(
+  deliveries: readonly TargetDescription[],
+  outputs: RunContext['definition']['outputs'],
+): readonly string[] {
+  const attachments = deliveries.flatMap(({ attach }) => (attach === undefined ? [] : [attach]));
+  if (attachments.length === 0) return [];
+  return outputs.map(({ format }) => format).filter((format) => attachments.every((each) => each.includes(format)));
 }
 
-/** When the report is made by itself, and whether this one was asked for. */
+/** The report's schedules, and whether this run is on demand. */
 const scheduleOptions = (
   { trigger }: RunOrder,
   { schedule }: RunContext['definition'],
@@ -78,7 +83,7 @@ const manifestOf = (
   order: RunOrder,
   artifacts: readonly Artifact[],
   madeAt: number,
-  { deliveries }: RunContext['definition'],
+  deliveries: readonly TargetDescription[],
 ): Manifest => ({
   version: 1,
   run: order.id,
@@ -97,17 +102,17 @@ const manifestOf = (
     const { name, bytes, sha256 } = artifact;
     return { name, ...storedKind(artifact), bytes, sha256 };
   }),
-  recipients: deliveries.flatMap(deliveryAddresses),
+  recipients: deliveries.flatMap(({ addresses }) => addresses),
   made_at: new Date(madeAt).toISOString(),
 });
 
 /**
- * The revealed secrets of the outputs, by format and key. Call before the first API call: a missing secret must not cost
- * one. Throws `config.secret_missing`.
+ * The secrets of the outputs, by format and key. Read before the first call, so that no token is spent on a run that cannot
+ * be rendered. Throws `config.secret_missing`.
  */
 export async function revealOutputSecrets(
   { outputs }: RunContext['definition'],
-  { formats, secrets }: Pick<RunPorts, 'formats' | 'secrets'>,
+  { formats = FORMATS, secrets }: Pick<RunPorts, 'formats' | 'secrets'>,
 ): Promise<NonNullable<RenderOptions['secrets']>> {
   const revealed: Record<string, Record<string, string>> = {};
   for (const output of outputs) {

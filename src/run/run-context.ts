@@ -8,39 +8,41 @@ import type { CircuitBreaker } from '../deliver/circuit/circuit-breaker.ts';
 import type { DestinationPolicy } from '../deliver/destination-guard.ts';
 import type { LastSentFigures } from '../deliver/last-sent-figures.ts';
 import type { Ledger } from '../deliver/ledger/ledger.ts';
-import type { MailRoute } from '../deliver/targets/registry.ts';
+import type { MailRoute, Target } from '../deliver/targets/target.ts';
 import type { CatalogCache } from '../fetch/cache/catalog-cache.ts';
-import type { FetchInput } from '../fetch/fetch-dataset.ts';
+import type { FetchPorts } from '../fetch/fetch-context.ts';
 import type { Format } from '../render/formats/format.ts';
 import type { Renderer } from '../render/renderer.ts';
 import type { OnRunEvent } from './run-events.ts';
 
-/** What a run needs of the world, bound to one organization. Under the worker Redis stands behind these, inline memory. */
+/** Dependencies of a run, for one organization. Workers use Redis implementations, inline runs in-memory ones. */
 export interface RunPorts
-  extends Pick<FetchInput, 'client' | 'key' | 'budget' | 'reads' | 'responses' | 'responseCache' | 'maxWaitMs'> {
+  extends Pick<FetchPorts, 'client' | 'key' | 'budget' | 'reads' | 'responses' | 'responseCache' | 'maxWaitMs'> {
   readonly clock: SteadyClock;
-  /** Where its stages and deliveries are spans; none are made when absent. */
+  /** Records stages and deliveries as spans. */
   readonly trace?: Trace | undefined;
-  /** Of what the report itself refers to: the password of its workbook. */
+  /** For secrets of the report: the password of its workbook. */
   readonly secrets: SecretSource;
   readonly catalogs: CatalogCache;
   readonly render: Renderer;
-  /** The registry of output formats, which `render` knows too. */
-  readonly formats: readonly Format[];
   readonly archive: Archive;
   readonly ledger: Ledger;
-  /** Undefined: nothing is remembered from run to run, and `send_if: changed` always sends. */
+  /** Undefined: sent figures are not recorded, and `send_if: changed` always sends. */
   readonly sentFigures?: LastSentFigures | undefined;
-  /** What all workers know of the targets' servers; an inline run finds out by itself. */
+  /** Shared by all workers; absent for inline runs. */
   readonly circuit?: CircuitBreaker | undefined;
   /** Undefined: no mail server is configured. */
   readonly mail: MailRoute | undefined;
-  /** Folder of the user's own templates. */
+  /** Folder of user templates. */
   readonly templates: string | undefined;
-  /** What the deployment says of where reports may be delivered to. */
+  /** Deployment-wide rules for delivery destinations. */
   readonly destinations?: DestinationPolicy | undefined;
-  /** What relative directory targets are resolved against. */
+  /** Base of relative directory targets. */
   readonly workingDirectory: string;
+  /** The built-in ones by default. */
+  readonly targets?: readonly Target[];
+  /** The built-in ones by default. `render` must know them too. */
+  readonly formats?: readonly Format[];
 }
 
 export interface RunContext {
@@ -48,12 +50,12 @@ export interface RunContext {
   readonly settings: OrgSettings;
   readonly signal: AbortSignal;
   readonly observe: OnRunEvent;
-  /** No try will follow: what is still undelivered is then the result, not a reason to fail. */
+  /** No attempt will follow: undelivered files are then part of the result, not a retryable failure. */
   readonly lastAttempt: boolean;
-  /** Somebody let a held pack go out as it is. */
+  /** A held run was released for delivery. */
   readonly released?: boolean;
-  /** No record is kept of it: it cannot be retried, and nobody can decide about its deliveries. */
+  /** The run has no record: it cannot be retried, and there are no decisions on its deliveries. */
   readonly unrecorded?: boolean;
-  /** Renews the lock that keeps others from this run; ms for which it is held, 0 when it is lost. Absent where there is none. */
+  /** Renews the run's lock. Resolves to the ms for which it is held, 0 if it is lost. Absent without a lock. */
   readonly confirmLock?: () => Promise<number>;
 }

@@ -5,14 +5,14 @@ import type { DeliveredEvent } from '../deliver/deliver.ts';
 import type { FetchEvent } from '../fetch/fetch-events.ts';
 import type { Stage } from './run-record.ts';
 
-/** What a run says of itself while it goes on: for the log, the demo's progress, the record and the tests. */
+/** Events of an active run, for the log, progress displays and the run record. */
 export type RunEvent =
   | { readonly type: 'planned'; readonly calls: number; readonly sections: number }
   | FetchEvent
   | { readonly type: 'rendered'; readonly name: string; readonly bytes: number }
   | DeliveredEvent
   | { readonly type: 'begun'; readonly stage: Stage }
-  /** A stage of this try is over, however it ended. */
+  /** A stage of this attempt has ended, in whatever way. */
   | { readonly type: 'timed'; readonly stage: Stage; readonly ms: number }
   /** A try is over, in which calls waited so long (ms) for tokens, in place or in the sleep that follows it. */
   | { readonly type: 'waited'; readonly ms: number }
@@ -32,17 +32,17 @@ export interface StageContext {
   readonly trace?: Trace | undefined;
 }
 
-/** Does a stage's work; says when it begins, and how long it took, however it ended. */
+/** Runs a stage; reports its start, and its duration in any case. */
 export async function timedStage<Value>(
   stage: Stage,
   { observe, clock, trace = noTrace }: StageContext,
   work: () => Promise<Value>,
 ): Promise<Value> {
-  const begun = clock.now();
+  const startedAt = clock.now();
   observe({ type: 'begun', stage });
   try {
     return await trace.span({ name: stage }, work);
   } finally {
-    observe({ type: 'timed', stage, ms: Math.max(0, clock.now() - begun) });
+    observe({ type: 'timed', stage, ms: Math.max(0, clock.now() - startedAt) });
   }
 }

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
+import { DAY_MS } from '../base/time.ts';
 import { periodOf } from '../definitions/periods/period.ts';
 import type { OrgSettings } from '../definitions/schema/org-settings.ts';
 import type { Definition, PeriodSpec } from '../definitions/schema/report-definition.ts';
 import type { CurrentCountsWindow } from '../fetch/tables/current-counts.ts';
 import type { RunOrder } from './run-record.ts';
 
-/** A run's identity: whoever opens the slot computes the same 32 hex digits. */
+/** A run's id: 32 hex digits, deterministic for a slot. */
 export const runId = (org: string, report: string, slot: string): string =>
   createHash('sha256')
     .update(JSON.stringify([org, report, slot]))
@@ -21,16 +22,16 @@ export interface RunOrderRequest {
   readonly slot: string;
   /** Epoch ms from which the period is computed: the scheduled instant, or now. */
   readonly at: number;
-  /** Replaces the definition's own. */
+  /** Replaces the definition's period. */
   readonly period?: PeriodSpec;
   readonly deliver: boolean;
-  /** Who asks; absent where nobody does. */
+  /** The requesting actor; absent for scheduled runs. */
   readonly by?: string;
   /** Epoch ms. */
   readonly now: number;
 }
 
-/** Freezes what was asked for: the period becomes dates, the definition its digest. A retry a month later reads the same. */
+/** Freezes a request: the period becomes dates, the definition its digest. A retry a month later uses the same. */
 export function createRunOrder(request: RunOrderRequest): RunOrder {
   const { definition, settings } = request;
   return Object.freeze({
@@ -49,12 +50,12 @@ export function createRunOrder(request: RunOrderRequest): RunOrder {
   });
 }
 
-/** A run that asks so much later shows no current counts: they are not those of its slot. */
-const CURRENT_COUNTS_MAX_DELAY_MS = 24 * 3_600_000;
+/** Current counts requested later than this do not match the run's slot. */
+const CURRENT_COUNTS_MAX_DELAY_MS = DAY_MS;
 
 /**
- * Until when the run may still show current counts: a day from its slot, or from when it was asked for. A backfill is of
- * the past, whoever opened it and how soon it is made.
+ * When the run may show current counts: up to a day after its slot, or after it was triggered. Never in a backfill, whose
+ * period is in the past.
  */
 export function currentCountsWindow({ trigger, priority, slot, createdAt }: RunOrder): CurrentCountsWindow {
   const due = trigger === 'schedule' ? Date.parse(slot) : createdAt;

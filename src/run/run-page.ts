@@ -1,15 +1,15 @@
 import { DocketError } from '../base/error.ts';
 import type { RunCursor, RunFilter, RunRecord, RunStore } from './run-record.ts';
 
-/** Some runs, and where the next ones begin; null when these are the last. */
+/** A page of runs, and the cursor of the next one; null for the last. */
 export interface RunPage {
   readonly runs: readonly RunRecord[];
   readonly next: string | null;
 }
 
-/** A page of a listing. `next` given back as `after` (`readCursor`) continues it, whatever was added or changed since. */
+/** Lists a page of runs. `next`, parsed by `parseRunCursor`, is the `after` of the following page. */
 export async function listRunPage(store: Pick<RunStore, 'list'>, filter: RunFilter): Promise<RunPage> {
-  // One more than asked for tells whether there is another page, without a count.
+  // One more than requested shows whether there is another page.
   const found = await store.list({ ...filter, limit: filter.limit + 1 });
   const runs = found.slice(0, filter.limit);
   const last = runs.at(-1);
@@ -18,13 +18,13 @@ export async function listRunPage(store: Pick<RunStore, 'list'>, filter: RunFilt
 
 const formatRunCursor = ({ createdAt, id }: RunCursor): string => `${createdAt}-${id}`;
 
-/** @throws `usage.invalid` for a text that is no cursor */
+/** Throws `usage.invalid`. */
 export function parseRunCursor(text: string): RunCursor {
   const match = /^(\d{1,16})-([0-9a-f]{32})$/.exec(text);
   if (match !== null) return { createdAt: Number(match[1]), id: match[2] ?? '' };
-  throw new DocketError('usage.invalid', 'The cursor is not one of ours.', {
-    expected: 'the `next` of the page before',
+  throw new DocketError('usage.invalid', 'Invalid cursor.', {
+    expected: 'the `next` of the previous page',
     got: JSON.stringify(text.slice(0, 80)),
-    next: 'List again from the beginning.',
+    next: 'List from the beginning.',
   });
 }

@@ -15,7 +15,7 @@ export const RUN_STATES = [
 ] as const;
 export type RunState = (typeof RUN_STATES)[number];
 
-/** States from which nothing moves by itself any more. `skipped`: the slot was never opened; `error` says why. */
+/** Terminal states. `skipped`: the slot was never opened; `error` has the reason. */
 export const TERMINAL_STATES: ReadonlySet<RunState> = new Set([
   'done',
   'partly_delivered',
@@ -29,14 +29,14 @@ export const TRIGGERS = ['schedule', 'on_demand', 'cli', 'backfill'] as const;
 export type RunTrigger = (typeof TRIGGERS)[number];
 
 export const STAGES = ['plan', 'fetch', 'render', 'seal', 'deliver'] as const;
-/** What a run does one after the other. Waiting for a token belongs to the stage that waits. */
+/** Stages of a run, in order. Waiting for a token is part of the stage that waits. */
 export type Stage = (typeof STAGES)[number];
 
-/** What a person decided of a run: why one that had ended goes on, or why one ended before its time. */
+/** A decision on a run: why one that had ended continued, or why one was cancelled. */
 export interface RunDecision {
   /**
-   * `release`: a held pack goes out as it is. `retry`: what surely did not arrive is tried again. `resend`: one delivery
-   * is sent again. `settle`: the last open delivery was declared sent. `cancel`: the run was told to stop.
+   * `release`: a held run is delivered as it is. `retry`: deliveries known to have failed are retried. `resend`: one
+   * delivery is sent again. `settle`: the last open delivery was marked as sent. `cancel`: the run was cancelled.
    */
   readonly what: 'release' | 'retry' | 'resend' | 'settle' | 'cancel';
   readonly by: string;
@@ -45,30 +45,30 @@ export interface RunDecision {
   readonly at: number;
 }
 
-/** What was asked for, frozen when the run was triggered; a retry reads this and nothing newer. */
+/** The request for a run, frozen when it was triggered; a retry uses nothing newer. */
 export interface RunOrder {
-  /** 32 hex digits of SHA-256 over `(org, report, slot)`: whoever opens the slot computes the same id. */
+  /** 32 hex digits of SHA-256 over `(org, report, slot)`, deterministic for a slot. */
   readonly id: string;
   readonly org: string;
   readonly report: string;
   /** The scheduled instant (ISO, UTC), or `trigger:<id>`. */
   readonly slot: string;
   readonly trigger: RunTrigger;
-  /** Who asked: the name of a token or of a shell's user. Absent where nobody did, and in older records. */
+  /** The requesting actor: the name of a token or of the shell's user. Absent for scheduled runs and in older records. */
   readonly by?: string;
   readonly priority: Priority;
   readonly period: Period;
   /** The definition's digest: the version this run uses. */
   readonly digest: string;
-  /** False: the files are made and archived, nothing is sent. */
+  /** False: the files are rendered and archived, nothing is sent. */
   readonly deliver: boolean;
   /** Epoch ms. */
   readonly createdAt: number;
-  /** Ms from its first start after which the run is given up, waiting included. Absent in older records: a day. */
+  /** Ms from its first start after which the run fails, waiting included. Absent in older records: a day. */
   readonly deadlineMs?: number;
-  /** Fingerprint of the request that opened a `trigger:` slot: the same trigger id with another request is refused. */
+  /** Fingerprint of the request that opened a `trigger:` slot: the same trigger id with another request is an error. */
   readonly asked?: string;
-  /** W3C `traceparent` of the span that opened it, where traces are kept: all its tries stand in that trace. */
+  /** W3C `traceparent` of the span that opened it, if traces are recorded: all attempts belong to that trace. */
   readonly traceparent?: string;
 }
 
@@ -76,17 +76,17 @@ export interface RunRecord extends RunOrder {
   readonly state: RunState;
   readonly startedAt: number | null;
   readonly finishedAt: number | null;
-  /** Epoch ms until which the run sleeps, while `waiting`. */
+  /** Epoch ms until which the run is snoozed, while `waiting`. */
   readonly until: number | null;
-  /** Times a worker took the run up: tries, and wakings from a sleep. */
+  /** Times a worker started the run: attempts, and wake-ups from a snooze. */
   readonly starts: number;
-  /** Tries that were spent, the one under way included; a sleep spends none. */
+  /** Attempts used, including the active one; a snooze uses none. */
   readonly attempts: number;
   readonly losses: WorkerCrashes;
   readonly calls: { readonly planned: number; readonly made: number; readonly saved: number };
-  /** Ms spent in each stage so far, over all tries; sleeping is none of it. Stages that were not reached are absent. */
+  /** Ms spent in each stage over all attempts, without snoozes. Stages not reached are absent. */
   readonly timings: Readonly<Partial<Record<Stage, number>>>;
-  /** Ms in which the run waited for tokens of its API key, in place or asleep. */
+  /** Ms in which the run waited for tokens of its API key, snoozes included. */
   readonly tokenWaitMs: number;
   readonly files: readonly { readonly name: string; readonly bytes: number; readonly sha256: string }[];
   readonly deliveries: readonly {
@@ -96,25 +96,25 @@ export interface RunRecord extends RunOrder {
     readonly detail: string | null;
   }[];
   readonly error: ErrorJson | null;
-  /** In the order in which they were asked for. */
+  /** In chronological order. */
   readonly reopened: readonly RunDecision[];
-  /** Who has told the run to stop, which it does before its next step; null unless somebody has. */
+  /** The requested cancellation, which takes effect before the next step; null without one. */
   readonly cancel: Cancellation | null;
 }
 
 /**
- * Whether the run is made by the command that opened it (`docket run`), and by no worker. One that somebody has had
- * retried, released or sent again since is the workers'.
+ * Whether the command that opened the run (`docket run`) executes it, instead of a worker. A run that was retried,
+ * released or resent since belongs to the workers.
  */
 export const isInlineRun = ({ trigger, reopened }: Pick<RunRecord, 'trigger' | 'reopened'>): boolean =>
   trigger === 'cli' && reopened.every(({ what }) => what === 'cancel');
 
-/** Workers that went away with the run in hand, as of its newest start. */
+/** Worker crashes while the run was active, as of its newest start. */
 export interface WorkerCrashes {
   readonly all: number;
-  /** Those in a row since which it has got no further: what takes its worker down stops at the same place each time. */
+  /** Consecutive crashes without progress: a run that crashes its worker does so at the same point each time. */
   readonly stuck: number;
-  /** How far it had got: grows with each call, delivery and ms of waiting for a token, and with nothing else. */
+  /** Measure of progress: grows only with each call, each delivery and each ms of waiting for a token. */
   readonly far: number;
 }
 
@@ -125,7 +125,7 @@ export interface Cancellation {
   readonly at: number;
 }
 
-/** Where a listing goes on: after this run, newest first. Runs of the same instant are in the order of their ids. */
+/** Position in a listing: after this run, newest first. Runs of the same instant are ordered by id. */
 export interface RunCursor {
   readonly createdAt: number;
   readonly id: string;
@@ -145,7 +145,7 @@ export interface RunFilter {
   readonly limit: number;
 }
 
-/** The record of runs. Opening a slot is one atomic step: whoever comes second is told so and finds the first. */
+/** Stores runs. Opening a slot is atomic: a second open returns the existing record. */
 export interface RunStore {
   open(order: RunOrder): Promise<{ readonly opened: boolean; readonly record: RunRecord }>;
   get(id: string): Promise<RunRecord | undefined>;

@@ -4,21 +4,21 @@ import type { Receipt } from '../deliver/ledger/ledger.ts';
 import type { CallRecord, Note } from '../fetch/dataset.ts';
 import type { Artifact } from '../render/artifact.ts';
 
-/** What a run that came to its end has to show. */
+/** The result of a finished run. */
 export const toRunResult = (
   state: RunResult['state'],
-  sealed: PublishedRun,
+  published: PublishedRun,
   receipts: readonly Receipt[],
 ): RunResult => ({
   state,
-  folder: sealed.folder,
-  files: sealed.artifacts,
-  calls: sealed.manifest.calls,
-  incomplete: sealed.manifest.incomplete,
+  folder: published.folder,
+  files: published.artifacts,
+  calls: published.manifest.calls,
+  incomplete: published.manifest.incomplete,
   receipts,
 });
 
-/** Why figures that are not whole stop the run or its delivery; undefined when every figure is there. */
+/** The error for incomplete figures, which stop the run or its delivery; undefined if they are complete. */
 export function incompleteError(
   code: 'run.incomplete' | 'run.held',
   notes: readonly (Note & { readonly section: string })[],
@@ -27,21 +27,21 @@ export function incompleteError(
   const policy = code === 'run.held' ? 'hold' : 'fail';
   return new DocketError(
     code,
-    `The figures are not whole: ${notes.map(({ section, text }) => `${section}: ${text}`).join('; ')}`,
+    `Figures are incomplete: ${notes.map(({ section, text }) => `${section}: ${text}`).join('; ')}`,
     {
-      expected: `every figure of every section, as on_incomplete: ${policy} asks`,
-      got: `${notes.length} ${notes.length === 1 ? 'remark' : 'remarks'} that something is missing`,
+      expected: `complete figures in every section (on_incomplete: ${policy})`,
+      got: `${notes.length} incomplete ${notes.length === 1 ? 'note' : 'notes'}`,
       next:
         code === 'run.held'
-          ? 'Look at the files in the archive; nothing was sent. `docket runs release` sends them as they are, with their marks.'
-          : 'Narrow the section (filters, dimensions, a shorter period), or set on_incomplete: flag to deliver with a mark.',
+          ? 'Check the files in the archive; nothing was sent. `docket runs release` sends them as they are, marked as incomplete.'
+          : 'Narrow the section (filters, dimensions, a shorter period), or set on_incomplete: flag to deliver marked figures.',
     },
   );
 }
 
 /**
- * What is not delivered, as one error; undefined when everything was sent that was to be sent.
- * @param run its id, where it is on record and can be tried again; undefined for an inline run
+ * One error for all failed deliveries; undefined if there are none.
+ * @param run id of a run that can be retried; undefined without a record
  */
 export function undeliveredError(receipts: readonly Receipt[], run: string | undefined): DocketError | undefined {
   const missing = receipts.filter(({ state }) => state !== 'sent' && state !== 'skipped');
@@ -57,29 +57,27 @@ export function undeliveredError(receipts: readonly Receipt[], run: string | und
     ({ recipient, target, state, detail }) =>
       `${recipient} (${target}): ${state}${detail === null ? '' : `, ${detail}`}`,
   );
-  return new DocketError(code, `Not delivered to everybody: ${each.join('; ')}`, {
+  return new DocketError(code, `Some deliveries failed: ${each.join('; ')}`, {
     expected: `${receipts.length} ${receipts.length === 1 ? 'delivery' : 'deliveries'} sent`,
     got: `${receipts.filter(({ state }) => state === 'sent').length} sent`,
     next: nextStep(states.has('unknown'), run),
-    // `sending`: another worker holds the row just now, and the next try will know more.
+    // `sending`: another worker holds the row; the next attempt knows its outcome.
     retryable: states.has('pending') || states.has('sending'),
   });
 }
 
 function nextStep(unknown: boolean, run: string | undefined): string {
   if (unknown) {
-    const ask =
-      'Ask the recipients of the unknown ones whether it has arrived: Docket does not send these again by itself';
-    return run === undefined ? `${ask}.` : `${ask}; \`docket deliveries resolve\` settles them.`;
+    const check = 'Check with the recipients of `unknown` deliveries; Docket does not resend them automatically';
+    return run === undefined ? `${check}.` : `${check}. Then run \`docket deliveries resolve\`.`;
   }
   return run === undefined
-    ? 'Correct what the target says. A new run sends to everybody again, also to those who have it.'
-    : `Correct what the target says, then \`docket runs retry ${run}\`: it sends to those alone who do not have it.`;
+    ? 'Fix the error that the target reports. A new run sends to all recipients again.'
+    : `Fix the error that the target reports, then run \`docket runs retry ${run}\`: it sends failed deliveries only.`;
 }
 
-/** What a finished run has to show. */
 export interface RunResult {
-  /** `held`: made and archived, not sent, because figures are missing. `partly_delivered`: somebody did not get it, or it is not known. */
+  /** `held`: archived but not sent, because figures are incomplete. `partly_delivered`: some deliveries failed or are uncertain. */
   readonly state: 'done' | 'partly_delivered' | 'held';
   /** Absolute path of the run's archive folder. */
   readonly folder: string;

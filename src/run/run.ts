@@ -19,10 +19,10 @@ import type { RunOrder } from './run-record.ts';
 import { incompleteError, type RunResult, toRunResult, undeliveredError } from './run-result.ts';
 
 /**
- * One run of a report: plan → fetch → render → deliver, each stage taking the value of the one before.
+ * Runs a report: plan → fetch → render → deliver, each stage with the result of the previous one.
  *
- * May be called again for the same order after any interruption: answers that came are not asked again, a sealed folder
- * is not made again, and the ledger lets nothing be sent twice. Knows neither the queue nor Redis, and never throws.
+ * Can be called again for the same order after any interruption: stored responses are not requested again, a published
+ * run is not rendered again, and the ledger prevents a second send. Independent of the queue and of Redis. Never throws.
  */
 export async function run(order: RunOrder, context: RunContext, ports: RunPorts): Promise<Outcome<RunResult>> {
   try {
@@ -35,21 +35,21 @@ export async function run(order: RunOrder, context: RunContext, ports: RunPorts)
 }
 
 async function runStages(order: RunOrder, context: RunContext, ports: RunPorts): Promise<Outcome<RunResult>> {
-  // The checkpoint of everything before the first delivery: a sealed folder is neither fetched nor rendered again.
-  const found = await ports.archive.find(order);
-  const made = found === undefined ? await buildFiles(order, context, ports) : done(found);
-  if (made.kind !== 'done') return made;
-  const sealed = made.value;
+  // Checkpoint before the first delivery: a published run is neither fetched nor rendered again.
+  const existing = await ports.archive.find(order);
+  const result = existing === undefined ? await buildFiles(order, context, ports) : done(existing);
+  if (result.kind !== 'done') return result;
+  const published = result.value;
   try {
-    return await finalize(order, sealed, context, ports);
+    return await finalize(order, published, context, ports);
   } finally {
-    await ports.archive.discardCheckout(sealed);
-    // Nobody waits for it: answers that stay behind go by themselves.
+    await ports.archive.discardCheckout(published);
+    // Not awaited: responses that remain expire.
     ports.responses.delete(order.id).catch(() => {});
   }
 }
 
-/** What becomes of a sealed run: held, delivered, or to be tried again. */
+/** Holds or delivers a published run; the outcome may be a retry. */
 async function finalize(
   order: RunOrder,
   published: PublishedRun,
@@ -71,24 +71,25 @@ async function finalize(
   );
   const undelivered = undeliveredError(receipts, context.unrecorded ? undefined : order.id);
   if (undelivered === undefined) return done(toRunResult('done', published, receipts));
-  // What was stopped half-way says nothing of the targets, and is not the last word of the last try.
+  // An aborted delivery says nothing about the targets.
   signal.throwIfAborted();
-  // What is down is none of the run's doing: no attempt is spent. Where no worker would wake it, it ends.
+  // An outage of a target is not the run's failure: a worker snoozes it without using an attempt. Inline it ends.
   if (outage !== undefined && ports.circuit !== undefined) return snooze(outage.until, outage.why);
   if (retryable && !lastAttempt) return fail(undelivered);
-  const somebodyMayHaveIt = receipts.some(({ state }) => state === 'sent' || state === 'unknown');
-  return somebodyMayHaveIt ? done(toRunResult('partly_delivered', published, receipts)) : fail(undelivered);
+  const someMayHaveArrived = receipts.some(({ state }) => state === 'sent' || state === 'unknown');
+  return someMayHaveArrived ? done(toRunResult('partly_delivered', published, receipts)) : fail(undelivered);
 }
 
-/** The plan and the catalog it was made with: a new one where a held one does not allow what the definition asks. */
+/** The plan and its catalog. If a cached catalog does not allow the definition, a recent one is fetched. */
 async function makePlan(
   order: RunOrder,
   { definition, settings, signal, observe }: RunContext,
   ports: RunPorts,
 ): Promise<Outcome<{ readonly catalog: Catalog; readonly plan: Plan }>> {
   const planWith = async (maxAgeMs?: number): Promise<Outcome<{ readonly catalog: Catalog; readonly plan: Plan }>> => {
-    const line = { ...ports, run: order.id, priority: order.priority, org: settings.org, tenant: order.org, maxAgeMs };
-    const catalog = await ports.catalogs.get(line, signal, observe);
+    const { id: run, priority, org: tenant } = order;
+    const request = { ...ports, run, priority, org: settings.org, tenant, maxAgeMs };
+    const catalog = await ports.catalogs.get(request, signal, observe);
     if (catalog.kind !== 'done') return catalog;
     const plan = compilePlan({ definition, settings, period: order.period, catalog: catalog.value });
     return done({ catalog: catalog.value, plan });
@@ -99,17 +100,16 @@ async function makePlan(
   });
 }
 
-/** plan → fetch → render, in a private folder that is gone unless it was sealed. */
+/** plan → fetch → render, in a private folder that is deleted unless it was published. */
 async function buildFiles(order: RunOrder, context: RunContext, ports: RunPorts): Promise<Outcome<PublishedRun>> {
   const { definition, settings, signal, observe } = context;
-  const line = { ...ports, run: order.id, priority: order.priority };
-  const watched = { observe, clock: ports.clock, trace: ports.trace };
+  const stageContext = { observe, clock: ports.clock, trace: ports.trace };
   const counts = currentCountsWindow(order);
-  const planned = await timedStage('plan', watched, async () => {
+  const planned = await timedStage('plan', stageContext, async () => {
     const secrets = await revealOutputSecrets(definition, ports);
-    const made = await makePlan(order, context, ports);
-    if (made.kind !== 'done') return made;
-    const { catalog, plan } = made.value;
+    const result = await makePlan(order, context, ports);
+    if (result.kind !== 'done') return result;
+    const { catalog, plan } = result.value;
     return done({ secrets, catalog, plan: counts.why === 'backfill' ? withoutCurrentCounts(plan) : plan });
   });
   if (planned.kind !== 'done') return planned;
@@ -119,15 +119,15 @@ async function buildFiles(order: RunOrder, context: RunContext, ports: RunPorts)
   const organization = settings.name ?? settings.id;
   const folder = await ports.archive.stage(order.id);
   try {
-    const asked = { ...line, plan, organization, catalog, counts, folder, signal, observe };
-    const dataset = await timedStage('fetch', watched, () => fetchDataset(asked));
+    const { id: run, priority } = order;
+    const input = { ...ports, run, priority, plan, organization, catalog, counts, folder, signal, observe };
+    const dataset = await timedStage('fetch', stageContext, () => fetchDataset(input));
     if (dataset.kind !== 'done') return dataset;
 
     const incomplete = incompleteError('run.incomplete', incompleteNotes(dataset.value));
     if (definition.on_incomplete === 'fail' && incomplete !== undefined) return fail(incomplete);
 
-    const sealed = await renderAndPublish(dataset.value, folder, order, secrets, context, ports);
-    return done(sealed);
+    return done(await renderAndPublish(dataset.value, folder, order, secrets, context, ports));
   } catch (thrown) {
     throw await toDiskError(thrown, folder);
   } finally {

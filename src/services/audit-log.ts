@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { Clock } from '../base/clock.ts';
-import { epochMsSchema } from '../base/time.ts';
 import { DocketError, toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
+import { epochMsSchema } from '../base/time.ts';
 import type { RedisClient } from '../redis/client.ts';
-import { withRedisErrors } from '../redis/connection.ts';
+import { withRedisErrors } from '../redis/errors.ts';
 import { redisKeys } from '../redis/keys.ts';
 
 /** What the audit log tells of. The names are stable: alerts and searches are made of them. */

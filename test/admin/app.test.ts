@@ -7,6 +7,7 @@ import { hashToken, newToken, type TokenEntry } from '../../src/admin/auth/token
 import { DocketError } from '../../src/base/error.ts';
 import { definitionStore } from '../../src/queue/definitions/definition-store.ts';
 import { redisAuditLog } from '../../src/services/audit-log.ts';
+import { reportFileSchema } from '../../src/services/definitions/built-in-kinds.ts';
 import type { FindEarlierDelivery } from '../../src/services/runs/already-delivered.ts';
 import { triggerRun } from '../../src/services/runs/trigger-run.ts';
 import { createTestAdmin } from '../support/admin.ts';
@@ -128,7 +129,11 @@ describe('the admin route', () => {
         asked.push([org, report, period.from, period.to]);
         return earlier;
       };
-      const definitions = definitionStore(bench.producer, { prefix: bench.prefix, keepDays: 30 });
+      const definitions = definitionStore(bench.producer, {
+        prefix: bench.prefix,
+        keepDays: 30,
+        reportSchema: reportFileSchema,
+      });
       const { runs, queue } = bench;
       const [{ definition, settings }] = [reportDefinition('mailed')];
       const deliveries = [{ email: { to: ['lead@acme.example'], attach: ['csv' as const] } }];

@@ -11,6 +11,7 @@ import { INITIAL_RUN_FIELDS } from '../../src/queue/runs/stored-record.ts';
 import { createTestAdmin } from '../support/admin.ts';
 import { loadedJobs } from '../support/loaded-jobs.ts';
 import { anOrder, deferred, recordingLog, reportDefinition } from '../support/queue-harness.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 const { token, sha256 } = newToken();
 const authorization = `Bearer ${token}`;
@@ -195,5 +196,5 @@ async function untilServed({ url }: AdminServer): Promise<void> {
       (response) => response.ok,
       () => false,
     );
-  while (!(await ok())) await new Promise((resolve) => setImmediate(resolve));
+  await waitFor('the server to answer', ok);
 }

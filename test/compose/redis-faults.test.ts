@@ -19,6 +19,7 @@ import {
   randomPrefix,
   recordingLog,
   reportDefinition,
+  waitForSettledJob,
 } from '../support/queue-harness.ts';
 
 let server: LocalRedis;
@@ -143,13 +144,7 @@ describe('a key of Docket that somebody has written another type under', () => {
     return log;
   };
   /** The fields of its job once BullMQ has settled it. */
-  const settled = async (run: string): Promise<Record<string, string>> => {
-    for (;;) {
-      const job = await bench.producer.hgetall(`${redisKeys(bench.prefix).bull}:runs:${run}`);
-      if (job.finishedOn !== undefined) return job;
-      await new Promise((resolve) => setImmediate(resolve));
-    }
-  };
+  const settled = (run: string) => waitForSettledJob(bench, run);
 
   test('ends a run that needs it at its first try', async () => {
     await bench.producer.set(`${bench.prefix}:deliveries:{${RUN.slice(0, 16)}}`, 'somebody else');

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
-import { type Definitions, loadDefinitions, requireReport } from '../../src/definitions/load/load-definitions.ts';
+import type { Definitions } from '../../src/definitions/load/load-definitions.ts';
 import { diffReports, type ReportVersion } from '../../src/definitions/report-diff.ts';
+import { BUILT_IN_KINDS, loadDefinitions, requireReport } from '../../src/services/definitions/built-in-kinds.ts';
 import { jobsFolder, ORG, REPORT } from '../support/jobs-folder.ts';
 
 const NOW = Date.parse('2026-11-21T12:00Z');
@@ -15,7 +16,7 @@ async function version(report = REPORT, org = ORG): Promise<ReportVersion> {
 }
 
 test('the same text makes no difference, wherever it was read', async () => {
-  expect(diffReports(await version(), await version(`${REPORT}# a comment\n`), NOW)).toEqual({
+  expect(diffReports(await version(), await version(`${REPORT}# a comment\n`), NOW, BUILT_IN_KINDS)).toEqual({
     fields: [],
     org_fields: [],
     slots: null,
@@ -31,7 +32,12 @@ test('what a change moves is told: fields, slots, who gets it and where else it 
     .replace('directory: { path: out }', 's3: { bucket: reports }');
   const org = ORG.replace('name: Acme', 'name: Acme Ltd').replace('org: 7', 'org: 7\nclassification: Secret');
   expect(
-    diffReports(await version(), await version(report.replace('totals: true', 'totals: false'), org), NOW),
+    diffReports(
+      await version(),
+      await version(report.replace('totals: true', 'totals: false'), org),
+      NOW,
+      BUILT_IN_KINDS,
+    ),
   ).toEqual({
     fields: ['deliveries', 'schedule', 'sections', 'title'],
     org_fields: ['classification', 'name'],
@@ -49,14 +55,14 @@ test('what a change moves is told: fields, slots, who gets it and where else it 
 
 test('a report that is new has everything to gain, one that goes everything to lose', async () => {
   const own = await version();
-  expect(diffReports(undefined, own, NOW)).toEqual({
+  expect(diffReports(undefined, own, NOW, BUILT_IN_KINDS)).toEqual({
     fields: [],
     org_fields: [],
     slots: { before: [], after: SLOTS },
     recipients: { added: ['lead@acme.example'], removed: [] },
     targets: { added: ['directory out'], removed: [] },
   });
-  expect(diffReports(own, undefined, NOW)).toMatchObject({
+  expect(diffReports(own, undefined, NOW, BUILT_IN_KINDS)).toMatchObject({
     slots: { before: SLOTS, after: [] },
     recipients: { added: [], removed: ['lead@acme.example'] },
     targets: { added: [], removed: ['directory out'] },

@@ -5,12 +5,13 @@ import { LIMITS, RATE_LIMITS } from '../../src/contract/limits.ts';
 import { PATHS, pageSchema } from '../../src/contract/organization.ts';
 import { reportResponseSchema } from '../../src/contract/report.ts';
 import { formatDiagnostic } from '../../src/definitions/diagnostics/diagnostic.ts';
-import { type Definitions, loadDefinitions, requireReport } from '../../src/definitions/load/load-definitions.ts';
+import type { Definitions } from '../../src/definitions/load/load-definitions.ts';
 import { resolvePeriod } from '../../src/definitions/periods/period.ts';
 import { nextReportSlots, timetableOf } from '../../src/definitions/schedules/slots.ts';
 import { checkAgainstCatalog } from '../../src/plan/catalog-check.ts';
 import { compilePlan } from '../../src/plan/compile.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { loadDefinitions, requireReport } from '../../src/services/definitions/built-in-kinds.ts';
 
 const NOW = Date.parse('2026-11-23T07:00:00Z');
 let jobs: Definitions;

@@ -3,11 +3,12 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { secretSource } from '../../src/base/secrets/secret.ts';
-import type { S3Spec, SftpSpec } from '../../src/definitions/schema/deliveries.ts';
 import type { OrgSettings } from '../../src/definitions/schema/org-settings.ts';
 import { type DeliverInput, deliver } from '../../src/deliver/deliver.ts';
 import type { DestinationPolicy } from '../../src/deliver/destination-guard.ts';
 import { memoryLedger } from '../../src/deliver/ledger/memory-ledger.ts';
+import type { S3Spec } from '../../src/deliver/targets/s3/s3-schema.ts';
+import type { SftpSpec } from '../../src/deliver/targets/sftp/sftp-schema.ts';
 import { definitionWith, folderFor, ORDER, SETTINGS, sealedRun, type TestDelivery } from '../support/delivery-case.ts';
 import { hostileServer } from '../support/hostile-server.ts';
 import { ACCESS_KEY_ID, SECRET_ACCESS_KEY, s3Server } from '../support/s3-server.ts';
@@ -25,7 +26,7 @@ async function caseOf(
   const warnings: string[] = [];
   const policy: DestinationPolicy = {
     required: false,
-    ownFolders: [],
+    reservedFolders: [],
     enforcePrivate: true,
     warn: (warning) => warnings.push(warning),
     ...policyOf(root),
@@ -239,7 +240,7 @@ test.each<[string, (root: string) => string]>([
     {},
     (folder) => ({
       enforcePrivate: false,
-      ownFolders: [{ path: join(folder, 'jobs'), includesSubfolders: true }],
+      reservedFolders: [{ path: join(folder, 'jobs'), includesSubfolders: true }],
     }),
   );
   await mkdir(join(root, 'jobs'));
@@ -249,7 +250,7 @@ test.each<[string, (root: string) => string]>([
 });
 
 test('beside a file of Docket nothing is delivered, and in a folder below it is', async () => {
-  const own = (root: string) => ({ ownFolders: [{ path: join(root, 'state'), includesSubfolders: false }] });
+  const own = (root: string) => ({ reservedFolders: [{ path: join(root, 'state'), includesSubfolders: false }] });
   const beside = await caseOf(() => ({ directory: { path: 'state' } }), {}, own);
   expect(await beside.once()).toMatchObject({ state: 'refused' });
   const below = await caseOf(() => ({ directory: { path: 'state/out' } }), {}, own);

@@ -1,9 +1,10 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { DocketError } from '../../src/base/error.ts';
 import { rateLimitedCall } from '../../src/fetch/rate-limit/rate-limited-call.ts';
@@ -17,17 +18,6 @@ const [CALLS, WINDOW_MS, WORKERS, RUNS, CALLS_A_RUN, DEADLINE_MS] = [30, 2_000, 
 /** As `paid-call.ts` adds it to the time limit of a call. */
 const HOLD_MS = DEADLINE_MS + 5_000;
 const BOUND_MS = (Math.ceil((RUNS * CALLS_A_RUN) / CALLS) - 1) * WINDOW_MS;
-
-let redis: FaketimeRedis;
-let admin: Redis;
-beforeAll(async () => {
-  redis = await faketimeRedis();
-  admin = new Redis(redis.url);
-});
-afterAll(async () => {
-  admin.disconnect();
-  await redis.close();
-});
 
 /** A service that counts as `kind` does, by a clock that nobody steps. */
 async function service(kind: LimiterAlgorithm) {
@@ -57,12 +47,22 @@ async function service(kind: LimiterAlgorithm) {
   };
 }
 
-/** 60 runs of four workers, three calls each; `disturb` does its worst as soon as a burst is out. */
-async function makeRuns(kind: LimiterAlgorithm, disturb: (prefix: string) => Promise<void>) {
+interface Disturbed {
+  readonly redis: FaketimeRedis;
+  readonly admin: Redis;
+  readonly prefix: string;
+}
+
+/** 60 runs of four workers, three calls each, by a Redis of their own that `disturb` disturbs after the first burst. */
+async function makeRuns(kind: LimiterAlgorithm, disturb: (disturbed: Disturbed) => Promise<void>) {
+  const redis = await faketimeRedis();
+  const admin = new Redis(redis.url);
   const peer = await service(kind);
   const prefix = `{${randomUUID()}}`;
   await claimIdentity(admin, prefix, randomBytes(16).toString('hex'), { restored: false });
   const stop = new AbortController();
+  // Each call that waits listens to it.
+  setMaxListeners(0, stop.signal);
   const log = recordingLog();
   const clients = Array.from({ length: WORKERS }, () => new Redis(redis.url));
   const lines = clients.map((client) =>
@@ -104,13 +104,14 @@ async function makeRuns(kind: LimiterAlgorithm, disturb: (prefix: string) => Pro
   });
   const all = Promise.allSettled(runs);
   await out;
-  await disturb(prefix);
+  await disturb({ redis, admin, prefix });
   await all;
   clearTimeout(patience);
   const tookMs = performance.now() - began;
   for (const client of clients) client.disconnect();
+  admin.disconnect();
   await peer.close();
-  await redis.setClock(0);
+  await redis.close();
   const { throttled, most } = peer.figures();
   if (process.env.SHOW_FIGURES) console.log({ kind, throttled, most, answered, tookMs: Math.round(tookMs) });
   return { throttled, tooMany: Math.max(0, most - CALLS), missing: RUNS * CALLS_A_RUN - answered, lines: log.lines };
@@ -118,20 +119,24 @@ async function makeRuns(kind: LimiterAlgorithm, disturb: (prefix: string) => Pro
 
 const kept = { throttled: 0, tooMany: 0, missing: 0 };
 
-describe.each(LIMITER_ALGORITHMS)('a service that counts by %s', (kind) => {
-  test.each([
+// Each waits for its windows and hardly works.
+describe.concurrent.each(LIMITER_ALGORITHMS)('a service that counts by %s', (kind) => {
+  test.for([
     ['an hour ahead', 3_600],
     ['an hour back', -3_600],
-  ])('never sees too many, nor too few, when the clock of Redis is set %s', async (_, seconds) => {
-    const figures = await makeRuns(kind, () => redis.setClock(seconds));
-    expect(figures).toMatchObject(kept);
-  });
+  ] as const)(
+    'never sees too many, nor too few, when the clock of Redis is set %s',
+    async ([, seconds], { expect }) => {
+      const figures = await makeRuns(kind, ({ redis }) => redis.setClock(seconds));
+      expect(figures).toMatchObject(kept);
+    },
+  );
 
-  test.each([
+  test.for([
     ['an hour ahead', 3_600],
     ['an hour back', -3_600],
-  ])('nor when it is %s for a moment', async (_, seconds) => {
-    const figures = await makeRuns(kind, async (prefix) => {
+  ] as const)('nor when it is %s for a moment', async ([, seconds], { expect }) => {
+    const figures = await makeRuns(kind, async ({ redis, admin, prefix }) => {
       await redis.setClock(seconds);
       await admin.hgetall(`${prefix}:metrics:budget:{key}:state`);
       await pause(WINDOW_MS / 10);
@@ -140,8 +145,8 @@ describe.each(LIMITER_ALGORITHMS)('a service that counts by %s', (kind) => {
     expect(figures).toMatchObject(kept);
   });
 
-  test('nor when it takes ten steps of seven seconds, either way', async () => {
-    const figures = await makeRuns(kind, async () => {
+  test('nor when it takes ten steps of seven seconds, either way', async ({ expect }) => {
+    const figures = await makeRuns(kind, async ({ redis }) => {
       for (const seconds of [7, 14, 7, 0, -7, -14, -21, -14, -7, 0]) {
         await redis.setClock(seconds);
         await pause(WINDOW_MS / 4);
@@ -150,8 +155,8 @@ describe.each(LIMITER_ALGORITHMS)('a service that counts by %s', (kind) => {
     expect(figures).toMatchObject(kept);
   });
 
-  test('nor when Redis is flushed amid 60 runs: they wait until the calls before are forgotten', async () => {
-    const figures = await makeRuns(kind, async () => void (await admin.flushall()));
+  test('nor when Redis is flushed amid 60 runs: they wait until the calls before are forgotten', async ({ expect }) => {
+    const figures = await makeRuns(kind, async ({ admin }) => void (await admin.flushall()));
     expect(figures).toMatchObject(kept);
   });
 });

@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { redisLedger } from '../../src/deliver/ledger/redis-ledger.ts';
 import { freePort } from '../../src/demo/local-redis.ts';
@@ -16,6 +16,7 @@ import { hourlyFarFromNow } from '../support/hourly-schedule.ts';
 import { type RestartableRedis, restartableRedis } from '../support/restartable-redis.ts';
 import { type LoggedLine, type RunningProcess, startDocket } from '../support/running-docket.ts';
 import { type ScriptedSmtp, scriptedSmtp } from '../support/smtp-script.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 const REPORTS = ['a', 'b', 'c', 'd', 'e'];
 const HOURS = 8;
@@ -213,7 +214,7 @@ test('Redis is killed again and again under load, loses the tail of its log, and
   expect(killed).toBe(4);
 
   // What Redis forgot of runs that were over the workers look up within a minute after it is back.
-  await vi.waitUntil(async () => (await left(whole)) === 0, { timeout: 120_000, interval: 500 });
+  await waitFor('no run to be left', async () => (await left(whole)) === 0, { timeoutMs: 120_000, intervalMs: 500 });
   const before = await reconcile(whole);
   expect(before.sent + before.unknown).toBe(2 * runs.length);
   // A kill leaves in doubt what was under way at most, and most of that the archive knows.

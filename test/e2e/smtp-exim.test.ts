@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { Secret } from '../../src/base/secrets/secret.ts';
 import { type DeliverInput, deliver } from '../../src/deliver/deliver.ts';
@@ -17,6 +17,7 @@ import { archivedMessagePath } from '../support/archived-messages.ts';
 import { program } from '../support/debian.ts';
 import { definitionWith, folderFor, NO_SECRETS, ORDER, SETTINGS, sealedRun } from '../support/delivery-case.ts';
 import { TLS } from '../support/tls.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 const run = promisify(execFile);
 
@@ -84,15 +85,16 @@ plain:
     server.kill();
     await once(server, 'exit');
   });
-  await vi.waitFor(
+  await waitFor(
+    'Exim to listen',
     () =>
-      new Promise<void>((resolve, reject) => {
+      new Promise<boolean>((resolve) => {
         const socket = connect(port, '127.0.0.1', () => {
           socket.destroy();
-          resolve();
-        }).once('error', reject);
+          resolve(true);
+        }).once('error', () => resolve(false));
       }),
-    { timeout: 60_000, interval: 100 },
+    { intervalMs: 100 },
   );
   const spool = join(root, 'spool', 'input');
   /** What it has taken: to whom, and the body as it came. */

@@ -260,7 +260,7 @@ describe('the line', () => {
   test('a long wait snoozes the run, which keeps its place and then asks only for what it lacks', async () => {
     const clock = manualClock(START);
     const budget = memoryBudget({ calls: 2, windowMs: 60_000, clock });
-    const { context, fetch, reports } = await start({ clock, budget, patienceMs: 1_000 });
+    const { context, fetch, reports } = await start({ clock, budget, maxWaitMs: 1_000 });
     const first = await fetch();
     if (first.kind !== 'snooze') throw new Error(`expected a snooze, got ${first.kind}`);
     // When the two calls are still under way, the earliest they can be replied to is now.
@@ -296,7 +296,7 @@ describe('the line', () => {
 
   test('a 429 longer than the patience snoozes until it is over', async () => {
     const clock = manualClock(START);
-    const { fetch } = await start({ clock, sections: SECTIONS.slice(0, 1), patienceMs: 1_000 });
+    const { fetch } = await start({ clock, sections: SECTIONS.slice(0, 1), maxWaitMs: 1_000 });
     sandbox.setFaults([{ kind: 'throttle', value: 17, path: REPORTS }]);
     expect(await fetch()).toMatchObject({ kind: 'snooze', until: START + 17_000 });
   });
@@ -344,7 +344,7 @@ describe('lists', () => {
   test('go on at the page where they stopped', async () => {
     const clock = manualClock(START);
     const reads = memoryBudget({ calls: 2, windowMs: 60_000, clock });
-    const { fetch, requests } = await start({ sections: ROSTER, clock, reads, patienceMs: 1_000 });
+    const { fetch, requests } = await start({ sections: ROSTER, clock, reads, maxWaitMs: 1_000 });
     const asked = () =>
       requests()
         .filter(({ path }) => path.includes('/profiles/'))
@@ -380,7 +380,7 @@ describe('lists', () => {
     const reads = memoryBudget({ calls: 2, windowMs: 60_000, clock });
     const maxRunBytes = first + (others[0] ?? 0);
     const responses = redisResponseStore(redis, { prefix, org: 'acme', maxRunBytes });
-    const long = await start({ sections: ROSTER, clock, reads, patienceMs: 1_000, responses });
+    const long = await start({ sections: ROSTER, clock, reads, maxWaitMs: 1_000, responses });
     let outcome = await throughTime(clock, long.fetch());
     while (outcome.kind === 'snooze') {
       clock.set(outcome.until);

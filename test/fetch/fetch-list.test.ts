@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { rateLimitContext } from '../../src/fetch/fetch-context.ts';
 import { type FetchedList, fetchList } from '../../src/fetch/fetch-list.ts';
+import { rateLimitContext } from '../../src/fetch/rate-limit/rate-limited-call.ts';
 import { listTable } from '../../src/fetch/tables/list-table.ts';
 import { listCall } from '../../src/plan/call.ts';
 import { doneOf, fetchingFrom } from '../support/fetch-harness.ts';
@@ -81,7 +81,7 @@ describe('a list that was asked for in an order', () => {
     ['-score', page('2026-11-09', '2026-11-10')],
   ])('%s and came in another is incomplete', async (ordering, records) => {
     expect(await notesOf(ordering, records)).toEqual([
-      { code: 'order_mismatch', says: { id: 'list_order', of: { by: ordering } }, incomplete: true },
+      { code: 'order_mismatch', message: { id: 'list_order', of: { by: ordering } }, incomplete: true },
     ]);
   });
 

@@ -3,9 +3,12 @@ import { createFinishEstimator } from '../../src/fetch/finish-estimate.ts';
 import { manualClock } from '../support/manual-clock.ts';
 
 const START = 1_800_000_000_000;
-const start = (of: number) => {
+const start = (calls: number) => {
   const clock = manualClock(START);
-  return { clock, progress: createFinishEstimator({ of, limits: { calls: 30, windowMs: 60_000 }, clock, width: 4 }) };
+  return {
+    clock,
+    progress: createFinishEstimator({ calls, limits: { calls: 30, windowMs: 60_000 }, clock, concurrency: 4 }),
+  };
 };
 
 test('calls that have a token take as long as those before them, four at once', () => {

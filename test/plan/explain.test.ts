@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { reportFileSchema } from '../../src/definitions/schema/report-definition.ts';
 import { compilePlan } from '../../src/plan/compile.ts';
 import { explain, formatExplain } from '../../src/plan/explain.ts';
+import { reportFileSchema } from '../../src/services/definitions/built-in-kinds.ts';
 import { CATALOG, definitionOf, settingsOf, WEEK } from '../support/reports.ts';
 
 const definition = definitionOf(
@@ -20,7 +20,8 @@ const definition = definitionOf(
 const plan = () => compilePlan({ definition, settings: settingsOf(), period: WEEK, catalog: CATALOG });
 
 test('says what a run would ask, for which sections, and what it costs', () => {
-  const document = explain(plan(), { catalog: CATALOG });
+  const recipients = ['lead@acme.example', 'directory out'];
+  const document = explain(plan(), { catalog: CATALOG, recipients });
   expect(document).toMatchObject({
     org: 'acme',
     report: 'weekly',
@@ -28,7 +29,7 @@ test('says what a run would ask, for which sections, and what it costs', () => {
     section_calls: 4,
     naive_calls: 5,
     outputs: ['xlsx: KPIs.xlsx', 'csv'],
-    recipients: ['lead@acme.example', 'directory out'],
+    recipients,
     registry_version: 7,
   });
   expect(document.calls.map(({ sections, rows_at_most }) => [sections, rows_at_most])).toEqual([
@@ -126,6 +127,7 @@ test('reads well on a terminal', () => {
   const text = formatExplain(
     explain(plan(), {
       catalog: CATALOG,
+      recipients: ['lead@acme.example', 'directory out'],
       budget: { tokens: 28, waiting: 2, finish: Date.parse('2026-11-16T07:01:00Z') },
       slots: [
         {

@@ -19,7 +19,9 @@ import { redisSchedulerHeartbeats } from '../../src/queue/schedules/scheduler-he
 import { redisKeys } from '../../src/redis/keys.ts';
 import { parseRunCursor } from '../../src/run/run-page.ts';
 import { redisAuditLog } from '../../src/services/audit-log.ts';
+import { reportFileSchema } from '../../src/services/definitions/built-in-kinds.ts';
 import {
+  cases,
   expectCleanPrototypes,
   hostileText,
   INHERITED,
@@ -27,7 +29,6 @@ import {
   mutatedText,
   readOrUndefined,
   resolveOrUndefined,
-  runs,
   within,
 } from '../support/fuzz.ts';
 import {
@@ -95,7 +96,7 @@ describe('whatever is read back from Redis, it is what was written, or an error 
           read += 1;
           expect(runSchema.safeParse(runView(record)).success || field === 'order', text).toBe(true);
         }),
-        runs(250),
+        cases(250),
       );
       expect(read).toBeGreaterThan(30);
     },
@@ -108,7 +109,7 @@ describe('whatever is read back from Redis, it is what was written, or an error 
       const { producer: redis, prefix } = bench;
       const keys = redisKeys(prefix);
       const frozen = reportDefinition('weekly', { cron: '0 8 * * MON' });
-      const store = definitionStore(redis, { prefix, keepDays: 30 });
+      const store = definitionStore(redis, { prefix, keepDays: 30, reportSchema: reportFileSchema });
       await store.put(frozen);
       const { digest } = frozen.definition;
       const definition = JSON.parse((await redis.get(keys.definition(digest))) ?? '');
@@ -160,7 +161,7 @@ describe('whatever is read back from Redis, it is what was written, or an error 
           await redis.del(keys.notices);
           expectCleanPrototypes();
         }),
-        runs(200),
+        cases(200),
       );
     },
     within(5),
@@ -212,7 +213,7 @@ describe('whatever is read back from Redis, it is what was written, or an error 
             expectCleanPrototypes();
           },
         ),
-        runs(250),
+        cases(250),
       );
     },
     within(4),
@@ -241,7 +242,7 @@ describe('whatever is read back from Redis, it is what was written, or an error 
             expectCleanPrototypes();
           },
         ),
-        runs(200),
+        cases(200),
       );
     },
     within(4),
@@ -262,7 +263,7 @@ describe('whatever is read back from Redis, it is what was written, or an error 
           expect(await cursors.initialize(['odd', 'good'], 5)).toEqual(['odd']);
           expect(await cursors.read(['odd', 'good'])).toEqual([5, 1_790_000_000_000]);
         }),
-        runs(200),
+        cases(200),
       );
     },
     within(3),
@@ -292,7 +293,7 @@ test(
         const read = readOrUndefined(() => parseRunCursor(text), text);
         if (read !== undefined) expect(`${read.createdAt}-${read.id}`).toMatch(/^\d+-[0-9a-f]{32}$/);
       }),
-      runs(1_000),
+      cases(1_000),
     );
   },
   within(2),

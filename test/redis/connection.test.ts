@@ -3,8 +3,10 @@ import { afterAll, describe, expect, inject, it } from 'vitest';
 import { silentLog } from '../../src/base/log.ts';
 import { freePort, localRedis } from '../../src/demo/local-redis.ts';
 import { redisRunStore } from '../../src/queue/runs/run-store.ts';
-import { assertSuitable, openRedis, withRedisErrors } from '../../src/redis/connection.ts';
-import { readRedisMemory } from '../../src/redis/memory.ts';
+import { openRedis } from '../../src/redis/connection.ts';
+import { withRedisErrors } from '../../src/redis/errors.ts';
+import { assertSuitable } from '../../src/redis/server-check.ts';
+import { readRedisMemory } from '../../src/redis/server-info.ts';
 import { anOrder, recordingLog } from '../support/queue-harness.ts';
 import { encodingsFoundIn } from '../support/secret-encodings.ts';
 
@@ -44,7 +46,7 @@ describe('a Redis that is not the one we need', () => {
   it.each([
     ['too old', 'redis_version:6.0.16\r\nloading:0\r\n', '6.0.16'],
     ['far too old', 'redis_version:5.0.14\r\nloading:0\r\n', '5.0.14'],
-    ['silent about its version', 'loading:0\r\n', 'a server that does not tell its version'],
+    ['silent about its version', 'loading:0\r\n', 'a server that reports no version'],
   ])('is refused when it is %s', async (_, info, got) => {
     const redis = await open(await answering(info));
     await expect(assertSuitable(redis, silentLog)).rejects.toMatchObject({

@@ -6,7 +6,6 @@ import { systemClock } from '../../src/base/clock.ts';
 import { readConfig } from '../../src/base/config/config.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { composeInline } from '../../src/compose/run-ports.ts';
-import { loadDefinitions, requireReport } from '../../src/definitions/load/load-definitions.ts';
 import type { Definition } from '../../src/definitions/schema/report-definition.ts';
 import { directoryArchive } from '../../src/deliver/archive/inline-archive.ts';
 import type { CurrentCountsWindow } from '../../src/fetch/tables/current-counts.ts';
@@ -15,6 +14,7 @@ import { run } from '../../src/run/run.ts';
 import type { RunPorts } from '../../src/run/run-context.ts';
 import { createRunOrder, currentCountsWindow, type RunOrderRequest } from '../../src/run/run-order.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { loadDefinitions, requireReport } from '../../src/services/definitions/built-in-kinds.ts';
 import { cellsOf, readCsv, readWorkbook } from '../support/read-files.ts';
 import { definitionOf, settingsOf } from '../support/reports.ts';
 

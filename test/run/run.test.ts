@@ -9,7 +9,6 @@ import { readConfig } from '../../src/base/config/config.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { secretSource } from '../../src/base/secrets/secret.ts';
 import { composeInline } from '../../src/compose/run-ports.ts';
-import { loadDefinitions, requireReport } from '../../src/definitions/load/load-definitions.ts';
 import type { Definition } from '../../src/definitions/schema/report-definition.ts';
 import { directoryArchive } from '../../src/deliver/archive/inline-archive.ts';
 import { createMailCatcher, type MailCatcher } from '../../src/demo/mail-catcher.ts';
@@ -19,6 +18,7 @@ import type { RunPorts } from '../../src/run/run-context.ts';
 import type { RunEvent } from '../../src/run/run-events.ts';
 import { createRunOrder } from '../../src/run/run-order.ts';
 import { parseFault, type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { loadDefinitions, requireReport } from '../../src/services/definitions/built-in-kinds.ts';
 import { manualClock } from '../support/manual-clock.ts';
 
 const WINDOW_MS = 300;

@@ -5,7 +5,6 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Admin } from '../../src/admin/app.ts';
 import { newToken, type TokenEntry } from '../../src/admin/auth/tokens.ts';
-import { parseReport } from '../../src/definitions/load/parse-definitions.ts';
 import { createArchive } from '../../src/deliver/archive/create-archive.ts';
 import { directoryStorage } from '../../src/deliver/archive/storage/directory-storage.ts';
 import { deliveryId } from '../../src/deliver/ledger/ledger.ts';
@@ -13,6 +12,7 @@ import { redisLiveProgress } from '../../src/queue/runs/live-progress.ts';
 import { redisPauses } from '../../src/queue/schedules/pauses.ts';
 import { RUN_STATES, type RunState } from '../../src/run/run-record.ts';
 import { redisAuditLog } from '../../src/services/audit-log.ts';
+import { definitionParser } from '../../src/services/definitions/built-in-kinds.ts';
 import { createRunFileReader } from '../../src/services/runs/run-file-reader.ts';
 import { createTestAdmin } from './admin.ts';
 import { type ApiContract, contractOf, type DeclaredOperation } from './api-contract.ts';
@@ -113,7 +113,7 @@ beforeAll(async () => {
       }),
       explainer: { explain: async ({ definition }) => ({ title: definition.title }) },
       checkText: async (posted) => ({
-        faults: parseReport(posted.text, posted.file, posted.name, posted.of).diagnostics,
+        faults: definitionParser.report(posted.text, posted.file, posted.name, posted.of).diagnostics,
         unchecked: null,
       }),
       audit: redisAuditLog(bench.producer, { prefix: bench.prefix, clock, log }),

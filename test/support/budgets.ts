@@ -22,7 +22,7 @@ export const memoryBudgetHarness = async (): Promise<BudgetHarness> => ({
         return limits.windowMs;
       },
       clock,
-      ...(tell && { tell }),
+      ...(tell && { onEvent: tell }),
     }),
   close: async () => {},
 });

@@ -3,12 +3,15 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { secretSource } from '../../src/base/secrets/secret.ts';
-import type { S3Spec, SftpSpec, WebhookSpec } from '../../src/definitions/schema/deliveries.ts';
 import type { OrgSettings } from '../../src/definitions/schema/org-settings.ts';
-import { type Definition, reportFileSchema } from '../../src/definitions/schema/report-definition.ts';
+import type { Definition } from '../../src/definitions/schema/report-definition.ts';
 import type { Archive, Manifest, PublishedRun } from '../../src/deliver/archive/archive.ts';
 import { directoryArchive } from '../../src/deliver/archive/inline-archive.ts';
+import type { S3Spec } from '../../src/deliver/targets/s3/s3-schema.ts';
+import type { SftpSpec } from '../../src/deliver/targets/sftp/sftp-schema.ts';
+import type { WebhookSpec } from '../../src/deliver/targets/webhook/webhook-schema.ts';
 import type { Artifact, MailBody } from '../../src/render/artifact.ts';
+import { reportFileSchema } from '../../src/services/definitions/built-in-kinds.ts';
 
 export const PERIOD = { from: '2026-11-09', to: '2026-11-15', timezone: 'Europe/Zurich', label: '2026-W46' } as const;
 

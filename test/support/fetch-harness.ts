@@ -10,7 +10,7 @@ import { memoryResponseCache } from '../../src/fetch/cache/memory-response-cache
 import type { ResponseCache } from '../../src/fetch/cache/response-cache.ts';
 import { memoryResponseStore, type ResponseStore } from '../../src/fetch/cache/response-store.ts';
 import { createClient } from '../../src/fetch/client/compliance-client.ts';
-import type { RequestTimeouts } from '../../src/fetch/client/response-body.ts';
+import type { RequestTimeouts } from '../../src/fetch/client/network-error.ts';
 import type { FetchContext } from '../../src/fetch/fetch-context.ts';
 import type { FetchEvent } from '../../src/fetch/fetch-events.ts';
 import type { Budget } from '../../src/fetch/rate-limit/budget.ts';
@@ -32,7 +32,7 @@ export interface FetchingOptions {
   readonly responses?: ResponseStore;
   readonly shared?: ResponseCache;
   readonly timeouts?: Partial<RequestTimeouts>;
-  readonly patienceMs?: number;
+  readonly maxWaitMs?: number;
   readonly signal?: AbortSignal;
   readonly run?: string;
 }
@@ -64,7 +64,7 @@ export function fetchingFrom(
     responses: options.responses ?? memoryResponseStore(),
     responseCache: options.shared ?? memoryResponseCache(clock),
     catalogs: memoryCatalogCache(clock),
-    maxWaitMs: options.patienceMs ?? Number.POSITIVE_INFINITY,
+    maxWaitMs: options.maxWaitMs ?? Number.POSITIVE_INFINITY,
     run: options.run ?? 'run-1',
     priority: 'scheduled',
     signal: options.signal ?? new AbortController().signal,

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
@@ -14,10 +14,12 @@ import { openRedis } from '../../src/redis/connection.ts';
 import { DEFAULT_KEY_PREFIX } from '../../src/redis/keys.ts';
 import type { RunRecord } from '../../src/run/run-record.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { builtMain } from './built-main.ts';
 import { captureStderr } from './capture-stderr.ts';
 import { libfaketime } from './libfaketime.ts';
 import { type RestartableRedis, restartableRedis } from './restartable-redis.ts';
 import { PLANTED_SECRETS } from './secret-scan.ts';
+import { waitFor } from './wait-for.ts';
 
 const lineSchema = z.looseObject({ msg: z.string(), run: z.string().optional(), state: z.string().optional() });
 export type MemberLine = z.infer<typeof lineSchema>;
@@ -59,12 +61,12 @@ export interface Fleet {
 }
 type Env = Readonly<Record<string, string>>;
 
-/** Between two looks at what other processes do, ms. */
-const LOOK_MS = 100;
+/** The end-to-end tests' own time limits end what hangs. */
+const POLL = { timeoutMs: 600_000, intervalMs: 100 };
 
 /** @param files the jobs folder: path → content; the key is in `ACME_KEY` */
 export async function fleet(files: Readonly<Record<string, string>>): Promise<Fleet> {
-  const main = resolve('dist/main.js');
+  const main = builtMain();
   const folder = await mkdtemp(join(tmpdir(), 'docket-fleet-'));
   const preload = await libfaketime();
   const redis = await restartableRedis();
@@ -120,11 +122,15 @@ export async function fleet(files: Readonly<Record<string, string>>): Promise<Fl
       return member;
     },
     until: async (wanted) => {
-      for (;;) {
-        const found = await runs();
-        if (wanted(found)) return found;
-        await pause();
-      }
+      const found = await waitFor(
+        'the runs to be as wanted',
+        async () => {
+          const all = await runs();
+          return wanted(all) ? all : undefined;
+        },
+        POLL,
+      );
+      return found;
     },
     mails: () =>
       Promise.all(
@@ -146,8 +152,6 @@ export async function fleet(files: Readonly<Record<string, string>>): Promise<Fl
     },
   };
 }
-
-const pause = () => new Promise((resolve) => setTimeout(resolve, LOOK_MS));
 
 function memberOf(child: ChildProcess, url: string, time: string): Member {
   const lines: MemberLine[] = [];
@@ -178,11 +182,11 @@ function memberOf(child: ChildProcess, url: string, time: string): Member {
       }),
     setClock: (offset) => writeFile(time, offset),
     ready: async () => {
-      for (;;) {
-        const { status } = await fetch(`${url}/readyz`).catch(() => ({ status: 0 }));
-        if (status === 200) return;
-        await pause();
-      }
+      await waitFor(
+        `${url} to be ready`,
+        async () => (await fetch(`${url}/readyz`).catch(() => ({ status: 0 }))).status === 200,
+        POLL,
+      );
     },
     end: async (signal) => {
       child.kill(signal);

@@ -9,6 +9,7 @@ export async function populatedExposition(): Promise<Exposition> {
   const metrics = createMetrics([{ org: 'acme', kinds: ['email'] }], {
     version: '0.1.0',
     clock: systemClock,
+    targetKinds: ['email'],
     disk: async () => ({ freeBytes: 1, sizeBytes: 2 }),
   });
   metrics.observeDefinitions();

@@ -1,5 +1,6 @@
 // A process of its own, as `docket start` is one: it runs the built queue with a fake executor, and is killed by tests.
 // Arguments: the Redis URL, the prefix, what it does, and until which file is there. It tells its parent by messages.
+
 import { existsSync } from 'node:fs';
 import { systemClock } from '../../dist/base/clock.js';
 import { silentLog } from '../../dist/base/log.js';
@@ -15,6 +16,7 @@ import { openDueSlots } from '../../dist/queue/schedules/open-due-slots.js';
 import { redisScheduleCursors } from '../../dist/queue/schedules/schedule-cursors.js';
 import { openRedis } from '../../dist/redis/connection.js';
 import { triggerRun } from '../../dist/services/runs/trigger-run.js';
+import { reportFileSchema } from '../../src/services/definitions/built-in-kinds.ts';
 
 const [url, prefix, role, until] = process.argv.slice(2);
 const producer = await openRedis(url, 'producer', silentLog);
@@ -22,7 +24,7 @@ const runs = redisRunStore(producer, { prefix, keepDays: 40 });
 const tell = (message) => process.send(message);
 
 if (role === 'opens') {
-  const definitions = definitionStore(producer, { prefix, keepDays: 30 });
+  const definitions = definitionStore(producer, { prefix, keepDays: 30, reportSchema: reportFileSchema });
   const queue = runQueue(producer, { prefix });
   process.on('message', async ({ now, reports }) => {
     const clock = { ...systemClock, now: () => now };

@@ -3,14 +3,16 @@ import { inject } from 'vitest';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { type Log, type LogFields, silentLog } from '../../src/base/log.ts';
 import { orgFileSchema } from '../../src/definitions/schema/org-settings.ts';
-import { reportFileSchema } from '../../src/definitions/schema/report-definition.ts';
 import { definitionStore, type FrozenDefinition } from '../../src/queue/definitions/definition-store.ts';
 import { type RunQueue, runQueue } from '../../src/queue/jobs/run-queue.ts';
 import { type RedisRunStore, redisRunStore } from '../../src/queue/runs/run-store.ts';
 import type { RedisClient } from '../../src/redis/client.ts';
 import { openRedis } from '../../src/redis/connection.ts';
-import type { RunOrder } from '../../src/run/run-record.ts';
+import { redisKeys } from '../../src/redis/keys.ts';
+import type { RunOrder, RunRecord, RunState } from '../../src/run/run-record.ts';
+import { reportFileSchema } from '../../src/services/definitions/built-in-kinds.ts';
 import { type TriggerRequest, type TriggerRun, triggerRun } from '../../src/services/runs/trigger-run.ts';
+import { waitFor } from './wait-for.ts';
 
 export const randomPrefix = (): string => `{test-${randomBytes(6).toString('hex')}}`;
 
@@ -78,7 +80,7 @@ export async function openQueueHarness(
   const producer = await openRedis(url, 'producer', silentLog);
   const worker = await openRedis(url, 'worker', silentLog);
   const runs = redisRunStore(producer, { prefix, keepDays: 40 });
-  const definitions = definitionStore(producer, { prefix, keepDays: 30 });
+  const definitions = definitionStore(producer, { prefix, keepDays: 30, reportSchema: reportFileSchema });
   const queue = runQueue(producer, { prefix });
   return {
     prefix,
@@ -118,6 +120,27 @@ export const anOrder = (change: Partial<RunOrder> = {}): RunOrder => ({
   createdAt: Date.now(),
   ...change,
 });
+
+/** The record of a run once it is in one of these states. */
+export const waitForRun = (
+  { runs }: { readonly runs: Pick<RedisRunStore, 'get'> },
+  id: string,
+  ...states: readonly RunState[]
+): Promise<RunRecord> =>
+  waitFor(`run ${id} to be ${states.join(' or ')}`, async () => {
+    const record = await runs.get(id);
+    return record !== undefined && states.includes(record.state) ? record : undefined;
+  });
+
+/** The fields of a run's job once BullMQ has settled it. */
+export const waitForSettledJob = (
+  { producer, prefix }: Pick<QueueHarness, 'producer' | 'prefix'>,
+  id: string,
+): Promise<Record<string, string>> =>
+  waitFor(`the job of run ${id} to be settled`, async () => {
+    const job = await producer.hgetall(`${redisKeys(prefix).bull}:runs:${id}`);
+    return job.finishedOn === undefined ? undefined : job;
+  });
 
 export interface LogLine extends LogFields {
   readonly level: string;

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import type { Clock } from '../../base/clock.ts';
 import { epochMsSchema } from '../../base/time.ts';
 import type { RedisClient } from '../../redis/client.ts';
-import { withRedisErrors } from '../../redis/connection.ts';
+import { withRedisErrors } from '../../redis/errors.ts';
 import { redisKeys } from '../../redis/keys.ts';
 import type { AuditLog } from '../../services/audit-log.ts';
 import type { Env } from '../hono-env.ts';

@@ -1,6 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Clock } from '../../base/clock.ts';
 import { isRedisOutage, toDocketError } from '../../base/error.ts';
+import { kindOfTarget } from '../../definitions/schema/kinds.ts';
 import type { SlotEvent } from '../../queue/schedules/open-due-slots.ts';
 import type { RunEvent } from '../../run/run-events.ts';
 import type { RunOrder } from '../../run/run-record.ts';
@@ -39,6 +40,8 @@ export interface ProcessInfo {
   /** Of Docket. */
   readonly version: string;
   readonly clock: Clock;
+  /** The registered kinds of targets: values of the label `kind`. */
+  readonly targetKinds: readonly string[];
   /** Of the disk on which this process keeps the archive; absent where it keeps none, or in a bucket. */
   readonly disk?: () => Promise<ArchiveDisk>;
 }
@@ -71,9 +74,6 @@ type StateOf<Type extends RunEvent['type']> = Extract<
 >['state'];
 const RUN_STATES: readonly StateOf<'finished'>[] = ['done', 'partly_delivered', 'held', 'cancelled', 'failed'];
 const DELIVERY_STATES: readonly StateOf<'delivered'>[] = ['sent', 'refused', 'unknown'];
-/** Kinds of targets, as a definition names them. */
-export const TARGET_KINDS = ['email', 'directory', 's3', 'sftp', 'webhook'] as const;
-const DELIVERY_KINDS: ReadonlySet<string> = new Set([...TARGET_KINDS, 'notice']);
 
 const DURATION_BUCKETS_S = {
   request: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
@@ -87,7 +87,11 @@ const DURATION_BUCKETS_S = {
  * alone: as many series as the definitions name, however many runs there are. Histograms have no organization: theirs
  * would be a dozen series for each.
  */
-export function createMetrics(expected: Iterable<ExpectedSeries>, { version, clock, disk }: ProcessInfo): Metrics {
+export function createMetrics(
+  expected: Iterable<ExpectedSeries>,
+  { version, clock, disk, targetKinds }: ProcessInfo,
+): Metrics {
+  const deliveryKinds = new Set([...targetKinds, 'notice']);
   const own = new Registry();
   collectDefaultMetrics({ register: own });
   const registers = [own];
@@ -198,7 +202,8 @@ export function createMetrics(expected: Iterable<ExpectedSeries>, { version, clo
       case 'timed':
         return stages.observe({ stage: event.stage }, event.ms / 1000);
       case 'delivered': {
-        const kind = kindOf(event.target);
+        const known = kindOfTarget(event.target);
+        const kind = deliveryKinds.has(known) ? known : 'other';
         deliveries.inc({ org, kind, state: event.state });
         if (event.ms !== undefined) attempts.observe({ kind, state: event.state }, event.ms / 1000);
         return;
@@ -244,12 +249,6 @@ export function createMetrics(expected: Iterable<ExpectedSeries>, { version, clo
       return { type: shared.contentType, body: `${await own.metrics()}\n${await shared.metrics()}` };
     },
   };
-}
-
-/** `email` of `0-email`: a target's name is its place in the definition and its kind. */
-function kindOf(target: string): string {
-  const kind = target.replace(/^\d+-/, '');
-  return DELIVERY_KINDS.has(kind) ? kind : 'other';
 }
 
 /**

@@ -5,7 +5,7 @@ import type { OpenRunCount } from '../../queue/runs/run-counts.ts';
 import type { Pause } from '../../queue/schedules/pauses.ts';
 import type { SchedulerHeartbeat } from '../../queue/schedules/scheduler-heartbeat.ts';
 import type { ClockSteps } from '../../redis/clock.ts';
-import type { RedisMemory } from '../../redis/memory.ts';
+import type { RedisMemory } from '../../redis/server-info.ts';
 
 /** The line of one API key for one kind of calls, and how many tokens it has when it is not slowed. */
 export interface BudgetSample {

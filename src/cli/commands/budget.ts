@@ -33,7 +33,7 @@ async function budget(flags: { readonly json?: boolean }): Promise<void> {
     print,
   ] = await Promise.all([
     import('../context.ts'),
-    import('../../definitions/load/load-definitions.ts'),
+    import('../../services/definitions/built-in-kinds.ts'),
     import('../../services/budgets/budgets.ts'),
     import('../../base/secrets/secret.ts'),
     import('../../redis/connection.ts'),

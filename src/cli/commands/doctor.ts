@@ -32,7 +32,7 @@ Examples:
 async function doctor(flags: { readonly catalog?: boolean; readonly json?: boolean }): Promise<void> {
   const [{ abortOnSignal, createContext }, { loadDefinitions }, { diagnose }, print] = await Promise.all([
     import('../context.ts'),
-    import('../../definitions/load/load-definitions.ts'),
+    import('../../services/definitions/built-in-kinds.ts'),
     import('../doctor/diagnose.ts'),
     import('../terminal/print.ts'),
   ]);

@@ -87,7 +87,7 @@ async function readPauseRequest(target: string, { reason, by, history }: PauseFl
   ] = await Promise.all([
     import('../../base/error.ts'),
     import('../context.ts'),
-    import('../../definitions/load/load-definitions.ts'),
+    import('../../services/definitions/built-in-kinds.ts'),
     import('../options/pause-target.ts'),
     import('../options/actor.ts'),
   ]);

@@ -47,7 +47,7 @@ async function resume(target: string, flags: ResumeFlags): Promise<void> {
     import('../../redis/connection.ts'),
     import('../../redis/keys.ts'),
     import('../../queue/schedules/pauses.ts'),
-    import('../../definitions/load/load-definitions.ts'),
+    import('../../services/definitions/built-in-kinds.ts'),
     import('../terminal/format-pause.ts'),
     import('../options/pause-target.ts'),
     import('../options/actor.ts'),

@@ -78,7 +78,7 @@ async function start(flags: StartFlags): Promise<void> {
     import('../../compose/tracing/tracing.ts'),
     import('../../compose/run-ports.ts'),
     import('../../services/definitions/definition-threads.ts'),
-    import('../../definitions/load/load-definitions.ts'),
+    import('../../services/definitions/built-in-kinds.ts'),
     import('../../definitions/load/definition-source.ts'),
     import('../../base/error.ts'),
     import('../../definitions/diagnostics/diagnostic.ts'),

@@ -4,9 +4,11 @@ import { secretSource } from '../../base/secrets/secret.ts';
 import type { AppContext } from '../../compose/run-ports.ts';
 import { canonicalAddress } from '../../definitions/allow-lists/recipients.ts';
 import type { Definitions } from '../../definitions/load/load-definitions.ts';
+import { targetOf } from '../../definitions/schema/kinds.ts';
 import { parseDkimKey } from '../../deliver/targets/email/dkim.ts';
 import { deploymentSmtp, resolveMailServer } from '../../deliver/targets/email/mail-routes.ts';
 import { probeSmtp } from '../../deliver/targets/email/smtp/smtp-probe.ts';
+import { TARGETS } from '../../deliver/targets/registry.ts';
 import { type CheckResult, type Finding, fail, ok, runCheck, warn } from './finding.ts';
 
 /** What a handshake has shown. */
@@ -73,7 +75,9 @@ export async function lookUpDomain(domain: string): Promise<DomainLookup> {
 export async function checkMailServers(jobs: Definitions, around: AppContext): Promise<Finding[]> {
   const { config, env } = around;
   const mailing = new Set(
-    [...jobs.reports.values()].filter(({ deliveries }) => deliveries.some(({ email }) => email)).map(({ org }) => org),
+    [...jobs.reports.values()]
+      .filter(({ deliveries }) => deliveries.some((each) => targetOf(each, TARGETS).target.usesMailServer))
+      .map(({ org }) => org),
   );
   const orgs = [...jobs.orgs.values()];
   const own = orgs.filter(({ id, smtp }) => mailing.has(id) && smtp?.url !== undefined);

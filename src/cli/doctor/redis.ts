@@ -1,10 +1,11 @@
 import type { Redis } from 'ioredis';
 import { silentLog } from '../../base/log.ts';
 import type { AppContext } from '../../compose/run-ports.ts';
-import type { RedisClient } from '../../redis/client.ts';
+import { type RedisClient, redisName } from '../../redis/client.ts';
 import { NO_STEPS, redisClock } from '../../redis/clock.ts';
-import { assertSuitable, openRedis, redisName } from '../../redis/connection.ts';
+import { openRedis } from '../../redis/connection.ts';
 import { DEFAULT_KEY_PREFIX } from '../../redis/keys.ts';
+import { assertSuitable } from '../../redis/server-check.ts';
 import { evaluateClockSkew, evaluateClockSteps, REDIS_SKEW_LIMITS } from './clock.ts';
 import { type CheckResult, type Finding, fail, formatByteSize, ok, resultOfError, runCheck, warn } from './finding.ts';
 

@@ -1,6 +1,7 @@
 import type { AppContext } from '../../compose/run-ports.ts';
 import { checkAllowLists } from '../../definitions/allow-lists/check-allow-lists.ts';
 import type { Definitions } from '../../definitions/load/load-definitions.ts';
+import { BUILT_IN_KINDS } from '../../services/definitions/built-in-kinds.ts';
 import { readScopePolicy } from '../../services/definitions/report-scope.ts';
 import { type CheckResult, type Finding, fail, ok, warn } from './finding.ts';
 
@@ -44,7 +45,7 @@ export function evaluateScope({ faults, warnings }: Pick<ReportScopeFacts, 'faul
 
 export async function checkReportScope(jobs: Definitions, around: AppContext): Promise<Finding[]> {
   const policy = readScopePolicy(around);
-  const { errors, warnings } = await checkAllowLists(jobs, policy);
+  const { errors, warnings } = await checkAllowLists(jobs, policy, BUILT_IN_KINDS);
   const seen: ReportScopeFacts = {
     folders: policy.secrets.allowedFolders.length,
     required: policy.destinations.required,

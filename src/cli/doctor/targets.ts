@@ -2,12 +2,16 @@ import type { AppContext } from '../../compose/run-ports.ts';
 import type { Definitions } from '../../definitions/load/load-definitions.ts';
 import { periodOf } from '../../definitions/periods/period.ts';
 import { destinationGuard } from '../../deliver/destination-guard.ts';
-import { targetProbe } from '../../deliver/targets/probe-targets.ts';
+import { TARGETS, targetProbe } from '../../deliver/targets/registry.ts';
 import { createReportScope } from '../../services/definitions/report-scope.ts';
 import { type Finding, ok, runCheck } from './finding.ts';
 
-/** Every place that a delivery would write to or call, once for each organization; nothing is left behind. */
-export async function checkTargets(jobs: Definitions, around: AppContext): Promise<Finding[]> {
+/** Probes every target of every report, once for each organization. */
+export async function checkTargets(
+  jobs: Pick<Definitions, 'orgs' | 'reports'>,
+  around: AppContext,
+  targets = TARGETS,
+): Promise<Finding[]> {
   const { clock, workingDirectory = process.cwd() } = around;
   const scope = createReportScope(around, () => jobs.orgs);
   const findings: Finding[] = [];
@@ -25,11 +29,11 @@ export async function checkTargets(jobs: Definitions, around: AppContext): Promi
       workingDirectory,
     };
     for (const delivery of deliveries) {
-      const target = targetProbe(delivery, context);
-      const what = `${target?.name} of ${org}`;
-      if (target === undefined || tried.has(what)) continue;
+      const probe = targetProbe(delivery, context, targets);
+      const what = `${probe?.name} of ${org}`;
+      if (probe === undefined || tried.has(what)) continue;
       tried.add(what);
-      findings.push(await runCheck(what, async () => ok(await target.probe())));
+      findings.push(await runCheck(what, async () => ok(await probe.probe())));
     }
   }
   return findings;

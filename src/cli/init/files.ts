@@ -5,6 +5,7 @@ import { balanceBidiControls, toSingleLine } from '../../base/text/bidi.ts';
 import type { Catalog } from '../../contract/catalog.ts';
 import { canonicalDomain, recipientRefusal } from '../../definitions/allow-lists/recipients.ts';
 import { orgJsonSchema, reportJsonSchema } from '../../definitions/schema/json-schema.ts';
+import { BUILT_IN_KINDS } from '../../services/definitions/built-in-kinds.ts';
 import { type Answers, quoteForShell } from './answers.ts';
 import { type StarterSection, starterSections } from './starter-sections.ts';
 
@@ -45,7 +46,7 @@ export function createFiles(answers: Answers, catalog: Catalog | undefined, plac
       shared: false,
     })),
     { path: join(jobs, 'org.schema.json'), text: json(orgJsonSchema()), shared: true },
-    { path: join(jobs, 'report.schema.json'), text: json(reportJsonSchema()), shared: true },
+    { path: join(jobs, 'report.schema.json'), text: json(reportJsonSchema(BUILT_IN_KINDS)), shared: true },
     { path: join(folder, 'docket.env'), text: envFile(answers), shared: true },
   ];
 }

@@ -1,6 +1,6 @@
 import { relative } from 'node:path';
 import type { AppContext } from '../../compose/run-ports.ts';
-import { loadDefinitions } from '../../definitions/load/load-definitions.ts';
+import { loadDefinitions } from '../../services/definitions/built-in-kinds.ts';
 import { checkDefinitions } from '../doctor/definitions.ts';
 import { diagnose } from '../doctor/diagnose.ts';
 import type { Finding } from '../doctor/finding.ts';

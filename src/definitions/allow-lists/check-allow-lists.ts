@@ -5,7 +5,7 @@ import { isMetadataHost, isPrivateHost, normalizeHost } from '../../base/net/pri
 import { sampleVariables } from '../diagnostics/delivery-diagnostics.ts';
 import { comparePositions, type Diagnostic } from '../diagnostics/diagnostic.ts';
 import type { Definitions } from '../load/load-definitions.ts';
-import type { DeliverySpec } from '../schema/deliveries.ts';
+import { type DefinitionKinds, type Destination, describeDelivery } from '../schema/kinds.ts';
 import type { OrgSettings } from '../schema/org-settings.ts';
 import type { Definition } from '../schema/report-definition.ts';
 import { diagnosticAt } from '../yaml/parse-yaml.ts';
@@ -20,10 +20,10 @@ import {
 } from './destinations.ts';
 import { type SecretPolicy, secretAuthorizer, secretRefsIn } from './secrets.ts';
 
-/** What the deployment says of what reports may refer to and where they may be delivered to. */
+/** Deployment-wide rules for secrets and destinations of reports. */
 export interface AllowListPolicy {
   readonly secrets: SecretPolicy;
-  readonly destinations: AllowListRequirement & { readonly ownFolders: readonly ReservedFolder[] };
+  readonly destinations: AllowListRequirement & { readonly reservedFolders: readonly ReservedFolder[] };
   /** What relative folders are resolved against. */
   readonly workingDirectory: string;
 }
@@ -31,7 +31,7 @@ export interface AllowListPolicy {
 export interface AllowListDiagnostics {
   /** A run of the report is refused its secret, or its delivery. */
   readonly errors: readonly Diagnostic[];
-  /** What a later version refuses, and this one with DOCKET_REPORT_SCOPE=enforce. */
+  /** Refused by a later version, and by this one with DOCKET_REPORT_SCOPE=enforce. */
   readonly warnings: readonly Diagnostic[];
 }
 
@@ -42,27 +42,28 @@ interface LocatedRefusal extends DestinationRefusal {
   readonly enforced: boolean;
 }
 
-/** What of the reports that are loaded goes beyond their organization. What only a look-up tells is found by the delivery. */
+/** Secrets and destinations of the loaded reports that their organization may not use. DNS is checked at delivery time. */
 export async function checkAllowLists(
   jobs: Pick<Definitions, 'orgs' | 'reports' | 'sources'>,
   policy: AllowListPolicy,
+  kinds: Pick<DefinitionKinds, 'targets'>,
 ): Promise<AllowListDiagnostics> {
-  const faults: Diagnostic[] = [];
+  const errors: Diagnostic[] = [];
   const warnings: Diagnostic[] = [];
   const refusalOf = secretAuthorizer([...jobs.orgs.values()], policy.secrets);
-  let looked = 0;
+  let checked = 0;
   for (const [name, definition] of jobs.reports) {
-    looked += 1;
-    // A process with ten thousand reports answers others in between.
-    if (looked % BATCH_SIZE === 0) await setImmediate();
+    checked += 1;
+    // Ten thousand reports would block the event loop.
+    if (checked % BATCH_SIZE === 0) await setImmediate();
     const settings = jobs.orgs.get(definition.org);
     const source = jobs.sources.get(name);
     if (settings === undefined || source === undefined) continue;
-    for (const { path, enforced, ...refusal } of await refusalsOf(definition, settings, policy, refusalOf)) {
-      (enforced ? faults : warnings).push(diagnosticAt(source, path, refusal));
+    for (const { path, enforced, ...refusal } of await refusalsOf(definition, settings, policy, refusalOf, kinds)) {
+      (enforced ? errors : warnings).push(diagnosticAt(source, path, refusal));
     }
   }
-  return { errors: faults.sort(comparePositions), warnings: warnings.sort(comparePositions) };
+  return { errors: errors.sort(comparePositions), warnings: warnings.sort(comparePositions) };
 }
 
 async function refusalsOf(
@@ -70,6 +71,7 @@ async function refusalsOf(
   settings: OrgSettings,
   policy: AllowListPolicy,
   refusalOf: ReturnType<typeof secretAuthorizer>,
+  { targets }: Pick<DefinitionKinds, 'targets'>,
 ): Promise<LocatedRefusal[]> {
   const found: LocatedRefusal[] = [];
   const { outputs, deliveries } = definition;
@@ -78,41 +80,35 @@ async function refusalsOf(
     if (refusal !== undefined) found.push({ path, ...refusal });
   }
   for (const [index, delivery] of deliveries.entries()) {
-    for (const { path, ...refusal } of await destinationRefusals(delivery, definition, settings, policy)) {
-      found.push({ path: ['deliveries', index, ...path], ...refusal });
+    const { kind, destinations = [] } = describeDelivery(delivery, targets);
+    for (const destination of destinations) {
+      for (const { path, ...refusal } of await destinationRefusals(destination, definition, settings, policy)) {
+        found.push({ path: ['deliveries', index, kind, ...path], ...refusal });
+      }
     }
   }
   return found;
 }
 
 async function destinationRefusals(
-  { directory, s3, sftp, webhook }: DeliverySpec,
+  destination: Destination,
   definition: Definition,
   settings: OrgSettings,
   { destinations, secrets: { enforce }, workingDirectory }: AllowListPolicy,
 ): Promise<LocatedRefusal[]> {
-  const at = (path: ValuePath, refusal: DestinationRefusal | undefined): LocatedRefusal[] =>
+  const { path } = destination;
+  const located = (refusal: DestinationRefusal | undefined): LocatedRefusal[] =>
     refusal === undefined ? [] : [{ path, enforced: true, ...refusal }];
-  // That a webhook's address is private was found with the file itself.
-  const hostAt = (path: ValuePath, host: string, privateIsKnown = false): LocatedRefusal[] => [
-    ...at(path, hostRefusal(host, settings, destinations)),
-    ...addressRefusals(path, host, privateIsKnown || settings.allow_private === true, enforce),
+  if ('bucket' in destination) return located(bucketRefusal(destination.bucket, settings, destinations));
+  if ('folder' in destination) {
+    const folder = fillSampleFolder(destination.folder, definition, settings);
+    return folder === undefined ? [] : located(await folderRefusal(folder, settings, destinations, workingDirectory));
+  }
+  const { host, privateReported = false } = destination;
+  return [
+    ...located(hostRefusal(host, settings, destinations)),
+    ...addressRefusals(path, host, privateReported || settings.allow_private === true, enforce),
   ];
-  if (directory !== undefined) {
-    const folder = fillSampleFolder(directory.path, definition, settings);
-    const path = ['directory', 'path'];
-    return folder === undefined ? [] : at(path, await folderRefusal(folder, settings, destinations, workingDirectory));
-  }
-  if (s3 !== undefined) {
-    const { bucket, endpoint } = s3;
-    return [
-      ...at(['s3', 'bucket'], bucketRefusal(bucket, settings, destinations)),
-      ...(endpoint === undefined ? [] : hostAt(['s3', 'endpoint'], new URL(endpoint).hostname)),
-    ];
-  }
-  if (sftp !== undefined) return hostAt(['sftp', 'host'], sftp.host);
-  // Where a URL that is a secret leads to is not for anybody who checks.
-  return typeof webhook?.url === 'string' ? hostAt(['webhook', 'url'], new URL(webhook.url).hostname, true) : [];
 }
 
 function addressRefusals(path: ValuePath, name: string, allowPrivate: boolean, enforce: boolean): LocatedRefusal[] {
@@ -142,12 +138,12 @@ function addressRefusals(path: ValuePath, name: string, allowPrivate: boolean, e
   ];
 }
 
-/** The folder as a run would name it; undefined for a template that cannot be filled, which is a fault of its own. */
+/** The folder as a run would name it; undefined for a template that cannot be filled, which is reported elsewhere. */
 function fillSampleFolder(template: string, definition: Definition, settings: OrgSettings): string | undefined {
   const timezone = definition.timezone ?? settings.timezone;
   const { org, report, title } = definition;
   try {
-    return renderPath(template, sampleVariables(org, report, title, timezone, ''), 'deliveries[].directory.path');
+    return renderPath(template, sampleVariables(org, report, title, timezone, ''), 'the path');
   } catch (error) {
     if (error instanceof DocketError) return undefined;
     throw error;

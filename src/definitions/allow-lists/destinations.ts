@@ -2,7 +2,6 @@ import { resolve } from 'node:path';
 import { z } from 'zod';
 import { isInsideFolder, isSameFolder } from '../../base/files/canonical-path.ts';
 import { normalizeHost } from '../../base/net/private-address.ts';
-import type { OrgSettings } from '../schema/org-settings.ts';
 import { lineSchema } from '../schema/primitives.ts';
 
 const hostSchema = lineSchema(253).refine(
@@ -10,7 +9,7 @@ const hostSchema = lineSchema(253).refine(
   'a host name or address, or *.domain.example for all names below a domain',
 );
 
-/** The only places that an organization's reports may be delivered to, beside e-mail, which has `recipients`. */
+/** The allow-list of destinations. E-mail has its own: `recipients`. */
 export const destinationsSchema = z
   .strictObject({
     hosts: z
@@ -31,13 +30,13 @@ export const destinationsSchema = z
   );
 export type Destinations = z.infer<typeof destinationsSchema>;
 
-/** A folder of the deployment that no report is delivered into. `within`: nor into the folders below it. */
+/** A folder of the deployment that no report may be delivered into. */
 export interface ReservedFolder {
   readonly path: string;
   readonly includesSubfolders: boolean;
 }
 
-/** Why a report may not be delivered to a place. */
+/** Why a destination is refused. */
 export interface DestinationRefusal {
   readonly message: string;
   readonly expected: string;
@@ -45,17 +44,19 @@ export interface DestinationRefusal {
   readonly next: string;
 }
 
-type OrgDestinations = Pick<OrgSettings, 'destinations'>;
+interface DestinationOwner {
+  readonly destinations?: Destinations | undefined;
+}
 
-/** `required`: an organization without `destinations` may deliver nowhere. */
 export interface AllowListRequirement {
+  /** An organization without `destinations` may deliver nowhere. */
   readonly required: boolean;
 }
 
 function unlistedRefusal(
   kind: keyof Destinations,
   got: string,
-  { destinations }: OrgDestinations,
+  { destinations }: DestinationOwner,
   { required }: AllowListRequirement,
   has: (listed: readonly string[]) => boolean,
 ): DestinationRefusal | undefined {
@@ -76,36 +77,40 @@ function matchesHost(host: string, pattern: string): boolean {
 
 export const hostRefusal = (
   host: string,
-  of: OrgDestinations,
-  listing: AllowListRequirement,
+  org: DestinationOwner,
+  requirement: AllowListRequirement,
 ): DestinationRefusal | undefined =>
-  unlistedRefusal('hosts', host, of, listing, (listed) => listed.some((pattern) => matchesHost(host, pattern)));
+  unlistedRefusal('hosts', host, org, requirement, (listed) => listed.some((pattern) => matchesHost(host, pattern)));
 
 export const bucketRefusal = (
   bucket: string,
-  of: OrgDestinations,
-  listing: AllowListRequirement,
+  org: DestinationOwner,
+  requirement: AllowListRequirement,
 ): DestinationRefusal | undefined =>
-  unlistedRefusal('buckets', bucket, of, listing, (listed) => listed.includes(bucket));
+  unlistedRefusal('buckets', bucket, org, requirement, (listed) => listed.includes(bucket));
 
-/** @param folder filled; @param workingDirectory what relative folders are resolved against */
+/**
+ * @param folder its template filled
+ * @param workingDirectory what relative folders are resolved against
+ */
 export async function folderRefusal(
   folder: string,
-  of: OrgDestinations,
-  { ownFolders, ...listing }: AllowListRequirement & { readonly ownFolders: readonly ReservedFolder[] },
+  org: DestinationOwner,
+  { reservedFolders, ...requirement }: AllowListRequirement & { readonly reservedFolders: readonly ReservedFolder[] },
   workingDirectory: string,
 ): Promise<DestinationRefusal | undefined> {
   const path = resolve(workingDirectory, folder);
-  for (const own of ownFolders) {
-    if (!(await (own.includesSubfolders ? isInsideFolder(path, own.path) : isSameFolder(path, own.path)))) continue;
+  for (const reserved of reservedFolders) {
+    const inside = reserved.includesSubfolders ? isInsideFolder : isSameFolder;
+    if (!(await inside(path, reserved.path))) continue;
     return {
-      message: "a delivery into a folder of Docket's own",
+      message: 'a delivery into a reserved folder',
       expected: 'a folder that holds no definitions, archive, secrets or state of Docket',
       got: folder,
       next: 'name another folder',
     };
   }
-  const folders = of.destinations?.folders ?? [];
-  const inside = await Promise.all(folders.map((listed) => isInsideFolder(path, resolve(workingDirectory, listed))));
-  return unlistedRefusal('folders', folder, of, listing, () => inside.includes(true));
+  const folders = org.destinations?.folders ?? [];
+  const matches = await Promise.all(folders.map((listed) => isInsideFolder(path, resolve(workingDirectory, listed))));
+  return unlistedRefusal('folders', folder, org, requirement, () => matches.includes(true));
 }

@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { isReservedVariable } from '../../base/config/reserved-variables.ts';
 import { canonicalPath, isSubpath } from '../../base/files/canonical-path.ts';
 import { type SecretRef, secretRefSchema } from '../../base/secrets/secret.ts';
-import type { OrgSettings } from '../schema/org-settings.ts';
 import { lineSchema } from '../schema/primitives.ts';
 import type { ValuePath } from '../yaml/source-file.ts';
 
@@ -46,7 +45,13 @@ export interface SecretRefusal {
   readonly enforced: boolean;
 }
 
-export type SecretOwner = Pick<OrgSettings, 'id' | 'api_key' | 'smtp' | 'secrets'>;
+/** What of an organization's settings refers to secrets, and its allow-list. */
+export interface SecretOwner {
+  readonly id: string;
+  readonly api_key: SecretRef;
+  readonly smtp?: unknown;
+  readonly secrets?: z.infer<typeof secretsSchema> | undefined;
+}
 
 /** Every reference in a value, and where it stands. */
 export function secretRefsIn(

@@ -7,7 +7,7 @@ import { closestMatches } from './suggest.ts';
 
 const MAX_LISTED_REGIONS = 12;
 
-/** A country or region of a calendar that nobody has holidays of. Loads them, so only where a country is named. */
+/** Unknown country or region of a calendar. Loads the holidays, so only if a country is set. */
 export function calendarDiagnostics(source: SourceFile, { calendar }: OrgFile): Diagnostic[] {
   if (calendar?.country === undefined) return [];
   const { country, region } = calendar;
@@ -37,7 +37,7 @@ export function calendarDiagnostics(source: SourceFile, { calendar }: OrgFile): 
   ];
 }
 
-/** The codes that a person may have meant by a code in other letters, by a name or by its initials. */
+/** Suggests codes for a misspelt code, a name or its initials. */
 function suggestCode(written: string, known: Readonly<Record<string, string>>): string | undefined {
   const text = written.trim().toLowerCase();
   const initials = (name: string) => (name.match(/\b\p{Lu}/gu) ?? []).join('').toLowerCase();
@@ -45,9 +45,9 @@ function suggestCode(written: string, known: Readonly<Record<string, string>>): 
     ([code, name]) => [code, name, initials(name)].some((form) => form.toLowerCase() === text) || hasName(name, text),
   );
   const byName = closestMatches(written, Object.values(known), 3);
-  const near = exact.length > 0 ? exact : Object.entries(known).filter(([, name]) => byName.includes(name));
+  const byText = exact.length > 0 ? exact : Object.entries(known).filter(([, name]) => byName.includes(name));
   const byCode =
-    near.length > 0 ? near : closestMatches(written, Object.keys(known), 3).map((code) => [code, known[code]]);
+    byText.length > 0 ? byText : closestMatches(written, Object.keys(known), 3).map((code) => [code, known[code]]);
   if (byCode.length === 0) return undefined;
   return `did you mean ${byCode
     .slice(0, 3)

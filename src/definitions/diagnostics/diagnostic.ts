@@ -1,23 +1,26 @@
-/** What is wrong in a file, where, and what to do: one line of `docket check`. */
+/** An error in a file with its position: one line of `docket check`. */
 export interface Diagnostic {
-  /** As the reader would open it, from where Docket runs: `jobs/acme/weekly.yaml`. */
+  /** Path from the working directory: `jobs/acme/weekly.yaml`. */
   readonly file: string;
   /** From 1. */
   readonly line: number;
   /** From 1, in UTF-16 code units, as editors count. */
   readonly column: number;
-  /** Names the rule when `expected` alone would not say it. */
+  /** The rule, if `expected` is not enough. */
   readonly message?: string;
   readonly expected: string;
-  /** What is there instead; never a secret. */
+  /** The actual value; never a secret. */
   readonly got: string;
-  /** What to do, as an imperative sentence without its full stop. */
+  /** What to do, as an imperative sentence without full stop. */
   readonly next: string;
-  /** Stable, where programs may go by it: the file was given up, for what reading it costs. */
+  /** Stable error code for programs: reading the file exceeds a resource limit. */
   readonly code?: 'definition.over_limit';
 }
 
-/** A fault of a file as a whole. */
+/** A diagnostic without its position. */
+export type DiagnosticText = Pick<Diagnostic, 'message' | 'expected' | 'got' | 'next'>;
+
+/** A diagnostic of a whole file. */
 export const fileDiagnostic = (file: string, expected: string, got: string, next: string): Diagnostic => ({
   file,
   line: 1,
@@ -27,24 +30,23 @@ export const fileDiagnostic = (file: string, expected: string, got: string, next
   next,
 });
 
-/** A definition that takes more time or memory than it may. */
+/** A definition that takes too much time or memory. */
 export const overLimitDiagnostic = (file: string, limit: string): Diagnostic => ({
   ...fileDiagnostic(
     file,
     `a definition that is read within ${limit}`,
-    'one that is not',
+    'one that takes longer',
     'shorten its lists, or split the report',
   ),
   code: 'definition.over_limit',
 });
 
 /** `file:line:column: expected …, got …; do: …`, always one line; the code, where there is one, at its end. */
-export function formatDiagnostic(fault: Diagnostic): string {
-  const message = fault.message === undefined ? '' : `${fault.message}: `;
-  const code = fault.code === undefined ? '' : ` [${fault.code}]`;
-  const line = `${fault.file}:${fault.line}:${fault.column}: ${message}expected ${fault.expected}, got ${fault.got}; do: ${fault.next}${code}`;
-  // A file's name or a field's may hold anything: a line break in it must not forge a line of the report, nor a direction
-  // that is left open turn around what stands behind it.
+export function formatDiagnostic(diagnostic: Diagnostic): string {
+  const message = diagnostic.message === undefined ? '' : `${diagnostic.message}: `;
+  const code = diagnostic.code === undefined ? '' : ` [${diagnostic.code}]`;
+  const line = `${diagnostic.file}:${diagnostic.line}:${diagnostic.column}: ${message}expected ${diagnostic.expected}, got ${diagnostic.got}; do: ${diagnostic.next}${code}`;
+  // File and field names may contain anything: line breaks must not forge lines, nor open bidi controls reorder text.
   return line.replace(
     /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
@@ -57,7 +59,7 @@ export const comparePositions = (a: Diagnostic, b: Diagnostic): number =>
 
 const MAX_SHOWN_LENGTH = 60;
 
-/** A value of a file as a fault shows it: short, on one line, and told apart from a text that looks like it. */
+/** A value of a file for a diagnostic: short, on one line, strings in quotes. */
 export function describeValue(value: unknown): string {
   if (value === undefined || value === null) return 'nothing';
   if (typeof value === 'string')

@@ -9,24 +9,24 @@ import type { SourceFile } from '../yaml/source-file.ts';
 import { type Diagnostic, describeValue } from './diagnostic.ts';
 import { didYouMean } from './suggest.ts';
 
-/** Schedules that need of the organization what its settings do not have. Nothing can be told without them. */
+/** Schedules that need settings which the organization lacks. Empty without settings. */
 export function scheduleDiagnostics(
   source: SourceFile,
   { schedule }: ReportFile,
   org: OrgSettings | undefined,
 ): Diagnostic[] {
   if (org === undefined) return [];
-  // One schedule need not be written as a list.
+  // A single schedule may be written without a list.
   const listed = source.tree?.fields?.get('schedule')?.value?.items !== undefined;
   return schedule.flatMap((one, index): Diagnostic[] => {
-    const faults: Diagnostic[] = [];
-    const fault = (
+    const diagnostics: Diagnostic[] = [];
+    const add = (
       field: 'on' | 'shift' | 'start' | 'catch_up_window',
       parts: Pick<Diagnostic, 'expected' | 'got' | 'next'>,
-    ) => faults.push(diagnosticAt(source, listed ? ['schedule', index, field] : ['schedule', field], parts));
+    ) => diagnostics.push(diagnosticAt(source, listed ? ['schedule', index, field] : ['schedule', field], parts));
     const field = one.on === undefined ? (one.shift === undefined ? undefined : 'shift') : 'on';
     if (field !== undefined && org.calendar === undefined) {
-      fault(field, {
+      add(field, {
         expected: `a calendar in the organization's org.yaml, which "${field}" asks for business days`,
         got: 'none',
         next: 'add one to org.yaml, e.g. calendar: { country: CH }',
@@ -35,48 +35,49 @@ export function scheduleDiagnostics(
     const { last } = HOLIDAY_YEARS;
     if (field !== undefined && org.calendar?.country !== undefined && one.start !== undefined) {
       if (Number(one.start.slice(0, 4)) > last) {
-        fault('start', {
+        add('start', {
           expected: `a day of a year whose public holidays are known (up to ${last})`,
           got: one.start,
           next: `let it start earlier, or remove "${field}"`,
         });
       }
     }
-    const kept = org.retention_days;
-    if (kept !== undefined && one.catch_up_window * 1000 > kept * DAY_MS) {
-      fault('catch_up_window', {
-        expected: `at most the organization's retention_days (${kept}d), or a slot could be opened whose run is forgotten`,
+    const retentionDays = org.retention_days;
+    if (retentionDays !== undefined && one.catch_up_window * 1000 > retentionDays * DAY_MS) {
+      add('catch_up_window', {
+        expected: `at most the organization's retention_days (${retentionDays}d): a slot could run again after its record expired`,
         got: formatDurationLiteral(one.catch_up_window),
         next: 'shorten it, or raise retention_days in org.yaml',
       });
     }
-    return faults;
+    return diagnostics;
   });
 }
 
-/** Comparisons of figures that the report does not have: they could never be met. */
+/** Conditions on sections or metrics that the report does not have. */
 export function conditionDiagnostics(source: SourceFile, { sections, deliveries }: ReportFile): Diagnostic[] {
   return deliveries.flatMap(({ send_if }, index): Diagnostic[] => {
     const condition = send_if === undefined ? undefined : parseSendCondition(send_if);
     if (condition === undefined || !('kind' in condition) || condition.kind !== 'compare') return [];
-    const fault = (word: string, got: string, known: readonly string[]): Diagnostic[] => [
+    const unknown = (description: string, got: string, known: readonly string[]): Diagnostic[] => [
       diagnosticAt(source, ['deliveries', index, 'send_if'], {
-        expected: known.length === 0 ? `${word}; there is none` : `${word} (${known.slice(0, 20).join(', ')})`,
+        expected:
+          known.length === 0 ? `${description}; there is none` : `${description} (${known.slice(0, 20).join(', ')})`,
         got: describeValue(got),
         next: didYouMean(got, known) ?? 'name one that the report has',
       }),
     ];
     const { section, metric } = condition;
     const ids = sections.filter(({ metrics }) => metrics !== undefined).map(({ id }) => id);
-    if (section !== undefined && !ids.includes(section)) return fault('a section with metrics', section, ids);
+    if (section !== undefined && !ids.includes(section)) return unknown('a section with metrics', section, ids);
     const metrics = sections
       .filter(({ id }) => section === undefined || id === section)
       .flatMap((each) => each.metrics ?? []);
-    return metrics.includes(metric) ? [] : fault('a metric of the report', metric, [...new Set(metrics)]);
+    return metrics.includes(metric) ? [] : unknown('a metric of the report', metric, [...new Set(metrics)]);
   });
 }
 
-/** Weekly rows of an organization whose weeks are not the service's: they could not be its weeks (specification §2.7). */
+/** Weekly rows of an organization whose weeks begin on another day than the service's (specification §2.7). */
 export function fiscalCalendarDiagnostics(
   source: SourceFile,
   { sections }: ReportFile,

@@ -1,4 +1,4 @@
-/** Edits (insert, drop, replace, swap neighbours) that make one text of the other. */
+/** Damerau-Levenshtein distance (insert, delete, replace, swap neighbours). */
 function editDistance(a: string, b: string): number {
   let before: readonly number[] = [];
   let last: readonly number[] = Array.from({ length: b.length + 1 }, (_, column) => column);
@@ -22,11 +22,11 @@ function editDistance(a: string, b: string): number {
   return last[b.length] ?? 0;
 }
 
-/** Longer texts are no typing mistakes, and comparing them would take quadratic time. */
+/** Longer texts are not compared: it takes quadratic time. */
 const MAX_COMPARED_LENGTH = 80;
 
-/** The names a person may have meant, the nearest first; empty when none is near. */
-export function closestMatches(name: string, known: Iterable<string>, most = 1): string[] {
+/** Closest matches by edit distance, the closest first; empty if there are none. */
+export function closestMatches(name: string, known: Iterable<string>, max = 1): string[] {
   if (name.length > MAX_COMPARED_LENGTH) return [];
   const written = name.toLowerCase();
   const allowed = Math.max(1, Math.floor(name.length / 3));
@@ -34,12 +34,12 @@ export function closestMatches(name: string, known: Iterable<string>, most = 1):
     .map((candidate) => ({ candidate, edits: editDistance(written, candidate.toLowerCase()) }))
     .filter(({ edits }) => edits <= allowed)
     .sort((a, b) => a.edits - b.edits)
-    .slice(0, most)
+    .slice(0, max)
     .map(({ candidate }) => candidate);
 }
 
-/** `did you mean "week"?` for the end of a fault; undefined when nothing is near. */
+/** `did you mean "week"?` for the end of a diagnostic; undefined without a match. */
 export function didYouMean(name: string, known: Iterable<string>): string | undefined {
-  const [near] = closestMatches(name, known);
-  return near === undefined ? undefined : `did you mean "${near}"?`;
+  const [match] = closestMatches(name, known);
+  return match === undefined ? undefined : `did you mean "${match}"?`;
 }

@@ -8,20 +8,20 @@ import { type DirectoryFingerprint, fingerprintDirectory } from './directory-fin
 import { type Definitions, loadDefinitions } from './load-definitions.ts';
 import type { AdmissionCheck, DefinitionParser } from './parse-definitions.ts';
 
-/** The definitions that this process goes by: those of the folder, read again when it changes. */
+/** The active definitions of this process, reloaded when their folder changes. */
 export interface DefinitionSource {
   current(): Definitions;
-  /** Calls `listener` after each reload that changed something; returns how to stop that. */
+  /** Calls `listener` after each reload with changes. Returns the unsubscribe function. */
   onChange(listener: (jobs: Definitions) => void): () => void;
   /**
-   * Reads the folder again whether or not it looks changed, and says all its faults again: what SIGHUP does. Unlike a
-   * change that was merely seen, it takes an empty folder at its word. Resolves when it is done; never rejects.
+   * Reloads the folder even without changes and logs all errors again (SIGHUP). Also accepts an empty folder, which a
+   * detected change does not. Never rejects.
    */
   reload(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Definitions that stay as they are. */
+/** A source that never changes. */
 export const staticDefinitions = (jobs: Definitions): DefinitionSource => ({
   current: () => jobs,
   onChange: () => () => {},
@@ -33,116 +33,114 @@ export interface WatchOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly admissionCheck?: AdmissionCheck;
-  /** In this thread, where nothing is said. */
-  readonly parser?: DefinitionParser;
-  /** Told after each look that found, or made, what is in force to be what the folder says. */
+  readonly parser: DefinitionParser;
+  /** Called after each check after which the active definitions match the folder. */
   readonly onCheck?: () => void;
-  /** Ms between two looks at the folder: what the system does not tell of (network mounts, a link further up). */
+  /** Ms between checks of the folder, for changes without file system events (network mounts, a link further up). */
   readonly pollIntervalMs?: number;
-  /** Ms without a further change before the folder is read: who writes ten files has written all of them then. */
+  /** Ms without further changes before the folder is read. */
   readonly debounceMs?: number;
 }
 
 /**
- * Watches the folder of `first` until it is closed. The system's news of changes only make it look sooner; what decides is
- * whether names, sizes, times or inodes differ, so that an editor's rename, a link turned over (`..data` of a ConfigMap)
- * or a checkout beside it are seen alike. The folder must look the same before and after it was read: a half-written
- * one is read again.
+ * Watches the folder of `first` until closed. File system events only trigger an earlier check; a reload happens if names,
+ * sizes, times or inodes differ, which covers an editor's rename, a replaced link (`..data` of a ConfigMap) and a
+ * checkout. The folder must have the same fingerprint before and after reading, otherwise it is read again.
  *
- * A file that has faults goes on as its last good text says; each new fault is logged as an error. A folder that cannot
- * be read, or has become empty, changes nothing.
+ * A file with errors uses its last known good version; each new error is logged. A folder that is unreadable or has become
+ * empty changes nothing.
  */
 export function watchDefinitions(first: Definitions, options: WatchOptions): DefinitionSource {
   const { clock, log, admissionCheck, parser, onCheck, pollIntervalMs = 10_000, debounceMs = 300 } = options;
   const { folder } = first;
   let jobs = first;
-  let print: DirectoryFingerprint | undefined;
-  let said = new Set(first.diagnostics.map(formatDiagnostic));
+  let fingerprint: DirectoryFingerprint | undefined;
+  let loggedDiagnostics = new Set(first.diagnostics.map(formatDiagnostic));
   let unreadable: string | undefined;
   const listeners = new Set<(jobs: Definitions) => void>();
   const closing = new AbortController();
   const watchers = new Map<string, FSWatcher>();
 
   let wake: () => void = () => {};
-  let asked: (() => void)[] = [];
-  let heard = false;
-  const hear = () => {
-    heard = true;
+  let pendingReloads: (() => void)[] = [];
+  let changePending = false;
+  const notify = () => {
+    changePending = true;
     wake();
   };
 
-  const listen = (path: string, only?: string) => {
+  const watchPath = (path: string, only?: string) => {
     try {
       const watcher = watch(path, { persistent: false }, (_, name) => {
-        if (only === undefined || name === null || name === only) hear();
+        if (only === undefined || name === null || name === only) notify();
       });
-      // A folder that goes, or a system out of watches: the regular look remains.
+      // A removed folder, or a system without free watches: polling remains.
       watcher.on('error', () => watcher.close());
       watchers.set(path, watcher);
     } catch {
-      log.debug('A folder of definitions cannot be watched; it is looked at now and then', { path });
+      log.debug('Cannot watch a folder of definitions; it is polled instead', { path });
     }
   };
-  const listenTo = (folders: readonly string[]) => {
+  const watchPaths = (folders: readonly string[]) => {
     const parent = dirname(resolve(folder));
-    const wanted = new Set([parent, ...folders]);
+    const paths = new Set([parent, ...folders]);
     for (const [path, watcher] of watchers) {
       watcher.close();
       watchers.delete(path);
     }
-    for (const path of wanted) listen(path, path === parent ? basename(resolve(folder)) : undefined);
+    for (const path of paths) watchPath(path, path === parent ? basename(resolve(folder)) : undefined);
   };
 
-  const say = (loaded: Definitions, again: boolean): void => {
-    const now = new Set<string>();
-    for (const fault of loaded.diagnostics) {
-      const line = formatDiagnostic(fault);
-      now.add(line);
-      if (said.has(line) && !again) continue;
-      log.error(`A definition has a fault; its last good version, if there is one, stays in force: ${line}`, {
-        path: fault.file,
+  const logDiagnostics = (loaded: Definitions, logAll: boolean): void => {
+    const current = new Set<string>();
+    for (const diagnostic of loaded.diagnostics) {
+      const line = formatDiagnostic(diagnostic);
+      current.add(line);
+      if (loggedDiagnostics.has(line) && !logAll) continue;
+      log.error(`Invalid definition; using the last known good version if there is one: ${line}`, {
+        path: diagnostic.file,
       });
     }
-    said = now;
+    loggedDiagnostics = current;
   };
 
-  const take = (loaded: Definitions): void => {
+  const apply = (loaded: Definitions): void => {
     const before = jobs;
     jobs = loaded;
-    const news = changedDefinitions(before, loaded);
-    if (news.length === 0) return;
-    log.info('Definitions were read again', { path: folder, count: loaded.reports.size, why: news.join(', ') });
+    const changes = changedDefinitions(before, loaded);
+    if (changes.length === 0) return;
+    log.info('Definitions reloaded', { path: folder, count: loaded.reports.size, why: changes.join(', ') });
     for (const listener of listeners) listener(loaded);
   };
 
-  /** True: the folder was read whole. */
-  const look = async (forced: boolean): Promise<boolean> => {
+  /** False: the folder changed while it was read. */
+  const check = async (forced: boolean): Promise<boolean> => {
     try {
       const seen = await fingerprintDirectory(folder);
-      if (!forced && seen.text === print?.text) {
+      if (!forced && seen.text === fingerprint?.text) {
         onCheck?.();
         return true;
       }
       const loaded = await loadDefinitions(folder, {
         previous: jobs.lastKnownGood,
         ...(admissionCheck === undefined ? {} : { admissionCheck }),
-        ...(parser === undefined ? {} : { parser }),
+        parser,
       });
       const after = await fingerprintDirectory(folder);
       if (after.text !== seen.text) return false;
       if (loaded.orgs.size === 0 && loaded.diagnostics.length === 0 && jobs.orgs.size > 0 && !forced) {
-        throw new Error('it holds no organization any more; send SIGHUP if that is meant');
+        throw new Error('it contains no organization any more; send SIGHUP if this is intended');
       }
-      print = after;
+      fingerprint = after;
       unreadable = undefined;
-      listenTo(after.directories);
-      say(loaded, forced);
-      take(loaded);
+      watchPaths(after.directories);
+      logDiagnostics(loaded, forced);
+      apply(loaded);
       onCheck?.();
     } catch (thrown) {
       const error = toDocketError(thrown);
       if (error.message !== unreadable || forced) {
-        log.error(`The definitions stay as they are: ${folder} was not read again`, {
+        log.error(`Cannot reload the definitions in ${folder}; keeping the current ones`, {
           path: folder,
           why: error.message,
         });
@@ -154,24 +152,24 @@ export function watchDefinitions(first: Definitions, options: WatchOptions): Def
 
   const run = async (): Promise<void> => {
     while (!closing.signal.aborted) {
-      if (!heard && asked.length === 0) await pause(pollIntervalMs);
+      if (!changePending && pendingReloads.length === 0) await pause(pollIntervalMs);
       if (closing.signal.aborted) break;
-      // What comes meanwhile is seen by this look.
-      const answered = asked;
-      asked = [];
-      if (heard) {
-        heard = false;
+      // Requests up to here are served by this check.
+      const reloads = pendingReloads;
+      pendingReloads = [];
+      if (changePending) {
+        changePending = false;
         await clock.sleep(debounceMs, closing.signal).catch(() => {});
-        if (heard && answered.length === 0) continue;
+        if (changePending && reloads.length === 0) continue;
       }
-      const whole = await look(answered.length > 0);
-      if (whole) for (const answer of answered) answer();
+      const isConsistent = await check(reloads.length > 0);
+      if (isConsistent) for (const resolve of reloads) resolve();
       else {
-        heard = true;
-        asked.unshift(...answered);
+        changePending = true;
+        pendingReloads.unshift(...reloads);
       }
     }
-    for (const answer of asked.splice(0)) answer();
+    for (const resolve of pendingReloads.splice(0)) resolve();
   };
   const pause = (ms: number): Promise<void> => {
     const waking = new AbortController();
@@ -179,8 +177,8 @@ export function watchDefinitions(first: Definitions, options: WatchOptions): Def
     return clock.sleep(ms, AbortSignal.any([waking.signal, closing.signal])).catch(() => {});
   };
 
-  // What was written between the first reading and the first watch is found by comparing with what was read.
-  heard = true;
+  // The first check finds changes between the first load and the first watch.
+  changePending = true;
   const running = run();
   return {
     current: () => jobs,
@@ -191,7 +189,7 @@ export function watchDefinitions(first: Definitions, options: WatchOptions): Def
     reload: () =>
       new Promise((resolve) => {
         if (closing.signal.aborted) return resolve();
-        asked.push(resolve);
+        pendingReloads.push(resolve);
         wake();
       }),
     close: async () => {
@@ -202,18 +200,18 @@ export function watchDefinitions(first: Definitions, options: WatchOptions): Def
   };
 }
 
-/** What a reload changed, in words: `acme/weekly added`; many as their number. */
+/** The changes of a reload as text, e.g. `acme/weekly added`; at most 20. */
 function changedDefinitions(before: Definitions, after: Definitions): string[] {
-  const news: string[] = [];
+  const changes: string[] = [];
   for (const [name, { digest }] of after.reports) {
     const was = before.reports.get(name)?.digest;
-    if (was === undefined) news.push(`${name} added`);
-    else if (was !== digest) news.push(`${name} changed`);
+    if (was === undefined) changes.push(`${name} added`);
+    else if (was !== digest) changes.push(`${name} changed`);
   }
-  for (const name of before.reports.keys()) if (!after.reports.has(name)) news.push(`${name} removed`);
+  for (const name of before.reports.keys()) if (!after.reports.has(name)) changes.push(`${name} removed`);
   for (const name of after.usingLastKnownGood)
-    if (!before.usingLastKnownGood.has(name)) news.push(`${name} on its last good version`);
+    if (!before.usingLastKnownGood.has(name)) changes.push(`${name} on its last known good version`);
   for (const name of before.usingLastKnownGood)
-    if (!after.usingLastKnownGood.has(name)) news.push(`${name} without a fault, or gone`);
-  return news.length > 20 ? [...news.slice(0, 20), `${news.length - 20} more`] : news;
+    if (!after.usingLastKnownGood.has(name)) changes.push(`${name} valid again, or removed`);
+  return changes.length > 20 ? [...changes.slice(0, 20), `${changes.length - 20} more`] : changes;
 }

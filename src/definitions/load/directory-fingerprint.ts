@@ -1,20 +1,21 @@
 import { readdir, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { mapWithConcurrency } from '../../base/concurrency.ts';
 
-/** Definitions, and the logos beside them. */
+/** Definitions and logos. */
 const WATCHED_FILE = /\.(ya?ml|png|jpe?g)$/i;
-/** Files whose state is asked for at the same time. */
+
 const CONCURRENCY = 64;
 
-/** How a jobs folder looks from outside: what a change of any file in it changes. */
+/** The state of a jobs folder: differs after a change of any file in it. */
 export interface DirectoryFingerprint {
-  /** Equal prints: nothing was written, replaced, moved, added or removed in between. */
+  /** Equal texts: nothing was written, replaced, moved, added or removed in between. */
   readonly text: string;
-  /** Real paths of the folders in which a change can be heard of. */
+  /** Real paths of the folders to watch. */
   readonly directories: readonly string[];
 }
 
-/** Looks at names, sizes, times and inodes alone, and through links. Rejects when the folder itself cannot be read. */
+/** Uses names, sizes, times and inodes only, and follows links. Rejects if the folder cannot be read. */
 export async function fingerprintDirectory(folder: string): Promise<DirectoryFingerprint> {
   const root = await realpath(folder);
   const directories = [root];
@@ -23,16 +24,13 @@ export async function fingerprintDirectory(folder: string): Promise<DirectoryFin
     if (name.startsWith('.')) continue;
     const path = join(root, name);
     const inner = await readdir(path).catch(() => undefined);
-    // A file, or what cannot be read: then its own state has to tell.
+    // Files and unreadable folders count by their own state.
     files.push(path);
     if (inner === undefined) continue;
     directories.push(await realpath(path).catch(() => path));
     files.push(...inner.filter((file) => WATCHED_FILE.test(file)).map((file) => join(path, file)));
   }
-  const lines: string[] = [];
-  for (let from = 0; from < files.length; from += CONCURRENCY) {
-    lines.push(...(await Promise.all(files.slice(from, from + CONCURRENCY).map(fileFingerprint))));
-  }
+  const lines = await mapWithConcurrency(files, CONCURRENCY, fileFingerprint);
   return { text: lines.sort().join('\n'), directories };
 }
 

@@ -2,14 +2,14 @@ import { isUtf8 } from 'node:buffer';
 import type { Dirent } from 'node:fs';
 import { readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { join, sep } from 'node:path';
+import { errnoOf } from '../../base/errno.ts';
 import { type Diagnostic, fileDiagnostic } from '../diagnostics/diagnostic.ts';
 import { MAX_DEFINITION_BYTES } from '../schema/report-definition.ts';
 
-/** `ENOENT`, `EACCES` and the like. */
-export const errnoCode = (error: unknown): string =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'unknown error';
+/** The errno of a failed file operation for diagnostics, e.g. `ENOENT`. */
+export const errnoText = (error: unknown): string => errnoOf(error) ?? 'unknown error';
 
-/** A definition's text, or why it cannot be one: size (seen before it is read), kind, access, encoding. */
+/** A definition's text, or a diagnostic: of its size (checked before reading), kind, access or encoding. */
 export async function readDefinitionFile(file: string): Promise<{ text: string } | { fault: Diagnostic }> {
   let bytes: Buffer;
   try {
@@ -18,14 +18,14 @@ export async function readDefinitionFile(file: string): Promise<{ text: string }
     if (found.size > MAX_DEFINITION_BYTES) return { fault: tooLargeDiagnostic(file, found.size) };
     bytes = await readFile(file);
   } catch (error) {
-    return { fault: fileDiagnostic(file, 'a file that can be read', errnoCode(error), 'correct its permissions') };
+    return { fault: fileDiagnostic(file, 'a file that can be read', errnoText(error), 'correct its permissions') };
   }
-  // It may have grown since.
+  // It may have grown meanwhile.
   if (bytes.length > MAX_DEFINITION_BYTES) return { fault: tooLargeDiagnostic(file, bytes.length) };
   if (isUtf8(bytes)) return { text: bytes.toString('utf8').replace(/^\uFEFF/, '') };
   return {
     fault: {
-      ...fileDiagnostic(file, 'text in UTF-8', 'bytes that are not', 'save the file as UTF-8'),
+      ...fileDiagnostic(file, 'text in UTF-8', 'other bytes', 'save the file as UTF-8'),
       ...firstInvalidByte(bytes),
     },
   };
@@ -48,23 +48,27 @@ function firstInvalidByte(bytes: Buffer): { line: number; column: number } {
 
 export interface DirectoryEntry {
   readonly name: string;
-  /** As faults name it. */
+  /** As in diagnostics. */
   readonly file: string;
-  /** `file` is whatever is no folder. */
+  /** `file`: anything but a folder. */
   readonly kind: 'folder' | 'file';
 }
 
 /**
- * What is in a folder, by name, without hidden entries. A link out of the jobs folder, or into nothing, is a fault and is
- * not followed: what is deployed with the folder, and nothing else, decides what is sent to whom.
- * @param root the jobs folder's real path
+ * The entries of a folder by name, without hidden ones. Links out of the jobs folder and broken links are diagnostics and
+ * are not followed: only files deployed with the folder decide what is sent to whom.
+ * @param root real path of the jobs folder
  */
-export async function listDirectory(folder: string, root: string, faults: Diagnostic[]): Promise<DirectoryEntry[]> {
+export async function listDirectory(
+  folder: string,
+  root: string,
+  diagnostics: Diagnostic[],
+): Promise<DirectoryEntry[]> {
   let found: Dirent[];
   try {
     found = await readdir(folder, { withFileTypes: true });
   } catch (error) {
-    faults.push(fileDiagnostic(folder, 'a folder that can be read', errnoCode(error), 'correct its permissions'));
+    diagnostics.push(fileDiagnostic(folder, 'a folder that can be read', errnoText(error), 'correct its permissions'));
     return [];
   }
   const entries: DirectoryEntry[] = [];
@@ -74,15 +78,15 @@ export async function listDirectory(folder: string, root: string, faults: Diagno
     try {
       const real = await realpath(file);
       if (!real.startsWith(root.endsWith(sep) ? root : root + sep)) {
-        faults.push(
+        diagnostics.push(
           fileDiagnostic(file, 'a file inside the jobs folder', 'a link out of it', 'copy the file into the folder'),
         );
       } else {
         entries.push({ name, file, kind: (await stat(real)).isDirectory() ? 'folder' : 'file' });
       }
     } catch (error) {
-      const got = `a link that leads nowhere (${errnoCode(error)})`;
-      faults.push(fileDiagnostic(file, 'a file or folder', got, 'remove or correct the link'));
+      const got = `a broken symbolic link (${errnoText(error)})`;
+      diagnostics.push(fileDiagnostic(file, 'a file or folder', got, 'remove or correct the link'));
     }
   }
   return entries;

@@ -9,7 +9,7 @@ import {
   type LoadedOrg,
 } from './parse-definitions.ts';
 
-/** The texts that were good when they were last read: what is gone on with while a file has faults. */
+/** The last valid version of each file, used while the file has errors. */
 export interface LastKnownGood {
   /** By the organization's folder. */
   readonly orgs: ReadonlyMap<string, LoadedOrg>;
@@ -17,7 +17,7 @@ export interface LastKnownGood {
   readonly reports: ReadonlyMap<string, LastKnownGoodReport>;
 }
 
-/** A report's text as it made this definition, with its organization's text as it was then. */
+/** A valid definition with the text of its report and of its organization. */
 export interface LastKnownGoodReport {
   readonly text: string;
   readonly orgText: string;
@@ -27,47 +27,47 @@ export interface LastKnownGoodReport {
 
 export const NO_LAST_KNOWN_GOOD: LastKnownGood = { orgs: new Map(), reports: new Map() };
 
-/** The files and folders whose faults are an organization's or a report's. */
+/** Files and folders whose diagnostics belong to an organization or a report. */
 export const definitionPaths = (folder: string, org: string, stem: string): string[] => [
   join(folder, org),
   join(folder, org, `${stem}.yaml`),
   join(folder, org, `${stem}.yml`),
 ];
 
-/** Whether a fault stands where the organization's settings were, or should be. */
-export const isInvalidOrg = (folder: string, org: string, faults: readonly Diagnostic[]): boolean =>
-  faults.some(({ file }) => definitionPaths(folder, org, 'org').includes(file));
+/** Whether the organization's settings file has errors or is missing. */
+export const isInvalidOrg = (folder: string, org: string, diagnostics: readonly Diagnostic[]): boolean =>
+  diagnostics.some(({ file }) => definitionPaths(folder, org, 'org').includes(file));
 
 /**
- * The reports that are missing because their file has faults, as their last good text says – under their organization's
- * settings of now: who was taken off its recipients gets nothing more, and a text that they no longer allow is not kept.
- * A report whose file is gone is not among them.
+ * The last known good versions of reports whose files have errors, under the present settings of their organizations: a
+ * removed recipient gets nothing more, and a version that the settings no longer allow is dropped. Reports whose files were
+ * deleted are not included.
  */
 export async function lastKnownGoodReports(
-  before: LastKnownGood,
+  previous: LastKnownGood,
   loaded: {
     readonly folder: string;
     readonly orgs: ReadonlyMap<string, LoadedOrg>;
     readonly reports: ReadonlyMap<string, unknown>;
-    readonly faults: readonly Diagnostic[];
+    readonly diagnostics: readonly Diagnostic[];
   },
-  reader: DefinitionParser,
-  refuse?: AdmissionCheck,
+  parser: DefinitionParser,
+  admissionCheck?: AdmissionCheck,
 ): Promise<Map<string, LastKnownGoodReport>> {
-  const kept = new Map<string, LastKnownGoodReport>();
-  const faulty = new Set(loaded.faults.map(({ file }) => file));
-  for (const [name, last] of before.reports) {
+  const versions = new Map<string, LastKnownGoodReport>();
+  const invalidFiles = new Set(loaded.diagnostics.map(({ file }) => file));
+  for (const [name, last] of previous.reports) {
     const { org, report } = last.definition;
-    const of = loaded.orgs.get(org);
-    if (loaded.reports.has(name) || of === undefined) continue;
-    if (!definitionPaths(loaded.folder, org, report).some((file) => faulty.has(file))) continue;
-    if (last.orgText === of.text) {
-      kept.set(name, last);
+    const settings = loaded.orgs.get(org);
+    if (loaded.reports.has(name) || settings === undefined) continue;
+    if (!definitionPaths(loaded.folder, org, report).some((file) => invalidFiles.has(file))) continue;
+    if (last.orgText === settings.text) {
+      versions.set(name, last);
       continue;
     }
-    const read = await reader.report(last.text, last.source.file, { org, report }, of);
-    const { definition, source } = applyAdmissionCheck(read, of, refuse);
-    if (definition !== undefined) kept.set(name, { text: last.text, orgText: of.text, source, definition });
+    const read = await parser.report(last.text, last.source.file, { org, report }, settings);
+    const { definition, source } = applyAdmissionCheck(read, settings, admissionCheck);
+    if (definition !== undefined) versions.set(name, { text: last.text, orgText: settings.text, source, definition });
   }
-  return kept;
+  return versions;
 }

@@ -1,8 +1,8 @@
 import { readFile, realpath, stat } from 'node:fs/promises';
 import { sep } from 'node:path';
-import { errnoCode } from './files.ts';
+import { errnoText } from './files.ts';
 
-/** A logo is in every pack and every mail that carries one. */
+/** A logo is part of every workbook and its e-mail. */
 export const MAX_LOGO_BYTES = 512 * 1024;
 const MAX_PIXELS = 4096;
 
@@ -17,7 +17,7 @@ export interface Logo extends ImageInfo {
   readonly bytes: Buffer;
 }
 
-/** Why a file cannot be a logo, in the words of a fault. */
+/** Why a file cannot be a logo, as text for a diagnostic. */
 export interface InvalidLogo {
   readonly expected: string;
   readonly got: string;
@@ -26,7 +26,7 @@ export interface InvalidLogo {
 
 const PNG = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 
-/** Markers of JPEG that begin a frame, where the size stands: SOF0 to SOF15 without DHT, JPG and DAC. */
+/** JPEG markers of frames, which contain the size: SOF0 to SOF15 without DHT, JPG and DAC. */
 const isFrameMarker = (marker: number): boolean =>
   marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker);
 
@@ -34,7 +34,7 @@ function jpegSize(bytes: Buffer): { width: number; height: number } | undefined 
   let at = 2;
   while (at + 9 <= bytes.length && bytes[at] === 0xff) {
     const marker = bytes[at + 1] ?? 0;
-    // Fill bytes may stand before a marker.
+    // Fill bytes may precede a marker.
     if (marker === 0xff) at += 1;
     else if (isFrameMarker(marker)) return { height: bytes.readUInt16BE(at + 5), width: bytes.readUInt16BE(at + 7) };
     else at += 2 + bytes.readUInt16BE(at + 2);
@@ -42,7 +42,7 @@ function jpegSize(bytes: Buffer): { width: number; height: number } | undefined 
   return undefined;
 }
 
-/** What the first bytes of a PNG or JPEG say; undefined for anything else. */
+/** Format and size from the first bytes of a PNG or JPEG; undefined for anything else. */
 export function readImageInfo(bytes: Buffer): ImageInfo | undefined {
   if (bytes.subarray(0, 8).equals(PNG) && bytes.length >= 33 && bytes.toString('latin1', 12, 16) === 'IHDR') {
     return { format: 'png', width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20) };
@@ -54,8 +54,8 @@ export function readImageInfo(bytes: Buffer): ImageInfo | undefined {
 const LOGO_DESCRIPTION = 'a PNG or JPEG file';
 
 /**
- * Reads a logo, or says why it is none: where it is, size (seen before it is read), kind, extent.
- * @param root the real path that it must be inside of, so that a report shows nothing else of the machine
+ * Reads a logo, or returns why it is invalid: location, size (checked before reading), kind or dimensions.
+ * @param root real path that must contain the file, so that a report cannot show other images of the machine
  */
 export async function readLogo(file: string, root?: string): Promise<Logo | InvalidLogo> {
   let bytes: Buffer;
@@ -64,7 +64,7 @@ export async function readLogo(file: string, root?: string): Promise<Logo | Inva
     if (root !== undefined && !real.startsWith(root + sep)) {
       return {
         expected: `${LOGO_DESCRIPTION} in the folder of the organization`,
-        got: 'one outside of it',
+        got: 'a file outside of it',
         next: 'copy it there',
       };
     }
@@ -75,7 +75,7 @@ export async function readLogo(file: string, root?: string): Promise<Logo | Inva
   } catch (error) {
     return {
       expected: `${LOGO_DESCRIPTION} that can be read`,
-      got: errnoCode(error),
+      got: errnoText(error),
       next: 'correct the path or its permissions',
     };
   }

@@ -9,8 +9,9 @@ import {
   fiscalCalendarDiagnostics,
   scheduleDiagnostics,
 } from '../diagnostics/report-diagnostics.ts';
+import { type DefinitionKinds, describeDelivery } from '../schema/kinds.ts';
 import { type OrgFile, type OrgSettings, orgFileSchema } from '../schema/org-settings.ts';
-import { type Definition, type ReportFile, reportFileSchema } from '../schema/report-definition.ts';
+import { createReportSchema, type Definition, type ReportFile } from '../schema/report-definition.ts';
 import { diagnosticAt, limitDiagnostics, parseYaml } from '../yaml/parse-yaml.ts';
 import type { SourceFile } from '../yaml/source-file.ts';
 
@@ -31,36 +32,6 @@ export interface ParsedReport {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/**
- * A report's text, read as a report of its organization.
- * @param file as faults name it
- * @param of undefined: the organization's settings cannot be read; only the text itself is checked
- */
-export function parseReport(
-  text: string,
-  file: string,
-  name: { readonly org: string; readonly report: string },
-  of: LoadedOrg | undefined,
-): ParsedReport {
-  const { source, value, diagnostics } = parseYaml(file, text, reportFileSchema);
-  if (value === undefined) return { source, diagnostics };
-  const all = [
-    ...diagnostics,
-    ...recipientDiagnostics(source, value, of?.settings),
-    ...conditionDiagnostics(source, value),
-    ...scheduleDiagnostics(source, value, of?.settings),
-    ...fiscalCalendarDiagnostics(source, value, of?.settings),
-    ...deliveryDiagnostics(source, name, value, of?.settings),
-  ];
-  if (of === undefined || all.length > 0) return { source, diagnostics: limitDiagnostics(source, all) };
-  // With its name: of a copied file each is a version of its own, and what is kept under its digest is this report.
-  const digest = createHash('sha256')
-    .update(JSON.stringify([name.org, name.report, text, of.text]))
-    .digest('hex');
-  const definition = deepFreeze({ ...value, ...name, digest });
-  return { source, definition, diagnostics: [] };
-}
-
 /** What was read, if the definition may run here. */
 export function applyAdmissionCheck(
   { source, definition, diagnostics }: ParsedReport,
@@ -75,11 +46,17 @@ export function applyAdmissionCheck(
   return { source, diagnostics: [{ ...fileDiagnostic(source.file, expected, got, next), message }] };
 }
 
-/** Recipients that the organization does not allow. Without its settings only what is no address at all can be told. */
-function recipientDiagnostics(source: SourceFile, report: ReportFile, settings: OrgSettings | undefined): Diagnostic[] {
-  return report.deliveries.flatMap((delivery, index) =>
-    (delivery.email?.to ?? []).flatMap((address, position) => {
-      const path = ['deliveries', index, 'email', 'to', position];
+/** Recipients that the organization does not allow. Without its settings only the form of the address is checked. */
+function recipientDiagnostics(
+  source: SourceFile,
+  report: ReportFile,
+  settings: OrgSettings | undefined,
+  { targets }: DefinitionKinds,
+): Diagnostic[] {
+  return report.deliveries.flatMap((delivery, index) => {
+    const { kind, mailboxes = [] } = describeDelivery(delivery, targets);
+    return mailboxes.flatMap(({ address, path: field }) => {
+      const path = ['deliveries', index, kind, ...field];
       if (addressKey(address) === undefined) {
         return diagnosticAt(source, path, {
           expected: 'a plain e-mail address (name@domain.example)',
@@ -94,8 +71,8 @@ function recipientDiagnostics(source: SourceFile, report: ReportFile, settings: 
         got: describeValue(address),
         next: "remove it, or have it added to recipients in the organization's org.yaml",
       });
-    }),
-  );
+    });
+  });
 }
 
 export function deepFreeze<T>(value: T): T {
@@ -114,24 +91,58 @@ export interface ParsedSettings {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** How texts are read and checked: here, or in a thread that limits what it costs. */
+/** Parses and checks the texts of definitions, in this thread or in one that limits time and memory. */
 export interface DefinitionParser {
+  /**
+   * @param file as diagnostics name it
+   * @param org undefined: the organization's settings are invalid; only the text itself is checked
+   */
   report(
     text: string,
     file: string,
     name: { readonly org: string; readonly report: string },
-    of: LoadedOrg | undefined,
+    org: LoadedOrg | undefined,
   ): ParsedReport | Promise<ParsedReport>;
   settings(text: string, file: string): ParsedSettings | Promise<ParsedSettings>;
 }
 
-/** An `org.yaml`, all but the picture that it names. */
+/** A parser that runs in this thread, without limits. */
+export interface SyncDefinitionParser extends DefinitionParser {
+  report(...args: Parameters<DefinitionParser['report']>): ParsedReport;
+  settings(text: string, file: string): ParsedSettings;
+}
+
+export function createDefinitionParser(
+  kinds: DefinitionKinds,
+  reportSchema = createReportSchema(kinds),
+): SyncDefinitionParser {
+  return {
+    report: (text, file, name, org) => {
+      const { source, value, diagnostics } = parseYaml(file, text, reportSchema);
+      if (value === undefined) return { source, diagnostics };
+      const all = [
+        ...diagnostics,
+        ...recipientDiagnostics(source, value, org?.settings, kinds),
+        ...conditionDiagnostics(source, value),
+        ...scheduleDiagnostics(source, value, org?.settings),
+        ...fiscalCalendarDiagnostics(source, value, org?.settings),
+        ...deliveryDiagnostics(source, name, value, org?.settings, kinds),
+      ];
+      if (org === undefined || all.length > 0) return { source, diagnostics: limitDiagnostics(source, all) };
+      // The name is part of the digest: two reports with the same text are stored under different digests.
+      const digest = createHash('sha256')
+        .update(JSON.stringify([name.org, name.report, text, org.text]))
+        .digest('hex');
+      return { source, definition: deepFreeze({ ...value, ...name, digest }), diagnostics: [] };
+    },
+    settings: parseSettings,
+  };
+}
+
+/** An `org.yaml` without its logo, which is a file of its own. */
 export function parseSettings(text: string, file: string): ParsedSettings {
   const { source, value, diagnostics } = parseYaml(file, text, orgFileSchema);
   return value === undefined
     ? { source, diagnostics }
     : { source, value, diagnostics: calendarDiagnostics(source, value) };
 }
-
-/** Reads in this thread, however long it takes. */
-export const inProcessParser: DefinitionParser = { report: parseReport, settings: parseSettings };

@@ -6,39 +6,38 @@ import type { Definition } from '../schema/report-definition.ts';
 import type { Definitions } from './load-definitions.ts';
 
 /**
- * The faults of all jobs, or of the files and folders named, by file and position. With a report come the faults of its
- * organization's `org.yaml`, without which it does not run.
- * Throws `usage.invalid` for a path that does not exist or holds nothing of the jobs folder.
+ * All diagnostics, or those of the given files and folders, by file and position. Diagnostics of a report include those of
+ * its organization's `org.yaml`. Throws `usage.invalid` for a path that does not exist or contains no definition.
  */
 export async function selectDiagnostics(jobs: Definitions, only: readonly string[] = []): Promise<Diagnostic[]> {
-  const chosen = await selectFiles(jobs, only);
+  const isSelected = await selectFiles(jobs, only);
   const folders = new Set(
     definitionFiles(jobs)
-      .filter(chosen)
+      .filter(isSelected)
       .map((file) => dirname(file)),
   );
   const isSettings = (file: string) => /^org\.ya?ml$/.test(basename(file));
   return jobs.diagnostics
-    .filter(({ file }) => chosen(file) || (isSettings(file) && folders.has(dirname(file))))
+    .filter(({ file }) => isSelected(file) || (isSettings(file) && folders.has(dirname(file))))
     .sort(comparePositions);
 }
 
 /**
- * Tells the reports that the files and folders named hold; all of them when none is named.
- * Throws as `checkJobs` does.
+ * A predicate for the reports in the given files and folders; all reports if none are given.
+ * Throws as `selectDiagnostics`.
  */
 export async function reportSelector(
   jobs: Definitions,
   only: readonly string[] = [],
 ): Promise<(report: Pick<Definition, 'org' | 'report'>) => boolean> {
-  const chosen = await selectFiles(jobs, only);
+  const isSelected = await selectFiles(jobs, only);
   return ({ org, report }) => {
     const source = jobs.sources.get(`${org}/${report}`);
-    return source !== undefined && chosen(source.file);
+    return source !== undefined && isSelected(source.file);
   };
 }
 
-/** Every file that holds a definition, or should. */
+/** All files with definitions or diagnostics. */
 const definitionFiles = (jobs: Definitions): string[] =>
   [...jobs.sources.values(), ...jobs.diagnostics].map(({ file }) => file);
 
@@ -53,7 +52,7 @@ async function selectFiles(jobs: Definitions, only: readonly string[]): Promise<
   const files = definitionFiles(jobs);
   for (const [index, path] of paths.entries()) {
     if (path === resolve(jobs.folder) || files.some((file) => isIn(file, path))) continue;
-    throw new DocketError('usage.invalid', 'The path holds no definition of the jobs folder.', {
+    throw new DocketError('usage.invalid', 'The path contains no definition of the jobs folder.', {
       where: only[index] ?? '',
       expected: `a file or folder of definitions in ${jobs.folder}`,
       next: 'Name a file in the jobs folder, or set DOCKET_JOBS to the folder it is in.',

@@ -26,7 +26,7 @@ export const NAMED_PERIODS = [
 
 /** `last_30_days`: so many whole days, weeks or months that ended before the slot's own. */
 const LAST_N = /^last_([1-9]\d{0,3})_(days|weeks|months)$/;
-/** Ten years. The API's own range (specification §8) is shorter: longer periods are asked in several calls. */
+/** Ten years. The range of one call (specification §8) is shorter: longer periods take several calls. */
 const MAX_PERIOD_DAYS = 3660;
 const MAX_LAST_N = { days: MAX_PERIOD_DAYS, weeks: 522, months: 120 } as const;
 
@@ -35,7 +35,7 @@ export interface LastN {
   readonly unit: 'days' | 'weeks' | 'months';
 }
 
-/** Takes `last_4_weeks` apart; undefined for every other text. */
+/** Parses `last_4_weeks`; undefined for every other text. */
 export function parseLastN(text: string): LastN | undefined {
   const match = LAST_N.exec(text);
   const unit = match?.[2];
@@ -72,9 +72,9 @@ const lastNSchema = z
   .superRefine((text, context) => {
     const last = parseLastN(text);
     if (last === undefined) {
-      const said = text.replace(/^last_/, 'previous_');
-      const meant = NAMED_PERIODS.find((name) => name === said);
-      const params = meant === undefined ? { near: NAMED_PERIODS } : { next: `did you mean "${meant}"?` };
+      const rewritten = text.replace(/^last_/, 'previous_');
+      const suggestion = NAMED_PERIODS.find((name) => name === rewritten);
+      const params = suggestion === undefined ? { near: NAMED_PERIODS } : { next: `did you mean "${suggestion}"?` };
       context.addIssue({ code: 'custom', message: PERIOD_DESCRIPTION, params });
     } else if (last.count > MAX_LAST_N[last.unit]) {
       context.addIssue({
@@ -85,7 +85,7 @@ const lastNSchema = z
   })
   .meta({ pattern: LAST_N.source });
 
-/** Which days a report covers, as its file or `--period` says it. */
+/** The days that a report covers, as written in its file or in `--period`. */
 export const periodSpecSchema = z
   .union([z.enum(NAMED_PERIODS), lastNSchema, explicitSchema], { error: PERIOD_DESCRIPTION })
   .describe(
@@ -100,7 +100,7 @@ const unitPeriod = (start: DateTime, unit: 'day' | 'week' | 'month' | 'quarter' 
 };
 const utc = { zone: 'utc' } as const;
 
-/** Calendar spellings of `--period`, each by the shape it is written in. */
+/** Calendar forms of `--period`: years, months, weeks, days, quarters, ranges. */
 function parseCalendarSpelling(text: string): PeriodSpec | undefined {
   if (/^\d{4}$/.test(text)) return unitPeriod(DateTime.fromISO(text, utc), 'year');
   if (/^\d{4}-\d{2}$/.test(text)) return unitPeriod(DateTime.fromISO(text, utc), 'month');
@@ -121,12 +121,12 @@ function parseCalendarSpelling(text: string): PeriodSpec | undefined {
 export function parsePeriod(text: string): PeriodSpec {
   const parsed = periodSpecSchema.safeParse(parseCalendarSpelling(text) ?? text);
   if (parsed.success) return parsed.data;
-  const fault = parsed.error.issues[0]?.message;
-  throw new DocketError('usage.invalid', 'The period is not usable.', {
+  const message = parsed.error.issues[0]?.message;
+  throw new DocketError('usage.invalid', 'Invalid period.', {
     where: '--period',
     expected:
-      fault !== undefined && fault !== PERIOD_DESCRIPTION
-        ? fault
+      message !== undefined && message !== PERIOD_DESCRIPTION
+        ? message
         : 'a name such as previous_week or last_30_days, or 2026-09, 2026-W46, 2026-Q3, 2026, 2026-11-01, 2026-11-01..2026-11-15',
     got: JSON.stringify(text.slice(0, 80)),
     next: 'Write the period in one of these forms.',

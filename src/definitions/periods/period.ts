@@ -9,7 +9,7 @@ import { type PeriodSpec, parseLastN } from './period-spec.ts';
 
 export { parsePeriod } from './period-spec.ts';
 
-/** Civil dates, both included, and the zone in which they are days. Frozen when the run is triggered (not "now" of a retry). */
+/** Civil dates, both included, with their zone. Frozen when the run is triggered. */
 export interface Period {
   /** YYYY-MM-DD */
   readonly from: string;
@@ -31,7 +31,7 @@ const unitOf = (name: string): Unit | undefined => UNITS.find((unit) => unit ===
 /**
  * The period of a report at an instant, in its zone and by its organization's weeks and fiscal year.
  * @param at epoch ms: the slot, or the moment of the trigger
- * @param spec in place of the definition's own
+ * @param spec replaces the definition's period
  */
 export const periodOf = (
   definition: Pick<ReportFile, 'period' | 'timezone' | 'locale'>,
@@ -42,44 +42,44 @@ export const periodOf = (
   const timezone = definition.timezone ?? settings.timezone;
   const locale = definition.locale ?? settings.locale;
   const resolved = resolvePeriod(spec, at, timezone, locale, settings);
-  // A fiscal quarter has one name, whether a report's schedule asks for it or a backfill by its dates.
-  const own =
+  // A fiscal quarter has the same label in a scheduled run and in a backfill, which uses dates.
+  const unit =
     typeof spec === 'object' && typeof definition.period === 'string' ? unitOfPeriod(definition.period) : undefined;
   const first = civil(resolved.from);
-  if (own === undefined || unitStart(first, own, settings) < first) return resolved;
-  const label = fiscalLabel(first, civil(resolved.to), own, locale, settings);
+  if (unit === undefined || unitStart(first, unit, settings) < first) return resolved;
+  const label = fiscalLabel(first, civil(resolved.to), unit, locale, settings);
   return label === undefined ? resolved : Object.freeze({ ...resolved, label });
 };
 
 /**
- * A period's dates, as a reader of the calendar at that instant and in that zone would say them.
+ * Resolves a period to dates, in the zone at that instant.
  * @param at epoch ms: the slot, or the moment of the trigger
  * @param timezone IANA zone, valid (`zoneSchema`)
  * @param locale BCP 47, of the label; `en-GB` when absent
- * @param reckoning when weeks, quarters and years begin; Monday and 1 January when absent. Explicit dates are what they are.
+ * @param fiscalCalendar start of weeks and years; Monday and 1 January when absent. Does not apply to explicit dates.
  */
 export function resolvePeriod(
   spec: PeriodSpec,
   at: number,
   timezone: string,
   locale?: string,
-  reckoning: FiscalCalendar = {},
+  fiscalCalendar: FiscalCalendar = {},
 ): Period {
   if (typeof spec === 'object') return makePeriod(spec.from, spec.to, timezone, locale);
-  // Only the civil date is taken from the zone; the calendar is counted in UTC, where every day exists and has 24 hours.
+  // Only the civil date is zoned; date arithmetic is in UTC, where every day exists and has 24 hours.
   const local = DateTime.fromMillis(at, { zone: timezone });
   const today = DateTime.utc(local.year, local.month, local.day);
-  const { first, last, unit } = dateRangeOf(spec, today, reckoning);
-  const fiscal = fiscalLabel(first, last, unit, locale, reckoning);
+  const { first, last, unit } = dateRangeOf(spec, today, fiscalCalendar);
+  const fiscal = fiscalLabel(first, last, unit, locale, fiscalCalendar);
   return makePeriod(isoDate(first), isoDate(last), timezone, locale, fiscal);
 }
 
 function dateRangeOf(
   spec: string,
   today: DateTime,
-  reckoning: FiscalCalendar,
+  fiscalCalendar: FiscalCalendar,
 ): { first: DateTime; last: DateTime; unit: Unit } {
-  const startOf = (unit: Unit) => unitStart(today, unit, reckoning);
+  const startOf = (unit: Unit) => unitStart(today, unit, fiscalCalendar);
   const lastN = parseLastN(spec);
   if (lastN !== undefined) {
     const unit = lastN.unit === 'days' ? 'day' : lastN.unit === 'weeks' ? 'week' : 'month';
@@ -97,7 +97,7 @@ function dateRangeOf(
 /** The unit of `previous_week`, `current_week` and `week_to_date`. */
 const unitOfPeriod = (spec: string): Unit | undefined => unitOf(spec.replace(/^(previous|current)_|_to_date$/, ''));
 
-/** The first day of the week, quarter, … that holds the day. */
+/** The first day of the week, quarter, … that contains the day. */
 function unitStart(
   today: DateTime,
   unit: Unit,
@@ -110,23 +110,23 @@ function unitStart(
   return unit === 'year' ? year : year.plus({ quarters: quarterOf(year, today) });
 }
 
-/** Quarters that have gone by since a fiscal year's first day: 0 to 3. */
+/** Full quarters since a fiscal year's first day: 0 to 3. */
 const quarterOf = (year: DateTime, day: DateTime): number =>
   [3, 2, 1].find((quarters) => year.plus({ quarters }) <= day) ?? 0;
 
-/** `FY2026`, `FY2026-Q1` (German: `GJ…`); undefined where the calendar's own names are right. */
+/** `FY2026`, `FY2026-Q1` (German: `GJ…`); undefined where the calendar's unit names are right. */
 function fiscalLabel(
   first: DateTime,
   last: DateTime,
   unit: Unit,
   locale: string | undefined,
-  reckoning: FiscalCalendar,
+  fiscalCalendar: FiscalCalendar,
 ): string | undefined {
-  const { fiscal_year_start: fiscal } = reckoning;
+  const { fiscal_year_start: fiscal } = fiscalCalendar;
   if (fiscal === undefined || (fiscal.month === 1 && fiscal.day === 1)) return undefined;
   const whole = isoDate(first.plus({ [unit]: 1 }).minus({ days: 1 })) === isoDate(last);
   if ((unit !== 'quarter' && unit !== 'year') || !whole) return undefined;
-  const year = unitStart(first, 'year', reckoning);
+  const year = unitStart(first, 'year', fiscalCalendar);
   const named = fiscal.named_by === 'start' ? year : year.plus({ years: 1 }).minus({ days: 1 });
   const quarter = unit === 'quarter' ? quarterOf(year, first) + 1 : undefined;
   return messagesFor(locale).table.fiscal(named.year, quarter);
@@ -141,7 +141,7 @@ const makePeriod = (from: string, to: string, timezone: string, locale: string |
 const covers = (from: DateTime, to: DateTime, unit: Unit): boolean =>
   isoDate(from.startOf(unit)) === isoDate(from) && isoDate(from.endOf(unit)) === isoDate(to);
 
-/** The shortest usual name of the days. It goes into file names, so it is ASCII without separators of paths. */
+/** The shortest usual name of the range. Used in file names, so it is ASCII without path separators. */
 function labelOf(from: DateTime, to: DateTime, locale: string | undefined): string {
   if (covers(from, to, 'year')) return from.toFormat('yyyy');
   if (covers(from, to, 'quarter')) return from.toFormat("yyyy-'Q'q");
@@ -151,7 +151,7 @@ function labelOf(from: DateTime, to: DateTime, locale: string | undefined): stri
 }
 
 /**
- * The period for readers: `Monday 16 to Sunday 22 November 2026 (Europe/Zurich)`; whole months, quarters and years
+ * The period as human-readable text: `Monday 16 to Sunday 22 November 2026 (Europe/Zurich)`; whole months, quarters and years
  * by their names: `October 2026 (Europe/Zurich)`, `July to September 2026 (…)`; fiscal ones with their label and dates:
  * `FY2026-Q1, April to June 2025 (…)`.
  * @param locale BCP 47
@@ -171,20 +171,20 @@ export function formatPeriod(period: Period, locale: string = DEFAULT_LOCALE): s
   return `${FISCAL_LABEL.test(period.label) ? `${period.label}, ` : ''}${dates} (${period.timezone})`;
 }
 
-/** A label that is no date, and whose dates the reader may not know. */
+/** A label without dates. */
 const FISCAL_LABEL = /^[A-Z]{2}\d{4}/;
 
 const DATE_FIELDS = { year: ['yyyy'], month: ['LLLL', 'yyyy'], day: ['cccc', 'd', 'LLLL', 'yyyy'] } as const;
 
-/** The first date says only what the last does not say for both. */
+/** The first date omits the fields that both share. */
 function formatEnglish(from: DateTime, to: DateTime, whole: keyof typeof DATE_FIELDS): string {
-  const words = (date: DateTime, fields: readonly string[]) => date.setLocale('en-GB').toFormat(fields.join(' '));
-  const last = words(to, DATE_FIELDS[whole]);
+  const format = (date: DateTime, fields: readonly string[]) => date.setLocale('en-GB').toFormat(fields.join(' '));
+  const last = format(to, DATE_FIELDS[whole]);
   const sameYear = from.year === to.year;
   const sameMonth = sameYear && from.month === to.month;
   if (isoDate(from) === isoDate(to) || whole === 'year' || (whole === 'month' && sameMonth)) return last;
   const shared = whole === 'day' && sameMonth ? ['LLLL', 'yyyy'] : sameYear ? ['yyyy'] : [];
-  return `${words(
+  return `${format(
     from,
     DATE_FIELDS[whole].filter((field) => !shared.includes(field)),
   )} to ${last}`;

@@ -1,8 +1,9 @@
 import { z } from 'zod';
+import type { DefinitionKinds } from './kinds.ts';
 import { orgFileSchema } from './org-settings.ts';
-import { reportFileSchema } from './report-definition.ts';
+import { createReportSchema } from './report-definition.ts';
 
-/** A JSON Schema (draft 2020-12) of what may be written, generated from the schema that reads it. */
+/** A JSON Schema (draft 2020-12) of a file, generated from the schema that parses it. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
 const inputJsonSchema = (schema: z.ZodType, title: string): JsonSchema => {
@@ -11,7 +12,8 @@ const inputJsonSchema = (schema: z.ZodType, title: string): JsonSchema => {
 };
 
 /** For editors: `jobs/<org>/<report>.yaml`. */
-export const reportJsonSchema = (): JsonSchema => inputJsonSchema(reportFileSchema, 'Docket report definition');
+export const reportJsonSchema = (kinds: DefinitionKinds): JsonSchema =>
+  inputJsonSchema(createReportSchema(kinds), 'Docket report definition');
 
 /** For editors: `jobs/<org>/org.yaml`. */
 export const orgJsonSchema = (): JsonSchema => inputJsonSchema(orgFileSchema, 'Docket organization');

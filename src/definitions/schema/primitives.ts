@@ -18,6 +18,17 @@ export const lineSchema = (max: number) =>
     .max(max, `at most ${max} characters`)
     .refine((text) => !CONTROL_CHARACTER.test(text), 'a text on one line, without control characters');
 
+/** A URL without user and password, which would be secrets in the file. @param schemes e.g. `https:` */
+export const urlSchema = (schemes: readonly string[]) =>
+  lineSchema(2000).refine(
+    (text) => {
+      if (!URL.canParse(text)) return false;
+      const { protocol, username, password, hash } = new URL(text);
+      return schemes.includes(protocol) && username === '' && password === '' && hash === '';
+    },
+    `a URL, ${schemes.map((scheme) => `${scheme}//…`).join(' or ')}, without user and password`,
+  );
+
 /** A text that may have several lines. */
 export const textSchema = (max: number) =>
   z.string().min(1, 'a text that is not empty').max(max, `at most ${max} characters`);

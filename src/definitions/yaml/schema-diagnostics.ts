@@ -19,8 +19,8 @@ const TYPE_NAMES: Readonly<Record<string, string>> = {
 const countEntries = (count: number | bigint) => (Number(count) === 1 ? '1 entry' : `${count} entries`);
 
 /**
- * What a schema expected, as the end of `expected …`. All wording of our schemas is written that way; this is what is
- * said where a schema has no words of its own, so that zod's own sentences are never shown.
+ * The expected value as the end of `expected …`, which is the form of all messages of our schemas. Used for schemas
+ * without a message, in place of zod's own sentences.
  */
 export const zodErrorMap: z.core.$ZodErrorMap = (issue) => {
   switch (issue.code) {
@@ -29,7 +29,7 @@ export const zodErrorMap: z.core.$ZodErrorMap = (issue) => {
     case 'invalid_value':
       return oneOf(issue.values.map((value) => (typeof value === 'number' ? `the number ${value}` : String(value))));
     case 'unrecognized_keys':
-      // The field names themselves: `faultsOf` makes the sentence and the suggestion of them.
+      // The field names: `findingsOf` splits them for the text and the suggestion.
       return issue.inst instanceof z.ZodObject ? fieldsOf(issue.inst).join(' ') : '';
     case 'invalid_union':
       return Array.isArray(issue.options) ? oneOf(issue.options.map(String)) : 'another value';
@@ -37,20 +37,19 @@ export const zodErrorMap: z.core.$ZodErrorMap = (issue) => {
       if (issue.origin === 'array') return `at least ${countEntries(issue.minimum)}`;
       return issue.origin === 'string' ? `at least ${issue.minimum} characters` : `${issue.minimum} or more`;
     case 'too_big':
-      if (issue.origin === 'array') return `at most ${countEntries(issue.maximum)}`;
-      return issue.origin === 'string' ? `at most ${issue.maximum} characters` : `at most ${issue.maximum}`;
+      if (issue.origin === 'array') return `at max ${countEntries(issue.maximum)}`;
+      return issue.origin === 'string' ? `at max ${issue.maximum} characters` : `at max ${issue.maximum}`;
     default:
       return 'another value';
   }
 };
 
-/** The fields that may be written. */
 const fieldsOf = (schema: z.ZodObject): string[] => Object.keys(schema.shape);
 
 const oneOf = (values: readonly string[]): string =>
   values.length === 1 ? `${values[0]}` : `one of ${values.join(', ')}`;
 
-/** Where a union's input has the shape of exactly one option, what is wrong inside that option; else the union's own issue. */
+/** If a union's input has the shape of exactly one option, the issues inside that option; else the union's issue. */
 function flattenUnion(issue: Issue, base: ValuePath = []): { issue: Issue; path: ValuePath }[] {
   const path = [...base, ...issue.path.map((step) => (typeof step === 'number' ? step : String(step)))];
   if (issue.code === 'invalid_union') {
@@ -75,10 +74,10 @@ function valueAt(value: unknown, path: ValuePath): unknown {
 
 const samePath = (a: ValuePath, b: ValuePath) => a.length === b.length && a.every((step, index) => b[index] === step);
 
-/** What has no words for its value: a value in a field of a secret, which may be one even if it does not look like it. */
+/** A field for a secret, whose value is never shown. */
 const isSecretPath = (path: ValuePath) => path.some((step) => typeof step === 'string' && isSecretField(step));
 
-/** One thing to tell, before its position is looked up. */
+/** An issue without its position. */
 interface Finding {
   readonly issue: Issue;
   readonly path: ValuePath;
@@ -97,30 +96,30 @@ function findingsOf(issues: readonly Issue[]): Finding[] {
 }
 
 /**
- * The issues of a schema as faults with positions.
- * @param secrets paths that have their own fault already and whose values may not be shown
- * @param most positions are looked up for so many; `more` counts the others
+ * The issues of a schema as diagnostics with positions.
+ * @param secrets paths that already have a diagnostic and whose values must not be shown
+ * @param max number of diagnostics; `more` counts the others
  */
 export function issueDiagnostics(
   source: SourceFile,
   value: unknown,
   issues: readonly Issue[],
   secrets: readonly ValuePath[],
-  most: number,
-): { faults: Diagnostic[]; more: number } {
+  max: number,
+): { diagnostics: Diagnostic[]; more: number } {
   const findings = findingsOf(issues);
-  const shown = findings.slice(0, most);
+  const shown = findings.slice(0, max);
   const misspelt = shown.flatMap(({ path, known = [] }) =>
-    closestMatches(String(path.at(-1)), known).map((meant) => [...path.slice(0, -1), meant]),
+    closestMatches(String(path.at(-1)), known).map((suggestion) => [...path.slice(0, -1), suggestion]),
   );
-  const faults = shown.flatMap(({ issue, path, known }) => {
+  const diagnostics = shown.flatMap(({ issue, path, known }) => {
     if (known !== undefined) return [unknownFieldDiagnostic(source, path, known)];
     const at = valueAt(value, path);
-    // A misspelt field is one fault, not also a missing one.
-    if (at === undefined && misspelt.some((meant) => samePath(meant, path))) return [];
+    // A misspelt field is not reported as missing as well.
+    if (at === undefined && misspelt.some((suggestion) => samePath(suggestion, path))) return [];
     return secrets.some((secret) => samePath(secret, path)) ? [] : [valueDiagnostic(source, path, at, issue)];
   });
-  return { faults, more: findings.length - shown.length };
+  return { diagnostics, more: findings.length - shown.length };
 }
 
 function unknownFieldDiagnostic(source: SourceFile, path: ValuePath, known: readonly string[]): Diagnostic {

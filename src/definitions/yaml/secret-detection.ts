@@ -1,12 +1,12 @@
-/** Fields that hold a secret wherever they stand; their value is a reference or it is a fault. */
+/** Names of fields for secrets; their value must be a reference. */
 const SECRET_FIELD =
   /^(.*[-_ ])?(api[-_ ]?key|access[-_ ]?key|private[-_ ]?key|passw(or)?d|pass|passphrase|secret|token|credentials?|authorization|bearer)([-_ ]?(value|id))?$/i;
 
-/** Shapes that only secrets have, so that one is found in any field. Each is anchored: prose is never mistaken for one. */
+/** Forms of secrets, searched in all fields. Each is anchored, so that prose does not match. */
 const SECRET_PATTERNS: readonly RegExp[] = [
   /-----BEGIN [A-Z ]*PRIVATE KEY-----/,
   /^(Api-Key|Bearer|Basic)\s+\S{8,}$/i,
-  // A URL that carries its password.
+  // A URL with a password.
   /^[a-z][a-z0-9+.-]*:\/\/[^/\s:@]*:[^/\s@]+@/i,
   // Tokens that providers mark with a prefix: cloud keys, payment keys, forges, chats, JSON web tokens.
   /^(AKIA|ASIA)[A-Z0-9]{16}$/,
@@ -20,7 +20,7 @@ const API_KEY = /^[A-Za-z0-9_-]{2,16}\.([A-Za-z0-9_-]{16,})$/;
 
 export const isSecretField = (name: string): boolean => SECRET_FIELD.test(name);
 
-/** Whether a value can hardly be anything but a secret. */
+/** Whether a value is very likely a secret. */
 export function looksLikeSecret(value: string): boolean {
   const text = value.trim();
   if (SECRET_PATTERNS.some((shape) => shape.test(text))) return true;

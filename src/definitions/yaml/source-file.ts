@@ -14,11 +14,10 @@ import {
 } from 'yaml';
 
 /**
- * A YAML file as it was written: positions can be found in it after its values have been checked. Plain data, so that it
- * can come from another thread.
+ * A YAML file with the positions of its values. Plain data, so that threads can exchange it.
  */
 export interface SourceFile {
-  /** As faults name it. */
+  /** As in diagnostics. */
   readonly file: string;
   readonly text: string;
   /** Offsets at which the lines start. */
@@ -27,7 +26,7 @@ export interface SourceFile {
   readonly tree?: SourceNode;
 }
 
-/** A value of the file, as far as positions are concerned. An alias has the fields and items of what it stands for. */
+/** Position of a value. An alias has the fields and items of its anchor. */
 export interface SourceNode {
   readonly offset?: number;
   /** A field without a value (`title:`). */
@@ -36,12 +35,11 @@ export interface SourceNode {
   readonly items?: readonly (SourceNode | undefined)[];
 }
 
-/** A text as YAML reads it. */
 export interface ParsedYaml {
   readonly source: SourceFile;
-  /** What is wrong with the text is in its `errors` and `warnings`. */
+  /** With syntax errors in `errors` and `warnings`. */
   readonly document: Document;
-  /** Where reading ended early, and why. */
+  /** Set if parsing ended early. */
   readonly stoppedAt?: ParseStop;
 }
 
@@ -54,33 +52,33 @@ export interface Position {
   readonly column: number;
 }
 
-/** Collections inside each other. A definition needs ten; the composer recurses, and some thousands end the process. */
+/** Nested collections. A definition needs ten; the composer recurses, and some thousands overflow the stack. */
 const MAX_DEPTH = 64;
 
-/** Reads YAML 1.2 with its core types alone. */
+/** Parses YAML 1.2 with core types only. */
 export function parseYamlDocument(file: string, text: string): ParsedYaml {
-  const { document = new Document(), stopped: stoppedAt } = withoutStackTraces(() => composeDocument(text));
+  const { document = new Document(), stop: stoppedAt } = withoutStackTraces(() => composeDocument(text));
   const tree = sourceTree(document.contents, new Map());
   const source = { file, text, lines: lineStarts(text), ...(tree === undefined ? {} : { tree }) };
   return stoppedAt === undefined ? { source, document } : { source, document, stoppedAt };
 }
 
-function composeDocument(text: string): { document?: Document; stopped?: ParseStop } {
+function composeDocument(text: string): { document?: Document; stop?: ParseStop } {
   const parser = new Parser();
   const composer = new Composer({
     version: '1.2',
     schema: 'core',
     stringKeys: true,
-    // Its own check compares every key with every other; ours is in `yaml-faults.ts`.
+    // Its check is quadratic; ours is in `yaml-diagnostics.ts`.
     uniqueKeys: false,
     logLevel: 'silent',
   });
-  let stopped: ParseStop | undefined;
+  let stop: ParseStop | undefined;
   function* tokens() {
     for (const lexeme of new Lexer().lex(text)) {
       yield* parser.next(lexeme);
       if (parser.stack.length > MAX_DEPTH) {
-        stopped = { offset: parser.offset, why: 'depth' };
+        stop = { offset: parser.offset, why: 'depth' };
         break;
       }
     }
@@ -89,17 +87,17 @@ function composeDocument(text: string): { document?: Document; stopped?: ParseSt
   let document: Document | undefined;
   for (const composed of composer.compose(tokens(), true, text.length)) {
     if (document !== undefined) {
-      stopped ??= { offset: composed.range[0], why: 'documents' };
+      stop ??= { offset: composed.range[0], why: 'documents' };
       break;
     }
     document = composed;
   }
-  return { ...(document === undefined ? {} : { document }), ...(stopped === undefined ? {} : { stopped }) };
+  return { ...(document === undefined ? {} : { document }), ...(stop === undefined ? {} : { stop }) };
 }
 
 /**
- * The parser makes an `Error` of everything that is wrong, which may be each character; their stacks, which nobody reads,
- * took six times as long as the rest.
+ * The parser creates an `Error` for every syntax error, possibly for each character; their unused stack traces took six
+ * times as long as the rest.
  */
 function withoutStackTraces<T>(read: () => T): T {
   const { stackTraceLimit } = Error;
@@ -111,48 +109,48 @@ function withoutStackTraces<T>(read: () => T): T {
   }
 }
 
-/** Counted from the text: the parser, where it recovers from an error, passes line breaks without telling. */
+/** Counted from the text: when the parser recovers from an error, it skips line breaks without reporting them. */
 function lineStarts(text: string): Uint32Array {
   const starts: number[] = [];
   for (let start = 0; start >= 0; start = text.indexOf('\n', start) + 1 || -1) starts.push(start);
   return Uint32Array.from(starts);
 }
 
-/** @param anchors what aliases further down stand for */
+/** @param anchors targets of aliases further down */
 function sourceTree(node: unknown, anchors: Map<string, SourceNode>): SourceNode | undefined {
   if (!isNode(node)) return undefined;
   const [offset, end] = node.range ?? [];
-  const place = offset === undefined ? {} : { offset };
+  const position = offset === undefined ? {} : { offset };
   if (isAlias(node)) {
     const { fields, items } = anchors.get(node.source) ?? {};
-    return { ...place, ...(fields === undefined ? {} : { fields }), ...(items === undefined ? {} : { items }) };
+    return { ...position, ...(fields === undefined ? {} : { fields }), ...(items === undefined ? {} : { items }) };
   }
-  const made: SourceNode = {
-    ...place,
+  const tree: SourceNode = {
+    ...position,
     ...(isScalar(node) && node.value === null && offset === end ? { empty: true } : {}),
     ...(isMap(node) ? { fields: fieldsOf(node, anchors) } : {}),
     ...(isSeq(node) ? { items: node.items.map((item) => sourceTree(item, anchors)) } : {}),
   };
-  if ((isScalar(node) || isCollection(node)) && node.anchor !== undefined) anchors.set(node.anchor, made);
-  return made;
+  if ((isScalar(node) || isCollection(node)) && node.anchor !== undefined) anchors.set(node.anchor, tree);
+  return tree;
 }
 
 function fieldsOf(map: YAMLMap, anchors: Map<string, SourceNode>): NonNullable<SourceNode['fields']> {
   const fields = new Map<string, { key?: number; value?: SourceNode }>();
   for (const { key, value } of map.items) {
-    const inside = sourceTree(value, anchors);
-    // Of two fields of one name, which is a fault, the first is shown.
+    const inner = sourceTree(value, anchors);
+    // Of duplicate fields, which are an error, the first one counts.
     if (!isScalar(key) || fields.has(String(key.value))) continue;
     const start = key.range?.[0];
     fields.set(String(key.value), {
       ...(start === undefined ? {} : { key: start }),
-      ...(inside === undefined ? {} : { value: inside }),
+      ...(inner === undefined ? {} : { value: inner }),
     });
   }
   return fields;
 }
 
-/** Reading went no further than this offset: a nesting too deep, or a second document. */
+/** Parsing ended at this offset: nested too deeply, or at a second document. */
 export interface ParseStop {
   readonly offset: number;
   readonly why: 'depth' | 'documents';
@@ -171,9 +169,9 @@ export function positionOf({ lines, text }: Pick<SourceFile, 'lines' | 'text'>, 
 }
 
 /**
- * Where the value at `path` stands. Of a field that is missing: where its parent starts. An alias is where it is used,
- * and what is inside it where that is written.
- * @param at `key`: where the field's name stands, for a field that should not be there
+ * Position of the value at `path`. A missing field has the start of its parent. An alias has the position of its use; the
+ * values in it have their own positions.
+ * @param at `key`: position of the field's name, for unknown fields
  */
 export function locate(source: SourceFile, path: ValuePath, at: 'value' | 'key' = 'value'): Position {
   let node = source.tree;
@@ -182,7 +180,7 @@ export function locate(source: SourceFile, path: ValuePath, at: 'value' | 'key' 
     const field = node?.fields?.get(String(step));
     if (at === 'key' && index === path.length - 1) return positionOf(source, field?.key ?? offset);
     const child: SourceNode | undefined = field === undefined ? node?.items?.[Number(step)] : field.value;
-    // A field without a value is shown at its name.
+    // A field without a value has the position of its name.
     const start = (child?.empty ? undefined : child?.offset) ?? field?.key;
     if (start === undefined) break;
     offset = start;
@@ -191,17 +189,16 @@ export function locate(source: SourceFile, path: ValuePath, at: 'value' | 'key' 
   return positionOf(source, offset);
 }
 
-/** What each part of a document is given with: its path, the field it is in and how deep it stands. */
 export interface VisitedNode {
   readonly node: unknown;
   readonly path: ValuePath;
   /** Set for a field's name. */
   readonly isKey: boolean;
-  /** The collections around it. */
+  /** The enclosing collections. */
   readonly ancestors: readonly unknown[];
 }
 
-/** Every node in the order of the text, field names before values. Aliases are not followed. */
+/** All nodes in the order of the text, field names before values. Aliases are not followed. */
 export function* walkNodes(
   node: unknown,
   path: ValuePath = [],
@@ -209,14 +206,14 @@ export function* walkNodes(
 ): Generator<VisitedNode> {
   yield { node, path, isKey: false, ancestors };
   if (!isCollection(node)) return;
-  const inside = [...ancestors, node];
+  const inner = [...ancestors, node];
   for (const [index, item] of node.items.entries()) {
     if (!isPair(item)) {
-      yield* walkNodes(item, [...path, index], inside);
+      yield* walkNodes(item, [...path, index], inner);
     } else {
       const key = isScalar(item.key) ? String(item.key.value) : '';
-      yield { node: item.key, path: [...path, key], isKey: true, ancestors: inside };
-      yield* walkNodes(item.value, [...path, key], inside);
+      yield { node: item.key, path: [...path, key], isKey: true, ancestors: inner };
+      yield* walkNodes(item.value, [...path, key], inner);
     }
   }
 }

@@ -1,21 +1,21 @@
 import { isAlias, isCollection, isNode, isPair, isScalar, type YAMLError } from 'yaml';
-import type { Diagnostic } from '../diagnostics/diagnostic.ts';
+import type { Diagnostic, DiagnosticText } from '../diagnostics/diagnostic.ts';
 import { isSecretField, looksLikeSecret } from './secret-detection.ts';
 import { type ParsedYaml, positionOf, type SourceFile, type ValuePath, walkNodes } from './source-file.ts';
 
-/** More would be the echo of the first ones. */
+/** Later ones usually follow from the first. */
 const MAX_SYNTAX_DIAGNOSTICS = 10;
 
-/** Aliases of a file: reuse of a list here and there, not a document that grows when it is read. */
+/** Aliases per file: enough to reuse some lists, too few for a billion-laughs expansion. */
 export const MAX_ALIASES = 100;
 
 /**
- * Values that all aliases come to together: a hundred of a list as long as a filter's may be. Aliases of long lists
- * multiply them, and what reads them takes as long: the thread's deadline bounds that.
+ * Total number of values that aliases expand to: a hundred times the longest list of a filter. The thread's deadline limits
+ * the time for reading them.
  */
 export const MAX_ALIASED_VALUES = 100_000;
 
-/** What a parse error's code expects. The parser's own messages are not used: they repeat the text, which may hold a secret. */
+/** Hints by code of a syntax error. The parser's messages are not used: they quote the text, which may contain a secret. */
 const SYNTAX_HINTS: Readonly<Record<string, readonly [expected: string, next: string]>> = {
   BAD_ALIAS: ['the name of an anchor after "*"', 'quote the text if the "*" belongs to it'],
   BAD_DIRECTIVE: ['no directive (a line that starts with "%")', 'remove the line'],
@@ -37,14 +37,10 @@ const SYNTAX_HINTS: Readonly<Record<string, readonly [expected: string, next: st
 };
 const DEFAULT_SYNTAX_HINT = ['YAML 1.2', 'correct the YAML at this place'] as const;
 
-const offsetDiagnostic = (
-  source: SourceFile,
-  offset: number,
-  parts: Pick<Diagnostic, 'message' | 'expected' | 'got' | 'next'>,
-): Diagnostic => ({
+const offsetDiagnostic = (source: SourceFile, offset: number, text: DiagnosticText): Diagnostic => ({
   file: source.file,
   ...positionOf(source, offset),
-  ...parts,
+  ...text,
 });
 
 function syntaxDiagnostic(source: SourceFile, error: YAMLError): Diagnostic {
@@ -70,25 +66,25 @@ const STOP_HINTS = {
   },
 } as const;
 
-/** Faults of the text itself. When there are any, its values say nothing reliable and are not checked. */
+/** Syntax errors. If there are any, the values are unreliable and not checked. */
 export function syntaxDiagnostics({ source, document, stoppedAt }: ParsedYaml): Diagnostic[] {
   if (stoppedAt !== undefined) return [offsetDiagnostic(source, stoppedAt.offset, STOP_HINTS[stoppedAt.why])];
   const { errors, warnings } = document;
   return [...errors, ...warnings].slice(0, MAX_SYNTAX_DIAGNOSTICS).map((error) => syntaxDiagnostic(source, error));
 }
 
-/** Faults of the document's structure, and the paths of secrets that are written out. */
+/** Errors of the document's structure, and the paths of literal secrets. */
 export interface StructureCheck {
   readonly diagnostics: readonly Diagnostic[];
   readonly secretPaths: readonly ValuePath[];
-  /** The aliases can be followed: each names an anchor before it and none leads into itself. */
+  /** Each alias refers to an anchor before it, and none is circular. */
   readonly aliasesResolve: boolean;
 }
 
 const SECRET_HINT =
   'put the value into the environment or a file and write { env: NAME } or { file: PATH } here; if it was ever committed, replace it';
 
-/** Duplicate fields, aliases that cannot be followed, and secrets: everything a schema cannot see or must not print. */
+/** Duplicate fields, invalid aliases, and secrets: what a schema cannot check or must not print. */
 export function checkStructure({ source, document }: Pick<ParsedYaml, 'source' | 'document'>): StructureCheck {
   const diagnostics: Diagnostic[] = [];
   const secretPaths: ValuePath[] = [];
@@ -101,8 +97,7 @@ export function checkStructure({ source, document }: Pick<ParsedYaml, 'source' |
   for (const { node, path, isKey, ancestors } of walkNodes(document.contents)) {
     if (!isNode(node)) continue;
     const offset = node.range?.[0] ?? 0;
-    const report = (parts: Pick<Diagnostic, 'message' | 'expected' | 'got' | 'next'>) =>
-      diagnostics.push(offsetDiagnostic(source, offset, parts));
+    const report = (text: DiagnosticText) => diagnostics.push(offsetDiagnostic(source, offset, text));
     if (isKey) {
       const name = String(path.at(-1));
       const map = ancestors.at(-1);
@@ -116,12 +111,12 @@ export function checkStructure({ source, document }: Pick<ParsedYaml, 'source' |
     if (isAlias(node)) {
       aliases += 1;
       const target = anchors.get(node.source);
-      const loops = ancestors.includes(target);
-      if (target === undefined || loops) {
+      const isCircular = ancestors.includes(target);
+      if (target === undefined || isCircular) {
         aliasesResolve = false;
         report({
-          expected: loops ? 'an alias that does not contain itself' : 'an alias of an anchor further up',
-          got: loops ? 'a loop' : 'an alias of nothing',
+          expected: isCircular ? 'an alias that does not contain itself' : 'an alias of an anchor further up',
+          got: isCircular ? 'a loop' : 'an alias of nothing',
           next: 'write the value out, or quote the text if the "*" belongs to it',
         });
       } else if (aliases === MAX_ALIASES + 1) {

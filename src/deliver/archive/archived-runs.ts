@@ -1,9 +1,10 @@
 import { z } from 'zod';
+import { forEachWithConcurrency } from '../../base/concurrency.ts';
 import { toDocketError } from '../../base/error.ts';
 import { canonicalAddress } from '../../definitions/allow-lists/recipients.ts';
-import { forEachWithConcurrency } from '../../base/concurrency.ts';
-import { archivedMessages, readAttempts, readReceipts } from './attempt-log.ts';
 import { type DeliveryState, noticeId } from '../ledger/ledger.ts';
+import { kindOfMessage } from '../targets/registry.ts';
+import { archivedMessages, readAttempts, readReceipts } from './attempt-log.ts';
 import { readMetadataFile } from './run-metadata.ts';
 import type { ArchiveStorage, StoredRun } from './storage/archive-storage.ts';
 
@@ -126,7 +127,7 @@ async function archivedDeliveries(
   const madeAt = Date.parse(made_at);
   const found = new Map<string, ArchivedDelivery>();
   for (const { name, delivery } of archivedMessages(names)) {
-    const target = name.endsWith('.json') ? 'webhook' : 'email';
+    const target = kindOfMessage(name);
     found.set(delivery, { target, recipient: delivery, state: 'sending', at: madeAt });
   }
   for (const { delivery, target, recipient, state } of receipts) {

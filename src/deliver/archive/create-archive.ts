@@ -3,22 +3,10 @@ import { rm } from 'node:fs/promises';
 import type { Clock } from '../../base/clock.ts';
 import { DocketError } from '../../base/error.ts';
 import type { Archive, PublishedManifest, PublishedRun } from './archive.ts';
+import { attemptFileName, messageFileName, readArchivedStates, readLastMessage, readReceipts } from './attempt-log.ts';
 import { type RunChain, toChainFile } from './chain/run-chain.ts';
-import {
-  attemptFileName,
-  messageFileName,
-  readArchivedStates,
-  readLastMessage,
-  readReceipts,
-} from './attempt-log.ts';
+import { assembleRunFolder, publishedNames, readPublishedRun, requirePathName, withWriteErrors } from './run-folder.ts';
 import { readManifest } from './run-metadata.ts';
-import {
-  assembleRunFolder,
-  publishedNames,
-  readPublishedRun,
-  requirePathName,
-  withWriteErrors,
-} from './run-folder.ts';
 import type { ArchiveStorage, RunFiles, RunRef } from './storage/archive-storage.ts';
 
 /** What every archive does with the papers of a sealed run. */

@@ -3,13 +3,13 @@ import { createWriteStream } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { toDiskError } from '../../base/files/disk-error.ts';
 import { DocketError } from '../../base/error.ts';
-import { directoryRunFiles } from './storage/directory-storage.ts';
+import { toDiskError } from '../../base/files/disk-error.ts';
 import { createFolder } from '../../base/files/durable-file.ts';
-import { sha256OfRunFile } from './run-metadata.ts';
 import { archiveCorrupt, hasErrnoCode } from './run-folder.ts';
+import { sha256OfRunFile } from './run-metadata.ts';
 import type { RunFiles, RunRef, StoredRun } from './storage/archive-storage.ts';
+import { directoryRunFiles } from './storage/directory-storage.ts';
 import { runProblems } from './verify/verify-run.ts';
 
 /** A file that was taken out. */

@@ -1,14 +1,14 @@
-import { rename, rm, cp } from 'node:fs/promises';
+import { cp, rename, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { DocketError } from '../../base/error.ts';
-import type { Archive } from './archive.ts';
-import { directoryRunFiles, directoryStorage } from './storage/directory-storage.ts';
 import { syncPath } from '../../base/files/durable-file.ts';
-import { readManifest } from './run-metadata.ts';
-import { assembleRunFolder, readPublishedRun, withWriteErrors } from './run-folder.ts';
+import type { Archive } from './archive.ts';
 import { createArchive, metadataMethods } from './create-archive.ts';
+import { assembleRunFolder, readPublishedRun, withWriteErrors } from './run-folder.ts';
+import { readManifest } from './run-metadata.ts';
 import { createStagingFolder } from './staging.ts';
+import { directoryRunFiles, directoryStorage } from './storage/directory-storage.ts';
 
 /** How the hidden folders of inline runs are called. */
 const STAGING_PREFIX = '.docket-';

@@ -1,14 +1,14 @@
 import type { Clock } from '../../base/clock.ts';
 import { DocketError, toDocketError } from '../../base/error.ts';
 import type { Log } from '../../base/log.ts';
-import type { RunChain } from './chain/run-chain.ts';
 import { deleteExpiredLedgers } from '../ledger/file-ledger.ts';
-import { readArchivedStates, readReceipts } from './attempt-log.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { recoverRows } from '../ledger/ledger-recovery.ts';
+import { readArchivedStates, readReceipts } from './attempt-log.ts';
+import type { RunChain } from './chain/run-chain.ts';
 import { readManifest } from './run-metadata.ts';
-import type { ArchiveStorage, StoredRun } from './storage/archive-storage.ts';
 import { ABANDONED_AFTER_MS } from './staging.ts';
+import type { ArchiveStorage, StoredRun } from './storage/archive-storage.ts';
 
 const DAY_MS = 86_400_000;
 /** When the archive was swept last: in the archive itself, so that all who share it sweep it once a day together. */

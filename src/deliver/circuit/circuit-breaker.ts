@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Clock } from '../../base/clock.ts';
 import type { RedisClient } from '../../redis/client.ts';
-import { withRedisErrorContext } from '../../redis/errors.ts';
+import { beforeSending, withRedisErrors } from '../../redis/errors.ts';
 import { loadLuaScript, runLuaScript } from '../../redis/script.ts';
 
 /** Failures within so long open it, for so long at first, doubling up to the most; a probe keeps others waiting so long. */
@@ -33,8 +33,10 @@ export function redisCircuitBreaker(
   const ended = async (service: string, how: 'answered' | 'failed', why: string, until?: number): Promise<void> => {
     const now = clock.now();
     const args = [now, how, why, FAILURE_THRESHOLD, FAILURE_WINDOW_MS, MIN_OPEN_MS, MAX_OPEN_MS, until ?? ''];
-    const answer = await withRedisErrorContext('What is known of the target', () =>
-      runLuaScript(redis, end, [keyOf(service)], args),
+    const answer = await withRedisErrors(
+      undefined,
+      () => runLuaScript(redis, end, [keyOf(service)], args),
+      beforeSending("The state of the target's circuit"),
     );
     const news = circuitEventSchema.parse(answer);
     if (news === null) return;
@@ -44,8 +46,10 @@ export function redisCircuitBreaker(
 
   return {
     check: async (service) => {
-      const answer = await withRedisErrorContext('What is known of the target', () =>
-        runLuaScript(redis, ask, [keyOf(service)], [clock.now(), PROBE_TIMEOUT_MS]),
+      const answer = await withRedisErrors(
+        undefined,
+        () => runLuaScript(redis, ask, [keyOf(service)], [clock.now(), PROBE_TIMEOUT_MS]),
+        beforeSending("The state of the target's circuit"),
       );
       const outage = outageSchema.parse(answer);
       return outage === null ? undefined : { until: outage[0], why: outage[1] };

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { epochMsSchema } from '../../base/time.ts';
 import { DocketError, toDocketError } from '../../base/error.ts';
+import { epochMsSchema } from '../../base/time.ts';
 import { type FindArchivedRuns, isSamePeriodDays } from '../archive/archived-runs.ts';
 import { archiveCorrupt, requirePathName } from '../archive/run-folder.ts';
 import type { ArchiveStorage, RunRef } from '../archive/storage/archive-storage.ts';

@@ -2,12 +2,13 @@
   `pending` -> `sending` with a new epoch.
 
   KEYS[1]  the run's rows: a hash
-  ARGV[1]  id   ARGV[2]  at, epoch ms   ARGV[3]  days to keep the rows   ARGV[4]  names this one request
+  ARGV[1]  id   ARGV[2]  at, epoch ms   ARGV[3]  days to keep the rows   ARGV[4]  name of this request
 
-  The client repeats a command whose answer it lost. The name lets the repetition find its own `sending` again, and
-  nobody else's: without it a broken connection would turn a message that never left into one that may have left.
+  The client repeats a command whose reply was lost. The request's name lets it recognise its own `sending`: otherwise a
+  broken connection would turn a message that was never sent into one that may have been sent.
   Returns the epoch, or nil when the row is in any other state.
 ]]
+-- @include ./ledger-expiry.lua
 local rows, id = KEYS[1], ARGV[1]
 local state = redis.call('HGET', rows, id .. ':state')
 if state == 'sending' and redis.call('HGET', rows, id .. ':by') == ARGV[4] then

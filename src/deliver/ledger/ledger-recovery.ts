@@ -1,8 +1,10 @@
 import type { Clock } from '../../base/clock.ts';
 import { canonicalAddress } from '../../definitions/allow-lists/recipients.ts';
+import { targetName } from '../../definitions/schema/kinds.ts';
 import type { Manifest } from '../archive/archive.ts';
 import { reconcileRow } from '../attempt.ts';
 import { recipientKey } from '../send-decision.ts';
+import { TARGETS } from '../targets/registry.ts';
 import {
   type ArchivedState,
   type DeliveryRow,
@@ -53,10 +55,13 @@ function namedDeliveries({ manifest, archivedStates, receipts }: ArchivedRunStat
   const mailbox = canonicalAddress(owner) ?? owner;
   for (const held of [false, true]) add(noticeId(run, mailbox, held), NOTICE_TARGET, mailbox);
   if (named.size === archivedStates.size) return [...named.values()];
+  const mailboxKinds = TARGETS.flatMap(({ kind, audience }) => (audience?.people ? [kind] : []));
   for (const recipient of recipients) {
-    for (let index = 0; index < MAX_TARGETS; index += 1) {
-      const target = `${index}-email`;
-      add(deliveryId(run, target, recipientKey(recipient)), target, canonicalAddress(recipient) ?? recipient);
+    for (const kind of mailboxKinds) {
+      for (let index = 0; index < MAX_TARGETS; index += 1) {
+        const target = targetName(index, kind);
+        add(deliveryId(run, target, recipientKey(recipient)), target, canonicalAddress(recipient) ?? recipient);
+      }
     }
   }
   return [...named.values()];

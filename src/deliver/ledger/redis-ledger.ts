@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { epochMsSchema } from '../../base/time.ts';
 import { DocketError } from '../../base/error.ts';
+import { epochMsSchema } from '../../base/time.ts';
 import type { RedisClient } from '../../redis/client.ts';
-import { withRedisErrorContext } from '../../redis/errors.ts';
-import { type LuaScript, loadLuaScript, luaScript, runLuaScript } from '../../redis/script.ts';
+import { beforeSending, withRedisErrors } from '../../redis/errors.ts';
+import { loadLuaScript, runLuaScript } from '../../redis/script.ts';
 import {
   DELIVERY_STATES,
   type DeliveryRow,
@@ -91,31 +91,36 @@ function parseStored<T>(read: () => T): T {
 
 /** How many rows wait for a decision: those that became `unknown` since `after`, epoch ms. Throws `redis.unreachable`. */
 export const countUnknown = (redis: Pick<RedisClient, 'zcount'>, prefix: string, after: number): Promise<number> =>
-  withRedisErrorContext('The ledger of deliveries (count)', () => redis.zcount(`${prefix}unknown`, after, '+inf'));
+  withRedisErrors(
+    undefined,
+    () => redis.zcount(`${prefix}unknown`, after, '+inf'),
+    beforeSending('The delivery ledger (count)'),
+  );
 
 /** Ids in the list of undecided rows whose row is gone, since an older version let it expire. Throws `redis.unreachable`. */
 export async function listExpiredUnknown(
   redis: Pick<RedisClient, 'zrange' | 'hexists'>,
   prefix: string,
 ): Promise<string[]> {
-  const ids = await withRedisErrorContext('The ledger of deliveries (expired)', () =>
-    redis.zrange(`${prefix}unknown`, 0, '-1'),
+  const ids = await withRedisErrors(
+    undefined,
+    () => redis.zrange(`${prefix}unknown`, 0, '-1'),
+    beforeSending('The delivery ledger (expired)'),
   );
   const gone: string[] = [];
   for (let from = 0; from < ids.length; from += BATCH_SIZE) {
     const batch = ids.slice(from, from + BATCH_SIZE);
-    const there = await withRedisErrorContext('The ledger of deliveries (expired)', () =>
-      Promise.all(batch.map((id) => redis.hexists(rowsKey(prefix, id), `${id}:row`))),
+    const there = await withRedisErrors(
+      undefined,
+      () => Promise.all(batch.map((id) => redis.hexists(rowsKey(prefix, id), `${id}:row`))),
+      beforeSending('The delivery ledger (expired)'),
     );
     gone.push(...batch.filter((_, index) => there[index] === 0));
   }
   return gone;
 }
 
-const REMOVE_EXPIRED = luaScript(`
-if redis.call('HEXISTS', KEYS[1], ARGV[1] .. ':row') == 1 then return 0 end
-return redis.call('ZREM', KEYS[2], ARGV[1])
-`);
+const REMOVE_EXPIRED = loadLuaScript('./ledger-remove-expired.lua', import.meta.url);
 
 /** Takes an id off the list of undecided rows, unless its row is there. Throws `redis.unreachable`. */
 export async function removeExpiredUnknown(
@@ -123,17 +128,14 @@ export async function removeExpiredUnknown(
   prefix: string,
   id: string,
 ): Promise<void> {
-  await withRedisErrorContext('The ledger of deliveries (forget)', () =>
-    runLuaScript(redis, REMOVE_EXPIRED, [rowsKey(prefix, id), `${prefix}unknown`], [id]),
+  await withRedisErrors(
+    undefined,
+    () => runLuaScript(redis, REMOVE_EXPIRED, [rowsKey(prefix, id), `${prefix}unknown`], [id]),
+    beforeSending('The delivery ledger (forget)'),
   );
 }
 
 const rowsKey = (prefix: string, id: string): string => `${prefix}deliveries:{${hashTagOfDelivery(id)}}`;
-
-const loadScript = (name: string): LuaScript => {
-  const [expiry, own] = ['./ledger-expiry.lua', name].map((each) => loadLuaScript(each, import.meta.url).lua);
-  return luaScript(`${expiry}\n${own}`);
-};
 
 /** Rows of the list of undecided ones that are read at once. */
 const BATCH_SIZE = 500;
@@ -156,17 +158,17 @@ export function redisLedger(
 ): Ledger {
   const { prefix, ttlDays } = options;
   const scripts = {
-    open: loadScript('./ledger-open-1.lua'),
-    begin: loadScript('./ledger-begin-1.lua'),
-    settle: loadScript('./ledger-settle-1.lua'),
-    resolve: loadScript('./ledger-resolve-1.lua'),
+    open: loadLuaScript('./ledger-open-1.lua', import.meta.url),
+    begin: loadLuaScript('./ledger-begin-1.lua', import.meta.url),
+    settle: loadLuaScript('./ledger-settle-1.lua', import.meta.url),
+    resolve: loadLuaScript('./ledger-resolve-1.lua', import.meta.url),
   };
   const key = (place: string): string => `${prefix}deliveries:{${place}}`;
   const waiting = `${prefix}unknown`;
   const keysFor = (id: string): string[] => [key(hashTagOfDelivery(id)), waiting];
 
   const ask = <T>(step: string, question: () => Promise<T>): Promise<T> =>
-    withRedisErrorContext(`The ledger of deliveries (${step})`, question);
+    withRedisErrors(undefined, question, beforeSending(`The delivery ledger (${step})`));
 
   const find = async (id: string): Promise<DeliveryRow | undefined> => {
     const fields = FIELDS.map((field) => `${id}:${field}`);

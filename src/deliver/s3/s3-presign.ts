@@ -1,17 +1,14 @@
-import type { SecretSource } from '../../base/secrets/secret.ts';
-import type { S3Spec } from '../../definitions/schema/deliveries.ts';
+import { DAY_MS } from '../../base/time.ts';
 import type { LinkTimes, SharedLink } from '../archive/storage/archive-storage.ts';
-import type { S3Object } from '../targets/s3/s3-store.ts';
-import { connectS3, type S3Connection } from './s3-client.ts';
+import type { S3Connection } from './s3-client.ts';
 
-const DAY_MS = 86_400_000;
-/** The most that Signature Version 4 allows. */
+/** The limit of Signature Version 4. */
 const MAX_PRESIGNED_TTL_MS = 7 * DAY_MS;
 
 /**
- * A URL by which whoever has it may read the object, for up to seven days. It is signed as of the last full day since the
- * files were made, so that a retry of the same day sends the same bytes. Undefined when it would not hold for a day: what
- * is signed with credentials of a session ends with the session.
+ * A presigned URL of an object, valid for up to seven days. The signing time is `madeAt` plus whole days, so that a retry
+ * on the same day sends the same bytes. Undefined when it would be valid for less than a day: a URL signed with session
+ * credentials ends with the session.
  */
 export async function presignedLink(
   connection: S3Connection,
@@ -20,10 +17,10 @@ export async function presignedLink(
 ): Promise<SharedLink | undefined> {
   const days = Math.floor((now - madeAt) / DAY_MS);
   const signedAt = days >= 0 ? madeAt + days * DAY_MS : now;
-  // Who we are cannot be found out just now: the mail need not wait for it where it can name another place.
-  const end = await connection.credentialsExpireAt().catch(() => undefined);
-  if (end === undefined) return undefined;
-  const until = Math.min(signedAt + MAX_PRESIGNED_TTL_MS, end ?? Number.POSITIVE_INFINITY);
+  // Without credentials there is no link; the e-mail may have another location for the file.
+  const expiresAt = await connection.credentialsExpireAt().catch(() => undefined);
+  if (expiresAt === undefined) return undefined;
+  const until = Math.min(signedAt + MAX_PRESIGNED_TTL_MS, expiresAt ?? Number.POSITIVE_INFINITY);
   if (until - now < DAY_MS) return undefined;
   const { getSignedUrl } = await import('@aws-sdk/s3-request-presigner');
   const { sdk, client } = connection;
@@ -32,33 +29,4 @@ export async function presignedLink(
     expiresIn: MAX_PRESIGNED_TTL_MS / 1000,
   });
   return { url, until };
-}
-
-const SOCKET_TIMEOUT_MS = 20_000;
-
-/** A link to each object of a delivery, by its file's name: under the bucket's public URL, or signed; none where neither can be. */
-export async function objectLinks(
-  spec: S3Spec,
-  objects: readonly S3Object[],
-  times: LinkTimes,
-  secrets: SecretSource,
-): Promise<ReadonlyMap<string, SharedLink>> {
-  if (spec.public_url !== undefined) {
-    const base = spec.public_url.replace(/\/$/, '');
-    const urlOf = (key: string): string => `${base}/${key.split('/').map(encodeURIComponent).join('/')}`;
-    return new Map(objects.map(({ key, artifact }) => [artifact.name, { url: urlOf(key), until: null }]));
-  }
-  // The files are there; that nobody can sign for them just now is no reason to lose the mail, which can name the place.
-  const connection = await connectS3(spec, secrets, SOCKET_TIMEOUT_MS).catch(() => undefined);
-  if (connection === undefined) return new Map();
-  try {
-    const links = new Map<string, SharedLink>();
-    for (const { key, artifact } of objects) {
-      const link = await presignedLink(connection, { bucket: spec.bucket, key }, times);
-      if (link !== undefined) links.set(artifact.name, link);
-    }
-    return links;
-  } finally {
-    connection.close();
-  }
 }

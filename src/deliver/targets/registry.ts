@@ -1,35 +1,42 @@
-import type { Definition } from '../../definitions/schema/report-definition.ts';
-import type { DkimKey } from './email/dkim.ts';
-import { emailDeliveries } from './email/email-target.ts';
-import type { Mailer } from './email/smtp/smtp-mailer.ts';
-import { directoryDelivery, s3Delivery, sftpDelivery, webhookDelivery } from './file-targets.ts';
-import type { Delivery, TargetContext } from './target.ts';
+import { type DeliverySpec, targetName, targetOf } from '../../definitions/schema/kinds.ts';
+import { directoryTarget } from './directory/directory-target.ts';
+import { emailTarget } from './email/email-target.ts';
+import { s3Target } from './s3/s3-target.ts';
+import { sftpTarget } from './sftp/sftp-target.ts';
+import type { Delivery, DeliveryContext, ProbeContext, Target, TargetProbe } from './target.ts';
+import { webhookTarget } from './webhook/webhook-target.ts';
 
-/** How an organization's e-mail leaves: its own server, or the deployment's. */
-export interface MailRoute {
-  readonly mailer: Mailer;
-  /** The sender's address. */
-  readonly from: string;
-  /** Signs every message. */
-  readonly dkim?: DkimKey;
-  /** The server, named without secrets: routes of one server go down together, whoever uses them. */
-  readonly service?: string;
+/** The built-in targets, in the order in which schema, documentation and messages name them. */
+export const TARGETS: readonly Target[] = [emailTarget, directoryTarget, s3Target, sftpTarget, webhookTarget];
+
+/** The kinds whose sent messages the archive keeps. */
+export const messageKinds = (targets = TARGETS): ReadonlySet<string> =>
+  new Set(targets.flatMap(({ kind, messageType }) => (messageType === undefined ? [] : [kind])));
+
+/** The kind that archives messages of this file type; null where several do. @param name e.g. `<delivery>.eml` */
+export function kindOfMessage(name: string, targets = TARGETS): string | null {
+  const [first, ...others] = targets.filter(
+    ({ messageType }) => messageType !== undefined && name.endsWith(`.${messageType}`),
+  );
+  return first === undefined || others.length > 0 ? null : first.kind;
 }
 
-export interface DeliveryContext extends TargetContext {
-  readonly definition: Definition;
-  readonly mail: MailRoute | undefined;
-}
-
-/** Every delivery of the definition, in its order; a mailbox that a target names twice gets one message. */
-export function listDeliveries(context: DeliveryContext): Delivery[] {
-  const all: Delivery[] = context.definition.deliveries.flatMap(({ email, directory, s3, sftp, webhook }, index) => {
-    if (email !== undefined) return emailDeliveries(`${index}-email`, email, context, () => all);
-    if (directory !== undefined) return [directoryDelivery(`${index}-directory`, directory, context)];
-    if (s3 !== undefined) return [s3Delivery(`${index}-s3`, s3, context)];
-    if (sftp !== undefined) return [sftpDelivery(`${index}-sftp`, sftp, context)];
-    if (webhook !== undefined) return [webhookDelivery(`${index}-webhook`, webhook, context, () => all)];
-    return [];
-  });
+/** Every delivery of the definition, in its order. */
+export function listDeliveries(context: DeliveryContext, targets: readonly Target[] = TARGETS): Delivery[] {
+  const all: Delivery[] = [];
+  for (const [index, entry] of context.definition.deliveries.entries()) {
+    const { target, spec } = targetOf(entry, targets);
+    for (const listed of target.list(targetName(index, target.kind), spec, context)) {
+      const prepare = (previousEpoch: number) =>
+        target.send(listed, spec, { ...context, deliveries: all }, previousEpoch);
+      all.push({ ...listed, prepare });
+    }
+  }
   return all;
+}
+
+/** Undefined for a target that `docket doctor` checks in another way. */
+export function targetProbe(delivery: DeliverySpec, context: ProbeContext, targets = TARGETS): TargetProbe | undefined {
+  const { target, spec } = targetOf(delivery, targets);
+  return target.probe?.(spec, context);
 }

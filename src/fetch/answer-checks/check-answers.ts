@@ -7,9 +7,8 @@ import { rowFindings } from './row-checks.ts';
 import { additivityFindings, totalFindings } from './total-checks.ts';
 
 /**
- * The answers that a table was read from, each against its own request and the catalog (specification §2.4 to §2.8).
- * What can be seen to be wrong without another call makes the table incomplete; the figures stay as they came. Of
- * many findings of a kind there is one note, with their number and the first.
+ * Checks the responses of a table against their requests and the catalog (specification §2.4 to §2.8). Every finding makes
+ * the table incomplete; its values are not changed. Findings of one kind give one note with their number and the first.
  */
 export function answerFindings(answers: readonly CallAnswer[], context: CheckContext): TableNote[] {
   const checked = answers.map((answer) => toCheckedAnswer(answer, context));
@@ -25,7 +24,7 @@ export function answerFindings(answers: readonly CallAnswer[], context: CheckCon
   ];
 }
 
-/** What several answers say alike is said once. */
+/** Without repetitions. */
 const uniqueNotes = (notes: readonly TableNote[]): TableNote[] => [
   ...new Map(notes.map((note) => [JSON.stringify(note.message), note])).values(),
 ];

@@ -5,40 +5,44 @@ import { bucketsOf, type DateRange, previousPeriod } from '../../plan/buckets.ts
 import { requestRange } from '../../plan/partition.ts';
 import type { NoteCode, TableNote } from '../dataset.ts';
 
-/** One call with its answer. */
+/** A call with its response. */
 export interface CallAnswer {
   readonly request: ReportRequest;
   readonly response: ReportResponse;
-  /** Epoch ms at which the answer came. */
+  /** Epoch ms at which the response was received. */
   readonly at: number;
 }
 
-/** What an answer is held against, beside its own request. */
+/** What responses are checked against, besides their requests. */
 export interface CheckContext {
   readonly catalog: Catalog;
-  /** The metrics of the table: a call that sections share has others' as well, which are not its own to judge. */
+  /** The metrics of the table. A call shared by several sections has other metrics as well. */
   readonly metrics: readonly Metric[];
-  /** The table's own question and what answers it: the only call's, or what several were joined to. */
+  /** Request and response of the whole table: of its only call, or joined. */
   readonly request: ReportRequest;
   readonly response: ReportResponse;
-  /** Its range was not over when it was computed. */
+  /** Its range had not ended when it was computed. */
   readonly running: boolean;
 }
 
-/** A way in which an answer breaks the specification: the table is incomplete, whatever else it holds. */
-export const finding = (code: NoteCode, message: NoteMessage): TableNote => ({ code, message, incomplete: true });
+/** A note on a violation of the specification, which makes the table incomplete. */
+export const incompleteNote = (code: NoteCode, message: NoteMessage): TableNote => ({
+  code,
+  message,
+  incomplete: true,
+});
 
-/** An answer with what its request makes due. */
+/** A response with what its request requires. */
 export interface CheckedAnswer {
   readonly request: ReportRequest;
   readonly response: ReportResponse;
   readonly granularity: Granularity | undefined;
   readonly range: DateRange | undefined;
-  /** The bucket of each row by its date; null where the range is folded. */
+  /** The expected buckets by date; null without granularity. */
   readonly buckets: readonly (string | null)[];
-  /** The period before; undefined where nothing is compared. */
+  /** The previous period; undefined without comparison. */
   readonly previous: { readonly range: DateRange; readonly buckets: number } | undefined;
-  /** The table's metrics that this call asked for. */
+  /** The table's metrics that this call requested. */
   readonly metrics: readonly Metric[];
 }
 
@@ -48,7 +52,7 @@ export function toCheckedAnswer(
 ): CheckedAnswer {
   const range = requestRange(request);
   const granularity = request.time?.granularity;
-  const before = range === undefined ? undefined : previousPeriod(range);
+  const previousRange = range === undefined ? undefined : previousPeriod(range);
   return {
     request,
     response,
@@ -59,13 +63,13 @@ export function toCheckedAnswer(
         ? [null]
         : bucketsOf(range, granularity).map(({ label }) => label),
     previous:
-      before === undefined || request.time?.compare === undefined
+      previousRange === undefined || request.time?.compare === undefined
         ? undefined
-        : { range: before, buckets: bucketsOf(before, granularity).length },
+        : { range: previousRange, buckets: bucketsOf(previousRange, granularity).length },
     metrics: metrics.filter(({ id }) => request.metrics.includes(id)),
   };
 }
 
-/** The bucket in which a row counts; null where the range is folded, undefined where the row names none. */
+/** The bucket of a row; null without granularity, undefined if the row has none. */
 export const bucketOf = ({ granularity }: CheckedAnswer, row: ReportRow): string | null | undefined =>
   granularity === undefined ? null : (row.bucket ?? undefined);

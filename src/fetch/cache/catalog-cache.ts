@@ -4,60 +4,60 @@ import { asOutcome, done, type Outcome, snooze } from '../../base/outcome.ts';
 import { type Catalog, catalogSchema } from '../../contract/catalog.ts';
 import type { OrgRef } from '../../contract/organization.ts';
 import type { RedisClient } from '../../redis/client.ts';
-import { withRedisTimeout } from '../../redis/errors.ts';
+import { BEFORE_CALL, withRedisErrors } from '../../redis/errors.ts';
 import type { ComplianceClient } from '../client/compliance-client.ts';
 import type { OnFetchEvent } from '../fetch-events.ts';
 import type { Budget, Priority } from '../rate-limit/budget.ts';
-import { rateLimitedCall } from '../rate-limit/rate-limited-call.ts';
+import { rateLimitContext, rateLimitedCall } from '../rate-limit/rate-limited-call.ts';
 
-/** Whose catalog, and who pays for asking. */
+/** Which catalog, and the budget for requesting it. */
 export interface CatalogRequest {
   readonly client: ComplianceClient;
   readonly budget: Budget;
   /** Fingerprint of the API key. */
   readonly key: string;
   readonly org: OrgRef;
-  /** The organization's name in Docket, which stands in the key's line. */
+  /** The organization's id in Docket, for the round-robin of the budget. */
   readonly tenant: string;
   readonly priority: Priority;
-  /** Id of the run: its place in the line is its own. */
+  /** Id of the run: identifies the waiter. */
   readonly run: string;
   readonly maxWaitMs: number;
-  /** A held one that is older is asked for anew; any that is held will do when absent. */
+  /** A cached catalog that is older is fetched again; absent: any cached one is used. */
   readonly maxAgeMs?: number | undefined;
 }
 
-/** Catalogs, one per key and organization, kept for an hour: a run costs a metrics call for its catalog only when none is held. */
+/** Catalogs by key and organization, cached for an hour: a run spends a metrics call on its catalog only on a miss. */
 export interface CatalogCache {
-  /** The catalog that is held, or the service's own for one token. Snoozes and fails as a call does. */
-  get(source: CatalogRequest, signal: AbortSignal, observe: OnFetchEvent): Promise<Outcome<Catalog>>;
-  /** A report came from a registry of this version: a catalog of another one is forgotten. */
+  /** The cached catalog, or the service's for one token. Snoozes and fails like a call. */
+  get(request: CatalogRequest, signal: AbortSignal, observe: OnFetchEvent): Promise<Outcome<Catalog>>;
+  /** Deletes a cached catalog whose registry version differs from the one of a report. */
   invalidateStale(key: string, org: OrgRef, registryVersion: number): Promise<void>;
-  /** A question that the held catalog allows was refused: it is forgotten, so that the next plan is made with a new one. */
+  /** Called when the service refuses a request that the catalog allows: the next plan uses a new catalog. */
   invalidate(key: string, org: OrgRef): Promise<void>;
 }
 
-/** Where catalogs are kept. */
 interface CatalogStore {
   get(name: string): Promise<Catalog | undefined>;
-  /** How long ago it was put there, ms; more than `KEEP_MS` when it is not there. */
+  /** Age in ms; more than `CATALOG_TTL_MS` if it is missing. */
   ageMs(name: string): Promise<number>;
   put(name: string, catalog: Catalog): Promise<void>;
   delete(name: string): Promise<void>;
-  /** True for the one that may ask the service; it holds for `CLAIM_MS`, or until it is released. */
+  /** True for the one run that may fetch the catalog, for `CLAIM_TTL_MS` or until `release`. */
   claim(name: string): Promise<boolean>;
   release(name: string): Promise<void>;
 }
 
 const CATALOG_TTL_MS = 3_600_000;
 /**
- * A held catalog that is older may lack what the organization has since, such as a new group: before a definition is
- * refused because of it, a new one is asked for. Definitions that are wrong cost a token a minute at most.
+ * Before a definition is rejected, a catalog older than this is fetched again: it may lack recent changes, such as a new
+ * group. So an invalid definition costs at most one token a minute.
  */
 export const RECENT_CATALOG_MAX_AGE_MS = 60_000;
-/** Should whoever asks die, the others ask themselves after this. */
+/** If the claiming worker dies, others fetch the catalog after this. */
 const CLAIM_TTL_MS = 30_000;
-/** How often those who wait for another's answer look for it. */
+
+/** Between lookups while another run fetches the catalog. */
 const POLL_INTERVAL_MS = 250;
 
 export function memoryCatalogCache(clock: SteadyClock): CatalogCache {
@@ -92,38 +92,45 @@ export function redisCatalogCache(
   { prefix, clock }: { readonly prefix: string; readonly clock: SteadyClock },
 ): CatalogCache {
   const key = (name: string) => `${prefix}catalog:${name}`;
-  // Every run reads one, and most organizations have the same.
+  // Every run reads one, and most organizations have the same text.
   const read = memoize(readCatalog, 16);
+  const ask = <Reply>(question: () => Promise<Reply>): Promise<Reply> =>
+    withRedisErrors(undefined, question, BEFORE_CALL);
   return createCatalogCache(
     {
       get: async (name) => {
-        const text = await withRedisTimeout(() => redis.get(key(name)));
+        const text = await ask(() => redis.get(key(name)));
         return text === null ? undefined : read(text);
       },
-      ageMs: async (name) => CATALOG_TTL_MS - (await withRedisTimeout(() => redis.pttl(key(name)))),
+      ageMs: async (name) => CATALOG_TTL_MS - (await ask(() => redis.pttl(key(name)))),
       put: async (name, catalog) =>
-        void (await withRedisTimeout(() => redis.set(key(name), JSON.stringify(catalog), 'PX', CATALOG_TTL_MS))),
-      delete: async (name) => void (await withRedisTimeout(() => redis.del(key(name)))),
-      claim: async (name) =>
-        (await withRedisTimeout(() => redis.set(`${key(name)}:claim`, '1', 'PX', CLAIM_TTL_MS, 'NX'))) === 'OK',
-      release: async (name) => void (await withRedisTimeout(() => redis.del(`${key(name)}:claim`))),
+        void (await ask(() => redis.set(key(name), JSON.stringify(catalog), 'PX', CATALOG_TTL_MS))),
+      delete: async (name) => void (await ask(() => redis.del(key(name)))),
+      claim: async (name) => {
+        const claim = `${key(name)}:claim`;
+        if ((await ask(() => redis.set(claim, '1', 'PX', CLAIM_TTL_MS, 'NX'))) === 'OK') return true;
+        // A step back of Redis' clock makes the claim of a worker that died last longer by that step.
+        if ((await ask(() => redis.pttl(claim))) > CLAIM_TTL_MS) await ask(() => redis.pexpire(claim, CLAIM_TTL_MS));
+        return false;
+      },
+      release: async (name) => void (await ask(() => redis.del(`${key(name)}:claim`))),
     },
     clock,
   );
 }
 
-/** The catalog that the workers hold, if they do; nobody is asked for one. Throws `redis.unreachable`. */
+/** The catalog that the workers have cached, if any; makes no request. Throws `redis.unreachable`. */
 export async function cachedCatalog(
   redis: RedisClient,
   prefix: string,
   key: string,
   org: OrgRef,
 ): Promise<Catalog | undefined> {
-  const text = await withRedisTimeout(() => redis.get(`${prefix}catalog:${key}:${org}`));
+  const text = await withRedisErrors(undefined, () => redis.get(`${prefix}catalog:${key}:${org}`), BEFORE_CALL);
   return text === null ? undefined : readCatalog(text);
 }
 
-/** One that an older Docket wrote, and that no longer reads, is one we do not have. */
+/** Undefined for text of an older version of Docket that no longer matches the schema. */
 function readCatalog(text: string): Catalog | undefined {
   try {
     return catalogSchema.safeParse(JSON.parse(text)).data;
@@ -132,62 +139,58 @@ function readCatalog(text: string): Catalog | undefined {
   }
 }
 
-function createCatalogCache(shelf: CatalogStore, clock: SteadyClock): CatalogCache {
+function createCatalogCache(store: CatalogStore, clock: SteadyClock): CatalogCache {
   const nameOf = (key: string, org: OrgRef) => `${key}:${org}`;
-  const held = async (name: string, maxAgeMs: number | undefined): Promise<Catalog | undefined> => {
-    const found = await shelf.get(name);
+  const cached = async (name: string, maxAgeMs: number | undefined): Promise<Catalog | undefined> => {
+    const found = await store.get(name);
     if (found === undefined || maxAgeMs === undefined) return found;
-    return (await shelf.ageMs(name)) <= maxAgeMs ? found : undefined;
+    return (await store.ageMs(name)) <= maxAgeMs ? found : undefined;
   };
-  const ask = async (
-    source: CatalogRequest,
+  const fetchClaimed = async (
+    request: CatalogRequest,
     name: string,
     signal: AbortSignal,
     observe: OnFetchEvent,
   ): Promise<Outcome<Catalog>> => {
-    const { client, budget, key, tenant, priority, maxWaitMs } = source;
     try {
-      // It may have come between our look and our claim.
-      const found = await held(name, source.maxAgeMs);
+      // Another run may have stored it between our lookup and our claim.
+      const found = await cached(name, request.maxAgeMs);
       if (found !== undefined) return done(found);
-      const paid = await rateLimitedCall(
-        { budget, clock, key, org: tenant, priority, maxWaitMs, requestTimeoutMs: client.requestTimeoutMs },
-        {
-          id: `${source.run}:catalog`,
-          attempt: () => client.catalog(source.org, signal),
-          onWait: ({ at, ahead, tokens }) => observe({ type: 'waiting', call: 'catalog', until: at, ahead, tokens }),
-          onGrant: () => observe({ type: 'granted', call: 'catalog' }),
-          signal,
-        },
-      );
-      if (paid.kind !== 'done') return paid;
-      await shelf.put(name, paid.value.value);
-      return done(paid.value.value);
+      const result = await rateLimitedCall(rateLimitContext(request.tenant, { ...request, clock }, request.budget), {
+        id: `${request.run}:catalog`,
+        attempt: () => request.client.catalog(request.org, signal),
+        onWait: ({ at, ahead, tokens }) => observe({ type: 'waiting', call: 'catalog', until: at, ahead, tokens }),
+        onGrant: () => observe({ type: 'granted', call: 'catalog' }),
+        signal,
+      });
+      if (result.kind !== 'done') return result;
+      await store.put(name, result.value.value);
+      return done(result.value.value);
     } finally {
-      await shelf.release(name);
+      await store.release(name);
     }
   };
 
   return {
-    get: (source, signal, observe) =>
+    get: (request, signal, observe) =>
       asOutcome(signal, async () => {
-        const name = nameOf(source.key, source.org);
+        const name = nameOf(request.key, request.org);
         const since = clock.monotonic();
         for (;;) {
-          const found = await held(name, source.maxAgeMs);
+          const found = await cached(name, request.maxAgeMs);
           if (found !== undefined) return done(found);
-          if (await shelf.claim(name)) return await ask(source, name, signal, observe);
-          // Many runs start at one instant: one of them asks for all.
-          if (clock.monotonic() - since > source.maxWaitMs)
-            return snooze(clock.now() + POLL_INTERVAL_MS, 'another run asks for the catalog');
+          if (await store.claim(name)) return await fetchClaimed(request, name, signal, observe);
+          // Many runs start at once: one of them fetches the catalog for all.
+          if (clock.monotonic() - since > request.maxWaitMs)
+            return snooze(clock.now() + POLL_INTERVAL_MS, 'waiting for another run to fetch the catalog');
           await clock.sleep(POLL_INTERVAL_MS, signal);
         }
       }),
-    invalidate: (key, org) => shelf.delete(nameOf(key, org)),
+    invalidate: (key, org) => store.delete(nameOf(key, org)),
     invalidateStale: async (key, org, registryVersion) => {
       const name = nameOf(key, org);
-      const found = await shelf.get(name);
-      if (found !== undefined && found.registry_version !== registryVersion) await shelf.delete(name);
+      const found = await store.get(name);
+      if (found !== undefined && found.registry_version !== registryVersion) await store.delete(name);
     },
   };
 }

@@ -2,50 +2,50 @@ import type { Clock } from '../../base/clock.ts';
 import type { CachedResponse, CacheLookup, FreshnessRequirement, ResponseCache } from './response-cache.ts';
 
 interface Entry {
-  readonly answer: CachedResponse;
+  readonly response: CachedResponse;
   readonly computed: number;
-  readonly asked: number;
+  readonly requested: number;
   readonly until: number;
 }
 
-/** Shared answers of one process: the rules of `shared-1.lua`, told by `clock`. */
+/** The response cache of one process. `response-cache-1.lua` is the same state machine: change them together. */
 export function memoryResponseCache(clock: Clock): ResponseCache {
   const entries = new Map<string, Entry>();
   const flights = new Map<string, { readonly holder: string; readonly until: number }>();
-  const look = (question: string, { maxAgeMs, wantedForMs, holder }: FreshnessRequirement): CacheLookup => {
+  const lookup = (cacheKey: string, { maxAgeMs, waitingMs, holder }: FreshnessRequirement): CacheLookup => {
     const now = clock.now();
-    const entry = entries.get(question);
-    if (entry !== undefined && now <= entry.until && entry.asked <= now) {
-      const { answer, computed, asked } = entry;
-      if (now - computed <= maxAgeMs || now - asked <= wantedForMs) return { kind: 'answered', answer };
+    const entry = entries.get(cacheKey);
+    if (entry !== undefined && now <= entry.until && entry.requested <= now) {
+      const { response, computed, requested } = entry;
+      if (now - computed <= maxAgeMs || now - requested <= waitingMs) return { kind: 'hit', response };
     }
-    const flight = flights.get(question);
-    if (flight === undefined || flight.holder === holder || flight.until <= now) return { kind: 'nobody' };
-    return { kind: 'asking', forMs: flight.until - now };
+    const flight = flights.get(cacheKey);
+    if (flight === undefined || flight.holder === holder || flight.until <= now) return { kind: 'miss' };
+    return { kind: 'in_flight', forMs: flight.until - now };
   };
-  const release = (question: string, holder: string): void => {
-    if (flights.get(question)?.holder === holder) flights.delete(question);
+  const release = (cacheKey: string, holder: string): void => {
+    if (flights.get(cacheKey)?.holder === holder) flights.delete(cacheKey);
   };
   return {
-    lookup: async (question, wish) => look(question, wish),
-    claim: async (question, wish, forMs) => {
-      const found = look(question, wish);
-      if (found.kind !== 'nobody') return found;
-      const { holder } = wish;
-      const asked = clock.now();
-      flights.set(question, { holder, until: asked + forMs });
-      return { kind: 'claimed', claim: { holder, asked } };
+    lookup: async (cacheKey, requirement) => lookup(cacheKey, requirement),
+    claim: async (cacheKey, requirement, ttlMs) => {
+      const found = lookup(cacheKey, requirement);
+      if (found.kind !== 'miss') return found;
+      const { holder } = requirement;
+      const claimedAt = clock.now();
+      flights.set(cacheKey, { holder, until: claimedAt + ttlMs });
+      return { kind: 'claimed', claim: { holder, claimedAt } };
     },
-    put: async (question, { holder, asked }, answer, behindMs, keepMs) => {
+    put: async (cacheKey, { holder, claimedAt }, response, ageAtClaimMs, ttlMs) => {
       const now = clock.now();
       for (const [name, { until }] of entries) if (until < now) entries.delete(name);
-      const before = entries.get(question);
-      // How long an answer may be used is what its own asker allowed.
-      const own = { answer, computed: asked - behindMs, until: now + keepMs };
+      const before = entries.get(cacheKey);
+      // The report that made the request decides how long its response may be used.
+      const own = { response, computed: claimedAt - ageAtClaimMs, until: now + ttlMs };
       const best = before !== undefined && before.computed > own.computed ? before : own;
-      entries.set(question, { ...best, asked: Math.max(asked, before?.asked ?? asked) });
-      release(question, holder);
+      entries.set(cacheKey, { ...best, requested: Math.max(claimedAt, before?.requested ?? claimedAt) });
+      release(cacheKey, holder);
     },
-    release: async (question, { holder }) => release(question, holder),
+    release: async (cacheKey, { holder }) => release(cacheKey, holder),
   };
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { reportResponseSchema } from '../../contract/report.ts';
 import type { RedisClient } from '../../redis/client.ts';
-import { withRedisTimeout } from '../../redis/errors.ts';
+import { BEFORE_CALL, withRedisErrors } from '../../redis/errors.ts';
 import { type LuaScript, loadLuaScript, runLuaScript } from '../../redis/script.ts';
 import { compressJson, decompressJson } from './compressed-json.ts';
 import {
@@ -14,8 +14,8 @@ import {
 } from './response-cache.ts';
 
 const lookupReplySchema = z.union([
-  z.tuple([z.enum(['answered', 'nobody'])]),
-  z.tuple([z.literal('asking'), z.int()]),
+  z.tuple([z.enum(['hit', 'miss'])]),
+  z.tuple([z.literal('in_flight'), z.int()]),
   z.tuple([z.literal('claimed'), z.int()]),
 ]);
 const cachedResponseSchema: z.ZodType<CachedResponse> = z.object({
@@ -26,72 +26,73 @@ const cachedResponseSchema: z.ZodType<CachedResponse> = z.object({
 });
 
 export interface RedisResponseCacheOptions {
-  /** In front of every key in Redis, e.g. `docket:`. On a Cluster it must hold the hash tag. */
+  /** Prefix of every key in Redis, e.g. `docket:`. On a Cluster it must contain the hash tag. */
   readonly prefix: string;
   readonly maxKeyBytes?: number;
-  /** The script; a test may hand in one whose clock it moves. Default: `shared-1.lua`. */
+  /** Default: `response-cache-1.lua`. Tests pass one with a fake clock. */
   readonly script?: LuaScript;
 }
 
-/** Packed answers that the organizations of one API key share. */
+/** Compressed responses of all organizations of one API key. */
 const MAX_KEY_BYTES = 64 * 1024 * 1024;
 
-/** The script that holds the whole logic of shared answers. */
+/** The script with the whole logic of the cache. */
 export const responseCacheScript = (): LuaScript => loadLuaScript('./response-cache-1.lua', import.meta.url);
 
-/** The answers that all workers share, gzipped, one Redis hash a question; they go by themselves. */
+/** The response cache shared by all workers: one Redis hash with a TTL per cache key, compressed. */
 export function redisResponseCache(
   redis: RedisClient,
   { prefix, maxKeyBytes = MAX_KEY_BYTES, script = responseCacheScript() }: RedisResponseCacheOptions,
 ): ResponseCache {
-  const keysOf = (question: string) => ({
-    answer: `${prefix}shared:{${question}}:answer`,
-    flight: `${prefix}shared:{${question}}:flight`,
+  const keysOf = (cacheKey: string) => ({
+    answer: `${prefix}shared:{${cacheKey}}:answer`,
+    flight: `${prefix}shared:{${cacheKey}}:flight`,
   });
-  const run = (question: string, args: readonly (string | number | Buffer)[], ...more: string[]): Promise<unknown> => {
-    const { answer, flight } = keysOf(question);
-    return withRedisTimeout(() => runLuaScript(redis, script, [answer, flight, ...more], args));
+  const run = (cacheKey: string, args: readonly (string | number | Buffer)[], ...more: string[]): Promise<unknown> => {
+    const { answer, flight } = keysOf(cacheKey);
+    return withRedisErrors(undefined, () => runLuaScript(redis, script, [answer, flight, ...more], args), BEFORE_CALL);
   };
 
-  /** Undefined: what is kept is not there any more, or cannot be read. */
-  const read = async (question: string): Promise<CachedResponse | undefined> => {
-    const { answer } = keysOf(question);
-    // Never older than the one that was found: it may have been replaced since, by one computed later.
-    const packed = await withRedisTimeout(() => redis.hgetBuffer(answer, 'packed'));
-    const found = packed === null ? undefined : await decompressJson(packed, cachedResponseSchema);
-    if (found === undefined) await withRedisTimeout(() => redis.del(answer));
+  /** Undefined: the response has expired or cannot be read. */
+  const read = async (cacheKey: string): Promise<CachedResponse | undefined> => {
+    const { answer } = keysOf(cacheKey);
+    // Never older than the one found: it is replaced only by one computed later.
+    const compressed = await withRedisErrors(undefined, () => redis.hgetBuffer(answer, 'packed'), BEFORE_CALL);
+    const found = compressed === null ? undefined : await decompressJson(compressed, cachedResponseSchema);
+    if (found === undefined) await withRedisErrors(undefined, () => redis.del(answer), BEFORE_CALL);
     return found;
   };
   const find = async (
-    question: string,
-    { maxAgeMs, wantedForMs, holder }: FreshnessRequirement,
-    ...claiming: number[]
+    cacheKey: string,
+    { maxAgeMs, waitingMs, holder }: FreshnessRequirement,
+    ...claimTtlMs: number[]
   ) => {
-    const wish = [Math.floor(maxAgeMs), Math.floor(wantedForMs), holder];
+    const operation = claimTtlMs.length === 0 ? 'lookup' : 'claim';
+    const args = [operation, Math.floor(maxAgeMs), Math.floor(waitingMs), holder, ...claimTtlMs];
     for (;;) {
-      const step = claiming.length === 0 ? 'look' : 'claim';
-      const [kind, ms = 0] = lookupReplySchema.parse(await run(question, [step, ...wish, ...claiming]));
-      if (kind === 'asking') return { kind, forMs: ms };
-      if (kind === 'claimed') return { kind, claim: { holder, asked: ms } satisfies RequestClaim };
-      if (kind === 'nobody') return { kind };
-      const answer = await read(question);
-      if (answer !== undefined) return { kind, answer };
+      const [kind, ms = 0] = lookupReplySchema.parse(await run(cacheKey, args));
+      if (kind === 'in_flight') return { kind, forMs: ms };
+      if (kind === 'claimed') return { kind, claim: { holder, claimedAt: ms } satisfies RequestClaim };
+      if (kind === 'miss') return { kind };
+      const response = await read(cacheKey);
+      if (response !== undefined) return { kind, response };
     }
   };
 
   return {
-    lookup: async (question, wish): Promise<CacheLookup> => {
-      const found = await find(question, wish);
-      return found.kind === 'claimed' ? { kind: 'nobody' } : found;
+    lookup: async (cacheKey, requirement): Promise<CacheLookup> => {
+      const found = await find(cacheKey, requirement);
+      return found.kind === 'claimed' ? { kind: 'miss' } : found;
     },
-    claim: (question, wish, forMs) => find(question, wish, Math.ceil(forMs)),
-    put: async (question, { holder, asked }, answer, behindMs, keepMs) => {
-      const packed = await compressJson(answer);
-      const times = [asked, Math.ceil(behindMs), Math.ceil(keepMs)];
-      const of = `${prefix}shared-of:{${apiKeyOfCacheKey(question)}}`;
-      const args = ['land', holder, ...times, packed, question, maxKeyBytes];
-      await run(question, args, `${of}:account`, `${of}:expiry`);
+    claim: (cacheKey, requirement, ttlMs) => find(cacheKey, requirement, Math.ceil(ttlMs)),
+    put: async (cacheKey, { holder, claimedAt }, response, ageAtClaimMs, ttlMs) => {
+      // Never older than the one found: it is replaced only by one computed later.
+      const compressed = await compressJson(response);
+      const times = [claimedAt, Math.ceil(ageAtClaimMs), Math.ceil(ttlMs)];
+      const accountPrefix = `${prefix}shared-of:{${apiKeyOfCacheKey(cacheKey)}}`;
+      const args = ['put', holder, ...times, compressed, cacheKey, maxKeyBytes];
+      await run(cacheKey, args, `${accountPrefix}:account`, `${accountPrefix}:expiry`);
     },
-    release: async (question, { holder }) => void (await run(question, ['release', holder])),
+    release: async (cacheKey, { holder }) => void (await run(cacheKey, ['release', holder])),
   };
 }

@@ -1,18 +1,18 @@
 import { z } from 'zod';
 import { toDocketError } from '../../base/error.ts';
 import type { RedisClient } from '../../redis/client.ts';
-import { withRedisTimeout } from '../../redis/errors.ts';
+import { BEFORE_CALL, withRedisErrors } from '../../redis/errors.ts';
 import { loadLuaScript, runLuaScript } from '../../redis/script.ts';
 import { compressJson, decompressJson } from './compressed-json.ts';
 import type { ResponseStore } from './response-store.ts';
 
-/** A run that has not ended by then never will. */
+/** No run lasts longer. */
 const RESPONSES_TTL_S = 7 * 24 * 3600;
 
 const MIB = 1024 * 1024;
-/** Packed answers of one run: a list of several hundred thousand records. */
+/** Compressed responses of one run: enough for a list of several hundred thousand records. */
 const MAX_RUN_BYTES = 32 * MIB;
-/** Packed answers of all runs of an organization. */
+/** Compressed responses of all runs of an organization. */
 const MAX_ORG_BYTES = 128 * MIB;
 
 const storedResponseSchema = z.object({
@@ -23,9 +23,9 @@ const storedResponseSchema = z.object({
 });
 
 export interface RedisResponseStoreOptions {
-  /** In front of every key in Redis, its separator included. On a Cluster it must hold the hash tag. */
+  /** Prefix of every key in Redis, with its separator. On a Cluster it must contain the hash tag. */
   readonly prefix: string;
-  /** Docket's id of the organization whose runs these are. */
+  /** Docket's id of the organization of the runs. */
   readonly org: string;
   readonly maxRunBytes?: number;
   readonly maxOrgBytes?: number;
@@ -39,25 +39,32 @@ const keysOf = (prefix: string, run: string): readonly string[] => [
 ];
 
 /**
- * Answers of runs under the worker, gzipped, one Redis hash a run; gone with `drop`, or after seven days. No run and no
- * organization fills Redis for all others: an answer that would be too much is not kept, and neither is any in a Redis
- * that is out of memory.
+ * Responses of runs of the workers: one Redis hash per run, compressed, with a TTL of seven days. A response that would
+ * exceed the limit of its run or organization is not stored, nor is any when Redis is out of memory.
  */
 export function redisResponseStore(redis: RedisClient, options: RedisResponseStoreOptions): ResponseStore {
   const { prefix, org, maxRunBytes = MAX_RUN_BYTES, maxOrgBytes = MAX_ORG_BYTES } = options;
   const script = storeScript();
   return {
     get: async (run, call) => {
-      const packed = await withRedisTimeout(() => redis.hgetBuffer(`${prefix}answers:${run}`, call));
-      // An entry that cannot be read is one we do not have: the call is made again.
-      return packed === null ? undefined : decompressJson(packed, storedResponseSchema);
+      const compressed = await withRedisErrors(
+        undefined,
+        () => redis.hgetBuffer(`${prefix}answers:${run}`, call),
+        BEFORE_CALL,
+      );
+      // An unreadable entry counts as missing: the call is made again.
+      return compressed === null ? undefined : decompressJson(compressed, storedResponseSchema);
     },
-    put: async (run, call, answer) => {
-      const packed = await compressJson(answer);
-      const args = [org, call, packed, RESPONSES_TTL_S, maxRunBytes, maxOrgBytes, `${prefix}answers:`];
+    put: async (run, call, response) => {
+      const compressed = await compressJson(response);
+      const args = [org, call, compressed, RESPONSES_TTL_S, maxRunBytes, maxOrgBytes, `${prefix}answers:`];
       try {
         return (
-          (await withRedisTimeout(() => runLuaScript(redis, script, keysOf(prefix, run), ['put', run, ...args]))) === 1
+          (await withRedisErrors(
+            undefined,
+            () => runLuaScript(redis, script, keysOf(prefix, run), ['put', run, ...args]),
+            BEFORE_CALL,
+          )) === 1
         );
       } catch (thrown) {
         if (toDocketError(thrown).code !== 'redis.out_of_memory') throw thrown;
@@ -68,12 +75,16 @@ export function redisResponseStore(redis: RedisClient, options: RedisResponseSto
   };
 }
 
-/** Drops the answers of a run, whoever's it is. */
+/** Deletes the responses of a run of any organization. */
 export function deleteResponses(
   redis: RedisClient,
   { prefix }: Pick<RedisResponseStoreOptions, 'prefix'>,
 ): ResponseStore['delete'] {
   const script = storeScript();
   return async (run) =>
-    void (await withRedisTimeout(() => runLuaScript(redis, script, keysOf(prefix, run), ['drop', run])));
+    void (await withRedisErrors(
+      undefined,
+      () => runLuaScript(redis, script, keysOf(prefix, run), ['delete', run]),
+      BEFORE_CALL,
+    ));
 }

@@ -4,6 +4,7 @@ import { LIMITS } from '../../contract/limits.ts';
 import type { ReportResponse } from '../../contract/report.ts';
 import type { Plan, ReportCall } from '../../plan/plan.ts';
 import type { ComplianceClient } from '../client/compliance-client.ts';
+import type { CoalescedLookup, RequestCoalescer } from '../rate-limit/rate-limited-call.ts';
 import {
   type CachedResponse,
   type CacheLookup,
@@ -13,30 +14,14 @@ import {
   type ResponseCache,
 } from './response-cache.ts';
 
-/** How a call stands among the runs that want it too; `paidCall` asks before it takes a token, and before it uses one. */
-export interface RequestCoalescer<Value> {
-  lookup(): Promise<CoalescedLookup<Value>>;
-  /** `nobody`: the call is this run's to make, and others wait for it, for `forMs` at most. */
-  claim(forMs: number): Promise<CoalescedLookup<Value>>;
-  /** The answer to the call that was claimed. */
-  put(value: Value): Promise<void>;
-  /** The call that was claimed has no answer. */
-  release(): Promise<void>;
-}
-
-export type CoalescedLookup<Value> =
-  | { readonly kind: 'answered'; readonly value: Value }
-  | { readonly kind: 'asking'; readonly forMs: number }
-  | { readonly kind: 'nobody' };
-
 /**
- * The sharing of one call of a run, as its definition's `max_age` allows; undefined when that is 0: the call is then its
- * own, and nobody else's. An answer is never older than the day on which it is wanted, in the zone of its days: at
- * midnight "yesterday" is over, buckets close, and what was asked a minute before is short of a minute. Nor is it used for longer than the report that asked allows.
+ * Coalesces one call of a run with identical calls of other runs, as `max_age` of its definition allows; undefined if that
+ * is 0. A response is never used past midnight in the zone of the request, when buckets close, nor for longer than the
+ * report that requested it allows.
  */
 export function requestCoalescer(
   call: ReportCall,
-  of: {
+  context: {
     readonly responseCache: ResponseCache;
     readonly client: Pick<ComplianceClient, 'service'>;
     readonly clock: Clock;
@@ -45,50 +30,50 @@ export function requestCoalescer(
     readonly plan: Plan;
   },
 ): RequestCoalescer<CachedResponse> | undefined {
-  const { responseCache: shared, client, clock, key, run, plan } = of;
+  const { responseCache, client, clock, key, run, plan } = context;
   const maxAgeMs = plan.definition.max_age * 1000;
   if (maxAgeMs === 0) return undefined;
   const { org: tenant, registryVersion } = plan;
-  const question = cacheKeyOf(call, { tenant, service: client.service, key, registryVersion });
+  const cacheKey = cacheKeyOf(call, { tenant, service: client.service, key, registryVersion });
   const since = clock.now();
   const holder = `${run}:${call.id}`;
   const zone = call.request.time?.timezone ?? 'UTC';
   let claimed: { readonly claim: RequestClaim; readonly at: number } | undefined;
 
-  const wish = (): FreshnessRequirement => {
+  const requirement = (): FreshnessRequirement => {
     const now = clock.now();
     const today = now - DateTime.fromMillis(now, { zone }).startOf('day').toMillis();
-    return { maxAgeMs: Math.min(maxAgeMs, today), wantedForMs: Math.min(now - since, today), holder };
+    return { maxAgeMs: Math.min(maxAgeMs, today), waitingMs: Math.min(now - since, today), holder };
   };
-  const elsewhere = (found: CacheLookup): CoalescedLookup<CachedResponse> =>
-    found.kind === 'answered' ? { kind: 'answered', value: found.answer } : found;
+  const toResult = (found: CacheLookup): CoalescedLookup<CachedResponse> =>
+    found.kind === 'hit' ? { kind: 'hit', value: found.response } : found;
 
   return {
-    lookup: async () => elsewhere(await shared.lookup(question, wish())),
-    claim: async (forMs) => {
-      const found = await shared.claim(question, wish(), forMs);
-      if (found.kind !== 'claimed') return elsewhere(found);
+    lookup: async () => toResult(await responseCache.lookup(cacheKey, requirement())),
+    claim: async (ttlMs) => {
+      const found = await responseCache.claim(cacheKey, requirement(), ttlMs);
+      if (found.kind !== 'claimed') return toResult(found);
       claimed = { claim: found.claim, at: clock.now() };
-      return { kind: 'nobody' };
+      return { kind: 'miss' };
     },
-    put: async (answer) => {
+    put: async (response) => {
       if (claimed === undefined) return;
       const { claim, at } = claimed;
       claimed = undefined;
-      await shared.put(question, claim, answer, ageAtClaimMs(answer.body.meta, at), maxAgeMs);
+      await responseCache.put(cacheKey, claim, response, ageAtClaimMs(response.body.meta, at), maxAgeMs);
     },
     release: async () => {
       if (claimed === undefined) return;
       const { claim } = claimed;
       claimed = undefined;
-      await shared.release(question, claim);
+      await responseCache.release(cacheKey, claim);
     },
   };
 }
 
-/** How long (ms) before it was asked for the service had computed it: only what it had kept (specification §4, rule 5). */
-function ageAtClaimMs({ as_of, cached }: ReportResponse['meta'], asked: number): number {
+/** Age (ms) of a response when its request was claimed: above 0 only if the service had cached it (specification §4, rule 5). */
+function ageAtClaimMs({ as_of, cached }: ReportResponse['meta'], claimedAt: number): number {
   if (!cached) return 0;
   const computed = as_of === null ? Number.NaN : Date.parse(as_of);
-  return Number.isNaN(computed) ? LIMITS.report_cache_seconds * 1000 : Math.max(0, asked - computed);
+  return Number.isNaN(computed) ? LIMITS.report_cache_seconds * 1000 : Math.max(0, claimedAt - computed);
 }

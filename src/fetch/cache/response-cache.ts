@@ -4,69 +4,70 @@ import { canonicalJson } from '../../plan/call.ts';
 import type { ReportCall } from '../../plan/plan.ts';
 import type { StoredResponse } from './response-store.ts';
 
-/** An answer that other runs may use. */
+/** A response that other runs may use. */
 export interface CachedResponse extends StoredResponse {
   readonly body: ReportResponse;
-  /** The run that asked. */
+  /** The run that made the request. */
   readonly askedBy: string;
 }
 
-/**
- * What an answer must be to be used: computed at most `maxAgeMs` ago, or asked for after the run began to want it, which
- * is as good as having asked itself.
- */
+/** A response is fresh if it was computed at most `maxAgeMs` ago, or requested at most `waitingMs` ago. */
 export interface FreshnessRequirement {
   readonly maxAgeMs: number;
-  /** For how long (ms) the run has wanted it. */
-  readonly wantedForMs: number;
-  /** Names the run's call, the same when the run was resumed: what its former self was asking is its own to ask again. */
+  /** For how long (ms) the run has needed the response: one requested since is as good as its own. */
+  readonly waitingMs: number;
+  /** Identifies the run's call. The same when the run is resumed, which then may claim its own request again. */
   readonly holder: string;
 }
 
 export type CacheLookup =
-  | { readonly kind: 'answered'; readonly answer: CachedResponse }
-  /** Another run's call is on its way, for so long (ms) at most: then its worker is taken for dead. */
-  | { readonly kind: 'asking'; readonly forMs: number }
-  | { readonly kind: 'nobody' };
+  | { readonly kind: 'hit'; readonly response: CachedResponse }
+  /** Another run's request is in flight, for at most `forMs`: then its worker is presumed dead. */
+  | { readonly kind: 'in_flight'; readonly forMs: number }
+  | { readonly kind: 'miss' };
 
-/** The right to make the call, and the instant it was given, by the store's own clock. */
+/** The right to make a request, and when it was given, on the store's clock (ms). */
 export interface RequestClaim {
   readonly holder: string;
-  readonly asked: number;
+  readonly claimedAt: number;
 }
 
 /**
- * Answers of calls that several runs want, each kept for a while, and who is asking now: one at a time a question.
+ * Responses that several runs may use, and the requests in flight: one at a time per cache key.
  *
- * An answer's age counts from its claim, which no answer of the service's own can be older than, and from `behindMs`
- * before it where the service had computed it earlier. So nothing is ever taken for fresher than it is, whatever the
- * clocks of the workers say and however long one of them was frozen. Of two answers the one computed later stays.
- * Throws `redis.unreachable`.
+ * The age of a response counts from its claim, less `ageAtClaimMs` if the service had computed it earlier. So it is never
+ * taken for fresher than it is, whatever the workers' clocks show and however long a worker was frozen. Of two responses
+ * the one computed later is kept. Throws `redis.unreachable`.
  */
 export interface ResponseCache {
-  lookup(question: string, wish: FreshnessRequirement): Promise<CacheLookup>;
-  /** As `look`; where nobody asks, the caller does from now on, until it lands or releases, or for `forMs`. */
+  lookup(cacheKey: string, requirement: FreshnessRequirement): Promise<CacheLookup>;
+  /** As `lookup`, but a miss claims the request for the caller until `put` or `release`, or for `ttlMs`. */
   claim(
-    question: string,
-    wish: FreshnessRequirement,
-    forMs: number,
+    cacheKey: string,
+    requirement: FreshnessRequirement,
+    ttlMs: number,
   ): Promise<CacheLookup | { readonly kind: 'claimed'; readonly claim: RequestClaim }>;
   /**
-   * The answer has come. It may be kept for nobody where there is no room for it.
-   * @param behindMs how long before the claim the service had computed it
-   * @param keepMs how long it is kept
+   * Stores the response to a claimed request, unless the cache of the API key is full.
+   * @param ageAtClaimMs age of the response when the request was claimed
    */
-  put(question: string, claim: RequestClaim, answer: CachedResponse, behindMs: number, keepMs: number): Promise<void>;
-  /** There is none: another may ask. */
-  release(question: string, claim: RequestClaim): Promise<void>;
+  put(
+    cacheKey: string,
+    claim: RequestClaim,
+    response: CachedResponse,
+    ageAtClaimMs: number,
+    ttlMs: number,
+  ): Promise<void>;
+  /** The claimed request has no response: another run may claim it. */
+  release(cacheKey: string, claim: RequestClaim): Promise<void>;
 }
 
-/** The fingerprint of the API key with which a question is asked: what its name begins with. */
-export const apiKeyOfCacheKey = (question: string): string => question.split(':', 1)[0] ?? question;
+/** Fingerprint of the API key of a cache key. */
+export const apiKeyOfCacheKey = (cacheKey: string): string => cacheKey.split(':', 1)[0] ?? cacheKey;
 
 /**
- * Names a question as one organization of Docket asks it with one key of the service. Two of Docket's organizations
- * never meet, not even with the same key: whose figures they may see is said in their files, not here.
+ * Identifies a request of one Docket organization (`tenant`) with one API key. Organizations never share responses, not
+ * even with the same key: their definitions decide what data each may see.
  */
 export const cacheKeyOf = (
   { org, request }: Pick<ReportCall, 'org' | 'request'>,

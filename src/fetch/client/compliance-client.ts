@@ -16,15 +16,16 @@ import {
 } from '../../contract/organization.ts';
 import { type ReportRequest, type ReportResponse, reportResponseSchema } from '../../contract/report.ts';
 import { httpError } from './http-error.ts';
-import { networkError, parseResponse, type RequestTimeouts, readBody } from './response-body.ts';
+import { networkError, type RequestTimeouts } from './network-error.ts';
+import { parseResponse, readBody } from './response-body.ts';
 import { truncateId, truncateLine } from './untrusted-input.ts';
 
-/** No call takes longer, from dispatch to the last byte. */
+/** Limit of a call from dispatch to the last byte. */
 export const CALL_TIMEOUT_MS = 60_000;
 
 const DEFAULT_TIMEOUTS: RequestTimeouts = { connect: 5_000, headers: 30_000, body: 15_000, total: CALL_TIMEOUT_MS };
 
-/** A decoded answer larger than this is refused: a report has at most 5,000 rows. */
+/** Limit of a decoded response: a report has at most 5,000 rows. */
 const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 
 export interface ClientOptions {
@@ -32,30 +33,30 @@ export interface ClientOptions {
   readonly baseUrl: string;
   readonly key: Secret;
   readonly timeouts?: Partial<RequestTimeouts>;
-  /** Of the process: takes our secrets out of what the service says. One that knows the key alone when absent. */
+  /** Removes secrets from untrusted text. Default: one that knows this key only. */
   readonly redactor?: Redactor | undefined;
-  /** Another connection pool than our own; it stays the caller's to close. */
+  /** A connection pool that the caller closes. Default: a pool of the client. */
   readonly dispatcher?: Dispatcher;
   /** The largest decoded body, in bytes. */
   readonly maxBytes?: number;
   readonly clock?: Clock;
-  /** Told of every request that was answered or has failed; not of one that was aborted by its caller. */
-  readonly onRequestEnd?: (news: ApiRequestResult) => void;
-  /** Where each request is a span; none is made when absent. The service is told nothing of it. */
+  /** Called when a request was answered or has failed; not when its caller aborted it. */
+  readonly onRequestEnd?: (result: ApiRequestResult) => void;
+  /** Records each request as a span. No trace headers are sent to the service. */
   readonly trace?: Trace | undefined;
 }
 
 /** How a request ended. */
 export interface ApiRequestResult {
   readonly endpoint: 'organizations' | 'catalog' | 'report' | 'list';
-  /** `unreadable`: it answered 200, and with something that is no answer. */
+  /** `unreadable`: a 200 with an invalid body. */
   readonly status: '2xx' | '3xx' | '4xx' | '429' | '5xx' | 'timeout' | 'unreachable' | 'unreadable';
   readonly ms: number;
 }
 
 export interface ApiResponse<Body> {
   readonly body: Body;
-  /** From the `x-correlation-id` header; null where the service does not send one with a good answer. */
+  /** From the `x-correlation-id` header; null without one. */
   readonly correlationId: string | null;
 }
 
@@ -69,26 +70,26 @@ export interface ListQuery {
 export interface ListPage {
   /** Null for a list without an envelope. */
   readonly count: number | null;
-  /** A path of this list, to be asked for at our own origin whatever origin the service named. */
+  /** Path of the next page, on the configured origin whatever origin the service named. */
   readonly next: string | null;
   readonly records: readonly ListRecord[];
 }
 
 /**
- * The Compliance Service for one key. Every method is one request: it waits for no budget and tries nothing twice.
- * Failures are classified once, as `DocketError`: `retryable` says whether another try can help. When `signal` aborts,
- * the promise rejects with its reason. The key is in no error, and goes to no other origin.
+ * Client of the Compliance Service for one API key. Every method sends one request, without rate limit or retries.
+ * Throws `DocketError`; `retryable` says whether a retry can help. When `signal` aborts, rejects with its reason. The key
+ * is in no error and is sent to no other origin.
  */
 export interface ComplianceClient {
-  /** The base URL: an answer of one service is never taken for another's. */
+  /** The base URL: part of cache keys, so that responses of two services are never mixed. */
   readonly service: string;
-  /** A request is given up this long (ms) after dispatch, so a token need not be held longer for want of a reply. */
+  /** A request is aborted this long (ms) after dispatch, which limits how long its token is held without a reply. */
   readonly requestTimeoutMs: number;
-  /** Every organization the key can reach. */
+  /** All organizations the key can access. */
   organizations(signal: AbortSignal): Promise<Organization[]>;
   catalog(org: OrgRef, signal: AbortSignal): Promise<Catalog>;
   report(org: OrgRef, request: ReportRequest, signal: AbortSignal): Promise<ApiResponse<ReportResponse>>;
-  /** The first page of the list, or the one that a page before it named as `next`. */
+  /** The first page of the list, or `next` of an earlier page. */
   listPage(query: ListQuery, next: string | null, signal: AbortSignal): Promise<ListPage>;
   close(): Promise<void>;
 }
@@ -100,17 +101,16 @@ interface Request {
   readonly body?: unknown;
 }
 
-/** Throws `config.invalid` for a key that cannot be one. */
+/** Throws `config.invalid` for a malformed key. */
 export function createClient(options: ClientOptions): ComplianceClient {
-  // Such a key cannot stand in a header, and would fail each call as if the network had.
+  // Such a key is invalid in a header, and each call would fail like a network error.
   if (!/^[\x21-\x7e]+$/.test(options.key.reveal())) {
-    throw new DocketError('config.invalid', 'The API key has characters that no key has.', {
+    throw new DocketError('config.invalid', 'The API key contains invalid characters.', {
       expected: 'prefix.secret in one line, without spaces',
-      next: "Check what the secret that `api_key` in org.yaml refers to holds: only the key's own text may be in it.",
+      next: 'Check the secret that `api_key` in org.yaml refers to: it must contain the key alone.',
     });
   }
-  // Of the data only the whole key is taken out, which the service alone can have put there: a weak password may be a label,
-  // and so may the beginning of the key.
+  // In data only the whole key is redacted: a weak password, or the beginning of a key, may also be a label.
   const ownKey = createRedactor({ shapes: false, partial: false });
   ownKey.registerSecret(options.key.reveal());
   const { registerSecret, redact } = options.redactor ?? createRedactor();
@@ -128,7 +128,7 @@ export function createClient(options: ClientOptions): ComplianceClient {
   function send<Schema extends z.ZodType>(
     request: Request,
     schema: Schema,
-    outer: AbortSignal,
+    caller: AbortSignal,
   ): Promise<ApiResponse<z.output<Schema>>> {
     const { method, endpoint, path } = request;
     const span = {
@@ -138,25 +138,25 @@ export function createClient(options: ClientOptions): ComplianceClient {
       path: path.split('?')[0] ?? path,
       server,
     } as const;
-    return trace.span(span, (tell) => ask(request, schema, outer, tell));
+    return trace.span(span, (setAttributes) => sendOnce(request, schema, caller, setAttributes));
   }
 
-  async function ask<Schema extends z.ZodType>(
+  async function sendOnce<Schema extends z.ZodType>(
     request: Request,
     schema: Schema,
-    outer: AbortSignal,
-    tellSpan: SetSpanAttributes,
+    caller: AbortSignal,
+    setAttributes: SetSpanAttributes,
   ): Promise<ApiResponse<z.output<Schema>>> {
     const { method, path } = request;
-    // Without the query: a search text may name a person, and errors travel.
+    // Without the query: a search text may be a person's name, and errors are logged.
     const where = `${method} ${path.split('?')[0]}`;
-    outer.throwIfAborted();
-    const begun = clock.now();
-    let answered: number | undefined;
-    const tell = (status: ApiRequestResult['status']): void =>
-      options.onRequestEnd?.({ endpoint: request.endpoint, status, ms: Math.max(0, clock.now() - begun) });
+    caller.throwIfAborted();
+    const startedAt = clock.now();
+    let receivedStatus: number | undefined;
+    const reportEnd = (status: ApiRequestResult['status']): void =>
+      options.onRequestEnd?.({ endpoint: request.endpoint, status, ms: Math.max(0, clock.now() - startedAt) });
     const total = AbortSignal.timeout(timeouts.total);
-    const signal = AbortSignal.any([outer, total]);
+    const signal = AbortSignal.any([caller, total]);
     try {
       const response = await dispatcher.request({
         origin: base.origin,
@@ -178,23 +178,25 @@ export function createClient(options: ClientOptions): ComplianceClient {
         const first = Array.isArray(value) ? value[0] : value;
         return first === undefined ? undefined : redactUntrusted(first, redact);
       };
-      answered = response.statusCode;
-      tellSpan({ status: answered });
+      receivedStatus = response.statusCode;
+      setAttributes({ status: receivedStatus });
       const bytes = await readBody(response.body, header, { maxBytes, where });
       if (response.statusCode !== 200) {
         throw httpError({ status: response.statusCode, where, header, body: bytes, redact }, clock.now());
       }
       const body = parseResponse(bytes, header('content-type'), schema, { where, redact: ownKey.redact });
-      tell('2xx');
-      const named = header('x-correlation-id');
-      const correlationId = named === undefined ? null : truncateId(named);
-      if (correlationId !== null) tellSpan({ correlation_id: correlationId });
+      reportEnd('2xx');
+      const id = header('x-correlation-id');
+      const correlationId = id === undefined ? null : truncateId(id);
+      if (correlationId !== null) setAttributes({ correlation_id: correlationId });
       return { body, correlationId };
     } catch (error) {
-      if (outer.aborted) throw outer.reason;
+      if (caller.aborted) throw caller.reason;
       const failure =
-        error instanceof DocketError ? error : networkError(error, where, base.origin, total.aborted, timeouts);
-      tell(resultStatus(answered, failure));
+        error instanceof DocketError
+          ? error
+          : networkError(error, { where, origin: base.origin, deadlinePassed: total.aborted, timeouts });
+      reportEnd(resultStatus(receivedStatus, failure));
       throw failure;
     }
   }
@@ -202,24 +204,24 @@ export function createClient(options: ClientOptions): ComplianceClient {
   const listPath = (query: ListQuery) => `${prefix}${PATHS.list(query.org, query.list)}`;
 
   /**
-   * The page that `next` names, by our own query, or `api.unsafe`: a `next` that lost the search would bring other people's
-   * records into the report. Only the page's number is the service's to say (specification §4, rule 1). Its origin is never followed: behind a proxy a service may know itself
-   * by another scheme, port or name than we do, and the key goes only to the address that was configured.
+   * Path of the page that `next` names, or `api.unsafe`. Only the page number is taken from `next` (specification §4,
+   * rule 1): a link without our search would add other people's records. Its origin is ignored, because behind a proxy a
+   * service may have another scheme, port or name, and the key is sent to the configured address only.
    */
   const nextPage = (next: string, query: ListQuery): string => {
     const url = URL.canParse(next, base.origin) ? new URL(next, base.origin) : undefined;
-    const own = [listPath(query), PATHS.list(query.org, query.list)];
-    const ofList = url !== undefined && /^https?:$/.test(url.protocol) && own.includes(url.pathname);
+    const listPaths = [listPath(query), PATHS.list(query.org, query.list)];
+    const isListUrl = url !== undefined && /^https?:$/.test(url.protocol) && listPaths.includes(url.pathname);
     const page = url?.searchParams.get('page') ?? null;
-    if (ofList && page !== null && /^[1-9]\d{0,8}$/.test(page)) return pagePath(listPath(query), query, page);
-    throw new DocketError('api.unsafe', 'The list names a next page that is not of this list; it was not asked for.', {
+    if (isListUrl && page !== null && /^[1-9]\d{0,8}$/.test(page)) return pagePath(listPath(query), query, page);
+    throw new DocketError('api.unsafe', "The list's `next` link does not belong to this list; it was not followed.", {
       where: `GET ${listPath(query)}`,
       expected: `a numbered page of ${listPath(query)}`,
       got:
         url === undefined
           ? 'no URL'
           : `${truncateLine(`${url.origin}${url.pathname}`)}, page ${truncateId(page ?? 'none')}`,
-      next: 'Report it to the service. The address in COMPLIANCE_API_URL is not the cause: leave it as it is.',
+      next: 'Report it to the service. COMPLIANCE_API_URL is not the cause.',
     });
   };
 
@@ -253,14 +255,14 @@ export function createClient(options: ClientOptions): ComplianceClient {
   };
 }
 
-/** @param answered the status, when there was one before it failed */
-function resultStatus(answered: number | undefined, { code }: DocketError): ApiRequestResult['status'] {
-  // An answer that broke off is none, whatever it began with.
+/** @param received the HTTP status, if one was received before the failure */
+function resultStatus(received: number | undefined, { code }: DocketError): ApiRequestResult['status'] {
+  // A truncated response counts as none, whatever its status.
   if (code === 'api.timeout') return 'timeout';
-  if (code === 'api.unreachable' || answered === undefined) return 'unreachable';
-  if (answered === 200) return 'unreadable';
-  if (answered === 429) return '429';
-  return answered >= 500 ? '5xx' : answered >= 400 ? '4xx' : answered >= 300 ? '3xx' : '2xx';
+  if (code === 'api.unreachable' || received === undefined) return 'unreachable';
+  if (received === 200) return 'unreadable';
+  if (received === 429) return '429';
+  return received >= 500 ? '5xx' : received >= 400 ? '4xx' : received >= 300 ? '3xx' : '2xx';
 }
 
 /** @param page absent: the first */

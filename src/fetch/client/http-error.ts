@@ -4,46 +4,46 @@ import type { Redact } from '../../base/secrets/redactor.ts';
 import { type Problem, problemSchema } from '../../contract/problem.ts';
 import { parseUntrustedJson, truncateId, truncateLine } from './untrusted-input.ts';
 
-/** An answer that is not a 200, as far as it could be read. */
+/** A response other than 200, as far as it could be read. */
 export interface HttpErrorResponse {
   readonly status: number;
   /** `METHOD path`. */
   readonly where: string;
   readonly header: (name: string) => string | undefined;
-  /** Whatever it is. */
+  /** Of any content type. */
   readonly body: Buffer;
-  /** Takes out of it what the service was told and must not be repeated. `header` does so by itself. */
+  /** Removes our secrets from the body. `header` is redacted already. */
   readonly redact: Redact;
 }
 
-/** A longer problem document is not read: the status alone says what to do. */
+/** A longer problem document is ignored: the status decides. */
 const MAX_PROBLEM_BYTES = 64 * 1024;
-/** Of any other form it is no code, but a text. */
+/** Anything else is text, not a code. */
 const PROBLEM_CODE = /^[a-z][\w.-]{0,99}$/i;
 
 /**
- * Status → what to do, decided once (specification §7): 408 and 5xx are tried again, 429 waits, everything else stops.
- * A redirect is refused, not followed: it would take the key elsewhere.
+ * HTTP status → error (specification §7): 408 and 5xx are retryable, 429 waits, everything else fails. A redirect is
+ * never followed: it would send the key elsewhere.
  */
-export function httpError(refusal: HttpErrorResponse, now: number): DocketError {
-  const { status, where } = refusal;
-  const problem = readProblem(refusal);
-  const said = problemText(problem);
-  const correlationId = problem.correlation_id ?? refusal.header('x-correlation-id');
+export function httpError(response: HttpErrorResponse, now: number): DocketError {
+  const { status, where } = response;
+  const problem = readProblem(response);
+  const serviceMessage = problemText(problem);
+  const correlationId = problem.correlation_id ?? response.header('x-correlation-id');
   const detail: ErrorDetail = {
     where,
     got: `HTTP ${status}${problem.code !== undefined && PROBLEM_CODE.test(problem.code) ? ` ${problem.code}` : ''}`,
     ...(correlationId === undefined ? {} : { correlationId: truncateId(correlationId) }),
   };
   const error = (code: ErrorCode, message: string, next: string, more: ErrorDetail = {}) =>
-    new DocketError(code, `${message}${said}`, { ...detail, next, ...more });
+    new DocketError(code, `${message}${serviceMessage}`, { ...detail, next, ...more });
 
   if (status === 429) {
-    const wait = parseRetryAfter(refusal.header('retry-after'), refusal.header('date'), now);
+    const wait = parseRetryAfter(response.header('retry-after'), response.header('date'), now);
     return error(
       'api.throttled',
-      'The service answers that too many calls were made with this key.',
-      'Nothing: Docket waits and goes on. If it happens often, somebody else uses the same key.',
+      'The service rate-limited this key (429).',
+      'Nothing: Docket waits and continues. If it happens often, something else uses the same key.',
       wait === undefined ? {} : { retryAfterMs: wait },
     );
   }
@@ -57,22 +57,22 @@ export function httpError(refusal: HttpErrorResponse, now: number): DocketError 
   if (status === 403) {
     return error(
       'api.forbidden',
-      'The API key may not do this.',
-      "The key and its owner's role need the permission analytics.read (lists need a key that is not limited to it), and `org` in org.yaml must be an organization of the key.",
+      'The API key lacks permission.',
+      "The key and its owner's role need the permission analytics.read (lists need a key without that restriction), and `org` in org.yaml must be an organization that the key can access.",
     );
   }
   if (status === 404) {
     return error(
       'api.not_found',
       'The service does not know this organization.',
-      'Check `org` in org.yaml (GET /api/orgs/ lists what the key reaches), and COMPLIANCE_API_URL.',
+      'Check `org` in org.yaml (GET /api/orgs/ lists the organizations of the key), and COMPLIANCE_API_URL.',
     );
   }
   if (status >= 300 && status < 400) {
     return error(
       'api.unsafe',
-      'The service answered with a redirect, which is never followed: it would take the API key elsewhere.',
-      'Set COMPLIANCE_API_URL to the address that answers itself.',
+      'The service answered with a redirect, which is never followed: it would send the API key elsewhere.',
+      'Set COMPLIANCE_API_URL to the final address.',
     );
   }
   if (status === 408 || status >= 500) {
@@ -81,7 +81,7 @@ export function httpError(refusal: HttpErrorResponse, now: number): DocketError 
   return error(
     'api.refused',
     'The service refuses the request.',
-    'Correct what the message names; `docket check` online finds most of it before a call is made.',
+    'Correct what the message names; `docket check` online finds most of it before a run.',
   );
 }
 
@@ -94,7 +94,7 @@ function readProblem({ body, redact }: HttpErrorResponse): Problem {
   }
 }
 
-/** What the service says, in its own words, with pointer and metadata of each entry; empty when it says nothing. */
+/** The service's message, with pointer and metadata of each entry; empty without one. */
 function problemText({ detail, errors = [] }: Problem): string {
   const entries = errors.slice(0, 20).map((entry) => {
     const metadata =
@@ -103,5 +103,5 @@ function problemText({ detail, errors = [] }: Problem): string {
         : ` ${JSON.stringify(entry.metadata)}`;
     return `${entry.pointer ?? '(body)'}: ${entry.detail ?? entry.code ?? 'refused'}${metadata}`;
   });
-  return `${detail === undefined ? '' : ` It says: ${truncateLine(detail)}`}${entries.map((entry) => `\n  ${truncateLine(entry)}`).join('')}`;
+  return `${detail === undefined ? '' : ` Service message: ${truncateLine(detail)}`}${entries.map((entry) => `\n  ${truncateLine(entry)}`).join('')}`;
 }

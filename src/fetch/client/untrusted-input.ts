@@ -1,6 +1,6 @@
 import type { Redact } from '../../base/secrets/redactor.ts';
 
-/** An answer of the service needs six levels. `JSON.parse` takes any number of them, and `JSON.stringify` then ends in the middle of them. */
+/** Responses need six levels. `JSON.parse` accepts any depth, on which `JSON.stringify` then overflows the stack. */
 const MAX_DEPTH = 64;
 
 const QUOTE = 0x22;
@@ -11,10 +11,9 @@ const OPEN = 0x7b;
 const CLOSE = 0x7d;
 
 /**
- * JSON of somebody else, as `JSON.parse` reads it, but no deeper than can be written again, and without our secrets.
- * Throws a `SyntaxError` for both.
+ * Parses untrusted JSON like `JSON.parse`, with limited depth and without our secrets. Throws a `SyntaxError`.
  *
- * @param redact applied to every text and name in it, after JSON's own escapes are undone; absent where none has a secret
+ * @param redact applied to every string and name after unescaping; omit it if none has a secret
  */
 export function parseUntrustedJson(bytes: Buffer, redact?: Redact): unknown {
   let depth = 0;
@@ -29,12 +28,12 @@ export function parseUntrustedJson(bytes: Buffer, redact?: Redact): unknown {
   return redact === undefined ? value : redactDeep(value, redact);
 }
 
-/** Characters that are looked at together: what they look like with their escapes undone takes several times their room. */
+/** Characters scanned at once: their decoded forms take several times the memory. */
 const SCAN_CHUNK_CHARS = 64 * 1024;
-/** Longer than a key that is escaped twice. */
+/** Longer than an API key that is escaped twice. */
 const SCAN_OVERLAP_CHARS = 8 * 1024;
 
-/** Whether any text in this JSON has a secret, at the price of one look through the whole. */
+/** Whether any text in this JSON contains a secret. Scans it once. */
 export function containsSecret(bytes: Buffer, redact: Redact): boolean {
   const text = bytes.toString('utf8');
   for (let at = 0; at < text.length; at += SCAN_CHUNK_CHARS) {
@@ -51,7 +50,7 @@ function redactDeep(value: unknown, redact: Redact): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [redact(name), redactDeep(item, redact)]));
 }
 
-/** The offset of the quote that ends the string; past the end where none does. */
+/** Offset of the closing quote; the length without one. */
 function endOfString(bytes: Buffer, start: number): number {
   for (let at = bytes.indexOf(QUOTE, start + 1); at !== -1; at = bytes.indexOf(QUOTE, at + 1)) {
     let before = at;
@@ -62,13 +61,12 @@ function endOfString(bytes: Buffer, start: number): number {
 }
 
 /**
- * A text of the service as one line of at most `most` characters: an answer is not ours to trust with the length of a log
- * line or with a terminal's control characters.
+ * Untrusted text as one line of at maxLength `maxLength` characters, without control characters.
  */
-export function truncateLine(text: string, most = 500): string {
+export function truncateLine(text: string, maxLength = 500): string {
   const line = text.replace(/[\p{Cc}\p{Cf}]+/gu, ' ');
-  return line.length <= most ? line : `${line.slice(0, most)}…`;
+  return line.length <= maxLength ? line : `${line.slice(0, maxLength)}…`;
 }
 
-/** Of a code or an id: none that is meant to be quoted is longer. */
+/** `truncateLine` for codes and ids. */
 export const truncateId = (text: string): string => truncateLine(text, 100);

@@ -1,16 +1,16 @@
-/** Who goes first in the line of a key: a person who waits before a schedule, a schedule before a backfill. */
+/** Order in the queue of a key: on-demand runs before scheduled runs before backfills. */
 export const PRIORITIES = ['on_demand', 'scheduled', 'backfill'] as const;
 export type Priority = (typeof PRIORITIES)[number];
 
 export interface AcquireRequest {
   /** Fingerprint of the API key (`Secret.fingerprint()`), never the key. */
   readonly key: string;
-  /** Names the place in the line: asking again with it keeps the place, from whatever process, until it is granted. */
+  /** Identifies the waiter: repeating the request with the same id, from any process, keeps its queue position. */
   readonly id: string;
-  /** Organizations that share a key take turns. */
+  /** Organizations that share a key are served round-robin. */
   readonly org: string;
   readonly priority: Priority;
-  /** How long the call may go unanswered, ms: the token comes back after this plus the window if no reply is told. */
+  /** Longest time (ms) the call may stay unanswered. Without a reply its token returns after this plus one window. */
   readonly holdMs: number;
 }
 
@@ -18,8 +18,8 @@ export type AcquireResult =
   | {
       readonly granted: true;
       /**
-       * Names the token that was taken. One token is one dispatch: whoever asks with the same id after this grant
-       * (a run resumed after a crash cannot know whether the call left) waits for a token of its own.
+       * Id of the token. One token is one dispatch: a later request with the same waiter id needs a token of its own,
+       * because a run resumed after a crash cannot know whether its call was sent.
        */
       readonly token: string;
       /** Tokens left after this one. */
@@ -27,14 +27,14 @@ export type AcquireResult =
     }
   | {
       readonly granted: false;
-      /** Epoch ms at which this waiter can expect its token; ask again then. */
+      /** Epoch ms at which this waiter can expect its token; acquire again then. */
       readonly at: number;
       /** Waiters in front. */
       readonly ahead: number;
       readonly tokens: number;
     };
 
-/** One key's line, as operators see it. */
+/** State of one key's budget and queue. */
 export interface BudgetState {
   readonly key: string;
   readonly tokens: number;
@@ -42,28 +42,27 @@ export interface BudgetState {
   readonly waiting: number;
   /** Epoch ms, or null. */
   readonly blockedUntil: number | null;
-  /** 429s told by `block` since the line was last idle for long. */
+  /** Number of 429s (`penalize`) since the state of the key was last dropped as idle. */
   readonly throttled: number;
-  /** Tokens there are in all: fewer than the limit for some windows after a 429. */
+  /** Current number of tokens: below the configured limit for some windows after a 429. */
   readonly limit: number;
-  /** Epoch ms at which the line goes at its full rate again if no other 429 comes; null while it does. */
+  /** Epoch ms at which the full limit is restored unless another 429 comes; null at full rate. */
   readonly slowedUntil: number | null;
 }
 
 /**
- * What the line of a key has to say of itself. It is told in one process only, whichever of all workers it showed to:
- * `slowed` by the first 429 of a stretch, `recovered` to the first who asks when that stretch is over, `lost` to the
- * first who asks after the store has lost what it held.
+ * Events of a key's budget. Each is reported once, by one process: `slowed` on the first 429 of a throttled stretch,
+ * `recovered` on the first acquire after it has ended, `lost` on the first acquire after the store lost the state.
  */
 export type BudgetEvent =
   | {
       readonly kind: 'slowed';
       readonly key: string;
-      /** Whose call met the 429. */
+      /** The organization whose call got the 429. */
       readonly org: string;
-      /** Tokens there are now. */
+      /** Tokens now. */
       readonly limit: number;
-      /** Epoch ms until which nobody calls. */
+      /** Epoch ms until which no calls are made. */
       readonly blockedUntil: number;
       /** Epoch ms; see `BudgetState`. */
       readonly slowedUntil: number;
@@ -76,26 +75,26 @@ export type BudgetEvent =
       readonly afterMs: number;
     }
   | {
-      /** The store has forgotten calls of this key: none leaves until they no longer count. */
+      /** The store lost the calls of this key: no calls are made until the lost ones can no longer count. */
       readonly kind: 'lost';
       readonly key: string;
-      /** Who asked. */
+      /** The organization that acquired. */
       readonly org: string;
       readonly forMs: number;
     };
 
-export type OnBudgetEvent = (news: BudgetEvent) => void;
+export type OnBudgetEvent = (event: BudgetEvent) => void;
 
 /**
- * How many dispatches (`calls`) any stretch of `windowMs` may hold at the server. A budget reads them anew at each step:
- * getters may answer otherwise later, and what they say then holds for the tokens that are out, too.
+ * At most `calls` dispatches in any `windowMs`, as the server counts them. A budget reads both at each operation:
+ * getters may return new values later, which then also apply to tokens already held.
  */
 export interface BudgetLimits {
   readonly calls: number;
   readonly windowMs: number;
 }
 
-/** The limits among a budget's options, as they are at each look. */
+/** A live view of the limits among a budget's options. */
 export const currentLimits = (options: BudgetLimits): BudgetLimits => ({
   get calls() {
     return options.calls;
@@ -106,43 +105,47 @@ export const currentLimits = (options: BudgetLimits): BudgetLimits => ({
 });
 
 /**
- * The token bucket of an API key, shared by all workers (specification §8: 30 metrics calls a minute a key).
+ * The token bucket of an API key, shared by all workers (specification §8: 30 metrics calls a minute per key).
  *
- * A call holds its token from dispatch until *its reply plus one window* (no reply: `holdMs` plus one window), so no
- * window at the server can ever hold more calls than the limit, whatever its algorithm and whatever the network does.
- * Waiters stand in one line per key: on-demand before scheduled before backfill (but every tenth token goes to the
- * class that is being passed, so that nothing starves), organizations in turns, first come first served within one.
- * A waiter who does not come back at its time is passed by, and has lost its place two windows later.
- * A 429 although all of this was kept means that somebody else uses the key, or that the service is stricter than it
- * says: there are then half as many tokens, and a tenth of the limit more with each window that passes without another.
- * That is told once, and once that it is over (`BudgetNews`).
- * Time is measured by monotonic clocks: no step of a wall clock, the processes' or Redis's, returns a token early or
- * holds one for longer. A line that its store has lost counts as one with all tokens out.
- * A store that cannot be asked throws `redis.unreachable`, and nothing is called.
+ * A call holds its token from dispatch until its reply plus one window (no reply: `holdMs` plus one window). So the
+ * server's rate limit is never exceeded, however the server counts and however long requests travel.
+ *
+ * Waiters form one queue per key, ordered by priority, then organizations round-robin, then arrival. Every tenth token
+ * goes to a lower priority that is waiting, which prevents starvation. A waiter that does not acquire again at its time
+ * is overtaken, and expires two windows later.
+ *
+ * A 429 means that somebody else uses the key, or that the service is stricter than documented: the limit is halved and
+ * recovers by a tenth of the configured limit with each window without another 429. See `BudgetEvent`.
+ *
+ * Time is measured by monotonic clocks: a step of a wall clock (of a process or of Redis) neither returns a token early
+ * nor holds one longer. Lost state counts as all tokens held. Every operation throws `redis.unreachable` if the store
+ * cannot be reached, and no call is made.
  */
 export interface Budget {
   readonly limits: BudgetLimits;
-  /** Takes a token, or a place in the line. */
-  acquire(ask: AcquireRequest): Promise<AcquireResult>;
-  /** The reply to the call that holds `token` has come: the token returns one window from now. */
+  /** Takes a token or joins the queue. */
+  acquire(request: AcquireRequest): Promise<AcquireResult>;
+  /** The call that holds `token` was answered: the token returns one window from now. */
   complete(key: string, token: string): Promise<void>;
-  /** A call that was granted but never left: its token returns at once. */
+  /** The call was granted but never sent: its token returns at once. */
   release(key: string, token: string): Promise<void>;
-  /** Leaves the line without a token. `id` as it was asked with. */
+  /** Leaves the queue without a token. `id` as in the acquire request. */
   cancel(key: string, id: string): Promise<void>;
-  /** A 429 that a call of `org` met: nobody calls with this key until then (epoch ms; the latest such instant wins). */
+  /** A call of `org` got a 429: no calls are made with this key until then (epoch ms; the latest such instant wins). */
   penalize(key: string, until: number, org: string): Promise<void>;
   inspect(key: string): Promise<BudgetState>;
 }
 
-/** Of the tokens that pass a waiting lower class, how many may go in a row; the next one is that class's. */
+/** Tokens that may overtake a waiting lower priority in a row; the next one is granted to that priority. */
 export const STARVATION_LIMIT = 9;
 
-/** Tokens that come back with each window after a 429 has halved them. */
+/** Tokens restored per window after a 429 has halved the limit. */
 export const tokensRecoveredPerWindow = ({ calls }: BudgetLimits): number => Math.ceil(calls / 10);
 
-/** How late (ms) a waiter may come before others pass it by, and how much later it has lost its place. */
-export const waiterTimeouts = ({ windowMs }: BudgetLimits): { readonly passedBy: number; readonly lost: number } => ({
-  passedBy: Math.ceil(windowMs / 60),
-  lost: windowMs * 2,
+/** Both in ms: how late a waiter may acquire before others overtake it, and how long after that it leaves the queue. */
+export const waiterTimeouts = ({
+  windowMs,
+}: BudgetLimits): { readonly overtakenAfterMs: number; readonly expiresAfterMs: number } => ({
+  overtakenAfterMs: Math.ceil(windowMs / 60),
+  expiresAfterMs: windowMs * 2,
 });

@@ -13,7 +13,7 @@ import {
   waiterTimeouts,
 } from './budget.ts';
 
-// Instants are of the monotonic clock, ms; callers are told theirs by the wall clock.
+// Instants are on the monotonic clock, ms; results are converted to the wall clock.
 
 interface HeldToken {
   readonly token: string;
@@ -27,205 +27,208 @@ interface Waiter {
   readonly org: string;
   /** Index into PRIORITIES: smaller goes first. */
   readonly rank: number;
-  /** The turn of its organization in which it is served. */
+  /** Round of the round-robin in which its organization is served. */
   readonly round: number;
   readonly arrival: number;
-  /** Ms at which it was told to come back. */
-  told: number;
+  /** Ms at which it is expected to acquire again. */
+  notBefore: number;
 }
 
 interface KeyState {
-  /** Ms; by which the tokens that are out return. */
+  /** Ms; the window by which held tokens return. */
   windowMs: number;
   blockedUntil: number;
   throttled: number;
-  /** Tokens left by the last 429, from `cutAt` (ms) on; they grow again from there. */
+  /** Limit after the last 429, from `cutAt` (ms) on; it recovers from there. */
   cutTo: number;
   cutAt: number;
-  /** Ms of the first 429 of the stretch that is not told to be over; null where there is none. */
+  /** Ms of the first 429 of a stretch whose end is not reported yet; null without one. */
   slowed: number | null;
   arrivals: number;
-  /** Tokens in a row that passed a waiting lower class. */
+  /** Tokens granted in a row past a waiting lower priority. */
   passes: number;
   held: HeldToken[];
   waiters: Waiter[];
-  /** By rank: the round being served; by rank and organization: the round it asked for last. */
+  /** By rank: the round being served; by rank and organization: the round it joined last. */
   rounds: Map<string, number>;
 }
 
-/**
- * The budget of one process, for runs without Redis. `budget-8.lua` is the same machine for all workers, and one
- * suite of tests holds both to the same answers: change them together.
- */
-export function memoryBudget(
-  options: BudgetLimits & { readonly clock: SteadyClock; readonly tell?: OnBudgetEvent },
-): Budget {
-  const { clock, tell } = options;
-  const limits = currentLimits(options);
-  const lines = new Map<string, KeyState>();
+export interface MemoryBudgetOptions extends BudgetLimits {
+  readonly clock: SteadyClock;
+  readonly onEvent?: OnBudgetEvent;
+}
 
-  /** Of the tokens that are out and the waiters, those who still are at `now`. */
-  const left = ({ held, waiters }: KeyState, now: number): Pick<KeyState, 'held' | 'waiters'> => {
-    const { passedBy, lost } = waiterTimeouts(limits);
+/**
+ * The budget of one process, for runs without Redis. `budget-8.lua` is the same state machine for all workers, and one
+ * test suite compares the two: change them together.
+ */
+export function memoryBudget(options: MemoryBudgetOptions): Budget {
+  const { clock, onEvent } = options;
+  const limits = currentLimits(options);
+  const states = new Map<string, KeyState>();
+
+  /** Held tokens and waiters that have not expired at `now`. */
+  const unexpired = ({ held, waiters }: KeyState, now: number): Pick<KeyState, 'held' | 'waiters'> => {
+    const { overtakenAfterMs, expiresAfterMs } = waiterTimeouts(limits);
     return {
       held: held.filter(({ release }) => release > now),
-      waiters: waiters.filter(({ told }) => told + passedBy + lost >= now),
+      waiters: waiters.filter(({ notBefore }) => notBefore + overtakenAfterMs + expiresAfterMs >= now),
     };
   };
 
-  /**
-   * The key's line as of now: tokens whose time has come are back, waiters who did not come are gone. Tokens that are out
-   * return by the window of now, should it be of another length than before.
-   */
-  const open = (key: string): { line: KeyState; now: number } => {
-    const line = lines.get(key) ?? newKeyState(limits.windowMs);
-    lines.set(key, line);
+  /** The key's state as of now, without expired tokens and waiters. If the window has changed, held tokens return by the new one. */
+  const open = (key: string): { state: KeyState; now: number } => {
+    const state = states.get(key) ?? newKeyState(limits.windowMs);
+    states.set(key, state);
     const now = Math.floor(clock.monotonic());
-    if (line.windowMs !== limits.windowMs) {
-      const later = limits.windowMs - line.windowMs;
-      line.held = line.held.map((held) => ({ ...held, release: held.release + later }));
-      line.windowMs = limits.windowMs;
+    if (state.windowMs !== limits.windowMs) {
+      const later = limits.windowMs - state.windowMs;
+      state.held = state.held.map((held) => ({ ...held, release: held.release + later }));
+      state.windowMs = limits.windowMs;
     }
-    Object.assign(line, left(line, now));
-    if (line.waiters.length === 0) {
-      line.rounds.clear();
-      line.passes = 0;
+    Object.assign(state, unexpired(state, now));
+    if (state.waiters.length === 0) {
+      state.rounds.clear();
+      state.passes = 0;
     }
-    return { line, now };
+    return { state, now };
   };
 
-  const limit = (line: KeyState, now: number): number =>
+  const currentLimit = (state: KeyState, now: number): number =>
     Math.min(
       limits.calls,
-      line.cutTo + Math.floor(Math.max(0, now - line.cutAt) / limits.windowMs) * tokensRecoveredPerWindow(limits),
+      state.cutTo + Math.floor(Math.max(0, now - state.cutAt) / limits.windowMs) * tokensRecoveredPerWindow(limits),
     );
 
-  /** When all tokens are there again if no other 429 comes: the end of the stretch. */
-  const whole = (line: KeyState): number =>
-    Number.isFinite(line.cutTo)
-      ? line.cutAt +
-        Math.max(0, Math.ceil((limits.calls - line.cutTo) / tokensRecoveredPerWindow(limits))) * limits.windowMs
+  /** When the full limit is restored unless another 429 comes: the end of the stretch. */
+  const fullRateAt = (state: KeyState): number =>
+    Number.isFinite(state.cutTo)
+      ? state.cutAt +
+        Math.max(0, Math.ceil((limits.calls - state.cutTo) / tokensRecoveredPerWindow(limits))) * limits.windowMs
       : Number.NEGATIVE_INFINITY;
 
-  const enter = (line: KeyState, { id, org, priority }: AcquireRequest, now: number): Waiter => {
+  const enqueue = (state: KeyState, { id, org, priority }: AcquireRequest, now: number): Waiter => {
     const rank = PRIORITIES.indexOf(priority);
-    const there = line.waiters.find((waiter) => waiter.id === id);
-    if (there?.rank === rank) return there;
-    const turn = `${rank}:${org}`;
-    const round = Math.max(line.rounds.get(`${rank}`) ?? 0, (line.rounds.get(turn) ?? -1) + 1);
-    line.rounds.set(turn, round);
-    line.arrivals += 1;
-    const waiter = { id, org, rank, round, arrival: line.arrivals, told: now };
-    line.waiters = [...line.waiters.filter((other) => other !== there), waiter].sort(
+    const existing = state.waiters.find((waiter) => waiter.id === id);
+    if (existing?.rank === rank) return existing;
+    const orgKey = `${rank}:${org}`;
+    const round = Math.max(state.rounds.get(`${rank}`) ?? 0, (state.rounds.get(orgKey) ?? -1) + 1);
+    state.rounds.set(orgKey, round);
+    state.arrivals += 1;
+    const waiter = { id, org, rank, round, arrival: state.arrivals, notBefore: now };
+    state.waiters = [...state.waiters.filter((other) => other !== existing), waiter].sort(
       (a, b) => a.rank - b.rank || a.round - b.round || a.arrival - b.arrival,
     );
     return waiter;
   };
 
-  /** How many go before `me`, not counting those who are late. */
-  const ahead = (line: KeyState, me: Waiter, now: number): number => {
-    const { passedBy } = waiterTimeouts(limits);
-    const late = (waiter: Waiter) => waiter.told + passedBy < now;
-    const index = line.waiters.indexOf(me);
-    const present = line.waiters.slice(0, index).filter((waiter) => !late(waiter)).length;
-    const top = line.waiters[0];
-    if (line.passes < STARVATION_LIMIT || top === undefined) return present;
-    const owed = line.waiters.findIndex((waiter) => waiter.rank > top.rank);
-    const next = line.waiters[owed];
-    if (next === undefined || late(next)) return present;
-    if (next === me) return 0;
-    return index < owed ? present + 1 : present;
+  /** Waiters in front of this one, without overdue ones. */
+  const waitersAhead = (state: KeyState, waiter: Waiter, now: number): number => {
+    const { overtakenAfterMs } = waiterTimeouts(limits);
+    const isOverdue = ({ notBefore }: Waiter) => notBefore + overtakenAfterMs < now;
+    const index = state.waiters.indexOf(waiter);
+    const present = state.waiters.slice(0, index).filter((other) => !isOverdue(other)).length;
+    const top = state.waiters[0];
+    if (state.passes < STARVATION_LIMIT || top === undefined) return present;
+    const starvingIndex = state.waiters.findIndex(({ rank }) => rank > top.rank);
+    const starving = state.waiters[starvingIndex];
+    if (starving === undefined || isOverdue(starving)) return present;
+    if (starving === waiter) return 0;
+    return index < starvingIndex ? present + 1 : present;
   };
 
-  const expected = (line: KeyState, place: number, now: number): number => {
-    const most = limit(line, now);
-    const free = Array.from({ length: Math.max(0, most - line.held.length) }, () => now);
-    // A reply that comes right now is the earliest that can happen to a call in flight.
-    const back = line.held.map(({ release, inFlight }) =>
+  /** When a waiter with `ahead` others in front can expect its token. */
+  const estimateGrant = (state: KeyState, ahead: number, now: number): number => {
+    const limit = currentLimit(state, now);
+    const free = Array.from({ length: Math.max(0, limit - state.held.length) }, () => now);
+    // A call in flight can be answered now at the earliest.
+    const returning = state.held.map(({ release, inFlight }) =>
       inFlight ? Math.min(release, now + limits.windowMs) : release,
     );
-    // Where more are out than there are now, the first that come back are nobody's.
-    const times = [...free, ...back].sort((a, b) => a - b).slice(-most);
-    const at = (times[place % most] ?? now) + Math.floor(place / most) * limits.windowMs;
-    return Math.max(at, line.blockedUntil, now + 1);
+    // If more tokens are held than the current limit, the first to return are not granted again.
+    const times = [...free, ...returning].sort((a, b) => a - b).slice(-limit);
+    const at = (times[ahead % limit] ?? now) + Math.floor(ahead / limit) * limits.windowMs;
+    return Math.max(at, state.blockedUntil, now + 1);
   };
 
-  const grant = (line: KeyState, me: Waiter, holdMs: number, now: number): AcquireResult => {
-    const token = `${me.id}#${randomUUID()}`;
-    line.waiters = line.waiters.filter((waiter) => waiter !== me);
-    line.held.push({ token, release: now + holdMs + limits.windowMs + 1, inFlight: true });
-    line.rounds.set(`${me.rank}`, Math.max(line.rounds.get(`${me.rank}`) ?? 0, me.round));
-    const passesSome = line.waiters.some((waiter) => waiter.rank > me.rank);
-    const wasPassed = line.waiters.some((waiter) => waiter.rank < me.rank);
-    line.passes = passesSome && !wasPassed ? line.passes + 1 : 0;
-    return { granted: true, token, tokens: limit(line, now) - line.held.length };
+  const grant = (state: KeyState, waiter: Waiter, holdMs: number, now: number): AcquireResult => {
+    const token = `${waiter.id}#${randomUUID()}`;
+    state.waiters = state.waiters.filter((other) => other !== waiter);
+    state.held.push({ token, release: now + holdMs + limits.windowMs + 1, inFlight: true });
+    state.rounds.set(`${waiter.rank}`, Math.max(state.rounds.get(`${waiter.rank}`) ?? 0, waiter.round));
+    const passesOthers = state.waiters.some(({ rank }) => rank > waiter.rank);
+    const wasPassed = state.waiters.some(({ rank }) => rank < waiter.rank);
+    state.passes = passesOthers && !wasPassed ? state.passes + 1 : 0;
+    return { granted: true, token, tokens: currentLimit(state, now) - state.held.length };
   };
 
   return {
     limits,
-    acquire: async (ask) => {
-      const { line, now } = open(ask.key);
-      if (line.slowed !== null && now >= whole(line)) {
-        tell?.({ kind: 'recovered', key: ask.key, org: ask.org, afterMs: now - line.slowed });
-        line.slowed = null;
+    acquire: async (request) => {
+      const { key, org } = request;
+      const { state, now } = open(key);
+      if (state.slowed !== null && now >= fullRateAt(state)) {
+        onEvent?.({ kind: 'recovered', key, org, afterMs: now - state.slowed });
+        state.slowed = null;
       }
-      const me = enter(line, ask, now);
-      me.told = now;
-      const place = ahead(line, me, now);
-      const tokens = Math.max(0, limit(line, now) - line.held.length);
-      if (place < tokens && now >= line.blockedUntil) return grant(line, me, ask.holdMs, now);
-      me.told = expected(line, place, now);
-      return { granted: false, at: clock.now() + me.told - now, ahead: place, tokens };
+      const waiter = enqueue(state, request, now);
+      waiter.notBefore = now;
+      const ahead = waitersAhead(state, waiter, now);
+      const tokens = Math.max(0, currentLimit(state, now) - state.held.length);
+      if (ahead < tokens && now >= state.blockedUntil) return grant(state, waiter, request.holdMs, now);
+      waiter.notBefore = estimateGrant(state, ahead, now);
+      return { granted: false, at: clock.now() + waiter.notBefore - now, ahead, tokens };
     },
     complete: async (key, token) => {
-      const { line, now } = open(key);
-      // One millisecond more than the window: both ends of it are read from clocks that cut the rest of one off.
-      line.held = line.held.map((held) =>
+      const { state, now } = open(key);
+      // One ms more than the window: both ends are read from clocks that round down.
+      state.held = state.held.map((held) =>
         held.token === token && held.inFlight ? { token, release: now + limits.windowMs + 1, inFlight: false } : held,
       );
     },
     release: async (key, token) => {
-      const { line } = open(key);
-      line.held = line.held.filter((held) => held.token !== token);
+      const { state } = open(key);
+      state.held = state.held.filter((held) => held.token !== token);
     },
     cancel: async (key, id) => {
-      const { line } = open(key);
-      line.waiters = line.waiters.filter((waiter) => waiter.id !== id);
+      const { state } = open(key);
+      state.waiters = state.waiters.filter((waiter) => waiter.id !== id);
     },
     penalize: async (key, until, org) => {
-      const { line, now } = open(key);
-      const first = line.slowed === null || now >= whole(line);
-      if (first) line.slowed = now;
-      line.blockedUntil = Math.max(line.blockedUntil, now + Math.max(0, until - clock.now()));
-      line.throttled += 1;
-      // Calls that were under way with the first of them all come back throttled: one cut for them together.
-      if (now >= line.cutAt + limits.windowMs) line.cutTo = Math.max(1, Math.floor(limit(line, now) / 2));
-      line.cutAt = Math.max(line.cutAt, line.blockedUntil);
+      const { state, now } = open(key);
+      const first = state.slowed === null || now >= fullRateAt(state);
+      if (first) state.slowed = now;
+      state.blockedUntil = Math.max(state.blockedUntil, now + Math.max(0, until - clock.now()));
+      state.throttled += 1;
+      // Calls in flight together with the first throttled one are throttled too: they cut the limit once.
+      if (now >= state.cutAt + limits.windowMs) state.cutTo = Math.max(1, Math.floor(currentLimit(state, now) / 2));
+      state.cutAt = Math.max(state.cutAt, state.blockedUntil);
       if (!first) return;
-      const toCaller = clock.now() - now;
-      tell?.({
+      const toWallClock = clock.now() - now;
+      onEvent?.({
         kind: 'slowed',
         key,
         org,
-        limit: limit(line, now),
-        blockedUntil: line.blockedUntil + toCaller,
-        slowedUntil: whole(line) + toCaller,
+        limit: currentLimit(state, now),
+        blockedUntil: state.blockedUntil + toWallClock,
+        slowedUntil: fullRateAt(state) + toWallClock,
       });
     },
     inspect: async (key) => {
       // Changes nothing.
       const now = Math.floor(clock.monotonic());
-      const kept = lines.get(key) ?? newKeyState(limits.windowMs);
-      const line = { ...kept, ...left(kept, now) };
+      const stored = states.get(key) ?? newKeyState(limits.windowMs);
+      const state = { ...stored, ...unexpired(stored, now) };
+      const limit = currentLimit(state, now);
       return {
         key,
-        tokens: Math.max(0, limit(line, now) - line.held.length),
-        inFlight: line.held.filter(({ inFlight }) => inFlight).length,
-        waiting: line.waiters.length,
-        blockedUntil: line.blockedUntil > now ? clock.now() + line.blockedUntil - now : null,
-        throttled: line.throttled,
-        limit: limit(line, now),
-        slowedUntil: whole(line) > now ? clock.now() + whole(line) - now : null,
+        tokens: Math.max(0, limit - state.held.length),
+        inFlight: state.held.filter(({ inFlight }) => inFlight).length,
+        waiting: state.waiters.length,
+        blockedUntil: state.blockedUntil > now ? clock.now() + state.blockedUntil - now : null,
+        throttled: state.throttled,
+        limit,
+        slowedUntil: fullRateAt(state) > now ? clock.now() + fullRateAt(state) - now : null,
       };
     },
   };

@@ -4,7 +4,7 @@ import { bootId, type SteadyClock, systemClock } from '../../base/clock.ts';
 import type { WallClockReading } from '../../base/clock-steps.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import type { DataLossDetector } from '../../redis/data-loss.ts';
-import { withRedisTimeout } from '../../redis/errors.ts';
+import { BEFORE_CALL, withRedisErrors } from '../../redis/errors.ts';
 import { type LuaScript, loadLuaScript, runLuaScript } from '../../redis/script.ts';
 import {
   type Budget,
@@ -24,37 +24,37 @@ const acquireReplySchema = z.union([
 const penalizeReplySchema = z.tuple([z.literal([0, 1]), z.int(), z.int(), z.int()]);
 const inspectReplySchema = z.tuple([z.int(), z.int(), z.int(), z.int(), z.int(), z.int(), z.int()]);
 
-/** Of every reply: the wall clock of Redis, and what it says of the line. */
+/** Every reply: the wall clock of Redis, then generation, the bucket's time, whether it was reset, and the result. */
 const replySchema = z.union([
   z.tuple([z.int()]),
   z.tuple([z.int(), z.string(), z.int(), z.literal([0, 1]), z.unknown()]),
 ]);
 
 export interface RedisBudgetOptions extends BudgetLimits {
-  /** In front of every key in Redis, e.g. `docket:`. Metrics calls and list reads need different ones. */
+  /** Prefix of every key in Redis, e.g. `docket:`. Metrics calls and list reads need different ones. */
   readonly prefix: string;
-  /** Reads the caller's instants; Redis counts by its own clock. */
+  /** For instants in requests and results; Redis uses its own clock. */
   readonly clock?: SteadyClock;
-  /** Told what shows to this process; the other workers are not told it again. */
+  /** Called for events that this process sees first; other workers do not report them again. */
   readonly onEvent?: OnBudgetEvent;
-  /** Told of each reading of the clock of Redis. */
+  /** Called with each reading of the clock of Redis. */
   readonly onClockReading?: (reading: WallClockReading) => void;
-  /** Whether Redis lost data; when absent, only the lines that this process used itself are known to be lost. */
+  /** Detects that Redis lost data; when absent, only buckets that this process has used are known to be lost. */
   readonly dataLoss?: DataLossDetector;
-  /** What this process remembers of the lines, where it has several budgets on the same ones. */
+  /** Shared by the budgets of one process that use the same buckets. */
   readonly bucketClock?: BucketClock;
-  /** Whose monotonic clock it is; see `machineId`. */
+  /** Identifies the monotonic clock; see `bootId`. */
   readonly machine?: string;
-  /** The script; a test may hand in one whose clock it moves. Default: `budget-8.lua`. */
+  /** Default: `budget-8.lua`. Tests pass one with a fake clock. */
   readonly script?: LuaScript;
 }
 
 type ScriptArgs = readonly (string | number)[];
 
-/** The script that holds the whole logic of the budget. */
+/** The script with the whole logic of the budget. */
 export const budgetScript = (): LuaScript => loadLuaScript('./budget-8.lua', import.meta.url);
 
-/** The budget that all workers share. Its whole logic is `budget-8.lua`; every method is one round trip. */
+/** The budget shared by all workers. All logic is in `budget-8.lua`; every method is one round trip. */
 export function redisBudget(redis: RedisClient, options: RedisBudgetOptions): Budget {
   const { prefix, onEvent, onClockReading, dataLoss } = options;
   const limits = currentLimits(options);
@@ -63,43 +63,47 @@ export function redisBudget(redis: RedisClient, options: RedisBudgetOptions): Bu
   const memory = options.bucketClock ?? bucketClock();
   const machine = options.machine ?? bootId();
 
-  /** One run of the script. Undefined: it does not know the line, and `unknown` did not say what that means. */
-  const evaluate = async (key: string, operation: string, unknown: '?' | 'new' | 'lost', args: ScriptArgs) => {
+  /** Runs the script once. Undefined: Redis has no state of the key, and `whenMissing` was `?`. */
+  const evaluate = async (key: string, operation: string, whenMissing: '?' | 'new' | 'lost', args: ScriptArgs) => {
+    // The names of the keys are stored: `line` is the queue, `told` and `place` are its waiters.
     const names = ['held', 'flight', 'line', 'told', 'place', 'rounds', 'state', 'clocks'];
     const keys = names.map((name) => `${prefix}budget:{${key}}:${name}`);
     const { calls, windowMs } = limits;
-    const { passedBy, lost } = waiterTimeouts(limits);
+    const { overtakenAfterMs, expiresAfterMs } = waiterTimeouts(limits);
+    const recovery = tokensRecoveredPerWindow(limits);
     const sentAt = clock.monotonic();
     const known = memory.get(key, sentAt);
-    const told = [machine, Math.floor(sentAt), known?.life ?? '', known?.offset ?? '', known?.seen ?? ''];
-    const fixed = [operation, calls, windowMs, passedBy, lost, STARVATION_LIMIT, tokensRecoveredPerWindow(limits)];
-    const values = [...fixed, ...told, unknown, lostMs(key), ...args];
-    const [wall, ...line] = replySchema.parse(await withRedisTimeout(() => runLuaScript(redis, script, keys, values)));
+    const limitArgs = [calls, windowMs, overtakenAfterMs, expiresAfterMs, STARVATION_LIMIT, recovery];
+    const clockArgs = [machine, Math.floor(sentAt), known?.generation ?? '', known?.offset ?? '', known?.seen ?? ''];
+    const values = [operation, ...limitArgs, ...clockArgs, whenMissing, lostMs(key), ...args];
+    const [wall, ...rest] = replySchema.parse(
+      await withRedisErrors(undefined, () => runLuaScript(redis, script, keys, values), BEFORE_CALL),
+    );
     const receivedAt = clock.monotonic();
     onClockReading?.({ wall, sentAt, receivedAt });
-    if (line.length === 0) return undefined;
-    const [life, at, begunAnew, result] = line;
-    if (life !== '') memory.record(key, { life, at, sentAt, receivedAt });
-    return { result, begunAnew: begunAnew === 1 };
+    if (rest.length === 0) return undefined;
+    const [generation, at, wasReset, result] = rest;
+    if (generation !== '') memory.record(key, { generation, at, sentAt, receivedAt });
+    return { result, wasReset: wasReset === 1 };
   };
 
-  /** Calls that nobody remembers may be out for this long (ms), and count for one window more. */
+  /** Lost calls may be in flight for this long (ms), one window included. */
   const lostMs = (key: string): number => memory.maxHoldMs(key) + limits.windowMs + 1;
 
   const run = async (key: string, operation: string, ...args: ScriptArgs): Promise<unknown> =>
     (await evaluate(key, operation, '?', args))?.result;
 
-  /** Of the operations that make a line where none is. */
-  const runOrBegin = async (key: string, org: string, operation: string, ...args: ScriptArgs): Promise<unknown> => {
+  /** For operations that create missing state. */
+  const runOrCreate = async (key: string, org: string, operation: string, ...args: ScriptArgs): Promise<unknown> => {
     await dataLoss?.remember();
     let reply = await evaluate(key, operation, '?', args);
     if (reply === undefined) {
-      const missed = memory.get(key, clock.monotonic()) !== undefined;
-      // Asked in any case: it also tells the other processes.
-      const lost = (await dataLoss?.lostWithin(lostMs(key))) === true || missed;
+      const isMissing = memory.get(key, clock.monotonic()) !== undefined;
+      // Called in any case: it also notifies the other processes.
+      const lost = (await dataLoss?.lostWithin(lostMs(key))) === true || isMissing;
       reply = await evaluate(key, operation, lost ? 'lost' : 'new', args);
     }
-    if (reply?.begunAnew) onEvent?.({ kind: 'lost', key, org, forMs: lostMs(key) });
+    if (reply?.wasReset) onEvent?.({ kind: 'lost', key, org, forMs: lostMs(key) });
     return reply?.result;
   };
 
@@ -108,27 +112,27 @@ export function redisBudget(redis: RedisClient, options: RedisBudgetOptions): Bu
     acquire: async ({ key, id, org, priority, holdMs }) => {
       const token = `${id}#${randomUUID()}`;
       memory.recordHold(key, Math.ceil(holdMs));
-      const [over, ...answer] = acquireReplySchema.parse(
-        await runOrBegin(key, org, 'ask', id, token, org, PRIORITIES.indexOf(priority), Math.ceil(holdMs)),
+      const [recoveredAfterMs, ...reply] = acquireReplySchema.parse(
+        await runOrCreate(key, org, 'acquire', id, token, org, PRIORITIES.indexOf(priority), Math.ceil(holdMs)),
       );
-      if (over >= 0) onEvent?.({ kind: 'recovered', key, org, afterMs: over });
-      return answer[0] === 1
-        ? { granted: true, token, tokens: answer[1] }
-        : { granted: false, tokens: answer[1], at: clock.now() + answer[2], ahead: answer[3] };
+      if (recoveredAfterMs >= 0) onEvent?.({ kind: 'recovered', key, org, afterMs: recoveredAfterMs });
+      return reply[0] === 1
+        ? { granted: true, token, tokens: reply[1] }
+        : { granted: false, tokens: reply[1], at: clock.now() + reply[2], ahead: reply[3] };
     },
-    complete: async (key, token) => void (await run(key, 'replied', token)),
-    release: async (key, token) => void (await run(key, 'unsent', token)),
-    cancel: async (key, id) => void (await run(key, 'leave', id)),
+    complete: async (key, token) => void (await run(key, 'complete', token)),
+    release: async (key, token) => void (await run(key, 'release', token)),
+    cancel: async (key, id) => void (await run(key, 'cancel', id)),
     penalize: async (key, until, org) => {
       const forMs = Math.max(0, Math.ceil(until - clock.now()));
-      const [first, limit, blocked, slowed] = penalizeReplySchema.parse(await runOrBegin(key, org, 'block', forMs));
+      const [first, limit, blocked, slowed] = penalizeReplySchema.parse(await runOrCreate(key, org, 'penalize', forMs));
       const now = clock.now();
       if (first === 1)
         onEvent?.({ kind: 'slowed', key, org, limit, blockedUntil: now + blocked, slowedUntil: now + slowed });
     },
     inspect: async (key) => {
       const [tokens, inFlight, waiting, blocked, throttled, limit, slowed] = inspectReplySchema.parse(
-        await run(key, 'look'),
+        await run(key, 'inspect'),
       );
       return {
         key,
@@ -144,70 +148,72 @@ export function redisBudget(redis: RedisClient, options: RedisBudgetOptions): Bu
   };
 }
 
-/** What a reply of the budget's script says of the line, and when it was asked and came by this machine's clock, ms. */
-export interface BucketClockReading {
-  readonly life: string;
-  /** Ms of the line's own time. */
+/** The bucket's time as a reply gave it, and when request and reply were sent and received on the monotonic clock, ms. */
+interface BucketClockReading {
+  readonly generation: string;
   readonly at: number;
   readonly sentAt: number;
   readonly receivedAt: number;
 }
 
-/** What one process tells the script of the line of a key. */
-export interface BucketClockState {
-  /** Names the line from when it was made until Redis forgets it. */
-  readonly life: string;
-  /** From the monotonic clock to the line's time, ms. */
+/** What a process reports to the script about the bucket of a key. */
+interface BucketClockState {
+  /** Identifies the bucket from its creation until Redis drops it (field `life`). */
+  readonly generation: string;
+  /** From the monotonic clock to the bucket's time, ms. */
   readonly offset: number;
-  /** The line's time that was seen last. */
+  /** The latest bucket time seen. */
   readonly seen: number;
 }
 
-/** Script `budget-8.lua` keeps a line for at least this long (ms) after its last use. */
+/** `budget-8.lua` keeps a bucket for at least this long (ms) after its last use. */
 const BUCKET_TTL_MS = 7 * 86_400_000;
-/** How much faster (ms a ms) the clock of Redis may be than ours without being held back. */
+/** Tolerated excess speed of the clock of Redis over ours, ms per ms. */
 const MAX_DRIFT = 0.0002;
-/** By more than this (ms) the line is behind our reckoning only if it has lost time. */
+/** A bucket behind our estimate by more than this (ms) has lost time. */
 const CLOCK_TOLERANCE_MS = 5;
 
-/** What one process remembers of the lines that it used: its evidence against a Redis whose clock or data has moved. */
+/** The time of the buckets that one process has used. Shows that the clock of Redis was stepped or its data was lost. */
 export interface BucketClock {
-  /** Undefined for a line that Redis need not know any more. @param now by the monotonic clock */
+  /** Undefined for a bucket that Redis may have dropped. @param now on the monotonic clock */
   get(key: string, now: number): BucketClockState | undefined;
   record(key: string, reading: BucketClockReading): void;
-  /** How long a call of this key can be out unanswered, ms: the longest that was asked for. */
+  /** The longest that a call of this key can be unanswered, ms. */
   maxHoldMs(key: string): number;
   recordHold(key: string, holdMs: number): void;
 }
 
 export function bucketClock(): BucketClock {
-  interface Line {
-    readonly life: string;
-    /** The line was no further than `at` when the monotonic clock showed `receivedAt`. */
+  interface Bucket {
+    readonly generation: string;
+    /** Upper bound of the bucket's time when the monotonic clock read `receivedAt`. */
     readonly at: number;
     readonly receivedAt: number;
     readonly seen: number;
     readonly lastUsed: number;
   }
-  const lines = new Map<string, Line>();
+  const buckets = new Map<string, Bucket>();
   const holds = new Map<string, number>();
-  const reckoned = ({ at, receivedAt }: Line, now: number): number => at + (now - receivedAt) * (1 + MAX_DRIFT);
+  const estimatedTime = ({ at, receivedAt }: Bucket, now: number): number => at + (now - receivedAt) * (1 + MAX_DRIFT);
   return {
     get: (key, now) => {
-      const line = lines.get(key);
-      if (line === undefined || now - line.lastUsed >= BUCKET_TTL_MS) return undefined;
-      return { life: line.life, seen: line.seen, offset: Math.floor(reckoned(line, now) - now) };
+      const bucket = buckets.get(key);
+      if (bucket === undefined || now - bucket.lastUsed >= BUCKET_TTL_MS) return undefined;
+      const { generation, seen } = bucket;
+      return { generation, seen, offset: Math.floor(estimatedTime(bucket, now) - now) };
     },
-    record: (key, { life, at, sentAt, receivedAt }) => {
-      const before = lines.get(key);
-      const same = before?.life === life ? before : undefined;
+    record: (key, { generation, at, sentAt, receivedAt }) => {
+      const before = buckets.get(key);
+      const same = before?.generation === generation ? before : undefined;
       const seen = Math.max(at, same?.seen ?? at);
-      // The script ran before its reply came; of several replies the quickest tells best how far the line is.
+      // The script ran before its reply was received: the quickest of several replies gives the tightest bound.
       const keep =
-        same !== undefined && reckoned(same, sentAt) <= at + CLOCK_TOLERANCE_MS && reckoned(same, receivedAt) > at;
-      lines.set(
+        same !== undefined &&
+        estimatedTime(same, sentAt) <= at + CLOCK_TOLERANCE_MS &&
+        estimatedTime(same, receivedAt) > at;
+      buckets.set(
         key,
-        keep ? { ...same, seen, lastUsed: receivedAt } : { life, at, receivedAt, seen, lastUsed: receivedAt },
+        keep ? { ...same, seen, lastUsed: receivedAt } : { generation, at, receivedAt, seen, lastUsed: receivedAt },
       );
     },
     maxHoldMs: (key) => holds.get(key) ?? 0,

@@ -8,11 +8,11 @@ import { columnsOf, filtersOf } from './report-table.ts';
 import { replacementNotes } from './table-notes.ts';
 
 /**
- * Until when an answer is the state that a run is to show. The service knows current counts of now alone: asked later,
- * it would put today's figures into a pack of the past.
+ * How long current counts match the period of a run. The service only has current counts as of now: requested later, they
+ * would put today's values into a past report.
  */
 export interface CurrentCountsWindow {
-  /** Epoch ms; answers that come later show nothing. */
+  /** Epoch ms; later responses are not shown. */
   readonly until: number;
   readonly why: 'backfill' | 'late';
   /** When the run was due, ISO. */
@@ -20,15 +20,15 @@ export interface CurrentCountsWindow {
 }
 
 /**
- * The plan as a backfill asks it: without the calls for current counts, whose answers it would not show. A run that is
- * late asks for them, because it knows only by the answer's time whether it is: one that an earlier try got is in time.
+ * The plan of a backfill: without calls for current counts, which it would not show. A late run keeps them, because an
+ * earlier attempt may have stored a response in time.
  */
 export const withoutCurrentCounts = (plan: Plan): Plan => ({
   ...plan,
   calls: plan.calls.filter((call) => call.kind !== 'report' || requestRange(call.request) !== undefined),
 });
 
-/** Whether all that the section shows are current counts. */
+/** Whether the section shows current counts only. */
 export const isCurrentSection = ({ metrics = [] }: Section, catalog: Catalog): boolean =>
   metrics.length > 0 &&
   metrics.every((id) => catalog.metrics.some((metric) => metric.id === id && isCurrentCount(metric)));
@@ -41,15 +41,15 @@ interface UndefinedCountsInput {
 }
 
 /**
- * The table of a section of current counts that nobody knows of the time that the run is of: no figure, and the reason.
- * Which groups there were is not known either. Not incomplete: no other try would bring it.
+ * The table of a section whose current counts are undefined for the period of the run: no values and no groups, and a note
+ * with the reason. Not incomplete: a retry would not help.
  */
 export function undefinedCountsTable(
   { section, catalog, period, replaced }: UndefinedCountsInput,
   counts: CurrentCountsWindow,
 ): Table {
   const columns = columnsOf(section, { columns: [] }, catalog);
-  const nothing = Object.fromEntries(columns.map(({ name }) => [name, null]));
+  const emptyValues = Object.fromEntries(columns.map(({ name }) => [name, null]));
   const { why, due } = counts;
   return {
     id: section.id,
@@ -63,7 +63,7 @@ export function undefinedCountsTable(
     compareRange: null,
     asOf: null,
     columns,
-    rows: (section.dimensions ?? []).length === 0 ? [{ values: nothing, partial: false }] : [],
+    rows: (section.dimensions ?? []).length === 0 ? [{ values: emptyValues, partial: false }] : [],
     ...(section.totals
       ? { totals: { values: Object.fromEntries((section.metrics ?? []).map((id) => [id, null])) } }
       : {}),

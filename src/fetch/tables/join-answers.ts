@@ -5,16 +5,16 @@ import type { Join, JoinPart } from '../../plan/plan.ts';
 import { joinTotals } from './join-totals.ts';
 import { compareRows } from './row-order.ts';
 
-/** A call's answer. */
+/** The response to a call. */
 interface PartAnswer {
   readonly response: ReportResponse;
 }
 
-type Figure = number | null | undefined;
+type Cell = number | null | undefined;
 
-/** A piece with its rows where they can be found: by bucket of the whole range, and by group. */
+/** A part with its rows indexed by bucket of the whole range, and by group. */
 interface IndexedPart {
-  readonly piece: JoinPart;
+  readonly part: JoinPart;
   readonly response: ReportResponse;
   readonly rows: ReadonlyMap<string, ReportRow>;
   /** By name. */
@@ -22,8 +22,8 @@ interface IndexedPart {
 }
 
 /**
- * One group: its values by dimension, and the name under which its rows are found. "No value" (null) is a value of its
- * own; undefined is one that the answer left out.
+ * A group: its values by dimension, and the name by which its rows are indexed. "No value" (null) is a value of its own;
+ * undefined is one that the response omits.
  */
 interface Group {
   readonly name: string;
@@ -33,50 +33,50 @@ interface Group {
 const cellKey = (bucket: number, group: string): string => `${bucket} ${group}`;
 
 /**
- * The answers to the pieces of a table → the answer that one call would have given (specification §2.8), were it allowed.
+ * Joins the responses to the parts of a table into the response that a single call would have given (specification
+ * §2.8), if it were within the limits.
  *
- * Every bucket of the range is there, with every group that any piece knows of. In a piece that does not know a group
- * nothing of it happened: a count is 0, a rate or a median is undefined (rule 2). What a piece should have and lacks stays
- * absent, to be noted as missing. The n-th bucket of the previous period stands beside the n-th of the range; ties in the
- * order fall by bucket and then by the dimensions, as they do without an order.
+ * It has every bucket of the range with every group of any part. In a part without a group nothing of it happened: a
+ * count is 0, a rate or a median is undefined (rule 2). Values that a part should have and lacks stay absent and are noted
+ * as missing. The n-th bucket of the previous period is compared with the n-th of the range. Ties in the order are broken
+ * by bucket, then by the dimensions, as without an order.
  */
 export function joinAnswers(join: Join, answers: ReadonlyMap<string, PartAnswer>, catalog: Catalog): ReportResponse {
   const { request, buckets, previous } = join;
   const { metrics, dimensions = [], time } = request;
-  const reads = join.parts.map((piece) => indexPart(piece, responseTo(piece, answers), join));
-  const { groups, ranks } = groupsOf(reads, dimensions, catalog);
-  const asOf = Math.min(...reads.map(({ response }) => instantOf(response.meta)));
+  const parts = join.parts.map((part) => indexPart(part, responseTo(part, answers), join));
+  const { groups, ranks } = groupsOf(parts, dimensions, catalog);
+  const asOf = Math.min(...parts.map(({ response }) => instantOf(response.meta)));
   const covering = (of: JoinPart['of'], bucket: number, metric: string) =>
-    reads.filter(
-      ({ piece }) =>
-        piece.of === of &&
-        piece.metrics.includes(metric) &&
-        bucket >= piece.first &&
-        bucket < piece.first + piece.buckets,
+    parts.filter(
+      ({ part }) =>
+        part.of === of && part.metrics.includes(metric) && bucket >= part.first && bucket < part.first + part.buckets,
     );
   const zeros = new Map(metrics.map((id) => [id, zeroOf(id, catalog)]));
 
   const cells = buckets.flatMap((bucket, index) => {
-    const now = new Map(metrics.map((id) => [id, covering('this', index, id)]));
-    const before = new Map(metrics.map((id) => [id, covering('previous', index, id)]));
+    const current = new Map(metrics.map((id) => [id, covering('this', index, id)]));
+    const previousParts = new Map(metrics.map((id) => [id, covering('previous', index, id)]));
     const matched = index < (previous?.buckets.length ?? 0);
-    const known = [...new Set([...now.values()].flat())];
-    const cut = known.some(({ response }) => response.meta.truncated);
+    const known = [...new Set([...current.values()].flat())];
+    const truncated = known.some(({ response }) => response.meta.truncated);
     const partial = isRunning(index, known, endOf(bucket.to, time?.timezone) > asOf);
     return groups.flatMap((group, rank) => {
-      const place = cellKey(index, group.name);
-      const figure = (id: string, among: readonly IndexedPart[], pick: (row: ReportRow) => Figure): Figure =>
-        figureOf(place, group.name, among, { pick, sums: join.sums, zero: zeros.get(id) });
-      const figures = metrics.map((id) => [id, figure(id, now.get(id) ?? [], (row) => numberOf(row[id]))] as const);
-      // Whether a cut answer would have had the row cannot be told.
-      if (cut && figures.every(([, value]) => value === undefined)) return [];
+      const key = cellKey(index, group.name);
+      const cellValue = (id: string, sources: readonly IndexedPart[], pick: (row: ReportRow) => Cell): Cell =>
+        sumOf(key, group.name, sources, { pick, sums: join.sums, zero: zeros.get(id) });
+      const values = metrics.map(
+        (id) => [id, cellValue(id, current.get(id) ?? [], (row) => numberOf(row[id]))] as const,
+      );
+      // A truncated response may lack the row or not.
+      if (truncated && values.every(([, value]) => value === undefined)) return [];
       const compared = metrics.map((id) => {
-        const apart = before.get(id) ?? [];
+        const separate = previousParts.get(id) ?? [];
         const value = !matched
           ? null
-          : apart.length > 0
-            ? figure(id, apart, (row) => numberOf(row[id]))
-            : figure(id, now.get(id) ?? [], (row) => numberOf(row.compare?.[id]));
+          : separate.length > 0
+            ? cellValue(id, separate, (row) => numberOf(row[id]))
+            : cellValue(id, current.get(id) ?? [], (row) => numberOf(row.compare?.[id]));
         return [id, value] as const;
       });
       const row = {
@@ -84,7 +84,7 @@ export function joinAnswers(join: Join, answers: ReadonlyMap<string, PartAnswer>
         ...Object.fromEntries(
           dimensions.flatMap((id, nth) => (group.values[nth] === undefined ? [] : [[id, group.values[nth]]])),
         ),
-        ...present(figures),
+        ...present(values),
         ...(previous === undefined ? {} : { compare: present(compared) }),
         partial,
       };
@@ -97,8 +97,8 @@ export function joinAnswers(join: Join, answers: ReadonlyMap<string, PartAnswer>
   const kept = sorted.slice(0, limit);
   const totals = joinTotals(join, answers);
   return reportResponseSchema.parse({
-    meta: metaOf(join, reads, kept.length, kept.length < sorted.length),
-    columns: columnsOf(reads),
+    meta: metaOf(join, parts, kept.length, kept.length < sorted.length),
+    columns: columnsOf(parts),
     rows: kept.map(({ row }) => row),
     ...(totals === undefined ? {} : { totals }),
   });
@@ -106,48 +106,47 @@ export function joinAnswers(join: Join, answers: ReadonlyMap<string, PartAnswer>
 
 function responseTo({ call }: JoinPart, answers: ReadonlyMap<string, PartAnswer>): ReportResponse {
   const answer = answers.get(call);
-  if (answer === undefined) throw new Error(`no answer was kept for the call ${call}`);
+  if (answer === undefined) throw new Error(`no response to the call ${call}`);
   return answer.response;
 }
 
 function groupOf(values: readonly unknown[]): Group {
-  // JSON has no "undefined": without another sign for it, what was left out would pass for "no value".
+  // JSON has no `undefined`, which must differ from null ("no value").
   return { name: JSON.stringify(values.map((value) => (value === undefined ? false : value))), values };
 }
 
-function indexPart(piece: JoinPart, response: ReportResponse, { request, buckets, previous }: Join): IndexedPart {
+function indexPart(part: JoinPart, response: ReportResponse, { request, buckets, previous }: Join): IndexedPart {
   const dimensions = request.dimensions ?? [];
-  const labels = (piece.of === 'this' ? buckets : (previous?.buckets ?? [])).map(({ label }) => label);
+  const labels = (part.of === 'this' ? buckets : (previous?.buckets ?? [])).map(({ label }) => label);
   const places = new Map(labels.map((label, index) => [label, index]));
   const rows = new Map<string, ReportRow>();
-  // Without dimensions there is one group, whether or not the answer has a row of it.
+  // Without dimensions there is one group, even without rows.
   const groups = new Map((dimensions.length === 0 ? [groupOf([])] : []).map((group) => [group.name, group]));
-  if (piece.metrics.length === 0) return { piece, response, rows, groups };
+  if (part.metrics.length === 0) return { part, response, rows, groups };
   for (const row of response.rows) {
     const group = groupOf(dimensions.map((id) => row[id]));
     groups.set(group.name, group);
-    const bucket = request.time?.granularity === undefined ? piece.first : places.get(row.bucket ?? '');
+    const bucket = request.time?.granularity === undefined ? part.first : places.get(row.bucket ?? '');
     if (bucket !== undefined) rows.set(cellKey(bucket, group.name), row);
   }
-  return { piece, response, rows, groups };
+  return { part, response, rows, groups };
 }
 
 /**
- * Whether a bucket is still running: as any row of it says, for all of them alike.
- * @param byDate what its last day says; for a piece that has no row of it
+ * Whether a bucket has not ended: if any of its rows is partial.
+ * @param byDate whether its last day has not ended; for a part without a row of it
  */
-function isRunning(bucket: number, among: readonly IndexedPart[], byDate: boolean): boolean {
-  return among.some(({ rows, groups }) => {
-    const said = [...groups.keys()].flatMap((name) => rows.get(cellKey(bucket, name))?.partial ?? []);
-    return said.length === 0 ? byDate : said.includes(true);
+function isRunning(bucket: number, sources: readonly IndexedPart[], byDate: boolean): boolean {
+  return sources.some(({ rows, groups }) => {
+    const flags = [...groups.keys()].flatMap((name) => rows.get(cellKey(bucket, name))?.partial ?? []);
+    return flags.length === 0 ? byDate : flags.includes(true);
   });
 }
 
 type Rank = (value: unknown) => number;
 
 /**
- * The place of each value of a dimension, by which they are sorted: first those that the catalog lists, in its order, then
- * the others by name, and "no value" last.
+ * The rank of each value of a dimension: first those in the catalog, in its order, then others by name, "no value" last.
  */
 function rankOf(id: string, found: readonly unknown[], { dimensions }: Catalog): Rank {
   const listed = dimensions.find((dimension) => dimension.id === id)?.values.map(({ value }) => value) ?? [];
@@ -157,14 +156,14 @@ function rankOf(id: string, found: readonly unknown[], { dimensions }: Catalog):
   return (value) => ranks.get(value) ?? ranks.size;
 }
 
-/** All groups, by each dimension in turn, and the ranks of each dimension's values. */
+/** All groups, sorted by each dimension in turn, and the ranks of each dimension's values. */
 function groupsOf(
-  reads: readonly IndexedPart[],
+  parts: readonly IndexedPart[],
   dimensions: readonly string[],
   catalog: Catalog,
 ): { readonly groups: readonly Group[]; readonly ranks: ReadonlyMap<string, Rank> } {
   const found = new Map(
-    reads.filter(({ piece }) => piece.metrics.length > 0).flatMap(({ groups }) => [...groups.entries()]),
+    parts.filter(({ part }) => part.metrics.length > 0).flatMap(({ groups }) => [...groups.entries()]),
   );
   const valuesOf = (nth: number) => [...found.values()].map(({ values }) => values[nth]);
   const ranks = dimensions.map((id, nth) => [id, rankOf(id, valuesOf(nth), catalog)] as const);
@@ -178,55 +177,55 @@ function groupsOf(
   return { groups, ranks: new Map(ranks) };
 }
 
-const numberOf = (value: unknown): Figure => (typeof value === 'number' || value === null ? value : undefined);
+const numberOf = (value: unknown): Cell => (typeof value === 'number' || value === null ? value : undefined);
 
-/** The figure of a cell: the only one that a piece has, or the sum of those that add up. Undefined: one of them lacks it. */
-function figureOf(
-  place: string,
+/** The value of a cell: of the only part that has it, or the sum over additive parts. Undefined if one of them lacks it. */
+function sumOf(
+  key: string,
   group: string,
-  among: readonly IndexedPart[],
-  how: { readonly pick: (row: ReportRow) => Figure; readonly sums: boolean; readonly zero: Figure },
-): Figure {
+  sources: readonly IndexedPart[],
+  options: { readonly pick: (row: ReportRow) => Cell; readonly sums: boolean; readonly zero: Cell },
+): Cell {
   const found: (number | null)[] = [];
-  let lacking = false;
-  for (const { rows, groups, response } of among) {
-    const row = rows.get(place);
-    const value = row === undefined ? undefined : how.pick(row);
+  let isMissing = false;
+  for (const { rows, groups, response } of sources) {
+    const row = rows.get(key);
+    const value = row === undefined ? undefined : options.pick(row);
     if (value !== undefined) found.push(value);
-    else if (row !== undefined || groups.has(group) || response.meta.truncated) lacking = true;
+    else if (row !== undefined || groups.has(group) || response.meta.truncated) isMissing = true;
   }
-  if (lacking && (how.sums || found.length === 0)) return undefined;
+  if (isMissing && (options.sums || found.length === 0)) return undefined;
   const [first, ...more] = found;
-  if (first === undefined) return how.zero;
+  if (first === undefined) return options.zero;
   return more.reduce((sum, value) => (sum === null || value === null ? null : sum + value), first);
 }
 
-/** A metric's figure where nothing happened (specification §2.8, rule 2); undefined for a unit we do not know. */
-function zeroOf(id: string, { metrics }: Catalog): Figure {
+/** A metric's value where nothing happened (specification §2.8, rule 2); undefined for an unknown unit. */
+function zeroOf(id: string, { metrics }: Catalog): Cell {
   const unit = metrics.find((metric) => metric.id === id)?.unit;
   return unit === 'count' ? 0 : unit === 'ratio' || unit === 'seconds' ? null : undefined;
 }
 
-const present = (figures: readonly (readonly [string, Figure])[]): Record<string, number | null> =>
-  Object.fromEntries(figures.flatMap(([id, value]) => (value === undefined ? [] : [[id, value]])));
+const present = (values: readonly (readonly [string, Cell])[]): Record<string, number | null> =>
+  Object.fromEntries(values.flatMap(([id, value]) => (value === undefined ? [] : [[id, value]])));
 
-/** When an answer was computed; one that does not say it may be older than any. */
+/** When a response was computed; one without `as_of` counts as the oldest. */
 const instantOf = ({ as_of }: { readonly as_of: string | null }): number => Date.parse(as_of ?? '') || 0;
 
 /** The first instant after a day, in its zone. */
 const endOf = (day: string, zone = 'UTC'): number =>
   day === '' ? 0 : DateTime.fromISO(day, { zone }).plus({ days: 1 }).startOf('day').toMillis();
 
-/** What the pieces say of themselves, as if one had said it: whichever says something worse speaks for all. */
+/** The combined meta of the parts; of differing values the worst wins. */
 function metaOf(
   { request, previous }: Join,
-  reads: readonly IndexedPart[],
+  parts: readonly IndexedPart[],
   rows: number,
-  cut: boolean,
+  truncated: boolean,
 ): ReportResponse['meta'] {
-  const metas = reads.map(({ response }) => response.meta);
+  const metas = parts.map(({ response }) => response.meta);
   const [first] = metas;
-  if (first === undefined) throw new Error('a table was to be joined from no pieces');
+  if (first === undefined) throw new Error('cannot join a table without parts');
   const oldest = metas.reduce((a, b) => (instantOf(b) < instantOf(a) ? b : a), first);
   const elsewhere = metas.find(({ timezone }) => timezone !== request.time?.timezone);
   const { from, to } = request.time ?? {};
@@ -238,13 +237,13 @@ function metaOf(
     ...(previous === undefined ? {} : { compare_range: { from: previous.from, to: previous.to } }),
     granularity: request.time?.granularity ?? null,
     row_count: rows,
-    truncated: cut || metas.some(({ truncated }) => truncated),
+    truncated: truncated || metas.some(({ truncated }) => truncated),
     registry_version: first.registry_version,
   };
 }
 
-/** The columns that any piece describes, each once. */
-function columnsOf(reads: readonly IndexedPart[]): ReportResponse['columns'] {
-  const columns = reads.flatMap(({ response }) => response.columns);
+/** The columns of all parts, each once. */
+function columnsOf(parts: readonly IndexedPart[]): ReportResponse['columns'] {
+  const columns = parts.flatMap(({ response }) => response.columns);
   return [...new Map(columns.map((column) => [column.name, column])).values()];
 }

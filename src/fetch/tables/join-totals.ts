@@ -5,35 +5,35 @@ import type { Sums } from '../dataset.ts';
 type Figures = Record<string, number | null>;
 
 /**
- * The totals of a joined table. A metric of one piece has the service's own. One of several has the sum of the service's
- * totals of them: never of rows, which `limit` cuts and in which one thing may stand twice, and only for metrics that the
- * catalog says may be added up. The others are null. Undefined when a piece did not answer what it was asked for.
+ * The totals of a joined table. A metric of one part has the service's total, one of several parts the sum of the
+ * service's totals: never of rows, which `limit` truncates and which may count one thing twice, and only if the catalog
+ * says that the metric is additive. The others are null. Undefined if a part lacks a requested total.
  */
 export function joinTotals(
   join: Join,
   answers: ReadonlyMap<string, { readonly response: ReportResponse }>,
 ): Readonly<Record<string, number | null | Figures>> | undefined {
   const undefinable = join.undefinedTotals?.metrics ?? [];
-  const now: Figures = Object.fromEntries(undefinable.map((id) => [id, null]));
-  const before: Figures = { ...now };
-  let asked = undefinable.length > 0;
+  const current: Figures = Object.fromEntries(undefinable.map((id) => [id, null]));
+  const previous: Figures = { ...current };
+  let requested = undefinable.length > 0;
   for (const { call, of, totals } of join.parts) {
     if (totals.length === 0) continue;
-    asked = true;
-    const said = answers.get(call)?.response.totals;
-    if (said == null) return undefined;
-    const { compare, ...own } = said;
-    if (!add(of === 'this' ? now : before, own, totals)) return undefined;
-    if (compare != null) add(before, compare, totals);
+    requested = true;
+    const reported = answers.get(call)?.response.totals;
+    if (reported == null) return undefined;
+    const { compare, ...values } = reported;
+    if (!add(of === 'this' ? current : previous, values, totals)) return undefined;
+    if (compare != null) add(previous, compare, totals);
   }
-  if (!asked) return undefined;
-  return { ...now, ...(join.previous === undefined ? {} : { compare: before }) };
+  if (!requested) return undefined;
+  return { ...current, ...(join.previous === undefined ? {} : { compare: previous }) };
 }
 
-/** Adds to `sums` what was said of these metrics; false when something of it is missing. */
-function add(sums: Figures, said: Readonly<Record<string, unknown>>, metrics: readonly string[]): boolean {
+/** Adds the values of these metrics to `sums`; false if one is missing. */
+function add(sums: Figures, reported: Readonly<Record<string, unknown>>, metrics: readonly string[]): boolean {
   return metrics.every((id) => {
-    const value = said[id];
+    const value = reported[id];
     if (typeof value !== 'number' && value !== null) return false;
     const sum = sums[id];
     sums[id] = sum === undefined ? value : sum === null || value === null ? null : sum + value;
@@ -41,15 +41,15 @@ function add(sums: Figures, said: Readonly<Record<string, unknown>>, metrics: re
   });
 }
 
-/** Which figures of a joined table were added up from several answers; undefined where each is in one, as the service gave it. */
+/** The values of a joined table that are sums over several responses; undefined if there are none. */
 export function summedFigures({ request, parts, sums }: Join): Sums | undefined {
-  const own = parts.filter(({ of }) => of === 'this');
-  // Pieces of one bucket may also be parted by groups, each of which is in one of them alone: then `sums` is false.
+  const values = parts.filter(({ of }) => of === 'this');
+  // Parts of one bucket may also be split by groups, each in one part only: then `sums` is false.
   const cells = request.metrics.filter((id) => {
-    const parts = own.filter(({ metrics }) => metrics.includes(id));
+    const parts = values.filter(({ metrics }) => metrics.includes(id));
     return sums && parts.some((one, at) => parts.slice(at + 1).some((other) => overlap(one, other)));
   });
-  const totals = request.metrics.filter((id) => own.filter((piece) => piece.totals.includes(id)).length > 1);
+  const totals = request.metrics.filter((id) => values.filter((part) => part.totals.includes(id)).length > 1);
   return cells.length + totals.length === 0 ? undefined : { cells, totals };
 }
 

@@ -2,13 +2,13 @@ import { DocketError } from '../../base/error.ts';
 import type { ListRecord } from '../../contract/organization.ts';
 import type { Column, Value } from '../dataset.ts';
 
-/** Learns a list's columns from its records as they come. */
+/** Infers a list's columns from its records. */
 export interface ListColumnCollector {
-  /** The record's single values; what holds more than one value has no place in a table. */
+  /** The record's scalar values; lists and objects are left out. */
   addRecord(record: ListRecord): Record<string, Value>;
-  /** Id and name first, then every other field that held a single value, in the order they were seen. */
+  /** Id and name first, then every other scalar field, in the order of appearance. */
   columns(): Column[];
-  /** The fields that held more than a single value, in the order they were seen. */
+  /** Fields with lists or objects, in the order of appearance. */
   leftOut(): string[];
 }
 
@@ -41,9 +41,9 @@ export function listColumnCollector(): ListColumnCollector {
 }
 
 const notANumber = (name: string, id: ListRecord['id']) =>
-  new DocketError('api.unreadable', 'The list has a number that nothing can hold.', {
+  new DocketError('api.unreadable', 'The list contains a number out of range.', {
     expected: `a number or null as ${name} of the record ${id}`,
-    next: 'Try again; if it stays so, report it to the service with the time of the call.',
+    next: 'Try again; if it persists, report it to the service with the time of the call.',
   });
 
 const isValue = (value: unknown): value is Value =>
@@ -52,7 +52,7 @@ const isValue = (value: unknown): value is Value =>
 const kindOf = (value: string | number | boolean): string =>
   typeof value === 'number' ? (Number.isInteger(value) ? 'integer' : 'number') : typeof value;
 
-/** The one type all of its values have; `string` when they differ, for then no other reading holds for all. */
+/** The common type of all values; `string` if they differ. */
 function typeOf(kinds: ReadonlySet<string>): string {
   if (kinds.size === 2 && kinds.has('integer') && kinds.has('number')) return 'number';
   const [only] = kinds;

@@ -17,32 +17,32 @@ export interface ReportTableInput {
   readonly response: ReportResponse;
   readonly catalog: Catalog;
   readonly period: Period;
-  /** Epoch ms at which the answer came. */
+  /** Epoch ms at which the response was received. */
   readonly at: number;
-  /** What `response` was joined from, where no single call gave it. */
+  /** The calls that `response` was joined from, if several. */
   readonly parts?: readonly CallAnswer[];
   readonly undefinedTotals?: UndefinedTotals;
   readonly replaced?: readonly Replacement[];
 }
 
 /**
- * One section's table, read from the answer to its call: the section's own columns in its own order, every value as it
- * came. A column or a cell that is missing is empty and noted.
+ * The table of a section from the response to its call: the section's columns in its order, with unchanged values. Missing
+ * columns and cells are empty and noted.
  */
 export function reportTable(input: ReportTableInput): Table {
   const { section, request, response, catalog, period, at } = input;
   const { meta } = response;
-  const asked = new Set(section.metrics ?? []);
-  const metrics = [...asked].flatMap((id) => catalog.metrics.find((metric) => metric.id === id) ?? []);
+  const requestedIds = new Set(section.metrics ?? []);
+  const metrics = [...requestedIds].flatMap((id) => catalog.metrics.find((metric) => metric.id === id) ?? []);
   const current = metrics.length > 0 && metrics.every(isCurrentCount);
   const answers = input.parts ?? [{ request, response, at }];
-  // In which of two units its figures are cannot be told: they are shown without one.
+  // Of two possible units the right answer is unknown: the values are shown without answer.
   const unitless = new Set(unitMismatches(answers, metrics).map(({ id }) => id));
   const columns = columnsOf(section, response, catalog).map((column) =>
     unitless.has(column.name) ? { ...column, unit: null } : column,
   );
-  const names = [...asked];
-  const absent = columns.filter(
+  const names = [...requestedIds];
+  const missingColumns = columns.filter(
     ({ name }) =>
       !response.columns.some((column) => column.name === name) && !response.rows.some((row) => row[name] !== undefined),
   );
@@ -53,7 +53,7 @@ export function reportTable(input: ReportTableInput): Table {
     const values = Object.fromEntries(
       columns.map((column) => {
         const value = scalarOf(row[column.name]);
-        if (value === undefined && !absent.includes(column)) cells += 1;
+        if (value === undefined && !missingColumns.includes(column)) cells += 1;
         return [column.name, value ?? null];
       }),
     );
@@ -63,8 +63,9 @@ export function reportTable(input: ReportTableInput): Table {
       partial: row.partial === true || (running && section.granularity === undefined),
     };
   });
-  const said = section.totals && response.totals != null ? totalsOf(response.totals, names) : undefined;
-  const totals = said?.compare === undefined ? said : { ...said, compare: comparable.ofTotals(said.compare) };
+  const described = section.totals && response.totals != null ? totalsOf(response.totals, names) : undefined;
+  const totals =
+    described?.compare === undefined ? described : { ...described, compare: comparable.ofTotals(described.compare) };
   const compareRange = meta.compare_range == null ? null : { from: meta.compare_range.from, to: meta.compare_range.to };
   return {
     id: section.id,
@@ -73,7 +74,7 @@ export function reportTable(input: ReportTableInput): Table {
     granularity: section.granularity ?? null,
     current,
     range: current || meta.range == null ? null : { from: meta.range.from, to: meta.range.to },
-    compared: asksCompare(request) || compareRange !== null || rows.some(({ compare }) => compare !== undefined),
+    compared: requestsCompare(request) || compareRange !== null || rows.some(({ compare }) => compare !== undefined),
     compareRange,
     asOf: meta.as_of,
     running,
@@ -97,10 +98,10 @@ export function reportTable(input: ReportTableInput): Table {
       columns,
       rows,
       missing: {
-        columns: absent.map(({ name }) => name),
+        columns: missingColumns.map(({ name }) => name),
         what: [
-          ...absent.map(({ label }): MissingData => ({ of: 'column', label })),
-          ...unanswered(input, totals, names),
+          ...missingColumns.map(({ label }): MissingData => ({ of: 'column', label })),
+          ...missingData(input, totals, names),
         ],
         cells,
       },
@@ -111,42 +112,42 @@ export function reportTable(input: ReportTableInput): Table {
   };
 }
 
-/** What was asked for beside the rows and did not come. */
-function unanswered(
+/** Requested data other than rows that the response lacks. */
+function missingData(
   { section, request, response }: ReportTableInput,
   totals: Table['totals'],
   names: readonly string[],
 ): MissingData[] {
-  const absentFrom = (figures: Readonly<Record<string, unknown>> | null | undefined) =>
-    names.filter((name) => numberOf(figures?.[name]) === undefined);
-  const uncompared = asksCompare(request)
+  const absentFrom = (values: Readonly<Record<string, unknown>> | null | undefined) =>
+    names.filter((name) => numberOf(values?.[name]) === undefined);
+  const uncompared = requestsCompare(request)
     ? new Set(response.rows.flatMap((row) => absentFrom(row.compare)))
     : new Set();
-  const lacking = totals === undefined ? [] : absentFrom(totals.values);
-  const uncomparedTotals = totals === undefined || !asksCompare(request) ? [] : absentFrom(totals.compare);
+  const missingTotals = totals === undefined ? [] : absentFrom(totals.values);
+  const uncomparedTotals = totals === undefined || !requestsCompare(request) ? [] : absentFrom(totals.compare);
   return [
-    ...lackingOf(
+    ...missingMetrics(
       'previous',
       names,
       names.filter((name) => uncompared.has(name)),
     ),
     ...(section.totals && totals === undefined ? [{ of: 'totals' } as const] : []),
-    ...lacking.map((metric): MissingData => ({ of: 'total', metric })),
-    ...lackingOf('previous_totals', names, uncomparedTotals),
+    ...missingTotals.map((metric): MissingData => ({ of: 'total', metric })),
+    ...missingMetrics('previous_totals', names, uncomparedTotals),
   ];
 }
 
-/** What is absent as a whole goes by one name, a part of it by the metrics that lack it. */
-function lackingOf(
+/** Without metrics if all of them lack it. */
+function missingMetrics(
   of: 'previous' | 'previous_totals',
   names: readonly string[],
-  absent: readonly string[],
+  missingColumns: readonly string[],
 ): MissingData[] {
-  if (absent.length === 0) return [];
-  return [{ of, metrics: absent.length === names.length ? [] : absent }];
+  if (missingColumns.length === 0) return [];
+  return [{ of, metrics: missingColumns.length === names.length ? [] : missingColumns }];
 }
 
-const asksCompare = ({ time }: ReportRequest): boolean => time?.compare !== undefined;
+const requestsCompare = ({ time }: ReportRequest): boolean => time?.compare !== undefined;
 
 const numberOf = (value: unknown): number | null | undefined =>
   typeof value === 'number' || value === null ? value : undefined;
@@ -154,47 +155,47 @@ const numberOf = (value: unknown): number | null | undefined =>
 const scalarOf = (value: unknown): Value | undefined =>
   typeof value === 'string' || typeof value === 'boolean' ? value : numberOf(value);
 
-/** The first instant after a day, in its zone: not always 24 hours after its midnight. */
+/** The first instant after a day in its zone, which may have 23 or 25 hours. */
 const endOf = (day: string, zone: string): number =>
   DateTime.fromISO(day, { zone }).plus({ days: 1 }).startOf('day').toMillis();
 
 /**
- * Whether the range was not over when the figures were computed: as any row says, and by the date, because `limit` may
- * have cut the row that would say it.
+ * Whether the range had not ended when the values were computed: by any partial row, and by date, because `limit` may
+ * have removed that row.
  */
 function isRunning({ request, response, period, at, parts = [] }: ReportTableInput): boolean {
   const { meta, rows } = response;
   const last = meta.range?.to ?? request.time?.to ?? period.to;
-  // Of several calls those count that brought the last day: others may be older, and whole all the same.
-  const ends = parts.filter(({ request: { time } }) => time?.to === last);
-  const answers = ends.length > 0 ? ends : [{ response, at }];
-  // An answer was not computed after it came, whatever its clock says.
+  // Of several calls only those with the last day count: others may be older and complete.
+  const lastParts = parts.filter(({ request: { time } }) => time?.to === last);
+  const answers = lastParts.length > 0 ? lastParts : [{ response, at }];
+  // A response is not computed after it was received, whatever the service's clock says.
   const computed = Math.min(
-    ...answers.map((one) => Math.min(Date.parse(one.response.meta.as_of ?? '') || one.at, one.at)),
+    ...answers.map((answer) => Math.min(Date.parse(answer.response.meta.as_of ?? '') || answer.at, answer.at)),
   );
   return rows.some(({ partial }) => partial === true) || endOf(last, period.timezone) > computed;
 }
 
-/** Without an order the service's rows go by time, then by group. */
+/** Without an order the service sorts rows by time, then by group. */
 function isRanked({ order = [], granularity }: Section): boolean {
   const [first] = order;
   return first !== undefined && !(granularity !== undefined && first.by === 'bucket' && first.dir === 'asc');
 }
 
-/** Bucket, dimensions and metrics of the section, with what the answer and the catalog know of each. */
+/** Bucket, dimensions and metrics of the section, described by the response and the catalog. */
 export function columnsOf(section: Section, response: Pick<ReportResponse, 'columns'>, catalog: Catalog): Column[] {
-  const said = new Map(response.columns.map((column) => [column.name, column]));
+  const described = new Map(response.columns.map((column) => [column.name, column]));
   const time: Column[] =
     section.granularity === undefined
       ? []
-      : [{ name: 'bucket', label: said.get('bucket')?.label ?? 'bucket', kind: 'time', type: 'date', unit: null }];
+      : [{ name: 'bucket', label: described.get('bucket')?.label ?? 'bucket', kind: 'time', type: 'date', unit: null }];
   const dimensions = (section.dimensions ?? []).map((id): Column => {
     const known = catalog.dimensions.find((dimension) => dimension.id === id);
     return {
       name: id,
-      label: said.get(id)?.label ?? known?.label ?? id,
+      label: described.get(id)?.label ?? known?.label ?? id,
       kind: 'dimension',
-      type: said.get(id)?.type ?? known?.type ?? 'enum',
+      type: described.get(id)?.type ?? known?.type ?? 'enum',
       unit: null,
       ...(known === undefined
         ? {}
@@ -208,10 +209,10 @@ export function columnsOf(section: Section, response: Pick<ReportResponse, 'colu
     const known = catalog.metrics.find((metric) => metric.id === id);
     return {
       name: id,
-      label: said.get(id)?.label ?? known?.label ?? id,
+      label: described.get(id)?.label ?? known?.label ?? id,
       kind: 'metric',
-      type: said.get(id)?.type ?? known?.type ?? 'number',
-      unit: said.get(id)?.unit ?? known?.unit ?? null,
+      type: described.get(id)?.type ?? known?.type ?? 'number',
+      unit: described.get(id)?.unit ?? known?.unit ?? null,
       ...(known === undefined
         ? {}
         : {
@@ -226,7 +227,7 @@ export function columnsOf(section: Section, response: Pick<ReportResponse, 'colu
   return [...time, ...dimensions, ...metrics];
 }
 
-/** The figures of these metrics that are there. */
+/** The present values of these metrics. */
 function pick(values: Readonly<Record<string, unknown>>, names: readonly string[]): Record<string, number | null> {
   return Object.fromEntries(
     names.flatMap((name) => {
@@ -243,7 +244,7 @@ function totalsOf(
   return { values: pick(totals, names), ...(compare == null ? {} : { compare: pick(compare, names) }) };
 }
 
-/** Risk is High or Severe: with the catalog's labels. */
+/** The filters with the catalog's labels: Risk is High or Severe. */
 export function filtersOf(section: Section, catalog: Catalog): FilterDescription[] {
   return (section.filters ?? []).map(({ dimension: id, op, values }) => {
     const dimension = catalog.dimensions.find((candidate) => candidate.id === id);

@@ -1,19 +1,19 @@
 import type { Order } from '../../contract/report.ts';
 
-/** A row with its place when nothing is said of the order: by bucket, then by each dimension in turn. */
+/** A row with its position without an order: by bucket, then by each dimension in turn. */
 export interface SortableRow {
   readonly row: Readonly<Record<string, unknown>>;
   readonly bucket: number;
-  /** Place of its group among all groups. */
+  /** Position of its group among all groups. */
   readonly rank: number;
 }
 
 type Ranks = ReadonlyMap<string, (value: unknown) => number>;
 
 /**
- * The service's order (specification §2.7) of rows that it could not sort itself. The specification leaves open where an
- * undefined figure goes and how ties fall: here it comes last in either direction, and ties fall as without an order.
- * @param ranks the place of a value among those of its dimension
+ * The service's order (specification §2.7), for joined rows. The specification does not define the position of undefined
+ * values and ties: undefined values are last in either direction, ties are sorted as without an order.
+ * @param ranks rank of a value within its dimension
  */
 export function compareRows(order: readonly Order[], ranks: Ranks): (a: SortableRow, b: SortableRow) => number {
   const keys = order.map(({ by, dir }) => ({ sign: dir === 'asc' ? 1 : -1, read: keyOf(by, ranks) }));

@@ -10,66 +10,66 @@ import { freshnessFindings } from '../answer-checks/freshness.ts';
 import type { Column, NoteCode, Row, TableNote } from '../dataset.ts';
 import { comparisonRange, dataStartsAfter } from './comparison-range.ts';
 
-/** Everything the notes of one table are made from. */
+/** Input for the notes of a table. */
 export interface NoteContext {
   readonly section: Section;
   readonly request: ReportRequest;
   readonly response: ReportResponse;
-  /** The calls that the table was read from. */
+  /** The calls of the table. */
   readonly answers: readonly CallAnswer[];
   readonly undefinedTotals: UndefinedTotals | undefined;
   readonly replaced: readonly Replacement[];
   readonly catalog: Catalog;
   readonly period: Period;
-  /** The section's metrics, as the catalog has them. */
+  /** The section's metrics from the catalog. */
   readonly metrics: readonly Metric[];
   readonly columns: readonly Column[];
   readonly rows: readonly Row[];
-  /** Names of asked columns that the answer lacks as a whole, all that it lacks, and how many cells it lacks beside. */
+  /** Requested columns that the response lacks, everything that it lacks, and the number of other missing cells. */
   readonly missing: {
     readonly columns: readonly string[];
     readonly what: readonly MissingData[];
     readonly cells: number;
   };
-  /** Epoch ms at which the period is over. */
+  /** Epoch ms at which the period ends. */
   readonly periodEnd: number;
   readonly current: boolean;
-  /** The range was not over when it was computed. */
+  /** The range had not ended when it was computed. */
   readonly running: boolean;
 }
 
-/** What a reader must know of the table, the gravest first. Nothing that is cut, missing or old goes without a note. */
-export function collectTableNotes(told: NoteContext): TableNote[] {
+/** All notes of a table, the most severe first. Everything truncated, missing or stale has one. */
+export function collectTableNotes(context: NoteContext): TableNote[] {
   return [
-    ...truncated(told),
-    ...missing(told),
-    ...answerFindings(told.answers, told),
-    ...freshnessFindings(told.answers, told),
-    ...partial(told),
-    ...undefinedCells(told),
-    ...undefinedTotals(told),
-    ...deprecated(told),
-    ...replacements(told),
-    ...availability(told),
-    ...units(told),
+    ...truncated(context),
+    ...missing(context),
+    ...answerFindings(context.answers, context),
+    ...freshnessFindings(context.answers, context),
+    ...partial(context),
+    ...undefinedCells(context),
+    ...undefinedTotals(context),
+    ...deprecated(context),
+    ...replacements(context),
+    ...availability(context),
+    ...units(context),
   ];
 }
 
 const note = (code: NoteCode, message: NoteMessage, incomplete = false): TableNote => ({ code, message, incomplete });
 
-/** Rows that the author's own `limit` cut are not missing: a reader must know that there are more, and that is all. */
+/** Rows removed by the section's own `limit` are noted, but not incomplete. */
 function truncated({ response, section, answers }: NoteContext): TableNote[] {
   if (!response.meta.truncated) return [];
   const rows = response.rows.length;
-  const cut = answers.some(isCutByService);
-  if (!cut && section.limit !== undefined) return [note('truncated', { id: 'limited', of: { rows } })];
+  const isTruncated = answers.some(isTruncatedByService);
+  if (!isTruncated && section.limit !== undefined) return [note('truncated', { id: 'limited', of: { rows } })];
   return [
     note('truncated', answers.length > 1 ? { id: 'cut_piece', of: undefined } : { id: 'cut', of: { rows } }, true),
   ];
 }
 
-/** The service left rows out that its request did not: with fewer than the limit there was room for them. */
-const isCutByService = ({ request: { limit }, response }: CallAnswer): boolean =>
+/** The service omitted rows although there are fewer than the requested limit. */
+const isTruncatedByService = ({ request: { limit }, response }: CallAnswer): boolean =>
   response.meta.truncated && (limit === undefined || response.rows.length < limit);
 
 function missing({ missing: { what, cells } }: NoteContext): TableNote[] {
@@ -94,23 +94,23 @@ function undefinedCells({ rows, columns, missing: { columns: absent } }: NoteCon
   return [note('undefined', { id: 'undefined_cells', of: { labels: empty.map(({ label }) => label) } })];
 }
 
-/** Not incomplete: nothing that the service has is missing, and no other try would bring it. */
+/** Not incomplete: the service has no such totals. */
 function undefinedTotals({ undefinedTotals: lacking, columns }: NoteContext): TableNote[] {
   if (lacking === undefined) return [];
   const labels = columns.filter(({ name }) => lacking.metrics.includes(name)).map(({ label }) => label);
   return [note('undefined', { id: 'undefined_totals', of: { labels, why: lacking.why } })];
 }
 
-/** Which metrics are deprecated, and which stand in place of one: known without an answer. */
+/** Deprecated metrics and replacements, known without a response. */
 export function replacementNotes(section: Section, replaced: readonly Replacement[], catalog: Catalog): TableNote[] {
   const metrics = catalog.metrics.filter(({ id }) => section.metrics?.includes(id));
   return [...deprecated({ metrics }), ...replacements({ replaced, catalog })];
 }
 
 function replacements({ replaced, catalog }: Pick<NoteContext, 'replaced' | 'catalog'>): TableNote[] {
-  const named = (id: string) => ({ id, label: catalog.metrics.find((metric) => metric.id === id)?.label ?? id });
+  const labelled = (id: string) => ({ id, label: catalog.metrics.find((metric) => metric.id === id)?.label ?? id });
   return replaced.map(({ from, to }) =>
-    note('deprecated', { id: 'replaced', of: { from: named(from), to: named(to) } }),
+    note('deprecated', { id: 'replaced', of: { from: labelled(from), to: labelled(to) } }),
   );
 }
 
@@ -120,14 +120,14 @@ function deprecated({ metrics }: Pick<NoteContext, 'metrics'>): TableNote[] {
   );
 }
 
-function availability(told: NoteContext): TableNote[] {
-  const { from, to } = told.request.time ?? {};
+function availability(context: NoteContext): TableNote[] {
+  const { from, to } = context.request.time ?? {};
   if (from === undefined || to === undefined) return [];
-  const before = comparisonRange(told)?.from;
-  return told.metrics.flatMap((metric): TableNote[] => {
+  const before = comparisonRange(context)?.from;
+  return context.metrics.flatMap((metric): TableNote[] => {
     const { label } = metric;
     const first = dataStartsAfter(metric, from);
-    // A zero that only says that nobody counted yet is not a figure.
+    // Zeros before the first day with data are not values.
     if (first !== undefined && first > to) {
       return [note('data_available_from', { id: 'no_data_before', of: { label, first } }, true)];
     }

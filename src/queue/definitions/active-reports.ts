@@ -3,6 +3,7 @@ import { isRedisOutage, toDocketError } from '../../base/error.ts';
 import type { Log } from '../../base/log.ts';
 import { recipientRefusal } from '../../definitions/allow-lists/recipients.ts';
 import { type Definitions, reportDiagnostics } from '../../definitions/load/load-definitions.ts';
+import { type DefinitionKinds, describeDelivery } from '../../definitions/schema/kinds.ts';
 import { cursorNames, reportName } from '../schedules/report-schedules.ts';
 import type { ActiveVersion, ActiveVersions } from './active-versions.ts';
 import type { DefinitionStore, FrozenDefinition } from './definition-store.ts';
@@ -25,6 +26,7 @@ export interface ActiveReportsPorts {
   readonly jobs: () => Definitions;
   readonly versions: ActiveVersions;
   readonly definitions: DefinitionStore;
+  readonly targets: DefinitionKinds['targets'];
   /** Who adopts, as `host:pid`. */
   readonly by: string;
   /** Asked before the start of a process takes reports out; rejects when it may not. Absent: it may. */
@@ -183,14 +185,18 @@ async function lastGoodVersions(
 export async function lastGoodVersion(
   name: string,
   { digest }: Pick<ActiveVersion, 'digest'>,
-  { jobs, ...ports }: { readonly jobs: Definitions } & Pick<ActiveReportsPorts, 'definitions' | 'log'>,
+  {
+    jobs,
+    targets,
+    ...ports
+  }: { readonly jobs: Definitions } & Pick<ActiveReportsPorts, 'definitions' | 'targets' | 'log'>,
 ): Promise<FrozenDefinition | undefined> {
   if (reportDiagnostics(jobs, name).length === 0) return undefined;
   const frozen = await loadVersion(name, digest, ports);
   if (frozen === undefined) return undefined;
   const { recipients: allowed } = jobs.orgs.get(frozen.settings.id) ?? frozen.settings;
-  const recipients = frozen.definition.deliveries.flatMap(({ email }) => email?.to ?? []);
-  return recipients.some((address) => recipientRefusal(address, allowed) !== undefined) ? undefined : frozen;
+  const mailboxes = frozen.definition.deliveries.flatMap((each) => describeDelivery(each, targets).mailboxes ?? []);
+  return mailboxes.some(({ address }) => recipientRefusal(address, allowed) !== undefined) ? undefined : frozen;
 }
 
 /** Every report of the folder with its organization. */

@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { withRedisErrors } from '../../redis/connection.ts';
+import type { RedisClient } from '../../redis/client.ts';
+import { withRedisErrors } from '../../redis/errors.ts';
 import { redisKeys } from '../../redis/keys.ts';
-import { defineScript, type RedisClient } from '../../redis/script.ts';
+import { loadLuaScript, runLuaScript } from '../../redis/script.ts';
 
 /** The version of a report that is in force: whichever scheduler opens a slot of it, opens it with this one. */
 export interface ActiveVersion {
@@ -61,44 +62,7 @@ const versionSchema = z.object({
   cursors: z.string().transform((text) => (text === '' ? [] : text.split('\n'))),
 });
 
-// KEYS: versions, revision, cursors  ARGV: at, by, then for each report its name, digest ('' takes it out) and cursors
-const ACTIVATE = defineScript(`
-local function lines(text)
-  local all = {}
-  for line in string.gmatch(text or '', '[^\\n]+') do all[#all + 1] = line end
-  return all
-end
-local changed, back = false, {}
-for i = 3, #ARGV, 3 do
-  local name, digest, cursors = ARGV[i], ARGV[i + 1], ARGV[i + 2]
-  local held = redis.call('HGET', KEYS[1], name)
-  local readable, old = pcall(cjson.decode, held or '')
-  if not readable or type(old) ~= 'table' then old = {} end
-  if digest == '' then
-    if held then
-      changed = true
-      redis.call('HDEL', KEYS[1], name)
-      for _, cursor in ipairs(lines(old.cursors)) do redis.call('HDEL', KEYS[3], cursor) end
-    end
-  elseif old.digest ~= digest or old.cursors ~= cursors then
-    changed = true
-    if old.before == digest then back[#back + 1] = name end
-    redis.call('HSET', KEYS[1], name, cjson.encode({
-      digest = digest, since = tonumber(ARGV[1]), by = ARGV[2], before = old.digest or cjson.null, cursors = cursors
-    }))
-    local stay = {}
-    for _, cursor in ipairs(lines(cursors)) do
-      stay[cursor] = true
-      redis.call('HSETNX', KEYS[3], cursor, ARGV[1])
-    end
-    for _, cursor in ipairs(lines(old.cursors)) do
-      if not stay[cursor] then redis.call('HDEL', KEYS[3], cursor) end
-    end
-  end
-end
-if changed then redis.call('INCR', KEYS[2]) end
-return back
-`);
+const ACTIVATE = loadLuaScript('./activate-versions.lua', import.meta.url);
 
 const DAY_S = 86_400;
 /** Reports that one script takes: Redis serves nobody else meanwhile. */
@@ -130,8 +94,9 @@ export function redisActiveVersions(redis: RedisClient, { prefix }: { readonly p
         ];
         const back: string[] = [];
         for (let from = 0; from < rows.length; from += BATCH_SIZE) {
-          const reply = await ACTIVATE(
+          const reply = await runLuaScript(
             redis,
+            ACTIVATE,
             [keys.versions, keys.revision, keys.cursors],
             [at, by, ...rows.slice(from, from + BATCH_SIZE).flat()],
           );

@@ -2,11 +2,10 @@ import { z } from 'zod';
 import { DocketError } from '../../base/error.ts';
 import { memoize } from '../../base/memoize.ts';
 import { type OrgSettings, orgFileSchema } from '../../definitions/schema/org-settings.ts';
-import { type Definition, reportFileSchema } from '../../definitions/schema/report-definition.ts';
-import { execPipeline } from '../../redis/client.ts';
-import { withRedisErrors } from '../../redis/connection.ts';
+import type { Definition, ReportFile } from '../../definitions/schema/report-definition.ts';
+import { execPipeline, type RedisClient } from '../../redis/client.ts';
+import { withRedisErrors } from '../../redis/errors.ts';
 import { redisKeys } from '../../redis/keys.ts';
-import type { RedisClient } from '../../redis/script.ts';
 
 /** A report as it was when its run was triggered, with its organization. */
 export interface FrozenDefinition {
@@ -34,14 +33,19 @@ const storedSchema = z.strictObject({
  * In Redis, as JSON. A definition holds references to secrets only, so it may be stored.
  *
  * @param keepDays days after its last use for which a version is kept: as long as the records of runs
+ * @param reportSchema of the kinds of targets and formats of this version
  */
 export function definitionStore(
   redis: RedisClient,
-  { prefix, keepDays }: { readonly prefix: string; readonly keepDays: number },
+  {
+    prefix,
+    keepDays,
+    reportSchema,
+  }: { readonly prefix: string; readonly keepDays: number; readonly reportSchema: z.ZodType<ReportFile> },
 ): DefinitionStore {
   const keys = redisKeys(prefix);
   const ttl = Math.round(keepDays * 86_400);
-  const read = memoize(parseStored, CACHE_SIZE);
+  const read = memoize((text: string) => parseStored(text, reportSchema), CACHE_SIZE);
   return {
     put: (frozen) =>
       withRedisErrors(redis, async () => {
@@ -95,11 +99,11 @@ function serialize({ definition, settings }: FrozenDefinition): string {
   return JSON.stringify(stored);
 }
 
-function parseStored(text: string): FrozenDefinition {
+function parseStored(text: string, reportSchema: z.ZodType<ReportFile>): FrozenDefinition {
   const { definition, settings } = storedSchema.parse(JSON.parse(text));
   const { org, report, digest } = definition;
   return Object.freeze({
-    definition: Object.freeze({ ...reportFileSchema.parse(definition.file), org, report, digest }),
+    definition: Object.freeze({ ...reportSchema.parse(definition.file), org, report, digest }),
     settings: Object.freeze({ ...orgFileSchema.parse(settings.file), id: settings.id }),
   });
 }

@@ -3,9 +3,9 @@ import type { Clock } from '../../base/clock.ts';
 import { DocketError, toDocketError } from '../../base/error.ts';
 import type { Log } from '../../base/log.ts';
 import { settlesWithin } from '../../base/timeout.ts';
-import { toServerRedisError, withRedisErrors } from '../../redis/connection.ts';
+import type { RedisClient } from '../../redis/client.ts';
+import { toRedisError, withRedisErrors } from '../../redis/errors.ts';
 import { redisKeys } from '../../redis/keys.ts';
-import type { RedisClient } from '../../redis/script.ts';
 import type { RunEvent } from '../../run/run-events.ts';
 import type { RunOrder, RunStore } from '../../run/run-record.ts';
 import { closeWorker, type QueueTelemetry } from '../bullmq.ts';
@@ -188,7 +188,7 @@ export function startWorker(options: WorkerOptions): RunWorker {
   });
   worker.on('stalled', (run) => log.warn('The worker of a run has gone; it goes on elsewhere', { run }));
   worker.on('error', (error) => {
-    const failure = toServerRedisError(options.connection, error);
+    const failure = toRedisError(error, { server: options.connection });
     const known = failure instanceof DocketError ? { error: failure.toJSON() } : {};
     log.warn('The queue has a fault', { why: error.message, ...known });
   });

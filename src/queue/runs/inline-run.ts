@@ -3,71 +3,21 @@ import { DocketError, toDocketError } from '../../base/error.ts';
 import type { Log } from '../../base/log.ts';
 import { fail, type Outcome } from '../../base/outcome.ts';
 import type { DeliveryRow } from '../../deliver/ledger/ledger.ts';
-import { withRedisErrors } from '../../redis/connection.ts';
-import { redisKeys } from '../../redis/keys.ts';
-import { defineScript, type RedisClient } from '../../redis/script.ts';
 import type { OnRunEvent } from '../../run/run-events.ts';
 import { isInlineRun, type RunOrder, type RunRecord, TERMINAL_STATES } from '../../run/run-record.ts';
 import type { RunResult } from '../../run/run-result.ts';
 import type { DefinitionStore, FrozenDefinition } from '../definitions/definition-store.ts';
 import type { ConfirmLock } from '../jobs/process-job.ts';
+import { type InlineLeases, LEASE_DURATION_MS } from './inline-leases.ts';
 import type { LiveProgressStore } from './live-progress.ts';
 import type { NoticeOutbox } from './notice-outbox.ts';
 import { createProgressRecorder, resultFields } from './progress-recorder.ts';
 import { cancelledError, type RedisRunStore } from './run-store.ts';
 
-/** A run whose process has not renewed its lease for so long is taken for dead, ms. */
-const LEASE_DURATION_MS = 120_000;
 const LEASE_RENEW_INTERVAL_MS = 15_000;
 /** Between two looks whether the run was cancelled. */
 const CANCEL_POLL_INTERVAL_MS = 1_000;
 const BATCH_SIZE = 100;
-
-/** Which runs are being made by a command, as that says itself. Throws `redis.unreachable`. */
-export interface InlineLeases {
-  take(run: string): Promise<void>;
-  /** False when the lease is gone: the run was given up, or Redis has lost it. */
-  renew(run: string): Promise<boolean>;
-  release(run: string): Promise<void>;
-  /** Runs whose lease has run out. */
-  expired(limit: number): Promise<readonly string[]>;
-}
-
-// The clock of the server alone decides. KEYS: leases  ARGV: run, ms
-const NOW = `
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
-`;
-const TAKE_LEASE = defineScript(`${NOW}
-return redis.call('ZADD', KEYS[1], string.format('%.0f', now + ARGV[2]), ARGV[1])
-`);
-const RENEW_LEASE = defineScript(`${NOW}
-if not redis.call('ZSCORE', KEYS[1], ARGV[1]) then return 0 end
-redis.call('ZADD', KEYS[1], string.format('%.0f', now + ARGV[2]), ARGV[1])
-return 1
-`);
-// KEYS: leases  ARGV: limit
-const EXPIRED_LEASES = defineScript(`${NOW}
-return redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', now), 'LIMIT', 0, ARGV[1])
-`);
-
-/** @param leaseMs for tests */
-export function redisInlineLeases(
-  redis: RedisClient,
-  { prefix, leaseMs = LEASE_DURATION_MS }: { readonly prefix: string; readonly leaseMs?: number },
-): InlineLeases {
-  const { inline } = redisKeys(prefix);
-  return {
-    take: (run) => withRedisErrors(redis, async () => void (await TAKE_LEASE(redis, [inline], [run, leaseMs]))),
-    renew: (run) => withRedisErrors(redis, async () => (await RENEW_LEASE(redis, [inline], [run, leaseMs])) === 1),
-    release: (run) => withRedisErrors(redis, async () => void (await redis.zrem(inline, run))),
-    expired: (limit) =>
-      withRedisErrors(redis, async () => {
-        const found = await EXPIRED_LEASES(redis, [inline], [limit]);
-        return Array.isArray(found) ? found.map(String) : [];
-      }),
-  };
-}
 
 export interface InlineRunPorts {
   readonly runs: Pick<RedisRunStore, 'open' | 'get' | 'update' | 'cancelRequested'>;

@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { epochMsSchema } from '../../base/time.ts';
-import { execPipeline } from '../../redis/client.ts';
-import { withRedisErrors } from '../../redis/connection.ts';
+import { execPipeline, type RedisClient } from '../../redis/client.ts';
+import { withRedisErrors } from '../../redis/errors.ts';
 import { redisKeys } from '../../redis/keys.ts';
-import type { RedisClient } from '../../redis/script.ts';
 import { type LiveProgress, PROGRESS_STAGES, type RunSnapshot } from '../../run/live-progress.ts';
 import { parseRecord } from './stored-record.ts';
 

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { epochMsSchema } from '../../base/time.ts';
 import type { ErrorJson } from '../../base/error.ts';
-import { withRedisErrors } from '../../redis/connection.ts';
+import { epochMsSchema } from '../../base/time.ts';
+import type { RedisClient } from '../../redis/client.ts';
+import { withRedisErrors } from '../../redis/errors.ts';
 import { redisKeys } from '../../redis/keys.ts';
-import type { RedisClient } from '../../redis/script.ts';
 import { errorSchema } from './stored-record.ts';
 
 /** A run whose owner has to be told of its end. */

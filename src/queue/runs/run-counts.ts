@@ -1,7 +1,6 @@
-import { execPipeline } from '../../redis/client.ts';
-import { withRedisErrors } from '../../redis/connection.ts';
+import { execPipeline, type RedisClient } from '../../redis/client.ts';
+import { withRedisErrors } from '../../redis/errors.ts';
 import { redisKeys } from '../../redis/keys.ts';
-import type { RedisClient } from '../../redis/script.ts';
 import type { RunState } from '../../run/run-record.ts';
 
 /** States in which a run goes on, or waits for somebody. */

@@ -1,5 +1,6 @@
+import type { RedisClient } from '../../redis/client.ts';
 import type { RedisKeys } from '../../redis/keys.ts';
-import { defineScript, type RedisClient } from '../../redis/script.ts';
+import { loadLuaScript, runLuaScript } from '../../redis/script.ts';
 
 /** Ms after which the order of ids is made anew from the index by time. */
 const ID_INDEX_TTL_MS = 86_400_000;
@@ -10,25 +11,7 @@ const MAX_REBUILDS = 3;
 /** Ids put in order at once. */
 const STEP_SIZE = 1_000;
 
-/**
- * Lua: `followIds(ids, index, id, oldest)` keeps the ids of all runs in their own order, for as long as somebody asks for
- * it: `rebuild` makes it from the index by time. What has outlived its record leaves both at the same moment.
- */
-export const UPDATE_ID_INDEX = `
-local function followIds(ids, index, id, oldest)
-  if redis.call('EXISTS', ids) == 0 then return end
-  local expired = redis.call('ZRANGEBYSCORE', index, '-inf', '(' .. string.format('%.0f', oldest))
-  for _, gone in ipairs(expired) do redis.call('ZREM', ids, gone) end
-  redis.call('ZADD', ids, 0, id)
-end
-`;
-
-// KEYS: ids, index of all runs by time  ARGV: from, to, how many
-// Runs that a version before has opened, or opens beside this one, are in the index by time alone: then the two differ.
-const FIND_BY_PREFIX = defineScript(`
-if redis.call('ZCARD', KEYS[1]) ~= redis.call('ZCARD', KEYS[2]) then return false end
-return redis.call('ZRANGEBYLEX', KEYS[1], ARGV[1], ARGV[2], 'LIMIT', 0, ARGV[3])
-`);
+const FIND_IDS = loadLuaScript('./scripts/find-ids.lua', import.meta.url);
 
 /** Ids of runs that begin so, in their order, a hundred at the most. @param after the last one that is known */
 export async function findIdsByPrefix(
@@ -40,7 +23,7 @@ export async function findIdsByPrefix(
   // `g` follows every hex digit.
   const [from, to] = [after === undefined ? `[${prefix}` : `(${after}`, `(${prefix}g`];
   for (let tries = 0; tries < MAX_REBUILDS; tries += 1) {
-    const reply = await FIND_BY_PREFIX(redis, [keys.ids, keys.index()], [from, to, PAGE_SIZE]);
+    const reply = await runLuaScript(redis, FIND_IDS, [keys.ids, keys.index()], [from, to, PAGE_SIZE]);
     if (Array.isArray(reply)) return reply.map(String);
     // Somebody who searches at the same moment may have begun anew amid it: then it is looked at again.
     await rebuildIdIndex(redis, keys);

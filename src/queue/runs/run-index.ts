@@ -1,31 +1,6 @@
+import type { RedisClient } from '../../redis/client.ts';
 import type { RedisKeys } from '../../redis/keys.ts';
-import type { RedisClient } from '../../redis/script.ts';
 import { RUN_STATES, type RunCursor, type RunFilter } from '../../run/run-record.ts';
-
-/**
- * Lua: keeps a run in the indexes of its state alone – of all runs, of its organization, of its report – so that a rare
- * state is found without reading the rest. What has outlived its record is dropped from each index that is written.
- *
- * `moveState(states, order, id, from, to, ttl)`: `order` as it is stored, `from` false for a run that was not there.
- * The names are made here, which a Cluster allows because all of them bear the one hash tag.
- */
-export const MOVE_STATE = `
-local function trim(key, before, ttl)
-  redis.call('ZREMRANGEBYSCORE', key, '-inf', '(' .. string.format('%.0f', before))
-  redis.call('PEXPIRE', key, ttl)
-end
-local function moveState(states, order, id, from, to, ttl)
-  if from == to then return end
-  local run = cjson.decode(order)
-  local oldest = redis.call('TIME')[1] * 1000 - ttl
-  for _, of in ipairs({ '', run.org, run.org .. '/' .. run.report }) do
-    if from then redis.call('ZREM', states .. of .. ':' .. from, id) end
-    local key = states .. of .. ':' .. to
-    redis.call('ZADD', key, run.createdAt, id)
-    trim(key, math.min(run.createdAt, oldest), ttl)
-  end
-end
-`;
 
 /** Ids read at once from an index, at the most. */
 const MAX_PAGE_SIZE = 200;

@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { DocketError, type ErrorJson, toDocketError } from '../../base/error.ts';
 import type { Log } from '../../base/log.ts';
 import { MAX_CATCH_UP_WINDOW_S } from '../../definitions/schedules/schedule.ts';
-import { execPipeline } from '../../redis/client.ts';
-import { withRedisErrors } from '../../redis/connection.ts';
+import { execPipeline, type RedisClient } from '../../redis/client.ts';
+import { withRedisErrors } from '../../redis/errors.ts';
 import { redisKeys } from '../../redis/keys.ts';
-import { defineScript, type RedisClient } from '../../redis/script.ts';
+import { loadLuaScript, runLuaScript } from '../../redis/script.ts';
 import {
   type Cancellation,
   type RunCursor,
@@ -17,8 +17,8 @@ import {
   TERMINAL_STATES,
 } from '../../run/run-record.ts';
 import type { RunIdLookup } from '../../services/runs/resolve-id.ts';
-import { findIdsByPrefix, UPDATE_ID_INDEX } from './run-ids.ts';
-import { listRunIds, MOVE_STATE, newestFirst } from './run-index.ts';
+import { findIdsByPrefix } from './run-ids.ts';
+import { listRunIds, newestFirst } from './run-index.ts';
 import {
   INITIAL_RUN_FIELDS,
   type MutableRunFields,
@@ -51,103 +51,10 @@ export interface RedisRunStore extends RunStore, RunIdLookup {
   unfinished(before: number, limit: number, after?: RunCursor): Promise<readonly RunCursor[]>;
 }
 
-/** Clocks of two processes may differ by so much, ms. */
-const MAX_CLOCK_SKEW_MS = 300_000;
-
-// KEYS: record, ids, organizations, indexes, the one of all runs first…, unfinished (of a run that is to be made)
-// ARGV: id, created, ttl ms, states' prefix, org, record's fields…
-// A slot that was skipped by a clock far ahead of this one was not due then: the skip is void.
-// The clock of the server bounds what is dropped: a client whose clock is ahead must not throw away the others' runs.
-const OPEN = defineScript(`
-${MOVE_STATE}
-${UPDATE_ID_INDEX}
-local found = redis.call('HGETALL', KEYS[1])
-local early = false
-if #found > 0 then
-  local held = redis.call('HMGET', KEYS[1], 'state', 'order')
-  early = held[1] == 'skipped' and cjson.decode(held[2]).createdAt > ARGV[2] + ${MAX_CLOCK_SKEW_MS}
-  if not early then return {0, found} end
-  redis.call('DEL', KEYS[1])
-end
-local fields = {}
-for i = 6, #ARGV do fields[#fields + 1] = ARGV[i] end
-redis.call('HSET', KEYS[1], unpack(fields))
-redis.call('PEXPIRE', KEYS[1], ARGV[3])
-local time = redis.call('TIME')
-local now = math.min(tonumber(ARGV[2]), time[1] * 1000)
-followIds(KEYS[2], KEYS[4], ARGV[1], now - ARGV[3])
-for i = 3, #KEYS do
-  redis.call('ZADD', KEYS[i], ARGV[2], i == 3 and ARGV[5] or ARGV[1])
-  trim(KEYS[i], now - ARGV[3], ARGV[3])
-end
-local known = redis.call('HMGET', KEYS[1], 'order', 'state')
-moveState(ARGV[4], known[1], ARGV[1], early and 'skipped' or false, known[2], tonumber(ARGV[3]))
-return {1, fields}
-`);
-
-// KEYS: record, unfinished, cancels  ARGV: id, ttl ms, states' prefix, the state it goes to or '', fields…
-// A run that has ended stays as it ended: a worker that lost its lock and has not noticed must not bring it back, nor end
-// it otherwise. One that was told to stop does not go on: whoever says it does is told by whom.
-const UPDATE = defineScript(`
-${MOVE_STATE}
-local ENDED = { ${[...TERMINAL_STATES].map((state) => `${state} = true`).join(', ')} }
-local known = redis.call('HMGET', KEYS[1], 'state', 'order', 'cancel')
-local state, to = known[1], ARGV[4]
-if not state then return 'missing' end
-if to ~= '' and ENDED[state] then return 'ended' end
-if to ~= '' and not ENDED[to] and known[3] and known[3] ~= 'null' then return known[3] end
-local fields = {}
-for i = 5, #ARGV do fields[#fields + 1] = ARGV[i] end
-if #fields > 0 then redis.call('HSET', KEYS[1], unpack(fields)) end
-redis.call('PEXPIRE', KEYS[1], ARGV[2])
-if to ~= '' then moveState(ARGV[3], known[2], ARGV[1], state, to, tonumber(ARGV[2])) end
-if ENDED[to] then
-  redis.call('ZREM', KEYS[2], ARGV[1])
-  redis.call('SREM', KEYS[3], ARGV[1])
-end
-return 'written'
-`);
-
-const APPEND = `
-local function append(list, entry)
-  local before = string.sub(list, 1, -2)
-  if before ~= '[' then before = before .. ',' end
-  return before .. entry .. ']'
-end
-`;
-
-// KEYS: record, unfinished, cancels  ARGV: id, ttl ms, states' prefix, the reopening as JSON, states it may be in…
-// Each reopening names its moment and who asked: the client's repetition of a command finds its own, and changes nothing.
-const REOPEN = defineScript(`
-${MOVE_STATE}
-${APPEND}
-local held = redis.call('HMGET', KEYS[1], 'state', 'reopened', 'order')
-local state, reopened = held[1], held[2] or '[]'
-if not state then return 0 end
-if string.sub(reopened, -#ARGV[4] - 1, -2) == ARGV[4] then return 1 end
-local may = false
-for i = 5, #ARGV do may = may or ARGV[i] == state end
-if not may then return 0 end
-redis.call('HSET', KEYS[1], 'state', 'queued', 'startedAt', 'null', 'finishedAt', 'null', 'until', 'null',
-  'error', 'null', 'cancel', 'null', 'reopened', append(reopened, ARGV[4]))
-redis.call('PEXPIRE', KEYS[1], ARGV[2])
-moveState(ARGV[3], held[3], ARGV[1], state, 'queued', tonumber(ARGV[2]))
-redis.call('ZADD', KEYS[2], cjson.decode(held[3]).createdAt, ARGV[1])
-redis.call('SREM', KEYS[3], ARGV[1])
-return 1
-`);
-
-// KEYS: record, cancels  ARGV: id, ttl ms, the cancellation as JSON, the same as an entry of what was decided
-const REQUEST_CANCEL = defineScript(`
-${APPEND}
-local ENDED = { ${[...TERMINAL_STATES].map((state) => `${state} = true`).join(', ')} }
-local held = redis.call('HMGET', KEYS[1], 'state', 'reopened', 'cancel')
-if not held[1] or ENDED[held[1]] or (held[3] and held[3] ~= 'null') then return 0 end
-redis.call('HSET', KEYS[1], 'cancel', ARGV[3], 'reopened', append(held[2] or '[]', ARGV[4]))
-redis.call('SADD', KEYS[2], ARGV[1])
-redis.call('PEXPIRE', KEYS[2], ARGV[2])
-return 1
-`);
+const OPEN = loadLuaScript('./scripts/open-run.lua', import.meta.url);
+const UPDATE = loadLuaScript('./scripts/update-run.lua', import.meta.url);
+const REOPEN = loadLuaScript('./scripts/reopen-run.lua', import.meta.url);
+const REQUEST_CANCEL = loadLuaScript('./scripts/request-cancel.lua', import.meta.url);
 
 const fieldsSchema = z.record(z.string(), z.string());
 
@@ -218,8 +125,9 @@ export function redisRunStore(
   const write = async (order: RunOrder, progress: MutableRunFields) => {
     const { id, org, report, createdAt } = order;
     const indexes = [keys.orgs, keys.index(), keys.index({ org }), keys.index({ org, report })];
-    const reply = await OPEN(
+    const reply = await runLuaScript(
       redis,
+      OPEN,
       [keys.record(id), keys.ids, ...indexes, ...(TERMINAL_STATES.has(progress.state) ? [] : [keys.unfinished])],
       [id, createdAt, ttl, keys.states, org, ...toHashFields({ order, ...progress })],
     );
@@ -247,8 +155,9 @@ export function redisRunStore(
 
     update: (id, change) =>
       withRedisErrors(redis, async () => {
-        const reply = await UPDATE(
+        const reply = await runLuaScript(
           redis,
+          UPDATE,
           [keys.record(id), keys.unfinished, keys.cancels],
           [id, ttl, keys.states, change.state ?? '', ...toHashFields(change)],
         );
@@ -265,7 +174,7 @@ export function redisRunStore(
     reopen: (id, from, reopening) =>
       withRedisErrors(redis, async () => {
         const args = [id, ttl, keys.states, JSON.stringify(reopening), ...from];
-        return (await REOPEN(redis, [keys.record(id), keys.unfinished, keys.cancels], args)) === 1
+        return (await runLuaScript(redis, REOPEN, [keys.record(id), keys.unfinished, keys.cancels], args)) === 1
           ? (await read([id]))[0]
           : undefined;
       }),
@@ -274,7 +183,7 @@ export function redisRunStore(
       withRedisErrors(redis, async () => {
         const decision: RunDecision = { what: 'cancel', ...cancellation };
         const args = [id, ttl, JSON.stringify(cancellation), JSON.stringify(decision)];
-        await REQUEST_CANCEL(redis, [keys.record(id), keys.cancels], args);
+        await runLuaScript(redis, REQUEST_CANCEL, [keys.record(id), keys.cancels], args);
         return (await read([id]))[0];
       }),
 

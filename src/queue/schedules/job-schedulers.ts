@@ -4,9 +4,9 @@ import type { Clock } from '../../base/clock.ts';
 import { DocketError, errorMessage, toDocketError } from '../../base/error.ts';
 import type { Log } from '../../base/log.ts';
 import { nextReportSlots, type Timetable, timetableOf, timetableSchema } from '../../definitions/schedules/slots.ts';
-import { toServerRedisError, withRedisErrors } from '../../redis/connection.ts';
+import type { RedisClient } from '../../redis/client.ts';
+import { toRedisError, withRedisErrors } from '../../redis/errors.ts';
 import { redisKeys } from '../../redis/keys.ts';
-import type { RedisClient } from '../../redis/script.ts';
 import { closeWorker } from '../bullmq.ts';
 import type { FrozenDefinition } from '../definitions/definition-store.ts';
 import { TICK_QUEUE_NAME } from '../jobs/run-queue.ts';
@@ -100,7 +100,7 @@ export function jobSchedulers(
       });
       return true;
     } catch (error) {
-      if (toServerRedisError(redis, error) instanceof DocketError) throw error;
+      if (toRedisError(error, { server: redis }) instanceof DocketError) throw error;
       log.warn('A timetable could not be registered; the reconciler opens its slots meanwhile', {
         key: name,
         why: errorMessage(error),

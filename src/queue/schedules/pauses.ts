@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { epochMsSchema } from '../../base/time.ts';
-import { withRedisErrors } from '../../redis/connection.ts';
+import type { RedisClient } from '../../redis/client.ts';
+import { withRedisErrors } from '../../redis/errors.ts';
 import { redisKeys } from '../../redis/keys.ts';
-import { defineScript, type RedisClient } from '../../redis/script.ts';
+import { loadLuaScript, runLuaScript } from '../../redis/script.ts';
 
 const pauseSchema = z.object({
   org: z.string(),
@@ -60,44 +61,8 @@ export interface Pauses {
   history(limit: number): Promise<readonly PauseEntry[]>;
 }
 
-/** Entries of the history that are kept. */
-const MAX_HISTORY = 1_000;
-
-// Both scripts: KEYS: pauses, history. The server's clock dates the entry: whoever decides may be on any machine.
-const APPEND_HISTORY = `
-local function note(what, org, report, who, why)
-  local time = redis.call('TIME')
-  local at = time[1] * 1000 + math.floor(time[2] / 1000)
-  redis.call('LPUSH', KEYS[2], cjson.encode({ what = what, at = at, org = org, report = report, who = who, why = why }))
-  redis.call('LTRIM', KEYS[2], 0, ${MAX_HISTORY - 1})
-end
-`;
-
-// ARGV: field, key or '' for a person's pause, the pause
-const PUT = defineScript(`${APPEND_HISTORY}
-local held = redis.call('HGET', KEYS[1], ARGV[1])
-local readable, pause = pcall(cjson.decode, held or '')
-if readable and (ARGV[2] == '' or pause.key == ARGV[2]) then return held end
-redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
-pause = cjson.decode(ARGV[3])
-note('pause', pause.org, pause.report, pause.who, pause.why)
-return ARGV[3]
-`);
-
-// ARGV: run or '' for any, who, why, fields…
-const LIFT = defineScript(`${APPEND_HISTORY}
-local lifted = {}
-for i = 4, #ARGV do
-  local held = redis.call('HGET', KEYS[1], ARGV[i])
-  local readable, pause = pcall(cjson.decode, held or '')
-  if held and (ARGV[1] == '' or (readable and pause.run == ARGV[1])) then
-    redis.call('HDEL', KEYS[1], ARGV[i])
-    lifted[#lifted + 1] = held
-    if readable then note('resume', pause.org, pause.report or cjson.null, ARGV[2], ARGV[3]) end
-  end
-end
-return lifted
-`);
+const PUT = loadLuaScript('./put-pause.lua', import.meta.url);
+const LIFT = loadLuaScript('./lift-pauses.lua', import.meta.url);
 
 // A folder's name holds no slash, so none of these is another's.
 const keyPauseField = (org: string): string => org;
@@ -110,7 +75,7 @@ export function redisPauses(redis: RedisClient, { prefix }: { readonly prefix: s
   const lift = async (run: string, who: string, why: string, fields: readonly string[]): Promise<readonly Pause[]> =>
     z
       .array(z.unknown())
-      .parse(await LIFT(redis, both, [run, who, why, ...fields]))
+      .parse(await runLuaScript(redis, LIFT, both, [run, who, why, ...fields]))
       .flatMap((text) => parseEntry(pauseSchema, text) ?? []);
   return {
     list: () =>
@@ -130,7 +95,10 @@ export function redisPauses(redis: RedisClient, { prefix }: { readonly prefix: s
       withRedisErrors(redis, async () => {
         const field = pause.key === null ? pauseField(pause) : keyPauseField(pause.org);
         return (
-          parseEntry(pauseSchema, await PUT(redis, both, [field, pause.key ?? '', JSON.stringify(pause)])) ?? pause
+          parseEntry(
+            pauseSchema,
+            await runLuaScript(redis, PUT, both, [field, pause.key ?? '', JSON.stringify(pause)]),
+          ) ?? pause
         );
       }),
     lift: (of, who, why) =>

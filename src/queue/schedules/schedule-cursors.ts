@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { withRedisErrors } from '../../redis/connection.ts';
+import type { RedisClient } from '../../redis/client.ts';
+import { withRedisErrors } from '../../redis/errors.ts';
 import { redisKeys } from '../../redis/keys.ts';
-import { defineScript, type RedisClient } from '../../redis/script.ts';
+import { loadLuaScript, runLuaScript } from '../../redis/script.ts';
 
 /** A step of one cursor, both epoch ms. */
 export interface CursorMove {
@@ -24,26 +25,8 @@ export interface ScheduleCursors {
   countSkipped(report: string, count: number): Promise<void>;
 }
 
-// ARGV: cursor, from, to, …
-const ADVANCE = defineScript(`
-for i = 1, #ARGV, 3 do
-  if redis.call('HGET', KEYS[1], ARGV[i]) ~= ARGV[i + 1] then return 0 end
-end
-for i = 1, #ARGV, 3 do redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 2]) end
-return 1
-`);
-
-// ARGV: at, cursor, …
-const INITIALIZE = defineScript(`
-local broken = {}
-for i = 2, #ARGV do
-  local stands = redis.call('HGET', KEYS[1], ARGV[i])
-  local legible = stands and #stands <= 15 and string.find(stands, '^%d+$')
-  if not legible then redis.call('HSET', KEYS[1], ARGV[i], ARGV[1]) end
-  if stands and not legible then broken[#broken + 1] = ARGV[i] end
-end
-return broken
-`);
+const ADVANCE = loadLuaScript('./advance-cursors.lua', import.meta.url);
+const INITIALIZE = loadLuaScript('./initialize-cursors.lua', import.meta.url);
 const namesSchema = z.array(z.string());
 
 /** Epoch ms as it is written; `START` reads it likewise. */
@@ -71,14 +54,14 @@ export function redisScheduleCursors(redis: RedisClient, { prefix }: { readonly 
         const broken: string[] = [];
         for (let from = 0; from < cursors.length; from += BATCH_SIZE) {
           const names = cursors.slice(from, from + BATCH_SIZE);
-          broken.push(...namesSchema.parse(await INITIALIZE(redis, [keys.cursors], [at, ...names])));
+          broken.push(...namesSchema.parse(await runLuaScript(redis, INITIALIZE, [keys.cursors], [at, ...names])));
         }
         return broken;
       }),
     advance: (moves) =>
       withRedisErrors(redis, async () => {
         const args = moves.flatMap(({ cursor, from, to }) => [cursor, from, to]);
-        return (await ADVANCE(redis, [keys.cursors], args)) === 1;
+        return (await runLuaScript(redis, ADVANCE, [keys.cursors], args)) === 1;
       }),
     countSkipped: (report, count) =>
       withRedisErrors(redis, async () => {

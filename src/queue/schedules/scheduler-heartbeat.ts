@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { epochMsSchema } from '../../base/time.ts';
-import { withRedisErrors } from '../../redis/connection.ts';
+import type { RedisClient } from '../../redis/client.ts';
+import { withRedisErrors } from '../../redis/errors.ts';
 import { redisKeys } from '../../redis/keys.ts';
-import type { RedisClient } from '../../redis/script.ts';
 
 /** A look at the due slots, whoever made it. */
 export interface SchedulerHeartbeat {

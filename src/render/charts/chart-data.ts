@@ -1,8 +1,8 @@
 import { isolateBidi } from '../../base/text/bidi.ts';
 import { intlDateTimeFormat } from '../../base/text/intl.ts';
 import type { ChartKind } from '../../definitions/schema/report-definition.ts';
-import type { Row, Table, Value } from '../../fetch/dataset.ts';
-import { firstRows, iterateRows, type Rows } from '../../fetch/rows.ts';
+import type { Row, Rows, Table, Value } from '../../fetch/dataset.ts';
+import { firstRows, iterateRows } from '../../fetch/rows.ts';
 import { messagesFor } from '../../i18n/messages.ts';
 import type { ViewColumn } from '../figures/columns.ts';
 import { formatIsoWeek, UNDEFINED_TEXT, valueFormatter } from '../figures/format-value.ts';

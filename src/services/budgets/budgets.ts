@@ -8,9 +8,8 @@ import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import type { Budget, BudgetLimits, BudgetState, OnBudgetEvent } from '../../fetch/rate-limit/budget.ts';
 import { memoryBudget } from '../../fetch/rate-limit/memory-budget.ts';
 import { bucketClock, redisBudget } from '../../fetch/rate-limit/redis-budget.ts';
-import type { RedisClient } from '../../redis/client.ts';
+import { type RedisClient, redisName } from '../../redis/client.ts';
 import { redisClock } from '../../redis/clock.ts';
-import { redisName } from '../../redis/connection.ts';
 import { dataLossDetector } from '../../redis/data-loss.ts';
 import { type BudgetConflict, budgetConflict, lowestLimits, orgsSharingKey } from './key-limits.ts';
 
@@ -26,7 +25,7 @@ export type BudgetFactory = (of: BudgetKind, limits: BudgetLimits) => Budget;
  *
  * @param log told once, by one of all processes, that a key goes slower after a 429, and once that it has recovered; that
  * the clock of Redis was stepped; that Redis has lost the calls of a key
- * @param belongsTo the identity that the process compared at its start; see `lostData`
+ * @param belongsTo the identity that the process compared at its start; see `dataLossDetector`
  */
 export function sharedBudgets(
   redis: RedisClient,
@@ -89,7 +88,7 @@ export const localBudgets =
         return limits.windowMs;
       },
       clock,
-      tell: logBudgetEvents(log, of, limits),
+      onEvent: logBudgetEvents(log, of, limits),
     });
 
 const CALL_NAMES: Record<BudgetKind, string> = { metrics: 'metrics calls', reads: 'list reads' };

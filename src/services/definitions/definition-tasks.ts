@@ -4,13 +4,13 @@ import {
   type LoadedOrg,
   type ParsedReport,
   type ParsedSettings,
-  parseReport,
   parseSettings,
 } from '../../definitions/load/parse-definitions.ts';
 import { periodOf } from '../../definitions/periods/period.ts';
 import { diagnosticAt, limitDiagnostics } from '../../definitions/yaml/parse-yaml.ts';
 import type { SourceFile } from '../../definitions/yaml/source-file.ts';
 import { checkPlan } from '../../plan/check-plan.ts';
+import { definitionParser } from './built-in-kinds.ts';
 
 /** A report's text, and what it is read as. */
 export interface ReportText {
@@ -44,13 +44,13 @@ export function handleTask(task: DefinitionTask): DefinitionAnswer {
     const read = parseSettings(task.text, task.file);
     return { kind: 'settings', read: withoutText(read, task.positions && read.value !== undefined) };
   }
-  const read = parseReport(task.text, task.file, task.name, task.of);
+  const read = definitionParser.report(task.text, task.file, task.name, task.of);
   return { kind: 'report', read: withoutText(read, task.positions && read.definition !== undefined) };
 }
 
 /** All faults of a text: its own, and what the catalog cannot answer. */
 export function validateText({ text, file, name, of, catalog, now }: ValidationTask): readonly Diagnostic[] {
-  const { source, definition, diagnostics } = parseReport(text, file, name, of);
+  const { source, definition, diagnostics } = definitionParser.report(text, file, name, of);
   if (definition === undefined || of === undefined || catalog === undefined) return diagnostics;
   const planned = checkPlan({ definition, period: periodOf(definition, of.settings, now), catalog });
   return limitDiagnostics(

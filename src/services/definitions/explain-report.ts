@@ -4,7 +4,9 @@ import type { Catalog } from '../../contract/catalog.ts';
 import type { Period } from '../../definitions/periods/period.ts';
 import { slotView } from '../../definitions/schedules/slot-view.ts';
 import { nextReportSlots, timetableOf } from '../../definitions/schedules/slots.ts';
+import { describeDelivery } from '../../definitions/schema/kinds.ts';
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
+import { TARGETS } from '../../deliver/targets/registry.ts';
 import { compilePlan } from '../../plan/compile.ts';
 import { type ExplainContext, type ExplainDocument, explain } from '../../plan/explain.ts';
 import type { FrozenDefinition } from '../../queue/definitions/definition-store.ts';
@@ -35,6 +37,10 @@ export async function explainReport(
   const budget = budgetOf && (await inspectKeyBudget(settings, tokens, { secrets, budgetOf, inForce, clock }));
   return explain(plan, {
     catalog,
+    recipients: definition.deliveries.flatMap((delivery) => {
+      const { addresses, labels = addresses } = describeDelivery(delivery, TARGETS);
+      return labels;
+    }),
     ...(budget === undefined ? {} : { budget }),
     slots: nextReportSlots(timetableOf(definition, settings), clock.now(), SHOWN_SLOTS).map((slot) =>
       slotView(slot, definition, settings.timezone),

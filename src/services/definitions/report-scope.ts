@@ -10,6 +10,7 @@ import type { Definitions } from '../../definitions/load/load-definitions.ts';
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import type { DestinationPolicy } from '../../deliver/destination-guard.ts';
 import type { ActiveOrgs } from '../budgets/key-limits.ts';
+import { BUILT_IN_KINDS } from './built-in-kinds.ts';
 
 type Parts = Pick<AppContext, 'config' | 'env' | 'workingDirectory'>;
 
@@ -35,7 +36,7 @@ export function readScopePolicy({ config, env, workingDirectory = process.cwd() 
     },
     destinations: {
       required: config.DOCKET_REQUIRE_DESTINATIONS === 'on',
-      ownFolders: [
+      reservedFolders: [
         ...whole.flatMap((path) => (path === undefined ? [] : [{ path: resolve(path), includesSubfolders: true }])),
         // Beside a file of tokens there may be anything, the folders of deliveries too.
         ...(tokens === undefined ? [] : [{ path: dirname(resolve(tokens)), includesSubfolders: false }]),
@@ -99,7 +100,7 @@ export function createReportScope(
       warn,
     },
     logDiagnostics: async (jobs) => {
-      const { errors, warnings } = await checkAllowLists(jobs, policy);
+      const { errors, warnings } = await checkAllowLists(jobs, policy, BUILT_IN_KINDS);
       areLogged = true;
       for (const fault of warnings) warn(formatDiagnostic(fault), fault.file);
       for (const fault of errors) {

@@ -7,7 +7,7 @@ import { reconcileRow, reconcileRun } from '../../deliver/attempt.ts';
 import type { CircuitBreaker } from '../../deliver/circuit/circuit-breaker.ts';
 import { type Ledger, MAX_ATTEMPT_MS, NOTICE_TARGET } from '../../deliver/ledger/ledger.ts';
 import { notifyOwner } from '../../deliver/notice.ts';
-import type { MailRoute } from '../../deliver/targets/registry.ts';
+import type { MailRoute } from '../../deliver/targets/target.ts';
 import type { FrozenDefinition } from '../../queue/definitions/definition-store.ts';
 import type { NoticeOutbox } from '../../queue/runs/notice-outbox.ts';
 import type { RunEvent } from '../../run/run-events.ts';

@@ -13,8 +13,7 @@ import {
   readNewestRun,
 } from '../../deliver/archive/archive-marker.ts';
 import type { ArchiveStorage } from '../../deliver/archive/storage/archive-storage.ts';
-import type { RedisClient } from '../../redis/client.ts';
-import { redisName } from '../../redis/connection.ts';
+import { type RedisClient, redisName } from '../../redis/client.ts';
 import { claimIdentity, type Identity, readIdentity, replaceIdentity } from '../../redis/identity.ts';
 import type { RunState, RunStore } from '../../run/run-record.ts';
 import type { AuditLog } from '../audit-log.ts';

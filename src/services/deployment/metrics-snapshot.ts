@@ -13,7 +13,7 @@ import { redisSchedulerHeartbeats } from '../../queue/schedules/scheduler-heartb
 import type { RedisClient } from '../../redis/client.ts';
 import { redisClock } from '../../redis/clock.ts';
 import { RETENTION_DAYS } from '../../redis/keys.ts';
-import { readRedisMemory } from '../../redis/memory.ts';
+import { readRedisMemory } from '../../redis/server-info.ts';
 import { type BudgetFactory, inspectBudgets } from '../budgets/budgets.ts';
 
 /** What is read, and where. */

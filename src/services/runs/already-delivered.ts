@@ -2,8 +2,11 @@ import { DocketError } from '../../base/error.ts';
 import { intlDateTimeFormat } from '../../base/text/intl.ts';
 import { addressKey } from '../../definitions/allow-lists/recipients.ts';
 import { formatPeriod, type Period } from '../../definitions/periods/period.ts';
+import { kindOfTarget, targetOf } from '../../definitions/schema/kinds.ts';
 import type { Definition } from '../../definitions/schema/report-definition.ts';
 import type { DeliveryState, Ledger } from '../../deliver/ledger/ledger.ts';
+import { TARGETS } from '../../deliver/targets/registry.ts';
+import type { Target } from '../../deliver/targets/target.ts';
 import type { RunCursor, RunRecord, RunStore } from '../../run/run-record.ts';
 
 /** A report and the days of which it is asked. */
@@ -21,8 +24,8 @@ export interface EarlierDelivery {
   readonly period: Period;
   /** Epoch ms of its last delivery. */
   readonly at: number;
-  /** Targets that surely received it, by kind; e-mail counts mailboxes. */
-  readonly sent: Readonly<Partial<Record<CountedKind, number>>>;
+  /** Recipients that have received it, by kind of target. */
+  readonly sent: Readonly<Record<string, number>>;
   /** Deliveries of which it is not known whether they arrived, or to what kind of target. */
   readonly uncertain: number;
 }
@@ -43,9 +46,9 @@ export interface KnownDelivery {
   readonly at: number;
 }
 
-/** Kinds of targets that count. A folder of this machine does not, and neither does a notice to the owner. */
-const COUNTED_KINDS = ['email', 's3', 'sftp', 'webhook'] as const;
-type CountedKind = (typeof COUNTED_KINDS)[number];
+/** Targets whose deliveries leave this machine. A notice to the owner does not count either. */
+const countedTargets = (targets: readonly Target[]) =>
+  targets.flatMap(({ kind, audience }) => (audience === undefined ? [] : [{ kind, audience }]));
 
 const DELIVERED_STATES: ReadonlySet<string> = new Set<DeliveryState>(['sent']);
 const UNCERTAIN_STATES: ReadonlySet<string> = new Set<DeliveryState>(['sending', 'unknown']);
@@ -55,18 +58,20 @@ export function summarizeDeliveries(
   run: string,
   period: Period,
   facts: readonly KnownDelivery[],
+  targets = TARGETS,
 ): EarlierDelivery | undefined {
+  const kinds = countedTargets(targets).map(({ kind }) => kind);
   const counted = facts.flatMap((fact) => {
-    const kind = COUNTED_KINDS.find((each) => fact.target?.endsWith(each));
+    const kind = kinds.find((each) => fact.target !== null && kindOfTarget(fact.target) === each);
     return kind === undefined && fact.target !== null ? [] : [{ ...fact, kind }];
   });
   const sent = counted.filter(({ state }) => DELIVERED_STATES.has(state));
   const unsure = counted.filter(({ state }) => UNCERTAIN_STATES.has(state));
   const last = [...sent, ...unsure].reduce((latest, { at }) => Math.max(latest, at), 0);
   if (sent.length + unsure.length === 0) return undefined;
-  const ofKind = (kind: CountedKind): number =>
+  const ofKind = (kind: string): number =>
     new Set(sent.flatMap((fact) => (fact.kind === kind ? [addressKey(fact.recipient) ?? fact.recipient] : []))).size;
-  const counts = COUNTED_KINDS.flatMap((kind) => (ofKind(kind) === 0 ? [] : [[kind, ofKind(kind)] as const]));
+  const counts = kinds.flatMap((kind) => (ofKind(kind) === 0 ? [] : [[kind, ofKind(kind)] as const]));
   const unnamed = sent.filter(({ kind }) => kind === undefined).length;
   return { run, period, at: last, sent: Object.fromEntries(counts), uncertain: unsure.length + unnamed };
 }
@@ -143,42 +148,61 @@ export async function assertNotDelivered(
     again,
     find,
     now,
-  }: { readonly again: boolean; readonly find: FindEarlierDelivery | undefined; readonly now: number },
+    targets = TARGETS,
+  }: {
+    readonly again: boolean;
+    readonly find: FindEarlierDelivery | undefined;
+    readonly now: number;
+    readonly targets?: readonly Target[];
+  },
 ): Promise<void> {
-  const counts = deliveries.some((delivery) => COUNTED_KINDS.some((kind) => delivery[kind] !== undefined));
+  const counts = deliveries.some((delivery) => targetOf(delivery, targets).target.audience !== undefined);
   if (!asked.deliver || !counts || again || find === undefined) return;
   const earlier = await find(asked);
-  if (earlier !== undefined) throw alreadyDeliveredError(asked, earlier, now);
+  if (earlier !== undefined) throw alreadyDeliveredError(asked, earlier, now, targets);
 }
 
 /**
  * The refusal of a report that was delivered for this period already.
  * @param now epoch ms
  */
-function alreadyDeliveredError({ org, report }: ReportPeriod, earlier: EarlierDelivery, now: number): DocketError {
+function alreadyDeliveredError(
+  { org, report }: ReportPeriod,
+  earlier: EarlierDelivery,
+  now: number,
+  targets: readonly Target[],
+): DocketError {
   const { run, period, at, sent, uncertain } = earlier;
-  const { email = 0, s3 = 0, sftp = 0, webhook = 0 } = sent;
-  return new DocketError('already_delivered', describeDelivery(earlier, now), {
+  const count = (people: boolean): number =>
+    countedTargets(targets).reduce(
+      (sum, { kind, audience }) => sum + (people === (audience.people ?? false) ? (sent[kind] ?? 0) : 0),
+      0,
+    );
+  return new DocketError('already_delivered', describeDelivery(earlier, now, targets), {
     where: `${org}/${report}`,
     next: 'Nothing was opened. To send it again all the same: --again on the command line, `again: true` in the API, the box in the form of the page.',
     delivered: {
       run,
       period: { ...period },
       at: new Date(at).toISOString(),
-      people: email,
-      targets: s3 + sftp + webhook,
+      people: count(true),
+      targets: count(false),
       uncertain,
     },
   });
 }
 
 /** `October 2026 went to 2 people on 3 Nov, 10:56 (run 83b1c195).` */
-function describeDelivery({ run, period, at, sent, uncertain }: EarlierDelivery, now: number): string {
+function describeDelivery(
+  { run, period, at, sent, uncertain }: EarlierDelivery,
+  now: number,
+  targets: readonly Target[],
+): string {
   const days = formatPeriod(period).replace(/ \([^()]*\)$/, '');
   const known = joinWithAnd(
-    COUNTED_KINDS.flatMap((kind) => {
+    countedTargets(targets).flatMap(({ kind, audience: { one, many } }) => {
       const count = sent[kind];
-      return count === undefined ? [] : [formatCount(count, KIND_NAMES[kind])];
+      return count === undefined ? [] : [formatCount(count, [one, many])];
     }),
   );
   const uncertainly = formatCount(uncertain, known === '' ? ['recipient', 'recipients'] : ['more', 'more']);
@@ -188,13 +212,6 @@ function describeDelivery({ run, period, at, sent, uncertain }: EarlierDelivery,
       : `went to ${known}${uncertain === 0 ? '' : `, and perhaps to ${uncertainly},`}`;
   return `${days} ${went} on ${formatSentAt(at, period.timezone, now)} (run ${run.slice(0, 8)}).`;
 }
-
-const KIND_NAMES: Readonly<Record<CountedKind, readonly [one: string, many: string]>> = {
-  email: ['person', 'people'],
-  s3: ['S3 bucket', 'S3 buckets'],
-  sftp: ['SFTP server', 'SFTP servers'],
-  webhook: ['webhook', 'webhooks'],
-};
 
 const formatCount = (count: number, [one, many]: readonly [string, string]): string =>
   `${count} ${count === 1 ? one : many}`;

@@ -4,8 +4,10 @@ import { DocketError } from '../../base/error.ts';
 import type { Log } from '../../base/log.ts';
 import type { Trace } from '../../base/trace.ts';
 import { recipientRefusal } from '../../definitions/allow-lists/recipients.ts';
+import { describeDelivery } from '../../definitions/schema/kinds.ts';
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import type { Definition, PeriodSpec } from '../../definitions/schema/report-definition.ts';
+import { TARGETS } from '../../deliver/targets/registry.ts';
 import type { DefinitionStore } from '../../queue/definitions/definition-store.ts';
 import type { RunQueue } from '../../queue/jobs/run-queue.ts';
 import { createRunOrder } from '../../run/run-order.ts';
@@ -114,10 +116,10 @@ export async function triggerRun(request: TriggerRequest, ports: TriggerPorts): 
 
 /** `docket check` refuses such a report, and so does each delivery; here it costs no call yet. */
 function assertRecipientsAllowed({ deliveries }: Definition, { recipients }: OrgSettings): void {
-  for (const recipient of deliveries.flatMap(({ email }) => email?.to ?? [])) {
-    const fault = recipientRefusal(recipient, recipients);
-    if (fault === undefined) continue;
-    throw new DocketError('deliver.recipient_refused', `${JSON.stringify(recipient)} ${fault}.`, {
+  for (const { address } of deliveries.flatMap((each) => describeDelivery(each, TARGETS).mailboxes ?? [])) {
+    const refusal = recipientRefusal(address, recipients);
+    if (refusal === undefined) continue;
+    throw new DocketError('deliver.recipient_refused', `${JSON.stringify(address)} ${refusal}.`, {
       next: 'Correct the recipient, or allow it in org.yaml.',
     });
   }

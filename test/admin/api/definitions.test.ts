@@ -6,7 +6,8 @@ import type { PlanExplainer, ValidateText } from '../../../src/admin/access/defi
 import { newToken, type TokenEntry } from '../../../src/admin/auth/tokens.ts';
 import { DocketError } from '../../../src/base/error.ts';
 import { overLimitDiagnostic } from '../../../src/definitions/diagnostics/diagnostic.ts';
-import { type Definitions, loadDefinitions } from '../../../src/definitions/load/load-definitions.ts';
+import type { Definitions } from '../../../src/definitions/load/load-definitions.ts';
+import { loadDefinitions } from '../../../src/services/definitions/built-in-kinds.ts';
 import { startValidationThread } from '../../../src/services/definitions/definition-threads.ts';
 import { createTestAdmin, NO_PLANNING } from '../../support/admin.ts';
 import { ORG, REPORT } from '../../support/jobs-folder.ts';

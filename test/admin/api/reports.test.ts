@@ -3,7 +3,7 @@ import type { Access, ReportEntry } from '../../../src/admin/access/access.ts';
 import { createAccess } from '../../../src/admin/access/create-access.ts';
 import type { Admin } from '../../../src/admin/app.ts';
 import { newToken, type TokenEntry } from '../../../src/admin/auth/tokens.ts';
-import { loadDefinitions } from '../../../src/definitions/load/load-definitions.ts';
+import { loadDefinitions } from '../../../src/services/definitions/built-in-kinds.ts';
 import { accessPorts, createTestAdmin } from '../../support/admin.ts';
 import { jobsFolder, ORG, REPORT } from '../../support/jobs-folder.ts';
 import { manualClock } from '../../support/manual-clock.ts';

@@ -10,7 +10,7 @@ import { done } from '../../../src/base/outcome.ts';
 import { type Execute, type RunWorker, startWorker } from '../../../src/queue/jobs/worker.ts';
 import { redisLiveProgress } from '../../../src/queue/runs/live-progress.ts';
 import { createTestAdmin } from '../../support/admin.ts';
-import { manualClock } from '../../support/manual-clock.ts';
+import { advanceUntil, manualClock } from '../../support/manual-clock.ts';
 import {
   deferred,
   onDemand,
@@ -85,8 +85,7 @@ describe('GET /api/runs/{id}/events', () => {
   const listen = async (): Promise<AdminServer> => {
     const eager: Clock = {
       now: () => NOW,
-      sleep: (ms, signal) =>
-        ms > 1_000 ? systemClock.sleep(ms, signal) : new Promise((resolve) => setImmediate(resolve)),
+      sleep: (ms, signal) => systemClock.sleep(ms > 1_000 ? ms : 5, signal),
     };
     server = await listenAdmin(anApp(eager), { host: '127.0.0.1', port: 0, log: silentLog });
     return server;
@@ -168,12 +167,7 @@ describe('GET /api/runs/{id}/events', () => {
     const stream = told(await app.request(`/api/runs/${id}/events`, { headers: as('viewer') }));
     await next(stream, 'progress');
     const quiet = stream.next();
-    for (;;) {
-      await clock.slept();
-      clock.advance(1_000);
-      if (await Promise.race([quiet.then(() => true), new Promise((resolve) => setImmediate(resolve))])) break;
-    }
-    expect((await quiet).value).toEqual({ comment: 'nothing new' });
+    expect((await advanceUntil(clock, quiet, 1_000)).value).toEqual({ comment: 'nothing new' });
     expect(clock.now() - NOW).toBeGreaterThanOrEqual(15_000);
     const ended = stream.next();
     clock.set(Date.parse('2026-11-22T00:00:00Z'));
@@ -189,12 +183,7 @@ describe('GET /api/runs/{id}/events', () => {
     await next(stream, 'progress');
     mine.splice(0, 1, { name: 'eyes', sha256: tokens.viewer.sha256, role: 'viewer', orgs: ['elsewhere'] });
     const last = stream.next();
-    for (;;) {
-      await clock.slept();
-      clock.advance(1_000);
-      if (await Promise.race([last.then(() => true), new Promise((resolve) => setImmediate(resolve))])) break;
-    }
-    expect((await last).done).toBe(true);
+    expect((await advanceUntil(clock, last, 1_000)).done).toBe(true);
   });
 
   it('is as if nothing were there for strangers, and asks nothing of nobody', async () => {

@@ -7,6 +7,7 @@ import {
   type Readings,
 } from '../../../src/admin/metrics/process-metrics.ts';
 import { DocketError } from '../../../src/base/error.ts';
+import { TARGETS } from '../../../src/deliver/targets/registry.ts';
 import type { BudgetState } from '../../../src/fetch/rate-limit/budget.ts';
 import { seriesOf } from '../../support/exposition.ts';
 import { manualClock } from '../../support/manual-clock.ts';
@@ -42,7 +43,12 @@ const readings = (change: Partial<Readings> = {}): Readings => ({
 });
 const NOW = Date.parse('2026-11-16T07:20:00.000Z');
 const metricsOf = (expected: Iterable<ExpectedSeries> = [], facts: Partial<ProcessInfo> = {}) =>
-  createMetrics(expected, { version: '1.2.3', clock: manualClock(NOW), ...facts });
+  createMetrics(expected, {
+    version: '1.2.3',
+    clock: manualClock(NOW),
+    targetKinds: TARGETS.map(({ kind }) => kind),
+    ...facts,
+  });
 const scrape = async (metrics: Metrics, change: Partial<Readings> = {}) =>
   seriesOf((await metrics.scrape(async () => readings(change))).body);
 /** Without what each process says of itself, whatever has happened. */

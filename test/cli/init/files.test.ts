@@ -22,10 +22,10 @@ import { starterSections } from '../../../src/cli/init/starter-sections.ts';
 import { assertNoExistingFiles, writeFiles } from '../../../src/cli/init/write-files.ts';
 import { type Catalog, catalogSchema } from '../../../src/contract/catalog.ts';
 import { canonicalAddress } from '../../../src/definitions/allow-lists/recipients.ts';
-import { loadDefinitions } from '../../../src/definitions/load/load-definitions.ts';
 import { periodOf } from '../../../src/definitions/periods/period.ts';
 import { isZone } from '../../../src/definitions/schema/primitives.ts';
 import { checkPlan } from '../../../src/plan/check-plan.ts';
+import { loadDefinitions } from '../../../src/services/definitions/built-in-kinds.ts';
 import { inProcessSandbox } from '../../support/in-process-sandbox.ts';
 
 const NOW = Date.parse('2026-11-21T12:00:00Z');
@@ -149,7 +149,7 @@ describe('the files of a first organization', () => {
         expect(settings?.name).toBe(given.name);
         expect(jobs.reports.size).toBe(given.report === 'both' ? 2 : 1);
         for (const definition of jobs.reports.values()) {
-          expect(definition.deliveries.map(({ email }) => email?.to)).toEqual([given.to]);
+          expect(definition.deliveries).toMatchObject([{ email: { to: given.to } }]);
           expect(definition.owner).toBe(given.owner);
           if (settings === undefined || catalog === undefined || catalog.metrics.length === 0) continue;
           const period = periodOf(definition, settings, NOW);

@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { type AllowListPolicy, checkAllowLists } from '../../../src/definitions/allow-lists/check-allow-lists.ts';
-import { loadDefinitions } from '../../../src/definitions/load/load-definitions.ts';
+import { BUILT_IN_KINDS, loadDefinitions } from '../../../src/services/definitions/built-in-kinds.ts';
 import { jobsFolder, ORG, REPORT } from '../../support/jobs-folder.ts';
 
 const POLICY: AllowListPolicy = {
   secrets: { allowedFolders: [], deploymentRefs: [], archiveRefs: [], deploymentFiles: [], enforce: false },
-  destinations: { required: false, ownFolders: [] },
+  destinations: { required: false, reservedFolders: [] },
   workingDirectory: '/srv/docket',
 };
 const deliveries = (text: string): string => REPORT.replace(/deliveries:[\s\S]*/, `deliveries:\n${text}\n`);
@@ -18,7 +18,7 @@ async function found(report: string, { org = ORG, policy = POLICY } = {}) {
   const folder = await jobsFolder({ 'acme/org.yaml': org, 'acme/weekly.yaml': report, 'globex/org.yaml': globex });
   const jobs = await loadDefinitions(folder);
   expect(jobs.diagnostics).toEqual([]);
-  const { errors, warnings } = await checkAllowLists(jobs, policy);
+  const { errors, warnings } = await checkAllowLists(jobs, policy, BUILT_IN_KINDS);
   const lines = (of: typeof errors) =>
     of.map(({ file, line, message, got }) => {
       expect(file).toBe(join(folder, 'acme/weekly.yaml'));
@@ -82,14 +82,14 @@ test.each([
 });
 
 test('e-mail needs no destinations; where they are required, the rest does', async () => {
-  const policy = { ...POLICY, destinations: { required: true, ownFolders: [] } };
+  const policy = { ...POLICY, destinations: { required: true, reservedFolders: [] } };
   expect((await found(REPORT, { policy })).faults).toEqual([['- directory:', expect.any(String), expect.any(String)]]);
 });
 
 test("a folder of Docket's own is a fault", async () => {
   const policy = {
     ...POLICY,
-    destinations: { required: false, ownFolders: [{ path: '/srv/docket/jobs', includesSubfolders: true }] },
+    destinations: { required: false, reservedFolders: [{ path: '/srv/docket/jobs', includesSubfolders: true }] },
   };
   const report = deliveries('  - directory: { path: "jobs/{{ org }}" }');
   expect((await found(report, { policy })).faults).toHaveLength(1);

@@ -9,7 +9,8 @@ import {
   type WatchOptions,
   watchDefinitions,
 } from '../../../src/definitions/load/definition-source.ts';
-import { type Definitions, loadDefinitions } from '../../../src/definitions/load/load-definitions.ts';
+import type { Definitions } from '../../../src/definitions/load/load-definitions.ts';
+import { definitionParser, loadDefinitions } from '../../../src/services/definitions/built-in-kinds.ts';
 import { jobsFolder, ORG, REPORT } from '../../support/jobs-folder.ts';
 import { recordingLog } from '../../support/queue-harness.ts';
 
@@ -30,7 +31,13 @@ describe('definitions in force', () => {
     log.lines.length = 0;
     const { admissionCheck } = options;
     const first = await loadDefinitions(folder, admissionCheck === undefined ? {} : { admissionCheck });
-    const inForce = watchDefinitions(first, { clock: systemClock, log, debounceMs: 20, ...options });
+    const inForce = watchDefinitions(first, {
+      clock: systemClock,
+      log,
+      parser: definitionParser,
+      debounceMs: 20,
+      ...options,
+    });
     onTestFinished(() => inForce.close());
     // The first look is over, so that the folders are watched.
     await inForce.reload();

@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { loadDefinitions } from '../../../src/definitions/load/load-definitions.ts';
 import { MAX_DEFINITION_BYTES } from '../../../src/definitions/schema/report-definition.ts';
+import { loadDefinitions } from '../../../src/services/definitions/built-in-kinds.ts';
 import { jobsFolder, ORG, REPORT } from '../../support/jobs-folder.ts';
 
 async function faultsOf(

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { DocketError } from '../../../src/base/error.ts';
 import { type Diagnostic, formatDiagnostic } from '../../../src/definitions/diagnostics/diagnostic.ts';
-import { loadDefinitions, requireReport } from '../../../src/definitions/load/load-definitions.ts';
+import { loadDefinitions, requireReport } from '../../../src/services/definitions/built-in-kinds.ts';
 import { jobsFolder, ORG, REPORT } from '../../support/jobs-folder.ts';
 import { ORG_CASES, REPORT_CASES } from './diagnostic-cases.ts';
 

@@ -10,7 +10,7 @@ import {
   timetableOf,
   timetableSchema,
 } from '../../../src/definitions/schedules/slots.ts';
-import { reportFileSchema } from '../../../src/definitions/schema/report-definition.ts';
+import { reportFileSchema } from '../../../src/services/definitions/built-in-kinds.ts';
 
 const ZURICH = 'Europe/Zurich';
 const iso = (at: number) => new Date(at).toISOString().replace(':00.000Z', 'Z');

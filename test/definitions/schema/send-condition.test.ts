@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { loadDefinitions } from '../../../src/definitions/load/load-definitions.ts';
 import { parseSize } from '../../../src/definitions/schema/primitives.ts';
 import { COMPARISONS, meetsComparison, parseSendCondition } from '../../../src/definitions/schema/send-condition.ts';
+import { loadDefinitions } from '../../../src/services/definitions/built-in-kinds.ts';
 import { jobsFolder, ORG, REPORT } from '../../support/jobs-folder.ts';
 
 const compare = (metric: string, op: string, value: number, section?: string) => ({

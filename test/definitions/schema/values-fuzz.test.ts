@@ -5,7 +5,6 @@ import fc from 'fast-check';
 import { DateTime, IANAZone } from 'luxon';
 import { describe, expect, test } from 'vitest';
 import { formatDiagnostic } from '../../../src/definitions/diagnostics/diagnostic.ts';
-import { loadDefinitions } from '../../../src/definitions/load/load-definitions.ts';
 import { readImageInfo } from '../../../src/definitions/load/logo.ts';
 import { formatPeriod, parsePeriod, resolvePeriod } from '../../../src/definitions/periods/period.ts';
 import { NAMED_PERIODS } from '../../../src/definitions/periods/period-spec.ts';
@@ -13,15 +12,15 @@ import { calendarSchema } from '../../../src/definitions/schedules/calendar.ts';
 import { cronFault, parseCron } from '../../../src/definitions/schedules/cron.ts';
 import { nextReportSlots, timetableOf } from '../../../src/definitions/schedules/slots.ts';
 import { deadlineSchema, formatDurationLiteral, maxAgeSchema } from '../../../src/definitions/schema/durations.ts';
-import { parseHostKey } from '../../../src/definitions/schema/host-key.ts';
 import { isZone, localeSchema, parseSize } from '../../../src/definitions/schema/primitives.ts';
-import { reportFileSchema } from '../../../src/definitions/schema/report-definition.ts';
 import { parseSendCondition } from '../../../src/definitions/schema/send-condition.ts';
 import { looksLikeSecret } from '../../../src/definitions/yaml/secret-detection.ts';
+import { parseHostKey } from '../../../src/deliver/targets/sftp/host-key.ts';
 import { formatDateRange, formatValue, formatZonedInstant } from '../../../src/render/figures/format-value.ts';
-import { expectCleanPrototypes, hostileText, mutatedText, readOrUndefined, runs, within } from '../../support/fuzz.ts';
-import { jobsFolder, ORG, REPORT } from '../../support/jobs-folder.ts';
 import type { Quantity } from '../../../src/render/figures/quantity.ts';
+import { loadDefinitions, reportFileSchema } from '../../../src/services/definitions/built-in-kinds.ts';
+import { cases, expectCleanPrototypes, hostileText, mutatedText, readOrUndefined, within } from '../../support/fuzz.ts';
+import { jobsFolder, ORG, REPORT } from '../../support/jobs-folder.ts';
 
 const MONDAY = Date.parse('2026-11-23T07:00:00Z');
 const MINUTE = 60_000;
@@ -121,7 +120,7 @@ describe('a cron expression', () => {
           expect(times, plain).toEqual(theirs);
           compared += 1;
         }),
-        runs(800),
+        cases(800),
       );
       expect(valid).toBeGreaterThan(100);
       expect(compared).toBeGreaterThan(50);
@@ -164,7 +163,7 @@ test(
           expect(`${period.label} ${formatPeriod(period, locale)}`).not.toMatch(/Invalid|undefined|NaN/);
         },
       ),
-      runs(1_500),
+      cases(1_500),
     );
     expect(valid).toBeGreaterThan(100);
   },
@@ -183,7 +182,7 @@ test(
         expect(Number.isFinite(IANAZone.create(name).offset(MONDAY))).toBe(true);
         expect(new Intl.DateTimeFormat('en', { timeZone: name }).format(MONDAY)).toMatch(/2026/);
       }),
-      runs(1_500),
+      cases(1_500),
     );
   },
   within(2),
@@ -235,7 +234,7 @@ test(
           expect(formatZonedInstant(new Date(MONDAY), 'Europe/Zurich', tag)).toMatch(/2026/);
         },
       ),
-      runs(1_500),
+      cases(1_500),
     );
     expect(valid).toBeGreaterThan(100);
   },
@@ -263,7 +262,7 @@ describe('numbers with units', () => {
           expect(Number.isInteger(read.data) && read.data >= least && read.data <= most, String(value)).toBe(true);
           expect(schema.parse(formatDurationLiteral(read.data))).toBe(read.data + 0);
         }),
-        runs(1_000),
+        cases(1_000),
       );
     },
     within(2),
@@ -278,7 +277,7 @@ describe('numbers with units', () => {
           if (bytes !== undefined)
             expect(Number.isInteger(bytes) && bytes > 0 && bytes <= 100 * 2 ** 20, text).toBe(true);
         }),
-        runs(1_000),
+        cases(1_000),
       );
     },
     within(2),
@@ -301,7 +300,7 @@ describe('numbers with units', () => {
             } else if (!('kind' in read)) expect(`${read.expected} ${read.got}`).not.toMatch(/undefined|[\n\r\0]/);
           },
         ),
-        runs(1_000),
+        cases(1_000),
       );
     },
     within(2),
@@ -329,7 +328,7 @@ test(
           if (found !== undefined) expect(Number.isInteger(found.width) && Number.isInteger(found.height)).toBe(true);
         },
       ),
-      runs(1_000),
+      cases(1_000),
     );
   },
   within(2),
@@ -385,7 +384,7 @@ describe('a folder of definitions', () => {
           for (const at of slots) expect(at).toBeGreaterThan(MONDAY);
           expectCleanPrototypes();
         }),
-        runs(150),
+        cases(150),
       );
       expect(taken).toBeGreaterThan(5);
     },
@@ -410,7 +409,7 @@ describe('a folder of definitions', () => {
             if (read.success) for (const day of read.data.holidays) expect(DateTime.fromISO(day).toISODate()).toBe(day);
           },
         ),
-        runs(500),
+        cases(500),
       );
       expect(reportFileSchema.safeParse(JSON.parse('{"__proto__":{"version":1}}')).success).toBe(false);
     },

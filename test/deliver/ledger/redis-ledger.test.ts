@@ -83,7 +83,7 @@ test('a server that cannot be asked is redis.unreachable: nothing may be sent wi
     await expect(ask(), step).rejects.toMatchObject({
       code: 'redis.unreachable',
       retryable: true,
-      message: expect.stringContaining(`The ledger of deliveries (${step})`),
+      message: expect.stringContaining(`The delivery ledger (${step})`),
       next: expect.stringContaining('REDIS_URL'),
     });
   }

@@ -4,9 +4,11 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { secretSource } from '../../../src/base/secrets/secret.ts';
-import type { DeliverySpec, S3Spec, SftpSpec } from '../../../src/definitions/schema/deliveries.ts';
+import type { DeliverySpec } from '../../../src/definitions/schema/kinds.ts';
 import { destinationGuard } from '../../../src/deliver/destination-guard.ts';
-import { targetProbe } from '../../../src/deliver/targets/probe-targets.ts';
+import { targetProbe } from '../../../src/deliver/targets/registry.ts';
+import type { S3Spec } from '../../../src/deliver/targets/s3/s3-schema.ts';
+import type { SftpSpec } from '../../../src/deliver/targets/sftp/sftp-schema.ts';
 import { folderFor, PERIOD } from '../../support/delivery-case.ts';
 import { ACCESS_KEY_ID, SECRET_ACCESS_KEY, s3Server } from '../../support/s3-server.ts';
 import { SFTP_PASSWORD, SFTP_USER, sftpServer } from '../../support/sftp-server.ts';
@@ -29,7 +31,7 @@ const probe = (delivery: DeliverySpec, workingDirectory?: string) =>
   targetProbe(delivery, context(workingDirectory))!.probe();
 
 test('e-mail has a probe of its own', () => {
-  expect(targetProbe({ email: { to: ['a@acme.example'], attach: [] } } as DeliverySpec, context())).toBeUndefined();
+  expect(targetProbe({ email: { to: ['a@acme.example'], attach: [] } }, context())).toBeUndefined();
 });
 
 test('a directory is tried where it is, or where it would be made, and nothing stays', async () => {

@@ -10,7 +10,7 @@ import {
 import { memoryBudget } from '../../../src/fetch/rate-limit/memory-budget.ts';
 import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
 import { doneOf, fetchingFrom, keyOf, openSandbox } from '../../support/fetch-harness.ts';
-import { manualClock } from '../../support/manual-clock.ts';
+import { advanceUntil, manualClock } from '../../support/manual-clock.ts';
 
 const START = Date.parse('2026-11-20T10:00:00Z');
 let sandbox: Sandbox;
@@ -63,16 +63,8 @@ describe.each<[string, (clock: Clock, prefix: string) => CatalogCache, Age]>([
     const runs = Array.from({ length: 10 }, (_, index) => get('current', { run: `run-${index}` }));
     // Whoever asks waits for the service and not for the clock, at which the claim would end before a slow answer.
     await Promise.race(runs);
-    let over = false;
-    const all = Promise.all(runs).finally(() => {
-      over = true;
-    });
-    while (!over) {
-      await Promise.race([clock.slept(), all]);
-      clock.advance(10);
-      await new Promise((resolve) => setImmediate(resolve));
-    }
-    expect(new Set((await all).map((outcome) => doneOf(outcome).registry_version)).size).toBe(1);
+    const all = await advanceUntil(clock, Promise.all(runs), 10);
+    expect(new Set(all.map((outcome) => doneOf(outcome).registry_version)).size).toBe(1);
     expect(asked()).toBe(1);
   });
 
@@ -88,17 +80,8 @@ describe.each<[string, (clock: Clock, prefix: string) => CatalogCache, Age]>([
     const { clock, context, get } = start();
     const hanging = { ...context.client, catalog: () => new Promise<never>(() => {}) };
     void get('current', { client: hanging });
-    const second = get('current', { run: 'run-2', patienceMs: 1_000 });
-    let outcome: Awaited<typeof second> | undefined;
-    void second.then((value) => {
-      outcome = value;
-    });
-    while (outcome === undefined) {
-      await Promise.race([clock.slept(), second]);
-      clock.advance(250);
-      await new Promise((resolve) => setImmediate(resolve));
-    }
-    expect(outcome).toMatchObject({ kind: 'snooze' });
+    const second = get('current', { run: 'run-2', maxWaitMs: 1_000 });
+    expect(await advanceUntil(clock, second, 250)).toMatchObject({ kind: 'snooze' });
   });
 
   test('are another one for another organization or key', async () => {
@@ -150,7 +133,7 @@ describe.each<[string, (clock: Clock, prefix: string) => CatalogCache, Age]>([
     const { clock, context, get } = start();
     const budget = memoryBudget({ calls: 1, windowMs: 60_000, clock });
     await budget.acquire({ key: context.key, id: 'x', org: 'x', priority: 'scheduled', holdMs: 1_000 });
-    expect(await get('current', { budget, patienceMs: 1_000 })).toMatchObject({ kind: 'snooze' });
+    expect(await get('current', { budget, maxWaitMs: 1_000 })).toMatchObject({ kind: 'snooze' });
   });
 
   test('of a refused key are a failure', async () => {

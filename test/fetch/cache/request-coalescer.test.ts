@@ -16,7 +16,7 @@ import { memoryBudget } from '../../../src/fetch/rate-limit/memory-budget.ts';
 import { compilePlan } from '../../../src/plan/compile.ts';
 import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
 import { doneOf, type FetchingOptions, fetchingFrom, keyOf, NOW, openSandbox } from '../../support/fetch-harness.ts';
-import { type ManualClock, manualClock } from '../../support/manual-clock.ts';
+import { advanceUntil, manualClock } from '../../support/manual-clock.ts';
 import { definitionOf, type SectionInput, settingsOf, WEEK } from '../../support/reports.ts';
 import { memorySharedAnswers, redisSharedAnswers, type SharedAnswersHarness } from '../../support/shared-answers.ts';
 
@@ -50,7 +50,7 @@ interface RunOptions extends FetchingOptions {
   readonly client?: (real: ComplianceClient) => ComplianceClient;
 }
 
-async function aRun(run: string, options: RunOptions = {}) {
+async function startRun(run: string, options: RunOptions = {}) {
   const { sections = ONE, tenant = 'acme', org = 'current', maxAge = 900, priority = 'scheduled' } = options;
   const made = fetchingFrom(sandbox.url, keyOf(sandbox, options.key ?? 'acme'), { ...options, run });
   const context = { ...made, priority, client: options.client?.(made.client) ?? made.client };
@@ -89,20 +89,6 @@ function gated() {
   return { client, open, asked };
 }
 
-/** Moves the clock whenever somebody sleeps, until the work is done. */
-async function throughTime<Value>(clock: ManualClock, work: Promise<Value>, step: number): Promise<Value> {
-  let over = false;
-  const ended = work.finally(() => {
-    over = true;
-  });
-  while (!over) {
-    await Promise.race([clock.slept(), ended.catch(() => {})]);
-    clock.advance(step);
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-  return ended;
-}
-
 const callsOf = (outcome: Awaited<ReturnType<typeof fetchDataset>>) => doneOf(outcome).calls;
 
 describe.each<[string, () => ResponseCache]>([
@@ -113,7 +99,7 @@ describe.each<[string, () => ResponseCache]>([
     const shared = open();
     const budget = memoryBudget({ calls: 30, windowMs: MINUTE, clock: systemClock });
     const runs = await Promise.all(
-      Array.from({ length: 8 }, (_, index) => aRun(`run-${index}`, { shared, budget, sections: SECTIONS })),
+      Array.from({ length: 8 }, (_, index) => startRun(`run-${index}`, { shared, budget, sections: SECTIONS })),
     );
     const calls = counting();
     const outcomes = await Promise.all(runs.map(({ fetch }) => fetch()));
@@ -139,8 +125,8 @@ describe.each<[string, () => ResponseCache]>([
     const shared = open();
     const budget = memoryBudget({ calls: 30, windowMs: MINUTE, clock: systemClock });
     const { client, open: answer, asked } = gated();
-    const first = await aRun('run-1', { shared, budget, client });
-    const second = await aRun('run-2', { shared, budget });
+    const first = await startRun('run-1', { shared, budget, client });
+    const second = await startRun('run-2', { shared, budget });
     const calls = counting();
     const one = first.fetch();
     await asked;
@@ -156,7 +142,7 @@ describe.each<[string, () => ResponseCache]>([
         return shared.lookup(...args);
       },
     };
-    const { fetch, events } = await aRun('run-2', { shared: watched, budget });
+    const { fetch, events } = await startRun('run-2', { shared: watched, budget });
     const [, other] = await Promise.all([one, fetch()]);
     expect(calls()).toBe(1);
     expect(events).toMatchObject([{ type: 'fetched', saved: true, tokens: null, done: 1, of: 1 }]);
@@ -178,8 +164,8 @@ describe.each<[string, () => ResponseCache]>([
         },
       };
     };
-    const first = await aRun('run-1', { shared, client: failing });
-    const others = await Promise.all(['run-2', 'run-3', 'run-4'].map((run) => aRun(run, { shared })));
+    const first = await startRun('run-1', { shared, client: failing });
+    const others = await Promise.all(['run-2', 'run-3', 'run-4'].map((run) => startRun(run, { shared })));
     const calls = counting();
     const one = first.fetch();
     await asked;
@@ -203,8 +189,8 @@ describe.each<[string, () => ResponseCache]>([
           new Promise<never>((_, reject) => stop.signal.addEventListener('abort', () => reject(stop.signal.reason))),
         ]),
     });
-    const first = await aRun('run-1', { shared, client: aborting, signal: stop.signal });
-    const second = await aRun('run-2', { shared });
+    const first = await startRun('run-1', { shared, client: aborting, signal: stop.signal });
+    const second = await startRun('run-2', { shared });
     const one = first.fetch();
     await asked;
     const waiting = second.fetch();
@@ -215,13 +201,13 @@ describe.each<[string, () => ResponseCache]>([
 
   test('take over when the one who asked has died', async () => {
     const shared = open();
-    const { plan, context, fetch } = await aRun('run-2', { shared });
+    const { plan, context, fetch } = await startRun('run-2', { shared });
     const [call] = plan.calls;
     if (call?.kind !== 'report') throw new Error('expected a report');
     const { org: tenant, registryVersion } = plan;
     const { key, client } = context;
     const question = cacheKeyOf(call, { tenant, service: client.service, key, registryVersion });
-    const claim = await shared.claim(question, { holder: 'dead', maxAgeMs: 0, wantedForMs: 0 }, 300);
+    const claim = await shared.claim(question, { holder: 'dead', maxAgeMs: 0, waitingMs: 0 }, 300);
     expect(claim.kind).toBe('claimed');
     expect(callsOf(await fetch())).toMatchObject([{ saved: false }]);
   });
@@ -229,17 +215,17 @@ describe.each<[string, () => ResponseCache]>([
   test('sleep when that takes longer than their patience, and stop waiting when they are told to', async () => {
     const shared = open();
     const { client, open: answer, asked } = gated();
-    const first = await aRun('run-1', { shared, client });
+    const first = await startRun('run-1', { shared, client });
     const one = first.fetch();
     await asked;
-    const impatient = await aRun('run-2', { shared, patienceMs: 10 });
+    const impatient = await startRun('run-2', { shared, maxWaitMs: 10 });
     const before = systemClock.now();
     const outcome = await impatient.fetch();
-    expect(outcome).toMatchObject({ kind: 'snooze', why: 'another run is asking for the same figures' });
+    expect(outcome).toMatchObject({ kind: 'snooze' });
     expect(outcome.kind === 'snooze' && outcome.until > before).toBe(true);
 
     const stop = new AbortController();
-    const stopped = await aRun('run-3', { shared, signal: stop.signal });
+    const stopped = await startRun('run-3', { shared, signal: stop.signal });
     const waiting = stopped.fetch();
     stop.abort(new Error('the worker stops'));
     await expect(waiting).rejects.toThrow('the worker stops');
@@ -261,7 +247,7 @@ describe.each<[string, () => Promise<SharedAnswersHarness>]>([
   const start = (now = NOW) => {
     const clock = manualClock(now);
     const shared = bench.open(clock);
-    const run = (name: string, options: RunOptions = {}) => aRun(name, { clock, shared, ...options });
+    const run = (name: string, options: RunOptions = {}) => startRun(name, { clock, shared, ...options });
     const fetch = async (name: string, options: RunOptions = {}) => (await run(name, options)).fetch();
     return { clock, shared, run, fetch };
   };
@@ -376,7 +362,7 @@ describe.each<[string, () => Promise<SharedAnswersHarness>]>([
   test('takes those who stand in line for it out of the line, whoever had the first token', async () => {
     const { clock, run } = start();
     const budget = memoryBudget({ calls: 1, windowMs: MINUTE, clock });
-    const scheduled = await run('run-1', { budget, patienceMs: 1_000 });
+    const scheduled = await run('run-1', { budget, maxWaitMs: 1_000 });
     const { key } = scheduled.context;
     const taken = await budget.acquire({ key, id: 'x', org: 'x', priority: 'scheduled', holdMs: 1_000 });
     if (!taken.granted) throw new Error('expected a token');
@@ -384,7 +370,7 @@ describe.each<[string, () => Promise<SharedAnswersHarness>]>([
     const hurried = await run('run-2', { budget, priority: 'on_demand' });
     const waiting = hurried.fetch();
     await budget.release(key, taken.token);
-    expect(callsOf(await throughTime(clock, waiting, 1_000))).toMatchObject([{ saved: false }]);
+    expect(callsOf(await advanceUntil(clock, waiting, 1_000))).toMatchObject([{ saved: false }]);
     expect((await budget.inspect(key)).waiting).toBe(1);
     expect(callsOf(await scheduled.fetch())).toMatchObject([{ shared: { run: 'run-2' } }]);
     expect((await budget.inspect(key)).waiting).toBe(0);

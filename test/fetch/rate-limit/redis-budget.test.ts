@@ -55,10 +55,10 @@ describe('the budget on a real clock', () => {
     const keys = Array.from({ length: 8 }, (_, index) => `${prefix}again:{k}:${index}`);
     const limits = [5, 1_000, 20, 2_000, 9, 1];
     const clock = ['machine', 1, '', '', '', 'new', 1_501];
-    const ask = () =>
-      runLuaScript(client!, budgetScript(), keys, ['ask', ...limits, ...clock, 'id', 'id#1', 'org', 1, 500]);
+    const acquire = () =>
+      runLuaScript(client!, budgetScript(), keys, ['acquire', ...limits, ...clock, 'id', 'id#1', 'org', 1, 500]);
     const granted = [expect.any(Number), expect.any(String), expect.any(Number), 0, [-1, 1, 4]];
-    expect([await ask(), await ask()]).toEqual([granted, granted]);
+    expect([await acquire(), await acquire()]).toEqual([granted, granted]);
   });
 
   test('nothing secret and nothing unbounded is left in Redis: all keys of a line share a hash tag and expire', async () => {

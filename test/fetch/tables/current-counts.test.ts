@@ -63,7 +63,7 @@ test('current counts are shown as of now until the end of their window, and unde
     expect(table?.notes).toEqual([
       {
         code: 'undefined',
-        says: { id: 'counts_undefined', of: { why: 'late', due: DUE, timezone: 'Europe/Zurich' } },
+        message: { id: 'counts_undefined', of: { why: 'late', due: DUE, timezone: 'Europe/Zurich' } },
         incomplete: false,
       },
     ]);

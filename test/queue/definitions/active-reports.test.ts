@@ -1,11 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { fileDiagnostic } from '../../../src/definitions/diagnostics/diagnostic.ts';
 import type { Definitions } from '../../../src/definitions/load/load-definitions.ts';
+import { TARGETS } from '../../../src/deliver/targets/registry.ts';
 import { createActiveReports } from '../../../src/queue/definitions/active-reports.ts';
 import { redisActiveVersions } from '../../../src/queue/definitions/active-versions.ts';
 import { definitionStore, type FrozenDefinition } from '../../../src/queue/definitions/definition-store.ts';
 import { openDueSlots } from '../../../src/queue/schedules/open-due-slots.ts';
 import { redisScheduleCursors } from '../../../src/queue/schedules/schedule-cursors.ts';
+import { reportFileSchema } from '../../../src/services/definitions/built-in-kinds.ts';
 import { loadedJobs } from '../../support/loaded-jobs.ts';
 import { type ManualClock, manualClock } from '../../support/manual-clock.ts';
 import { openQueueHarness, type QueueHarness, recordingLog, reportDefinition } from '../../support/queue-harness.ts';
@@ -30,8 +32,13 @@ describe('reports in force', () => {
     let own = jobs;
     const inForce = createActiveReports({
       jobs: () => own,
+      targets: TARGETS,
       versions: versions(),
-      definitions: definitionStore(bench.producer, { prefix: bench.prefix, keepDays: 30 }),
+      definitions: definitionStore(bench.producer, {
+        prefix: bench.prefix,
+        keepDays: 30,
+        reportSchema: reportFileSchema,
+      }),
       by,
       clock,
       log,

@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest';
 import { DocketError } from '../../../src/base/error.ts';
-import { loadDefinitions } from '../../../src/definitions/load/load-definitions.ts';
+import { TARGETS } from '../../../src/deliver/targets/registry.ts';
 import { freezeReports, lastGoodVersion } from '../../../src/queue/definitions/active-reports.ts';
 import type { FrozenDefinition } from '../../../src/queue/definitions/definition-store.ts';
 import { errorSchema } from '../../../src/queue/runs/stored-record.ts';
 import { catchUpWindowMs } from '../../../src/queue/schedules/report-schedules.ts';
+import { loadDefinitions } from '../../../src/services/definitions/built-in-kinds.ts';
 import { jobsFolder, ORG, REPORT } from '../../support/jobs-folder.ts';
 import { recordingLog, reportDefinition } from '../../support/queue-harness.ts';
 
@@ -19,7 +20,16 @@ async function asked(get: (frozen: FrozenDefinition) => Promise<FrozenDefinition
   const jobs = await loadDefinitions(await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': broken }));
   const log = recordingLog();
   const definitions = { get: () => get(frozen), put: async () => {}, putAll: async () => {}, touch: async () => {} };
-  const found = lastGoodVersion('acme/weekly', { digest: frozen.definition.digest }, { jobs, definitions, log });
+  const found = lastGoodVersion(
+    'acme/weekly',
+    { digest: frozen.definition.digest },
+    {
+      jobs,
+      definitions,
+      targets: TARGETS,
+      log,
+    },
+  );
   return { frozen, found, log };
 }
 

@@ -4,6 +4,7 @@ import { done, snooze } from '../../../src/base/outcome.ts';
 import { type Execute, type RunWorker, startWorker } from '../../../src/queue/jobs/worker.ts';
 import type { RunOrder } from '../../../src/run/run-record.ts';
 import { anOrder, deferred, openQueueHarness, type QueueHarness, recordingLog } from '../../support/queue-harness.ts';
+import { waitFor } from '../../support/wait-for.ts';
 
 const RESULT = { state: 'done', folder: '', files: [], calls: [], incomplete: [], receipts: [] } as const;
 
@@ -124,9 +125,10 @@ describe('turns', () => {
     await both.promise;
     expect(started.toSorted()).toEqual(['big', 'big', 'small']);
     held.tell();
-    while ((await bench.runs.list({ org: 'big', states: ['done'], limit: 5 })).length < 3) {
-      await new Promise((resolve) => setImmediate(resolve));
-    }
+    await waitFor(
+      'three runs to be done',
+      async () => (await bench.runs.list({ org: 'big', states: ['done'], limit: 5 })).length === 3,
+    );
   });
 
   it('let one organization have all places when it is alone', async () => {

@@ -9,7 +9,7 @@ import { retryDelayMs } from '../../../src/queue/jobs/retry-delay.ts';
 import { MAX_RUN_ATTEMPTS } from '../../../src/queue/jobs/run-queue.ts';
 import { type Execute, type RunWorker, startWorker, type WorkerOptions } from '../../../src/queue/jobs/worker.ts';
 import type { RunEvent } from '../../../src/run/run-events.ts';
-import type { RunRecord, RunState } from '../../../src/run/run-record.ts';
+import type { RunState } from '../../../src/run/run-record.ts';
 import type { RunResult } from '../../../src/run/run-result.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 import {
@@ -20,6 +20,8 @@ import {
   type QueueHarness,
   recordingLog,
   reportDefinition,
+  waitForRun,
+  waitForSettledJob,
 } from '../../support/queue-harness.ts';
 
 const aResult = (change: Partial<RunResult> = {}): RunResult => ({
@@ -62,21 +64,9 @@ describe('the worker', () => {
     return worker;
   };
   /** The record once the worker has written that state. */
-  const reached = async (id: string, ...states: RunState[]): Promise<RunRecord> => {
-    for (;;) {
-      const record = await bench.runs.get(id);
-      if (record !== undefined && states.includes(record.state)) return record;
-      await new Promise((resolve) => setImmediate(resolve));
-    }
-  };
+  const reached = (id: string, ...states: RunState[]) => waitForRun(bench, id, ...states);
   /** The fields of its job once BullMQ has settled it. */
-  const settled = async (id: string): Promise<Record<string, string>> => {
-    for (;;) {
-      const job = await bench.producer.hgetall(`${bench.prefix}:bull:runs:${id}`);
-      if (job.finishedOn !== undefined) return job;
-      await new Promise((resolve) => setImmediate(resolve));
-    }
-  };
+  const settled = (id: string) => waitForSettledJob(bench, id);
   /** Wakes a run that is asleep. */
   const promoted = async (id: string): Promise<void> => {
     const queue = new Queue('runs', { connection: bench.producer, prefix: `${bench.prefix}:bull` });

@@ -4,7 +4,7 @@ import { done, snooze } from '../../../src/base/outcome.ts';
 import { requeueOrphans } from '../../../src/queue/jobs/requeue-orphans.ts';
 import { type Execute, type RunWorker, startWorker } from '../../../src/queue/jobs/worker.ts';
 import { cancelRun } from '../../../src/queue/runs/cancel-run.ts';
-import type { RunRecord, RunState } from '../../../src/run/run-record.ts';
+import type { RunState } from '../../../src/run/run-record.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 import {
   anOrder,
@@ -14,7 +14,9 @@ import {
   type QueueHarness,
   recordingLog,
   reportDefinition,
+  waitForRun,
 } from '../../support/queue-harness.ts';
+import { waitFor } from '../../support/wait-for.ts';
 
 const WHO = { by: 'ada', reason: 'wrong recipients' };
 const RESULT = { state: 'done', folder: '', files: [], calls: [], incomplete: [], receipts: [] } as const;
@@ -46,13 +48,7 @@ describe('cancelling a run', () => {
     workers.push(worker);
     return worker;
   };
-  const reached = async (id: string, state: RunState): Promise<RunRecord> => {
-    for (;;) {
-      const record = await bench.runs.get(id);
-      if (record?.state === state) return record;
-      await new Promise((resolve) => setImmediate(resolve));
-    }
-  };
+  const reached = (id: string, ...states: RunState[]) => waitForRun(bench, id, ...states);
   const opened = async (): Promise<string> => (await bench.trigger(onDemand(reportDefinition()))).record.id;
   const cancel = (id: string, clock = systemClock) => cancelRun(id, WHO, { ...bench, clock, log });
   const jobs = () => bench.queue.counts();
@@ -73,7 +69,7 @@ describe('cancelling a run', () => {
     const id = await opened();
     start(async () => snooze(Date.now() + 3_600_000, 'no token'));
     await reached(id, 'waiting');
-    while ((await jobs()).delayed === 0) await new Promise((resolve) => setImmediate(resolve));
+    await waitFor('the job to be delayed', async () => (await jobs()).delayed > 0);
     expect(await cancel(id)).toMatchObject({ state: 'cancelled', until: null });
     expect(await jobs()).toMatchObject({ delayed: 0 });
   });

@@ -7,17 +7,13 @@ import type { DeliveryRow } from '../../../src/deliver/ledger/ledger.ts';
 import { definitionStore } from '../../../src/queue/definitions/definition-store.ts';
 import { requeueOrphans } from '../../../src/queue/jobs/requeue-orphans.ts';
 import { cancelRun } from '../../../src/queue/runs/cancel-run.ts';
-import {
-  failAbandoned,
-  type InlineLeases,
-  type InlineWork,
-  recordInlineRun,
-  redisInlineLeases,
-} from '../../../src/queue/runs/inline-run.ts';
+import { type InlineLeases, redisInlineLeases } from '../../../src/queue/runs/inline-leases.ts';
+import { failAbandoned, type InlineWork, recordInlineRun } from '../../../src/queue/runs/inline-run.ts';
 import { redisLiveProgress } from '../../../src/queue/runs/live-progress.ts';
 import type { PendingNotice } from '../../../src/queue/runs/notice-outbox.ts';
 import type { RunOrder } from '../../../src/run/run-record.ts';
 import type { RunResult } from '../../../src/run/run-result.ts';
+import { reportFileSchema } from '../../../src/services/definitions/built-in-kinds.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 import { anOrder, openQueueHarness, type QueueHarness, reportDefinition } from '../../support/queue-harness.ts';
 
@@ -37,7 +33,7 @@ describe('a run that a command makes itself', () => {
     redisInlineLeases(bench.producer, { prefix: bench.prefix, ...(leaseMs === undefined ? {} : { leaseMs }) });
   const make = (of: RunOrder, work: InlineWork, given: InlineLeases = leases(), clock = systemClock) => {
     const { prefix, producer, runs } = bench;
-    const definitions = definitionStore(producer, { prefix, keepDays: 30 });
+    const definitions = definitionStore(producer, { prefix, keepDays: 30, reportSchema: reportFileSchema });
     const ports = {
       runs,
       definitions,
@@ -78,7 +74,11 @@ describe('a run that a command makes itself', () => {
     expect(await runs().get(of.id)).toMatchObject({ state: 'done', trigger: 'cli' });
     expect(await queue().findOrphaned([of.id])).toEqual([of.id]);
     expect(await leases(0).expired(10)).toEqual([]);
-    const store = definitionStore(bench.producer, { prefix: bench.prefix, keepDays: 30 });
+    const store = definitionStore(bench.producer, {
+      prefix: bench.prefix,
+      keepDays: 30,
+      reportSchema: reportFileSchema,
+    });
     expect(await store.get(of.digest)).toEqual(report);
   });
 

@@ -9,7 +9,6 @@ import { DocketError } from '../../../src/base/error.ts';
 import { silentLog } from '../../../src/base/log.ts';
 import { Secret } from '../../../src/base/secrets/secret.ts';
 import { composeDecisionService } from '../../../src/compose/decisions.ts';
-import { loadDefinitions, requireReport } from '../../../src/definitions/load/load-definitions.ts';
 import type { OrgSettings } from '../../../src/definitions/schema/org-settings.ts';
 import { directoryArchive } from '../../../src/deliver/archive/inline-archive.ts';
 import { directoryStorage } from '../../../src/deliver/archive/storage/directory-storage.ts';
@@ -25,6 +24,7 @@ import { type RedisRunStore, redisRunStore } from '../../../src/queue/runs/run-s
 import { createRunOrder } from '../../../src/run/run-order.ts';
 import type { RunOrder } from '../../../src/run/run-record.ts';
 import { sharedBudgets } from '../../../src/services/budgets/budgets.ts';
+import { loadDefinitions, reportFileSchema, requireReport } from '../../../src/services/definitions/built-in-kinds.ts';
 import { createOwnerNotices, type OwnerNotices } from '../../../src/services/deliveries/owner-notices.ts';
 import { scriptedSmtp } from '../../support/smtp-script.ts';
 
@@ -184,7 +184,7 @@ describe('the owner of a run that ended badly', () => {
         noticeOutbox,
         archive,
         storage: directoryStorage(join(folder, 'archive')),
-        definitions: definitionStore(redis, { prefix, keepDays: 40 }),
+        definitions: definitionStore(redis, { prefix, keepDays: 40, reportSchema: reportFileSchema }),
         clock: systemClock,
         log: silentLog,
       });
@@ -281,7 +281,7 @@ describe('the owner of a run that ended badly', () => {
       noticeOutbox,
       archive,
       storage: directoryStorage(join(folder, 'archive')),
-      definitions: definitionStore(redis, { prefix, keepDays: 40 }),
+      definitions: definitionStore(redis, { prefix, keepDays: 40, reportSchema: reportFileSchema }),
       clock: systemClock,
       log: silentLog,
     });

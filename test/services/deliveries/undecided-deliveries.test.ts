@@ -16,6 +16,7 @@ import { runQueue } from '../../../src/queue/jobs/run-queue.ts';
 import { redisNoticeOutbox } from '../../../src/queue/runs/notice-outbox.ts';
 import { redisRunStore } from '../../../src/queue/runs/run-store.ts';
 import { redisKeys } from '../../../src/redis/keys.ts';
+import { reportFileSchema } from '../../../src/services/definitions/built-in-kinds.ts';
 import { recoverExpiredRows, touchUndecided } from '../../../src/services/deliveries/undecided-deliveries.ts';
 import {
   definitionWith,
@@ -65,7 +66,7 @@ async function archivedRun({ receipts = true } = {}) {
   }
   const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: 90 });
   const runs = redisRunStore(redis, { prefix, keepDays: 90 });
-  const definitions = definitionStore(redis, { prefix, keepDays: 90 });
+  const definitions = definitionStore(redis, { prefix, keepDays: 90, reportSchema: reportFileSchema });
   const queue = runQueue(redis, { prefix });
   onTestFinished(async () => {
     await queue.close();

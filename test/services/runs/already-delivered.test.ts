@@ -4,6 +4,7 @@ import { type DeliveryState, deliveryId } from '../../../src/deliver/ledger/ledg
 import { redisLedger } from '../../../src/deliver/ledger/redis-ledger.ts';
 import { definitionStore } from '../../../src/queue/definitions/definition-store.ts';
 import type { RunRecord } from '../../../src/run/run-record.ts';
+import { reportFileSchema } from '../../../src/services/definitions/built-in-kinds.ts';
 import {
   type FindEarlierDelivery,
   findDeliveredInRecords,
@@ -64,7 +65,11 @@ describe('a request for a period that was delivered', () => {
     return { ...report, definition: { ...report.definition, deliveries: [deliveries] } } as typeof report;
   };
   const ask = (request: TriggerRequest, find: FindEarlierDelivery | null = null) => {
-    const definitions = definitionStore(bench.producer, { prefix: bench.prefix, keepDays: 30 });
+    const definitions = definitionStore(bench.producer, {
+      prefix: bench.prefix,
+      keepDays: 30,
+      reportSchema: reportFileSchema,
+    });
     const { runs, queue } = bench;
     const findDelivered = find ?? findDeliveredInRecords({ runs, ledger: ledger() });
     return triggerRun(request, { runs, definitions, queue, findDelivered, clock, log: silentLog });

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { silentLog } from '../../../src/base/log.ts';
 import { definitionStore } from '../../../src/queue/definitions/definition-store.ts';
 import { requeueOrphans } from '../../../src/queue/jobs/requeue-orphans.ts';
+import { reportFileSchema } from '../../../src/services/definitions/built-in-kinds.ts';
 import { triggerRun } from '../../../src/services/runs/trigger-run.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 import {
@@ -79,13 +80,17 @@ describe('a trigger', () => {
     const report = reportDefinition('version');
     const { record } = await bench.trigger(onDemand(report));
     expect(record.digest).toBe(report.definition.digest);
-    const store = definitionStore(bench.worker, { prefix: bench.prefix, keepDays: 30 });
+    const store = definitionStore(bench.worker, { prefix: bench.prefix, keepDays: 30, reportSchema: reportFileSchema });
     expect(await store.get(record.digest)).toEqual(report);
     expect(await store.get('unknown')).toBeUndefined();
   });
 
   it('says so when a stored definition is not one of this version', async () => {
-    const store = definitionStore(bench.producer, { prefix: bench.prefix, keepDays: 30 });
+    const store = definitionStore(bench.producer, {
+      prefix: bench.prefix,
+      keepDays: 30,
+      reportSchema: reportFileSchema,
+    });
     const report = reportDefinition('broken');
     await store.put(report);
     const key = `${bench.prefix}:definition:${report.definition.digest}`;
@@ -124,7 +129,11 @@ describe('a trigger', () => {
   it('that died before it added the job is made up for by the reconciler', async () => {
     const own = await openQueueHarness();
     const clock = manualClock(Date.now());
-    const definitions = definitionStore(own.producer, { prefix: own.prefix, keepDays: 30 });
+    const definitions = definitionStore(own.producer, {
+      prefix: own.prefix,
+      keepDays: 30,
+      reportSchema: reportFileSchema,
+    });
     const dying = { ...own.queue, add: () => Promise.reject(new Error('killed')) };
     const request = onDemand(reportDefinition());
     const ports = { runs: own.runs, definitions, queue: own.queue, clock, log: silentLog };

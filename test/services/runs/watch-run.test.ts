@@ -42,8 +42,7 @@ describe('watching a run', () => {
     workers.push(startWorker({ connection, prefix, store, execute, clock, log, concurrency: 1, backoff: () => 1 }));
   };
   const opened = async (): Promise<string> => (await bench.trigger(onDemand(reportDefinition()))).record.id;
-  /** Looks as often as it can. */
-  const eager: Clock = { now: () => Date.now(), sleep: () => new Promise((resolve) => setImmediate(resolve)) };
+  const eager: Clock = { now: () => Date.now(), sleep: (_, signal) => systemClock.sleep(5, signal) };
   const watch = (id: string, clock: Clock = eager) => {
     const controller = new AbortController();
     controllers.push(controller);

@@ -34,7 +34,7 @@ async function check(paths: string[], options: { offline?: boolean; json?: boole
   const [
     { createContext },
     { startReaderThread },
-    { loadDefinitions },
+    { BUILT_IN_KINDS, loadDefinitions },
     { selectDiagnostics, reportSelector },
     { comparePositions, formatDiagnostic },
     { readScopePolicy },
@@ -43,7 +43,7 @@ async function check(paths: string[], options: { offline?: boolean; json?: boole
   ] = await Promise.all([
     import('../../context.ts'),
     import('../../../services/definitions/definition-threads.ts'),
-    import('../../../definitions/load/load-definitions.ts'),
+    import('../../../services/definitions/built-in-kinds.ts'),
     import('../../../definitions/load/path-selection.ts'),
     import('../../../definitions/diagnostics/diagnostic.ts'),
     import('../../../services/definitions/report-scope.ts'),
@@ -56,7 +56,7 @@ async function check(paths: string[], options: { offline?: boolean; json?: boole
     thread.close(),
   );
   const budgets = await budgetDiagnostics(jobs, around);
-  const scope = await checkAllowLists(jobs, readScopePolicy(around));
+  const scope = await checkAllowLists(jobs, readScopePolicy(around), BUILT_IN_KINDS);
   const faults = await selectDiagnostics(
     { ...jobs, diagnostics: [...jobs.diagnostics, ...budgets, ...scope.errors] },
     paths,

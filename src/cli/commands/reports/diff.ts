@@ -40,7 +40,7 @@ interface ReportChange extends ReportDiff {
 async function diff(flags: { json?: boolean }): Promise<void> {
   const [{ createContext }, { loadDefinitions, reportDiagnostics }, { formatDiagnostic }, print] = await Promise.all([
     import('../../context.ts'),
-    import('../../../definitions/load/load-definitions.ts'),
+    import('../../../services/definitions/built-in-kinds.ts'),
     import('../../../definitions/diagnostics/diagnostic.ts'),
     import('../../terminal/print.ts'),
   ]);
@@ -84,6 +84,7 @@ async function findChangedVersions(
     { DEFAULT_KEY_PREFIX },
     { RETENTION_DAYS },
     { freezeReports },
+    { reportFileSchema },
   ] = await Promise.all([
     import('../../../redis/connection.ts'),
     import('../../../queue/definitions/active-versions.ts'),
@@ -91,12 +92,13 @@ async function findChangedVersions(
     import('../../../redis/keys.ts'),
     import('../../../redis/keys.ts'),
     import('../../../queue/definitions/active-reports.ts'),
+    import('../../../services/definitions/built-in-kinds.ts'),
   ]);
   const redis = await openRedis(config.REDIS_URL, 'producer', log);
   try {
     const prefix = DEFAULT_KEY_PREFIX;
     const versions = await redisActiveVersions(redis, { prefix }).read();
-    const definitions = definitionStore(redis, { prefix, keepDays: RETENTION_DAYS });
+    const definitions = definitionStore(redis, { prefix, keepDays: RETENTION_DAYS, reportSchema: reportFileSchema });
     const here = new Map(freezeReports(jobs).map((one) => [`${one.definition.org}/${one.definition.report}`, one]));
     const pairs: VersionPair[] = [];
     const unreadable: string[] = [];
@@ -120,7 +122,10 @@ async function describeChanges(
   { orgs }: Pick<Definitions, 'orgs'>,
 ): Promise<{ changes: ReportChange[]; unknown: string[] }> {
   if (pairs.length === 0) return { changes: [], unknown: [] };
-  const { diffReports } = await import('../../../definitions/report-diff.ts');
+  const [{ diffReports }, { BUILT_IN_KINDS }] = await Promise.all([
+    import('../../../definitions/report-diff.ts'),
+    import('../../../services/definitions/built-in-kinds.ts'),
+  ]);
   const { tokensOf, unknown, close } = await openCallCounter(around, orgs);
   try {
     const changes: ReportChange[] = [];
@@ -129,7 +134,7 @@ async function describeChanges(
         report: name,
         change: version === undefined ? 'added' : after === undefined ? 'removed' : 'changed',
         in_force_since: version === undefined ? null : new Date(version.since).toISOString(),
-        ...diffReports(before, after, around.clock.now()),
+        ...diffReports(before, after, around.clock.now(), BUILT_IN_KINDS),
         calls: {
           before: version === undefined ? 0 : await tokensOf(before),
           after: after === undefined ? 0 : await tokensOf(after),

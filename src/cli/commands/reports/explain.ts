@@ -36,7 +36,7 @@ async function explainReport(report: string, flags: { period?: string; json?: bo
     import('../../../compose/run-ports.ts'),
     import('../../../services/definitions/explain-report.ts'),
     import('../../../base/secrets/secret.ts'),
-    import('../../../definitions/load/load-definitions.ts'),
+    import('../../../services/definitions/built-in-kinds.ts'),
     import('../../../definitions/periods/period.ts'),
     import('../../../plan/explain.ts'),
     import('../../terminal/print.ts'),

@@ -54,7 +54,7 @@ async function preview(report: string, flags: PreviewFlags): Promise<void> {
     path,
   ] = await Promise.all([
     import('../../context.ts'),
-    import('../../../definitions/load/load-definitions.ts'),
+    import('../../../services/definitions/built-in-kinds.ts'),
     import('../../../definitions/periods/period.ts'),
     import('../../run-inline.ts'),
     import('../../../render/artifact.ts'),

@@ -39,7 +39,7 @@ Examples:
         import('../../../redis/keys.ts'),
         import('../../terminal/format-pause.ts'),
         import('../../../queue/definitions/active-versions.ts'),
-        import('../../../definitions/load/load-definitions.ts'),
+        import('../../../services/definitions/built-in-kinds.ts'),
         import('../../../definitions/schedules/slots.ts'),
         import('../../../definitions/schedules/slot-view.ts'),
         import('../../terminal/print.ts'),

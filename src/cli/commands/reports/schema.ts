@@ -19,8 +19,11 @@ Examples:
   docket schema org > jobs/org.schema.json`,
     )
     .action(async (file: 'report' | 'org') => {
-      const { orgJsonSchema, reportJsonSchema } = await import('../../../definitions/schema/json-schema.ts');
-      const { printJson } = await import('../../terminal/print.ts');
-      printJson(file === 'org' ? orgJsonSchema() : reportJsonSchema());
+      const [{ orgJsonSchema, reportJsonSchema }, { BUILT_IN_KINDS }, { printJson }] = await Promise.all([
+        import('../../../definitions/schema/json-schema.ts'),
+        import('../../../services/definitions/built-in-kinds.ts'),
+        import('../../terminal/print.ts'),
+      ]);
+      printJson(file === 'org' ? orgJsonSchema() : reportJsonSchema(BUILT_IN_KINDS));
     });
 }

@@ -69,7 +69,7 @@ async function backfill(report: string, flags: BackfillFlags): Promise<void> {
     import('../../../compose/store.ts'),
     import('../../../compose/catalogs.ts'),
     import('../../../plan/section-requests.ts'),
-    import('../../../definitions/load/load-definitions.ts'),
+    import('../../../services/definitions/built-in-kinds.ts'),
     import('../../../run/backfill-periods.ts'),
     import('../../options/actor.ts'),
     import('../../context.ts'),

@@ -35,7 +35,7 @@ export async function enqueueRun(
     import('../../../base/scope.ts'),
     import('../../../compose/run-ports.ts'),
     import('../../../compose/store.ts'),
-    import('../../../definitions/load/load-definitions.ts'),
+    import('../../../services/definitions/built-in-kinds.ts'),
     import('../../options/actor.ts'),
     import('../../context.ts'),
     import('./confirm-repeat.ts'),

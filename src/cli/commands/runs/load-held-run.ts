@@ -2,12 +2,12 @@ import type { HeldRun } from '../../../admin/access/access.ts';
 import { secretSource } from '../../../base/secrets/secret.ts';
 import type { DecisionContext } from '../../../compose/decisions.ts';
 import type { AppContext } from '../../../compose/run-ports.ts';
-import { loadDefinitions } from '../../../definitions/load/load-definitions.ts';
 import type { OrgSettings } from '../../../definitions/schema/org-settings.ts';
 import { redisLedger } from '../../../deliver/ledger/redis-ledger.ts';
 import { definitionStore } from '../../../queue/definitions/definition-store.ts';
 import { DEFAULT_KEY_PREFIX, RETENTION_DAYS } from '../../../redis/keys.ts';
 import type { RunRecord } from '../../../run/run-record.ts';
+import { loadDefinitions, reportFileSchema } from '../../../services/definitions/built-in-kinds.ts';
 import { loadReleasePreview } from '../../../services/runs/release-preview.ts';
 
 /** What somebody wants to know of a held run before it is released; undefined of any other, and without its files. */
@@ -19,7 +19,11 @@ export async function loadHeldRun(
   if (run?.state !== 'held') return undefined;
   const settings = await currentSettings(run.org, around);
   return loadReleasePreview(run, {
-    definitions: definitionStore(redis, { prefix: DEFAULT_KEY_PREFIX, keepDays: RETENTION_DAYS }),
+    definitions: definitionStore(redis, {
+      prefix: DEFAULT_KEY_PREFIX,
+      keepDays: RETENTION_DAYS,
+      reportSchema: reportFileSchema,
+    }),
     archive,
     ledger: redisLedger(redis, { prefix: `${DEFAULT_KEY_PREFIX}:`, ttlDays: RETENTION_DAYS }),
     secrets: secretSource(around.env, around),

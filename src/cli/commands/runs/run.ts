@@ -88,7 +88,7 @@ async function runReport(report: string, flags: RunFlags): Promise<void> {
   ] = await Promise.all([
     import('../../context.ts'),
     import('../../../compose/run-ports.ts'),
-    import('../../../definitions/load/load-definitions.ts'),
+    import('../../../services/definitions/built-in-kinds.ts'),
     import('../../../definitions/periods/period.ts'),
     import('../../run-inline.ts'),
     import('../../options/actor.ts'),

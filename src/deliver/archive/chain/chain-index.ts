@@ -1,5 +1,5 @@
-import { lastSequence, readEntries, sequenceRange } from './chain.ts';
 import type { ArchiveStorage, RunRef } from '../storage/archive-storage.ts';
+import { lastSequence, readEntries, sequenceRange } from './chain.ts';
 import { entrySchema, unverifiedClaim } from './signed-document.ts';
 
 /** Numbers of the entries that say to be of a run, in their order. Nothing of it is proved: read and check them. */

@@ -1,10 +1,16 @@
 import { z } from 'zod';
 import type { Clock } from '../../../base/clock.ts';
+import { archiveCorrupt } from '../run-folder.ts';
+import { readManifest, readMetadataFile, sha256OfRunFile } from '../run-metadata.ts';
+import {
+  type ArchiveStorage,
+  isMetadataFile,
+  isMutable,
+  type RunFiles,
+  type RunRef,
+} from '../storage/archive-storage.ts';
 import { type Chain, openChain } from './chain.ts';
 import { chainIndex } from './chain-index.ts';
-import { readManifest, readMetadataFile, sha256OfRunFile } from '../run-metadata.ts';
-import { archiveCorrupt } from '../run-folder.ts';
-import { type ArchiveStorage, isMetadataFile, isMutable, type RunFiles, type RunRef } from '../storage/archive-storage.ts';
 import { type ChainEntry, type ChainFile, type Checkpoint, sha256 } from './signed-document.ts';
 import type { SigningKey } from './signing-key.ts';
 

@@ -1,8 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { createFile, createFolder, replaceFile, replaceFiles, syncPath, writeSynced } from '../../../base/files/durable-file.ts';
+import {
+  createFile,
+  createFolder,
+  replaceFile,
+  replaceFiles,
+  syncPath,
+  writeSynced,
+} from '../../../base/files/durable-file.ts';
 import { hasErrnoCode, isPathName, requirePathName, withWriteErrors } from '../run-folder.ts';
+import { createStagingFolder } from '../staging.ts';
 import {
   type ArchiveMetadata,
   type ArchiveStorage,
@@ -11,7 +19,6 @@ import {
   type RunRef,
   type StoredRun,
 } from './archive-storage.ts';
-import { createStagingFolder } from '../staging.ts';
 
 /** Bytes of a trial: a full disk still takes a file without any. */
 const PROBE_BYTES = 64 * 1024;

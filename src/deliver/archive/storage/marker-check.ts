@@ -1,5 +1,5 @@
 import { DocketError, toDocketError } from '../../../base/error.ts';
-import { ARCHIVE_MARKER, type ArchiveMarker, type MarkedArchive, readMarker, putNewestRun } from '../archive-marker.ts';
+import { ARCHIVE_MARKER, type ArchiveMarker, type MarkedArchive, putNewestRun, readMarker } from '../archive-marker.ts';
 import type { ArchiveStorage, RunFiles } from './archive-storage.ts';
 
 /**

@@ -1,21 +1,28 @@
 import { randomBytes } from 'node:crypto';
 import { readFile, rename, rm } from 'node:fs/promises';
 import { join, resolve, sep } from 'node:path';
+import { forEachWithConcurrency } from '../../../base/concurrency.ts';
 import type { ArchiveBucket } from '../../../base/config/archive-url.ts';
 import { DocketError } from '../../../base/error.ts';
 import type { SecretSource } from '../../../base/secrets/secret.ts';
 import type { Artifact } from '../../../render/artifact.ts';
-import type { Manifest } from '../archive.ts';
-import { forEachWithConcurrency } from '../../../base/concurrency.ts';
-import { readManifest } from '../run-metadata.ts';
-import { connectS3, objectHeaders, type S3Connection, putFile } from '../../s3/s3-client.ts';
+import { connectS3, objectHeaders, putFile, type S3Connection } from '../../s3/s3-client.ts';
 import { isTransient } from '../../s3/s3-failure.ts';
 import { presignedLink } from '../../s3/s3-presign.ts';
-import { type S3Objects, s3Objects } from './s3-objects.ts';
-import { isPathName, publishedNames, requirePathName, withWriteErrors } from '../run-folder.ts';
-import { type ArchiveStorage, isForeignFile, isMetadataFile, type RunFiles, type RunRef, type StoredRun } from './archive-storage.ts';
-import { createPrivateStagingFolder } from '../staging.ts';
+import type { Manifest } from '../archive.ts';
 import { copyRunFiles } from '../export.ts';
+import { isPathName, publishedNames, requirePathName, withWriteErrors } from '../run-folder.ts';
+import { readManifest } from '../run-metadata.ts';
+import { createPrivateStagingFolder } from '../staging.ts';
+import {
+  type ArchiveStorage,
+  isForeignFile,
+  isMetadataFile,
+  type RunFiles,
+  type RunRef,
+  type StoredRun,
+} from './archive-storage.ts';
+import { type S3Objects, s3Objects } from './s3-objects.ts';
 
 /** A run waits for the archive before anything leaves: a store that says nothing must not hold it for minutes. */
 const SOCKET_TIMEOUT_MS = 20_000;

@@ -1,6 +1,4 @@
 import { chainFolder, checkpointFolder, entryFile, readEntries, sequenceRange } from '../chain/chain.ts';
-import { type ArchiveFinding, errorFinding } from './finding.ts';
-import type { ArchiveStorage } from '../storage/archive-storage.ts';
 import {
   type ChainEntry,
   type Checkpoint,
@@ -9,6 +7,8 @@ import {
   type SignedDocument,
   verifyDocument,
 } from '../chain/signed-document.ts';
+import type { ArchiveStorage } from '../storage/archive-storage.ts';
+import { type ArchiveFinding, errorFinding } from './finding.ts';
 import type { VerifyKeys } from './verify-keys.ts';
 
 /** What the chain says of a run. Its files are read again when it is its turn: memory need not hold those of all runs. */

@@ -1,8 +1,8 @@
 import { toDocketError } from '../../../base/error.ts';
 import { KEYS_FOLDER } from '../chain/chain.ts';
-import { type ArchiveFinding, errorFinding, noteFinding } from './finding.ts';
-import type { ArchiveStorage } from '../storage/archive-storage.ts';
 import { type PublicKeys, parsePublicKeys } from '../chain/signing-key.ts';
+import type { ArchiveStorage } from '../storage/archive-storage.ts';
+import { type ArchiveFinding, errorFinding, noteFinding } from './finding.ts';
 
 /** The keys that a verification goes by. */
 export interface VerifyKeys {

@@ -1,10 +1,12 @@
 import { toDocketError } from '../../../base/error.ts';
-import type { AttemptRecord, Manifest } from '../archive.ts';
-import { type ArchiveFinding, errorFinding } from './finding.ts';
-import { archivedMessages, readAttempts, readReceipts, readRelease } from '../attempt-log.ts';
+import { kindOfTarget } from '../../../definitions/schema/kinds.ts';
 import type { Receipt } from '../../ledger/ledger.ts';
+import { messageKinds } from '../../targets/registry.ts';
+import type { AttemptRecord, Manifest } from '../archive.ts';
+import { archivedMessages, readAttempts, readReceipts, readRelease } from '../attempt-log.ts';
 import { readManifest, sha256OfRunFile } from '../run-metadata.ts';
 import type { RunFiles, RunRef, StoredRun } from '../storage/archive-storage.ts';
+import { type ArchiveFinding, errorFinding } from './finding.ts';
 
 type VerifiableRun = Pick<StoredRun, keyof RunRef | 'files'>;
 
@@ -94,8 +96,9 @@ async function messageFindings(
     changed.add(delivery);
   }
   const missing = new Map<string, ArchiveFinding>();
+  const kinds = messageKinds();
   for (const { delivery, state, target } of told.receipts) {
-    const left = /-(email|webhook)$/.test(target) && (state === 'sent' || state === 'unknown');
+    const left = kinds.has(kindOfTarget(target)) && (state === 'sent' || state === 'unknown');
     if (!left || kept.has(delivery)) continue;
     missing.set(delivery, errorFinding('message.missing', `messages/${delivery}`, 'is missing, though it was sent'));
   }

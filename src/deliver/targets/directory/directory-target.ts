@@ -1,19 +1,115 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { link, readFile, rename, rm } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { link, readFile, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { z } from 'zod';
+import { isErrno } from '../../../base/errno.ts';
 import { DocketError, errorMessage, isStorageOutage } from '../../../base/error.ts';
 import { describeDiskFailure } from '../../../base/files/disk-error.ts';
 import { findDiskFailure } from '../../../base/files/disk-failure.ts';
 import { createFolder, syncPath, writeSynced } from '../../../base/files/durable-file.ts';
-import type { Artifact } from '../../../render/artifact.ts';
+import { renderPath } from '../../../base/files/safe-path.ts';
+import type { TemplateVariables } from '../../../base/text/template.ts';
+import { pathDiagnostics } from '../../../definitions/diagnostics/delivery-diagnostics.ts';
+import { deliveryTextSchema } from '../../../definitions/schema/template-fields.ts';
+import { type Artifact, individualFiles } from '../../../render/artifact.ts';
 import { artifactBytes } from '../../archive/run-folder.ts';
 import type { AttemptResult } from '../../attempt.ts';
+import { destinationGuard } from '../../destination-guard.ts';
 import { type Fence, noFence } from '../../fence.ts';
-import { FileConflictError, fileConflictDetail } from '../target.ts';
+import {
+  FileConflictError,
+  fileConflictDetail,
+  fileCount,
+  filePaths,
+  fillOrUndefined,
+  OVERWRITE_DESCRIPTION,
+  probeName,
+} from '../file-target.ts';
+import {
+  type DeliveryContext,
+  defineTarget,
+  newRow,
+  type ProbeContext,
+  probeError,
+  type TargetProbe,
+  templateVariables,
+} from '../target.ts';
+
+const directorySchema = z.strictObject({
+  path: deliveryTextSchema.describe('Folder, e.g. "out/{{ period.label }}"; made when it is not there.'),
+  overwrite: z.boolean().optional().describe(OVERWRITE_DESCRIPTION),
+});
+type DirectorySpec = z.infer<typeof directorySchema>;
+
+const fillPath = (template: string, variables: TemplateVariables): string =>
+  renderPath(template, variables, 'deliveries[].directory.path');
+
+const folderOf = ({ path }: DirectorySpec, { published, workingDirectory }: DeliveryContext): string =>
+  targetFolder(fillPath(path, templateVariables(published.manifest)), workingDirectory);
+
+/** A folder of this machine. */
+export const directoryTarget = defineTarget({
+  kind: 'directory',
+  schema: () => directorySchema,
+  diagnostics: ({ path }, context) => pathDiagnostics(['path'], path, context),
+  describe: ({ path }) => ({
+    addresses: [path],
+    labels: [`directory ${path}`],
+    destinations: [{ path: ['path'], folder: path }],
+  }),
+  list: (target, spec, context) => {
+    const { published } = context;
+    const filled = fillOrUndefined(() => fillPath(spec.path, templateVariables(published.manifest)));
+    const files = individualFiles(published.artifacts);
+    return [
+      {
+        row: newRow(published, target, filled ?? spec.path, spec.path),
+        service: target,
+        messageId: null,
+        verify: async () => ((await hasAllFiles(folderOf(spec, context), files)) ? 'sent' : 'unknown'),
+        fileLocations: () => filePaths(folderOf(spec, context), files),
+      },
+    ];
+  },
+  send: async (_, spec, context) => {
+    const { published, settings, destinations, workingDirectory } = context;
+    const folder = folderOf(spec, context);
+    await destinationGuard(settings, destinations).assertFolder(folder, workingDirectory);
+    const files = individualFiles(published.artifacts);
+    return (signal, fence) => writeFiles(folder, files, signal, spec.overwrite, fence);
+  },
+  probe: ({ path }, context) => probeDirectory(path, context),
+});
+
+/** Large enough that a full disk refuses it: an empty file is still created there. */
+const PROBE_BYTES = 64 * 1024;
+
+/** Writes a file to the folder, or to its nearest ancestor if it does not exist yet. */
+function probeDirectory(template: string, { variables, guard, workingDirectory }: ProbeContext): TargetProbe {
+  return {
+    name: `Directory ${template}`,
+    probe: async () => {
+      let folder = targetFolder(fillPath(template, variables), workingDirectory);
+      await guard.assertFolder(folder, workingDirectory);
+      while (folder !== dirname(folder) && (await stat(folder).catch(() => undefined)) === undefined)
+        folder = dirname(folder);
+      const path = join(folder, probeName());
+      try {
+        await writeSynced(path, new Uint8Array(PROBE_BYTES));
+      } catch (error) {
+        const next = 'Correct the path, or let Docket write there.';
+        throw probeError(`The directory ${folder}`, errorMessage(error), next);
+      } finally {
+        await rm(path, { force: true }).catch(() => {});
+      }
+      return `${folder} can be written`;
+    },
+  };
+}
 
 /**
- * The folder that a filled path template names, resolved against the working directory. A part that came from data
- * could otherwise climb out of it, so `..` is refused wherever it stands. Throws `deliver.target_refused`.
+ * The folder of a filled path template, resolved against the working directory. `..` is refused anywhere: a value of the
+ * template could leave the folder with it. Throws `deliver.target_refused`.
  */
 export function targetFolder(path: string, workingDirectory: string): string {
   const parts = path.split(/[/\\]/);
@@ -25,18 +121,16 @@ export function targetFolder(path: string, workingDirectory: string): string {
   });
 }
 
-/** What stands under a file's name: what cannot be read is somebody else's, unless the disk is to blame, which is thrown. */
+/** Compares the file at `path`. An unreadable one is `other`. Throws the errors of a failing disk. */
 async function compareFile(path: string, { sha256 }: Artifact): Promise<'absent' | 'same' | 'other'> {
   try {
     const digest = createHash('sha256').update(await readFile(path));
     return digest.digest('hex') === sha256 ? 'same' : 'other';
   } catch (error) {
     if (findDiskFailure(error) !== undefined) throw error;
-    return errnoCode(error) === 'ENOENT' ? 'absent' : 'other';
+    return isErrno(error, 'ENOENT') ? 'absent' : 'other';
   }
 }
-
-const errnoCode = (error: unknown): unknown => (error instanceof Error && 'code' in error ? error.code : undefined);
 
 /** Whether the folder already holds exactly these files. */
 export async function hasAllFiles(folder: string, artifacts: readonly Artifact[]): Promise<boolean> {
@@ -46,34 +140,34 @@ export async function hasAllFiles(folder: string, artifacts: readonly Artifact[]
   return true;
 }
 
-/** What of a failure makes the delivery worth another call, with what is free for people. */
+/** The fields of a result for a failing disk, with the free space; none for other errors. */
 async function diskFaultResult(error: unknown, folder: string): Promise<Partial<AttemptResult>> {
   if (error instanceof DocketError) return isStorageOutage(error) ? { diskFault: true } : {};
   const fault = findDiskFailure(error);
   if (fault === undefined) return {};
-  const facts = await describeDiskFailure(fault.code, folder);
-  return { diskFault: true, detail: `The directory cannot be written: ${fault.description} (${facts})` };
+  const details = await describeDiskFailure(fault.code, folder);
+  return { diskFault: true, detail: `The directory cannot be written: ${fault.description} (${details})` };
 }
 
-/** File systems without hard links say one of these; there the look before has to do. */
-const NO_HARD_LINK_CODES: ReadonlySet<unknown> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
+/** The errors of file systems without hard links; there the comparison before the write is the only check. */
+const NO_HARD_LINK_CODES = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'] as const;
 
-/** Gives a file its name unless somebody has it: a rename would replace what stands there. Throws `EEXIST`. */
+/** Moves a file to a name that must be free: `rename` alone would replace an existing file. Throws `EEXIST`. */
 async function renameIfAbsent(temporary: string, final: string): Promise<void> {
   try {
     await link(temporary, final);
   } catch (error) {
-    if (!NO_HARD_LINK_CODES.has(errnoCode(error))) throw error;
+    if (!isErrno(error, ...NO_HARD_LINK_CODES)) throw error;
     return rename(temporary, final);
   }
   await rm(temporary, { force: true });
 }
 
 /**
- * Writes all files under temporary names, synced, then gives them their names one after the other: whoever watches the
- * folder sees whole files only. A file of the same name with other bytes is replaced if `overwrite` says so; otherwise
- * the delivery is refused before any file is written. A failure before the first name is given leaves nothing behind and
- * may be retried; after it, somebody may have taken a file already.
+ * Writes all files under temporary names, synced, then renames them one by one, so that a reader of the folder sees
+ * complete files only. A file of the same name with other bytes is replaced with `overwrite`; without it the delivery is
+ * refused before any file is written. A failure before the first rename leaves nothing behind and may be retried; after
+ * it the result is `unknown`, because a reader may have taken a file.
  */
 export async function writeFiles(
   folder: string,
@@ -83,15 +177,15 @@ export async function writeFiles(
   fence: Fence = noFence,
 ): Promise<AttemptResult> {
   const written: { temporary: string; final: string }[] = [];
-  let named = 0;
+  let renamed = 0;
   try {
     await createFolder(folder);
     const missing: { artifact: Artifact; final: string }[] = [];
     for (const artifact of artifacts) {
       const final = join(folder, artifact.name);
-      const stands = await compareFile(final, artifact);
-      if (stands === 'other' && !overwrite) throw new FileConflictError(fileConflictDetail(final));
-      if (stands !== 'same') missing.push({ artifact, final });
+      const existing = await compareFile(final, artifact);
+      if (existing === 'other' && !overwrite) throw new FileConflictError(fileConflictDetail(final));
+      if (existing !== 'same') missing.push({ artifact, final });
     }
     for (const { artifact, final } of missing) {
       signal.throwIfAborted();
@@ -103,20 +197,20 @@ export async function writeFiles(
       await fence.confirmIfStale();
       if (overwrite) await rename(temporary, final);
       else await renameIfAbsent(temporary, final);
-      named += 1;
+      renamed += 1;
     }
     await syncPath(folder);
-    return { state: 'sent', detail: `${artifacts.length} ${artifacts.length === 1 ? 'file' : 'files'}` };
+    return { state: 'sent', detail: fileCount(artifacts.length) };
   } catch (error) {
     for (const { temporary } of written) await rm(temporary, { force: true }).catch(() => {});
-    const why = errorMessage(error);
-    if (named === 0 && error instanceof FileConflictError) return { state: 'refused', detail: why };
-    if (named === 0)
+    const reason = errorMessage(error);
+    if (renamed === 0 && error instanceof FileConflictError) return { state: 'refused', detail: reason };
+    if (renamed === 0)
       return {
         state: 'pending',
-        detail: `The directory cannot be written: ${why}`,
+        detail: `The directory cannot be written: ${reason}`,
         ...(await diskFaultResult(error, folder)),
       };
-    return { state: 'unknown', detail: `${named} of ${written.length} files were written: ${why}` };
+    return { state: 'unknown', detail: `${renamed} of ${written.length} files were written: ${reason}` };
   }
 }

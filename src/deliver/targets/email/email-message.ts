@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import MailComposer from 'nodemailer/lib/mail-composer';
 import { DocketError } from '../../../base/error.ts';
 import { oneLine } from '../../../base/text/bidi.ts';
 import { headerText } from '../../../base/text/email-subject.ts';
 import { canonicalAddress } from '../../../definitions/allow-lists/recipients.ts';
+import type { InlineImage } from '../../../render/artifact.ts';
 import { type DkimKey, signMessage } from './dkim.ts';
 
-/** Attachments and pictures of one message together, before encoding, where nothing else is said. Many servers refuse more, and some after the dot. */
+/** Default limit for attachments and pictures of one message, before encoding. Many servers refuse larger messages. */
 export const MAX_ATTACHMENT_BYTES = 10 * 1024 * 1024;
 
 const MAX_SUBJECT_LENGTH = 200;
@@ -17,35 +17,26 @@ export interface Attachment {
   readonly content: Uint8Array;
 }
 
-/** A picture that the HTML shows as `cid:<cid>`. */
-export interface InlinePicture {
-  /** Content-ID without brackets. */
-  readonly cid: string;
-  readonly name: string;
-  /** PNG. */
-  readonly bytes: Uint8Array;
-}
-
 export interface EmailParts {
   /** The ledger row's id. */
   readonly delivery: string;
   readonly run: string;
   readonly from: string;
-  /** Who gets this one. */
+  /** The envelope recipient. */
   readonly to: string;
-  /** Everybody whom the message names as recipients, where it is one for all; `to` alone otherwise. */
+  /** The addresses of the `To` header of a message for several recipients; default `to`. */
   readonly visibleRecipients?: readonly string[];
-  /** Names the message in its Message-ID, where it is one for several deliveries; `delivery` otherwise. */
+  /** The key of the Message-ID of a message for several deliveries; default `delivery`. */
   readonly sharedKey?: string;
-  /** Whom an answer reaches: the report's owner. */
+  /** The report's owner. */
   readonly replyTo?: string;
   readonly subject: string;
   readonly text: string;
   readonly html?: string;
   readonly attachments: readonly Attachment[];
-  /** Sent as parts related to the HTML; no reader sees them among the attachments. */
-  readonly pictures?: readonly InlinePicture[];
-  /** The same for every attempt, so that every attempt has the same bytes. */
+  /** Parts related to the HTML, not listed as attachments. */
+  readonly pictures?: readonly InlineImage[];
+  /** The same for every attempt, because every attempt must have the same bytes. */
   readonly date: Date;
   /** Of attachments and pictures together, in bytes. */
   readonly maxBytes?: number;
@@ -56,11 +47,11 @@ export interface EmailMessage {
   readonly messageId: string;
   readonly envelope: { readonly from: string; readonly to: string };
   readonly raw: Uint8Array;
-  /** What separates its parts: another one for other texts, files or pictures, and the same for another sender or signature. */
+  /** The MIME boundary: differs for other texts, files or pictures; the same for another sender or signature. */
   readonly boundary: string;
 }
 
-/** An address in canonical form, or `deliver.recipient_refused`: nothing else gets into a header or an envelope. */
+/** An address in canonical form, for headers and envelope. Throws `deliver.recipient_refused`. */
 function requireAddress(value: string, what: string): string {
   const canonical = canonicalAddress(value);
   if (canonical !== undefined) return canonical;
@@ -71,10 +62,9 @@ function requireAddress(value: string, what: string): string {
 }
 
 /**
- * The Message-ID of a delivery: a hash of the ledger row's id at the sender's domain. Every attempt of a delivery has
- * the same one, so a double that did happen can be recognised at the recipient's side, and a message in a mailbox can
- * be traced to its row. A plain hash, no HMAC: a Message-ID proves nothing and guards nothing, and a key would have to
- * stay the same for ever for this to hold.
+ * The Message-ID of a delivery: a hash of the ledger row's id at the sender's domain. All attempts share it, so a recipient
+ * can recognize a duplicate, and a message in a mailbox can be traced to its row. A plain hash without a key: the
+ * Message-ID protects nothing, and a key could never be rotated.
  */
 export function messageIdOf(delivery: string, from: string): string {
   const domain = from.slice(from.lastIndexOf('@') + 1);
@@ -83,9 +73,9 @@ export function messageIdOf(delivery: string, from: string): string {
 }
 
 /**
- * What separates the parts: a hash of the parts themselves. The same for the same message, and nothing inside them can
- * hold it, so that data in a text cannot end its part and begin an attachment. A message that is sent again is compared by
- * it with the one in the archive: made in another way, it would be refused there.
+ * The MIME boundary: a hash of the parts. The same for the same message, and no part can contain it, so a text cannot end
+ * its part and begin an attachment. A repeated message is compared with the archived one by it: a change of this function
+ * makes repetitions fail.
  */
 function mimeBoundary({
   delivery,
@@ -103,14 +93,14 @@ function mimeBoundary({
 }
 
 /**
- * The exact MIME message of one delivery. The same parts make the same bytes, so that a retry sends what was archived.
+ * The MIME message of one delivery. The same parts give the same bytes, so a retry sends the archived message.
  * Throws `deliver.recipient_refused` for an address that is not plain, `deliver.target_refused` for attachments that
  * are too large.
  */
 export async function buildEmail(parts: EmailParts): Promise<EmailMessage> {
   const from = requireAddress(parts.from, 'sender');
   const to = requireAddress(parts.to, 'recipient');
-  const addressed = (parts.visibleRecipients ?? [parts.to]).map((each) => requireAddress(each, 'recipient'));
+  const visible = (parts.visibleRecipients ?? [parts.to]).map((address) => requireAddress(address, 'recipient'));
   const pictures = parts.pictures ?? [];
   const maxBytes = parts.maxBytes ?? MAX_ATTACHMENT_BYTES;
   const size = [...parts.attachments.map(({ content }) => content), ...pictures.map(({ bytes }) => bytes)].reduce(
@@ -126,16 +116,18 @@ export async function buildEmail(parts: EmailParts): Promise<EmailMessage> {
   }
   const messageId = messageIdOf(parts.sharedKey ?? parts.delivery, from);
   const boundary = mimeBoundary(parts);
+  // Loaded on first use: most commands send nothing.
+  const { default: MailComposer } = await import('nodemailer/lib/mail-composer');
   const message = new MailComposer({
     from,
-    to: addressed,
+    to: visible,
     ...(parts.replyTo === undefined ? {} : { replyTo: requireAddress(parts.replyTo, 'owner') }),
     subject: oneLine(headerText(parts.subject), MAX_SUBJECT_LENGTH),
     messageId,
     date: parts.date,
     headers: {
       'X-Docket-Run': oneLine(parts.run),
-      // RFC 3834: asks mailboxes not to answer with an out-of-office note.
+      // RFC 3834: suppresses out-of-office replies.
       'Auto-Submitted': 'auto-generated',
     },
     text: parts.text,

@@ -6,7 +6,7 @@ import type { Scope } from '../../../base/scope.ts';
 import { Secret, secretSource } from '../../../base/secrets/secret.ts';
 import type { AppContext } from '../../../compose/run-ports.ts';
 import type { OrgSettings } from '../../../definitions/schema/org-settings.ts';
-import type { MailRoute } from '../registry.ts';
+import type { MailRoute } from '../target.ts';
 import { parseDkimKey } from './dkim.ts';
 import { accessTokens } from './smtp/oauth2.ts';
 import { type Mailer, type SmtpMailer, type SmtpOptions, smtpMailer } from './smtp/smtp-mailer.ts';

@@ -2,27 +2,27 @@ import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { PutObjectCommandInput } from '@aws-sdk/client-s3';
 import type { SecretSource } from '../../../base/secrets/secret.ts';
-import type { S3Spec } from '../../../definitions/schema/deliveries.ts';
 import type { Artifact } from '../../../render/artifact.ts';
 import type { AddressPolicy } from '../../address-guard.ts';
 import { connectS3, objectHeaders, putFile } from '../../s3/s3-client.ts';
 import { classifyS3Error, type S3Failure } from '../../s3/s3-failure.ts';
+import type { S3Spec } from './s3-schema.ts';
 
-/** One file on its way to its key. */
+/** A file and its key. */
 export interface S3Object {
   readonly key: string;
   readonly artifact: Artifact;
 }
 
-/** What stands under a key, compared with the file meant for it. `hidden`: we may not know. */
+/** The object of a key compared with its file. `hidden`: the credentials may not read it. */
 export type ObjectState = 'absent' | 'same' | 'other' | 'hidden';
 
-/** A bucket, spoken to as the definition says. Every method rejects with what `failure` reads. */
+/** The bucket of a delivery. Every method rejects with an error that `failure` classifies. */
 export interface S3Store {
   compare(object: S3Object): Promise<ObjectState>;
-  /** @param onlyNew refused with 412 when something stands there, by the stores that know the condition */
+  /** @param onlyNew stores that support conditional writes refuse an existing key with 412 */
   put(object: S3Object, onlyNew: boolean, signal: AbortSignal): Promise<void>;
-  /** Begins an upload under this key and gives it up: proves that we may write, and leaves nothing anybody could see. */
+  /** Begins and aborts an upload: proves that the credentials may write, and leaves no object. */
   probe(key: string): Promise<void>;
   failure(error: unknown): S3Failure;
   close(): void;
@@ -33,7 +33,7 @@ const SOCKET_TIMEOUT_MS = 60_000;
 const RUN_KEY = 'docket-run';
 const SHA_KEY = 'docket-sha256';
 
-/** Opens a client of the official SDK. Throws `config.secret_missing`, `config.secret_refused`, `deliver.target_refused`. */
+/** Connects to the bucket. Throws `config.secret_missing`, `config.secret_refused`, `deliver.target_refused`. */
 export async function openS3(
   spec: S3Spec,
   run: string,
@@ -43,9 +43,9 @@ export async function openS3(
   const connection = await connectS3(spec, secrets, SOCKET_TIMEOUT_MS, addresses);
   const { sdk, client, redact, encryption } = connection;
   const tagging = spec.tags ? { Tagging: `${RUN_KEY}=${run}` } : {};
-  const place = (key: string) => ({ Bucket: spec.bucket, Key: key });
-  const about = ({ key, artifact }: S3Object, onlyNew: boolean): PutObjectCommandInput => ({
-    ...place(key),
+  const locationOf = (key: string) => ({ Bucket: spec.bucket, Key: key });
+  const putParams = ({ key, artifact }: S3Object, onlyNew: boolean): PutObjectCommandInput => ({
+    ...locationOf(key),
     ...encryption,
     ...tagging,
     ...(onlyNew ? { IfNoneMatch: '*' } : {}),
@@ -54,7 +54,7 @@ export async function openS3(
   });
 
   const digestOf = async (key: string): Promise<string> => {
-    const { Body } = await client.send(new sdk.GetObjectCommand(place(key)));
+    const { Body } = await client.send(new sdk.GetObjectCommand(locationOf(key)));
     const hash = createHash('sha256');
     if (Body instanceof Readable) for await (const chunk of Body) hash.update(chunk);
     return hash.digest('hex');
@@ -63,25 +63,25 @@ export async function openS3(
   return {
     compare: async ({ key, artifact }) => {
       try {
-        const { ContentLength, Metadata } = await client.send(new sdk.HeadObjectCommand(place(key)));
+        const { ContentLength, Metadata } = await client.send(new sdk.HeadObjectCommand(locationOf(key)));
         if (ContentLength !== artifact.bytes) return 'other';
-        // Bytes and metadata come to stand in one step, so what we wrote beside the bytes is true of them.
+        // Bytes and metadata are written in one step, so the hash in the metadata belongs to these bytes.
         if (Metadata?.[SHA_KEY] !== undefined) return Metadata[SHA_KEY] === artifact.sha256 ? 'same' : 'other';
         return (await digestOf(key)) === artifact.sha256 ? 'same' : 'other';
       } catch (error) {
         const { status, code } = classifyS3Error(error, redact);
         if (status === 404 && code !== 'NoSuchBucket') return 'absent';
-        // A role that may write and not list gets 403 for what is not there.
+        // A role without list permission gets 403 for an absent object.
         if (status === 403) return 'hidden';
         throw error;
       }
     },
-    put: (object, onlyNew, signal) => putFile(connection, about(object, onlyNew), object.artifact, signal),
+    put: (object, onlyNew, signal) => putFile(connection, putParams(object, onlyNew), object.artifact, signal),
     probe: async (key) => {
       const begun = await client.send(
-        new sdk.CreateMultipartUploadCommand({ ...place(key), ...encryption, ...tagging }),
+        new sdk.CreateMultipartUploadCommand({ ...locationOf(key), ...encryption, ...tagging }),
       );
-      await client.send(new sdk.AbortMultipartUploadCommand({ ...place(key), UploadId: begun.UploadId }));
+      await client.send(new sdk.AbortMultipartUploadCommand({ ...locationOf(key), UploadId: begun.UploadId }));
     },
     failure: (error) => classifyS3Error(error, redact),
     close: connection.close,

@@ -1,161 +1,68 @@
 import { createHash } from 'node:crypto';
-import { connect } from 'node:net';
-import type { Client, FileEntryWithStats, ServerHostKeyAlgorithm, SFTPWrapper, Stats } from 'ssh2';
-import { DocketError, errorMessage } from '../../../base/error.ts';
+import type { Client, FileEntryWithStats, SFTPWrapper, Stats } from 'ssh2';
+import { errorMessage } from '../../../base/error.ts';
 import { type Redact, redactUntrusted } from '../../../base/secrets/redactor.ts';
-import type { SecretSource } from '../../../base/secrets/secret.ts';
 import { oneLine } from '../../../base/text/bidi.ts';
-import { type SftpSpec, sftpServerUrl } from '../../../definitions/schema/deliveries.ts';
-import { fingerprintOf, hostKeyType, parseHostKey } from '../../../definitions/schema/host-key.ts';
 import type { Artifact } from '../../../render/artifact.ts';
-import { type AddressPolicy, ForbiddenAddress, guardedLookup, literalRefusal } from '../../address-guard.ts';
 import { artifactChunks } from '../../archive/run-folder.ts';
 
-/** What went wrong at an SFTP server, for the ledger. */
+/** An error of an SFTP server, for the ledger. */
 export class SftpFailure extends Error {
   override readonly name = 'SftpFailure';
   /**
-   * - `answered`: the server said no to one request; `code` is its status
-   * - `lost`: no answer; what was asked may have been done
-   * - `down`: nobody could be reached, or let us in; nothing was asked
-   * - `stranger`: the server's key is not the pinned one
+   * - `answered`: the server refused one request; `code` is its status
+   * - `lost`: no reply; the request may have been executed
+   * - `down`: no connection or login; nothing was requested
+   * - `hostKeyMismatch`: the server's key is not the pinned one
    */
-  readonly kind: 'answered' | 'lost' | 'down' | 'stranger';
+  readonly kind: 'answered' | 'lost' | 'down' | 'hostKeyMismatch';
   readonly code: number | undefined;
 
-  constructor(kind: SftpFailure['kind'], said: string, code?: number) {
-    super(oneLine(said));
+  constructor(kind: SftpFailure['kind'], detail: string, code?: number) {
+    super(oneLine(detail));
     this.kind = kind;
     this.code = code;
   }
 }
 
-/** Statuses of the protocol (draft-ietf-secsh-filexfer-02 §7). */
+/** Status codes (draft-ietf-secsh-filexfer-02 §7). */
 const NO_SUCH_FILE = 2;
 const UNSUPPORTED = 8;
 
 export interface SftpSession {
-  /** Undefined when nothing is there. */
+  /** Undefined when the file does not exist. */
   size(path: string): Promise<number | undefined>;
-  /** SHA-256 (hex) of what the server holds. */
+  /** SHA-256 (hex) of the file on the server. */
   digest(path: string): Promise<string>;
   /** Undefined when the folder may not be listed. `modified` in epoch seconds. */
   list(folder: string): Promise<readonly { readonly name: string; readonly modified: number }[] | undefined>;
-  /** A new file, its bytes checked while they are read, synced where the server can. */
+  /** Creates a file. Verifies the artifact's bytes while it reads them; syncs the file where the server can. */
   write(path: string, artifact: Artifact, signal: AbortSignal): Promise<void>;
-  /** A new file of no bytes. */
+  /** Creates an empty file. */
   touch(path: string): Promise<void>;
-  /** In one step. Without `replace` the server refuses when something has that name. */
+  /** Atomic. Without `replace` the server refuses an existing `to`. */
   rename(from: string, to: string, replace: boolean): Promise<void>;
   remove(path: string): Promise<void>;
   makeFolder(path: string): Promise<void>;
   close(): void;
 }
 
-const READY_TIMEOUT_MS = 15_000;
-/** For one request; a server that is silent for longer is gone. */
+/** Of one request. */
 const REQUEST_TIMEOUT_MS = 60_000;
-const KEEPALIVE_INTERVAL_MS = 10_000;
-const READ_CHUNK_BYTES = 32 * 1024;
-
-/** RSA keys sign with SHA-2 today, whatever the key's type is called. */
-const hostKeyAlgorithms = (type: string): readonly ServerHostKeyAlgorithm[] => {
-  if (type === 'ssh-rsa') return ['rsa-sha2-512', 'rsa-sha2-256'];
-  const known = ['ssh-ed25519', 'ecdsa-sha2-nistp256', 'ecdsa-sha2-nistp384', 'ecdsa-sha2-nistp521'] as const;
-  return known.filter((one) => one === type);
-};
-
-/**
- * Connects, compares the server's key with the pinned ones, signs in and opens SFTP. The library is loaded here and not
- * before. Throws `SftpFailure` (`down`, `stranger`), `config.secret_missing`, `config.secret_refused`, `deliver.target_refused`
- * for an address that may not be connected to.
- */
-export async function openSftp(
-  spec: SftpSpec,
-  secrets: SecretSource,
-  addresses: AddressPolicy = { allowPrivate: true },
-): Promise<SftpSession> {
-  const literal = literalRefusal(spec.host, addresses);
-  if (literal !== undefined) throw addressRefused(spec, literal);
-  const look = async (ref: SftpSpec['password']) => (ref === undefined ? undefined : await secrets(ref));
-  const [{ default: ssh2 }, password, privateKey, passphrase] = await Promise.all([
-    import('ssh2'),
-    look(spec.password),
-    look(spec.private_key),
-    look(spec.passphrase),
-  ]);
-  const pinned = spec.host_key.flatMap((text) => parseHostKey(text) ?? []);
-  const types = pinned.map(({ type }) => type);
-  const algorithms = types.flatMap((type) => (type === undefined ? [] : hostKeyAlgorithms(type)));
-  const client = new ssh2.Client();
-  let stranger: string | undefined;
-  const sftp = await new Promise<SFTPWrapper>((resolve, reject) => {
-    const sock = connect({ host: spec.host, port: spec.port, lookup: guardedLookup(addresses) });
-    const fail = (error: Error): void => {
-      client.destroy();
-      sock.destroy();
-      reject(
-        error instanceof ForbiddenAddress
-          ? addressRefused(spec, error)
-          : stranger === undefined
-            ? new SftpFailure(
-                'down',
-                `${sftpServerUrl(spec)}: ${redactUntrusted(error.message, secrets.redactor.redact)}`,
-              )
-            : new SftpFailure('stranger', stranger),
-      );
-    };
-    // The listener stays for good: a late `error` without one ends the process.
-    client.on('error', fail);
-    // The library takes the socket over only once it has read the keys.
-    sock.on('error', fail);
-    client.once('close', () => fail(new Error('the connection was closed')));
-    client.once('ready', () => client.sftp((error, opened) => (error ? fail(error) : resolve(opened))));
-    client.on('keyboard-interactive', (_name, _instructions, _language, prompts, finish) =>
-      finish(prompts.length === 1 && password !== undefined ? [password.reveal()] : []),
-    );
-    try {
-      client.connect({
-        sock,
-        username: spec.user,
-        ...(password === undefined ? {} : { password: password.reveal(), tryKeyboard: true }),
-        // Some keys are not read without the line break that ends them, which reading a secret trims.
-        ...(privateKey === undefined ? {} : { privateKey: `${privateKey.reveal()}\n` }),
-        ...(passphrase === undefined ? {} : { passphrase: passphrase.reveal() }),
-        // A server shows one of its keys: where we know the type, it must be that one.
-        ...(types.includes(undefined) ? {} : { algorithms: { serverHostKey: [...new Set(algorithms)] } }),
-        hostVerifier: (key: Buffer) => {
-          const fingerprint = fingerprintOf(key);
-          if (pinned.some((one) => one.fingerprint === fingerprint)) return true;
-          stranger = `${sftpServerUrl(spec)} shows another key than the pinned one: ${hostKeyType(key) ?? 'a key'} ${fingerprint}. Nothing was sent. Ask whoever runs the server before you change host_key.`;
-          return false;
-        },
-        readyTimeout: READY_TIMEOUT_MS,
-        keepaliveInterval: KEEPALIVE_INTERVAL_MS,
-        keepaliveCountMax: 3,
-      });
-    } catch (error) {
-      fail(error instanceof Error ? error : new Error(String(error)));
-    }
-  });
-  return createSftpSession(client, sftp, secrets.redactor.redact);
-}
-
-const addressRefused = (spec: SftpSpec, { message }: ForbiddenAddress): DocketError =>
-  new DocketError('deliver.target_refused', `${sftpServerUrl(spec)} is not connected to: ${message}.`);
+const CHUNK_BYTES = 32 * 1024;
 
 type Callback<T> = (error: Error | null | undefined, value: T) => void;
 
-function createSftpSession(client: Client, sftp: SFTPWrapper, redact: Redact): SftpSession {
-  const waiting = new Set<(error: Error) => void>();
-  let gone = false;
+export function createSftpSession(client: Client, sftp: SFTPWrapper, redact: Redact): SftpSession {
+  const pending = new Set<(error: Error) => void>();
+  let closed = false;
   client.once('close', () => {
-    gone = true;
-    for (const fail of waiting) fail(new Error('the connection was closed'));
+    closed = true;
+    for (const fail of pending) fail(new Error('the connection was closed'));
   });
 
-  /** One request, with an end: a server that holds the connection and says nothing would hold the run. */
-  const ask = <T>(request: (done: Callback<T>) => void): Promise<T> =>
+  /** One request with a timeout: a silent server would block the run otherwise. */
+  const request = <T>(start: (done: Callback<T>) => void): Promise<T> =>
     new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         fail(new Error(`no answer within ${REQUEST_TIMEOUT_MS / 1000} s`));
@@ -163,18 +70,18 @@ function createSftpSession(client: Client, sftp: SFTPWrapper, redact: Redact): S
       }, REQUEST_TIMEOUT_MS);
       const settled = (): void => {
         clearTimeout(timer);
-        waiting.delete(fail);
+        pending.delete(fail);
       };
       const fail = (error: unknown): void => {
         settled();
         const code: unknown = typeof error === 'object' && error !== null ? Reflect.get(error, 'code') : undefined;
-        const said = redactUntrusted(errorMessage(error), redact);
-        reject(typeof code === 'number' ? new SftpFailure('answered', said, code) : new SftpFailure('lost', said));
+        const detail = redactUntrusted(errorMessage(error), redact);
+        reject(typeof code === 'number' ? new SftpFailure('answered', detail, code) : new SftpFailure('lost', detail));
       };
-      waiting.add(fail);
-      if (gone) return fail(new Error('the connection was closed'));
+      pending.add(fail);
+      if (closed) return fail(new Error('the connection was closed'));
       try {
-        request((error, value) => {
+        start((error, value) => {
           if (error) return fail(error);
           settled();
           resolve(value);
@@ -183,36 +90,33 @@ function createSftpSession(client: Client, sftp: SFTPWrapper, redact: Redact): S
         fail(error);
       }
     });
-  const told = (request: (done: (error?: Error | null) => void) => void): Promise<void> =>
-    ask<void>((done) => request((error) => done(error, undefined)));
+  const command = (start: (done: (error?: Error | null) => void) => void): Promise<void> =>
+    request<void>((done) => start((error) => done(error, undefined)));
   sftp.on('error', () => client.destroy());
 
-  const open = (path: string, flags: 'r' | 'wx'): Promise<Buffer> => ask((done) => sftp.open(path, flags, done));
-  const closed = (handle: Buffer): Promise<void> => told((done) => sftp.close(handle, done));
+  const open = (path: string, flags: 'r' | 'wx'): Promise<Buffer> => request((done) => sftp.open(path, flags, done));
+  const closeHandle = (handle: Buffer): Promise<void> => command((done) => sftp.close(handle, done));
 
-  /** Several requests under way at once; each slice has its place in the file. */
-  async function writePieces(handle: Buffer, artifact: Artifact, signal: AbortSignal): Promise<void> {
-    let at = 0;
-    for await (const piece of artifactChunks(artifact, signal)) {
-      const starts = Array.from(
-        { length: Math.ceil(piece.length / READ_CHUNK_BYTES) },
-        (_, index) => index * READ_CHUNK_BYTES,
-      );
-      const base = at;
+  /** Writes the slices of each chunk concurrently. */
+  async function writeChunks(handle: Buffer, artifact: Artifact, signal: AbortSignal): Promise<void> {
+    let offset = 0;
+    for await (const chunk of artifactChunks(artifact, signal)) {
+      const starts = Array.from({ length: Math.ceil(chunk.length / CHUNK_BYTES) }, (_, index) => index * CHUNK_BYTES);
+      const base = offset;
       await Promise.all(
         starts.map((start) =>
-          told((done) =>
-            sftp.write(handle, piece, start, Math.min(READ_CHUNK_BYTES, piece.length - start), base + start, done),
+          command((done) =>
+            sftp.write(handle, chunk, start, Math.min(CHUNK_BYTES, chunk.length - start), base + start, done),
           ),
         ),
       );
-      at += piece.length;
+      offset += chunk.length;
     }
-    // A server without the extension throws at once; the file is then as durable as it makes it.
-    await told((done) => sftp.ext_openssh_fsync(handle, done)).catch((error: unknown) => {
+    // ssh2 throws synchronously for a server without the extension; the file is not synced then.
+    await command((done) => sftp.ext_openssh_fsync(handle, done)).catch((error: unknown) => {
       if (error instanceof SftpFailure && error.kind === 'answered' && error.code !== UNSUPPORTED) throw error;
     });
-    const { size } = await ask<Stats>((done) => sftp.fstat(handle, done));
+    const { size } = await request<Stats>((done) => sftp.fstat(handle, done));
     if (size !== artifact.bytes) {
       throw new SftpFailure('answered', `the server holds ${size} bytes of ${artifact.bytes}`);
     }
@@ -220,7 +124,7 @@ function createSftpSession(client: Client, sftp: SFTPWrapper, redact: Redact): S
 
   const sizeOf = async (path: string): Promise<number | undefined> => {
     try {
-      return (await ask<Stats>((done) => sftp.stat(path, done))).size;
+      return (await request<Stats>((done) => sftp.stat(path, done))).size;
     } catch (error) {
       if (error instanceof SftpFailure && error.code === NO_SUCH_FILE) return undefined;
       throw error;
@@ -234,22 +138,22 @@ function createSftpSession(client: Client, sftp: SFTPWrapper, redact: Redact): S
       const handle = await open(path, 'r');
       try {
         for (let at = 0; ; ) {
-          const read = await ask<Buffer>((done) => {
-            const into = Buffer.allocUnsafe(READ_CHUNK_BYTES);
-            // At the end of the file ssh2 gives no bytes, and no error.
-            sftp.read(handle, into, 0, READ_CHUNK_BYTES, at, (error, bytes) => done(error, into.subarray(0, bytes)));
+          const read = await request<Buffer>((done) => {
+            const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
+            // At the end of the file ssh2 reports 0 bytes and no error.
+            sftp.read(handle, buffer, 0, CHUNK_BYTES, at, (error, bytes) => done(error, buffer.subarray(0, bytes)));
           });
           if (read.length === 0) return hash.digest('hex');
           hash.update(read);
           at += read.length;
         }
       } finally {
-        await closed(handle).catch(() => {});
+        await closeHandle(handle).catch(() => {});
       }
     },
     list: async (folder) => {
       try {
-        const entries = await ask<FileEntryWithStats[]>((done) => sftp.readdir(folder, done));
+        const entries = await request<FileEntryWithStats[]>((done) => sftp.readdir(folder, done));
         return entries.map(({ filename, attrs }) => ({ name: filename, modified: attrs.mtime }));
       } catch (error) {
         if (error instanceof SftpFailure && error.kind === 'answered') return undefined;
@@ -259,32 +163,32 @@ function createSftpSession(client: Client, sftp: SFTPWrapper, redact: Redact): S
     write: async (path, artifact, signal) => {
       const handle = await open(path, 'wx');
       try {
-        await writePieces(handle, artifact, signal);
+        await writeChunks(handle, artifact, signal);
       } catch (error) {
-        await closed(handle).catch(() => {});
+        await closeHandle(handle).catch(() => {});
         throw error;
       }
-      await closed(handle);
+      await closeHandle(handle);
     },
-    touch: async (path) => closed(await open(path, 'wx')),
+    touch: async (path) => closeHandle(await open(path, 'wx')),
     rename: (from, to, replace) =>
-      told((done) => {
+      command((done) => {
         if (!replace) return sftp.rename(from, to, done);
         try {
           sftp.ext_openssh_rename(from, to, done);
         } catch {
-          // Without the extension its own rename has to do; a server that keeps names refuses, and says so.
+          // Without the extension the standard rename is used; most servers refuse it for an existing name.
           sftp.rename(from, to, done);
         }
       }),
-    remove: (path) => told((done) => sftp.unlink(path, done)),
+    remove: (path) => command((done) => sftp.unlink(path, done)),
     makeFolder: async (path) => {
       const steps = path.split('/');
       for (const [index, step] of steps.entries()) {
         const folder = steps.slice(0, index + 1).join('/');
         if (step === '' || (await sizeOf(folder)) !== undefined) continue;
-        await told((done) => sftp.mkdir(folder, done)).catch(async (error: unknown) => {
-          // Somebody else may have made it in between.
+        await command((done) => sftp.mkdir(folder, done)).catch(async (error: unknown) => {
+          // Another program may have created it meanwhile.
           if ((await sizeOf(folder)) === undefined) throw error;
         });
       }

@@ -1,29 +1,144 @@
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../../base/clock.ts';
-import { errorMessage } from '../../../base/error.ts';
+import { DocketError, errorMessage } from '../../../base/error.ts';
+import { renderPath } from '../../../base/files/safe-path.ts';
 import type { SecretSource } from '../../../base/secrets/secret.ts';
-import type { SftpSpec } from '../../../definitions/schema/deliveries.ts';
-import type { Artifact } from '../../../render/artifact.ts';
+import type { TemplateVariables } from '../../../base/text/template.ts';
+import { DAY_MS } from '../../../base/time.ts';
+import { pathDiagnostics } from '../../../definitions/diagnostics/delivery-diagnostics.ts';
+import { type Artifact, individualFiles } from '../../../render/artifact.ts';
 import type { AttemptResult, SendFn, VerificationResult } from '../../attempt.ts';
+import { type DestinationGuard, destinationGuard } from '../../destination-guard.ts';
 import { type Fence, noFence } from '../../fence.ts';
-import { FileConflictError, fileConflictDetail, isTargetRefusal } from '../target.ts';
-import { openSftp, SftpFailure, type SftpSession } from './sftp-session.ts';
+import {
+  FileConflictError,
+  fileConflictDetail,
+  fileCount,
+  filePaths,
+  fillOrUndefined,
+  probeName,
+} from '../file-target.ts';
+import {
+  type DeliveryContext,
+  defineTarget,
+  isTargetRefusal,
+  newRow,
+  type ProbeContext,
+  probeError,
+  type TargetProbe,
+  templateVariables,
+} from '../target.ts';
+import { openSftp } from './sftp-connection.ts';
+import { type SftpSpec, sftpFolderUrl, sftpSchema, sftpServerUrl } from './sftp-schema.ts';
+import { SftpFailure, type SftpSession } from './sftp-session.ts';
 
-/** How a server is spoken to; another one in tests. */
+/** Opens a session with a server; a fake one in tests. */
 export type OpenSftp = (spec: SftpSpec, secrets: SecretSource) => Promise<SftpSession>;
 
-/** What is to stand where. */
+const fillPath = (template: string, variables: TemplateVariables): string =>
+  renderPath(template, variables, 'deliveries[].sftp.path');
+
+/** A folder of an SFTP server. */
+export const sftpTarget = defineTarget({
+  kind: 'sftp',
+  audience: { one: 'SFTP server', many: 'SFTP servers' },
+  schema: () => sftpSchema,
+  diagnostics: ({ path }, context) => pathDiagnostics(['path'], path, context),
+  describe: (spec) => ({
+    addresses: [sftpFolderUrl(spec, spec.path)],
+    destinations: [{ path: ['host'], host: spec.host }],
+  }),
+  list: (target, spec, context) => {
+    const { published, secrets } = context;
+    const server = sftpServerUrl(spec);
+    const fill = (): string => fillPath(spec.path, templateVariables(published.manifest));
+    const recipient = sftpFolderUrl(spec, fillOrUndefined(fill) ?? spec.path);
+    const row = newRow(published, target, recipient, `${server} ${spec.path}`);
+    return [
+      {
+        row,
+        service: `${server} of ${row.org}`,
+        messageId: null,
+        linkable: true,
+        verify: () => verifyUpload(uploadOf(row.id, spec, context), secrets, guardedSftp(spec, context)),
+        fileLocations: () => filePaths(sftpFolderUrl(spec, fill()), individualFiles(published.artifacts)),
+      },
+    ];
+  },
+  send: async ({ row }, spec, context) => {
+    guardOf(context).assertHost(spec.host);
+    return uploadFiles(uploadOf(row.id, spec, context), context.secrets, guardedSftp(spec, context));
+  },
+  probe: (spec, context) => probeSftp(spec, context),
+});
+
+const guardOf = ({ settings, destinations }: DeliveryContext): DestinationGuard =>
+  destinationGuard(settings, destinations);
+
+const uploadOf = (delivery: string, spec: SftpSpec, { published, clock }: DeliveryContext): SftpUpload => ({
+  spec,
+  folder: fillPath(spec.path, templateVariables(published.manifest)),
+  artifacts: individualFiles(published.artifacts),
+  delivery,
+  clock,
+});
+
+/** Opens a server that the organization may use, at no refused address. Throws `deliver.target_refused`. */
+function guardedSftp(spec: SftpSpec, context: DeliveryContext | { readonly guard: DestinationGuard }): OpenSftp {
+  const guard = 'guard' in context ? context.guard : guardOf(context);
+  return async (...args) => {
+    guard.assertHost(spec.host);
+    return openSftp(...args, guard.addressPolicy(spec.host));
+  };
+}
+
+/** Logs in, and creates and removes an empty file in the folder. */
+function probeSftp(spec: SftpSpec, { variables, secrets, guard }: ProbeContext): TargetProbe {
+  const server = sftpServerUrl(spec);
+  const failed = (detail: string): DocketError =>
+    probeError(
+      `The SFTP server ${server}`,
+      detail,
+      'Correct host, user, host_key and path, or the password or key that the references name.',
+    );
+  return {
+    name: `SFTP ${sftpFolderUrl(spec, spec.path)}`,
+    probe: async () => {
+      const filled = fillPath(spec.path, variables);
+      const session = await guardedSftp(spec, { guard })(spec, secrets).catch((error: unknown) => {
+        throw error instanceof DocketError ? error : failed(errorMessage(error));
+      });
+      try {
+        let folder = filled;
+        // A delivery would create the missing folders; their nearest existing parent must be writable.
+        while (spec.mkdir && (await session.size(folder)) === undefined) {
+          const parent = folder.replace(/\/?[^/]+\/?$/, '');
+          folder = parent === '' ? (filled.startsWith('/') ? '/' : '.') : parent;
+          if (folder === '/' || folder === '.') break;
+        }
+        const path = joinPath(folder, probeName());
+        await session.touch(path);
+        await session.remove(path);
+        return `${server} lets ${spec.user} in and write to ${folder}`;
+      } catch (error) {
+        throw failed(`${filled}: ${errorMessage(error)}`);
+      } finally {
+        session.close();
+      }
+    },
+  };
+}
+
 export interface SftpUpload {
   readonly spec: SftpSpec;
-  /** Filled and checked. */
+  /** Its template filled and checked. */
   readonly folder: string;
   readonly artifacts: readonly Artifact[];
-  /** Names our temporary files, so that a later attempt knows them again. */
+  /** Part of the names of temporary files, by which a later attempt recognizes them. */
   readonly delivery: string;
   readonly clock: Pick<Clock, 'now'>;
 }
 
-const DAY_MS = 86_400_000;
 const TEMPORARY = /^\.docket-[0-9a-f]+-(\d+)-[0-9a-f]+\.tmp$/;
 
 const joinPath = (folder: string, name: string): string => (folder.endsWith('/') ? folder + name : `${folder}/${name}`);
@@ -36,7 +151,7 @@ async function compareRemoteFile(session: SftpSession, path: string, artifact: A
   if (bytes === undefined) return 'absent';
   if (bytes !== artifact.bytes) return 'other';
   const digest = await session.digest(path).catch((error: unknown) => {
-    // What may not be read cannot be proven to be ours.
+    // A file that may not be read counts as another one.
     if (error instanceof SftpFailure && error.kind === 'answered') return undefined;
     throw error;
   });
@@ -44,9 +159,9 @@ async function compareRemoteFile(session: SftpSession, path: string, artifact: A
 }
 
 /**
- * Uploads what is missing under temporary names, then gives the names one after the other: whoever watches the folder
- * sees whole files only. A failure before the first name is given leaves nothing and may be retried. After it, somebody
- * may have taken a file already: what the folder then does not prove is `unknown`.
+ * Uploads the missing files under temporary names, then renames them one by one, so that a reader of the folder sees
+ * complete files only. A failure before the first rename leaves nothing and may be retried. After it a reader may have
+ * taken a file: the result is `unknown` unless the folder proves otherwise.
  */
 export function uploadFiles(upload: SftpUpload, secrets: SecretSource, open: OpenSftp = openSftp): SendFn {
   return async (signal, fence = noFence) => {
@@ -56,18 +171,18 @@ export function uploadFiles(upload: SftpUpload, secrets: SecretSource, open: Ope
     } catch (error) {
       return openFailureResult(error);
     }
-    const progress: UploadProgress = { temporary: new Set(), named: 0, naming: false };
-    // Once names are given, giving up would leave nobody the wiser.
-    const stop = (): void => (progress.naming ? undefined : session.close());
+    const progress: UploadProgress = { temporary: new Set(), renamed: 0, renaming: false };
+    // An abort between renames would make the result `unknown`.
+    const stop = (): void => (progress.renaming ? undefined : session.close());
     signal.addEventListener('abort', stop, { once: true });
     try {
       return await uploadMissing(session, upload, progress, signal, fence);
     } catch (error) {
-      const ending = toAttemptResult(error, progress, upload.artifacts.length);
+      const result = toAttemptResult(error, progress, upload.artifacts.length);
       const lost = error instanceof SftpFailure && error.kind === 'lost';
-      if (!(lost && progress.naming)) return ending;
+      if (!(lost && progress.renaming)) return result;
       session.close();
-      return await resolveLostRename(upload, secrets, open, ending);
+      return await resolveLostRename(upload, secrets, open, result);
     } finally {
       signal.removeEventListener('abort', stop);
       for (const path of progress.temporary) await session.remove(path).catch(() => {});
@@ -77,11 +192,11 @@ export function uploadFiles(upload: SftpUpload, secrets: SecretSource, open: Ope
 }
 
 interface UploadProgress {
-  /** Files of ours that have no name yet. */
+  /** Paths of temporary files to remove at the end. */
   readonly temporary: Set<string>;
-  named: number;
-  /** A rename was asked for. */
-  naming: boolean;
+  renamed: number;
+  /** The first rename was requested. */
+  renaming: boolean;
 }
 
 async function uploadMissing(
@@ -97,10 +212,10 @@ async function uploadMissing(
   const missing: { artifact: Artifact; final: string; temporary: string }[] = [];
   for (const [index, artifact] of artifacts.entries()) {
     const final = joinPath(folder, artifact.name);
-    const standing = await compareRemoteFile(session, final, artifact);
-    if (standing === 'other' && !spec.overwrite) return { state: 'refused', detail: fileConflictDetail(final) };
+    const existing = await compareRemoteFile(session, final, artifact);
+    if (existing === 'other' && !spec.overwrite) return { state: 'refused', detail: fileConflictDetail(final) };
     const temporary = joinPath(folder, `${temporaryPrefix(delivery)}${index}-${randomBytes(4).toString('hex')}.tmp`);
-    if (standing !== 'same') missing.push({ artifact, final, temporary });
+    if (existing !== 'same') missing.push({ artifact, final, temporary });
   }
   for (const { artifact, temporary } of missing) {
     signal.throwIfAborted();
@@ -108,27 +223,27 @@ async function uploadMissing(
     await session.write(temporary, artifact, signal);
   }
   for (const { artifact, final, temporary } of missing) {
-    if (!progress.naming) signal.throwIfAborted();
+    if (!progress.renaming) signal.throwIfAborted();
     await fence.confirmIfStale();
-    progress.naming = true;
+    progress.renaming = true;
     try {
       await session.rename(temporary, final, spec.overwrite);
       progress.temporary.delete(temporary);
     } catch (error) {
-      // Refused because the name is taken: by an attempt of ours that was thought dead, or by somebody else.
+      // The name may be taken, by an earlier attempt of this delivery or by another program.
       const answered = error instanceof SftpFailure && error.kind === 'answered';
-      const standing = answered ? await compareRemoteFile(session, final, artifact) : 'absent';
-      if (standing === 'absent') throw error;
-      if (standing === 'other') throw new FileConflictError(fileConflictDetail(final));
+      const existing = answered ? await compareRemoteFile(session, final, artifact) : 'absent';
+      if (existing === 'absent') throw error;
+      if (existing === 'other') throw new FileConflictError(fileConflictDetail(final));
     }
-    progress.named += 1;
+    progress.renamed += 1;
   }
-  const before = artifacts.length - missing.length;
-  const files = `${artifacts.length} ${artifacts.length === 1 ? 'file' : 'files'}`;
-  return { state: 'sent', detail: before === 0 ? files : `${files}, ${before} there already` };
+  const existing = artifacts.length - missing.length;
+  const files = fileCount(artifacts.length);
+  return { state: 'sent', detail: existing === 0 ? files : `${files}, ${existing} there already` };
 }
 
-/** Removes temporary files: this delivery's of an attempt that died, and any of Docket's older than a day. */
+/** Removes temporary files: those of earlier attempts at this delivery, and any of Docket's that are older than a day. */
 async function removeStaleFiles(session: SftpSession, { folder, delivery, clock }: SftpUpload): Promise<void> {
   for (const { name, modified } of (await session.list(folder)) ?? []) {
     const stale = TEMPORARY.test(name) && modified * 1000 < clock.now() - DAY_MS;
@@ -140,37 +255,37 @@ async function removeStaleFiles(session: SftpSession, { folder, delivery, clock 
 
 function openFailureResult(error: unknown): AttemptResult {
   const detail = errorMessage(error);
-  const stranger = error instanceof SftpFailure && error.kind === 'stranger';
-  return stranger || isTargetRefusal(error)
+  const mismatch = error instanceof SftpFailure && error.kind === 'hostKeyMismatch';
+  return mismatch || isTargetRefusal(error)
     ? { state: 'refused', detail }
     : { state: 'pending', detail, targetDown: true };
 }
 
-function toAttemptResult(error: unknown, { named }: UploadProgress, files: number): AttemptResult {
-  const said = errorMessage(error);
-  if (named > 0) return { state: 'unknown', detail: `${named} of ${files} files have their names: ${said}` };
-  if (error instanceof FileConflictError) return { state: 'refused', detail: said };
+function toAttemptResult(error: unknown, { renamed }: UploadProgress, files: number): AttemptResult {
+  const reason = errorMessage(error);
+  if (renamed > 0) return { state: 'unknown', detail: `${renamed} of ${files} files have their names: ${reason}` };
+  if (error instanceof FileConflictError) return { state: 'refused', detail: reason };
   const targetDown = error instanceof SftpFailure && error.kind === 'lost';
-  return { state: 'pending', detail: `The files cannot be written: ${said}`, ...(targetDown ? { targetDown } : {}) };
+  return { state: 'pending', detail: `The files cannot be written: ${reason}`, ...(targetDown ? { targetDown } : {}) };
 }
 
-/** The answer to a rename was lost: the folder may still prove what became of it. */
+/** The result after a rename whose reply was lost, as far as the folder shows it. */
 async function resolveLostRename(
   upload: SftpUpload,
   secrets: SecretSource,
   open: OpenSftp,
   otherwise: AttemptResult,
 ): Promise<AttemptResult> {
-  const proof = await verifyUpload(upload, secrets, open).catch(() => 'unknown' as const);
+  const verified = await verifyUpload(upload, secrets, open).catch(() => 'unknown' as const);
   const lost = 'The connection was lost while the files were given their names';
-  if (proof === 'sent') return { state: 'sent', detail: `${lost}; all of them are there.` };
-  if (proof === 'unsent') return { ...otherwise, state: 'pending', detail: `${lost}; none of them has one.` };
+  if (verified === 'sent') return { state: 'sent', detail: `${lost}; all of them are there.` };
+  if (verified === 'unsent') return { ...otherwise, state: 'pending', detail: `${lost}; none of them has one.` };
   return { state: 'unknown', detail: `${lost}; somebody may have taken them.` };
 }
 
 /**
- * What the folder shows of an attempt that ended without a word. Names are given in order, so as long as the first file
- * still has its temporary one, none was given. No file and no temporary file: taken already, or never uploaded.
+ * Checks the folder after an attempt without a result. Files are renamed in order: while the first one still has its
+ * temporary name, none was renamed. Neither file nor temporary file: taken by a reader, or never uploaded.
  */
 export async function verifyUpload(
   { spec, folder, artifacts, delivery }: SftpUpload,
@@ -179,14 +294,14 @@ export async function verifyUpload(
 ): Promise<VerificationResult> {
   const session = await open(spec, secrets);
   try {
-    const standings: RemoteFileState[] = [];
+    const states: RemoteFileState[] = [];
     for (const artifact of artifacts)
-      standings.push(await compareRemoteFile(session, joinPath(folder, artifact.name), artifact));
-    if (standings.every((standing) => standing === 'same')) return 'sent';
+      states.push(await compareRemoteFile(session, joinPath(folder, artifact.name), artifact));
+    if (states.every((state) => state === 'same')) return 'sent';
     const names = (await session.list(folder)) ?? [];
-    const first =
-      standings.indexOf('same') === -1 && names.some(({ name }) => name.startsWith(`${temporaryPrefix(delivery)}0-`));
-    return first ? 'unsent' : 'unknown';
+    const noneRenamed =
+      !states.includes('same') && names.some(({ name }) => name.startsWith(`${temporaryPrefix(delivery)}0-`));
+    return noneRenamed ? 'unsent' : 'unknown';
   } finally {
     session.close();
   }

@@ -4,22 +4,23 @@ import type { Secret } from '../../../base/secrets/secret.ts';
 import type { Artifact } from '../../../render/artifact.ts';
 import type { Manifest } from '../../archive/archive.ts';
 
-/** A file as a webhook tells of it. */
-export interface WebhookFile {
+/** One entry of `data.files`. */
+interface WebhookFile {
   readonly name: string;
   readonly media_type: string;
   readonly bytes: number;
   /** Hex. */
   readonly sha256: string;
-  /** Where other targets of the report have put it: `s3://bucket/key`, `sftp://…`, the path of a directory. */
+  /** Its locations in other targets of the report: `s3://bucket/key`, `sftp://…`, the path of a directory. */
   readonly links: readonly string[];
 }
 
-/** The receiver's limit is not known to us; this is far above any report and far below what would hurt it. */
+/** Receivers do not publish their limit; bodies of real reports are far below this. */
 const MAX_BODY_BYTES = 1024 * 1024;
 
 /**
- * The body of a webhook: what was made and where it is, no figures. `links` by the file's name.
+ * The body of a webhook: the files of the run and their locations, without figures.
+ * @param links locations by file name
  * Throws `deliver.target_refused` when it is too large.
  */
 export function webhookBody(
@@ -64,16 +65,16 @@ const MIN_SECRET_BYTES = 24;
 const MAX_SECRET_BYTES = 64;
 
 /**
- * The key of the signature: `whsec_` and base64 of 24 to 64 bytes (Standard Webhooks).
- * Throws `config.invalid`, which does not repeat it.
+ * The signing key: `whsec_` and base64 of 24 to 64 bytes (Standard Webhooks).
+ * Throws `config.invalid` without the value.
  */
 export function parseWebhookSecret(secret: Secret): Buffer {
   const text = secret.reveal();
   const encoded = text.startsWith(SECRET_PREFIX) ? text.slice(SECRET_PREFIX.length) : '';
   const key = Buffer.from(encoded, 'base64');
-  const whole =
+  const valid =
     /^[A-Za-z0-9+/]+={0,2}$/.test(encoded) && key.length >= MIN_SECRET_BYTES && key.length <= MAX_SECRET_BYTES;
-  if (whole) return key;
+  if (valid) return key;
   throw new DocketError('config.invalid', 'The secret of a webhook is not one.', {
     expected: `whsec_ and base64 of ${MIN_SECRET_BYTES} to ${MAX_SECRET_BYTES} bytes`,
     got: 'another text (not shown)',
@@ -82,8 +83,8 @@ export function parseWebhookSecret(secret: Secret): Buffer {
 }
 
 /**
- * Headers of the Standard Webhooks convention, version 1: an id that stays the same when it is sent again, the second it
- * was sent at, and HMAC-SHA256 over id, second and body.
+ * The headers of Standard Webhooks v1: an id that retries share, the time in seconds, and HMAC-SHA256 over id, time and
+ * body.
  */
 export function signatureHeaders(id: string, atMs: number, body: string, key: Buffer): Record<string, string> {
   const second = String(Math.floor(atMs / 1000));

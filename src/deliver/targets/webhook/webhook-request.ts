@@ -1,4 +1,4 @@
-import { buildConnector, Client } from 'undici';
+import type { buildConnector } from 'undici';
 import { createRedactor, type Redact, redactUntrusted } from '../../../base/secrets/redactor.ts';
 import { oneLine } from '../../../base/text/bidi.ts';
 import {
@@ -10,44 +10,49 @@ import {
 } from '../../address-guard.ts';
 import { type Fence, NotConfirmedError, noFence } from '../../fence.ts';
 
-/** What became of one POST. */
+/** The result of one POST. */
 export type PostResult =
   | {
       readonly kind: 'answered';
       readonly status: number;
-      readonly said: string;
-      /** The headers `Retry-After` and `Date`, as they came. */
+      /** The beginning of the body, redacted. */
+      readonly text: string;
+      /** The header `Retry-After`. */
       readonly retryAfter?: string | undefined;
+      /** The header `Date`. */
       readonly date?: string | undefined;
     }
-  /** Nothing of the request left. `forbidden`: the address may not be connected to. */
-  | { readonly kind: 'unsent'; readonly why: string; readonly forbidden: boolean }
-  /** Connected, and nothing of the request left: it may not, or not yet. */
-  | { readonly kind: 'withheld'; readonly why: string }
-  /** A connection stood: the request may have been taken. */
-  | { readonly kind: 'lost'; readonly why: string };
+  /** No connection. `forbidden`: the address is refused. */
+  | { readonly kind: 'unsent'; readonly reason: string; readonly forbidden: boolean }
+  /** Connected, but the fence did not confirm the send: no byte was written. */
+  | { readonly kind: 'withheld'; readonly reason: string }
+  /** Connected, and no complete reply: the request may have been processed. */
+  | { readonly kind: 'lost'; readonly reason: string };
 
 export interface PostOptions {
   readonly allowPrivate: boolean;
-  /** Takes our secrets out of what the receiver says. */
+  /** Removes secrets from replies of the receiver. */
   readonly redact?: Redact;
   readonly signal: AbortSignal;
-  /** Passed when the connection stands, right before the request is written. */
+  /** Confirmed on the open connection, right before the request is written. */
   readonly fence?: Fence | undefined;
   /** CA certificates (PEM) instead of the system's, for tests. */
   readonly ca?: string;
-  /** Ms for connecting, and for the whole answer; for tests. */
+  /** Ms for the connection and for the whole reply; for tests. */
   readonly timeouts?: { readonly connect: number; readonly answer: number };
 }
 
 const CONNECT_TIMEOUT_MS = 5_000;
 const RESPONSE_TIMEOUT_MS = 30_000;
-/** Nobody reads what a receiver answers beyond its first words. */
 const MAX_RESPONSE_BYTES = 64 * 1024;
 const MAX_DETAIL_LENGTH = 200;
 
-/** A connector that refuses addresses, whether a name leads there or the URL has one; and says when it stood. */
-function guardedConnector(options: PostOptions, stood: () => void): buildConnector.connector {
+/** Loaded on first use: most commands send nothing. */
+const loadUndici = () => import('undici');
+
+/** A connector that refuses addresses, both literal ones and those of a host name. */
+async function guardedConnector(options: PostOptions, onConnected: () => void): Promise<buildConnector.connector> {
+  const { buildConnector } = await loadUndici();
   const { allowPrivate, ca, timeouts, fence = noFence } = options;
   const policy: AddressPolicy = { allowPrivate };
   const connect = buildConnector({
@@ -62,15 +67,15 @@ function guardedConnector(options: PostOptions, stood: () => void): buildConnect
     connect(target, (...result) => {
       const [error, socket] = result;
       if (error !== null) return callback(error, null);
-      const wrong = addressRefusal(host, socket.remoteAddress ?? '', policy);
-      if (wrong !== undefined) {
+      const addressRefused = addressRefusal(host, socket.remoteAddress ?? '', policy);
+      if (addressRefused !== undefined) {
         socket.destroy();
-        return callback(wrong, null);
+        return callback(addressRefused, null);
       }
-      // undici writes the whole request in the very turn in which it gets the connection.
+      // undici writes the whole request in the tick in which it gets the connection.
       fence.confirm().then(
         () => {
-          stood();
+          onConnected();
           callback(null, socket);
         },
         (withheld: Error) => {
@@ -83,13 +88,13 @@ function guardedConnector(options: PostOptions, stood: () => void): buildConnect
 }
 
 const errorDetail = (error: unknown, redact: Redact): string => {
-  const words = error instanceof Error ? error.message || error.name : String(error);
-  // Several addresses that all failed come as one error without words.
+  const message = error instanceof Error ? error.message || error.name : String(error);
+  // When all addresses of a host fail, the message is empty and `errors` has the reasons.
   const inner = error instanceof AggregateError ? error.errors.map((each) => errorDetail(each, redact)).join('; ') : '';
-  return oneLine(redactUntrusted(inner === '' ? words : inner, redact));
+  return oneLine(redactUntrusted(inner === '' ? message : inner, redact));
 };
 
-/** One POST over a connection of its own: no redirect is followed, nothing is repeated. Never throws. */
+/** One POST over a new connection, without redirects and retries. Never throws. */
 export async function postWebhook(
   url: URL,
   headers: Readonly<Record<string, string>>,
@@ -97,16 +102,17 @@ export async function postWebhook(
   options: PostOptions,
 ): Promise<PostResult> {
   const { redact = createRedactor().redact } = options;
+  const { Client } = await loadUndici();
   let connected = false;
   const client = new Client(url.origin, {
-    connect: guardedConnector(options, () => {
+    connect: await guardedConnector(options, () => {
       connected = true;
     }),
     pipelining: 1,
     maxResponseSize: MAX_RESPONSE_BYTES,
   });
   const limit = AbortSignal.timeout(options.timeouts?.answer ?? RESPONSE_TIMEOUT_MS);
-  // A request that has left is waited for: giving it up would make it `unknown`.
+  // Once connected, the reply is awaited: an abort would make the result `unknown`.
   const stopped = abortableUntil(() => connected, options.signal);
   try {
     const answer = await client.request({
@@ -121,22 +127,24 @@ export async function postWebhook(
     return {
       kind: 'answered',
       status: answer.statusCode,
-      said: oneLine(redactUntrusted(text, redact), MAX_DETAIL_LENGTH),
+      text: oneLine(redactUntrusted(text, redact), MAX_DETAIL_LENGTH),
       retryAfter: [retryAfter].flat()[0],
       date: [date].flat()[0],
     };
   } catch (error) {
-    if (error instanceof NotConfirmedError) return { kind: 'withheld', why: error.message };
-    const why = limit.aborted ? 'no answer in time' : errorDetail(error, redact);
-    // Stopped while the connection was made: it may stand by now, and nothing was written on it.
-    const left = connected && !stopped.aborted;
-    return left ? { kind: 'lost', why } : { kind: 'unsent', why, forbidden: error instanceof ForbiddenAddress };
+    if (error instanceof NotConfirmedError) return { kind: 'withheld', reason: error.message };
+    const reason = limit.aborted ? 'no answer in time' : errorDetail(error, redact);
+    // Aborted during the connect: it may be connected by now, but nothing was written.
+    const written = connected && !stopped.aborted;
+    return written
+      ? { kind: 'lost', reason }
+      : { kind: 'unsent', reason, forbidden: error instanceof ForbiddenAddress };
   } finally {
     await client.destroy().catch(() => {});
   }
 }
 
-/** The signal as long as `passed` is false. */
+/** A signal that follows `signal` until `passed` returns true. */
 function abortableUntil(passed: () => boolean, signal: AbortSignal): AbortSignal {
   const controller = new AbortController();
   const stop = (): void => {
@@ -147,10 +155,10 @@ function abortableUntil(passed: () => boolean, signal: AbortSignal): AbortSignal
   return controller.signal;
 }
 
-/** Connects as a POST would, TLS included, and says nothing. Throws an `Error` whose message tells why it cannot. */
+/** Connects as a POST would, TLS included, and sends nothing. Throws an `Error` with a redacted message. */
 export async function probeConnection(url: URL, options: Omit<PostOptions, 'signal'>): Promise<void> {
   const { redact = createRedactor().redact } = options;
-  const connect = guardedConnector({ ...options, signal: new AbortController().signal }, () => {});
+  const connect = await guardedConnector({ ...options, signal: new AbortController().signal }, () => {});
   await new Promise<void>((resolve, reject) => {
     const { protocol, hostname, host, port } = url;
     connect({ protocol, hostname, host, port: port || (protocol === 'https:' ? '443' : '80') }, (error, socket) => {

@@ -240,6 +240,7 @@ test('a link stands for each file that is too large, waits for the target that w
     row,
     service: 's3',
     messageId: null,
+    linkable: true as const,
     prepare: () => Promise.reject(new Error('not asked')),
     fileLocations: () => new Map(['a.csv', 'a.json', 'k.xlsx'].map((name) => [name, `s3://b/acme/${name}`])),
   };
@@ -248,7 +249,7 @@ test('a link stands for each file that is too large, waits for the target that w
   ];
   const sealed = { folder: '/x', manifest: manifestOf(artifacts), artifacts, mail: MAIL };
   const ask = (format: 'csv' | 'xlsx', rows: ReturnType<typeof rowIn>, one: Delivery = delivery, archive = {}) =>
-    findFileLinks({ formats: [format], sealed, deliveries: [one], rows, archive });
+    findFileLinks({ formats: [format], published: sealed, deliveries: [one], rows, archive });
   const [bytes, until] = [3 * 1024 * 1024, null];
   expect(await ask('csv', rowIn('sent'))).toEqual(
     ['a.csv', 'a.json'].map((name) => ({ name, bytes, url: `s3://b/acme/${name}`, until })),

@@ -3,9 +3,9 @@ import { writeFile } from 'node:fs/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../../src/base/clock.ts';
 import { secretSource } from '../../../../src/base/secrets/secret.ts';
-import type { S3Spec } from '../../../../src/definitions/schema/deliveries.ts';
 import { type DeliverInput, deliver } from '../../../../src/deliver/deliver.ts';
 import { memoryLedger } from '../../../../src/deliver/ledger/memory-ledger.ts';
+import type { S3Spec } from '../../../../src/deliver/targets/s3/s3-schema.ts';
 import { openS3 } from '../../../../src/deliver/targets/s3/s3-store.ts';
 import {
   definitionWith,

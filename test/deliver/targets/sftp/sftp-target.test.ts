@@ -4,9 +4,9 @@ import ssh2 from 'ssh2';
 import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../../src/base/clock.ts';
 import { secretSource } from '../../../../src/base/secrets/secret.ts';
-import type { SftpSpec } from '../../../../src/definitions/schema/deliveries.ts';
 import { type DeliverInput, deliver } from '../../../../src/deliver/deliver.ts';
 import { memoryLedger } from '../../../../src/deliver/ledger/memory-ledger.ts';
+import type { SftpSpec } from '../../../../src/deliver/targets/sftp/sftp-schema.ts';
 import { definitionWith, folderFor, ORDER, RUN, SETTINGS, sealedRun } from '../../../support/delivery-case.ts';
 import { SFTP_PASSWORD, SFTP_USER, type SftpServer, type SftpStep, sftpServer } from '../../../support/sftp-server.ts';
 
@@ -97,7 +97,7 @@ test('a file of many megabytes arrives whole', async () => {
 test('a line of known_hosts pins as a fingerprint does', async () => {
   const { server, once, input } = await caseOf();
   const [{ sftp } = {}] = input.definition.deliveries;
-  const definition = definitionWith([{ sftp: { ...sftp!, host_key: [server.hostKey] } }]);
+  const definition = definitionWith([{ sftp: { ...(sftp as SftpSpec), host_key: [server.hostKey] } }]);
   expect((await deliver({ ...input, definition })).receipts[0]).toMatchObject({ state: 'sent' });
   expect(await once()).toMatchObject({ state: 'sent' });
 });

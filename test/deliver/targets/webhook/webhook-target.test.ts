@@ -9,12 +9,12 @@ import { expect, inject, onTestFinished, test } from 'vitest';
 import type { Clock } from '../../../../src/base/clock.ts';
 import { isPrivateAddress } from '../../../../src/base/net/private-address.ts';
 import { Secret, secretSource } from '../../../../src/base/secrets/secret.ts';
-import type { WebhookSpec } from '../../../../src/definitions/schema/deliveries.ts';
 import { redisCircuitBreaker } from '../../../../src/deliver/circuit/circuit-breaker.ts';
 import { type DeliverInput, deliver } from '../../../../src/deliver/deliver.ts';
 import { memoryLedger } from '../../../../src/deliver/ledger/memory-ledger.ts';
 import { parseWebhookSecret, webhookBody } from '../../../../src/deliver/targets/webhook/webhook-message.ts';
 import { postWebhook, probeConnection } from '../../../../src/deliver/targets/webhook/webhook-request.ts';
+import type { WebhookSpec } from '../../../../src/deliver/targets/webhook/webhook-schema.ts';
 import type { Artifact } from '../../../../src/render/artifact.ts';
 import { archivedMessagePath } from '../../../support/archived-messages.ts';
 import {
@@ -245,7 +245,10 @@ test('an answer that does not come in time is unknown', async () => {
     signal: new AbortController().signal,
     timeouts: { connect: 1_000, answer: 50 },
   };
-  expect(await postWebhook(new URL(server.url), {}, '{}', options)).toEqual({ kind: 'lost', why: 'no answer in time' });
+  expect(await postWebhook(new URL(server.url), {}, '{}', options)).toEqual({
+    kind: 'lost',
+    reason: 'no answer in time',
+  });
 });
 
 test('a run that is stopped before anything left posts nothing, and one that has left is waited for', async () => {

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { type CastingContext, parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { CsvOptions } from '../../../../src/definitions/schema/deliveries.ts';
 import type { Table, Value } from '../../../../src/fetch/dataset.ts';
+import type { CsvOptions } from '../../../../src/render/formats/csv/csv-schema.ts';
 import {
   bucketColumn,
   countColumn,
