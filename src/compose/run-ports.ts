@@ -36,7 +36,6 @@ import type { Budget } from '../fetch/rate-limit/budget.ts';
 import type { QueueTelemetry } from '../queue/bullmq.ts';
 import type { RedisClient } from '../redis/client.ts';
 import { DEFAULT_KEY_PREFIX } from '../redis/keys.ts';
-import { FORMATS } from '../render/formats/registry.ts';
 import { renderPool } from '../render/render-pool.ts';
 import type { RunPorts } from '../run/run-context.ts';
 import { type BudgetFactory, localBudgets, sharedBudgets } from '../services/budgets/budgets.ts';
@@ -248,7 +247,6 @@ export function createRunPorts(around: AppContext, scope: Scope, stores: RunStor
       responseCache: stores.sharedAnswers,
       catalogs: stores.catalogs,
       render: pool.render,
-      formats: FORMATS,
       archive: stores.archive,
       ledger: stores.ledger,
       sentFigures: stores.sentFigures,

@@ -20,6 +20,7 @@ const IDLE_TIMEOUT_MS = MINUTE_MS;
 /** The time that a stopped task has to clean up before its thread is terminated. */
 const STOP_TIMEOUT_MS = 5 * SECOND_MS;
 
+/** The module that a thread runs. */
 const WORKER_URL = new URL('./render-worker.js', import.meta.url).href;
 
 export interface RenderPool {

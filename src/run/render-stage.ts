@@ -6,6 +6,7 @@ import { type Dataset, incompleteNotes } from '../fetch/dataset.ts';
 import { type Artifact, storedKind } from '../render/artifact.ts';
 import type { EmailOptions } from '../render/email/template-data.ts';
 import { formatOf } from '../render/formats/format.ts';
+import { FORMATS } from '../render/formats/registry.ts';
 import type { RenderOptions } from '../render/render-files.ts';
 import type { RenderRequest } from '../render/renderer.ts';
 import { evaluateConditions } from './delivery-conditions.ts';
@@ -38,7 +39,7 @@ export async function renderAndPublish(
       secrets,
       folder,
       digest: order.digest,
-      bundled: deliveries.flatMap(({ attach }) => attach ?? []),
+      bundled: deliveries.flatMap(({ attach = [] }) => attach),
     },
     mail: { templates, attached: attachedToAll(deliveries, outputs), ...scheduleOptions(order, definition, settings) },
     run: order.id,
@@ -106,12 +107,12 @@ const manifestOf = (
 });
 
 /**
- * The revealed secrets of the outputs, by format and key. Call before the first API call: a missing secret must not cost
- * one. Throws `config.secret_missing`.
+ * The secrets of the outputs, by format and key. Read before the first call, so that no token is spent on a run that cannot
+ * be rendered. Throws `config.secret_missing`.
  */
 export async function revealOutputSecrets(
   { outputs }: RunContext['definition'],
-  { formats, secrets }: Pick<RunPorts, 'formats' | 'secrets'>,
+  { formats = FORMATS, secrets }: Pick<RunPorts, 'formats' | 'secrets'>,
 ): Promise<NonNullable<RenderOptions['secrets']>> {
   const revealed: Record<string, Record<string, string>> = {};
   for (const output of outputs) {

@@ -25,8 +25,6 @@ export interface RunPorts
   readonly secrets: SecretSource;
   readonly catalogs: CatalogCache;
   readonly render: Renderer;
-  /** The registry of output formats, which `render` knows too. */
-  readonly formats: readonly Format[];
   readonly archive: Archive;
   readonly ledger: Ledger;
   /** Undefined: sent figures are not recorded, and `send_if: changed` always sends. */
@@ -43,6 +41,8 @@ export interface RunPorts
   readonly workingDirectory: string;
   /** The built-in ones by default. */
   readonly targets?: readonly Target[];
+  /** The built-in ones by default. `render` must know them too. */
+  readonly formats?: readonly Format[];
 }
 
 export interface RunContext {

@@ -10,7 +10,7 @@ import { directoryArchive } from '../../src/deliver/archive/inline-archive.ts';
 import type { S3Spec } from '../../src/deliver/targets/s3/s3-schema.ts';
 import type { SftpSpec } from '../../src/deliver/targets/sftp/sftp-schema.ts';
 import type { WebhookSpec } from '../../src/deliver/targets/webhook/webhook-schema.ts';
-import type { Artifact, MailBody } from '../../src/render/artifact.ts';
+import { type Artifact, artifactKind, type MailBody } from '../../src/render/artifact.ts';
 import { reportFileSchema } from '../../src/services/definitions/built-in-kinds.ts';
 
 export const PERIOD = { from: '2026-11-09', to: '2026-11-15', timezone: 'Europe/Zurich', label: '2026-W46' } as const;
@@ -107,7 +107,7 @@ export async function writeArtifact(folder: string, name: string, content: strin
   return {
     name,
     format,
-    mediaType: 'application/octet-stream',
+    ...artifactKind({ format }),
     path,
     bytes: bytes.length,
     sha256: createHash('sha256').update(bytes).digest('hex'),

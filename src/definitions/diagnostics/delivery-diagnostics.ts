@@ -9,6 +9,7 @@ import {
   targetOf,
 } from '../schema/kinds.ts';
 import type { OrgSettings } from '../schema/org-settings.ts';
+import { makesSeveralFiles } from '../schema/outputs.ts';
 import type { ReportFile } from '../schema/report-definition.ts';
 import { diagnosticAt } from '../yaml/parse-yaml.ts';
 import type { SourceFile, ValuePath } from '../yaml/source-file.ts';
@@ -31,10 +32,6 @@ export const sampleVariables = (org: string, report: string, title: string, time
   file: { name: file },
 });
 
-/** Whether every run makes more than one file. */
-const hasSeveralFiles = ({ outputs }: ReportFile, { formats }: DefinitionKinds): boolean =>
-  outputs.length > 1 || formats.some(({ format, severalFiles }) => severalFiles && format === outputs[0]?.format);
-
 /**
  * Errors of outputs and deliveries that no field shows alone: names, subjects and paths that cannot be filled or used,
  * object keys that several files share, webhooks to addresses that the organization may not use.
@@ -44,12 +41,12 @@ export function deliveryDiagnostics(
   { org, report }: { readonly org: string; readonly report: string },
   file: ReportFile,
   settings: Pick<OrgSettings, 'timezone' | 'allow_private'> | undefined,
-  kinds: DefinitionKinds,
+  { targets, formats }: DefinitionKinds,
 ): Diagnostic[] {
   const timezone = file.timezone ?? settings?.timezone ?? 'Europe/Zurich';
   const context: DiagnosticContext = {
     variables: (name) => sampleVariables(org, report, file.title, timezone, name),
-    severalFiles: hasSeveralFiles(file, kinds),
+    severalFiles: makesSeveralFiles(file.outputs, formats),
     allowPrivate: settings?.allow_private === true,
   };
   const located =
@@ -63,7 +60,7 @@ export function deliveryDiagnostics(
     ).map(located(['outputs', index])),
   );
   const deliveries = file.deliveries.flatMap((delivery, index) => {
-    const { target, spec } = targetOf(delivery, kinds.targets);
+    const { target, spec } = targetOf(delivery, targets);
     return target.diagnostics(spec, context).map(located(['deliveries', index, target.kind]));
   });
   return [...names, ...deliveries];
@@ -103,7 +100,7 @@ function fillOrDiagnostic(template: string, fill: () => string): string | Diagno
   }
 }
 
-/** The section whose CSV file has the longest name. */
+/** The section whose files have the longest names. */
 function longestSection({ sections }: ReportFile): { readonly id: string; readonly title: string } {
   const titled = sections.map(({ id, title = id }) => ({ id, title }));
   return titled.reduce((longest, next) => (next.title.length > longest.title.length ? next : longest));

@@ -6,7 +6,7 @@ import { createDeliverySchema } from './deliveries.ts';
 import { deadlineSchema, maxAgeSchema } from './durations.ts';
 import type { DefinitionKinds, DeliverySpec, Output } from './kinds.ts';
 import { classificationSchema } from './org-settings.ts';
-import { createOutputSchema } from './outputs.ts';
+import { createOutputSchema, outputIssues } from './outputs.ts';
 import { lineSchema, localeSchema, textSchema, zoneSchema } from './primitives.ts';
 import { sectionSchema } from './section.ts';
 
@@ -45,7 +45,7 @@ export function createReportSchema(kinds: DefinitionKinds) {
           'How long a run may take from its first start, waiting included, before it is given up: seconds, or with a unit (30m, 4h, 2d).',
         ),
       sections: z.array(sectionSchema).min(1).max(100),
-      outputs: z.array(createOutputSchema(kinds)).min(1).max(kinds.formats.length),
+      outputs: z.array(createOutputSchema(kinds.formats)).min(1).max(kinds.formats.length),
       deliveries: z.array(createDeliverySchema(kinds)).max(50).default([]),
       on_incomplete: z
         .enum(['fail', 'hold', 'flag'])
@@ -65,13 +65,7 @@ export type MetricsSection = Section & { readonly metrics: readonly string[] };
 const createPartialSchema = ({ targets }: DefinitionKinds) =>
   z.looseObject({
     sections: z.array(z.looseObject({ id: z.string().optional() }).catch({})).catch([]),
-    outputs: z
-      .array(
-        z
-          .looseObject({ format: z.string().catch(''), name: z.string().optional().catch(undefined) })
-          .catch({ format: '' }),
-      )
-      .catch([]),
+    outputs: z.array(z.looseObject({ format: z.string().catch('') }).catch({ format: '' })).catch([]),
     deliveries: z
       .array(
         z
@@ -118,18 +112,9 @@ function createCrossCheck(kinds: DefinitionKinds): (report: unknown, context: z.
     // An invalid output says nothing about the attachments that name it.
     if (context.issues.some(({ path }) => path?.[0] === 'outputs')) return;
     const made = outputs.map(({ format }) => format);
-    outputs.forEach((output, index) => {
-      const format = kinds.formats.find((each) => each.format === output.format);
-      // The schema of the format has accepted the output, see above.
-      for (const { path, expected, next } of format?.diagnostics(output as never, sections) ?? []) {
-        context.addIssue({
-          code: 'custom',
-          path: ['outputs', index, ...path],
-          message: expected,
-          params: { next },
-        });
-      }
-    });
+    for (const { path, expected, next } of outputIssues(outputs, sections, kinds.formats)) {
+      context.addIssue({ code: 'custom', path: ['outputs', ...path], message: expected, params: { next } });
+    }
     made.forEach((format, index) => {
       if (made.indexOf(format) === index) return;
       context.addIssue({

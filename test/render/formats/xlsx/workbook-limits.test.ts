@@ -136,8 +136,7 @@ describe('a text that no cell can hold', () => {
     );
     await expect(render(dataset([{ ...long, rows }]), [{ format: 'xlsx' }])).rejects.toMatchObject({
       code: 'render.failed',
-      message: /too long for a workbook/,
-      next: /CSV/,
+      expected: expect.stringContaining((64 * 1024 * 1024).toLocaleString('en')),
     });
   });
 });
