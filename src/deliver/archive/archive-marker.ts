@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { DocketError, errorMessage } from '../../base/error.ts';
 import type { ArchiveMetadata, RunRef, ArchiveStorage } from './storage/archive-storage.ts';
-import { epochMsSchema } from '../../base/epoch.ts';
+import { epochMsSchema } from '../../base/time.ts';
 import { LAST_SWEEP_FILE } from './retention.ts';
 import { readManifest } from './run-metadata.ts';
 

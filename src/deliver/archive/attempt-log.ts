@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { epochMsSchema } from '../../base/epoch.ts';
+import { epochMsSchema } from '../../base/time.ts';
 import type { AttemptRecord, Release } from './archive.ts';
 import { forEachWithConcurrency } from '../../base/concurrency.ts';
 import { type ArchivedState, DELIVERY_STATES, type Receipt, receiptsSchema } from '../ledger/ledger.ts';

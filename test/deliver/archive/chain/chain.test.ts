@@ -237,7 +237,7 @@ describe.each(ARCHIVES)('%s', (_, open) => {
     let fails = false;
     const metadata = {
       ...on.shelf.metadata,
-      putNew: async (name: string, bytes: string) => {
+      putIfAbsent: async (name: string, bytes: string) => {
         if (fails) throw new Error('the disk is full');
         return on.shelf.metadata.putIfAbsent(name, bytes);
       },

@@ -107,7 +107,7 @@ describe.each(ARCHIVES)('an archive %s', (_, open) => {
     let reads = 0;
     const metadata = {
       ...at.shelf.metadata,
-      read: (name: string) => {
+      get: (name: string) => {
         reads += 1;
         return at.shelf.metadata.get(name);
       },

@@ -263,7 +263,7 @@ test('a worker dies at each step and the ledger is flushed: the bucket knows wha
     return { receipts, got, calls: calls() };
   };
   const { calls: steps } = await once(undefined);
-  expect(steps).toEqual(expect.arrayContaining(['evidence', 'begin', 'keepAttempt', 'send', 'settle']));
+  expect(steps).toEqual(expect.arrayContaining(['getArchivedStates', 'begin', 'putAttempt', 'send', 'settle']));
   const unknown = new Set<string>();
   for (const [at, step] of steps.entries()) {
     for (const when of ['before', 'after'] as const) {
@@ -278,7 +278,7 @@ test('a worker dies at each step and the ledger is flushed: the bucket knows wha
     }
   }
   // A message that is kept, or whose attempt had begun, may have left; that it did not, only the ledger knew.
-  for (const place of unknown) expect(place).toMatch(/keepMessage|begin|keepAttempt|send/);
+  for (const place of unknown) expect(place).toMatch(/putMessage|begin|putAttempt|send/);
 }, 240_000);
 
 const ofAttempts = ({ method, key }: S3Request): boolean => method === 'PUT' && key.includes('/attempts/');
