@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Archive, PublishedRun } from './archive/archive.ts';
-import { archiveCorrupt } from './archive/run-folder.ts';
+import { archiveCorrupt } from './archive/archive-errors.ts';
 import type { EmailMessage } from './targets/email/email-message.ts';
 
 type MessageArchive = Pick<Archive, 'getMessage'>;

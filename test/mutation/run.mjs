@@ -13,9 +13,11 @@ const LEAST = 85;
 /** The quickest tests first. */
 const PARTS = {
   ledger: {
-    mutate: ['src/deliver/*ledger.ts'],
-    lua: ['open-1', 'begin-1', 'settle-1', 'resolve-1', 'expiry'].map((step) => `src/deliver/ledger-${step}.lua`),
-    tests: ['deliver/redis-ledger', 'deliver/ledger'],
+    mutate: ['src/deliver/ledger/*ledger.ts'],
+    lua: ['open-2', 'begin-1', 'settle-2', 'resolve-2', 'expiry'].map(
+      (step) => `src/deliver/ledger/ledger-${step}.lua`,
+    ),
+    tests: ['deliver/ledger/redis-ledger', 'deliver/ledger/ledger'],
   },
   budget: {
     mutate: ['src/fetch/*budget.ts'],

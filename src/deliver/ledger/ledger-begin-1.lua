@@ -2,10 +2,10 @@
   `pending` -> `sending` with a new epoch.
 
   KEYS[1]  the run's rows: a hash
-  ARGV[1]  id   ARGV[2]  at, epoch ms   ARGV[3]  days to keep the rows   ARGV[4]  names this one request
+  ARGV[1]  id   ARGV[2]  at, epoch ms   ARGV[3]  days to keep the rows   ARGV[4]  id of this request
 
-  The client repeats a command whose answer it lost. The name lets the repetition find its own `sending` again, and
-  nobody else's: without it a broken connection would turn a message that never left into one that may have left.
+  The client repeats a command with a lost reply. By the request's id the repetition recognises its own `sending`:
+  otherwise a broken connection would make an unsent message `unknown`.
   Returns the epoch, or nil when the row is in any other state.
 ]]
 local rows, id = KEYS[1], ARGV[1]

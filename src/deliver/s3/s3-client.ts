@@ -7,7 +7,7 @@ import type { SecretSource } from '../../base/secrets/secret.ts';
 import type { S3Spec } from '../../definitions/schema/deliveries.ts';
 import type { Artifact } from '../../render/artifact.ts';
 import { type AddressPolicy, guardedLookup, literalRefusal } from '../address-guard.ts';
-import { artifactBytes, artifactChunks } from '../archive/run-folder.ts';
+import { artifactBytes, artifactChunks } from '../archive/artifact-bytes.ts';
 
 /** How a bucket is reached and who we are there: of a delivery, or of the archive. */
 export type S3Access = Pick<S3Spec, 'bucket' | 'endpoint' | 'region' | 'path_style' | 'credentials' | 'encryption'>;

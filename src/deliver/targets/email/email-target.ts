@@ -4,7 +4,7 @@ import { canonicalAddress, recipientRefusal } from '../../../definitions/allow-l
 import { bytesOf } from '../../../definitions/schema/primitives.ts';
 import type { Definition } from '../../../definitions/schema/report-definition.ts';
 import { type Artifact, type MailBody, mailAttachments } from '../../../render/artifact.ts';
-import { artifactBytes } from '../../archive/run-folder.ts';
+import { artifactBytes } from '../../archive/artifact-bytes.ts';
 import type { AttemptResult, SendFn } from '../../attempt.ts';
 import { deliveryId, type NewDelivery } from '../../ledger/ledger.ts';
 import { assertSameEmail } from '../../resend-check.ts';

@@ -3,16 +3,16 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Clock } from '../../../../src/base/clock.ts';
 import { isStorageOutage, toDocketError } from '../../../../src/base/error.ts';
 import { type LogFields, silentLog } from '../../../../src/base/log.ts';
-import { createRunFileReader } from '../../../../src/services/runs/run-file-reader.ts';
 import { newestCheckpoints, openChain } from '../../../../src/deliver/archive/chain/chain.ts';
 import { runChain } from '../../../../src/deliver/archive/chain/run-chain.ts';
-import type { ArchiveFinding } from '../../../../src/deliver/archive/verify/finding.ts';
-import { memoryLedger } from '../../../../src/deliver/ledger/memory-ledger.ts';
+import { generateSigningKey } from '../../../../src/deliver/archive/chain/signing-key.ts';
+import { createArchive } from '../../../../src/deliver/archive/create-archive.ts';
 import { applyRetention } from '../../../../src/deliver/archive/retention.ts';
 import type { ArchiveStorage } from '../../../../src/deliver/archive/storage/archive-storage.ts';
-import { createArchive } from '../../../../src/deliver/archive/create-archive.ts';
-import { generateSigningKey } from '../../../../src/deliver/archive/chain/signing-key.ts';
+import type { ArchiveFinding } from '../../../../src/deliver/archive/verify/finding.ts';
 import { verifyArchive } from '../../../../src/deliver/archive/verify/verify-archive.ts';
+import { memoryLedger } from '../../../../src/deliver/ledger/memory-ledger.ts';
+import { createRunFileReader } from '../../../../src/services/runs/run-file-reader.ts';
 import { ARCHIVES } from '../../../support/archives.ts';
 import { ORDER, RUN } from '../../../support/delivery-case.ts';
 import { BEGAN, deliverRun, keyFrom, sealRun, signedOver } from '../../../support/signed-archive.ts';
@@ -186,12 +186,12 @@ describe.each(ARCHIVES)('%s', (_, open) => {
     const ids = Array.from({ length: 20 }, (_, index) => index.toString(16).padStart(32, '0'));
     for (const id of ids) await sealRun(on.signed, id, BEGAN);
     const reads = new Map<string, number>();
-    const read = async (name: string) => {
+    const get = async (name: string) => {
       const found = await on.shelf.metadata.get(name);
       if (found !== undefined && name.includes('/.chain/')) reads.set(name, (reads.get(name) ?? 0) + 1);
       return found;
     };
-    const shelf = { ...on.shelf, notes: { ...on.shelf.metadata, read } };
+    const shelf = { ...on.shelf, metadata: { ...on.shelf.metadata, get } };
     await sweep(shelf, BEGAN + 3_600_000, signedOver(shelf, KEY.pem, clock));
     expect(reads.size).toBeGreaterThan(20);
     expect(Math.max(...reads.values())).toBeLessThanOrEqual(6);

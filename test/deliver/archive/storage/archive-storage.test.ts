@@ -3,12 +3,12 @@ import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { type LogFields, silentLog } from '../../../../src/base/log.ts';
-import type { DeliveryState } from '../../../../src/deliver/ledger/ledger.ts';
-import { memoryLedger } from '../../../../src/deliver/ledger/memory-ledger.ts';
+import { exportRun } from '../../../../src/deliver/archive/export.ts';
 import { applyRetention } from '../../../../src/deliver/archive/retention.ts';
 import type { ArchiveStorage } from '../../../../src/deliver/archive/storage/archive-storage.ts';
-import { exportRun } from '../../../../src/deliver/archive/export.ts';
 import { runProblems } from '../../../../src/deliver/archive/verify/verify-run.ts';
+import type { DeliveryState } from '../../../../src/deliver/ledger/ledger.ts';
+import { memoryLedger } from '../../../../src/deliver/ledger/memory-ledger.ts';
 import { ARCHIVES, sealIn, type TestArchive } from '../../../support/archives.ts';
 import { ORDER, RUN } from '../../../support/delivery-case.ts';
 
