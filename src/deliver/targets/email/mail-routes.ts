@@ -63,11 +63,7 @@ export function deploymentSmtp(config: Config): Pick<OrgSmtp, 'oauth2' | 'dkim'>
  * Reads every secret of the environment's mail settings at start, so that a missing key does not fail the first report.
  * Throws `config.invalid` with all problems.
  */
-export async function assertMailSecrets({
-  config,
-  env,
-  ...redactor
-}: Omit<MailContext, 'clock'>): Promise<void> {
+export async function assertMailSecrets({ config, env, ...redactor }: Omit<MailContext, 'clock'>): Promise<void> {
   const secrets = secretSource(env, redactor);
   const { oauth2, dkim } = deploymentSmtp(config);
   const problems: string[] = [];

@@ -114,7 +114,8 @@ const tokenAuthentication =
     const first = await authenticate(false);
     if (first.status === AUTH_SUCCEEDED) return;
     const second = await authenticate(true);
-    if (second.status !== AUTH_SUCCEEDED) throw new Error(`The access token was refused: ${second.status} ${second.text}`);
+    if (second.status !== AUTH_SUCCEEDED)
+      throw new Error(`The access token was refused: ${second.status} ${second.text}`);
   };
 
 interface SessionListener {

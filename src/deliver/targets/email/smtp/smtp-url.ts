@@ -33,7 +33,10 @@ export function parseSmtpUrl(secret: Secret, byToken = false): SmtpServer {
   const text = secret.reveal();
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || (url.protocol !== 'smtp:' && url.protocol !== 'smtps:') || url.hostname === '') {
-    throw invalid('smtp://host:port or smtps://user:password@host', 'something else (not shown: it may hold a password)');
+    throw invalid(
+      'smtp://host:port or smtps://user:password@host',
+      'something else (not shown: it may hold a password)',
+    );
   }
   const secure = url.protocol === 'smtps:';
   const host = url.hostname.replace(/^\[|\]$/g, '');
