@@ -232,3 +232,16 @@ export function formatError(error: DocketError): string {
   if (error.next !== undefined) lines.push(`  do:       ${error.next}`);
   return lines.join('\n');
 }
+
+/** An error as one line of sentences, for the detail of a delivery. */
+export const errorSentence = ({
+  message,
+  expected,
+  got,
+  next,
+}: {
+  readonly message: string;
+  readonly expected?: string | undefined;
+  readonly got?: string | undefined;
+  readonly next?: string | undefined;
+}): string => [message, expected && `Expected ${expected}.`, got && `Got ${got}.`, next].filter(Boolean).join(' ');

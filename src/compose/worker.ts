@@ -93,7 +93,7 @@ export async function openWorker(
     });
   scope.use(settings.jobs.onChange(logScope), (stop) => stop());
   logScope(settings.jobs.current());
-  const circuit = redisCircuitBreaker(patient, { prefix: `${prefix}:`, clock, tell: logCircuitEvents(log) });
+  const circuit = redisCircuitBreaker(patient, { prefix: `${prefix}:`, clock, onEvent: logCircuitEvents(log) });
   const portsOf = createRunPorts(around, scope, {
     mailOf,
     reportScope: scoped,

@@ -7,7 +7,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { DocketError } from '../../src/base/error.ts';
 import { Secret } from '../../src/base/secrets/secret.ts';
 import { type DeliveredEvent, type DeliverInput, deliver } from '../../src/deliver/deliver.ts';
-import { deliveryId, type Ledger } from '../../src/deliver/ledger/ledger.ts';
+import { deliveryId, INTERRUPTED, type Ledger } from '../../src/deliver/ledger/ledger.ts';
 import { memoryLedger } from '../../src/deliver/ledger/memory-ledger.ts';
 import { type Mailer, type SendResult, smtpMailer } from '../../src/deliver/targets/email/smtp/smtp-mailer.ts';
 import { createMailCatcher } from '../../src/demo/mail-catcher.ts';
@@ -268,22 +268,22 @@ test('a row that was left sending becomes unknown and is not sent', async () => 
   await input.ledger.begin(id, 2);
 
   const again = await deliver(input);
-  expect(again.receipts[0]).toMatchObject({ state: 'unknown', detail: expect.stringContaining('may have been') });
+  expect(again.receipts[0]).toMatchObject({ state: 'unknown', detail: INTERRUPTED });
   expect(again.retryable).toBe(false);
   expect(mailer.asked).toEqual([]);
 });
 
 test.each([
-  ['rival@elsewhere.example', 'not among the organization'],
-  ['lead@sub.acme.example', 'not among the organization'],
-  ['lead@notacme.example', 'not among the organization'],
-  ['"a b"@acme.example', 'not a plain e-mail address'],
-  ['lead@acme.example\r\nBcc: rival@elsewhere.example', 'not a plain e-mail address'],
-])('%j gets nothing, says why, and does not stop the others', async (stranger, why) => {
+  'rival@elsewhere.example',
+  'lead@sub.acme.example',
+  'lead@notacme.example',
+  '"a b"@acme.example',
+  'lead@acme.example\r\nBcc: rival@elsewhere.example',
+])('%j is refused and does not stop the others', async (stranger) => {
   const mailer = mailerThat(() => ACCEPTED);
   const { input } = await caseOf([{ email: { to: [stranger, 'lead@acme.example'] } }], mailer);
   const { receipts, retryable } = await deliver(input);
-  expect(receipts[0]).toMatchObject({ state: 'refused', detail: expect.stringContaining(why) });
+  expect(receipts[0]).toMatchObject({ state: 'refused', detail: expect.stringContaining(JSON.stringify(stranger)) });
   expect(receipts[1]).toMatchObject({ state: 'sent' });
   expect(retryable).toBe(false);
   expect(mailer.asked).toEqual(['lead@acme.example']);
@@ -302,7 +302,7 @@ test('attachments that are too large are refused loudly instead of being sent or
     'big.xlsx': new Uint8Array(10 * 1024 * 1024 + 1),
   });
   const { receipts, retryable } = await deliver(input);
-  expect(receipts[0]).toMatchObject({ state: 'refused', detail: expect.stringMatching(/too large.*big\.xlsx/) });
+  expect(receipts[0]).toMatchObject({ state: 'refused', detail: expect.stringContaining('big.xlsx') });
   expect(retryable).toBe(false);
   expect(mailer.asked).toEqual([]);
 });
@@ -314,7 +314,7 @@ test('a mail whose attachment was not made is refused, never sent without it', a
   });
   expect((await deliver(input)).receipts[0]).toMatchObject({
     state: 'refused',
-    detail: expect.stringContaining('no csv file'),
+    detail: expect.stringContaining('csv'),
   });
   expect(mailer.asked).toEqual([]);
 });
@@ -388,7 +388,7 @@ test('a stopped run begins nothing further, and goes on where it stopped', async
     return ACCEPTED;
   });
   const { input, sealed } = await caseOf([{ email: { to: ['a@acme.example', 'b@acme.example'] } }], mailer);
-  await expect(deliver({ ...input, signal: stop.signal })).rejects.toThrow('worker stops');
+  await expect(deliver({ ...input, signal: stop.signal })).rejects.toBe(stop.signal.reason);
   expect(mailer.asked).toEqual(['a@acme.example']);
   const receipts: unknown = JSON.parse(await readFile(join(sealed.folder, 'receipts.json'), 'utf8'));
   expect(receipts).toMatchObject([{ state: 'sent' }, { state: 'pending' }]);

@@ -7,53 +7,53 @@ import type { SecretSource } from '../../base/secrets/secret.ts';
 import type { S3Spec } from '../../definitions/schema/deliveries.ts';
 import type { Artifact } from '../../render/artifact.ts';
 import { type AddressPolicy, guardedLookup, literalRefusal } from '../address-guard.ts';
-import { artifactBytes, artifactChunks } from '../archive/run-folder.ts';
+import { artifactBytes, artifactChunks } from '../archive/artifact-bytes.ts';
 
-/** How a bucket is reached and who we are there: of a delivery, or of the archive. */
+/** Location and credentials of a bucket, for a delivery or the archive. */
 export type S3Access = Pick<S3Spec, 'bucket' | 'endpoint' | 'region' | 'path_style' | 'credentials' | 'encryption'>;
 
 export interface S3Connection {
   readonly sdk: typeof import('@aws-sdk/client-s3');
   readonly client: S3Client;
-  /** Takes out of an answer of the store what must not be repeated. */
+  /** Removes secrets from the store's replies. */
   readonly redact: Redact;
-  /** Of every object that is written. */
+  /** For every object that is written. */
   readonly encryption: Pick<PutObjectCommandInput, 'ServerSideEncryption' | 'SSEKMSKeyId'>;
   /**
-   * Epoch ms until which what is signed now is good for, as far as the credentials go: null where they do not end,
-   * undefined where nobody knows when they do.
+   * Epoch ms at which the credentials, and URLs signed with them, expire: null for no expiry, undefined when unknown.
    */
   credentialsExpireAt(): Promise<number | null | undefined>;
   close(): void;
 }
 
 const CONNECT_TIMEOUT_MS = 5_000;
-/** Tries of one request by the SDK; a PUT that is repeated finds its own object and says so. */
+/** Attempts of one request by the SDK. Repeating a PUT is safe: the second one finds its own object. */
 const MAX_ATTEMPTS = 3;
 /**
- * Credentials by reference are given to the SDK for so long, by its own clock; it asks again five minutes before that. So a
- * rotated key is used without a restart.
+ * Lifetime of credentials by reference, by the SDK's clock. It reads them again five minutes earlier, so that a rotated key
+ * is used without a restart.
  */
 const CREDENTIALS_TTL_MS = 10 * 60_000;
 
 /**
- * @param silenceMs after which a connection that says nothing is given up
- * @param addresses that may be connected to; any when absent, for the archive, which is the deployment's own
+ * Throws `deliver.target_refused`, `config.secret_missing`.
+ * @param socketTimeoutMs closes a silent connection
+ * @param addresses the allowed addresses; absent for the archive, which belongs to the deployment: all
  */
 export async function connectS3(
   access: S3Access,
   secrets: SecretSource,
-  silenceMs: number,
+  socketTimeoutMs: number,
   addresses?: AddressPolicy,
 ): Promise<S3Connection> {
   const host = access.endpoint === undefined ? undefined : normalizeHost(new URL(access.endpoint).hostname);
   const refusal = host === undefined || addresses === undefined ? undefined : literalRefusal(host, addresses);
   if (refusal !== undefined)
     throw new DocketError('deliver.target_refused', `The endpoint is not connected to: ${refusal.message}.`);
-  // Loaded here and not before: it takes longer than all the rest of a start.
+  // Lazy: loading the SDK takes longer than the rest of the start.
   const sdk = await import('@aws-sdk/client-s3');
   const credentials = credentialsOf(access, secrets);
-  // A reference that leads nowhere is told before anything is asked.
+  // Fails early for a missing secret.
   await credentials?.();
   const client = new sdk.S3Client({
     ...(access.endpoint === undefined ? {} : { endpoint: access.endpoint, region: 'us-east-1' }),
@@ -61,12 +61,12 @@ export async function connectS3(
     ...(credentials === undefined ? {} : { credentials }),
     forcePathStyle: access.path_style ?? access.endpoint !== undefined,
     maxAttempts: MAX_ATTEMPTS,
-    // Stores other than Amazon's refuse the trailers that carry the SDK's own checksums; ours is an ordinary header.
+    // Other stores than Amazon's refuse the trailers with the SDK's checksums; ours is an ordinary header.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     requestHandler: {
       connectionTimeout: CONNECT_TIMEOUT_MS,
-      socketTimeout: silenceMs,
+      socketTimeout: socketTimeoutMs,
       ...(addresses === undefined ? {} : { httpAgent: guardedAgent(addresses), httpsAgent: guardedAgent(addresses) }),
     },
   });
@@ -84,7 +84,7 @@ export async function connectS3(
   };
 }
 
-/** Options of an agent whose connections lead to no address that the policy refuses. */
+/** Options of an agent that connects to allowed addresses only. */
 const guardedAgent = (addresses: AddressPolicy) => ({ lookup: guardedLookup(addresses) });
 
 function credentialsOf({ credentials }: S3Access, secrets: SecretSource) {
@@ -111,42 +111,42 @@ const encryptionOf = ({ encryption }: S3Access): S3Connection['encryption'] =>
       ? { ServerSideEncryption: 'AES256' }
       : { ServerSideEncryption: 'aws:kms', SSEKMSKeyId: encryption.kms_key };
 
-/** RFC 6266: a plain name for old programs, the real one in UTF-8 beside it. */
+/** RFC 6266: an ASCII name for old programs, and the name in UTF-8. */
 function contentDisposition(name: string): string {
   const plain = name.replace(/[^ !#$&+.0-9A-Z^_a-z~-]/g, '_');
   const full = encodeURIComponent(name).replace(/['()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
   return `attachment; filename="${plain}"; filename*=UTF-8''${full}`;
 }
 
-/** What a browser that opens the object is told of it. */
+/** Headers for browsers that open the object. */
 export const objectHeaders = ({ name, mediaType }: Pick<Artifact, 'name' | 'mediaType'>) => ({
   ContentType: mediaType,
   ContentDisposition: contentDisposition(name),
 });
 
-/** Above this a file goes in parts. Parts are kept in memory, two at once. */
+/** A larger file is uploaded in parts, two at a time in memory. */
 const PART_BYTES = 8 * 1024 * 1024;
 const MAX_PARTS = 10_000;
 
-/** Puts a file, in parts when it is large; the store is told its hash, or its parts', and refuses other bytes. */
+/** Uploads a file, in parts when it is large, with the hash of the file or of each part, which the store verifies. */
 export async function putFile(
   { sdk, client }: Pick<S3Connection, 'sdk' | 'client'>,
-  about: PutObjectCommandInput,
+  params: PutObjectCommandInput,
   artifact: Artifact,
   signal: AbortSignal,
 ): Promise<void> {
   if (artifact.bytes <= PART_BYTES) {
     const Body = await artifactBytes(artifact);
     const ChecksumSHA256 = Buffer.from(artifact.sha256, 'hex').toString('base64');
-    await client.send(new sdk.PutObjectCommand({ ...about, Body, ChecksumSHA256 }), { abortSignal: signal });
+    await client.send(new sdk.PutObjectCommand({ ...params, Body, ChecksumSHA256 }), { abortSignal: signal });
     return;
   }
   const { Upload } = await import('@aws-sdk/lib-storage');
-  // Stopping goes through the bytes: then the upload ends by itself and takes its parts back.
+  // The signal ends the body stream: the upload then fails and removes its parts.
   await new Upload({
     client,
     params: {
-      ...about,
+      ...params,
       ChecksumAlgorithm: 'SHA256',
       ContentLength: artifact.bytes,
       Body: Readable.from(artifactChunks(artifact, signal), { objectMode: false }),

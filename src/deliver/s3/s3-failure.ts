@@ -3,28 +3,28 @@ import { type Redact, redactUntrusted } from '../../base/secrets/redactor.ts';
 import { oneLine } from '../../base/text/bidi.ts';
 import { ForbiddenAddress } from '../address-guard.ts';
 
-/** What a failure of the store means for the object that was on its way. */
+/** A failure of the store, and what it means for the object. */
 export interface S3Failure {
   /**
-   * - `taken`: something stands under the key already (the condition of the PUT)
-   * - `unconditional`: the store does not know the condition
-   * - `refused`: a definite no to this object
-   * - `later`: this object may be tried again
-   * - `down`: the store, or who we are there, has to be put right first; other objects need not try
+   * - `taken`: the key exists (the condition of the PUT)
+   * - `unconditional`: the store does not support the condition
+   * - `refused`: a definite refusal of this object
+   * - `later`: this object may be retried
+   * - `down`: the store or the credentials fail; skip other objects
    */
   readonly kind: 'taken' | 'unconditional' | 'refused' | 'later' | 'down';
   readonly status: number | undefined;
-  /** S3's own code, e.g. `AccessDenied`, or the class of a failure of the network. */
+  /** The code of S3, e.g. `AccessDenied`, or of a network error. */
   readonly code: string;
   /** For the ledger, without secrets. */
   readonly detail: string;
 }
 
-/** Whether the failure passes by itself: the network, or what the store says of this moment. */
+/** Whether a retry may succeed without a change: a network error, or a temporary error of the store. */
 export const isTransient = ({ kind, status }: Pick<S3Failure, 'kind' | 'status'>): boolean =>
   kind === 'later' || (kind === 'down' && status === undefined);
 
-/** 400 with these is about the session or the way, not about the object. */
+/** Codes of status 400 that are about the transfer or the session, not the object. */
 const TRANSIENT_CODES: ReadonlySet<string> = new Set([
   'RequestTimeout',
   'BadDigest',
@@ -39,11 +39,11 @@ const SESSION_CODES: ReadonlySet<string> = new Set([
   'TokenRefreshRequired',
 ]);
 
-/** Of any other form it is no code, but a text. */
+/** Anything else is no code, but a text. */
 const CODE_FORMAT = /^[A-Za-z][\w.-]{0,99}$/;
 
-const property = (of: unknown, name: string): unknown =>
-  typeof of === 'object' && of !== null ? Reflect.get(of, name) : undefined;
+const property = (value: unknown, name: string): unknown =>
+  typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
 
 function kindOf(status: number | undefined, code: string): S3Failure['kind'] {
   if (status === undefined) return 'down';
@@ -56,19 +56,24 @@ function kindOf(status: number | undefined, code: string): S3Failure['kind'] {
 }
 
 /**
- * Reads what the SDK threw. Its errors carry the request with the signature, the answer with the text that was signed
- * and the id of the key: of all that only code, status and sentence are used, and what is a secret of ours is taken out.
+ * Classifies an error of the SDK. Such errors contain the signed request, the reply and the id of the key: only the code,
+ * the status and the redacted message are used.
  */
 export function classifyS3Error(error: unknown, redact: Redact): S3Failure {
   const reported = property(property(error, '$metadata'), 'httpStatusCode');
   const status = typeof reported === 'number' ? reported : undefined;
   const name = property(error, 'code') ?? property(error, 'name');
   const code = typeof name === 'string' && CODE_FORMAT.test(name) && redact(name) === name ? name : 'Error';
-  // The file on our own disk is what is wrong, not the store.
+  // The local file is the problem, not the store.
   if (error instanceof DocketError) return { kind: 'later', status, code: error.code, detail: error.message };
   if (error instanceof ForbiddenAddress) return { kind: 'refused', status, code, detail: oneLine(error.message) };
-  const words = redactUntrusted(errorMessage(error), redact);
-  const sentence = [code === 'UnknownError' ? '' : code, words === 'UnknownError' || words === code ? '' : words];
-  const said = [status === undefined ? '' : `HTTP ${status}`, ...sentence].filter((part) => part !== '').join(' ');
-  return { kind: kindOf(status, code), status, code, detail: oneLine(said) };
+  const message = redactUntrusted(errorMessage(error), redact);
+  const detail = [
+    status === undefined ? '' : `HTTP ${status}`,
+    code === 'UnknownError' ? '' : code,
+    message === 'UnknownError' || message === code ? '' : message,
+  ]
+    .filter((part) => part !== '')
+    .join(' ');
+  return { kind: kindOf(status, code), status, code, detail: oneLine(detail) };
 }

@@ -5,7 +5,7 @@ import type { Archive } from '../../deliver/archive/archive.ts';
 import type { ArchiveStorage, RunRef } from '../../deliver/archive/storage/archive-storage.ts';
 import { type DeliveryRow, hashTagOfDelivery, hashTagOfRun, type Ledger } from '../../deliver/ledger/ledger.ts';
 import { recoverRows } from '../../deliver/ledger/ledger-recovery.ts';
-import { listExpiredUnknown, removeExpiredUnknown } from '../../deliver/ledger/redis-ledger.ts';
+import { listExpiredUnknown, removeExpiredUnknown } from '../../deliver/ledger/unknown-set.ts';
 import type { DefinitionStore } from '../../queue/definitions/definition-store.ts';
 import type { RedisRunStore } from '../../queue/runs/run-store.ts';
 import type { RedisClient } from '../../redis/client.ts';

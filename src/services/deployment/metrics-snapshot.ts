@@ -3,7 +3,7 @@ import type { SteadyClock } from '../../base/clock.ts';
 import type { SecretSource } from '../../base/secrets/secret.ts';
 import { RATE_LIMITS } from '../../contract/limits.ts';
 import type { Definitions } from '../../definitions/load/load-definitions.ts';
-import { countUnknown } from '../../deliver/ledger/redis-ledger.ts';
+import { countUnknown } from '../../deliver/ledger/unknown-set.ts';
 import type { RunQueue } from '../../queue/jobs/run-queue.ts';
 import { redisProcessRegistry } from '../../queue/process-registry.ts';
 import { redisNoticeOutbox } from '../../queue/runs/notice-outbox.ts';

@@ -3,16 +3,17 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { Secret } from '../../../src/base/secrets/secret.ts';
 import { createMarker, newArchiveId } from '../../../src/deliver/archive/archive-marker.ts';
-import { deliver } from '../../../src/deliver/deliver.ts';
-import { directoryArchive } from '../../../src/deliver/archive/inline-archive.ts';
-import { directoryStorage } from '../../../src/deliver/archive/storage/directory-storage.ts';
-import type { Ledger } from '../../../src/deliver/ledger/ledger.ts';
-import { smtpMailer } from '../../../src/deliver/targets/email/smtp/smtp-mailer.ts';
-import { createMarkerCheck, markerCheckedStorage } from '../../../src/deliver/archive/storage/marker-check.ts';
-import { memoryLedger } from '../../../src/deliver/ledger/memory-ledger.ts';
-import { artifactBytes, readPublishedRun } from '../../../src/deliver/archive/run-folder.ts';
+import { artifactBytes } from '../../../src/deliver/archive/artifact-bytes.ts';
 import { createArchive } from '../../../src/deliver/archive/create-archive.ts';
 import { exportRun } from '../../../src/deliver/archive/export.ts';
+import { directoryArchive } from '../../../src/deliver/archive/inline-archive.ts';
+import { readPublishedRun } from '../../../src/deliver/archive/run-folder.ts';
+import { directoryStorage } from '../../../src/deliver/archive/storage/directory-storage.ts';
+import { createMarkerCheck, markerCheckedStorage } from '../../../src/deliver/archive/storage/marker-check.ts';
+import { deliver } from '../../../src/deliver/deliver.ts';
+import type { Ledger } from '../../../src/deliver/ledger/ledger.ts';
+import { memoryLedger } from '../../../src/deliver/ledger/memory-ledger.ts';
+import { smtpMailer } from '../../../src/deliver/targets/email/smtp/smtp-mailer.ts';
 import {
   definitionWith,
   folderFor,

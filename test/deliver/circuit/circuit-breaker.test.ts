@@ -10,14 +10,14 @@ const redis = new Redis(inject('redisUrl'));
 let round = 0;
 let prefix = '';
 let now = 0;
-const news: CircuitEvent[] = [];
+const events: CircuitEvent[] = [];
 const clock = { now: () => now, sleep: async () => {} };
 /** As each worker has one of its own. */
-const worker = () => redisCircuitBreaker(redis, { prefix, clock, tell: (one) => news.push(one) });
+const worker = () => redisCircuitBreaker(redis, { prefix, clock, onEvent: (event) => events.push(event) });
 beforeEach(() => {
   prefix = `test-circuit-${process.pid}-${round++}:`;
   now = 1_800_000_000_000;
-  news.length = 0;
+  events.length = 0;
 });
 afterAll(async () => {
   const keys = await redis.keys(`test-circuit-${process.pid}-*`);
@@ -41,7 +41,7 @@ test('a server is left alone by all workers after three failures, and the log he
   await worker().recordFailure(HOST, 'late');
   expect(await worker().check(HOST)).toEqual({ until: now + MINUTE, why: 'ETIMEDOUT' });
   expect(await worker().check('mail another.example.com:587')).toBeUndefined();
-  expect(news).toEqual([{ kind: 'opened', service: HOST, until: now + MINUTE, why: 'ETIMEDOUT' }]);
+  expect(events).toEqual([{ kind: 'opened', service: HOST, until: now + MINUTE, why: 'ETIMEDOUT' }]);
 });
 
 test('failures that lie far apart, or with a success between them, open nothing', async () => {
@@ -53,7 +53,7 @@ test('failures that lie far apart, or with a success between them, open nothing'
   await worker().recordSuccess(HOST);
   await worker().recordFailure(HOST, 'ECONNREFUSED');
   expect(await worker().check(HOST)).toBeUndefined();
-  expect(news).toEqual([]);
+  expect(events).toEqual([]);
 });
 
 test('after a while one of many tries it, the others wait; its failure doubles the pause, its success ends it', async () => {
@@ -67,8 +67,8 @@ test('after a while one of many tries it, the others wait; its failure doubles t
   expect(await worker().check(HOST)).toBeUndefined();
   await worker().recordSuccess(HOST);
   expect(await worker().check(HOST)).toBeUndefined();
-  expect(news.map(({ kind }) => kind)).toEqual(['opened', 'closed']);
-  expect(news[1]).toMatchObject({ afterMs: 3 * MINUTE });
+  expect(events.map(({ kind }) => kind)).toEqual(['opened', 'closed']);
+  expect(events[1]).toMatchObject({ afterMs: 3 * MINUTE });
 });
 
 test('a probe that dies keeps the others waiting for a minute, not for ever', async () => {
@@ -95,7 +95,7 @@ test('a service that asks to be left alone until then is, at once and by all, an
   await worker().check(HOST);
   await worker().recordSuccess(HOST);
   expect(await worker().check(HOST)).toBeUndefined();
-  expect(news.map(({ kind }) => kind)).toEqual(['opened', 'closed']);
+  expect(events.map(({ kind }) => kind)).toEqual(['opened', 'closed']);
 });
 
 async function aRun(answer: () => SendResult): Promise<{ input: DeliverInput; asked: string[] }> {
@@ -148,5 +148,5 @@ test('a run that meets a server that is left alone tries it not at all, delivers
   const again = await deliver(input);
   expect(again.receipts.map(({ state }) => state)).toEqual(['sent', 'sent', 'sent']);
   expect(asked).toEqual(['a@acme.example', 'b@acme.example']);
-  expect(news.map(({ kind }) => kind)).toEqual(['opened', 'closed']);
+  expect(events.map(({ kind }) => kind)).toEqual(['opened', 'closed']);
 });

@@ -1,7 +1,8 @@
 import { Redis } from 'ioredis';
 import { afterAll, expect, inject, test } from 'vitest';
 import { deliveryId, type NewDelivery } from '../../../src/deliver/ledger/ledger.ts';
-import { countUnknown, type LedgerRedis, redisLedger } from '../../../src/deliver/ledger/redis-ledger.ts';
+import { type LedgerRedis, redisLedger } from '../../../src/deliver/ledger/redis-ledger.ts';
+import { countUnknown } from '../../../src/deliver/ledger/unknown-set.ts';
 
 const redis = new Redis(inject('redisUrl'));
 const prefix = `test-redis-ledger-${process.pid}:`;

@@ -10,7 +10,8 @@ import { directoryArchive } from '../../../src/deliver/archive/inline-archive.ts
 import { applyRetention } from '../../../src/deliver/archive/retention.ts';
 import { directoryStorage } from '../../../src/deliver/archive/storage/directory-storage.ts';
 import { deliveryId, noticeId } from '../../../src/deliver/ledger/ledger.ts';
-import { countUnknown, redisLedger } from '../../../src/deliver/ledger/redis-ledger.ts';
+import { redisLedger } from '../../../src/deliver/ledger/redis-ledger.ts';
+import { countUnknown } from '../../../src/deliver/ledger/unknown-set.ts';
 import { definitionStore } from '../../../src/queue/definitions/definition-store.ts';
 import { runQueue } from '../../../src/queue/jobs/run-queue.ts';
 import { redisNoticeOutbox } from '../../../src/queue/runs/notice-outbox.ts';

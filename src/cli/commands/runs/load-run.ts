@@ -85,7 +85,7 @@ async function loadArchivedRun(around: AppContext, id: string): Promise<Archived
       import('../../../compose/archive.ts'),
       import('../../../deliver/archive/attempt-log.ts'),
       import('../../../deliver/archive/run-metadata.ts'),
-      import('../../../deliver/archive/run-folder.ts'),
+      import('../../../deliver/archive/archive-errors.ts'),
     ]);
   return withArchive(around, async ({ storage, signing }) => {
     const found = await storage.find(id);

@@ -6,7 +6,7 @@ import { describeDiskFailure } from '../../../base/files/disk-error.ts';
 import { findDiskFailure } from '../../../base/files/disk-failure.ts';
 import { createFolder, syncPath, writeSynced } from '../../../base/files/durable-file.ts';
 import type { Artifact } from '../../../render/artifact.ts';
-import { artifactBytes } from '../../archive/run-folder.ts';
+import { artifactBytes } from '../../archive/artifact-bytes.ts';
 import type { AttemptResult } from '../../attempt.ts';
 import { type Fence, noFence } from '../../fence.ts';
 import { FileConflictError, fileConflictDetail } from '../target.ts';

@@ -4,20 +4,20 @@ import DKIM from 'nodemailer/lib/dkim';
 import { DocketError } from '../../../base/error.ts';
 import type { Secret } from '../../../base/secrets/secret.ts';
 
-/** Who vouches for a message, as RFC 6376 says it: the key is published at `<selector>._domainkey.<domain>`. */
+/** A DKIM signer (RFC 6376). The public key is published at `<selector>._domainkey.<domain>`. */
 export interface DkimKey {
   readonly domain: string;
   readonly selector: string;
   readonly key: KeyObject;
 }
 
-/** RFC 8301 §3.2: receivers take a signature of a shorter key for none. */
+/** RFC 8301 §3.2: receivers ignore signatures of shorter keys. */
 const MIN_KEY_BITS = 1024;
 
-/** A private key in PEM form. Throws `config.invalid` for any other than RSA: a mail must not leave unsigned by accident. */
+/** A private RSA key in PEM form. Throws `config.invalid` for anything else, so that no e-mail is sent unsigned by accident. */
 export function parseDkimKey(pem: Secret, where: string): KeyObject {
-  const fault = (got: string) =>
-    new DocketError('config.invalid', 'The key of the DKIM signature cannot be used.', {
+  const invalid = (got: string) =>
+    new DocketError('config.invalid', 'The DKIM key cannot be used.', {
       where,
       expected: `an RSA private key of at least ${MIN_KEY_BITS} bits, in PEM form`,
       got,
@@ -27,19 +27,19 @@ export function parseDkimKey(pem: Secret, where: string): KeyObject {
   try {
     key = createPrivateKey(pem.reveal());
   } catch {
-    throw fault('something else (not shown)');
+    throw invalid('something else (not shown)');
   }
   const bits = key.asymmetricKeyDetails?.modulusLength ?? 0;
-  if (key.asymmetricKeyType !== 'rsa') throw fault(`a key of type ${key.asymmetricKeyType}`);
-  if (bits < MIN_KEY_BITS) throw fault(`${bits} bits`);
+  if (key.asymmetricKeyType !== 'rsa') throw invalid(`a key of type ${key.asymmetricKeyType}`);
+  if (bits < MIN_KEY_BITS) throw invalid(`${bits} bits`);
   return key;
 }
 
-/** The message with its signature in front; the same message and key make the same bytes (RSA with PKCS #1 v1.5, no time). */
+/** The message with a signature header. Deterministic: RSA with PKCS #1 v1.5 and no timestamp. Throws `internal.defect`. */
 export async function signMessage(raw: Uint8Array, { domain, selector, key }: DkimKey): Promise<Uint8Array> {
   const signer = new DKIM({ domainName: domain, keySelector: selector, privateKey: key });
   const signed = await buffer(signer.sign(Buffer.from(raw)));
-  // nodemailer leaves the signature out where the key fails.
+  // nodemailer omits the signature when signing fails.
   if (signed.subarray(0, 15).toString('latin1') === 'DKIM-Signature:') return signed;
   throw new DocketError('internal.defect', 'The message could not be signed, and was not sent.', {
     next: 'This is a defect of Docket: please report it.',

@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
 import MailComposer from 'nodemailer/lib/mail-composer';
 import { DocketError } from '../../../base/error.ts';
+import { sha256 } from '../../../base/sha256.ts';
 import { oneLine } from '../../../base/text/bidi.ts';
 import { headerText } from '../../../base/text/email-subject.ts';
 import { canonicalAddress } from '../../../definitions/allow-lists/recipients.ts';
 import { type DkimKey, signMessage } from './dkim.ts';
 
-/** Attachments and pictures of one message together, before encoding, where nothing else is said. Many servers refuse more, and some after the dot. */
+/** Default limit for attachments and pictures of one message together, before encoding. Many servers refuse more. */
 export const MAX_ATTACHMENT_BYTES = 10 * 1024 * 1024;
 
 const MAX_SUBJECT_LENGTH = 200;
@@ -31,23 +32,23 @@ export interface EmailParts {
   readonly delivery: string;
   readonly run: string;
   readonly from: string;
-  /** Who gets this one. */
+  /** The recipient of the envelope. */
   readonly to: string;
-  /** Everybody whom the message names as recipients, where it is one for all; `to` alone otherwise. */
+  /** The `To` header where one message is sent to several recipients; `to` alone otherwise. */
   readonly visibleRecipients?: readonly string[];
-  /** Names the message in its Message-ID, where it is one for several deliveries; `delivery` otherwise. */
+  /** Source of the Message-ID where several deliveries share one message; `delivery` otherwise. */
   readonly sharedKey?: string;
-  /** Whom an answer reaches: the report's owner. */
+  /** The report's owner. */
   readonly replyTo?: string;
   readonly subject: string;
   readonly text: string;
   readonly html?: string;
   readonly attachments: readonly Attachment[];
-  /** Sent as parts related to the HTML; no reader sees them among the attachments. */
+  /** Inline parts of the HTML, not listed as attachments. */
   readonly pictures?: readonly InlinePicture[];
-  /** The same for every attempt, so that every attempt has the same bytes. */
+  /** The same for every attempt, so that all attempts have the same bytes. */
   readonly date: Date;
-  /** Of attachments and pictures together, in bytes. */
+  /** Limit for attachments and pictures together. */
   readonly maxBytes?: number;
   readonly dkim?: DkimKey | undefined;
 }
@@ -56,36 +57,33 @@ export interface EmailMessage {
   readonly messageId: string;
   readonly envelope: { readonly from: string; readonly to: string };
   readonly raw: Uint8Array;
-  /** What separates its parts: another one for other texts, files or pictures, and the same for another sender or signature. */
+  /** The MIME boundary: a hash of texts, files and pictures, independent of sender and signature. */
   readonly boundary: string;
 }
 
-/** An address in canonical form, or `deliver.recipient_refused`: nothing else gets into a header or an envelope. */
-function requireAddress(value: string, what: string): string {
+/** The canonical form of an address. Throws `deliver.recipient_refused` for anything that must not be in a header. */
+function requireAddress(value: string, role: string): string {
   const canonical = canonicalAddress(value);
   if (canonical !== undefined) return canonical;
-  throw new DocketError('deliver.recipient_refused', `The ${what} of the message is not a plain e-mail address.`, {
+  throw new DocketError('deliver.recipient_refused', `The ${role} of the message is not a plain e-mail address.`, {
     expected: 'name@domain.example',
     got: JSON.stringify(value),
   });
 }
 
 /**
- * The Message-ID of a delivery: a hash of the ledger row's id at the sender's domain. Every attempt of a delivery has
- * the same one, so a double that did happen can be recognised at the recipient's side, and a message in a mailbox can
- * be traced to its row. A plain hash, no HMAC: a Message-ID proves nothing and guards nothing, and a key would have to
- * stay the same for ever for this to hold.
+ * The Message-ID of a delivery: a hash of the ledger row's id at the sender's domain. All attempts share it, so mail programs
+ * can detect a duplicate, and a message can be traced to its row. A plain hash without a key: a Message-ID proves nothing,
+ * and a key could never be rotated.
  */
 export function messageIdOf(delivery: string, from: string): string {
   const domain = from.slice(from.lastIndexOf('@') + 1);
-  const hash = createHash('sha256').update(`message:${delivery}`).digest('hex').slice(0, 40);
-  return `<${hash}@${domain}>`;
+  return `<${sha256(`message:${delivery}`).slice(0, 40)}@${domain}>`;
 }
 
 /**
- * What separates the parts: a hash of the parts themselves. The same for the same message, and nothing inside them can
- * hold it, so that data in a text cannot end its part and begin an attachment. A message that is sent again is compared by
- * it with the one in the archive: made in another way, it would be refused there.
+ * The MIME boundary: a hash of all parts. It is deterministic, and no part can contain it, so that report data cannot end
+ * its part and start an attachment. `assertSameEmail` searches archived messages for it: do not change how it is made.
  */
 function mimeBoundary({
   delivery,
@@ -103,14 +101,13 @@ function mimeBoundary({
 }
 
 /**
- * The exact MIME message of one delivery. The same parts make the same bytes, so that a retry sends what was archived.
- * Throws `deliver.recipient_refused` for an address that is not plain, `deliver.target_refused` for attachments that
+ * The exact MIME message of one delivery. Deterministic, so that a retry sends the archived bytes. Throws `deliver.recipient_refused` for an address that is not plain, `deliver.target_refused` for attachments that
  * are too large.
  */
 export async function buildEmail(parts: EmailParts): Promise<EmailMessage> {
   const from = requireAddress(parts.from, 'sender');
   const to = requireAddress(parts.to, 'recipient');
-  const addressed = (parts.visibleRecipients ?? [parts.to]).map((each) => requireAddress(each, 'recipient'));
+  const toHeader = (parts.visibleRecipients ?? [parts.to]).map((each) => requireAddress(each, 'recipient'));
   const pictures = parts.pictures ?? [];
   const maxBytes = parts.maxBytes ?? MAX_ATTACHMENT_BYTES;
   const size = [...parts.attachments.map(({ content }) => content), ...pictures.map(({ bytes }) => bytes)].reduce(
@@ -121,21 +118,21 @@ export async function buildEmail(parts: EmailParts): Promise<EmailMessage> {
     throw new DocketError('deliver.target_refused', 'The attachments are too large for an e-mail.', {
       expected: `at most ${maxBytes} bytes together`,
       got: `${size} bytes: ${parts.attachments.map(({ name, content }) => `${name} (${content.length})`).join(', ')}`,
-      next: 'Attach fewer files, narrow the report, raise max_attachment, or add an S3 or SFTP delivery: the mail then links to it.',
+      next: 'Attach fewer files, narrow the report, raise max_attachment, or add an S3 or SFTP delivery, to which the e-mail then links.',
     });
   }
   const messageId = messageIdOf(parts.sharedKey ?? parts.delivery, from);
   const boundary = mimeBoundary(parts);
   const message = new MailComposer({
     from,
-    to: addressed,
+    to: toHeader,
     ...(parts.replyTo === undefined ? {} : { replyTo: requireAddress(parts.replyTo, 'owner') }),
     subject: oneLine(headerText(parts.subject), MAX_SUBJECT_LENGTH),
     messageId,
     date: parts.date,
     headers: {
       'X-Docket-Run': oneLine(parts.run),
-      // RFC 3834: asks mailboxes not to answer with an out-of-office note.
+      // RFC 3834: suppresses automatic replies.
       'Auto-Submitted': 'auto-generated',
     },
     text: parts.text,

@@ -4,7 +4,7 @@ import { canonicalAddress, recipientRefusal } from '../../../definitions/allow-l
 import { bytesOf } from '../../../definitions/schema/primitives.ts';
 import type { Definition } from '../../../definitions/schema/report-definition.ts';
 import { type Artifact, type MailBody, mailAttachments } from '../../../render/artifact.ts';
-import { artifactBytes } from '../../archive/run-folder.ts';
+import { artifactBytes } from '../../archive/artifact-bytes.ts';
 import type { AttemptResult, SendFn } from '../../attempt.ts';
 import { deliveryId, type NewDelivery } from '../../ledger/ledger.ts';
 import { assertSameEmail } from '../../resend-check.ts';
@@ -20,7 +20,7 @@ type EmailTarget = NonNullable<Definition['deliveries'][number]['email']>;
 
 const NO_MAIL_SERVER = 'No mail server is configured (SMTP_URL and MAIL_FROM, or smtp in org.yaml).';
 
-/** One delivery a mailbox, also where one message names all of them: what becomes of it may differ. */
+/** One delivery per mailbox, also where all share one message: their results may differ. */
 export function emailDeliveries(
   target: string,
   spec: EmailTarget,
@@ -35,20 +35,20 @@ export function emailDeliveries(
       row,
       service: mail?.service ?? 'mail',
       messageId: mail === undefined ? null : messageIdOf(spec.together ? sharedMessageKey(row) : row.id, mail.from),
-      // Files that are too large are linked to where they are, which must be true when somebody clicks.
-      ...(exceedsLimit(spec, context) ? { turn: 1 as const } : {}),
-      prepare: (before) => prepareEmail(row, before, spec, context, deliveries),
+      // Links to large files must work when they are opened: deliver those files first.
+      ...(exceedsLimit(spec, context) ? { phase: 1 as const } : {}),
+      prepare: (previousEpoch) => prepareEmail(row, previousEpoch, spec, context, deliveries),
     };
   });
 }
 
-/** What the one message for all recipients is called; no mailbox is called so. */
+/** The key of a message shared by all recipients; no mailbox has an empty name. */
 const sharedMessageKey = ({ run, target }: NewDelivery): string => deliveryId(run, target, '');
 
 const attachmentLimit = ({ max_attachment }: EmailTarget): number =>
   max_attachment === undefined ? MAX_ATTACHMENT_BYTES : bytesOf(max_attachment);
 
-/** Before a byte is read: what the archive says of the files' sizes. */
+/** By the sizes in the archive, without reading the files. */
 function exceedsLimit(spec: EmailTarget, { published: { artifacts, mail } }: DeliveryContext): boolean {
   const files = mailAttachments(artifacts, spec.attach).reduce((sum, { bytes }) => sum + bytes, 0);
   const pictures = mail.pictures.reduce((sum, { bytes }) => sum + bytes.length, 0);
@@ -57,39 +57,39 @@ function exceedsLimit(spec: EmailTarget, { published: { artifacts, mail } }: Del
 
 async function prepareEmail(
   row: NewDelivery,
-  before: number,
+  previousEpoch: number,
   spec: EmailTarget,
   context: DeliveryContext,
   deliveries: () => readonly Delivery[],
 ): Promise<SendFn> {
   const { settings, published, archive, mail, ledger } = context;
   const { manifest } = published;
-  const fault = recipientRefusal(row.recipient, settings.recipients);
-  if (fault !== undefined) {
-    throw new DocketError('deliver.recipient_refused', `${JSON.stringify(row.recipient)} ${fault}.`, {
+  const refusal = recipientRefusal(row.recipient, settings.recipients);
+  if (refusal !== undefined) {
+    throw new DocketError('deliver.recipient_refused', `${JSON.stringify(row.recipient)} ${refusal}.`, {
       next: 'Correct the recipient, or allow it in org.yaml.',
     });
   }
   if (mail === undefined) return async () => ({ state: 'pending', detail: NO_MAIL_SERVER });
   const attached = selectAttachments(spec, published.artifacts);
   let body: Pick<MailBody, 'html' | 'text'> = published.mail;
-  const linked = exceedsLimit(spec, context);
-  if (linked) {
+  const isLinked = exceedsLimit(spec, context);
+  if (isLinked) {
     const rows = await ledger.list(row.run);
     const found = await findFileLinks({
       formats: spec.attach,
-      sealed: published,
+      published,
       deliveries: deliveries(),
       rows,
       archive,
     });
     if ('waitsFor' in found) {
-      const detail = `The files are too large to attach; waits for ${found.waitsFor} to have them.`;
+      const detail = `The files are too large to attach. Waits for their delivery to ${found.waitsFor}.`;
       return async () => ({ state: 'pending', detail });
     }
     body = withFileLinks(published.mail, found, attachmentLimit(spec));
   }
-  const everybody = spec.to.flatMap((recipient) =>
+  const allowed = spec.to.flatMap((recipient) =>
     recipientRefusal(recipient, settings.recipients) === undefined ? (canonicalAddress(recipient) ?? []) : [],
   );
   const message = await buildEmail({
@@ -97,14 +97,14 @@ async function prepareEmail(
     run: manifest.run,
     from: mail.from,
     to: row.recipient,
-    ...(spec.together ? { visibleRecipients: uniqueMailboxes(everybody), sharedKey: sharedMessageKey(row) } : {}),
+    ...(spec.together ? { visibleRecipients: uniqueMailboxes(allowed), sharedKey: sharedMessageKey(row) } : {}),
     ...(canonicalAddress(manifest.owner) === undefined ? {} : { replyTo: manifest.owner }),
     subject: renderSubject(spec.subject, templateVariables(manifest), 'deliveries[].email.subject'),
     text: body.text,
     html: body.html,
     pictures: published.mail.pictures,
     attachments: await Promise.all(
-      (linked ? [] : attached).map(async (artifact) => ({
+      (isLinked ? [] : attached).map(async (artifact) => ({
         name: artifact.name,
         mediaType: artifact.mediaType,
         content: await artifactBytes(artifact),
@@ -114,13 +114,13 @@ async function prepareEmail(
     maxBytes: attachmentLimit(spec),
     dkim: mail.dkim,
   });
-  // The rule is asked again of what really goes onto the wire, whatever built it.
-  const envelopeFault = recipientRefusal(message.envelope.to, settings.recipients);
-  if (envelopeFault !== undefined) {
-    throw new DocketError('deliver.recipient_refused', `${message.envelope.to} ${envelopeFault}.`);
+  // Checks the final envelope again, independent of the code above.
+  const envelopeRefusal = recipientRefusal(message.envelope.to, settings.recipients);
+  if (envelopeRefusal !== undefined) {
+    throw new DocketError('deliver.recipient_refused', `${message.envelope.to} ${envelopeRefusal}.`);
   }
-  // Links are of the day on which they were made.
-  if (!linked && before > 0) await assertSameEmail(archive, published, row.id, message);
+  // A message with links differs from day to day.
+  if (!isLinked && previousEpoch > 0) await assertSameEmail(archive, published, row.id, message);
   return emailSender(mail.mailer, message, await archive.putMessage(published, row.id, message.raw));
 }
 
@@ -128,7 +128,7 @@ const uniqueMailboxes = (addresses: readonly string[]): readonly string[] => [
   ...new Map(addresses.map((address) => [recipientKey(address), address] as const)).values(),
 ];
 
-/** The artifacts of the formats to attach. A format that nothing was made in is refused: no mail without its report. */
+/** The artifacts to attach. Throws `deliver.target_refused` for a format without a file. */
 function selectAttachments(spec: EmailTarget, artifacts: readonly Artifact[]): readonly Artifact[] {
   const missing = spec.attach.find((format) => !artifacts.some((artifact) => artifact.format === format));
   if (missing !== undefined) {
@@ -141,13 +141,13 @@ function selectAttachments(spec: EmailTarget, artifacts: readonly Artifact[]): r
 }
 
 /**
- * A finished message on its way: the server's answer becomes the ledger's state.
- * @param kept its SHA-256 (hex) where the archive keeps it
+ * Sends a finished message; the server's reply becomes the ledger's state.
+ * @param archivedHash SHA-256 (hex) of the archived message
  */
-export function emailSender(mailer: Mailer, message: EmailMessage, kept?: string): SendFn {
-  const leave: SendFn = async (signal, fence) =>
+export function emailSender(mailer: Mailer, message: EmailMessage, archivedHash?: string): SendFn {
+  const send: SendFn = async (signal, fence) =>
     toAttemptResult(await mailer.send(message.envelope, message.raw, signal, fence));
-  return kept === undefined ? leave : Object.assign(leave, { message: kept });
+  return archivedHash === undefined ? send : Object.assign(send, { message: archivedHash });
 }
 
 function toAttemptResult(result: SendResult): AttemptResult {

@@ -5,7 +5,7 @@ import type { SharedLink } from '../../archive/storage/archive-storage.ts';
 import type { DeliveryRow } from '../../ledger/ledger.ts';
 import type { Delivery } from '../target.ts';
 
-/** A file that is too large for an e-mail, and where it is. */
+/** A link to a file that is too large for an e-mail. */
 export interface FileLink extends SharedLink {
   readonly name: string;
   readonly bytes: number;
@@ -15,46 +15,46 @@ const URL_LIKE = /^[a-z][a-z0-9]*:\/\//;
 
 interface LinkInput {
   readonly formats: readonly ArtifactFormat[];
-  readonly sealed: PublishedRun;
+  readonly published: PublishedRun;
   readonly deliveries: readonly Delivery[];
   readonly rows: readonly DeliveryRow[];
   readonly archive: Pick<Archive, 'link'>;
 }
 
 /**
- * Where the files of these formats are, from the first that has all of them: a bucket of the report that gives links, the
- * archive if it does, the places that other deliveries of the run name; or the delivery that has yet to happen. Throws
- * `deliver.target_refused` when there is none: a mail without its files says nothing.
+ * Links to the files of these formats, from the first source that has all of them: an S3 delivery of the run, the archive,
+ * the locations of other deliveries. Otherwise the recipient of a pending delivery that will have them. Throws
+ * `deliver.target_refused` when there is no source.
  */
 export async function findFileLinks(input: LinkInput): Promise<readonly FileLink[] | { readonly waitsFor: string }> {
-  const { formats, sealed, deliveries, rows } = input;
+  const { formats, published, deliveries, rows } = input;
   const wanted: readonly ArtifactFormat[] = formats.includes('csv') ? [...formats, 'schema'] : formats;
-  const files = individualFiles(sealed.artifacts).filter(({ format }) => wanted.includes(format));
+  const files = individualFiles(published.artifacts).filter(({ format }) => wanted.includes(format));
   const states = new Map(rows.map(({ id, state }) => [id, state]));
   const sent = deliveries.filter(({ row }) => states.get(row.id) === 'sent');
-  for await (const known of linkSources(input, sent, files)) {
+  for await (const source of linkSources(input, sent, files)) {
     const found = files.flatMap(({ name, bytes }): FileLink[] => {
-      const link = known.get(name);
+      const link = source.get(name);
       return link === undefined ? [] : [{ name, bytes, ...link }];
     });
     if (files.length > 0 && found.length === files.length) return found;
   }
-  const waited = deliveries.find(({ row }) => states.get(row.id) === 'pending' && /-(s3|sftp)$/.test(row.target));
-  if (waited !== undefined) return { waitsFor: waited.row.recipient };
+  const pending = deliveries.find(({ row }) => states.get(row.id) === 'pending' && /-(s3|sftp)$/.test(row.target));
+  if (pending !== undefined) return { waitsFor: pending.row.recipient };
   throw new DocketError('deliver.target_refused', 'The attachments are too large for an e-mail.', {
     expected:
       'files within max_attachment, an S3 or SFTP delivery of the report that has them, or an archive in a bucket',
-    got: sealed.artifacts.map(({ name, bytes }) => `${name} (${bytes})`).join(', '),
+    got: published.artifacts.map(({ name, bytes }) => `${name} (${bytes})`).join(', '),
     next:
       input.archive.link === undefined
-        ? 'Attach fewer files, narrow the report, raise max_attachment, or add an S3 or SFTP delivery: the mail then links to it. An archive in a bucket gives links, too; one in a directory has none.'
-        : 'The archive’s credentials are of a session and end within a day, and so would a link. Add an S3 delivery with a public_url or credentials of its own, or give the archive credentials that do not end.',
+        ? 'Attach fewer files, narrow the report, raise max_attachment, or add an S3 or SFTP delivery, to which the e-mail then links. An archive in a bucket has links too, one in a directory has none.'
+        : 'The archive’s credentials expire within a day, and so would its links. Add an S3 delivery with a public_url or its own credentials, or use credentials without expiry for the archive.',
   });
 }
 
-/** What each place knows of the files, by their names, the best first; asked one after the other. */
+/** Links by file name from each source, the best first. Lazy: a source is used only if the ones before lack a file. */
 async function* linkSources(
-  { sealed, archive }: LinkInput,
+  { published, archive }: LinkInput,
   sent: readonly Delivery[],
   files: readonly Artifact[],
 ): AsyncGenerator<ReadonlyMap<string, SharedLink>> {
@@ -62,7 +62,7 @@ async function* linkSources(
   if (archive.link !== undefined) {
     const links = new Map<string, SharedLink>();
     for (const { name } of files) {
-      const link = await archive.link(sealed, name);
+      const link = await archive.link(published, name);
       if (link !== undefined) links.set(name, link);
     }
     yield links;
@@ -84,28 +84,28 @@ const HTML_ESCAPES: Readonly<Record<string, string>> = {
 };
 const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (character) => HTML_ESCAPES[character] ?? '');
 const MEGABYTE = 1024 * 1024;
-/** `3.0 MB`, and `1 kB` for a file of some bytes: none is of no size. */
+/** E.g. `3.0 MB`; at least `1 kB`. */
 const sizeText = (bytes: number): string =>
   bytes < MEGABYTE / 10 ? `${Math.max(1, Math.round(bytes / 1024))} kB` : `${(bytes / MEGABYTE).toFixed(1)} MB`;
 
-/** Until when all of them open, and that they open for anybody. */
+/** The earliest expiry of the links, and that they need no login; empty for links without expiry. */
 function expiryText(links: readonly FileLink[]): string {
   const ends = links.flatMap(({ until }) => until ?? []);
   if (ends.length === 0) return '';
   const first = new Date(Math.min(...ends)).toISOString();
-  return ` until ${first.slice(0, 10)} ${first.slice(11, 16)} UTC, for anybody who has this mail`;
+  return ` until ${first.slice(0, 10)} ${first.slice(11, 16)} UTC, for anyone who has this e-mail`;
 }
 
-/** The mail with the links in front, in both its forms. */
+/** The e-mail with the links at the top of its HTML and its text. */
 export function withFileLinks(
   { html, text }: Pick<MailBody, 'html' | 'text'>,
   links: readonly FileLink[],
   limit: number,
 ): Pick<MailBody, 'html' | 'text'> {
-  const lead = `The files are larger than ${sizeText(limit)} and are not attached. They are here${expiryText(links)}:`;
+  const lead = `The files are larger than ${sizeText(limit)} and are not attached. Download them here${expiryText(links)}:`;
   const items = links.map(
     ({ name, bytes, url }) =>
-      // A reader's program may know nothing of sftp: and the like; what it does know would only be long.
+      // Mail programs may not open other schemes such as sftp: show the URL as text.
       `<li><a href="${escapeHtml(url)}">${escapeHtml(name)}</a> (${sizeText(bytes)})${/^https?:/.test(url) ? '' : `<br>${escapeHtml(url)}`}</li>`,
   );
   const block = `<div style="padding:16px;font-family:Arial,sans-serif;font-size:14px;line-height:1.5">${lead}<ul>${items.join('')}</ul></div>`;

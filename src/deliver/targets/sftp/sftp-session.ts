@@ -9,7 +9,7 @@ import { type SftpSpec, sftpServerUrl } from '../../../definitions/schema/delive
 import { fingerprintOf, hostKeyType, parseHostKey } from '../../../definitions/schema/host-key.ts';
 import type { Artifact } from '../../../render/artifact.ts';
 import { type AddressPolicy, ForbiddenAddress, guardedLookup, literalRefusal } from '../../address-guard.ts';
-import { artifactChunks } from '../../archive/run-folder.ts';
+import { artifactChunks } from '../../archive/artifact-bytes.ts';
 
 /** What went wrong at an SFTP server, for the ledger. */
 export class SftpFailure extends Error {

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../../src/base/clock.ts';
 import { ARCHIVE_MARKER, createMarker, newArchiveId } from '../../../../src/deliver/archive/archive-marker.ts';
-import { createMarkerCheck, markerCheckedStorage } from '../../../../src/deliver/archive/storage/marker-check.ts';
 import { createArchive } from '../../../../src/deliver/archive/create-archive.ts';
+import { createMarkerCheck, markerCheckedStorage } from '../../../../src/deliver/archive/storage/marker-check.ts';
 import { ARCHIVES, type TestArchive } from '../../../support/archives.ts';
 import { ORDER, sealedRun } from '../../../support/delivery-case.ts';
 import { manualClock } from '../../../support/manual-clock.ts';
@@ -107,7 +107,7 @@ describe.each(ARCHIVES)('an archive %s', (_, open) => {
     let reads = 0;
     const metadata = {
       ...at.shelf.metadata,
-      read: (name: string) => {
+      get: (name: string) => {
         reads += 1;
         return at.shelf.metadata.get(name);
       },

@@ -4,14 +4,14 @@ import { inspect } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../../src/base/clock.ts';
 import { silentLog } from '../../../../src/base/log.ts';
-import { archiveProbe } from '../../../../src/services/deployment/storage-health.ts';
+import { createArchive } from '../../../../src/deliver/archive/create-archive.ts';
+import { applyRetention } from '../../../../src/deliver/archive/retention.ts';
+import { runProblems } from '../../../../src/deliver/archive/verify/verify-run.ts';
 import { type DeliverInput, deliver } from '../../../../src/deliver/deliver.ts';
 import type { Ledger } from '../../../../src/deliver/ledger/ledger.ts';
-import type { Mailer } from '../../../../src/deliver/targets/email/smtp/smtp-mailer.ts';
 import { memoryLedger } from '../../../../src/deliver/ledger/memory-ledger.ts';
-import { applyRetention } from '../../../../src/deliver/archive/retention.ts';
-import { createArchive } from '../../../../src/deliver/archive/create-archive.ts';
-import { runProblems } from '../../../../src/deliver/archive/verify/verify-run.ts';
+import type { Mailer } from '../../../../src/deliver/targets/email/smtp/smtp-mailer.ts';
+import { archiveProbe } from '../../../../src/services/deployment/storage-health.ts';
 import { archiveUrl, bucketShelf } from '../../../support/archives.ts';
 import { Crash, type CrashPlan, crashing } from '../../../support/crash.ts';
 import {
@@ -263,7 +263,7 @@ test('a worker dies at each step and the ledger is flushed: the bucket knows wha
     return { receipts, got, calls: calls() };
   };
   const { calls: steps } = await once(undefined);
-  expect(steps).toEqual(expect.arrayContaining(['evidence', 'begin', 'keepAttempt', 'send', 'settle']));
+  expect(steps).toEqual(expect.arrayContaining(['getArchivedStates', 'begin', 'putAttempt', 'send', 'settle']));
   const unknown = new Set<string>();
   for (const [at, step] of steps.entries()) {
     for (const when of ['before', 'after'] as const) {
@@ -278,7 +278,7 @@ test('a worker dies at each step and the ledger is flushed: the bucket knows wha
     }
   }
   // A message that is kept, or whose attempt had begun, may have left; that it did not, only the ledger knew.
-  for (const place of unknown) expect(place).toMatch(/keepMessage|begin|keepAttempt|send/);
+  for (const place of unknown) expect(place).toMatch(/putMessage|begin|putAttempt|send/);
 }, 240_000);
 
 const ofAttempts = ({ method, key }: S3Request): boolean => method === 'PUT' && key.includes('/attempts/');
@@ -293,7 +293,11 @@ test.each<readonly [string, Fault, passes: boolean]>([
   const { store, got, input } = await aRun();
   const ledger = memoryLedger();
   store.fault = (request) => (ofAttempts(request) ? fault : undefined);
-  await expect(deliver(input(ledger))).rejects.toMatchObject({ code: 'archive.unwritable', retryable: true, transient: passes });
+  await expect(deliver(input(ledger))).rejects.toMatchObject({
+    code: 'archive.unwritable',
+    retryable: true,
+    transient: passes,
+  });
   expect(got.size).toBe(0);
   expect((await ledger.list(ORDER.id)).map(({ state }) => state)).toEqual(['pending', 'pending']);
   store.fault = () => undefined;

@@ -246,9 +246,9 @@ test('a link stands for each file that is too large, waits for the target that w
   const rowIn = (state: 'sent' | 'pending' | 'refused') => [
     { ...row, state, epoch: 1, detail: null, at: 1, decisions: [] },
   ];
-  const sealed = { folder: '/x', manifest: manifestOf(artifacts), artifacts, mail: MAIL };
+  const published = { folder: '/x', manifest: manifestOf(artifacts), artifacts, mail: MAIL };
   const ask = (format: 'csv' | 'xlsx', rows: ReturnType<typeof rowIn>, one: Delivery = delivery, archive = {}) =>
-    findFileLinks({ formats: [format], sealed, deliveries: [one], rows, archive });
+    findFileLinks({ formats: [format], published, deliveries: [one], rows, archive });
   const [bytes, until] = [3 * 1024 * 1024, null];
   expect(await ask('csv', rowIn('sent'))).toEqual(
     ['a.csv', 'a.json'].map((name) => ({ name, bytes, url: `s3://b/acme/${name}`, until })),
@@ -258,7 +258,7 @@ test('a link stands for each file that is too large, waits for the target that w
     await expect(ask('csv', rows)).rejects.toMatchObject({ code: 'deliver.target_refused' });
   }
   const local = { ...delivery, fileLocations: () => new Map([['k.xlsx', '/srv/out/k.xlsx']]) };
-  await expect(ask('xlsx', rowIn('sent'), local)).rejects.toThrow();
+  await expect(ask('xlsx', rowIn('sent'), local)).rejects.toMatchObject({ code: 'deliver.target_refused' });
 
   // What opens for the reader comes before what only names a place, and is not waited for.
   const open = (where: string) => async (name: string) => ({ url: `https://${where}/${name}`, until: 9 });
@@ -270,7 +270,7 @@ test('a link stands for each file that is too large, waits for the target that w
   const mute = { link: async () => undefined };
   expect(await ask('xlsx', rowIn('sent'), delivery, mute)).toMatchObject([{ url: 's3://b/acme/k.xlsx' }]);
   await expect(ask('xlsx', [], delivery, mute)).rejects.toMatchObject({
-    next: expect.stringContaining('of a session'),
+    next: expect.stringContaining('public_url'),
   });
 
   const body = withFileLinks(

@@ -4,7 +4,7 @@ import { createRedactor } from '../../../../../src/base/secrets/redactor.ts';
 import { Secret } from '../../../../../src/base/secrets/secret.ts';
 import { accessTokens } from '../../../../../src/deliver/targets/email/smtp/oauth2.ts';
 import { smtpMailer } from '../../../../../src/deliver/targets/email/smtp/smtp-mailer.ts';
-import { probeSmtpServer } from '../../../../../src/deliver/targets/email/smtp/smtp-probe.ts';
+import { probeSmtp } from '../../../../../src/deliver/targets/email/smtp/smtp-probe.ts';
 import { hostileServer, json } from '../../../../support/hostile-server.ts';
 import { encodingsFoundIn, encodingsOf } from '../../../../support/secret-encodings.ts';
 import { type SmtpStep, scriptedSmtp } from '../../../../support/smtp-script.ts';
@@ -43,7 +43,7 @@ test.each<[SmtpStep, number]>([
   expect(encodingsFoundIn(result, PASSWORD)).toEqual([]);
   expect(result).toContain('[secret]');
   if (step !== 'AUTH') return;
-  const probed: unknown = await probeSmtpServer(urlOf(server.url)).catch((error: unknown) => error);
+  const probed: unknown = await probeSmtp(urlOf(server.url)).catch((error: unknown) => error);
   expect(encodingsFoundIn(JSON.stringify(probed), PASSWORD)).toEqual([]);
   expect(probed).toMatchObject({ code: 'deliver.target_failed', got: expect.stringContaining('[secret]') });
 });

@@ -172,7 +172,7 @@ test('a message that has left waits for its answer, though the attempt is stoppe
 
 test('a server that trickles for ever is given up, and what had left by then is unknown', async () => {
   const server = await serverWith({ dot: { say: '250-still\r\n250-thinking' } });
-  const options = { timeouts: { connect: 20_000, silence: 20_000, total: 1_000 } };
+  const options = { timeouts: { connect: 20_000, inactivity: 20_000, total: 1_000 } };
   expect(await send(server, SMALL, options)).toMatchObject({ kind: 'unknown' });
 });
 
