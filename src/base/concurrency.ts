@@ -1,21 +1,37 @@
-/** Does `work` for each, so many at once. After the first failure nothing further is begun, and it is thrown. */
-export async function forEachWithConcurrency<T>(
-  items: Iterable<T>,
-  atOnce: number,
-  work: (item: T) => Promise<unknown>,
-): Promise<void> {
-  const left = [...items];
+/**
+ * Calls `fn` for each item, at most `concurrency` at a time, and returns its results in the items' order.
+ *
+ * After a failure no further call starts; the calls already running are awaited, then the first failure is thrown.
+ */
+export async function mapWithConcurrency<Item, Result>(
+  items: Iterable<Item>,
+  concurrency: number,
+  fn: (item: Item, index: number) => Promise<Result>,
+): Promise<Result[]> {
+  const all = [...items];
+  const results = new Array<Result>(all.length);
+  const pending = all.entries();
+  const failures: unknown[] = [];
   const worker = async (): Promise<void> => {
-    for (let item = left.shift(); item !== undefined; item = left.shift()) {
+    for (const [index, item] of pending) {
       try {
-        await work(item);
+        results[index] = await fn(item, index);
       } catch (error) {
-        left.length = 0;
-        throw error;
+        failures.push(error);
       }
+      if (failures.length > 0) return;
     }
   };
-  const ended = await Promise.allSettled(Array.from({ length: atOnce }, worker));
-  const failed = ended.find((end) => end.status === 'rejected');
-  if (failed !== undefined) throw failed.reason;
+  await Promise.all(Array.from({ length: Math.min(concurrency, all.length) }, worker));
+  if (failures.length > 0) throw failures[0];
+  return results;
+}
+
+/** As `mapWithConcurrency`, without results. */
+export async function forEachWithConcurrency<Item>(
+  items: Iterable<Item>,
+  concurrency: number,
+  fn: (item: Item, index: number) => Promise<unknown>,
+): Promise<void> {
+  await mapWithConcurrency(items, concurrency, fn);
 }

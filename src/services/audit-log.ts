@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Clock } from '../base/clock.ts';
-import { epochMsSchema } from '../base/epoch.ts';
+import { epochMsSchema } from '../base/time.ts';
 import { DocketError, toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
 import type { RedisClient } from '../redis/client.ts';

@@ -3,7 +3,7 @@ import type { Context } from 'hono';
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
 import { z } from 'zod';
 import type { Clock } from '../../base/clock.ts';
-import { epochMsSchema } from '../../base/epoch.ts';
+import { epochMsSchema } from '../../base/time.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { withRedisErrors } from '../../redis/connection.ts';
 import { redisKeys } from '../../redis/keys.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { epochMsSchema } from '../../base/epoch.ts';
+import { epochMsSchema } from '../../base/time.ts';
 import { DocketError, toDocketError } from '../../base/error.ts';
 import { type FindArchivedRuns, isSamePeriodDays } from '../archive/archived-runs.ts';
 import { archiveCorrupt, requirePathName } from '../archive/run-folder.ts';

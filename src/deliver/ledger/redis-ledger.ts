@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { epochMsSchema } from '../../base/epoch.ts';
+import { epochMsSchema } from '../../base/time.ts';
 import { DocketError } from '../../base/error.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { withRedisErrorContext } from '../../redis/errors.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { epochMsSchema } from '../../base/epoch.ts';
+import { epochMsSchema } from '../../base/time.ts';
 import { DocketError, ERRORS, type ErrorCode, type ErrorJson } from '../../base/error.ts';
 import { PRIORITIES } from '../../fetch/rate-limit/budget.ts';
 import {

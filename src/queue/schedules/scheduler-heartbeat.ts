@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { epochMsSchema } from '../../base/epoch.ts';
+import { epochMsSchema } from '../../base/time.ts';
 import { withRedisErrors } from '../../redis/connection.ts';
 import { redisKeys } from '../../redis/keys.ts';
 import type { RedisClient } from '../../redis/script.ts';
