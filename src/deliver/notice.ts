@@ -68,7 +68,7 @@ export async function notifyOwner(input: NoticeInput): Promise<Receipt> {
   // Whoever else looks what is owed comes upon a notice that is leaving at this moment: it is not his to judge.
   if (found.state !== 'sending' || clock.now() - found.at >= MAX_ATTEMPT_MS) await reconcileRow(ledger, found, clock);
   const keep =
-    published === undefined ? {} : { keep: (record: AttemptRecord) => archive.putAttempt(published, record) };
+    published === undefined ? {} : { recordAttempt: (record: AttemptRecord) => archive.putAttempt(published, record) };
   const service = mail?.service ?? 'mail';
   for (const pause of [0, ...RETRY_DELAYS_MS]) {
     const { state, decisions } = await ledger.open(row, clock.now());

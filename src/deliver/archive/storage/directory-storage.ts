@@ -87,9 +87,9 @@ async function listFolders(folder: string): Promise<readonly string[]> {
 }
 
 /** A folder changes when it is sealed and when papers are added to it: it was sealed by then. */
-async function publishedBefore(folder: string): Promise<{ readonly sealedBy?: number }> {
+async function publishedBefore(folder: string): Promise<Pick<StoredRun, 'publishedBefore'>> {
   const found = await ifPresent(() => stat(folder));
-  return found === undefined ? {} : { sealedBy: found.mtimeMs };
+  return found === undefined ? {} : { publishedBefore: found.mtimeMs };
 }
 
 /**

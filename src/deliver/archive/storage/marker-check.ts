@@ -47,7 +47,7 @@ export function markerCheckedStorage(
     },
     find: found(async (id: string) => {
       const run = await shelf.find(id);
-      return run === undefined ? undefined : { ...run, box: markedBox(run.files) };
+      return run === undefined ? undefined : { ...run, files: markedBox(run.files) };
     }),
     publish: async (run, ...rest) => {
       await check();

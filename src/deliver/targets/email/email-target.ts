@@ -36,7 +36,7 @@ export function emailDeliveries(
       service: mail?.service ?? 'mail',
       messageId: mail === undefined ? null : messageIdOf(spec.together ? sharedMessageKey(row) : row.id, mail.from),
       // Files that are too large are linked to where they are, which must be true when somebody clicks.
-      ...(exceedsLimit(spec, context) ? { turn: 1 as const } : {}),
+      ...(exceedsLimit(spec, context) ? { phase: 1 as const } : {}),
       prepare: (before) => prepareEmail(row, before, spec, context, deliveries),
     };
   });

@@ -26,7 +26,7 @@ export const probeSmtpServer = async (url: Secret, options: SmtpOptions = {}): P
 export async function probeSmtp(url: Secret, options: SmtpOptions = {}): Promise<SmtpProbe> {
   const server = parseSmtpUrl(url, options.oauth2 !== undefined);
   const redact = replyRedactor(url, options);
-  const timeouts = { connect: PROBE_TIMEOUT_MS, silence: PROBE_TIMEOUT_MS, ...options.timeouts };
+  const timeouts = { connect: PROBE_TIMEOUT_MS, inactivity: PROBE_TIMEOUT_MS, ...options.timeouts };
   const connection = openConnection(server, { ...options, timeouts });
   const name = `${server.host}:${server.port}`;
   try {
