@@ -22,7 +22,7 @@ export function createContext(env: NodeJS.ProcessEnv = process.env): AppContext 
     env,
     clock: systemClock,
     log: stderrLog(config.LOG_LEVEL, { redact, pretty }),
-    learn: registerSecret,
+    registerSecret,
     redact,
   };
 }

@@ -13,7 +13,7 @@ const checkpointSchema = z.looseObject({ body: z.looseObject({ org: z.string() }
  * `usage.invalid`, `config.invalid`, `config.secret_missing`.
  */
 export async function readVerifyInput(
-  around: Pick<AppContext, 'config' | 'env' | 'learn' | 'redact' | 'clock'>,
+  around: Pick<AppContext, 'config' | 'env' | 'registerSecret' | 'redact' | 'clock'>,
   flags: { readonly org?: string; readonly publicKey?: string; readonly checkpoint?: string },
 ): Promise<VerifyInput> {
   const { config, env, clock } = around;

@@ -49,7 +49,7 @@ export interface AppContext {
   readonly clock: SteadyClock;
   readonly log: Log;
   /** Told each secret that is read, so that the log can take it out of whatever it is given. */
-  readonly learn?: Redactor['registerSecret'];
+  readonly registerSecret?: Redactor['registerSecret'];
   /** Takes out of a text what it was told of; for what leaves the process beside the log. */
   readonly redact?: Redact;
   /** Where spans go; none are made when absent. */

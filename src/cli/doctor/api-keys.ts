@@ -176,7 +176,7 @@ async function checkBudgets(redis: RedisClient, jobs: Definitions, { env, clock 
 /** A finding for each API key whose organizations set different budgets for it; nothing is asked but the keys themselves. */
 export async function checkBudgetSettings(
   { orgs }: Pick<Definitions, 'orgs'>,
-  around: Pick<AppContext, 'env' | 'learn' | 'redact'>,
+  around: Pick<AppContext, 'env' | 'registerSecret' | 'redact'>,
 ): Promise<readonly Finding[]> {
   const conflicts = await budgetConflicts(orgs.values(), secretSource(around.env, around));
   return conflicts.map(({ organizations, message }) => ({

@@ -30,7 +30,7 @@ export async function openTracing(around: AppContext): Promise<Tracing | undefin
   const wanted = readOtelVariables(around.env);
   if (wanted === undefined) return undefined;
   const { OTEL_EXPORTER_OTLP_ENDPOINT: base = '', OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: own = '' } = wanted;
-  for (const secret of [...[base, own].flatMap(passwordsIn), ...headerValues(around.env)]) around.learn?.(secret);
+  for (const secret of [...[base, own].flatMap(passwordsIn), ...headerValues(around.env)]) around.registerSecret?.(secret);
   const [api, { BatchSpanProcessor, NodeTracerProvider }, resources, exporter, telemetry] = await Promise.all([
     import('@opentelemetry/api'),
     import('@opentelemetry/sdk-trace-node'),

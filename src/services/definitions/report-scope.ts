@@ -56,7 +56,7 @@ export interface ReportScope {
 
 /** @param orgs of the definitions in force */
 export function createReportScope(
-  around: Parts & Pick<AppContext, 'log' | 'learn' | 'redact'>,
+  around: Parts & Pick<AppContext, 'log' | 'registerSecret' | 'redact'>,
   orgs: () => ActiveOrgs,
 ): ReportScope {
   const policy = readScopePolicy(around);

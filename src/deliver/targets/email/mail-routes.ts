@@ -58,7 +58,7 @@ export async function assertMailSecrets({
   config,
   env,
   ...known
-}: Pick<AppContext, 'config' | 'env' | 'learn' | 'redact'>): Promise<void> {
+}: Pick<AppContext, 'config' | 'env' | 'registerSecret' | 'redact'>): Promise<void> {
   const secrets = secretSource(env, known);
   const { oauth2, dkim } = deploymentSmtp(config);
   const faults: string[] = [];
@@ -89,7 +89,7 @@ export async function assertMailSecrets({
  */
 export async function resolveMailServer(
   { smtp }: Pick<OrgSettings, 'smtp'>,
-  { config, env, clock, ...known }: Pick<AppContext, 'config' | 'env' | 'clock' | 'learn' | 'redact'>,
+  { config, env, clock, ...known }: Pick<AppContext, 'config' | 'env' | 'clock' | 'registerSecret' | 'redact'>,
 ): Promise<MailServer | undefined> {
   const secrets = secretSource(env, known);
   const given = smtp?.url === undefined ? config.SMTP_URL : await secrets(smtp.url);
@@ -160,7 +160,7 @@ function createMailerCache(open: typeof smtpMailer): MailerCache {
  * have left. Throws `config.invalid`, `config.secret_missing`.
  */
 export function createMailRoutes(
-  around: Pick<AppContext, 'config' | 'env' | 'clock' | 'learn' | 'redact'>,
+  around: Pick<AppContext, 'config' | 'env' | 'clock' | 'registerSecret' | 'redact'>,
   scope: Scope,
   open: typeof smtpMailer = smtpMailer,
 ): GetMailRoute {
