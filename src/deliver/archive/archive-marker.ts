@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { DocketError, errorMessage } from '../../base/error.ts';
-import type { ArchiveMetadata, RunRef, ArchiveStorage } from './storage/archive-storage.ts';
-import { epochMsSchema } from '../../base/epoch.ts';
+import { epochMsSchema } from '../../base/time.ts';
 import { LAST_SWEEP_FILE } from './retention.ts';
 import { readManifest } from './run-metadata.ts';
+import type { ArchiveMetadata, ArchiveStorage, RunRef } from './storage/archive-storage.ts';
 
 /** At the root of the archive. Its id tells this archive from all others, wherever it is mounted or moved to. */
 export const ARCHIVE_MARKER = 'docket-archive.json';

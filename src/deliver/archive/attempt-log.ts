@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { epochMsSchema } from '../../base/epoch.ts';
-import type { AttemptRecord, Release } from './archive.ts';
 import { forEachWithConcurrency } from '../../base/concurrency.ts';
+import { epochMsSchema } from '../../base/time.ts';
 import { type ArchivedState, DELIVERY_STATES, type Receipt, receiptsSchema } from '../ledger/ledger.ts';
-import { readMetadataFile } from './run-metadata.ts';
+import type { AttemptRecord, Release } from './archive.ts';
 import { archiveCorrupt, requirePathName } from './run-folder.ts';
+import { readMetadataFile } from './run-metadata.ts';
 import type { RunFiles } from './storage/archive-storage.ts';
 
 const attemptSchema: z.ZodType<AttemptRecord> = z.looseObject({
