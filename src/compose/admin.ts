@@ -3,13 +3,14 @@ import { resolve } from 'node:path';
 import { type AccessPorts, createAccess } from '../admin/access/create-access.ts';
 import { reportSlotFinder } from '../admin/access/slots.ts';
 import { createStreamLimiter } from '../admin/api/stream-limiter.ts';
-import { type Admin, createAdminApp, createProbeApp } from '../admin/app.ts';
+import { createAdminApp, createProbeApp } from '../admin/app.ts';
 import type { Auth } from '../admin/auth/authenticate.ts';
 import { createLoginThrottle } from '../admin/auth/login-throttle.ts';
 import { createRateLimit } from '../admin/auth/rate-limit.ts';
 import { redisSessions } from '../admin/auth/sessions.ts';
 import { noTokens, watchTokenFile } from '../admin/auth/token-file.ts';
 import { openBullBoard } from '../admin/bull-board.ts';
+import type { AdminApp } from '../admin/hono-env.ts';
 import { type ExpectedSeries, type Metrics, type ProcessInfo, TARGET_KINDS } from '../admin/metrics/process-metrics.ts';
 import { type AdminServer, listenAdmin } from '../admin/server.ts';
 import { NO_ADDRESSES } from '../base/net/address-list.ts';
@@ -200,7 +201,7 @@ export function expectedSeries({ orgs, reports }: Pick<Definitions, 'orgs' | 're
  * Requests that may change something as spans, in the caller's trace where it has one (`traceparent`). Looks are none: a
  * page that watches would be most of all traces.
  */
-export function tracedRequests(app: Pick<Admin, 'fetch'>, trace: Trace | undefined): Pick<Admin, 'fetch'> {
+export function tracedRequests(app: Pick<AdminApp, 'fetch'>, trace: Trace | undefined): Pick<AdminApp, 'fetch'> {
   if (trace === undefined) return app;
   return {
     fetch: (request, ...rest) => {

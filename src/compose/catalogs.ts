@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { Pool } from 'undici';
-import type { PlanExplainer } from '../admin/access/definitions.ts';
 import { DocketError, toDocketError } from '../base/error.ts';
 import type { Scope } from '../base/scope.ts';
 import { type Secret, type SecretSource, secretSource } from '../base/secrets/secret.ts';
@@ -12,7 +11,7 @@ import { createClient } from '../fetch/client/compliance-client.ts';
 import type { RedisClient } from '../redis/client.ts';
 import { type BudgetFactory, sharedBudgets } from '../services/budgets/budgets.ts';
 import { type ActiveOrgs, lowestLimits, orgsSharingKey } from '../services/budgets/key-limits.ts';
-import { explainReport } from '../services/definitions/explain-report.ts';
+import { explainReport, type PlanExplainer } from '../services/definitions/explain-report.ts';
 import { type AppContext, withCatalog } from './run-ports.ts';
 
 /** Somebody waits for the answer: a longer line for the key is told instead of stood in. */

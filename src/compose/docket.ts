@@ -1,7 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import type { HealthCheck } from '../admin/app.ts';
-import type { Readings } from '../admin/metrics/process-metrics.ts';
 import { isRedisOutage, toDocketError } from '../base/error.ts';
 import { createScope, type Scope } from '../base/scope.ts';
 import { secretSource } from '../base/secrets/secret.ts';
@@ -17,8 +15,8 @@ import {
   type DeploymentIdentity,
   deploymentIdentity,
 } from '../services/deployment/deployment-identity.ts';
-import { readMetricsSnapshot } from '../services/deployment/metrics-snapshot.ts';
-import { monitorStorage, redisProbe } from '../services/deployment/storage-health.ts';
+import { type MetricsSnapshot, readMetricsSnapshot } from '../services/deployment/metrics-snapshot.ts';
+import { type HealthCheck, monitorStorage, redisProbe } from '../services/deployment/storage-health.ts';
 import { identityPorts } from './archive.ts';
 import type { AppContext } from './run-ports.ts';
 import { openScheduler, type SchedulerSettings } from './scheduler.ts';
@@ -43,7 +41,7 @@ export interface RunningDocket {
   /** What `/readyz` asks: Redis, the definitions, each role and what they write to; never rejects. */
   readonly health: () => Promise<readonly HealthCheck[]>;
   /** What the metrics tell of all processes; throws `redis.unreachable`. */
-  readonly metricsSnapshot: () => Promise<Readings>;
+  readonly metricsSnapshot: () => Promise<MetricsSnapshot>;
   /** Lets runs in hand end for a while, hands over the rest, closes everything. */
   close(): Promise<void>;
 }

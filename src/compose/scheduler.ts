@@ -1,5 +1,4 @@
 import { hostname } from 'node:os';
-import type { HealthCheck } from '../admin/app.ts';
 import type { Scope } from '../base/scope.ts';
 import { secretSource } from '../base/secrets/secret.ts';
 import type { DefinitionSource } from '../definitions/load/definition-source.ts';
@@ -17,6 +16,7 @@ import { redisSchedulerHeartbeats } from '../queue/schedules/scheduler-heartbeat
 import { RETENTION_DAYS } from '../redis/keys.ts';
 import { currentKeyFingerprint } from '../services/budgets/key-limits.ts';
 import type { Adopter } from '../services/deployment/deployment-identity.ts';
+import type { HealthCheck } from '../services/deployment/storage-health.ts';
 import type { AppContext } from './run-ports.ts';
 import type { Store } from './store.ts';
 

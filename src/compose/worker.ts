@@ -1,4 +1,3 @@
-import type { HealthCheck } from '../admin/app.ts';
 import { DocketError, isStorageOutage, toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
 import type { Scope } from '../base/scope.ts';
@@ -37,7 +36,13 @@ import { onReconnect, repairLedger } from '../services/deliveries/ledger-repair.
 import { createOwnerNotices } from '../services/deliveries/owner-notices.ts';
 import { recoverExpiredRows, touchUndecided } from '../services/deliveries/undecided-deliveries.ts';
 import type { DeploymentIdentity } from '../services/deployment/deployment-identity.ts';
-import { archiveProbe, monitorStorage, type StoragePart, stagingProbe } from '../services/deployment/storage-health.ts';
+import {
+  archiveProbe,
+  type HealthCheck,
+  monitorStorage,
+  type StoragePart,
+  stagingProbe,
+} from '../services/deployment/storage-health.ts';
 import { checkBucket, createNeededCheck, openArchive } from './archive.ts';
 import { type AppContext, createRunPorts } from './run-ports.ts';
 import type { Store } from './store.ts';
@@ -256,7 +261,7 @@ export async function openWorker(
   );
   scope.use(sweeping, (controller) => controller.abort());
   await worker.ready();
-  const probes = [archiveProbe({ storage }, clock), stagingProbe({ archive })];
+  const probes = [archiveProbe(storage, clock), stagingProbe(archive)];
   const storageHealth = await monitorStorage(probes, { clock, log }, scope, settings.observeStorage);
   return () => [
     { name: 'worker', ok: worker.isAccepting(), detail: `${worker.active()} runs in hand` },

@@ -5,10 +5,25 @@ import type { Period } from '../../definitions/periods/period.ts';
 import { slotView } from '../../definitions/schedules/slot-view.ts';
 import { nextReportSlots, timetableOf } from '../../definitions/schedules/slots.ts';
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
+import type { PeriodSpec } from '../../definitions/schema/report-definition.ts';
 import { compilePlan } from '../../plan/compile.ts';
 import { type ExplainContext, type ExplainDocument, explain } from '../../plan/explain.ts';
 import type { FrozenDefinition } from '../../queue/definitions/definition-store.ts';
 import { type BudgetFactory, expectedFinish, type InspectBudgetsPorts, inspectBudgets } from '../budgets/budgets.ts';
+
+/** What is known of what a definition asks. */
+export interface PlanExplainer {
+  /**
+   * What a run would ask, cost and send: what `docket explain --json` prints.
+   * Throws `plan.invalid`, `catalog.missing` and what the service answers.
+   * @param mayAsk whether a token may be spent on a catalog where the workers hold none
+   */
+  explain(
+    version: FrozenDefinition,
+    period: PeriodSpec | undefined,
+    { mayAsk }: { readonly mayAsk: boolean },
+  ): Promise<unknown>;
+}
 
 /** Slots that are shown beside a plan. */
 const SHOWN_SLOTS = 5;

@@ -1,4 +1,3 @@
-import type { HeldRun } from '../../admin/access/access.ts';
 import type { Clock } from '../../base/clock.ts';
 import { toDocketError } from '../../base/error.ts';
 import type { SecretSource } from '../../base/secrets/secret.ts';
@@ -8,6 +7,33 @@ import type { Ledger } from '../../deliver/ledger/ledger.ts';
 import { plannedDeliveries } from '../../deliver/planned-deliveries.ts';
 import type { DefinitionStore, FrozenDefinition } from '../../queue/definitions/definition-store.ts';
 import type { RunOrder } from '../../run/run-record.ts';
+
+/** A held run's files: what is missing in them, and who would receive them. */
+export interface ReleasePreview {
+  /** In the order of the sections; null where the archive does not say. */
+  readonly missing:
+    | readonly {
+        /** The section's id, and its title where the definition has one. */
+        readonly section: string;
+        readonly title: string | null;
+        readonly code: string;
+        /** One sentence, in the report's language. */
+        readonly text: string;
+      }[]
+    | null;
+  /** Null where the archive or the run's definition is not at hand. */
+  readonly recipients:
+    | readonly {
+        /** Position and kind in the definition, e.g. `0-email`. */
+        readonly target: string;
+        /** An address, or where the files go. */
+        readonly recipient: string;
+        readonly receives: boolean;
+        /** Why it would not: the allow-list, or its `send_if`. */
+        readonly why: string | null;
+      }[]
+    | null;
+}
 
 export interface LoadReleasePreviewPorts {
   readonly definitions: Pick<DefinitionStore, 'get'>;
@@ -28,7 +54,7 @@ export interface LoadReleasePreviewPorts {
 export async function loadReleasePreview(
   run: RunOrder,
   { definitions, settingsNow, workingDirectory = process.cwd(), ...ports }: LoadReleasePreviewPorts,
-): Promise<Omit<HeldRun, 'error'> | undefined> {
+): Promise<ReleasePreview | undefined> {
   const [sealed, frozen] = await Promise.all([ports.archive.peek(run), frozenOf(run, definitions)]);
   if (sealed === undefined) return undefined;
   const { manifest } = sealed;

@@ -4,14 +4,14 @@ import { inspect } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../../src/base/clock.ts';
 import { silentLog } from '../../../../src/base/log.ts';
-import { archiveProbe } from '../../../../src/services/deployment/storage-health.ts';
+import { createArchive } from '../../../../src/deliver/archive/create-archive.ts';
+import { applyRetention } from '../../../../src/deliver/archive/retention.ts';
+import { runProblems } from '../../../../src/deliver/archive/verify/verify-run.ts';
 import { type DeliverInput, deliver } from '../../../../src/deliver/deliver.ts';
 import type { Ledger } from '../../../../src/deliver/ledger/ledger.ts';
-import type { Mailer } from '../../../../src/deliver/targets/email/smtp/smtp-mailer.ts';
 import { memoryLedger } from '../../../../src/deliver/ledger/memory-ledger.ts';
-import { applyRetention } from '../../../../src/deliver/archive/retention.ts';
-import { createArchive } from '../../../../src/deliver/archive/create-archive.ts';
-import { runProblems } from '../../../../src/deliver/archive/verify/verify-run.ts';
+import type { Mailer } from '../../../../src/deliver/targets/email/smtp/smtp-mailer.ts';
+import { archiveProbe } from '../../../../src/services/deployment/storage-health.ts';
 import { archiveUrl, bucketShelf } from '../../../support/archives.ts';
 import { Crash, type CrashPlan, crashing } from '../../../support/crash.ts';
 import {
@@ -293,7 +293,11 @@ test.each<readonly [string, Fault, passes: boolean]>([
   const { store, got, input } = await aRun();
   const ledger = memoryLedger();
   store.fault = (request) => (ofAttempts(request) ? fault : undefined);
-  await expect(deliver(input(ledger))).rejects.toMatchObject({ code: 'archive.unwritable', retryable: true, transient: passes });
+  await expect(deliver(input(ledger))).rejects.toMatchObject({
+    code: 'archive.unwritable',
+    retryable: true,
+    transient: passes,
+  });
   expect(got.size).toBe(0);
   expect((await ledger.list(ORDER.id)).map(({ state }) => state)).toEqual(['pending', 'pending']);
   store.fault = () => undefined;
@@ -318,7 +322,7 @@ test('a message is compared with earlier ones to its recipient, and the first wi
 test('a worker finds out whether its bucket takes writes by writing one object, and asks for no other right', async () => {
   const store = await aStore();
   const { shelf: storage } = await worker(store);
-  const { probe, intervalMs } = archiveProbe({ storage }, systemClock);
+  const { probe, intervalMs } = archiveProbe(storage, systemClock);
   expect(intervalMs).toBe(300_000);
   await probe();
   await probe();
