@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import type { Clock } from '../base/clock.ts';
+import type { AppContext } from '../base/context.ts';
 import { toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
 import { createScope, type Scope } from '../base/scope.ts';
@@ -28,7 +29,6 @@ import {
   firstFound,
   summarizeDeliveries,
 } from '../services/runs/already-delivered.ts';
-import type { AppContext } from './run-ports.ts';
 
 /** The archive that `DOCKET_ARCHIVE` names, and what it stands on. */
 export interface OpenArchive {
@@ -51,13 +51,13 @@ const BUCKET_MARKER_TTL_MS = 5_000;
  * @param identity whose archive it has to be whenever it is written to; absent for those who only read it
  */
 export function openArchive(
-  around: Omit<AppContext, 'log'>,
+  context: Omit<AppContext, 'log'>,
   scope: Scope,
   identity?: Pick<DeploymentIdentity, 'id'>,
 ): OpenArchive {
-  const { config, env, clock } = around;
+  const { config, env, clock } = context;
   const place = config.DOCKET_ARCHIVE ?? { kind: 'directory', folder: resolve('archive') };
-  const secrets = secretSource(env, around);
+  const secrets = secretSource(env, context);
   const bare = place.kind === 'directory' ? directoryStorage(place.folder) : s3Storage(place, secrets);
   scope.use(bare, (opened) => opened.close());
   const maxAgeMs = place.kind === 'directory' ? 0 : BUCKET_MARKER_TTL_MS;
@@ -78,16 +78,21 @@ export function openArchive(
  * @param writes whether the process writes into the archive
  */
 export const openIdentity = (
-  around: AppContext,
+  context: AppContext,
   ports: Pick<IdentityPorts, 'redis' | 'prefix' | 'runs' | 'writes'>,
   scope: Scope,
-): DeploymentIdentity => deploymentIdentity(identityPorts(around, ports, scope));
+): DeploymentIdentity => deploymentIdentity(identityPorts(context, ports, scope));
 
 export const identityPorts = (
-  around: AppContext,
+  context: AppContext,
   ports: Pick<IdentityPorts, 'redis' | 'prefix' | 'runs' | 'writes'>,
   scope: Scope,
-): IdentityPorts => ({ ...ports, storage: openArchive(around, scope).storage, clock: around.clock, log: around.log });
+): IdentityPorts => ({
+  ...ports,
+  storage: openArchive(context, scope).storage,
+  clock: context.clock,
+  log: context.log,
+});
 
 /** The identity of an archive without a Redis to compare it with: its marker, which is created where there is none. */
 export const archiveOnlyIdentity = (
@@ -123,12 +128,12 @@ export const createNeededCheck =
 
 /** Gives the archive to a command, and closes it behind it. */
 export async function withArchive<T>(
-  around: Omit<AppContext, 'log'>,
+  context: Omit<AppContext, 'log'>,
   work: (opened: OpenArchive) => Promise<T>,
 ): Promise<T> {
   const scope = createScope();
   try {
-    return await work(openArchive(around, scope));
+    return await work(openArchive(context, scope));
   } finally {
     await scope.close();
   }
@@ -140,14 +145,14 @@ export async function withArchive<T>(
  * nobody is asked. Asks nothing yet; the scope closes the archive.
  */
 export function composeFindDelivered(
-  around: AppContext,
+  context: AppContext,
   ports: { readonly runs: Pick<RunStore, 'list'>; readonly ledger: Pick<Ledger, 'list'> },
   scope: Scope,
 ): FindEarlierDelivery | undefined {
-  if (around.config.DOCKET_REPEAT === 'allow') return undefined;
+  if (context.config.DOCKET_REPEAT === 'allow') return undefined;
   return firstFound([
     findDeliveredInRecords(ports),
-    findDeliveredInArchive(openArchive(around, scope).storage, around.log),
+    findDeliveredInArchive(openArchive(context, scope).storage, context.log),
   ]);
 }
 

@@ -1,18 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { Pool } from 'undici';
+import type { AppContext } from '../base/context.ts';
 import { DocketError, toDocketError } from '../base/error.ts';
 import type { Scope } from '../base/scope.ts';
 import { type Secret, type SecretSource, secretSource } from '../base/secrets/secret.ts';
 import type { Catalog } from '../contract/catalog.ts';
 import { periodOf } from '../definitions/periods/period.ts';
 import type { OrgSettings } from '../definitions/schema/org-settings.ts';
-import { cachedCatalog, redisCatalogCache } from '../fetch/cache/catalog-cache.ts';
+import { cachedCatalog, redisCatalogCache, withCatalog } from '../fetch/cache/catalog-cache.ts';
 import { createClient } from '../fetch/client/compliance-client.ts';
 import type { RedisClient } from '../redis/client.ts';
 import { type BudgetFactory, sharedBudgets } from '../services/budgets/budgets.ts';
 import { type ActiveOrgs, lowestLimits, orgsSharingKey } from '../services/budgets/key-limits.ts';
 import { explainReport, type PlanExplainer } from '../services/definitions/explain-report.ts';
-import { type AppContext, withCatalog } from './run-ports.ts';
 
 /** Somebody waits for the answer: a longer line for the key is told instead of stood in. */
 const MAX_TOKEN_WAIT_MS = 3_000;
@@ -39,13 +39,13 @@ interface CatalogFinder {
 }
 
 function createCatalogFinder(
-  around: AppContext,
+  context: AppContext,
   { redis, prefix, orgs, belongsTo }: CatalogFinderParts,
   scope: Scope,
 ): CatalogFinder {
-  const { config, env, clock, log } = around;
+  const { config, env, clock, log } = context;
   const { COMPLIANCE_API_URL: baseUrl } = config;
-  const secrets = secretSource(env, around);
+  const secrets = secretSource(env, context);
   const names = `${prefix}:`;
   const catalogs = redisCatalogCache(redis, { prefix: names, clock });
   const budgetOf = sharedBudgets(redis, prefix, clock, log, belongsTo);
@@ -108,12 +108,12 @@ function createCatalogFinder(
  * process cannot have it: without the key or COMPLIANCE_API_URL, and where the service or the line of the key is busy.
  */
 export async function findCatalog(
-  around: AppContext,
+  context: AppContext,
   parts: CatalogFinderParts,
   settings: OrgSettings,
   scope: Scope,
 ): Promise<Catalog | undefined> {
-  const { keyOf, getCached, fetchCatalog } = createCatalogFinder(around, parts, scope);
+  const { keyOf, getCached, fetchCatalog } = createCatalogFinder(context, parts, scope);
   try {
     const key = await keyOf(settings);
     return (await getCached(key, settings)) ?? (await fetchCatalog(key, settings));
@@ -140,13 +140,13 @@ const keepCached =
  * whoever wants to know may spend it; otherwise it throws `catalog.missing`.
  */
 export function createPlanExplainer(
-  around: AppContext,
+  context: AppContext,
   parts: CatalogFinderParts,
   scope: Scope,
 ): PlanExplainer & { readonly catalogIfHeld: GetCachedCatalog } {
-  const { clock } = around;
+  const { clock } = context;
   const { orgs } = parts;
-  const { keyOf, getCached, fetchCatalog, budgetOf, secrets } = createCatalogFinder(around, parts, scope);
+  const { keyOf, getCached, fetchCatalog, budgetOf, secrets } = createCatalogFinder(context, parts, scope);
   const notHeld = ({ id }: OrgSettings): never => {
     throw new DocketError('catalog.missing', `No metric catalog of ${id} is held.`, {
       expected: 'one of the last hour, from a run of the organization',

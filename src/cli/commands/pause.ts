@@ -68,7 +68,7 @@ async function pause(target: string | undefined, flags: PauseFlags): Promise<voi
 async function recordPaused(
   { org, report, who, why }: PauseRequest,
   redis: import('../../redis/client.ts').RedisClient,
-  around: import('../../compose/run-ports.ts').AppContext,
+  around: import('../../base/context.ts').AppContext,
 ): Promise<void> {
   const { openAuditLog } = await import('../context.ts');
   const of = report === null ? { org } : { org, report };

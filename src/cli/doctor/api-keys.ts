@@ -1,6 +1,7 @@
+import type { AppContext } from '../../base/context.ts';
 import { DocketError, toDocketError } from '../../base/error.ts';
 import { secretSource } from '../../base/secrets/secret.ts';
-import { type AppContext, composeCatalogs } from '../../compose/run-ports.ts';
+import { composeCatalogs } from '../../compose/run-ports.ts';
 import { type Catalog, isWronglyAdditive } from '../../contract/catalog.ts';
 import type { Organization } from '../../contract/organization.ts';
 import type { Definitions } from '../../definitions/load/load-definitions.ts';

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
+import type { AppContext } from '../../base/context.ts';
 import { silentLog } from '../../base/log.ts';
-import type { AppContext } from '../../compose/run-ports.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { NO_STEPS, redisClock } from '../../redis/clock.ts';
 import { assertSuitable, openRedis, redisName } from '../../redis/connection.ts';

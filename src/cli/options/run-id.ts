@@ -1,7 +1,7 @@
+import type { AppContext } from '../../base/context.ts';
 import { DocketError, isRedisOutage, toDocketError } from '../../base/error.ts';
 import { withArchive } from '../../compose/archive.ts';
 import { openDecisions } from '../../compose/decisions.ts';
-import type { AppContext } from '../../compose/run-ports.ts';
 import {
   type IdCandidate,
   isFullId,

@@ -65,7 +65,7 @@ async function backfill(report: string, flags: BackfillFlags): Promise<void> {
     import('../../../base/error.ts'),
     import('../../context.ts'),
     import('../../../base/scope.ts'),
-    import('../../../compose/run-ports.ts'),
+    import('../../../deliver/targets/email/mail-routes.ts'),
     import('../../../compose/store.ts'),
     import('../../../compose/catalogs.ts'),
     import('../../../plan/section-requests.ts'),

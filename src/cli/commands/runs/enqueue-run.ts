@@ -33,7 +33,7 @@ export async function enqueueRun(
     import('node:crypto'),
     import('../../context.ts'),
     import('../../../base/scope.ts'),
-    import('../../../compose/run-ports.ts'),
+    import('../../../deliver/targets/email/mail-routes.ts'),
     import('../../../compose/store.ts'),
     import('../../../definitions/load/load-definitions.ts'),
     import('../../options/actor.ts'),

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
-import type { Config } from '../../../base/config/config.ts';
+import { type Config, requireVariable } from '../../../base/config/config.ts';
 import { signsFor } from '../../../base/config/smtp-variables.ts';
+import type { AppContext } from '../../../base/context.ts';
 import { DocketError, toDocketError } from '../../../base/error.ts';
 import type { Scope } from '../../../base/scope.ts';
 import { Secret, secretSource } from '../../../base/secrets/secret.ts';
-import type { AppContext } from '../../../compose/run-ports.ts';
 import type { OrgSettings } from '../../../definitions/schema/org-settings.ts';
+import type { Definition } from '../../../definitions/schema/report-definition.ts';
 import type { MailRoute } from '../registry.ts';
 import { parseDkimKey } from './dkim.ts';
 import { accessTokens } from './smtp/oauth2.ts';
@@ -181,4 +182,21 @@ export function createMailRoutes(
     const key = parseDkimKey(await secrets(dkim.key), where);
     return { ...route, dkim: { domain, selector, key } };
   };
+}
+
+/**
+ * Throws `config.invalid` for a report with e-mail deliveries where no mail server or no sender is configured.
+ *
+ * @param alternative how the command runs without e-mail; part of the message
+ */
+export function assertMailConfigured(
+  { org, report, deliveries }: Definition,
+  { smtp }: OrgSettings,
+  config: Config,
+  alternative?: string,
+): void {
+  if (!deliveries.some(({ email }) => email !== undefined)) return;
+  const why = `${org}/${report} has an e-mail delivery${alternative === undefined ? '' : ` (${alternative})`}`;
+  if (smtp?.url === undefined) requireVariable(config, 'SMTP_URL', why);
+  if (smtp?.from === undefined) requireVariable(config, 'MAIL_FROM', why);
 }
