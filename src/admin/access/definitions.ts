@@ -1,24 +1,24 @@
 import { comparePositions, type Diagnostic, formatDiagnostic } from '../../definitions/diagnostics/diagnostic.ts';
+import { type CurrentReportPorts, currentReport, isOrganization } from '../../services/definitions/current-report.ts';
 import type { ValidateText } from '../../services/definitions/definition-threads.ts';
 import type { PlanExplainer } from '../../services/definitions/explain-report.ts';
 import type { Principal } from '../auth/tokens.ts';
 import type { Access, Validation } from './access.ts';
 import { assertVisible, notFoundError } from './permissions.ts';
-import { currentReport, isOrganization, type ReportsPorts } from './reports.ts';
 
-export interface DefinitionsPorts extends Pick<ReportsPorts, 'jobs' | 'lastGood'> {
+export interface DefinitionsPorts extends CurrentReportPorts {
   readonly explainer: PlanExplainer;
   readonly checkText: ValidateText;
 }
 
-/** Texts of definitions, and what they ask. */
+/** Plans and validation of definitions. */
 export function definitionsAccess(ports: DefinitionsPorts, principal: Principal): Pick<Access, 'explain' | 'validate'> {
   return {
     explain: async (org, report, period) => {
       assertVisible(principal, org);
       const { version } = await currentReport(ports, org, report);
       if (version === undefined) throw notFoundError();
-      // Each try that the service refuses costs a token as well: who may only look could use the key up.
+      // Each attempt costs a token, even a refused one: a viewer must not be able to use up the budget.
       return ports.explainer.explain(version, period, { mayAsk: principal.role === 'operator' });
     },
 

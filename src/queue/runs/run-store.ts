@@ -16,8 +16,7 @@ import {
   type RunStore,
   TERMINAL_STATES,
 } from '../../run/run-record.ts';
-import type { RunIdLookup } from '../../services/runs/resolve-id.ts';
-import { findIdsByPrefix, UPDATE_ID_INDEX } from './run-ids.ts';
+import { findIdsByPrefix, type RunIdLookup, UPDATE_ID_INDEX } from './run-ids.ts';
 import { listRunIds, MOVE_STATE, newestFirst } from './run-index.ts';
 import {
   INITIAL_RUN_FIELDS,
