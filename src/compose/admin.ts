@@ -34,7 +34,7 @@ import { startValidationThread } from '../services/definitions/definition-thread
 import { loadReleasePreview } from '../services/runs/release-preview.ts';
 import { createRunFileReader } from '../services/runs/run-file-reader.ts';
 import { openArchive } from './archive.ts';
-import { createPlanExplainer } from './catalogs.ts';
+import { composePlanExplainer } from './catalogs.ts';
 import { composeDecisionService } from './decisions.ts';
 import type { RunningDocket } from './docket.ts';
 
@@ -120,12 +120,12 @@ function openAccessPorts(
   const { archive, storage, signing } = openArchive(context, scope, identity);
   const secrets = secretSource(context.env, context);
   const budgetOf = sharedBudgets(redis, prefix, clock);
-  const explainer = createPlanExplainer(
+  const explainer = composePlanExplainer(
     context,
     { redis, prefix, orgs: () => jobs.current().orgs, belongsTo: identity.known },
     scope,
   );
-  const posted = scope.use(startValidationThread({ clock, catalogOf: explainer.catalogIfHeld }), (opened) =>
+  const posted = scope.use(startValidationThread({ clock, catalogOf: explainer.getCachedCatalog }), (opened) =>
     opened.close(),
   );
   return {
@@ -162,7 +162,7 @@ function openAccessPorts(
     audit,
     live: redisLiveProgress(redis, { prefix }),
     findSlots: reportSlotFinder(),
-    budgetsOf: (orgs) => budgetOverview(orgs, { secrets, budgetOf, inForce: jobs.current().orgs.values(), clock }),
+    budgetsOf: (orgs) => budgetOverview(orgs, { secrets, budgetOf, activeOrgs: jobs.current().orgs.values(), clock }),
     explainer,
     checkText: posted.validate,
     clock,

@@ -1,23 +1,19 @@
 import { resolve } from 'node:path';
-import type { Clock } from '../base/clock.ts';
 import type { AppContext } from '../base/context.ts';
 import { toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
 import { createScope, type Scope } from '../base/scope.ts';
 import { secretSource } from '../base/secrets/secret.ts';
 import type { Archive } from '../deliver/archive/archive.ts';
-import { createMarker, newArchiveId, readMarker } from '../deliver/archive/archive-marker.ts';
-import { type FindArchivedRuns, findArchivedRuns } from '../deliver/archive/archived-runs.ts';
 import { type RunChain, runChain } from '../deliver/archive/chain/run-chain.ts';
 import { parseSigningKey } from '../deliver/archive/chain/signing-key.ts';
 import { createArchive } from '../deliver/archive/create-archive.ts';
-import type { ArchiveStorage, RunRef } from '../deliver/archive/storage/archive-storage.ts';
+import type { ArchiveStorage } from '../deliver/archive/storage/archive-storage.ts';
 import { directoryStorage } from '../deliver/archive/storage/directory-storage.ts';
 import { createMarkerCheck, markerCheckedStorage } from '../deliver/archive/storage/marker-check.ts';
 import { s3Storage } from '../deliver/archive/storage/s3-storage.ts';
-import { findLedgerRuns } from '../deliver/ledger/file-ledger.ts';
 import type { Ledger } from '../deliver/ledger/ledger.ts';
-import { type RunStore, TERMINAL_STATES } from '../run/run-record.ts';
+import type { RunStore } from '../run/run-record.ts';
 import {
   type DeploymentIdentity,
   deploymentIdentity,
@@ -25,9 +21,9 @@ import {
 } from '../services/deployment/deployment-identity.ts';
 import {
   type FindEarlierDelivery,
+  findDeliveredInArchive,
   findDeliveredInRecords,
   firstFound,
-  summarizeDeliveries,
 } from '../services/runs/already-delivered.ts';
 
 /** The archive that `DOCKET_ARCHIVE` names, and what it stands on. */
@@ -94,14 +90,6 @@ export const identityPorts = (
   log: context.log,
 });
 
-/** The identity of an archive without a Redis to compare it with: its marker, which is created where there is none. */
-export const archiveOnlyIdentity = (
-  shelf: Pick<ArchiveStorage, 'location' | 'metadata'>,
-  clock: Clock,
-): Pick<DeploymentIdentity, 'id'> => ({
-  id: async () => ((await readMarker(shelf)) ?? (await createMarker(shelf, newArchiveId(), clock.now()))).id,
-});
-
 /**
  * Tries a bucket when a worker starts. One that does not answer keeps nobody from starting: runs wait for it. Throws
  * `config.secret_missing`.
@@ -117,14 +105,6 @@ export async function checkBucket(shelf: ArchiveStorage, log: Log): Promise<void
     log.error('The archive cannot be used; runs wait until it can', { error: error.toJSON() });
   }
 }
-
-/** Whether somebody may need a run's files yet: it goes on, or is held, and somebody decides whether it leaves. */
-export const createNeededCheck =
-  (runs: Pick<RunStore, 'get'>) =>
-  async (id: string): Promise<boolean> => {
-    const record = await runs.get(id);
-    return record !== undefined && (record.state === 'held' || !TERMINAL_STATES.has(record.state));
-  };
 
 /** Gives the archive to a command, and closes it behind it. */
 export async function withArchive<T>(
@@ -155,28 +135,3 @@ export function composeFindDelivered(
     findDeliveredInArchive(openArchive(context, scope).storage, context.log),
   ]);
 }
-
-/** By the runs in the archive, and by the ledgers there of runs without Redis. */
-export function findDeliveredInArchive(
-  shelf: Pick<ArchiveStorage, 'listRuns' | 'metadata' | 'location'>,
-  log: Log,
-): FindEarlierDelivery {
-  const unreadable = ({ id: run, org, report }: RunRef, thrown: unknown): void => {
-    const error = toDocketError(thrown).toJSON();
-    log.warn('What the archive knows of a run could not be read', { run, org, report, error });
-  };
-  return firstFound([
-    findDeliveredIn(findLedgerRuns(shelf, unreadable)),
-    findDeliveredIn(findArchivedRuns(shelf, unreadable)),
-  ]);
-}
-
-const findDeliveredIn =
-  (runsOf: FindArchivedRuns): FindEarlierDelivery =>
-  async (asked) => {
-    for await (const { run, deliveries } of runsOf(asked)) {
-      const found = run === asked.id ? undefined : summarizeDeliveries(run, asked.period, deliveries);
-      if (found !== undefined) return found;
-    }
-    return undefined;
-  };

@@ -18,14 +18,9 @@ import type { OnRunEvent } from '../run/run-events.ts';
 import type { RunOrder } from '../run/run-record.ts';
 import type { RunResult } from '../run/run-result.ts';
 import type { ActiveOrgs } from '../services/budgets/key-limits.ts';
-import type { FindEarlierDelivery } from '../services/runs/already-delivered.ts';
-import {
-  archiveOnlyIdentity,
-  composeFindDelivered,
-  findDeliveredInArchive,
-  openArchive,
-  openIdentity,
-} from './archive.ts';
+import { archiveOnlyIdentity } from '../services/deployment/deployment-identity.ts';
+import { type FindEarlierDelivery, findDeliveredInArchive } from '../services/runs/already-delivered.ts';
+import { composeFindDelivered, openArchive, openIdentity } from './archive.ts';
 import { composeInline, type DeliveryStores, type InlineContext } from './run-ports.ts';
 
 /** A run of a command that delivers, and what is kept of it. */

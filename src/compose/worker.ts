@@ -31,7 +31,7 @@ import { currentSettings, loadFrozenDefinition } from '../services/definitions/f
 import { createReportScope } from '../services/definitions/report-scope.ts';
 import { onReconnect, reconcileWithArchive, repairLedger } from '../services/deliveries/ledger-repair.ts';
 import { createOwnerNotices } from '../services/deliveries/owner-notices.ts';
-import { recoverExpiredRows, touchUndecided } from '../services/deliveries/undecided-deliveries.ts';
+import { createNeededCheck, recoverExpiredRows, touchUndecided } from '../services/deliveries/undecided-deliveries.ts';
 import type { DeploymentIdentity } from '../services/deployment/deployment-identity.ts';
 import {
   archiveProbe,
@@ -41,7 +41,7 @@ import {
   stagingProbe,
 } from '../services/deployment/storage-health.ts';
 import { createRunExecutor } from '../services/runs/execute-run.ts';
-import { checkBucket, createNeededCheck, openArchive } from './archive.ts';
+import { checkBucket, openArchive } from './archive.ts';
 import { createRunPorts } from './run-ports.ts';
 import type { Store } from './store.ts';
 import type { TracedContext } from './tracing/tracing.ts';

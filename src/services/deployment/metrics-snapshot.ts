@@ -14,7 +14,8 @@ import type { RedisClient } from '../../redis/client.ts';
 import { type ClockSteps, redisClock } from '../../redis/clock.ts';
 import { RETENTION_DAYS } from '../../redis/keys.ts';
 import { type RedisMemory, readRedisMemory } from '../../redis/memory.ts';
-import { type BudgetFactory, inspectBudgets } from '../budgets/budgets.ts';
+import type { BudgetFactory } from '../budgets/budgets.ts';
+import { inspectBudgets } from '../budgets/inspect-budgets.ts';
 
 /** The line of one API key for one kind of calls, and how many tokens it has when it is not slowed. */
 export interface BudgetSample {

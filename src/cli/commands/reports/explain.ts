@@ -51,7 +51,12 @@ async function explainReport(report: string, flags: { period?: string; json?: bo
   const period = periods.periodOf(definition, settings, clock.now(), spec);
   const { catalogOf, sharedBudgets, scope } = await composeCatalogs(around, { orgs: jobs.orgs });
   try {
-    const ports = { secrets: secretSource(env, around), budgetOf: sharedBudgets, inForce: jobs.orgs.values(), clock };
+    const ports = {
+      secrets: secretSource(env, around),
+      budgetOf: sharedBudgets,
+      activeOrgs: jobs.orgs.values(),
+      clock,
+    };
     const document = await withCatalog(
       (maxAgeMs) => catalogOf(settings, maxAgeMs),
       (catalog) => explainReport({ definition, settings }, period, { ...ports, catalog }),
