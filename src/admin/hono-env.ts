@@ -2,10 +2,25 @@ import type { IncomingMessage } from 'node:http';
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import type { Access } from './access/access.ts';
-import type { Client } from './auth/client.ts';
-import type { Session } from './auth/sessions.ts';
 import type { Principal } from './auth/tokens.ts';
 import { problem } from './problem.ts';
+
+/** Who is at the other end, as far as proxies that are trusted say. */
+export interface Client {
+  /** IP address; `unknown` where there is no connection. */
+  readonly address: string;
+  /** Whether it speaks TLS, to the proxy in front of us. */
+  readonly secure: boolean;
+  /** Host and port as it names us, lower case; empty when it does not. */
+  readonly host: string;
+}
+
+/** Somebody who is signed in to the page. */
+export interface Session {
+  readonly principal: Principal;
+  /** What each action of the page has to show: a form in the field `csrf`, a script in the header `X-CSRF-Token`. */
+  readonly csrf: string;
+}
 
 /** What handlers of the route have beside the request; `incoming` is there behind a real server. */
 export interface Env {

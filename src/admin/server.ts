@@ -4,8 +4,8 @@ import { getRequestListener, RequestError } from '@hono/node-server';
 import { DocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
 import { type AddressList, NO_ADDRESSES } from '../base/net/address-list.ts';
-import type { Admin } from './app.ts';
 import { addressBlock, addressOf } from './auth/client.ts';
+import type { AdminApp } from './hono-env.ts';
 import { type ProblemCode, problem, REQUEST_PROBLEMS } from './problem.ts';
 
 /** The admin route, listening. */
@@ -39,7 +39,7 @@ const CLIENT_ERROR_PROBLEMS: Readonly<Record<string, ProblemCode>> = {
 
 /** Serves the admin route. Throws `config.invalid` when the address cannot be listened on. Port 0 takes a free one. */
 export async function listenAdmin(
-  app: Pick<Admin, 'fetch'>,
+  app: Pick<AdminApp, 'fetch'>,
   {
     host,
     port,

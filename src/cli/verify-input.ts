@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
+import type { AppContext } from '../base/context.ts';
 import { DocketError, errorMessage } from '../base/error.ts';
 import { secretSource } from '../base/secrets/secret.ts';
-import type { AppContext } from '../compose/run-ports.ts';
 import { type PublicKeys, parsePublicKeys, parseSigningKey } from '../deliver/archive/chain/signing-key.ts';
 import type { VerifyInput } from '../deliver/archive/verify/verify-archive.ts';
 

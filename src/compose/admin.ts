@@ -3,15 +3,17 @@ import { resolve } from 'node:path';
 import { type AccessPorts, createAccess } from '../admin/access/create-access.ts';
 import { reportSlotFinder } from '../admin/access/slots.ts';
 import { createStreamLimiter } from '../admin/api/stream-limiter.ts';
-import { type Admin, createAdminApp, createProbeApp } from '../admin/app.ts';
+import { createAdminApp, createProbeApp } from '../admin/app.ts';
 import type { Auth } from '../admin/auth/authenticate.ts';
 import { createLoginThrottle } from '../admin/auth/login-throttle.ts';
 import { createRateLimit } from '../admin/auth/rate-limit.ts';
 import { redisSessions } from '../admin/auth/sessions.ts';
 import { noTokens, watchTokenFile } from '../admin/auth/token-file.ts';
 import { openBullBoard } from '../admin/bull-board.ts';
+import type { AdminApp } from '../admin/hono-env.ts';
 import { type ExpectedSeries, type Metrics, type ProcessInfo, TARGET_KINDS } from '../admin/metrics/process-metrics.ts';
 import { type AdminServer, listenAdmin } from '../admin/server.ts';
+import type { AppContext } from '../base/context.ts';
 import { NO_ADDRESSES } from '../base/net/address-list.ts';
 import { createScope, type Scope } from '../base/scope.ts';
 import { secretSource } from '../base/secrets/secret.ts';
@@ -32,10 +34,9 @@ import { startValidationThread } from '../services/definitions/definition-thread
 import { loadReleasePreview } from '../services/runs/release-preview.ts';
 import { createRunFileReader } from '../services/runs/run-file-reader.ts';
 import { openArchive } from './archive.ts';
-import { createPlanExplainer } from './catalogs.ts';
+import { composePlanExplainer } from './catalogs.ts';
 import { composeDecisionService } from './decisions.ts';
 import type { RunningDocket } from './docket.ts';
-import type { AppContext } from './run-ports.ts';
 
 /**
  * What a process answers over HTTP: `/healthz`, `/readyz` and `/metrics` in every role, the API and the page in the role
@@ -44,7 +45,7 @@ import type { AppContext } from './run-ports.ts';
  * @param metrics those that observe this process
  */
 export async function composeAdmin(
-  around: AppContext,
+  context: AppContext,
   jobs: DefinitionSource,
   {
     store,
@@ -55,9 +56,9 @@ export async function composeAdmin(
   metrics: Metrics,
   { api }: { readonly api: boolean },
 ): Promise<AdminServer> {
-  const { config, clock, log } = around;
+  const { config, clock, log } = context;
   const { DOCKET_ADMIN_HOST: host, DOCKET_ADMIN_PORT: port } = config;
-  const auth = await openAuth(around);
+  const auth = await openAuth(context);
   const probes = { auth, health, metrics: () => metrics.scrape(metricsSnapshot), clock, log };
   const listening = { host, port, log, proxies: auth.proxies };
   if (!api) return listenAdmin(createProbeApp(probes), listening);
@@ -65,7 +66,7 @@ export async function composeAdmin(
   try {
     const { redis, prefix } = store;
     const audit = redisAuditLog(redis, { prefix, clock, log });
-    const ports = openAccessPorts(around, jobs, { store, identity }, audit, scope);
+    const ports = openAccessPorts(context, jobs, { store, identity }, audit, scope);
     const board =
       config.DOCKET_ADMIN_BULL_BOARD === 'on'
         ? scope.use(await openBullBoard(redis, { prefix }), (opened) => opened.close())
@@ -80,7 +81,7 @@ export async function composeAdmin(
       board,
       version: version(),
     });
-    const traced = tracedRequests(app, around.trace);
+    const traced = tracedRequests(app, context.trace);
     const server = scope.use(await listenAdmin(traced, listening), (opened) => opened.close());
     // Before the server: it would wait for them.
     scope.use(streams, (opened) => opened.close());
@@ -106,25 +107,25 @@ async function openAuth({ config, clock, log }: AppContext): Promise<Auth> {
 
 /** What stands behind all that somebody may see and do. */
 function openAccessPorts(
-  around: AppContext,
+  context: AppContext,
   jobs: DefinitionSource,
   { store, identity }: Pick<RunningDocket, 'store' | 'identity'>,
   audit: AuditLog,
   scope: Scope,
 ): AccessPorts {
-  const { clock, log } = around;
+  const { clock, log } = context;
   const { redis, prefix, trigger, runs, queue, pauses, definitions } = store;
   const versions = redisActiveVersions(redis, { prefix });
   const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: RETENTION_DAYS });
-  const { archive, storage, signing } = openArchive(around, scope, identity);
-  const secrets = secretSource(around.env, around);
+  const { archive, storage, signing } = openArchive(context, scope, identity);
+  const secrets = secretSource(context.env, context);
   const budgetOf = sharedBudgets(redis, prefix, clock);
-  const explainer = createPlanExplainer(
-    around,
+  const explainer = composePlanExplainer(
+    context,
     { redis, prefix, orgs: () => jobs.current().orgs, belongsTo: identity.known },
     scope,
   );
-  const posted = scope.use(startValidationThread({ clock, catalogOf: explainer.catalogIfHeld }), (opened) =>
+  const posted = scope.use(startValidationThread({ clock, catalogOf: explainer.getCachedCatalog }), (opened) =>
     opened.close(),
   );
   return {
@@ -156,12 +157,12 @@ function openAccessPorts(
         secrets,
         clock,
         settingsNow: (org) => jobs.current().orgs.get(org),
-        workingDirectory: around.workingDirectory,
+        workingDirectory: context.workingDirectory,
       }),
     audit,
     live: redisLiveProgress(redis, { prefix }),
     findSlots: reportSlotFinder(),
-    budgetsOf: (orgs) => budgetOverview(orgs, { secrets, budgetOf, inForce: jobs.current().orgs.values(), clock }),
+    budgetsOf: (orgs) => budgetOverview(orgs, { secrets, budgetOf, activeOrgs: jobs.current().orgs.values(), clock }),
     explainer,
     checkText: posted.validate,
     clock,
@@ -200,7 +201,7 @@ export function expectedSeries({ orgs, reports }: Pick<Definitions, 'orgs' | 're
  * Requests that may change something as spans, in the caller's trace where it has one (`traceparent`). Looks are none: a
  * page that watches would be most of all traces.
  */
-export function tracedRequests(app: Pick<Admin, 'fetch'>, trace: Trace | undefined): Pick<Admin, 'fetch'> {
+export function tracedRequests(app: Pick<AdminApp, 'fetch'>, trace: Trace | undefined): Pick<AdminApp, 'fetch'> {
   if (trace === undefined) return app;
   return {
     fetch: (request, ...rest) => {

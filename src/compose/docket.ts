@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import type { HealthCheck } from '../admin/app.ts';
-import type { Readings } from '../admin/metrics/process-metrics.ts';
+import type { AppContext } from '../base/context.ts';
 import { isRedisOutage, toDocketError } from '../base/error.ts';
 import { createScope, type Scope } from '../base/scope.ts';
 import { secretSource } from '../base/secrets/secret.ts';
@@ -17,10 +16,9 @@ import {
   type DeploymentIdentity,
   deploymentIdentity,
 } from '../services/deployment/deployment-identity.ts';
-import { readMetricsSnapshot } from '../services/deployment/metrics-snapshot.ts';
-import { monitorStorage, redisProbe } from '../services/deployment/storage-health.ts';
+import { type MetricsSnapshot, readMetricsSnapshot } from '../services/deployment/metrics-snapshot.ts';
+import { type HealthCheck, monitorStorage, redisProbe } from '../services/deployment/storage-health.ts';
 import { identityPorts } from './archive.ts';
-import type { AppContext } from './run-ports.ts';
 import { openScheduler, type SchedulerSettings } from './scheduler.ts';
 import { openStore, type Store, type StoreSettings } from './store.ts';
 import { openWorker, type WorkerSettings } from './worker.ts';
@@ -43,7 +41,7 @@ export interface RunningDocket {
   /** What `/readyz` asks: Redis, the definitions, each role and what they write to; never rejects. */
   readonly health: () => Promise<readonly HealthCheck[]>;
   /** What the metrics tell of all processes; throws `redis.unreachable`. */
-  readonly metricsSnapshot: () => Promise<Readings>;
+  readonly metricsSnapshot: () => Promise<MetricsSnapshot>;
   /** Lets runs in hand end for a while, hands over the rest, closes everything. */
   close(): Promise<void>;
 }
@@ -53,31 +51,31 @@ export interface RunningDocket {
  * route. On a failed start everything that was opened is closed.
  * Throws `redis.unreachable`, `redis.unsuitable`, `config.invalid`, `deployment.conflict`, `deployment.mass_removal`.
  */
-export async function composeDocket(around: AppContext, settings: DocketSettings): Promise<RunningDocket> {
+export async function composeDocket(context: AppContext, settings: DocketSettings): Promise<RunningDocket> {
   const scope = createScope();
   try {
-    return await openRoles(around, settings, scope);
+    return await openRoles(context, settings, scope);
   } catch (error) {
     await scope.close();
     throw error;
   }
 }
 
-async function openRoles(around: AppContext, settings: DocketSettings, scope: Scope): Promise<RunningDocket> {
+async function openRoles(context: AppContext, settings: DocketSettings, scope: Scope): Promise<RunningDocket> {
   const { jobs, roles = new Set(ROLES) } = settings;
-  const store = await openStore(around, settings, scope);
-  const identity = await startIdentity(around, settings, roles, store, scope);
+  const store = await openStore(context, settings, scope);
+  const identity = await startIdentity(context, settings, roles, store, scope);
   const checks: (() => readonly HealthCheck[])[] = [];
   const probes = [redisProbe(store.redis, store.prefix)];
-  const redisWrites = await monitorStorage(probes, around, scope, settings.observeStorage);
-  if (roles.has('worker')) checks.push(await openWorker(around, settings, store, identity, scope));
+  const redisWrites = await monitorStorage(probes, context, scope, settings.observeStorage);
+  if (roles.has('worker')) checks.push(await openWorker(context, settings, store, identity, scope));
   if (roles.has('scheduler')) {
-    const scheduler = await openScheduler(around, settings, store, scope);
+    const scheduler = await openScheduler(context, settings, store, scope);
     checks.push(() => [scheduler()]);
   }
   checks.push(redisWrites.checks);
-  startHeartbeat(around, { roles, checks, identity }, store, scope);
-  const { clock, env } = around;
+  startHeartbeat(context, { roles, checks, identity }, store, scope);
+  const { clock, env } = context;
   const budgets = sharedBudgets(store.redis, store.prefix, clock);
   return {
     store,
@@ -92,22 +90,22 @@ async function openRoles(around: AppContext, settings: DocketSettings, scope: Sc
       ...checks.flatMap((check) => check()),
     ],
     metricsSnapshot: () =>
-      readMetricsSnapshot({ ...store, jobs: jobs.current(), budgets, secrets: secretSource(env, around), clock }),
+      readMetricsSnapshot({ ...store, jobs: jobs.current(), budgets, secrets: secretSource(env, context), clock }),
     close: () => scope.close(),
   };
 }
 
 /** Compares Redis with the archive before anything is done with either. A scheduler alone may have no archive. */
 async function startIdentity(
-  around: AppContext,
+  context: AppContext,
   { adopt }: Pick<DocketSettings, 'adopt'>,
   roles: ReadonlySet<Role>,
   { redis, prefix, runs }: Store,
   scope: Scope,
 ): Promise<DeploymentIdentity> {
-  const { clock, log } = around;
+  const { clock, log } = context;
   const writes = roles.has('worker') || roles.has('admin');
-  const ports = identityPorts(around, { redis, prefix, runs, writes }, scope);
+  const ports = identityPorts(context, { redis, prefix, runs, writes }, scope);
   if (adopt !== undefined && writes) await adoptDeployment(ports, redisAuditLog(redis, { prefix, clock, log }), adopt);
   const identity = deploymentIdentity(ports);
   await identity.start();

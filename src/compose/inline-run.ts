@@ -1,3 +1,4 @@
+import type { AppContext } from '../base/context.ts';
 import { DocketError } from '../base/error.ts';
 import type { Outcome } from '../base/outcome.ts';
 import type { Scope } from '../base/scope.ts';
@@ -18,15 +19,10 @@ import type { OnRunEvent } from '../run/run-events.ts';
 import type { RunOrder } from '../run/run-record.ts';
 import type { RunResult } from '../run/run-result.ts';
 import type { ActiveOrgs } from '../services/budgets/key-limits.ts';
-import type { FindEarlierDelivery } from '../services/runs/already-delivered.ts';
-import {
-  archiveOnlyIdentity,
-  composeFindDelivered,
-  findDeliveredInArchive,
-  openArchive,
-  openIdentity,
-} from './archive.ts';
-import { type AppContext, composeInline, type DeliveryStores, type InlineContext } from './run-ports.ts';
+import { archiveOnlyIdentity } from '../services/deployment/deployment-identity.ts';
+import { type FindEarlierDelivery, findDeliveredInArchive } from '../services/runs/already-delivered.ts';
+import { composeFindDelivered, openArchive, openIdentity } from './archive.ts';
+import { composeInline, type DeliveryStores, type InlineContext } from './run-ports.ts';
 
 /** A run of a command that delivers, and what is kept of it. */
 export interface DeliveringRun extends InlineContext {
@@ -54,16 +50,16 @@ type DeliveringParts = Omit<DeliveringRun, keyof InlineContext> & { readonly sto
  * folder says what was sent. Throws as `composeInline`.
  */
 export async function composeDeliveringRun(
-  around: AppContext,
+  app: AppContext,
   order: RunOrder,
   { out, orgs }: { readonly out: Archive; readonly orgs?: ActiveOrgs | undefined },
 ): Promise<DeliveringRun> {
   const kept: { made?: DeliveringParts } = {};
-  const inline = await composeInline(around, out, {
+  const inline = await composeInline(app, out, {
     orgs,
     stores: (redis, scope) => {
       const made =
-        redis === undefined ? withoutRedis(around, order, out, scope) : withRedis(around, order, out, redis, scope);
+        redis === undefined ? withoutRedis(app, order, out, scope) : withRedis(app, order, out, redis, scope);
       kept.made = made;
       return made.stores;
     },
@@ -74,20 +70,14 @@ export async function composeDeliveringRun(
   return { ...inline, ...rest };
 }
 
-function withRedis(
-  around: AppContext,
-  order: RunOrder,
-  out: Archive,
-  redis: RedisClient,
-  scope: Scope,
-): DeliveringParts {
-  const { clock, log } = around;
+function withRedis(app: AppContext, order: RunOrder, out: Archive, redis: RedisClient, scope: Scope): DeliveringParts {
+  const { clock, log } = app;
   const kept = { prefix: DEFAULT_KEY_PREFIX, keepDays: RETENTION_DAYS };
   const prefix = `${DEFAULT_KEY_PREFIX}:`;
   const runs = redisRunStore(redis, { ...kept, log, ended: deleteResponses(redis, { prefix }) });
   const ledger = redisLedger(redis, { prefix, ttlDays: RETENTION_DAYS });
-  const identity = openIdentity(around, { redis, prefix: DEFAULT_KEY_PREFIX, runs, writes: true }, scope);
-  const archive = mirroredArchive(openArchive(around, scope, identity).archive, out);
+  const identity = openIdentity(app, { redis, prefix: DEFAULT_KEY_PREFIX, runs, writes: true }, scope);
+  const archive = mirroredArchive(openArchive(app, scope, identity).archive, out);
   const ports = {
     runs,
     definitions: definitionStore(redis, kept),
@@ -101,14 +91,14 @@ function withRedis(
     archive,
     stores: { archive, ledger, sentFigures: redisLastSentFigures(redis, { prefix }) },
     assertLedgerWritable: async () => {},
-    findDelivered: composeFindDelivered(around, { runs, ledger }, scope),
+    findDelivered: composeFindDelivered(app, { runs, ledger }, scope),
     execute: (frozen, context, work) => recordInlineRun(order, frozen, ports, context, work),
   };
 }
 
-function withoutRedis(around: AppContext, order: RunOrder, out: Archive, scope: Scope): DeliveringParts {
-  const { storage } = openArchive(around, scope);
-  const { storage: ledgerShelf } = openArchive(around, scope, archiveOnlyIdentity(storage, around.clock));
+function withoutRedis(app: AppContext, order: RunOrder, out: Archive, scope: Scope): DeliveringParts {
+  const { storage } = openArchive(app, scope);
+  const { storage: ledgerShelf } = openArchive(app, scope, archiveOnlyIdentity(storage, app.clock));
   return {
     redis: undefined,
     archive: out,
@@ -121,7 +111,7 @@ function withoutRedis(around: AppContext, order: RunOrder, out: Archive, scope: 
         next: 'Set DOCKET_ARCHIVE to one that can be written, or give --no-deliver.',
       });
     },
-    findDelivered: around.config.DOCKET_REPEAT === 'allow' ? undefined : findDeliveredInArchive(storage, around.log),
+    findDelivered: app.config.DOCKET_REPEAT === 'allow' ? undefined : findDeliveredInArchive(storage, app.log),
     execute: (_frozen, context, work) => work(context),
   };
 }

@@ -1,8 +1,8 @@
+import type { AppContext } from '../base/context.ts';
 import { DocketError } from '../base/error.ts';
 import { silentLog } from '../base/log.ts';
 import type { Scope } from '../base/scope.ts';
 import type { RedisClient } from '../redis/client.ts';
-import type { AppContext } from './run-ports.ts';
 
 /**
  * The Redis that the environment names, until the scope closes; undefined where it names none. The default address is

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import type { HealthCheck } from '../admin/app.ts';
+import type { AppContext } from '../base/context.ts';
 import type { Scope } from '../base/scope.ts';
 import { secretSource } from '../base/secrets/secret.ts';
 import type { DefinitionSource } from '../definitions/load/definition-source.ts';
@@ -8,8 +8,8 @@ import { redisActiveVersions } from '../queue/definitions/active-versions.ts';
 import { assertNoMassRemoval, type RemovalSummary } from '../queue/definitions/mass-removal.ts';
 import { activePauses } from '../queue/jobs/pause-enforcement.ts';
 import { createOrphanRequeuer, startPeriodicTasks } from '../queue/jobs/requeue-orphans.ts';
-import { redisProcessRegistry } from '../queue/process-registry.ts';
 import { createLockShortener } from '../queue/jobs/shorten-locks.ts';
+import { redisProcessRegistry } from '../queue/process-registry.ts';
 import { createIndexRepair } from '../queue/runs/run-index-repair.ts';
 import { jobSchedulers, startTickWorker } from '../queue/schedules/job-schedulers.ts';
 import { createDueSlotCache, openDueSlots, type SlotEvent } from '../queue/schedules/open-due-slots.ts';
@@ -18,7 +18,7 @@ import { redisSchedulerHeartbeats } from '../queue/schedules/scheduler-heartbeat
 import { RETENTION_DAYS } from '../redis/keys.ts';
 import { currentKeyFingerprint } from '../services/budgets/key-limits.ts';
 import type { Adopter } from '../services/deployment/deployment-identity.ts';
-import type { AppContext } from './run-ports.ts';
+import type { HealthCheck } from '../services/deployment/storage-health.ts';
 import type { Store } from './store.ts';
 
 /** A scheduler that has not looked at the due slots for so long is of no use, ms. It looks every minute. */
@@ -39,15 +39,15 @@ export interface SchedulerSettings {
  * Returns whether it looks at the due slots, for `/readyz`. Throws `deployment.mass_removal`.
  */
 export async function openScheduler(
-  around: AppContext,
+  context: AppContext,
   { jobs, observeSlots, observeRepairs, adopt: adopts }: SchedulerSettings,
   store: Store,
   scope: Scope,
 ): Promise<() => HealthCheck> {
-  const { clock, log, env } = around;
+  const { clock, log, env } = context;
   const { redis, prefix, runs, queue, pauses, definitions } = store;
   const patient = await store.blockingClient();
-  const keyOf = currentKeyFingerprint(jobs, secretSource(env, around));
+  const keyOf = currentKeyFingerprint(jobs, secretSource(env, context));
   for (const { org, report, who, why, since } of (await activePauses({ pauses, keyOf, log })).values()) {
     const of = report === null ? { org } : { org, report };
     const from = `since ${new Date(since).toISOString()}: ${why}`;

@@ -1,3 +1,4 @@
+import type { AppContext } from '../base/context.ts';
 import type { Scope } from '../base/scope.ts';
 import { noTrace, type Trace } from '../base/trace.ts';
 import { redisLedger } from '../deliver/ledger/redis-ledger.ts';
@@ -13,7 +14,6 @@ import { DEFAULT_KEY_PREFIX, RETENTION_DAYS, redisKeys } from '../redis/keys.ts'
 import { assertSuitable } from '../redis/server-check.ts';
 import { type TriggerRun, triggerRun } from '../services/runs/trigger-run.ts';
 import { composeFindDelivered, openIdentity } from './archive.ts';
-import type { AppContext } from './run-ports.ts';
 
 /** What every role has: the runs that all processes share, and the way to open one. */
 export interface Store {
@@ -41,11 +41,11 @@ export interface StoreSettings {
 
 /** Opens the store until the scope closes. Throws `redis.unreachable`, `redis.unsuitable`. */
 export async function openStore(
-  around: AppContext,
+  context: AppContext,
   { prefix = DEFAULT_KEY_PREFIX, requireDurable = false }: StoreSettings,
   scope: Scope,
 ): Promise<Store> {
-  const { config, clock, log, trace } = around;
+  const { config, clock, log, trace } = context;
   const client = async (role: ClientRole) =>
     scope.use(await openRedis(config.REDIS_URL, role, log), (opened) => opened.disconnect());
   const redis = await client('producer');
@@ -55,7 +55,7 @@ export async function openStore(
   const definitions = definitionStore(redis, kept);
   const queue = scope.use(runQueue(redis, { prefix }), (opened) => opened.close());
   const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: RETENTION_DAYS });
-  const delivered = composeFindDelivered(around, { runs, ledger }, scope);
+  const delivered = composeFindDelivered(context, { runs, ledger }, scope);
   const ports = { runs, definitions, queue, findDelivered: delivered, clock, log, trace };
   return {
     redis,
@@ -89,9 +89,9 @@ const traceTrigger =
  * The store for a command that enqueues runs: refused where Redis belongs to another deployment than the archive. A machine
  * without the archive may enqueue as well. Throws `redis.unreachable`, `redis.unsuitable`, `deployment.conflict`.
  */
-export async function openVerifiedStore(around: AppContext, scope: Scope): Promise<Store> {
-  const store = await openStore(around, {}, scope);
+export async function openVerifiedStore(context: AppContext, scope: Scope): Promise<Store> {
+  const store = await openStore(context, {}, scope);
   const { redis, prefix, runs } = store;
-  await openIdentity(around, { redis, prefix, runs, writes: false }, scope).start();
+  await openIdentity(context, { redis, prefix, runs, writes: false }, scope).start();
   return store;
 }

@@ -6,6 +6,7 @@ import { epochMsSchema } from '../base/time.ts';
 import type { RedisClient } from '../redis/client.ts';
 import { withRedisErrors } from '../redis/errors.ts';
 import { redisKeys } from '../redis/keys.ts';
+import type { DecisionAuthor } from '../run/run-record.ts';
 
 /** What the audit log tells of. The names are stable: alerts and searches are made of them. */
 export const AUDIT_EVENTS = [
@@ -24,7 +25,13 @@ export const AUDIT_EVENTS = [
 ] as const;
 export type AuditEvent = (typeof AUDIT_EVENTS)[number];
 
-/** One thing that somebody did. */
+/** Who acts, from which address, and why. */
+export interface AuditActor extends DecisionAuthor {
+  /** Absent on the command line. */
+  readonly from?: string | undefined;
+}
+
+/** One recorded action. */
 export interface AuditEntry {
   readonly event: AuditEvent;
   /** Name of the token; on the command line, of the person. */

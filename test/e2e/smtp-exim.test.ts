@@ -122,7 +122,10 @@ plain:
 test('exim takes over TLS what it takes, once, and what it says of each recipient is what the ledger says', async () => {
   const { port, taken, connections } = await exim();
   const url = new Secret(`smtp://me:s3cret@localhost:${port}?tls=required`);
-  expect(await probeSmtp(url, { ca: TLS.cert })).toMatchObject({ encrypted: true, detail: expect.stringContaining('me') });
+  expect(await probeSmtp(url, { ca: TLS.cert })).toMatchObject({
+    encrypted: true,
+    detail: expect.stringContaining('me'),
+  });
   const mailer = smtpMailer(url, { ca: TLS.cert });
   onTestFinished(() => mailer.close());
   const to = ['a', 'gone', 'slow', 'b', 'c'].map((name) => `${name}@acme.example`);

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { Admin } from '../../src/admin/app.ts';
 import { newToken, type TokenEntry } from '../../src/admin/auth/tokens.ts';
+import type { AdminApp } from '../../src/admin/hono-env.ts';
 import { parseReport } from '../../src/definitions/load/parse-definitions.ts';
 import { createArchive } from '../../src/deliver/archive/create-archive.ts';
 import { directoryStorage } from '../../src/deliver/archive/storage/directory-storage.ts';
@@ -54,7 +54,7 @@ const clock = manualClock(NOW);
 let bench: QueueHarness;
 let desk: DecisionHarness;
 let root: string;
-let app: Admin;
+let app: AdminApp;
 let contract: ApiContract;
 const ids: { run: string[]; delivery: string[] } = { run: [], delivery: [] };
 

@@ -1,16 +1,18 @@
-import type { Readable } from 'node:stream';
 import type { ErrorJson } from '../../base/error.ts';
 import type { Diagnostic } from '../../definitions/diagnostics/diagnostic.ts';
 import type { Period } from '../../definitions/periods/period.ts';
 import type { SlotView } from '../../definitions/schedules/slot-view.ts';
 import type { PeriodSpec } from '../../definitions/schema/report-definition.ts';
-import type { BudgetState, Priority } from '../../fetch/rate-limit/budget.ts';
+import type { Priority } from '../../fetch/rate-limit/budget.ts';
 import type { Pause } from '../../queue/schedules/pauses.ts';
 import type { RunSnapshot } from '../../run/live-progress.ts';
 import type { RunPage } from '../../run/run-page.ts';
 import type { RunRecord, RunState } from '../../run/run-record.ts';
 import type { AuditEvent, AuditPage } from '../../services/audit-log.ts';
+import type { BudgetOverview } from '../../services/budgets/inspect-budgets.ts';
 import type { DeliveryPage, DeliveryRow, DeliveryState } from '../../services/deliveries/decisions.ts';
+import type { ReleasePreview } from '../../services/runs/release-preview.ts';
+import type { FileEntry, RunFile } from '../../services/runs/run-file-reader.ts';
 import type { Principal } from '../auth/tokens.ts';
 
 /**
@@ -186,52 +188,8 @@ export interface RunsFilter {
   readonly limit: number;
 }
 
-export type { LiveProgress as RunLive, RunSnapshot as RunNews } from '../../run/live-progress.ts';
-
-/** A file of a run, as its manifest names it. */
-export interface FileEntry {
-  readonly name: string;
-  /** `mail`: `mail.html` and `mail.txt`; `picture`: what the HTML shows as `cid:`. */
-  readonly kind: 'file' | 'mail' | 'picture';
-  /** Media type. */
-  readonly type: string;
-  /** Null for parts of the mail, whose manifest notes none. */
-  readonly bytes: number | null;
-  /** Hex. Null for the mail of runs that older versions have sealed. */
-  readonly sha256: string | null;
-}
-
-export interface RunFile extends FileEntry {
-  readonly bytes: number;
-  /** Rejects at once for a file that is missing, at the last piece for one that was changed: `archive.corrupt`. Whoever opens it closes it. */
-  open(): Promise<Readable>;
-}
-
-/** A held run's files: what is missing in them, and who would receive them. */
-export interface HeldRun {
-  /** In the order of the sections; null where the archive does not say. */
-  readonly missing:
-    | readonly {
-        /** The section's id, and its title where the definition has one. */
-        readonly section: string;
-        readonly title: string | null;
-        readonly code: string;
-        /** One sentence, in the report's language. */
-        readonly text: string;
-      }[]
-    | null;
-  /** Null where the archive or the run's definition is not at hand. */
-  readonly recipients:
-    | readonly {
-        /** Position and kind in the definition, e.g. `0-email`. */
-        readonly target: string;
-        /** An address, or where the files go. */
-        readonly recipient: string;
-        readonly receives: boolean;
-        /** Why it would not: the allow-list, or its `send_if`. */
-        readonly why: string | null;
-      }[]
-    | null;
+/** The preview of a held run's release. */
+export interface HeldRun extends ReleasePreview {
   /** Why the archive could not be read. */
   readonly error: ErrorJson | null;
 }
@@ -245,23 +203,4 @@ export interface DeliveriesFilter {
   readonly after?: string;
   /** Runs that are looked through, newest first: a page may have more deliveries or fewer, and `next` tells whether there are more. */
   readonly limit: number;
-}
-
-/** Lines by key; and organizations whose key this process cannot look up, so that nothing is told of its line. */
-export interface BudgetOverview {
-  readonly budgets: readonly BudgetEntry[];
-  readonly unknown: readonly { readonly org: string; readonly why: string }[];
-}
-
-/** The line of one API key for one kind of calls. */
-export interface BudgetEntry {
-  /** Visible ones alone: that strangers share the key is not told. */
-  readonly organizations: readonly string[];
-  readonly of: 'metrics' | 'reads';
-  /** Tokens there are at the full rate, in a window of so many ms. */
-  readonly calls: number;
-  readonly windowMs: number;
-  readonly state: BudgetState;
-  /** When a call that is asked for now can expect its token, if nobody goes before it: epoch ms, now while one is free. */
-  readonly expected: number;
 }

@@ -1,7 +1,8 @@
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import type { AuditLog } from '../../services/audit-log.ts';
+import type { BudgetOverview } from '../../services/budgets/inspect-budgets.ts';
 import { canSee, type Principal } from '../auth/tokens.ts';
-import type { Access, BudgetOverview } from './access.ts';
+import type { Access } from './access.ts';
 import { type DefinitionsPorts, definitionsAccess } from './definitions.ts';
 import { type DeliveriesPorts, deliveriesAccess } from './deliveries.ts';
 import { type FilesPorts, filesAccess, type HeldRunPorts, heldRunAccess } from './files.ts';

@@ -1,30 +1,14 @@
 import { toDocketError } from '../../base/error.ts';
+import type { RunIdLookup } from '../../queue/runs/run-ids.ts';
 import type { RunRecord } from '../../run/run-record.ts';
-import type { RunIdLookup } from '../../services/runs/resolve-id.ts';
+import type { RunFileReader } from '../../services/runs/run-file-reader.ts';
 import type { Principal } from '../auth/tokens.ts';
-import type { Access, FileEntry, HeldRun, RunFile } from './access.ts';
+import type { Access, HeldRun } from './access.ts';
 import { notFoundError } from './permissions.ts';
 import { getVisibleRun } from './runs.ts';
 
-/** Which run's pack. */
-export interface ArchivedRunRef {
-  readonly id: string;
-  readonly org: string;
-  readonly report: string;
-}
-
-/** What the archive keeps of runs, for people to look at. Throws `archive.unreachable`, `archive.corrupt`. */
-export interface ArchivedFiles {
-  /** Undefined: the run's files are not there (yet, or any more). */
-  files(run: ArchivedRunRef): Promise<readonly FileEntry[] | undefined>;
-  /** Undefined for a name that `files` does not list. */
-  file(run: ArchivedRunRef, name: string): Promise<RunFile | undefined>;
-  /** The e-mail with its pictures inside; undefined where there is none. */
-  preview(run: ArchivedRunRef): Promise<string | undefined>;
-}
-
 export interface FilesPorts {
-  readonly archivedFiles: ArchivedFiles;
+  readonly archivedFiles: RunFileReader;
   readonly runs: RunIdLookup;
 }
 

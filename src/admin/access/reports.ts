@@ -1,23 +1,17 @@
 import type { Clock } from '../../base/clock.ts';
-import { formatDiagnostic } from '../../definitions/diagnostics/diagnostic.ts';
-import { isInvalidOrg } from '../../definitions/load/last-known-good.ts';
-import { type Definitions, reportDiagnostics } from '../../definitions/load/load-definitions.ts';
+import type { Definitions } from '../../definitions/load/load-definitions.ts';
 import { periodOf } from '../../definitions/periods/period.ts';
 import { formatSchedule, slotView } from '../../definitions/schedules/slot-view.ts';
 import { nextReportSlots, timetableOf } from '../../definitions/schedules/slots.ts';
 import { ID_PATTERN } from '../../definitions/schema/primitives.ts';
-import type { FrozenDefinition } from '../../queue/definitions/definition-store.ts';
 import type { Pause, Pauses } from '../../queue/schedules/pauses.ts';
 import type { RunStore } from '../../run/run-record.ts';
+import { type CurrentReportPorts, currentReport, isOrganization } from '../../services/definitions/current-report.ts';
 import { canSee, type Principal } from '../auth/tokens.ts';
 import type { Access, OrganizationEntry, ReportEntry } from './access.ts';
 import { assertVisible, notFoundError } from './permissions.ts';
 
-export interface ReportsPorts {
-  /** What this process's folder of definitions says now. */
-  readonly jobs: () => Definitions;
-  /** The version in force of a report whose file has a fault and of which this process remembers no good text. */
-  readonly lastGood: (name: string) => Promise<FrozenDefinition | undefined>;
+export interface ReportsPorts extends CurrentReportPorts {
   readonly runs: Pick<RunStore, 'list'>;
   readonly pauses: Pick<Pauses, 'list'>;
   readonly clock: Clock;
@@ -117,33 +111,6 @@ export function reportsAccess(
     },
   };
 }
-
-/** A report as it is defined now: by its last good version while its file has a fault. */
-export interface CurrentReport {
-  /** Undefined: there is no such report, or it never was without a fault. */
-  readonly version: FrozenDefinition | undefined;
-  /** One line each; empty as well where there is no such report. */
-  readonly faults: readonly string[];
-}
-
-export async function currentReport(
-  { jobs, lastGood }: Pick<ReportsPorts, 'jobs' | 'lastGood'>,
-  org: string,
-  report: string,
-): Promise<CurrentReport> {
-  const own = jobs();
-  const name = `${org}/${report}`;
-  const faults = reportDiagnostics(own, name).map(formatDiagnostic);
-  const definition = own.reports.get(name);
-  const settings = own.orgs.get(org);
-  if (definition !== undefined && settings !== undefined) return { version: { definition, settings }, faults };
-  // A schedule goes on with the last good version; so does who asks for the report.
-  return { version: faults.length === 0 ? undefined : await lastGood(name), faults };
-}
-
-/** Whether there is such an organization, be its settings readable or not. */
-export const isOrganization = ({ orgs, folder, diagnostics }: Definitions, org: string): boolean =>
-  orgs.has(org) || isInvalidOrg(folder, org, diagnostics);
 
 /** Of `org/report`, or of the organization's own name. */
 const orgOf = (name: string): string => name.split('/', 1)[0] ?? '';

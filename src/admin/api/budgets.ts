@@ -1,6 +1,6 @@
 import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
-import type { BudgetEntry } from '../access/access.ts';
+import type { BudgetEntry } from '../../services/budgets/inspect-budgets.ts';
 import type { AdminApp } from '../hono-env.ts';
 import { jsonResponse, queryProblems, security } from './openapi-helpers.ts';
 

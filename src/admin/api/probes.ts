@@ -1,9 +1,23 @@
 import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
+import type { Clock } from '../../base/clock.ts';
 import { DocketError } from '../../base/error.ts';
-import type { ProbePorts } from '../app.ts';
+import type { Log } from '../../base/log.ts';
+import type { HealthCheck } from '../../services/deployment/storage-health.ts';
+import type { Auth } from '../auth/authenticate.ts';
 import type { AdminApp } from '../hono-env.ts';
+import type { Exposition } from '../metrics/process-metrics.ts';
 import { jsonResponse, PROBLEM_RESPONSES, queryProblems, security } from './openapi-helpers.ts';
+
+/** What every process answers from, whatever its roles. */
+export interface ProbePorts {
+  readonly auth: Auth;
+  /** What `/readyz` asks; never rejects, and answers soon. */
+  readonly health: () => Promise<readonly HealthCheck[]>;
+  readonly metrics: () => Promise<Exposition>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
 
 const tags = ['Health'];
 

@@ -2,9 +2,8 @@ import { createHash } from 'node:crypto';
 import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
 import type { Clock } from '../../base/clock.ts';
-import { PROGRESS_STAGES } from '../../run/live-progress.ts';
+import { type LiveProgress, PROGRESS_STAGES, type RunSnapshot } from '../../run/live-progress.ts';
 import { TERMINAL_STATES } from '../../run/run-record.ts';
-import type { RunLive, RunNews } from '../access/access.ts';
 import type { AdminApp } from '../hono-env.ts';
 import { problem } from '../problem.ts';
 import { idParams, lookupProblems, PROBLEM_RESPONSES, queryProblems, security } from './openapi-helpers.ts';
@@ -38,7 +37,7 @@ export const progressView = ({
   ahead,
   finish,
   at,
-}: RunLive): z.infer<typeof progressSchema> => ({
+}: LiveProgress): z.infer<typeof progressSchema> => ({
   stage,
   calls: { done, of },
   tokens,
@@ -139,7 +138,7 @@ interface EventVersions {
 
 const contentHash = (value: unknown): string =>
   createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 12);
-const eventVersions = ({ record, live }: RunNews): EventVersions => ({
+const eventVersions = ({ record, live }: RunSnapshot): EventVersions => ({
   run: contentHash(record),
   live: contentHash(live),
 });
@@ -148,12 +147,12 @@ const parseEventId = (text: string | undefined): Partial<EventVersions> => {
   return { ...(run === undefined ? {} : { run }), ...(live === undefined ? {} : { live }) };
 };
 
-const isEnd = (news: RunNews, known: string | undefined): boolean =>
+const isEnd = (news: RunSnapshot, known: string | undefined): boolean =>
   TERMINAL_STATES.has(news.record.state) && parseEventId(known).run === eventVersions(news).run;
 
 async function* eventTexts(
-  first: RunNews,
-  rest: AsyncIterator<RunNews>,
+  first: RunSnapshot,
+  rest: AsyncIterator<RunSnapshot>,
   {
     known,
     clock,

@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Context, MiddlewareHandler } from 'hono';
 import type { AddressList } from '../../base/net/address-list.ts';
-import type { Env } from '../hono-env.ts';
+import type { Env, Session } from '../hono-env.ts';
 import { problem } from '../problem.ts';
 import { CSRF_FIELD, CSRF_HEADER, isCsrf, isOwnNavigation, isSafe, isSameOrigin } from './csrf.ts';
 import type { LoginThrottle } from './login-throttle.ts';
 import type { RateLimit } from './rate-limit.ts';
-import type { Session, Sessions } from './sessions.ts';
+import type { Sessions } from './sessions.ts';
 import type { Principal, TokenVerifier } from './tokens.ts';
 
 const CHALLENGE = { 'WWW-Authenticate': 'Bearer realm="docket"' };

@@ -2,18 +2,8 @@ import { isIP } from 'node:net';
 import type { Context, MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import type { AddressList } from '../../base/net/address-list.ts';
-import type { Env } from '../hono-env.ts';
+import type { Client, Env } from '../hono-env.ts';
 import { problem } from '../problem.ts';
-
-/** Who is at the other end, as far as proxies that are trusted say. */
-export interface Client {
-  /** IP address; `unknown` where there is no connection. */
-  readonly address: string;
-  /** Whether it speaks TLS, to the proxy in front of us. */
-  readonly secure: boolean;
-  /** Host and port as it names us, lower case; empty when it does not. */
-  readonly host: string;
-}
 
 /** What a request says of where it came from. */
 export interface RequestOrigin {

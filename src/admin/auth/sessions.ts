@@ -8,7 +8,7 @@ import type { RedisClient } from '../../redis/client.ts';
 import { withRedisErrors } from '../../redis/errors.ts';
 import { redisKeys } from '../../redis/keys.ts';
 import type { AuditLog } from '../../services/audit-log.ts';
-import type { Env } from '../hono-env.ts';
+import type { Env, Session } from '../hono-env.ts';
 import { isLoopbackHost } from './client.ts';
 import { csrfOf, isSafe, isSameOrigin } from './csrf.ts';
 import type { LoginThrottle } from './login-throttle.ts';
@@ -19,13 +19,6 @@ const SESSION_IDLE_TIMEOUT_MS = 2 * 3_600_000;
 const SESSION_LIFETIME_MS = 12 * 3_600_000;
 /** How exact the time of the last request is kept, ms: otherwise each request would write. */
 const LAST_SEEN_INTERVAL_MS = 60_000;
-
-/** Somebody who is signed in to the page. */
-export interface Session {
-  readonly principal: Principal;
-  /** What each action of the page has to show: a form in the field `csrf`, a script in the header `X-CSRF-Token`. */
-  readonly csrf: string;
-}
 
 /** What became of a sign-in. */
 export type SignInResult =

@@ -1,45 +1,5 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
-import type { BudgetState } from '../../fetch/rate-limit/budget.ts';
-import type { QueueCounts } from '../../queue/jobs/run-queue.ts';
-import type { OpenRunCount } from '../../queue/runs/run-counts.ts';
-import type { Pause } from '../../queue/schedules/pauses.ts';
-import type { SchedulerHeartbeat } from '../../queue/schedules/scheduler-heartbeat.ts';
-import type { ClockSteps } from '../../redis/clock.ts';
-import type { RedisMemory } from '../../redis/server-info.ts';
-
-/** The line of one API key for one kind of calls, and how many tokens it has when it is not slowed. */
-export interface BudgetSample {
-  readonly of: 'metrics' | 'reads';
-  readonly calls: number;
-  readonly state: BudgetState;
-}
-
-/** What all processes of a deployment share, as it is now. */
-export interface MetricsSnapshot {
-  readonly budgets: readonly BudgetSample[];
-  /** Fingerprint of the key by organization; null where the key cannot be resolved here. */
-  readonly keys: ReadonlyMap<string, string | null>;
-  readonly queue: QueueCounts;
-  /** Runs on record that have not ended, or wait for somebody. */
-  readonly runs: readonly OpenRunCount[];
-  /** How many processes are at work, by role. */
-  readonly processes: ReadonlyMap<string, number>;
-  /** The last look at the due slots; null before the first. */
-  readonly look: SchedulerHeartbeat | null;
-  /** Null where Redis does not say. */
-  readonly memory: RedisMemory | null;
-  /** Of the wall clock of Redis. */
-  readonly clockSteps: ClockSteps;
-  readonly paused: readonly Pick<Pause, 'org' | 'report' | 'since'>[];
-  readonly owedNotices: number;
-  /** Deliveries that may have arrived and may not have: they wait for somebody's decision. */
-  readonly unknownDeliveries: number;
-  readonly reports: number;
-  /** Of files of definitions, which are left out. */
-  readonly faults: number;
-  /** Reports and organizations that go on as their last good file says. */
-  readonly kept: number;
-}
+import type { BudgetSample, MetricsSnapshot } from '../../services/deployment/metrics-snapshot.ts';
 
 /** Roles that are 0 when nobody does them: that there is no worker must be a figure, not a gap. */
 const PROCESS_ROLES = ['worker', 'scheduler', 'admin'];

@@ -13,7 +13,11 @@ export const BATCH_SIZE = 500;
 
 /** Number of rows that are `unknown` since `after` (epoch ms) or later. Throws `redis.unreachable`. */
 export const countUnknown = (redis: Pick<RedisClient, 'zcount'>, prefix: string, after: number): Promise<number> =>
-  withRedisErrors(undefined, () => redis.zcount(unknownKeyOf(prefix), after, '+inf'), beforeSending('The ledger of deliveries (count)'));
+  withRedisErrors(
+    undefined,
+    () => redis.zcount(unknownKeyOf(prefix), after, '+inf'),
+    beforeSending('The ledger of deliveries (count)'),
+  );
 
 /** Ids in the set of `unknown` rows whose row an older version let expire. Throws `redis.unreachable`. */
 export async function listExpiredUnknown(

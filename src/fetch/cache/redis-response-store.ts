@@ -47,7 +47,11 @@ export function redisResponseStore(redis: RedisClient, options: RedisResponseSto
   const script = storeScript();
   return {
     get: async (run, call) => {
-      const compressed = await withRedisErrors(undefined, () => redis.hgetBuffer(`${prefix}answers:${run}`, call), BEFORE_CALL);
+      const compressed = await withRedisErrors(
+        undefined,
+        () => redis.hgetBuffer(`${prefix}answers:${run}`, call),
+        BEFORE_CALL,
+      );
       // An unreadable entry counts as missing: the call is made again.
       return compressed === null ? undefined : decompressJson(compressed, storedResponseSchema);
     },
@@ -78,5 +82,9 @@ export function deleteResponses(
 ): ResponseStore['delete'] {
   const script = storeScript();
   return async (run) =>
-    void (await withRedisErrors(undefined, () => runLuaScript(redis, script, keysOf(prefix, run), ['delete', run]), BEFORE_CALL));
+    void (await withRedisErrors(
+      undefined,
+      () => runLuaScript(redis, script, keysOf(prefix, run), ['delete', run]),
+      BEFORE_CALL,
+    ));
 }

@@ -76,7 +76,9 @@ export function redisBudget(redis: RedisClient, options: RedisBudgetOptions): Bu
     const limitArgs = [calls, windowMs, overtakenAfterMs, expiresAfterMs, STARVATION_LIMIT, recovery];
     const clockArgs = [machine, Math.floor(sentAt), known?.generation ?? '', known?.offset ?? '', known?.seen ?? ''];
     const values = [operation, ...limitArgs, ...clockArgs, whenMissing, lostMs(key), ...args];
-    const [wall, ...rest] = replySchema.parse(await withRedisErrors(undefined, () => runLuaScript(redis, script, keys, values), BEFORE_CALL));
+    const [wall, ...rest] = replySchema.parse(
+      await withRedisErrors(undefined, () => runLuaScript(redis, script, keys, values), BEFORE_CALL),
+    );
     const receivedAt = clock.monotonic();
     onClockReading?.({ wall, sentAt, receivedAt });
     if (rest.length === 0) return undefined;

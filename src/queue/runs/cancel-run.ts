@@ -1,8 +1,13 @@
 import type { Clock } from '../../base/clock.ts';
 import { DocketError } from '../../base/error.ts';
 import type { Log } from '../../base/log.ts';
-import { isInlineRun, type RunRecord, TERMINAL_STATES } from '../../run/run-record.ts';
-import type { DecisionAuthor } from '../../services/deliveries/decisions.ts';
+import {
+  type DecisionAuthor,
+  isInlineRun,
+  type RunRecord,
+  runNotFoundError,
+  TERMINAL_STATES,
+} from '../../run/run-record.ts';
 import type { RunQueue } from '../jobs/run-queue.ts';
 import { cancelledError, type RedisRunStore } from './run-store.ts';
 
@@ -28,11 +33,7 @@ const CANCEL_POLL_INTERVAL_MS = 100;
 export async function cancelRun(id: string, { by, reason }: DecisionAuthor, ports: CancelPorts): Promise<RunRecord> {
   const { runs, clock, log } = ports;
   const asked = await runs.requestCancel(id, { by, reason, at: clock.now() });
-  if (asked === undefined) {
-    throw new DocketError('run.not_found', `There is no record of run ${id}.`, {
-      next: '`docket runs` lists what is kept.',
-    });
-  }
+  if (asked === undefined) throw runNotFoundError(id);
   if (!TERMINAL_STATES.has(asked.state)) {
     log.info('Run told to stop', { run: id, org: asked.org, report: asked.report, who: by, why: reason });
   }

@@ -1,6 +1,7 @@
 import type { RedisClient } from '../../redis/client.ts';
 import type { RedisKeys } from '../../redis/keys.ts';
 import { loadLuaScript, runLuaScript } from '../../redis/script.ts';
+import type { RunRecord } from '../../run/run-record.ts';
 
 /** Ms after which the order of ids is made anew from the index by time. */
 const ID_INDEX_TTL_MS = 86_400_000;
@@ -46,4 +47,11 @@ async function rebuildIdIndex(redis: RedisClient, { ids, index }: Pick<RedisKeys
     cursor = next;
   } while (cursor !== '0');
   await redis.pexpire(ids, ID_INDEX_TTL_MS);
+}
+
+/** Finds runs by a prefix of their ids. */
+export interface RunIdLookup {
+  get(id: string): Promise<RunRecord | undefined>;
+  /** A page of ids in ascending order. @param after the last id of the page before */
+  findIdsByPrefix(prefix: string, after?: string): Promise<readonly string[]>;
 }

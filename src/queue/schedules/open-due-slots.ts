@@ -1,7 +1,6 @@
 import type { Clock } from '../../base/clock.ts';
 import { toDocketError } from '../../base/error.ts';
 import type { Log } from '../../base/log.ts';
-import type { TriggerRun } from '../../services/runs/trigger-run.ts';
 import type { FrozenDefinition } from '../definitions/definition-store.ts';
 import type { RedisRunStore } from '../runs/run-store.ts';
 import {
@@ -37,10 +36,21 @@ export interface SlotEvent {
   readonly skipped: number;
 }
 
+/** Opens the slot of a report once: `triggerRun` of the services. */
+export type OpenSlot = (
+  request: FrozenDefinition & {
+    readonly slot: { readonly scheduled: number };
+    readonly delayMs: number;
+    readonly trigger: 'schedule';
+    readonly priority: 'scheduled';
+    readonly deliver: true;
+  },
+) => Promise<{ readonly opened: boolean }>;
+
 /** What a look at the due slots needs. */
 export interface DueSlotPorts {
   readonly cursors: ScheduleCursors;
-  readonly trigger: TriggerRun;
+  readonly trigger: OpenSlot;
   readonly runs: Pick<RedisRunStore, 'skip'>;
   /** `<org>` and `<org>/<report>` whose scheduled runs wait; nobody's when absent. */
   readonly paused?: () => Promise<ReadonlyMap<string, unknown>>;

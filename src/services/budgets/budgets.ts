@@ -1,17 +1,12 @@
 import type { SteadyClock } from '../../base/clock.ts';
 import { clockStepDetector, type WallClockReading } from '../../base/clock-steps.ts';
-import { type ErrorJson, toDocketError } from '../../base/error.ts';
 import { type Log, silentLog } from '../../base/log.ts';
-import type { SecretSource } from '../../base/secrets/secret.ts';
-import { RATE_LIMITS } from '../../contract/limits.ts';
-import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
-import type { Budget, BudgetLimits, BudgetState, OnBudgetEvent } from '../../fetch/rate-limit/budget.ts';
+import type { Budget, BudgetLimits, OnBudgetEvent } from '../../fetch/rate-limit/budget.ts';
 import { memoryBudget } from '../../fetch/rate-limit/memory-budget.ts';
 import { bucketClock, redisBudget } from '../../fetch/rate-limit/redis-budget.ts';
 import { type RedisClient, redisName } from '../../redis/client.ts';
 import { redisClock } from '../../redis/clock.ts';
 import { dataLossDetector } from '../../redis/data-loss.ts';
-import { type BudgetConflict, budgetConflict, lowestLimits, orgsSharingKey } from './key-limits.ts';
 
 /** Metrics calls and list reads never draw on the same tokens. */
 export type BudgetKind = 'metrics' | 'reads';
@@ -126,90 +121,3 @@ const logBudgetEvents =
       why: `${CALL_NAMES[of]}: ${news.limit} of ${limits.calls} tokens, and none before ${blocked}; somebody else uses the key, or the service is stricter than it says`,
     });
   };
-
-/** One API key's lines, as they are now. */
-export interface KeyBudgets {
-  /** Fingerprint of the key. */
-  readonly key: string;
-  readonly organizations: readonly string[];
-  /** Of metrics calls, as they are configured. */
-  readonly limits: BudgetLimits;
-  /** Where organizations that share the key set different limits. */
-  readonly conflict: BudgetConflict | undefined;
-  readonly metrics: BudgetState;
-  /** Null while nothing is or lately was in the line of list reads. */
-  readonly reads: BudgetState | null;
-}
-
-/** The budgets of some organizations' keys, and the organizations whose key is not known here, with the reason. */
-export interface BudgetInspection {
-  readonly keys: readonly KeyBudgets[];
-  readonly unknown: readonly { readonly org: string; readonly error: ErrorJson }[];
-}
-
-/**
- * Looks at the budgets of these organizations' keys. Asks Redis alone: no call is made and no token spent. One key that
- * cannot be resolved does not hide the others. Throws `redis.unreachable`.
- */
-export async function inspectBudgets(
-  orgs: Iterable<OrgSettings>,
-  { secrets, budgetOf, inForce }: InspectBudgetsPorts,
-): Promise<BudgetInspection> {
-  const asked = [...orgs];
-  const all = inForce === undefined ? asked : [...inForce];
-  const byKey = new Map<string, [OrgSettings, ...OrgSettings[]]>();
-  const unknown: { org: string; error: ErrorJson }[] = [];
-  for (const settings of asked) {
-    try {
-      const key = (await secrets(settings.api_key)).fingerprint();
-      const known = byKey.get(key);
-      if (known === undefined) byKey.set(key, [settings]);
-      else known.push(settings);
-    } catch (thrown) {
-      unknown.push({ org: settings.id, error: toDocketError(thrown).toJSON() });
-    }
-  }
-  const look = (of: BudgetKind, key: string, limits: BudgetLimits) => budgetOf(of, limits).inspect(key);
-  const keys = await Promise.all(
-    [...byKey].map(async ([key, shown]): Promise<KeyBudgets> => {
-      const [first = shown[0], ...others] = all === asked ? shown : await orgsSharingKey(key, all, secrets);
-      const limits = lowestLimits([first, ...others]);
-      const [metrics, reads] = await Promise.all([look('metrics', key, limits), look('reads', key, RATE_LIMITS.reads)]);
-      return {
-        key,
-        organizations: shown.map(({ id }) => id),
-        limits,
-        conflict: budgetConflict([first, ...others]),
-        metrics,
-        reads: isIdle(reads) ? null : reads,
-      };
-    }),
-  );
-  return { keys, unknown };
-}
-
-/** What looking at budgets goes by. */
-export interface InspectBudgetsPorts {
-  readonly secrets: SecretSource;
-  readonly budgetOf: BudgetFactory;
-  /** All organizations in force, which decide of the limits of a key; those that are looked at when absent. */
-  readonly inForce?: Iterable<OrgSettings> | undefined;
-}
-
-const isIdle = ({ tokens, limit, inFlight, waiting, blockedUntil, throttled }: BudgetState): boolean =>
-  tokens === RATE_LIMITS.reads.calls &&
-  limit === RATE_LIMITS.reads.calls &&
-  inFlight + waiting + throttled === 0 &&
-  blockedUntil === null;
-
-/**
- * When a run that starts now can have dispatched its last call (epoch ms), if nobody goes before it: those who wait now
- * come first, and each window brings at most `limit` tokens.
- *
- * @param calls tokens the run needs
- */
-export function expectedFinish(state: BudgetState, windowMs: number, calls: number, now: number): number {
-  const start = Math.max(now, state.blockedUntil ?? now);
-  const without = state.waiting + calls - state.tokens;
-  return calls === 0 ? now : start + Math.max(0, Math.ceil(without / state.limit)) * windowMs;
-}

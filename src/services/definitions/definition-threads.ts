@@ -1,10 +1,11 @@
-import type { ValidateText } from '../../admin/access/definitions.ts';
 import type { Clock } from '../../base/clock.ts';
 import { DocketError } from '../../base/error.ts';
 import { taskThread } from '../../base/task-thread.ts';
-import type { GetCachedCatalog } from '../../compose/catalogs.ts';
+import type { Catalog } from '../../contract/catalog.ts';
+import type { Diagnostic } from '../../definitions/diagnostics/diagnostic.ts';
 import { overLimitDiagnostic } from '../../definitions/diagnostics/diagnostic.ts';
-import type { DefinitionParser } from '../../definitions/load/parse-definitions.ts';
+import type { DefinitionParser, LoadedOrg } from '../../definitions/load/parse-definitions.ts';
+import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import type { DefinitionAnswer, DefinitionTask } from './definition-tasks.ts';
 
 const THREAD_ENTRY = new URL('./definition-thread.js', import.meta.url);
@@ -68,6 +69,22 @@ const withText = <Read extends { readonly source: { readonly text: string } }>(r
   ...read,
   source: { ...read.source, text },
 });
+
+/** A text that may become a definition, checked as `docket check` would. */
+export type ValidateText = (posted: {
+  readonly text: string;
+  readonly file: string;
+  readonly name: { readonly org: string; readonly report: string };
+  /** Undefined: the organization's settings cannot be read. */
+  readonly of: LoadedOrg | undefined;
+}) => Promise<{
+  readonly faults: readonly Diagnostic[];
+  /** Why it was not compared with everything. */
+  readonly unchecked: string | null;
+}>;
+
+/** The catalog that the workers hold, or why there is none. */
+export type GetCachedCatalog = (settings: OrgSettings) => Promise<Catalog | string>;
 
 /** Checks texts that were posted, in a thread of their own: a folder that is read does not hold them up. */
 export interface ValidationThread {

@@ -1,8 +1,8 @@
 import { dirname, resolve } from 'node:path';
 import { reservedCredentialFiles } from '../../base/config/reserved-variables.ts';
+import type { AppContext } from '../../base/context.ts';
 import { DocketError } from '../../base/error.ts';
 import { type SecretRef, type SecretSource, secretSource } from '../../base/secrets/secret.ts';
-import type { AppContext } from '../../compose/run-ports.ts';
 import { type AllowListPolicy, checkAllowLists } from '../../definitions/allow-lists/check-allow-lists.ts';
 import { secretAuthorizer, secretRefsIn } from '../../definitions/allow-lists/secrets.ts';
 import { formatDiagnostic } from '../../definitions/diagnostics/diagnostic.ts';
@@ -56,12 +56,12 @@ export interface ReportScope {
 
 /** @param orgs of the definitions in force */
 export function createReportScope(
-  around: Parts & Pick<AppContext, 'log' | 'registerSecret' | 'redact'>,
+  context: Parts & Pick<AppContext, 'log' | 'registerSecret' | 'redact'>,
   orgs: () => ActiveOrgs,
 ): ReportScope {
-  const policy = readScopePolicy(around);
-  const { log } = around;
-  const source = secretSource(around.env, around);
+  const policy = readScopePolicy(context);
+  const { log } = context;
+  const source = secretSource(context.env, context);
   const logged = new Set<string>();
   const isNew = (line: string): boolean => !logged.has(line) && logged.add(line) !== undefined;
   const warn = (why: string, path?: string): void => {

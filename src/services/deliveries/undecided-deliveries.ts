@@ -9,7 +9,7 @@ import { listExpiredUnknown, removeExpiredUnknown } from '../../deliver/ledger/u
 import type { DefinitionStore } from '../../queue/definitions/definition-store.ts';
 import type { RedisRunStore } from '../../queue/runs/run-store.ts';
 import type { RedisClient } from '../../redis/client.ts';
-import { TERMINAL_STATES } from '../../run/run-record.ts';
+import { type RunStore, TERMINAL_STATES } from '../../run/run-record.ts';
 
 /** Rows that wait for a decision, read at once. */
 const BATCH_SIZE = 500;
@@ -115,3 +115,11 @@ async function recoverRun(run: RunRef, { runs, ledger, archive, clock, log }: Re
   const count = rows.length;
   log.info('Deliveries that the ledger had lost were put back from the archive', { run: id, org, report, count });
 }
+
+/** Whether the files of a run are still needed: until it has ended, and while it is held and a decision is pending. */
+export const createNeededCheck =
+  (runs: Pick<RunStore, 'get'>) =>
+  async (id: string): Promise<boolean> => {
+    const record = await runs.get(id);
+    return record !== undefined && (record.state === 'held' || !TERMINAL_STATES.has(record.state));
+  };

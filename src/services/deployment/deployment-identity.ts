@@ -124,6 +124,14 @@ export function deploymentIdentity(given: IdentityPorts): DeploymentIdentity {
   };
 }
 
+/** The identity of an archive without Redis: its marker, which is created if there is none. */
+export const archiveOnlyIdentity = (
+  storage: Pick<ArchiveStorage, 'location' | 'metadata'>,
+  clock: Clock,
+): Pick<DeploymentIdentity, 'id'> => ({
+  id: async () => ((await readMarker(storage)) ?? (await createMarker(storage, newArchiveId(), clock.now()))).id,
+});
+
 async function compareIds(ports: IdentityContext): Promise<string> {
   const { redis, prefix, storage, clock, log, writes, withTimeout } = ports;
   const [marker, known] = await Promise.all([withTimeout(() => readMarker(storage)), readIdentity(redis, prefix)]);

@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import type { HealthCheck } from '../../admin/app.ts';
 import type { Clock } from '../../base/clock.ts';
 import { DocketError, type ErrorCode, toDocketError } from '../../base/error.ts';
 import { diskSpace, toDiskError } from '../../base/files/disk-error.ts';
@@ -8,10 +7,18 @@ import { writeSynced } from '../../base/files/durable-file.ts';
 import type { Log } from '../../base/log.ts';
 import type { Scope } from '../../base/scope.ts';
 import { settlesWithin } from '../../base/timeout.ts';
-import type { OpenArchive } from '../../compose/archive.ts';
+import type { Archive } from '../../deliver/archive/archive.ts';
+import type { ArchiveStorage } from '../../deliver/archive/storage/archive-storage.ts';
 import { startPeriodicTasks } from '../../queue/jobs/requeue-orphans.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { assertWritable } from '../../redis/server-check.ts';
+
+/** One thing that must work for the route to be of use. `detail` is shown to anybody. */
+export interface HealthCheck {
+  readonly name: string;
+  readonly ok: boolean;
+  readonly detail?: string;
+}
 
 /** What a process writes to. */
 export const STORAGE_PARTS = ['redis_writes', 'archive', 'staging'] as const;
@@ -170,7 +177,10 @@ export const redisProbe = (redis: RedisClient, prefix: string): StorageProbe => 
  * Whether runs can be sealed. In a bucket one note is written over and over: listing and deleting are more than a worker
  * may be allowed to do.
  */
-export const archiveProbe = ({ storage }: Pick<OpenArchive, 'storage'>, { now }: Pick<Clock, 'now'>): StorageProbe =>
+export const archiveProbe = (
+  storage: Pick<ArchiveStorage, 'location' | 'metadata' | 'probe'>,
+  { now }: Pick<Clock, 'now'>,
+): StorageProbe =>
   storage.location.startsWith('s3:')
     ? {
         part: 'archive',
@@ -188,7 +198,7 @@ export const archiveProbe = ({ storage }: Pick<OpenArchive, 'storage'>, { now }:
       };
 
 /** Whether files can be made, with some room for them. */
-export const stagingProbe = ({ archive }: Pick<OpenArchive, 'archive'>): StorageProbe => ({
+export const stagingProbe = (archive: Pick<Archive, 'stage' | 'discard'>): StorageProbe => ({
   part: 'staging',
   intervalMs: FILES_INTERVAL_MS,
   probe: async () => {

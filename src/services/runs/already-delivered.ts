@@ -1,8 +1,12 @@
-import { DocketError } from '../../base/error.ts';
+import { DocketError, toDocketError } from '../../base/error.ts';
+import type { Log } from '../../base/log.ts';
 import { intlDateTimeFormat } from '../../base/text/intl.ts';
 import { addressKey } from '../../definitions/allow-lists/recipients.ts';
 import { formatPeriod, type Period } from '../../definitions/periods/period.ts';
 import type { Definition } from '../../definitions/schema/report-definition.ts';
+import { type FindArchivedRuns, findArchivedRuns } from '../../deliver/archive/archived-runs.ts';
+import type { ArchiveStorage, RunRef } from '../../deliver/archive/storage/archive-storage.ts';
+import { findLedgerRuns } from '../../deliver/ledger/file-ledger.ts';
 import type { DeliveryState, Ledger } from '../../deliver/ledger/ledger.ts';
 import type { RunCursor, RunRecord, RunStore } from '../../run/run-record.ts';
 
@@ -105,6 +109,31 @@ export function findDeliveredInRecords({
     }
   };
 }
+
+/** Searches the archived runs, and the file ledgers of runs without Redis. */
+export function findDeliveredInArchive(
+  storage: Pick<ArchiveStorage, 'listRuns' | 'metadata' | 'location'>,
+  log: Log,
+): FindEarlierDelivery {
+  const onUnreadable = ({ id: run, org, report }: RunRef, thrown: unknown): void => {
+    const error = toDocketError(thrown).toJSON();
+    log.warn('Archived states of a run could not be read', { run, org, report, error });
+  };
+  return firstFound([
+    findDeliveredIn(findLedgerRuns(storage, onUnreadable)),
+    findDeliveredIn(findArchivedRuns(storage, onUnreadable)),
+  ]);
+}
+
+const findDeliveredIn =
+  (findRuns: FindArchivedRuns): FindEarlierDelivery =>
+  async (query) => {
+    for await (const { run, deliveries } of findRuns(query)) {
+      const found = run === query.id ? undefined : summarizeDeliveries(run, query.period, deliveries);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  };
 
 /** The ledger's rows; a ledger that has lost them is spoken for by the record. */
 async function readKnownDeliveries(record: RunRecord, ledger: Pick<Ledger, 'list'>): Promise<readonly KnownDelivery[]> {

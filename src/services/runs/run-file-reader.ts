@@ -1,13 +1,40 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
-import type { FileEntry, RunFile } from '../../admin/access/access.ts';
-import type { ArchivedFiles, ArchivedRunRef } from '../../admin/access/files.ts';
 import type { Manifest } from '../../deliver/archive/archive.ts';
 import { archiveCorrupt } from '../../deliver/archive/archive-errors.ts';
 import type { RunChain } from '../../deliver/archive/chain/run-chain.ts';
 import { readManifest } from '../../deliver/archive/run-metadata.ts';
-import type { ArchiveStorage, RunFiles } from '../../deliver/archive/storage/archive-storage.ts';
+import type { ArchiveStorage, RunFiles, RunRef } from '../../deliver/archive/storage/archive-storage.ts';
 import { ARTIFACT_FORMATS, MEDIA_TYPES } from '../../render/artifact.ts';
+
+/** A file of a run, as its manifest names it. */
+export interface FileEntry {
+  readonly name: string;
+  /** `mail`: `mail.html` and `mail.txt`; `picture`: what the HTML shows as `cid:`. */
+  readonly kind: 'file' | 'mail' | 'picture';
+  /** Media type. */
+  readonly type: string;
+  /** Null for parts of the mail, whose manifest notes none. */
+  readonly bytes: number | null;
+  /** Hex. Null for the mail of runs that older versions have sealed. */
+  readonly sha256: string | null;
+}
+
+export interface RunFile extends FileEntry {
+  readonly bytes: number;
+  /** Rejects at once for a file that is missing, at the last piece for one that was changed: `archive.corrupt`. Whoever opens it closes it. */
+  open(): Promise<Readable>;
+}
+
+/** What the archive keeps of runs, for people to look at. Throws `archive.unreachable`, `archive.corrupt`. */
+export interface RunFileReader {
+  /** Undefined: the run's files are not there (yet, or any more). */
+  files(run: RunRef): Promise<readonly FileEntry[] | undefined>;
+  /** Undefined for a name that `files` does not list. */
+  file(run: RunRef, name: string): Promise<RunFile | undefined>;
+  /** The e-mail with its pictures inside; undefined where there is none. */
+  preview(run: RunRef): Promise<string | undefined>;
+}
 
 /**
  * Packs as they stand on a shelf. What leaves is compared with the hashes of its manifest, and that with the signed chain
@@ -16,13 +43,13 @@ import { ARTIFACT_FORMATS, MEDIA_TYPES } from '../../render/artifact.ts';
 export function createRunFileReader(
   shelf: Pick<ArchiveStorage, 'runFiles'>,
   signing?: Pick<RunChain, 'verifyManifest'>,
-): ArchivedFiles {
-  const manifestOf = async (run: ArchivedRunRef, box: RunFiles): Promise<Manifest | undefined> => {
+): RunFileReader {
+  const manifestOf = async (run: RunRef, box: RunFiles): Promise<Manifest | undefined> => {
     const manifest = await readManifest(box);
     if (manifest !== undefined) await signing?.verifyManifest(run);
     return manifest;
   };
-  const entriesOf = async (run: ArchivedRunRef, box: RunFiles): Promise<readonly FileEntry[] | undefined> => {
+  const entriesOf = async (run: RunRef, box: RunFiles): Promise<readonly FileEntry[] | undefined> => {
     const manifest = await manifestOf(run, box);
     // Nobody but us writes manifests, as a rule; one of whoever else can write there must not open other files.
     if (manifest?.files.some(({ name }) => /[/\\]/.test(name))) {
@@ -33,7 +60,7 @@ export function createRunFileReader(
   return {
     files: (run) => entriesOf(run, shelf.runFiles(run)),
 
-    file: async (run: ArchivedRunRef, name: string): Promise<RunFile | undefined> => {
+    file: async (run: RunRef, name: string): Promise<RunFile | undefined> => {
       const box = shelf.runFiles(run);
       const entry = (await entriesOf(run, box))?.find((one) => one.name === name);
       if (entry === undefined) return undefined;

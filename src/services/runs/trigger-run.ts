@@ -10,6 +10,7 @@ import type { DefinitionStore } from '../../queue/definitions/definition-store.t
 import type { RunQueue } from '../../queue/jobs/run-queue.ts';
 import { createRunOrder } from '../../run/run-order.ts';
 import type { RunOrder, RunRecord, RunStore } from '../../run/run-record.ts';
+import type { AuditEntry, AuditLog } from '../audit-log.ts';
 import { assertNotDelivered, type FindEarlierDelivery } from './already-delivered.ts';
 
 /** Which run is asked for. */
@@ -109,6 +110,23 @@ export async function triggerRun(request: TriggerRequest, ports: TriggerPorts): 
   if (opened) {
     ports.log.info('Run opened', { run: record.id, org: record.org, report: record.report, slot: record.slot });
   }
+  return { opened, record };
+}
+
+/**
+ * Triggers a run on behalf of a person (`request.by`), and records it in the audit log if it was opened. Throws as
+ * `triggerRun`.
+ *
+ * @param entry address and reason of the audit entry
+ */
+export async function requestRun(
+  request: TriggerRequest & { readonly by: string },
+  { trigger, audit }: { readonly trigger: TriggerRun; readonly audit: Pick<AuditLog, 'record'> },
+  entry: Pick<AuditEntry, 'from' | 'why'> = {},
+): Promise<TriggerResult> {
+  const { opened, record } = await trigger(request);
+  const { id, org, report } = record;
+  if (opened) await audit.record({ event: 'run.triggered', who: request.by, run: id, org, report, ...entry });
   return { opened, record };
 }
 

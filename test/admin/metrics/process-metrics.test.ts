@@ -4,10 +4,10 @@ import {
   type ExpectedSeries,
   type Metrics,
   type ProcessInfo,
-  type Readings,
 } from '../../../src/admin/metrics/process-metrics.ts';
 import { DocketError } from '../../../src/base/error.ts';
 import type { BudgetState } from '../../../src/fetch/rate-limit/budget.ts';
+import type { MetricsSnapshot } from '../../../src/services/deployment/metrics-snapshot.ts';
 import { seriesOf } from '../../support/exposition.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 import { anOrder } from '../../support/queue-harness.ts';
@@ -23,7 +23,7 @@ const state = (change: Partial<BudgetState> = {}): BudgetState => ({
   slowedUntil: null,
   ...change,
 });
-const readings = (change: Partial<Readings> = {}): Readings => ({
+const readings = (change: Partial<MetricsSnapshot> = {}): MetricsSnapshot => ({
   budgets: [{ of: 'metrics', calls: 30, state: state() }],
   keys: new Map([['acme', 'f1']]),
   queue: { waiting: 0, active: 0, delayed: 0, failed: 0 },
@@ -43,7 +43,7 @@ const readings = (change: Partial<Readings> = {}): Readings => ({
 const NOW = Date.parse('2026-11-16T07:20:00.000Z');
 const metricsOf = (expected: Iterable<ExpectedSeries> = [], facts: Partial<ProcessInfo> = {}) =>
   createMetrics(expected, { version: '1.2.3', clock: manualClock(NOW), ...facts });
-const scrape = async (metrics: Metrics, change: Partial<Readings> = {}) =>
+const scrape = async (metrics: Metrics, change: Partial<MetricsSnapshot> = {}) =>
   seriesOf((await metrics.scrape(async () => readings(change))).body);
 /** Without what each process says of itself, whatever has happened. */
 const ofDocket = (series: ReadonlyMap<string, number>) =>

@@ -6,7 +6,8 @@ import { silentLog } from '../../../src/base/log.ts';
 import type { BudgetState } from '../../../src/fetch/rate-limit/budget.ts';
 import { rateLimitedCall } from '../../../src/fetch/rate-limit/rate-limited-call.ts';
 import { claimIdentity } from '../../../src/redis/identity.ts';
-import { type BudgetFactory, expectedFinish, sharedBudgets } from '../../../src/services/budgets/budgets.ts';
+import { type BudgetFactory, sharedBudgets } from '../../../src/services/budgets/budgets.ts';
+import { expectedFinish } from '../../../src/services/budgets/inspect-budgets.ts';
 import { doneOf } from '../../support/fetch-harness.ts';
 import { randomPrefix, recordingLog } from '../../support/queue-harness.ts';
 

@@ -17,7 +17,12 @@ import { runQueue } from '../../../src/queue/jobs/run-queue.ts';
 import { redisNoticeOutbox } from '../../../src/queue/runs/notice-outbox.ts';
 import { redisRunStore } from '../../../src/queue/runs/run-store.ts';
 import { redisKeys } from '../../../src/redis/keys.ts';
-import { recoverExpiredRows, touchUndecided } from '../../../src/services/deliveries/undecided-deliveries.ts';
+import { RUN_STATES } from '../../../src/run/run-record.ts';
+import {
+  createNeededCheck,
+  recoverExpiredRows,
+  touchUndecided,
+} from '../../../src/services/deliveries/undecided-deliveries.ts';
 import {
   definitionWith,
   folderFor,
@@ -28,7 +33,7 @@ import {
   SETTINGS,
   writeArtifact,
 } from '../../support/delivery-case.ts';
-import { recordingLog } from '../../support/queue-harness.ts';
+import { anOrder, openQueueHarness, recordingLog } from '../../support/queue-harness.ts';
 
 const DAY = 86_400_000;
 const WHO = { by: 'ops', reason: 'asked by phone' };
@@ -227,4 +232,18 @@ test('the archive is searched for whoever may decide, and for nobody who may onl
   // Nor is anything of another organization put back for them.
   expect(await decisions.find(idOf(LEAD))).toBeUndefined();
   expect(await access('operator', ['acme']).resolve(idOf(LEAD), 'sent', 'r')).toMatchObject({ state: 'sent' });
+});
+
+test('the files of an open or held run are needed, those of an ended or unknown run are not', async () => {
+  const { runs, close } = await openQueueHarness();
+  onTestFinished(close);
+  const needed: string[] = [];
+  for (const state of RUN_STATES) {
+    const order = anOrder();
+    await runs.open(order);
+    await runs.update(order.id, { state });
+    if (await createNeededCheck(runs)(order.id)) needed.push(state);
+  }
+  expect(needed.sort()).toEqual(['held', 'queued', 'running', 'waiting']);
+  expect(await createNeededCheck(runs)('f'.repeat(32))).toBe(false);
 });

@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { readConfig } from '../../../src/base/config/config.ts';
 import { createScope } from '../../../src/base/scope.ts';
-import { archiveOnlyIdentity, openIdentity } from '../../../src/compose/archive.ts';
+import { openIdentity } from '../../../src/compose/archive.ts';
 import { createMarker, markDeployed, newArchiveId, readMarker } from '../../../src/deliver/archive/archive-marker.ts';
 import { createArchive } from '../../../src/deliver/archive/create-archive.ts';
 import type { ArchiveStorage } from '../../../src/deliver/archive/storage/archive-storage.ts';
@@ -14,7 +14,11 @@ import { directoryStorage } from '../../../src/deliver/archive/storage/directory
 import { markerCheckedStorage } from '../../../src/deliver/archive/storage/marker-check.ts';
 import { claimIdentity, readIdentity } from '../../../src/redis/identity.ts';
 import type { AuditEntry } from '../../../src/services/audit-log.ts';
-import { adoptDeployment, deploymentIdentity } from '../../../src/services/deployment/deployment-identity.ts';
+import {
+  adoptDeployment,
+  archiveOnlyIdentity,
+  deploymentIdentity,
+} from '../../../src/services/deployment/deployment-identity.ts';
 import { ARCHIVES, sealIn, type TestArchive } from '../../support/archives.ts';
 import { ORDER } from '../../support/delivery-case.ts';
 import { anOrder, deferred, openQueueHarness, type QueueHarness, recordingLog } from '../../support/queue-harness.ts';

@@ -1,7 +1,9 @@
 import { type ErrorJson, toDocketError } from '../../../base/error.ts';
+import type { RunSnapshot } from '../../../run/live-progress.ts';
 import { type RunRecord, TERMINAL_STATES } from '../../../run/run-record.ts';
 import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
-import type { Access, FileEntry, RunNews } from '../../access/access.ts';
+import type { FileEntry } from '../../../services/runs/run-file-reader.ts';
+import type { Access } from '../../access/access.ts';
 import { AFTER_MS } from '../components/day-timeline.tsx';
 import { PERIOD_CHOICES } from '../forms/run-now-form.tsx';
 import type { DeliveriesData } from '../views/deliveries.tsx';
@@ -51,7 +53,7 @@ export const loadUndecided = async (access: Access): Promise<readonly DeliveryRo
   (await access.deliveries({ state: 'unknown', limit: MAX_UNDECIDED })).deliveries;
 
 /** What the worker said last of a run. Nobody is at one that is not running. */
-export async function loadSnapshot(access: Access, record: RunRecord): Promise<RunNews> {
+export async function loadSnapshot(access: Access, record: RunRecord): Promise<RunSnapshot> {
   if (record.state !== 'running') return { record, live: null };
   const enough = new AbortController();
   try {

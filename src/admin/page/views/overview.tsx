@@ -1,6 +1,8 @@
 import type { Pause } from '../../../queue/schedules/pauses.ts';
+import type { RunSnapshot } from '../../../run/live-progress.ts';
 import type { RunRecord } from '../../../run/run-record.ts';
-import type { BudgetOverview as Budgets, OrganizationEntry, RunNews, SlotEntry } from '../../access/access.ts';
+import type { BudgetOverview } from '../../../services/budgets/inspect-budgets.ts';
+import type { OrganizationEntry, SlotEntry } from '../../access/access.ts';
 import { type AttentionData, AttentionList } from '../components/attention.tsx';
 import { BudgetList } from '../components/budgets.tsx';
 import { DayTimeline } from '../components/day-timeline.tsx';
@@ -16,12 +18,12 @@ export interface OverviewData extends AttentionData {
   /** Soonest first. */
   readonly slots: readonly SlotEntry[];
   /** Runs that have not ended. */
-  readonly active: readonly RunNews[];
+  readonly active: readonly RunSnapshot[];
   /** Whether there are more of them than these. */
   readonly more: boolean;
   /** Newest first. */
   readonly recent: readonly RunRecord[];
-  readonly budgets: Budgets;
+  readonly budgets: BudgetOverview;
 }
 
 /** What goes on and what needs somebody. The script renews each `data-live` part while the page is open. */
@@ -92,7 +94,7 @@ export const Overview = ({
   );
 };
 
-const Active = ({ active, now }: { readonly active: readonly RunNews[]; readonly now: number }) =>
+const Active = ({ active, now }: { readonly active: readonly RunSnapshot[]; readonly now: number }) =>
   active.length === 0 ? (
     <EmptyState>
       Nothing runs. Open a <a href="/reports">report</a> to run it now.

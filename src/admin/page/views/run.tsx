@@ -1,7 +1,8 @@
 import { formatPeriod } from '../../../definitions/periods/period.ts';
+import type { RunSnapshot } from '../../../run/live-progress.ts';
 import { type RunDecision, type RunRecord, STAGES, type Stage, TERMINAL_STATES } from '../../../run/run-record.ts';
 import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
-import type { HeldRun, RunNews } from '../../access/access.ts';
+import type { HeldRun } from '../../access/access.ts';
 import { ErrorDetails } from '../components/error-details.tsx';
 import { FileList } from '../components/file-list.tsx';
 import { formatElapsed, formatInteger } from '../components/format-numbers.ts';
@@ -15,7 +16,7 @@ import type { RunFilesView } from '../routes/loaders.ts';
 import { DeliveryTable } from './deliveries.tsx';
 
 export interface RunData {
-  readonly news: RunNews;
+  readonly news: RunSnapshot;
   readonly deliveries: readonly DeliveryRow[];
   readonly files: RunFilesView;
   /** Of a run that is held. */
@@ -201,7 +202,7 @@ const STAGE_LABELS: Readonly<Record<Stage, string>> = {
 };
 
 /** How long each stage of a run took, one after the other as they came, and which one it is at. */
-export const StageTimings = ({ news: { record, live } }: { readonly news: RunNews }) => {
+export const StageTimings = ({ news: { record, live } }: { readonly news: RunSnapshot }) => {
   const spent = STAGES.map((stage) => record.timings[stage] ?? 0);
   const all = spent.reduce((sum, ms) => sum + ms, 0);
   if (all === 0 && live === null) return <EmptyState>No stage is over yet.</EmptyState>;

@@ -1,5 +1,5 @@
 import type { HeldRun } from '../../../admin/access/access.ts';
-import type { AppContext } from '../../../compose/run-ports.ts';
+import type { AppContext } from '../../../base/context.ts';
 import type { AttemptRecord, Manifest, Release } from '../../../deliver/archive/archive.ts';
 import type { Receipt } from '../../../deliver/ledger/ledger.ts';
 import type { RunRecord } from '../../../run/run-record.ts';

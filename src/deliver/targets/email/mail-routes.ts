@@ -1,5 +1,5 @@
 import type { Clock } from '../../../base/clock.ts';
-import type { Config } from '../../../base/config/config.ts';
+import { type Config, requireVariable } from '../../../base/config/config.ts';
 import { signsFor } from '../../../base/config/smtp-variables.ts';
 import { DocketError, errorSentence, toDocketError } from '../../../base/error.ts';
 import type { Scope } from '../../../base/scope.ts';
@@ -7,6 +7,7 @@ import type { Redactor } from '../../../base/secrets/redactor.ts';
 import { Secret, secretSource } from '../../../base/secrets/secret.ts';
 import { sha256 } from '../../../base/sha256.ts';
 import type { OrgSettings } from '../../../definitions/schema/org-settings.ts';
+import type { Definition } from '../../../definitions/schema/report-definition.ts';
 import type { MailRoute } from '../registry.ts';
 import { parseDkimKey } from './dkim.ts';
 import { accessTokens } from './smtp/oauth2.ts';
@@ -179,4 +180,21 @@ export function createMailRoutes(
     const key = parseDkimKey(await secrets(dkim.key), where);
     return { ...route, dkim: { domain, selector, key } };
   };
+}
+
+/**
+ * Throws `config.invalid` for a report with e-mail deliveries where no mail server or no sender is configured.
+ *
+ * @param alternative how the command runs without e-mail; part of the message
+ */
+export function assertMailConfigured(
+  { org, report, deliveries }: Definition,
+  { smtp }: OrgSettings,
+  config: Config,
+  alternative?: string,
+): void {
+  if (!deliveries.some(({ email }) => email !== undefined)) return;
+  const why = `${org}/${report} has an e-mail delivery${alternative === undefined ? '' : ` (${alternative})`}`;
+  if (smtp?.url === undefined) requireVariable(config, 'SMTP_URL', why);
+  if (smtp?.from === undefined) requireVariable(config, 'MAIL_FROM', why);
 }

@@ -322,7 +322,7 @@ test('a message is compared with earlier ones to its recipient, and the first wi
 test('a worker finds out whether its bucket takes writes by writing one object, and asks for no other right', async () => {
   const store = await aStore();
   const { shelf: storage } = await worker(store);
-  const { probe, intervalMs } = archiveProbe({ storage }, systemClock);
+  const { probe, intervalMs } = archiveProbe(storage, systemClock);
   expect(intervalMs).toBe(300_000);
   await probe();
   await probe();
