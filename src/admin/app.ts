@@ -43,7 +43,7 @@ export const createAdminApp = (ports: AdminPorts): AdminApp =>
   createProbeApp(ports, {
     open: (app) => {
       addOpenApiDocument(app, ports.version);
-      addPage(app, { ...ports.auth, access: ports.access, clock: ports.clock, board: ports.board });
+      addPage(app, { ...ports.auth, access: ports.access, clock: ports.clock, bullBoard: ports.board });
     },
     api: (app) => {
       app.use('/api/*', parseRequestBody, async (context, next) => {

@@ -24,6 +24,7 @@ import { type ApiRequestResult, createClient } from '../fetch/client/compliance-
 import type { Budget } from '../fetch/rate-limit/budget.ts';
 import type { RedisClient } from '../redis/client.ts';
 import { DEFAULT_KEY_PREFIX } from '../redis/keys.ts';
+import { FORMATS } from '../render/formats/registry.ts';
 import { renderPool } from '../render/render-pool.ts';
 import { type BudgetFactory, localBudgets, sharedBudgets } from '../services/budgets/budgets.ts';
 import { type ActiveOrgs, keyLimits } from '../services/budgets/key-limits.ts';
@@ -200,6 +201,7 @@ export function createRunPorts(context: AppContext, scope: Scope, stores: RunSto
       responseCache: stores.sharedAnswers,
       catalogs: stores.catalogs,
       render: pool.render,
+      formats: FORMATS,
       archive: stores.archive,
       ledger: stores.ledger,
       sentFigures: stores.sentFigures,

@@ -17,6 +17,7 @@ import type { ApiRequestResult } from '../fetch/client/compliance-client.ts';
 import { definitionStore } from '../queue/definitions/definition-store.ts';
 import { activePauses } from '../queue/jobs/pause-enforcement.ts';
 import { startPeriodicTasks } from '../queue/jobs/requeue-orphans.ts';
+import { startWorker } from '../queue/jobs/worker.ts';
 import { redisInlineLeases } from '../queue/runs/inline-leases.ts';
 import { failAbandoned } from '../queue/runs/inline-run.ts';
 import { redisNoticeOutbox } from '../queue/runs/notice-outbox.ts';

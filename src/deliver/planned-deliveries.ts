@@ -1,5 +1,5 @@
 import { recipientRefusal } from '../definitions/allow-lists/recipients.ts';
-import { ARTIFACT_FORMATS, type Artifact, MEDIA_TYPES } from '../render/artifact.ts';
+import { type Artifact, artifactKind } from '../render/artifact.ts';
 import type { PublishedRun } from './archive/archive.ts';
 import type { Manifest } from './archive/manifest.ts';
 import { sendDecisionFor } from './send-decision.ts';
@@ -38,9 +38,9 @@ export function plannedDeliveries(
 const fromManifest = (manifest: Manifest): PublishedRun => ({
   folder: '',
   manifest,
-  artifacts: manifest.files.flatMap(({ name, format, bytes, sha256 }): Artifact[] => {
-    const known = ARTIFACT_FORMATS.find((each) => each === format);
-    return known === undefined ? [] : [{ name, format: known, mediaType: MEDIA_TYPES[known], path: '', bytes, sha256 }];
+  artifacts: manifest.files.map((file): Artifact => {
+    const { name, format, bytes, sha256 } = file;
+    return { name, format, ...artifactKind(file), path: '', bytes, sha256 };
   }),
   mail: { html: '', text: '', pictures: [] },
 });

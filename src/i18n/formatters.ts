@@ -1,8 +1,8 @@
 import { intlDateTimeFormat, intlNumberFormat } from '../base/text/intl.ts';
 
-/** What a message needs to write numbers, days and lists as its readers do. BCP 47 decides, not the language alone. */
+/** Formats numbers, days and lists by a locale (BCP 47). */
 export interface LocaleFormatters {
-  /** ISO 3166 region of the locale, `GB`; undefined where it names none. */
+  /** The ISO 3166 region of the locale, e.g. `GB`; undefined without one. */
   readonly region: string | undefined;
   readonly number: (value: number) => string;
   /** With all of its decimals. */
@@ -11,9 +11,9 @@ export interface LocaleFormatters {
   readonly all: (items: readonly string[]) => string;
   /** `A, B or C` */
   readonly any: (items: readonly string[]) => string;
-  /** A civil date (YYYY-MM-DD) by the locale's habit; what is none stays as it is. */
+  /** A civil date (YYYY-MM-DD) in long form; other texts stay. */
   readonly day: (date: string) => string;
-  /** An ISO instant in a zone by the locale's habit; what is none stays as it is. */
+  /** An ISO instant in a time zone; other texts stay. */
   readonly instant: (at: string, timezone: string) => string;
 }
 

@@ -4,26 +4,25 @@ import { localeFormatters } from './formatters.ts';
 
 export type { Messages as Words };
 
-/** What a report is written in where nothing else is said. */
 export const DEFAULT_LOCALE = 'en-GB';
 
-/** A language is here when it has every message: the compiler says which one it lacks. */
+/** The compiler checks that every language has every message. */
 const BY_LANGUAGE = { en: englishMessages, de: germanMessages } as const;
 type Language = keyof typeof BY_LANGUAGE;
 
 const isLanguage = (name: string): name is Language => Object.hasOwn(BY_LANGUAGE, name);
 
-/** The languages that we have words in, ISO 639. */
+/** The supported languages, ISO 639. */
 export const LANGUAGES: readonly string[] = Object.keys(BY_LANGUAGE);
 
-/** The language of a locale: ours, or English, which definitions cannot ask for by accident (`localeSchema`). */
+/** The supported language of a locale; English for another one, which `localeSchema` rejects in definitions. */
 export function languageOf(locale: string): Language {
   const { language } = new Intl.Locale(locale);
   return isLanguage(language) ? language : 'en';
 }
 
 /**
- * Our own words in the locale's language, with its numbers, days and lists. The API's labels are none of them.
+ * Docket's messages in the language of a locale. Labels of the API are not translated.
  * @param locale BCP 47
  */
 export const messagesFor = (locale: string = DEFAULT_LOCALE): Messages =>

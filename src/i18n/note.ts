@@ -1,14 +1,14 @@
 import type { Granularity } from '../contract/report.ts';
 
-/** Something that was asked for and did not come: a column by its label, or figures of metrics by their ids. */
+/** Requested data that is missing in the response: a column by its label, or figures of metrics by their ids. */
 export type MissingData =
   | { readonly of: 'column'; readonly label: string }
-  /** No metrics named: all of them. */
+  /** No metrics means all. */
   | { readonly of: 'previous' | 'previous_totals'; readonly metrics: readonly string[] }
   | { readonly of: 'totals' }
   | { readonly of: 'total'; readonly metric: string };
 
-/** Where a row belongs: its bucket, null where the range is folded, and its group by the labels of its values. */
+/** Identifies a row: its bucket, null without granularity, and the labels of its group. */
 export interface RowKey {
   readonly bucket: string | null;
   readonly group: readonly string[];
@@ -19,7 +19,7 @@ interface Range {
   readonly to: string;
 }
 
-/** Every note there is, and what its sentence is made of. Days are civil dates, instants ISO 8601. */
+/** Every note with the parameters of its sentence. Days are civil dates, instants ISO 8601. */
 export interface NoteParams {
   readonly cut_piece: undefined;
   readonly cut: { readonly rows: number };
@@ -30,14 +30,14 @@ export interface NoteParams {
   readonly other_range: Range & { readonly got: Range | null };
   readonly other_zone: { readonly asked: string; readonly got: string };
   readonly compared_days_unknown: undefined;
-  /** Null: none, the range is folded. */
+  /** Null: one row for the whole range. */
   readonly granularity_mismatch: { readonly asked: Granularity | null; readonly got: string | null };
   readonly compare_range_mismatch: { readonly expected: Range; readonly got: Range };
-  /** Metrics whose column is of another unit than the catalog says. */
+  /** Metrics whose column has another unit than the catalog says. */
   readonly unit_mismatch: {
     readonly columns: readonly { readonly label: string; readonly expected: string; readonly got: string }[];
   };
-  /** Of how many figures that cannot be, with the first of them; `bucket` is null for totals and folded ranges. */
+  /** The number of impossible figures and the first one; `bucket` is null for totals and without granularity. */
   readonly invalid_value: {
     readonly figures: number;
     readonly label: string;
@@ -47,9 +47,9 @@ export interface NoteParams {
   readonly null_count: { readonly figures: number; readonly label: string; readonly bucket: string | null };
   readonly missing_rows: { readonly rows: number; readonly first: RowKey };
   readonly duplicate_rows: { readonly rows: number; readonly first: RowKey };
-  /** Rows of no bucket that was asked for; null: the row names none. */
+  /** Rows of a bucket that was not requested. `first` is null for a row without a bucket. */
   readonly unexpected_buckets: { readonly rows: number; readonly first: string | null };
-  /** Rows of groups that the filter keeps out. */
+  /** Rows of groups that the filter excludes. */
   readonly filter_mismatch: { readonly rows: number; readonly dimension: string; readonly value: string };
   readonly limit_exceeded: { readonly limit: number; readonly rows: number };
   readonly order_mismatch: undefined;
@@ -69,14 +69,14 @@ export interface NoteParams {
   readonly computed_before_call: { readonly at: string; readonly timezone: string };
   readonly period_running: undefined;
   readonly buckets_running: { readonly granularity: Granularity | null; readonly days: readonly string[] };
-  /** The first bucket, the last or both have days outside of the period. */
+  /** The first bucket, the last or both include days outside the period. */
   readonly buckets_clipped: {
     readonly granularity: 'week' | 'month';
     readonly first: boolean;
     readonly last: boolean;
   };
   readonly undefined_cells: { readonly labels: readonly string[] };
-  /** Current counts in a backfill, or asked more than a day after the run was due (ISO). */
+  /** Current counts in a backfill, or requested more than a day after the run was due. `due` is an ISO instant. */
   readonly counts_undefined: { readonly why: 'backfill' | 'late'; readonly due: string; readonly timezone: string };
   readonly undefined_totals: { readonly labels: readonly string[]; readonly why: 'range' | 'filter' };
   readonly deprecated: {
@@ -102,12 +102,12 @@ export interface NoteParams {
   readonly list_fields: { readonly fields: readonly string[] };
 }
 
-/** A note as data: which, and what its sentence is made of. */
+/** A note as data: its id and the parameters of its sentence. */
 export type NoteMessage<Id extends keyof NoteParams = keyof NoteParams> = {
   readonly [Each in Id]: { readonly id: Each; readonly of: NoteParams[Each] };
 }[Id];
 
-/** A language's sentences. */
+/** The sentences of a language. */
 export type NoteFormatters = { readonly [Id in keyof NoteParams]: (of: NoteParams[Id]) => string };
 
 /** The note as a sentence. */
@@ -116,7 +116,7 @@ export const noteText = <Id extends keyof NoteParams>(
   { id, of }: NoteMessage<Id>,
 ): string => words.notes[id](of);
 
-/** A condition that every row of a table meets, as data: labels where the catalog has them. */
+/** A filter as data, with the catalog's labels. */
 export type FilterDescription =
   | { readonly is: readonly string[]; readonly label: string }
   | { readonly isNot: readonly string[]; readonly label: string }

@@ -3,39 +3,40 @@ import { safeFileName } from '../base/files/safe-path.ts';
 import { renderTemplate } from '../base/text/template.ts';
 import type { Period } from '../definitions/periods/period.ts';
 
-/** What a template of a file name, a folder or a subject may speak of. */
+/** The variables of a file name template. */
 export interface NameVariables {
   readonly period: Period;
   readonly org: string;
   readonly report: string;
   readonly title: string;
-  /** Only in the name of a CSV file, which holds one section. */
+  /** Only for a file that contains a single section. */
   readonly section?: { readonly id: string; readonly title: string };
 }
 
-/**
- * The file name of an output: its template rendered, made safe, with the format's ending.
- * At most 120 characters. Throws `template.invalid`.
- */
+/** Renders a file name: safe on every system, with the extension, at most 120 characters. Throws `template.invalid`. */
 export function renderFileName(template: string, variables: NameVariables, extension: `.${string}`): string {
   const text = renderTemplate(template, { ...variables }, `the name of a ${extension} output`).trim();
   const stem = text.toLowerCase().endsWith(extension) ? text.slice(0, -extension.length) : text;
   return safeFileName(stem, extension);
 }
 
-/** Refuses two files of one name, as a file system that ignores case would. Throws `render.failed`. */
-export function assertDistinctNames(names: readonly { readonly name: string; readonly of: string }[]): void {
+/** Throws `render.failed` for two files whose names differ at most in case. */
+export function assertDistinctNames(files: readonly { readonly name: string; readonly label: string }[]): void {
   const taken = new Map<string, string>();
-  for (const { name, of } of names) {
+  for (const { name, label } of files) {
     const key = name.normalize('NFC').toLowerCase();
     const other = taken.get(key);
     if (other !== undefined) {
-      throw new DocketError('render.failed', `Two files of the report would be named "${name}": ${other} and ${of}.`, {
-        expected: 'a name of its own for every file',
-        got: `"${name}" twice`,
-        next: 'Make the names under "outputs" differ; a CSV name needs {{ section.id }} when the report has several sections.',
-      });
+      throw new DocketError(
+        'render.failed',
+        `Two files of the report have the name "${name}": ${other} and ${label}.`,
+        {
+          expected: 'a distinct name for each file',
+          got: `"${name}" twice`,
+          next: 'Make the names under "outputs" differ; a CSV name needs {{ section.id }} when the report has several sections.',
+        },
+      );
     }
-    taken.set(key, of);
+    taken.set(key, label);
   }
 }

@@ -5,46 +5,40 @@ import { join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { DocketError, errorMessage } from '../base/error.ts';
 import { toDiskError } from '../base/files/disk-error.ts';
-import type { Output } from '../definitions/schema/report-definition.ts';
+import type { Output } from '../definitions/schema/kinds.ts';
 import type { Dataset } from '../fetch/dataset.ts';
-import { type Artifact, MEDIA_TYPES } from './artifact.ts';
-import { assertDistinctNames, type NameVariables, renderFileName } from './file-names.ts';
-import { csvFiles, zipFiles } from './formats/csv/csv-files.ts';
-import type { PlannedFile } from './formats/format.ts';
-import { type WorkbookBranding, writeWorkbook } from './formats/xlsx/workbook.ts';
+import type { Artifact } from './artifact.ts';
+import { assertDistinctNames } from './file-names.ts';
+import { type Format, type FormatContext, formatOf, type PlannedFile } from './formats/format.ts';
 
-export interface RenderOptions extends WorkbookBranding {
-  /** Where the files are made; it exists. */
+export interface RenderOptions extends Omit<FormatContext, 'variables' | 'secrets'> {
+  /** Where the files are created; it exists. */
   readonly folder: string;
-  /** The run's id. */
-  readonly run: string;
-  /** Epoch ms: the one instant that all files show as theirs. */
-  readonly madeAt: number;
-  /** The definition's digest. */
-  readonly digest: string;
-  /** BCP 47, for words in files; `en-GB` when absent. */
-  readonly locale?: string | undefined;
-  /** An e-mail attaches the CSV files: several are put into one zip besides. */
-  readonly zipped?: boolean | undefined;
-  readonly signal: AbortSignal;
+  /** By output format. */
+  readonly secrets?: Readonly<Record<string, FormatContext['secrets']>> | undefined;
+  /** The formats that an e-mail attaches: their files are bundled where the format provides it. */
+  readonly bundled?: readonly string[] | undefined;
 }
 
-const WORKBOOK_NAME_TEMPLATE = '{{ title }} {{ period.label }}';
-
-function plannedFilesOf(dataset: Dataset, outputs: readonly Output[], options: RenderOptions): PlannedFile[] {
-  const variables: NameVariables = {
-    period: dataset.period,
-    org: dataset.org,
-    report: dataset.report,
-    title: dataset.title,
-  };
-  const about = { variables, locale: options.locale, signal: options.signal };
-  const jobs = outputs.flatMap((output): PlannedFile[] => {
-    if (output.format === 'csv') return csvFiles(dataset, output, about);
-    const name = renderFileName(output.name ?? WORKBOOK_NAME_TEMPLATE, variables, '.xlsx');
-    return [{ name, format: 'xlsx', of: 'the workbook', write: (path) => writeWorkbook(path, dataset, options) }];
-  });
-  return options.zipped === true ? [...jobs, ...zipFiles(jobs, about, options.madeAt)] : jobs;
+/** The files of all outputs, bundles last. */
+async function planFiles(
+  dataset: Dataset,
+  outputs: readonly Output[],
+  formats: readonly Format[],
+  { folder: _, secrets = {}, bundled = [], ...options }: RenderOptions,
+): Promise<PlannedFile[]> {
+  const { period, org, report, title } = dataset;
+  const files: PlannedFile[] = [];
+  const bundles: PlannedFile[] = [];
+  for (const output of outputs) {
+    const { format, spec } = formatOf(output, formats);
+    const context = { ...options, variables: { period, org, report, title }, secrets: secrets[output.format] ?? {} };
+    const planned = await format.render(dataset, spec, context);
+    files.push(...planned);
+    const bundle = bundled.includes(output.format) ? await format.bundle?.(planned, context) : undefined;
+    if (bundle !== undefined) bundles.push(bundle);
+  }
+  return [...files, ...bundles];
 }
 
 async function fileSha256(path: string): Promise<string> {
@@ -53,22 +47,17 @@ async function fileSha256(path: string): Promise<string> {
   return hash.digest('hex');
 }
 
-async function createArtifact(job: PlannedFile, folder: string, made: readonly Artifact[]): Promise<Artifact> {
-  const temporary = join(folder, `.docket-${made.length}.part`);
-  const path = join(folder, job.name);
+async function createArtifact(file: PlannedFile, folder: string, earlier: readonly Artifact[]): Promise<Artifact> {
+  const temporary = join(folder, `.docket-${earlier.length}.part`);
+  const path = join(folder, file.name);
   try {
     await rm(temporary, { force: true });
-    await job.write(temporary, made);
-    const artifact: Artifact = {
-      name: job.name,
-      format: job.format,
-      mediaType: MEDIA_TYPES[job.format],
-      path,
-      bytes: (await stat(temporary)).size,
-      sha256: await fileSha256(temporary),
-    };
+    await file.write(temporary, earlier);
+    const { name, format, mediaType, part } = file;
+    const bytes = (await stat(temporary)).size;
+    const sha256 = await fileSha256(temporary);
     await rename(temporary, path);
-    return artifact;
+    return { name, format, mediaType, ...(part === undefined ? {} : { part }), path, bytes, sha256 };
   } catch (error) {
     await rm(temporary, { force: true });
     throw error;
@@ -76,32 +65,32 @@ async function createArtifact(job: PlannedFile, folder: string, made: readonly A
 }
 
 /**
- * Makes every file of a report: a workbook per `xlsx` output, a file per section (and
- * its totals) with its schema per `csv` output.
- * A file appears under its name only when it is complete; when one fails, those made before it are taken away again.
- * Throws `template.invalid`, `disk.unavailable` or `render.failed`; what aborts `signal` is thrown as it is.
+ * Creates the files of a report's outputs. A file gets its name only when it is complete. After a failure the files
+ * created before are removed.
+ * Throws `template.invalid`, `disk.unavailable` or `render.failed`; when `signal` is aborted, its reason.
  */
 export async function renderFiles(
   dataset: Dataset,
   outputs: readonly Output[],
+  formats: readonly Format[],
   options: RenderOptions,
 ): Promise<Artifact[]> {
   const folder = resolve(options.folder);
-  const jobs = plannedFilesOf(dataset, outputs, options);
-  assertDistinctNames(jobs);
-  const made: Artifact[] = [];
+  const files = await planFiles(dataset, outputs, formats, options);
+  assertDistinctNames(files);
+  const artifacts: Artifact[] = [];
   try {
-    for (const job of jobs) {
+    for (const file of files) {
       options.signal.throwIfAborted();
-      made.push(await createArtifact(job, folder, made));
+      artifacts.push(await createArtifact(file, folder, artifacts));
     }
-    return made;
+    return artifacts;
   } catch (error) {
-    await Promise.all(made.map((artifact) => rm(artifact.path, { force: true })));
+    await Promise.all(artifacts.map(({ path }) => rm(path, { force: true })));
     if (options.signal.aborted) throw error;
     const failure = await toDiskError(error, folder);
     if (failure instanceof DocketError) throw failure;
-    const what = `The files of ${dataset.org}/${dataset.report} could not be made`;
+    const what = `The files of ${dataset.org}/${dataset.report} could not be written`;
     throw new DocketError('render.failed', `${what}: ${errorMessage(error)}`, {
       where: folder,
       next: 'Check the folder and its permissions; if both are fine, report this as a defect.',

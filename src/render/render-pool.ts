@@ -3,20 +3,22 @@ import { availableParallelism } from 'node:os';
 import { setImmediate } from 'node:timers/promises';
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { Piscina } from 'piscina';
+import { isErrno } from '../base/errno.ts';
 import { DocketError } from '../base/error.ts';
+import { MINUTE_MS, SECOND_MS } from '../base/time.ts';
 import type { Dataset, Table } from '../fetch/dataset.ts';
 import type { RenderTask, RenderTaskResult, RowChunk, SerializedError, SerializedTable } from './render-worker.ts';
 import type { Rendered, Renderer } from './renderer.ts';
 
-/** Rows that are copied between two turns of the event loop: some thousand cells, a few milliseconds. */
+/** Rows sent per turn of the event loop: some thousand cells, a few milliseconds. */
 export const ROWS_PER_CHUNK = 250;
 
-/** Of a thread. A workbook of two million cells needs a fraction; what needs more must not take the process with it. */
+/** Heap limit of a thread: a workbook of two million cells needs a fraction, and the process must survive one that needs more. */
 const MAX_MEMORY_MB = 1024;
-/** A thread without work goes after this, with the memory of its last report; the next takes about a second to start. */
-const IDLE_TIMEOUT_MS = 60_000;
-/** A stopped task cleans up after itself; one that does not answer by then is ended with its thread. */
-const STOP_TIMEOUT_MS = 5_000;
+/** An idle thread ends after this and frees its memory; starting another takes about a second. */
+const IDLE_TIMEOUT_MS = MINUTE_MS;
+/** The time that a stopped task has to clean up before its thread is terminated. */
+const STOP_TIMEOUT_MS = 5 * SECOND_MS;
 
 const WORKER_URL = new URL('./render-worker.js', import.meta.url).href;
 
@@ -28,18 +30,24 @@ export interface RenderPool {
 export interface RenderPoolOptions {
   readonly threads?: number;
   readonly memoryMb?: number;
+  /** URL of another worker module, whose default export is the result of `createRenderTask`: for further formats. */
+  readonly workerUrl?: string;
 }
 
 /**
- * Renders in threads of its own, so that the thread that calls it keeps answering. No thread is there before it is
- * needed. They see nothing of the environment: whatever is secret reaches them with the request or not at all.
+ * Renders in worker threads, so that the calling thread stays responsive. Threads start on demand. They have no
+ * environment variables: secrets reach them only with a request.
  */
-export function renderPool({ threads, memoryMb = MAX_MEMORY_MB }: RenderPoolOptions = {}): RenderPool {
+export function renderPool({
+  threads,
+  memoryMb = MAX_MEMORY_MB,
+  workerUrl = WORKER_URL,
+}: RenderPoolOptions = {}): RenderPool {
   let opened: Piscina<RenderTask, RenderTaskResult> | undefined;
   let closed = false;
   const open = () => {
     opened ??= new Piscina<RenderTask, RenderTaskResult>({
-      filename: WORKER_URL,
+      filename: workerUrl,
       minThreads: 0,
       maxThreads: threads ?? Math.max(1, Math.min(2, availableParallelism() - 1)),
       idleTimeout: IDLE_TIMEOUT_MS,
@@ -57,8 +65,10 @@ export function renderPool({ threads, memoryMb = MAX_MEMORY_MB }: RenderPoolOpti
       } catch (error) {
         signal.throwIfAborted();
         if (closed)
-          throw new DocketError('run.cancelled', 'The report was stopped: Docket is closing.', { cause: error });
-        throw isCode(error, 'ERR_WORKER_OUT_OF_MEMORY') ? outOfMemoryError(`${org}/${report}`, memoryMb, error) : error;
+          throw new DocketError('run.cancelled', 'Rendering was cancelled: Docket is shutting down.', { cause: error });
+        throw isErrno(error, 'ERR_WORKER_OUT_OF_MEMORY')
+          ? outOfMemoryError(`${org}/${report}`, memoryMb, error)
+          : error;
       }
     },
     close: async () => {
@@ -68,11 +78,8 @@ export function renderPool({ threads, memoryMb = MAX_MEMORY_MB }: RenderPoolOpti
   };
 }
 
-const isCode = (error: unknown, code: string): boolean =>
-  error instanceof Error && 'code' in error && error.code === code;
-
 const outOfMemoryError = (report: string, memoryMb: number, cause: unknown): DocketError =>
-  new DocketError('render.failed', `The files of ${report} need more memory than a report may take.`, {
+  new DocketError('render.failed', `The files of ${report} exceed the memory limit of one report.`, {
     expected: `at most ${memoryMb} MB`,
     next: 'Split the report into several, or narrow its sections.',
     cause,
@@ -83,29 +90,29 @@ async function runTask(
   { dataset, ...request }: Parameters<Renderer>[0],
   signal: AbortSignal,
 ): Promise<Rendered> {
-  const { port1: port, port2: theirs } = new MessageChannel();
-  const kill = new AbortController();
-  let grace: NodeJS.Timeout | undefined;
+  const { port1: port, port2: workerPort } = new MessageChannel();
+  const termination = new AbortController();
+  let stopTimeout: NodeJS.Timeout | undefined;
   const stop = () => {
     port.close();
-    grace = setTimeout(() => kill.abort(), STOP_TIMEOUT_MS);
+    stopTimeout = setTimeout(() => termination.abort(), STOP_TIMEOUT_MS);
   };
   const begun = once(port, 'message', { signal });
-  const answer = pool.run(
-    { request: { ...request, dataset: withoutRows(dataset) }, port: theirs },
-    { transferList: [theirs], signal: kill.signal },
+  const result = pool.run(
+    { request: { ...request, dataset: withoutRows(dataset) }, port: workerPort },
+    { transferList: [workerPort], signal: termination.signal },
   );
-  // Where the task is given up before it began, nobody waits for its answer.
-  answer.catch(() => {});
+  // A task cancelled before it begins is not awaited: its rejection must not be unhandled.
+  result.catch(() => {});
   signal.addEventListener('abort', stop, { once: true });
   try {
-    // A thread that cannot start answers with its failure and never begins.
-    await Promise.race([begun, answer]);
+    // A thread that fails to start rejects `result` and sends no message.
+    await Promise.race([begun, result]);
     await sendRows(dataset.tables, port, signal);
-    return unwrapResult(await answer);
+    return unwrapResult(await result);
   } finally {
     signal.removeEventListener('abort', stop);
-    clearTimeout(grace);
+    clearTimeout(stopTimeout);
     port.close();
   }
 }
@@ -118,7 +125,7 @@ const withoutRows = (dataset: Dataset): RenderTask['request']['dataset'] => ({
 });
 
 async function sendRows(tables: readonly Table[], port: MessagePort, signal: AbortSignal): Promise<void> {
-  const send = (piece: RowChunk) => port.postMessage(piece);
+  const send = (chunk: RowChunk) => port.postMessage(chunk);
   for (const [table, { rows }] of tables.entries()) {
     if ('path' in rows) continue;
     for (let at = 0; at < rows.length && !signal.aborted; at += ROWS_PER_CHUNK) {
@@ -129,14 +136,14 @@ async function sendRows(tables: readonly Table[], port: MessagePort, signal: Abo
   if (!signal.aborted) send('all');
 }
 
-function unwrapResult(answer: RenderTaskResult): Rendered {
-  if (answer.kind === 'done') return answer.rendered;
-  throw answer.kind === 'failed'
-    ? deserializeError(answer.error)
-    : new DocketError('run.cancelled', 'The report was stopped.');
+function unwrapResult(result: RenderTaskResult): Rendered {
+  if (result.kind === 'done') return result.rendered;
+  throw result.kind === 'failed'
+    ? deserializeError(result.error)
+    : new DocketError('run.cancelled', 'Rendering was cancelled.');
 }
 
-/** The error as it was thrown in the thread; its cause is the stack of there. */
+/** The error as thrown in the thread. Its cause has the thread's stack. */
 function deserializeError({ json, retryable, stack }: SerializedError): DocketError {
   const { code, message, correlation_id: correlationId, ...detail } = json;
   const cause = new Error(message);

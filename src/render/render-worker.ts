@@ -1,11 +1,12 @@
 import type { MessagePort } from 'node:worker_threads';
 import { type DocketError, type ErrorJson, toDocketError } from '../base/error.ts';
 import type { Dataset, Row, Table } from '../fetch/dataset.ts';
-import { type Rendered, type RenderRequest, renderInProcess } from './renderer.ts';
+import { FORMATS } from './formats/registry.ts';
+import { createRenderer, type Rendered, type Renderer, type RenderRequest } from './renderer.ts';
 
-/** Rows that stand in memory follow a piece at a time: to copy a large table at once would hold up whoever sends it. */
+/** A table whose in-memory rows follow in chunks: copying a large table at once would block the sending thread. */
 export interface SerializedTable extends Omit<Table, 'rows'> {
-  /** Null: they follow. Rows in a file are read here. */
+  /** Null when the rows follow in chunks. Rows in a file are read by this thread. */
   readonly rows: Table['rows'] | null;
 }
 
@@ -13,16 +14,16 @@ export interface SerializedRequest extends Omit<RenderRequest, 'dataset'> {
   readonly dataset: Omit<Dataset, 'tables'> & { readonly tables: readonly SerializedTable[] };
 }
 
-/** Into the thread: rows of the table at `table`, then the end of all rows. */
+/** Rows of the table at index `table`; `all` ends them. */
 export type RowChunk = { readonly table: number; readonly rows: readonly Row[] } | 'all';
 
 export interface RenderTask {
   readonly request: SerializedRequest;
-  /** Says one word when the task begins, then takes pieces. Whoever closes its other end stops the task. */
+  /** Sends `begun` when the task starts, then receives row chunks. Closing the other end stops the task. */
   readonly port: MessagePort;
 }
 
-/** A `DocketError` as it travels: of an error's class, fields and causes a message between threads keeps nothing. */
+/** A `DocketError` as sent between threads, where an error loses its class, fields and cause. */
 export interface SerializedError {
   readonly json: ErrorJson;
   readonly retryable: boolean;
@@ -41,32 +42,38 @@ const serializeError = (error: DocketError): SerializedError => ({
   stack: (error.cause instanceof Error ? error.cause : error).stack,
 });
 
-/** Everything has come, or the signal is aborted. */
+/** Resolves when all rows have arrived; rejects when `stop` is aborted. */
 async function receiveRequest({ dataset, ...request }: SerializedRequest, port: MessagePort, stop: AbortSignal) {
-  const pieces = dataset.tables.map((): Row[] => []);
+  const rows = dataset.tables.map((): Row[] => []);
   const complete = new Promise<void>((resolve, reject) => {
     stop.addEventListener('abort', () => reject(stop.reason), { once: true });
-    port.on('message', (piece: RowChunk) => {
-      if (piece === 'all') resolve();
-      else for (const row of piece.rows) pieces[piece.table]?.push(row);
+    port.on('message', (chunk: RowChunk) => {
+      if (chunk === 'all') resolve();
+      else for (const row of chunk.rows) rows[chunk.table]?.push(row);
     });
   });
   port.postMessage('begun');
   await complete;
-  const tables = dataset.tables.map((table, index): Table => ({ ...table, rows: table.rows ?? pieces[index] ?? [] }));
+  const tables = dataset.tables.map((table, index): Table => ({ ...table, rows: table.rows ?? rows[index] ?? [] }));
   return { ...request, dataset: { ...dataset, tables } };
 }
 
-/** What runs in the thread: see `renderPool`, whose other half this is. */
-export default async function renderTask({ request, port }: RenderTask): Promise<RenderTaskResult> {
-  const stop = new AbortController();
-  port.on('close', () => stop.abort(new Error('The task was stopped.')));
-  try {
-    const received = await receiveRequest(request, port, stop.signal);
-    return { kind: 'done', rendered: await renderInProcess(received, stop.signal) };
-  } catch (thrown) {
-    return stop.signal.aborted ? { kind: 'stopped' } : { kind: 'failed', error: serializeError(toDocketError(thrown)) };
-  } finally {
-    port.close();
-  }
-}
+/** The function that a render thread runs: the counterpart of `renderPool`. */
+export const createRenderTask =
+  (render: Renderer) =>
+  async ({ request, port }: RenderTask): Promise<RenderTaskResult> => {
+    const stop = new AbortController();
+    port.on('close', () => stop.abort(new Error('The task was stopped.')));
+    try {
+      const received = await receiveRequest(request, port, stop.signal);
+      return { kind: 'done', rendered: await render(received, stop.signal) };
+    } catch (thrown) {
+      return stop.signal.aborted
+        ? { kind: 'stopped' }
+        : { kind: 'failed', error: serializeError(toDocketError(thrown)) };
+    } finally {
+      port.close();
+    }
+  };
+
+export default createRenderTask(createRenderer(FORMATS));

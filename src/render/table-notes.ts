@@ -1,18 +1,14 @@
 import { isolateBidi } from '../base/text/bidi.ts';
+import { DAY_MS } from '../base/time.ts';
 import { type Dataset, formatNote, type Note, type Table, type TableNote } from '../fetch/dataset.ts';
 import { someRow } from '../fetch/rows.ts';
 import { DEFAULT_LOCALE, messagesFor, type Words } from '../i18n/messages.ts';
 import type { FilterDescription } from '../i18n/note.ts';
 import { type ViewColumn, viewColumns } from './figures/columns.ts';
-import {
-  formatDateRange,
-  formatZonedInstant,
-  parseCivilDate,
-  parseIsoInstant,
-  UNDEFINED_TEXT,
-} from './figures/format-value.ts';
+import { formatDateRange, formatZonedInstant, UNDEFINED_TEXT } from './figures/format-value.ts';
+import { parseCivilDate, parseIsoInstant } from './figures/quantity.ts';
 
-/** Of a table, in words: what it covers and when it was computed, what was filtered, what was added up. One short line each. */
+/** Facts about a table, one line each: what it covers and when it was computed, its filters, which figures are sums. */
 export const tableFacts = (
   dataset: Pick<Dataset, 'period' | 'sums'>,
   table: Table,
@@ -23,7 +19,7 @@ export const tableFacts = (
   ...sumFacts(dataset, table, locale),
 ];
 
-/** What a table covers and when it was computed; nothing of a list. */
+/** What a table covers and when it was computed; empty for a list. */
 export function coverageFacts(dataset: Pick<Dataset, 'period'>, table: Table, locale: string): readonly string[] {
   const words = messagesFor(locale).table;
   const asOf = parseIsoInstant(table.asOf);
@@ -32,13 +28,13 @@ export function coverageFacts(dataset: Pick<Dataset, 'period'>, table: Table, lo
   return table.range === null ? [] : [words.computed(coverageText(table, table.range, locale), at)];
 }
 
-/** What a table is narrowed to; nothing where it is of everything. */
+/** The table's filters in one sentence; empty without filters. */
 export function filterFacts(table: Pick<Table, 'filters'>, locale: string): readonly string[] {
   const filters = describeFilters(table, locale);
   return filters.length === 0 ? [] : [messagesFor(locale).table.onlyWhere(filters)];
 }
 
-/** Which figures are sums of several calls; nothing where each is the service's own. */
+/** Which figures are sums of several calls; empty where the service computed each. */
 export function sumFacts({ sums }: Pick<Dataset, 'sums'>, table: Table, locale: string): readonly string[] {
   const of = sums?.[table.id];
   if (of === undefined) return [];
@@ -55,7 +51,7 @@ function coverageText({ compared, compareRange }: Table, range: NonNullable<Tabl
   return messagesFor(locale).table.coversCompared(days, other);
 }
 
-/** The table's filters, `Risk is High or Severe`. */
+/** The table's filters, each as `Risk is High or Severe`. */
 export function describeFilters({ filters }: Pick<Table, 'filters'>, locale: string = DEFAULT_LOCALE): string[] {
   const { filterIs, filterIsNot, search } = messagesFor(locale).table;
   return filters.map((filter: FilterDescription) => {
@@ -68,9 +64,8 @@ export function describeFilters({ filters }: Pick<Table, 'filters'>, locale: str
 }
 
 const rangeDay = (table: Table, which: 'from' | 'to'): Date | undefined => parseCivilDate(table.range?.[which]);
-const DAY_MS = 86_400_000;
 
-/** First and last buckets count only the days inside the range (specification §2.8, rule 4). */
+/** The first and the last bucket count only the days inside the range (specification §2.8, rule 4). */
 function clippedBucketsNote(table: Table): TableNote | undefined {
   const { granularity } = table;
   const from = rangeDay(table, 'from');
@@ -83,20 +78,20 @@ function clippedBucketsNote(table: Table): TableNote | undefined {
   return { code: 'partial', message: { id: 'buckets_clipped', of: { granularity, ...clipped } }, incomplete: false };
 }
 
-/** What a reader must know of this table alone: the notes it came with, and whether its ends are cut. */
+/** The notes of a table, and one about clipped first and last buckets. */
 export function tableNotes(table: Table, locale: string = DEFAULT_LOCALE): Note[] {
   const clipped = clippedBucketsNote(table);
   const words = messagesFor(locale);
   return [...table.notes, ...(clipped === undefined ? [] : [clipped])].map((note) => formatNote(words, note));
 }
 
-/** A note among other texts: what makes the table incomplete says so first. */
+/** The text of a note; one that makes the table incomplete says so first. */
 export const incompleteNoteText = ({ text, incomplete }: Note, { table }: Words): string =>
   incomplete ? table.incomplete(text) : text;
 
 /**
- * How to read what is shown: what a dash means, what italics mean, where totals come from. Only what this table needs.
- * @param columns the table's own, where they are at hand: to make them reads all rows
+ * The legend of a table: the meaning of dashes and italics, and the source of totals. Only what this table shows.
+ * @param columns the table's; computing the default scans all rows
  */
 export function legendNotes(
   table: Table,
@@ -105,9 +100,11 @@ export function legendNotes(
   columns: readonly ViewColumn[] = viewColumns(table, locale),
 ): string[] {
   const { undefinedMeans, emptyMeans, italicsMean, totalsMean } = messagesFor(locale).table;
-  const missing = columns.some(({ role, seen, total }) => role !== 'label' && (total === null || seen.undefined));
-  const empty = columns.some(({ role, seen }) => role === 'label' && seen.undefined);
-  // Those of a file are a list's, which has no time.
+  const missing = columns.some(
+    ({ role, contents, total }) => role !== 'label' && (total === null || contents.undefined),
+  );
+  const empty = columns.some(({ role, contents }) => role === 'label' && contents.undefined);
+  // Rows in a file belong to a list, which has no buckets.
   const running = table.running || (!('path' in table.rows) && someRow(table.rows, (row) => row.partial));
   return [
     ...(missing ? [undefinedMeans(UNDEFINED_TEXT)] : []),

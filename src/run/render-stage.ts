@@ -1,11 +1,12 @@
 import { setImmediate } from 'node:timers/promises';
-import type { SecretSource } from '../base/secrets/secret.ts';
+
 import { deliveryAddresses } from '../definitions/schema/deliveries.ts';
 import type { Manifest, PublishedRun } from '../deliver/archive/archive.ts';
 import { type Dataset, incompleteNotes } from '../fetch/dataset.ts';
-import type { Artifact } from '../render/artifact.ts';
+import { type Artifact, storedKind } from '../render/artifact.ts';
 import type { EmailOptions } from '../render/email/template-data.ts';
-import type { WorkbookBranding } from '../render/formats/xlsx/workbook.ts';
+import { formatOf } from '../render/formats/format.ts';
+import type { RenderOptions } from '../render/render-files.ts';
 import type { RenderRequest } from '../render/renderer.ts';
 import { evaluateConditions } from './delivery-conditions.ts';
 import type { RunContext, RunPorts } from './run-context.ts';
@@ -20,7 +21,7 @@ export async function renderAndPublish(
   dataset: Dataset,
   folder: string,
   order: RunOrder,
-  branding: WorkbookBranding,
+  secrets: RenderOptions['secrets'],
   { definition, settings, signal, observe }: RunContext,
   { archive, clock, trace, templates, render: renderer, sentFigures }: RunPorts,
 ): Promise<PublishedRun> {
@@ -31,10 +32,12 @@ export async function renderAndPublish(
     dataset,
     outputs,
     files: {
-      ...branding,
+      logo: settings.logo,
+      classification: definition.classification ?? settings.classification,
+      secrets,
       folder,
       digest: order.digest,
-      zipped: deliveries.some(({ email }) => email?.attach.includes('csv')),
+      bundled: deliveries.flatMap(({ email }) => email?.attach ?? []),
     },
     mail: { templates, attached: attachedToAll(definition), ...scheduleOptions(order, definition, settings) },
     run: order.id,
@@ -54,7 +57,7 @@ export async function renderAndPublish(
 }
 
 /** All recipients get the same body, so it mentions only files that are attached for all of them. */
-function attachedToAll({ deliveries, outputs }: RunContext['definition']): readonly Artifact['format'][] {
+function attachedToAll({ deliveries, outputs }: RunContext['definition']): readonly string[] {
   const mails = deliveries.flatMap(({ email }) => email ?? []);
   if (mails.length === 0) return [];
   return outputs.map(({ format }) => format).filter((format) => mails.every(({ attach }) => attach.includes(format)));
@@ -90,25 +93,28 @@ const manifestOf = (
   registry_version: dataset.registryVersion,
   calls: dataset.calls,
   incomplete: incompleteNotes(dataset),
-  files: artifacts.map(({ name, format, bytes, sha256 }) => ({ name, format, bytes, sha256 })),
+  files: artifacts.map((artifact) => {
+    const { name, bytes, sha256 } = artifact;
+    return { name, ...storedKind(artifact), bytes, sha256 };
+  }),
   recipients: deliveries.flatMap(deliveryAddresses),
   made_at: new Date(madeAt).toISOString(),
 });
 
 /**
- * Branding and password of the workbooks. Read before the first call, so that no token is spent on a run that cannot be
- * rendered. Throws `config.secret_missing`.
+ * The revealed secrets of the outputs, by format and key. Call before the first API call: a missing secret must not cost
+ * one. Throws `config.secret_missing`.
  */
-export async function workbookBranding(
-  { definition, settings }: Pick<RunContext, 'definition' | 'settings'>,
-  secrets: SecretSource,
-): Promise<WorkbookBranding> {
-  const [ref] = definition.outputs.flatMap((output) =>
-    output.format === 'xlsx' && output.password !== undefined ? [output.password] : [],
-  );
-  return {
-    logo: settings.logo,
-    classification: definition.classification ?? settings.classification,
-    password: ref === undefined ? undefined : (await secrets(ref)).reveal(),
-  };
+export async function revealOutputSecrets(
+  { outputs }: RunContext['definition'],
+  { formats, secrets }: Pick<RunPorts, 'formats' | 'secrets'>,
+): Promise<NonNullable<RenderOptions['secrets']>> {
+  const revealed: Record<string, Record<string, string>> = {};
+  for (const output of outputs) {
+    const { format, spec } = formatOf(output, formats);
+    for (const [key, ref] of Object.entries(format.secrets?.(spec) ?? {})) {
+      revealed[output.format] = { ...revealed[output.format], [key]: (await secrets(ref)).reveal() };
+    }
+  }
+  return revealed;
 }

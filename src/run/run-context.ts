@@ -11,6 +11,7 @@ import type { Ledger } from '../deliver/ledger/ledger.ts';
 import type { MailRoute } from '../deliver/targets/registry.ts';
 import type { CatalogCache } from '../fetch/cache/catalog-cache.ts';
 import type { FetchPorts } from '../fetch/fetch-context.ts';
+import type { Format } from '../render/formats/format.ts';
 import type { Renderer } from '../render/renderer.ts';
 import type { OnRunEvent } from './run-events.ts';
 
@@ -24,6 +25,8 @@ export interface RunPorts
   readonly secrets: SecretSource;
   readonly catalogs: CatalogCache;
   readonly render: Renderer;
+  /** The registry of output formats, which `render` knows too. */
+  readonly formats: readonly Format[];
   readonly archive: Archive;
   readonly ledger: Ledger;
   /** Undefined: sent figures are not recorded, and `send_if: changed` always sends. */

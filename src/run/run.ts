@@ -11,7 +11,7 @@ import { withoutCurrentCounts } from '../fetch/tables/current-counts.ts';
 import { compilePlan } from '../plan/compile.ts';
 import type { Plan } from '../plan/plan.ts';
 import { deliverAndRecordFigures } from './previous-figures.ts';
-import { renderAndPublish, workbookBranding } from './render-stage.ts';
+import { renderAndPublish, revealOutputSecrets } from './render-stage.ts';
 import type { RunContext, RunPorts } from './run-context.ts';
 import { timedStage } from './run-events.ts';
 import { currentCountsWindow } from './run-order.ts';
@@ -106,14 +106,14 @@ async function buildFiles(order: RunOrder, context: RunContext, ports: RunPorts)
   const stageContext = { observe, clock: ports.clock, trace: ports.trace };
   const counts = currentCountsWindow(order);
   const planned = await timedStage('plan', stageContext, async () => {
-    const branding = await workbookBranding(context, ports.secrets);
-    const result = await makePlan(order, context, ports);
-    if (result.kind !== 'done') return result;
-    const { catalog, plan } = result.value;
-    return done({ branding, catalog, plan: counts.why === 'backfill' ? withoutCurrentCounts(plan) : plan });
+    const secrets = await revealOutputSecrets(definition, ports);
+    const made = await makePlan(order, context, ports);
+    if (made.kind !== 'done') return made;
+    const { catalog, plan } = made.value;
+    return done({ secrets, catalog, plan: counts.why === 'backfill' ? withoutCurrentCounts(plan) : plan });
   });
   if (planned.kind !== 'done') return planned;
-  const { branding, catalog, plan } = planned.value;
+  const { secrets, catalog, plan } = planned.value;
   observe({ type: 'planned', calls: plan.calls.length, sections: plan.sections.length });
 
   const organization = settings.name ?? settings.id;
@@ -127,7 +127,7 @@ async function buildFiles(order: RunOrder, context: RunContext, ports: RunPorts)
     const incomplete = incompleteError('run.incomplete', incompleteNotes(dataset.value));
     if (definition.on_incomplete === 'fail' && incomplete !== undefined) return fail(incomplete);
 
-    return done(await renderAndPublish(dataset.value, folder, order, branding, context, ports));
+    return done(await renderAndPublish(dataset.value, folder, order, secrets, context, ports));
   } catch (thrown) {
     throw await toDiskError(thrown, folder);
   } finally {

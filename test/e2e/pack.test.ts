@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { chromium } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { FORMATS } from '../../src/render/formats/registry.ts';
 import { renderFiles } from '../../src/render/render-files.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { dataset, MADE_AT, onboarding } from '../support/dataset.ts';
@@ -69,12 +70,12 @@ describe('the packs in the programs that people use', () => {
   test('LibreOffice opens an encrypted workbook with its password, and with no other', async () => {
     const soffice = await program('soffice', 'libreoffice-calc');
     const password = 'Bücher & 日本';
-    const [locked] = await renderFiles(dataset([onboarding]), [{ format: 'xlsx', name: 'locked' }], {
+    const [locked] = await renderFiles(dataset([onboarding]), [{ format: 'xlsx', name: 'locked' }], FORMATS, {
       folder,
       run: 'run',
       madeAt: MADE_AT,
       digest: 'digest',
-      password,
+      secrets: { xlsx: { password } },
       signal: new AbortController().signal,
     });
     const told = async (secret: string): Promise<string> => {

@@ -35,7 +35,7 @@ describe('the words', () => {
     const sources = [
       ...filesIn('src/render'),
       ...filesIn('src/fetch'),
-      ...filesIn('src/define'),
+      ...filesIn('src/definitions'),
       ...filesIn('templates'),
     ]
       .filter((file) => /\.(ts|mjml|liquid)$/.test(file))
@@ -46,7 +46,7 @@ describe('the words', () => {
   });
 
   it('hold in Switzerland: its German has no ß', () => {
-    for (const file of filesIn('src/words/de').filter((name) => name.endsWith('.ts'))) {
+    for (const file of filesIn('src/i18n/de').filter((name) => name.endsWith('.ts'))) {
       expect(readFileSync(file, 'utf8'), file).not.toContain('ß');
     }
   });

@@ -34,7 +34,10 @@ test('an encrypted workbook for which there is no room leaves no readable one be
   disk.here();
   const place = await folder();
   disk.breaks('ENOSPC', place);
-  const made = render(dataset([onboarding]), [{ format: 'xlsx' }], { folder: place, password: 'correct horse' });
+  const made = render(dataset([onboarding]), [{ format: 'xlsx' }], {
+    folder: place,
+    secrets: { xlsx: { password: 'correct horse' } },
+  });
   await expect(made).rejects.toMatchObject({ code: 'disk.unavailable' });
   disk.mends();
   expect(await readdir(place)).toEqual([]);

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { safeFileName } from '../../src/base/files/safe-path.ts';
 import { assertDistinctNames, type NameVariables, renderFileName } from '../../src/render/file-names.ts';
-import { sheetNames } from '../../src/render/formats/xlsx/workbook.ts';
+import { sheetNames } from '../../src/render/formats/xlsx/workbook-context.ts';
 import { PERIOD } from '../support/dataset.ts';
 
 const variables: NameVariables = {
@@ -57,10 +57,10 @@ describe('a file name', () => {
   it('that two files would have is refused, whatever its case', () => {
     expect(() =>
       assertDistinctNames([
-        { name: 'KPIs.csv', of: 'one' },
-        { name: 'kpis.csv', of: 'two' },
+        { name: 'KPIs.csv', label: 'one' },
+        { name: 'kpis.csv', label: 'two' },
       ]),
-    ).toThrow(expect.objectContaining({ code: 'render.failed', next: expect.stringContaining('section.id') }));
+    ).toThrow(expect.objectContaining({ code: 'render.failed', got: '"kpis.csv" twice' }));
   });
 });
 

@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 import { compileMjml } from '../../src/render/email/mjml.ts';
 import { escapeFormula } from '../../src/render/formats/csv/csv-fields.ts';
 import { escapeXml } from '../../src/render/formats/xlsx/sheet-parts.ts';
-import { sheetNames } from '../../src/render/formats/xlsx/workbook.ts';
+import { sheetNames } from '../../src/render/formats/xlsx/workbook-context.ts';
 import { countColumn, dataset, groupColumn, row, table } from '../support/dataset.ts';
 import { cases, expectCleanPrototypes, hostileText, mutatedText, resolveOrUndefined, within } from '../support/fuzz.ts';
 import { artifactNamed, useRenderFolder } from '../support/render-folder.ts';
@@ -173,7 +173,7 @@ test(
     const mark =
       '<mjml>\n<mj-body><mj-section><mj-column><mj-text>\ufeffp>\n</mj-text></mj-column></mj-section></mj-body></mjml>';
     expect(compileMjml(mark)).toMatchObject({
-      fault: { line: 2, column: 42, why: expect.stringContaining('invisible') },
+      issue: { line: 2, column: 42, message: expect.stringContaining('invisible') },
     });
     expect(compileMjml(page('hello'))).toEqual(good);
     let made = 0;
@@ -182,9 +182,9 @@ test(
         fc.oneof({ weight: 8, arbitrary: mutatedText([page('hello'), page('<p>{{ title }}</p>')], WORDS) }, deep),
         (source) => {
           const result = compileMjml(source);
-          if ('fault' in result) {
-            expect(result.fault.line).toBeGreaterThanOrEqual(1);
-            expect(result.fault.why).toMatch(/\S/);
+          if ('issue' in result) {
+            expect(result.issue.line).toBeGreaterThanOrEqual(1);
+            expect(result.issue.message).toMatch(/\S/);
           } else {
             made += 1;
             expect(result.html).not.toContain('root:x:');

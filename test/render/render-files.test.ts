@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { FORMATS } from '../../src/render/formats/registry.ts';
 import { renderFiles } from '../../src/render/render-files.ts';
 import {
   countColumn,
@@ -48,16 +49,16 @@ describe('the files of a report', () => {
 
   it('replace those of an earlier try', async () => {
     const first = await options();
-    await renderFiles(dataset([onboarding]), [{ format: 'xlsx' }], first);
+    await renderFiles(dataset([onboarding]), [{ format: 'xlsx' }], FORMATS, first);
     await writeFile(join(first.folder, '.docket-0.part'), 'left by a crash');
-    const [artifact] = await renderFiles(dataset([workload]), [{ format: 'xlsx' }], first);
+    const [artifact] = await renderFiles(dataset([workload]), [{ format: 'xlsx' }], FORMATS, first);
     expect(await readdir(first.folder)).toEqual([artifact!.name]);
   });
 
   it('leave nothing behind when one of them fails', async () => {
     const about = await options({ logo: 'no such logo.png' });
     const outputs = [{ format: 'csv' }, { format: 'xlsx' }] as const;
-    await expect(renderFiles(dataset([onboarding]), outputs, about)).rejects.toMatchObject({
+    await expect(renderFiles(dataset([onboarding]), outputs, FORMATS, about)).rejects.toMatchObject({
       code: 'render.failed',
     });
     expect(await readdir(about.folder)).toEqual([]);
@@ -81,14 +82,16 @@ describe('the files of a report', () => {
         };
       }),
     });
-    await expect(renderFiles(dataset([many]), [{ format: 'xlsx' }], about)).rejects.toThrow('cancelled by hand');
+    await expect(renderFiles(dataset([many]), [{ format: 'xlsx' }], FORMATS, about)).rejects.toThrow(
+      'cancelled by hand',
+    );
     expect(await readdir(about.folder)).toEqual([]);
   });
 
   it('are refused before anything is written when two would have one name', async () => {
     const about = await options();
     const outputs = [{ format: 'csv', name: 'report' }] as const;
-    await expect(renderFiles(dataset([onboarding, workload]), outputs, about)).rejects.toMatchObject({
+    await expect(renderFiles(dataset([onboarding, workload]), outputs, FORMATS, about)).rejects.toMatchObject({
       code: 'render.failed',
       message: /"report\.csv"/,
     });
@@ -99,8 +102,8 @@ describe('the files of a report', () => {
     const about = await options();
     await rm(about.folder, { recursive: true });
     const failed = expect.objectContaining({ code: 'disk.unavailable', retryable: true, where: about.folder });
-    await expect(renderFiles(dataset([onboarding]), [{ format: 'xlsx' }], about)).rejects.toEqual(failed);
-    await expect(renderFiles(dataset([onboarding]), [{ format: 'csv' }], about)).rejects.toEqual(failed);
+    await expect(renderFiles(dataset([onboarding]), [{ format: 'xlsx' }], FORMATS, about)).rejects.toEqual(failed);
+    await expect(renderFiles(dataset([onboarding]), [{ format: 'csv' }], FORMATS, about)).rejects.toEqual(failed);
   });
 });
 

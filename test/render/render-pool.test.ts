@@ -1,3 +1,4 @@
+import { FORMATS } from '../../src/render/formats/registry.ts';
 import { watch } from 'node:fs';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -6,7 +7,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { Dataset, Row, RowFile } from '../../src/fetch/dataset.ts';
 import { writeRows } from '../../src/fetch/rows.ts';
 import { type RenderPoolOptions, ROWS_PER_CHUNK, renderPool } from '../../src/render/render-pool.ts';
-import { type RenderRequest, renderInProcess } from '../../src/render/renderer.ts';
+import { createRenderer, type RenderRequest } from '../../src/render/renderer.ts';
 import {
   countColumn,
   dataset,
@@ -36,7 +37,7 @@ const pool = (settings?: RenderPoolOptions) => {
 const requestOf = async (from: Dataset, change: Partial<RenderRequest> = {}): Promise<RenderRequest> => ({
   dataset: from,
   outputs: [{ format: 'csv' }],
-  files: { folder: await folder(), digest: 'd'.repeat(64), zipped: true },
+  files: { folder: await folder(), digest: 'd'.repeat(64), bundled: ['csv'] },
   mail: { templates: undefined, attached: ['csv'] },
   run: 'r'.repeat(32),
   madeAt: MADE_AT,
@@ -64,7 +65,7 @@ describe('rendering in threads', () => {
   it('makes the same files and the same mail as in this one', async () => {
     const data = dataset([...nastyDataset().tables, await longList(1000)]);
     const outputs = [{ format: 'xlsx' }, { format: 'csv' }] as const;
-    const here = await renderInProcess(await requestOf(data, { outputs }), never);
+    const here = await createRenderer(FORMATS)(await requestOf(data, { outputs }), never);
     const there = await pool().render(await requestOf(data, { outputs }), never);
     const files = ({ artifacts }: typeof here) => artifacts.map(({ path: _, ...artifact }) => artifact);
     expect(files(there)).toEqual(files(here));
@@ -162,7 +163,6 @@ describe('rendering in threads', () => {
     const large = dataset([table({ id: 'large', columns: [groupColumn, countColumn], rows })]);
     await expect(renderer.render(await requestOf(large), never)).rejects.toMatchObject({
       code: 'render.failed',
-      message: 'The files of acme/weekly-kpi need more memory than a report may take.',
       expected: 'at most 48 MB',
     });
     const { artifacts } = await renderer.render(await requestOf(dataset([onboarding])), never);

@@ -1,10 +1,8 @@
 import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
-import { addApiReference } from '../api-reference/reference-page.tsx';
 import type { AdminApp } from '../hono-env.ts';
 import { jsonResponse, PROBLEM_RESPONSES } from './openapi-helpers.ts';
 
-/** What `/openapi.json` says of itself. */
 const INFO = {
   title: 'Docket',
   description: [
@@ -26,17 +24,17 @@ const route = createRoute({
 });
 
 /**
- * `GET /openapi.json`, OpenAPI 3.1, and a page of it at `/api/docs`, from the schemas that validate. It needs no token: it says what this version of Docket
- * is, and nothing of this installation. Add it before whatever asks for tokens; what is added later is told as well.
+ * `GET /openapi.json`: OpenAPI 3.1, generated from the schemas that validate, including routes added later. It needs no
+ * token, because it describes the version and not the installation: add it before authentication.
  */
 export function addOpenApiDocument(app: AdminApp, version: string): void {
   app.openAPIRegistry.registerComponent('securitySchemes', 'bearer', { type: 'http', scheme: 'bearer' });
   app.openAPIRegistry.registerPath(route);
-  const document = () => app.getOpenAPI31Document({ openapi: '3.1.0', info: { ...INFO, version } });
   let text: string | undefined;
   app.get(route.getRoutingPath(), (context) => {
-    text ??= JSON.stringify(document());
+    text ??= JSON.stringify(app.getOpenAPI31Document({ openapi: '3.1.0', info: { ...INFO, version } }));
     return context.body(text, 200, { 'Content-Type': 'application/json' });
   });
-  addApiReference(app, document);
+  // The address of the reference page of 0.1.
+  app.get('/api/docs', (context) => context.redirect('/openapi.json', 301));
 }

@@ -17,17 +17,16 @@ import { addSignIn } from './routes/sign-in.tsx';
 import { addViews } from './routes/views.tsx';
 import { ProblemPage } from './views/problem.tsx';
 
-/** What the page stands on. */
 export interface PagePorts {
   readonly sessions: Sessions;
   readonly limit: RateLimit;
   readonly access: (principal: Principal) => Access;
   readonly clock: Clock;
-  /** Bull Board, where somebody wants it. */
-  readonly board?: BullBoard | undefined;
+  /** Absent when Bull Board is disabled. */
+  readonly bullBoard?: BullBoard | undefined;
 }
 
-/** Everything that only somebody who is signed in may see. */
+/** The paths that require a session. */
 const AUTHENTICATED_PATHS = [
   '/',
   '/reports/*',
@@ -39,31 +38,31 @@ const AUTHENTICATED_PATHS = [
   '/audit',
 ] as const;
 
-/** Adds the operator's page to the admin route. Expects `knowClient` before it. */
+/** Adds the web page to the admin server. Requires `resolveClient` before it. */
 export function addPage(app: Hono<Env>, ports: PagePorts): void {
-  const { sessions, limit, clock, board } = ports;
+  const { sessions, limit, clock, bullBoard } = ports;
   const assets = readAssets();
   addAssets(app, assets);
-  const desk: PageContext = {
+  const page: PageContext = {
     access: (context) => ports.access(context.get('principal')),
-    frame: async (context, access) => ({
+    layout: async (context, access) => ({
       principal: context.get('principal'),
       csrf: context.get('session')?.csrf ?? '',
       assets: assets.urls,
       undecided: (await loadUndecided(access)).length,
       now: clock.now(),
-      board: board !== undefined && canSeeBullBoard(context.get('principal')),
+      bullBoard: bullBoard !== undefined && canSeeBullBoard(context.get('principal')),
     }),
     now: () => clock.now(),
   };
   const toSignIn = (context: Context<Env>): Response => {
     const { pathname, search } = new URL(context.req.url);
-    const wanted =
+    const query =
       context.req.method === 'GET' && pathname !== '/' ? `?to=${encodeURIComponent(pathname + search)}` : '';
-    // Not by the context: what another handler has answered before would be mixed in.
-    return new Response(null, { status: 303, headers: { Location: `/sign-in${wanted}` } });
+    // A new response: `context.redirect` would merge the headers of an earlier handler's response.
+    return new Response(null, { status: 303, headers: { Location: `/sign-in${query}` } });
   };
-  // Whoever types an address into a browser is a person, be it an address of ours or not.
+  // Browsers get pages for any address, existing or not.
   app.use(async (context, next) => {
     if (!isBrowserNavigation(context)) return next();
     await renderProblemsAsPages(assets)(context, async () => {
@@ -74,18 +73,17 @@ export function addPage(app: Hono<Env>, ports: PagePorts): void {
     });
     return undefined;
   });
-  const enter = requireSession({ sessions, limit }, toSignIn);
-  for (const place of [...AUTHENTICATED_PATHS, '/sign-in', '/sign-out']) app.use(place, renderProblemsAsPages(assets));
+  for (const path of [...AUTHENTICATED_PATHS, '/sign-in', '/sign-out']) app.use(path, renderProblemsAsPages(assets));
   addSignIn(app, { sessions, limit, assets: assets.urls });
-  for (const place of AUTHENTICATED_PATHS) app.use(place, enter);
-  addViews(app, desk);
-  addActions(app, desk);
-  if (board !== undefined) {
-    addBullBoard(app, { board, sessions, limit, toSignIn, problemsAsPages: renderProblemsAsPages(assets) });
+  for (const path of AUTHENTICATED_PATHS) app.use(path, requireSession({ sessions, limit }, toSignIn));
+  addViews(app, page);
+  addActions(app, page);
+  if (bullBoard !== undefined) {
+    addBullBoard(app, { bullBoard, sessions, limit, toSignIn, problemsAsPages: renderProblemsAsPages(assets) });
   }
 }
 
-/** The page's own files: for anybody, and for ever, since another content has another name. */
+/** Serves the page's assets, which need no session. They are immutable, because their names contain a hash. */
 function addAssets(app: Hono<Env>, { files }: PageAssets): void {
   for (const [path, { type, body }] of files) {
     app.get(path, (context) =>
@@ -98,14 +96,14 @@ function addAssets(app: Hono<Env>, { files }: PageAssets): void {
   }
 }
 
-/** Whether a person's browser asks for a page; what scripts ask of the API stays data. */
+/** Whether a browser navigates to a page, as opposed to a script or a client of the API. */
 const isBrowserNavigation = ({ req }: Context<Env>): boolean =>
   req.method === 'GET' &&
   !/^\/(api\/|assets\/|metrics$)/.test(req.path) &&
   req.header('authorization') === undefined &&
   (req.header('accept')?.includes('text/html') ?? false);
 
-/** Whatever is refused or fails behind it is shown to a person. */
+/** Renders problem responses of later handlers as pages. */
 function renderProblemsAsPages({ urls }: PageAssets) {
   return async (context: Context<Env>, next: () => Promise<void>): Promise<void> => {
     await next();
@@ -113,11 +111,11 @@ function renderProblemsAsPages({ urls }: PageAssets) {
     if (!headers.get('content-type')?.startsWith('application/problem+json')) return;
     const problem = problemSchema.safeParse(await context.res.clone().json());
     if (!problem.success) return;
-    const shown = await renderDocument(<ProblemPage assets={urls} problem={problem.data} />);
-    const kept = new Headers(headers);
-    kept.set('Content-Type', 'text/html; charset=utf-8');
-    // Unset first: Hono would otherwise merge the headers of both.
+    const html = await renderDocument(<ProblemPage assets={urls} problem={problem.data} />);
+    const pageHeaders = new Headers(headers);
+    pageHeaders.set('Content-Type', 'text/html; charset=utf-8');
+    // Unset first: otherwise Hono merges the headers of both.
     context.res = undefined;
-    context.res = new Response(shown, { status, headers: kept });
+    context.res = new Response(html, { status, headers: pageHeaders });
   };
 }

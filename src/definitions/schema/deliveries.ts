@@ -4,7 +4,7 @@ import { secretRefSchema } from '../../base/secrets/secret.ts';
 import { hostKeySchema } from './host-key.ts';
 import { lineSchema, sizeSchema } from './primitives.ts';
 import { sendIfSchema } from './send-condition.ts';
-import { csvNameSchema, deliveryTextSchema, objectKeySchema, workbookNameSchema } from './template-fields.ts';
+import { sectionFileNameSchema, deliveryTextSchema, objectKeySchema, fileNameSchema } from './template-fields.ts';
 
 const csvSchema = z.strictObject({
   values: z
@@ -30,7 +30,7 @@ const csvSchema = z.strictObject({
 export const outputSchema = z.discriminatedUnion('format', [
   z.strictObject({
     format: z.literal('xlsx'),
-    name: workbookNameSchema.optional().describe('File name, e.g. "KPIs {{ period.label }}.xlsx".'),
+    name: fileNameSchema.optional().describe('File name, e.g. "KPIs {{ period.label }}.xlsx".'),
     password: secretRefSchema
       .optional()
       .describe(
@@ -39,7 +39,7 @@ export const outputSchema = z.discriminatedUnion('format', [
   }),
   z.strictObject({
     format: z.literal('csv'),
-    name: csvNameSchema
+    name: sectionFileNameSchema
       .optional()
       .describe('File name, one file a section, e.g. "{{ section.id }} {{ period.label }}.csv".'),
     csv: csvSchema.optional().describe('How the values are written.'),

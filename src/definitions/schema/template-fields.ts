@@ -12,8 +12,8 @@ const COMMON_VARIABLES = [
   'report',
   'title',
 ] as const;
-/** A CSV file holds one section. */
-const CSV_NAME_VARIABLES = [...COMMON_VARIABLES, 'section.id', 'section.title'] as const;
+/** A file of one section. */
+const SECTION_NAME_VARIABLES = [...COMMON_VARIABLES, 'section.id', 'section.title'] as const;
 const DELIVERY_VARIABLES = [...COMMON_VARIABLES, 'run'] as const;
 /** An object store has no folders: the key names each file. */
 const OBJECT_KEY_VARIABLES = [...DELIVERY_VARIABLES, 'file.name'] as const;
@@ -49,14 +49,14 @@ const templateSchema = (variables: readonly string[]) =>
     context.addIssue({ code: 'custom', message: fault.expected, params: { next: fault.next } });
   });
 
-/** File name of a workbook. */
-export const workbookNameSchema = templateSchema(COMMON_VARIABLES);
-/** File name of one section's CSV. */
-export const csvNameSchema = templateSchema(CSV_NAME_VARIABLES);
+/** File name of an output. */
+export const fileNameSchema = templateSchema(COMMON_VARIABLES);
+/** File name of an output with files per section. */
+export const sectionFileNameSchema = templateSchema(SECTION_NAME_VARIABLES);
 /** Subject of an e-mail, path of a delivery. */
 export const deliveryTextSchema = templateSchema(DELIVERY_VARIABLES);
 /** Key of an object. */
 export const objectKeySchema = templateSchema(OBJECT_KEY_VARIABLES);
 
-/** Whether a CSV name differs between sections. */
+/** Whether a file name differs between sections. */
 export const usesSection = (template: string): boolean => /\bsection\.(id|title)\b/.test(template);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Period } from '../../definitions/periods/period.ts';
 import { type CallRecord, NOTE_CODES, type Note } from '../../fetch/dataset.ts';
-import { ARTIFACT_FORMATS } from '../../render/artifact.ts';
+import type { StoredKind } from '../../render/artifact.ts';
 import type { SendDecision } from '../send-decision.ts';
 
 /** `manifest.json`: what a run produced and from which calls. Written once, when all files are complete. */
@@ -20,12 +20,11 @@ export interface Manifest {
   readonly registry_version: number;
   readonly calls: readonly CallRecord[];
   readonly incomplete: readonly (Note & { readonly section: string })[];
-  readonly files: readonly {
+  readonly files: readonly (StoredKind & {
     readonly name: string;
-    readonly format: string;
     readonly bytes: number;
     readonly sha256: string;
-  }[];
+  })[];
   /** SHA-256 (hex) of `mail.html`, `mail.txt` and the inline pictures. The archive adds them when it publishes the run. */
   readonly mail?:
     | {
@@ -101,7 +100,9 @@ export const manifestSchema: z.ZodType<Manifest> = z.looseObject({
   files: listOf(
     z.object({
       name: z.string(),
-      format: z.enum(ARTIFACT_FORMATS),
+      format: z.string().regex(/^[a-z0-9][a-z0-9_-]{0,39}$/),
+      media_type: z.string().max(255).optional(),
+      part: z.object({ of: z.string(), role: z.enum(['companion', 'bundle']) }).optional(),
       bytes: z.number(),
       sha256: z.string(),
     }),

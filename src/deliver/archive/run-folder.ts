@@ -4,13 +4,7 @@ import { join, resolve } from 'node:path';
 import { isErrno } from '../../base/errno.ts';
 import { syncPath, writeSynced } from '../../base/files/durable-file.ts';
 import { sha256, sha256OfStream } from '../../base/sha256.ts';
-import {
-  ARTIFACT_FORMATS,
-  type Artifact,
-  type InlineImage,
-  type MailBody,
-  MEDIA_TYPES,
-} from '../../render/artifact.ts';
+import { type Artifact, artifactKind, type InlineImage, type MailBody } from '../../render/artifact.ts';
 import type { PublishedRun } from './archive.ts';
 import { archiveCorrupt, throwMissingFile } from './archive-errors.ts';
 import type { Manifest } from './manifest.ts';
@@ -91,9 +85,8 @@ export async function readPublishedRun(
         got: `${actual} (${size} bytes instead of ${file.bytes})`,
       });
     }
-    const { name, bytes } = file;
-    const format = requireFormat(file.format, location);
-    artifacts.push(Object.freeze({ name, format, mediaType: MEDIA_TYPES[format], path, bytes, sha256: file.sha256 }));
+    const { name, format, bytes, sha256 } = file;
+    artifacts.push(Object.freeze({ name, format, ...artifactKind(file), path, bytes, sha256 }));
   }
   const mail = await readMail(folder, manifest, location);
   if (manifest.mail !== undefined) {
@@ -101,12 +94,6 @@ export async function readPublishedRun(
     if (sha256(mail.text) !== manifest.mail.text_sha256) throw archiveCorrupt(location, 'mail.txt has changed');
   }
   return Object.freeze({ folder, manifest: Object.freeze(manifest), artifacts: Object.freeze(artifacts), mail });
-}
-
-function requireFormat(format: string, location: string): Artifact['format'] {
-  const known = ARTIFACT_FORMATS.find((one) => one === format);
-  if (known !== undefined) return known;
-  throw archiveCorrupt(location, `"${format}" is not a format of Docket`);
 }
 
 async function readMail(folder: string, manifest: Manifest, location: string): Promise<MailBody> {

@@ -32,7 +32,7 @@ export const chart = (to: LocaleFormatters): Messages['chart'] => ({
   groups: (name, groups, rest) => `${name}: ${groups.join(', ')}${rest > 0 ? ` und ${to.number(rest)} weitere` : ''}.`,
   nothing: (name) => `${name}: keine Zahlen.`,
   one: (name, point) => `${name}: ${pointText(point)}.`,
-  course: (name, { first, last, highest, lowest }) =>
+  trend: (name, { first, last, highest, lowest }) =>
     `${name}: von ${pointText(first)} bis ${pointText(last)}, Höchstwert ${pointText(highest)}, Tiefstwert ${pointText(lowest)}.`,
   moreSeries: (count) =>
     count === 1

@@ -22,8 +22,7 @@ export const mail = (to: LocaleFormatters): Messages['mail'] => {
     filterIsAmong: (label, values) => `${label} ist eine von ${number(values)} Angaben`,
     filterIsNotAmong: (label, values) => `${label} ist keine von ${number(values)} Angaben`,
 
-    inWorkbook: 'in der angehängten Arbeitsmappe',
-    inCsv: 'in den angehängten CSV-Dateien',
+    inAttached: { xlsx: 'in der angehängten Arbeitsmappe', csv: 'in den angehängten CSV-Dateien' },
     inFiles: 'in den unten genannten Dateien',
     leftOut: 'nicht in dieser E-Mail',
     below: 'weiter unten',

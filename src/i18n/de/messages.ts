@@ -6,7 +6,7 @@ import { notes } from './notes.ts';
 import { table } from './table.ts';
 import { workbook } from './workbook.ts';
 
-/** Every message in German, formal (Sie). Without the letter that Switzerland does not write. */
+/** Every message in German, formal (Sie), spelled without the letter that Switzerland does not use. */
 export const germanMessages = (to: LocaleFormatters): Messages => ({
   notes: notes(to),
   table: table(to),

@@ -2,13 +2,13 @@ import type { LocaleFormatters } from '../formatters.ts';
 
 type Kind = 'line' | 'column' | 'stacked_column' | 'bar' | 'sparkline';
 
-/** A figure with where it stands along the axis. */
+/** A figure and its category. */
 export interface Point {
   readonly value: string;
   readonly at: string;
 }
 
-/** A series over time in four figures. */
+/** A series over time, summarized. */
 export interface Trend {
   readonly first: Point;
   readonly last: Point;
@@ -18,7 +18,7 @@ export interface Trend {
 
 const pointText = ({ value, at }: Point): string => `${value} (${at})`;
 
-/** What stands in and under charts, and what those are told who do not see them. */
+/** Texts in and below charts, and their alternative texts. */
 export const chart = (to: LocaleFormatters) => ({
   count: 'Count',
   share: 'Share (%)',
@@ -49,11 +49,11 @@ export const chart = (to: LocaleFormatters) => ({
     `${name}: ${groups.join(', ')}${rest > 0 ? ` and ${to.number(rest)} more` : ''}.`,
   nothing: (name: string) => `${name}: no figures.`,
   one: (name: string, point: Point) => `${name}: ${pointText(point)}.`,
-  course: (name: string, { first, last, highest, lowest }: Trend) =>
+  trend: (name: string, { first, last, highest, lowest }: Trend) =>
     `${name}: from ${pointText(first)} to ${pointText(last)}, highest ${pointText(highest)}, lowest ${pointText(lowest)}.`,
   moreSeries: (count: number) => `${to.number(count)} more series not told here.`,
 
-  /** Of the workbook: what is drawn, along what, and where it begins and ends. */
+  /** The alternative text in the workbook. */
   described: (kind: Kind, series: readonly string[], along: string, from: string, last: string) =>
     `${kind.replace('_', ' ')} chart of ${series.join(', ')} by ${along} from ${from} to ${last}`,
 });

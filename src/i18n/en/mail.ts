@@ -6,7 +6,7 @@ const ARROWS = { up: '▲ up', down: '▼ down' } as const satisfies Record<Dire
 const ENDINGS = { one: 'st', two: 'nd', few: 'rd', other: 'th', zero: 'th', many: 'th' } as const;
 const ordinal = (n: number): string => `${n}${ENDINGS[new Intl.PluralRules('en', { type: 'ordinal' }).select(n)]}`;
 
-/** The mail's sentences, and what its templates print as `words`. */
+/** The sentences of the e-mail, and the template variable `words`. */
 export const mail = (to: LocaleFormatters) => {
   const counted = englishCounter(to);
   const more = (count: number, one: string, where: string): string =>
@@ -15,21 +15,21 @@ export const mail = (to: LocaleFormatters) => {
     noPrevious: 'no figure for the previous period',
     was: (before: string) => `was ${before}`,
     unchanged: (at: string) => `= unchanged at ${at}`,
-    /** @param size undefined for a change that has no size, such as growth from nothing */
+    /** @param size undefined for a change without a size, such as growth from 0 */
     changed: (direction: Direction, size: string | undefined, from: string) =>
       `${ARROWS[direction]}${size === undefined ? '' : ` ${size}`} from ${from}`,
-    /** A figure's name with what tells it apart. */
+    /** A figure's name with its section or scope. */
     named: (label: string, about: readonly string[]) => `${label} (${about.join('; ')})`,
-    /** Of a period that is still running. */
+    /** The period is still running. */
     soFar: 'so far',
-    /** Of a current count. @param at an ISO instant; null where the service does not say it */
+    /** A current count. @param at an ISO instant; null when unknown */
     now: (at: string | null, timezone: string) => (at === null ? 'now' : `now, ${to.instant(at, timezone)}`),
     /** For filters of many values. */
     filterIsAmong: (label: string, values: number) => `${label} is one of ${to.number(values)}`,
     filterIsNotAmong: (label: string, values: number) => `${label} is none of ${to.number(values)}`,
 
-    inWorkbook: 'in the attached workbook',
-    inCsv: 'in the attached CSV files',
+    /** By output format, the preferred one first; other formats use `inFiles`. */
+    inAttached: { xlsx: 'in the attached workbook', csv: 'in the attached CSV files' },
     inFiles: 'in the files named below',
     leftOut: 'left out here',
     below: 'below',
@@ -47,17 +47,17 @@ export const mail = (to: LocaleFormatters) => {
     onList: (title: string, organization: string, owner: string) =>
       `You get this mail because you are on the recipient list of the report “${title}” of ${organization}, which ${owner} keeps.`,
     madeWhen: (schedule: string, timezone: string) => `The report is made ${schedule} (${timezone}).`,
-    /** Of a month; counted from its end when negative. */
+    /** A business day of a month, counted from its end when negative. */
     businessDay: (n: number): string =>
       `on the ${n < 0 ? (n === -1 ? 'last' : `${ordinal(-n)} last`) : ordinal(n)} business day of the month`,
-    /** Where a day off moves to. */
+    /** Where the schedule moves a day off. */
     shifted: (to: 'next_business_day' | 'previous_business_day'): string =>
       to === 'next_business_day' ? 'or on the next business day' : 'or on the business day before',
-    /** For a schedule that there are no words for. */
+    /** A schedule that cannot be described in words. */
     bySchedule: (cron: string) => `by the schedule ${cron}`,
     onDemand: 'This one was made because somebody asked for it.',
 
-    /** Printed by the templates as they are. */
+    /** The template variable `words`. */
     template: {
       incomplete: 'Incomplete',
       headline: 'Headline',

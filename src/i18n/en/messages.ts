@@ -5,7 +5,7 @@ import { notes } from './notes.ts';
 import { table } from './table.ts';
 import { workbook } from './workbook.ts';
 
-/** Every message in English. Its type is what another language has to have. */
+/** Every message in English. Other languages must have the same type. */
 export const englishMessages = (to: LocaleFormatters) => ({
   notes: notes(to),
   table: table(to),

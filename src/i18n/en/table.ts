@@ -1,13 +1,13 @@
 import type { Granularity } from '../../contract/report.ts';
 import type { LocaleFormatters } from '../formatters.ts';
 
-/** What stands in and around a table, whoever shows it. */
+/** Texts in and around tables, in every format. */
 export const table = (to: LocaleFormatters) => ({
   yes: 'yes',
   no: 'no',
   total: 'Total',
   fromTo: (from: string, last: string) => `${from} to ${last}`,
-  /** `FY2026-Q1`, in ASCII: it goes into file names. */
+  /** `FY2026-Q1`; ASCII, because it is used in file names. */
   fiscal: (year: number, quarter?: number) => `FY${year}${quarter === undefined ? '' : `-Q${quarter}`}`,
   stillRunning: 'still running',
   previousPeriod: 'Previous period',
@@ -32,7 +32,7 @@ export const table = (to: LocaleFormatters) => ({
   onlyWhere: (filters: readonly string[]) => `Only where ${filters.join(' and ')}.`,
   currentCounts: (asOf: string | undefined) =>
     `Current counts${asOf === undefined ? '' : `, as of ${asOf}`}. The period does not apply to them.`,
-  /** Labels of metrics whose figures in rows, and whose totals, are sums of several calls' answers. */
+  /** @param cells labels of metrics whose figures are sums of several calls. @param totals those whose totals are */
   sumsOfCalls: (cells: readonly string[], totals: readonly string[]) =>
     [
       ...(cells.length === 0
@@ -44,7 +44,7 @@ export const table = (to: LocaleFormatters) => ({
     ].join(' '),
   noCounts: 'No rows: the figures of this section are undefined.',
   covers: (range: string) => range,
-  /** @param other null where the service does not say which days they are */
+  /** @param other null when the service does not report the compared days */
   coversCompared: (range: string, other: string | null) =>
     `${range}, compared with ${other ?? 'the previous period (its days are not known)'}`,
   computed: (covers: string, at: string | undefined) => `${covers}${at === undefined ? '' : `. Computed ${at}`}.`,
@@ -53,11 +53,11 @@ export const table = (to: LocaleFormatters) => ({
     `“${dash}” means undefined, such as a rate or a median over nothing, or a change from nothing. It is not zero.`,
   emptyMeans: (dash: string) => `“${dash}” in a name or a field means that it has no value.`,
   italicsMean: 'Rows in italics are of a time that is still running: their figures will grow.',
-  /** Stands once in a mail for all of its sections, and so holds for those with sums as well. */
+  /** An e-mail shows it once for all sections, so it must hold for those with sums too. */
   totalsMean:
     'Totals are computed by the service, never from the rows. Where they are sums of several calls, the section names them.',
 
-  /** What a CSV file's schema says of its columns; sentences without their full stop. */
+  /** Descriptions of columns in a Table Schema; sentences without their full stop. */
   schema: {
     running: 'Still running',
     runningMeans: 'Whether the row is of a time that is still running: its figures will grow.',

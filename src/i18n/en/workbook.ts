@@ -1,7 +1,7 @@
 import type { Granularity } from '../../contract/report.ts';
 import { englishCounter, type LocaleFormatters } from '../formatters.ts';
 
-/** What the workbook has of our own beside its tables. */
+/** Texts of the workbook outside its tables. */
 export const workbook = (to: LocaleFormatters) => {
   const counted = englishCounter(to);
   return {
@@ -13,15 +13,15 @@ export const workbook = (to: LocaleFormatters) => {
       definitions: 'Definitions',
       run: 'Run',
       longTexts: 'Long texts',
-      /** Of a section whose title has no letters that a sheet's name may have. */
+      /** The sheet of a section whose title has no characters allowed in sheet names. */
       unnamed: 'Sheet',
     },
     back: '← Contents',
-    /** @param page and pages are Excel's codes for them */
+    /** @param page and pages are codes of Excel */
     page: (page: string, pages: string) => `Page ${page} of ${pages}`,
     part: (title: string, part: number, parts: number) => `${title} (part ${part} of ${parts})`,
     complete: 'Complete: the service answered every section in full.',
-    /** @param sections titles of those whose current counts are undefined */
+    /** @param sections titles of sections with undefined current counts */
     completeBut: (sections: readonly string[]) =>
       `Complete, except that current counts are undefined in ${to.all(sections)}.`,
     incomplete: (count: number) => `Incomplete: ${counted(count, 'thing')} to know before you use these figures`,
@@ -51,7 +51,7 @@ export const workbook = (to: LocaleFormatters) => {
       run: 'How this pack was made',
       chartData: 'The figures that the charts draw',
       longTexts: 'The texts that are longer than a cell can be',
-      /** @param summed titles of the sections with sums of several calls */
+      /** @param summed titles of sections with sums of several calls */
       untouched: (summed: readonly string[], compared: boolean) =>
         [
           summed.length === 0
@@ -66,7 +66,7 @@ export const workbook = (to: LocaleFormatters) => {
       previous: 'Previous period',
       change: 'Change',
       noRows: 'No rows: the service has nothing for this section.',
-      /** @param next the sheet where they go on; undefined on the last one */
+      /** @param next the sheet with the following rows; undefined on the last one */
       rows: (from: number, last: number, all: number, next: string | undefined) =>
         `Rows ${to.number(from)} to ${to.number(last)} of ${to.number(all)}${next === undefined ? '.' : `; they go on in “${next}”.`}`,
       arrowsMean:

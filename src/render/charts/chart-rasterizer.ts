@@ -5,27 +5,27 @@ import type { Chart } from './chart.ts';
 import { CHART_WIDTH, echartsOption } from './echarts-option.ts';
 import { encodePng } from './png.ts';
 
-/** As wide as a mail shows a picture, in CSS pixels; the PNG has twice as many, for sharp screens. */
+/** Displayed width in an e-mail, in CSS pixels. The PNG has twice as many pixels for high-resolution screens. */
 export const IMAGE_WIDTH = 592;
 
 const resolvePackageFile = createRequire(import.meta.url).resolve;
 
-/** Draws charts as PNG; the same chart makes the same bytes. */
+/** Draws a chart as PNG. The same chart gives the same bytes. Throws `render.failed`. */
 export type RasterizeChart = (chart: Chart, locale: string) => Uint8Array;
 
-/** Scripts that the font has no letters of, and emoji: they would be boxes. */
+/** Scripts and emoji without glyphs in the font. */
 const UNSUPPORTED_GLYPHS =
   /[^\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Script=Hebrew}\p{Script=Common}\p{Script=Inherited}]|\p{Emoji_Presentation}/u;
 
-/** Whether every name in the chart can be written in the font that the pictures have. */
+/** Whether the font has glyphs for every name in the chart. */
 export const isRasterizable = ({ categories, axes }: Chart): boolean =>
   ![...categories, ...axes.flatMap(({ title, series }) => [title, ...series.map(({ name }) => name)])].some((text) =>
     UNSUPPORTED_GLYPHS.test(text),
   );
 
 /**
- * Loads what draws, once: ECharts for the layout, resvg and the Arimo font (metrics of Arial, which ECharts reckons
- * with where it cannot measure) for the pixels. No font of the machine is used.
+ * Loads ECharts for the layout, and resvg with the Arimo font for the pixels. Without a browser ECharts assumes the metrics
+ * of Arial, which Arimo has. No system font is used.
  */
 export async function loadRasterizer(): Promise<RasterizeChart> {
   const [
@@ -51,8 +51,8 @@ export async function loadRasterizer(): Promise<RasterizeChart> {
       drawing.setOption(option);
       return svgToPng(resvg, drawing.renderToSVGString(), font);
     } catch (cause) {
-      throw new DocketError('render.failed', `The picture of the chart “${chart.title}” could not be drawn.`, {
-        next: 'This is a defect of Docket: please report it. Without `chart:` in the section, the report can be made.',
+      throw new DocketError('render.failed', `The chart “${chart.title}” could not be drawn.`, {
+        next: 'Report this as a defect of Docket. Remove `chart:` from the section to run the report without it.',
         cause,
       });
     } finally {
@@ -64,7 +64,7 @@ export async function loadRasterizer(): Promise<RasterizeChart> {
 type ResvgModule = typeof import('@resvg/resvg-wasm');
 let resvgModule: Promise<ResvgModule> | undefined;
 
-/** The module can be given its WebAssembly only once in a process; hence this one memory. */
+/** Cached in the module: `initWasm` may run only once per thread. */
 function loadResvg(): Promise<ResvgModule> {
   resvgModule ??= (async () => {
     const resvg = await import('@resvg/resvg-wasm');

@@ -1,58 +1,36 @@
 import { isolateBidi } from '../../base/text/bidi.ts';
-import { intlDateTimeFormat } from '../../base/text/intl.ts';
 import { type ChartKind, chartAsked } from '../../definitions/schema/report-definition.ts';
-import type { Row, Rows, Table, Value } from '../../fetch/dataset.ts';
-import { firstRows, iterateRows } from '../../fetch/rows.ts';
+import type { Table } from '../../fetch/dataset.ts';
 import { DEFAULT_LOCALE, messagesFor, type Words } from '../../i18n/messages.ts';
 import { type ViewColumn, viewColumns } from '../figures/columns.ts';
-import {
-  formatIsoWeek,
-  parseCivilDate,
-  type Quantity,
-  UNDEFINED_TEXT,
-  unitLabel,
-  valueFormatter,
-} from '../figures/format-value.ts';
+import { unitLabel } from '../figures/format-value.ts';
+import type { Quantity } from '../figures/quantity.ts';
+import { byGroup, byMetric, joinLabels, MAX_SERIES, type Series } from './chart-data.ts';
 
-/** More than this nobody can tell apart. */
-const MAX_SERIES = 8;
-/** Groups (not times) along one axis that can still be read on a page. */
+/** Maximum groups (not times) along one axis that a page can show. */
 const MAX_GROUPS = 40;
 
-/** Of the series, in their order: told apart by readers who see few colours, on white and in print. */
+/** The colours of the series in order (after Okabe and Ito): distinguishable for colour-blind readers and in print. */
 export const SERIES_COLOURS = ['0B6E69', 'D55E00', '1B2A41', 'E69F00', '56B4E9', 'A44C7F', '6BA539', '7F7F7F'] as const;
-/** Of the previous period, which steps back. */
+/** The grey of the previous period. */
 export const PREVIOUS_PERIOD_COLOUR = '9AA5B1';
 
-/** Small lines side by side; more would be another table. */
+/** Maximum sparklines of a section. */
 const MAX_SPARKLINES = 6;
 
-export type { ChartKind };
-
-export interface Series {
-  readonly name: string;
-  /** Whose figures they are. */
-  readonly metric: string;
-  /** Raw, one per category; null is undefined and leaves a gap. */
-  readonly values: readonly (number | null)[];
-  readonly quantity: Quantity;
-  /** The previous period, which steps back behind the other. */
-  readonly previous: boolean;
-}
-
 /**
- * A chart as data, for whoever draws it: figures of one unit on the first axis, of another on the second.
- * A `sparkline` is one small line without axes for each of its `axes`, the last figure written beside it.
+ * A chart as data, independent of the drawing library: figures of one unit on the first axis, of another on the second.
+ * A `sparkline` has one line without visible axes for each of its `axes`, labelled with its last figure.
  */
 export interface Chart {
   readonly kind: ChartKind;
   readonly title: string;
   readonly categoryTitle: string;
   readonly categories: readonly string[];
-  /** The categories are times, in their order; otherwise groups. */
+  /** True: the categories are times in order. False: groups. */
   readonly overTime: boolean;
   readonly axes: readonly Axis[];
-  /** What the chart leaves out, as sentences; the tables have it. */
+  /** What the chart leaves out, as parts of a sentence. */
   readonly omitted: readonly string[];
 }
 
@@ -62,52 +40,14 @@ export interface Axis {
   readonly series: readonly Series[];
 }
 
-const numberOrNull = (value: Value): number | null => (typeof value === 'number' ? value : null);
-
-function categoryFormatter({ quantity }: ViewColumn, locale: string): (value: Value) => string {
-  const other = valueFormatter(quantity, locale);
-  if (quantity.kind !== 'bucket') return other;
-  const day = intlDateTimeFormat(locale, { timeZone: 'UTC', day: 'numeric', month: 'short' });
-  return (value) => {
-    const date = parseCivilDate(value);
-    if (date === undefined || quantity.granularity === 'month') return other(value);
-    return quantity.granularity === 'week' ? formatIsoWeek(date) : day.format(date);
-  };
-}
-
-/** A row's value as the chart names it. Each value is written once: a day has many rows, and to write a date takes long. */
-function categoryReader(column: ViewColumn, locale: string): (row: Row) => string {
-  const write = categoryFormatter(column, locale);
-  const written = new Map<Value, string>();
-  return (row) => {
-    const value = column.read(row);
-    const text = written.get(value) ?? write(value);
-    written.set(value, text);
-    return text;
-  };
-}
-
-/** Several texts in one line; a text alone has nothing beside it that it could carry along. */
-const joinLabels = (texts: readonly string[], between: string): string =>
-  texts.length === 1 ? (texts[0] ?? '') : texts.map(isolateBidi).join(between);
-
-function groupReader(labels: readonly ViewColumn[], locale: string): (row: Row) => string {
-  const readers = labels.map((column) => categoryReader(column, locale));
-  return (row) =>
-    joinLabels(
-      readers.map((read) => read(row) || UNDEFINED_TEXT),
-      ' · ',
-    );
-}
-
 const unitKey = ({ quantity }: Series): string =>
   quantity.kind === 'duration' ? 'duration' : quantity.kind === 'amount' ? `amount ${quantity.unit}` : quantity.kind;
 
-const axisTitle = (quantity: Quantity, series: readonly Series[], asked: string | undefined, words: Words): string => {
+const axisTitle = (quantity: Quantity, series: readonly Series[], title: string | undefined, words: Words): string => {
   const [only] = series;
   const unit = unitLabel(quantity, words);
   const { count, share, seconds, days } = words.chart;
-  if (asked !== undefined) return unit === undefined ? asked : `${asked} (${unit})`;
+  if (title !== undefined) return unit === undefined ? title : `${title} (${unit})`;
   if (series.length === 1 && only !== undefined) return unit === undefined ? only.name : `${only.name} (${unit})`;
   if (quantity.kind === 'count') return count;
   if (quantity.kind === 'ratio') return share;
@@ -115,7 +55,7 @@ const axisTitle = (quantity: Quantity, series: readonly Series[], asked: string 
   return quantity.kind === 'amount' ? (quantity.unit ?? '') : '';
 };
 
-/** Durations of one chart share its axis and so the scale of the longest. */
+/** Durations share one axis, and therefore the scale of the longest. */
 function withSharedScale(series: readonly Series[]): Series[] {
   const scales = series.map(({ quantity }) => (quantity.kind === 'duration' ? quantity.scale : undefined));
   const scale = (['days', 'clock', 'seconds'] as const).find((wanted) => scales.includes(wanted));
@@ -123,151 +63,22 @@ function withSharedScale(series: readonly Series[]): Series[] {
   return series.map((each) => ({ ...each, quantity: { kind: 'duration', scale } }));
 }
 
-/** Time goes from left to right, however the section's rows are ordered. */
-function sortedByTime(rows: Rows, bucket: ViewColumn): Row[] {
-  const at = (row: Row) => String(bucket.read(row));
-  return [...iterateRows(rows)].sort((one, other) => (at(one) < at(other) ? -1 : at(one) > at(other) ? 1 : 0));
-}
-
-/**
- * Compares groups by the order in which the catalog lists their values; those it does not know stay behind, each as it
- * first came, and "no value" last.
- */
-function catalogOrder(groups: readonly ViewColumn[], rows: readonly Row[]): (one: Row, other: Row) => number {
-  const places = groups.map(({ source: { name, values = [] } }) => {
-    const came = rows.flatMap((row) => row.values[name] ?? []);
-    const inOrder = new Set<Value>([...values.map(({ value }) => value), ...came]);
-    return { name, place: new Map([...inOrder].map((value, index) => [value, index])) };
-  });
-  return (one, other) => {
-    for (const { name, place } of places) {
-      const at = (row: Row): number => place.get(row.values[name] ?? null) ?? Number.MAX_SAFE_INTEGER;
-      const difference = at(one) - at(other);
-      if (difference !== 0) return difference;
-    }
-    return 0;
-  };
-}
-
-interface ChartContent {
-  readonly categories: readonly string[];
-  readonly series: readonly Series[];
-  readonly omitted: readonly string[];
-}
-
-/** What a group is, in the API's own values: two of them may have one label. */
-const groupKey = (labels: readonly ViewColumn[], row: Row): readonly Value[] =>
-  labels.map(({ source }) => row.values[source.name] ?? null);
-
-/** The groups of these rows as readers know them; those of one name have the API's own values beside it. */
-function groupNames(labels: readonly ViewColumn[], rows: readonly Row[], locale: string): readonly string[] {
-  const own = (row: Row) => joinLabels(groupKey(labels, row).map(String), ' · ');
-  return disambiguateNames(rows.map(groupReader(labels, locale)), (name, index) => {
-    const row = rows[index];
-    return row === undefined ? name : `${name} [${own(row)}]`;
-  });
-}
-
-/** A category per row, a series per metric; the previous period beside a metric that stands alone. */
-function byMetric(
-  table: Table,
-  labels: readonly ViewColumn[],
-  figures: readonly ViewColumn[],
-  kind: ChartKind,
-  mostGroups: number,
-  locale: string,
-): ChartContent {
-  const { table: words, chart } = messagesFor(locale);
-  const bucket = labels.find((column) => column.role === 'bucket');
-  const rows = bucket === undefined ? firstRows(table.rows, mostGroups) : sortedByTime(table.rows, bucket);
-  // Stacked, it would be added to what it is compared with; of small lines each stands alone.
-  const alone = figures.filter((column) => column.role === 'value').length === 1;
-  const beside = kind === 'sparkline' || (alone && kind !== 'stacked_column');
-  const drawn = figures.filter((column) => column.role === 'value' || (beside && column.role === 'previous'));
-  const labelled = drawn.filter(({ role }) => role === 'value').map(({ source }) => source);
-  const names = disambiguateNames(
-    labelled.map(({ label }) => label),
-    (name, index) => `${name} [${labelled[index]?.name}]`,
-  );
-  const series = drawn.map((column) => ({
-    name:
-      column.role === 'previous'
-        ? words.previousPeriod
-        : (names[labelled.indexOf(column.source)] ?? column.source.label),
-    metric: column.source.name,
-    values: rows.map((row) => numberOrNull(column.read(row))),
-    quantity: column.quantity,
-    previous: column.role === 'previous',
-  }));
-  const omitted = rows.length < table.rows.length ? [chart.firstGroups(rows.length, table.rows.length)] : [];
-  const categories = bucket === undefined ? groupNames(labels, rows, locale) : rows.map(groupReader(labels, locale));
-  return { categories, series, omitted };
-}
-
-/** A category per bucket, a series per group, of the first metric. */
-function byGroup(
-  table: Table,
-  bucket: ViewColumn,
-  groups: readonly ViewColumn[],
-  figures: readonly ViewColumn[],
-  locale: string,
-): ChartContent {
-  const metrics = figures.filter((column) => column.role === 'value');
-  const [metric] = metrics;
-  if (metric === undefined) return { categories: [], series: [], omitted: [] };
-  const words = messagesFor(locale).chart;
-  const textOf = categoryReader(bucket, locale);
-  const buckets = new Map(sortedByTime(table.rows, bucket).map((row) => [bucket.read(row), textOf(row)]));
-  const cells = new Map<string, { readonly first: Row; readonly line: Map<Value, number | null> }>();
-  for (const row of iterateRows(table.rows)) {
-    const group = JSON.stringify(groupKey(groups, row));
-    const cell = cells.get(group) ?? { first: row, line: new Map<Value, number | null>() };
-    cell.line.set(bucket.read(row), numberOrNull(metric.read(row)));
-    cells.set(group, cell);
-  }
-  // A group that is missing from the first bucket would otherwise stand behind those it comes before.
-  const asTheyCame = [...cells.values()];
-  const compare = catalogOrder(
-    groups,
-    asTheyCame.map(({ first }) => first),
-  );
-  const inOrder = table.ordered ? asTheyCame : asTheyCame.sort((one, other) => compare(one.first, other.first));
-  const shown = inOrder.slice(0, MAX_SERIES);
-  const firstOf = shown.map(({ first }) => first);
-  const names = groupNames(groups, firstOf, locale);
-  const series = shown.map(({ line }, index) => ({
-    name: names[index] ?? '',
-    metric: metric.source.name,
-    values: [...buckets.keys()].map((at) => line.get(at) ?? null),
-    quantity: metric.quantity,
-    previous: false,
-  }));
-  return {
-    categories: [...buckets.values()],
-    series,
-    omitted: [
-      ...(metrics.length > 1 ? [words.onlyDrawn(isolateBidi(metric.source.label))] : []),
-      ...(shown.length < cells.size ? [words.firstGroups(shown.length, cells.size)] : []),
-    ],
-  };
-}
-
-/** Which series share an axis: as the definition says, else those of one unit; of small lines each has its own. */
+/** The series of each axis: as the definition says, by default those of one unit. Each sparkline has its own. */
 function axisGroups(
   kind: ChartKind,
   series: readonly Series[],
   secondary: readonly string[] | undefined,
 ): readonly (readonly Series[])[] {
   if (kind === 'sparkline') {
-    const own = series.filter((each) => !each.previous);
-    return own.map((each) => [each, ...series.filter((other) => other.previous && other.metric === each.metric)]);
+    const current = series.filter((each) => !each.previous);
+    return current.map((each) => [each, ...series.filter((other) => other.previous && other.metric === each.metric)]);
   }
   if (secondary === undefined) {
     const units = [...new Set(series.map(unitKey))];
     return units.map((unit) => series.filter((each) => unitKey(each) === unit));
   }
   const isSecond = ({ metric }: Series) => secondary.includes(metric);
-  // One axis has one unit: what has another is left out and told.
+  // An axis has one unit: series of another unit are left out and listed in `omitted`.
   return [series.filter((each) => !isSecond(each)), series.filter(isSecond)].map((group) => {
     const unit = group[0] === undefined ? '' : unitKey(group[0]);
     return group.filter((each) => unitKey(each) === unit);
@@ -275,50 +86,50 @@ function axisGroups(
 }
 
 /**
- * The chart that a section asks for; undefined when it asks for none, or has nothing along which to draw.
- * Two units get an axis each; what does not fit is left out and told in `omitted`.
- * @param mostGroups groups along the axis, at most; as many as a page can show when absent
- * @param columns the table's own, where they are at hand: to make them reads all rows
+ * The chart of a section; undefined when it has none, no rows, or no bucket or group for the category axis. Two units get
+ * an axis each; what does not fit is listed in `omitted`.
+ * @param maxGroups maximum groups along the axis
+ * @param columns the table's; computing the default scans all rows
  */
 export function buildChart(
   table: Table,
   locale: string = DEFAULT_LOCALE,
-  mostGroups: number = MAX_GROUPS,
+  maxGroups: number = MAX_GROUPS,
   columns: readonly ViewColumn[] = viewColumns(table, locale),
 ): Chart | undefined {
   if (table.chart === undefined) return undefined;
   const words = messagesFor(locale);
-  const { kind, series: asked, secondary, axes: titles } = chartAsked(table.chart);
+  const { kind, series: requested, secondary, axes: titles } = chartAsked(table.chart);
   const bucket = columns.find((column) => column.role === 'bucket');
   const groups = columns.filter((column) => column.role === 'label');
   const drawable = columns.filter((column) => column.role === 'value' || column.role === 'previous');
   const figures =
-    asked === undefined
+    requested === undefined
       ? drawable
-      : asked.flatMap((metric) => drawable.filter((column) => column.source.name === metric));
+      : requested.flatMap((metric) => drawable.filter((column) => column.source.name === metric));
   const labels = bucket === undefined ? groups : [bucket];
   if (labels.length === 0 || table.rows.length === 0) return undefined;
-  const drawn =
+  const content =
     bucket !== undefined && groups.length > 0
       ? byGroup(table, bucket, groups, figures, locale)
-      : byMetric(table, labels, figures, kind, mostGroups, locale);
+      : byMetric(table, labels, figures, kind, maxGroups, locale);
 
-  // A second axis across lying bars cannot be read.
-  const most = kind === 'sparkline' ? MAX_SPARKLINES : kind === 'bar' ? 1 : 2;
-  const axes = axisGroups(kind, drawn.series, secondary)
-    .slice(0, most)
+  // Horizontal bars cannot have a second axis.
+  const maxAxes = kind === 'sparkline' ? MAX_SPARKLINES : kind === 'bar' ? 1 : 2;
+  const axes = axisGroups(kind, content.series, secondary)
+    .slice(0, maxAxes)
     .map((group, index): Axis => {
       const series = withSharedScale(group.slice(0, MAX_SERIES));
       const quantity: Quantity = series[0]?.quantity ?? { kind: 'count' };
-      const own = series.filter((each) => !each.previous);
+      const current = series.filter((each) => !each.previous);
       return {
-        title: axisTitle(quantity, own, index === 0 ? titles?.primary : titles?.secondary, words),
+        title: axisTitle(quantity, current, index === 0 ? titles?.primary : titles?.secondary, words),
         quantity,
         series,
       };
     });
   const inChart = new Set(axes.flatMap(({ series }) => series.map(({ metric }) => metric)));
-  const outside = drawn.series.filter(({ metric, previous }) => !previous && !inChart.has(metric));
+  const leftOut = content.series.filter(({ metric, previous }) => !previous && !inChart.has(metric));
   return {
     kind,
     title: table.title,
@@ -326,33 +137,12 @@ export function buildChart(
       labels.map((column) => column.header),
       ' · ',
     ),
-    categories: drawn.categories,
+    categories: content.categories,
     overTime: bucket !== undefined,
     axes,
     omitted: [
-      ...drawn.omitted,
-      ...(outside.length === 0 ? [] : [words.chart.notDrawn(outside.map(({ name }) => isolateBidi(name)))]),
+      ...content.omitted,
+      ...(leftOut.length === 0 ? [] : [words.chart.notDrawn(leftOut.map(({ name }) => isolateBidi(name)))]),
     ],
   };
-}
-
-/**
- * The names as they are where each is alone; those that several share as `otherwise` says, and numbered where even that
- * leaves two alike. Nobody could tell the lines of a chart apart by one name, and its drawers take them for one.
- */
-export function disambiguateNames(
-  names: readonly string[],
-  otherwise: (name: string, index: number) => string,
-): readonly string[] {
-  const times = new Map<string, number>();
-  for (const name of names) times.set(name, (times.get(name) ?? 0) + 1);
-  const taken = new Set(names.filter((name) => times.get(name) === 1));
-  return names.map((name, index) => {
-    if (times.get(name) === 1) return name;
-    const stem = otherwise(name, index);
-    let own = stem;
-    for (let count = 2; taken.has(own); count += 1) own = `${stem} (${count})`;
-    taken.add(own);
-    return own;
-  });
 }

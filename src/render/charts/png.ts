@@ -1,7 +1,7 @@
 import { crc32, deflateSync } from 'node:zlib';
 
 const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
-/** As many colours as one byte can name. */
+/** A pixel is one byte. */
 const MAX_PALETTE_SIZE = 256;
 
 function chunk(type: string, data: Uint8Array): Buffer {
@@ -13,12 +13,12 @@ function chunk(type: string, data: Uint8Array): Buffer {
 }
 
 /**
- * The place of each colour of an opaque picture in its palette: the most frequent ones have one of their own, the few
- * beyond them (shades at the edges of lines) that of the nearest.
+ * The palette of an opaque image: its most frequent colours, and the palette index of every colour. The remaining colours,
+ * shades at the edges of lines, get the index of the nearest.
  */
-function paletteOf(pixels: Uint8Array): { readonly colours: readonly number[]; readonly places: Map<number, number> } {
+function paletteOf(pixels: Uint8Array): { readonly colours: readonly number[]; readonly indexes: Map<number, number> } {
   const counts = new Map<number, number>();
-  // Most pixels have the colour of the one before: runs are counted, not pixels.
+  // Counts runs instead of pixels: most pixels have the colour of the one before.
   for (let at = 0; at < pixels.length; ) {
     const colour = colourAtOffset(pixels, at);
     const start = at;
@@ -28,10 +28,10 @@ function paletteOf(pixels: Uint8Array): { readonly colours: readonly number[]; r
   const colours = [...counts.keys()].sort(
     (one, other) => (counts.get(other) ?? 0) - (counts.get(one) ?? 0) || one - other,
   );
-  const kept = colours.slice(0, MAX_PALETTE_SIZE);
-  const places = new Map(kept.map((colour, place) => [colour, place]));
-  for (const colour of colours.slice(MAX_PALETTE_SIZE)) places.set(colour, nearest(colour, kept));
-  return { colours: kept, places };
+  const palette = colours.slice(0, MAX_PALETTE_SIZE);
+  const indexes = new Map(palette.map((colour, index) => [colour, index]));
+  for (const colour of colours.slice(MAX_PALETTE_SIZE)) indexes.set(colour, nearest(colour, palette));
+  return { colours: palette, indexes };
 }
 
 function nearest(colour: number, colours: readonly number[]): number {
@@ -48,27 +48,27 @@ const colourAtOffset = (pixels: Uint8Array, at: number): number =>
 const bytesOf = (colour: number): readonly number[] => [colour >> 16, (colour >> 8) & 0xff, colour & 0xff];
 
 /**
- * An opaque picture as PNG, small: a chart has few colours and long runs of them, so that a byte a pixel without
- * filters takes a third of what an encoder for photographs makes of it.
- * @param pixels RGBA, row by row; the alpha is not looked at
+ * Encodes an opaque image as PNG with a palette and without filters. A chart has few colours in long runs: its file is a
+ * third of the size of resvg's own RGBA encoding.
+ * @param pixels RGBA, row by row; alpha is ignored
  */
 export function encodePng(pixels: Uint8Array, width: number, height: number): Uint8Array {
-  const { colours, places } = paletteOf(pixels);
-  // Each row begins with its filter, which is 0: none.
+  const { colours, indexes } = paletteOf(pixels);
+  // Each row starts with its filter type; 0 is none.
   const rows = Buffer.alloc(height * (1 + width));
-  let [last, place] = [-1, 0];
+  let [lastColour, paletteIndex] = [-1, 0];
   for (let row = 0; row < height; row += 1) {
     for (let column = 0; column < width; column += 1) {
       const colour = colourAtOffset(pixels, 4 * (row * width + column));
-      if (colour !== last) [last, place] = [colour, places.get(colour) ?? 0];
-      rows[row * (1 + width) + 1 + column] = place;
+      if (colour !== lastColour) [lastColour, paletteIndex] = [colour, indexes.get(colour) ?? 0];
+      rows[row * (1 + width) + 1 + column] = paletteIndex;
     }
   }
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);
   header.writeUInt32BE(height, 4);
-  header[8] = 8; // bits of a place in the palette
-  header[9] = 3; // colours by their place
+  header[8] = 8; // bit depth
+  header[9] = 3; // colour type: indexed
   return Buffer.concat([
     SIGNATURE,
     chunk('IHDR', header),

@@ -12,18 +12,18 @@ const EXPECTED_CONTENT = {
 
 const templateDiagnostic = (
   kind: TemplateKind,
-  { file, line, column, why }: EmailTemplateIssue,
+  { file, line, column, message }: EmailTemplateIssue,
   next = 'correct the template',
 ): Diagnostic => ({
   file,
   line,
   column,
   expected: EXPECTED_CONTENT[kind],
-  got: why,
+  got: message,
   next,
 });
 
-/** The variables that no mail has, wherever the template names them, even where no sample leads. */
+/** The variables that do not exist, in any part of the template, even one that no sample reaches. */
 function unknownVariables(
   kind: TemplateKind,
   { file, variables }: OpenTemplate,
@@ -32,52 +32,52 @@ function unknownVariables(
   return variables().flatMap(({ path: [name = ''], line, column }) =>
     known.includes(name)
       ? []
-      : [templateDiagnostic(kind, { file, line, column, why: `undefined variable: ${name}` }, didYouMean(name, known))],
+      : [
+          templateDiagnostic(
+            kind,
+            { file, line, column, message: `undefined variable: ${name}` },
+            didYouMean(name, known),
+          ),
+        ],
   );
 }
 
 function checkEmailTemplate(kind: TemplateKind, file: string): Diagnostic[] {
   const opened = openTemplate(kind, file);
-  if ('fault' in opened) return [templateDiagnostic(kind, opened.fault)];
+  if ('issue' in opened) return [templateDiagnostic(kind, opened.issue)];
   const samples = sampleTemplateData();
   const unknown = unknownVariables(kind, opened, Object.keys(samples[0] ?? {}));
   if (unknown.length > 0) return unknown;
-  // Names inside lists are only met by filling the template.
+  // Filling the template checks names inside lists too.
   for (const data of samples) {
     const filled = opened.fill(data);
-    if ('fault' in filled) return [templateDiagnostic(kind, filled.fault)];
+    if ('issue' in filled) return [templateDiagnostic(kind, filled.issue)];
   }
   return [];
 }
 
 /**
- * What is wrong with templates of one's own, each with its line, before a mail depends on them; empty when all is well.
- * Each is laid out and filled with sample data of every kind.
- * @param folder what `DOCKET_TEMPLATES` names
+ * Checks custom templates by compiling each and filling it with sample data.
+ * @param folder the value of `DOCKET_TEMPLATES`
  */
 export function checkEmailTemplates(folder: string): Diagnostic[] {
   const names = Object.values(TEMPLATES);
-  const home = join(folder, 'email');
-  if (!existsSync(home)) {
+  const templates = join(folder, 'email');
+  if (!existsSync(templates)) {
     return [
       fileDiagnostic(
-        home,
+        templates,
         `a folder with ${names.join(' or ')}`,
         'nothing',
         'correct DOCKET_TEMPLATES, or make the folder',
       ),
     ];
   }
-  const strange = readdirSync(home)
+  const unknownFiles = readdirSync(templates)
     .filter((name) => /\.(mjml|liquid|html?|txt)$/i.test(name) && !names.some((known) => known === name))
     .map((name) =>
-      fileDiagnostic(
-        join(home, name),
-        names.join(' or '),
-        'a template that no mail uses',
-        'rename it, or take it away',
-      ),
+      fileDiagnostic(join(templates, name), names.join(' or '), 'an unknown template file', 'rename it, or delete it'),
     );
-  const kinds = (['html', 'text'] as const).filter((kind) => existsSync(join(home, TEMPLATES[kind])));
-  return [...strange, ...kinds.flatMap((kind) => checkEmailTemplate(kind, join(home, TEMPLATES[kind])))];
+  const kinds = (['html', 'text'] as const).filter((kind) => existsSync(join(templates, TEMPLATES[kind])));
+  return [...unknownFiles, ...kinds.flatMap((kind) => checkEmailTemplate(kind, join(templates, TEMPLATES[kind])))];
 }

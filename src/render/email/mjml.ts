@@ -1,13 +1,13 @@
 import { Engine } from 'mrml';
 
-/** What is wrong with an MJML template, and where; line and column from 1. */
+/** An error in an MJML template; line and column are counted from 1. */
 export interface MjmlIssue {
   readonly line: number;
   readonly column: number;
-  readonly why: string;
+  readonly message: string;
 }
 
-/** The elements that mrml lays out. It passes over others in silence, and a mail would lack what is in them. */
+/** The elements that mrml supports. It silently drops others with their content. */
 const ELEMENTS: ReadonlySet<string> = new Set(
   (
     'mjml mj-head mj-body mj-attributes mj-all mj-class mj-breakpoint mj-font mj-preview mj-style mj-title mj-raw ' +
@@ -17,12 +17,12 @@ const ELEMENTS: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** A tag of MJML; its attributes may hold a `>`, as Liquid's comparisons do. */
+/** An MJML tag. Attributes may contain `>`, as comparisons in Liquid do. */
 const TAG = /<(\/?)(mj[a-z-]*)\b(?:"[^"]*"|'[^']*'|[^>"'])*?(\/?)>/g;
 
-/** Beyond some thousand the engine, which recurses, is broken for every template after it. A mail has about twenty. */
+/** Some thousand levels overflow the recursive engine, which then fails for every later template. An e-mail has about twenty. */
 const MAX_NESTING = 200;
-/** Of HTML as well. */
+/** An MJML or HTML tag. */
 const ANY_TAG = /<(\/?)([a-z][a-z0-9-]*)[^<>]*?(\/?)>/gi;
 const VOID_ELEMENTS: ReadonlySet<string> = new Set(
   'area base br col embed hr img input link meta source track wbr'.split(' '),
@@ -34,22 +34,22 @@ function templatePosition(source: string, offset: number): { readonly line: numb
 }
 
 /**
- * The first element that is unknown, too deep, not closed, or closed by another. The engine itself does not look at the names
- * of closing tags. Inside `mj-attributes` every element may stand.
+ * The first element that is unknown, nested too deeply, not closed, or closed by another name, which the engine ignores.
+ * `mj-attributes` may contain every element.
  */
 function findNestingIssue(source: string): MjmlIssue | undefined {
   const plain = source.replace(/<!--[\s\S]*?-->/g, (comment) => comment.replace(/[^\n]/g, ' '));
   const open: { readonly name: string; readonly at: number }[] = [];
-  const fault = (at: number, why: string): MjmlIssue => ({ ...templatePosition(source, at), why });
+  const issue = (at: number, message: string): MjmlIssue => ({ ...templatePosition(source, at), message });
   let depth = 0;
   for (const { 1: closing, 2: name = '', 3: selfClosing, index } of plain.matchAll(ANY_TAG)) {
     if (selfClosing === '/' || VOID_ELEMENTS.has(name.toLowerCase())) continue;
     depth = Math.max(0, depth + (closing === '/' ? -1 : 1));
-    if (depth > MAX_NESTING) return fault(index, `more than ${MAX_NESTING} elements are inside each other`);
+    if (depth > MAX_NESTING) return issue(index, `elements are nested more than ${MAX_NESTING} levels deep`);
   }
   for (const tag of plain.matchAll(TAG)) {
     const [, closing, name = '', selfClosing] = tag;
-    if (!ELEMENTS.has(name)) return fault(tag.index, `<${name}> is no element of MJML`);
+    if (!ELEMENTS.has(name)) return issue(tag.index, `<${name}> is not an MJML element`);
     if (selfClosing === '/') continue;
     if (closing !== '/') {
       open.push({ name, at: tag.index });
@@ -57,46 +57,45 @@ function findNestingIssue(source: string): MjmlIssue | undefined {
     }
     const last = open.pop();
     if (last?.name !== name)
-      return fault(tag.index, `</${name}> closes ${last === undefined ? 'nothing' : `<${last.name}>`}`);
+      return issue(tag.index, `</${name}> closes ${last === undefined ? 'nothing' : `<${last.name}>`}`);
   }
   const [unclosed] = open;
-  if (unclosed !== undefined) return fault(unclosed.at, `<${unclosed.name}> is not closed`);
-  return plain.includes('<mjml') ? undefined : fault(0, 'there is no <mjml> element');
+  if (unclosed !== undefined) return issue(unclosed.at, `<${unclosed.name}> is not closed`);
+  return plain.includes('<mjml') ? undefined : issue(0, 'there is no <mjml> element');
 }
 
-/** Where the engine stopped, from its words `… at 3:17`; the start when it does not say. */
+/** The position in an engine error, `… at 3:17`; the start without one. */
 function parseEngineError(message: string): MjmlIssue {
   const [, line, column] = /\bat (\d+):(\d+)/.exec(message) ?? [];
-  const why = message.replace(/ cause /, ': ').replace(/( at \d+:\d+)+$/, '');
-  return { line: Number(line ?? 1), column: Number(column ?? 1), why };
+  const text = message.replace(/ cause /, ': ').replace(/( at \d+:\d+)+$/, '');
+  return { line: Number(line ?? 1), column: Number(column ?? 1), message: text };
 }
 
 /**
- * MJML → HTML for mail programs (tables, Outlook's conditional comments, media queries). Liquid's tags and outputs
- * pass through as they are wherever MJML takes text: between elements, in their content and in attribute values.
- * Files cannot be included.
+ * Compiles MJML to HTML for e-mail clients (tables, conditional comments for Outlook, media queries). Liquid tags and
+ * outputs are kept wherever MJML allows text: between elements, in their content and in attribute values. Files cannot be
+ * included.
  */
-export function compileMjml(source: string): { readonly html: string } | { readonly fault: MjmlIssue } {
+export function compileMjml(source: string): { readonly html: string } | { readonly issue: MjmlIssue } {
   const nesting = findNestingIssue(source);
-  if (nesting !== undefined) return { fault: nesting };
+  if (nesting !== undefined) return { issue: nesting };
   const engine = new Engine();
-  // Fonts of MJML's own would be asked for from outside.
+  // The default fonts of MJML are loaded from a third party.
   engine.setRenderOptions({ disableComments: true, socialIconOrigin: null, fonts: {} });
   let result: ReturnType<Engine['toHtml']>;
   try {
     result = engine.toHtml(source);
   } catch {
-    // It has broken down, and to let go of it would throw again; the next template has another one.
-    const mark = source.indexOf('\ufeff', 1);
-    const why =
-      'the MJML engine breaks down at it; an invisible character, such as a byte order mark, may be the cause';
-    return { fault: { ...templatePosition(source, Math.max(0, mark)), why } };
+    // The engine crashed: `free` would throw too. The next template gets another engine.
+    const byteOrderMark = source.indexOf('\ufeff', 1);
+    const message = 'the MJML engine crashed; an invisible character, such as a byte order mark, may be the cause';
+    return { issue: { ...templatePosition(source, Math.max(0, byteOrderMark)), message } };
   }
   engine.free();
   if (result.type === 'success') return { html: result.content };
   const detail = result.origin === 'parser' ? result.details : undefined;
-  if (detail?.type === 'parser-error') return { fault: parseEngineError(detail.source) };
+  if (detail?.type === 'parser-error') return { issue: parseEngineError(detail.source) };
   const span = detail !== undefined && 'position' in detail ? detail.position : undefined;
   const offset = span === undefined ? 0 : Buffer.from(source).subarray(0, span.start).toString().length;
-  return { fault: { ...templatePosition(source, offset), why: result.message.replace(/ at position.*$/, '') } };
+  return { issue: { ...templatePosition(source, offset), message: result.message.replace(/ at position.*$/, '') } };
 }

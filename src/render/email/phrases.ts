@@ -3,35 +3,39 @@ import 'cronstrue/locales/de.js';
 import type { Dataset } from '../../fetch/dataset.ts';
 import { languageOf, messagesFor, type Words } from '../../i18n/messages.ts';
 import type { Artifact } from '../artifact.ts';
-import type { Chart, Series } from '../charts/chart.ts';
+import type { Chart } from '../charts/chart.ts';
+import type { Series } from '../charts/chart-data.ts';
 import { formatValue } from '../figures/format-value.ts';
 import type { SummarySection } from './summary.ts';
 
-/** Where the rest of what the mail shows is: attached, in a file that is named in the mail, or nowhere. */
+/** Where the e-mail's omitted figures are: in an attachment, in a file that it names, or nowhere. */
 export function remainderLocation(
   attached: ReadonlySet<string>,
   artifacts: readonly Artifact[],
   { mail }: Words,
 ): string {
-  if (attached.has('xlsx')) return mail.inWorkbook;
-  if (attached.has('csv') || attached.has('zip')) return mail.inCsv;
-  return artifacts.length > 0 ? mail.inFiles : mail.leftOut;
+  const attachment = Object.entries(mail.inAttached).find(([format]) => attached.has(format));
+  return attachment?.[1] ?? (artifacts.length > 0 ? mail.inFiles : mail.leftOut);
 }
 
-/** `12 more headline figures are below.`; empty when there are none. */
-export const moreCountText = (count: number, where: string, text: (count: number, where: string) => string): string =>
-  count <= 0 ? '' : text(count, where);
+/** E.g. `12 more headline figures are below.`; empty for none. */
+export const moreCountText = (
+  count: number,
+  location: string,
+  text: (count: number, location: string) => string,
+): string => (count <= 0 ? '' : text(count, location));
 
-/** What a section's table leaves out and where that is; empty when it shows everything. */
-export function omissionText(section: SummarySection, shown: number, where: string, { mail }: Words): string {
-  const { of, which, headers } = section;
-  const missing =
-    shown >= of.rows ? [] : [shown === 0 ? mail.allRows(of.rows, where) : mail.someRows(which, shown, of.rows, where)];
-  const columns = moreCountText(of.columns - headers.length, where, mail.moreColumns);
-  return [...missing, ...(columns === '' ? [] : [columns])].join(' ');
+/** What a section's table leaves out, and where to find it; empty when it shows everything. */
+export function omissionText(section: SummarySection, shown: number, location: string, { mail }: Words): string {
+  const { size, which, headers } = section;
+  const rowText = (): string =>
+    shown === 0 ? mail.allRows(size.rows, location) : mail.someRows(which, shown, size.rows, location);
+  const rows = shown >= size.rows ? '' : rowText();
+  const columns = moreCountText(size.columns - headers.length, location, mail.moreColumns);
+  return [rows, columns].filter((sentence) => sentence !== '').join(' ');
 }
 
-/** A schedule, as far as its readers are told of it. */
+/** A schedule, for the sentence that describes it. */
 export interface ScheduleSummary {
   readonly cron: string;
   readonly timezone: string;
@@ -40,13 +44,13 @@ export interface ScheduleSummary {
 }
 
 export interface TriggerInfo {
-  /** When the report is made by itself; absent or empty: on demand only. */
+  /** Absent or empty: on demand only. */
   readonly schedules?: readonly ScheduleSummary[] | undefined;
-  /** Somebody asked for this one. */
+  /** Whether this run was triggered on demand. */
   readonly onDemand?: boolean | undefined;
 }
 
-/** `at 08:00, only on Monday`; the expression itself where there are no words for it. */
+/** E.g. `at 08:00, only on Monday`; the cron expression where it cannot be described. */
 function describeCron(cron: string, locale: string): string {
   try {
     const words = cronstrue.toString(cron, {
@@ -60,7 +64,7 @@ function describeCron(cron: string, locale: string): string {
   }
 }
 
-/** Why the reader gets this mail, in sentences. */
+/** Why the recipient gets the e-mail. */
 export function recipientReason(dataset: Dataset, { schedules = [], onDemand }: TriggerInfo, locale: string): string {
   const { title, owner, organization } = dataset;
   const { mail } = messagesFor(locale);
@@ -80,9 +84,9 @@ export function recipientReason(dataset: Dataset, { schedules = [], onDemand }: 
     .join(' ');
 }
 
-/** Of a series, as many groups as are named one by one. */
+/** Groups of a series that an alternative text names. */
 const MAX_NAMED_GROUPS = 6;
-/** Of a chart, as many series as are told in figures. */
+/** Series of a chart that an alternative text describes. */
 const MAX_DESCRIBED_SERIES = 4;
 
 function describeSeries(chart: Chart, { name, values, quantity }: Series, locale: string): string {
@@ -96,28 +100,28 @@ function describeSeries(chart: Chart, { name, values, quantity }: Series, locale
   const known = points.flatMap(({ at, value }) => (value === null ? [] : [{ at, value }]));
   const [first] = known;
   const last = known.at(-1);
-  const told = ({ at, value }: { readonly at: string; readonly value: number }) => ({ at, value: text(value) });
+  const point = ({ at, value }: { readonly at: string; readonly value: number }) => ({ at, value: text(value) });
   if (first === undefined || last === undefined) return words.nothing(name);
-  if (known.length === 1) return words.one(name, told(first));
-  const highest = known.reduce((most, each) => (each.value > most.value ? each : most), first);
-  const lowest = known.reduce((least, each) => (each.value < least.value ? each : least), first);
-  return words.course(name, { first: told(first), last: told(last), highest: told(highest), lowest: told(lowest) });
+  if (known.length === 1) return words.one(name, point(first));
+  const highest = known.reduce((max, each) => (each.value > max.value ? each : max), first);
+  const lowest = known.reduce((min, each) => (each.value < min.value ? each : min), first);
+  return words.trend(name, { first: point(first), last: point(last), highest: point(highest), lowest: point(lowest) });
 }
 
-/** What a picture of the chart shows, for who does not see it: its kind, what along what, and the figures in words. */
+/** The alternative text of a chart's image: kind, category axis, and the figures in words. */
 export function chartAltText(chart: Chart, locale: string): string {
   const words = messagesFor(locale).chart;
   const series = chart.axes.flatMap((axis) => axis.series);
-  const told = series.slice(0, MAX_DESCRIBED_SERIES);
-  const rest = series.length - told.length;
+  const described = series.slice(0, MAX_DESCRIBED_SERIES);
+  const rest = series.length - described.length;
   return [
     words.by(chart.kind, chart.categoryTitle),
-    ...told.map((each) => describeSeries(chart, each, locale)),
+    ...described.map((each) => describeSeries(chart, each, locale)),
     ...(rest > 0 ? [words.moreSeries(rest)] : []),
   ].join(' ');
 }
 
-/** What a reader of a picture must know: what it leaves out, and that its end will grow. May be empty. */
+/** The caption of a chart's image: what it leaves out, and whether its end is still running. May be empty. */
 export const chartCaption = ({ omitted, overTime }: Chart, { running }: SummarySection, { chart }: Words): string =>
   [...(omitted.length === 0 ? [] : [chart.omits(omitted)]), ...(overTime && running ? [chart.endRunning] : [])].join(
     ' ',

@@ -1,7 +1,7 @@
 import type { Column, Dataset, Row, Table, Value } from '../../fetch/dataset.ts';
 import type { Artifact } from '../artifact.ts';
 import { buildSummary } from './summary.ts';
-import { buildTemplateData, type EmailOptions } from './template-data.ts';
+import { buildTemplateData, type EmailOptions, type SizeBudget } from './template-data.ts';
 
 const BUCKET: Column = { name: 'bucket', label: 'Bucket', kind: 'time', type: 'date', unit: null };
 const COUNT: Column = {
@@ -100,25 +100,21 @@ const PICTURE = {
   note: 'In this chart something is not drawn.',
 };
 
-const sampleDataOf = (
-  dataset: Dataset,
-  artifacts: readonly Artifact[],
-  room: { rows: number; sections: number; entries: number },
-) => {
-  const digest = buildSummary({ dataset, locale: 'en-GB' });
+const sampleDataOf = (dataset: Dataset, artifacts: readonly Artifact[], budget: SizeBudget) => {
+  const summary = buildSummary({ dataset, locale: 'en-GB' });
   return buildTemplateData(
     {
       dataset,
       artifacts,
-      digest: { ...digest, moreTiles: artifacts.length === 0 ? [] : digest.tiles },
+      summary: { ...summary, moreTiles: artifacts.length === 0 ? [] : summary.tiles },
       pictures: new Map(artifacts.map(() => ['onboarding', PICTURE])),
       options: OPTIONS,
     },
-    room,
+    budget,
   );
 };
 
-/** Data for trying a template out: everything that a mail may have, nothing that it need not have, and a cut one. */
+/** Sample data to check templates with: all optional parts, none of them, and a truncated e-mail. */
 export const sampleTemplateData = (): readonly ReturnType<typeof buildTemplateData>[] => [
   sampleDataOf(FULL, [FILE, { ...FILE, name: 'Weekly KPIs.csv', format: 'csv' }], {
     rows: 10,

@@ -2,21 +2,21 @@ import { type Dataset, lacksCurrentCounts, type Row, type Table } from '../../fe
 import { firstRows, iterateRows } from '../../fetch/rows.ts';
 import { messagesFor } from '../../i18n/messages.ts';
 import { buildChart, type Chart } from '../charts/chart.ts';
-import { type Figures, formatChange, isSingleRow, valueColumns } from '../figures/change-text.ts';
-import { totalsDiffer, type ViewColumn, viewColumns } from '../figures/columns.ts';
+import { type Figures, formatChange } from '../figures/change-text.ts';
+import { isSingleRow, totalsDiffer, type ViewColumn, valueColumns, viewColumns } from '../figures/columns.ts';
 import { formatValue } from '../figures/format-value.ts';
 import { coverageFacts, filterFacts, legendNotes, sumFacts, tableNotes } from '../table-notes.ts';
 import { buildTiles, type Tile } from './tiles.ts';
 
-/** How many tiles lead the mail; the rest stands in the sections' tables, as far as they go, and in the files. */
+/** Headline figures as tiles; the others are in the sections and in the files. */
 const MAX_TILES = 8;
-/** Columns that a phone can still show side by side. */
+/** Columns of a section, as many as a phone can show. */
 const MAX_COLUMNS = 5;
-/** Rows of a section; a small mail shows fewer. */
+/** Rows of a section, before the size limit of an e-mail. */
 export const MAX_SUMMARY_ROWS = 10;
-/** Pictures of a mail: those of the first sections that ask for a chart. Each costs every recipient some 20 kB. */
+/** Images of an e-mail, of the first sections with a chart. Each adds some 20 kB to every message. */
 export const MAX_CHARTS = 3;
-/** Groups along the axis of a picture that a phone can still tell apart. */
+/** Groups along the axis of an image, as many as a phone can show. */
 const MAX_CHART_GROUPS = 15;
 
 export interface SummaryCell {
@@ -29,28 +29,28 @@ export interface SummarySection {
   readonly id: string;
   readonly title: string;
   readonly description?: string;
-  /** What it covers and when it was computed. */
+  /** From `coverageFacts`. */
   readonly covers: readonly string[];
-  /** What it is narrowed to. */
+  /** From `filterFacts`. */
   readonly filters: readonly string[];
-  /** Which of its figures are sums of several calls. */
+  /** From `sumFacts`. */
   readonly sums: readonly string[];
-  /** One of its rows, shown or not, is still running. */
+  /** Whether one of its rows, shown or not, is still running. */
   readonly running: boolean;
   readonly headers: readonly { readonly text: string; readonly number: boolean }[];
-  /** At most `MAX_ROWS`: the last ones of a series, the first ones of anything else. */
+  /** At most `MAX_SUMMARY_ROWS`, from the end that `which` names. */
   readonly rows: readonly { readonly cells: readonly SummaryCell[]; readonly partial: boolean }[];
-  /** Which rows are of interest where not all are shown. */
+  /** The end that is shown when there are more rows. */
   readonly which: 'first' | 'last';
-  /** How many rows and columns there are. */
-  readonly of: { readonly rows: number; readonly columns: number };
+  /** All rows and columns, shown or not. */
+  readonly size: { readonly rows: number; readonly columns: number };
   readonly totals?: readonly SummaryCell[];
-  /** The metrics whose headline figures are here: each in a row of its own, or all in one line. */
+  /** The metrics whose headline figures it shows, one per row or one per column. */
   readonly headline: { readonly metrics: readonly string[]; readonly each: 'row' | 'column' };
   readonly notes: readonly string[];
-  /** Why it has no rows, where the service does not have none. */
+  /** Why it has no rows, where the service may have some. */
   readonly empty?: string;
-  /** What a picture shows; of the first sections that ask for one. */
+  /** Only the first sections with a chart have one. */
   readonly chart?: Chart;
 }
 
@@ -60,7 +60,7 @@ const summaryCell = (view: ViewColumn, value: ReturnType<ViewColumn['read']>, lo
   undefined: value === null,
 });
 
-/** Of which rows a reader looks for first: the newest of a series, the foremost of a ranking or of a list. */
+/** The rows to show first: the newest of a series, the first of a ranking or a list. */
 const rowsOfInterest = ({ granularity, ranked }: Table): SummarySection['which'] =>
   granularity === null || ranked ? 'first' : 'last';
 
@@ -69,56 +69,55 @@ const shownRows = (table: Table): readonly Row[] =>
     ? firstRows(table.rows, MAX_SUMMARY_ROWS)
     : [...iterateRows(table.rows)].slice(-MAX_SUMMARY_ROWS);
 
-/** What the totals are called, and whether they will grow. */
+/** The label of the totals, marked when the period is still running. */
 function totalLabel({ running }: Table, locale: string): string {
   const { mail, table } = messagesFor(locale);
   return running ? mail.named(table.total, [mail.template.still_running]) : table.total;
 }
 
-/** What a section's table shows. */
-type SectionTable = Pick<SummarySection, 'headers' | 'rows' | 'which' | 'of' | 'totals' | 'headline'>;
+type SectionTable = Pick<SummarySection, 'headers' | 'rows' | 'which' | 'size' | 'totals' | 'headline'>;
 
-/** A section of one row: a row per metric, as in the workbook. */
+/** A section of one row, transposed as in the workbook: one row per metric. */
 function transposedTable(table: Table, locale: string): SectionTable {
   const columns = viewColumns(table, locale);
-  const { section: own } = messagesFor(locale).workbook;
+  const { section: texts } = messagesFor(locale).workbook;
   const [row] = firstRows(table.rows, 1);
   const { totals, compared } = table;
-  const shown: { readonly heading: string; readonly of: Figures }[] = [];
-  if (row !== undefined) shown.push({ heading: own.value, of: row });
+  const shown: { readonly heading: string; readonly figures: Figures }[] = [];
+  if (row !== undefined) shown.push({ heading: texts.value, figures: row });
   if (totals !== undefined && totalsDiffer(columns, row)) {
-    shown.push({ heading: totalLabel(table, locale), of: totals });
+    shown.push({ heading: totalLabel(table, locale), figures: totals });
   }
   const text = (content: string): SummaryCell => ({ text: content, number: false, undefined: false });
   const metrics = valueColumns(columns);
   const headings = shown.flatMap(({ heading }) => [
     { text: heading, number: true },
-    ...(compared ? [{ text: own.change, number: false }] : []),
+    ...(compared ? [{ text: texts.change, number: false }] : []),
   ]);
   return {
-    headers: [{ text: own.metric, number: false }, ...headings],
+    headers: [{ text: texts.metric, number: false }, ...headings],
     rows: metrics.slice(0, MAX_SUMMARY_ROWS).map((view) => ({
       cells: [
         text(view.source.label),
-        ...shown.flatMap(({ of }) => [
-          summaryCell(view, of.values[view.source.name] ?? null, locale),
-          ...(compared ? [text(formatChange(view, of, locale))] : []),
+        ...shown.flatMap(({ figures }) => [
+          summaryCell(view, figures.values[view.source.name] ?? null, locale),
+          ...(compared ? [text(formatChange(view, figures, locale))] : []),
         ]),
       ],
       partial: row?.partial ?? false,
     })),
     which: 'first',
-    of: { rows: metrics.length, columns: 1 + headings.length },
+    size: { rows: metrics.length, columns: 1 + headings.length },
     headline: { metrics: metrics.slice(0, MAX_SUMMARY_ROWS).map(({ source }) => source.name), each: 'row' },
   };
 }
 
 function groupedTable(table: Table, locale: string): SectionTable {
-  // The week's own column is in the bucket's text already.
-  const wanted = viewColumns(table, locale).filter(
+  // The text of a bucket contains the ISO week.
+  const columns = viewColumns(table, locale).filter(
     ({ role, source }) => role !== 'week' && (role === 'value' || role === 'label' || source.kind === 'time'),
   );
-  const views = wanted.slice(0, MAX_COLUMNS);
+  const views = columns.slice(0, MAX_COLUMNS);
   const [firstView] = views;
   const totals =
     table.totals === undefined
@@ -140,7 +139,7 @@ function groupedTable(table: Table, locale: string): SectionTable {
       partial: row.partial,
     })),
     which: rowsOfInterest(table),
-    of: { rows: table.rows.length, columns: wanted.length },
+    size: { rows: table.rows.length, columns: columns.length },
     ...totals,
     headline: { metrics: valueColumns(views).map(({ source }) => source.name), each: 'column' },
   };
@@ -168,21 +167,21 @@ export interface SummaryOptions {
   readonly locale: string;
 }
 
-/** What the mail shows of a dataset, as texts: the headline, and a short table of each section. */
+/** The content of an e-mail as texts: headline figures, and a short table per section. */
 export interface EmailSummary {
   readonly tiles: readonly Tile[];
-  /** Headline figures for which there is no room. */
+  /** Headline figures beyond the maximum. */
   readonly moreTiles: readonly Tile[];
-  /** What most sections cover and when they were computed, said once; the sections that differ say their own. */
+  /** The coverage that most sections share. They do not repeat it. */
   readonly basis?: string;
   readonly sections: readonly SummarySection[];
-  /** How to read the figures, each sentence once. */
+  /** The legend, each sentence once. */
   readonly reading: readonly string[];
 }
 
 /**
- * What most sections cover; none where each covers something else. Never what some are narrowed to and never that some
- * are current counts: said above all sections, it would seem to hold for those that say nothing of the kind.
+ * The coverage that most sections share; undefined if none is shared. Filters and current counts are never shared: above
+ * all sections they would seem to apply to every section.
  */
 function sharedCoverage(sections: readonly SummarySection[], tables: Dataset['tables']): string | undefined {
   const current = new Set(tables.filter((table) => table.current).map(({ id }) => id));
@@ -194,7 +193,7 @@ function sharedCoverage(sections: readonly SummarySection[], tables: Dataset['ta
   return most !== undefined && most[1] > 1 ? most[0] : undefined;
 }
 
-/** The sections with what their pictures show. */
+/** Adds the charts of the first sections that have one. */
 function attachCharts(sections: readonly SummarySection[], { dataset, locale }: SummaryOptions): SummarySection[] {
   const tables = new Map(dataset.tables.map((table) => [table.id, table]));
   let drawn = 0;

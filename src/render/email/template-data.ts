@@ -3,7 +3,7 @@ import { intlNumberFormat } from '../../base/text/intl.ts';
 import { formatPeriod } from '../../definitions/periods/period.ts';
 import { type Dataset, incompleteNotes } from '../../fetch/dataset.ts';
 import { DEFAULT_LOCALE, messagesFor, type Words } from '../../i18n/messages.ts';
-import type { Artifact } from '../artifact.ts';
+import { type Artifact, outputFormatOf } from '../artifact.ts';
 import { formatZonedInstant } from '../figures/format-value.ts';
 import { moreCountText, omissionText, recipientReason, remainderLocation, type TriggerInfo } from './phrases.ts';
 import type { EmailSummary, SummarySection } from './summary.ts';
@@ -13,35 +13,35 @@ export interface EmailOptions extends TriggerInfo {
   readonly run: string;
   /** Epoch ms. */
   readonly madeAt: number;
-  /** A folder of one's own, with `email/report.mjml`, `email/report.txt.liquid` or both; Docket's when absent. */
+  /** Folder of custom templates, with `email/report.mjml`, `email/report.txt.liquid` or both; the built-in ones when absent. */
   readonly templates?: string | undefined;
-  /** Formats that are attached to the mail; none when absent. */
-  readonly attached?: readonly Artifact['format'][] | undefined;
+  /** The output formats that the e-mail attaches; none when absent. */
+  readonly attached?: readonly string[] | undefined;
   /** BCP 47; `en-GB` when absent. */
   readonly locale?: string | undefined;
 }
 
-/** How much of the digest a mail shows. */
+/** How much of the summary an e-mail shows. */
 export interface SizeBudget {
   /** Rows of each section. */
   readonly rows: number;
   readonly sections: number;
-  /** Of what is incomplete, and of the files. */
+  /** Incomplete notes, and files. */
   readonly entries: number;
 }
 
-/** A section's picture as a template speaks of it. */
+/** The image of a section in the template data. */
 export interface ImageData {
   readonly cid: string;
-  /** What it shows, with the figures in words. */
+  /** The alternative text. */
   readonly alt: string;
-  /** What it leaves out, and whether its end will grow; may be empty. */
+  /** The caption; may be empty. */
   readonly note: string;
 }
 
 export interface TemplateDataInput {
   readonly dataset: Dataset;
-  readonly digest: EmailSummary;
+  readonly summary: EmailSummary;
   readonly artifacts: readonly Artifact[];
   /** By section id. */
   readonly pictures: ReadonlyMap<string, ImageData>;
@@ -53,43 +53,43 @@ const sizeText = (bytes: number, locale: string): string =>
     ? `${intlNumberFormat(locale).format(Math.max(1, Math.round(bytes / 1000)))} kB`
     : `${intlNumberFormat(locale, { maximumFractionDigits: 1 }).format(bytes / 1_000_000)} MB`;
 
-/** Side by side on a screen; a phone shows two beside two. */
+/** On a screen; a phone shows two per row. */
 const TILES_PER_ROW = 4;
 
-function tileRows<Shown>(tiles: readonly Shown[]): Shown[][] {
+function tileRows<Item>(tiles: readonly Item[]): Item[][] {
   const rows = Math.ceil(tiles.length / TILES_PER_ROW);
   return Array.from({ length: rows }, (_, row) => tiles.slice(row * TILES_PER_ROW, (row + 1) * TILES_PER_ROW));
 }
 
-/** The files that come with the mail; where none comes, those that were made, without the descriptions beside them. */
+/** The attached files; without any, all files but companions. */
 function listedFiles(artifacts: readonly Artifact[], attached: ReadonlySet<string>): readonly Artifact[] {
-  const here = artifacts.filter(({ format }) => attached.has(format));
-  return here.length > 0 ? here : artifacts.filter(({ format }) => format !== 'schema');
+  const files = artifacts.filter((artifact) => attached.has(outputFormatOf(artifact)));
+  return files.length > 0 ? files : artifacts.filter(({ part }) => part?.role !== 'companion');
 }
 
-function shownRows({ rows, which }: SummarySection, room: SizeBudget): SummarySection['rows'] {
-  if (room.rows === 0) return [];
-  return which === 'last' ? rows.slice(-room.rows) : rows.slice(0, room.rows);
+function shownRows({ rows, which }: SummarySection, budget: SizeBudget): SummarySection['rows'] {
+  if (budget.rows === 0) return [];
+  return which === 'last' ? rows.slice(-budget.rows) : rows.slice(0, budget.rows);
 }
 
-/** Whether the sections that are shown have the tile's figure, too. */
-function isShownInSections({ of }: Tile, sections: readonly SummarySection[], room: SizeBudget): boolean {
-  const section = sections.find(({ id }) => id === of.section);
+/** Whether the shown sections contain the tile's figure. */
+function isShownInSections({ source }: Tile, sections: readonly SummarySection[], budget: SizeBudget): boolean {
+  const section = sections.find(({ id }) => id === source.section);
   if (section === undefined) return false;
   const { metrics, each } = section.headline;
-  const shown = each === 'row' ? metrics.slice(0, shownRows(section, room).length) : metrics;
-  return shown.includes(of.metric);
+  const shown = each === 'row' ? metrics.slice(0, shownRows(section, budget).length) : metrics;
+  return shown.includes(source.metric);
 }
 
 function sectionData(
   section: SummarySection,
   picture: ImageData | undefined,
-  room: SizeBudget,
-  where: string,
+  budget: SizeBudget,
+  location: string,
   words: Words,
 ) {
   const { title, description = '', covers, filters, sums, headers, totals = [], notes } = section;
-  const shown = shownRows(section, room);
+  const shown = shownRows(section, budget);
   return {
     title,
     description,
@@ -97,32 +97,32 @@ function sectionData(
     headers,
     rows: shown,
     totals,
-    more: section.empty ?? omissionText(section, shown.length, where, words),
+    more: section.empty ?? omissionText(section, shown.length, location, words),
     notes,
     chart: picture ?? null,
   };
 }
 
 /**
- * What a template may speak of: the contract with templates of one's own, documented in `templates/README.md`. Texts
- * may be empty and lists too, but every name is there; only a section's `chart` may be nil.
+ * The variables of e-mail templates: the contract with custom templates, documented in `templates/README.md`. Every name
+ * exists; texts and lists may be empty, and only a section's `chart` may be nil.
  */
 export function buildTemplateData(
-  { dataset, digest, artifacts, pictures, options }: TemplateDataInput,
-  room: SizeBudget,
+  { dataset, summary, artifacts, pictures, options }: TemplateDataInput,
+  budget: SizeBudget,
 ) {
   const locale = options.locale ?? DEFAULT_LOCALE;
   const attached = new Set<string>(options.attached ?? []);
   const words = messagesFor(locale);
   const { mail } = words;
-  const where = remainderLocation(attached, artifacts, words);
+  const location = remainderLocation(attached, artifacts, words);
   const titles = new Map(dataset.tables.map((table) => [table.id, table.title]));
   const incomplete = incompleteNotes(dataset, words).map(({ section, text }) => ({
     section: titles.get(section) ?? section,
     text,
   }));
   const files = listedFiles(artifacts, attached);
-  const tiles = digest.tiles.map(({ label, name, scope, value, change = '', section }) => ({
+  const tiles = summary.tiles.map(({ label, name, scope, value, change = '', section }) => ({
     label,
     name,
     scope,
@@ -130,11 +130,11 @@ export function buildTemplateData(
     change,
     section,
   }));
-  const sections = digest.sections.slice(0, room.sections);
-  const below = digest.moreTiles.filter((tile) => isShownInSections(tile, sections, room)).length;
+  const sections = summary.sections.slice(0, budget.sections);
+  const below = summary.moreTiles.filter((tile) => isShownInSections(tile, sections, budget)).length;
   const moreTiles = [
     moreCountText(below, mail.below, mail.moreFigures),
-    moreCountText(digest.moreTiles.length - below, where, mail.moreFigures),
+    moreCountText(summary.moreTiles.length - below, location, mail.moreFigures),
   ];
   return {
     title: dataset.title,
@@ -149,31 +149,31 @@ export function buildTemplateData(
     period: { ...dataset.period, words: formatPeriod(dataset.period, locale) },
     made: formatZonedInstant(new Date(options.madeAt), dataset.period.timezone, locale),
     reason: recipientReason(dataset, options, locale),
-    basis: digest.basis ?? '',
-    incomplete: incomplete.slice(0, room.entries),
+    basis: summary.basis ?? '',
+    incomplete: incomplete.slice(0, budget.entries),
     incomplete_heading: incomplete.length === 0 ? '' : mail.thingsToKnow(incomplete.length),
-    more_incomplete: moreCountText(incomplete.length - room.entries, where, mail.moreRemarks),
+    more_incomplete: moreCountText(incomplete.length - budget.entries, location, mail.moreRemarks),
     tiles,
     tile_rows: tileRows(tiles),
     more_tiles: moreTiles.filter((sentence) => sentence !== '').join(' '),
-    sections: sections.map((section) => sectionData(section, pictures.get(section.id), room, where, words)),
-    more_sections: moreCountText(digest.sections.length - room.sections, where, mail.moreSections),
-    reading: digest.reading,
-    files: files.slice(0, room.entries).map((artifact) => ({
+    sections: sections.map((section) => sectionData(section, pictures.get(section.id), budget, location, words)),
+    more_sections: moreCountText(summary.sections.length - budget.sections, location, mail.moreSections),
+    reading: summary.reading,
+    files: files.slice(0, budget.entries).map((artifact) => ({
       name: artifact.name,
       size: sizeText(artifact.bytes, locale),
-      attached: attached.has(artifact.format),
+      attached: attached.has(outputFormatOf(artifact)),
     })),
-    more_files: moreCountText(artifacts.length - Math.min(files.length, room.entries), where, mail.moreFiles),
+    more_files: moreCountText(artifacts.length - Math.min(files.length, budget.entries), location, mail.moreFiles),
   };
 }
 
 type TemplateData = ReturnType<typeof buildTemplateData>;
 
-/** What separates the cells of the text part, and what looks like it. */
+/** The separator of cells in the text part, and characters that look like it. */
 const SEPARATORS = /[|¦‖｜│┃❘∣ǀ]/g;
 
-/** The data with every text changed. */
+/** Changes every text in the data. */
 function mapTexts(data: object, change: (text: string, name: string) => string): object {
   const changed = (value: unknown, name: string): unknown => {
     if (typeof value === 'string') return change(value, name);
@@ -184,20 +184,20 @@ function mapTexts(data: object, change: (text: string, name: string) => string):
   return Object.fromEntries(Object.entries(data).map(([key, inner]) => [key, changed(inner, key)]));
 }
 
-/** For the HTML part, whose elements keep line breaks from being any: no name turns the words around it around. */
+/** For the HTML part: direction controls in a name must not affect the text after it. */
 export const escapeForHtml = (data: TemplateData): object => mapTexts(data, balanceBidiControls);
 
-/** A description is the definition's own and may have several lines. */
+/** The description comes from the definition and may have several lines. */
 const keepDescriptionLines = (text: string, name: string): string =>
   name === 'description' ? text.split('\n').map(toSingleLine).join('\n') : toSingleLine(text);
 
-/** A cell beside others: a name from right to left would carry their figures along, and a separator would be a cell more. */
+/** Isolates the direction of a cell from its neighbours, and replaces separators. */
 const escapeTableCell = <Cell extends { readonly text: string }>(cell: Cell): Cell => ({
   ...cell,
   text: isolateBidi(toSingleLine(cell.text).replace(SEPARATORS, '/')),
 });
 
-/** For the text part, where a line is a row and `|` begins a cell: names of data make neither. */
+/** For the text part: data must not add lines, which are rows, or `|`, which starts a cell. */
 export const escapeForText = (data: TemplateData): object =>
   mapTexts(
     {

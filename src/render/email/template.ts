@@ -2,22 +2,22 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Liquid, LiquidError, type Template } from 'liquidjs';
-import { DocketError } from '../../base/error.ts';
+import { DocketError, errorMessage } from '../../base/error.ts';
 import { memoize } from '../../base/memoize.ts';
 import { compileMjml } from './mjml.ts';
 
-/** The two bodies of a mail. A folder of one's own may hold one of them or both. */
+/** The templates of the two bodies. A folder of custom templates may contain one of them or both. */
 export const TEMPLATES = { html: 'report.mjml', text: 'report.txt.liquid' } as const;
 export type TemplateKind = keyof typeof TEMPLATES;
 
-/** A template that is ready to be filled. Its values cannot break the layout: that is made before they come. */
+/** A compiled template. MJML is compiled before the data is inserted, so that data cannot break the layout. */
 export interface EmailTemplate {
   readonly file: string;
   /** Throws `template.invalid` with file, line and column. */
   readonly fill: (data: object) => string;
 }
 
-/** What is wrong with a template, and where. */
+/** An error in a template. */
 export interface EmailTemplateIssue {
   readonly file: string;
   /** From 1. */
@@ -25,24 +25,24 @@ export interface EmailTemplateIssue {
   /** From 1. */
   readonly column: number;
   /** One sentence without its full stop. */
-  readonly why: string;
+  readonly message: string;
 }
 
-/** Docket's own templates: beside `src/` and `dist/` alike. */
+/** The built-in templates; the path is the same from `src/` and `dist/`. */
 const BUILT_IN_TEMPLATES = fileURLToPath(new URL('../../../templates', import.meta.url));
 
 /**
- * The file that a kind of body comes from: the folder's own, or Docket's.
+ * The file of a template: the custom one if there is one, else the built-in one.
  * @param folder what `DOCKET_TEMPLATES` names
  */
 export function templateFile(kind: TemplateKind, folder: string | undefined): string {
-  const own = folder === undefined ? undefined : join(folder, 'email', TEMPLATES[kind]);
-  return own !== undefined && existsSync(own) ? own : join(BUILT_IN_TEMPLATES, 'email', TEMPLATES[kind]);
+  const custom = folder === undefined ? undefined : join(folder, 'email', TEMPLATES[kind]);
+  return custom !== undefined && existsSync(custom) ? custom : join(BUILT_IN_TEMPLATES, 'email', TEMPLATES[kind]);
 }
 
 /**
- * Unknown variables and filters are errors. Everything that is printed into HTML is escaped, where a template does not
- * say `| raw`. Templates read no files and no inherited properties, and an endless loop ends after ten seconds.
+ * Unknown variables and filters are errors. Output in HTML is escaped unless the template uses `| raw`. Templates cannot
+ * read files or inherited properties. Rendering is limited to ten seconds.
  */
 const liquidEngine = memoize(
   (kind: TemplateKind): Liquid =>
@@ -60,46 +60,46 @@ const liquidEngine = memoize(
 
 type ErrorPosition = Omit<EmailTemplateIssue, 'file'>;
 
-/** What is written, and the same with its layout made; a mail is filled far more often than its template changes. */
+/** The source and its compiled layout. Cached, because a template changes far less often than it is used. */
 const parseTemplate = memoize(
   (
     kind: TemplateKind,
     source: string,
-  ): { readonly written: Template[]; readonly laidOut: Template[] } | { readonly fault: ErrorPosition } => {
+  ): { readonly source: Template[]; readonly compiled: Template[] } | { readonly issue: ErrorPosition } => {
     const liquid = liquidEngine(kind);
     try {
-      const written = liquid.parse(source);
-      const compiled = kind === 'html' ? compileMjml(source) : undefined;
-      if (compiled !== undefined && 'fault' in compiled) return compiled;
-      return { written, laidOut: compiled === undefined ? written : liquid.parse(compiled.html) };
+      const parsed = liquid.parse(source);
+      const layout = kind === 'html' ? compileMjml(source) : undefined;
+      if (layout !== undefined && 'issue' in layout) return layout;
+      return { source: parsed, compiled: layout === undefined ? parsed : liquid.parse(layout.html) };
     } catch (thrown) {
-      return { fault: liquidErrorPosition(thrown) };
+      return { issue: liquidErrorPosition(thrown) };
     }
   },
   8,
 );
 
-/** Throws the template's first fault as `template.invalid`. */
+/** Throws `template.invalid` for the first error in the template. */
 export function loadTemplate(kind: TemplateKind, folder: string | undefined): EmailTemplate {
   const opened = openTemplate(kind, templateFile(kind, folder));
-  if ('fault' in opened) throw templateInvalid(opened.fault);
+  if ('issue' in opened) throw templateInvalid(opened.issue);
   const { file, fill } = opened;
   return {
     file,
     fill: (data) => {
       const filled = fill(data);
-      if ('fault' in filled) throw templateInvalid(filled.fault);
+      if ('issue' in filled) throw templateInvalid(filled.issue);
       return filled.text;
     },
   };
 }
 
-export type FillResult = { readonly text: string } | { readonly fault: EmailTemplateIssue };
+export type FillResult = { readonly text: string } | { readonly issue: EmailTemplateIssue };
 
 export interface OpenTemplate {
   readonly file: string;
   readonly fill: (data: object) => FillResult;
-  /** The variables that it speaks of, where each occurs first; those that it makes itself are not among them. */
+  /** The variables that it uses without assigning them, at their first use. */
   readonly variables: () => readonly {
     readonly path: readonly string[];
     readonly line: number;
@@ -107,39 +107,38 @@ export interface OpenTemplate {
   }[];
 }
 
-/** Reads, parses and lays out a template; what is wrong with it is told, not thrown. */
-export function openTemplate(kind: TemplateKind, file: string): OpenTemplate | { readonly fault: EmailTemplateIssue } {
-  let source: string;
+/** Reads, parses and compiles a template. Errors in it are returned, not thrown. */
+export function openTemplate(kind: TemplateKind, file: string): OpenTemplate | { readonly issue: EmailTemplateIssue } {
+  let text: string;
   try {
-    source = readFileSync(file, 'utf8');
+    text = readFileSync(file, 'utf8');
   } catch (cause) {
-    const why = `it cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`;
-    return { fault: { file, line: 1, column: 1, why } };
+    return { issue: { file, line: 1, column: 1, message: `it cannot be read: ${errorMessage(cause)}` } };
   }
-  const templates = parseTemplate(kind, source);
-  if ('fault' in templates) return { fault: { file, ...templates.fault } };
-  const { written, laidOut } = templates;
+  const templates = parseTemplate(kind, text);
+  if ('issue' in templates) return { issue: { file, ...templates.issue } };
+  const { source, compiled } = templates;
   const liquid = liquidEngine(kind);
   const render = (templates: Template[], data: object): FillResult => {
     try {
       return { text: String(liquid.renderSync(templates, data)) };
     } catch (thrown) {
-      return { fault: { file, ...liquidErrorPosition(thrown) } };
+      return { issue: { file, ...liquidErrorPosition(thrown) } };
     }
   };
   return {
     file,
     fill: (data) => {
-      const filled = render(laidOut, data);
-      if ('text' in filled || laidOut === written) return filled;
-      // The layout's lines are nobody's: what is written fails in the same way, and shows where.
-      const again = render(written, data);
-      return 'fault' in again ? again : filled;
+      const filled = render(compiled, data);
+      if ('text' in filled || compiled === source) return filled;
+      // Positions in the compiled layout mean nothing to the author. The source fails in the same way, at its own position.
+      const again = render(source, data);
+      return 'issue' in again ? again : filled;
     },
     variables: () =>
-      // A partial is refused when it is filled: there are no files to take it from.
-      Object.values(liquid.analyzeSync(written, { partials: false }).globals).flatMap((found) =>
-        found.map(({ segments, location: { row, col } }) => ({
+      // Partials fail when the template is filled.
+      Object.values(liquid.analyzeSync(source, { partials: false }).globals).flatMap((uses) =>
+        uses.map(({ segments, location: { row, col } }) => ({
           path: segments.filter((segment) => typeof segment === 'string'),
           line: row,
           column: col,
@@ -155,16 +154,16 @@ const isToken = (value: unknown): value is Token =>
   typeof value === 'object' && value !== null && 'getPosition' in value && typeof value.getPosition === 'function';
 
 function liquidErrorPosition(thrown: unknown): ErrorPosition {
-  const message = thrown instanceof Error ? thrown.message : String(thrown);
-  const why = (message.split('\n')[0] ?? message).replace(/, (file:.*, )?line:\d+, col:\d+$/, '');
+  const full = errorMessage(thrown);
+  const message = (full.split('\n')[0] ?? full).replace(/, (file:.*, )?line:\d+, col:\d+$/, '');
   const token: unknown = LiquidError.is(thrown) ? thrown.token : undefined;
   const [line = 1, column = 1] = isToken(token) ? token.getPosition() : [];
-  return { line, column, why };
+  return { line, column, message };
 }
 
-const templateInvalid = ({ file, line, column, why }: EmailTemplateIssue): DocketError =>
-  new DocketError('template.invalid', `The e-mail template cannot be used: ${why}.`, {
+const templateInvalid = ({ file, line, column, message }: EmailTemplateIssue): DocketError =>
+  new DocketError('template.invalid', `Invalid e-mail template: ${message}.`, {
     where: `${file}:${line}:${column}`,
     expected: 'MJML (the text part: plain text) with LiquidJS over the variables that templates/README.md lists',
-    next: 'Correct the template (`docket check` looks at it, too), or remove it to use Docket’s own.',
+    next: 'Correct the template (`docket check` validates it), or remove it to use the built-in one.',
   });

@@ -3,33 +3,33 @@ import { type Dataset, lacksCurrentCounts, type Table } from '../../fetch/datase
 import { firstRows } from '../../fetch/rows.ts';
 import { messagesFor } from '../../i18n/messages.ts';
 import type { FilterDescription } from '../../i18n/note.ts';
-import { type Figures, formatChange, isSingleRow, valueColumns } from '../figures/change-text.ts';
-import { viewColumns } from '../figures/columns.ts';
+import { type Figures, formatChange } from '../figures/change-text.ts';
+import { isSingleRow, valueColumns, viewColumns } from '../figures/columns.ts';
 import { formatDateRange, formatValue } from '../figures/format-value.ts';
 import { describeFilters } from '../table-notes.ts';
 
-/** Values of a filter that a tile names; of more it says how many there are, and the section names them. */
+/** Filter values that a tile names; for more it shows their number only. */
 const MAX_FILTER_VALUES = 3;
 
-/** A headline figure: the service's total, or the one value of a section without groups. Never a sum of rows. */
+/** A headline figure: the service's total, or the only value of a section without groups. Never a sum of rows. */
 export interface Tile {
-  /** Name and scope: all that must stand beside the figure wherever it is shown alone. */
+  /** Name and scope. */
   readonly label: string;
-  /** The metric's label, with its section's title where two tiles would else read alike. */
+  /** The metric's label, with the section's title where it would not be unique. */
   readonly name: string;
-  /** What the figure is of, unless it is of everything in the whole period: `Risk is Severe; so far`. May be empty. */
+  /** Filters, range and state, where they differ from the whole period: `Risk is Severe; so far`. May be empty. */
   readonly scope: string;
   readonly value: string;
   /** `▲ up 12.4% from 5,685`; absent without a comparison. */
   readonly change?: string;
   /** The section's title. */
   readonly section: string;
-  /** Where the sections show it again. */
-  readonly of: { readonly section: string; readonly metric: string };
+  /** Ids of its section and metric. */
+  readonly source: { readonly section: string; readonly metric: string };
 }
 
-/** A tile with what makes its figure another one than that of the same metric elsewhere. */
 interface TileCandidate extends Tile {
+  /** Equal for the same figure in several sections. */
   readonly key: string;
   readonly filtered: boolean;
 }
@@ -39,17 +39,17 @@ function tileFilterText(filter: FilterDescription, locale: string): string {
   const values = 'is' in filter ? filter.is : 'isNot' in filter ? filter.isNot : [];
   if ('search' in filter || values.length <= MAX_FILTER_VALUES)
     return describeFilters({ filters: [filter] }, locale).join();
-  const of = 'is' in filter ? mail.filterIsAmong : mail.filterIsNotAmong;
-  return of(isolateBidi(filter.label), values.length);
+  const text = 'is' in filter ? mail.filterIsAmong : mail.filterIsNotAmong;
+  return text(isolateBidi(filter.label), values.length);
 }
 
 function tileScope({ period }: Pick<Dataset, 'period'>, table: Table, locale: string): string {
   const { mail } = messagesFor(locale);
   const { range, asOf } = table;
-  const others = range !== null && (range.from !== period.from || range.to !== period.to);
+  const otherRange = range !== null && (range.from !== period.from || range.to !== period.to);
   return [
     ...table.filters.map((filter) => tileFilterText(filter, locale)),
-    ...(others ? [formatDateRange(range, locale)] : []),
+    ...(otherRange ? [formatDateRange(range, locale)] : []),
     ...(table.current ? [mail.now(asOf, period.timezone)] : []),
     ...(table.running ? [mail.soFar] : []),
   ].join('; ');
@@ -73,7 +73,7 @@ function tileCandidates(dataset: Dataset, table: Table, locale: string): TileCan
       value,
       ...change,
       section: table.title,
-      of: { section: table.id, metric },
+      source: { section: table.id, metric },
       key: JSON.stringify([current, range, compared, compareRange, filters, metric, value, change]),
       filtered: filters.length > 0,
     };
@@ -81,21 +81,21 @@ function tileCandidates(dataset: Dataset, table: Table, locale: string): TileCan
 }
 
 /**
- * The headline figures: those of everything first, those of a part behind them. The same figure of two sections (the same
- * metric of the same days, filtered alike) leads once; two figures of one name and scope say which section they are of.
+ * The headline figures, unfiltered ones first. Duplicates (the same metric, range and filters in two sections) appear once.
+ * Figures with the same name and scope get their section's title.
  */
 export function buildTiles(dataset: Dataset, locale: string): Tile[] {
   const { mail } = messagesFor(locale);
-  const found = dataset.tables.flatMap((table) => tileCandidates(dataset, table, locale));
-  const once = found.filter(({ key }, index) => found.findIndex((other) => other.key === key) === index);
-  const ordered = [...once.filter(({ filtered }) => !filtered), ...once.filter(({ filtered }) => filtered)];
-  const alike = (tile: TileCandidate) =>
+  const all = dataset.tables.flatMap((table) => tileCandidates(dataset, table, locale));
+  const unique = all.filter(({ key }, index) => all.findIndex((other) => other.key === key) === index);
+  const ordered = [...unique.filter(({ filtered }) => !filtered), ...unique.filter(({ filtered }) => filtered)];
+  const sameName = (tile: TileCandidate) =>
     ordered.filter(({ name, scope }) => name === tile.name && scope === tile.scope);
   const named = (label: string, about: readonly string[]) =>
     about.length === 0 ? label : mail.named(isolateBidi(label), about);
   return ordered.map((tile): Tile => {
     const { key: _, filtered: __, ...shown } = tile;
-    const section = alike(tile).length > 1 ? [isolateBidi(tile.section)] : [];
+    const section = sameName(tile).length > 1 ? [isolateBidi(tile.section)] : [];
     const scope = tile.scope === '' ? [] : [tile.scope];
     return { ...shown, name: named(tile.name, section), label: named(tile.name, [...section, ...scope]) };
   });

@@ -1,12 +1,13 @@
-import type { Row, Table } from '../../fetch/dataset.ts';
+import type { Row } from '../../fetch/dataset.ts';
 import { messagesFor } from '../../i18n/messages.ts';
-import { type Change, changeOf, type ViewColumn } from './columns.ts';
-import { formatValue, type Quantity } from './format-value.ts';
+import type { ViewColumn } from './columns.ts';
+import { formatValue } from './format-value.ts';
+import { type Change, changeOf, type Quantity } from './quantity.ts';
 
-/** Of a metric the values of a row or of the totals. */
+/** The values of a row or of the totals. */
 export type Figures = Pick<Row, 'values' | 'compare'>;
 
-/** A change in words with its arrow: no reader depends on a colour, and none is told whether it is good. */
+/** A change in words with its arrow, independent of colour and without judging whether it is good. */
 function changePhrase(
   change: Change,
   before: number | null,
@@ -27,17 +28,9 @@ function changePhrase(
   return words.changed(change.direction, size, was);
 }
 
-/** How a metric's figure changed, in words. */
+/** The change of a metric's figure, in words. */
 export function formatChange({ source, quantity }: ViewColumn, { values, compare }: Figures, locale: string): string {
   const before = compare?.[source.name] ?? null;
   const between = changeOf(source.unit, values[source.name] ?? null, before);
   return changePhrase(between, before, quantity, source.unit, locale);
 }
-
-/** The columns of the metrics' own values. */
-export const valueColumns = (columns: readonly ViewColumn[]): readonly ViewColumn[] =>
-  columns.filter(({ role }) => role === 'value');
-
-/** Whether one row stands for the whole section: nothing to group by, nothing by day. */
-export const isSingleRow = ({ rows, columns }: Table): boolean =>
-  rows.length === 1 && columns.length > 0 && columns.every(({ kind }) => kind === 'metric');

@@ -2,123 +2,49 @@ import type { Granularity } from '../../contract/report.ts';
 import type { Column, Row, Table, Value } from '../../fetch/dataset.ts';
 import { iterateRows } from '../../fetch/rows.ts';
 import { DEFAULT_LOCALE, messagesFor, type Words } from '../../i18n/messages.ts';
+import { formatIsoWeek, rawUnitLabel, unitLabel } from './format-value.ts';
 import {
-  decimalsOf,
-  durationScale,
-  formatIsoWeek,
+  changeKind,
+  changeOf,
+  createRounder,
+  defaultDecimals,
   parseCivilDate,
-  parseIsoInstant,
   type Quantity,
-  rawUnitLabel,
-  unitLabel,
-} from './format-value.ts';
-import { createRounder, defaultDecimals } from './quantity.ts';
+  type QuantityCollector,
+  quantityCollector,
+} from './quantity.ts';
 
-/** A table's column as data files show it: every value raw. Nothing of it has to be learnt from the rows. */
+/** A table's column as data files show it, with raw values. Built without reading the rows. */
 export interface RawColumn {
   readonly source: Column;
   /** `label` covers dimensions and the fields of a list. */
   readonly role: 'bucket' | 'week' | 'label' | 'value' | 'previous' | 'change';
   /** With the unit of the raw value, e.g. `Approval rate (ratio 0–1)`; unique in the table. */
   readonly rawHeader: string;
-  /** Without a unit, for values that are written with theirs; unique in the table. */
+  /** Without a unit, for values written with theirs; unique in the table. */
   readonly plainHeader: string;
   /** The row's value; enum values by their label, the rest raw. */
   readonly read: (row: Row) => Value;
-  /** The service's total; undefined where a total has no meaning (labels) or was not asked for. */
+  /** The service's total; undefined for labels and where none was requested. */
   readonly total: Value | undefined;
 }
 
 /**
- * A table's column as renderers for people lay it out. One column of the dataset becomes one or more of these: a weekly
- * bucket also has its ISO week, and a metric with a comparison has what it was and how it changed beside it.
+ * A table's column as reports for people show it. One column of the dataset becomes one or more of these: a weekly bucket
+ * adds its ISO week, and a compared metric adds its previous value and its change.
  */
 export interface ViewColumn extends RawColumn {
-  /** For the workbook, with the unit of what is shown, e.g. `Approval rate (%)`; unique in the table. */
+  /** For the workbook, with the displayed unit, e.g. `Approval rate (%)`; unique in the table. */
   readonly header: string;
   readonly quantity: Quantity;
-  /** What there is among its values in the rows. */
-  readonly seen: { readonly undefined: boolean; readonly positive: boolean };
-  /** The most that any of its figures is shown with, the total included. */
+  /** Whether any value in the rows is undefined, and whether any is positive. */
+  readonly contents: { readonly undefined: boolean; readonly positive: boolean };
+  /** The maximum decimals of its figures, the total included. */
   readonly decimals: number;
 }
 
 const withUnit = (label: string, unit: string | undefined): string =>
   unit === undefined ? label : `${label} (${unit})`;
-
-/** Learns from the values of a column what they are. */
-interface QuantityCollector {
-  readonly add: (value: Value | undefined) => void;
-  readonly quantity: () => Quantity;
-}
-
-const fixedQuantity = (quantity: Quantity): QuantityCollector => ({ add: () => {}, quantity: () => quantity });
-
-function quantityCollector({ kind, unit }: Column, granularity: Granularity): QuantityCollector {
-  if (kind === 'time') return fixedQuantity({ kind: 'bucket', granularity });
-  if (kind === 'dimension') return fixedQuantity({ kind: 'text' });
-  if (kind === 'field') return fieldCollector();
-  if (unit === 'count' || unit === 'ratio') return fixedQuantity({ kind: unit });
-  return unit === 'seconds' ? durationCollector() : amountCollector(unit);
-}
-
-function durationCollector(): QuantityCollector {
-  let longest = 0;
-  return {
-    add: (value) => {
-      if (typeof value === 'number') longest = Math.max(longest, Math.abs(value));
-    },
-    quantity: () => ({ kind: 'duration', scale: durationScale([longest]) }),
-  };
-}
-
-function amountCollector(unit: string | null): QuantityCollector {
-  let decimals = 0;
-  return {
-    add: (value) => {
-      if (typeof value === 'number') decimals = decimalsOf([value], decimals);
-    },
-    quantity: () => ({ kind: 'amount', unit, decimals }),
-  };
-}
-
-/**
- * The kinds of a list's fields by their values, not by name or type alone: one value that does not fit makes the column
- * text. All fields in one reading, because the rows may be in a file.
- */
-export function fieldQuantities(table: Table): Map<string, Quantity> {
-  const fields = table.columns
-    .filter(({ kind }) => kind === 'field')
-    .map(({ name }) => ({ name, seen: fieldCollector() }));
-  if (fields.length === 0) return new Map();
-  for (const { values } of iterateRows(table.rows)) for (const { name, seen } of fields) seen.add(values[name]);
-  return new Map(fields.map(({ name, seen }) => [name, seen.quantity()]));
-}
-
-/** What all values seen so far can be. */
-function fieldCollector(): QuantityCollector {
-  const could = { number: true, integer: true, day: true, instant: true };
-  let decimals = 0;
-  let empty = true;
-  return {
-    add: (value) => {
-      if (value === null || value === undefined) return;
-      empty = false;
-      // Excel keeps 15 digits: a longer id would become another one.
-      could.number &&= typeof value === 'number' && Math.abs(value) < 1e15;
-      could.integer &&= Number.isInteger(value);
-      could.day &&= parseCivilDate(value) !== undefined;
-      could.instant &&= parseIsoInstant(value) !== undefined;
-      if (could.number && !could.integer) decimals = decimalsOf([Number(value)], decimals);
-    },
-    quantity: () => {
-      if (empty) return { kind: 'text' };
-      if (could.number) return could.integer ? { kind: 'identifier' } : { kind: 'amount', unit: null, decimals };
-      if (could.day) return { kind: 'day' };
-      return { kind: could.instant ? 'instant' : 'text' };
-    },
-  };
-}
 
 function labelReader(column: Column): (row: Row) => Value {
   if (column.values === undefined || column.values.length === 0) return (row) => row.values[column.name] ?? null;
@@ -191,7 +117,7 @@ function metricColumns({ totals, compared }: Table, source: Column, words: Words
   ];
 }
 
-/** How the change of a metric is shown, beside figures of `quantity`. */
+/** The quantity of a metric's change, shown beside figures of `quantity`. */
 function changeQuantity({ unit }: Column, quantity: Quantity | undefined): Quantity {
   const kind = changeKind(unit);
   if (kind !== 'difference') return { kind };
@@ -208,16 +134,16 @@ function headerOf({ role, source, rawHeader }: RawColumn, quantity: Quantity, wo
 }
 
 /**
- * Every column has a name of its own, whatever its case: a reader who picks a column by its header gets that one, and a
- * table of Excel has no other columns. What shares its label, or has none, is told apart by the API's own name.
+ * Makes headers unique regardless of case, as tables of Excel and readers by column name require. Columns with the same
+ * label, or none, get the API's name added.
  */
 function uniqueHeaders(headers: readonly string[], columns: readonly RawColumn[]): readonly string[] {
-  const seen = new Map<string, number>();
-  for (const header of headers) seen.set(header.toLowerCase(), (seen.get(header.toLowerCase()) ?? 0) + 1);
+  const occurrences = new Map<string, number>();
+  for (const header of headers) occurrences.set(header.toLowerCase(), (occurrences.get(header.toLowerCase()) ?? 0) + 1);
   const taken = new Set<string>();
   return headers.map((header, index) => {
-    const alone = seen.get(header.toLowerCase()) === 1 && header.trim() !== '';
-    const stem = alone ? header : `${header} [${columns[index]?.source.name}]`.trim();
+    const unique = occurrences.get(header.toLowerCase()) === 1 && header.trim() !== '';
+    const stem = unique ? header : `${header} [${columns[index]?.source.name}]`.trim();
     let name = stem;
     for (let count = 2; taken.has(name.toLowerCase()); count += 1) name = `${stem} (${count})`;
     taken.add(name.toLowerCase());
@@ -227,7 +153,7 @@ function uniqueHeaders(headers: readonly string[], columns: readonly RawColumn[]
 
 /**
  * The columns of a table in order, for data files.
- * @param words English when absent: programs that read raw files must find the same headers whoever the readers are
+ * @param words English when absent: programs expect the same headers in raw files of every locale
  */
 export function rawColumns(table: Table, words: Words = messagesFor()): readonly RawColumn[] {
   const columns = table.columns.flatMap((column) => {
@@ -249,19 +175,19 @@ export function rawColumns(table: Table, words: Words = messagesFor()): readonly
   }));
 }
 
-/** Learns which figures of a column are closest to zero, and to one. A ratio of one is 100 %; other units need no more for it. */
+/** Collects the figures closest to zero and to one, which need the most decimals. (A ratio of one is 100 %.) */
 function decimalsCollector() {
   let toZero = Number.POSITIVE_INFINITY;
   let toOne = Number.POSITIVE_INFINITY;
   return {
-    see: (value: Value | undefined): void => {
+    add: (value: Value | undefined): void => {
       if (typeof value !== 'number' || value === 0) return;
       const size = Math.abs(value);
       if (size < toZero) toZero = size;
       const gap = Math.abs(size - 1);
       if (gap !== 0 && gap < Math.abs(toOne - 1)) toOne = size;
     },
-    /** Decimals of the figures seen, at most. */
+    /** The maximum decimals of the figures added. */
     decimals: (quantity: Quantity): number => {
       const roundingOf = createRounder(quantity);
       const known = [toZero, toOne].filter(Number.isFinite);
@@ -270,62 +196,60 @@ function decimalsCollector() {
   };
 }
 
-/**
- * What there is to learn from the rows, for all columns in one reading: the rows may be in a file, and a large table is
- * read for long enough as it is.
- */
+/** Scans the rows once for all columns: a large table is in a file. */
 function collectColumnStats(table: Table, columns: readonly RawColumn[]) {
-  const kinds = new Map(
+  const quantities = new Map(
     table.columns.map((source) => [source.name, quantityCollector(source, table.granularity ?? 'day')]),
   );
-  const learners = columns.map(({ source, role, read }) => ({
+  const stats = columns.map(({ source, role, read }) => ({
     read,
-    // Weeks and changes are computed from the others, and say nothing of their kind.
-    see: role === 'value' || role === 'previous' || role === 'label' ? kinds.get(source.name)?.add : undefined,
+    // Weeks and changes are computed from other columns and do not determine a quantity.
+    addToQuantity:
+      role === 'value' || role === 'previous' || role === 'label' ? quantities.get(source.name)?.add : undefined,
     undefined: false,
     positive: false,
-    closest: decimalsCollector(),
+    decimals: decimalsCollector(),
   }));
   for (const [index, { role, source, total }] of columns.entries()) {
-    if (role === 'value' || role === 'previous') kinds.get(source.name)?.add(total);
-    learners[index]?.closest.see(total);
+    if (role === 'value' || role === 'previous') quantities.get(source.name)?.add(total);
+    stats[index]?.decimals.add(total);
   }
   for (const row of iterateRows(table.rows)) {
-    for (const learner of learners) {
-      const value = learner.read(row);
-      if (value === null) learner.undefined = true;
+    for (const column of stats) {
+      const value = column.read(row);
+      if (value === null) column.undefined = true;
       else {
-        if (typeof value === 'number' && value > 0) learner.positive = true;
-        learner.see?.(value);
-        learner.closest.see(value);
+        if (typeof value === 'number' && value > 0) column.positive = true;
+        column.addToQuantity?.(value);
+        column.decimals.add(value);
       }
     }
   }
-  return { kinds, learners };
+  return { quantities, stats };
 }
 
-function quantityOf({ role, source }: RawColumn, kind: QuantityCollector | undefined): Quantity {
-  const quantity = kind?.quantity() ?? { kind: 'text' };
+function quantityOf({ role, source }: RawColumn, collector: QuantityCollector | undefined): Quantity {
+  const quantity = collector?.quantity() ?? { kind: 'text' };
   if (role === 'week') return { kind: 'text' };
   return role === 'change' ? changeQuantity(source, quantity) : quantity;
 }
 
 /**
- * The columns of a table in order, laid out for readers. All that people read starts here, so its figures are the same.
- * Reads all rows, once: keep what it returns.
+ * The columns of a table in order, for workbook, e-mail, charts and formatted CSV, which therefore show the same figures.
+ * Scans all rows once: reuse the result.
  */
 export function viewColumns(table: Table, locale: string = DEFAULT_LOCALE): readonly ViewColumn[] {
   const words = messagesFor(locale);
   const raw = rawColumns(table, words);
-  const { kinds, learners } = collectColumnStats(table, raw);
+  const { quantities, stats } = collectColumnStats(table, raw);
   const columns = raw.map((column, index) => {
-    const quantity = quantityOf(column, kinds.get(column.source.name));
-    const learner = learners[index];
+    const quantity = quantityOf(column, quantities.get(column.source.name));
+    const found = stats[index];
     return {
       ...column,
       quantity,
-      seen: { undefined: learner?.undefined ?? false, positive: learner?.positive ?? false },
-      decimals: learner?.closest.decimals(quantity) ?? 0,
+      contents: { undefined: found?.undefined ?? false, positive: found?.positive ?? false },
+      decimals: found?.decimals.decimals(quantity) ?? 0,
     };
   });
   const headers = uniqueHeaders(
@@ -335,51 +259,25 @@ export function viewColumns(table: Table, locale: string = DEFAULT_LOCALE): read
   return columns.map((column, index) => ({ ...column, header: headers[index] ?? column.rawHeader }));
 }
 
-/**
- * How a change is told: a ratio in percentage points, a count or a duration in relation to what it was, anything else
- * as a plain difference, because we cannot know whether the unit has a zero to relate to.
- */
-export type ChangeKind = 'points' | 'relative' | 'difference';
-
-export interface Change {
-  readonly kind: ChangeKind;
-  /** Percentage points (3.1), a share (0.12 is +12 %) or a difference; null where it is undefined, e.g. growth from 0. */
-  readonly value: number | null;
-  readonly direction: 'up' | 'down' | 'same' | null;
-}
-
-export function changeKind(unit: string | null): ChangeKind {
-  if (unit === 'ratio') return 'points';
-  return unit === 'count' || unit === 'seconds' ? 'relative' : 'difference';
-}
-
-const changeAmount = (kind: ChangeKind, now: number, before: number): number | null => {
-  // From nothing to nothing is no change, although 0 / 0 has no value.
-  if (now === before) return 0;
-  if (kind === 'points') return (now - before) * 100;
-  if (kind === 'difference') return now - before;
-  return before === 0 ? null : (now - before) / Math.abs(before);
-};
-
-/** The change of one metric value against the previous period. Undefined on either side makes it undefined. */
-export function changeOf(unit: string | null, now: Value | undefined, before: Value | undefined): Change {
-  const kind = changeKind(unit);
-  if (typeof now !== 'number' || typeof before !== 'number') return { kind, value: null, direction: null };
-  const direction = now === before ? 'same' : now > before ? 'up' : 'down';
-  return { kind, value: changeAmount(kind, now, before), direction };
-}
-
 export const isFigureColumn = ({ role }: ViewColumn): boolean => ['value', 'previous', 'change'].includes(role);
 
+/** The columns of the metrics' own values. */
+export const valueColumns = (columns: readonly ViewColumn[]): readonly ViewColumn[] =>
+  columns.filter(({ role }) => role === 'value');
+
+/** Whether the section has a single row without bucket or group. */
+export const isSingleRow = ({ rows, columns }: Table): boolean =>
+  rows.length === 1 && columns.length > 0 && columns.every(({ kind }) => kind === 'metric');
+
 /**
- * Whether the section's one row is laid out as a row per metric, which reads better than one long line. A bucket beside
- * totals stays a line: its previous period is only what falls into the same bucket, and the totals' is the whole one.
+ * Whether the section's single row is shown transposed, one row per metric. A bucket with totals is not: the previous
+ * period of the bucket and that of the totals are different ranges.
  */
 export function isTransposed({ rows, totals }: Table, columns: readonly ViewColumn[]): boolean {
   if (rows.length !== 1 || !columns.some(isFigureColumn) || columns.some(({ role }) => role === 'label')) return false;
   return totals === undefined || columns.every(isFigureColumn);
 }
 
-/** Whether the service's totals, or what they are compared with, say something else than the section's one row. */
+/** Whether the service's totals, or their previous values, differ from the section's single row. */
 export const totalsDiffer = (columns: readonly ViewColumn[], row: Row | undefined): boolean =>
   columns.some(({ total, read }) => total !== undefined && total !== (row === undefined ? null : read(row)));

@@ -1,60 +1,12 @@
 import { intlDateTimeFormat, intlNumberFormat } from '../../base/text/intl.ts';
+import { DAY_MS } from '../../base/time.ts';
 import type { Granularity } from '../../contract/report.ts';
 import type { Value } from '../../fetch/dataset.ts';
 import { DEFAULT_LOCALE, messagesFor, type Words } from '../../i18n/messages.ts';
-import { createRounder } from './quantity.ts';
+import { createRounder, parseCivilDate, type Quantity } from './quantity.ts';
 
-export { decimalsNeeded as decimalsOf } from './quantity.ts';
-
-/** What a reader sees where a figure is undefined. Never a zero. */
+/** Shown where a figure is undefined; never a zero. */
 export const UNDEFINED_TEXT = '–';
-
-const DAY_MS = 86_400_000;
-export const DAY_SECONDS = 86_400;
-
-/** What a column holds, as far as showing it goes. The raw value stays as it is; only the face differs. */
-export type Quantity =
-  | { readonly kind: 'count' }
-  | { readonly kind: 'ratio' }
-  | { readonly kind: 'duration'; readonly scale: DurationScale }
-  /** A unit that we do not know, shown as it is named; null for a number without one. */
-  | { readonly kind: 'amount'; readonly unit: string | null; readonly decimals: number }
-  | { readonly kind: 'points' }
-  | { readonly kind: 'relative' }
-  | { readonly kind: 'difference'; readonly unit: string | null; readonly decimals: number }
-  | { readonly kind: 'bucket'; readonly granularity: Granularity }
-  | { readonly kind: 'day' }
-  | { readonly kind: 'instant' }
-  /** A number that names something: no thousands separators. */
-  | { readonly kind: 'identifier' }
-  | { readonly kind: 'text' };
-
-/** One scale a column, so that its figures can be compared at a glance. */
-export type DurationScale = 'seconds' | 'clock' | 'days';
-
-/** The scale that fits the longest of `seconds`: under a minute, under two days, longer. */
-export function durationScale(seconds: readonly number[]): DurationScale {
-  const longest = seconds.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
-  if (longest < 60 && longest > 0) return 'seconds';
-  return longest < 2 * DAY_SECONDS ? 'clock' : 'days';
-}
-
-/** A civil date (YYYY-MM-DD) as the midnight UTC that stands for it; undefined when it is not one. */
-export function parseCivilDate(text: Value | undefined): Date | undefined {
-  if (typeof text !== 'string' || !/^\d{4}-\d{2}-\d{2}$/.test(text)) return undefined;
-  const date = new Date(text);
-  // 30 February is read as 2 March. (No day of an unreadable date equals any.)
-  return date.getUTCDate() === Number(text.slice(8)) ? date : undefined;
-}
-
-/** An ISO 8601 instant with its offset; undefined when it is not one. */
-export function parseIsoInstant(text: Value | undefined): Date | undefined {
-  if (typeof text !== 'string' || !/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})$/.test(text)) {
-    return undefined;
-  }
-  const date = new Date(text);
-  return Number.isNaN(date.getTime()) ? undefined : date;
-}
 
 /** `2026-W46`, the ISO 8601 week of a civil date. */
 export function formatIsoWeek(date: Date): string {
@@ -77,7 +29,7 @@ function bucketFormatter(granularity: Granularity, locale: string): (date: Date)
     return (date) => weekFrom(formatIsoWeek(date), first(date));
   }
   const day = utcDateFormatter(locale, { weekday: 'short', day: 'numeric', month: 'short', year: 'numeric' });
-  // A comma after the weekday is the locale's habit, and noise in a table.
+  // Tables show dates without the locale's comma after the weekday.
   return (date) => day(date).replace(',', '');
 }
 
@@ -96,7 +48,7 @@ export function formatDateRange(
   return intlDateTimeFormat(locale, { timeZone: 'UTC', dateStyle: 'long' }).formatRange(from, to);
 }
 
-/** An instant in the reader's zone: `16 November 2026, 08:00 (Europe/Zurich)`. */
+/** An instant in a time zone: `16 November 2026, 08:00 (Europe/Zurich)`. */
 export function formatZonedInstant(at: Date, timezone: string, locale: string = DEFAULT_LOCALE): string {
   const text = intlDateTimeFormat(locale, {
     timeZone: timezone,
@@ -128,7 +80,7 @@ function durationFormatter(locale: string): (seconds: number) => string {
   return (seconds) => `${seconds < 0 ? '−' : ''}${text(Math.abs(seconds))}`;
 }
 
-/** The day of an instant in the reader's zone: `16 November 2026`. */
+/** The day of an instant in a time zone: `16 November 2026`. */
 export const formatDayOf = (at: Date, timezone: string, locale: string = DEFAULT_LOCALE): string =>
   intlDateTimeFormat(locale, { timeZone: timezone, day: 'numeric', month: 'long', year: 'numeric' }).format(at);
 
@@ -143,7 +95,7 @@ const SIGNED = { signDisplay: 'exceptZero' } as const;
 /** Without thousands separators, as in the workbook. */
 const PERCENT = { style: 'percent', useGrouping: false } as const;
 
-/** How Intl writes the figures of a quantity; undefined where they are not rounded to decimals of its unit. */
+/** Intl options for the figures of a quantity; undefined for quantities that are not rounded to decimals. */
 function intlOptions({ kind }: Quantity): Intl.NumberFormatOptions | undefined {
   switch (kind) {
     case 'count':
@@ -163,8 +115,8 @@ function intlOptions({ kind }: Quantity): Intl.NumberFormatOptions | undefined {
 }
 
 /**
- * The figures of a quantity without their unit, `12.4%`, `0.04%`, `<0.000001`, as a cell of the workbook shows them. Of
- * durations in words see `durationText`.
+ * Formats the figures of a quantity without their unit, as cells of the workbook show them: `12.4%`, `0.04%`,
+ * `<0.000001`. Not for durations in words: see `formatSeconds`.
  */
 export function figureFormatter(quantity: Quantity, locale: string): (value: number) => string {
   const options = intlOptions(quantity) ?? {};
@@ -207,16 +159,16 @@ function numberFormatter(quantity: Quantity, locale: string): (value: number) =>
 
 function textFormatter(quantity: Quantity, locale: string): (value: string) => string {
   if (quantity.kind !== 'bucket' && quantity.kind !== 'day') return (value) => value;
-  const words = bucketFormatter(quantity.kind === 'bucket' ? quantity.granularity : 'day', locale);
+  const format = bucketFormatter(quantity.kind === 'bucket' ? quantity.granularity : 'day', locale);
   return (value) => {
     const date = parseCivilDate(value);
-    return date === undefined ? value : words(date);
+    return date === undefined ? value : format(date);
   };
 }
 
 /**
- * How a person reads the values of one column, with their unit; `–` where one is undefined. The one place that does so.
- * Made once for a column: it costs far more to make than to use.
+ * Formats the values of one column for people, with their unit; `–` where a value is undefined. Expensive to create:
+ * create one per column.
  */
 export function valueFormatter(
   quantity: Quantity,
@@ -233,11 +185,11 @@ export function valueFormatter(
   };
 }
 
-/** One raw value as a person reads it; see `valueReader`. */
+/** Formats one value; see `valueFormatter`. */
 export const formatValue = (value: Value | undefined, quantity: Quantity, locale: string = DEFAULT_LOCALE): string =>
   valueFormatter(quantity, locale)(value);
 
-/** The unit as a column header of the workbook names it; undefined where the figures speak for themselves. */
+/** The unit in a column header of the workbook; undefined where the figures need none. */
 export function unitLabel(quantity: Quantity, { table }: Words): string | undefined {
   switch (quantity.kind) {
     case 'ratio':
@@ -257,7 +209,7 @@ export function unitLabel(quantity: Quantity, { table }: Words): string | undefi
   }
 }
 
-/** The unit of the raw value, as the CSV's header names it. */
+/** The unit of the raw value, in a header of a CSV file. */
 export function rawUnitLabel(unit: string | null, { table }: Words): string | undefined {
   if (unit === null) return undefined;
   return unit === 'ratio' ? table.rawRatio : unit;

@@ -5,7 +5,7 @@ import { archiveCorrupt } from '../../deliver/archive/archive-errors.ts';
 import type { RunChain } from '../../deliver/archive/chain/run-chain.ts';
 import { readManifest } from '../../deliver/archive/run-metadata.ts';
 import type { ArchiveStorage, RunFiles, RunRef } from '../../deliver/archive/storage/archive-storage.ts';
-import { ARTIFACT_FORMATS, MEDIA_TYPES } from '../../render/artifact.ts';
+import { artifactKind, MAIL_MEDIA_TYPES } from '../../render/artifact.ts';
 
 /** A file of a run, as its manifest names it. */
 export interface FileEntry {
@@ -84,15 +84,14 @@ export function createRunFileReader(
   };
 }
 
-const fileEntry = ({ name, format, bytes, sha256 }: Manifest['files'][number]): FileEntry => {
-  const known = ARTIFACT_FORMATS.find((one) => one === format);
-  const type = known === undefined ? 'application/octet-stream' : MEDIA_TYPES[known];
-  return { name, kind: 'file', type, bytes, sha256 };
+const fileEntry = (file: Manifest['files'][number]): FileEntry => {
+  const { name, bytes, sha256 } = file;
+  return { name, kind: 'file', type: artifactKind(file).mediaType, bytes, sha256 };
 };
 
 const mailEntries = ({ mail }: Manifest): readonly FileEntry[] => [
-  { name: 'mail.html', kind: 'mail', type: MEDIA_TYPES.html, bytes: null, sha256: mail?.html_sha256 ?? null },
-  { name: 'mail.txt', kind: 'mail', type: MEDIA_TYPES.text, bytes: null, sha256: mail?.text_sha256 ?? null },
+  { name: 'mail.html', kind: 'mail', type: MAIL_MEDIA_TYPES.html, bytes: null, sha256: mail?.html_sha256 ?? null },
+  { name: 'mail.txt', kind: 'mail', type: MAIL_MEDIA_TYPES.text, bytes: null, sha256: mail?.text_sha256 ?? null },
   ...(mail?.pictures ?? []).map(
     ({ name, sha256 }): FileEntry => ({ name, kind: 'picture', type: 'image/png', bytes: null, sha256 }),
   ),

@@ -175,7 +175,7 @@ describe('the page', () => {
   it.each([
     [{ from: '2026-11-15', to: '', deliver: 'no' }, 'One of the two days is missing', 'name="from" value="2026-11-15"'],
     [{ from: '2026-11-15', to: '2026-11-01', deliver: 'no' }, 'a day not before', 'name="to" value="2026-11-01"'],
-    [{ period: 'next_week', deliver: 'no' }, 'The period is not usable', '<details class="act" open'],
+    [{ period: 'next_week', deliver: 'no' }, 'The period is not usable', '<details class="action" open'],
     [{ period: 'previous_week' }, 'Say whether the files are delivered', '<option value="previous_week" selected'],
   ])('says on the form itself what is wrong with %j, and keeps what was filled in', async (fields, message, kept) => {
     asked = [];

@@ -54,12 +54,12 @@ describe('the page of a run', () => {
     ['a viewer without it', ben.token, false],
   ])('that is held shows what is missing, who would receive it and its files to %s', async (_, token, form) => {
     const page = await html(`/runs/${held.id}`, {}, token);
-    const part = /<section[^>]* id="held"[\s\S]*?<\/section>/.exec(page)?.[0] ?? '';
+    const part = /<section[^>]* id="release"[\s\S]*?<\/section>/.exec(page)?.[0] ?? '';
     for (const { section, title, text } of heldPack.missing ?? []) {
       expect(part).toContain(title ?? section);
       expect(part).toContain(text);
     }
-    const [who = '', whoNot = ''] = part.split('id="receive-not"');
+    const [who = '', whoNot = ''] = part.split('id="recipients-excluded"');
     expect(who).toContain('lead@acme.example');
     expect(who).toContain('s3://reports/acme/2026-W46/');
     expect(who).not.toContain('board@elsewhere.example');
@@ -77,7 +77,7 @@ describe('the page of a run', () => {
     });
     expect(away).toContain('archive.unreachable');
     const forgotten = await html(`/runs/${held.id}`, { heldRun: async () => ({ ...heldPack, recipients: null }) });
-    expect(forgotten).toContain('id="receive-untold"');
+    expect(forgotten).toContain('id="recipients-unknown"');
   });
 
   it('that failed after its files were archived lists them', async () => {
@@ -118,14 +118,14 @@ describe('the page of a run', () => {
   ] as const)('that is %s offers the decision, and no retry that would do nothing (%#)', async (state, rows) => {
     const page = await ended(state, rows);
     expect(page).not.toMatch(RETRY);
-    const acts = page.slice(page.indexOf('id="acts"'), page.indexOf('id="files"'));
+    const acts = page.slice(page.indexOf('id="actions"'), page.indexOf('id="files"'));
     expect(acts).toContain(`href="/deliveries/${row('unknown').id}"`);
   });
 
   it('offers both where both do something', async () => {
     const page = await ended('partly_delivered', [row('refused'), row('unknown')]);
     expect(page).toMatch(RETRY);
-    expect(page.slice(page.indexOf('id="acts"'), page.indexOf('id="files"'))).toContain(
+    expect(page.slice(page.indexOf('id="actions"'), page.indexOf('id="files"'))).toContain(
       `href="/deliveries/${row('unknown').id}"`,
     );
   });

@@ -22,10 +22,10 @@ import {
   formatDateRange,
   formatValue,
   formatZonedInstant,
-  type Quantity,
 } from '../../../src/render/figures/format-value.ts';
 import { cases, expectCleanPrototypes, hostileText, mutatedText, readOrUndefined, within } from '../../support/fuzz.ts';
 import { jobsFolder, ORG, REPORT } from '../../support/jobs-folder.ts';
+import type { Quantity } from '../../../src/render/figures/quantity.ts';
 
 const MONDAY = Date.parse('2026-11-23T07:00:00Z');
 const MINUTE = 60_000;

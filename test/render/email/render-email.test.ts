@@ -4,7 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { balanceBidiControls } from '../../../src/base/text/bidi.ts';
 import type { Dataset, Table } from '../../../src/fetch/dataset.ts';
 import type { Artifact } from '../../../src/render/artifact.ts';
-import { MAX_HTML_BYTES, type MailOptions, renderEmail } from '../../../src/render/email/render-email.ts';
+import { MAX_HTML_BYTES, renderEmail } from '../../../src/render/email/render-email.ts';
+import type { EmailOptions } from '../../../src/render/email/template-data.ts';
 import {
   bucketColumn,
   countColumn,
@@ -21,9 +22,9 @@ import { readHtmlTables } from '../../support/read-files.ts';
 import { useRenderFolder } from '../../support/render-folder.ts';
 
 const { folder, render } = useRenderFolder();
-const about: MailOptions = { run: '0123456789abcdef0123456789abcdef', madeAt: MADE_AT };
+const about: EmailOptions = { run: '0123456789abcdef0123456789abcdef', madeAt: MADE_AT };
 const FILE: Artifact = { name: 'KPIs.xlsx', format: 'xlsx', mediaType: '', path: '/', bytes: 4321, sha256: '' };
-const mail = (data: Dataset, change: Partial<MailOptions> = {}) => renderEmail(data, [], { ...about, ...change });
+const mail = (data: Dataset, change: Partial<EmailOptions> = {}) => renderEmail(data, [], { ...about, ...change });
 
 describe('the mail of a report', () => {
   it('leads with the service’s totals and current counts, their change in words with an arrow', async () => {

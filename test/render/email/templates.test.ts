@@ -51,7 +51,7 @@ describe('the variables of templates', () => {
 
   it.each(['html', 'text'] as const)('are enough for our own %s template', (kind) => {
     const opened = openTemplate(kind, templateFile(kind, undefined));
-    if ('fault' in opened) throw new Error(opened.fault.why);
+    if ('issue' in opened) throw new Error(opened.issue.message);
     for (const data of sampleTemplateData()) expect(opened.fill(data)).toHaveProperty('text');
     const known = Object.keys(sampleTemplateData()[0] ?? {});
     expect(opened.variables().map(({ path: [name] }) => name)).toSatisfy((names: string[]) =>

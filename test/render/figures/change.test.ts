@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { changeOf } from '../../../src/render/figures/columns.ts';
+import { changeOf } from '../../../src/render/figures/quantity.ts';
 
 describe('a change', () => {
   it('of a ratio is in percentage points', () => {

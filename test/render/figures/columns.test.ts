@@ -36,7 +36,7 @@ it('learns all that there is to know of all columns in one reading of the rows',
     { kind: 'duration', scale: 'clock' },
     { kind: 'amount', unit: 'chf', decimals: 2 },
   ]);
-  expect(columns.map(({ seen }) => seen)).toEqual([
+  expect(columns.map(({ contents }) => contents)).toEqual([
     { undefined: false, positive: false },
     { undefined: false, positive: false },
     { undefined: true, positive: true },
@@ -69,6 +69,6 @@ it('a change that is undefined although both figures are known is told of', () =
     rows: [row({ [count]: 5 }, { compare: { [count]: 0 } })],
     compareRange: { from: '2026-11-02', to: '2026-11-08' },
   });
-  expect(viewColumns(grown).map(({ seen }) => seen.undefined)).toEqual([false, false, true]);
+  expect(viewColumns(grown).map(({ contents }) => contents.undefined)).toEqual([false, false, true]);
   expect(legendNotes(grown).some((note) => note.startsWith('“–” means undefined'))).toBe(true);
 });

@@ -1,18 +1,21 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  decimalsOf,
-  durationScale,
   formatBucket,
   formatDateRange,
   formatIsoWeek,
   formatSeconds,
   formatValue,
   formatZonedInstant,
+} from '../../../src/render/figures/format-value.ts';
+import {
+  decimalsNeeded,
   parseCivilDate,
   parseIsoInstant,
   type Quantity,
-} from '../../../src/render/figures/format-value.ts';
+  quantityCollector,
+} from '../../../src/render/figures/quantity.ts';
+import { durationColumn } from '../../support/dataset.ts';
 
 const at = (date: string) => new Date(`${date}T00:00:00Z`);
 
@@ -80,11 +83,16 @@ describe('a duration', () => {
   });
 
   it('has one scale a column, by the longest', () => {
-    expect(durationScale([0.4, 12])).toBe('seconds');
-    expect(durationScale([0.4, 60])).toBe('clock');
-    expect(durationScale([1, 172_800])).toBe('days');
-    expect(durationScale([])).toBe('clock');
-    expect(durationScale([0])).toBe('clock');
+    const scaleOf = (...seconds: number[]) => {
+      const collector = quantityCollector(durationColumn, 'day');
+      for (const value of seconds) collector.add(value);
+      return collector.quantity();
+    };
+    expect(scaleOf(0.4, 12)).toEqual({ kind: 'duration', scale: 'seconds' });
+    expect(scaleOf(0.4, 60)).toEqual({ kind: 'duration', scale: 'clock' });
+    expect(scaleOf(1, 172_800)).toEqual({ kind: 'duration', scale: 'days' });
+    expect(scaleOf()).toEqual({ kind: 'duration', scale: 'clock' });
+    expect(scaleOf(0)).toEqual({ kind: 'duration', scale: 'clock' });
   });
 });
 
@@ -117,7 +125,7 @@ describe('a date', () => {
 });
 
 it('decimals are as many as every value needs, at most six', () => {
-  expect(decimalsOf([1, 2])).toBe(0);
-  expect(decimalsOf([1, 2.5, 1_234_567.891])).toBe(3);
-  expect(decimalsOf([1 / 3])).toBe(6);
+  expect(decimalsNeeded(1)).toBe(0);
+  expect(decimalsNeeded(1_234_567.891)).toBe(3);
+  expect(decimalsNeeded(1 / 3)).toBe(6);
 });

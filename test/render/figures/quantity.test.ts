@@ -1,8 +1,8 @@
 import { SSF } from '@e965/xlsx';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { DAY_SECONDS, formatValue, type Quantity } from '../../../src/render/figures/format-value.ts';
-import { createRounder } from '../../../src/render/figures/quantity.ts';
+import { formatValue } from '../../../src/render/figures/format-value.ts';
+import { createRounder, DAY_SECONDS, type Quantity } from '../../../src/render/figures/quantity.ts';
 import { toCellValue } from '../../../src/render/formats/xlsx/grid.ts';
 import { figureNumberFormat } from '../../../src/render/formats/xlsx/style.ts';
 

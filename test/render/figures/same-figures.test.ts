@@ -2,8 +2,9 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { Column, Dataset, Row, Table } from '../../../src/fetch/dataset.ts';
 import { renderEmail } from '../../../src/render/email/render-email.ts';
-import { changeOf, viewColumns } from '../../../src/render/figures/columns.ts';
+import { viewColumns } from '../../../src/render/figures/columns.ts';
 import { formatValue, UNDEFINED_TEXT } from '../../../src/render/figures/format-value.ts';
+import { changeOf } from '../../../src/render/figures/quantity.ts';
 import { escapeFormula } from '../../../src/render/formats/csv/csv-fields.ts';
 import {
   bucketColumn,

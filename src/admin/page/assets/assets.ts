@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 
-/** Where the page's own files are. The name holds the hash of the content, so that they may be kept for ever. */
+/** The paths of the page's assets. Names contain a hash of the content, so that browsers can cache them forever. */
 export interface AssetUrls {
   readonly style: string;
   readonly script: string;
@@ -13,26 +13,26 @@ interface Asset {
   readonly body: string;
 }
 
-/** The files that stand beside this one, by the path at which they are served. */
 export interface PageAssets {
   readonly urls: AssetUrls;
+  /** By path. */
   readonly files: ReadonlyMap<string, Asset>;
 }
 
-/** Reads them once: they do not change while a process runs. */
+/** Reads the assets from this folder. */
 export function readAssets(): PageAssets {
   const files = new Map<string, Asset>();
-  const keep = (name: string, ending: string, type: string): string => {
-    const body = readFileSync(new URL(`./${name}.${ending}`, import.meta.url), 'utf8');
+  const read = (name: string, extension: string, type: string): string => {
+    const body = readFileSync(new URL(`./${name}.${extension}`, import.meta.url), 'utf8');
     const hash = createHash('sha256').update(body).digest('hex').slice(0, 16);
-    const path = `/assets/${name}.${hash}.${ending}`;
+    const path = `/assets/${name}.${hash}.${extension}`;
     files.set(path, { type, body });
     return path;
   };
   const urls: AssetUrls = {
-    style: keep('docket', 'css', 'text/css; charset=utf-8'),
-    script: keep('docket', 'js', 'text/javascript; charset=utf-8'),
-    icon: keep('docket', 'svg', 'image/svg+xml'),
+    style: read('docket', 'css', 'text/css; charset=utf-8'),
+    script: read('docket', 'js', 'text/javascript; charset=utf-8'),
+    icon: read('docket', 'svg', 'image/svg+xml'),
   };
   return { urls, files };
 }

@@ -1,5 +1,5 @@
 // @ts-check
-// Everything works without this: it keeps what is shown fresh, says how a run goes on, and draws the budget's chart.
+// Optional: the page works without it. It updates the page, shows the progress of a run, and draws the budget charts.
 
 const SAMPLES = 60;
 const SVG = 'http://www.w3.org/2000/svg';
@@ -13,109 +13,111 @@ const instants = new Intl.DateTimeFormat('en-GB', {
   timeZoneName: 'short',
 });
 
-/** Ms without news after which the page says so. */
+/** Without an update for so long, the page says that it is stale. */
 const STALE_MS = 5_000;
-const TIMEOUT_MS = 10_000;
-/** When what is shown came. */
-let renewedAt = Date.now();
-/** Since when the page is to be seen: nobody asks for news while it is not. */
-let seenSince = renewedAt;
-/** Why the last news did not come. */
-let why = '';
-let asking = false;
-let again = false;
+const REQUEST_TIMEOUT_MS = 10_000;
+/** The time of the last update. */
+let updatedAt = Date.now();
+/** The time since which the page is visible. Hidden pages are not updated. */
+let visibleSince = updatedAt;
+/** Why the last update failed; empty otherwise. */
+let failure = '';
+let updating = false;
+let updateAgain = false;
 
-/** Asks for a newer copy of this page, one at a time; whoever asks meanwhile gets one that was asked for later. */
-async function renew() {
-  if (asking) {
-    again = true;
+/** Updates the page, one request at a time. A call during an update causes another one after it. */
+async function update() {
+  if (updating) {
+    updateAgain = true;
     return;
   }
-  asking = true;
+  updating = true;
   try {
-    why = await news();
-    if (why === '') renewedAt = Date.now();
+    failure = await fetchUpdate();
+    if (failure === '') updatedAt = Date.now();
   } catch (error) {
-    const late = error instanceof DOMException && error.name === 'TimeoutError';
-    why = late
+    const timedOut = error instanceof DOMException && error.name === 'TimeoutError';
+    failure = timedOut
       ? 'Docket does not answer.'
       : navigator.onLine
         ? 'Docket cannot be reached: it has stopped, or the network is down.'
         : 'This browser is offline.';
   }
-  asking = false;
-  sayStale();
-  if (again) {
-    again = false;
-    await renew();
-  } else if (why === '') follow();
+  updating = false;
+  showStaleness();
+  if (updateAgain) {
+    updateAgain = false;
+    await update();
+  } else if (failure === '') followRun();
 }
 
-/** Shows a newer copy of this page; why there is none, or an empty text. Throws what `fetch` does. */
-async function news() {
-  // After a refused form the address is that of the form, which nobody can get.
-  const own = document.querySelector('[data-self]')?.getAttribute('data-self') ?? location.href;
-  const answer = await fetch(own, {
+/** Fetches and shows a newer copy of this page. Returns why it failed, or ''. Throws what `fetch` throws. */
+async function fetchUpdate() {
+  // After a rejected form the address is that of the form, which does not accept GET.
+  const url = document.querySelector('[data-self]')?.getAttribute('data-self') ?? location.href;
+  const response = await fetch(url, {
     headers: { accept: 'text/html' },
     redirect: 'manual',
-    signal: AbortSignal.timeout(TIMEOUT_MS),
+    signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
   });
-  if (answer.type === 'opaqueredirect') return 'You are signed out: load the page again to sign in.';
-  const copy = new DOMParser().parseFromString(await answer.text(), 'text/html');
-  if (answer.ok) {
-    show(copy);
+  if (response.type === 'opaqueredirect') return 'You are signed out: reload the page to sign in.';
+  const copy = new DOMParser().parseFromString(await response.text(), 'text/html');
+  if (response.ok) {
+    replaceParts(copy);
     return '';
   }
   const code = copy.querySelector('[data-problem]')?.getAttribute('data-problem') ?? '';
-  return code === 'redis.unreachable' ? 'Docket cannot reach Redis.' : `Docket answers ${answer.status} ${code}`.trim();
+  return code === 'redis.unreachable'
+    ? 'Docket cannot reach Redis.'
+    : `Docket answered ${response.status} ${code}`.trim();
 }
 
-/** Says since when what is shown is stale, and why, for as long as it is. */
-function sayStale() {
-  const place = document.getElementById('stale');
-  if (place === null) return;
+/** While the page is stale, shows since when and why. */
+function showStaleness() {
+  const element = document.getElementById('stale');
+  if (element === null) return;
   const live = document.querySelector('[data-renew]') !== null;
-  const seen = document.visibilityState === 'visible';
-  const stale = live && seen && Date.now() - Math.max(renewedAt, seenSince) > STALE_MS;
+  const visible = document.visibilityState === 'visible';
+  const stale = live && visible && Date.now() - Math.max(updatedAt, visibleSince) > STALE_MS;
   const text = stale
-    ? `Stale since ${instants.format(renewedAt)}. ${why || 'Docket does not answer.'} What is shown may have changed since.`
+    ? `Stale since ${instants.format(updatedAt)}. ${failure || 'Docket does not answer.'} The data may have changed since.`
     : '';
-  // Written once: a screen reader says each change.
-  if (place.textContent === text) return;
+  // Only on changes: a screen reader announces each.
+  if (element.textContent === text) return;
   const line = document.createElement('p');
   line.textContent = text;
-  place.replaceChildren(...(stale ? [line] : []));
+  element.replaceChildren(...(stale ? [line] : []));
 }
 
-/** Puts the parts of a newer copy of this page in place of those that have changed. @param {Document} fresh */
-function show(fresh) {
+/** Replaces the parts that differ in a newer copy of this page. @param {Document} copy */
+function replaceParts(copy) {
   for (const part of document.querySelectorAll('[data-live]')) {
-    const other = fresh.getElementById(part.id);
-    // Nothing is taken from under somebody's hands.
+    const other = copy.getElementById(part.id);
+    // Parts in use stay: those with the focus or an open form.
     if (other === null || part.contains(document.activeElement) || part.querySelector('details[open]')) continue;
     if (part.innerHTML !== other.innerHTML) part.replaceChildren(...other.childNodes);
     for (const { name, value } of other.attributes)
       if (part.getAttribute(name) !== value) part.setAttribute(name, value);
     for (const { name } of [...part.attributes]) if (!other.hasAttribute(name)) part.removeAttribute(name);
   }
-  sample();
+  sampleBudgets();
 }
 
 /** @type {Map<string, number[]>} */
 const samples = new Map();
 
-/** Adds what each key has left to its line. */
-function sample() {
+/** Adds the current tokens of each budget to its chart. */
+function sampleBudgets() {
   for (const chart of document.querySelectorAll('[data-spark]')) {
     const id = chart.getAttribute('data-spark') ?? '';
     const tokens = Number(document.getElementById(id)?.dataset.tokens);
     // A line needs two points.
     const line = [...(samples.get(id) ?? [tokens]), tokens].slice(-SAMPLES);
     samples.set(id, line);
-    const most = Number(chart.getAttribute('data-most')) || 1;
+    const max = Number(chart.getAttribute('data-max')) || 1;
     const x = (/** @type {number} */ index) => (100 * (SAMPLES - line.length + index)) / (SAMPLES - 1);
     const points = line.map(
-      (value, index) => `${x(index).toFixed(1)},${(34 - (32 * Math.min(value, most)) / most).toFixed(1)}`,
+      (value, index) => `${x(index).toFixed(1)},${(34 - (32 * Math.min(value, max)) / max).toFixed(1)}`,
     );
     draw(chart, 'polygon', [`${x(0).toFixed(1)},36`, ...points, '100,36']);
     draw(chart, 'polyline', points);
@@ -126,15 +128,15 @@ function sample() {
 function draw(chart, shape, points) {
   chart.setAttribute('viewBox', '0 0 100 36');
   chart.setAttribute('preserveAspectRatio', 'none');
-  const there = chart.querySelector(shape);
-  const element = there ?? document.createElementNS(SVG, shape);
+  const existing = chart.querySelector(shape);
+  const element = existing ?? document.createElementNS(SVG, shape);
   element.setAttribute('points', points.join(' '));
-  if (there === null) chart.append(element);
+  if (existing === null) chart.append(element);
 }
 
-/** Keeps `in 3 min` true. */
-function tick() {
-  for (const element of document.querySelectorAll('.far')) {
+/** Updates relative times such as `in 3 min`. */
+function updateRelativeTimes() {
+  for (const element of document.querySelectorAll('.relative-time')) {
     const at = Number(element.getAttribute('data-at'));
     const ms = Math.abs(at - Date.now());
     const minutes = Math.floor(ms / 60_000);
@@ -162,13 +164,13 @@ addEventListener('pagehide', () => {
   events = null;
 });
 
-/** Follows the run that this page shows, if it goes on: the bar at once, the sentences beside it as the server says them. */
-function follow() {
+/** Follows the events of an active run: updates its progress bar directly, and the other parts from the server. */
+function followRun() {
   const part = document.querySelector('[data-events]');
   if (events !== null || !(part instanceof HTMLElement)) return;
   const source = new EventSource(part.dataset.events ?? '');
   events = source;
-  // The browser comes back after a broken connection, not after a refusal: then the next news does.
+  // The browser reconnects after a broken connection, but not after an error response: then the next update does.
   source.addEventListener('error', () => {
     if (source.readyState === EventSource.CLOSED && events === source) events = null;
   });
@@ -181,56 +183,56 @@ function follow() {
     if (of > 0 && bar !== null) {
       bar.max = of;
       bar.value = done;
-      say(part, 'calls', `${numbers.format(done)} of ${numbers.format(of)} calls`);
+      setText(part, 'calls', `${numbers.format(done)} of ${numbers.format(of)} calls`);
     }
-    renewWithin(progress.stage === stage ? 5_000 : 500);
+    updateWithin(progress.stage === stage ? 5_000 : 500);
     stage = progress.stage;
   });
-  source.addEventListener('run', () => renewWithin(1_000));
+  source.addEventListener('run', () => updateWithin(1_000));
   source.addEventListener('end', () => {
     source.close();
-    renewWithin(0);
+    updateWithin(0);
   });
 }
 
 /** @param {HTMLElement} part @param {string} name @param {string} text */
-function say(part, name, text) {
+function setText(part, name, text) {
   const element = part.querySelector(`[data-part="${name}"]`);
   if (element !== null && element.textContent !== text) element.textContent = text;
 }
 
 let timer = 0;
 let due = Number.POSITIVE_INFINITY;
-/** @param {number} ms from now at the latest; what is due earlier stays */
-function renewWithin(ms) {
+/** Schedules an update, unless an earlier one is scheduled. @param {number} ms */
+function updateWithin(ms) {
   if (performance.now() + ms >= due) return;
   clearTimeout(timer);
   due = performance.now() + ms;
   timer = window.setTimeout(() => {
     due = Number.POSITIVE_INFINITY;
-    void renew();
+    void update();
   }, ms);
 }
 
-const every = Number(document.querySelector('[data-renew]')?.getAttribute('data-renew'));
-if (every > 0) {
-  sample();
+const intervalS = Number(document.querySelector('[data-renew]')?.getAttribute('data-renew'));
+if (intervalS > 0) {
+  sampleBudgets();
   setInterval(() => {
-    // A run that has ended is not asked about any more.
+    // The page of a run that has ended needs no updates.
     const live = document.querySelector('[data-renew]') !== null;
-    if (live && document.visibilityState === 'visible' && !asking) void renew();
-  }, every * 1_000);
-  setInterval(sayStale, 1_000);
+    if (live && document.visibilityState === 'visible' && !updating) void update();
+  }, intervalS * 1_000);
+  setInterval(showStaleness, 1_000);
   document.addEventListener('visibilitychange', () => {
     if (document.visibilityState !== 'visible') return;
-    seenSince = Date.now();
-    void renew();
+    visibleSince = Date.now();
+    void update();
   });
 }
-setInterval(tick, 15_000);
-follow();
+setInterval(updateRelativeTimes, 15_000);
+followRun();
 
-// A second press of the button while the first is on its way would only wait for the same answer.
+// A second click during the request would only wait for the same response.
 addEventListener('submit', ({ target }) => {
   if (!(target instanceof HTMLFormElement) || target.method !== 'post') return;
   setTimeout(() => {
@@ -240,5 +242,5 @@ addEventListener('submit', ({ target }) => {
 addEventListener('pageshow', ({ persisted }) => {
   if (!persisted) return;
   for (const button of document.querySelectorAll('button')) button.disabled = false;
-  if (every > 0) void renew();
+  if (intervalS > 0) void update();
 });

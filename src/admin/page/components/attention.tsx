@@ -5,64 +5,63 @@ import { formatInteger } from './format-numbers.ts';
 import { ReportLink, RunLink } from './run-table.tsx';
 
 export interface AttentionData {
-  /** Deliveries that may have arrived. */
+  /** Deliveries in state `unknown`. */
   readonly undecided: readonly DeliveryRow[];
-  /** Runs whose pack waits to be released, however old they are. */
+  /** Held runs of any age. */
   readonly held: RunPage;
-  /** Runs of the last day that failed or did not reach everybody. */
+  /** Runs of the last day that failed or were partly delivered. */
   readonly failed: RunPage;
   readonly pauses: readonly Pause[];
 }
 
-/** Runs that are named; the lists have all of them. */
 const MAX_NAMED_RUNS = 3;
 
-/** What waits for a person, or that nothing does: the first thing on the overview. */
+/** Everything that needs a decision, or the statement that nothing does. */
 export const AttentionList = ({ data: { undecided, held, failed, pauses } }: { readonly data: AttentionData }) => {
-  // Nobody decided these: they last until the organization has another key.
+  // Pauses that Docket created after a refused key.
   const refused = pauses.filter(({ key }) => key !== null);
   if ([undecided, held.runs, failed.runs, refused].every(({ length }) => length === 0)) {
     return (
-      <p class="calm">
-        <span class="state good">Nothing waits for anybody</span>{' '}
-        <span class="soft">
-          No delivery to decide, no pack to release, no refused key, and no run has failed in the last 24 hours.
+      <p class="all-clear">
+        <span class="state good">Nothing needs attention</span>{' '}
+        <span class="muted">
+          No delivery to decide, no run to release, no refused key, and no failed run in the last 24 hours.
         </span>
       </p>
     );
   }
   return (
-    <div class="needs">
+    <div class="attention">
       {undecided.length === 0 ? null : (
         <p>
-          <strong>{countPhrase(undecided.length, false, 'delivery', 'deliveries')}</strong> may have arrived, and may
-          not have: nothing is sent again until somebody decides. <a href="/deliveries">Decide</a>
+          <strong>{countPhrase(undecided.length, false, 'delivery', 'deliveries')}</strong> with unknown result: nothing
+          is sent again until you decide. <a href="/deliveries">Decide</a>
         </p>
       )}
       {held.runs.length === 0 ? null : (
         <p>
-          <strong>{countPhrase(held.runs.length, held.next !== null, 'pack', 'packs')}</strong> waiting to be released:
-          figures are missing. <NamedRuns page={held} /> <a href="/runs?state=held">Look at all that are held</a>
+          <strong>{countPhrase(held.runs.length, held.next !== null, 'run', 'runs')}</strong> held because figures are
+          missing. <NamedRuns page={held} /> <a href="/runs?state=held">All held runs</a>
         </p>
       )}
       {failed.runs.length === 0 ? null : (
         <p>
           <strong>{countPhrase(failed.runs.length, failed.next !== null, 'run', 'runs')}</strong> of the last 24 hours
-          failed or did not reach everybody. <NamedRuns page={failed} /> All: <a href="/runs?state=failed">failed</a>,{' '}
+          failed or were partly delivered. <NamedRuns page={failed} /> All: <a href="/runs?state=failed">failed</a>,{' '}
           <a href="/runs?state=partly_delivered">partly delivered</a>
         </p>
       )}
       {refused.map(({ org, report, key }) => (
         <p>
-          <strong>{report === null ? `All of ${org}` : <ReportLink org={org} report={report} />}</strong> waits, because
-          its key <code>{key}</code> was refused. Give it another one, then <a href="/pauses">resume it</a>.
+          <strong>{report === null ? `All of ${org}` : <ReportLink org={org} report={report} />}</strong> is paused
+          because the API key <code>{key}</code> was refused. Replace the key, then <a href="/pauses">resume it</a>.
         </p>
       ))}
     </div>
   );
 };
 
-/** `1 pack`, `20+ packs`. */
+/** E.g. `1 run`, `20+ runs`. */
 const countPhrase = (length: number, more: boolean, one: string, several: string): string =>
   `${formatInteger(length)}${more ? '+' : ''} ${length === 1 && !more ? one : several}`;
 

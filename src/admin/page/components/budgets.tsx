@@ -11,20 +11,18 @@ interface BudgetProps {
 
 const KINDS = { metrics: 'metrics calls', reads: 'list reads' } as const;
 
-/** What each API key has left. The script samples the numbers while the page is open and draws them into the `<svg>`. */
+/** The budget of each API key. While the page is open, the script samples the tokens and draws them into the `<svg>`. */
 export const BudgetList = ({ budgets: { budgets, unknown }, zone, now }: BudgetProps) => (
   <>
-    {budgets.length === 0 && unknown.length === 0 ? (
-      <EmptyState>No key has been used yet: the first run shows it here.</EmptyState>
-    ) : null}
+    {budgets.length === 0 && unknown.length === 0 ? <EmptyState>No API key has been used yet.</EmptyState> : null}
     <ul class="budgets">
       {busiestFirst(budgets).map((entry) => (
         <BudgetItem entry={entry} zone={zone} now={now} />
       ))}
     </ul>
     {budgets.length <= MAX_BUDGETS ? null : (
-      <p class="soft">
-        {formatCounted(budgets.length - MAX_BUDGETS, 'line has', 'lines have')} more left than these:{' '}
+      <p class="muted">
+        {formatCounted(budgets.length - MAX_BUDGETS, 'budget has', 'budgets have')} more tokens left than these:{' '}
         <code>docket budget</code> lists all.
       </p>
     )}
@@ -36,13 +34,13 @@ export const BudgetList = ({ budgets: { budgets, unknown }, zone, now }: BudgetP
   </>
 );
 
-/** Lines on the overview: more than these nobody reads at a glance. */
+/** On the overview. */
 const MAX_BUDGETS = 8;
 
-const busiestFirst = (lines: readonly BudgetEntry[]): readonly BudgetEntry[] =>
-  lines.length <= MAX_BUDGETS
-    ? lines
-    : [...lines].sort((a, b) => a.state.tokens / a.calls - b.state.tokens / b.calls).slice(0, MAX_BUDGETS);
+const busiestFirst = (entries: readonly BudgetEntry[]): readonly BudgetEntry[] =>
+  entries.length <= MAX_BUDGETS
+    ? entries
+    : [...entries].sort((a, b) => a.state.tokens / a.calls - b.state.tokens / b.calls).slice(0, MAX_BUDGETS);
 
 const BudgetItem = ({
   entry,
@@ -58,20 +56,20 @@ const BudgetItem = ({
   return (
     <li>
       <h3 id={`${id}-name`}>
-        {organizations.join(', ')} <span class="soft">{KINDS[of]}</span>
+        {organizations.join(', ')} <span class="muted">{KINDS[of]}</span>
       </h3>
-      <div class="level">
-        <svg class="spark" width="100%" height="36" aria-hidden="true" data-spark={id} data-most={calls} />
+      <div class="budget-level">
+        <svg class="sparkline" width="100%" height="36" aria-hidden="true" data-spark={id} data-max={calls} />
         <div id={id} data-live data-tokens={state.tokens}>
-          <p class="free">
+          <p class="available">
             <strong>{formatInteger(state.tokens)}</strong> of {formatInteger(state.limit)} tokens free
           </p>
-          <p class="soft">
+          <p class="muted">
             {formatInteger(state.inFlight)} in flight, {formatInteger(state.waiting)} waiting
             {state.throttled === 0 ? '' : `, ${formatInteger(state.throttled)} refused with 429`}
           </p>
           {(state.tokens > 0 && state.waiting === 0) || expected <= now ? null : (
-            <p class="soft">
+            <p class="muted">
               Next token <Timestamp at={expected} zone={zone} short seconds />
             </p>
           )}
@@ -88,7 +86,7 @@ const BudgetItem = ({
           )}
         </div>
       </div>
-      <p class="soft small">
+      <p class="muted small">
         {formatCounted(calls, 'call')} in {formatInteger(windowMs / 1000)} s · key <code>{state.key}</code>
       </p>
     </li>

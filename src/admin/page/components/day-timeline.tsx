@@ -1,10 +1,10 @@
 import { DateTime } from 'luxon';
+import { HOUR_MS } from '../../../base/time.ts';
 import type { RunRecord } from '../../../run/run-record.ts';
 import type { SlotEntry } from '../../access/access.ts';
 import { RUN_STATE_LABELS } from './status-badge.tsx';
 
-const HOUR_MS = 3_600_000;
-/** The strip shows so much of what was and of what comes. */
+/** The range of the timeline around now. */
 export const BEFORE_MS = 6 * HOUR_MS;
 export const AFTER_MS = 18 * HOUR_MS;
 
@@ -17,17 +17,17 @@ interface DayTimelineProps {
 }
 
 /**
- * Six hours back and eighteen ahead: a mark for each of the newest runs, coloured by its state, and a hollow one for each of the next slots. The lists
- * beside it say the same in words, so that nobody needs to see it.
+ * Six hours back and eighteen ahead: a dot for each of the newest runs, coloured by its state, and a circle for each of the
+ * next slots. The lists on the page contain the same information as text.
  */
 export const DayTimeline = ({ runs, slots, now, zone }: DayTimelineProps) => {
   const from = now - BEFORE_MS;
-  const place = (at: number): string => `${(((at - from) / (BEFORE_MS + AFTER_MS)) * 100).toFixed(2)}%`;
-  const within = (at: number): boolean => at >= from && at <= now + AFTER_MS;
-  const past = runs.filter(({ createdAt }) => within(createdAt));
-  const ahead = slots.filter(({ begins }) => within(Date.parse(begins)));
+  const position = (at: number): string => `${(((at - from) / (BEFORE_MS + AFTER_MS)) * 100).toFixed(2)}%`;
+  const inRange = (at: number): boolean => at >= from && at <= now + AFTER_MS;
+  const past = runs.filter(({ createdAt }) => inRange(createdAt));
+  const ahead = slots.filter(({ begins }) => inRange(Date.parse(begins)));
   return (
-    <figure class="strip" id="strip" data-live>
+    <figure class="timeline" id="timeline" data-live>
       <svg
         width="100%"
         height="64"
@@ -37,26 +37,26 @@ export const DayTimeline = ({ runs, slots, now, zone }: DayTimelineProps) => {
         <line class="base" x1="0" x2="100%" y1="40" y2="40" />
         {hourTicks(from, now + AFTER_MS, zone).map(({ at, text, major }) => (
           <g class={major ? 'hour major' : 'hour'}>
-            <line x1={place(at)} x2={place(at)} y1={major ? '34' : '37'} y2="43" />
+            <line x1={position(at)} x2={position(at)} y1={major ? '34' : '37'} y2="43" />
             {text === '' ? null : (
-              <text x={place(at)} y="58" text-anchor="middle">
+              <text x={position(at)} y="58" text-anchor="middle">
                 {text}
               </text>
             )}
           </g>
         ))}
         {ahead.map(({ begins, paused, org, report }) => (
-          <circle class={paused ? 'slot paused' : 'slot'} cx={place(Date.parse(begins))} cy="40" r="5">
+          <circle class={paused ? 'slot paused' : 'slot'} cx={position(Date.parse(begins))} cy="40" r="5">
             <title>{`${org}/${report}${paused ? ', paused' : ''}`}</title>
           </circle>
         ))}
         {past.map(({ createdAt, state, org, report }) => (
-          <circle class={`run ${RUN_STATE_LABELS[state].tone}`} cx={place(createdAt)} cy="40" r="5">
-            <title>{`${org}/${report}: ${RUN_STATE_LABELS[state].word}`}</title>
+          <circle class={`run ${RUN_STATE_LABELS[state].tone}`} cx={position(createdAt)} cy="40" r="5">
+            <title>{`${org}/${report}: ${RUN_STATE_LABELS[state].label}`}</title>
           </circle>
         ))}
-        <line class="now" x1={place(now)} x2={place(now)} y1="14" y2="46" />
-        <text class="now" x={place(now)} y="10" text-anchor="middle">
+        <line class="now" x1={position(now)} x2={position(now)} y1="14" y2="46" />
+        <text class="now" x={position(now)} y="10" text-anchor="middle">
           {`now ${DateTime.fromMillis(now, { zone }).toFormat('HH:mm')}`}
         </text>
       </svg>
@@ -65,7 +65,7 @@ export const DayTimeline = ({ runs, slots, now, zone }: DayTimelineProps) => {
   );
 };
 
-/** Full hours of the zone; every third has a text. */
+/** Full hours of the zone; every third has a label. */
 function hourTicks(from: number, until: number, zone: string) {
   const found: { readonly at: number; readonly text: string; readonly major: boolean }[] = [];
   let time = DateTime.fromMillis(from, { zone }).startOf('hour').plus({ hours: 1 });

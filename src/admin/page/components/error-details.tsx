@@ -1,6 +1,6 @@
 import type { ErrorJson } from '../../../base/error.ts';
 
-/** An error in the words of the table: the sentence, what was expected and got, and what to do next. */
+/** An error: its message, what was expected and got, and what to do next. */
 export const ErrorDetails = ({
   error,
   id,
@@ -10,7 +10,7 @@ export const ErrorDetails = ({
   readonly id?: string;
   readonly heading?: string;
 }) => (
-  <div class="fault" role={id === undefined ? undefined : 'alert'} id={id}>
+  <div class="error" role={id === undefined ? undefined : 'alert'} id={id}>
     {heading === undefined ? null : <strong>{heading}</strong>}
     <p>
       {error.message} <code>{error.code}</code>

@@ -1,20 +1,23 @@
+import type { ErrorJson } from '../../../base/error.ts';
 import { type RunRecord, TERMINAL_STATES } from '../../../run/run-record.ts';
-import type { RunFilesView } from '../routes/loaders.ts';
+import type { FileEntry } from '../../../services/runs/run-file-reader.ts';
 import { ErrorDetails } from './error-details.tsx';
 import { formatByteCount } from './format-numbers.ts';
 import { EmptyState } from './layout.tsx';
 
-/** The e-mail, as a page of its own. */
+/** The e-mail as a page. */
 export const previewPath = (run: string): string => `/api/runs/${run}/preview`;
 
-/** Whether the pack has an e-mail to look at. */
-export const hasEmail = (pack: RunFilesView | null): boolean =>
-  pack !== null && 'kept' in pack && pack.kept.some(({ name }) => name === 'mail.html');
+/** The files of a run, or why they are unavailable. */
+export type RunFilesView = { readonly files: readonly FileEntry[] } | { readonly error: ErrorJson };
 
-/** What a run has made, to download. */
-export const FileList = ({ record, pack }: { readonly record: RunRecord; readonly pack: RunFilesView }) => {
-  if ('away' in pack) return <ErrorDetails error={pack.away} heading="Its files cannot be looked at" />;
-  const files = pack.kept.filter(({ kind }) => kind === 'file');
+export const hasEmail = (view: RunFilesView | null): boolean =>
+  view !== null && 'files' in view && view.files.some(({ name }) => name === 'mail.html');
+
+/** The files of a run as downloads. */
+export const FileList = ({ record, view }: { readonly record: RunRecord; readonly view: RunFilesView }) => {
+  if ('error' in view) return <ErrorDetails error={view.error} heading="Files unavailable" />;
+  const files = view.files.filter(({ kind }) => kind === 'file');
   if (files.length === 0) return <EmptyState>{emptyReason(record)}</EmptyState>;
   return (
     <ul class="files">
@@ -23,16 +26,15 @@ export const FileList = ({ record, pack }: { readonly record: RunRecord; readonl
           <a href={`/api/runs/${record.id}/files/${encodeURIComponent(name)}`} download={name}>
             {name}
           </a>
-          <span class="soft">
+          <span class="muted">
             {size === null ? '' : formatByteCount(size)}{' '}
             {sha256 === null ? null : <code title={`SHA-256 ${sha256}`}>{sha256.slice(0, 12)}</code>}
           </span>
         </li>
       ))}
-      {hasEmail(pack) ? (
+      {hasEmail(view) ? (
         <li>
-          <a href={previewPath(record.id)}>The e-mail as it was made</a>
-          <span class="soft">a page of its own</span>
+          <a href={previewPath(record.id)}>E-mail preview</a>
         </li>
       ) : null}
     </ul>
@@ -40,9 +42,9 @@ export const FileList = ({ record, pack }: { readonly record: RunRecord; readonl
 };
 
 function emptyReason({ files, state, timings }: RunRecord): string {
-  // What is delivered was archived before.
-  if (files.length > 0 || timings.deliver !== undefined) return 'Its files have left the archive.';
+  // Files are archived before they are delivered.
+  if (files.length > 0 || timings.deliver !== undefined) return 'The files are no longer in the archive.';
   return TERMINAL_STATES.has(state)
-    ? 'It ended before its files were made.'
-    : 'There are no files yet. They are made when all figures are there.';
+    ? 'The run ended before its files were created.'
+    : 'No files yet. They are created when all figures are fetched.';
 }

@@ -1,4 +1,5 @@
 import { intlNumberFormat } from '../../../base/text/intl.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../../base/time.ts';
 
 const LOCALE = 'en-GB';
 
@@ -11,7 +12,7 @@ export const formatCounted = (value: number, one: string, many = `${one}s`): str
 
 const SIZES = ['B', 'KB', 'MB', 'GB'] as const;
 
-/** `812 B`, `48 KB`, `1.3 MB`: 1,024 to the next. */
+/** `812 B`, `48 KB`, `1.3 MB`, in units of 1,024. */
 export function formatByteCount(value: number): string {
   let size = value;
   let unit = 0;
@@ -23,10 +24,6 @@ export function formatByteCount(value: number): string {
   return `${intlNumberFormat(LOCALE, { maximumFractionDigits: digits }).format(size)} ${SIZES[unit] ?? 'B'}`;
 }
 
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
-
 /** Two units at most: `340 ms`, `3.4 s`, `2 min 5 s`, `1 h 4 min`, `3 d 2 h`. */
 export function formatElapsed(ms: number): string {
   if (ms < 1_000) return `${formatInteger(Math.round(ms))} ms`;
@@ -34,16 +31,21 @@ export function formatElapsed(ms: number): string {
   return twoLargestUnits(ms, true);
 }
 
-/** How far an instant is: `now`, `in 3 min`, `2 h 10 min ago`. Seconds are left out: they would be wrong when they are read. */
+/** The time until or since an instant: `in 3 min`, `2 h 10 min ago`. Without seconds, which change too fast to read. */
 export function formatRelativeTime(at: number, now: number): string {
   const ms = Math.abs(at - now);
-  if (ms < MINUTE) return at > now ? 'in less than a minute' : 'just now';
+  if (ms < MINUTE_MS) return at > now ? 'in less than a minute' : 'just now';
   const text = twoLargestUnits(ms, false);
   return at > now ? `in ${text}` : `${text} ago`;
 }
 
 function twoLargestUnits(ms: number, seconds: boolean): string {
-  const units = [['d', DAY], ['h', HOUR], ['min', MINUTE], ...(seconds ? [['s', 1_000] as const] : [])] as const;
+  const units = [
+    ['d', DAY_MS],
+    ['h', HOUR_MS],
+    ['min', MINUTE_MS],
+    ...(seconds ? [['s', SECOND_MS] as const] : []),
+  ] as const;
   const first = units.findIndex(([, size]) => ms >= size);
   const parts: string[] = [];
   let rest = ms;

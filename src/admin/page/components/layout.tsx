@@ -3,21 +3,29 @@ import type { Principal } from '../../auth/tokens.ts';
 import { BULL_BOARD_PATH } from '../../bull-board.ts';
 import type { AssetUrls } from '../assets/assets.ts';
 
-/** What stands around every page of somebody who is signed in. */
+/** The data of the layout around every page. */
 export interface LayoutData {
   readonly principal: Principal;
-  /** Goes with each form, so that no other site can send one. */
+  /** The token of every form against cross-site requests. */
   readonly csrf: string;
   readonly assets: AssetUrls;
-  /** Deliveries that wait for a decision. */
+  /** Number of deliveries that need a decision. */
   readonly undecided: number;
   /** Epoch ms. */
   readonly now: number;
-  /** Whether Bull Board is there to be looked at. */
-  readonly board?: boolean;
+  /** Whether the navigation links to Bull Board. */
+  readonly bullBoard?: boolean;
 }
 
-/** Whether the actions of a page are shown; the server refuses them anyway. */
+/** The props of a page with data. */
+export interface ViewProps<Data> {
+  readonly layout: LayoutData;
+  readonly data: Data;
+  /** The result of the action before. */
+  readonly notice?: string | undefined;
+}
+
+/** Whether to show the actions of a page. The server checks permissions itself. */
 export const canAct = ({ principal }: LayoutData): boolean => principal.role === 'operator';
 
 const NAVIGATION = [
@@ -36,7 +44,7 @@ interface DocumentProps {
   readonly assets: AssetUrls;
 }
 
-/** The document itself, signed in or not. */
+/** The HTML document, signed in or not. */
 export const Document = ({ title, assets, children }: PropsWithChildren<DocumentProps>) => (
   <html lang="en">
     <head>
@@ -53,46 +61,46 @@ export const Document = ({ title, assets, children }: PropsWithChildren<Document
 );
 
 export const BrandMark = () => (
-  <svg class="mark" viewBox="0 0 20 20" width="20" height="20" aria-hidden="true">
+  <svg class="logo" viewBox="0 0 20 20" width="20" height="20" aria-hidden="true">
     <path d="M4 2h12v16l-2-1.5-2 1.5-2-1.5-2 1.5-2-1.5-2 1.5z" fill="currentColor" />
     <path d="M7 6.5h6M7 10h6" stroke="var(--paper)" stroke-width="1.5" />
   </svg>
 );
 
 interface PageProps {
-  readonly frame: LayoutData;
+  readonly layout: LayoutData;
   /** Empty for the overview. */
   readonly title: string;
-  readonly place: NavigationPath;
+  readonly current: NavigationPath;
   /** What an action that was just carried out has done; said to screen readers as well. */
   readonly notice?: string | undefined;
 }
 
 /** A page of somebody who is signed in. */
-export const PageLayout = ({ frame, title, place, notice, children }: PropsWithChildren<PageProps>) => (
-  <Document title={title} assets={frame.assets}>
+export const PageLayout = ({ layout, title, current, notice, children }: PropsWithChildren<PageProps>) => (
+  <Document title={title} assets={layout.assets}>
     <a class="skip" href="#main">
       Skip to the content
     </a>
-    <header class="top">
+    <header class="site-header">
       <a class="brand" href="/">
         <BrandMark /> Docket
       </a>
       <nav aria-label="Main">
         {NAVIGATION.map(([href, word]) => (
-          <a href={href} {...(href === place ? { 'aria-current': 'page' } : {})}>
+          <a href={href} {...(href === current ? { 'aria-current': 'page' } : {})}>
             {word}
-            {href === '/deliveries' ? <UndecidedCount count={frame.undecided} /> : null}
+            {href === '/deliveries' ? <UndecidedCount count={layout.undecided} /> : null}
           </a>
         ))}
-        {frame.board ? <a href={BULL_BOARD_PATH}>Queues</a> : null}
+        {layout.bullBoard ? <a href={BULL_BOARD_PATH}>Queues</a> : null}
       </nav>
-      <form class="who" method="post" action="/sign-out">
-        <Csrf frame={frame} />
+      <form class="account" method="post" action="/sign-out">
+        <Csrf layout={layout} />
         <span>
-          {frame.principal.name} <span class="soft">{frame.principal.role}</span>
+          {layout.principal.name} <span class="muted">{layout.principal.role}</span>
         </span>
-        <button type="submit" class="plain">
+        <button type="submit" class="link-button">
           Sign out
         </button>
       </form>
@@ -109,23 +117,23 @@ export const PageLayout = ({ frame, title, place, notice, children }: PropsWithC
   </Document>
 );
 
-// It is there with nothing in it as well, so that the script can put something into it.
+// Rendered without a count too, as the element that the script updates.
 const UndecidedCount = ({ count }: { readonly count: number }) => (
   <span id="undecided" data-live>
     {count === 0 ? null : (
       <span class="count">
         {count > 99 ? '99+' : count}
-        <span class="unseen"> need a decision</span>
+        <span class="visually-hidden"> need a decision</span>
       </span>
     )}
   </span>
 );
 
-export const Csrf = ({ frame }: { readonly frame: Pick<LayoutData, 'csrf'> }) => (
-  <input type="hidden" name="csrf" value={frame.csrf} />
+export const Csrf = ({ layout }: { readonly layout: Pick<LayoutData, 'csrf'> }) => (
+  <input type="hidden" name="csrf" value={layout.csrf} />
 );
 
-/** What stands where a list has nothing in it: why, and what to do. */
+/** The text of an empty list: why it is empty, and what to do. */
 export const EmptyState = ({ children }: PropsWithChildren) => <p class="empty">{children}</p>;
 
 interface FactProps {

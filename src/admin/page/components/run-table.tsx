@@ -5,7 +5,7 @@ import { formatElapsed, formatInteger } from './format-numbers.ts';
 import { RunBadge } from './status-badge.tsx';
 import { RelativeTime, Timestamp } from './time.tsx';
 
-/** The first digits are enough for a person, and are not taken apart by a screen reader. */
+/** A link with the first digits of the id. The label keeps screen readers from reading single digits. */
 export const RunLink = ({ run }: { readonly run: Pick<RunRecord, 'id'> }) => (
   <a class="id" href={`/runs/${run.id}`} aria-label={`Run ${run.id.slice(0, 8)}`}>
     {run.id.slice(0, 8)}
@@ -21,7 +21,7 @@ export const ReportLink = ({ org, report }: Pick<RunRecord, 'org' | 'report'>) =
 export const reportPath = (org: string, report: string): string =>
   `/reports/${encodeURIComponent(org)}/${encodeURIComponent(report)}`;
 
-/** The zone in which a run's instants are shown: that of its report. */
+/** The time zone for a run's times: that of its report. */
 export const runZone = (run: Pick<RunRecord, 'period'>): string => run.period.timezone;
 
 const TRIGGER_LABELS = {
@@ -37,30 +37,30 @@ export const triggerText = ({ trigger, by }: Pick<RunRecord, 'trigger' | 'by'>):
 
 const STAGE_ACTIVITIES = { plan: 'Planning', fetch: 'Fetching', render: 'Rendering', deliver: 'Delivering' } as const;
 
-/** What a run does now, in one sentence. */
+/** The current activity of a run. */
 export function activityText({ record, live }: RunSnapshot): string {
   if (live !== null) {
-    const ahead = live.ahead === null ? '' : `, ${formatInteger(live.ahead)} ahead in the line of its key`;
+    const ahead = live.ahead === null ? '' : `, ${formatInteger(live.ahead)} ahead in the API key's queue`;
     return `${STAGE_ACTIVITIES[live.stage]}${ahead}`;
   }
-  if (record.cancel !== null && !TERMINAL_STATES.has(record.state)) return 'Told to stop';
-  if (record.state === 'queued') return 'In line for a worker';
-  if (record.state === 'waiting') return 'Asleep until it can go on';
+  if (record.cancel !== null && !TERMINAL_STATES.has(record.state)) return 'Cancellation requested';
+  if (record.state === 'queued') return 'Queued for a worker';
+  if (record.state === 'waiting') return 'Waiting to continue';
   return record.state === 'running' ? 'Started' : '';
 }
 
-/** Calls of the plan that are answered and all; null before there is a plan. */
+/** Completed and planned calls; null before there is a plan. */
 export function progressOf({ record, live }: RunSnapshot): { readonly done: number; readonly of: number } | null {
   if (live !== null && live.of > 0) return { done: live.done, of: live.of };
   const { planned, made, saved } = record.calls;
   return planned === 0 ? null : { done: Math.min(planned, made + saved), of: planned };
 }
 
-/** How a run goes on. The script rewrites the parts that have a `data-` name while it is told of them. */
-export const RunProgressBar = ({ news, now }: { readonly news: RunSnapshot; readonly now: number }) => {
-  const zone = runZone(news.record);
-  const progress = progressOf(news);
-  const { live, record } = news;
+/** The progress of a run. The script updates the parts with a `data-part`. */
+export const RunProgressBar = ({ snapshot, now }: { readonly snapshot: RunSnapshot; readonly now: number }) => {
+  const zone = runZone(snapshot.record);
+  const progress = progressOf(snapshot);
+  const { live, record } = snapshot;
   return (
     <div class="progress">
       <progress
@@ -69,20 +69,20 @@ export const RunProgressBar = ({ news, now }: { readonly news: RunSnapshot; read
         {...(progress === null ? {} : { value: progress.done, max: progress.of })}
       />
       <p>
-        <span data-part="doing">{activityText(news)}</span>
+        <span data-part="activity">{activityText(snapshot)}</span>
         <span data-part="calls">
           {progress === null ? '' : `${formatInteger(progress.done)} of ${formatInteger(progress.of)} calls`}
         </span>
         <span data-part="tokens">{tokensText(live)}</span>
         {live?.finish == null ? null : (
           <span>
-            calls expected to end <Timestamp at={live.finish} zone={zone} short seconds /> (
+            calls expected to finish <Timestamp at={live.finish} zone={zone} short seconds /> (
             <RelativeTime at={live.finish} now={now} />)
           </span>
         )}
         {record.state === 'waiting' && record.until !== null ? (
           <span>
-            wakes <Timestamp at={record.until} zone={zone} short seconds /> (
+            waiting until <Timestamp at={record.until} zone={zone} short seconds /> (
             <RelativeTime at={record.until} now={now} />)
           </span>
         ) : null}
@@ -92,9 +92,9 @@ export const RunProgressBar = ({ news, now }: { readonly news: RunSnapshot; read
 };
 
 export const tokensText = (live: LiveProgress | null): string =>
-  live === null || live.tokens === null ? '' : `${formatInteger(live.tokens)} tokens left on the key`;
+  live === null || live.tokens === null ? '' : `${formatInteger(live.tokens)} tokens left for the API key`;
 
-/** Runs as a table; on a narrow screen each becomes a block. */
+/** Runs as a table; on a narrow screen each row becomes a block. */
 export const RunTable = ({
   runs,
   now,
@@ -105,13 +105,13 @@ export const RunTable = ({
   readonly runs: readonly RunRecord[];
   readonly now: number;
   readonly caption: string;
-  /** Whether the column of the report is shown. */
+  /** Whether to show the column of the report. */
   readonly report?: boolean;
-  /** Whether the column of who asked is shown. */
+  /** Whether to show the column of the trigger. */
   readonly by?: boolean;
 }) => (
-  <table class={report ? 'rows brief' : 'rows brief alone'}>
-    <caption class="unseen">{caption}</caption>
+  <table class={report ? 'rows run-table' : 'rows run-table one-report'}>
+    <caption class="visually-hidden">{caption}</caption>
     <thead>
       <tr>
         <th scope="col">State</th>
@@ -119,7 +119,7 @@ export const RunTable = ({
         <th scope="col">Period</th>
         <th scope="col">Created</th>
         <th scope="col" class="number">
-          Took
+          Duration
         </th>
         {by ? <th scope="col">By</th> : null}
         <th scope="col">Run</th>
@@ -128,23 +128,23 @@ export const RunTable = ({
     <tbody>
       {runs.map((run) => (
         <tr>
-          <td class="of-state">
+          <td class="col-state">
             <RunBadge state={run.state} />
           </td>
           {report ? (
-            <td class="of-report">
+            <td class="col-report">
               <ReportLink {...run} />
             </td>
           ) : null}
-          <td class="of-period">
+          <td class="col-period">
             <span title={formatPeriod(run.period)}>{run.period.label}</span>
           </td>
-          <td class="of-created">
+          <td class="col-created">
             <Timestamp at={run.createdAt} zone={runZone(run)} />
           </td>
-          <td class="of-took number">{elapsedText(run, now)}</td>
-          {by ? <td class="of-by soft">{triggerText(run)}</td> : null}
-          <td class="of-run">
+          <td class="col-duration number">{elapsedText(run, now)}</td>
+          {by ? <td class="col-by muted">{triggerText(run)}</td> : null}
+          <td class="col-run">
             <RunLink run={run} />
           </td>
         </tr>
@@ -153,7 +153,7 @@ export const RunTable = ({
   </table>
 );
 
-/** From the first start to the end, or until now. */
+/** The time from the first start to the end, or until now. */
 export const elapsedText = ({ startedAt, finishedAt, state }: RunRecord, now: number): string =>
   startedAt === null
     ? '–'

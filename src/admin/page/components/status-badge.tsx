@@ -3,36 +3,35 @@ import type { DeliveryState } from '../../../services/deliveries/decisions.ts';
 
 type Tone = 'good' | 'busy' | 'idle' | 'warn' | 'bad';
 
-/** What a state is called, how grave it is, and what it means for whoever reads it. */
 interface StateLabel {
-  readonly word: string;
+  readonly label: string;
   readonly tone: Tone;
-  readonly means: string;
+  readonly description: string;
 }
 
 export const RUN_STATE_LABELS: Readonly<Record<RunState, StateLabel>> = {
-  queued: { word: 'Queued', tone: 'idle', means: 'It is in line for a worker.' },
-  running: { word: 'Running', tone: 'busy', means: 'A worker is at it.' },
-  waiting: { word: 'Waiting', tone: 'idle', means: 'It sleeps until it can go on by itself.' },
-  done: { word: 'Done', tone: 'good', means: 'Made, archived and delivered as it was asked for.' },
-  partly_delivered: { word: 'Partly delivered', tone: 'warn', means: 'Not everybody has got it.' },
-  held: { word: 'Held', tone: 'warn', means: 'Made, and kept back until somebody releases it.' },
-  cancelled: { word: 'Cancelled', tone: 'idle', means: 'Somebody told it to stop.' },
-  failed: { word: 'Failed', tone: 'bad', means: 'It ended without its files, or without sending them.' },
-  skipped: { word: 'Skipped', tone: 'idle', means: 'Its slot was never opened.' },
+  queued: { label: 'Queued', tone: 'idle', description: 'Queued for a worker.' },
+  running: { label: 'Running', tone: 'busy', description: 'Running on a worker.' },
+  waiting: { label: 'Waiting', tone: 'idle', description: 'Waiting to continue automatically.' },
+  done: { label: 'Done', tone: 'good', description: 'Created, archived and delivered as requested.' },
+  partly_delivered: { label: 'Partly delivered', tone: 'warn', description: 'Some deliveries failed.' },
+  held: { label: 'Held', tone: 'warn', description: 'Created, and held until it is released.' },
+  cancelled: { label: 'Cancelled', tone: 'idle', description: 'Cancelled by a user.' },
+  failed: { label: 'Failed', tone: 'bad', description: 'Ended without creating or delivering its files.' },
+  skipped: { label: 'Skipped', tone: 'idle', description: 'The slot was not opened.' },
 };
 
 export const DELIVERY_STATE_LABELS: Readonly<Record<DeliveryState, StateLabel>> = {
-  pending: { word: 'Pending', tone: 'idle', means: 'It has not left yet.' },
-  sending: { word: 'Sending', tone: 'busy', means: 'It is on its way.' },
-  sent: { word: 'Sent', tone: 'good', means: 'It was accepted.' },
-  refused: { word: 'Refused', tone: 'bad', means: 'It was not accepted, and surely did not arrive.' },
-  unknown: { word: 'Unknown', tone: 'warn', means: 'It may have arrived, and may not have.' },
+  pending: { label: 'Pending', tone: 'idle', description: 'Not sent yet.' },
+  sending: { label: 'Sending', tone: 'busy', description: 'Being sent.' },
+  sent: { label: 'Sent', tone: 'good', description: 'Accepted by the recipient.' },
+  refused: { label: 'Refused', tone: 'bad', description: 'Not accepted: it did not arrive.' },
+  unknown: { label: 'Unknown', tone: 'warn', description: 'It is unknown whether it arrived.' },
 };
 
-const Badge = ({ word, tone, means }: StateLabel) => (
-  <span class={`state ${tone}`} title={means}>
-    {word}
+const Badge = ({ label, tone, description }: StateLabel) => (
+  <span class={`state ${tone}`} title={description}>
+    {label}
   </span>
 );
 

@@ -5,22 +5,21 @@ import { formatRelativeTime } from './format-numbers.ts';
 /** An instant, ISO in UTC. */
 export const toIsoInstant = (at: number): string => new Date(at).toISOString();
 
-/** `UTC`, `+01:00`: short, and unlike `CST` the same everywhere. */
+/** `UTC` or `+01:00`: unlike abbreviations such as `CST`, unambiguous. */
 const offsetText = (time: DateTime): string => (time.offset === 0 ? 'UTC' : time.toFormat('ZZ'));
 
 interface TimestampProps {
   /** Epoch ms. */
   readonly at: number;
-  /** IANA zone in which it is shown. */
+  /** IANA. */
   readonly zone: string;
-  /** Only the time of the day, where the day stands beside it already. */
+  /** Without the date. */
   readonly short?: boolean;
   readonly seconds?: boolean;
-  /** Where people plan by it. */
   readonly weekday?: boolean;
 }
 
-/** An instant in a zone, which it names; UTC is in its title. */
+/** An instant in a time zone, with its offset. The title has the time in UTC. */
 export function Timestamp({ at, zone, short = false, seconds = false, weekday = false }: TimestampProps) {
   const time = DateTime.fromMillis(at, { zone, locale: 'en-GB' });
   const utc = time.toUTC();
@@ -33,18 +32,18 @@ export function Timestamp({ at, zone, short = false, seconds = false, weekday = 
   );
 }
 
-/** How far an instant is; the script keeps it true while the page is open. */
+/** The time until or since an instant. The script updates it. */
 export const RelativeTime = ({ at, now }: { readonly at: number; readonly now: number }) => (
-  <span class="far" data-at={at}>
+  <span class="relative-time" data-at={at}>
     {formatRelativeTime(at, now)}
   </span>
 );
 
-/** In which zone an instant is shown. */
+/** The time zones to show times in. */
 export interface Zones {
-  /** The organization's own; UTC where that is not known. */
+  /** The organization's; UTC if unknown. */
   of(org: string): string;
-  /** The zone that all organizations have; UTC when they have several. */
+  /** The zone of all organizations; UTC when they have several. */
   readonly shared: string;
 }
 

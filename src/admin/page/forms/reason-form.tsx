@@ -3,50 +3,62 @@ import type { ErrorJson } from '../../../base/error.ts';
 import { ErrorDetails } from '../components/error-details.tsx';
 import { Csrf, type LayoutData } from '../components/layout.tsx';
 
-/** An action that was not carried out: what was sent, kept for another try, and why. */
+/** A form whose action was rejected. */
 export interface RejectedForm {
-  /** The path that was posted to. */
+  /** The path that it was posted to. */
   readonly action: string;
   readonly values: Readonly<Record<string, string>>;
   readonly error: ErrorJson;
 }
 
 interface ReasonFormProps {
-  readonly frame: LayoutData;
+  readonly layout: LayoutData;
   readonly action: string;
-  /** The page to go back to. */
+  /** The page to return to. */
   readonly from: string;
   readonly label: string;
-  readonly ask: string;
-  /** What the action does, for whoever is about to do it. */
+  /** The label of the reason. */
+  readonly question: string;
+  /** Describes the action. */
   readonly children?: Child;
   readonly refused?: RejectedForm | undefined;
   readonly danger?: boolean;
 }
 
-/** A button that opens a form which asks for the reason: nothing is decided by one slip of the mouse. */
-export const ReasonForm = ({ frame, action, from, label, ask, children, refused, danger = false }: ReasonFormProps) => {
-  const own = refused?.action === action ? refused : undefined;
+/** A button that opens a form for the reason, as protection against accidental clicks. */
+export const ReasonForm = ({
+  layout,
+  action,
+  from,
+  label,
+  question,
+  children,
+  refused,
+  danger = false,
+}: ReasonFormProps) => {
+  const rejected = refused?.action === action ? refused : undefined;
   const id = `reason-${action.replaceAll(/[^a-zA-Z0-9]+/g, '-')}`;
   return (
-    <details class="act" open={own !== undefined}>
+    <details class="action" open={rejected !== undefined}>
       <summary class={danger ? 'button danger' : 'button'}>{label}…</summary>
       <form method="post" action={action}>
-        <Csrf frame={frame} />
+        <Csrf layout={layout} />
         <input type="hidden" name="from" value={from} />
         {children}
-        {own === undefined ? null : <ErrorDetails error={own.error} id={`${id}-fault`} heading="This was not done" />}
-        <label for={id}>{ask}</label>
+        {rejected === undefined ? null : (
+          <ErrorDetails error={rejected.error} id={`${id}-error`} heading="Action rejected" />
+        )}
+        <label for={id}>{question}</label>
         <input
           id={id}
           name="reason"
           required
           maxlength={500}
           autocomplete="off"
-          value={own?.values.reason ?? ''}
-          {...(own === undefined ? {} : { 'aria-describedby': `${id}-fault` })}
+          value={rejected?.values.reason ?? ''}
+          {...(rejected === undefined ? {} : { 'aria-describedby': `${id}-error` })}
         />
-        <p class="hint">It is kept with your name, {frame.principal.name}.</p>
+        <p class="hint">Recorded under your name, {layout.principal.name}.</p>
         <button type="submit" class={danger ? 'danger' : 'primary'}>
           {label}
         </button>

@@ -2,32 +2,32 @@ import type { Child } from 'hono/jsx';
 import type { FileEntry } from '../../../services/runs/run-file-reader.ts';
 import type { HeldRun } from '../../access/access.ts';
 import { ErrorDetails } from '../components/error-details.tsx';
+import type { RunFilesView } from '../components/file-list.tsx';
 import { formatByteCount, formatCounted } from '../components/format-numbers.ts';
-import type { RunFilesView } from '../routes/loaders.ts';
 
 interface ReleaseReviewProps {
   readonly held: HeldRun;
   readonly files: RunFilesView;
-  /** The form that releases it, for whoever may. */
+  /** The form that releases it, for operators. */
   readonly children?: Child;
 }
 
-/** What somebody wants to know before a held run is released, and the form for it. */
-export const ReleaseReview = ({ held, files, children }: ReleaseReviewProps) => {
-  const own = 'kept' in files ? files.kept.filter(({ kind }) => kind === 'file') : [];
+/** What to check before a held run is released, and the form for it. */
+export const ReleaseReview = ({ held, files: view, children }: ReleaseReviewProps) => {
+  const files = 'files' in view ? view.files.filter(({ kind }) => kind === 'file') : [];
   return (
-    <section class="held" id="held" aria-labelledby="held-heading">
-      <h2 id="held-heading">Before it is released</h2>
-      {held.error === null ? null : <ErrorDetails error={held.error} heading="Its files cannot be looked at" />}
-      <div class="pair">
+    <section class="release" id="release" aria-labelledby="release-heading">
+      <h2 id="release-heading">Check before release</h2>
+      {held.error === null ? null : <ErrorDetails error={held.error} heading="Files unavailable" />}
+      <div class="two-columns">
         <div>
-          <h3>What is missing</h3>
+          <h3>Missing figures</h3>
           <MissingFigures missing={held.missing} />
-          <h3>Its files</h3>
-          <FileNames files={own} />
+          <h3>Files</h3>
+          <FileNames files={files} />
         </div>
         <div>
-          <h3>Who would receive it</h3>
+          <h3>Recipients</h3>
           <Recipients recipients={held.recipients} />
         </div>
       </div>
@@ -38,28 +38,28 @@ export const ReleaseReview = ({ held, files, children }: ReleaseReviewProps) => 
 
 const FileNames = ({ files }: { readonly files: readonly FileEntry[] }) =>
   files.length === 0 ? (
-    <p>They are not in the archive.</p>
+    <p>Not in the archive.</p>
   ) : (
-    <ul class="plainlist close">
+    <ul class="plain-list compact">
       {files.map(({ name, bytes: size }) => (
         <li>
-          <span class="wrap">{name}</span> <span class="soft">{size === null ? '' : formatByteCount(size)}</span>
+          <span class="wrap">{name}</span> <span class="muted">{size === null ? '' : formatByteCount(size)}</span>
         </li>
       ))}
     </ul>
   );
 
 const MissingFigures = ({ missing }: Pick<HeldRun, 'missing'>) => {
-  if (missing === null) return <p>The archive does not say.</p>;
+  if (missing === null) return <p>Unknown: the archive has no record.</p>;
   const sections = [...new Set(missing.map(({ section }) => section))];
   return (
-    <ul class="plainlist">
+    <ul class="plain-list">
       {sections.map((id) => {
-        const own = missing.filter(({ section }) => section === id);
+        const notes = missing.filter(({ section }) => section === id);
         return (
           <li>
-            <strong>{own[0]?.title ?? id}</strong>
-            {own.map(({ text }) => (
+            <strong>{notes[0]?.title ?? id}</strong>
+            {notes.map(({ text }) => (
               <p>{text}</p>
             ))}
           </li>
@@ -71,30 +71,30 @@ const MissingFigures = ({ missing }: Pick<HeldRun, 'missing'>) => {
 
 const Recipients = ({ recipients }: Pick<HeldRun, 'recipients'>) => {
   if (recipients === null) {
-    return <p id="receive-untold">That is not known: its definition or its archive is not at hand.</p>;
+    return <p id="recipients-unknown">Unknown: its definition or its archive is not available.</p>;
   }
   const receiving = recipients.filter(({ receives }) => receives);
   const others = recipients.filter(({ receives }) => !receives);
   return (
     <>
       {receiving.length === 0 ? (
-        <p>Nobody: its definition names no recipient that may receive it.</p>
+        <p>None: the definition has no recipient that is allowed.</p>
       ) : (
-        <ul class="plainlist close">
+        <ul class="plain-list compact">
           {receiving.map(({ recipient, target }) => (
             <li>
-              <span class="wrap">{recipient}</span> <span class="soft target">{target}</span>
+              <span class="wrap">{recipient}</span> <span class="muted target">{target}</span>
             </li>
           ))}
         </ul>
       )}
       {others.length === 0 ? null : (
-        <div id="receive-not">
-          <h3>{formatCounted(others.length, 'recipient', 'recipients')} would receive nothing</h3>
-          <ul class="plainlist close">
+        <div id="recipients-excluded">
+          <h3>{formatCounted(others.length, 'recipient', 'recipients')} excluded</h3>
+          <ul class="plain-list compact">
             {others.map(({ recipient, target, why }) => (
               <li>
-                <span class="wrap">{recipient}</span> <span class="soft target">{target}</span>
+                <span class="wrap">{recipient}</span> <span class="muted target">{target}</span>
                 <p>{why}</p>
               </li>
             ))}

@@ -4,13 +4,13 @@ import { Csrf, type LayoutData } from '../components/layout.tsx';
 import type { RejectedForm } from './reason-form.tsx';
 
 interface ResolveProps {
-  readonly frame: LayoutData;
+  readonly layout: LayoutData;
   readonly row: DeliveryRow;
   readonly from: string;
   readonly refused: RejectedForm | undefined;
 }
 
-/** Which decisions a state leaves open. */
+/** The decisions that a state allows. */
 const OPEN_CHOICES: Partial<Record<DeliveryRow['state'], readonly ('sent' | 'resend')[]>> = {
   unknown: ['sent', 'resend'],
   refused: ['resend'],
@@ -18,29 +18,30 @@ const OPEN_CHOICES: Partial<Record<DeliveryRow['state'], readonly ('sent' | 'res
 
 const CHOICE_TEXTS = {
   sent: {
-    word: 'It has arrived',
-    text: 'The delivery is recorded as sent. Nothing leaves. Choose this when the recipient has it.',
+    label: 'It arrived',
+    text: 'Marks the delivery as sent and sends nothing. Choose this when the recipient has it.',
   },
   resend: {
-    word: 'Send it again',
-    text: 'The very same files leave once more, an e-mail with the same Message-ID. Whoever has got it already may get it twice.',
+    label: 'Send it again',
+    text: 'Sends the same files again, an e-mail with the same Message-ID. A recipient who already has it may get it twice.',
   },
 } as const;
 
-/** Decides of a delivery: what each choice does stands beside it. */
-export const ResolveForm = ({ frame, row, from, refused }: ResolveProps) => {
+export const ResolveForm = ({ layout, row, from, refused }: ResolveProps) => {
   const action = `/deliveries/${row.id}/resolve`;
-  const own = refused?.action === action ? refused : undefined;
+  const rejected = refused?.action === action ? refused : undefined;
   const id = `resolve-${row.id}`;
   const choices = OPEN_CHOICES[row.state] ?? [];
   if (choices.length === 0) return null;
   return (
     <form class="resolve" method="post" action={action}>
-      <Csrf frame={frame} />
+      <Csrf layout={layout} />
       <input type="hidden" name="from" value={from} />
-      {own === undefined ? null : <ErrorDetails error={own.error} id={`${id}-fault`} heading="This was not done" />}
+      {rejected === undefined ? null : (
+        <ErrorDetails error={rejected.error} id={`${id}-error`} heading="Action rejected" />
+      )}
       <fieldset>
-        <legend>What became of the delivery to {row.recipient}?</legend>
+        <legend>Did the delivery to {row.recipient} arrive?</legend>
         {choices.map((as) => (
           <div class="choice">
             <input
@@ -49,10 +50,10 @@ export const ResolveForm = ({ frame, row, from, refused }: ResolveProps) => {
               value={as}
               id={`${id}-${as}`}
               required
-              checked={own?.values.as === as}
+              checked={rejected?.values.as === as}
               aria-describedby={`${id}-${as}-means`}
             />
-            <label for={`${id}-${as}`}>{CHOICE_TEXTS[as].word}</label>
+            <label for={`${id}-${as}`}>{CHOICE_TEXTS[as].label}</label>
             <p class="hint" id={`${id}-${as}-means`}>
               {CHOICE_TEXTS[as].text}
             </p>
@@ -66,7 +67,7 @@ export const ResolveForm = ({ frame, row, from, refused }: ResolveProps) => {
         required
         maxlength={500}
         autocomplete="off"
-        value={own?.values.reason ?? ''}
+        value={rejected?.values.reason ?? ''}
       />
       <button type="submit" class="primary">
         Decide

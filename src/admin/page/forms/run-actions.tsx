@@ -3,14 +3,15 @@ import { isReportDelivery, retryScope } from '../../../services/deliveries/decis
 import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
 import type { HeldRun } from '../../access/access.ts';
 import { ErrorDetails } from '../components/error-details.tsx';
+import type { RunFilesView } from '../components/file-list.tsx';
 import { formatCounted, formatInteger } from '../components/format-numbers.ts';
 import { canAct, type LayoutData } from '../components/layout.tsx';
-import type { RunFilesView } from '../routes/loaders.ts';
+
 import { ReasonForm, type RejectedForm } from './reason-form.tsx';
 import { ReleaseReview } from './release-review.tsx';
 
 interface RunActionsProps {
-  readonly frame: LayoutData;
+  readonly layout: LayoutData;
   readonly record: RunRecord;
   readonly deliveries: readonly DeliveryRow[];
   readonly files: RunFilesView;
@@ -18,44 +19,46 @@ interface RunActionsProps {
   readonly refused: RejectedForm | undefined;
 }
 
-/** What may be decided of a run in its state, with what whoever decides wants to know. */
-export const RunActions = ({ frame, record, deliveries, files, held, refused }: RunActionsProps) => {
+/** The actions that a run's state allows, with what to check before. */
+export const RunActions = ({ layout, record, deliveries, files, held, refused }: RunActionsProps) => {
   const path = `/runs/${record.id}`;
-  const shown = { frame, from: path, refused };
+  const form = { layout, from: path, refused };
   const scope = retryScope(record.state, deliveries);
   const offered = new Set([
     ...(TERMINAL_STATES.has(record.state) ? [] : ['cancel']),
     ...(scope === 'nothing' ? [] : ['retry']),
     ...(held === null ? [] : ['release']),
   ]);
-  const elsewhere = refused !== undefined && ![...offered].some((what) => refused.action === `${path}/${what}`);
-  const acts = canAct(frame);
+  // The rejection of an action that is no longer offered has no form to be shown on.
+  const withoutForm = refused !== undefined && ![...offered].some((what) => refused.action === `${path}/${what}`);
+  const isOperator = canAct(layout);
   return (
-    <div id="acts" data-live>
+    <div id="actions" data-live>
       {held === null ? null : (
         <ReleaseReview held={held} files={files}>
-          {acts ? (
-            <ReasonForm
-              {...shown}
-              action={`${path}/release`}
-              label="Release the pack"
-              ask="Why may it go out as it is?"
-            >
-              <p>The files go to these recipients as they are, with their marks of what is missing.</p>
+          {isOperator ? (
+            <ReasonForm {...form} action={`${path}/release`} label="Release" question="Why is it released?">
+              <p>Delivers the files to these recipients as they are, with their notes on missing figures.</p>
             </ReasonForm>
           ) : null}
         </ReleaseReview>
       )}
-      <div class="acts">
-        {elsewhere ? <ErrorDetails error={refused.error} id="refused" heading="This was not done" /> : null}
-        {acts && offered.has('cancel') ? (
-          <ReasonForm {...shown} action={`${path}/cancel`} label="Cancel this run" ask="Why is it stopped?" danger>
-            <p>It stops before its next step. What has been sent stays sent.</p>
+      <div class="actions">
+        {withoutForm ? <ErrorDetails error={refused.error} id="rejected" heading="Action rejected" /> : null}
+        {isOperator && offered.has('cancel') ? (
+          <ReasonForm
+            {...form}
+            action={`${path}/cancel`}
+            label="Cancel this run"
+            question="Why is it cancelled?"
+            danger
+          >
+            <p>The run stops before its next step. Completed deliveries are not affected.</p>
           </ReasonForm>
         ) : null}
-        <UndecidedDeliveries rows={deliveries.filter(({ state }) => state === 'unknown')} acts={acts} />
-        {acts && offered.has('retry') ? (
-          <ReasonForm {...shown} action={`${path}/retry`} {...RETRY_TEXTS[scope]} ask="Why is it tried again?">
+        <UndecidedDeliveries rows={deliveries.filter(({ state }) => state === 'unknown')} isOperator={isOperator} />
+        {isOperator && offered.has('retry') ? (
+          <ReasonForm {...form} action={`${path}/retry`} {...RETRY_TEXTS[scope]} question="Why is it retried?">
             <p>{scope === 'deliveries' ? retrySummary(deliveries) : RETRY_TEXTS.run.text}</p>
           </ReasonForm>
         ) : null}
@@ -65,43 +68,49 @@ export const RunActions = ({ frame, record, deliveries, files, held, refused }: 
 };
 
 const RETRY_TEXTS = {
-  deliveries: { label: 'Retry the rest' },
+  deliveries: { label: 'Retry deliveries' },
   run: {
     label: 'Retry the run',
-    text: 'It goes on where it stopped, with the definition and the period that it was triggered with. Files that are archived are used as they are.',
+    text: 'Continues where the run stopped, with the definition and the period that it was triggered with. Archived files are reused.',
   },
   nothing: { label: '' },
 } as const;
 
-/** Which deliveries a retry sends, and which it does not. */
+/** The deliveries that a retry sends, and those that it does not. */
 function retrySummary(rows: readonly DeliveryRow[]): string {
-  const own = rows.filter(isReportDelivery);
-  const of = (...states: DeliveryRow['state'][]) => own.filter(({ state }) => states.includes(state)).length;
+  const deliveries = rows.filter(isReportDelivery);
+  const count = (...states: DeliveryRow['state'][]) => deliveries.filter(({ state }) => states.includes(state)).length;
   const parts = [
-    ...(of('refused') === 0 ? [] : [`${formatInteger(of('refused'))} refused`]),
-    ...(of('pending', 'sending') === 0 ? [] : [`${formatInteger(of('pending', 'sending'))} pending`]),
+    ...(count('refused') === 0 ? [] : [`${formatInteger(count('refused'))} refused`]),
+    ...(count('pending', 'sending') === 0 ? [] : [`${formatInteger(count('pending', 'sending'))} pending`]),
   ];
-  const one = of('refused', 'pending', 'sending') === 1;
-  const sent = `${parts.join(' and ')} ${one ? 'delivery is' : 'deliveries are'} sent again with the same files.`;
-  if (of('unknown') === 0) return sent;
-  return `${sent} ${formatCounted(of('unknown'), 'unknown delivery stays as it is', 'unknown deliveries stay as they are')}.`;
+  const one = count('refused', 'pending', 'sending') === 1;
+  const sent = `Sends ${parts.join(' and ')} ${one ? 'delivery' : 'deliveries'} again with the same files.`;
+  if (count('unknown') === 0) return sent;
+  return `${sent} ${formatCounted(count('unknown'), 'unknown delivery is', 'unknown deliveries are')} not affected.`;
 }
 
-/** Deliveries that only somebody's decision moves on. */
-const UndecidedDeliveries = ({ rows, acts }: { readonly rows: readonly DeliveryRow[]; readonly acts: boolean }) =>
+/** Deliveries that need a decision. */
+const UndecidedDeliveries = ({
+  rows,
+  isOperator,
+}: {
+  readonly rows: readonly DeliveryRow[];
+  readonly isOperator: boolean;
+}) =>
   rows.length === 0 ? null : (
-    <div class="needs">
+    <div class="attention">
       <p>
-        <strong>{formatCounted(rows.length, 'delivery', 'deliveries')}</strong> may have arrived, and may not have:
-        nothing is sent again until somebody decides.
+        <strong>{formatCounted(rows.length, 'delivery', 'deliveries')}</strong> with unknown result: nothing is sent
+        again until you decide.
       </p>
-      <ul class="plainlist close">
+      <ul class="plain-list compact">
         {rows.map(({ id, recipient, target }) => (
           <li>
             <a class="wrap" href={`/deliveries/${id}`}>
-              {acts ? `Decide about ${recipient}` : recipient}
+              {isOperator ? `Decide about ${recipient}` : recipient}
             </a>{' '}
-            <span class="soft target">{target}</span>
+            <span class="muted target">{target}</span>
           </li>
         ))}
       </ul>

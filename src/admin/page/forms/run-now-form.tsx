@@ -3,55 +3,60 @@ import { ErrorDetails } from '../components/error-details.tsx';
 import { Csrf, type LayoutData } from '../components/layout.tsx';
 import type { RejectedForm } from './reason-form.tsx';
 
-/** The usual periods, by what they are counted from; a definition may say others. */
+/** The named periods; a definition may use others. */
 const PERIODS: readonly (readonly [string, readonly string[]])[] = [
-  ['Whole and over', ['previous_day', 'previous_week', 'previous_month', 'previous_quarter', 'previous_year']],
+  ['Completed periods', ['previous_day', 'previous_week', 'previous_month', 'previous_quarter', 'previous_year']],
   ['Up to today', ['week_to_date', 'month_to_date', 'quarter_to_date', 'year_to_date']],
   [
-    'The last',
+    'Last',
     ['last_7_days', 'last_30_days', 'last_90_days', 'last_4_weeks', 'last_12_weeks', 'last_3_months', 'last_12_months'],
   ],
-  ['Whole, days ahead included', ['current_day', 'current_week', 'current_month', 'current_quarter', 'current_year']],
+  [
+    'Current periods, future days included',
+    ['current_day', 'current_week', 'current_month', 'current_quarter', 'current_year'],
+  ],
 ];
-/** In the order in which their days are asked for: the definition's own first. */
+/** The choices in order; undefined is the definition's own period. */
 export const PERIOD_CHOICES: readonly (string | undefined)[] = [undefined, ...PERIODS.flatMap(([, names]) => names)];
 
 interface RunNowProps {
-  readonly frame: LayoutData;
+  readonly layout: LayoutData;
   readonly path: string;
   readonly trigger: string;
-  /** Days of each of `OFFERED` now; empty where they are not known. */
+  /** The days of each of `PERIOD_CHOICES`; empty if unknown. */
   readonly periods: readonly Period[];
   readonly refused: RejectedForm | undefined;
 }
 
 /**
- * Asks for a run: which days, and whether it is sent. Exact days go before a name. What was delivered already is refused
- * once, and then asks whether to send it again.
+ * Triggers a run: period, and whether it is delivered. Exact days take precedence over a named period. If the period was
+ * delivered before, the form is rejected and offers to deliver again.
  */
-export const RunNowForm = ({ frame, path, trigger, periods, refused }: RunNowProps) => {
+export const RunNowForm = ({ layout, path, trigger, periods, refused }: RunNowProps) => {
   const action = `${path}/run`;
-  const own = refused?.action === action ? refused : undefined;
-  const kept = own?.values ?? {};
+  const rejected = refused?.action === action ? refused : undefined;
+  const values = rejected?.values ?? {};
   const days = (name: string | undefined): string => {
     const period = periods[PERIOD_CHOICES.indexOf(name)];
     return period === undefined ? '' : `: ${[...new Set([period.from, period.to])].join(' to ')}`;
   };
   const zone = periods[0]?.timezone;
   return (
-    <details class="act" open={own !== undefined}>
+    <details class="action" open={rejected !== undefined}>
       <summary class="button primary">Run now…</summary>
       <form method="post" action={action}>
-        <Csrf frame={frame} />
+        <Csrf layout={layout} />
         <input type="hidden" name="trigger" value={trigger} />
-        {own === undefined ? null : <ErrorDetails error={own.error} id="run-fault" heading="No run was opened" />}
+        {rejected === undefined ? null : (
+          <ErrorDetails error={rejected.error} id="run-error" heading="Run not triggered" />
+        )}
         <label for="run-period">Period{zone === undefined ? null : <span class="zone"> in days of {zone}</span>}</label>
         <select id="run-period" name="period">
           <option value="">as the definition says{days(undefined)}</option>
           {PERIODS.map(([label, names]) => (
             <optgroup label={label}>
               {names.map((name) => (
-                <option value={name} selected={kept.period === name}>
+                <option value={name} selected={values.period === name}>
                   {name.replaceAll('_', ' ')}
                   {days(name)}
                 </option>
@@ -63,34 +68,43 @@ export const RunNowForm = ({ frame, path, trigger, periods, refused }: RunNowPro
           <legend>or exactly these days</legend>
           <label>
             First
-            <input type="date" name="from" value={kept.from ?? ''} />
+            <input type="date" name="from" value={values.from ?? ''} />
           </label>
           <label>
             Last
-            <input type="date" name="to" value={kept.to ?? ''} />
+            <input type="date" name="to" value={values.to ?? ''} />
           </label>
         </fieldset>
         <fieldset>
-          <legend>When the files are made</legend>
+          <legend>When the files are created</legend>
           <div class="choice">
-            <input type="radio" name="deliver" value="yes" id="run-deliver" required checked={kept.deliver === 'yes'} />
+            <input
+              type="radio"
+              name="deliver"
+              value="yes"
+              id="run-deliver"
+              required
+              checked={values.deliver === 'yes'}
+            />
             <label for="run-deliver">Deliver them to the recipients</label>
           </div>
           <div class="choice">
-            <input type="radio" name="deliver" value="no" id="run-keep" required checked={kept.deliver === 'no'} />
+            <input type="radio" name="deliver" value="no" id="run-keep" required checked={values.deliver === 'no'} />
             <label for="run-keep">Keep them in the archive, send nothing</label>
           </div>
         </fieldset>
-        {own?.error.code === 'already_delivered' ? (
+        {rejected?.error.code === 'already_delivered' ? (
           <div class="choice">
             <input type="checkbox" name="again" value="yes" id="run-again" />
-            <label for="run-again">Send it again, to all its recipients</label>
+            <label for="run-again">Deliver again, to all recipients</label>
           </div>
         ) : null}
         <button type="submit" class="primary">
           Run
         </button>
-        <p class="hint">It goes first in the line of its API key. Sending this form twice makes one run.</p>
+        <p class="hint">
+          The run goes to the front of the API key&rsquo;s queue. Sending this form twice triggers one run.
+        </p>
       </form>
     </details>
   );

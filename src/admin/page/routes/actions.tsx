@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Context, Hono } from 'hono';
+import type { Hono } from 'hono';
 import { DocketError } from '../../../base/error.ts';
 import { parsePeriod } from '../../../definitions/periods/period.ts';
 import type { PeriodSpec } from '../../../definitions/schema/report-definition.ts';
@@ -8,33 +8,32 @@ import { reasonSchema } from '../../api/openapi-helpers.ts';
 import type { Env } from '../../hono-env.ts';
 import { problemOf } from '../../problem.ts';
 import { type PageContext, readFormFields, safeRedirectPath } from './page-context.ts';
-import { showDeliveries, showDelivery, showPauses, showReport, showRun, type ViewOptions } from './views.tsx';
+import { type ShowView, showDeliveries, showDelivery, showPauses, showReport, showRun } from './views.tsx';
 
 type FormFields = Readonly<Record<string, string>>;
-type ShowView = (desk: PageContext, context: Context<Env>, shown: ViewOptions) => Promise<Response>;
 
 /**
- * What can be done. Each goes back to a page with 303, so that loading that anew does nothing twice; what is refused is
- * shown on the page where it was asked for, with what was filled in.
+ * Adds the actions. Each redirects to a page with 303, so that reloading repeats nothing. A rejection is shown on the page
+ * of the form, with the values that were filled in.
  */
-export function addActions(app: Hono<Env>, desk: PageContext): void {
-  /** @param act does it; where to go on */
+export function addActions(app: Hono<Env>, page: PageContext): void {
+  /** @param perform returns the path to redirect to */
   const action = (
     path: string,
     show: (fields: FormFields) => ShowView,
-    act: (access: Access, fields: FormFields, parameters: FormFields) => Promise<string>,
+    perform: (access: Access, fields: FormFields, parameters: FormFields) => Promise<string>,
   ) => {
     app.post(path, async (context) => {
       const fields = await readFormFields(context);
       try {
-        return context.redirect(await act(desk.access(context), fields, context.req.param() as FormFields), 303);
+        return context.redirect(await perform(page.access(context), fields, context.req.param() as FormFields), 303);
       } catch (thrown) {
         const status =
           thrown instanceof DocketError ? INLINE_STATUSES.find((each) => each === problemOf(thrown).status) : undefined;
         if (!(thrown instanceof DocketError) || status === undefined) throw thrown;
         const { csrf: _, ...values } = fields;
         const refused = { action: context.req.path, values, error: thrown.toJSON() };
-        return show(fields)(desk, context, { refused, status });
+        return show(fields)(page, context, { refused, status });
       }
     });
   };
@@ -47,7 +46,7 @@ export function addActions(app: Hono<Env>, desk: PageContext): void {
       const { deliver } = fields;
       const again = fields.again === 'yes';
       if (deliver !== 'yes' && deliver !== 'no')
-        throw incompleteForm('Say whether the files are delivered.', 'one of the two choices');
+        throw incompleteForm('Choose whether the files are delivered.', 'one of the two choices');
       const { opened, record } = await access.trigger(org, report, {
         ...(period === undefined ? {} : { period }),
         deliver: deliver === 'yes',
@@ -93,14 +92,14 @@ export function addActions(app: Hono<Env>, desk: PageContext): void {
       const reason = parseReason(fields);
       const { as } = fields;
       if (as !== 'sent' && as !== 'resend')
-        throw incompleteForm('Say what became of the delivery.', 'one of the choices');
+        throw incompleteForm('Choose whether the delivery arrived.', 'one of the choices');
       const row = await access.resolve(id, as, reason);
       return `${safeRedirectPath(fields.from)}?did=${as}${as === 'resend' ? `&delivery=${row.id}` : ''}`;
     },
   );
 }
 
-/** Refusals that the page shows in their place; everything else has a page of its own. */
+/** Rejections that are shown beside the form; any other is shown as a problem page. */
 const INLINE_STATUSES = [400, 403, 404, 409, 422] as const;
 
 const incompleteForm = (message: string, expected: string) =>
@@ -109,20 +108,20 @@ const incompleteForm = (message: string, expected: string) =>
 function parseReason({ reason }: FormFields): string {
   const parsed = reasonSchema.safeParse(reason);
   if (parsed.success) return parsed.data;
-  throw incompleteForm('A reason is needed: whoever looks later wants to know.', 'one line of 1 to 500 characters');
+  throw incompleteForm('A reason is required.', 'one line of 1 to 500 characters');
 }
 
-/** The days of the form: exact ones before a name; undefined where the definition says them. */
+/** The period of the form: exact days before a named period; undefined for the definition's. */
 function parsePeriodFields({ period = '', from = '', to = '' }: FormFields): PeriodSpec | undefined {
   if (from !== '' || to !== '') {
     if (from === '' || to === '')
-      throw incompleteForm('One of the two days is missing.', 'the first day and the last one, or neither');
+      throw incompleteForm('One of the two days is missing.', 'the first and the last day, or neither');
     return parsePeriod(`${from}..${to}`);
   }
   return period === '' ? undefined : parsePeriod(period);
 }
 
-/** The same form with the same choices is the same request, however often it is sent; with others it is another. */
+/** The same form with the same choices gives the same key, with other choices another one. */
 const idempotencyKeyOf = ({ trigger = '' }: FormFields, request: unknown): string =>
   `page-${createHash('sha256')
     .update(JSON.stringify([trigger, request]))

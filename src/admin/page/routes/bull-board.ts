@@ -8,43 +8,42 @@ import { BULL_BOARD_API_PATH, BULL_BOARD_PATH, type BullBoard } from '../../bull
 import { type Env, notFoundResponse } from '../../hono-env.ts';
 import { problem } from '../../problem.ts';
 
-/** What Bull Board is put behind. */
 interface BullBoardPorts {
-  readonly board: BullBoard;
+  readonly bullBoard: BullBoard;
   readonly sessions: Sessions;
   readonly limit: RateLimit;
-  /** The way to the sign-in form, for a person. */
+  /** Redirects to the sign-in form. */
   readonly toSignIn: Parameters<typeof requireSession>[1];
-  /** Shows a person what is refused. */
+  /** Renders problems as pages. */
   readonly problemsAsPages: MiddlewareHandler<Env>;
 }
 
-/** Jobs of one answer: its script asks for ten unless its reader wants more. */
+/** Per response; Bull Board requests ten by default. */
 const MAX_JOBS = 100;
 
-/** Jobs are named after their organizations, and one list holds all of them: it is for those who see them all. */
+/** Its lists contain the jobs of all organizations. */
 export const canSeeBullBoard = ({ orgs }: Principal): boolean => orgs === '*';
 
-/** Adds Bull Board, to be looked at by whoever is signed in and sees every organization. Expects `knowClient` before it. */
+/** Adds Bull Board, read-only, for signed-in users with access to every organization. Requires `resolveClient` before it. */
 export function addBullBoard(
   app: Hono<Env>,
-  { board, sessions, limit, toSignIn, problemsAsPages }: BullBoardPorts,
+  { bullBoard, sessions, limit, toSignIn, problemsAsPages }: BullBoardPorts,
 ): void {
-  const place = `${BULL_BOARD_PATH}/*`;
+  const paths = `${BULL_BOARD_PATH}/*`;
   const isData = (path: string): boolean => path.startsWith(BULL_BOARD_API_PATH);
-  app.use(place, (context, next) => (isData(context.req.path) ? next() : problemsAsPages(context, next)));
-  // Before anything else, and whatever its own read-only mode would say: only Docket changes jobs, with their records.
-  app.use(place, async (context, next) => {
+  app.use(paths, (context, next) => (isData(context.req.path) ? next() : problemsAsPages(context, next)));
+  // First, and independent of Bull Board's own read-only mode: only Docket changes jobs, together with their records.
+  app.use(paths, async (context, next) => {
     if (context.req.method === 'GET' || context.req.method === 'HEAD') return next();
     return problem('request.method_not_allowed', { expected: 'GET, HEAD' }, { Allow: 'GET, HEAD' });
   });
   app.use(
-    place,
+    paths,
     requireSession({ sessions, limit }, (context) =>
       isData(context.req.path) ? problem('auth.missing', { next: 'Sign in to the page.' }) : toSignIn(context),
     ),
   );
-  app.use(place, async (context, next) => {
+  app.use(paths, async (context, next) => {
     if (!canSeeBullBoard(context.get('principal'))) return notFoundResponse(context);
     if (Number(context.req.query().jobsPerPage ?? 0) > MAX_JOBS) {
       return problem('request.invalid', { expected: `jobsPerPage of ${MAX_JOBS} at most` });
@@ -60,5 +59,5 @@ export function addBullBoard(
     return undefined;
   });
   app.get(`${BULL_BOARD_PATH}/`, (context) => context.redirect(BULL_BOARD_PATH, 301));
-  app.route(BULL_BOARD_PATH, board.app);
+  app.route(BULL_BOARD_PATH, bullBoard.app);
 }

@@ -1,27 +1,26 @@
-import { type ErrorJson, toDocketError } from '../../../base/error.ts';
+import { toDocketError } from '../../../base/error.ts';
+import { DAY_MS } from '../../../base/time.ts';
 import type { RunSnapshot } from '../../../run/live-progress.ts';
 import { type RunRecord, TERMINAL_STATES } from '../../../run/run-record.ts';
 import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
-import type { FileEntry } from '../../../services/runs/run-file-reader.ts';
 import type { Access } from '../../access/access.ts';
 import { AFTER_MS } from '../components/day-timeline.tsx';
+import type { RunFilesView } from '../components/file-list.tsx';
 import { PERIOD_CHOICES } from '../forms/run-now-form.tsx';
 import type { DeliveriesData } from '../views/deliveries.tsx';
 import type { OverviewData } from '../views/overview.tsx';
 import type { PausesData } from '../views/pauses.tsx';
 import type { ReportsData } from '../views/reports.tsx';
 
-const DAY_MS = 86_400_000;
 const WEEK_MS = 7 * DAY_MS;
-/** Of each list of the overview. */
+/** Maximum entries of each list on the overview. */
 const MAX_ACTIVE_RUNS = 8;
 const MAX_RECENT_RUNS = 40;
 const MAX_UPCOMING_SLOTS = 40;
 const MAX_ATTENTION_RUNS = 20;
-/** More than a person decides at a sitting; the navigation says `99+`. */
+/** Maximum deliveries to decide on a page; the navigation shows `99+`. */
 export const MAX_UNDECIDED = 100;
 
-/** What each page shows, through what its reader may see. */
 export async function loadOverview(access: Access, now: number): Promise<OverviewData> {
   const [organizations, slots, active, recent, held, failed, undecided, pauses, budgets] = await Promise.all([
     access.organizations(),
@@ -34,11 +33,11 @@ export async function loadOverview(access: Access, now: number): Promise<Overvie
     access.pauses(),
     access.budgets(),
   ]);
-  const news = await Promise.all(active.runs.map((record) => loadSnapshot(access, record)));
+  const snapshots = await Promise.all(active.runs.map((record) => loadSnapshot(access, record)));
   return {
     organizations,
     slots,
-    active: news,
+    active: snapshots,
     more: active.next !== null,
     recent: recent.runs,
     held,
@@ -52,19 +51,18 @@ export async function loadOverview(access: Access, now: number): Promise<Overvie
 export const loadUndecided = async (access: Access): Promise<readonly DeliveryRow[]> =>
   (await access.deliveries({ state: 'unknown', limit: MAX_UNDECIDED })).deliveries;
 
-/** What the worker said last of a run. Nobody is at one that is not running. */
-export async function loadSnapshot(access: Access, record: RunRecord): Promise<RunSnapshot> {
+/** A run with its worker's last progress update, if it is running. */
+async function loadSnapshot(access: Access, record: RunRecord): Promise<RunSnapshot> {
   if (record.state !== 'running') return { record, live: null };
-  const enough = new AbortController();
+  const stop = new AbortController();
   try {
-    for await (const news of access.watch(record.id, enough.signal)) return news;
+    for await (const snapshot of access.watch(record.id, stop.signal)) return snapshot;
   } finally {
-    enough.abort();
+    stop.abort();
   }
   return { record, live: null };
 }
 
-/** Reports of a page of their list. */
 const REPORTS_PAGE_SIZE = 100;
 
 export async function loadReports(access: Access, after: string | undefined): Promise<ReportsData> {
@@ -72,14 +70,14 @@ export async function loadReports(access: Access, after: string | undefined): Pr
     access.organizations(),
     access.reports({ ...(after === undefined ? {} : { after }), limit: REPORTS_PAGE_SIZE }),
   ]);
-  // Those without a report stand on the first page.
+  // Organizations without reports are on the first page.
   const shown = organizations.filter(
     ({ org, reports }) => page.reports.some((report) => report.org === org) || (reports === 0 && after === undefined),
   );
   return { organizations: shown, ...page };
 }
 
-/** Runs of a report that are looked through for its last pack. */
+/** Runs of a report that are shown, and searched for its latest files. */
 const MAX_HISTORY_RUNS = 15;
 
 export async function loadReport(access: Access, org: string, name: string) {
@@ -88,41 +86,38 @@ export async function loadReport(access: Access, org: string, name: string) {
     access.periods(org, name, PERIOD_CHOICES),
     access.runs({ org, report: name, limit: MAX_HISTORY_RUNS }),
   ]);
-  const pack = runs.find(hasFiles) ?? null;
-  return { report, periods, runs, pack, files: pack === null ? null : await loadFiles(access, pack) };
+  const lastRun = runs.find(hasFiles) ?? null;
+  return { report, periods, runs, lastRun, files: lastRun === null ? null : await loadFiles(access, lastRun) };
 }
 
-/** What there is to download of a run, or why nothing can be. */
-export type RunFilesView = { readonly kept: readonly FileEntry[] } | { readonly away: ErrorJson };
-
-/** Whether a run's record tells that its files were made: one that failed while it delivered them does not name them. */
+/** Whether the record shows that files were created. The record of a run that failed during delivery does not list them. */
 const hasFiles = ({ files, timings }: RunRecord): boolean => files.length > 0 || timings.deliver !== undefined;
 
-/** An archive that does not answer must not keep the run itself from being seen. */
+/** An unavailable archive becomes part of the page instead of an error of the request. */
 async function loadFiles(access: Access, run: RunRecord): Promise<RunFilesView> {
-  // Of a run that has ended the archive is asked in any case: its worker may have died before it could say that it has made them.
-  if (!hasFiles(run) && (!TERMINAL_STATES.has(run.state) || run.state === 'skipped')) return { kept: [] };
+  // A run that has ended may have files that its record does not show: its worker may have crashed.
+  if (!hasFiles(run) && (!TERMINAL_STATES.has(run.state) || run.state === 'skipped')) return { files: [] };
   try {
-    return { kept: await access.files(run.id) };
+    return { files: await access.files(run.id) };
   } catch (thrown) {
     const error = toDocketError(thrown);
     if (!error.code.startsWith('archive.')) throw thrown;
-    return { away: error.toJSON() };
+    return { error: error.toJSON() };
   }
 }
 
 export async function loadRun(access: Access, id: string) {
   const record = await access.run(id);
-  const [news, { deliveries }, files, held] = await Promise.all([
+  const [snapshot, { deliveries }, files, held] = await Promise.all([
     loadSnapshot(access, record),
     access.deliveries({ run: record.id, limit: MAX_RECENT_RUNS }),
     loadFiles(access, record),
     record.state === 'held' ? access.heldRun(record.id) : null,
   ]);
-  return { news, deliveries, files, held };
+  return { snapshot, deliveries, files, held };
 }
 
-/** Runs whose deliveries are listed. */
+/** Runs whose deliveries are shown. */
 const MAX_DELIVERY_ROWS = 30;
 
 export async function loadDeliveries(access: Access): Promise<DeliveriesData> {

@@ -2,29 +2,29 @@ import { isRedisOutage, toDocketError } from '../../../base/error.ts';
 import type { DeliveryRow, DeliveryState } from '../../../services/deliveries/decisions.ts';
 import type { Access } from '../../access/access.ts';
 
-/** What an action that was just carried out has done. The address names it, so that nothing has to be remembered. */
+/** The results of actions, by the value of `did` in the address. */
 const NOTICES: Readonly<Record<string, string>> = {
-  opened: 'The run is in line.',
-  repeated: 'This form had been sent already; here is the run that it made.',
+  opened: 'The run is queued.',
+  repeated: 'This form was sent before; this is the run that it triggered.',
   paused: 'Paused: scheduled runs wait.',
-  resumed: 'Resumed: scheduled runs go on.',
-  cancel: 'The run was told to stop. It does so before its next step.',
-  retry: 'The run is in line again.',
-  release: 'The pack is released and queued to be sent.',
-  sent: 'The delivery is recorded as sent.',
-  resend: 'The delivery was queued to be sent again.',
+  resumed: 'Resumed: scheduled runs continue.',
+  cancel: 'Cancellation requested. The run stops before its next step.',
+  retry: 'The run is queued again.',
+  release: 'The run is released and queued for delivery.',
+  sent: 'The delivery is marked as sent.',
+  resend: 'The delivery is queued to be sent again.',
 };
 
-/** What became of a delivery since somebody decided that it is sent again. */
+/** The current state of a delivery that was resent. */
 const RESEND_NOTICES: Readonly<Record<DeliveryState, string>> = {
-  pending: 'The delivery is queued to be sent again: it has not left yet.',
+  pending: 'The delivery is queued to be sent again.',
   sending: 'The delivery is being sent again.',
-  sent: 'The delivery was sent again, and was accepted.',
-  refused: 'The delivery was sent again, and was refused.',
-  unknown: 'The delivery was sent again, and again may have arrived or not.',
+  sent: 'The delivery was sent again and accepted.',
+  refused: 'The delivery was sent again and refused.',
+  unknown: 'The delivery was sent again, and its result is unknown again.',
 };
 
-/** Undefined for whatever is none of ours. @param row the delivery that it is about, where it is known */
+/** Undefined for other values. @param row the delivery, if known */
 export const actionNotice = (did: string | undefined, row?: Pick<DeliveryRow, 'state'>): string | undefined =>
   did === 'resend' && row !== undefined
     ? RESEND_NOTICES[row.state]
@@ -32,7 +32,7 @@ export const actionNotice = (did: string | undefined, row?: Pick<DeliveryRow, 's
       ? NOTICES[did]
       : undefined;
 
-/** The same on a page of many deliveries, whose address names the one. */
+/** The notice on a page of several deliveries. @param delivery the id in the address */
 export async function deliveryNotice(
   access: Pick<Access, 'delivery'>,
   did: string | undefined,
@@ -40,7 +40,7 @@ export async function deliveryNotice(
 ): Promise<string | undefined> {
   if (did !== 'resend' || delivery === undefined) return actionNotice(did);
   const row = await access.delivery(delivery).catch((thrown: unknown) => {
-    // Whatever the address says: without the delivery there is less to say.
+    // The address may name any delivery: without a known one the notice is less specific.
     if (isRedisOutage(toDocketError(thrown))) throw thrown;
     return undefined;
   });

@@ -3,19 +3,19 @@ import type { Access } from '../../access/access.ts';
 import type { Env } from '../../hono-env.ts';
 import type { LayoutData } from '../components/layout.tsx';
 
-/** What handlers of the page are given beside the request. */
+/** What the handlers of the page share. */
 export interface PageContext {
   readonly access: (context: Context<Env>) => Access;
-  /** What stands around the page. @param access as of this request */
-  readonly frame: (context: Context<Env>, access: Access) => Promise<LayoutData>;
+  /** @param access that of the same request */
+  readonly layout: (context: Context<Env>, access: Access) => Promise<LayoutData>;
   /** Epoch ms. */
   readonly now: () => number;
 }
 
-/** A document as it is sent. @param element of hono/jsx, whose text it is */
+/** The HTML of a document. @param element of hono/jsx */
 export const renderDocument = async (element: unknown): Promise<string> => `<!DOCTYPE html>${String(await element)}`;
 
-/** The fields of a form that was sent, each once; files are none of ours. */
+/** The text fields of a form; files are ignored. */
 export async function readFormFields(context: Context<Env>): Promise<Readonly<Record<string, string>>> {
   const body = await context.req.parseBody();
   return Object.fromEntries(
@@ -23,11 +23,11 @@ export async function readFormFields(context: Context<Env>): Promise<Readonly<Re
   );
 }
 
-/** A path of ours to go on to; the overview for whatever leads elsewhere. */
-export function safeRedirectPath(wanted: string | undefined): string {
-  const here = 'http://docket.invalid';
-  if (wanted === undefined || !/^\/(?![/\\])[\x21-\x7e]*$/.test(wanted) || !URL.canParse(wanted, here)) return '/';
-  const { origin, pathname, search } = new URL(wanted, here);
-  // A path such as `/.//elsewhere` is normalized into one that a browser reads as another host.
-  return origin === here && !pathname.startsWith('//') && !pathname.startsWith('/sign-') ? pathname + search : '/';
+/** A path on this server to redirect to; the overview for any other address. */
+export function safeRedirectPath(target: string | undefined): string {
+  const base = 'http://docket.invalid';
+  if (target === undefined || !/^\/(?![/\\])[\x21-\x7e]*$/.test(target) || !URL.canParse(target, base)) return '/';
+  const { origin, pathname, search } = new URL(target, base);
+  // A path such as `/.//elsewhere` is normalized to one that a browser reads as another host.
+  return origin === base && !pathname.startsWith('//') && !pathname.startsWith('/sign-') ? pathname + search : '/';
 }

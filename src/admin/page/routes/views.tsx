@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { Context, Hono } from 'hono';
 import { z } from 'zod';
+import { DAY_MS } from '../../../base/time.ts';
 import { RUN_STATES } from '../../../run/run-record.ts';
+import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
 import type { Access } from '../../access/access.ts';
 import type { Env } from '../../hono-env.ts';
+import type { LayoutData } from '../components/layout.tsx';
 import { zonesOf } from '../components/time.tsx';
 import type { RejectedForm } from '../forms/reason-form.tsx';
 import { AuditList } from '../views/audit-log.tsx';
@@ -20,13 +23,12 @@ import { loadDeliveries, loadOverview, loadPauses, loadReport, loadReports, load
 import { actionNotice, deliveryNotice } from './notices.ts';
 import { type PageContext, renderDocument } from './page-context.ts';
 
-const DAY_MS = 86_400_000;
 const PAGE_SIZE = 50;
 const MAX_SLOTS = 200;
 
 const dayParameter = z.iso.date().optional().catch(undefined);
 const textParameter = z.string().trim().min(1).max(200).optional().catch(undefined);
-/** Filters as the address has them. One that cannot be is none: the form shows what counts. */
+/** The filters in the address. An invalid one is ignored; the form shows those in use. */
 const runsQuerySchema = z.object({
   org: textParameter,
   report: textParameter,
@@ -43,42 +45,42 @@ const slotsQuerySchema = z.object({
     .catch(7),
 });
 
-/** A page, and what is refused of a form on it. */
+/** Shows a page again with the rejected form on it. */
 export interface ViewOptions {
   readonly refused?: RejectedForm;
   readonly status?: 400 | 403 | 404 | 409 | 422;
 }
 
-/** What can be looked at. */
-export function addViews(app: Hono<Env>, desk: PageContext): void {
-  const { now } = desk;
-  const show = async (
-    context: Context<Env>,
-    view: (access: Access, frame: Awaited<ReturnType<PageContext['frame']>>) => Promise<unknown>,
-  ) => {
-    const access = desk.access(context);
-    return context.html(await renderDocument(await view(access, await desk.frame(context, access))));
+/** Adds the pages that can be viewed. */
+export function addViews(app: Hono<Env>, page: PageContext): void {
+  const { now } = page;
+  const show = async (context: Context<Env>, view: (access: Access, layout: LayoutData) => Promise<unknown>) => {
+    const access = page.access(context);
+    return context.html(await renderDocument(await view(access, await page.layout(context, access))));
   };
-  const did = (context: Context<Env>) => actionNotice(context.req.query('did'));
 
   app.get('/', (context) =>
-    show(context, async (access, frame) => (
-      <Overview frame={frame} data={await loadOverview(access, now())} notice={did(context)} />
+    show(context, async (access, layout) => (
+      <Overview
+        layout={layout}
+        data={await loadOverview(access, now())}
+        notice={actionNotice(context.req.query('did'))}
+      />
     )),
   );
   app.get('/reports', (context) =>
-    show(context, async (access, frame) => (
-      <Reports frame={frame} data={await loadReports(access, context.req.query('after'))} />
+    show(context, async (access, layout) => (
+      <Reports layout={layout} data={await loadReports(access, context.req.query('after'))} />
     )),
   );
-  app.get('/reports/:org/:report', (context) => showReport(desk, context));
+  app.get('/reports/:org/:report', (context) => showReport(page, context));
   app.get('/runs', async (context) => {
     const run = textParameter.parse(context.req.query('run'));
     if (run !== undefined) return context.redirect(`/runs/${encodeURIComponent(run.toLowerCase())}`);
-    return show(context, async (access, frame) => {
+    return show(context, async (access, layout) => {
       const query = runsQuerySchema.parse(context.req.query());
       const { org, report, state, since, until, after } = query;
-      const [organizations, page] = await Promise.all([
+      const [organizations, found] = await Promise.all([
         access.organizations(),
         access.runs({
           ...(org === undefined ? {} : { org }),
@@ -90,108 +92,86 @@ export function addViews(app: Hono<Env>, desk: PageContext): void {
           limit: PAGE_SIZE,
         }),
       ]);
-      return <Runs frame={frame} data={{ organizations, query, ...page }} />;
+      return <Runs layout={layout} data={{ organizations, query, ...found }} />;
     });
   });
-  app.get('/runs/:id', (context) => showRun(desk, context));
-  app.get('/deliveries', (context) => showDeliveries(desk, context));
-  app.get('/deliveries/:id', (context) => showDelivery(desk, context));
+  app.get('/runs/:id', (context) => showRun(page, context));
+  app.get('/deliveries', (context) => showDeliveries(page, context));
+  app.get('/deliveries/:id', (context) => showDelivery(page, context));
   app.get('/slots', (context) =>
-    show(context, async (access, frame) => {
+    show(context, async (access, layout) => {
       const { org, days } = slotsQuerySchema.parse(context.req.query());
       const from = now();
       const [organizations, slots] = await Promise.all([
         access.organizations(),
         access.slots({ ...(org === undefined ? {} : { org }), from, until: from + days * DAY_MS, limit: MAX_SLOTS }),
       ]);
-      return <Slots frame={frame} data={{ organizations, slots, org, days }} />;
+      return <Slots layout={layout} data={{ organizations, slots, org, days }} />;
     }),
   );
-  app.get('/pauses', (context) => showPauses(desk, context));
+  app.get('/pauses', (context) => showPauses(page, context));
   app.get('/audit', (context) =>
-    show(context, async (access, frame) => {
+    show(context, async (access, layout) => {
       const after = textParameter.parse(context.req.query('after'));
-      const [organizations, page] = await Promise.all([
+      const [organizations, entries] = await Promise.all([
         access.organizations(),
         access.audit({ after, limit: PAGE_SIZE }),
       ]);
-      return <AuditList frame={frame} data={{ page, organizations, after }} />;
+      return <AuditList layout={layout} data={{ page: entries, organizations, after }} />;
     }),
   );
 }
 
-/** A report's page; also the answer to a form on it that was refused. */
-export async function showReport(
-  desk: PageContext,
-  context: Context<Env>,
-  { refused, status = 422 }: ViewOptions = {},
-) {
-  const access = desk.access(context);
+/** A page that can show the rejection of one of its forms. */
+export type ShowView = (page: PageContext, context: Context<Env>, options?: ViewOptions) => Promise<Response>;
+
+/** Answers with the page; with `status` when one of its forms was rejected. */
+const respond = async (context: Context<Env>, element: unknown, { refused, status = 422 }: ViewOptions) =>
+  context.html(await renderDocument(element), refused === undefined ? 200 : status);
+
+const noticeOf = (context: Context<Env>, row?: DeliveryRow) => actionNotice(context.req.query('did'), row);
+
+export const showReport: ShowView = async (page, context, options = {}) => {
+  const access = page.access(context);
   const { org = '', report = '' } = context.req.param() as Record<string, string>;
-  const [frame, loaded] = await Promise.all([desk.frame(context, access), loadReport(access, org, report)]);
-  const data = { ...loaded, trigger: randomUUID(), refused };
-  const html = await renderDocument(
-    <Report frame={frame} data={data} notice={actionNotice(context.req.query('did'))} />,
-  );
-  return context.html(html, refused === undefined ? 200 : status);
-}
+  const [layout, loaded] = await Promise.all([page.layout(context, access), loadReport(access, org, report)]);
+  const data = { ...loaded, trigger: randomUUID(), refused: options.refused };
+  return respond(context, <Report layout={layout} data={data} notice={noticeOf(context)} />, options);
+};
 
-export async function showRun(desk: PageContext, context: Context<Env>, { refused, status = 422 }: ViewOptions = {}) {
-  const access = desk.access(context);
+export const showRun: ShowView = async (page, context, options = {}) => {
+  const access = page.access(context);
   const loaded = await loadRun(access, context.req.param('id') ?? '');
-  const { id } = loaded.news.record;
+  const { id } = loaded.snapshot.record;
   if (isShortId(context, id)) return context.redirect(`/runs/${id}${new URL(context.req.url).search}`);
-  const frame = await desk.frame(context, access);
-  const notice = actionNotice(context.req.query('did'));
-  return context.html(
-    await renderDocument(<Run frame={frame} data={{ ...loaded, refused }} notice={notice} />),
-    refused === undefined ? 200 : status,
-  );
-}
+  const layout = await page.layout(context, access);
+  const data = { ...loaded, refused: options.refused };
+  return respond(context, <Run layout={layout} data={data} notice={noticeOf(context)} />, options);
+};
 
-export async function showDeliveries(
-  desk: PageContext,
-  context: Context<Env>,
-  { refused, status = 422 }: ViewOptions = {},
-) {
-  const access = desk.access(context);
-  const [frame, loaded] = await Promise.all([desk.frame(context, access), loadDeliveries(access)]);
+export const showDeliveries: ShowView = async (page, context, options = {}) => {
+  const access = page.access(context);
+  const [layout, loaded] = await Promise.all([page.layout(context, access), loadDeliveries(access)]);
   const notice = await deliveryNotice(access, context.req.query('did'), context.req.query('delivery'));
-  return context.html(
-    await renderDocument(<Deliveries frame={frame} data={{ ...loaded, refused }} notice={notice} />),
-    refused === undefined ? 200 : status,
-  );
-}
+  const data = { ...loaded, refused: options.refused };
+  return respond(context, <Deliveries layout={layout} data={data} notice={notice} />, options);
+};
 
-export async function showDelivery(
-  desk: PageContext,
-  context: Context<Env>,
-  { refused, status = 422 }: ViewOptions = {},
-) {
-  const access = desk.access(context);
+export const showDelivery: ShowView = async (page, context, options = {}) => {
+  const access = page.access(context);
   const row = await access.delivery(context.req.param('id') ?? '');
   if (isShortId(context, row.id)) return context.redirect(`/deliveries/${row.id}${new URL(context.req.url).search}`);
-  const [frame, organizations] = await Promise.all([desk.frame(context, access), access.organizations()]);
-  const data = { row, zone: zonesOf(organizations).of(row.org), refused };
-  const html = await renderDocument(
-    <Delivery frame={frame} data={data} notice={actionNotice(context.req.query('did'), row)} />,
-  );
-  return context.html(html, refused === undefined ? 200 : status);
-}
+  const [layout, organizations] = await Promise.all([page.layout(context, access), access.organizations()]);
+  const data = { row, zone: zonesOf(organizations).of(row.org), refused: options.refused };
+  return respond(context, <Delivery layout={layout} data={data} notice={noticeOf(context, row)} />, options);
+};
 
-/** Whether somebody has come by the first digits of an id: the address then gets all of it. */
+/** Whether the address has a short id: it redirects to the full one. */
 const isShortId = ({ req }: Context<Env>, id: string): boolean => req.method === 'GET' && req.param('id') !== id;
 
-export async function showPauses(
-  desk: PageContext,
-  context: Context<Env>,
-  { refused, status = 422 }: ViewOptions = {},
-) {
-  const access = desk.access(context);
-  const [frame, loaded] = await Promise.all([desk.frame(context, access), loadPauses(access)]);
-  const notice = actionNotice(context.req.query('did'));
-  return context.html(
-    await renderDocument(<Pauses frame={frame} data={{ ...loaded, refused }} notice={notice} />),
-    refused === undefined ? 200 : status,
-  );
-}
+export const showPauses: ShowView = async (page, context, options = {}) => {
+  const access = page.access(context);
+  const [layout, loaded] = await Promise.all([page.layout(context, access), loadPauses(access)]);
+  const data = { ...loaded, refused: options.refused };
+  return respond(context, <Pauses layout={layout} data={data} notice={noticeOf(context)} />, options);
+};

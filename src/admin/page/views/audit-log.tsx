@@ -1,6 +1,6 @@
 import type { AuditEvent, AuditPage, StoredAuditEntry } from '../../../services/audit-log.ts';
 import type { OrganizationEntry } from '../../access/access.ts';
-import { EmptyState, type LayoutData, PageLayout } from '../components/layout.tsx';
+import { EmptyState, PageLayout, type ViewProps } from '../components/layout.tsx';
 import { ReportLink, RunLink } from '../components/run-table.tsx';
 import { Timestamp, zonesOf } from '../components/time.tsx';
 
@@ -9,7 +9,7 @@ const AUDIT_EVENT_LABELS: Readonly<Record<AuditEvent, string>> = {
   'run.cancelled': 'cancelled',
   'run.retried': 'retried',
   'run.released': 'released',
-  'delivery.resolved': 'decided of a delivery',
+  'delivery.resolved': 'decided about a delivery',
   'schedule.paused': 'paused',
   'schedule.resumed': 'resumed',
   'session.opened': 'signed in',
@@ -25,30 +25,23 @@ export interface AuditData {
   readonly after: string | undefined;
 }
 
-/** Who did what, the newest first. */
-export const AuditList = ({
-  frame,
-  data: { page, organizations, after },
-}: {
-  readonly frame: LayoutData;
-  readonly data: AuditData;
-}) => {
+export const AuditList = ({ layout, data: { page, organizations, after } }: ViewProps<AuditData>) => {
   const zones = zonesOf(organizations);
   return (
-    <PageLayout frame={frame} title="Audit" place="/audit">
+    <PageLayout layout={layout} title="Audit" current="/audit">
       <h1>Audit</h1>
-      <p class="lead">Who ran, stopped, paused and decided what. The log has the same lines.</p>
+      <p class="lead">All actions of users. The process log has the same entries.</p>
       {page.entries.length === 0 ? (
-        <EmptyState>Nothing here yet: what you do on this page and through the API is noted here.</EmptyState>
+        <EmptyState>No entries yet. Actions on this page and through the API are recorded here.</EmptyState>
       ) : (
         <table class="rows">
-          <caption class="unseen">What was done, the newest first</caption>
+          <caption class="visually-hidden">Actions, newest first</caption>
           <thead>
             <tr>
-              <th scope="col">When</th>
-              <th scope="col">Who</th>
-              <th scope="col">Did</th>
-              <th scope="col">Why</th>
+              <th scope="col">Time</th>
+              <th scope="col">User</th>
+              <th scope="col">Action</th>
+              <th scope="col">Reason</th>
               <th scope="col">From</th>
             </tr>
           </thead>
@@ -62,14 +55,14 @@ export const AuditList = ({
                     seconds
                   />
                 </td>
-                <td data-name="Who">{entry.who}</td>
-                <td data-name="Did">
+                <td data-name="User">{entry.who}</td>
+                <td data-name="Action">
                   <AuditedAction entry={entry} />
                 </td>
-                <td data-name="Why" class="wrap">
+                <td data-name="Reason" class="wrap">
                   {entry.why ?? '–'}
                 </td>
-                <td data-name="From" class="soft">
+                <td data-name="From" class="muted">
                   {entry.from ?? 'command line'}
                 </td>
               </tr>

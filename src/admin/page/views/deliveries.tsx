@@ -1,7 +1,7 @@
 import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
 import type { OrganizationEntry } from '../../access/access.ts';
 import { formatCounted } from '../components/format-numbers.ts';
-import { canAct, EmptyState, type LayoutData, PageLayout } from '../components/layout.tsx';
+import { canAct, EmptyState, PageLayout, type ViewProps } from '../components/layout.tsx';
 import { ReportLink, RunLink } from '../components/run-table.tsx';
 import { DeliveryBadge } from '../components/status-badge.tsx';
 import { RelativeTime, Timestamp, zonesOf } from '../components/time.tsx';
@@ -11,25 +11,17 @@ import { ResolveForm } from '../forms/resolve-form.tsx';
 export interface DeliveriesData {
   readonly organizations: readonly OrganizationEntry[];
   readonly undecided: readonly DeliveryRow[];
-  /** Of recent runs, in whatever state. */
+  /** Those of recent runs, in any state. */
   readonly recent: readonly DeliveryRow[];
   readonly refused?: RejectedForm | undefined;
 }
 
-/** What waits for a decision first, then what became of the rest. */
-export const Deliveries = ({
-  frame,
-  data,
-  notice,
-}: {
-  readonly frame: LayoutData;
-  readonly data: DeliveriesData;
-  readonly notice?: string | undefined;
-}) => {
+/** Deliveries that need a decision first, then the others. */
+export const Deliveries = ({ layout, data, notice }: ViewProps<DeliveriesData>) => {
   const zones = zonesOf(data.organizations);
   const decided = data.recent.filter(({ state }) => state !== 'unknown');
   return (
-    <PageLayout frame={frame} title="Deliveries" place="/deliveries" notice={notice}>
+    <PageLayout layout={layout} title="Deliveries" current="/deliveries" notice={notice}>
       <h1>Deliveries</h1>
       <section aria-labelledby="open">
         <h2 id="open">
@@ -38,28 +30,28 @@ export const Deliveries = ({
             : `${formatCounted(data.undecided.length, 'delivery', 'deliveries')} to decide`}
         </h2>
         {data.undecided.length === 0 ? (
-          <EmptyState>Of every delivery it is known whether it arrived.</EmptyState>
+          <EmptyState>The result of every delivery is known.</EmptyState>
         ) : (
           <>
             <p class="lead">
-              The connection broke after the message was handed over, so that it may have arrived and may not have.
-              Docket sends nothing twice by itself. Ask the recipient, then decide.
+              The connection broke after the message was sent, so it is unknown whether it arrived. Docket never sends
+              twice automatically. Ask the recipient, then decide.
             </p>
             <ul class="entries">
               {data.undecided.map((row) => (
                 <li>
-                  <p class="head">
+                  <p class="item-head">
                     <DeliveryBadge state={row.state} /> <strong>{row.recipient}</strong>{' '}
-                    <span class="soft">{row.target}</span>
+                    <span class="muted">{row.target}</span>
                   </p>
                   <p>
                     <ReportLink {...row} /> · run <RunLink run={{ id: row.run }} /> · since{' '}
                     <Timestamp at={row.at} zone={zones.of(row.org)} />{' '}
-                    <span class="soft">({<RelativeTime at={row.at} now={frame.now} />})</span>
+                    <span class="muted">({<RelativeTime at={row.at} now={layout.now} />})</span>
                   </p>
                   {row.detail === null ? null : <p class="quote">{row.detail}</p>}
-                  {canAct(frame) ? (
-                    <ResolveForm frame={frame} row={row} from="/deliveries" refused={data.refused} />
+                  {canAct(layout) ? (
+                    <ResolveForm layout={layout} row={row} from="/deliveries" refused={data.refused} />
                   ) : null}
                 </li>
               ))}
@@ -68,13 +60,11 @@ export const Deliveries = ({
         )}
       </section>
       <section aria-labelledby="recent">
-        <h2 id="recent">Of recent runs</h2>
+        <h2 id="recent">Recent runs</h2>
         {decided.length === 0 ? (
-          <EmptyState>
-            Nothing was delivered yet. Deliveries appear here as soon as a run has made its files.
-          </EmptyState>
+          <EmptyState>No deliveries yet. They appear here when a run has created its files.</EmptyState>
         ) : (
-          <DeliveryTable rows={decided} zone={zones.of} of="all" />
+          <DeliveryTable rows={decided} zone={zones.of} showRun />
         )}
       </section>
     </PageLayout>
@@ -83,22 +73,22 @@ export const Deliveries = ({
 
 interface TableProps {
   readonly rows: readonly DeliveryRow[];
-  /** Zone of an organization. */
+  /** The time zone of an organization. */
   readonly zone: (org: string) => string;
-  /** Of one run, or of all: then each row names its own. */
-  readonly of: 'run' | 'all';
+  /** Whether each row names its run. */
+  readonly showRun: boolean;
 }
 
-export const DeliveryTable = ({ rows, zone, of }: TableProps) => (
+export const DeliveryTable = ({ rows, zone, showRun }: TableProps) => (
   <table class="rows">
-    <caption class="unseen">Deliveries</caption>
+    <caption class="visually-hidden">Deliveries</caption>
     <thead>
       <tr>
         <th scope="col">State</th>
         <th scope="col">Recipient</th>
-        {of === 'all' ? <th scope="col">Report and run</th> : null}
+        {showRun ? <th scope="col">Report and run</th> : null}
         <th scope="col">Changed</th>
-        <th scope="col">Answer</th>
+        <th scope="col">Reply</th>
       </tr>
     </thead>
     <tbody>
@@ -111,9 +101,9 @@ export const DeliveryTable = ({ rows, zone, of }: TableProps) => (
             <a class="wrap" href={`/deliveries/${row.id}`}>
               {row.recipient}
             </a>{' '}
-            <span class="soft target">{row.target}</span>
+            <span class="muted target">{row.target}</span>
           </td>
-          {of === 'all' ? (
+          {showRun ? (
             <td data-name="Run">
               <ReportLink {...row} /> <RunLink run={{ id: row.run }} />
             </td>
@@ -121,7 +111,7 @@ export const DeliveryTable = ({ rows, zone, of }: TableProps) => (
           <td data-name="Changed">
             <Timestamp at={row.at} zone={zone(row.org)} />
           </td>
-          <td data-name="Answer" class="soft wrap">
+          <td data-name="Reply" class="muted wrap">
             {row.detail ?? '–'}
           </td>
         </tr>

@@ -6,7 +6,7 @@ import type { OrganizationEntry, SlotEntry } from '../../access/access.ts';
 import { type AttentionData, AttentionList } from '../components/attention.tsx';
 import { BudgetList } from '../components/budgets.tsx';
 import { DayTimeline } from '../components/day-timeline.tsx';
-import { EmptyState, type LayoutData, PageLayout } from '../components/layout.tsx';
+import { EmptyState, PageLayout, type ViewProps } from '../components/layout.tsx';
 import { ReportLink, RunLink, RunProgressBar, RunTable, triggerText } from '../components/run-table.tsx';
 import { RunBadge } from '../components/status-badge.tsx';
 import { type Zones, zonesOf } from '../components/time.tsx';
@@ -19,40 +19,32 @@ export interface OverviewData extends AttentionData {
   readonly slots: readonly SlotEntry[];
   /** Runs that have not ended. */
   readonly active: readonly RunSnapshot[];
-  /** Whether there are more of them than these. */
+  /** Whether there are more active runs. */
   readonly more: boolean;
   /** Newest first. */
   readonly recent: readonly RunRecord[];
   readonly budgets: BudgetOverview;
 }
 
-/** What goes on and what needs somebody. The script renews each `data-live` part while the page is open. */
-export const Overview = ({
-  frame,
-  data,
-  notice,
-}: {
-  readonly frame: LayoutData;
-  readonly data: OverviewData;
-  readonly notice?: string | undefined;
-}) => {
+/** Active runs and everything that needs a decision. While the page is open, the script updates each `data-live` part. */
+export const Overview = ({ layout, data, notice }: ViewProps<OverviewData>) => {
   const zones = zonesOf(data.organizations);
   return (
-    <PageLayout frame={frame} title="" place="/" notice={notice}>
-      <h1 class="unseen">Overview</h1>
-      <div id="needs" data-live>
+    <PageLayout layout={layout} title="" current="/" notice={notice}>
+      <h1 class="visually-hidden">Overview</h1>
+      <div id="attention" data-live>
         <AttentionList data={data} />
       </div>
-      <DayTimeline runs={data.recent} slots={data.slots} now={frame.now} zone={zones.shared} />
+      <DayTimeline runs={data.recent} slots={data.slots} now={layout.now} zone={zones.shared} />
       <div class="split" data-renew="3">
         <div>
           <section aria-labelledby="now">
             <h2 id="now">Runs now</h2>
             <div id="active" data-live aria-live="polite" aria-atomic="false">
-              <Active active={data.active} now={frame.now} />
+              <Active active={data.active} now={layout.now} />
               {data.more ? (
                 <p class="more">
-                  And more: <a href="/runs?state=running">running</a>, <a href="/runs?state=queued">queued</a>,{' '}
+                  More: <a href="/runs?state=running">running</a>, <a href="/runs?state=queued">queued</a>,{' '}
                   <a href="/runs?state=waiting">waiting</a>
                 </p>
               ) : null}
@@ -61,7 +53,7 @@ export const Overview = ({
           <section aria-labelledby="recent">
             <h2 id="recent">Recent runs</h2>
             <div id="recent-runs" data-live>
-              <Recent runs={data.recent.slice(0, 10)} now={frame.now} />
+              <Recent runs={data.recent.slice(0, 10)} now={layout.now} />
             </div>
             <p class="more">
               <a href="/runs">All runs</a>
@@ -72,20 +64,20 @@ export const Overview = ({
           <section aria-labelledby="next">
             <h2 id="next">Next slots</h2>
             <div id="next-slots" data-live>
-              <SlotList slots={data.slots.slice(0, 8)} now={frame.now} />
+              <SlotList slots={data.slots.slice(0, 8)} now={layout.now} />
             </div>
             <p class="more">
               <a href="/slots">All slots</a>
             </p>
           </section>
           <section aria-labelledby="budget">
-            <h2 id="budget">Budget of each key</h2>
-            <BudgetList budgets={data.budgets} zone={zones.shared} now={frame.now} />
+            <h2 id="budget">Budget per API key</h2>
+            <BudgetList budgets={data.budgets} zone={zones.shared} now={layout.now} />
           </section>
           <section aria-labelledby="paused">
             <h2 id="paused">Paused</h2>
             <div id="pauses" data-live>
-              <Paused pauses={data.pauses} zones={zones} now={frame.now} />
+              <Paused pauses={data.pauses} zones={zones} now={layout.now} />
             </div>
           </section>
         </div>
@@ -97,18 +89,18 @@ export const Overview = ({
 const Active = ({ active, now }: { readonly active: readonly RunSnapshot[]; readonly now: number }) =>
   active.length === 0 ? (
     <EmptyState>
-      Nothing runs. Open a <a href="/reports">report</a> to run it now.
+      No active runs. Open a <a href="/reports">report</a> to run it now.
     </EmptyState>
   ) : (
     <ul class="active">
-      {active.map((news) => (
+      {active.map((snapshot) => (
         <li>
-          <p class="head">
-            <RunBadge state={news.record.state} /> <ReportLink {...news.record} />{' '}
-            <span>{news.record.period.label}</span> <RunLink run={news.record} />{' '}
-            <span class="soft">{triggerText(news.record)}</span>
+          <p class="item-head">
+            <RunBadge state={snapshot.record.state} /> <ReportLink {...snapshot.record} />{' '}
+            <span>{snapshot.record.period.label}</span> <RunLink run={snapshot.record} />{' '}
+            <span class="muted">{triggerText(snapshot.record)}</span>
           </p>
-          <RunProgressBar news={news} now={now} />
+          <RunProgressBar snapshot={snapshot} now={now} />
         </li>
       ))}
     </ul>
@@ -117,10 +109,10 @@ const Active = ({ active, now }: { readonly active: readonly RunSnapshot[]; read
 const Recent = ({ runs, now }: { readonly runs: readonly RunRecord[]; readonly now: number }) =>
   runs.length === 0 ? (
     <EmptyState>
-      No run is on record yet. The first comes with the next slot, or when you run a <a href="/reports">report</a> now.
+      No runs yet. The first starts at the next slot, or when you run a <a href="/reports">report</a> now.
     </EmptyState>
   ) : (
-    <RunTable runs={runs} now={now} caption="The newest runs" by={false} />
+    <RunTable runs={runs} now={now} caption="Recent runs" by={false} />
   );
 
 const Paused = ({
@@ -133,9 +125,9 @@ const Paused = ({
   readonly now: number;
 }) =>
   pauses.length === 0 ? (
-    <EmptyState>Nothing is paused: every schedule is in force.</EmptyState>
+    <EmptyState>Nothing is paused: all schedules are active.</EmptyState>
   ) : (
-    <ul class="plainlist">
+    <ul class="plain-list">
       {pauses.map((pause) => (
         <li>
           <PauseLine pause={pause} zone={zones.of(pause.org)} now={now} />

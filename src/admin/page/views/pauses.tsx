@@ -1,11 +1,10 @@
 import type { Pause } from '../../../queue/schedules/pauses.ts';
 import type { OrganizationEntry } from '../../access/access.ts';
-import { canAct, EmptyState, type LayoutData, PageLayout } from '../components/layout.tsx';
+import { canAct, EmptyState, PageLayout, type ViewProps } from '../components/layout.tsx';
 import { ReportLink, reportPath } from '../components/run-table.tsx';
 import { RelativeTime, Timestamp, zonesOf } from '../components/time.tsx';
 import { ReasonForm, type RejectedForm } from '../forms/reason-form.tsx';
 
-/** What is paused, since when, by whom and why. */
 export const PauseLine = ({
   pause,
   zone,
@@ -21,10 +20,10 @@ export const PauseLine = ({
         {pause.report === null ? `All of ${pause.org}` : <ReportLink org={pause.org} report={pause.report} />}
       </strong>{' '}
       since <Timestamp at={pause.since} zone={zone} />{' '}
-      <span class="soft">({<RelativeTime at={pause.since} now={now} />})</span> by {pause.who}
+      <span class="muted">({<RelativeTime at={pause.since} now={now} />})</span> by {pause.who}
       {pause.key === null ? null : (
         <>
-          , because key <code>{pause.key}</code> was refused
+          , because the API key <code>{pause.key}</code> was refused
         </>
       )}
     </p>
@@ -32,7 +31,7 @@ export const PauseLine = ({
   </>
 );
 
-/** Where the form of a pause goes. */
+/** The path that the form of a pause posts to, without the action. */
 export const pausePath = (org: string, report: string | null): string =>
   report === null ? `/organizations/${encodeURIComponent(org)}` : reportPath(org, report);
 
@@ -42,37 +41,30 @@ export interface PausesData {
   readonly refused?: RejectedForm | undefined;
 }
 
-export const Pauses = ({
-  frame,
-  data,
-  notice,
-}: {
-  readonly frame: LayoutData;
-  readonly data: PausesData;
-  readonly notice?: string | undefined;
-}) => {
+export const Pauses = ({ layout, data, notice }: ViewProps<PausesData>) => {
   const zones = zonesOf(data.organizations);
   const free = data.organizations.filter(({ pause }) => pause === null);
   return (
-    <PageLayout frame={frame} title="Pauses" place="/pauses" notice={notice}>
+    <PageLayout layout={layout} title="Pauses" current="/pauses" notice={notice}>
       <h1>Pauses</h1>
       <p class="lead">
-        Scheduled runs of what is paused wait. Runs on demand still run. A report alone is paused on its own page.
+        Scheduled runs of a paused organization or report wait. Runs on demand still start. Pause a single report on its
+        page.
       </p>
       {data.pauses.length === 0 ? (
-        <EmptyState>Nothing is paused: every schedule is in force.</EmptyState>
+        <EmptyState>Nothing is paused: all schedules are active.</EmptyState>
       ) : (
         <ul class="entries">
           {data.pauses.map((pause) => (
             <li>
-              <PauseLine pause={pause} zone={zones.of(pause.org)} now={frame.now} />
-              {canAct(frame) ? (
+              <PauseLine pause={pause} zone={zones.of(pause.org)} now={layout.now} />
+              {canAct(layout) ? (
                 <ReasonForm
-                  frame={frame}
+                  layout={layout}
                   action={`${pausePath(pause.org, pause.report)}/resume`}
                   from="/pauses"
                   label={`Resume ${pause.report === null ? pause.org : `${pause.org}/${pause.report}`}`}
-                  ask="Why may it go on?"
+                  question="Why is it resumed?"
                   refused={data.refused}
                 />
               ) : null}
@@ -80,22 +72,22 @@ export const Pauses = ({
           ))}
         </ul>
       )}
-      {canAct(frame) && free.length > 0 ? (
+      {canAct(layout) && free.length > 0 ? (
         <section aria-labelledby="organizations">
           <h2 id="organizations">Pause an organization</h2>
           <ul class="entries">
             {free.map(({ org, name, reports }) => (
               <li>
                 <p>
-                  <strong>{org}</strong> <span class="soft">{name}</span> ·{' '}
+                  <strong>{org}</strong> <span class="muted">{name}</span> ·{' '}
                   {reports === 1 ? '1 report' : `${reports} reports`}
                 </p>
                 <ReasonForm
-                  frame={frame}
+                  layout={layout}
                   action={`${pausePath(org, null)}/pause`}
                   from="/pauses"
                   label={`Pause ${org}`}
-                  ask="Why does it wait?"
+                  question="Why is it paused?"
                   refused={data.refused}
                 />
               </li>

@@ -8,17 +8,17 @@ interface ProblemPageProps {
   readonly problem: z.infer<typeof problemSchema>;
 }
 
-/** Candidates of a short id are led to; anything else is text. */
+/** The candidates of an ambiguous short id as links; anything else as text. */
 const GotText = ({ problem: { code }, got }: Pick<ProblemPageProps, 'problem'> & { readonly got: string }) => {
-  const place = code === 'run.ambiguous' ? '/runs' : code === 'delivery.ambiguous' ? '/deliveries' : undefined;
-  if (place === undefined) return <p>Got: {got}</p>;
+  const list = code === 'run.ambiguous' ? '/runs' : code === 'delivery.ambiguous' ? '/deliveries' : undefined;
+  if (list === undefined) return <p>Got: {got}</p>;
   return (
-    <ul class="plainlist">
+    <ul class="plain-list">
       {got.split(/, (?=[0-9a-f]{32} |…)/).map((candidate) => {
         const [id = '', rest = ''] = candidate.split(/ (.*)/);
         return (
           <li>
-            {/^[0-9a-f]{32}$/.test(id) ? <a href={`${place}/${id}`}>{id}</a> : id} {rest}
+            {/^[0-9a-f]{32}$/.test(id) ? <a href={`${list}/${id}`}>{id}</a> : id} {rest}
           </li>
         );
       })}
@@ -26,26 +26,26 @@ const GotText = ({ problem: { code }, got }: Pick<ProblemPageProps, 'problem'> &
   );
 };
 
-/** A refused or failed request as a page: what is wrong, and where to go from here. */
+/** A rejected or failed request as a page. */
 export const ProblemPage = ({ assets, problem }: ProblemPageProps) => (
   <Document title={problem.title} assets={assets}>
-    <main class="door" id="main" data-problem={problem.code}>
+    <main class="narrow" id="main" data-problem={problem.code}>
       <p>
         <a class="brand" href="/">
           <BrandMark /> Docket
         </a>
       </p>
-      <h1>{problem.status === 404 ? 'There is nothing here' : problem.title}</h1>
-      <p class="soft">
+      <h1>{problem.status === 404 ? 'Not found' : problem.title}</h1>
+      <p class="muted">
         {problem.status} <code>{problem.code}</code>
       </p>
-      {problem.status === 404 ? <p>It does not exist (any more), or your token may not see it.</p> : null}
+      {problem.status === 404 ? <p>It does not exist, or your token has no access to it.</p> : null}
       {problem.detail === undefined || problem.status === 404 ? null : <p>{problem.detail}</p>}
       {problem.expected === undefined ? null : <p>Expected: {problem.expected}</p>}
       {problem.got === undefined ? null : <GotText problem={problem} got={problem.got} />}
       {problem.next === undefined ? null : <p>{problem.next}</p>}
       <p class="more">
-        <a href="/">To the overview</a>
+        <a href="/">Overview</a>
       </p>
     </main>
   </Document>

@@ -1,60 +1,52 @@
 import type { Period } from '../../../definitions/periods/period.ts';
 import type { RunRecord } from '../../../run/run-record.ts';
 import type { ReportDetail } from '../../access/access.ts';
-import { FileList, hasEmail, previewPath } from '../components/file-list.tsx';
-import { canAct, EmptyState, Fact, type LayoutData, PageLayout } from '../components/layout.tsx';
+import { FileList, hasEmail, previewPath, type RunFilesView } from '../components/file-list.tsx';
+import { canAct, EmptyState, Fact, type LayoutData, PageLayout, type ViewProps } from '../components/layout.tsx';
 import { RunLink, RunTable, reportPath, runZone } from '../components/run-table.tsx';
 import { RelativeTime, Timestamp } from '../components/time.tsx';
 import { ReasonForm, type RejectedForm } from '../forms/reason-form.tsx';
 import { RunNowForm } from '../forms/run-now-form.tsx';
-import type { RunFilesView } from '../routes/loaders.ts';
+
 import { PauseLine } from './pauses.tsx';
 
 export interface ReportData {
   readonly report: ReportDetail;
   readonly runs: readonly RunRecord[];
-  /** The newest run that has made its files; null while there is none. */
-  readonly pack: RunRecord | null;
-  /** Its files; null without one. */
+  /** The newest run with files; null if there is none. */
+  readonly lastRun: RunRecord | null;
+  /** Its files; null without a run. */
   readonly files: RunFilesView | null;
-  /** Days of each period that the form offers. */
+  /** The days of each period of `PERIOD_CHOICES`. */
   readonly periods: readonly Period[];
-  /** Names the next trigger of the form, so that sending it twice makes one run. */
+  /** Identifies the form, so that sending it twice triggers one run. */
   readonly trigger: string;
   readonly refused?: RejectedForm | undefined;
 }
 
-/** A report: what it is, when it runs, what it made last, and running or pausing it. */
-export const Report = ({
-  frame,
-  data,
-  notice,
-}: {
-  readonly frame: LayoutData;
-  readonly data: ReportData;
-  readonly notice?: string | undefined;
-}) => {
-  const { report, runs, pack, files, refused } = data;
+/** A report: its history, latest files, schedule and definition, and the forms to run and pause it. */
+export const Report = ({ layout, data, notice }: ViewProps<ReportData>) => {
+  const { report, runs, lastRun, files, refused } = data;
   const path = reportPath(report.org, report.report);
   return (
-    <PageLayout frame={frame} title={report.title} place="/reports" notice={notice}>
-      <p class="crumbs">
+    <PageLayout layout={layout} title={report.title} current="/reports" notice={notice}>
+      <p class="breadcrumbs">
         {report.org}/{report.report}
       </p>
       <div class="headline">
         <h1>{report.title}</h1>
         {report.pause === null ? null : <span class="state warn">Paused</span>}
       </div>
-      <DefinitionErrors faults={report.faults} />
+      <DefinitionErrors errors={report.faults} />
       {report.pause === null ? null : (
-        <div class="needs">
-          <PauseLine pause={report.pause} zone={report.timezone ?? 'UTC'} now={frame.now} />
+        <div class="attention">
+          <PauseLine pause={report.pause} zone={report.timezone ?? 'UTC'} now={layout.now} />
         </div>
       )}
-      {canAct(frame) ? (
-        <div class="acts">
-          <RunNowForm frame={frame} path={path} trigger={data.trigger} periods={data.periods} refused={refused} />
-          <PauseForm frame={frame} report={report} path={path} refused={refused} />
+      {canAct(layout) ? (
+        <div class="actions">
+          <RunNowForm layout={layout} path={path} trigger={data.trigger} periods={data.periods} refused={refused} />
+          <PauseForm layout={layout} report={report} path={path} refused={refused} />
         </div>
       ) : null}
       <div class="split">
@@ -63,38 +55,38 @@ export const Report = ({
             <h2 id="history">History</h2>
             {runs.length === 0 ? (
               <EmptyState>
-                It has not run yet.{' '}
-                {report.slots.length === 0 ? 'It has no schedule: run it now.' : 'Its first slot is below.'}
+                No runs yet.{' '}
+                {report.slots.length === 0 ? 'The report has no schedule: run it now.' : 'The first slot is below.'}
               </EmptyState>
             ) : (
-              <RunTable runs={runs} now={frame.now} caption="Runs of this report, the newest first" report={false} />
+              <RunTable runs={runs} now={layout.now} caption="Runs of this report, newest first" report={false} />
             )}
             {runs.length === 0 ? null : (
               <p class="more">
                 <a href={`/runs?org=${encodeURIComponent(report.org)}&report=${encodeURIComponent(report.report)}`}>
-                  All its runs
+                  All runs of this report
                 </a>
               </p>
             )}
           </section>
-          <section aria-labelledby="pack">
-            <h2 id="pack">Last pack</h2>
-            {pack === null || files === null ? (
-              <EmptyState>It has made no files yet.</EmptyState>
+          <section aria-labelledby="latest-files">
+            <h2 id="latest-files">Latest files</h2>
+            {lastRun === null || files === null ? (
+              <EmptyState>No files yet.</EmptyState>
             ) : (
               <>
                 <p>
-                  {pack.period.label}, of run <RunLink run={pack} />,{' '}
-                  <Timestamp at={pack.createdAt} zone={runZone(pack)} />
+                  {lastRun.period.label}, run <RunLink run={lastRun} />,{' '}
+                  <Timestamp at={lastRun.createdAt} zone={runZone(lastRun)} />
                 </p>
-                <FileList record={pack} pack={files} />
+                <FileList record={lastRun} view={files} />
                 {hasEmail(files) ? (
                   <iframe
                     class="preview"
-                    src={previewPath(pack.id)}
+                    src={previewPath(lastRun.id)}
                     sandbox=""
                     loading="lazy"
-                    title={`The e-mail of ${pack.period.label}`}
+                    title={`The e-mail of ${lastRun.period.label}`}
                   ></iframe>
                 ) : null}
               </>
@@ -114,13 +106,13 @@ export const Report = ({
               {report.slots.map(({ begins, timezone }, index) => (
                 <Fact name={index === 0 ? 'Next' : 'Then'}>
                   <Timestamp at={Date.parse(begins)} zone={timezone} weekday />{' '}
-                  <span class="soft">
-                    <RelativeTime at={Date.parse(begins)} now={frame.now} />
+                  <span class="muted">
+                    <RelativeTime at={Date.parse(begins)} now={layout.now} />
                   </span>
                 </Fact>
               ))}
-              <Fact name="Zone">{report.timezone ?? 'not known'}</Fact>
-              <Fact name="Owner">{report.owner ?? 'not known'}</Fact>
+              <Fact name="Time zone">{report.timezone ?? 'unknown'}</Fact>
+              <Fact name="Owner">{report.owner ?? 'unknown'}</Fact>
             </dl>
           </section>
           <section aria-labelledby="definition">
@@ -130,7 +122,7 @@ export const Report = ({
             </h2>
             {report.text === null ? (
               <EmptyState>
-                Its text is not shown while the file has a fault, or when another process alone knows it.
+                The text is not available while the file has errors, or when only another process has loaded it.
               </EmptyState>
             ) : (
               <YamlSource text={report.text} />
@@ -142,18 +134,18 @@ export const Report = ({
   );
 };
 
-const DefinitionErrors = ({ faults }: { readonly faults: readonly string[] }) =>
-  faults.length === 0 ? null : (
-    <div class="fault">
-      <strong>The definition's file has faults</strong>
+const DefinitionErrors = ({ errors }: { readonly errors: readonly string[] }) =>
+  errors.length === 0 ? null : (
+    <div class="error">
+      <strong>The definition has errors</strong>
       <p>
-        The report goes on as its last good version says, where there is one. Correct the file; it is read again within
+        The report keeps running with its last valid version, if there is one. Correct the file; it is read again within
         seconds.
       </p>
       <ul>
-        {faults.map((fault) => (
+        {errors.map((error) => (
           <li>
-            <code>{fault}</code>
+            <code>{error}</code>
           </li>
         ))}
       </ul>
@@ -161,18 +153,18 @@ const DefinitionErrors = ({ faults }: { readonly faults: readonly string[] }) =>
   );
 
 interface PauseFormProps {
-  readonly frame: LayoutData;
+  readonly layout: LayoutData;
   readonly report: ReportDetail;
   readonly path: string;
   readonly refused: RejectedForm | undefined;
 }
 
-const PauseForm = ({ frame, report: { pause }, path, refused }: PauseFormProps) => {
-  const shown = { frame, from: path, refused };
+const PauseForm = ({ layout, report: { pause }, path, refused }: PauseFormProps) => {
+  const form = { layout, from: path, refused };
   if (pause === null) {
     return (
-      <ReasonForm {...shown} action={`${path}/pause`} label="Pause" ask="Why does it wait?">
-        <p>Its scheduled runs wait until it is resumed. Runs on demand still run.</p>
+      <ReasonForm {...form} action={`${path}/pause`} label="Pause" question="Why is it paused?">
+        <p>Scheduled runs wait until the report is resumed. Runs on demand still start.</p>
       </ReasonForm>
     );
   }
@@ -181,11 +173,11 @@ const PauseForm = ({ frame, report: { pause }, path, refused }: PauseFormProps) 
       Resume {pause.org}…
     </a>
   ) : (
-    <ReasonForm {...shown} action={`${path}/resume`} label="Resume" ask="Why may it go on?" />
+    <ReasonForm {...form} action={`${path}/resume`} label="Resume" question="Why is it resumed?" />
   );
 };
 
-/** YAML to read: keys and comments are told apart, nothing is changed. */
+/** YAML with highlighted keys and comments. */
 export const YamlSource = ({ text }: { readonly text: string }) => (
   <pre class="yaml">
     <code>{text.trimEnd().split('\n').map(highlightLine)}</code>

@@ -1,6 +1,6 @@
 import type { OrganizationEntry, ReportEntry } from '../../access/access.ts';
 import { formatCounted } from '../components/format-numbers.ts';
-import { EmptyState, type LayoutData, PageLayout } from '../components/layout.tsx';
+import { EmptyState, PageLayout, type ViewProps } from '../components/layout.tsx';
 import { RunLink, reportPath, runZone } from '../components/run-table.tsx';
 import { RunBadge } from '../components/status-badge.tsx';
 import { Timestamp } from '../components/time.tsx';
@@ -8,35 +8,29 @@ import { Timestamp } from '../components/time.tsx';
 export interface ReportsData {
   readonly organizations: readonly OrganizationEntry[];
   readonly reports: readonly ReportEntry[];
-  /** `after` of the next page. */
+  /** The cursor of the next page. */
   readonly next: string | null;
 }
 
-export const Reports = ({
-  frame,
-  data: { organizations, reports, next },
-}: {
-  readonly frame: LayoutData;
-  readonly data: ReportsData;
-}) => (
-  <PageLayout frame={frame} title="Reports" place="/reports">
+export const Reports = ({ layout, data: { organizations, reports, next } }: ViewProps<ReportsData>) => (
+  <PageLayout layout={layout} title="Reports" current="/reports">
     <h1>Reports</h1>
     {organizations.length === 0 ? (
       <EmptyState>
-        There is no organization here yet. <code>docket init</code> writes the first one and its report.
+        No organizations yet. <code>docket init</code> creates the first one with a report.
       </EmptyState>
     ) : null}
     {organizations.map(({ org, name, timezone, pause }) => (
       <section aria-labelledby={`org-${org}`}>
         <h2 id={`org-${org}`}>
           {org}{' '}
-          <span class="soft">
+          <span class="muted">
             {name === org ? '' : `${name} · `}
             {timezone}
           </span>{' '}
           {timezone === null ? (
             <span class="state bad">
-              <code>org.yaml</code> has a fault
+              <code>org.yaml</code> has errors
             </span>
           ) : null}{' '}
           {pause === null ? null : (
@@ -61,21 +55,21 @@ export const Reports = ({
 const ReportTable = ({ reports }: { readonly reports: readonly ReportEntry[] }) =>
   reports.length === 0 ? (
     <EmptyState>
-      No report yet: put a definition beside <code>org.yaml</code>. It is read within seconds.
+      No reports yet. Add a definition beside <code>org.yaml</code>; it is read within seconds.
     </EmptyState>
   ) : (
     <table class="rows reports">
-      <caption class="unseen">Reports</caption>
+      <caption class="visually-hidden">Reports</caption>
       <thead>
         <tr>
           <th scope="col">Report</th>
-          <th scope="col" class="of-schedule">
+          <th scope="col" class="col-schedule">
             Schedule
           </th>
-          <th scope="col" class="of-last">
+          <th scope="col" class="col-last">
             Last run
           </th>
-          <th scope="col" class="of-force">
+          <th scope="col" class="col-state">
             State
           </th>
         </tr>
@@ -84,18 +78,18 @@ const ReportTable = ({ reports }: { readonly reports: readonly ReportEntry[] }) 
         {reports.map(({ org, report, title, schedules, pause, faults, last }) => (
           <tr>
             <td>
-              <a href={reportPath(org, report)}>{title}</a> <span class="soft">{report}</span>
+              <a href={reportPath(org, report)}>{title}</a> <span class="muted">{report}</span>
             </td>
             <td data-name="Schedule">
               {schedules.length === 0 ? (
-                <span class="soft">on demand</span>
+                <span class="muted">on demand</span>
               ) : (
                 schedules.map((line) => <code class="line">{line}</code>)
               )}
             </td>
             <td data-name="Last run">
               {last === null ? (
-                <span class="soft">none yet</span>
+                <span class="muted">none yet</span>
               ) : (
                 <>
                   <RunBadge state={last.state} /> <Timestamp at={last.createdAt} zone={runZone(last)} />{' '}
@@ -105,8 +99,8 @@ const ReportTable = ({ reports }: { readonly reports: readonly ReportEntry[] }) 
             </td>
             <td data-name="State">
               {pause === null ? null : <span class="state warn">Paused</span>}{' '}
-              {faults.length === 0 ? null : <span class="state bad">{formatCounted(faults.length, 'fault')}</span>}
-              {pause === null && faults.length === 0 ? <span class="soft">in force</span> : null}
+              {faults.length === 0 ? null : <span class="state bad">{formatCounted(faults.length, 'error')}</span>}
+              {pause === null && faults.length === 0 ? <span class="muted">active</span> : null}
             </td>
           </tr>
         ))}

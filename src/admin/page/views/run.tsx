@@ -4,49 +4,41 @@ import { type RunDecision, type RunRecord, STAGES, type Stage, TERMINAL_STATES }
 import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
 import type { HeldRun } from '../../access/access.ts';
 import { ErrorDetails } from '../components/error-details.tsx';
-import { FileList } from '../components/file-list.tsx';
+import { FileList, type RunFilesView } from '../components/file-list.tsx';
 import { formatElapsed, formatInteger } from '../components/format-numbers.ts';
-import { EmptyState, Fact, type LayoutData, PageLayout } from '../components/layout.tsx';
+import { EmptyState, Fact, PageLayout, type ViewProps } from '../components/layout.tsx';
 import { elapsedText, ReportLink, RunProgressBar, runZone, triggerText } from '../components/run-table.tsx';
 import { RUN_STATE_LABELS, RunBadge } from '../components/status-badge.tsx';
 import { Timestamp } from '../components/time.tsx';
 import type { RejectedForm } from '../forms/reason-form.tsx';
 import { RunActions } from '../forms/run-actions.tsx';
-import type { RunFilesView } from '../routes/loaders.ts';
+
 import { DeliveryTable } from './deliveries.tsx';
 
 export interface RunData {
-  readonly news: RunSnapshot;
+  readonly snapshot: RunSnapshot;
   readonly deliveries: readonly DeliveryRow[];
   readonly files: RunFilesView;
-  /** Of a run that is held. */
+  /** Null unless the run is held. */
   readonly held: HeldRun | null;
   readonly refused?: RejectedForm | undefined;
 }
 
-/** One run: what was asked for, how it goes on, what came of it, and what may be decided. */
-export const Run = ({
-  frame,
-  data,
-  notice,
-}: {
-  readonly frame: LayoutData;
-  readonly data: RunData;
-  readonly notice?: string | undefined;
-}) => {
-  const { record } = data.news;
+/** One run: its progress, files, deliveries and record, and the actions that its state allows. */
+export const Run = ({ layout, data, notice }: ViewProps<RunData>) => {
+  const { record } = data.snapshot;
   const zone = runZone(record);
   const open = !TERMINAL_STATES.has(record.state);
   return (
-    <PageLayout frame={frame} title={`Run ${record.id.slice(0, 8)}`} place="/runs" notice={notice}>
-      <p class="crumbs">
+    <PageLayout layout={layout} title={`Run ${record.id.slice(0, 8)}`} current="/runs" notice={notice}>
+      <p class="breadcrumbs">
         <ReportLink {...record} />
       </p>
       <div class="headline" id="headline" data-live>
         <h1>
           Run <span class="id">{record.id.slice(0, 8)}</span>
         </h1>
-        <RunBadge state={record.state} /> <span class="soft">{stateMeaning(record, data.files)}</span>
+        <RunBadge state={record.state} /> <span class="muted">{stateDescription(record, data.files)}</span>
       </div>
       <p class="lead">{formatPeriod(record.period)}</p>
       <div
@@ -60,20 +52,20 @@ export const Run = ({
       >
         {open ? (
           <>
-            <RunProgressBar news={data.news} now={frame.now} />
+            <RunProgressBar snapshot={data.snapshot} now={layout.now} />
             <noscript>
               <p class="more">
-                <a href={`/runs/${record.id}`}>Look again</a>
+                <a href={`/runs/${record.id}`}>Refresh</a>
               </p>
             </noscript>
           </>
         ) : null}
       </div>
       <div id="error" data-live>
-        {record.error === null ? null : <ErrorDetails error={record.error} heading="Why it ended so" />}
+        {record.error === null ? null : <ErrorDetails error={record.error} heading="Reason" />}
       </div>
       <RunActions
-        frame={frame}
+        layout={layout}
         record={record}
         deliveries={data.deliveries}
         files={data.files}
@@ -85,24 +77,22 @@ export const Run = ({
           <section aria-labelledby="files">
             <h2 id="files">Files</h2>
             <div id="files-list" data-live>
-              <FileList record={record} pack={data.files} />
+              <FileList record={record} view={data.files} />
             </div>
           </section>
           <section aria-labelledby="sent">
             <h2 id="sent">Deliveries</h2>
             <div id="deliveries" data-live>
               {data.deliveries.length === 0 ? (
-                <EmptyState>
-                  {record.deliver ? 'Nothing has been delivered yet.' : 'It was asked not to deliver anything.'}
-                </EmptyState>
+                <EmptyState>{record.deliver ? 'No deliveries yet.' : 'This run does not deliver.'}</EmptyState>
               ) : (
-                <DeliveryTable rows={data.deliveries} zone={() => zone} of="run" />
+                <DeliveryTable rows={data.deliveries} zone={() => zone} showRun={false} />
               )}
             </div>
           </section>
           {record.reopened.length === 0 ? null : (
             <section aria-labelledby="history">
-              <h2 id="history">What was decided</h2>
+              <h2 id="history">Decisions</h2>
               <DecisionHistory reopened={record.reopened} zone={zone} />
             </section>
           )}
@@ -111,13 +101,13 @@ export const Run = ({
           <section aria-labelledby="stages">
             <h2 id="stages">Stages</h2>
             <div id="timings" data-live>
-              <StageTimings news={data.news} />
+              <StageTimings snapshot={data.snapshot} />
             </div>
           </section>
           <section aria-labelledby="facts">
             <h2 id="facts">Record</h2>
             <div id="record" data-live>
-              <Facts record={record} now={frame.now} zone={zone} />
+              <Facts record={record} now={layout.now} zone={zone} />
             </div>
           </section>
         </div>
@@ -126,11 +116,10 @@ export const Run = ({
   );
 };
 
-/** What the state means for this run. */
-const stateMeaning = ({ state }: RunRecord, files: RunFilesView): string =>
-  state === 'failed' && 'kept' in files && files.kept.length > 0
-    ? 'Its files were made; not everybody has received them.'
-    : RUN_STATE_LABELS[state].means;
+const stateDescription = ({ state }: RunRecord, view: RunFilesView): string =>
+  state === 'failed' && 'files' in view && view.files.length > 0
+    ? 'Its files were created, but not delivered to all recipients.'
+    : RUN_STATE_LABELS[state].description;
 
 const Facts = ({ record, now, zone }: { readonly record: RunRecord; readonly now: number; readonly zone: string }) => (
   <dl class="facts">
@@ -153,14 +142,14 @@ const Facts = ({ record, now, zone }: { readonly record: RunRecord; readonly now
         <Timestamp at={record.finishedAt} zone={zone} seconds />
       </Fact>
     )}
-    <Fact name="Took">{elapsedText(record, now)}</Fact>
+    <Fact name="Duration">{elapsedText(record, now)}</Fact>
     <Fact name="Calls planned">{formatInteger(record.calls.planned)}</Fact>
     <Fact name="Calls made">{formatInteger(record.calls.made)}</Fact>
     <Fact name="Calls saved">{formatInteger(record.calls.saved)}</Fact>
     <Fact name="Token wait">{formatElapsed(record.tokenWaitMs)}</Fact>
-    <Fact name="Tries">
+    <Fact name="Attempts">
       {formatInteger(record.attempts)}
-      {record.starts > record.attempts ? `, taken up ${formatInteger(record.starts)} times` : ''}
+      {record.starts > record.attempts ? `, started ${formatInteger(record.starts)} times` : ''}
     </Fact>
     <Fact name="Delivers">{record.deliver ? 'yes' : 'no, files only'}</Fact>
     <Fact name="Definition">
@@ -174,10 +163,10 @@ const Facts = ({ record, now, zone }: { readonly record: RunRecord; readonly now
 
 const DECISION_LABELS: Readonly<Record<RunDecision['what'], string>> = {
   release: 'Released',
-  retry: 'Tried again',
-  resend: 'One delivery to be sent again',
-  settle: 'Last delivery declared sent',
-  cancel: 'Told to stop',
+  retry: 'Retried',
+  resend: 'One delivery resent',
+  settle: 'Last delivery marked as sent',
+  cancel: 'Cancellation requested',
 };
 
 const DecisionHistory = ({ reopened, zone }: { readonly reopened: readonly RunDecision[]; readonly zone: string }) => (
@@ -201,15 +190,15 @@ const STAGE_LABELS: Readonly<Record<Stage, string>> = {
   deliver: 'Deliver',
 };
 
-/** How long each stage of a run took, one after the other as they came, and which one it is at. */
-export const StageTimings = ({ news: { record, live } }: { readonly news: RunSnapshot }) => {
+/** The duration of each stage in order, and the current stage. */
+export const StageTimings = ({ snapshot: { record, live } }: { readonly snapshot: RunSnapshot }) => {
   const spent = STAGES.map((stage) => record.timings[stage] ?? 0);
   const all = spent.reduce((sum, ms) => sum + ms, 0);
-  if (all === 0 && live === null) return <EmptyState>No stage is over yet.</EmptyState>;
+  if (all === 0 && live === null) return <EmptyState>No stage has finished yet.</EmptyState>;
   const percent = (ms: number): string => `${((ms / Math.max(1, all)) * 100).toFixed(2)}%`;
   return (
     <table class="stages">
-      <caption class="unseen">Time of each stage, over all tries</caption>
+      <caption class="visually-hidden">Duration of each stage over all attempts</caption>
       <tbody>
         {STAGES.map((stage, index) => {
           const ms = record.timings[stage];
@@ -228,7 +217,7 @@ export const StageTimings = ({ news: { record, live } }: { readonly news: RunSna
                 {live?.stage === stage ? (
                   <span class="state busy">now</span>
                 ) : ms === undefined ? (
-                  <span class="soft">not reached</span>
+                  <span class="muted">not reached</span>
                 ) : (
                   formatElapsed(ms)
                 )}

@@ -1,15 +1,15 @@
 import { RUN_STATES, type RunRecord, type RunState } from '../../../run/run-record.ts';
 import type { OrganizationEntry } from '../../access/access.ts';
-import { EmptyState, type LayoutData, PageLayout } from '../components/layout.tsx';
+import { EmptyState, PageLayout, type ViewProps } from '../components/layout.tsx';
 import { RunTable } from '../components/run-table.tsx';
 import { RUN_STATE_LABELS } from '../components/status-badge.tsx';
 
-/** What the list is narrowed to, as the form says it. */
+/** The filters of the list. */
 export interface RunsQuery {
   readonly org?: string | undefined;
   readonly report?: string | undefined;
   readonly state?: RunState | undefined;
-  /** YYYY-MM-DD, days of UTC, both included. */
+  /** Days in UTC, YYYY-MM-DD, both included. */
   readonly since?: string | undefined;
   readonly until?: string | undefined;
   readonly after?: string | undefined;
@@ -22,14 +22,8 @@ export interface RunsData {
   readonly query: RunsQuery;
 }
 
-export const Runs = ({
-  frame,
-  data: { organizations, runs, next, query },
-}: {
-  readonly frame: LayoutData;
-  readonly data: RunsData;
-}) => (
-  <PageLayout frame={frame} title="Runs" place="/runs">
+export const Runs = ({ layout, data: { organizations, runs, next, query } }: ViewProps<RunsData>) => (
+  <PageLayout layout={layout} title="Runs" current="/runs">
     <h1>Runs</h1>
     <form class="filter" method="get" action="/runs">
       <label>
@@ -53,7 +47,7 @@ export const Runs = ({
           <option value="">any</option>
           {RUN_STATES.map((state) => (
             <option value={state} selected={state === query.state}>
-              {RUN_STATE_LABELS[state].word}
+              {RUN_STATE_LABELS[state].label}
             </option>
           ))}
         </select>
@@ -68,26 +62,26 @@ export const Runs = ({
       </label>
       <label>
         Run
-        <input name="run" placeholder="its id, or 8 digits" autocomplete="off" spellcheck={false} maxlength={32} />
+        <input name="run" placeholder="id or its first 8 digits" autocomplete="off" spellcheck={false} maxlength={32} />
       </label>
       <button type="submit">Show</button>
-      {isNarrowed(query) ? <a href="/runs">Show all</a> : null}
+      {isFiltered(query) ? <a href="/runs">Show all</a> : null}
     </form>
     {runs.length === 0 ? (
       <EmptyState>
-        {isNarrowed(query) ? (
+        {isFiltered(query) ? (
           <>
-            No run on record is like this. <a href="/runs">Show all</a>
+            No runs match these filters. <a href="/runs">Show all</a>
           </>
         ) : (
           <>
-            No run is on record yet. The first comes with the next <a href="/slots">slot</a>, or when you run a{' '}
+            No runs yet. The first starts at the next <a href="/slots">slot</a>, or when you run a{' '}
             <a href="/reports">report</a> now.
           </>
         )}
       </EmptyState>
     ) : (
-      <RunTable runs={runs} now={frame.now} caption="Runs, the newest first" />
+      <RunTable runs={runs} now={layout.now} caption="Runs, newest first" />
     )}
     <p class="more">
       {query.after === undefined ? null : <a href={runsPath({ ...query, after: undefined })}>Newest</a>}{' '}
@@ -100,10 +94,10 @@ export const Runs = ({
   </PageLayout>
 );
 
-const isNarrowed = ({ after, ...query }: RunsQuery): boolean =>
+const isFiltered = ({ after, ...query }: RunsQuery): boolean =>
   Object.values(query).some((value) => value !== undefined);
 
-/** The list with these filters. */
+/** The path of the list with these filters. */
 export function runsPath(query: RunsQuery): string {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) if (value !== undefined) parameters.set(name, String(value));

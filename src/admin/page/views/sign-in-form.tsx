@@ -3,20 +3,20 @@ import { BrandMark, Document } from '../components/layout.tsx';
 
 interface SignInProps {
   readonly assets: AssetUrls;
-  /** Why nobody was let in, or that somebody has left. */
-  readonly message?: { readonly text: string; readonly grave: boolean } | undefined;
-  /** Path of ours to which the visitor wanted to go. */
+  /** Why the sign-in failed, or that the user has signed out. */
+  readonly message?: { readonly text: string; readonly isError: boolean } | undefined;
+  /** The path to continue at. */
   readonly to: string;
 }
 
 export const SignIn = ({ assets, message, to }: SignInProps) => (
   <Document title="Sign in" assets={assets}>
-    <main class="door">
+    <main class="narrow">
       <h1>
         <BrandMark /> Docket
       </h1>
       {message === undefined ? null : (
-        <p class={message.grave ? 'fault' : 'notice'} role={message.grave ? 'alert' : 'status'} id="why">
+        <p class={message.isError ? 'error' : 'notice'} role={message.isError ? 'alert' : 'status'} id="why">
           {message.text}
         </p>
       )}
@@ -31,13 +31,13 @@ export const SignIn = ({ assets, message, to }: SignInProps) => (
           autocomplete="current-password"
           spellcheck={false}
           autofocus
-          {...(message?.grave === true ? { 'aria-invalid': 'true', 'aria-describedby': 'why' } : {})}
+          {...(message?.isError === true ? { 'aria-invalid': 'true', 'aria-describedby': 'why' } : {})}
         />
         <button type="submit" class="primary">
           Sign in
         </button>
         <p class="hint">
-          <code>docket tokens create</code> makes one. It is not kept in the browser, only a session of some hours.
+          Create one with <code>docket tokens create</code>. The browser stores a session of some hours, not the token.
         </p>
       </form>
     </main>

@@ -1,26 +1,26 @@
 import { DateTime } from 'luxon';
 import type { OrganizationEntry, SlotEntry } from '../../access/access.ts';
-import { EmptyState, type LayoutData, PageLayout } from '../components/layout.tsx';
+import { EmptyState, PageLayout, type ViewProps } from '../components/layout.tsx';
 import { ReportLink } from '../components/run-table.tsx';
 import { RelativeTime, Timestamp } from '../components/time.tsx';
 
-/** Slots by the day on which they begin, in the zone of each. */
+/** Slots by the day on which they begin, in the time zone of each. */
 export const SlotList = ({ slots, now }: { readonly slots: readonly SlotEntry[]; readonly now: number }) =>
   slots.length === 0 ? (
     <EmptyState>
-      No report has a schedule that will come due. Give one a <code>schedule</code> in its definition.
+      No report has an upcoming slot. Add a <code>schedule</code> to a definition.
     </EmptyState>
   ) : (
     <div>
-      {byDay(slots, now).map(([day, own]) => (
+      {byDay(slots, now).map(([day, slotsOfDay]) => (
         <>
           <h3 class="day">{day}</h3>
           <ul class="slots">
-            {own.map((slot) => (
-              <li class={slot.paused ? 'waits' : ''}>
+            {slotsOfDay.map((slot) => (
+              <li class={slot.paused ? 'paused' : ''}>
                 <Timestamp at={Date.parse(slot.begins)} zone={slot.timezone} short />
                 <ReportLink {...slot} />
-                <span class="soft">
+                <span class="muted">
                   {slot.paused ? 'paused' : <RelativeTime at={Date.parse(slot.begins)} now={now} />}
                 </span>
               </li>
@@ -31,7 +31,7 @@ export const SlotList = ({ slots, now }: { readonly slots: readonly SlotEntry[];
     </div>
   );
 
-/** `Today`, `Tomorrow`, `Mon 23 Nov 2026`: the day that the slot's own zone has then. */
+/** Groups slots by `Today`, `Tomorrow`, `Mon 23 Nov 2026`: the day in the slot's time zone. */
 function byDay(slots: readonly SlotEntry[], now: number): readonly (readonly [string, readonly SlotEntry[]])[] {
   const days = new Map<string, SlotEntry[]>();
   for (const slot of slots) {
@@ -48,14 +48,14 @@ export interface SlotsData {
   readonly organizations: readonly OrganizationEntry[];
   readonly slots: readonly SlotEntry[];
   readonly org: string | undefined;
-  /** Days that are looked ahead. */
+  /** The range of the list, in days from now. */
   readonly days: number;
 }
 
-export const Slots = ({ frame, data }: { readonly frame: LayoutData; readonly data: SlotsData }) => (
-  <PageLayout frame={frame} title="Slots" place="/slots">
+export const Slots = ({ layout, data }: ViewProps<SlotsData>) => (
+  <PageLayout layout={layout} title="Slots" current="/slots">
     <h1>Slots</h1>
-    <p class="lead">When scheduled runs begin, each in the zone of its schedule.</p>
+    <p class="lead">Upcoming scheduled runs, each in the time zone of its schedule.</p>
     <form class="filter" method="get" action="/slots">
       <label>
         Organization
@@ -80,18 +80,18 @@ export const Slots = ({ frame, data }: { readonly frame: LayoutData; readonly da
       </label>
       <button type="submit">Show</button>
     </form>
-    <SlotTable slots={data.slots} now={frame.now} />
+    <SlotTable slots={data.slots} now={layout.now} />
   </PageLayout>
 );
 
 const SlotTable = ({ slots, now }: { readonly slots: readonly SlotEntry[]; readonly now: number }) =>
   slots.length === 0 ? (
     <EmptyState>
-      No slot comes due in this time. Look further ahead, or give a report a <code>schedule</code> in its definition.
+      No slots in this range. Choose a longer one, or add a <code>schedule</code> to a definition.
     </EmptyState>
   ) : (
     <table class="rows">
-      <caption class="unseen">Slots, the soonest first</caption>
+      <caption class="visually-hidden">Slots, soonest first</caption>
       <thead>
         <tr>
           <th scope="col">Begins</th>
@@ -111,12 +111,12 @@ const SlotTable = ({ slots, now }: { readonly slots: readonly SlotEntry[]; reado
               <RelativeTime at={Date.parse(slot.begins)} now={now} />
             </td>
             <td data-name="Report">
-              <ReportLink {...slot} /> <span class="soft">{slot.title}</span>
+              <ReportLink {...slot} /> <span class="muted">{slot.title}</span>
             </td>
             <td data-name="Schedule">
-              <code>{slot.schedule}</code> <span class="soft">{slot.timezone}</span>
+              <code>{slot.schedule}</code> <span class="muted">{slot.timezone}</span>
             </td>
-            <td data-name="State">{slot.paused ? <span class="state warn">Paused</span> : 'In force'}</td>
+            <td data-name="State">{slot.paused ? <span class="state warn">Paused</span> : 'Active'}</td>
           </tr>
         ))}
       </tbody>

@@ -2,6 +2,8 @@ import type { Command } from 'commander';
 import type { AppContext } from '../../../base/context.ts';
 import type { OrgSettings } from '../../../definitions/schema/org-settings.ts';
 import type { Definition } from '../../../definitions/schema/report-definition.ts';
+import { type Format, formatOf } from '../../../render/formats/format.ts';
+import { FORMATS } from '../../../render/formats/registry.ts';
 import type { RunOrder } from '../../../run/run-record.ts';
 import type { RunResult } from '../../../run/run-result.ts';
 
@@ -70,7 +72,7 @@ async function preview(report: string, flags: PreviewFlags): Promise<void> {
   try {
     const { order, result, sealed } = await runInline(
       {
-        definition: flags.sample ? withoutWorkbookPasswords(definition) : definition,
+        definition: flags.sample ? withoutOutputSecrets(definition, FORMATS) : definition,
         settings: source.settings,
         ...('orgs' in source ? { orgs: source.orgs } : {}),
         period,
@@ -89,13 +91,14 @@ async function preview(report: string, flags: PreviewFlags): Promise<void> {
   }
 }
 
-/** Made-up figures need no password, and whoever looks at them may not have it. */
-const withoutWorkbookPasswords = (definition: Definition): Definition => ({
+/** Sample figures need no encryption, and the user may not have the secrets. */
+const withoutOutputSecrets = (definition: Definition, formats: readonly Format[]): Definition => ({
   ...definition,
   outputs: definition.outputs.map((output) => {
-    if (output.format !== 'xlsx') return output;
-    const { password: _, ...open } = output;
-    return open;
+    const { format, spec } = formatOf(output, formats);
+    const secrets = Object.keys(format.secrets?.(spec) ?? {});
+    const options = Object.entries(output).filter(([field]) => !secrets.includes(field));
+    return { ...Object.fromEntries(options), format: output.format };
   }),
 });
 

@@ -1,5 +1,5 @@
 import { DocketError } from '../../../base/error.ts';
-import { type Artifact, type ArtifactFormat, individualFiles, type MailBody } from '../../../render/artifact.ts';
+import { type Artifact, individualFiles, type MailBody, outputFormatOf } from '../../../render/artifact.ts';
 import type { Archive, PublishedRun } from '../../archive/archive.ts';
 import type { SharedLink } from '../../archive/storage/archive-storage.ts';
 import type { DeliveryRow } from '../../ledger/ledger.ts';
@@ -14,7 +14,7 @@ export interface FileLink extends SharedLink {
 const URL_LIKE = /^[a-z][a-z0-9]*:\/\//;
 
 interface LinkInput {
-  readonly formats: readonly ArtifactFormat[];
+  readonly formats: readonly string[];
   readonly published: PublishedRun;
   readonly deliveries: readonly Delivery[];
   readonly rows: readonly DeliveryRow[];
@@ -28,8 +28,7 @@ interface LinkInput {
  */
 export async function findFileLinks(input: LinkInput): Promise<readonly FileLink[] | { readonly waitsFor: string }> {
   const { formats, published, deliveries, rows } = input;
-  const wanted: readonly ArtifactFormat[] = formats.includes('csv') ? [...formats, 'schema'] : formats;
-  const files = individualFiles(published.artifacts).filter(({ format }) => wanted.includes(format));
+  const files = individualFiles(published.artifacts).filter((artifact) => formats.includes(outputFormatOf(artifact)));
   const states = new Map(rows.map(({ id, state }) => [id, state]));
   const sent = deliveries.filter(({ row }) => states.get(row.id) === 'sent');
   for await (const source of linkSources(input, sent, files)) {

@@ -1,36 +1,36 @@
 import type { Value } from '../../../fetch/dataset.ts';
 
-/** What a spreadsheet would take for a formula, blanks in front or full-width signs included. */
+/** The start of a formula for a spreadsheet, with leading whitespace or full-width signs too. */
 const FORMULA = /^\s*[=+\-@＝＋－＠]|^[\t\r\n]/;
 
-/** The same behind a semicolon, a tab or a line break: where those end a field, as in German Excel, it is a cell's beginning. */
-// From the sign backwards: from each line break forwards, a text of a million of them would take hours.
+/** The same after a semicolon, a tab or a line break, which end a field for some spreadsheets, e.g. German Excel. */
+// Searches backwards from the sign: forwards from each line break, the search would be quadratic.
 const FORMULA_AFTER_BREAK = /(?=[=+\-@＝＋－＠])(?<=[;\t\r\n]\s*)/g;
 
-/** Without one of these no cell begins within: most texts have none, and the search backwards costs several times this. */
+/** A quick check that spares most texts the search backwards. */
 const FIELD_BREAK = /[;\t\r\n]/;
 
-/** What ends a field, a record or a quotation; readers take either a CR or an LF alone for the end of a record. */
+/** Ends a field, a record or a quotation. Readers accept a single CR or LF as the end of a record. */
 const SPECIAL = /[",\r\n]/;
 
-/** Text that a spreadsheet would run as a formula, wherever it may see a cell begin, gets an apostrophe in front. */
+/** Puts an apostrophe in front of everything that a spreadsheet could run as a formula. */
 export const escapeFormula = (text: string): string => {
   const within = FIELD_BREAK.test(text) ? text.replaceAll(FORMULA_AFTER_BREAK, "'") : text;
   return FORMULA.test(text) ? `'${within}` : within;
 };
 
-/** A text as one field (RFC 4180). An empty text is not nothing: it is quoted, and an undefined value is not. */
+/** A text as one field (RFC 4180). An empty text is quoted, to distinguish it from an undefined value. */
 export const quoteField = (text: string): string =>
   text === '' || SPECIAL.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 
-/** A raw value as one field. Numbers are never neutralised: a spreadsheet reads `-5` as the number it is. */
+/** Formats raw values as fields. Numbers are not escaped: a spreadsheet reads `-5` as a number. */
 export const rawFieldWriter =
-  (guard: (text: string) => string) =>
+  (escapeText: (text: string) => string) =>
   (value: Value): string => {
     if (typeof value === 'number') return `${value}`;
     if (value === null) return '';
-    return typeof value === 'boolean' ? `${value}` : quoteField(guard(value));
+    return typeof value === 'boolean' ? `${value}` : quoteField(escapeText(value));
   };
 
-/** Fields as one record. Of a single empty field, a reader could not tell the record from a blank line. */
+/** Ends a record. A single empty field is quoted, to distinguish the record from a blank line. */
 export const terminateRecord = (fields: string): string => `${fields === '' ? '""' : fields}\r\n`;

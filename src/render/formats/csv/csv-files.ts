@@ -1,9 +1,9 @@
 import { DocketError } from '../../../base/error.ts';
 import { safeFileName } from '../../../base/files/safe-path.ts';
-import type { Output } from '../../../definitions/schema/report-definition.ts';
 import type { Dataset, Table } from '../../../fetch/dataset.ts';
 import { type NameVariables, renderFileName } from '../../file-names.ts';
-import { type PlannedFile, writeChunks } from '../format.ts';
+import { type FormatContext, type PlannedFile, writeChunks } from '../format.ts';
+import type { CsvOutput } from './csv-schema.ts';
 import {
   type CsvColumn,
   type CsvSettings,
@@ -15,97 +15,87 @@ import {
 import { tableSchema } from './table-schema.ts';
 import { MAX_ZIP_BYTES, writeZip } from './zip.ts';
 
-/** Of the zip; a section's file has the section's id behind it. */
+/** The name of the zip. The names of a section's files add the section's id. */
 const DEFAULT_NAME_TEMPLATE = '{{ title }} {{ period.label }}';
-/** Every file of a section gets the stem that leaves room for the longest of their endings. */
+/** The files of a section share one stem, which leaves space for the longest of their suffixes. */
 const LONGEST_SUFFIX = '.totals.schema.json';
 
-interface CsvFileContext {
-  readonly variables: NameVariables;
-  readonly locale?: string | undefined;
-  readonly signal: AbortSignal;
-}
-
-/** A long title is cut before the section's id: that one tells the files apart. */
+/** Truncates a long title rather than the section's id, which makes the names unique. */
 function fileStem(template: string | undefined, variables: NameVariables, { id, title }: Table): string {
   const name = renderFileName(template ?? DEFAULT_NAME_TEMPLATE, { ...variables, section: { id, title } }, '.csv');
-  const ending = template === undefined ? ` ${id}${LONGEST_SUFFIX}` : LONGEST_SUFFIX;
-  return safeFileName(name.slice(0, -'.csv'.length), ending).slice(0, -LONGEST_SUFFIX.length);
+  const suffix = template === undefined ? ` ${id}${LONGEST_SUFFIX}` : LONGEST_SUFFIX;
+  return safeFileName(name.slice(0, -'.csv'.length), suffix).slice(0, -LONGEST_SUFFIX.length);
 }
 
-/** A section's files: its rows, its totals where the service has made some, and beside each what its columns are. */
-function sectionFiles(
-  dataset: Dataset,
-  table: Table,
-  output: Output & { format: 'csv' },
-  about: CsvFileContext,
-): PlannedFile[] {
-  const { variables, locale, signal } = about;
+const csvFile = (name: string, label: string, write: PlannedFile['write']): PlannedFile => ({
+  name,
+  format: 'csv',
+  mediaType: 'text/csv; charset=utf-8',
+  label,
+  write,
+});
+
+/** The files of a section: its rows, the service's totals if there are any, and the Table Schema of each. */
+function sectionFiles(dataset: Dataset, table: Table, output: CsvOutput, context: FormatContext): PlannedFile[] {
+  const { variables, locale, signal } = context;
   const settings: CsvSettings = { ...output.csv, locale };
   const stem = fileStem(output.name, variables, table);
-  // Once for all four, and not before the first of them is written: it reads all rows.
-  let read: readonly CsvColumn[] | undefined;
+  // Computed once for all four files, when the first is written: formatted columns need a scan of all rows.
+  let computed: readonly CsvColumn[] | undefined;
   const columns = (): readonly CsvColumn[] => {
-    read ??= csvColumns(table, settings);
-    return read;
+    computed ??= csvColumns(table, settings);
+    return computed;
   };
-  const ofTotals = () => totalsColumns(columns());
-  const schemaOf = (name: string, of: string, described: () => readonly CsvColumn[]): PlannedFile => ({
+  const totals = () => totalsColumns(columns());
+  const schemaFile = (name: string, described: PlannedFile, columnsOf: () => readonly CsvColumn[]): PlannedFile => ({
     name,
     format: 'schema',
-    of: `the schema of ${of}`,
+    mediaType: 'application/json',
+    part: { of: 'csv', role: 'companion' },
+    label: `the schema of ${described.label}`,
     write: (path) => {
-      const schema = tableSchema(dataset, table, described(), settings);
+      const schema = tableSchema(dataset, table, columnsOf(), settings);
       return writeChunks(path, [`${JSON.stringify(schema, null, 2)}\n`], signal);
     },
   });
-  const data: PlannedFile = {
-    name: `${stem}.csv`,
-    format: 'csv',
-    of: `the CSV file of section "${table.id}"`,
-    write: (path) => writeCsv(path, table, columns(), settings, signal),
-  };
-  const rows = [data, schemaOf(`${stem}.schema.json`, data.of, columns)];
-  if (table.totals === undefined) return rows;
-  const totals: PlannedFile = {
-    name: `${stem}.totals.csv`,
-    format: 'csv',
-    of: `the totals of section "${table.id}"`,
-    write: (path) => writeTotalsCsv(path, ofTotals(), settings, signal),
-  };
-  return [...rows, totals, schemaOf(`${stem}.totals.schema.json`, totals.of, ofTotals)];
+  const data = csvFile(`${stem}.csv`, `the CSV file of section "${table.id}"`, (path) =>
+    writeCsv(path, table, columns(), settings, signal),
+  );
+  const files = [data, schemaFile(`${stem}.schema.json`, data, columns)];
+  if (table.totals === undefined) return files;
+  const totalsFile = csvFile(`${stem}.totals.csv`, `the totals of section "${table.id}"`, (path) =>
+    writeTotalsCsv(path, totals(), settings, signal),
+  );
+  return [...files, totalsFile, schemaFile(`${stem}.totals.schema.json`, totalsFile, totals)];
 }
 
-/** The files of a `csv` output. */
-export const csvFiles = (dataset: Dataset, output: Output & { format: 'csv' }, about: CsvFileContext): PlannedFile[] =>
-  dataset.tables.flatMap((table) => sectionFiles(dataset, table, output, about));
+export const csvFiles = (dataset: Dataset, output: CsvOutput, context: FormatContext): PlannedFile[] =>
+  dataset.tables.flatMap((table) => sectionFiles(dataset, table, output, context));
 
-/** Several CSV files and their schemas as one file for e-mail; nothing where there is one CSV file at most. */
-export function zipFiles(
-  jobs: readonly PlannedFile[],
-  { variables, signal }: CsvFileContext,
-  /** Epoch ms: the day of what is in the zip. */
-  madeAt: number,
-): PlannedFile[] {
-  if (jobs.filter(({ format }) => format === 'csv').length < 2) return [];
-  const write: PlannedFile['write'] = async (path, made) => {
-    const files = made.filter(({ format }) => format === 'csv' || format === 'schema');
-    const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
-    if (bytes > MAX_ZIP_BYTES) {
-      throw new DocketError('render.failed', 'The CSV files are too large for one zip, as e-mail needs it.', {
-        expected: `at most ${MAX_ZIP_BYTES} bytes together`,
-        got: `${bytes} bytes in ${files.length} files`,
-        next: 'Deliver them to a directory, without attaching csv to an e-mail.',
-      });
-    }
-    await writeZip(path, files, madeAt, signal);
-  };
-  return [
-    {
-      name: renderFileName(DEFAULT_NAME_TEMPLATE, variables, '.zip'),
-      format: 'zip',
-      of: 'the zip of the CSV files',
-      write,
+/** The CSV files and their schemas as one zip; undefined when there is only one CSV file. */
+export function zipFile(
+  files: readonly PlannedFile[],
+  { variables, madeAt, signal }: FormatContext,
+): PlannedFile | undefined {
+  if (files.filter(({ format }) => format === 'csv').length < 2) return undefined;
+  const names = new Set(files.map(({ name }) => name));
+  return {
+    name: renderFileName(DEFAULT_NAME_TEMPLATE, variables, '.zip'),
+    format: 'zip',
+    mediaType: 'application/zip',
+    part: { of: 'csv', role: 'bundle' },
+    label: 'the zip of the CSV files',
+    write: async (path, earlier) => {
+      const entries = earlier.filter(({ name }) => names.has(name));
+      const bytes = entries.reduce((sum, file) => sum + file.bytes, 0);
+      if (bytes > MAX_ZIP_BYTES) {
+        throw new DocketError('render.failed', 'The CSV files are too large to attach as one zip.', {
+          expected: `at most ${MAX_ZIP_BYTES} bytes together`,
+          got: `${bytes} bytes in ${entries.length} files`,
+          next: 'Deliver them to a directory, without attaching csv to an e-mail.',
+        });
+      }
+      await writeZip(path, entries, madeAt, signal);
     },
-  ];
+  };
 }

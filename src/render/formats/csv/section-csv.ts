@@ -1,27 +1,28 @@
-import type { CsvOptions } from '../../../definitions/schema/deliveries.ts';
 import type { Row, Table, Value } from '../../../fetch/dataset.ts';
 import { iterateRows } from '../../../fetch/rows.ts';
 import { DEFAULT_LOCALE, messagesFor } from '../../../i18n/messages.ts';
 import { type RawColumn, rawColumns, viewColumns } from '../../figures/columns.ts';
-import { type Quantity, valueFormatter } from '../../figures/format-value.ts';
+import { valueFormatter } from '../../figures/format-value.ts';
+import type { Quantity } from '../../figures/quantity.ts';
 import { writeChunks } from '../format.ts';
 import { escapeFormula, quoteField, rawFieldWriter, terminateRecord } from './csv-fields.ts';
+import type { CsvOptions } from './csv-schema.ts';
 
 const BOM = '\ufeff';
-/** Characters. Large enough to be quick, small enough that a long list never stands in memory as one string. */
+/** Characters written at once, so that a long list is never in memory as a whole. */
 const CHUNK_LENGTH = 64 * 1024;
 
-/** How a section's files are written. */
+/** The options of an output and the locale of its report. */
 export interface CsvSettings extends CsvOptions {
-  /** BCP 47, for formatted values; `en-GB` when absent. Raw files are the same for all readers. */
+  /** BCP 47, for formatted values; `en-GB` when absent. Raw files do not depend on it. */
   readonly locale?: string | undefined;
 }
 
-/** A column of a CSV file, ready to be written. */
+/** A column of a CSV file. */
 export interface CsvColumn {
-  /** The first field of the column, before it is quoted. */
+  /** Not yet quoted. */
   readonly header: string;
-  /** Null for `Still running`, which is about the row or the totals. */
+  /** Null for `Still running`, which describes the row or the totals. */
   readonly view: RawColumn | null;
   /** The row's field, quoted. */
   readonly field: (row: Row) => string;
@@ -31,39 +32,39 @@ export interface CsvColumn {
 
 const passThrough = (text: string): string => text;
 
-/** A spreadsheet takes a leading hyphen for the begin of a formula; the true minus sign reads the same and is not one. */
+/** Replaces a leading hyphen, which starts a formula in a spreadsheet, by the minus sign U+2212. */
 const withTrueMinus = (value: Value, text: string): string =>
   typeof value === 'number' ? text.replace(/^-/, '−') : text;
 
 const isDataColumn = ({ role }: RawColumn): boolean => role !== 'change' && role !== 'week';
 
-/** Of the headers and of the schema: programs read raw files, in one language wherever they come from. */
+/** The locale of headers and schema. Raw files are for programs and always English. */
 export const csvLocale = ({ values, locale }: CsvSettings): string =>
   values === 'formatted' ? (locale ?? DEFAULT_LOCALE) : DEFAULT_LOCALE;
 
-/** Lists and current counts have none. */
+/** False for lists and current counts. */
 const hasPeriod = ({ granularity, current, columns }: Table): boolean =>
   granularity !== null || (!current && columns.some(({ kind }) => kind === 'metric'));
 
 /**
- * The columns of a section's CSV file in order. Changes are left out: they follow from the two values beside them, and
- * an analyst computes from those.
+ * The columns of a section's CSV file in order, without changes, which follow from the current and the previous value.
+ * Formatted values need a scan of all rows.
  */
 export function csvColumns(table: Table, settings: CsvSettings): readonly CsvColumn[] {
   const { values, raw } = settings;
   const locale = csvLocale(settings);
-  const guard = raw === true ? passThrough : escapeFormula;
+  const escapeText = raw === true ? passThrough : escapeFormula;
   const formatted = (quantity: Quantity): ((value: Value) => string) => {
-    const read = valueFormatter(quantity, locale);
-    return (value) => quoteField(guard(withTrueMinus(value, read(value))));
+    const format = valueFormatter(quantity, locale);
+    return (value) => quoteField(escapeText(withTrueMinus(value, format(value))));
   };
   const column = (view: RawColumn, header: string, text: (value: Value) => string): CsvColumn => ({
-    header: guard(header),
+    header: escapeText(header),
     view,
     field: (row) => text(view.read(row)),
     total: view.total === undefined ? undefined : text(view.total),
   });
-  const asIs = rawFieldWriter(guard);
+  const rawField = rawFieldWriter(escapeText);
   const columns =
     values === 'formatted'
       ? viewColumns(table, locale)
@@ -71,10 +72,10 @@ export function csvColumns(table: Table, settings: CsvSettings): readonly CsvCol
           .map((view) => column(view, view.plainHeader, formatted(view.quantity)))
       : rawColumns(table)
           .filter(isDataColumn)
-          .map((view) => column(view, view.rawHeader, asIs));
-  // Of a table with a period it is always there, so that the file's shape does not depend on the day it was made.
+          .map((view) => column(view, view.rawHeader, rawField));
+  // Every table with a period has the column, so that the file's shape does not depend on the day of the run.
   if (!hasPeriod(table)) return columns;
-  const running = values === 'formatted' ? formatted({ kind: 'text' }) : asIs;
+  const running = values === 'formatted' ? formatted({ kind: 'text' }) : rawField;
   const header = messagesFor(locale).table.schema.running;
   return [...columns, { header, view: null, field: (row) => running(row.partial), total: running(table.running) }];
 }
@@ -84,27 +85,27 @@ const headerRecord = (columns: readonly CsvColumn[], { bom }: CsvSettings): stri
 
 function* csvChunks(table: Table, columns: readonly CsvColumn[], settings: CsvSettings): Iterable<string> {
   const fields = columns.map((column) => column.field);
-  let piece = headerRecord(columns, settings);
+  let chunk = headerRecord(columns, settings);
   for (const row of iterateRows(table.rows)) {
-    let line = '';
+    let record = '';
     let comma = '';
     for (const text of fields) {
-      line += comma + text(row);
+      record += comma + text(row);
       comma = ',';
     }
-    piece += terminateRecord(line);
-    if (piece.length < CHUNK_LENGTH) continue;
-    yield piece;
-    piece = '';
+    chunk += terminateRecord(record);
+    if (chunk.length < CHUNK_LENGTH) continue;
+    yield chunk;
+    chunk = '';
   }
-  yield piece;
+  yield chunk;
 }
 
 /**
- * One section as CSV: UTF-8, with a byte order mark unless `bom` is false (Excel needs it), CRLF (RFC 4180), a header of
- * label and unit. Raw values (ratio 0–1, seconds, ISO dates) with nothing where a figure is undefined, or formatted
- * ones; enum values by label. Unless `raw`, texts that a spreadsheet would run as a formula get an apostrophe in front.
- * `path` must not exist. The totals are not in it: a sum over a column would count them twice. See `writeTotalsCsv`.
+ * Writes one section as CSV: UTF-8, with a byte order mark unless `bom` is false (Excel needs it), CRLF (RFC 4180), a header
+ * of label and unit. Raw values (ratio 0–1, seconds, ISO dates) with an empty field where a figure is undefined, or
+ * formatted ones; enum values by label. Unless `raw`, texts are escaped against formulas. Totals go into a file of their
+ * own, because a sum over a column would count them twice. `path` must not exist.
  */
 export const writeCsv = (
   path: string,
@@ -114,11 +115,11 @@ export const writeCsv = (
   signal: AbortSignal,
 ): Promise<void> => writeChunks(path, csvChunks(table, columns, settings), signal);
 
-/** Of the columns, those of the totals: metrics, their previous period, and whether the range is still running. */
+/** The columns of the totals: metrics, their previous values, and whether the period is still running. */
 export const totalsColumns = (columns: readonly CsvColumn[]): readonly CsvColumn[] =>
   columns.filter(({ view }) => view === null || view.role === 'value' || view.role === 'previous');
 
-/** The service's own totals of a section: one row of `totalsColumns`. */
+/** Writes the service's totals of a section: one row of `totalsColumns`. */
 export function writeTotalsCsv(
   path: string,
   columns: readonly CsvColumn[],

@@ -1,8 +1,9 @@
 import type { Dataset, Row, Table, Value } from '../../../fetch/dataset.ts';
 import { iterateRows } from '../../../fetch/rows.ts';
 import { messagesFor, type Words } from '../../../i18n/messages.ts';
-import { fieldQuantities, type RawColumn } from '../../figures/columns.ts';
-import { parseCivilDate, type Quantity, UNDEFINED_TEXT } from '../../figures/format-value.ts';
+import type { RawColumn } from '../../figures/columns.ts';
+import { UNDEFINED_TEXT } from '../../figures/format-value.ts';
+import { fieldQuantities, parseCivilDate, type Quantity } from '../../figures/quantity.ts';
 import { incompleteNoteText, tableFacts, tableNotes } from '../../table-notes.ts';
 import { escapeFormula } from './csv-fields.ts';
 import { type CsvColumn, type CsvSettings, csvLocale } from './section-csv.ts';
@@ -15,7 +16,7 @@ export interface SchemaField {
   readonly name: string;
   readonly title: string;
   readonly type: FieldType;
-  /** As the service names it: `count`, `ratio` (0 to 1), `seconds`, or one that we do not know. */
+  /** The service's name: `count`, `ratio` (0 to 1), `seconds`, or an unknown one. */
   readonly unit?: string;
   readonly description?: string;
   readonly constraints?: { readonly enum: readonly string[] };
@@ -30,7 +31,7 @@ export interface TableSchema {
   readonly missingValues: readonly string[];
 }
 
-/** What the values of a column are, as far as a schema may promise it for every one of them. */
+/** Properties that hold for every value of a column. */
 interface ColumnContents {
   readonly integer: boolean;
   readonly date: boolean;
@@ -38,17 +39,17 @@ interface ColumnContents {
   readonly texts: ReadonlySet<string>;
 }
 
-/** Reads the rows once. Not for fields of a list: their kinds are known from their values already. */
+/** Scans the rows once. */
 function collectContents(rows: Iterable<Row>, columns: readonly RawColumn[]): readonly ColumnContents[] {
   const all = columns.map(() => ({ integer: true, date: true, texts: new Set<string>() }));
   for (const row of rows) {
     for (const [index, { read, role }] of columns.entries()) {
-      const known = all[index];
+      const contents = all[index];
       const value: Value = read(row);
-      if (known === undefined || value === null) continue;
-      known.integer &&= Number.isInteger(value);
-      known.date &&= role === 'bucket' && parseCivilDate(value) !== undefined;
-      if (role === 'label' && typeof value === 'string') known.texts.add(value);
+      if (contents === undefined || value === null) continue;
+      contents.integer &&= Number.isInteger(value);
+      contents.date &&= role === 'bucket' && parseCivilDate(value) !== undefined;
+      if (role === 'label' && typeof value === 'string') contents.texts.add(value);
     }
   }
   return all;
@@ -61,8 +62,8 @@ function fieldTypeOf(
 ): FieldType {
   if (role === 'bucket') return date ? 'date' : 'string';
   if (source.kind === 'metric') {
-    const whole = integer && (total === undefined || total === null || Number.isInteger(total));
-    return source.type === 'integer' && whole ? 'integer' : 'number';
+    const allIntegers = integer && (total === undefined || total === null || Number.isInteger(total));
+    return source.type === 'integer' && allIntegers ? 'integer' : 'number';
   }
   if (source.kind !== 'field') return 'string';
   if (quantity?.kind === 'identifier') return 'integer';
@@ -78,7 +79,7 @@ const joinSentences = (parts: readonly (string | undefined)[]): string =>
     .map((part) => (/[.!?]$/.test(part ?? '') ? part : `${part}.`))
     .join(' ');
 
-function describeField({ role, source }: RawColumn, nothing: string, { table: { schema: words } }: Words): string {
+function describeField({ role, source }: RawColumn, emptyText: string, { table: { schema: words } }: Words): string {
   const metric = source.kind === 'metric';
   return joinSentences([
     role === 'previous' ? words.previous : undefined,
@@ -87,22 +88,22 @@ function describeField({ role, source }: RawColumn, nothing: string, { table: { 
     metric && source.aggregation !== undefined ? words.aggregation(source.aggregation) : undefined,
     metric && source.availableFrom !== undefined ? words.availableFrom(source.availableFrom) : undefined,
     role === 'bucket' ? words.firstDay : undefined,
-    role === 'bucket' ? undefined : metric ? words.undefinedMeans(nothing) : words.emptyMeans(nothing),
+    role === 'bucket' ? undefined : metric ? words.undefinedMeans(emptyText) : words.emptyMeans(emptyText),
     words.name(source.name),
   ]);
 }
 
-/** The labels of the catalog, then whatever else there is: a schema must not refuse the file beside it. */
+/** The labels of the catalog, and further values of the rows: the schema must accept its file. */
 function enumLabels(
   { role, source }: RawColumn,
   { texts }: ColumnContents,
-  guard: (text: string) => string,
+  escapeText: (text: string) => string,
 ): readonly string[] {
   if (role !== 'label' || source.values === undefined || source.values.length === 0) return [];
-  return [...new Set([...source.values.map(({ label }) => label), ...texts])].map(guard);
+  return [...new Set([...source.values.map(({ label }) => label), ...texts])].map(escapeText);
 }
 
-/** What the columns of a CSV file hold, for programs: types, units, what an empty field means, and what is incomplete. */
+/** Describes the columns of a CSV file for programs: types, units, the meaning of empty fields, and incomplete data. */
 export function tableSchema(
   dataset: Pick<Dataset, 'period' | 'sums'>,
   table: Table,
@@ -110,30 +111,30 @@ export function tableSchema(
   settings: CsvSettings,
 ): TableSchema {
   const formatted = settings.values === 'formatted';
-  const guard = settings.raw === true ? (text: string) => text : escapeFormula;
+  const escapeText = settings.raw === true ? (text: string) => text : escapeFormula;
   const locale = csvLocale(settings);
   const words = messagesFor(locale);
   const { schema } = words.table;
-  const nothing = formatted ? `“${UNDEFINED_TEXT}”` : schema.emptyField;
+  const emptyText = formatted ? `“${UNDEFINED_TEXT}”` : schema.emptyField;
   const views = columns.flatMap(({ view }) => view ?? []);
-  // A list has fields alone, and may be long.
+  // A list, which may be long, has only fields: `fieldQuantities` scans them.
   const rows = views.some(({ source }) => source.kind !== 'field') ? iterateRows(table.rows) : [];
-  const facts = new Map(collectContents(rows, views).map((known, index) => [views[index], known]));
+  const contentsOf = new Map(collectContents(rows, views).map((contents, index) => [views[index], contents]));
   const quantities = formatted ? undefined : fieldQuantities(table);
   const fields = columns.map(({ header, view }): SchemaField => {
-    const known = view === null ? undefined : facts.get(view);
-    if (view === null || known === undefined) {
+    const contents = view === null ? undefined : contentsOf.get(view);
+    if (view === null || contents === undefined) {
       const { running: title, runningMeans: description } = schema;
       return { name: header, title, type: formatted ? 'string' : 'boolean', description };
     }
     const { source } = view;
-    const labels = enumLabels(view, known, guard);
+    const labels = enumLabels(view, contents, escapeText);
     return {
       name: header,
       title: view.plainHeader,
-      type: formatted ? 'string' : fieldTypeOf(view, known, quantities?.get(source.name)),
+      type: formatted ? 'string' : fieldTypeOf(view, contents, quantities?.get(source.name)),
       ...(formatted || source.unit === null ? {} : { unit: source.unit }),
-      description: describeField(view, nothing, words),
+      description: describeField(view, emptyText, words),
       ...(labels.length === 0 ? {} : { constraints: { enum: labels } }),
     };
   });

@@ -9,9 +9,10 @@ import {
 } from '../../../fetch/dataset.ts';
 import type { Words } from '../../../i18n/messages.ts';
 import { describeFilters } from '../../table-notes.ts';
-import { completenessText, footerOf, type WorkbookContext } from './cover.ts';
+import type { Cell } from './sheet-rows.ts';
 import { STYLES, textRowPoints } from './style.ts';
-import type { Cell, SheetWriter, WorkbookFile } from './workbook-writer.ts';
+import { completenessText, footerOf, type WorkbookContext, writeSheetHeading } from './workbook-context.ts';
+import type { SheetWriter, WorkbookFile } from './workbook-writer.ts';
 
 const writeHeader = (sheet: SheetWriter, labels: readonly string[]): Promise<void> =>
   sheet.addRow(
@@ -29,7 +30,7 @@ interface DefinedColumn {
   readonly sections: string[];
 }
 
-/** Every column once, in the order of its first appearance, with the sections that show it. */
+/** Each column once, in order of first appearance, with the sections that show it. */
 function definedColumns(dataset: Dataset, kinds: readonly Column['kind'][]): DefinedColumn[] {
   const found = new Map<string, DefinedColumn>();
   for (const table of dataset.tables) {
@@ -50,7 +51,7 @@ const unitText = (unit: string | null, { count, ratio, seconds, otherUnit }: Def
   return unit === null ? '' : (known[unit] ?? otherUnit(unit));
 };
 
-function columnRemarks({ counts, availableFrom, replacedBy }: Column, words: DefinitionWords): string {
+function columnNotes({ counts, availableFrom, replacedBy }: Column, words: DefinitionWords): string {
   const lines = [
     counts === 'now' ? words.countsNow : undefined,
     counts === undefined || counts === 'now' ? undefined : words.countsAt(counts),
@@ -60,43 +61,49 @@ function columnRemarks({ counts, availableFrom, replacedBy }: Column, words: Def
   return lines.filter((line) => line !== undefined).join('\n');
 }
 
-/** What each figure means: metrics with their units, groups with their values, and what each section leaves out. */
-export async function writeDefinitionsSheet(book: WorkbookFile, pack: WorkbookContext): Promise<void> {
-  const { dataset, names, locale, words } = pack;
-  const { sheets, back, definitions: own } = words.workbook;
+/** Definitions: metrics with their units, dimensions with their values, and the filters of each section. */
+export async function writeDefinitionsSheet(book: WorkbookFile, context: WorkbookContext): Promise<void> {
+  const { dataset, names, locale, words } = context;
+  const { sheets, definitions: texts } = words.workbook;
   const widths = [30, 52, 22, 14, 34, 26];
   const sheet = book.addSheet(names.definitions, {
     widths,
     landscape: true,
-    footer: footerOf(pack),
+    footer: footerOf(context),
     sharedStrings: true,
   });
-  await sheet.addRow([{ value: sheets.definitions, style: STYLES.title }], 26);
-  await sheet.addRow([{ value: back, style: STYLES.back, link: names.contents }], 18);
-  await sheet.addRow([{ value: own.metrics, style: STYLES.heading, span: 6 }], 24);
-  await writeHeader(sheet, [own.metric, own.description, own.unit, own.aggregation, own.toKnow, own.sections]);
+  await writeSheetHeading(sheet, sheets.definitions, context, 18);
+  await sheet.addRow([{ value: texts.metrics, style: STYLES.heading, span: 6 }], 24);
+  await writeHeader(sheet, [
+    texts.metric,
+    texts.description,
+    texts.unit,
+    texts.aggregation,
+    texts.toKnow,
+    texts.sections,
+  ]);
   for (const { column, sections } of definedColumns(dataset, ['metric'])) {
     const name = `${column.label}\n${column.name}`;
     const where = sections.map(isolateBidi).join(', ');
-    const unit = unitText(column.unit, own);
-    const remark = columnRemarks(column, own);
+    const unit = unitText(column.unit, texts);
+    const notes = columnNotes(column, texts);
     await sheet.addRow(
       [
         textCell(name),
         textCell(column.description),
         textCell(unit),
         textCell(column.aggregation),
-        textCell(remark),
+        textCell(notes),
         textCell(where, STYLES.cellQuiet),
       ],
-      textRowPoints([name, 30], [column.description, 52], [unit, 22], [remark, 34], [where, 26]),
+      textRowPoints([name, 30], [column.description, 52], [unit, 22], [notes, 34], [where, 26]),
     );
   }
   const groups = definedColumns(dataset, ['dimension', 'field']);
   if (groups.length > 0) {
     await sheet.addRow([], 14);
-    await sheet.addRow([{ value: own.groups, style: STYLES.heading, span: 6 }], 24);
-    await writeHeader(sheet, [own.name, own.description, own.type, '', own.values, own.sections]);
+    await sheet.addRow([{ value: texts.groups, style: STYLES.heading, span: 6 }], 24);
+    await writeHeader(sheet, [texts.name, texts.description, texts.type, '', texts.values, texts.sections]);
     for (const { column, sections } of groups) {
       const name = column.label === column.name ? column.label : `${column.label}\n${column.name}`;
       const values = (column.values ?? []).map(({ label }) => isolateBidi(label)).join(', ');
@@ -117,7 +124,7 @@ export async function writeDefinitionsSheet(book: WorkbookFile, pack: WorkbookCo
   const filtered = dataset.tables.filter((table) => table.filters.length > 0);
   if (filtered.length > 0) {
     await sheet.addRow([], 14);
-    await sheet.addRow([{ value: own.filters, style: STYLES.heading, span: 6 }], 24);
+    await sheet.addRow([{ value: texts.filters, style: STYLES.heading, span: 6 }], 24);
     for (const table of filtered) {
       const filters = words.table.onlyWhere(describeFilters(table, locale));
       await sheet.addRow(
@@ -129,28 +136,27 @@ export async function writeDefinitionsSheet(book: WorkbookFile, pack: WorkbookCo
   await sheet.close();
 }
 
-/** Where an answer comes from that this try of the run did not ask for. */
-function answerSource({ shared, saved }: CallRecord, words: Words['workbook']['run']): string {
+/** The source of a response that this attempt did not request; empty otherwise. */
+function responseSource({ shared, saved }: CallRecord, words: Words['workbook']['run']): string {
   if (shared !== undefined) return words.shared(shared.run, shared.at);
   return saved ? words.saved : '';
 }
 
-/** How the pack was made, for whoever has to prove it: run, definition, calls, and what is incomplete and why. */
-export async function writeRunSheet(book: WorkbookFile, pack: WorkbookContext): Promise<void> {
-  const { dataset, names, locale, words } = pack;
-  const { sheets, back, run: own } = words.workbook;
+/** The audit record of the run: run, definition, API calls, and what is incomplete and why. */
+export async function writeRunSheet(book: WorkbookFile, context: WorkbookContext): Promise<void> {
+  const { dataset, names, locale, words } = context;
+  const { sheets, run: texts } = words.workbook;
   const widths = [20, 52, 24, 26, 12, 40];
-  const sheet = book.addSheet(names.run, { widths, landscape: true, footer: footerOf(pack), sharedStrings: true });
-  await sheet.addRow([{ value: sheets.run, style: STYLES.title }], 26);
-  await sheet.addRow([{ value: back, style: STYLES.back, link: names.contents }], 18);
+  const sheet = book.addSheet(names.run, { widths, landscape: true, footer: footerOf(context), sharedStrings: true });
+  await writeSheetHeading(sheet, sheets.run, context, 18);
   const facts = [
-    [own.report, `${dataset.org}/${dataset.report}`],
-    [own.run, pack.run],
-    [own.definition, `SHA-256 ${pack.digest}`],
-    [own.period, formatPeriod(dataset.period, locale)],
-    [own.made, `${new Date(pack.madeAt).toISOString()} (UTC)`],
-    [own.registry, own.version(dataset.registryVersion)],
-    [own.calls, own.callCount(dataset.calls.length)],
+    [texts.report, `${dataset.org}/${dataset.report}`],
+    [texts.run, context.run],
+    [texts.definition, `SHA-256 ${context.digest}`],
+    [texts.period, formatPeriod(dataset.period, locale)],
+    [texts.made, `${new Date(context.madeAt).toISOString()} (UTC)`],
+    [texts.registry, texts.version(dataset.registryVersion)],
+    [texts.calls, texts.callCount(dataset.calls.length)],
   ] as const;
   for (const [label, value] of facts) {
     await sheet.addRow(
@@ -162,11 +168,11 @@ export async function writeRunSheet(book: WorkbookFile, pack: WorkbookContext): 
     );
   }
   await sheet.addRow([], 14);
-  await sheet.addRow([{ value: own.calls, style: STYLES.heading, span: 6 }], 24);
-  await writeHeader(sheet, [own.call, own.request, own.sections, own.asOf, own.cached, own.correlation]);
+  await sheet.addRow([{ value: texts.calls, style: STYLES.heading, span: 6 }], 24);
+  await writeHeader(sheet, [texts.call, texts.request, texts.sections, texts.asOf, texts.cached, texts.correlation]);
   for (const call of dataset.calls) {
     const sections = call.sections.join(', ');
-    const request = `${call.method} ${call.path}\n${own.rows(call.rows)}${answerSource(call, own)}`;
+    const request = `${call.method} ${call.path}\n${texts.rows(call.rows)}${responseSource(call, texts)}`;
     await sheet.addRow(
       [
         textCell(call.id, STYLES.cellCode),
@@ -180,10 +186,10 @@ export async function writeRunSheet(book: WorkbookFile, pack: WorkbookContext): 
     );
   }
   await sheet.addRow([], 14);
-  await sheet.addRow([{ value: own.incomplete, style: STYLES.heading, span: 6 }], 24);
+  await sheet.addRow([{ value: texts.incomplete, style: STYLES.heading, span: 6 }], 24);
   const incomplete = incompleteNotes(dataset, words);
   if (incomplete.length === 0) {
-    const nothing = dataset.tables.some(lacksCurrentCounts) ? completenessText(dataset, words) : own.nothing;
+    const nothing = dataset.tables.some(lacksCurrentCounts) ? completenessText(dataset, words) : texts.nothing;
     await sheet.addRow([{ value: nothing, style: STYLES.plain, span: 6 }], 18);
   }
   for (const note of incomplete) {
@@ -202,24 +208,23 @@ export async function writeRunSheet(book: WorkbookFile, pack: WorkbookContext): 
   await sheet.close();
 }
 
-/** The texts that no cell can hold, whole, in pieces one below the other. */
-export async function writeLongTexts(book: WorkbookFile, { names, ...pack }: WorkbookContext): Promise<void> {
-  const { sheets, back, longTexts: own } = pack.words.workbook;
+/** The texts that exceed Excel's cell limit, in chunks one below the other. */
+export async function writeLongTexts(book: WorkbookFile, context: WorkbookContext): Promise<void> {
+  const { sheets, longTexts: texts } = context.words.workbook;
   const widths = [8, 30, 10, 10, 90];
-  const footer = footerOf({ names, ...pack });
-  const sheet = book.addSheet(names.longTexts, { widths, landscape: true, footer, sharedStrings: false });
-  await sheet.addRow([{ value: sheets.longTexts, style: STYLES.title }], 26);
-  await sheet.addRow([{ value: back, style: STYLES.back, link: names.contents }], 18);
-  await sheet.addRow([{ value: own.what, style: STYLES.plain }], 18);
-  await writeHeader(sheet, [own.number, own.sheet, own.cell, own.part, own.text]);
-  for (const [index, { sheet: from, cell, pieces }] of book.longTexts.entries()) {
-    for (const [part, piece] of pieces.entries()) {
+  const footer = footerOf(context);
+  const sheet = book.addSheet(context.names.longTexts, { widths, landscape: true, footer, sharedStrings: false });
+  await writeSheetHeading(sheet, sheets.longTexts, context, 18);
+  await sheet.addRow([{ value: texts.what, style: STYLES.plain }], 18);
+  await writeHeader(sheet, [texts.number, texts.sheet, texts.cell, texts.part, texts.text]);
+  for (const [index, { sheet: from, cell, chunks }] of book.longTexts.entries()) {
+    for (const [part, chunk] of chunks.entries()) {
       await sheet.addRow([
         { value: index + 1, style: STYLES.cellCount },
         { ...textCell(from, STYLES.cellLink), link: from },
         textCell(cell),
-        textCell(own.partOf(part + 1, pieces.length)),
-        textCell(piece),
+        textCell(texts.partOf(part + 1, chunks.length)),
+        textCell(chunk),
       ]);
     }
   }

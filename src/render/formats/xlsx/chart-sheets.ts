@@ -5,23 +5,24 @@ import { type Axis, buildChart, type Chart } from '../../charts/chart.ts';
 import { formatValue } from '../../figures/format-value.ts';
 import { createRounder } from '../../figures/quantity.ts';
 import { type ChartRange, chartXml, sparklineCharts } from './chart-xml.ts';
-import { footerOf, type WorkbookContext } from './cover.ts';
+import type { SheetDrawing } from './drawing-parts.ts';
 import { toCellValue } from './grid.ts';
-import type { SheetDrawing } from './sheet-parts.ts';
+import type { Cell } from './sheet-rows.ts';
 import { COLOURS, createDataStyles, STYLES, textRowPoints } from './style.ts';
-import type { Cell, WorkbookFile } from './workbook-writer.ts';
+import { footerOf, type WorkbookContext, writeSheetHeading } from './workbook-context.ts';
+import type { WorkbookFile } from './workbook-writer.ts';
 
-/** Characters of the page's columns: together the width of a printed page, and of a chart. */
+/** Column widths in characters: together the width of a printed page, and of a chart. */
 const WIDTHS = [32, 32, 32];
 const PAGE_CHARACTERS = 96;
 const ROW_POINTS = 15;
 const CATEGORY_WIDTH = 44;
-/** Rows that a chart covers: two of them stand on a printed page. */
+/** Rows that a chart covers: half a printed page. */
 const CHART_ROWS = 19;
-/** Lying bars need a row each, up to a whole page. */
+/** Horizontal bars need a row each, up to a whole page. */
 const MAX_CHART_ROWS = 42;
 
-/** Of a small line; as many stand side by side as the page has columns. */
+/** Rows that a sparkline covers. One per page column fits side by side. */
 const SPARKLINE_ROWS = 7;
 
 const sparklineBands = (chart: Chart): number => Math.ceil(chart.axes.length / WIDTHS.length);
@@ -33,10 +34,11 @@ const chartRows = (chart: Chart): number =>
       ? Math.min(MAX_CHART_ROWS, Math.max(CHART_ROWS, chart.categories.length + 6))
       : CHART_ROWS;
 
-/** A section that asks for a chart, with what is drawn of it and where its figures stand. */
+/** A section with a chart: the chart's data and their range on the data sheet. */
 interface PlannedChart {
   readonly table: Table;
   readonly sheet: string;
+  /** Undefined when nothing can be drawn. */
   readonly chart: Chart | undefined;
   readonly range: ChartRange;
 }
@@ -47,26 +49,26 @@ export interface ChartSheets {
   readonly data: string;
 }
 
-/** The title, a line of explanation and an empty row stand above the first block. */
+/** The first row of chart data: heading, explanation and an empty row are above it. */
 const FIRST_BLOCK = 5;
 
-/** What is drawn, and at which rows its figures will stand; undefined when no section asks for a chart. */
-export function planCharts(pack: WorkbookContext): ChartSheets | undefined {
-  const { charts, chartData } = pack.names;
+/** The charts and the rows of their data; undefined when no section has a chart. */
+export function planCharts(context: WorkbookContext): ChartSheets | undefined {
+  const { charts, chartData } = context.names;
   if (charts === undefined || chartData === undefined) return undefined;
   let row = FIRST_BLOCK;
-  const planned = pack.dataset.tables.flatMap((table, index): PlannedChart[] => {
+  const planned = context.dataset.tables.flatMap((table, index): PlannedChart[] => {
     if (table.chart === undefined) return [];
-    const chart = buildChart(table, pack.locale, undefined, pack.columns[index]);
+    const chart = buildChart(table, context.locale, undefined, context.columns[index]);
     const range = { sheet: chartData, row };
-    // A line with the section's title above, the names, the figures, an empty row.
+    // Title, header, one row per category, an empty row.
     if (chart !== undefined) row += chart.categories.length + 3;
-    return [{ table, sheet: pack.names.tables[index]?.[0] ?? table.id, chart, range }];
+    return [{ table, sheet: context.names.tables[index]?.[0] ?? table.id, chart, range }];
   });
   return { planned, charts, data: chartData };
 }
 
-/** For whoever cannot see the chart: what is drawn, along what, and where each line begins and ends. */
+/** The alternative text of a chart: kind, category axis, and the first and last value of each series. */
 function chartDescription(chart: Chart, axes: readonly Axis[], locale: string): string {
   const ends = [chart.categories[0] ?? '', chart.categories.at(-1) ?? ''].map(isolateBidi);
   const { chart: words, table } = messagesFor(locale);
@@ -81,7 +83,7 @@ function chartDescription(chart: Chart, axes: readonly Axis[], locale: string): 
   return words.described(chart.kind, series, isolateBidi(chart.categoryTitle), ends[0] ?? '', ends[1] ?? '');
 }
 
-/** The charts of a section where they stand: one across the page, or small lines side by side. */
+/** The drawings of a chart from row `top`: one across the page, or sparklines side by side. */
 function chartDrawings(chart: Chart, range: ChartRange, top: number, locale: string): SheetDrawing[] {
   if (chart.kind !== 'sparkline') {
     const to = { row: top + chartRows(chart), column: WIDTHS.length };
@@ -101,34 +103,33 @@ function chartDrawings(chart: Chart, range: ChartRange, top: number, locale: str
   });
 }
 
-function chartRemark(table: Table, chart: Chart | undefined, { chart: words }: Words): string | undefined {
+function chartNote(table: Table, chart: Chart | undefined, { chart: words }: Words): string | undefined {
   if (chart === undefined) return table.rows.length === 0 ? words.noFigures : words.noAxis;
   return chart.omitted.length === 0 ? undefined : words.omits(chart.omitted);
 }
 
-/** Every chart of the pack on pages of its own, each with a link to its section. */
-export async function writeCharts(book: WorkbookFile, pack: WorkbookContext, pages: ChartSheets): Promise<void> {
+/** The sheet of charts, each with a link to its section. */
+export async function writeCharts(book: WorkbookFile, context: WorkbookContext, pages: ChartSheets): Promise<void> {
   const sheet = book.addSheet(pages.charts, {
     widths: WIDTHS,
     landscape: false,
-    footer: footerOf(pack),
+    footer: footerOf(context),
     sharedStrings: true,
     tab: COLOURS.accent,
   });
-  await sheet.addRow([{ value: pack.words.workbook.sheets.charts, style: STYLES.title }], 26);
-  await sheet.addRow([{ value: pack.words.workbook.back, style: STYLES.back, link: pack.names.contents }], 22);
-  const drawn: SheetDrawing[] = [];
-  // A chart that is cut by the end of a page cannot be read; half a page is left for each.
-  let room = 2;
+  await writeSheetHeading(sheet, context.words.workbook.sheets.charts, context, 22);
+  const drawings: SheetDrawing[] = [];
+  // A page break must not cut a chart: each takes one or two halves of a page.
+  let halvesLeft = 2;
   for (const { table, sheet: section, chart, range } of pages.planned) {
-    const needs = chart !== undefined && chartRows(chart) > CHART_ROWS ? 2 : 1;
-    if (needs > room) {
+    const halves = chart !== undefined && chartRows(chart) > CHART_ROWS ? 2 : 1;
+    if (halves > halvesLeft) {
       sheet.addPageBreak();
-      room = 2;
+      halvesLeft = 2;
     }
-    room -= needs;
+    halvesLeft -= halves;
     if (chart !== undefined) {
-      // A chart has its title in itself; small lines have one each.
+      // Other charts contain the title; sparklines contain the name of their figure.
       if (chart.kind === 'sparkline') {
         const style = STYLES.subtitle;
         await sheet.addRow(
@@ -137,46 +138,45 @@ export async function writeCharts(book: WorkbookFile, pack: WorkbookContext, pag
         );
       }
       const top = sheet.rowCount;
-      drawn.push(...chartDrawings(chart, range, top, pack.locale));
+      drawings.push(...chartDrawings(chart, range, top, context.locale));
       while (sheet.rowCount < top + chartRows(chart)) await sheet.addRow([], ROW_POINTS);
     }
-    const link = pack.words.workbook.charts.figures(isolateBidi(table.title));
+    const link = context.words.workbook.charts.figures(isolateBidi(table.title));
     await sheet.addRow(
       [{ value: link, style: STYLES.back, link: section, span: WIDTHS.length }],
       textRowPoints([link, PAGE_CHARACTERS]),
     );
-    const remark = chartRemark(table, chart, pack.words);
-    if (remark !== undefined) {
+    const note = chartNote(table, chart, context.words);
+    if (note !== undefined) {
       await sheet.addRow(
-        [{ value: remark, style: STYLES.quiet, span: WIDTHS.length }],
-        textRowPoints([remark, PAGE_CHARACTERS]),
+        [{ value: note, style: STYLES.quiet, span: WIDTHS.length }],
+        textRowPoints([note, PAGE_CHARACTERS]),
       );
     }
     await sheet.addRow([], 12);
   }
-  if (drawn.length > 0) sheet.addDrawings(drawn);
+  if (drawings.length > 0) sheet.addDrawings(drawings);
   await sheet.close();
 }
 
 /**
- * The figures that the charts draw, in cells of their own: where a section shows a dash, Excel would draw a zero; here
- * the cell is empty and the line has a gap.
+ * The sheet of chart data. The charts cannot use the section sheets: Excel draws a dash as zero, and an empty cell as a
+ * gap.
  */
-export async function writeChartData(book: WorkbookFile, pack: WorkbookContext, pages: ChartSheets): Promise<void> {
+export async function writeChartData(book: WorkbookFile, context: WorkbookContext, pages: ChartSheets): Promise<void> {
   const sheet = book.addSheet(pages.data, {
     widths: [CATEGORY_WIDTH, ...Array.from({ length: 16 }, () => 16)],
     landscape: true,
-    footer: footerOf(pack),
+    footer: footerOf(context),
     sharedStrings: true,
   });
-  const styleOf = createDataStyles(pack.words, pack.locale);
+  const styleOf = createDataStyles(context.words, context.locale);
   const text = styleOf(
-    { quantity: { kind: 'text' }, quiet: false, partial: false, total: false, unitInCell: false },
+    { quantity: { kind: 'text' }, secondary: false, partial: false, total: false, unitInCell: false },
     false,
   );
-  await sheet.addRow([{ value: pack.words.workbook.sheets.chartData, style: STYLES.title }], 26);
-  await sheet.addRow([{ value: pack.words.workbook.back, style: STYLES.back, link: pack.names.contents }], 22);
-  await sheet.addRow([{ value: pack.words.workbook.charts.data, style: STYLES.plain }], 18);
+  await writeSheetHeading(sheet, context.words.workbook.sheets.chartData, context, 22);
+  await sheet.addRow([{ value: context.words.workbook.charts.data, style: STYLES.plain }], 18);
   for (const { chart } of pages.planned) {
     if (chart === undefined) continue;
     const series = chart.axes.flatMap((axis) => axis.series);
@@ -194,10 +194,10 @@ export async function writeChartData(book: WorkbookFile, pack: WorkbookContext, 
     for (const [index, category] of chart.categories.entries()) {
       const figures = series.map(({ values, quantity, previous }, place): Cell => {
         const value = values[index] ?? null;
-        const face = { quantity, quiet: previous, partial: false, total: false, unitInCell: false };
-        if (value === null) return { value: null, style: styleOf(face, false) };
+        const look = { quantity, secondary: previous, partial: false, total: false, unitInCell: false };
+        if (value === null) return { value: null, style: styleOf(look, false) };
         const rounding = roundings[place]?.(value);
-        const style = styleOf(rounding === undefined ? face : { ...face, rounding }, false);
+        const style = styleOf(rounding === undefined ? look : { ...look, rounding }, false);
         return { value: toCellValue(value, quantity), style };
       });
       await sheet.addRow([{ value: category, style: text }, ...figures], textRowPoints([category, CATEGORY_WIDTH - 2]));

@@ -1,22 +1,21 @@
 import { alignedScales, type Scale } from '../../charts/axis-scale.ts';
-import type { Axis, Chart, Series } from '../../charts/chart.ts';
-import type { Quantity } from '../../figures/format-value.ts';
+import { type Axis, type Chart, PREVIOUS_PERIOD_COLOUR, SERIES_COLOURS } from '../../charts/chart.ts';
+import type { Series } from '../../charts/chart-data.ts';
+import type { Quantity } from '../../figures/quantity.ts';
 import { createRounder } from '../../figures/quantity.ts';
 import { toCellValue } from './grid.ts';
-import { columnLetters, escapeXml } from './sheet-parts.ts';
-import { figureNumberFormat, quantityNumberFormat } from './style.ts';
+import { columnLetters, escapeXml, XML_DECLARATION } from './sheet-parts.ts';
+import { COLOURS, figureNumberFormat, quantityNumberFormat } from './style.ts';
 
-/** Where a chart's figures stand: categories in the first column, a series in each that follows, names in the first row. */
+/** The cells of a chart's data: categories in the first column, one series per further column, names in the first row. */
 export interface ChartRange {
   readonly sheet: string;
   /** The row of the names, counted from 1. */
   readonly row: number;
 }
 
-/** Colours that a colour-blind reader tells apart (after Okabe and Ito), in an order that also differs in grey. */
-const COLOURS = ['0B6E69', 'D55E00', '1B2A41', 'E69F00', '56B4E9', 'A44C7F', '6BA539', '7F7F7F'];
 const MARKERS = ['circle', 'square', 'triangle', 'diamond', 'x', 'star', 'plus', 'dash'];
-const PREVIOUS_COLOUR = '9AA5B1';
+const TEXT_COLOUR = COLOURS.text.slice(2);
 
 const rangeReference = (range: ChartRange, column: number, from: number, to: number): string => {
   const name = columnLetters(column);
@@ -33,23 +32,23 @@ const stringsXml = (formula: string, values: readonly string[]): string =>
   `<c:strRef><c:f>${formula}</c:f><c:strCache>${pointsXml(values)}</c:strCache></c:strRef>`;
 
 const textProperties = (size: number, bold = false): string =>
-  `<a:bodyPr/><a:lstStyle/><a:p><a:pPr><a:defRPr sz="${size}" b="${bold ? 1 : 0}"><a:solidFill><a:srgbClr val="22272E"/></a:solidFill></a:defRPr></a:pPr>`;
+  `<a:bodyPr/><a:lstStyle/><a:p><a:pPr><a:defRPr sz="${size}" b="${bold ? 1 : 0}"><a:solidFill><a:srgbClr val="${TEXT_COLOUR}"/></a:solidFill></a:defRPr></a:pPr>`;
 
 const titleXml = (text: string, size: number, bold: boolean): string =>
-  `<c:title><c:tx><c:rich>${textProperties(size, bold)}<a:r><a:rPr lang="en-GB" sz="${size}" b="${bold ? 1 : 0}"><a:solidFill><a:srgbClr val="22272E"/></a:solidFill></a:rPr><a:t>${escapeXml(text)}</a:t></a:r></a:p></c:rich></c:tx><c:overlay val="0"/></c:title>`;
+  `<c:title><c:tx><c:rich>${textProperties(size, bold)}<a:r><a:rPr lang="en-GB" sz="${size}" b="${bold ? 1 : 0}"><a:solidFill><a:srgbClr val="${TEXT_COLOUR}"/></a:solidFill></a:rPr><a:t>${escapeXml(text)}</a:t></a:r></a:p></c:rich></c:tx><c:overlay val="0"/></c:title>`;
 
 const smallText = `<c:txPr>${textProperties(900)}<a:endParaRPr lang="en-GB"/></a:p></c:txPr>`;
 const lineXml = (colour: string, width: number, dash = ''): string =>
   `<a:ln w="${width}" cap="rnd"><a:solidFill><a:srgbClr val="${colour}"/></a:solidFill>${dash}<a:round/></a:ln>`;
 
-/** A figure as its cell holds it, so that the chart's own copy and the cell agree. */
+/** The values as their cells hold them: the chart's cached copy must equal the cells. */
 const plottedValues = (series: Series): (number | null)[] =>
   series.values.map((value) => {
-    const kept = value === null ? null : toCellValue(value, series.quantity);
-    return typeof kept === 'number' ? kept : null;
+    const cell = value === null ? null : toCellValue(value, series.quantity);
+    return typeof cell === 'number' ? cell : null;
   });
 
-/** What a cell holds of one unit of the figure: durations are days. */
+/** Cell units per raw unit: cells hold durations in days. */
 const cellUnit = (quantity: Quantity): number => Number(toCellValue(1, quantity));
 
 interface SeriesColumn {
@@ -58,7 +57,7 @@ interface SeriesColumn {
   readonly column: number;
 }
 
-/** The last figure of a small line, beside its end; it has no axis from which one could read it. */
+/** Labels the end of a sparkline with its last value, because it has no axis. */
 function lastValueLabel(series: Series, locale: string): string {
   const last = series.values.findLastIndex((value) => value !== null);
   const value = series.values[last] ?? null;
@@ -80,7 +79,9 @@ function seriesXml(
   const small = chart.kind === 'sparkline';
   const index = small ? 0 : column - 1;
   const last = chart.categories.length;
-  const colour = series.previous ? PREVIOUS_COLOUR : (COLOURS[index % COLOURS.length] ?? PREVIOUS_COLOUR);
+  const colour = series.previous
+    ? PREVIOUS_PERIOD_COLOUR
+    : (SERIES_COLOURS[index % SERIES_COLOURS.length] ?? PREVIOUS_PERIOD_COLOUR);
   const marker = MARKERS[index % MARKERS.length] ?? 'circle';
   const bare = series.previous || small;
   const shape = asLine
@@ -116,7 +117,7 @@ function groupXml(
   );
 }
 
-const AXIS_LINE = `<c:spPr>${lineXml('C9D1DA', 9525)}</c:spPr>`;
+const AXIS_LINE = `<c:spPr>${lineXml(COLOURS.rule.slice(2), 9525)}</c:spPr>`;
 
 function categoryAxis(chart: Chart, id: number, crosses: number, hidden: boolean): string {
   const bar = chart.kind === 'bar';
@@ -128,17 +129,17 @@ function categoryAxis(chart: Chart, id: number, crosses: number, hidden: boolean
   );
 }
 
-/** Lines across a chart, at most, where Excel chooses them. */
+/** Maximum grid lines where Excel chooses them. */
 const MAX_GRID_LINES = 20;
-/** Things up to which an axis has a line for each. */
+/** Counts up to this get a grid line each. */
 const MAX_SINGLE_STEPS = 5;
 
 /**
- * The number format of an axis: with as many decimals as its lines need, so that none is shown as zero that is not.
- * @param step between its lines, or less; as cells hold it
+ * The number format of an axis, with enough decimals that no other grid line is labelled zero.
+ * @param step between grid lines, or less; in cell units
  */
 function axisFormat(quantity: Quantity, step: number): string {
-  // Shares from nothing to all need no decimals.
+  // Shares on an axis from 0 to 100 % need no decimals.
   if (quantity.kind === 'ratio' && (step === 0 || step >= 0.01)) return quantityNumberFormat(quantity, 0);
   if (step === 0 || quantity.kind === 'count') return quantityNumberFormat(quantity);
   return quantityNumberFormat(quantity, createRounder(quantity)(step / cellUnit(quantity)).decimals);
@@ -157,7 +158,7 @@ interface ValueAxis {
 function valueAxis(chart: Chart, { axis, id, crosses, second, scale }: ValueAxis): string {
   const position = chart.kind === 'bar' ? 'b' : second ? 'r' : 'l';
   const grid = second ? '' : `<c:majorGridlines><c:spPr>${lineXml('E3E8EE', 6350)}</c:spPr></c:majorGridlines>`;
-  // An axis that does not begin at nothing makes small changes look large, and one of shares that ends at 120 % lies.
+  // An axis that does not start at zero exaggerates changes, and shares cannot reach 120 %.
   const values = axis.series.flatMap((series) => series.values).filter((value) => value !== null);
   const whole = axis.quantity.kind === 'ratio' && values.every((value) => value >= 0 && value <= 1);
   const positive = values.every((value) => value >= 0);
@@ -165,7 +166,7 @@ function valueAxis(chart: Chart, { axis, id, crosses, second, scale }: ValueAxis
   const min = scale?.min ?? (positive ? 0 : undefined);
   const bounds = `${max === undefined ? '' : `<c:max val="${max}"/>`}${min === undefined ? '' : `<c:min val="${min}"/>`}`;
   const largest = values.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
-  // Excel would draw halves of few things, and call one of them nothing.
+  // For small counts Excel would draw lines at halves and label one of them 0.
   const few = axis.quantity.kind === 'count' && largest <= MAX_SINGLE_STEPS && chart.kind !== 'stacked_column';
   const step = scale?.interval ?? (few ? 1 : undefined);
   const lines = step === undefined ? '' : `<c:majorUnit val="${step}"/>`;
@@ -181,14 +182,14 @@ function valueAxis(chart: Chart, { axis, id, crosses, second, scale }: ValueAxis
   );
 }
 
-/** A small line's axes are there, for the format wants them, and not seen. The line begins at nothing like any other. */
+/** A sparkline's axes: required by the format, but invisible. They start at zero like any other. */
 const hiddenAxes = (ids: readonly [number, number], positive: boolean): string =>
   `<c:catAx><c:axId val="${ids[0]}"/><c:scaling><c:orientation val="minMax"/></c:scaling><c:delete val="1"/><c:axPos val="b"/><c:crossAx val="${ids[1]}"/></c:catAx>` +
   `<c:valAx><c:axId val="${ids[1]}"/><c:scaling><c:orientation val="minMax"/>${positive ? '<c:min val="0"/>' : ''}</c:scaling><c:delete val="1"/><c:axPos val="l"/><c:crossAx val="${ids[0]}"/></c:valAx>`;
 
-/** Everything around what is drawn. */
+/** The chart part around a plot. */
 const chartSpace = (name: string, size: number, plot: string, legend: boolean, layout = ''): string =>
-  '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n' +
+  XML_DECLARATION +
   '<c:chartSpace xmlns:c="http://schemas.openxmlformats.org/drawingml/2006/chart" xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main" xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships">' +
   `<c:roundedCorners val="0"/><c:chart>${titleXml(name, size, true)}<c:autoTitleDeleted val="0"/><c:plotArea><c:layout>${layout}</c:layout>${plot}</c:plotArea>` +
   `${legend ? `<c:legend><c:legendPos val="b"/><c:overlay val="0"/>${smallText}</c:legend>` : ''}` +
@@ -202,7 +203,7 @@ interface AxisColumns {
   readonly ids: readonly [number, number];
 }
 
-/** Every series at its column, in the order of the axes. */
+/** Assigns each series its column on the data sheet, in the order of the axes. */
 function assignColumns(chart: Chart): AxisColumns[] {
   let column = 0;
   return chart.axes.map((axis, index) => ({
@@ -215,11 +216,11 @@ function assignColumns(chart: Chart): AxisColumns[] {
   }));
 }
 
-/** Room for the last figure at the right of a small line, and for two lines of its name above. */
+/** Leaves space for the last value to the right of a sparkline, and for two lines of its name above. */
 const SPARKLINE_LAYOUT =
   '<c:manualLayout><c:layoutTarget val="inner"/><c:xMode val="edge"/><c:yMode val="edge"/><c:x val="0.04"/><c:y val="0.36"/><c:w val="0.7"/><c:h val="0.52"/></c:manualLayout>';
 
-/** The small lines of a `sparkline`, one native chart for each of its axes. */
+/** The native charts of a `sparkline`, one per axis. */
 export function sparklineCharts(
   chart: Chart,
   range: ChartRange,
@@ -233,14 +234,14 @@ export function sparklineCharts(
   });
 }
 
-/** A native chart (DrawingML, ECMA-376 part 1 §21.2) over figures that stand on a sheet, with its own copy of them. */
+/** A native chart (DrawingML, ECMA-376 part 1 §21.2) over cells of a sheet, with a cached copy of their values. */
 export function chartXml(chart: Chart, range: ChartRange, locale: string): string {
   const units = chart.axes.map(({ quantity }) => 1 / cellUnit(quantity));
   const scales = alignedScales(chart.axes, chart.kind === 'stacked_column', units);
   const axes = assignColumns(chart).map(({ axis, placed, ids }, index) => {
     const second = index > 0;
     const figures = { axis, id: ids[1], crosses: ids[0], second, scale: scales[index] };
-    // The second unit is a line across the columns of the first.
+    // The second unit is a line over the columns of the first.
     const asLine = chart.kind === 'line' || second;
     return {
       group: groupXml(chart, range, placed, asLine, ids, locale),

@@ -1,58 +1,21 @@
 import { isolateBidi } from '../../../base/text/bidi.ts';
 import type { Logo } from '../../../definitions/load/logo.ts';
 import { formatPeriod } from '../../../definitions/periods/period.ts';
-import { type Dataset, incompleteNotes, lacksCurrentCounts, type Table } from '../../../fetch/dataset.ts';
+import { incompleteNotes, lacksCurrentCounts, type Table } from '../../../fetch/dataset.ts';
 import type { Words } from '../../../i18n/messages.ts';
-import type { ViewColumn } from '../../figures/columns.ts';
-import { formatDayOf, formatZonedInstant } from '../../figures/format-value.ts';
+import { formatZonedInstant } from '../../figures/format-value.ts';
 import { incompleteNoteText, tableNotes } from '../../table-notes.ts';
-import type { PictureDrawing } from './sheet-parts.ts';
+import type { PictureDrawing } from './drawing-parts.ts';
+import { sliceTitle } from './section-sheet.ts';
+import type { Cell } from './sheet-rows.ts';
 import { COLOURS, lineCount, STYLES, textRowPoints } from './style.ts';
-import type { Cell, Footer, WorkbookFile } from './workbook-writer.ts';
+import { completenessText, footerOf, type WorkbookContext } from './workbook-context.ts';
+import type { WorkbookFile } from './workbook-writer.ts';
 
-export interface WorkbookContext {
-  readonly dataset: Dataset;
-  readonly run: string;
-  readonly digest: string;
-  /** Epoch ms. */
-  readonly madeAt: number;
-  readonly locale: string;
-  /** Of the locale. */
-  readonly words: Words;
-  readonly logo: Logo | undefined;
-  /** Who may read it. */
-  readonly classification: string | undefined;
-  /** Of each table. Made once for all sheets, because to make them reads all rows. */
-  readonly columns: readonly (readonly ViewColumn[])[];
-  /** Of every sheet, in order: front, one a table, back. */
-  readonly names: {
-    readonly cover: string;
-    readonly contents: string;
-    /** Of each table the sheets that its rows are on. */
-    readonly tables: readonly (readonly string[])[];
-    /** Absent when no section asks for a chart. */
-    readonly charts?: string;
-    readonly chartData?: string;
-    readonly definitions: string;
-    readonly run: string;
-    /** Of a sheet that is there only when a text is too long for its cell. */
-    readonly longTexts: string;
-  };
-  readonly rowsPerSheet: number;
-}
-
-export const footerOf = (pack: WorkbookContext): Footer => ({
-  pages: pack.words.workbook.page('&P', '&N'),
-  classification: pack.classification,
-  left: `${isolateBidi(pack.dataset.organization)} · ${isolateBidi(pack.dataset.title)}`,
-  // The time of day is on the cover: the middle needs the room.
-  right: `${pack.dataset.period.label} · ${formatDayOf(new Date(pack.madeAt), pack.dataset.period.timezone, pack.locale)}`,
-});
-
-/** Pixels that a logo may take on the cover. */
+/** Maximum size on the cover, in pixels. */
 const MAX_LOGO_SIZE = { width: 320, height: 96 };
 
-/** Made smaller where it is too large for its room, never larger: a small picture blown up is not sharp. */
+/** Scales a large logo down and never a small one up. */
 function logoOnCover({ width, height, ...logo }: Logo, organization: string, { workbook }: Words): PictureDrawing {
   const scale = Math.min(1, MAX_LOGO_SIZE.width / width, MAX_LOGO_SIZE.height / height);
   return {
@@ -65,14 +28,14 @@ function logoOnCover({ width, height, ...logo }: Logo, organization: string, { w
   };
 }
 
-/** The page a board sees first: whose figures, of what, of when, made when, whom to ask, and what is missing. */
-export async function writeCover(book: WorkbookFile, pack: WorkbookContext): Promise<void> {
-  const { dataset, locale, words } = pack;
-  const { cover: own, incomplete: heading } = words.workbook;
-  const sheet = book.addSheet(pack.names.cover, {
+/** The cover: organization, title, period, time of creation, owner, and what is incomplete. */
+export async function writeCover(book: WorkbookFile, context: WorkbookContext): Promise<void> {
+  const { dataset, locale, words } = context;
+  const { cover: texts, incomplete: heading } = words.workbook;
+  const sheet = book.addSheet(context.names.cover, {
     widths: [3, 24, 66, 3],
     landscape: false,
-    footer: footerOf(pack),
+    footer: footerOf(context),
     tab: COLOURS.ink,
     sharedStrings: true,
   });
@@ -87,9 +50,9 @@ export async function writeCover(book: WorkbookFile, pack: WorkbookContext): Pro
   await sheet.addRow(band, 12);
   await sheet.addRow([], 12);
   await sheet.addRow([], 78);
-  if (pack.logo !== undefined) sheet.addDrawings([logoOnCover(pack.logo, dataset.organization, words)]);
-  if (pack.classification !== undefined) {
-    await sheet.addRow(wide(pack.classification, STYLES.coverClassification), 24);
+  if (context.logo !== undefined) sheet.addDrawings([logoOnCover(context.logo, dataset.organization, words)]);
+  if (context.classification !== undefined) {
+    await sheet.addRow(wide(context.classification, STYLES.coverClassification), 24);
   }
   await sheet.addRow(wide(dataset.organization, STYLES.coverOrganization), 24);
   await sheet.addRow(wide(dataset.title, STYLES.coverTitle), lineCount(dataset.title, 40) * 36);
@@ -101,11 +64,11 @@ export async function writeCover(book: WorkbookFile, pack: WorkbookContext): Pro
   }
   await sheet.addRow([], 30);
   const facts = [
-    [own.period, own.days(dataset.period.from, dataset.period.to)],
-    [own.timezone, dataset.period.timezone],
-    [own.made, formatZonedInstant(new Date(pack.madeAt), dataset.period.timezone, locale)],
-    [own.owner, dataset.owner],
-    [own.sections, own.sectionCount(dataset.tables.length)],
+    [texts.period, texts.days(dataset.period.from, dataset.period.to)],
+    [texts.timezone, dataset.period.timezone],
+    [texts.made, formatZonedInstant(new Date(context.madeAt), dataset.period.timezone, locale)],
+    [texts.owner, dataset.owner],
+    [texts.sections, texts.sectionCount(dataset.tables.length)],
   ] as const;
   for (const [label, value] of facts) await sheet.addRow(fact(label, value), 18);
   await sheet.addRow([], 24);
@@ -129,30 +92,20 @@ export async function writeCover(book: WorkbookFile, pack: WorkbookContext): Pro
   await sheet.close();
 }
 
-/** Of a dataset that is not incomplete: whether every figure is there. */
-export function completenessText({ tables }: Pick<Dataset, 'tables'>, { workbook }: Words): string {
-  const lacking = tables.filter(lacksCurrentCounts).map(({ title }) => isolateBidi(title));
-  return lacking.length === 0 ? workbook.complete : workbook.completeBut(lacking);
-}
-
 const coverageLabel = (table: Table, { workbook: { contents } }: Words): string => {
   if (table.current) return contents.current;
   if (table.range === null) return contents.list;
   return table.granularity === null ? contents.whole : contents.by[table.granularity];
 };
 
-/** A section whose rows are on several sheets says on each which part it is. */
-export const sliceTitle = (title: string, part: number, parts: number, { workbook }: Words): string =>
-  parts === 1 ? title : workbook.part(isolateBidi(title), part + 1, parts);
-
-/** Written after all that it lists, because only then it is known whether texts were too long for their cells. */
-export async function writeContents(book: WorkbookFile, pack: WorkbookContext): Promise<void> {
-  const { dataset, names, locale, words } = pack;
-  const { contents: own, sheets } = words.workbook;
+/** The table of contents. Written last, when it is known whether the sheet of long texts exists. */
+export async function writeContents(book: WorkbookFile, context: WorkbookContext): Promise<void> {
+  const { dataset, names, locale, words } = context;
+  const { contents: texts, sheets } = words.workbook;
   const sheet = book.addSheet(names.contents, {
     widths: [46, 18, 10, 48],
     landscape: false,
-    footer: footerOf(pack),
+    footer: footerOf(context),
     sharedStrings: true,
     position: 1,
   });
@@ -169,10 +122,10 @@ export async function writeContents(book: WorkbookFile, pack: WorkbookContext): 
   );
   await sheet.addRow(
     [
-      { value: own.section, style: STYLES.headerLabel },
-      { value: own.covers, style: STYLES.headerLabel },
-      { value: own.rows, style: STYLES.headerValue },
-      { value: own.toKnow, style: STYLES.headerIndented },
+      { value: texts.section, style: STYLES.headerLabel },
+      { value: texts.covers, style: STYLES.headerLabel },
+      { value: texts.rows, style: STYLES.headerValue },
+      { value: texts.toKnow, style: STYLES.headerIndented },
     ],
     22,
   );
@@ -181,40 +134,40 @@ export async function writeContents(book: WorkbookFile, pack: WorkbookContext): 
     const incomplete = tableNotes(table, locale).filter(
       (note) => note.incomplete || (undefinedAll && note.code === 'undefined'),
     );
-    const remark = incomplete.map((note) => incompleteNoteText(note, words)).join('\n');
-    const on = names.tables[index] ?? [];
-    for (const [part, name] of on.entries()) {
-      const title = sliceTitle(table.title, part, on.length, words);
+    const notes = incomplete.map((note) => incompleteNoteText(note, words)).join('\n');
+    const sheetNames = names.tables[index] ?? [];
+    for (const [part, name] of sheetNames.entries()) {
+      const title = sliceTitle(table.title, part, sheetNames.length, words);
       await sheet.addRow(
         [
           { value: title, style: STYLES.cellLink, link: name },
           { value: coverageLabel(table, words), style: STYLES.cellText },
           {
-            value: Math.min(table.rows.length - part * pack.rowsPerSheet, pack.rowsPerSheet),
+            value: Math.min(table.rows.length - part * context.rowsPerSheet, context.rowsPerSheet),
             style: STYLES.cellCount,
           },
           {
-            value: remark,
-            style: remark === '' ? STYLES.cellText : STYLES.cellWarning,
+            value: notes,
+            style: notes === '' ? STYLES.cellText : STYLES.cellWarning,
           },
         ],
-        textRowPoints([title, 46], [remark, 44]),
+        textRowPoints([title, 46], [notes, 44]),
       );
     }
   }
   const others = [
-    [names.charts, own.charts],
-    [names.definitions, own.definitions],
-    [names.run, own.run],
-    [names.chartData, own.chartData],
-    [book.longTexts.length === 0 ? undefined : names.longTexts, own.longTexts],
+    [names.charts, texts.charts],
+    [names.definitions, texts.definitions],
+    [names.run, texts.run],
+    [names.chartData, texts.chartData],
+    [book.longTexts.length === 0 ? undefined : names.longTexts, texts.longTexts],
   ] as const;
-  for (const [name, what] of others) {
+  for (const [name, description] of others) {
     if (name === undefined) continue;
     await sheet.addRow(
       [
         { value: name, style: STYLES.cellLink, link: name },
-        { value: what, style: STYLES.cellQuiet, span: 3 },
+        { value: description, style: STYLES.cellQuiet, span: 3 },
       ],
       18,
     );
@@ -223,7 +176,7 @@ export async function writeContents(book: WorkbookFile, pack: WorkbookContext): 
   const summed = dataset.tables
     .filter(({ id }) => dataset.sums?.[id] !== undefined)
     .map(({ title }) => isolateBidi(title));
-  const untouched = own.untouched(
+  const untouched = texts.untouched(
     summed,
     dataset.tables.some(({ compared }) => compared),
   );

@@ -2,49 +2,50 @@ import type { Row, Table, Value } from '../../../fetch/dataset.ts';
 import { firstRows, iterateRows } from '../../../fetch/rows.ts';
 import { messagesFor, type Words } from '../../../i18n/messages.ts';
 import { isFigureColumn, isTransposed, totalsDiffer, type ViewColumn } from '../../figures/columns.ts';
+import { formatValue, UNDEFINED_TEXT } from '../../figures/format-value.ts';
 import {
+  createRounder,
   DAY_SECONDS,
-  formatValue,
+  defaultDecimals,
   parseCivilDate,
   parseIsoInstant,
   type Quantity,
-  UNDEFINED_TEXT,
-} from '../../figures/format-value.ts';
-import { createRounder, defaultDecimals, type Rounding } from '../../figures/quantity.ts';
+  type Rounding,
+} from '../../figures/quantity.ts';
 import type { ConditionalFormat } from './sheet-parts.ts';
+import type { Cell } from './sheet-rows.ts';
 import { type CellStyle, createDataStyles, type DataStyle, STYLES } from './style.ts';
-import type { Cell } from './workbook-writer.ts';
 
 const MIN_WIDTH = 9;
 const MAX_LABEL_WIDTH = 48;
 const MAX_VALUE_WIDTH = 18;
-/** Rows whose texts are measured for the widths: enough to be right, few enough to stay quick. */
+/** Column widths are measured on the first rows only, for speed. */
 const MAX_MEASURED_ROWS = 500;
-/** Fewer rows are compared without help. */
+/** Data bars need at least this many rows. */
 const MIN_BAR_ROWS = 4;
 
-/** The figures of a section as cells, ready to be put on a sheet. */
+/** The figures of a section as cells. */
 export interface Grid {
   /** Characters of each column. */
   readonly widths: readonly number[];
-  /** How many columns at the left say what a row is. */
+  /** Number of label columns on the left. */
   readonly labels: number;
   readonly header: readonly Cell[];
   readonly rows: Iterable<readonly Cell[]>;
   readonly count: number;
   readonly totals?: readonly Cell[];
-  /** Whether a total is shown, in a row or in a column. */
+  /** Whether totals are shown, in a row or in columns. */
   readonly showsTotals: boolean;
-  /** Whether filtering its rows makes sense. */
+  /** Whether the header has filter buttons. */
   readonly filter: boolean;
-  /** What the figures of a column are marked by, one a column. */
-  readonly marks: readonly (ConditionalFormat['kind'] | undefined)[];
+  /** One per column. */
+  readonly conditionalFormats: readonly (ConditionalFormat['kind'] | undefined)[];
 }
 
-/** Excel's calendar begins in 1900 and has a 29 February there; earlier dates stay texts. */
+/** Excel dates start in 1900, which Excel treats as a leap year; earlier dates stay texts. */
 const FIRST_DATE = Date.UTC(1900, 2, 1);
 
-/** A raw value as Excel keeps it: durations are days, dates are dates, and what is undefined is a dash, not a number. */
+/** A raw value as Excel stores it: durations in days, dates as `Date`; a dash for an undefined value. */
 export function toCellValue(value: Value, quantity: Quantity): Cell['value'] {
   if (value === null) return UNDEFINED_TEXT;
   if (typeof value === 'number') {
@@ -59,13 +60,13 @@ export function toCellValue(value: Value, quantity: Quantity): Cell['value'] {
 const isSecondary = (column: ViewColumn): boolean => column.role === 'previous' || column.role === 'change';
 
 const headerStyle = (column: ViewColumn): CellStyle => {
-  if (isSecondary(column)) return STYLES.headerQuiet;
+  if (isSecondary(column)) return STYLES.headerSecondary;
   return isFigureColumn(column) ? STYLES.headerValue : STYLES.headerLabel;
 };
 
 const EXTRA_CHARACTERS: Readonly<Partial<Record<Quantity['kind'], number>>> = { ratio: 3, points: 5, relative: 6 };
 
-/** Characters as Excel shows them, counted and not formatted: for a large table that would take longer than to write it. */
+/** Characters that Excel shows, estimated: formatting each value would take longer than writing it. */
 function displayLength(value: Value, quantity: Quantity): number {
   if (quantity.kind === 'bucket') return quantity.granularity === 'month' ? 8 : 15;
   if (quantity.kind === 'instant') return 19;
@@ -80,30 +81,30 @@ function displayLength(value: Value, quantity: Quantity): number {
 
 const longestWord = (text: string): number => text.split(/\s+/).reduce((most, word) => Math.max(most, word.length), 0);
 
-/** Wide enough for the longest value and the longest word of the header, within reason. */
+/** Fits the longest value and the longest word of the header, between minimum and maximum. */
 function widthOf(column: ViewColumn, measured: readonly Row[], { table }: Words): number {
-  const most = isFigureColumn(column) ? MAX_VALUE_WIDTH : MAX_LABEL_WIDTH;
-  const marked =
+  const maxWidth = isFigureColumn(column) ? MAX_VALUE_WIDTH : MAX_LABEL_WIDTH;
+  const running =
     column.role === 'bucket' && measured.some((row) => row.partial) ? ` · ${table.stillRunning}`.length : 0;
   const content = measured.reduce(
-    (longest, row) => Math.max(longest, displayLength(column.read(row), column.quantity) + marked),
+    (longest, row) => Math.max(longest, displayLength(column.read(row), column.quantity) + running),
     column.total === undefined ? 0 : displayLength(column.total, column.quantity) + 2,
   );
-  const more = Math.max(0, column.decimals - defaultDecimals(column.quantity));
+  const extraDecimals = Math.max(0, column.decimals - defaultDecimals(column.quantity));
   const header = Math.max(longestWord(column.header) + 2, Math.min(column.header.length / 2 + 3, MAX_VALUE_WIDTH));
-  return Math.min(Math.max(MIN_WIDTH, content + more + 2, header), most);
+  return Math.min(Math.max(MIN_WIDTH, content + extraDecimals + 2, header), maxWidth);
 }
 
-/** A heading of figures, or the first cell of the totals: says when they will grow. */
+/** A heading of figures or totals, marked when the period is still running. */
 const withRunningNote = (text: string, running: boolean, { table }: Words): string =>
   running ? `${text} · ${table.stillRunning}` : text;
 
 type StyleOf = ReturnType<typeof createDataStyles>;
 type FigureStyle = Pick<DataStyle, 'partial' | 'total' | 'unitInCell'>;
 
-/** Makes the cells of one column: styles are looked for once, because a large table has many cells of few styles. */
-function cellFactory(column: ViewColumn, more: FigureStyle, styleOf: StyleOf): (value: Value) => Cell {
-  const style = { quantity: column.quantity, quiet: isSecondary(column), ...more };
+/** Creates the cells of one column. It caches styles: a large table has many cells of few styles. */
+function cellFactory(column: ViewColumn, options: FigureStyle, styleOf: StyleOf): (value: Value) => Cell {
+  const style = { quantity: column.quantity, secondary: isSecondary(column), ...options };
   const dash = { value: UNDEFINED_TEXT, style: styleOf(style, true) };
   const usual = styleOf(style, false);
   const roundingOf = createRounder(column.quantity);
@@ -137,30 +138,30 @@ function* tableRows(table: Table, columns: readonly ViewColumn[], styleOf: Style
   for (const row of iterateRows(table.rows)) yield (row.partial ? running : whole).map((cellOf) => cellOf(row));
 }
 
-/** Bars where figures of one kind stand below each other; a share has its own scale, and a bar of nothing none. */
+/** Data bars for counts and durations with a positive value; shares have a scale of their own. */
 function conditionalFormatKind(table: Table, column: ViewColumn): ConditionalFormat['kind'] | undefined {
   if (column.role === 'change') return 'change';
   const measures = column.quantity.kind === 'count' || column.quantity.kind === 'duration';
   if (column.role !== 'value' || !measures || table.rows.length < MIN_BAR_ROWS) return undefined;
-  return column.seen.positive ? 'bar' : undefined;
+  return column.contents.positive ? 'bar' : undefined;
 }
 
-/** A row per bucket and group, a column per label and figure. */
+/** One row per bucket and group, one column per label and figure. */
 function tableGrid(table: Table, columns: readonly ViewColumn[], locale: string): Grid {
   const words = messagesFor(locale);
   const styleOf = createDataStyles(words, locale);
   const measured = firstRows(table.rows, MAX_MEASURED_ROWS);
   const { running: partial } = table;
-  const label = { quantity: { kind: 'text' }, quiet: false, partial, total: true, unitInCell: false } as const;
+  const label = { quantity: { kind: 'text' }, secondary: false, partial, total: true, unitInCell: false } as const;
   const heading = withRunningNote(words.table.total, partial, words);
   const totals = columns.map((column, index): Cell => {
     if (column.total === undefined) return { value: index === 0 ? heading : '', style: styleOf(label, false) };
     return figureCell(column.total, column, { partial, total: true, unitInCell: false }, styleOf);
   });
-  const headed = (index: number): number =>
+  const totalsHeadingWidth = (index: number): number =>
     index === 0 && table.totals !== undefined && partial ? heading.length + 2 : 0;
   return {
-    widths: columns.map((column, index) => Math.max(widthOf(column, measured, words), headed(index))),
+    widths: columns.map((column, index) => Math.max(widthOf(column, measured, words), totalsHeadingWidth(index))),
     labels: columns.filter((column) => !isFigureColumn(column)).length,
     header: columns.map((column) => ({ value: column.header, style: headerStyle(column) })),
     rows: { [Symbol.iterator]: () => tableRows(table, columns, styleOf)[Symbol.iterator]() },
@@ -168,11 +169,11 @@ function tableGrid(table: Table, columns: readonly ViewColumn[], locale: string)
     ...(table.totals === undefined ? {} : { totals }),
     showsTotals: table.totals !== undefined,
     filter: table.rows.length > 0,
-    marks: columns.map((column) => conditionalFormatKind(table, column)),
+    conditionalFormats: columns.map((column) => conditionalFormatKind(table, column)),
   };
 }
 
-/** What the one value of each metric is of: a bucket, or nothing but the section itself. */
+/** The heading of a transposed section's values: its bucket, or "Value". */
 function valueHeading(columns: readonly ViewColumn[], row: Row | undefined, locale: string): string {
   const bucket = columns.find((column) => column.role === 'bucket');
   const words = messagesFor(locale);
@@ -183,43 +184,40 @@ function valueHeading(columns: readonly ViewColumn[], row: Row | undefined, loca
   return withRunningNote(heading, row?.partial ?? false, words);
 }
 
-/**
- * A section of one row without groups, turned: a row per metric. The total of such a section is its row; it has columns
- * of its own only where the service says otherwise.
- */
+/** A section of one row without groups, transposed: one row per metric. Totals get columns only where they differ. */
 function transposedGrid(table: Table, all: readonly ViewColumn[], locale: string): Grid {
   const columns = all.filter(isFigureColumn);
   const words = messagesFor(locale);
-  const { section: own } = words.workbook;
+  const { section: texts } = words.workbook;
   const styleOf = createDataStyles(words, locale);
   const [row] = firstRows(table.rows, 1);
   const read = (column: ViewColumn): Value => (row === undefined ? null : column.read(row));
   const differs = totalsDiffer(columns, row);
   const { compared } = table;
-  const more = { partial: row?.partial ?? false, total: false, unitInCell: true };
+  const options = { partial: row?.partial ?? false, total: false, unitInCell: true };
   const rows = columns
     .filter((column) => column.role === 'value')
     .map((value): Cell[] => {
-      const beside = columns.filter((column) => column.source === value.source && isSecondary(column));
-      const figures = [value, ...beside];
-      const shown = figures.map((column) => figureCell(read(column), column, more, styleOf));
-      const asTotal = { ...more, partial: table.running, total: true };
+      const secondary = columns.filter((column) => column.source === value.source && isSecondary(column));
+      const figures = [value, ...secondary];
+      const cells = figures.map((column) => figureCell(read(column), column, options, styleOf));
+      const asTotal = { ...options, partial: table.running, total: true };
       const totals = differs ? figures.map((column) => figureCell(column.total ?? null, column, asTotal, styleOf)) : [];
       const text = {
         quantity: { kind: 'text' },
-        quiet: false,
+        secondary: false,
         total: false,
-        partial: more.partial,
+        partial: options.partial,
         unitInCell: false,
       } as const;
-      return [{ value: value.header, style: styleOf(text, false) }, ...shown, ...totals];
+      return [{ value: value.header, style: styleOf(text, false) }, ...cells, ...totals];
     });
-  const beside = compared ? [own.previous, own.change] : [];
+  const comparison = compared ? [texts.previous, texts.change] : [];
   const total = withRunningNote(words.table.total, table.running, words);
   const headings = [
     valueHeading(all, row, locale),
-    ...beside,
-    ...(differs ? [total, ...beside.map((heading) => `${total} · ${heading}`)] : []),
+    ...comparison,
+    ...(differs ? [total, ...comparison.map((heading) => `${total} · ${heading}`)] : []),
   ];
   const change = compared ? 'change' : undefined;
   const longest = columns.reduce((most, column) => Math.max(most, column.header.length), 0);
@@ -227,20 +225,21 @@ function transposedGrid(table: Table, all: readonly ViewColumn[], locale: string
     widths: [Math.min(Math.max(longest + 2, 24), MAX_LABEL_WIDTH), ...headings.map(() => MAX_VALUE_WIDTH)],
     labels: 1,
     header: [
-      { value: own.metric, style: STYLES.headerLabel },
-      ...headings.map((value, index) => ({ value, style: index === 0 ? STYLES.headerValue : STYLES.headerQuiet })),
+      { value: texts.metric, style: STYLES.headerLabel },
+      ...headings.map((value, index) => ({ value, style: index === 0 ? STYLES.headerValue : STYLES.headerSecondary })),
     ],
     rows,
     count: rows.length,
     showsTotals: differs,
     filter: false,
-    marks: [undefined, undefined, undefined, change, undefined, undefined, differs ? change : undefined],
+    conditionalFormats: [undefined, undefined, undefined, change, undefined, undefined, differs ? change : undefined],
   };
 }
 
 /**
+ * The grid of a section's figures.
  * @param columns the table's
- * @param locale BCP 47, for headings and bounds; numbers and dates in cells follow the reader's Excel
+ * @param locale BCP 47, for headings and bounds; Excel formats numbers and dates by its own locale
  */
 export function buildGrid(table: Table, columns: readonly ViewColumn[], locale: string): Grid {
   return isTransposed(table, columns) ? transposedGrid(table, columns, locale) : tableGrid(table, columns, locale);

@@ -3,26 +3,26 @@ import { type Dataset, lacksCurrentCounts, type Table } from '../../../fetch/dat
 import type { Words } from '../../../i18n/messages.ts';
 import type { ViewColumn } from '../../figures/columns.ts';
 import { incompleteNoteText, legendNotes, tableFacts, tableNotes } from '../../table-notes.ts';
-import { sliceTitle } from './cover.ts';
 import { buildGrid, type Grid } from './grid.ts';
-import { type ConditionalFormat, canBeTable } from './sheet-parts.ts';
+import { type ConditionalFormat, canBeTable, type Footer } from './sheet-parts.ts';
+import type { Cell } from './sheet-rows.ts';
 import { type CellStyle, COLOURS, LINE_POINTS, lineCount, lineHeightPoints, STYLES, textRowPoints } from './style.ts';
-import type { Cell, Footer, SheetOptions, SheetWriter, WorkbookFile } from './workbook-writer.ts';
+import type { SheetOptions, SheetWriter, WorkbookFile } from './workbook-writer.ts';
 
-/** Rows up to which the texts of a section are kept in memory until the workbook ends. */
+/** Sections up to this size use the shared string table, which stays in memory until the workbook is closed. */
 const MAX_SHARED_ROWS = 20_000;
-/** Characters over which a page is turned on its side. */
+/** Wider sheets are printed in landscape. */
 const PORTRAIT_CHARACTERS = 95;
-/** A short table must still have room for its title and notes. */
+/** Minimum width, for title and notes of a narrow table. */
 const MIN_SHEET_CHARACTERS = 76;
-/** Points of rows that stay in sight: with more of them a small screen would have no room for the figures. */
+/** Maximum height of frozen rows: more would leave a small screen no space for the figures. */
 const MAX_FROZEN_POINTS = 200;
 const TITLE_POINTS = 26;
 const BACK_LINK_POINTS = 22;
 
 const totalWidth = (widths: readonly number[]): number => widths.reduce((sum, width) => sum + width, 0);
 
-/** A line across all columns, as high as its text needs. */
+/** A text across all columns, with the row height that it needs. */
 async function writeFullWidthLine(
   sheet: SheetWriter,
   text: string,
@@ -33,15 +33,14 @@ async function writeFullWidthLine(
   await sheet.addRow([{ value: text, style, ...span }], textRowPoints([text, totalWidth(widths)]));
 }
 
-/** The filter's button takes the last line of a header cell. */
+/** The filter button takes the last line of a header cell. */
 function headerHeight({ header, widths, filter }: Grid): number {
   const lines = header.map(({ value }, index) => lineCount(String(value), widths[index] ?? 1));
   return (Math.max(1, ...lines) + (filter ? 1 : 0)) * LINE_POINTS + 4;
 }
 
 /**
- * What stays in sight: the header with all that is above it, unless that is so much that the figures would have no room
- * below; and the labels, where they are few.
+ * Freezes the header with the rows above it, unless they are too high, and the label columns, unless they are many.
  * @param above lines between title and header
  */
 function freezePanes(grid: Grid, above: readonly string[], widths: readonly number[]): Pick<SheetOptions, 'freeze'> {
@@ -52,7 +51,7 @@ function freezePanes(grid: Grid, above: readonly string[], widths: readonly numb
   return rows + columns === 0 ? {} : { freeze: { rows, columns } };
 }
 
-/** Long texts wrap: what a reader cannot see on paper would be cut silently. */
+/** Long texts wrap: cut text would be lost in print. */
 function dataRowHeight(cells: readonly Cell[], widths: readonly number[]): number {
   let lines = 1;
   for (let index = 0; index < cells.length; index += 1) {
@@ -67,32 +66,32 @@ export interface SectionSheet {
   readonly table: Table;
   /** The table's. */
   readonly columns: readonly ViewColumn[];
-  /** Of the sheets that its rows are on. */
+  /** The names of the sheets that its rows go to. */
   readonly names: readonly string[];
   readonly rowsPerSheet: number;
-  /** The contents sheet's name, for the way back. */
+  /** The name of the contents sheet, for the link back. */
   readonly contents: string;
   readonly locale: string;
-  /** Of the locale. */
+  /** The messages of `locale`. */
   readonly words: Words;
   readonly footer: Footer;
 }
 
-/** One sheet's share of a section. */
+/** The part of a section that one sheet shows. */
 interface SheetSlice {
   readonly name: string;
-  /** Of the table. */
+  /** The id of the Excel table. */
   readonly id: string;
   readonly title: string;
   /** Lines above the header. */
   readonly above: readonly string[];
   /** Rows of the grid. */
   readonly count: number;
-  /** Totals and notes stand below the last row of all. */
+  /** The last sheet has totals and notes. */
   readonly last: boolean;
 }
 
-/** Header, rows and totals. A narrow empty row keeps the totals out of the filtered range, where sorting would move them. */
+/** Header, rows and totals. A narrow empty row separates the totals from the filtered range: sorting must not move them. */
 async function writeGrid(
   sheet: SheetWriter,
   { id, count, last }: SheetSlice,
@@ -122,13 +121,17 @@ async function writeGrid(
   if (count === 0) return;
   const to = { bar: headerRow + count, change: sheet.rowCount };
   sheet.addConditionalFormats(
-    grid.marks.flatMap((kind, column): ConditionalFormat[] =>
+    grid.conditionalFormats.flatMap((kind, column): ConditionalFormat[] =>
       kind === undefined ? [] : [{ kind, column, rows: { from: headerRow + 1, to: to[kind] } }],
     ),
   );
 }
 
-/** The rows of a long section go on from sheet to sheet, as many as it has names for. */
+/** The title of one sheet of a section, with its part number where there are several. */
+export const sliceTitle = (title: string, part: number, parts: number, { workbook }: Words): string =>
+  parts === 1 ? title : workbook.part(isolateBidi(title), part + 1, parts);
+
+/** Splits the rows of a section over its sheets. */
 function sliceRows(
   { table, names, rowsPerSheet, words }: SectionSheet,
   grid: Grid,
@@ -151,27 +154,30 @@ function sliceRows(
   });
 }
 
-/** One section as one sheet: title, what it covers, what is incomplete, the figures, the service's totals, notes. */
+/**
+ * Writes one section: title, facts, warnings, link back, figures, the service's totals, notes. It takes one sheet, or
+ * several when the section has more rows than a sheet may have.
+ */
 export async function writeSectionSheet(book: WorkbookFile, page: SectionSheet): Promise<void> {
   const { table, locale, words } = page;
-  const { back, section: own } = words.workbook;
+  const { back, section: texts } = words.workbook;
   const grid = buildGrid(table, page.columns, locale);
   const characters = totalWidth(grid.widths);
   const widths = characters < MIN_SHEET_CHARACTERS ? [...grid.widths, MIN_SHEET_CHARACTERS - characters] : grid.widths;
   const notes = tableNotes(table, locale);
   const warnings = notes.filter((note) => note.incomplete).map((note) => incompleteNoteText(note, words));
   const facts = tableFacts(page.dataset, table, locale);
-  const about = table.description === undefined ? facts : [table.description, ...facts];
-  const remarks = [
+  const introduction = table.description === undefined ? facts : [table.description, ...facts];
+  const footnotes = [
     ...notes.filter((note) => !note.incomplete).map((note) => note.text),
     ...legendNotes(table, locale, grid.showsTotals, page.columns),
-    ...(grid.marks.includes('change') && grid.count > 0 ? [own.arrowsMean] : []),
+    ...(grid.conditionalFormats.includes('change') && grid.count > 0 ? [texts.arrowsMean] : []),
   ];
   const rows = grid.rows[Symbol.iterator]();
   try {
-    for (const part of sliceRows(page, grid, about)) {
-      const above = [...part.above, ...warnings];
-      const sheet = book.addSheet(part.name, {
+    for (const slice of sliceRows(page, grid, introduction)) {
+      const above = [...slice.above, ...warnings];
+      const sheet = book.addSheet(slice.name, {
         widths,
         ...freezePanes(grid, above, widths),
         headerRow: above.length + 3,
@@ -180,19 +186,20 @@ export async function writeSectionSheet(book: WorkbookFile, page: SectionSheet):
         sharedStrings: table.rows.length <= MAX_SHARED_ROWS,
         ...(warnings.length > 0 ? { tab: COLOURS.warnInk } : {}),
       });
-      await sheet.addRow([{ value: part.title, style: STYLES.title }], TITLE_POINTS);
-      for (const line of part.above) await writeFullWidthLine(sheet, line, STYLES.quiet, widths);
+      await sheet.addRow([{ value: slice.title, style: STYLES.title }], TITLE_POINTS);
+      for (const line of slice.above) await writeFullWidthLine(sheet, line, STYLES.quiet, widths);
       for (const warning of warnings) await writeFullWidthLine(sheet, warning, STYLES.warning, widths);
       await sheet.addRow([{ value: back, style: STYLES.back, link: page.contents }], BACK_LINK_POINTS);
-      await writeGrid(sheet, part, grid, rows, widths, lacksCurrentCounts(table) ? words.table.noCounts : own.noRows);
-      if (part.last && remarks.length > 0) {
+      const noRows = lacksCurrentCounts(table) ? words.table.noCounts : texts.noRows;
+      await writeGrid(sheet, slice, grid, rows, widths, noRows);
+      if (slice.last && footnotes.length > 0) {
         await sheet.addRow([], 8);
-        for (const remark of remarks) await writeFullWidthLine(sheet, remark, STYLES.quiet, widths);
+        for (const note of footnotes) await writeFullWidthLine(sheet, note, STYLES.quiet, widths);
       }
       await sheet.close();
     }
   } finally {
-    // Rows in a file hold it open until they are let go.
+    // Closes the file that the rows are read from.
     rows.return?.();
   }
 }

@@ -1,50 +1,49 @@
 import { DocketError } from '../../../base/error.ts';
+import { DAY_MS } from '../../../base/time.ts';
 import type { Words } from '../../../i18n/messages.ts';
 import { columnLetters, escapeXml } from './sheet-parts.ts';
 import type { CellStyle } from './style.ts';
 
 /*
- * Rows as XML (ECMA-376 part 1 §18.3.1.73 and §18.3.1.4), in place of exceljs' own cells: those are an object, a model
- * and a style each, and take ten times as long as the text that comes of them.
+ * Rows as XML (ECMA-376 part 1 §18.3.1.73 and §18.3.1.4). They replace the cells of exceljs, which create an object, a
+ * model and a style each and take ten times as long.
  */
 
-/** Excel's own limit. */
+/** Excel's limit, in UTF-16 units. */
 const MAX_CELL_LENGTH = 32_767;
-/** Points. */
+/** Excel's limit. */
 const MAX_ROW_POINTS = 409;
 
 export interface Cell {
-  /** Text stays text whatever it begins with; a `Date` is a civil date or an instant, in UTC. */
+  /** Text is never read as a formula. A `Date` is a civil date or an instant, in UTC. */
   readonly value: string | number | boolean | Date | null;
   readonly style: CellStyle;
-  /** Leads to the top of another sheet of the workbook. */
+  /** The name of a sheet that the cell links to. */
   readonly link?: string;
-  /** How many columns it stretches over, the following cells of the row being missing; 1 when absent. */
+  /** Number of merged columns, whose cells are left out of the row; 1 when absent. */
   readonly span?: number;
 }
 
-/** What a sheet's rows refer to, and where they find it. */
+/** The workbook-wide tables that the rows of a sheet refer to. */
 export interface RowContext {
   /** The sheet's name. */
   readonly sheet: string;
-  /** The style's place in the workbook's style sheet. */
+  /** The index in the workbook's style sheet. */
   readonly styleId: (style: CellStyle) => number;
-  /** The text's place in the workbook's table of texts. */
+  /** The index in the shared string table. */
   readonly textId: (text: string) => number;
   readonly longTexts: LongTextStore;
 }
 
-/** Blanks that a reader may drop unless it is told not to. To tell it of every text would make a long list a fifth longer. */
+/** Whitespace that readers drop without `xml:space`. The attribute on every text would make a long list a fifth longer. */
 const SIGNIFICANT_WHITESPACE = /^\s|\s$|\s\s|[\t\n\r]/;
 
-const DAY_MS = 86_400_000;
-/** 1 January 1970, as Excel counts days. */
+/** 1 January 1970 in Excel's day count. */
 const UNIX_EPOCH_DAY = 25_569;
 
 /**
- * Makes the rows of one sheet: each is the XML of the row with this number, '' when it has nothing to say. `shared`
- * texts are written by their place in the table of texts, others in place. `height` in points. Of a text that no cell can
- * hold the beginning is written.
+ * Creates the XML of a sheet's rows by row number; '' for an empty row without a height. Texts are references into the
+ * shared string table if `shared`, inline otherwise. `height` is in points. Texts that exceed a cell are shortened.
  */
 export function createRowSerializer({ sheet, styleId, textId, longTexts }: RowContext) {
   const columns: string[] = [];
@@ -81,9 +80,9 @@ export function createRowSerializer({ sheet, styleId, textId, longTexts }: RowCo
       if (cell === undefined) continue;
       const style = styleOf(cell.style);
       xml += `<c r="${column(index)}${number}${style}${valueXml(cell.value, shared, index, number)}`;
-      // The cells below a stretched one carry its fill and its lines.
+      // Merged cells carry the fill and the borders too.
       const end = index + (cell.span ?? 1);
-      for (let below = index + 1; below < end; below += 1) xml += `<c r="${column(below)}${number}${style}/>`;
+      for (let merged = index + 1; merged < end; merged += 1) xml += `<c r="${column(merged)}${number}${style}/>`;
     }
     if (height !== undefined) {
       return `<row r="${number}" ht="${Math.min(height, MAX_ROW_POINTS)}" customHeight="1">${xml}</row>`;
@@ -92,61 +91,60 @@ export function createRowSerializer({ sheet, styleId, textId, longTexts }: RowCo
   };
 }
 
-/** Characters (UTF-16 units) of a piece: a cell of Excel holds 32,767, and the note of where it goes on takes some. */
+/** UTF-16 units per chunk: below the limit of a cell, to leave space for the reference to the full text. */
 const LONG_TEXT_CHUNK_LENGTH = 32_000;
-/** They stand in memory until the workbook ends. */
+/** Long texts stay in memory until the workbook is closed. */
 const MAX_LONG_TEXT_LENGTH = 64 * 1024 * 1024;
 
-/** A text that no cell can hold, in pieces that cells can hold. */
+/** A text that exceeds a cell, in chunks that fit. */
 export interface LongText {
   readonly sheet: string;
-  /** Its address there, e.g. `B7`. */
+  /** The address of its cell, e.g. `B7`. */
   readonly cell: string;
-  readonly pieces: readonly string[];
+  readonly chunks: readonly string[];
 }
 
 export interface LongTextStore {
-  /** In the order in which they came; the first is number 1. */
-  readonly kept: readonly LongText[];
-  /** Keeps the whole text, and returns what its cell shows: its beginning, and where the whole is. */
+  /** In order of arrival; the first is number 1. */
+  readonly texts: readonly LongText[];
+  /** Stores a text and returns its beginning with a reference to the full text. Throws `render.failed` over the limit. */
   shorten(text: string, at: { readonly sheet: string; readonly cell: string }): string;
 }
 
 function splitLongText(text: string): string[] {
-  // A line end of two characters must not become two where a piece ends between them.
+  // A chunk that ended between CR and LF would turn one line end into two.
   const plain = text.replace(/\r\n?/g, '\n');
-  const pieces: string[] = [];
+  const chunks: string[] = [];
   for (let from = 0; from < plain.length; ) {
     let to = Math.min(from + LONG_TEXT_CHUNK_LENGTH, plain.length);
     if (to < plain.length && /[\ud800-\udbff]/.test(plain.charAt(to - 1))) to -= 1;
-    pieces.push(plain.slice(from, to));
+    chunks.push(plain.slice(from, to));
     from = to;
   }
-  return pieces;
+  return chunks;
 }
 
 /**
- * Excel cuts what its cells cannot hold, or refuses the file. Here the cell keeps the beginning and says where the whole
- * stands: on a sheet of its own, in order.
- * @param name that sheet's name
+ * Stores the texts that exceed Excel's limit for a cell, for a sheet of their own. Excel would cut them or reject the file.
+ * @param name the name of that sheet
  */
 export function createLongTextStore(name: string, { goesOn }: Words['workbook']['longTexts']): LongTextStore {
-  const kept: LongText[] = [];
+  const texts: LongText[] = [];
   let characters = 0;
   return {
-    kept,
+    texts,
     shorten: (text, { sheet, cell }) => {
       characters += text.length;
       if (characters > MAX_LONG_TEXT_LENGTH) {
         throw new DocketError('render.failed', `The texts in "${sheet}" are too long for a workbook.`, {
-          expected: `at most ${MAX_LONG_TEXT_LENGTH.toLocaleString('en')} characters in all texts that no cell can hold`,
+          expected: `at most ${MAX_LONG_TEXT_LENGTH.toLocaleString('en')} characters in all texts longer than a cell allows`,
           got: `more, the last of them "${text.slice(0, 40)}…"`,
           next: 'Write this section as CSV instead.',
         });
       }
-      const pieces = splitLongText(text);
-      kept.push({ sheet, cell, pieces });
-      return goesOn(pieces[0] ?? '', name, kept.length);
+      const chunks = splitLongText(text);
+      texts.push({ sheet, cell, chunks });
+      return goesOn(chunks[0] ?? '', name, texts.length);
     },
   };
 }

@@ -1,10 +1,10 @@
 import type { Alignment, Borders, Fill, Font, Style } from 'exceljs';
 import { intlNumberFormat as intlFormat } from '../../../base/text/intl.ts';
 import type { Words } from '../../../i18n/messages.ts';
-import { DAY_SECONDS, figureFormatter, type Quantity } from '../../figures/format-value.ts';
-import { defaultDecimals, type Rounding } from '../../figures/quantity.ts';
+import { figureFormatter } from '../../figures/format-value.ts';
+import { DAY_SECONDS, defaultDecimals, type Quantity, type Rounding } from '../../figures/quantity.ts';
 
-/** A restrained palette that prints in grey and keeps its contrast: ink, one accent, one warning. */
+/** ARGB. Chosen to keep their contrast when printed in grey. */
 export const COLOURS = {
   ink: 'FF1B2A41',
   text: 'FF22272E',
@@ -16,7 +16,7 @@ export const COLOURS = {
   warnBand: 'FFFFF3D6',
 } as const;
 
-// A font without a name renders as a serif face in LibreOffice, hence a whole font everywhere.
+// LibreOffice shows a font without a name as serif, so every style has a complete font.
 const font = (more: Partial<Font> = {}): Partial<Font> => ({
   name: 'Calibri',
   family: 2,
@@ -28,7 +28,7 @@ const fill = (argb: string): Fill => ({ type: 'pattern', pattern: 'solid', fgCol
 const borderLine = (edge: 'top' | 'bottom', style: 'thin' | 'hair' | 'medium', argb: string): Partial<Borders> => ({
   [edge]: { style, color: { argb } },
 });
-// Without a side of its own a text from right to left stands at the right, where a title would run out of the page.
+// Explicitly left: otherwise right-to-left text is aligned right, and a title leaves the page.
 const middle: Partial<Alignment> = { vertical: 'middle', horizontal: 'left' };
 const top: Partial<Alignment> = { vertical: 'top', horizontal: 'left' };
 
@@ -37,8 +37,8 @@ export type CellStyle = Partial<Style>;
 const decimalPlaces = (decimals: number): string => (decimals === 0 ? '' : `.${'0'.repeat(decimals)}`);
 
 /**
- * Excel's number format of a quantity's figures. Directions have a sign and an arrow, so that nobody depends on a colour.
- * @param decimals as many as `rounder` says of the figure; what most figures of the quantity have when absent
+ * Excel's number format of a quantity's figures. Changes have an arrow and a sign, so that colour is not needed.
+ * @param decimals the figure's, from `createRounder`; the quantity's default when absent
  */
 export function quantityNumberFormat(quantity: Quantity, decimals: number = defaultDecimals(quantity)): string {
   const places = decimalPlaces(decimals);
@@ -72,15 +72,15 @@ export function quantityNumberFormat(quantity: Quantity, decimals: number = defa
 const ARROWS = { '-1': '▼ ', '0': '= ', '1': '▲ ' } as const;
 
 /**
- * The number format of one figure: its quantity's, with the decimals that it is rounded to. A bound is a text, which the
- * cell shows in place of its number.
- * @param locale BCP 47, of the bound; figures follow the reader's Excel
+ * The number format of one figure, with the decimals that it is rounded to. A bound becomes a literal text that the cell
+ * shows instead of its number.
+ * @param locale BCP 47, for the bound; Excel formats figures by its own locale
  */
 export function figureNumberFormat(quantity: Quantity, { decimals, bound }: Rounding, locale: string): string {
   if (bound === undefined) return quantityNumberFormat(quantity, decimals);
   const change = quantity.kind === 'points' || quantity.kind === 'relative' || quantity.kind === 'difference';
   const arrow = change ? ARROWS[bound.value < 0 ? '-1' : '1'] : '';
-  // One for either sign: to a single one Excel would add the sign of a negative figure.
+  // One section per sign: with a single section Excel would add a minus sign.
   const text = `"${arrow}${bound.is}${formatBound(quantity, bound.value, decimals, locale)}"`;
   return `${text};${text}`;
 }
@@ -94,7 +94,7 @@ function formatBound(quantity: Quantity, value: number, decimals: number, locale
   return `0:00:${intlFormat(locale, { ...fixed, minimumIntegerDigits: 2 }).format(value)}`;
 }
 
-/** Where a header cannot say the unit of a change, the cell does. Other figures have theirs in the metric's name. */
+/** Adds the unit of a change to the cell where the header cannot name it. */
 const withUnit = (format: string, quantity: Quantity, { table }: Words): string =>
   quantity.kind === 'points'
     ? format
@@ -103,22 +103,22 @@ const withUnit = (format: string, quantity: Quantity, { table }: Words): string 
         .join(';')
     : format;
 
-/** Where the cells of a column stand and how strongly they speak. */
+/** What the style of a data cell depends on. */
 export interface DataStyle {
   readonly quantity: Quantity;
-  /** The previous period's value and the change step back behind the value itself. */
-  readonly quiet: boolean;
+  /** The previous value and the change are shown in grey. */
+  readonly secondary: boolean;
   /** The bucket is still running. */
   readonly partial: boolean;
   readonly total: boolean;
-  /** The column mixes units, so that its header cannot name one. */
+  /** The column mixes units, so its header cannot name one. */
   readonly unitInCell: boolean;
-  /** Of the cell's own figure; as most figures of the quantity are rounded when absent. */
+  /** Of the cell's figure; the quantity's default when absent. */
   readonly rounding?: Rounding;
 }
 
 const isText = (quantity: Quantity): boolean => quantity.kind === 'text';
-/** A number that names something reads like a name. */
+
 const isTextLike = (quantity: Quantity): boolean => quantity.kind === 'text' || quantity.kind === 'identifier';
 const isDate = (quantity: Quantity): boolean => ['bucket', 'day', 'instant'].includes(quantity.kind);
 
@@ -135,7 +135,7 @@ function cellNumberFormat(
 
 function dataStyle(style: DataStyle, undefinedValue: boolean, words: Words, locale: string): CellStyle {
   const { quantity, partial, total } = style;
-  const colour = undefinedValue || style.quiet ? COLOURS.quiet : COLOURS.text;
+  const colour = undefinedValue || style.secondary ? COLOURS.quiet : COLOURS.text;
   return {
     font: font({ italic: partial, bold: total, color: { argb: colour } }),
     alignment: {
@@ -153,7 +153,7 @@ function dataStyle(style: DataStyle, undefinedValue: boolean, words: Words, loca
   };
 }
 
-/** The styles of the pages around the figures. */
+/** The styles of everything but the figures. */
 export const STYLES = {
   title: { font: font({ size: 16, bold: true, color: { argb: COLOURS.ink } }), alignment: middle },
   coverTitle: {
@@ -198,7 +198,7 @@ export const STYLES = {
     alignment: { vertical: 'top', horizontal: 'left', wrapText: true, indent: 1 },
     border: borderLine('bottom', 'medium', COLOURS.ink),
   },
-  headerQuiet: {
+  headerSecondary: {
     font: font({ color: { argb: COLOURS.quiet } }),
     fill: fill(COLOURS.band),
     alignment: { vertical: 'top', horizontal: 'right', wrapText: true },
@@ -239,9 +239,9 @@ export const STYLES = {
 } as const satisfies Record<string, CellStyle>;
 
 /**
- * One object per distinct style: the writer knows a style by the identity of its object and is twice as quick when it
- * meets the same one again.
- * @param locale BCP 47; the words are its
+ * Returns the same object for equal styles: exceljs caches styles by object identity, which makes writing twice as fast.
+ * @param words the messages of `locale`
+ * @param locale BCP 47
  */
 export function createDataStyles(
   words: Words,
@@ -256,25 +256,25 @@ export function createDataStyles(
   };
 }
 
-/** Points that one line of our text takes. */
+/** Height of one line of text, in points. */
 export const LINE_POINTS = 15;
 
 /** How many lines `text` takes in a column of `width` characters, wrapped between words as Excel does. */
 export function lineCount(text: string, width: number): number {
-  const room = Math.max(1, Math.floor(width));
-  if (text.length <= room && !text.includes('\n')) return 1;
+  const columns = Math.max(1, Math.floor(width));
+  if (text.length <= columns && !text.includes('\n')) return 1;
   return text.split('\n').reduce((lines, paragraph) => {
     let used = 0;
     let count = 1;
     for (const word of paragraph.split(' ')) {
-      if (used > 0 && used + 1 + word.length > room) {
+      if (used > 0 && used + 1 + word.length > columns) {
         count += 1;
         used = 0;
       }
       used += word.length + (used > 0 ? 1 : 0);
-      // A word longer than the column is broken wherever the column ends.
-      count += Math.max(0, Math.ceil(used / room) - 1);
-      used = used > room ? used % room : used;
+      // A word longer than the column breaks at the column's end.
+      count += Math.max(0, Math.ceil(used / columns) - 1);
+      used = used > columns ? used % columns : used;
     }
     return lines + count;
   }, 0);
@@ -283,6 +283,6 @@ export function lineCount(text: string, width: number): number {
 /** The height in points of a row of so many lines. */
 export const lineHeightPoints = (lines: number): number => lines * LINE_POINTS + 3;
 
-/** The height in points of a row whose texts stand in columns of these widths; never less than a line. */
+/** The height in points of a row with these texts in columns of these widths; at least one line. */
 export const textRowPoints = (...texts: readonly (readonly [text: string | undefined, width: number])[]): number =>
   lineHeightPoints(Math.max(1, ...texts.map(([text, width]) => lineCount(text ?? '', width))));

@@ -1,100 +1,87 @@
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
-import { setImmediate as pause } from 'node:timers/promises';
-import type exceljs from 'exceljs';
+import { setImmediate } from 'node:timers/promises';
 import { DocketError } from '../../../base/error.ts';
 import type { Words } from '../../../i18n/messages.ts';
+import { drawingParts, type SheetDrawing } from './drawing-parts.ts';
 import {
   addSheetRelationship,
-  DeferredWriter,
-  insertXmlBefore,
-  moveSheet,
+  insertXml,
+  openPackage,
   openSheetData,
-  patchParts,
-  sharedStringTable,
-  styleIndexer,
+  type WorkbookPackage,
+  type Worksheet,
 } from './exceljs-patches.ts';
 import {
   type ConditionalFormat,
   columnLetters,
   conditionalFormattingExtension,
   conditionalFormattingXml,
-  drawingParts,
-  escapeXml,
+  type Footer,
+  footerCodes,
+  hyperlinksXml,
+  mergeCellsXml,
   type PackagePart,
-  type SheetDrawing,
+  rowBreaksXml,
+  type SheetLink,
   type TableRange,
   tablePart,
   toLegalText,
 } from './sheet-parts.ts';
 import { type Cell, createLongTextStore, createRowSerializer, type LongText, type RowContext } from './sheet-rows.ts';
 
-export type { Cell };
-
-/** Excel's own limit. */
+/** Excel's limit. */
 const MAX_ROWS = 1_048_576;
-/** Characters of rows that are handed over at once, and between which the process answers. */
+/** Characters of rows written at once; between two chunks the event loop runs. */
 const CHUNK_LENGTH = 64 * 1024;
-/** Of 1 to 9. On a sheet of figures 5 takes a quarter less time than 6 for 1 % more bytes; 4 would save little more. */
-const ZIP_LEVEL = 5;
-/** Where a page break ends, counted from 0. */
-const MAX_COLUMN_INDEX = 16_383;
-
-/** What is printed below each page, beside its number. */
-export interface Footer {
-  readonly left: string;
-  readonly right: string;
-  /** The page's number, in Excel's codes: `Page &P of &N`. */
-  readonly pages: string;
-  /** Who may read it; in the middle, before the number. */
-  readonly classification?: string | undefined;
-}
+/** On a sheet of figures, 5 takes a quarter less time than 6 for 1 % more bytes; 4 would save little more. */
+const COMPRESSION_LEVEL = 5;
 
 export interface SheetOptions {
-  /** In characters, one a column. */
+  /** Column widths in characters. */
   readonly widths: readonly number[];
-  /** Rows (and columns) that stay in sight; the rows are also repeated at the top of each printed page from `headerRow` on. */
+  /** Number of frozen rows and columns. */
   readonly freeze?: { readonly rows: number; readonly columns: number };
-  /** The row repeated on each printed page and carrying the filter. */
+  /** The row that is repeated on each printed page and has the filter, counted from 1. */
   readonly headerRow?: number;
   readonly landscape: boolean;
   readonly footer: Footer;
+  /** ARGB. */
   readonly tab?: string;
   /**
-   * Texts in one table for the whole workbook, as Excel itself keeps them; it stands in memory until the end. False
-   * writes them in place: for the sheets that are too long for that. (LibreOffice then shows line breaks as nothing.)
+   * True: texts go into the shared string table, which stays in memory until the workbook is closed. False: inline, for
+   * long sheets. (LibreOffice drops the line breaks of inline texts.)
    */
   readonly sharedStrings: boolean;
-  /** Where it stands in the workbook, counted from 0; after those written before it when absent. */
+  /** Position in the workbook, counted from 0; after the sheets written before when absent. */
   readonly position?: number;
 }
 
 export interface SheetWriter {
-  readonly name: string;
-  /** Rows so far; the next one is this + 1. */
+  /** Rows written so far. */
   readonly rowCount: number;
-  /** `height` in points; Excel's own when absent. A missing cell is left empty. */
+  /** `height` in points; Excel's default when absent. A missing cell is left empty. Throws `render.failed` over Excel's limit. */
   addRow(cells: readonly (Cell | undefined)[], height?: number): Promise<void>;
-  /** The printed page ends after the last row. */
+  /** Adds a page break after the last row. */
   addPageBreak(): void;
-  /** Puts filter buttons on the cells of a range, counted from 1, both ends included. */
+  /** Adds filter buttons to a range, counted from 1, both ends included. */
   addFilter(from: { row: number; column: number }, to: { row: number; column: number }): void;
-  /** Makes a table of a range that was written; `canBeTable` holds, and no filter is on the sheet. */
+  /** Makes a table of a written range. Requires `canBeTable`, and no filter on the sheet. */
   addTable(range: TableRange): void;
-  /** Marks the figures of a column, e.g. by bars; once for all columns, before it is closed. */
-  addConditionalFormats(marks: readonly ConditionalFormat[]): void;
-  /** Puts native charts and pictures on the sheet; at most once, before it is closed. */
-  addDrawings(drawn: readonly SheetDrawing[]): void;
+  /** Call at most once. */
+  addConditionalFormats(formats: readonly ConditionalFormat[]): void;
+  /** Call at most once. */
+  addDrawings(drawings: readonly SheetDrawing[]): void;
   close(): Promise<void>;
 }
 
 export interface WorkbookFile {
-  /** Texts of the sheets so far that no cell can hold. */
+  /** The texts so far that exceed a cell. */
   readonly longTexts: readonly LongText[];
   addSheet(name: string, options: SheetOptions): SheetWriter;
   /** Resolves when the file is complete on disk. */
   close(): Promise<void>;
-  /** Lets go of the file after a failure. */
+  /** Closes the file after a failure. */
   abort(): Promise<void>;
 }
 
@@ -102,58 +89,24 @@ export interface WorkbookProperties {
   readonly title: string;
   readonly subject: string;
   readonly madeAt: Date;
-  /** The name of the sheet that will hold the texts which no cell can hold. */
+  /** The name of the sheet for texts that exceed a cell. */
   readonly longTexts: string;
-  /** What a cut text says of where it goes on. */
   readonly words: Words['workbook']['longTexts'];
 }
 
-/** The font's name stands after its size, because a text that begins with a digit would be read as part of the size. */
-const FOOTER_FONT = '&8&"Calibri,Regular"';
-
-/** Excel takes so many characters for the whole footer, our codes included. */
-const MAX_FOOTER_LENGTH = 255;
-const MAX_FOOTER_TEXT_LENGTH = 75;
-
-/** `&` starts a code in a footer, and is written by doubling it. What is cut ends in an ellipsis. */
-function escapeFooterText(text: string, most = MAX_FOOTER_TEXT_LENGTH): string {
-  let kept = '';
-  for (const { segment } of new Intl.Segmenter().segment(toLegalText(text).replaceAll('\n', ' '))) {
-    const escaped = segment.replaceAll('&', '&&');
-    if (kept.length + escaped.length > most) return `${kept}…`;
-    kept += escaped;
-  }
-  return kept;
-}
-
-/** What stands at the left is on the cover in full, so it gives way to the rest. */
-function footerCodes({ left, right, pages, classification }: Footer): string {
-  const marked =
-    classification === undefined ? '' : `&"Calibri,Bold"${escapeFooterText(classification)}&"Calibri,Regular" · `;
-  const rest = `&C${FOOTER_FONT}${marked}${pages}&R${FOOTER_FONT}${escapeFooterText(right)}`;
-  const room = MAX_FOOTER_LENGTH - rest.length - `&L${FOOTER_FONT}…`.length;
-  return `&L${FOOTER_FONT}${escapeFooterText(left, Math.min(room, MAX_FOOTER_TEXT_LENGTH))}${rest}`;
-}
-
-/** What the sheets of one workbook have in common. */
+/** State that the sheets of one workbook share. */
 interface WorkbookState extends Omit<RowContext, 'sheet'> {
-  readonly added: PackagePart[];
+  readonly addedParts: PackagePart[];
   readonly tableNames: Set<string>;
-  /** The sheets that do not stand where they were written. */
-  readonly placed: { readonly sheet: object; readonly place: number }[];
+  readonly movedSheets: { readonly sheet: Worksheet; readonly position: number }[];
   readonly signal: AbortSignal;
-  /** Rejects when the file can no longer be written. */
-  readonly broken: Promise<never>;
+  /** Rejects when writing the file fails. */
+  readonly writeError: Promise<never>;
 }
 
-function createSheetWriter(
-  writer: exceljs.stream.xlsx.WorkbookWriter,
-  name: string,
-  options: SheetOptions,
-  { added, tableNames, placed, signal, broken, ...texts }: WorkbookState,
-): SheetWriter {
-  const { freeze, headerRow, position } = options;
-  const sheet = writer.addWorksheet(name, {
+function addWorksheet(book: WorkbookPackage, name: string, options: SheetOptions): Worksheet {
+  const { freeze, headerRow } = options;
+  const sheet = book.addWorksheet(name, {
     views: [
       {
         showGridLines: false,
@@ -169,84 +122,74 @@ function createSheetWriter(
       margins: { left: 0.5, right: 0.5, top: 0.6, bottom: 0.7, header: 0.3, footer: 0.3 },
       ...(headerRow === undefined ? {} : { printTitlesRow: `${headerRow}:${headerRow}` }),
     },
-    headerFooter: {
-      oddFooter: footerCodes(options.footer),
-    },
+    headerFooter: { oddFooter: footerCodes(options.footer) },
     ...(options.tab === undefined ? {} : { properties: { tabColor: { argb: options.tab } } }),
   });
-  if (position !== undefined) placed.push({ sheet, place: position });
   sheet.columns = options.widths.map((width) => ({ width }));
-  const links: { readonly cell: string; readonly to: string }[] = [];
-  insertXmlBefore(sheet, '_writePageMargins', () =>
-    links.length === 0
-      ? ''
-      : `<hyperlinks>${links
-          .map(
-            ({ cell, to }) =>
-              `<hyperlink ref="${cell}" location="${escapeXml(`'${to}'!A1`)}" display="${escapeXml(to)}"/>`,
-          )
-          .join('')}</hyperlinks>`,
-  );
-  // What the format wants after everything else, in this order.
-  const end = { tables: '', extension: '' };
-  insertXmlBefore(sheet, '_writeCloseWorksheet', () => end.tables + end.extension);
+  return sheet;
+}
+
+function createSheetWriter(
+  book: WorkbookPackage,
+  name: string,
+  options: SheetOptions,
+  { addedParts, tableNames, movedSheets, signal, writeError, ...rowContext }: WorkbookState,
+): SheetWriter {
+  const { headerRow, position } = options;
+  const sheet = addWorksheet(book, name, options);
+  if (position !== undefined) movedSheets.push({ sheet, position });
+  const links: SheetLink[] = [];
   const merges: string[] = [];
-  insertXmlBefore(sheet, '_writeMergeCells', () =>
-    merges.length === 0
-      ? ''
-      : `<mergeCells count="${merges.length}">${merges.map((range) => `<mergeCell ref="${range}"/>`).join('')}</mergeCells>`,
-  );
   const breaks: number[] = [];
-  insertXmlBefore(sheet, '_writeRowBreaks', () =>
-    breaks.length === 0
-      ? ''
-      : `<rowBreaks count="${breaks.length}" manualBreakCount="${breaks.length}">${breaks.map((row) => `<brk id="${row}" max="${MAX_COLUMN_INDEX}" man="1"/>`).join('')}</rowBreaks>`,
-  );
-  const rowXml = createRowSerializer({ sheet: name, ...texts });
+  // The format requires this order.
+  const end = { tables: '', extension: '' };
+  insertXml(sheet, 'hyperlinks', () => hyperlinksXml(links));
+  insertXml(sheet, 'end', () => end.tables + end.extension);
+  insertXml(sheet, 'mergeCells', () => mergeCellsXml(merges));
+  insertXml(sheet, 'rowBreaks', () => rowBreaksXml(breaks));
+  const rowXml = createRowSerializer({ sheet: name, ...rowContext });
   const stream = openSheetData(sheet);
   let rows = 0;
   let chunk = '';
 
-  const note = (cell: Cell, index: number): void => {
+  const recordLinkAndSpan = ({ link, span }: Cell, index: number): void => {
     const address = `${columnLetters(index)}${rows}`;
-    if (cell.link !== undefined) links.push({ cell: address, to: cell.link });
-    if (cell.span !== undefined && cell.span > 1)
-      merges.push(`${address}:${columnLetters(index + cell.span - 1)}${rows}`);
+    if (link !== undefined) links.push({ cell: address, to: link });
+    if (span !== undefined && span > 1) merges.push(`${address}:${columnLetters(index + span - 1)}${rows}`);
   };
 
-  const put = (cells: readonly (Cell | undefined)[], height: number | undefined): void => {
+  const appendRow = (cells: readonly (Cell | undefined)[], height: number | undefined): void => {
     rows += 1;
     if (rows > MAX_ROWS) {
-      throw new DocketError('render.failed', `The sheet "${name}" would have more rows than Excel can hold.`, {
+      throw new DocketError('render.failed', `The sheet "${name}" has too many rows for Excel.`, {
         expected: `at most ${MAX_ROWS.toLocaleString('en')} rows`,
         next: 'Write this section as CSV instead, or narrow it.',
       });
     }
-    // Excel wants the headers of a table among the shared texts.
+    // The headers of a table must be shared strings.
     const shared = options.sharedStrings || rows <= (headerRow ?? 0);
     chunk += rowXml(rows, cells, shared, height);
     for (let index = 0; index < cells.length; index += 1) {
       const cell = cells[index];
-      if (cell !== undefined && (cell.link !== undefined || cell.span !== undefined)) note(cell, index);
+      if (cell !== undefined && (cell.link !== undefined || cell.span !== undefined)) recordLinkAndSpan(cell, index);
     }
   };
 
-  /** Waits for the zip where it has enough to do, and lets the process answer in any case. */
-  const handOver = async (): Promise<void> => {
-    const room = stream.write(chunk);
+  /** Waits until the zip can take more, and at least one turn of the event loop. */
+  const flush = async (): Promise<void> => {
+    const writable = stream.write(chunk);
     chunk = '';
-    await (room ? pause() : Promise.race([once(stream, 'drain', { signal }), broken]));
+    await (writable ? setImmediate() : Promise.race([once(stream, 'drain', { signal }), writeError]));
     signal.throwIfAborted();
   };
 
   return {
-    name,
     get rowCount() {
       return rows;
     },
     addRow: async (cells, height) => {
-      put(cells, height);
-      if (chunk.length >= CHUNK_LENGTH) await handOver();
+      appendRow(cells, height);
+      if (chunk.length >= CHUNK_LENGTH) await flush();
     },
     addPageBreak: () => {
       breaks.push(rows);
@@ -256,89 +199,73 @@ function createSheetWriter(
     },
     addTable: (range) => {
       const { part, target } = tablePart(range, tableNames);
-      added.push(part);
-      const relation = addSheetRelationship(sheet, 'table', target);
-      end.tables = `<tableParts count="1"><tablePart r:id="${relation}"/></tableParts>`;
+      addedParts.push(part);
+      const relationship = addSheetRelationship(sheet, 'table', target);
+      end.tables = `<tableParts count="1"><tablePart r:id="${relationship}"/></tableParts>`;
     },
-    addConditionalFormats: (marks) => {
-      insertXmlBefore(sheet, '_writeDataValidations', () => conditionalFormattingXml(name, marks));
-      end.extension = conditionalFormattingExtension(name, marks);
+    addConditionalFormats: (formats) => {
+      insertXml(sheet, 'conditionalFormats', () => conditionalFormattingXml(name, formats));
+      end.extension = conditionalFormattingExtension(name, formats);
     },
-    addDrawings: (drawn) => {
-      const drawing = drawingParts(drawn, added.length);
-      added.push(...drawing.parts);
-      const relation = addSheetRelationship(sheet, 'drawing', drawing.target);
-      insertXmlBefore(sheet, '_writeLegacyData', () => `<drawing r:id="${relation}"/>`);
+    addDrawings: (drawings) => {
+      const { parts, target } = drawingParts(drawings, addedParts.length);
+      addedParts.push(...parts);
+      const relationship = addSheetRelationship(sheet, 'drawing', target);
+      insertXml(sheet, 'drawing', () => `<drawing r:id="${relationship}"/>`);
     },
     close: async () => {
       stream.write(chunk);
       sheet.commit();
-      await pause();
+      await setImmediate();
     },
   };
 }
 
-/** Each text once, as Excel can hold it. */
-function sharedStringIds(writer: object): (text: string) => number {
-  const table = sharedStringTable(writer);
-  const places = new Map<string, number>();
+/** Adds texts to the shared string table, each once. The add function of exceljs would count and hash every use. */
+function sharedStringIds(table: unknown[]): (text: string) => number {
+  const ids = new Map<string, number>();
   return (text) => {
-    const known = places.get(text);
+    const known = ids.get(text);
     if (known !== undefined) return known;
-    const place = table.push(toLegalText(text)) - 1;
-    places.set(text, place);
-    return place;
+    const id = table.push(toLegalText(text)) - 1;
+    ids.set(text, id);
+    return id;
   };
 }
 
 /**
- * A workbook that is written as it is made: memory stays flat however long it gets. Sheets are written one after the
- * other, in the order they stand in but for those with a `place`. `path` must not exist.
+ * Creates a workbook that is streamed to disk, with flat memory use. Write one sheet after the other, in their order in
+ * the workbook except for those with a `position`. `path` must not exist.
  */
 export function createWorkbookFile(path: string, properties: WorkbookProperties, signal: AbortSignal): WorkbookFile {
   const file = createWriteStream(path, { flags: 'wx' });
-  // exceljs listens for errors of its stream only at the end; one before that would end the process.
-  const broken = new Promise<never>((_, reject) => file.on('error', reject));
-  broken.catch(() => {});
-  const writer = new DeferredWriter({
-    stream: file,
-    useStyles: true,
-    zip: { zlib: { level: ZIP_LEVEL } },
+  // exceljs listens for errors only at the end; an earlier one without a listener would end the process.
+  const writeError = new Promise<never>((_, reject) => file.on('error', reject));
+  writeError.catch(() => {});
+  const book = openPackage(file, {
+    title: toLegalText(properties.title),
+    subject: toLegalText(properties.subject),
+    date: properties.madeAt,
+    compressionLevel: COMPRESSION_LEVEL,
   });
-  const { title, subject, madeAt } = properties;
   const longTexts = createLongTextStore(properties.longTexts, properties.words);
-  const added: PackagePart[] = [];
-  const zip = patchParts(writer, madeAt, added);
-  const shared: WorkbookState = {
-    added,
+  const state: WorkbookState = {
+    addedParts: [],
     tableNames: new Set<string>(),
-    placed: [],
+    movedSheets: [],
     signal,
-    broken,
-    styleId: styleIndexer(writer),
-    textId: sharedStringIds(writer),
+    writeError,
+    styleId: (style) => book.styleIndex(style),
+    textId: sharedStringIds(book.sharedStrings),
     longTexts,
   };
-  Object.assign(writer, {
-    title: toLegalText(title),
-    subject: toLegalText(subject),
-    creator: 'Docket',
-    lastModifiedBy: 'Docket',
-    created: madeAt,
-    modified: madeAt,
-  });
   return {
-    longTexts: longTexts.kept,
-    addSheet: (name, options) => createSheetWriter(writer, name, options, shared),
-    close: async () => {
-      await writer.writeDeferredParts();
-      for (const { sheet, place } of shared.placed) moveSheet(writer, sheet, place);
-      for (const { name, xml } of added) zip.append(xml, { name });
-      await Promise.race([writer.commit(), broken]);
-    },
+    longTexts: longTexts.texts,
+    addSheet: (name, options) => createSheetWriter(book, name, options, state),
+    close: () => Promise.race([book.close(state.addedParts, state.movedSheets), writeError]),
     abort: async () => {
       if (file.closed) return;
-      // Not `once`: the zip may still write into the destroyed file, and that error must not hide the first one.
+      // Not `once`, which rejects on the error of a zip that still writes into the destroyed file.
       const closed = new Promise<void>((resolve) => file.once('close', resolve));
       file.destroy();
       await closed;

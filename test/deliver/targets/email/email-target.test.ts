@@ -10,7 +10,7 @@ import { parseDkimKey } from '../../../../src/deliver/targets/email/dkim.ts';
 import { findFileLinks, withFileLinks } from '../../../../src/deliver/targets/email/file-links.ts';
 import { smtpMailer } from '../../../../src/deliver/targets/email/smtp/smtp-mailer.ts';
 import type { Delivery } from '../../../../src/deliver/targets/target.ts';
-import { MEDIA_TYPES } from '../../../../src/render/artifact.ts';
+import { artifactKind } from '../../../../src/render/artifact.ts';
 import { archivedMessagePath } from '../../../support/archived-messages.ts';
 import {
   definitionWith,
@@ -224,7 +224,7 @@ test('a link stands for each file that is too large, waits for the target that w
   const artifact = (name: string, format: 'xlsx' | 'csv' | 'schema' | 'zip') => ({
     name,
     format,
-    mediaType: MEDIA_TYPES[format],
+    ...artifactKind({ format }),
     path: `/x/${name}`,
     bytes: 3 * 1024 * 1024,
     sha256: 'a'.repeat(64),

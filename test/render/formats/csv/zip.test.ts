@@ -15,7 +15,7 @@ afterEach(() => {
 
 describe('the zip of the CSV files', () => {
   it('holds every CSV file and its schema, by name, as they are', async () => {
-    const artifacts = await render(both, OUTPUTS, { zipped: true });
+    const artifacts = await render(both, OUTPUTS, { bundled: ['csv'] });
     const zip = artifactNamed(artifacts, '.zip');
     expect(zip).toMatchObject({ name: 'Weekly compliance KPIs 2026-W46.zip', mediaType: 'application/zip' });
     const bytes = readFileSync(zip.path);
@@ -43,7 +43,7 @@ describe('the zip of the CSV files', () => {
   it('has the same bytes for the same day in every zone, and others on another day', async () => {
     const hash = async (zone: string, madeAt: number) => {
       process.env.TZ = zone;
-      return artifactNamed(await render(both, OUTPUTS, { zipped: true, madeAt }), '.zip').sha256;
+      return artifactNamed(await render(both, OUTPUTS, { bundled: ['csv'], madeAt }), '.zip').sha256;
     };
     const here = await hash('Europe/Zurich', MADE_AT);
     expect(await hash('Pacific/Auckland', MADE_AT + 1000)).toBe(here);
@@ -51,23 +51,25 @@ describe('the zip of the CSV files', () => {
   });
 
   it('is made by a machine whose clock is not set, too', async () => {
-    expect(artifactNamed(await render(both, OUTPUTS, { zipped: true, madeAt: 0 }), '.zip').bytes).toBeGreaterThan(0);
+    expect(artifactNamed(await render(both, OUTPUTS, { bundled: ['csv'], madeAt: 0 }), '.zip').bytes).toBeGreaterThan(
+      0,
+    );
   });
 
   it('is made only where an e-mail needs it, and not of a single CSV file', async () => {
     const formats = async (...made: Parameters<typeof render>) => (await render(...made)).map(({ format }) => format);
     expect(await formats(both, OUTPUTS)).not.toContain('zip');
-    expect(await formats(dataset([workload]), OUTPUTS, { zipped: true })).not.toContain('zip');
+    expect(await formats(dataset([workload]), OUTPUTS, { bundled: ['csv'] })).not.toContain('zip');
   });
 
   it('takes the place of the single files in an e-mail, and never joins them in a folder', async () => {
-    const several = await render(both, OUTPUTS, { zipped: true });
+    const several = await render(both, OUTPUTS, { bundled: ['csv'] });
     const names = (files: readonly { name: string }[]) => files.map(({ name }) => name);
     expect(mailAttachments(several, ['csv']).map(({ format }) => format)).toEqual(['zip']);
     expect(mailAttachments(several, ['xlsx']).map(({ format }) => format)).toEqual(['xlsx']);
     expect(mailAttachments(several, ['xlsx', 'csv']).map(({ format }) => format)).toEqual(['xlsx', 'zip']);
     expect(names(individualFiles(several))).toEqual(names(several.filter(({ format }) => format !== 'zip')));
-    const single = await render(dataset([workload]), OUTPUTS, { zipped: true });
+    const single = await render(dataset([workload]), OUTPUTS, { bundled: ['csv'] });
     expect(mailAttachments(single, ['csv']).map(({ format }) => format)).toEqual(['csv', 'schema']);
   });
 });

@@ -56,7 +56,10 @@ describe('what an organization gives its workbook', () => {
 describe('a workbook with a password', () => {
   it('opens with it and no other way, to the very bytes of the open one', async () => {
     const open = artifactNamed(await render(dataset([onboarding]), OUTPUT), '.xlsx');
-    const locked = artifactNamed(await render(dataset([onboarding]), OUTPUT, { password: 'Bücher & 日本' }), '.xlsx');
+    const locked = artifactNamed(
+      await render(dataset([onboarding]), OUTPUT, { secrets: { xlsx: { password: 'Bücher & 日本' } } }),
+      '.xlsx',
+    );
     const bytes = readFileSync(locked.path);
     expect(officeCrypto.isEncrypted(bytes)).toBe(true);
     expect(bytes.includes('Acme')).toBe(false);
@@ -67,8 +70,8 @@ describe('a workbook with a password', () => {
 
   it('is refused where Excel would not take the password, and leaves nothing readable behind', async () => {
     const into = await folder();
-    const password = 'p'.repeat(256);
-    await expect(render(dataset([onboarding]), OUTPUT, { folder: into, password })).rejects.toMatchObject({
+    const secrets = { xlsx: { password: 'p'.repeat(256) } };
+    await expect(render(dataset([onboarding]), OUTPUT, { folder: into, secrets })).rejects.toMatchObject({
       code: 'config.invalid',
       got: '256 characters',
     });
