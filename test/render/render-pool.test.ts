@@ -1,4 +1,3 @@
-import { FORMATS } from '../../src/render/formats/registry.ts';
 import { watch } from 'node:fs';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -6,6 +5,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Dataset, Row, RowFile } from '../../src/fetch/dataset.ts';
 import { writeRows } from '../../src/fetch/rows.ts';
+import { FORMATS } from '../../src/render/formats/registry.ts';
 import { type RenderPoolOptions, ROWS_PER_CHUNK, renderPool } from '../../src/render/render-pool.ts';
 import { createRenderer, type RenderRequest } from '../../src/render/renderer.ts';
 import {

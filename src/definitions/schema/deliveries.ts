@@ -4,7 +4,7 @@ import { secretRefSchema } from '../../base/secrets/secret.ts';
 import { hostKeySchema } from './host-key.ts';
 import { lineSchema, sizeSchema } from './primitives.ts';
 import { sendIfSchema } from './send-condition.ts';
-import { sectionFileNameSchema, deliveryTextSchema, objectKeySchema, fileNameSchema } from './template-fields.ts';
+import { deliveryTextSchema, fileNameSchema, objectKeySchema, sectionFileNameSchema } from './template-fields.ts';
 
 const csvSchema = z.strictObject({
   values: z

@@ -18,14 +18,10 @@ import { isZone, localeSchema, parseSize } from '../../../src/definitions/schema
 import { reportFileSchema } from '../../../src/definitions/schema/report-definition.ts';
 import { parseSendCondition } from '../../../src/definitions/schema/send-condition.ts';
 import { looksLikeSecret } from '../../../src/definitions/yaml/secret-detection.ts';
-import {
-  formatDateRange,
-  formatValue,
-  formatZonedInstant,
-} from '../../../src/render/figures/format-value.ts';
+import { formatDateRange, formatValue, formatZonedInstant } from '../../../src/render/figures/format-value.ts';
+import type { Quantity } from '../../../src/render/figures/quantity.ts';
 import { cases, expectCleanPrototypes, hostileText, mutatedText, readOrUndefined, within } from '../../support/fuzz.ts';
 import { jobsFolder, ORG, REPORT } from '../../support/jobs-folder.ts';
-import type { Quantity } from '../../../src/render/figures/quantity.ts';
 
 const MONDAY = Date.parse('2026-11-23T07:00:00Z');
 const MINUTE = 60_000;
