@@ -266,7 +266,7 @@ test('a run that may have delivered others leaves a doubt, which only its own wo
   // Another run comes and goes meanwhile: what r2 sends may still come after it.
   await sent.recordStart(place, 'r3', 300);
   await sent.recordSent(place, { figures, run: 'r3', at: 310 });
-  expect(await sent.last(place)).toEqual({ sent: { figures, run: 'r3', at: 310 }, perhaps: 'r2' });
+  expect(await sent.last(place)).toEqual({ sent: { figures, run: 'r3', at: 310 }, uncertainRun: 'r2' });
   await sent.recordUncertain(place, 'r2', 320);
   expect(await sends()).toBe(true);
   await sent.recordSent(place, { figures, run: 'r4', at: 330 });
@@ -274,7 +274,7 @@ test('a run that may have delivered others leaves a doubt, which only its own wo
   // A retry of the first run tells of what is long past.
   await sent.recordStart(place, 'r1', 400);
   await sent.recordSent(place, { figures: 'old', run: 'r1', at: 100 });
-  expect(await sent.last(place)).toEqual({ sent: { figures, run: 'r4', at: 330 }, perhaps: undefined });
+  expect(await sent.last(place)).toEqual({ sent: { figures, run: 'r4', at: 330 }, uncertainRun: undefined });
   await sent.recordStart(place, 'r5', 500);
   await sent.recordNotSent(place, 'r5');
   expect(await sends()).toBe(false);

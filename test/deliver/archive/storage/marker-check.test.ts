@@ -26,7 +26,7 @@ describe.each(ARCHIVES)('an archive %s', (_, open) => {
     ['stage', ({ shelf }) => shelf.stage(RUN.id)],
     ['put', ({ shelf }) => shelf.runFiles(RUN).put('receipts.json', '[]')],
     [
-      'putTwo',
+      'putPair',
       ({ shelf }) => shelf.runFiles(RUN).putPair({ name: 'messages/a', bytes: '' }, { name: 'messages/b', bytes: '' }),
     ],
     ['remove', ({ shelf }) => shelf.delete(RUN)],
