@@ -239,9 +239,5 @@ export const errorSentence = ({
   expected,
   got,
   next,
-}: {
-  readonly message: string;
-  readonly expected?: string | undefined;
-  readonly got?: string | undefined;
-  readonly next?: string | undefined;
-}): string => [message, expected && `Expected ${expected}.`, got && `Got ${got}.`, next].filter(Boolean).join(' ');
+}: Pick<DocketError, 'message' | 'expected' | 'got' | 'next'>): string =>
+  [message, expected && `Expected ${expected}.`, got && `Got ${got}.`, next].filter(Boolean).join(' ');

@@ -21,7 +21,7 @@ export interface DestinationPolicy {
   readonly warn: (warning: string) => void;
 }
 
-export const UNRESTRICTED_POLICY: DestinationPolicy = {
+const UNRESTRICTED_POLICY: DestinationPolicy = {
   required: false,
   ownFolders: [],
   enforcePrivate: false,

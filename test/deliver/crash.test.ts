@@ -69,7 +69,7 @@ const LEDGERS: readonly [string, () => Ledger][] = [
 ];
 
 test.each(LEDGERS)(
-  'dying before or after any step loses nothing and sends nothing twice (ledger %s)',
+  'a crash before or after any step loses nothing and sends nothing twice (ledger %s)',
   async (_, make) => {
     const { calls: steps } = await diesAndIsStartedAgain(make(), undefined);
     expect(steps).toEqual(expect.arrayContaining(['open', 'begin', 'send', 'settle', 'putMessage', 'putReceipts']));
@@ -113,7 +113,7 @@ const FATES = {
 } as const satisfies Record<string, { delivered: boolean; result: SendResult }>;
 type Fate = keyof typeof FATES;
 
-test('whatever the server does and wherever processes die, nobody gets two and the ledger never lies', async () => {
+test('no server behaviour and no crash causes a duplicate or a wrong ledger state', async () => {
   const { published } = await sealedRun(await folderFor(onTestFinished));
   const archive: Archive = {
     ...directoryArchive(published.folder),

@@ -18,17 +18,7 @@ import type { ArchiveStorage, RunFiles, RunRef } from './storage/archive-storage
 export const metadataMethods = (
   filesOf: (published: PublishedManifest) => RunFiles,
   chain?: Pick<RunChain, 'defer' | 'record'>,
-): Pick<
-  Archive,
-  | 'putMessage'
-  | 'getMessage'
-  | 'putReceipts'
-  | 'getReceipts'
-  | 'putAttempt'
-  | 'getArchivedStates'
-  | 'putRelease'
-  | 'discard'
-> => {
+): Omit<Archive, 'stage' | 'publish' | 'find' | 'peek' | 'discardCheckout' | 'link'> => {
   const putJson = async (published: PublishedManifest, name: string, value: unknown): Promise<void> => {
     const text = `${JSON.stringify(value, null, 2)}\n`;
     await filesOf(published).put(name, text);

@@ -65,6 +65,13 @@ export function inlineArchive(folder: string): Archive {
  * in `primary`, so that an unwritable folder fails the run before anything is sent.
  */
 export function mirroredArchive(primary: Archive, mirror: Archive): Archive {
+  const both =
+    <Args extends unknown[], Result>(first: (...args: Args) => Promise<Result>, second: typeof first) =>
+    async (...args: Args): Promise<Result> => {
+      const result = await first(...args);
+      await second(...args);
+      return result;
+    };
   return {
     ...primary,
     publish: async (staged, manifest, artifacts, mail) => {
@@ -80,18 +87,8 @@ export function mirroredArchive(primary: Archive, mirror: Archive): Archive {
       }
       return primary.publish(staged, manifest, artifacts, mail);
     },
-    putMessage: async (published, delivery, message, kind) => {
-      const hash = await primary.putMessage(published, delivery, message, kind);
-      await mirror.putMessage(published, delivery, message, kind);
-      return hash;
-    },
-    putAttempt: async (published, attempt) => {
-      await primary.putAttempt(published, attempt);
-      await mirror.putAttempt(published, attempt);
-    },
-    putReceipts: async (published, receipts) => {
-      await primary.putReceipts(published, receipts);
-      await mirror.putReceipts(published, receipts);
-    },
+    putMessage: both(primary.putMessage, mirror.putMessage),
+    putAttempt: both(primary.putAttempt, mirror.putAttempt),
+    putReceipts: both(primary.putReceipts, mirror.putReceipts),
   };
 }

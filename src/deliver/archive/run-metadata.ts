@@ -30,14 +30,18 @@ async function readBounded(files: RunFiles, name: string): Promise<Buffer | unde
 /** Reads and parses a JSON file of a run; undefined when it is absent. Throws `archive.corrupt`, `archive.unreachable`. */
 export async function readMetadataFile<T>(files: RunFiles, name: string, schema: z.ZodType<T>): Promise<T | undefined> {
   const bytes = await readBounded(files, name);
-  if (bytes === undefined) return undefined;
+  return bytes === undefined ? undefined : parseMetadata(files.location, name, bytes, schema);
+}
+
+/** Throws `archive.corrupt` for invalid JSON or another format. */
+export function parseMetadata<T>(location: string, name: string, bytes: Buffer, schema: z.ZodType<T>): T {
   try {
     return schema.parse(JSON.parse(bytes.toString('utf8')));
   } catch (cause) {
     const [issue] = cause instanceof z.ZodError ? cause.issues : [];
     const got =
       issue === undefined ? {} : { got: `${issue.path.join('.')}: ${issue.message}`.slice(0, MAX_ISSUE_LENGTH) };
-    throw archiveCorrupt(files.location, `${name} cannot be read`, { ...got, cause });
+    throw archiveCorrupt(location, `${name} cannot be read`, { ...got, cause });
   }
 }
 

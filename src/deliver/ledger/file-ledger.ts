@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { DocketError, toDocketError } from '../../base/error.ts';
 import { epochMsSchema } from '../../base/time.ts';
-import { archiveCorrupt } from '../archive/archive-errors.ts';
 import { type FindArchivedRuns, isSamePeriodDays } from '../archive/archived-runs.ts';
 import { requirePathName } from '../archive/path-names.ts';
+import { parseMetadata } from '../archive/run-metadata.ts';
 import type { ArchiveStorage, RunRef } from '../archive/storage/archive-storage.ts';
 import { DELIVERY_STATES, type DeliveryRow, type Ledger, newDeliverySchema, resolutionSchema } from './ledger.ts';
 import { beginRow, openRow, resolveRow, selectUnknown, settleRow } from './ledger-transitions.ts';
@@ -58,12 +58,7 @@ async function readLedgerFile<T>(
   schema: z.ZodType<T>,
 ): Promise<T | undefined> {
   const bytes = await metadata.get(name);
-  if (bytes === undefined) return undefined;
-  try {
-    return schema.parse(JSON.parse(bytes.toString('utf8')));
-  } catch (cause) {
-    throw archiveCorrupt(location, `${name} cannot be read`, { cause });
-  }
+  return bytes === undefined ? undefined : parseMetadata(location, name, bytes, schema);
 }
 
 /** The latest version of each delivery, from the names of a ledger's files. */

@@ -12,15 +12,8 @@ import { epochMsSchema, MINUTE_MS } from '../../base/time.ts';
  * A restart that finds `sending` sets `unknown`: the message may have been accepted. `unknown` is never sent again
  * automatically, unless the organization has `on_unknown: resend`; it waits for a person's decision.
  */
-export type DeliveryState = 'pending' | 'sending' | 'sent' | 'refused' | 'unknown';
-
-export const DELIVERY_STATES = [
-  'pending',
-  'sending',
-  'sent',
-  'refused',
-  'unknown',
-] as const satisfies readonly DeliveryState[];
+export const DELIVERY_STATES = ['pending', 'sending', 'sent', 'refused', 'unknown'] as const;
+export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
 /** A decision about a delivery that is `unknown` or `refused`. */
 export interface Resolution {

@@ -60,7 +60,7 @@ test.each(['ENOSPC', 'EROFS', 'EIO'] as const)(
   },
 );
 
-test('a file that the disk cannot read is not taken for one that is missing', async () => {
+test('a read error of the disk does not count as a missing file', async () => {
   const { root } = await world();
   const artifact = await writeArtifact(root, 'queue.csv', 'alerts');
   // Linux answers EIO to whoever reads at its start.
@@ -73,7 +73,7 @@ test('a file that the disk cannot read is not taken for one that is missing', as
   });
 });
 
-test('an archive that is unmounted while a run is delivered is waited for, and a lost file is not', async () => {
+test('an archive unmounted during a delivery is retryable, a missing file is not', async () => {
   const { root } = await world();
   const shelf = directoryStorage(join(root, 'archive'));
   const { id } = await createMarker(shelf, newArchiveId(), NOW);
@@ -126,7 +126,7 @@ test('an archive that is unmounted while a run is delivered is waited for, and a
   });
 });
 
-test('papers for which there is no room say so, and leave nothing half-written', async () => {
+test('metadata files on a full disk fail without a partial file', async () => {
   const { root, disk, archive } = await world();
   const { published: sealed } = await sealedRun(root, undefined, archive);
   const before = await files(join(root, 'archive'));
@@ -179,7 +179,7 @@ test.each(['ENOSPC', 'EROFS', 'EDQUOT'] as const)(
   },
 );
 
-test('a run that is taken out for which there is no room leaves no folder behind', async () => {
+test('an export to a full disk leaves no folder', async () => {
   const { root, disk } = await world();
   const shelf = directoryStorage(join(root, 'archive'));
   await sealedRun(root);

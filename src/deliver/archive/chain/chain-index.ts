@@ -4,7 +4,7 @@ import { entrySchema, unverifiedClaim } from './signed-document.ts';
 
 /** Sequences of the entries that name a run, ascending. Unverified: read and verify the entries. */
 export interface IndexedRun {
-  readonly sealed: readonly number[];
+  readonly published: readonly number[];
   readonly all: readonly number[];
 }
 
@@ -12,12 +12,12 @@ interface Index {
   /** The range of indexed entries. */
   from: number;
   to: number;
-  readonly runs: Map<string, { readonly sealed: number[]; readonly all: number[] }>;
+  readonly runs: Map<string, { readonly published: number[]; readonly all: number[] }>;
   /** Serializes reads. */
   lastRead: Promise<unknown>;
 }
 
-const NONE: IndexedRun = { sealed: [], all: [] };
+const NONE: IndexedRun = { published: [], all: [] };
 
 /**
  * An in-memory index of the chain entries of each run. Reads each entry at most once, from the first one requested to the
@@ -30,9 +30,9 @@ export function chainIndex({ metadata }: Pick<ArchiveStorage, 'metadata'>) {
     const { success, data } = entrySchema.safeParse(unverifiedClaim(text)?.body);
     if (!success || data.run === undefined || data.org !== org || data.sequence !== sequence) return;
     const name = `${data.report}/${data.run}`;
-    const known = runs.get(name) ?? { sealed: [], all: [] };
+    const known = runs.get(name) ?? { published: [], all: [] };
     known.all.push(sequence);
-    if (data.kind === 'sealed') known.sealed.push(sequence);
+    if (data.kind === 'sealed') known.published.push(sequence);
     runs.set(name, known);
   };
   const readInto = async (
@@ -66,9 +66,9 @@ export function chainIndex({ metadata }: Pick<ArchiveStorage, 'metadata'>) {
       const read = index.lastRead.then(work, work);
       index.lastRead = read;
       await read;
-      const { sealed, all } = index.runs.get(`${report}/${id}`) ?? NONE;
+      const { published, all } = index.runs.get(`${report}/${id}`) ?? NONE;
       const sorted = (numbers: readonly number[]) => [...numbers].sort((one, other) => one - other);
-      return { sealed: sorted(sealed), all: sorted(all) };
+      return { published: sorted(published), all: sorted(all) };
     },
   };
 }

@@ -79,8 +79,8 @@ export function runChain(
     const pointer = await readMetadataFile(files, CHAIN_POINTER, pointerSchema).catch(() => undefined);
     const pointed = pointer === undefined ? undefined : await chain.entry(run.org, pointer.sequence);
     if (pointed?.kind === 'sealed' && isEntryOf(pointed, run)) return pointed;
-    const { sealed } = await index.find(run, 1);
-    for await (const entry of chain.entries(run.org, sealed)) {
+    const { published } = await index.find(run, 1);
+    for await (const entry of chain.entries(run.org, published)) {
       if (entry.kind === 'sealed' && isEntryOf(entry, run)) return entry;
     }
     return undefined;

@@ -27,8 +27,6 @@ export interface ChainedRunEntries {
 export interface VerifiedChain {
   /** Instant of the first entry; undefined where there is no chain. */
   readonly begins: string | undefined;
-  readonly entries: number;
-  readonly checkpoints: number;
   readonly run: (report: string, id: string) => ChainedRunEntries | undefined;
   readonly runs: () => Iterable<ChainedRunEntries>;
   /** The entries of a run, in order. */
@@ -137,10 +135,6 @@ export async function verifyChain(
     get begins() {
       return begins;
     },
-    get entries() {
-      return previous.sequence;
-    },
-    checkpoints: recordedCheckpoints.size,
     run: (report, id) => runs.get(`${report}/${id}`),
     runs: () => runs.values(),
     entriesOf: async (run) => {

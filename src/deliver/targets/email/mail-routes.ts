@@ -71,7 +71,7 @@ export async function assertMailSecrets({ config, env, ...redactor }: Omit<MailC
   const check = async (variable: string, read: () => Promise<unknown>): Promise<void> => {
     await read().catch((thrown: unknown) => {
       const { message, expected, got } = toDocketError(thrown);
-      problems.push(`${variable}: ${errorSentence({ message, expected, got })}`);
+      problems.push(`${variable}: ${errorSentence({ message, expected, got, next: undefined })}`);
     });
   };
   const { client_secret, refresh_token } = oauth2 ?? {};

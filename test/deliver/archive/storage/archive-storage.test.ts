@@ -137,7 +137,7 @@ describe.each(ARCHIVES)('%s', (_, open) => {
     return { ...on, shelf, shelved, sealed };
   }
 
-  test('finds a run by its id alone, and lists every run by organization', async () => {
+  test('finds a run by its id and lists runs by organization', async () => {
     const { shelf, shelved } = await archived();
     expect(shelved).toMatchObject({ id: RUN, org: 'acme', report: 'weekly-kpi' });
     expect(shelved.files.location).toMatch(new RegExp(`acme/weekly-kpi/${RUN}$`));
@@ -194,7 +194,7 @@ describe.each(ARCHIVES)('%s', (_, open) => {
     expect(await readdir(root)).not.toContain('out');
   });
 
-  test('a run is taken out whole, as it was sealed and sent, into an empty folder and no other', async () => {
+  test('exports a run into an empty folder only', async () => {
     const { root, shelved } = await archived();
     const out = join(root, 'out');
     const files = await exportRun(shelved, out);
@@ -215,7 +215,7 @@ describe.each(ARCHIVES)('%s', (_, open) => {
     expect((await readdir(root)).filter((name) => name.startsWith('.'))).toEqual([]);
   });
 
-  test('a run leaves the archive when its days are over, once a day, and the log says so', async () => {
+  test('deletes and logs an expired run, once a day', async () => {
     const { shelf, tree, staged } = await archived();
     expect(await sweep(shelf, { at: MADE_AT + 29 * DAY_MS })).toMatchObject({ removed: 0, said: [] });
     expect((await sweep(shelf, { at: MADE_AT + 29.9 * DAY_MS })).removed).toBeUndefined();
@@ -238,14 +238,14 @@ describe.each(ARCHIVES)('%s', (_, open) => {
     expect((await shelf.find(RUN)) !== undefined).toBe(stays);
   });
 
-  test('an unknown delivery that the ledger has forgotten keeps the run, too', async () => {
+  test('keeps a run with an unknown delivery that the ledger has lost', async () => {
     const { shelf, archive, sealed } = await archived();
     await archive.putAttempt(sealed, { delivery: 'b'.repeat(32), epoch: 3, state: 'sending', detail: null, at: 1 });
     expect((await sweep(shelf, {})).removed).toBe(0);
     expect(await archive.find(ORDER)).toBeDefined();
   });
 
-  test('a run that nobody can read is left for a person to look at, and does not stop the sweep', async () => {
+  test('keeps an unreadable run and continues', async () => {
     const { shelf, write, tree, ...on } = await archived();
     const other = (path: string) => path.replace(RUN, 'e'.repeat(32));
     if (on.store === undefined) await write(`../${'e'.repeat(32)}/manifest.json`, '{');
@@ -257,7 +257,7 @@ describe.each(ARCHIVES)('%s', (_, open) => {
     expect(await tree()).toEqual(['.swept', `acme/weekly-kpi/${'e'.repeat(32)}/manifest.json`]);
   });
 
-  test('what is not a run’s stays where it is', async () => {
+  test('keeps foreign files', async () => {
     const { shelf, tree, ...on } = await archived();
     if (on.store === undefined) await on.write('../../../notes.txt', 'mine');
     else on.store.objects.set('kept/here/notes.txt', { bytes: Buffer.from('mine'), headers: {}, at: 0 });
@@ -265,7 +265,7 @@ describe.each(ARCHIVES)('%s', (_, open) => {
     expect(await tree()).toEqual(['.swept', 'notes.txt']);
   });
 
-  test('it says whether it can be used, and leaves nothing behind', async () => {
+  test('the probe reports whether it is usable, and leaves nothing behind', async () => {
     const { shelf, tree } = await archived();
     const before = await tree();
     expect(await shelf.probe()).toMatchObject({ ok: true, detail: expect.stringContaining('can be written') });

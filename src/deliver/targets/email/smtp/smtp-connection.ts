@@ -118,17 +118,13 @@ const tokenAuthentication =
       throw new Error(`The access token was refused: ${second.status} ${second.text}`);
   };
 
-interface SessionListener {
-  failed(error: unknown): void;
-}
-
 /** One connection to a mail server, for consecutive messages. */
 export interface SmtpSession {
   readonly connection: SMTPConnection;
   /** Messages sent so far. */
   messageCount: number;
   /** Sets the listener for failures of the connection; undefined: none. */
-  setListener(listener: SessionListener | undefined): void;
+  setListener(onFailure: ((error: unknown) => void) | undefined): void;
   close(): void;
 }
 
@@ -140,16 +136,16 @@ const MAX_MESSAGES_PER_CONNECTION = 100;
 /** A session that is not open yet. */
 export function createSmtpSession(server: SmtpServer, options: SmtpOptions): SmtpSession {
   const connection = openConnection(server, options);
-  let listener: SessionListener | undefined;
+  let onFailure: ((error: unknown) => void) | undefined;
   // Never removed: nodemailer may emit a late `error`, which without a listener would end the process.
-  connection.on('error', (error) => listener?.failed(error));
+  connection.on('error', (error) => onFailure?.(error));
   // After the callbacks of the same turn, which have more specific errors.
-  connection.once('end', () => setImmediate(() => listener?.failed(new Error('Connection closed unexpectedly'))));
+  connection.once('end', () => setImmediate(() => onFailure?.(new Error('Connection closed unexpectedly'))));
   return {
     connection,
     messageCount: 0,
     setListener: (next) => {
-      listener = next;
+      onFailure = next;
     },
     close: () => connection.close(),
   };
@@ -191,7 +187,7 @@ export function smtpPool(options: SmtpOptions): SmtpPool {
       session.messageCount += 1;
       const isFull = session.messageCount >= MAX_MESSAGES_PER_CONNECTION;
       if (closed || isFull || session.connection.destroyed) return session.close();
-      session.setListener({ failed: () => discard(session) });
+      session.setListener(() => discard(session));
       // unref: an idle connection must not keep the process alive.
       idle.set(session, setTimeout(discard, idleMs, session).unref());
     },
@@ -209,6 +205,6 @@ const isAlive = (session: SmtpSession): Promise<boolean> =>
       clearTimeout(timer);
       resolve(alive);
     };
-    session.setListener({ failed: () => settle(false) });
+    session.setListener(() => settle(false));
     session.connection.reset((error) => settle(!error));
   });

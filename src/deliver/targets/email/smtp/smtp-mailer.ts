@@ -144,7 +144,7 @@ function runTransaction(
       onError,
     });
 
-    session.setListener({ failed: onError });
+    session.setListener(onError);
     signal.addEventListener('abort', cancel, { once: true });
     if (signal.aborted) return cancel();
 
@@ -167,7 +167,7 @@ const BODY_CHUNK_BYTES = 64 * 1024;
 /** nodemailer's stream that escapes leading dots and writes to the socket. */
 type Encoder = NodeJS.WritableStream & Partial<Pick<Readable, 'readableLength'>>;
 
-export interface BodyHooks {
+interface BodyHooks {
   readonly fence: Fence;
   /** The current socket. */
   readonly socket: () => Pick<Socket, 'write'> | false | null;
@@ -183,7 +183,7 @@ export interface BodyHooks {
  * The DATA terminator is a separate write, after the body is flushed to the operating system and the fence has confirmed
  * again: a process that was frozen in between cannot complete a message.
  */
-export function bodyStream(raw: Uint8Array, hooks: BodyHooks): Readable {
+function bodyStream(raw: Uint8Array, hooks: BodyHooks): Readable {
   const body = new Readable({ read: () => {} });
   const pipe = <T extends NodeJS.WritableStream>(to: T): T => {
     writeBody(raw, to, hooks).catch(hooks.onError);

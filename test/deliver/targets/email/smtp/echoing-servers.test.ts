@@ -34,7 +34,7 @@ test.each<[SmtpStep, number]>([
   ['dot', 250],
   ['dot', 550],
   ['dot', 451],
-])('a mail server that repeats the login at %s with %i is told without it', async (step, code) => {
+])('a login in the reply to %s with %i is redacted', async (step, code) => {
   const server = await scriptedSmtp({ [step]: { say: reply(code) } }, ['AUTH PLAIN LOGIN']);
   onTestFinished(() => server.close());
   const mailer = smtpMailer(urlOf(server.url));
@@ -48,7 +48,7 @@ test.each<[SmtpStep, number]>([
   expect(probed).toMatchObject({ code: 'deliver.target_failed', got: expect.stringContaining('[secret]') });
 });
 
-test('a token server that repeats what it was told is told without it; the tokens that it gave are known', async () => {
+test('secrets in replies of a token server are redacted, its tokens too', async () => {
   const server = await hostileServer();
   onTestFinished(() => server.close());
   const redactor = createRedactor();
