@@ -18,6 +18,7 @@ import { createTestAdmin } from './admin.ts';
 import { type ApiContract, contractOf, type DeclaredOperation } from './api-contract.ts';
 import { type DecisionHarness, decisionHarness } from './decision-harness.ts';
 import { manifestOf, writeArtifact } from './delivery-case.ts';
+import { cases } from './fuzz.ts';
 import { loadedJobs } from './loaded-jobs.ts';
 import { manualClock } from './manual-clock.ts';
 import { anOrder, openQueueHarness, type QueueHarness, recordingLog, reportDefinition } from './queue-harness.ts';
@@ -304,7 +305,7 @@ export function fuzzApi(
           for (const org of HIDDEN[as]) expect(told).not.toContain(canary(org));
           expect(contract.fault(method, url, response, text)).toBeUndefined();
         }),
-        { numRuns: REQUESTS, interruptAfterTimeLimit: MOST_MS, markInterruptAsFailure: true },
+        { ...cases(REQUESTS), interruptAfterTimeLimit: MOST_MS, markInterruptAsFailure: true },
       );
       expect([...seen]).toEqual(expect.arrayContaining([...statuses]));
       const answered = operations.filter(({ method, path, responses }) =>
