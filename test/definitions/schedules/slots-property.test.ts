@@ -3,7 +3,7 @@ import { DateTime } from 'luxon';
 import { describe, expect, test } from 'vitest';
 import { type Calendar, calendarSchema } from '../../../src/definitions/schedules/calendar.ts';
 import { jitterMs, nextSlots, type RecurrenceRule, slotsBetween } from '../../../src/definitions/schedules/slots.ts';
-import { cases } from '../../support/fuzz.ts';
+import { cases, least } from '../../support/fuzz.ts';
 import { slotsByWalking } from './slot-oracle.ts';
 
 const HOUR = 3_600_000;
@@ -94,7 +94,7 @@ describe('for any cron, zone, calendar, start, end and span', () => {
       cases(300),
     );
     // Otherwise nothing was tested.
-    expect(found).toBeGreaterThan(1000);
+    expect(found).toBeGreaterThan(least(1000));
   }, 120_000);
 
   test('the next slots are those of the span that they span, in one piece or two', () => {
