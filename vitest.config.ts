@@ -70,7 +70,7 @@ export default defineConfig({
           hookTimeout: 600_000,
           // Each starts whole programs, and waits for them half of the time.
           maxWorkers: '100%',
-          maxConcurrency: 18,
+          maxConcurrency: 6,
           sequence: { groupOrder: 2 },
         },
       },
