@@ -50,7 +50,11 @@ export const BROKEN_BUILDS: readonly BrokenBuild[] = [
       {
         name: 'a second deployment starts on the Redis of the first',
         edits: [
-          ['services/deployment/deployment-identity.js', 'throw conflictOf(ports, known, marker);', 'return known.id;'],
+          [
+            'services/deployment/deployment-identity.js',
+            'throw conflictError(ports, known, marker);',
+            'return known.id;',
+          ],
           [
             'queue/definitions/mass-removal.js',
             "throw new DocketError('deployment.mass_removal'",
@@ -72,7 +76,7 @@ export const BROKEN_BUILDS: readonly BrokenBuild[] = [
       },
       {
         name: 'what a peer repeats is kept as it is',
-        edits: [['base/secrets/redactor.js', 'return shapes ? hideCredentialShapes(told) : told;', 'return text;']],
+        edits: [['base/secrets/redactor.js', 'return shapes ? redactCredentialShapes(told) : told;', 'return text;']],
         breaks: 'secrets in logs, Redis, the archive or what was sent',
       },
       {
@@ -119,8 +123,8 @@ export const BROKEN_BUILDS: readonly BrokenBuild[] = [
         edits: [
           [
             'fetch/cache/response-cache.js',
-            'canonical([by.tenant, by.service, by.key, by.registryVersion, org, request])',
-            'canonical([request])',
+            'canonicalJson([by.tenant, by.service, by.key, by.registryVersion, org, request])',
+            'canonicalJson([request])',
           ],
         ],
         breaks: 'figures that are not the service’s',

@@ -7,6 +7,7 @@ import { createDueSlotCache, type DueSlotCache, openDueSlots } from '../../../sr
 import { redisScheduleCursors } from '../../../src/queue/schedules/schedule-cursors.ts';
 import { runId } from '../../../src/run/run-order.ts';
 import type { TriggerRequest } from '../../../src/services/runs/trigger-run.ts';
+import { cases } from '../../support/fuzz.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 import {
   openQueueHarness,
@@ -161,6 +162,6 @@ it('opens the slots of the specification, each once, and puts each other one on 
         }
       },
     ),
-    { numRuns: 60 },
+    cases(60),
   );
 }, 120_000);
