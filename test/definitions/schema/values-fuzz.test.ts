@@ -20,7 +20,7 @@ import { parseSendCondition } from '../../../src/definitions/schema/send-conditi
 import { looksLikeSecret } from '../../../src/definitions/yaml/secret-detection.ts';
 import { formatDateRange, formatValue, formatZonedInstant } from '../../../src/render/figures/format-value.ts';
 import type { Quantity } from '../../../src/render/figures/quantity.ts';
-import { cases, expectCleanPrototypes, hostileText, mutatedText, readOrUndefined, within } from '../../support/fuzz.ts';
+import { cases, expectCleanPrototypes, hostileText, least, mutatedText, readOrUndefined, within } from '../../support/fuzz.ts';
 import { jobsFolder, ORG, REPORT } from '../../support/jobs-folder.ts';
 
 const MONDAY = Date.parse('2026-11-23T07:00:00Z');
