@@ -21,7 +21,7 @@ const cut = (request: ReportRequest, stricter: Partial<CallLimits> = {}, catalog
   splitRequest(request, catalog, callLimits(catalog, stricter));
 const pieces = (...asked: Parameters<typeof cut>): RequestSplit => {
   const found = cut(...asked);
-  if ('refused' in found) throw new Error(`refused: ${found.refused.of}`);
+  if ('refused' in found) throw new Error(`refused: ${found.refused.kind}`);
   return found;
 };
 
@@ -36,7 +36,7 @@ describe('a question that keeps the limits', () => {
       include: ['totals'],
     };
     expect(cut(request)).toEqual({
-      pieces: [{ request, of: 'this', first: 0, buckets: 3, rows: true, totals: request.metrics }],
+      pieces: [{ request, period: 'this', first: 0, buckets: 3, rows: true, totals: request.metrics }],
       sums: false,
     });
   });
@@ -44,7 +44,7 @@ describe('a question that keeps the limits', () => {
   test('of current counts is one bucket, and has no totals that nobody asked for', () => {
     const request: ReportRequest = { metrics: ['alerts.open'], time: SPACE };
     expect(cut(request)).toEqual({
-      pieces: [{ request, of: 'this', first: 0, buckets: 1, rows: true, totals: [] }],
+      pieces: [{ request, period: 'this', first: 0, buckets: 1, rows: true, totals: [] }],
       sums: false,
     });
   });
@@ -80,7 +80,7 @@ describe('a question over a range too long', () => {
         time: time(from, to),
         include: ['totals'],
       },
-      of: 'this',
+      period: 'this',
       first: 0,
       buckets: 1,
       rows: true,
@@ -99,12 +99,14 @@ describe('a question over a range too long', () => {
     };
     const found = pieces(compared, { max_range_days: 5 });
     expect(found.sums).toBe(false);
-    expect(found.requests.map(({ of, first, buckets, request }) => [of, first, buckets, request.time])).toEqual([
-      ['this', 0, 5, time('2026-11-02', '2026-11-06', { granularity: 'day' })],
-      ['this', 5, 3, time('2026-11-07', '2026-11-09', { granularity: 'day' })],
-      ['previous', 0, 5, time('2026-10-25', '2026-10-29', { granularity: 'day' })],
-      ['previous', 5, 3, time('2026-10-30', '2026-11-01', { granularity: 'day' })],
-    ]);
+    expect(found.requests.map(({ period, first, buckets, request }) => [period, first, buckets, request.time])).toEqual(
+      [
+        ['this', 0, 5, time('2026-11-02', '2026-11-06', { granularity: 'day' })],
+        ['this', 5, 3, time('2026-11-07', '2026-11-09', { granularity: 'day' })],
+        ['previous', 0, 5, time('2026-10-25', '2026-10-29', { granularity: 'day' })],
+        ['previous', 5, 3, time('2026-10-30', '2026-11-01', { granularity: 'day' })],
+      ],
+    );
   });
 
   test('has no totals of what does not add up, and says that the range is why', () => {
@@ -160,10 +162,10 @@ describe('a question of a filter too long', () => {
   test('is refused for what does not add up, before its range is looked at', () => {
     const rigid: ReportRequest = { ...filtered, metrics: ['profiles.created', 'profiles.approval_rate'] };
     expect(cut(rigid, { max_filter_values: 1, max_range_days: 2 })).toEqual({
-      refused: { of: 'filter', dimension: 'profile.risk', metrics: ['profiles.approval_rate'] },
+      refused: { kind: 'filter', dimension: 'profile.risk', metrics: ['profiles.approval_rate'] },
     });
     expect(cut(rigid, { max_range_days: 2 })).toEqual({
-      refused: { of: 'fold', metrics: ['profiles.approval_rate'] },
+      refused: { kind: 'fold', metrics: ['profiles.approval_rate'] },
     });
   });
 
@@ -210,7 +212,7 @@ describe('a question of too many rows', () => {
           filters: grouped.filters,
           include: ['totals'],
         },
-        of: 'this',
+        period: 'this',
         first: 0,
         buckets: 1,
         rows: false,
@@ -257,7 +259,7 @@ describe('a question of too many rows', () => {
   });
 
   test('is refused where a single group has too many', () => {
-    expect(cut({ ...grouped, time: NOVEMBER }, { max_rows: 0 })).toEqual({ refused: { of: 'groups', rows: 5 } });
+    expect(cut({ ...grouped, time: NOVEMBER }, { max_rows: 0 })).toEqual({ refused: { kind: 'groups', rows: 5 } });
     expect(cut(grouped, { max_rows: 1, max_range_days: 1 })).toMatchObject({ pieces: expect.any(Array) });
   });
 });
@@ -268,14 +270,14 @@ test('a question of more calls than may be is refused with their number, and of 
     time: time(from, '2026-11-30', { granularity: 'day' }),
   });
   expect(pieces(days('2026-08-23'), { max_range_days: 1 }).requests.length).toBe(MAX_CALLS_PER_TABLE);
-  expect(cut(days('2026-08-22'), { max_range_days: 1 })).toEqual({ refused: { of: 'calls', calls: 101 } });
+  expect(cut(days('2026-08-22'), { max_range_days: 1 })).toEqual({ refused: { kind: 'calls', calls: 101 } });
   expect(
     cut(
       { ...days('2026-11-01'), time: time('2026-11-01', '2026-11-30', { granularity: 'week' }) },
       { max_range_days: 6 },
     ),
   ).toEqual({
-    refused: { of: 'bucket' },
+    refused: { kind: 'bucket' },
   });
 });
 
@@ -330,10 +332,10 @@ describe('a table put together', () => {
       buckets: ['2026-11-05', '2026-11-06', '2026-11-07', '2026-11-08'].map(bucket),
     };
     const place = [
-      { of: 'this', first: 0, buckets: 3 },
-      { of: 'this', first: 3, buckets: 1 },
-      { of: 'previous', first: 0, buckets: 3 },
-      { of: 'previous', first: 3, buckets: 1 },
+      { period: 'this', first: 0, buckets: 3 },
+      { period: 'this', first: 3, buckets: 1 },
+      { period: 'previous', first: 0, buckets: 3 },
+      { period: 'previous', first: 3, buckets: 1 },
     ];
     const asked = time('2026-11-09', '2026-11-12', { granularity: 'day', compare: 'previous_period' });
     expect(a?.call).toBe(ids[0]);

@@ -56,8 +56,8 @@ export const DEFECTS: readonly Defect[] = [
     edits: [
       [
         'fetch/cache/response-cache.js',
-        'canonical([by.tenant, by.service, by.key, by.registryVersion, org, request])',
-        'canonical([request])',
+        'canonicalJson([by.tenant, by.service, by.key, by.registryVersion, org, request])',
+        'canonicalJson([request])',
       ],
     ],
     breaks: 'figures that are not the service’s',
@@ -67,8 +67,8 @@ export const DEFECTS: readonly Defect[] = [
     edits: [
       [
         'fetch/rate-limit/budget-8.lua',
-        'local now = math.max(last, math.min(reached, proven))',
-        'local now = math.max(last, reached)',
+        'local now = math.max(last, math.min(wallTime, provenTime))',
+        'local now = math.max(last, wallTime)',
       ],
     ],
     breaks: 'windows over the budget at the server',
